@@ -1,0 +1,84 @@
+#include "agent/collect.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/glob.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/plan.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::uint64_t kPlanBytesMax = 4 << 20;
+
+// "FILE: not there" list builder.
+class PathChecker {
+ public:
+  PathChecker(FileSystem& fs, const v1::Plan& plan) : fs_(fs), plan_(plan) {}
+
+  void Check(absl::string_view path, const v1::Position& at) {
+    if (path.empty()) return;
+    auto found = ExpandPathPattern(fs_, ResolvePath(plan_, path));
+    if (found.ok() || !absl::IsNotFound(found.status())) return;
+    problems_.push_back(
+        absl::StrCat(plan_.info().plan_file(), ":", at.line(), ":", at.column(), ": ", DisplayBytes(path), ": not there"));
+  }
+
+  absl::Status Result() const {
+    return problems_.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
+  }
+
+ private:
+  FileSystem& fs_;
+  const v1::Plan& plan_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::Plan> LoadPlan(FileSystem& fs, absl::string_view path, absl::string_view default_node) {
+  std::string file(path);
+  auto info = fs.Stat(path);
+  if (info.ok() && info->type == FileInfo::Type::kDirectory) file = JoinPath(path, "plan.yaml");
+  PARITECT_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(fs, file, kPlanBytesMax));
+  auto plan = ParsePlan(text);
+  if (!plan.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":", plan.status().message()));
+  plan->set_base(std::string(DirName(file)));
+  v1::PlanInfo& plan_info = *plan->mutable_info();
+  plan_info.set_plan_file(file);
+  if (plan_info.node().empty()) plan_info.set_node(std::string(default_node));
+  if (plan_info.run().empty()) plan_info.set_run(std::string(BaseName(plan->base() == "." ? file : plan->base())));
+  for (auto& [name, origin] : *plan_info.mutable_fact_origins()) origin = absl::StrCat(file, ":", origin);
+  return plan;
+}
+
+absl::Status CheckPlanPaths(FileSystem& fs, const v1::Plan& plan) {
+  PathChecker checker(fs, plan);
+  for (const auto& source : plan.datasets()) {
+    checker.Check(source.root(), source.at());
+    checker.Check(source.manifest(), source.at());
+    checker.Check(source.listing(), source.at());
+  }
+  for (const auto& source : plan.shards()) {
+    checker.Check(source.list(), source.at());
+    checker.Check(source.trace(), source.at());
+  }
+  for (const auto& source : plan.settings()) checker.Check(source.file(), source.at());
+  for (const auto& source : plan.logs()) checker.Check(source.file(), source.at());
+  for (const auto& source : plan.weights()) checker.Check(source.file(), source.at());
+  for (const auto& source : plan.tensors()) checker.Check(source.file(), source.at());
+  for (const auto& source : plan.scripts()) checker.Check(source.path(), source.at());
+  return checker.Result();
+}
+
+v1::Bundle CollectPlan(const CollectorEnv& env, const v1::Plan& plan) {
+  v1::Bundle bundle;
+  *bundle.mutable_plan() = plan.info();
+  for (const Collector* collector : AllCollectors()) {
+    collector->collect(env, plan, [&bundle](v1::Evidence evidence) { *bundle.add_evidence() = std::move(evidence); });
+  }
+  return bundle;
+}
+
+}  // namespace paritect

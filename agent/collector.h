@@ -1,0 +1,50 @@
+// The contract of a collector: reads one kind of source that a plan names and emits evidence.
+//
+// Failure is evidence, never silence. How a status becomes an outcome (one table for all):
+//   NotFound, Unimplemented                                   absent   the source or its format is not here
+//   PermissionDenied, Unavailable, DeadlineExceeded,
+//   ResourceExhausted, Internal, DataLoss, FailedPrecondition  failed   could not look, or damaged
+// Collectors read only; they run in the order of the list, on one thread.
+#ifndef PARITECT_AGENT_COLLECTOR_H_
+#define PARITECT_AGENT_COLLECTOR_H_
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/file_system.h"
+#include "paritect/v1/evidence.pb.h"
+#include "paritect/v1/plan.pb.h"
+#include "rules/rules.h"
+
+namespace paritect {
+
+using EvidenceSink = absl::FunctionRef<void(v1::Evidence)>;
+
+struct CollectorEnv {
+  FileSystem& fs;
+  const Rules& rules;
+};
+
+struct Collector {
+  absl::string_view name;  // the plan key it serves
+  absl::string_view description;
+  void (*collect)(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink);
+};
+
+absl::Span<const Collector* const> AllCollectors();
+
+// Evidence that something is absent or failed, by the table above. `source` is the path as the plan names it.
+v1::Evidence ProblemEvidence(v1::EvidenceKind kind, absl::string_view source, const absl::Status& status);
+
+// The same with a message id of the catalogue.
+v1::Evidence ProblemEvidence(v1::EvidenceKind kind, absl::string_view source, v1::Outcome outcome,
+                             absl::string_view message_id, absl::string_view why = "");
+
+// Where a path of the plan stands on disk.
+std::string ResolvePath(const v1::Plan& plan, absl::string_view path);
+
+}  // namespace paritect
+
+#endif  // PARITECT_AGENT_COLLECTOR_H_

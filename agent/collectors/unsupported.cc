@@ -1,0 +1,25 @@
+// Sources that a plan may name and this version does not read yet: said, never skipped in silence.
+#include "agent/collector.h"
+
+namespace paritect {
+namespace {
+
+void NotSupported(v1::EvidenceKind kind, absl::string_view source, EvidenceSink sink) {
+  v1::Evidence evidence = ProblemEvidence(kind, source, v1::OUTCOME_ABSENT, "not_supported");
+  (*evidence.mutable_problem()->mutable_args())["what"] = std::string(source);
+  sink(std::move(evidence));
+}
+
+void Collect(const CollectorEnv&, const v1::Plan& plan, EvidenceSink sink) {
+  for (const auto& source : plan.weights()) NotSupported(v1::EVIDENCE_KIND_WEIGHTS, source.file(), sink);
+  for (const auto& source : plan.tensors()) NotSupported(v1::EVIDENCE_KIND_TENSORS, source.file(), sink);
+  for (const auto& source : plan.scripts()) NotSupported(v1::EVIDENCE_KIND_SCRIPTS, source.path(), sink);
+  if (plan.info().live()) NotSupported(v1::EVIDENCE_KIND_LIVE_NODE, "live", sink);
+}
+
+}  // namespace
+
+extern const Collector kUnsupportedCollector;
+const Collector kUnsupportedCollector = {"unsupported", "weights, tensors, scripts, live node: named, not read", &Collect};
+
+}  // namespace paritect

@@ -1,0 +1,135 @@
+#include "checks/check.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/ascii.h"
+#include "common/numbers.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+// "dataset_files", "run_log", ...: the tail of the enum's name, as message ids have it.
+std::string KindWord(v1::EvidenceKind kind) {
+  absl::string_view name = v1::EvidenceKind_Name(kind);
+  constexpr absl::string_view kPrefix = "EVIDENCE_KIND_";
+  name.remove_prefix(kPrefix.size());
+  return absl::AsciiStrToLower(name);
+}
+
+// The plan key that brings evidence of a kind.
+absl::string_view PlanKey(v1::EvidenceKind kind) {
+  switch (kind) {
+    case v1::EVIDENCE_KIND_DATASET_FILES:
+    case v1::EVIDENCE_KIND_DATASET_LISTING: return "datasets";
+    case v1::EVIDENCE_KIND_SHARDS: return "shards";
+    case v1::EVIDENCE_KIND_SETTINGS: return "settings";
+    case v1::EVIDENCE_KIND_RUN_LOG: return "logs";
+    case v1::EVIDENCE_KIND_WEIGHTS: return "weights";
+    case v1::EVIDENCE_KIND_TENSORS: return "tensors";
+    case v1::EVIDENCE_KIND_SCRIPTS: return "scripts";
+    default: return "live";
+  }
+}
+
+void SetMissing(v1::CheckResult& result, const v1::Text& what, absl::string_view from, const v1::Text& how) {
+  v1::Missing& missing = *result.add_missing();
+  *missing.mutable_what() = what;
+  missing.set_from(DisplayBytes(from));
+  *missing.mutable_how() = how;
+}
+
+}  // namespace
+
+v1::Finding& AddFinding(const CheckContext& context, v1::CheckResult& result, v1::Severity severity,
+                        absl::string_view message_id, absl::string_view subject, const MessageArgs& args) {
+  v1::Finding& finding = *result.add_findings();
+  finding.set_severity(severity);
+  finding.set_kind(std::string(message_id.substr(0, message_id.find('/'))));
+  finding.set_subject(std::string(subject));
+  *finding.mutable_message() = context.rules.messages.Say(message_id, args);
+  *finding.mutable_remedy() = context.rules.messages.Fix(message_id, args);
+  return finding;
+}
+
+void AddMissing(const CheckContext& context, v1::CheckResult& result, absl::string_view message_id,
+                absl::string_view from, const MessageArgs& args) {
+  SetMissing(result, context.rules.messages.Say(message_id, args), from, context.rules.messages.Fix(message_id, args));
+}
+
+void AddMissing(const CheckContext& context, v1::CheckResult& result, const v1::Problem& problem,
+                absl::string_view from) {
+  MessageArgs args;
+  for (const auto& [name, value] : problem.args()) args.emplace_back(name, DisplayBytes(value));
+  AddMissing(context, result, problem.id(), from, args);
+}
+
+bool RequireEvidence(const CheckContext& context, v1::CheckResult& result, Side side, v1::EvidenceKind kind) {
+  const Messages& messages = context.rules.messages;
+  const std::string side_name(SideName(side));
+  const v1::Text side_text = messages.Say(absl::StrCat("side_", side_name));
+  bool any = false;
+  const int missing_before = result.missing_size();
+  context.evidence.ForEach(side, kind, [&](const v1::Bundle& bundle, const v1::Evidence& evidence) {
+    if (evidence.outcome() == v1::OUTCOME_COLLECTED) {
+      any = true;
+    } else {
+      AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
+    }
+  });
+  if (any || result.missing_size() > missing_before) return any;
+  if (context.evidence.bundles(side).empty()) {
+    v1::Text what = messages.Say("side_not_given", {{"side", side_text.en()}, {"side_option", side_name}});
+    what.set_zh(messages.Say("side_not_given", {{"side", side_text.zh()}, {"side_option", side_name}}).zh());
+    SetMissing(result, what, side_name, messages.Fix("side_not_given", {{"side_option", side_name}}));
+    return false;
+  }
+  const v1::Text kind_text = messages.Say(absl::StrCat("kind_", KindWord(kind)));
+  MessageArgs args = {{"kind", kind_text.en()},
+                      {"side", side_text.en()},
+                      {"plan_key", std::string(PlanKey(kind))},
+                      {"side_option", side_name}};
+  v1::Text what = messages.Say("kind_not_collected", args);
+  const v1::Text how = messages.Fix("kind_not_collected", args);
+  args[0].second = kind_text.zh();
+  args[1].second = side_text.zh();
+  what.set_zh(messages.Say("kind_not_collected", args).zh());
+  SetMissing(result, what, side_name, how);
+  return false;
+}
+
+void SetFact(v1::Finding& finding, absl::string_view name, double value) {
+  auto& field = (*finding.mutable_facts()->mutable_fields())[std::string(name)];
+  if (std::isfinite(value)) {
+    field.set_number_value(value);
+  } else {
+    field.set_string_value(FormatDouble(value));
+  }
+}
+
+void SetFact(v1::Finding& finding, absl::string_view name, absl::string_view value) {
+  (*finding.mutable_facts()->mutable_fields())[std::string(name)].set_string_value(DisplayBytes(value));
+}
+
+void SetFact(v1::Finding& finding, absl::string_view name, bool value) {
+  (*finding.mutable_facts()->mutable_fields())[std::string(name)].set_bool_value(value);
+}
+
+void SetFact(v1::Finding& finding, absl::string_view name, absl::Span<const double> values) {
+  auto* list = (*finding.mutable_facts()->mutable_fields())[std::string(name)].mutable_list_value();
+  for (double value : values) {
+    if (std::isfinite(value)) {
+      list->add_values()->set_number_value(value);
+    } else {
+      list->add_values()->set_string_value(FormatDouble(value));
+    }
+  }
+}
+
+void SetFact(v1::Finding& finding, absl::string_view name, absl::Span<const std::string> values) {
+  auto* list = (*finding.mutable_facts()->mutable_fields())[std::string(name)].mutable_list_value();
+  for (const std::string& value : values) list->add_values()->set_string_value(DisplayBytes(value));
+}
+
+}  // namespace paritect

@@ -1,0 +1,57 @@
+// What an audit knows: for each side the bundles (one plan on one node each) in the order given.
+#ifndef PARITECT_CHECKS_EVIDENCE_SET_H_
+#define PARITECT_CHECKS_EVIDENCE_SET_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "paritect/v1/evidence.pb.h"
+
+namespace paritect {
+
+enum class Side { kBaseline, kMigrated };
+inline constexpr Side kBothSides[] = {Side::kBaseline, Side::kMigrated};
+
+// "baseline" / "migrated"; also the option's name and the prefix of message ids.
+absl::string_view SideName(Side side);
+
+// One run of a side: all bundles that share its name, in the order given.
+struct RunView {
+  std::string name;
+  v1::Role role = v1::ROLE_RUN;
+  std::vector<const v1::Bundle*> nodes;
+};
+
+// Immutable once made; views point into it and must not outlive it.
+class EvidenceSet {
+ public:
+  EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated);
+  EvidenceSet(const EvidenceSet&) = delete;
+  EvidenceSet& operator=(const EvidenceSet&) = delete;
+
+  const std::vector<v1::Bundle>& bundles(Side side) const;
+  std::vector<v1::Bundle>& mutable_bundles(Side side);
+
+  // Runs of that role in the order in which they first appear.
+  std::vector<RunView> Runs(Side side, v1::Role role = v1::ROLE_RUN) const;
+
+  // Every piece of evidence of one kind (bundles of role `run` only), also what is absent or failed.
+  void ForEach(Side side, v1::EvidenceKind kind,
+               absl::FunctionRef<void(const v1::Bundle&, const v1::Evidence&)> visit) const;
+
+  // Whether anything of that kind was collected.
+  bool Has(Side side, v1::EvidenceKind kind) const;
+
+ private:
+  std::vector<v1::Bundle> baseline_;
+  std::vector<v1::Bundle> migrated_;
+};
+
+// "rank 3 of npu-01", "npu-01", or the run's name where the node is not known: for `missing[].from`.
+std::string WhereFrom(const v1::Bundle& bundle, const v1::Evidence& evidence);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_EVIDENCE_SET_H_

@@ -1,0 +1,203 @@
+#include "checks/runner.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/glob.h"
+
+namespace paritect {
+namespace {
+
+void RequireNeeds(const CheckContext& context, const Check& check, v1::CheckResult& result) {
+  for (const EvidenceNeed& need : check.needs) {
+    if (need.of != EvidenceNeed::Of::kMigrated) RequireEvidence(context, result, Side::kBaseline, need.kind);
+    if (need.of != EvidenceNeed::Of::kBaseline) RequireEvidence(context, result, Side::kMigrated, need.kind);
+  }
+}
+
+bool WaiverFits(const ProfileWaiver& waiver, const v1::CheckResult& result, const v1::Finding& finding) {
+  if (waiver.check != result.id()) return false;
+  if (waiver.kind.empty() && waiver.subject.empty()) return false;
+  if (!waiver.kind.empty() && waiver.kind != finding.kind()) return false;
+  return waiver.subject.empty() || waiver.subject == finding.subject() || GlobMatch(waiver.subject, finding.subject());
+}
+
+// Waives errors and remembers which waivers were of use.
+void ApplyWaivers(const Profile& profile, const std::string& today, v1::CheckResult& result, std::vector<bool>& used) {
+  for (v1::Finding& finding : *result.mutable_findings()) {
+    if (finding.severity() != v1::SEVERITY_ERROR) continue;
+    for (std::size_t i = 0; i < profile.waivers.size(); ++i) {
+      const ProfileWaiver& waiver = profile.waivers[i];
+      if (!WaiverFits(waiver, result, finding)) continue;
+      used[i] = true;
+      if (waiver.until < today) continue;  // expired: it fails again
+      v1::Waiver& mark = *finding.mutable_waived();
+      mark.set_by(waiver.by);
+      mark.set_reason(waiver.reason);
+      mark.set_until(waiver.until);
+      mark.set_ref(waiver.ref);
+      result.set_waived(result.waived() + 1);
+      break;
+    }
+  }
+}
+
+v1::Verdict CheckVerdict(const v1::CheckResult& result) {
+  for (const v1::Finding& finding : result.findings()) {
+    if (finding.severity() == v1::SEVERITY_ERROR && !finding.has_waived()) return v1::VERDICT_FAIL;
+  }
+  return result.missing_size() > 0 ? v1::VERDICT_NOT_PERFORMED : v1::VERDICT_PASS;
+}
+
+// A person's answer stands where the machine has none; it never beats a failure that was found.
+void ApplyAttestation(const Profile& profile, const std::string& today, v1::CheckResult& result) {
+  if (result.verdict() != v1::VERDICT_NOT_PERFORMED) return;
+  for (const ProfileAttestation& attestation : profile.attestations) {
+    if (attestation.check != result.id() || attestation.until < today) continue;
+    v1::Attestation& mark = *result.mutable_attested();
+    mark.set_by(attestation.by);
+    mark.set_reason(attestation.reason);
+    mark.set_until(attestation.until);
+    result.set_verdict(v1::VERDICT_PASS);
+    return;
+  }
+}
+
+void SortAndCap(int findings_max, v1::CheckResult& result) {
+  auto& findings = *result.mutable_findings();
+  std::stable_sort(findings.begin(), findings.end(), [](const v1::Finding& a, const v1::Finding& b) {
+    // A waived error is shown after the ones that count.
+    if (a.severity() != b.severity()) return a.severity() < b.severity();
+    if (a.has_waived() != b.has_waived()) return b.has_waived();
+    if (a.subject() != b.subject()) return a.subject() < b.subject();
+    return a.kind() < b.kind();
+  });
+  result.set_findings_total(findings.size());
+  if (findings.size() <= findings_max) return;
+  findings.DeleteSubrange(findings_max, findings.size() - findings_max);
+  SetFact(*findings.Mutable(0), "total", static_cast<std::int64_t>(result.findings_total()));
+}
+
+void RemoveRepeatedMissing(v1::CheckResult& result) {
+  std::set<std::string> seen;
+  auto& missing = *result.mutable_missing();
+  int kept = 0;
+  for (int i = 0; i < missing.size(); ++i) {
+    if (!seen.insert(absl::StrCat(missing[i].what().en(), "\n", missing[i].from())).second) continue;
+    if (kept != i) missing.SwapElements(kept, i);
+    ++kept;
+  }
+  missing.DeleteSubrange(kept, missing.size() - kept);
+}
+
+v1::CheckResult RunCheck(const CheckContext& context, const CatalogueCheck& entry, const AuditOptions& options,
+                         std::vector<bool>& used_waivers) {
+  v1::CheckResult result;
+  result.set_id(entry.id);
+  *result.mutable_title() = entry.title;
+  result.set_required(entry.required);
+  const Check* check = nullptr;
+  for (const Check* known : AllChecks()) {
+    if (known->id == entry.id) check = known;
+  }
+  if (check == nullptr) {
+    AddMissing(context, result, "not_supported", "", {{"what", entry.id}});
+  } else {
+    check->evaluate(context, result);
+    RequireNeeds(context, *check, result);
+  }
+  RemoveRepeatedMissing(result);
+  ApplyWaivers(context.profile, options.today, result, used_waivers);
+  result.set_verdict(CheckVerdict(result));
+  ApplyAttestation(context.profile, options.today, result);
+  SortAndCap(options.findings_max, result);
+  return result;
+}
+
+v1::Coverage CountCoverage(const EvidenceSet& evidence) {
+  v1::Coverage coverage;
+  for (Side side : kBothSides) {
+    std::set<std::string> nodes;
+    for (const v1::Bundle& bundle : evidence.bundles(side)) nodes.insert(bundle.plan().node());
+    coverage.set_nodes_expected(coverage.nodes_expected() + static_cast<int>(nodes.size()));
+    coverage.set_nodes_reported(coverage.nodes_reported() + static_cast<int>(nodes.size()));
+    for (const RunView& run : evidence.Runs(side)) {
+      std::set<int> ranks;
+      int expected = 0;
+      for (const v1::Bundle* bundle : run.nodes) {
+        expected = std::max(expected, bundle->plan().world_size());
+        for (const v1::Evidence& one : bundle->evidence()) {
+          if (one.has_rank() && one.outcome() == v1::OUTCOME_COLLECTED) ranks.insert(one.rank());
+        }
+      }
+      const int reported = static_cast<int>(ranks.size());
+      coverage.set_ranks_reported(coverage.ranks_reported() + reported);
+      coverage.set_ranks_expected(coverage.ranks_expected() + std::max(expected, reported));
+    }
+  }
+  return coverage;
+}
+
+void WarnAboutWaivers(const Rules& rules, const Profile& profile, const std::string& today,
+                      const std::vector<bool>& used, v1::Report& report) {
+  for (std::size_t i = 0; i < profile.waivers.size(); ++i) {
+    const ProfileWaiver& waiver = profile.waivers[i];
+    const MessageArgs args = {{"check", waiver.check}, {"until", waiver.until}, {"by", waiver.by}};
+    if (waiver.kind.empty() && waiver.subject.empty()) {
+      *report.add_warnings() = rules.messages.Say("waiver_names_nothing", args);
+    } else if (!used[i]) {
+      *report.add_warnings() = rules.messages.Say("waiver_unused", args);
+    } else if (waiver.until < today) {
+      *report.add_warnings() = rules.messages.Say("waiver_expired", args);
+    }
+  }
+}
+
+v1::Verdict ReportVerdict(const v1::Report& report) {
+  bool not_performed = false;
+  for (const v1::ItemResult& item : report.items()) {
+    if (item.verdict() == v1::VERDICT_FAIL) return v1::VERDICT_FAIL;
+    not_performed = not_performed || item.verdict() == v1::VERDICT_NOT_PERFORMED;
+  }
+  return not_performed ? v1::VERDICT_NOT_PERFORMED : v1::VERDICT_PASS;
+}
+
+}  // namespace
+
+v1::Verdict ItemVerdict(const v1::ItemResult& item) {
+  bool all_not_performed = true;
+  bool required_not_performed = false;
+  for (const v1::CheckResult& check : item.checks()) {
+    if (check.verdict() == v1::VERDICT_FAIL) return v1::VERDICT_FAIL;
+    const bool not_performed = check.verdict() == v1::VERDICT_NOT_PERFORMED;
+    all_not_performed = all_not_performed && not_performed;
+    required_not_performed = required_not_performed || (not_performed && check.required());
+  }
+  return all_not_performed || required_not_performed ? v1::VERDICT_NOT_PERFORMED : v1::VERDICT_PASS;
+}
+
+v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const Rules& rules,
+                    const AuditOptions& options) {
+  const CheckContext context{evidence, profile, rules};
+  v1::Report report;
+  report.set_profile(profile.name);
+  std::vector<bool> used_waivers(profile.waivers.size(), false);
+  for (const CatalogueItem& entry : rules.catalogue.items) {
+    const bool wanted = options.items.empty() ||
+                        std::find(options.items.begin(), options.items.end(), entry.id) != options.items.end();
+    if (!wanted) continue;
+    v1::ItemResult& item = *report.add_items();
+    item.set_id(entry.id);
+    *item.mutable_title() = entry.title;
+    for (const CatalogueCheck& check : entry.checks) {
+      *item.add_checks() = RunCheck(context, check, options, used_waivers);
+    }
+    item.set_verdict(ItemVerdict(item));
+  }
+  report.set_verdict(ReportVerdict(report));
+  *report.mutable_coverage() = CountCoverage(evidence);
+  WarnAboutWaivers(rules, profile, options.today, used_waivers, report);
+  return report;
+}
+
+}  // namespace paritect

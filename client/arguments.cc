@@ -1,0 +1,62 @@
+#include "client/arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+namespace paritect {
+
+struct Arguments::Impl {
+  CLI::App app;
+  std::vector<std::string>* rest = nullptr;
+};
+
+Arguments::Arguments(absl::string_view command, absl::string_view description) : impl_(std::make_unique<Impl>()) {
+  impl_->app.name(std::string(command));
+  impl_->app.description(std::string(description));
+  impl_->app.set_help_flag("-h,--help", "print this help");
+  impl_->app.allow_windows_style_options(false);
+}
+
+Arguments::~Arguments() = default;
+
+void Arguments::Flag(absl::string_view name, bool& slot, absl::string_view help) {
+  impl_->app.add_flag(std::string(name), slot, std::string(help));
+}
+
+void Arguments::Text(absl::string_view name, std::string& slot, absl::string_view help, bool required) {
+  impl_->app.add_option(std::string(name), slot, std::string(help))->required(required);
+}
+
+void Arguments::Texts(absl::string_view name, std::vector<std::string>& slot, absl::string_view help, bool required) {
+  CLI::Option* option = impl_->app.add_option(std::string(name), slot, std::string(help))->required(required);
+  if (!name.empty() && name.front() == '-') {
+    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+}
+
+void Arguments::Int(absl::string_view name, int& slot, absl::string_view help) {
+  impl_->app.add_option(std::string(name), slot, std::string(help));
+}
+
+void Arguments::Rest(std::vector<std::string>& slot) {
+  impl_->rest = &slot;
+  impl_->app.prefix_command();
+}
+
+absl::StatusOr<bool> Arguments::Parse(const std::vector<std::string>& args) {
+  std::vector<std::string> reversed(args.rbegin(), args.rend());
+  try {
+    impl_->app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return false;
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  if (impl_->rest != nullptr) *impl_->rest = impl_->app.remaining();
+  return true;
+}
+
+std::string Arguments::help() const { return impl_->app.help(); }
+
+}  // namespace paritect

@@ -1,0 +1,44 @@
+// The contract of a command: one verb of `paritect`, one file in commands/.
+#ifndef PARITECT_CLIENT_COMMAND_H_
+#define PARITECT_CLIENT_COMMAND_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "client/exit_code.h"
+#include "common/file_system.h"
+#include "rules/rules.h"
+
+namespace paritect {
+
+// The world a command runs in; tests give their own.
+struct CommandEnv {
+  FileSystem& fs;
+  std::ostream& out;
+  std::ostream& err;
+  const Rules& rules;
+  bool out_is_terminal = false;
+  int terminal_columns = 100;
+  std::string host_name;
+  std::string today;               // YYYY-MM-DD, UTC
+  std::string (*getenv)(absl::string_view name);  // "" where unset
+};
+
+struct Command {
+  absl::string_view name;
+  absl::string_view summary;
+  ExitCode (*run)(CommandEnv& env, const std::vector<std::string>& args);
+};
+
+absl::Span<const Command* const> AllCommands();
+
+// "paritect NAME args": finds the command (or names the nearest) and runs it.
+ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& args);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CLIENT_COMMAND_H_

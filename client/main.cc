@@ -1,0 +1,53 @@
+// paritect: the client. Everything is in the library; this only meets the process.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+
+#include "client/command.h"
+
+namespace {
+
+std::string GetEnv(absl::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? "" : value;
+}
+
+std::string Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts;
+  gmtime_r(&now, &parts);
+  char text[16];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", &parts);
+  return text;
+}
+
+int TerminalColumns() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+  return 100;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  paritect::CommandEnv env = {.fs = paritect::PosixFileSystem(),
+                              .out = std::cout,
+                              .err = std::cerr,
+                              .rules = paritect::BuiltInRules(),
+                              .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+                              .terminal_columns = TerminalColumns(),
+                              .host_name = host,
+                              .today = Today(),
+                              .getenv = &GetEnv};
+  const paritect::ExitCode code =
+      paritect::RunCommandLine(env, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  std::cout.flush();
+  // A full disk or a closed pipe must not look like success.
+  return std::cout.good() || code != paritect::kExitOk ? code : paritect::kExitInternal;
+}

@@ -1,0 +1,17 @@
+// -o json: the whole report, one object.
+#include "client/renderer.h"
+#include "client/report_json.h"
+
+namespace paritect {
+namespace {
+
+void Render(const v1::Report& report, const RenderOptions&, std::ostream& out) {
+  out << DumpJson(ReportToJson(report)) << "\n";
+}
+
+}  // namespace
+
+extern const Renderer kJsonRenderer;
+const Renderer kJsonRenderer = {"json", &Render};
+
+}  // namespace paritect

@@ -1,0 +1,56 @@
+# paritect_library(NAME SRCS ... DEPS ... [THROWS files...]): one static library a folder.
+# Our code is compiled without exceptions; THROWS lists the wrapper files of libraries that need them.
+function(paritect_target_options target)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PARITECT_WARNINGS}> ${PARITECT_HARDENING})
+  # ccache sees through a precompiled header only with this.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
+endfunction()
+
+# The precompiled header takes a check file from 2.7 s to 1.0 s; it is built once, in paritect_pch, and reused.
+add_library(paritect_pch STATIC cmake/pch.cc)
+paritect_target_options(paritect_pch)
+target_compile_options(paritect_pch PRIVATE -fno-exceptions)
+target_link_libraries(paritect_pch PUBLIC protobuf::libprotobuf absl::status absl::statusor absl::strings
+                      absl::span absl::flat_hash_map absl::flat_hash_set absl::function_ref)
+target_precompile_headers(paritect_pch PRIVATE <algorithm> <cstdint> <functional> <map> <memory> <optional> <set>
+    <string> <utility> <vector> <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>
+    <absl/strings/str_split.h> <absl/strings/string_view.h> <absl/types/span.h> <google/protobuf/message.h>
+    <google/protobuf/map.h> <google/protobuf/repeated_field.h>)
+
+function(paritect_library name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;THROWS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SRCS})
+  paritect_target_options(${name})
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_precompile_headers(${name} REUSE_FROM paritect_pch)
+  target_link_libraries(${name} PUBLIC paritect_pch ${ARG_DEPS})
+  if(ARG_THROWS)
+    add_library(${name}_throws OBJECT ${ARG_THROWS})
+    paritect_target_options(${name}_throws)
+    target_link_libraries(${name}_throws PUBLIC paritect_pch ${ARG_DEPS})
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}_throws>)
+  endif()
+endfunction()
+
+# paritect_test(NAME SRCS ... DEPS ... [LABEL unit]): a GoogleTest program.
+function(paritect_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SRCS;DEPS" ${ARGN})
+  if(NOT ARG_SRCS)
+    return()
+  endif()
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  add_executable(${name} ${ARG_SRCS})
+  paritect_target_options(${name})
+  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_precompile_headers(${name} REUSE_FROM paritect_pch)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main GTest::gmock)
+  target_compile_definitions(${name} PRIVATE PARITECT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             PARITECT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  gtest_discover_tests(${name} TEST_PREFIX "${name}:" PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300
+                       DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,20 @@
+# paritect_proto_library(NAME files...): generated C++ for message protos below proto/.
+# CMake's own protobuf_generate places nested packages wrongly, hence this function.
+function(paritect_proto_library name)
+  set(out_dir ${CMAKE_BINARY_DIR}/gen)
+  set(sources "")
+  foreach(file ${ARGN})
+    string(REGEX REPLACE "\\.proto$" "" stem ${file})
+    add_custom_command(
+      OUTPUT ${out_dir}/${stem}.pb.cc ${out_dir}/${stem}.pb.h
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${out_dir}
+      COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR}/proto --cpp_out=${out_dir} ${file}
+      DEPENDS ${CMAKE_SOURCE_DIR}/proto/${file}
+      COMMENT "protoc ${file}" VERBATIM)
+    list(APPEND sources ${out_dir}/${stem}.pb.cc)
+  endforeach()
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} SYSTEM PUBLIC ${out_dir})
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf)
+  target_compile_options(${name} PRIVATE -w -O1 -g0)
+endfunction()

@@ -1,0 +1,200 @@
+#include "common/file_system.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr std::size_t kReadChunkBytes = 1 << 16;
+
+absl::Status ErrnoStatus(int error, absl::string_view what, absl::string_view path) {
+  char text[128];
+  const char* message = strerror_r(error, text, sizeof(text));
+  std::string full = absl::StrCat(what, " ", DisplayBytes(path), ": ", message);
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR: return absl::NotFoundError(full);
+    case EACCES:
+    case EPERM: return absl::PermissionDeniedError(full);
+    case ELOOP: return absl::FailedPreconditionError(full);
+    default: return absl::InternalError(full);
+  }
+}
+
+FileInfo FromStat(const struct stat& st) {
+  FileInfo info;
+  if (S_ISREG(st.st_mode)) {
+    info.type = FileInfo::Type::kRegular;
+  } else if (S_ISDIR(st.st_mode)) {
+    info.type = FileInfo::Type::kDirectory;
+  } else if (S_ISLNK(st.st_mode)) {
+    info.type = FileInfo::Type::kSymlink;
+  } else {
+    info.type = FileInfo::Type::kSpecial;
+  }
+  info.size_bytes = static_cast<std::uint64_t>(st.st_size);
+  info.mtime_ns = st.st_mtim.tv_sec * kNanosecondsPerSecond + st.st_mtim.tv_nsec;
+  info.ctime_ns = st.st_ctim.tv_sec * kNanosecondsPerSecond + st.st_ctim.tv_nsec;
+  info.device = st.st_dev;
+  info.inode = st.st_ino;
+  info.links = st.st_nlink;
+  return info;
+}
+
+class PosixFile : public File {
+ public:
+  PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  ~PosixFile() override { close(fd_); }
+  PosixFile(const PosixFile&) = delete;
+  PosixFile& operator=(const PosixFile&) = delete;
+
+  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
+    for (;;) {
+      const ssize_t n = read(fd_, buffer.data(), buffer.size());
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno != EINTR) return ErrnoStatus(errno, "read", path_);
+    }
+  }
+
+  absl::StatusOr<FileInfo> Info() override {
+    struct stat st;
+    if (fstat(fd_, &st) != 0) return ErrnoStatus(errno, "stat", path_);
+    return FromStat(st);
+  }
+
+ private:
+  const int fd_;
+  const std::string path_;
+};
+
+class PosixFileSystemImpl : public FileSystem {
+ public:
+  absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path) override {
+    const std::string name(path);
+    // O_NONBLOCK: a FIFO that appears between stat and open must not block us.
+    const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return ErrnoStatus(errno, "open", path);
+    auto file = std::make_unique<PosixFile>(fd, name);
+    PARITECT_ASSIGN_OR_RETURN(FileInfo info, file->Info());
+    if (info.type != FileInfo::Type::kRegular) {
+      return absl::FailedPreconditionError(absl::StrCat("open ", DisplayBytes(path), ": not a regular file"));
+    }
+    return file;
+  }
+
+  absl::StatusOr<FileInfo> Stat(absl::string_view path) override {
+    struct stat st;
+    if (stat(std::string(path).c_str(), &st) != 0) return ErrnoStatus(errno, "stat", path);
+    return FromStat(st);
+  }
+
+  absl::StatusOr<FileInfo> LStat(absl::string_view path) override {
+    struct stat st;
+    if (lstat(std::string(path).c_str(), &st) != 0) return ErrnoStatus(errno, "stat", path);
+    return FromStat(st);
+  }
+
+  absl::Status List(absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry) override {
+    DIR* dir = opendir(std::string(path).c_str());
+    if (dir == nullptr) return ErrnoStatus(errno, "list", path);
+    for (;;) {
+      errno = 0;
+      const dirent* one = readdir(dir);
+      if (one == nullptr) break;
+      const absl::string_view name = one->d_name;
+      if (name != "." && name != "..") entry(DirectoryEntry{std::string(name)});
+    }
+    const int error = errno;
+    closedir(dir);
+    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "list", path);
+  }
+
+  absl::StatusOr<std::string> ReadLink(absl::string_view path) override {
+    std::string target(4096, '\0');
+    const ssize_t n = readlink(std::string(path).c_str(), target.data(), target.size());
+    if (n < 0) return ErrnoStatus(errno, "read link", path);
+    target.resize(static_cast<std::size_t>(n));
+    return target;
+  }
+};
+
+}  // namespace
+
+FileSystem& PosixFileSystem() {
+  static PosixFileSystemImpl* const instance = new PosixFileSystemImpl();
+  return *instance;
+}
+
+absl::StatusOr<std::string> ReadWholeFile(FileSystem& fs, absl::string_view path, std::uint64_t limit_bytes) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
+  PARITECT_ASSIGN_OR_RETURN(FileInfo info, file->Info());
+  if (info.size_bytes > limit_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("read ", DisplayBytes(path), ": ", info.size_bytes,
+                                                     " bytes found, at most ", limit_bytes, " are read"));
+  }
+  std::string bytes;
+  std::vector<char> chunk(kReadChunkBytes);
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(std::size_t n, file->Read(absl::MakeSpan(chunk)));
+    if (n == 0) return bytes;
+    bytes.append(chunk.data(), n);
+    if (bytes.size() > limit_bytes) {
+      return absl::ResourceExhaustedError(absl::StrCat("read ", DisplayBytes(path), ": more than ", limit_bytes,
+                                                       " bytes found, at most ", limit_bytes, " are read"));
+    }
+  }
+}
+
+absl::Status WriteFileAtomically(absl::string_view path, absl::string_view bytes) {
+  const std::string temporary = absl::StrCat(path, ".tmp", getpid());
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return ErrnoStatus(errno, "write", path);
+  absl::string_view left = bytes;
+  int error = 0;
+  while (!left.empty() && error == 0) {
+    const ssize_t n = write(fd, left.data(), left.size());
+    if (n >= 0) {
+      left.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      error = errno;
+    }
+  }
+  if (error == 0 && fsync(fd) != 0 && errno != EINVAL) error = errno;
+  if (close(fd) != 0 && error == 0) error = errno;
+  if (error == 0 && rename(temporary.c_str(), std::string(path).c_str()) != 0) error = errno;
+  if (error == 0) return absl::OkStatus();
+  unlink(temporary.c_str());
+  return ErrnoStatus(error, "write", path);
+}
+
+std::string JoinPath(absl::string_view base, absl::string_view name) {
+  if (name.empty()) return std::string(base);
+  if (name.front() == '/' || base.empty() || base == ".") return std::string(name);
+  if (base.back() == '/') return absl::StrCat(base, name);
+  return absl::StrCat(base, "/", name);
+}
+
+absl::string_view BaseName(absl::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
+}
+
+absl::string_view DirName(absl::string_view path) {
+  const auto slash = path.rfind('/');
+  if (slash == absl::string_view::npos) return ".";
+  return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
+}
+
+}  // namespace paritect

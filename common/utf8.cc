@@ -1,0 +1,105 @@
+#include "common/utf8.h"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_format.h"
+
+namespace paritect {
+namespace {
+
+// Length of the valid sequence at the start of `bytes`, 0 if there is none; sets `rune`.
+std::size_t NextRune(absl::string_view bytes, utf8proc_int32_t& rune) {
+  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
+                                       static_cast<utf8proc_ssize_t>(bytes.size()), &rune);
+  return length <= 0 || rune < 0 ? 0 : static_cast<std::size_t>(length);
+}
+
+std::optional<std::string> Map(absl::string_view text, int options) {
+  utf8proc_uint8_t* out = nullptr;
+  const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                   static_cast<utf8proc_ssize_t>(text.size()), &out,
+                                   static_cast<utf8proc_option_t>(options));
+  if (length < 0) return std::nullopt;
+  std::string result(reinterpret_cast<const char*>(out), static_cast<std::size_t>(length));
+  std::free(out);
+  return result;
+}
+
+}  // namespace
+
+bool IsValidUtf8(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    utf8proc_int32_t rune = 0;
+    const std::size_t length = NextRune(bytes, rune);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string DisplayBytes(absl::string_view bytes) {
+  std::string out;
+  while (!bytes.empty()) {
+    utf8proc_int32_t rune = 0;
+    std::size_t length = NextRune(bytes, rune);
+    const bool control = length == 1 && (static_cast<unsigned char>(bytes[0]) < 0x20 || bytes[0] == 0x7f);
+    if (length == 0 || control) {
+      absl::StrAppendFormat(&out, "\\x%02X", static_cast<unsigned char>(bytes[0]));
+      length = 1;
+    } else {
+      out.append(bytes.data(), length);
+    }
+    bytes.remove_prefix(length);
+  }
+  return out;
+}
+
+std::optional<std::string> NormalizeNfc(absl::string_view text) {
+  return Map(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+}
+
+std::string FoldCase(absl::string_view text) {
+  auto folded = Map(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD);
+  return folded ? *std::move(folded) : std::string(text);
+}
+
+std::size_t DisplayWidth(absl::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    utf8proc_int32_t rune = 0;
+    std::size_t length = NextRune(text, rune);
+    if (length == 0) {
+      length = 1;
+      ++width;
+    } else {
+      const int columns = utf8proc_charwidth(rune);
+      width += columns > 0 ? static_cast<std::size_t>(columns) : 0;
+    }
+    text.remove_prefix(length);
+  }
+  return width;
+}
+
+absl::string_view TruncateToWidth(absl::string_view text, std::size_t columns) {
+  std::size_t used = 0;
+  std::size_t width = 0;
+  while (used < text.size()) {
+    utf8proc_int32_t rune = 0;
+    std::size_t length = NextRune(text.substr(used), rune);
+    std::size_t rune_width = 1;
+    if (length == 0) {
+      length = 1;
+    } else {
+      const int w = utf8proc_charwidth(rune);
+      rune_width = w > 0 ? static_cast<std::size_t>(w) : 0;
+    }
+    if (width + rune_width > columns) break;
+    width += rune_width;
+    used += length;
+  }
+  return text.substr(0, used);
+}
+
+}  // namespace paritect

@@ -1,0 +1,40 @@
+// Names are bytes. These turn them into something that can be shown, and back out of other forms.
+// Unicode data: utf8proc (Debian's libutf8proc, Unicode 14).
+#ifndef PARITECT_COMMON_UTF8_H_
+#define PARITECT_COMMON_UTF8_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace paritect {
+
+// RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF.
+bool IsValidUtf8(absl::string_view bytes);
+
+// The text itself where it is UTF-8; else every byte that is not part of a valid sequence becomes
+// "\xHH" (upper-case hexadecimal). Control characters become "\xHH" too. Never fails.
+std::string DisplayBytes(absl::string_view bytes);
+
+// Unicode Normalisation Form C; nullopt where the bytes are not UTF-8.
+std::optional<std::string> NormalizeNfc(absl::string_view text);
+
+// Case-folded (for file systems that ignore case); the bytes themselves where not UTF-8.
+std::string FoldCase(absl::string_view text);
+
+// Columns that a terminal uses for the text: 2 for East Asian wide characters, 0 for combining ones.
+// Invalid bytes count as 1.
+std::size_t DisplayWidth(absl::string_view text);
+
+// The longest prefix of at most `columns` columns, at a character boundary.
+absl::string_view TruncateToWidth(absl::string_view text, std::size_t columns);
+
+// `bytes` read in `charset` ("GBK", "LATIN1", "UTF-16LE" ...) as UTF-8; nullopt where it does not decode.
+// Uses iconv: not for the pure core.
+std::optional<std::string> DecodeCharset(absl::string_view bytes, const char* charset);
+
+}  // namespace paritect
+
+#endif  // PARITECT_COMMON_UTF8_H_

@@ -1,0 +1,106 @@
+#include "rules/messages.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace paritect {
+namespace {
+
+bool IsNameByte(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// The placeholders of a template, and its text with them filled.
+std::string Fill(absl::string_view text, const MessageArgs* args, std::set<std::string>* names) {
+  std::string out;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    std::size_t end = i + 1;
+    if (text[i] == '{') {
+      while (end < text.size() && IsNameByte(text[end])) ++end;
+    }
+    const bool placeholder = text[i] == '{' && end > i + 1 && end < text.size() && text[end] == '}';
+    if (!placeholder) {
+      out.push_back(text[i++]);
+      continue;
+    }
+    const std::string name(text.substr(i + 1, end - i - 1));
+    if (names != nullptr) names->insert(name);
+    const std::string* value = nullptr;
+    if (args != nullptr) {
+      for (const auto& [key, filled] : *args) {
+        if (key == name) value = &filled;
+      }
+    }
+    absl::StrAppend(&out, value != nullptr ? *value : absl::StrCat("{", name, "}"));
+    i = end + 1;
+  }
+  return out;
+}
+
+absl::StatusOr<v1::Text> ReadText(const DocumentNode& node) {
+  v1::Text text;
+  const DocumentNode* en = node.Find("en");
+  const DocumentNode* zh = node.Find("zh");
+  if (en == nullptr || zh == nullptr || !en->is_scalar() || !zh->is_scalar()) {
+    return ErrorAt(node, "a text needs `en` and `zh`");
+  }
+  text.set_en(en->text);
+  text.set_zh(zh->text);
+  std::set<std::string> names_en;
+  std::set<std::string> names_zh;
+  Fill(text.en(), nullptr, &names_en);
+  Fill(text.zh(), nullptr, &names_zh);
+  if (names_en != names_zh) return ErrorAt(node, "`en` and `zh` have other placeholders");
+  return text;
+}
+
+v1::Text FillText(const v1::Text& text, const MessageArgs& args) {
+  v1::Text out;
+  out.set_en(Fill(text.en(), &args, nullptr));
+  out.set_zh(Fill(text.zh(), &args, nullptr));
+  return out;
+}
+
+}  // namespace
+
+absl::Status Messages::Add(const DocumentNode& root, bool replace) {
+  if (!root.is_map()) return ErrorAt(root, "a map of messages is needed");
+  for (const auto& [key, value] : root.fields) {
+    if (!value.is_map()) return ErrorAt(value, absl::StrCat("message '", key.text, "' must be a map"));
+    for (const auto& field : value.fields) {
+      if (field.first.text != "en" && field.first.text != "zh" && field.first.text != "fix") {
+        return ErrorAt(field.first, absl::StrCat("unknown key '", field.first.text, "' in a message"));
+      }
+    }
+    Message message;
+    PARITECT_ASSIGN_OR_RETURN(message.text, ReadText(value));
+    if (const DocumentNode* fix = value.Find("fix")) {
+      PARITECT_ASSIGN_OR_RETURN(message.fix, ReadText(*fix));
+    }
+    if (!replace && messages_.contains(key.text)) {
+      return ErrorAt(key, absl::StrCat("message '", key.text, "' is there already"));
+    }
+    messages_[key.text] = std::move(message);
+  }
+  return absl::OkStatus();
+}
+
+bool Messages::Has(absl::string_view id) const { return messages_.contains(std::string(id)); }
+
+v1::Text Messages::Say(absl::string_view id, const MessageArgs& args) const {
+  auto it = messages_.find(std::string(id));
+  if (it != messages_.end()) return FillText(it->second.text, args);
+  v1::Text text;
+  text.set_en(std::string(id));
+  for (const auto& [key, value] : args) absl::StrAppend(text.mutable_en(), " ", key, "=", value);
+  text.set_zh(text.en());
+  return text;
+}
+
+v1::Text Messages::Fix(absl::string_view id, const MessageArgs& args) const {
+  auto it = messages_.find(std::string(id));
+  return it == messages_.end() ? v1::Text() : FillText(it->second.fix, args);
+}
+
+}  // namespace paritect

@@ -1,0 +1,54 @@
+#include "rules/rules.h"
+
+#include <cstdlib>
+
+#include "absl/base/internal/raw_logging.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/document.h"
+#include "common/status_macros.h"
+
+namespace paritect {
+namespace {
+
+absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
+  PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ParseDocument(file.bytes));
+  if (absl::StartsWith(file.name, "messages/")) return rules.messages.Add(root, overriding);
+  if (file.name == "catalogue.yaml") {
+    PARITECT_ASSIGN_OR_RETURN(rules.catalogue, ReadCatalogue(root));
+    return absl::OkStatus();
+  }
+  if (file.name == "profiles/pre-tuning-1.yaml") {
+    PARITECT_ASSIGN_OR_RETURN(rules.profile, ReadBuiltInProfile(root));
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("1:1: no such rules file is known");
+}
+
+}  // namespace
+
+absl::StatusOr<Rules> LoadRules(absl::Span<const RulesFile> files, absl::Span<const RulesFile> overrides) {
+  Rules rules;
+  for (const RulesFile& file : files) {
+    const absl::Status status = LoadFile(file, false, rules);
+    if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(file.name, ":", status.message()));
+  }
+  for (const RulesFile& file : overrides) {
+    const absl::Status status = LoadFile(file, true, rules);
+    if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(file.name, ":", status.message()));
+  }
+  return rules;
+}
+
+const Rules& BuiltInRules() {
+  static const Rules* const rules = [] {
+    auto loaded = LoadRules(EmbeddedRules());
+    if (!loaded.ok()) {
+      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
+    }
+    return new Rules(*std::move(loaded));
+  }();
+  return *rules;
+}
+
+}  // namespace paritect

@@ -1,0 +1,79 @@
+#include "rules/rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/document.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Rules, EmbeddedFilesLoad) {
+  auto rules = LoadRules(EmbeddedRules());
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  EXPECT_NE(rules->catalogue.FindCheck("data.dataset.content"), nullptr);
+  EXPECT_EQ(rules->profile.name, "pre-tuning/1");
+}
+
+TEST(Rules, ProfileStatesEveryThresholdOfTheContract) {
+  for (const char* name :
+       {"overflow_rate", "overflow_rate_large", "large_global_batch", "loss_mean_relative_error_pass",
+        "loss_mean_relative_error", "loss_mean_absolute_error", "loss_smoothed_relative_error",
+        "loss_tail_relative_difference", "pairing_correlation", "common_steps_min", "coverage_min",
+        "first_step_relative_error", "first_step_absolute_error", "gradient_norm_relative_error",
+        "accuracy_points", "metric_relative_error", "repeat_runs", "repeat_variation", "finished_tolerance"}) {
+    EXPECT_FALSE(std::isnan(BuiltInRules().profile.threshold(name))) << name;
+  }
+}
+
+TEST(Rules, OverrideReplacesOneMessage) {
+  std::vector<RulesFile> override_files = {{"messages/mine.yaml", "source_absent: {en: gone {source}, zh: 无 {source}}\n"}};
+  override_files[0].bytes = "source_absent: {en: \"gone {source}\", zh: \"无 {source}\"}\n";
+  auto rules = LoadRules(EmbeddedRules(), override_files);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  EXPECT_EQ(rules->messages.Say("source_absent", {{"source", "x"}}).en(), "gone x");
+  EXPECT_TRUE(rules->messages.Has("not_supported"));
+}
+
+TEST(Messages, LanguagesNeedTheSamePlaceholders) {
+  Messages messages;
+  auto root = ParseDocument("m: {en: \"a {x}\", zh: \"b\"}\n");
+  ASSERT_TRUE(root.ok());
+  EXPECT_THAT(std::string(messages.Add(*root, false).message()), HasSubstr("other placeholders"));
+}
+
+TEST(Messages, UnknownIdsStayVisible) {
+  Messages messages;
+  EXPECT_EQ(messages.Say("no_such", {{"a", "1"}}).en(), "no_such a=1");
+}
+
+absl::StatusOr<Profile> ReadText(absl::string_view text) {
+  auto root = ParseDocument(text);
+  if (!root.ok()) return root.status();
+  return ReadProfile(*root, BuiltInRules().profile);
+}
+
+TEST(Profile, ExtendsTheBuiltIn) {
+  auto profile = ReadText("profile: mine/2\nextends: pre-tuning/1\nthresholds: {overflow_rate: 0.01, loss_lower_fails: false}\n");
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_EQ(profile->threshold("overflow_rate"), 0.01);
+  EXPECT_EQ(profile->threshold("coverage_min"), 0.8);
+  EXPECT_FALSE(profile->loss_lower_fails);
+}
+
+TEST(Profile, RefusesWithAPosition) {
+  EXPECT_THAT(std::string(ReadText("profile: a/1\nthreshholds: {}\n").status().message()), HasSubstr("2:1: unknown key"));
+  EXPECT_THAT(std::string(ReadText("profile: a/1\nthresholds: {overflow: 1}\n").status().message()),
+              HasSubstr("2:14: unknown key 'overflow'"));
+  EXPECT_THAT(std::string(ReadText("profile: a/1\nthresholds: {overflow_rate: much}\n").status().message()),
+              HasSubstr("must be a number"));
+  EXPECT_THAT(std::string(ReadText("profile: a/1\nwaivers: [{check: x.y, kind: k, by: me, until: 2099-01-01}]\n").status().message()),
+              HasSubstr("`reason` is needed"));
+}
+
+}  // namespace
+}  // namespace paritect
