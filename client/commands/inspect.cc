@@ -1,0 +1,121 @@
+// paritect inspect: what the product sees in a file or folder.
+#include "absl/strings/str_join.h"
+#include "client/arguments.h"
+#include "client/command.h"
+#include "client/inspector.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kHeadBytes = 64 << 10;
+
+absl::StatusOr<std::string> ReadHead(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
+  std::string head(kHeadBytes, '\0');
+  std::size_t filled = 0;
+  while (filled < head.size()) {
+    PARITECT_ASSIGN_OR_RETURN(std::size_t n, file->Read(absl::MakeSpan(head.data() + filled, head.size() - filled)));
+    if (n == 0) break;
+    filled += n;
+  }
+  head.resize(filled);
+  return head;
+}
+
+const Inspector* FindByKind(absl::string_view kind) {
+  for (const Inspector* inspector : AllInspectors()) {
+    if (inspector->kind == kind) return inspector;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<const Inspector*> Choose(CommandEnv& env, const std::string& as, const std::string& file) {
+  PARITECT_ASSIGN_OR_RETURN(FileInfo info, env.fs.Stat(file));
+  if (!as.empty()) return FindByKind(as);
+  const bool is_folder = info.type == FileInfo::Type::kDirectory;
+  std::string head;
+  if (!is_folder) {
+    PARITECT_ASSIGN_OR_RETURN(head, ReadHead(env.fs, file));
+  }
+  for (const Inspector* inspector : AllInspectors()) {
+    if (inspector->recognises(file, is_folder, head)) return inspector;
+  }
+  return FindByKind("unknown");
+}
+
+ExitCode InspectOne(CommandEnv& env, const std::string& as, const InspectRequest& request, int indent) {
+  auto inspector = Choose(env, as, request.files[0]);
+  if (!inspector.ok()) {
+    env.err << "paritect inspect: " << inspector.status().message() << "\n";
+    return kExitUsage;
+  }
+  auto json = (*inspector)->inspect(env, request);
+  if (!json.ok()) {
+    env.err << "paritect inspect: " << json.status().message() << "\n";
+    const bool user_mistake = absl::IsNotFound(json.status()) || absl::IsInvalidArgument(json.status());
+    return user_mistake ? kExitUsage : kExitFailed;
+  }
+  OrderedJson object;
+  object["file"] = DisplayBytes(request.files[0]);
+  object["kind"] = (*inspector)->kind;
+  for (auto& [key, value] : json->items()) object[key] = std::move(value);
+  env.out << DumpJson(object, indent) << "\n";
+  return kExitOk;
+}
+
+std::string Kinds() {
+  return absl::StrJoin(AllInspectors(), ", ",
+                       [](std::string* out, const Inspector* one) { out->append(one->kind.data(), one->kind.size()); });
+}
+
+ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
+  InspectRequest request;
+  std::vector<std::string> files;
+  std::string as;
+  std::string output = "json";
+  bool join = false;
+  Arguments arguments("paritect inspect", "show what the product sees in a file or folder");
+  arguments.Texts("files", files, "files or folders", true);
+  arguments.Text("--as", as, "log | settings | weights | dataset | shards | script | tensors");
+  arguments.Flag("--join", join, "the files are the parts of one log");
+  arguments.Flag("--summary", request.summary, "counts, first, last and sums in place of long lists");
+  arguments.Text("--digest", request.digest, "xxh3 | sha256 (weights)");
+  arguments.Text("-o,--output", output, "json");
+  auto parsed = arguments.Parse(args);
+  if (!parsed.ok()) {
+    env.err << "paritect inspect: " << parsed.status().message() << "\n";
+    return kExitUsage;
+  }
+  if (!*parsed) {
+    env.out << arguments.help();
+    return kExitOk;
+  }
+  if (!as.empty() && FindByKind(as) == nullptr) {
+    env.err << "paritect inspect: --as " << as << ": not supported by this version; there are " << Kinds() << "\n";
+    return kExitUsage;
+  }
+  if (output != "json") {
+    env.err << "paritect inspect: -o " << output << ": not supported by this version; there is json\n";
+    return kExitUsage;
+  }
+  if (join) {
+    request.files = files;
+    return InspectOne(env, as, request, 1);
+  }
+  ExitCode worst = kExitOk;
+  for (const std::string& file : files) {
+    request.files = {file};
+    const ExitCode code = InspectOne(env, as, request, files.size() == 1 ? 1 : -1);
+    if (code > worst) worst = code;
+  }
+  return worst;
+}
+
+}  // namespace
+
+extern const Command kInspectCommand;
+const Command kInspectCommand = {"inspect", "show what the product sees in a file or folder", &Run};
+
+}  // namespace paritect
