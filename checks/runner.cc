@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "checks/rank_coverage.h"
 #include "common/glob.h"
 
 namespace paritect {
@@ -122,17 +123,10 @@ v1::Coverage CountCoverage(const EvidenceSet& evidence) {
     coverage.set_nodes_expected(coverage.nodes_expected() + static_cast<int>(nodes.size()));
     coverage.set_nodes_reported(coverage.nodes_reported() + static_cast<int>(nodes.size()));
     for (const RunView& run : evidence.Runs(side)) {
-      std::set<int> ranks;
-      int expected = 0;
-      for (const v1::Bundle* bundle : run.nodes) {
-        expected = std::max(expected, bundle->plan().world_size());
-        for (const v1::Evidence& one : bundle->evidence()) {
-          if (one.has_rank() && one.outcome() == v1::OUTCOME_COLLECTED) ranks.insert(one.rank());
-        }
-      }
-      const int reported = static_cast<int>(ranks.size());
+      const RankCoverage ranks = CoverRanks(run);
+      const int reported = static_cast<int>(ranks.reported.size());
       coverage.set_ranks_reported(coverage.ranks_reported() + reported);
-      coverage.set_ranks_expected(coverage.ranks_expected() + std::max(expected, reported));
+      coverage.set_ranks_expected(coverage.ranks_expected() + std::max(ranks.world_size, reported));
     }
   }
   return coverage;
