@@ -1,5 +1,7 @@
 #include "agent/collector.h"
 
+#include "common/utf8.h"
+
 namespace paritect {
 
 #define PARITECT_COLLECTOR(name) extern const Collector k##name##Collector;
@@ -23,8 +25,8 @@ v1::Evidence ProblemEvidence(v1::EvidenceKind kind, absl::string_view source, v1
   evidence.set_source(std::string(source));
   v1::Problem& problem = *evidence.mutable_problem();
   problem.set_id(std::string(message_id));
-  (*problem.mutable_args())["source"] = std::string(source);
-  (*problem.mutable_args())["why"] = std::string(why);
+  (*problem.mutable_args())["source"] = DisplayBytes(source);
+  (*problem.mutable_args())["why"] = DisplayBytes(why);
   return evidence;
 }
 

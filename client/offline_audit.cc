@@ -1,11 +1,38 @@
 #include "client/offline_audit.h"
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/bundle.h"
 
 namespace paritect {
+namespace {
+
+// Whether the file is a bundle, by its first bytes. A folder, a missing file: no, and the plan's reader says so.
+bool IsBundle(FileSystem& fs, const std::string& path) {
+  auto file = fs.Open(path);
+  if (!file.ok()) return false;
+  char head[8];
+  auto n = (*file)->Read(absl::MakeSpan(head));
+  return n.ok() && LooksLikeBundle(absl::string_view(head, *n));
+}
+
+absl::StatusOr<v1::Bundle> LoadBundle(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(std::string bytes, ReadWholeFile(fs, path, kBundleBytesMax));
+  auto bundle = ParseBundle(bytes);
+  if (!bundle.ok()) return Annotate(bundle.status(), DisplayBytes(path));
+  return bundle;
+}
+
+}  // namespace
 
 absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path) {
+  if (IsBundle(env.fs, path)) return LoadBundle(env.fs, path);
+  if (absl::EndsWith(path, ".pbundle") && env.fs.Open(path).ok()) {
+    return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": byte 0: this is not an evidence bundle"));
+  }
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
   const CollectorEnv collector_env = {env.fs, env.rules};

@@ -1,0 +1,55 @@
+#include "agent/agent_command.h"
+
+#include "absl/algorithm/container.h"
+
+namespace paritect {
+
+#define PARITECT_AGENT_COMMAND(name) extern const AgentCommand kAgent##name##Command;
+#include "agent/all_agent_commands.inc"
+#undef PARITECT_AGENT_COMMAND
+
+absl::Span<const AgentCommand* const> AllAgentCommands() {
+  static constexpr const AgentCommand* kAll[] = {
+#define PARITECT_AGENT_COMMAND(name) &kAgent##name##Command,
+#include "agent/all_agent_commands.inc"
+#undef PARITECT_AGENT_COMMAND
+  };
+  return kAll;
+}
+
+namespace {
+
+constexpr absl::string_view kLaterCommands[] = {"join", "run", "simulate"};
+
+void PrintUsage(std::ostream& out) {
+  out << "usage:\n";
+  for (const AgentCommand* command : AllAgentCommands()) {
+    out << "  paritect-agent " << command->name << (command->usage.empty() ? "" : " ") << command->usage << "\n      "
+        << command->summary << "\n";
+  }
+}
+
+}  // namespace
+
+int RunAgentCommandLine(AgentEnv& env, absl::Span<const std::string> args) {
+  if (args.empty()) {
+    PrintUsage(env.err);
+    return kAgentUsage;
+  }
+  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+    PrintUsage(env.out);
+    return kAgentOk;
+  }
+  const std::string name = args[0] == "--version" ? "version" : args[0];
+  for (const AgentCommand* command : AllAgentCommands()) {
+    if (command->name == name) return command->run(env, args.subspan(1));
+  }
+  if (absl::c_linear_search(kLaterCommands, name)) {
+    env.err << "paritect-agent " << name << ": not supported by this version\n";
+  } else {
+    env.err << "paritect-agent: no command '" << name << "'; `paritect-agent help` lists them\n";
+  }
+  return kAgentUsage;
+}
+
+}  // namespace paritect

@@ -1,0 +1,115 @@
+// paritect-agent collect PLAN -o FILE.pbundle: one shot, no server. What could not be read is in the
+// bundle as such and is named on standard error; only a wrong plan or a file that cannot be written is
+// an error of the command itself.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/agent_command.h"
+#include "agent/collect.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "common/version.h"
+#include "formats/bundle.h"
+
+namespace paritect {
+namespace {
+
+constexpr absl::string_view kUsage = "PLAN -o FILE.pbundle";
+
+struct CollectOptions {
+  std::string plan;
+  std::string output;
+  bool help = false;
+};
+
+absl::StatusOr<CollectOptions> ParseOptions(absl::Span<const std::string> args) {
+  CollectOptions options;
+  bool only_names = false;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& arg = args[i];
+    std::string* slot = nullptr;
+    if (!only_names && (arg == "-h" || arg == "--help")) {
+      options.help = true;
+    } else if (!only_names && arg == "--") {
+      only_names = true;
+    } else if (!only_names && (arg == "-o" || arg == "--output")) {
+      if (i + 1 == args.size()) return absl::InvalidArgumentError(absl::StrCat(arg, " needs a file"));
+      slot = &options.output;
+      if (!slot->empty()) return absl::InvalidArgumentError("-o stands twice");
+      *slot = args[++i];
+    } else if (!only_names && absl::StartsWith(arg, "--output=")) {
+      options.output = arg.substr(9);
+    } else if (!only_names && arg.size() > 1 && arg[0] == '-') {
+      return absl::InvalidArgumentError(absl::StrCat("no option '", arg, "'"));
+    } else if (!options.plan.empty()) {
+      return absl::InvalidArgumentError("one PLAN at a time");
+    } else {
+      options.plan = arg;
+    }
+  }
+  if (options.help) return options;
+  if (options.plan.empty()) return absl::InvalidArgumentError("PLAN is missing");
+  if (options.output.empty()) return absl::InvalidArgumentError("-o FILE.pbundle is missing");
+  return options;
+}
+
+void Summarise(const v1::Bundle& bundle, const std::string& file, AgentEnv& env) {
+  int collected = 0;
+  for (const v1::Evidence& evidence : bundle.evidence()) {
+    if (evidence.outcome() == v1::OUTCOME_COLLECTED) {
+      ++collected;
+      continue;
+    }
+    MessageArgs args;
+    for (const auto& [name, value] : evidence.problem().args()) args.emplace_back(name, DisplayBytes(value));
+    env.err << "not collected: " << env.rules.messages.Say(evidence.problem().id(), args).en() << "\n";
+  }
+  env.err << DisplayBytes(file) << ": " << collected << " of " << bundle.evidence_size()
+          << " pieces of evidence collected on " << bundle.plan().node() << "\n";
+}
+
+absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
+  PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
+  const CollectorEnv collector_env = {env.fs, env.rules};
+  v1::Bundle bundle = CollectPlan(collector_env, plan);
+  bundle.set_collected_by(absl::StrCat("paritect-agent ", kVersion));
+  bundle.set_collected_at_unix_ms(env.now_unix_ms);
+  return bundle;
+}
+
+int Run(AgentEnv& env, absl::Span<const std::string> args) {
+  auto options = ParseOptions(args);
+  if (!options.ok()) {
+    env.err << "paritect-agent collect: " << options.status().message() << "\nusage: paritect-agent collect " << kUsage
+            << "\n";
+    return kAgentUsage;
+  }
+  if (options->help) {
+    env.out << "usage: paritect-agent collect " << kUsage << "\n";
+    return kAgentOk;
+  }
+  auto bundle = Collect(env, options->plan);
+  if (!bundle.ok()) {
+    env.err << "paritect-agent collect: " << bundle.status().message() << "\n";
+    return kAgentUsage;
+  }
+  auto bytes = SerializeBundle(*bundle);
+  if (!bytes.ok()) {
+    env.err << "paritect-agent collect: " << bytes.status().message() << "\n";
+    return kAgentInternal;
+  }
+  if (auto written = env.write(options->output, *bytes); !written.ok()) {
+    env.err << "paritect-agent collect: " << written.message() << "\n";
+    return kAgentUsage;
+  }
+  Summarise(*bundle, options->output, env);
+  return kAgentOk;
+}
+
+}  // namespace
+
+extern const AgentCommand kAgentCollectCommand;
+const AgentCommand kAgentCollectCommand = {"collect", kUsage, "collect what the plan names into one bundle, without a server",
+                                           &Run};
+
+}  // namespace paritect

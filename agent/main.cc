@@ -1,0 +1,26 @@
+// paritect-agent: the per-node program. Everything is in the library; this only meets the process.
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "agent/agent_command.h"
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  timeval now = {};
+  gettimeofday(&now, nullptr);
+  paritect::AgentEnv env = {.fs = paritect::PosixFileSystem(),
+                            .out = std::cout,
+                            .err = std::cerr,
+                            .rules = paritect::BuiltInRules(),
+                            .host_name = host,
+                            .now_unix_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000};
+  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  const int code = paritect::RunAgentCommandLine(env, args);
+  std::cout.flush();
+  return std::cout.good() || code != paritect::kAgentOk ? code : paritect::kAgentInternal;
+}

@@ -1,0 +1,239 @@
+#include "formats/bundle.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <zlib.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/digest.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+enum RecordType : std::uint8_t { kPlanRecord = 1, kEvidenceRecord = 2, kEndRecord = 255 };
+
+constexpr std::size_t kHeaderBytes = 12;       // magic, version
+constexpr std::size_t kRecordHeadBytes = 5;    // type, length
+constexpr std::size_t kCrcBytes = 4;
+constexpr std::size_t kEndPayloadBytes = 40;   // count, SHA-256
+constexpr int kMessageDepthMax = 64;
+
+void AppendLittleEndian(std::uint64_t value, int bytes, std::string& out) {
+  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
+}
+
+std::uint64_t ReadLittleEndian(absl::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
+  return value;
+}
+
+std::uint32_t Crc32(absl::string_view bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
+// --- texts that protobuf would refuse ---------------------------------------------------------------
+
+void MakeUtf8(std::string& text) {
+  if (!IsValidUtf8(text)) text = DisplayBytes(text);
+}
+
+// Visits the message tree with a stack of its own: depth comes from input.
+void MakeTextsUtf8(google::protobuf::Message& root) {
+  using google::protobuf::FieldDescriptor;
+  std::vector<google::protobuf::Message*> stack = {&root};
+  while (!stack.empty()) {
+    google::protobuf::Message& message = *stack.back();
+    stack.pop_back();
+    const google::protobuf::Reflection& reflection = *message.GetReflection();
+    std::vector<const FieldDescriptor*> fields;
+    reflection.ListFields(message, &fields);
+    for (const FieldDescriptor* field : fields) {
+      const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+      if (!is_message && field->type() != FieldDescriptor::TYPE_STRING) continue;
+      const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+      for (int i = 0; i < count; ++i) {
+        if (is_message) {
+          stack.push_back(field->is_repeated() ? reflection.MutableRepeatedMessage(&message, field, i)
+                                               : reflection.MutableMessage(&message, field));
+          continue;
+        }
+        std::string text = field->is_repeated() ? reflection.GetRepeatedString(message, field, i)
+                                                : reflection.GetString(message, field);
+        if (IsValidUtf8(text)) continue;
+        MakeUtf8(text);
+        if (field->is_repeated()) {
+          reflection.SetRepeatedString(&message, field, i, std::move(text));
+        } else {
+          reflection.SetString(&message, field, std::move(text));
+        }
+      }
+    }
+  }
+}
+
+// Maps sorted, so that equal messages are equal bytes.
+std::string SerializeSorted(const google::protobuf::Message& message) {
+  std::string out;
+  {
+    google::protobuf::io::StringOutputStream stream(&out);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&coded);
+  }
+  return out;
+}
+
+// --- writing ----------------------------------------------------------------------------------------
+
+absl::Status AppendRecord(RecordType type, absl::string_view payload, std::string& out) {
+  if (payload.size() > kBundleRecordBytesMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("a record of ", payload.size(), " bytes; at most ",
+                                                     kBundleRecordBytesMax, " fit into a bundle"));
+  }
+  const std::size_t start = out.size();
+  out.push_back(static_cast<char>(type));
+  AppendLittleEndian(payload.size(), 4, out);
+  absl::StrAppend(&out, payload);
+  AppendLittleEndian(Crc32(absl::string_view(out).substr(start)), 4, out);
+  return absl::OkStatus();
+}
+
+// --- reading ----------------------------------------------------------------------------------------
+
+absl::Status Damaged(std::size_t at, absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("byte ", at, ": ", what));
+}
+
+struct Record {
+  std::uint8_t type = 0;
+  absl::string_view payload;
+};
+
+class Reader {
+ public:
+  explicit Reader(absl::string_view bytes) : bytes_(bytes) {}
+
+  std::size_t at() const { return at_; }
+  bool done() const { return at_ == bytes_.size(); }
+
+  absl::Status ReadHeader() {
+    if (!absl::StartsWith(bytes_, kBundleMagic)) return Damaged(0, "this is not an evidence bundle");
+    if (bytes_.size() < kHeaderBytes) return Damaged(bytes_.size(), "cut off within the header");
+    const std::uint64_t version = ReadLittleEndian(bytes_.substr(8, 4));
+    if (version != kBundleVersion) {
+      return absl::UnimplementedError(
+          absl::StrCat("bundle format ", version, "; this version reads format ", kBundleVersion));
+    }
+    at_ = kHeaderBytes;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Record> Next() {
+    const std::size_t left = bytes_.size() - at_;
+    if (left == 0) return Damaged(at_, "cut off: the end record is missing");
+    if (left < kRecordHeadBytes) return Damaged(at_, "cut off within a record's head");
+    const std::uint64_t length = ReadLittleEndian(bytes_.substr(at_ + 1, 4));
+    if (length > kBundleRecordBytesMax) {
+      return absl::ResourceExhaustedError(absl::StrCat("byte ", at_, ": a record of ", length, " bytes"));
+    }
+    if (left < kRecordHeadBytes + length + kCrcBytes) {
+      return Damaged(at_, absl::StrCat("a record of ", length, " bytes is cut off"));
+    }
+    const std::size_t crc_at = at_ + kRecordHeadBytes + length;
+    if (Crc32(bytes_.substr(at_, kRecordHeadBytes + length)) != ReadLittleEndian(bytes_.substr(crc_at, kCrcBytes))) {
+      return Damaged(at_, "the record's CRC-32 does not fit: its bytes were changed");
+    }
+    Record record = {static_cast<std::uint8_t>(bytes_[at_]), bytes_.substr(at_ + kRecordHeadBytes, length)};
+    at_ = crc_at + kCrcBytes;
+    return record;
+  }
+
+ private:
+  absl::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
+absl::Status ParseMessage(absl::string_view payload, std::size_t at, google::protobuf::Message& message) {
+  google::protobuf::io::CodedInputStream coded(reinterpret_cast<const std::uint8_t*>(payload.data()),
+                                               static_cast<int>(payload.size()));
+  coded.SetRecursionLimit(kMessageDepthMax);
+  if (!message.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
+    return Damaged(at, "the record is not a message of this format");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEnd(absl::string_view bytes, const Record& end, std::size_t at, std::uint64_t records) {
+  if (end.payload.size() != kEndPayloadBytes) return Damaged(at, "the end record has another size");
+  const std::uint64_t stated = ReadLittleEndian(end.payload.substr(0, 8));
+  if (stated != records) {
+    return Damaged(at, absl::StrCat("the end record counts ", stated, " records; there are ", records));
+  }
+  if (Sha256(bytes.substr(0, at)) != end.payload.substr(8)) {
+    return Damaged(at, "the SHA-256 of the bundle does not fit: its bytes were changed");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool LooksLikeBundle(absl::string_view head) {
+  // What a transfer as text leaves of the magic is still a (damaged) bundle.
+  return absl::StartsWith(head, kBundleMagic.substr(0, 4));
+}
+
+absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
+  std::string out(kBundleMagic);
+  AppendLittleEndian(kBundleVersion, 4, out);
+  v1::Bundle head;
+  *head.mutable_plan() = bundle.plan();
+  head.set_collected_by(bundle.collected_by());
+  head.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
+  MakeTextsUtf8(head);
+  PARITECT_RETURN_IF_ERROR(AppendRecord(kPlanRecord, SerializeSorted(head), out));
+  for (const v1::Evidence& one : bundle.evidence()) {
+    v1::Evidence evidence = one;
+    MakeTextsUtf8(evidence);
+    PARITECT_RETURN_IF_ERROR(AppendRecord(kEvidenceRecord, SerializeSorted(evidence), out));
+  }
+  std::string end;
+  AppendLittleEndian(static_cast<std::uint64_t>(bundle.evidence_size()) + 1, 8, end);
+  absl::StrAppend(&end, Sha256(out));
+  PARITECT_RETURN_IF_ERROR(AppendRecord(kEndRecord, end, out));
+  return out;
+}
+
+absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes) {
+  if (bytes.size() > kBundleBytesMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("a bundle of ", bytes.size(), " bytes"));
+  }
+  Reader reader(bytes);
+  PARITECT_RETURN_IF_ERROR(reader.ReadHeader());
+  v1::Bundle bundle;
+  for (std::uint64_t records = 0;; ++records) {
+    const std::size_t at = reader.at();
+    if (records > kBundleRecordsMax) return absl::ResourceExhaustedError(absl::StrCat("byte ", at, ": too many records"));
+    PARITECT_ASSIGN_OR_RETURN(Record record, reader.Next());
+    if (record.type == kEndRecord) {
+      if (records == 0) return Damaged(at, "the plan record is missing");
+      PARITECT_RETURN_IF_ERROR(CheckEnd(bytes, record, at, records));
+      if (!reader.done()) return Damaged(reader.at(), "bytes follow the end record");
+      return bundle;
+    }
+    if (record.type == kPlanRecord && records == 0) {
+      PARITECT_RETURN_IF_ERROR(ParseMessage(record.payload, at, bundle));
+      if (bundle.evidence_size() != 0) return Damaged(at, "the plan record holds evidence");
+    } else if (record.type == kEvidenceRecord && records > 0) {
+      PARITECT_RETURN_IF_ERROR(ParseMessage(record.payload, at, *bundle.add_evidence()));
+    } else {
+      return Damaged(at, absl::StrCat("a record of type ", record.type, " has no place here"));
+    }
+  }
+}
+
+}  // namespace paritect

@@ -1,0 +1,43 @@
+// Evidence bundles (.pbundle): what `paritect-agent collect` gathered, carried as one file.
+//
+// Layout (docs/bundle_format.md has it with the reasons; integers are little-endian):
+//   file    := magic[8] version:u32 record* end
+//   record  := type:u8 length:u32 payload[length] crc:u32      crc: CRC-32 (zlib) of type, length and payload
+//   type 1  plan       the Bundle message without its evidence; first record, exactly once
+//   type 2  evidence   one Evidence message; any number, in the order of collection
+//   type 255 end       count:u64 of the records before it, then SHA-256 of every byte before this record
+// Nothing follows the end record: a cut or lengthened file is seen whatever the place of the cut.
+#ifndef PARITECT_FORMATS_BUNDLE_H_
+#define PARITECT_FORMATS_BUNDLE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "paritect/v1/evidence.pb.h"
+
+namespace paritect {
+
+// Begins with a byte that is no text and holds both kinds of line end, so that a transfer "as text"
+// is noticed at once (the idea is PNG's signature).
+inline constexpr absl::string_view kBundleMagic = "\x89PBL\r\n\x1a\n";
+inline constexpr std::uint32_t kBundleVersion = 1;
+inline constexpr std::uint32_t kBundleRecordBytesMax = 1u << 30;
+inline constexpr std::uint64_t kBundleRecordsMax = 4'000'000;
+inline constexpr std::uint64_t kBundleBytesMax = std::uint64_t{4} << 30;
+
+// Whether a file that begins with these bytes is (or was) a bundle.
+bool LooksLikeBundle(absl::string_view head);
+
+// The bundle's bytes: the same bundle gives the same bytes. Texts that are not UTF-8 (protobuf would
+// refuse them on reading) are written in their display form. ResourceExhausted: a record above the limit.
+absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle);
+
+// DataLoss "byte N: ..." for what is cut, damaged or not a bundle; Unimplemented for a later version;
+// ResourceExhausted above a limit. Memory: bounded by the size of `bytes`, never by a length it states.
+absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_BUNDLE_H_
