@@ -22,6 +22,9 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
     PARITECT_ASSIGN_OR_RETURN(rules.profile, ReadBuiltInProfile(root));
     return absl::OkStatus();
   }
+  if (file.name == "settings.yaml") return rules.settings.Add(root, overriding);
+  if (file.name == "products.yaml") return rules.products.Add(root, overriding);
+  if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }
 

@@ -1,0 +1,27 @@
+// Which product a run trained on: from the plan, npu-smi or nvidia-smi output, soc_version, PCI ids. Never
+// guessed: an unknown or contradicting name gives no product, and what needs it is not performed.
+// Source: pre-tuning checklist, 在NPU上正确使能混合精度 (the precision mode depends on the product).
+#ifndef PARITECT_CHECKS_PLATFORM_H_
+#define PARITECT_CHECKS_PLATFORM_H_
+
+#include <string>
+#include <vector>
+
+#include "checks/evidence_set.h"
+#include "rules/rules.h"
+
+namespace paritect {
+
+struct Platform {
+  const ProductFamily* family = nullptr;  // nullptr: not known
+  std::string evidence;                   // "plan.yaml", "npu-smi.txt:7: 910B3"
+  // Why there is none: names that were seen and are not in the table, or that disagree.
+  std::vector<std::string> unknown_names;
+  std::vector<std::string> conflicts;
+};
+
+Platform PlatformOf(const Rules& rules, const RunView& run);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_PLATFORM_H_

@@ -1,0 +1,340 @@
+#include "rules/settings_rules.h"
+
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "common/glob.h"
+#include "common/numbers.h"
+#include "common/status_macros.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+constexpr double kSameNumber = 1e-12;  // relative: what is left of 1 - 0.9 against 0.1
+
+bool ReadType(absl::string_view word, SettingType& type) {
+  static const std::map<std::string, SettingType, std::less<>> kTypes = {
+      {"text", SettingType::kText},       {"word", SettingType::kWord},       {"boolean", SettingType::kBoolean},
+      {"number", SettingType::kNumber},   {"version", SettingType::kVersion}, {"path", SettingType::kPath}};
+  auto it = kTypes.find(word);
+  if (it == kTypes.end()) return false;
+  type = it->second;
+  return true;
+}
+
+bool ReadConversion(absl::string_view word, SettingConversion& convert) {
+  static const std::map<std::string, SettingConversion, std::less<>> kWords = {
+      {"invert", SettingConversion::kInvert},      {"one_minus", SettingConversion::kOneMinus},
+      {"power_of_two", SettingConversion::kPowerOfTwo}, {"item0", SettingConversion::kItem0},
+      {"item1", SettingConversion::kItem1}};
+  auto it = kWords.find(word);
+  if (it == kWords.end()) return false;
+  convert = it->second;
+  return true;
+}
+
+std::optional<bool> BooleanOf(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kBoolean: return value.boolean();
+    case v1::Value::kInteger:
+      if (value.integer() == 0 || value.integer() == 1) return value.integer() == 1;
+      return std::nullopt;
+    case v1::Value::kNumber:
+      if (value.number() == 0 || value.number() == 1) return value.number() == 1;
+      return std::nullopt;
+    case v1::Value::kText: break;
+    default: return std::nullopt;
+  }
+  const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(value.text()));
+  for (absl::string_view yes : {"true", "1", "on", "yes", "y", "t", "enable", "enabled"}) {
+    if (word == yes) return true;
+  }
+  for (absl::string_view no : {"false", "0", "off", "no", "n", "f", "disable", "disabled"}) {
+    if (word == no) return false;
+  }
+  return std::nullopt;
+}
+
+// "2**32" and "2^16" as people write powers of two.
+std::optional<double> PowerText(absl::string_view text) {
+  for (absl::string_view sign : {"**", "^"}) {
+    const auto at = text.find(sign);
+    if (at == absl::string_view::npos) continue;
+    auto base = ParseDouble(text.substr(0, at));
+    auto exponent = ParseDouble(text.substr(at + sign.size()));
+    if (base && exponent && std::fabs(*exponent) <= 1024) return std::pow(*base, *exponent);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> NumberOf(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kInteger: return static_cast<double>(value.integer());
+    case v1::Value::kNumber: return value.number();
+    case v1::Value::kText:
+      if (auto plain = ParseDoubleWithCommas(value.text())) return plain;
+      return PowerText(value.text());
+    default: return std::nullopt;
+  }
+}
+
+v1::Value NumberValue(double number) {
+  v1::Value value;
+  const bool whole = std::floor(number) == number && std::fabs(number) < 9e15;
+  if (whole) {
+    value.set_integer(static_cast<std::int64_t>(number));
+  } else {
+    value.set_number(number);
+  }
+  return value;
+}
+
+std::string VersionWithoutBuild(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (auto plus = text.find('+'); plus != absl::string_view::npos) text = text.substr(0, plus);
+  return absl::AsciiStrToLower(text);
+}
+
+std::optional<v1::Value> Convert(SettingConversion convert, const v1::Value& value) {
+  v1::Value out = value;
+  switch (convert) {
+    case SettingConversion::kNone: return out;
+    case SettingConversion::kInvert: {
+      auto boolean = BooleanOf(value);
+      if (!boolean) return std::nullopt;
+      out.set_boolean(!*boolean);
+      return out;
+    }
+    case SettingConversion::kOneMinus: {
+      auto number = NumberOf(value);
+      if (!number) return std::nullopt;
+      return NumberValue(1 - *number);
+    }
+    case SettingConversion::kPowerOfTwo: {
+      auto number = NumberOf(value);
+      if (!number || std::fabs(*number) > 1024) return std::nullopt;
+      return NumberValue(std::pow(2.0, *number));
+    }
+    case SettingConversion::kItem0:
+    case SettingConversion::kItem1: {
+      const int index = convert == SettingConversion::kItem0 ? 0 : 1;
+      if (value.kind_case() != v1::Value::kList || value.list().items_size() <= index) return std::nullopt;
+      return value.list().items(index);
+    }
+  }
+  return std::nullopt;
+}
+
+absl::Status ReadTextField(const DocumentNode& node, absl::string_view name, std::string& out) {
+  const DocumentNode* field = node.Find(name);
+  if (field == nullptr) return absl::OkStatus();
+  if (!field->is_scalar()) return ErrorAt(*field, StrCat("`", name, "` must be a text"));
+  out = field->text;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string NormaliseSettingKey(absl::string_view raw_key) {
+  raw_key = absl::StripAsciiWhitespace(raw_key);
+  while (absl::ConsumePrefix(&raw_key, "-")) {
+  }
+  return absl::StrReplaceAll(absl::AsciiStrToLower(raw_key), {{"-", "_"}});
+}
+
+absl::Status SettingsRules::Add(const DocumentNode& root, bool overriding) {
+  if (!root.is_map()) return ErrorAt(root, "settings rules must be a map with `keys` and `variables`");
+  for (const auto& [name, value] : root.fields) {
+    if (name.text == "keys" && value.is_list()) {
+      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddKey(one, overriding));
+    } else if (name.text == "variables" && value.is_map()) {
+      PARITECT_RETURN_IF_ERROR(AddVariables(value));
+    } else {
+      return ErrorAt(name, StrCat("unknown key '", name.text, "' in settings rules; known: keys, variables"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
+  std::string name;
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "key", name));
+  if (name.empty()) return ErrorAt(node, "an entry of `keys` needs `key`");
+  const bool known = keys_.contains(name);
+  if (known && !overriding) return ErrorAt(node, StrCat("key '", name, "' stands twice"));
+  SettingKey& key = keys_[name];
+  key.key = name;
+  std::string type;
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "type", type));
+  if (!type.empty() && !ReadType(type, key.type)) {
+    return ErrorAt(*node.Find("type"), StrCat("unknown type '", type, "'"));
+  }
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "group", key.group));
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "source", key.source));
+  for (const auto& [field, value] : node.fields) {
+    if (field.text == "compared") {
+      key.compared = value.text == "true";
+    } else if (field.text == "words" && value.is_map()) {
+      for (const auto& [spelling, word] : value.fields) key.words[absl::AsciiStrToLower(spelling.text)] = word.text;
+    } else if (field.text == "aliases") {
+      PARITECT_RETURN_IF_ERROR(AddAliases(value, "", key));
+    } else if (field.text == "in" && value.is_map()) {
+      for (const auto& [format, names] : value.fields) {
+        PARITECT_RETURN_IF_ERROR(AddAliases(names, format.text, key));
+      }
+    } else if (field.text != "key" && field.text != "type" && field.text != "group" && field.text != "source") {
+      return ErrorAt(field, StrCat("unknown key '", field.text, "' in an entry of `keys`"));
+    }
+  }
+  if (!known) by_alias_.emplace(StrCat("\n", name), Target{name, SettingConversion::kNone});
+  return absl::OkStatus();
+}
+
+absl::Status SettingsRules::AddAliases(const DocumentNode& node, const std::string& format, SettingKey& key) {
+  if (!node.is_list()) return ErrorAt(node, "aliases must be a list");
+  for (const DocumentNode& one : node.items) {
+    SettingAlias alias;
+    alias.format = format;
+    if (one.is_scalar()) {
+      alias.name = NormaliseSettingKey(one.text);
+    } else if (one.is_map() && one.fields.size() == 1) {
+      alias.name = NormaliseSettingKey(one.fields[0].first.text);
+      const DocumentNode& word = one.fields[0].second;
+      if (!ReadConversion(word.text, alias.convert)) {
+        return ErrorAt(word, StrCat("unknown conversion '", word.text, "'"));
+      }
+    } else {
+      return ErrorAt(one, "an alias is a name or {name: conversion}");
+    }
+    key.aliases.push_back(alias);
+    if (alias.name == key.key && format.empty()) continue;
+    by_alias_.emplace(StrCat(format, "\n", alias.name), Target{key.key, alias.convert});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SettingsRules::AddVariables(const DocumentNode& node) {
+  static const std::map<std::string, VariableEffect, std::less<>> kEffects = {
+      {"numbers", VariableEffect::kNumbers},
+      {"harmless", VariableEffect::kHarmless},
+      {"by_nature", VariableEffect::kByNature}};
+  for (const auto& [effect_name, names] : node.fields) {
+    auto effect = kEffects.find(effect_name.text);
+    if (effect == kEffects.end() || !names.is_list()) {
+      return ErrorAt(effect_name, "variables are lists under numbers, harmless or by_nature");
+    }
+    for (const DocumentNode& name : names.items) {
+      if (absl::StrContains(name.text, '*')) {
+        variable_patterns_.emplace_back(name.text, effect->second);
+      } else {
+        variables_[name.text] = effect->second;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<CanonicalSetting> SettingsRules::Canonicalise(absl::string_view format, const v1::Setting& setting) const {
+  std::vector<CanonicalSetting> out;
+  if (setting.value().kind_case() == v1::Value::KIND_NOT_SET) return out;
+  const std::string name = NormaliseSettingKey(setting.raw_key());
+  auto [from, to] = by_alias_.equal_range(StrCat(format, "\n", name));
+  if (from == to) std::tie(from, to) = by_alias_.equal_range(StrCat("\n", name));
+  for (; from != to; ++from) {
+    auto converted = Convert(from->second.convert, setting.value());
+    if (!converted) continue;
+    const SettingKey& key = keys_.at(from->second.key);
+    out.push_back({&key, TypedValue(key.type, *converted, key.words)});
+  }
+  return out;
+}
+
+const SettingKey* SettingsRules::FindKey(absl::string_view key) const {
+  auto it = keys_.find(std::string(key));
+  return it == keys_.end() ? nullptr : &it->second;
+}
+
+VariableEffect SettingsRules::EffectOf(absl::string_view variable) const {
+  auto it = variables_.find(std::string(variable));
+  if (it != variables_.end()) return it->second;
+  for (const auto& [pattern, effect] : variable_patterns_) {
+    if (GlobMatch(pattern, variable)) return effect;
+  }
+  return VariableEffect::kUnknown;
+}
+
+v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<std::string, std::string>& words) {
+  v1::Value out = value;
+  if (value.kind_case() == v1::Value::kNull) return out;
+  if (value.kind_case() == v1::Value::kText) {
+    const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(value.text()));
+    if (word == "none" || word == "null") {
+      out.set_null(true);
+      return out;
+    }
+  }
+  switch (type) {
+    case SettingType::kBoolean:
+      if (auto boolean = BooleanOf(value)) out.set_boolean(*boolean);
+      break;
+    case SettingType::kNumber:
+      if (auto number = NumberOf(value)) out = NumberValue(*number);
+      break;
+    case SettingType::kWord: {
+      const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(ValueToText(value)));
+      auto it = words.find(word);
+      out.set_text(it == words.end() ? word : it->second);
+      break;
+    }
+    case SettingType::kVersion: out.set_text(VersionWithoutBuild(ValueToText(value))); break;
+    case SettingType::kText:
+    case SettingType::kPath: break;
+  }
+  return out;
+}
+
+bool SameMeaning(SettingType type, const v1::Value& a, const v1::Value& b) {
+  const bool a_null = a.kind_case() == v1::Value::kNull;
+  const bool b_null = b.kind_case() == v1::Value::kNull;
+  if (a_null || b_null) return a_null && b_null;
+  if (type == SettingType::kBoolean) {
+    auto x = BooleanOf(a);
+    auto y = BooleanOf(b);
+    if (x && y) return *x == *y;
+  }
+  auto x = NumberOf(a);
+  auto y = NumberOf(b);
+  if (x && y && type != SettingType::kVersion) {
+    if (std::isnan(*x) || std::isnan(*y)) return std::isnan(*x) && std::isnan(*y);
+    return *x == *y || std::fabs(*x - *y) <= kSameNumber * std::max(std::fabs(*x), std::fabs(*y));
+  }
+  return ValueToText(a) == ValueToText(b);
+}
+
+std::string ValueToText(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kBoolean: return value.boolean() ? "true" : "false";
+    case v1::Value::kInteger: return StrCat(value.integer());
+    case v1::Value::kNumber: return FormatDouble(value.number());
+    case v1::Value::kText: return value.text();
+    case v1::Value::kNull: return "none";
+    case v1::Value::kList: {
+      std::vector<std::string> items;
+      for (const v1::Value& item : value.list().items()) {
+        items.push_back(item.kind_case() == v1::Value::kList ? "[...]" : ValueToText(item));
+      }
+      return StrCat("[", absl::StrJoin(items, ", "), "]");
+    }
+    case v1::Value::KIND_NOT_SET: return "";
+  }
+  return "";
+}
+
+}  // namespace paritect

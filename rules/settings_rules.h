@@ -1,0 +1,98 @@
+// Names of settings: what a raw key of a configuration format means, of which type it is, when two values
+// are the same, and which environment variables may leave a node in clear. Data: rules/data/settings.yaml.
+#ifndef PARITECT_RULES_SETTINGS_RULES_H_
+#define PARITECT_RULES_SETTINGS_RULES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/document.h"
+#include "paritect/v1/settings.pb.h"
+
+namespace paritect {
+
+enum class SettingType { kText, kWord, kBoolean, kNumber, kVersion, kPath };
+
+// How a raw value becomes the canonical one.
+enum class SettingConversion { kNone, kInvert, kOneMinus, kPowerOfTwo, kItem0, kItem1 };
+
+struct SettingAlias {
+  std::string name;    // normalised: lower case, '-' as '_'
+  std::string format;  // "" for every format
+  SettingConversion convert = SettingConversion::kNone;
+};
+
+struct SettingKey {
+  std::string key;
+  SettingType type = SettingType::kText;
+  std::string group;    // optimizer | schedule | batch | parallel | precision | loss-scale | model | data | ...
+  bool compared = false;  // by model.hyperparameters.values
+  std::vector<SettingAlias> aliases;
+  std::map<std::string, std::string> words;  // of a kWord key: spelling -> canonical word
+  std::string source;
+};
+
+// What an environment variable is to an audit.
+enum class VariableEffect {
+  kUnknown,   // outside the allow-list: withheld
+  kNumbers,   // can change numbers: nodes must agree
+  kHarmless,  // cannot: a difference is a warning
+  kByNature,  // differs from node to node
+};
+
+struct CanonicalSetting {
+  const SettingKey* key = nullptr;
+  v1::Value value;  // typed; `null` where the source states None
+};
+
+// "Learning-Rate" -> "learning_rate"; a leading "--" goes.
+std::string NormaliseSettingKey(absl::string_view raw_key);
+
+class SettingsRules {
+ public:
+  // Adds the entries of one file. An override adds aliases and variables to what is there, and replaces type,
+  // group and words of a key that is there. InvalidArgument "LINE:COLUMN: ...".
+  absl::Status Add(const DocumentNode& root, bool overriding);
+
+  // The canonical settings that one raw setting states: none for an unknown key or a withheld value; several
+  // where one raw value holds several (`betas`).
+  std::vector<CanonicalSetting> Canonicalise(absl::string_view format, const v1::Setting& setting) const;
+  // nullptr where there is no such canonical key.
+  const SettingKey* FindKey(absl::string_view key) const;
+  const std::map<std::string, SettingKey>& keys() const { return keys_; }
+
+  VariableEffect EffectOf(absl::string_view variable) const;
+  // Whether a variable may leave a node in clear.
+  bool InClear(absl::string_view variable) const { return EffectOf(variable) != VariableEffect::kUnknown; }
+
+ private:
+  struct Target {
+    std::string key;
+    SettingConversion convert = SettingConversion::kNone;
+  };
+  absl::Status AddKey(const DocumentNode& node, bool overriding);
+  absl::Status AddAliases(const DocumentNode& node, const std::string& format, SettingKey& key);
+  absl::Status AddVariables(const DocumentNode& node);
+
+  std::map<std::string, SettingKey> keys_;
+  std::multimap<std::string, Target> by_alias_;  // "format\nname" or "\nname"
+  std::map<std::string, VariableEffect> variables_;
+  std::vector<std::pair<std::string, VariableEffect>> variable_patterns_;  // globs, in order
+};
+
+// The value as the type has it: "1e-4" of a number is 0.0001, "on" of a boolean true, "2.1.0+cu121" of a version
+// "2.1.0". What cannot be read as the type stays as it is.
+v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<std::string, std::string>& words = {});
+
+// Whether two typed values mean the same. Numbers: equal within 1e-12 relative, so that 1 - 0.9 equals 0.1.
+bool SameMeaning(SettingType type, const v1::Value& a, const v1::Value& b);
+
+// A value as text: "0.0001", "true", "[0.9, 0.95]", "none".
+std::string ValueToText(const v1::Value& value);
+
+}  // namespace paritect
+
+#endif  // PARITECT_RULES_SETTINGS_RULES_H_

@@ -1,0 +1,106 @@
+#include "rules/settings_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/rules.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::Setting Raw(const std::string& key, const std::string& text) {
+  v1::Setting setting;
+  setting.set_raw_key(key);
+  setting.mutable_value()->set_text(text);
+  return setting;
+}
+
+std::string Canonical(const std::string& format, const std::string& key, const std::string& text) {
+  std::string out;
+  for (const CanonicalSetting& one : BuiltInRules().settings.Canonicalise(format, Raw(key, text))) {
+    out += one.key->key + "=" + ValueToText(one.value) + ";";
+  }
+  return out;
+}
+
+TEST(SettingsRules, NamesAcrossFrameworksMeetInOne) {
+  EXPECT_EQ(Canonical("megatron-args", "lr", "1e-4"), "lr_base=1e-04;");
+  EXPECT_EQ(Canonical("deepspeed-json", "optimizer.params.lr", "1.0E-04"), "lr_base=1e-04;");
+  EXPECT_EQ(Canonical("mindformers-yaml", "lr_schedule.learning_rate", "0.0001"), "lr_base=1e-04;");
+  EXPECT_EQ(Canonical("launch-script", "--Clip-Grad", "1.0"), "clip_grad=1;");
+  EXPECT_EQ(Canonical("deepspeed-json", "fp16.initial_scale_power", "16"), "loss_scale_init=65536;");
+  EXPECT_EQ(Canonical("x", "initial_loss_scale", "2**32"), "loss_scale_init=4294967296;");
+  EXPECT_EQ(Canonical("x", "no_such_thing", "1"), "");
+}
+
+TEST(SettingsRules, OneRawValueMayHoldTwo) {
+  v1::Setting setting;
+  setting.set_raw_key("optimizer.betas");
+  setting.mutable_value()->mutable_list()->add_items()->set_number(0.9);
+  setting.mutable_value()->mutable_list()->add_items()->set_number(0.95);
+  auto found = BuiltInRules().settings.Canonicalise("mindformers-yaml", setting);
+  ASSERT_EQ(found.size(), 2U);
+}
+
+TEST(SettingsRules, SameMeaningIsSameValue) {
+  v1::Value a, b;
+  a.set_text("1e-4");
+  b.set_number(0.0001);
+  EXPECT_TRUE(SameMeaning(SettingType::kNumber, a, b));
+  a.set_number(1 - 0.9);
+  b.set_number(0.1);
+  EXPECT_TRUE(SameMeaning(SettingType::kNumber, a, b));
+  b.set_number(0.1001);
+  EXPECT_FALSE(SameMeaning(SettingType::kNumber, a, b));
+  a.set_text("TRUE");
+  b.set_integer(1);
+  EXPECT_TRUE(SameMeaning(SettingType::kBoolean, a, b));
+  a.set_text("2.1.0+cu121");
+  b.set_text("2.1.0");
+  EXPECT_TRUE(SameMeaning(SettingType::kVersion, TypedValue(SettingType::kVersion, a), TypedValue(SettingType::kVersion, b)));
+  a.set_null(true);
+  b.set_integer(0);
+  EXPECT_FALSE(SameMeaning(SettingType::kNumber, a, b));
+}
+
+TEST(SettingsRules, UnknownVariablesAreWithheld) {
+  const SettingsRules& rules = BuiltInRules().settings;
+  EXPECT_EQ(rules.EffectOf("HCCL_DETERMINISTIC"), VariableEffect::kNumbers);
+  EXPECT_EQ(rules.EffectOf("OMP_NUM_THREADS"), VariableEffect::kHarmless);
+  EXPECT_EQ(rules.EffectOf("NCCL_SOCKET_IFNAME"), VariableEffect::kByNature);
+  EXPECT_FALSE(rules.InClear("WANDB_API_KEY"));
+  EXPECT_FALSE(rules.InClear("HF_TOKEN"));
+}
+
+TEST(SettingsRules, AnOverrideAddsAliasDefaultAndChip) {
+  const std::vector<RulesFile> overrides = {
+      {"settings.yaml", "keys: [{key: weight_decay, aliases: [my_decay]}]\nvariables: {numbers: [MY_MODE]}\n"},
+      {"defaults.yaml", "defaults: [{key: weight_decay, framework: pytorch, value: 0.01, source: ours}]\n"},
+      {"products.yaml", "chips: [{name: \"910D7\", family: atlas-a3}]\n"}};
+  auto rules = LoadRules(EmbeddedRules(), overrides);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  auto found = rules->settings.Canonicalise("x", Raw("my-decay", "0.1"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].key->key, "weight_decay");
+  EXPECT_TRUE(found[0].key->compared);
+  EXPECT_TRUE(rules->settings.InClear("MY_MODE"));
+  ASSERT_NE(rules->defaults.Find("weight_decay", "", "pytorch", "", ""), nullptr);
+  ASSERT_NE(rules->products.FamilyOfChip("Ascend910D7"), nullptr);
+  EXPECT_EQ(rules->products.FamilyOfChip("Ascend910D7")->id, "atlas-a3");
+}
+
+TEST(SettingsRules, RefusesWithAPosition) {
+  auto refused = [](const std::string& text) {
+    const std::vector<RulesFile> files = {{"settings.yaml", text}};
+    return std::string(LoadRules(EmbeddedRules(), files).status().message());
+  };
+  EXPECT_THAT(refused("keys: [{key: a, type: colour}]\n"), HasSubstr("unknown type 'colour'"));
+  EXPECT_THAT(refused("keys: [{key: a, aliases: [{b: twice}]}]\n"), HasSubstr("unknown conversion 'twice'"));
+  EXPECT_THAT(refused("keyz: []\n"), HasSubstr("settings.yaml:1:1: unknown key 'keyz'"));
+  EXPECT_THAT(refused("variables: {secret: [A]}\n"), HasSubstr("numbers, harmless or by_nature"));
+}
+
+}  // namespace
+}  // namespace paritect
