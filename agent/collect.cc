@@ -21,8 +21,8 @@ class PathChecker {
     if (path.empty()) return;
     auto found = ExpandPathPattern(fs_, ResolvePath(plan_, path));
     if (found.ok() || !absl::IsNotFound(found.status())) return;
-    problems_.push_back(
-        absl::StrCat(plan_.info().plan_file(), ":", at.line(), ":", at.column(), ": ", DisplayBytes(path), ": not there"));
+    problems_.push_back(absl::StrCat(plan_.info().plan_file(), ":", at.line(), ":", at.column(), ": ",
+                                     DisplayBytes(path), ": not there"));
   }
 
   absl::Status Result() const {

@@ -111,7 +111,8 @@ TEST(RunAudit, WaivedErrorNoLongerFailsUntilItEnds) {
 
 TEST(RunAudit, AttestationAnswersWhatTheMachineCannot) {
   Profile profile = BuiltInRules().profile;
-  profile.attestations.push_back({.check = "data.dataset.content", .by = "li", .reason = "seen", .until = "2026-12-31"});
+  profile.attestations.push_back(
+      {.check = "data.dataset.content", .by = "li", .reason = "seen", .until = "2026-12-31"});
   const v1::Report open = Audit({DatasetBundle("gpu", {{"a", "1"}})}, {}, profile);
   EXPECT_EQ(Find(open, "data.dataset.content").verdict(), v1::VERDICT_PASS);
   EXPECT_EQ(Find(open, "data.dataset.content").attested().by(), "li");

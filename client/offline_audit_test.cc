@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 class OfflineAuditTest : public ::testing::Test {
  protected:
   OfflineAuditTest() {
-    fs_.AddFile("/gpu/plan.yaml", "run: gpu\ndatasets: [{name: train, root: data}]\nshards: [{list: \"r{rank}.txt\"}]\n");
+    fs_.AddFile("/gpu/plan.yaml",
+                "run: gpu\ndatasets: [{name: train, root: data}]\nshards: [{list: \"r{rank}.txt\"}]\n");
     fs_.AddFile("/gpu/data/a.bin", "abc");
     fs_.AddFile("/gpu/data/caf\xe9.bin", "x");
     fs_.AddFile("/npu/plan.yaml", "run: npu\ndatasets: [{name: train, root: data}, {name: n, manifest: \"lost*.md5\"}]\n");

@@ -139,8 +139,8 @@ class JsonBuilder {
   }
 
   DocumentNode NodeHere(DocumentNode::Kind kind, std::size_t token_length) {
-    return NodeAt(furthest - std::min<std::ptrdiff_t>(furthest - text_.data(), static_cast<std::ptrdiff_t>(token_length)),
-                  kind);
+    return NodeAt(
+        furthest - std::min<std::ptrdiff_t>(furthest - text_.data(), static_cast<std::ptrdiff_t>(token_length)), kind);
   }
 
   // The token just taken is a string: its opening quote is the last one before it that no odd number

@@ -217,7 +217,8 @@ absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes) {
   v1::Bundle bundle;
   for (std::uint64_t records = 0;; ++records) {
     const std::size_t at = reader.at();
-    if (records > kBundleRecordsMax) return absl::ResourceExhaustedError(absl::StrCat("byte ", at, ": too many records"));
+    if (records > kBundleRecordsMax)
+      return absl::ResourceExhaustedError(absl::StrCat("byte ", at, ": too many records"));
     PARITECT_ASSIGN_OR_RETURN(Record record, reader.Next());
     if (record.type == kEndRecord) {
       if (records == 0) return Damaged(at, "the plan record is missing");

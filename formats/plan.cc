@@ -147,8 +147,8 @@ Status ReadShard(const DocumentNode& node, v1::Plan& plan) {
 }
 
 constexpr absl::string_view kSettingsKinds[] = {
-    "environment", "packages",         "versions", "devices",  "host",           "flags",    "arguments", "scaler-state",
-    "parameter-groups", "model", "pipeline", "session-config", "topology", "rank-table", "script"};
+    "environment",      "packages", "versions", "devices",        "host",     "flags",      "arguments", "scaler-state",
+    "parameter-groups", "model",    "pipeline", "session-config", "topology", "rank-table", "script"};
 
 Status ReadSettings(const DocumentNode& node, v1::Plan& plan) {
   v1::SettingsSource& s = *plan.add_settings();
@@ -260,34 +260,43 @@ Status ReadPlan(const DocumentNode& root, v1::Plan& plan) {
       {{"run", [&](const DocumentNode& v) { return ReadText(v, "run", *info.mutable_run()); }},
        {"node", [&](const DocumentNode& v) { return ReadText(v, "node", *info.mutable_node()); }},
        {"role", [&](const DocumentNode& v) { return ReadWord(v, "role", kRoles, role); }},
-       {"platform", [&](const DocumentNode& v) { return ReadWord(v, "platform", kPlatforms, *info.mutable_platform()); }},
+       {"platform",
+        [&](const DocumentNode& v) { return ReadWord(v, "platform", kPlatforms, *info.mutable_platform()); }},
        {"framework",
         [&](const DocumentNode& v) { return ReadWord(v, "framework", kFrameworks, *info.mutable_framework()); }},
-       {"world_size", [&](const DocumentNode& v) -> Status {
+       {"world_size",
+        [&](const DocumentNode& v) -> Status {
           PARITECT_ASSIGN_OR_RETURN(std::int64_t size, ReadCount(v, "world_size", 1));
           info.set_world_size(static_cast<std::int32_t>(size));
           return absl::OkStatus();
         }},
        {"live", [&](const DocumentNode& v) { return ReadBool(v, "live", live); }},
-       {"datasets", [&](const DocumentNode& v) {
+       {"datasets",
+        [&](const DocumentNode& v) {
           return ReadList(v, "datasets", [&](const DocumentNode& one) { return ReadDataset(one, plan); });
         }},
-       {"shards", [&](const DocumentNode& v) {
+       {"shards",
+        [&](const DocumentNode& v) {
           return ReadList(v, "shards", [&](const DocumentNode& one) { return ReadShard(one, plan); });
         }},
-       {"settings", [&](const DocumentNode& v) {
+       {"settings",
+        [&](const DocumentNode& v) {
           return ReadList(v, "settings", [&](const DocumentNode& one) { return ReadSettings(one, plan); });
         }},
-       {"logs", [&](const DocumentNode& v) {
+       {"logs",
+        [&](const DocumentNode& v) {
           return ReadList(v, "logs", [&](const DocumentNode& one) { return ReadLog(one, plan); });
         }},
-       {"weights", [&](const DocumentNode& v) {
+       {"weights",
+        [&](const DocumentNode& v) {
           return ReadList(v, "weights", [&](const DocumentNode& one) { return ReadWeights(one, plan); });
         }},
-       {"tensors", [&](const DocumentNode& v) {
+       {"tensors",
+        [&](const DocumentNode& v) {
           return ReadList(v, "tensors", [&](const DocumentNode& one) { return ReadTensors(one, plan); });
         }},
-       {"scripts", [&](const DocumentNode& v) {
+       {"scripts",
+        [&](const DocumentNode& v) {
           return ReadList(v, "scripts", [&](const DocumentNode& one) { return ReadScript(one, plan); });
         }},
        {"facts", [&](const DocumentNode& v) { return ReadFacts(v, info); }}}));

@@ -67,7 +67,8 @@ TEST(ParsePlan, EmptyPlanCollectsNothing) {
 TEST(ParsePlan, RefusesWithAPosition) {
   EXPECT_THAT(ErrorOf("run: a\ndatasests: []\n"), HasSubstr("2:1: unknown key 'datasests'"));
   EXPECT_THAT(ErrorOf("run: a\nrun: b\n"), HasSubstr("2:1: key 'run' stands twice"));
-  EXPECT_THAT(ErrorOf("datasets:\n  - {name: t, root: a, manifest: b}\n"), HasSubstr("2:5: a data set needs exactly one"));
+  EXPECT_THAT(ErrorOf("datasets:\n  - {name: t, root: a, manifest: b}\n"),
+              HasSubstr("2:5: a data set needs exactly one"));
   EXPECT_THAT(ErrorOf("datasets: {name: t}\n"), HasSubstr("1:11: `datasets` must be a list"));
   EXPECT_THAT(ErrorOf("world_size: many\n"), HasSubstr("1:13: `world_size` must be a whole number"));
   EXPECT_THAT(ErrorOf("world_size: 0\n"), HasSubstr("from 1 on"));

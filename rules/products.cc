@@ -202,8 +202,11 @@ bool VersionFits(absl::string_view version, absl::string_view conditions) {
     const std::size_t sign = condition.find_first_not_of("<>=");
     const absl::string_view op = condition.substr(0, sign);
     const int order = CompareVersions(version, sign == absl::string_view::npos ? "" : condition.substr(sign));
-    const bool fits = op == ">=" ? order >= 0 : op == ">" ? order > 0 : op == "<=" ? order <= 0 : op == "<" ? order < 0
-                                                                                                            : order == 0;
+    const bool fits = op == ">="   ? order >= 0
+                      : op == ">"  ? order > 0
+                      : op == "<=" ? order <= 0
+                      : op == "<"  ? order < 0
+                                   : order == 0;
     if (!fits) return false;
   }
   return true;

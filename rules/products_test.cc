@@ -77,7 +77,8 @@ TEST(Defaults, TableByProductFrameworkLibraryAndVersion) {
   for (const DefaultCase& one : kCases) {
     const DefaultValue* found =
         BuiltInRules().defaults.Find(one.key, one.product, one.framework, one.library, one.version);
-    SCOPED_TRACE(std::string(one.key) + " " + one.product + " " + one.framework + " " + one.library + " " + one.version);
+    SCOPED_TRACE(std::string(one.key) + " " + one.product + " " + one.framework + " " + one.library + " " +
+                 one.version);
     if (one.value == nullptr) {
       EXPECT_EQ(found, nullptr);
       continue;

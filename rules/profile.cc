@@ -84,9 +84,9 @@ absl::Status ReadAttestations(const DocumentNode& node, Profile& profile) {
   if (!node.is_list()) return ErrorAt(node, "`attestations` must be a list");
   for (const DocumentNode& item : node.items) {
     ProfileAttestation a;
-    PARITECT_RETURN_IF_ERROR(ReadFields(item, "attestations",
-                                        {{"check", &a.check}, {"by", &a.by}, {"reason", &a.reason}, {"until", &a.until}},
-                                        nullptr));
+    PARITECT_RETURN_IF_ERROR(
+        ReadFields(item, "attestations",
+                   {{"check", &a.check}, {"by", &a.by}, {"reason", &a.reason}, {"until", &a.until}}, nullptr));
     PARITECT_RETURN_IF_ERROR(NeedReasonPersonDate(item, a.check, a.by, a.reason, a.until));
     profile.attestations.push_back(std::move(a));
   }

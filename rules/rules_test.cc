@@ -31,7 +31,8 @@ TEST(Rules, ProfileStatesEveryThresholdOfTheContract) {
 }
 
 TEST(Rules, OverrideReplacesOneMessage) {
-  std::vector<RulesFile> override_files = {{"messages/mine.yaml", "source_absent: {en: gone {source}, zh: 无 {source}}\n"}};
+  std::vector<RulesFile> override_files = {
+      {"messages/mine.yaml", "source_absent: {en: gone {source}, zh: 无 {source}}\n"}};
   override_files[0].bytes = "source_absent: {en: \"gone {source}\", zh: \"无 {source}\"}\n";
   auto rules = LoadRules(EmbeddedRules(), override_files);
   ASSERT_TRUE(rules.ok()) << rules.status();

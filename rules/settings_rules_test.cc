@@ -59,7 +59,8 @@ TEST(SettingsRules, SameMeaningIsSameValue) {
   EXPECT_TRUE(SameMeaning(SettingType::kBoolean, a, b));
   a.set_text("2.1.0+cu121");
   b.set_text("2.1.0");
-  EXPECT_TRUE(SameMeaning(SettingType::kVersion, TypedValue(SettingType::kVersion, a), TypedValue(SettingType::kVersion, b)));
+  EXPECT_TRUE(
+      SameMeaning(SettingType::kVersion, TypedValue(SettingType::kVersion, a), TypedValue(SettingType::kVersion, b)));
   a.set_null(true);
   b.set_integer(0);
   EXPECT_FALSE(SameMeaning(SettingType::kNumber, a, b));

@@ -20,6 +20,7 @@ void Collect(const CollectorEnv&, const v1::Plan& plan, EvidenceSink sink) {
 }  // namespace
 
 extern const Collector kUnsupportedCollector;
-const Collector kUnsupportedCollector = {"unsupported", "weights, tensors, scripts, live node: named, not read", &Collect};
+const Collector kUnsupportedCollector = {"unsupported", "weights, tensors, scripts, live node: named, not read",
+                                         &Collect};
 
 }  // namespace paritect

@@ -109,7 +109,7 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
 }  // namespace
 
 extern const AgentCommand kAgentCollectCommand;
-const AgentCommand kAgentCollectCommand = {"collect", kUsage, "collect what the plan names into one bundle, without a server",
-                                           &Run};
+const AgentCommand kAgentCollectCommand = {"collect", kUsage,
+                                           "collect what the plan names into one bundle, without a server", &Run};
 
 }  // namespace paritect

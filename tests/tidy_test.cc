@@ -1,0 +1,204 @@
+// The rules of the house that a machine can read. Each test names the offenders and how to mend them.
+#include <map>
+#include <regex>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "checks/check.h"
+#include "common/version.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "re2/re2.h"
+#include "rules/rules.h"
+#include "tests/tidy/source_tree.h"
+
+namespace paritect::tidy {
+namespace {
+
+using Folders = std::set<std::string>;
+
+// Which folders a folder's files may include beside libraries: dependencies point one way. `absl`, `paritect`
+// (generated messages) and a folder's own files are always allowed below proto's level.
+const std::map<std::string, Folders>& MayInclude() {
+  static const auto* const table = new std::map<std::string, Folders>{
+      {"common", {}},
+      {"rules", {"common"}},
+      {"formats", {"common", "rules"}},
+      {"checks", {"common", "rules"}},
+      {"storage", {"common"}},
+      {"agent", {"common", "rules", "formats"}},
+      {"server", {"common", "rules", "checks", "storage"}},
+      {"client", {"common", "rules", "formats", "checks", "storage", "agent"}},
+  };
+  return *table;
+}
+
+TEST(Tidy, FoldersIncludeInOneDirection) {
+  static const re2::RE2 kInclude("(?m)^\\s*#include \"([a-z_]+)/");
+  for (const SourceFile& file : AllFiles()) {
+    const auto rule = MayInclude().find(TopFolder(file.path));
+    if (!IsCpp(file) || rule == MayInclude().end()) continue;
+    re2::StringPiece text(file.text);
+    std::string folder;
+    while (re2::RE2::FindAndConsume(&text, kInclude, &folder)) {
+      if (!MayInclude().contains(folder) || folder == rule->first || rule->second.contains(folder)) continue;
+      ADD_FAILURE() << file.path << " includes " << folder << "/, which " << rule->first << "/ must not know";
+    }
+  }
+}
+
+// The client uses of agent/ the collectors and their runner, never what speaks gRPC; checks see no I/O.
+TEST(Tidy, ChecksIncludeNothingThatTouchesTheWorld) {
+  static const re2::RE2 kWorld(
+      "(?m)^\\s*#include "
+      "(<(?:chrono|ctime|time.h|fstream|cstdio|filesystem|locale|random|thread|unistd.h|sys/[a-z]+.h)>"
+      "|\"common/(?:file_system|memory_file_system)\\.h\"|\"grpc)");
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || TopFolder(file.path) != "checks" || IsTest(file)) continue;
+    std::string header;
+    EXPECT_FALSE(re2::RE2::PartialMatch(file.text, kWorld, &header)) << file.path << " includes " << header;
+  }
+}
+
+TEST(Tidy, NothingThrowsOrUsesTheLocale) {
+  static const re2::RE2 kForbidden("\\b(std::sto[a-z]+|std::filesystem|setlocale|strtod|atof|atoi)\\b");
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || IsTest(file)) continue;
+    std::string word;
+    EXPECT_FALSE(re2::RE2::PartialMatch(CodeOnly(file.text), kForbidden, &word))
+        << file.path << " uses " << word << ": see common/numbers.h and common/file_system.h";
+  }
+}
+
+// `extern const Check kDatasetFiles;` as the list's registry declares it: the type, and what stands before and after
+// the name.
+struct PluginList {
+  std::string macro, type, prefix, suffix;
+};
+
+std::vector<PluginList> PluginLists() {
+  static const re2::RE2 kDefine(
+      "#define (PARITECT_[A-Z_]+)\\((\\w+)\\) extern const (\\w+) k(\\w*)##\\w+?(?:##(\\w+))?;");
+  std::vector<PluginList> lists;
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || IsTest(file)) continue;
+    re2::StringPiece text(file.text);
+    PluginList list;
+    std::string parameter;
+    while (re2::RE2::FindAndConsume(&text, kDefine, &list.macro, &parameter, &list.type, &list.prefix, &list.suffix)) {
+      lists.push_back(list);
+    }
+  }
+  return lists;
+}
+
+std::set<std::string> Matches(const std::string& text, const re2::RE2& pattern) {
+  std::set<std::string> found;
+  re2::StringPiece rest(text);
+  std::string name;
+  while (re2::RE2::FindAndConsume(&rest, pattern, &name)) found.insert(name);
+  return found;
+}
+
+TEST(Tidy, EveryPluginHasItsLineAndEveryLineItsPlugin) {
+  const std::vector<PluginList> lists = PluginLists();
+  ASSERT_GE(lists.size(), 4u) << "the registries' shape has changed: mend PluginLists() above";
+  std::set<std::string> macros;
+  for (const PluginList& list : lists) {
+    macros.insert(list.macro);
+    const re2::RE2 line(absl::StrCat("(?m)^", list.macro, "\\((\\w+)\\)"));
+    const re2::RE2 definition(
+        absl::StrCat("(?m)^extern const ", list.type, " k", list.prefix, "(\\w+?)", list.suffix, ";"));
+    std::set<std::string> listed, defined;
+    for (const SourceFile& file : AllFiles()) {
+      if (absl::EndsWith(file.path, ".inc")) listed.merge(Matches(file.text, line));
+      if (absl::EndsWith(file.path, ".cc") && !IsTest(file)) defined.merge(Matches(file.text, definition));
+    }
+    EXPECT_EQ(listed, defined) << list.macro << ": lines of the list against `extern const " << list.type
+                               << " k...` of the sources";
+  }
+  for (const SourceFile& file : AllFiles()) {
+    if (!absl::EndsWith(file.path, ".inc")) continue;
+    static const re2::RE2 kAnyLine("(?m)^(PARITECT_[A-Z_]+)\\(");
+    for (const std::string& macro : Matches(file.text, kAnyLine)) {
+      EXPECT_TRUE(macros.contains(macro)) << file.path << ": no registry declares " << macro;
+    }
+  }
+}
+
+TEST(Tidy, EveryCheckStandsInTheCatalogueOnce) {
+  std::set<std::string> known;
+  for (const CatalogueItem& item : BuiltInRules().catalogue.items) {
+    for (const CatalogueCheck& check : item.checks) known.insert(check.id);
+  }
+  std::set<absl::string_view> seen;
+  for (const Check* check : AllChecks()) {
+    EXPECT_TRUE(known.contains(std::string(check->id))) << check->id << " is not in rules/data/catalogue.yaml";
+    EXPECT_TRUE(seen.insert(check->id).second) << check->id << " is answered by two checks";
+  }
+}
+
+TEST(Tidy, VersionsAgree) {
+  EXPECT_THAT(TextOf("CMakeLists.txt"), testing::HasSubstr(absl::StrCat("project(paritect VERSION ", kVersion)));
+  EXPECT_THAT(TextOf("CHANGELOG.md"), testing::HasSubstr(absl::StrCat("## ", kVersion)));
+}
+
+TEST(Tidy, HeaderGuardsFollowThePath) {
+  for (const SourceFile& file : AllFiles()) {
+    if (!absl::EndsWith(file.path, ".h")) continue;
+    std::string guard = absl::StrCat("PARITECT_", file.path, "_");
+    for (char& c : guard)
+      c = absl::ascii_isalnum(static_cast<unsigned char>(c)) ? absl::ascii_toupper(static_cast<unsigned char>(c)) : '_';
+    EXPECT_THAT(file.text, testing::HasSubstr(absl::StrCat("#ifndef ", guard))) << file.path;
+  }
+}
+
+// The repository speaks of the product alone. The words are put together here so that this file is clean.
+TEST(Tidy, NoForbiddenWords) {
+  const std::vector<std::string> patterns = {
+      absl::StrCat("/wo", "rk/"),
+      absl::StrCat("(?i)\\bclau", "de\\b"),
+      absl::StrCat("(?i)\\banthro", "pic\\b"),
+      absl::StrCat("(?i)chat", "gpt"),
+      absl::StrCat("pkg\\.", "dev\\b"),
+      absl::StrCat("artifact-", "registry"),
+      absl::StrCat("(?i)\\biss", "ue #?[0-9]{1,2}\\b"),
+      absl::StrCat("\\(", "#[0-9]+\\)"),
+      absl::StrCat("TO", "DO(?:[^:(]|$)"),
+      absl::StrCat("FIX", "ME"),
+      absl::StrCat("\\bX", "XX\\b"),
+  };
+  for (const std::string& pattern : patterns) {
+    const re2::RE2 forbidden(absl::StrCat("(?m)(", pattern, ")"));
+    ASSERT_TRUE(forbidden.ok()) << pattern;
+    for (const SourceFile& file : AllFiles()) {
+      if (absl::StrContains(file.path, "/golden/") || file.path == "LICENSE") continue;
+      std::string word;
+      EXPECT_FALSE(re2::RE2::PartialMatch(file.text, forbidden, &word)) << file.path << " says \"" << word << "\"";
+    }
+  }
+}
+
+// A recipe that names a file which is gone is worse than none.
+TEST(Tidy, DocumentsNameFilesThatExist) {
+  static const re2::RE2 kPath("`([a-z_.]+/[a-z0-9_./-]+)`");
+  for (const SourceFile& file : AllFiles()) {
+    if (!absl::EndsWith(file.path, ".md")) continue;
+    for (std::string path : Matches(file.text, kPath)) {
+      if (!MayInclude().contains(TopFolder(path)) &&
+          !Folders{"tests", "docs", "deploy", "cmake", "proto"}.contains(TopFolder(path)))
+        continue;
+      if (absl::EndsWith(path, "/")) path.pop_back();
+      bool there = false;
+      for (const SourceFile& other : AllFiles()) {
+        there = there || other.path == path || absl::StartsWith(other.path, absl::StrCat(path, "/"));
+      }
+      EXPECT_TRUE(there) << file.path << " names `" << path << "`, which is not there";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace paritect::tidy
