@@ -1,14 +1,12 @@
 #include "formats/bundle.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <zlib.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
+#include "common/message_bytes.h"
 #include "common/status_macros.h"
-#include "common/utf8.h"
 
 namespace paritect {
 namespace {
@@ -19,7 +17,6 @@ constexpr std::size_t kHeaderBytes = 12;       // magic, version
 constexpr std::size_t kRecordHeadBytes = 5;    // type, length
 constexpr std::size_t kCrcBytes = 4;
 constexpr std::size_t kEndPayloadBytes = 40;   // count, SHA-256
-constexpr int kMessageDepthMax = 64;
 
 void AppendLittleEndian(std::uint64_t value, int bytes, std::string& out) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
@@ -34,58 +31,6 @@ std::uint64_t ReadLittleEndian(absl::string_view bytes) {
 std::uint32_t Crc32(absl::string_view bytes) {
   return static_cast<std::uint32_t>(
       crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
-}
-
-// --- texts that protobuf would refuse ---------------------------------------------------------------
-
-void MakeUtf8(std::string& text) {
-  if (!IsValidUtf8(text)) text = DisplayBytes(text);
-}
-
-// Visits the message tree with a stack of its own: depth comes from input.
-void MakeTextsUtf8(google::protobuf::Message& root) {
-  using google::protobuf::FieldDescriptor;
-  std::vector<google::protobuf::Message*> stack = {&root};
-  while (!stack.empty()) {
-    google::protobuf::Message& message = *stack.back();
-    stack.pop_back();
-    const google::protobuf::Reflection& reflection = *message.GetReflection();
-    std::vector<const FieldDescriptor*> fields;
-    reflection.ListFields(message, &fields);
-    for (const FieldDescriptor* field : fields) {
-      const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-      if (!is_message && field->type() != FieldDescriptor::TYPE_STRING) continue;
-      const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
-      for (int i = 0; i < count; ++i) {
-        if (is_message) {
-          stack.push_back(field->is_repeated() ? reflection.MutableRepeatedMessage(&message, field, i)
-                                               : reflection.MutableMessage(&message, field));
-          continue;
-        }
-        std::string text = field->is_repeated() ? reflection.GetRepeatedString(message, field, i)
-                                                : reflection.GetString(message, field);
-        if (IsValidUtf8(text)) continue;
-        MakeUtf8(text);
-        if (field->is_repeated()) {
-          reflection.SetRepeatedString(&message, field, i, std::move(text));
-        } else {
-          reflection.SetString(&message, field, std::move(text));
-        }
-      }
-    }
-  }
-}
-
-// Maps sorted, so that equal messages are equal bytes.
-std::string SerializeSorted(const google::protobuf::Message& message) {
-  std::string out;
-  {
-    google::protobuf::io::StringOutputStream stream(&out);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&coded);
-  }
-  return out;
 }
 
 // --- writing ----------------------------------------------------------------------------------------
@@ -159,12 +104,7 @@ class Reader {
 };
 
 absl::Status ParseMessage(absl::string_view payload, std::size_t at, google::protobuf::Message& message) {
-  google::protobuf::io::CodedInputStream coded(reinterpret_cast<const std::uint8_t*>(payload.data()),
-                                               static_cast<int>(payload.size()));
-  coded.SetRecursionLimit(kMessageDepthMax);
-  if (!message.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
-    return Damaged(at, "the record is not a message of this format");
-  }
+  if (!ParseStable(payload, message)) return Damaged(at, "the record is not a message of this format");
   return absl::OkStatus();
 }
 
@@ -194,12 +134,10 @@ absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
   *head.mutable_plan() = bundle.plan();
   head.set_collected_by(bundle.collected_by());
   head.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
-  MakeTextsUtf8(head);
-  PARITECT_RETURN_IF_ERROR(AppendRecord(kPlanRecord, SerializeSorted(head), out));
+  PARITECT_RETURN_IF_ERROR(AppendRecord(kPlanRecord, SerializeStable(head), out));
   for (const v1::Evidence& one : bundle.evidence()) {
     v1::Evidence evidence = one;
-    MakeTextsUtf8(evidence);
-    PARITECT_RETURN_IF_ERROR(AppendRecord(kEvidenceRecord, SerializeSorted(evidence), out));
+    PARITECT_RETURN_IF_ERROR(AppendRecord(kEvidenceRecord, SerializeStable(evidence), out));
   }
   std::string end;
   AppendLittleEndian(static_cast<std::uint64_t>(bundle.evidence_size()) + 1, 8, end);

@@ -1,0 +1,77 @@
+// A thin cover over SQLite's C interface: ownership, statuses, bytes. Nothing of the schema.
+// SQLite 3.40 (Debian 12); the C interface: https://www.sqlite.org/c3ref/intro.html
+#ifndef PARITECT_STORAGE_SQLITE_H_
+#define PARITECT_STORAGE_SQLITE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace paritect {
+
+// One prepared statement. Parameters are numbered from 1, columns from 0. Must not outlive its connection.
+class SqliteStatement {
+ public:
+  explicit SqliteStatement(sqlite3_stmt* statement) : statement_(statement, &Finalize) {}
+
+  SqliteStatement& Bind(int index, std::int64_t value);
+  SqliteStatement& BindText(int index, absl::string_view text);
+  SqliteStatement& BindBlob(int index, absl::string_view bytes);
+  SqliteStatement& BindNull(int index);
+
+  // True: a row stands ready. False: done; the statement is reset and may be bound again.
+  absl::StatusOr<bool> Step();
+  // For statements without rows.
+  absl::Status Run();
+  void Reset();
+
+  std::int64_t Int(int column) const;
+  std::string Bytes(int column) const;  // of a text or a blob
+  bool IsNull(int column) const;
+
+ private:
+  static void Finalize(sqlite3_stmt* statement);
+  std::unique_ptr<sqlite3_stmt, void (*)(sqlite3_stmt*)> statement_;
+  int bind_error_ = 0;
+};
+
+class SqliteConnection {
+ public:
+  // Creates the file where it is not there. FailedPrecondition: not a database; Unavailable: in use.
+  static absl::StatusOr<SqliteConnection> Open(absl::string_view path);
+
+  absl::Status Execute(absl::string_view sql);  // any number of statements, no rows
+  absl::StatusOr<SqliteStatement> Prepare(absl::string_view sql);
+  absl::StatusOr<std::int64_t> ReadInt(absl::string_view sql);  // the first column of the first row
+  std::int64_t last_insert_id() const;
+
+ private:
+  explicit SqliteConnection(sqlite3* database) : database_(database, &Close) {}
+  static void Close(sqlite3* database);
+  std::unique_ptr<sqlite3, void (*)(sqlite3*)> database_;
+};
+
+// Begins at once a writing transaction; rolls back unless committed.
+class SqliteTransaction {
+ public:
+  static absl::StatusOr<SqliteTransaction> Begin(SqliteConnection& connection);
+  SqliteTransaction(SqliteTransaction&& other) noexcept : connection_(other.connection_) { other.connection_ = nullptr; }
+  SqliteTransaction& operator=(SqliteTransaction&&) = delete;
+  ~SqliteTransaction();
+  absl::Status Commit();
+
+ private:
+  explicit SqliteTransaction(SqliteConnection* connection) : connection_(connection) {}
+  SqliteConnection* connection_;
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_STORAGE_SQLITE_H_
