@@ -2,6 +2,7 @@
 #include "checks/runner.h"
 #include "client/arguments.h"
 #include "client/command.h"
+#include "client/keep_audit.h"
 #include "client/offline_audit.h"
 #include "client/renderer.h"
 
@@ -60,6 +61,9 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   options.items = o.items;
   options.today = env.today;
   const v1::Report report = RunAudit(**evidence, env.rules.profile, env.rules, options);
+  if (!o.db.empty()) {
+    if (auto kept = KeepAudit(env, o.db, **evidence, report); !kept.ok()) return UsageError(env, kept.message());
+  }
   const RenderOptions render = {.rules = env.rules};
   const Renderer* renderer = FindRenderer(o.output.empty() ? "json" : o.output[0]);
   if (renderer == nullptr) return UsageError(env, "no such format");
