@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/rank_coverage.h"
-#include "common/glob.h"
+#include "checks/waivers.h"
 
 namespace paritect {
 namespace {
@@ -16,52 +16,11 @@ void RequireNeeds(const CheckContext& context, const Check& check, v1::CheckResu
   }
 }
 
-bool WaiverFits(const ProfileWaiver& waiver, const v1::CheckResult& result, const v1::Finding& finding) {
-  if (waiver.check != result.id()) return false;
-  if (waiver.kind.empty() && waiver.subject.empty()) return false;
-  if (!waiver.kind.empty() && waiver.kind != finding.kind()) return false;
-  return waiver.subject.empty() || waiver.subject == finding.subject() || GlobMatch(waiver.subject, finding.subject());
-}
-
-// Waives errors and remembers which waivers were of use.
-void ApplyWaivers(const Profile& profile, const std::string& today, v1::CheckResult& result, std::vector<bool>& used) {
-  for (v1::Finding& finding : *result.mutable_findings()) {
-    if (finding.severity() != v1::SEVERITY_ERROR) continue;
-    for (std::size_t i = 0; i < profile.waivers.size(); ++i) {
-      const ProfileWaiver& waiver = profile.waivers[i];
-      if (!WaiverFits(waiver, result, finding)) continue;
-      used[i] = true;
-      if (waiver.until < today) continue;  // expired: it fails again
-      v1::Waiver& mark = *finding.mutable_waived();
-      mark.set_by(waiver.by);
-      mark.set_reason(waiver.reason);
-      mark.set_until(waiver.until);
-      mark.set_ref(waiver.ref);
-      result.set_waived(result.waived() + 1);
-      break;
-    }
-  }
-}
-
 v1::Verdict CheckVerdict(const v1::CheckResult& result) {
   for (const v1::Finding& finding : result.findings()) {
     if (finding.severity() == v1::SEVERITY_ERROR && !finding.has_waived()) return v1::VERDICT_FAIL;
   }
   return result.missing_size() > 0 ? v1::VERDICT_NOT_PERFORMED : v1::VERDICT_PASS;
-}
-
-// A person's answer stands where the machine has none; it never beats a failure that was found.
-void ApplyAttestation(const Profile& profile, const std::string& today, v1::CheckResult& result) {
-  if (result.verdict() != v1::VERDICT_NOT_PERFORMED) return;
-  for (const ProfileAttestation& attestation : profile.attestations) {
-    if (attestation.check != result.id() || attestation.until < today) continue;
-    v1::Attestation& mark = *result.mutable_attested();
-    mark.set_by(attestation.by);
-    mark.set_reason(attestation.reason);
-    mark.set_until(attestation.until);
-    result.set_verdict(v1::VERDICT_PASS);
-    return;
-  }
 }
 
 void SortAndCap(int findings_max, v1::CheckResult& result) {
@@ -92,7 +51,7 @@ void RemoveRepeatedMissing(v1::CheckResult& result) {
 }
 
 v1::CheckResult RunCheck(const CheckContext& context, const CatalogueCheck& entry, const AuditOptions& options,
-                         std::vector<bool>& used_waivers) {
+                         PersonsAnswers& answers) {
   v1::CheckResult result;
   result.set_id(entry.id);
   *result.mutable_title() = entry.title;
@@ -102,15 +61,15 @@ v1::CheckResult RunCheck(const CheckContext& context, const CatalogueCheck& entr
     if (known->id == entry.id) check = known;
   }
   if (check == nullptr) {
-    AddMissing(context, result, "not_supported", "", {{"what", entry.id}});
+    AddMissing(context, result, "check_not_supported", "");
   } else {
     check->evaluate(context, result);
     RequireNeeds(context, *check, result);
   }
   RemoveRepeatedMissing(result);
-  ApplyWaivers(context.profile, options.today, result, used_waivers);
+  answers.Waive(result);
   result.set_verdict(CheckVerdict(result));
-  ApplyAttestation(context.profile, options.today, result);
+  answers.Attest(result);
   SortAndCap(options.findings_max, result);
   return result;
 }
@@ -132,17 +91,15 @@ v1::Coverage CountCoverage(const EvidenceSet& evidence) {
   return coverage;
 }
 
-void WarnAboutWaivers(const Rules& rules, const Profile& profile, const std::string& today,
-                      const std::vector<bool>& used, v1::Report& report) {
-  for (std::size_t i = 0; i < profile.waivers.size(); ++i) {
-    const ProfileWaiver& waiver = profile.waivers[i];
-    const MessageArgs args = {{"check", waiver.check}, {"until", waiver.until}, {"by", waiver.by}};
-    if (waiver.kind.empty() && waiver.subject.empty()) {
-      *report.add_warnings() = rules.messages.Say("waiver_names_nothing", args);
-    } else if (!used[i]) {
-      *report.add_warnings() = rules.messages.Say("waiver_unused", args);
-    } else if (waiver.until < today) {
-      *report.add_warnings() = rules.messages.Say("waiver_expired", args);
+void DescribeSide(const EvidenceSet& evidence, Side side, v1::ReportSide& out) {
+  for (v1::Role role : {v1::ROLE_RUN, v1::ROLE_FP32_REFERENCE}) {
+    for (const RunView& run : evidence.Runs(side, role)) {
+      v1::ReportRun& one = *out.add_runs();
+      one.set_name(run.name);
+      one.set_role(role == v1::ROLE_RUN ? "run" : "fp32-reference");
+      std::set<std::string> nodes;
+      for (const v1::Bundle* bundle : run.nodes) nodes.insert(bundle->plan().node());
+      for (const std::string& node : nodes) one.add_nodes(node);
     }
   }
 }
@@ -175,7 +132,9 @@ v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const R
   const CheckContext context{evidence, profile, rules};
   v1::Report report;
   report.set_profile(profile.name);
-  std::vector<bool> used_waivers(profile.waivers.size(), false);
+  PersonsAnswers answers(evidence, profile, options.today);
+  DescribeSide(evidence, Side::kBaseline, *report.mutable_baseline());
+  DescribeSide(evidence, Side::kMigrated, *report.mutable_migrated());
   for (const CatalogueItem& entry : rules.catalogue.items) {
     const bool wanted = options.items.empty() ||
                         std::find(options.items.begin(), options.items.end(), entry.id) != options.items.end();
@@ -184,13 +143,13 @@ v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const R
     item.set_id(entry.id);
     *item.mutable_title() = entry.title;
     for (const CatalogueCheck& check : entry.checks) {
-      *item.add_checks() = RunCheck(context, check, options, used_waivers);
+      *item.add_checks() = RunCheck(context, check, options, answers);
     }
     item.set_verdict(ItemVerdict(item));
   }
   report.set_verdict(ReportVerdict(report));
   *report.mutable_coverage() = CountCoverage(evidence);
-  WarnAboutWaivers(rules, profile, options.today, used_waivers, report);
+  answers.Warn(rules, report);
   return report;
 }
 

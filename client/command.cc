@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "client/nearest.h"
+#include "common/utf8.h"
+
 namespace paritect {
 
 #define PARITECT_COMMAND(name) extern const Command k##name##Command;
@@ -28,35 +31,6 @@ void PrintCommands(std::ostream& out) {
   out << "\n`paritect COMMAND --help` tells a command's options.\n";
 }
 
-// Levenshtein distance of two short words.
-std::size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-const Command* Nearest(absl::string_view name) {
-  const Command* best = nullptr;
-  std::size_t best_distance = 3;
-  for (const Command* command : AllCommands()) {
-    const std::size_t distance = EditDistance(name.substr(0, 40), command->name);
-    if (distance < best_distance) {
-      best = command;
-      best_distance = distance;
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
 ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& args) {
@@ -73,9 +47,10 @@ ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& args) {
   for (const Command* command : AllCommands()) {
     if (command->name == name) return command->run(env, rest);
   }
-  env.err << "paritect: no command '" << name << "'";
-  if (const Command* nearest = Nearest(name)) env.err << "; did you mean '" << nearest->name << "'?";
-  env.err << "\n`paritect help` lists the commands\n";
+  std::vector<std::string> names;
+  for (const Command* command : AllCommands()) names.emplace_back(command->name);
+  env.err << "paritect: no command '" << DisplayBytes(name) << "'" << DidYouMean(name, names)
+          << "\n`paritect help` lists the commands\n";
   return kExitUsage;
 }
 

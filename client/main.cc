@@ -1,7 +1,9 @@
 // paritect: the client. Everything is in the library; this only meets the process.
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
@@ -30,10 +32,17 @@ int TerminalColumns() {
   return 100;
 }
 
+// Whether the reader of standard output has gone (`paritect check … | head -1`).
+bool ReaderHasGone() {
+  pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves must not cost the files named with -o
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   paritect::CommandEnv env = {.fs = paritect::PosixFileSystem(),
@@ -48,6 +57,8 @@ int main(int argc, char** argv) {
   const paritect::ExitCode code =
       paritect::RunCommandLine(env, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
   std::cout.flush();
-  // A full disk or a closed pipe must not look like success.
-  return std::cout.good() || code != paritect::kExitOk ? code : paritect::kExitInternal;
+  if (std::cout.good() || ReaderHasGone()) return code;
+  // A full disk must not look like success.
+  std::cerr << "paritect: standard output cannot be written\n";
+  return paritect::kExitInternal;
 }

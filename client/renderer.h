@@ -8,17 +8,17 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "client/language.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
 
 namespace paritect {
 
-enum class Language { kEnglish, kChinese };
-
 struct RenderOptions {
   const Rules& rules;
   std::vector<Language> languages = {Language::kEnglish};  // in order; JSON always carries both
   bool colour = false;  // never in a file or a pipe
+  bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
   int columns = 100;
 };
 

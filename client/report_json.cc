@@ -2,6 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "common/utf8.h"
+#include "common/version.h"
 
 namespace paritect {
 namespace {
@@ -72,6 +73,7 @@ OrderedJson FindingToJson(const v1::Finding& finding) {
     json["waived"] = {{"by", w.by()}, {"reason", w.reason()}, {"until", w.until()}, {"ref", w.ref()}};
   }
   json["remedy"] = TextToJson(finding.remedy());
+  if (finding.nodes_size() > 0) json["nodes"] = std::vector<std::string>(finding.nodes().begin(), finding.nodes().end());
   return json;
 }
 
@@ -96,11 +98,27 @@ OrderedJson CheckToJson(const v1::CheckResult& check) {
   return json;
 }
 
+namespace {
+
+OrderedJson SideToJson(const v1::ReportSide& side) {
+  OrderedJson runs = OrderedJson::array();
+  for (const v1::ReportRun& run : side.runs()) {
+    OrderedJson nodes = OrderedJson::array();
+    for (const std::string& node : run.nodes()) nodes.push_back(DisplayBytes(node));
+    runs.push_back({{"run", DisplayBytes(run.name())}, {"role", run.role()}, {"nodes", nodes}});
+  }
+  return runs;
+}
+
+}  // namespace
+
 OrderedJson ReportToJson(const v1::Report& report) {
   OrderedJson json;
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
   json["profile"] = report.profile();
+  json["tool"] = absl::StrCat("paritect ", kVersion);
+  json["sides"] = {{"baseline", SideToJson(report.baseline())}, {"migrated", SideToJson(report.migrated())}};
   int counts[3] = {0, 0, 0};
   for (const v1::ItemResult& item : report.items()) {
     ++counts[item.verdict() == v1::VERDICT_PASS ? 0 : item.verdict() == v1::VERDICT_FAIL ? 1 : 2];

@@ -1,31 +1,27 @@
 // paritect check: the local audit.
 #include "checks/runner.h"
-#include "client/arguments.h"
-#include "client/command.h"
+#include "client/audit_options.h"
 #include "client/keep_audit.h"
+#include "client/nearest.h"
 #include "client/offline_audit.h"
-#include "client/renderer.h"
+#include "client/output_target.h"
+#include "client/terminal.h"
 
 namespace paritect {
 namespace {
 
+constexpr absl::string_view kName = "paritect check";
+constexpr absl::string_view kSummary = "audit a migrated run against its baseline, without a server";
+
 struct CheckOptions {
-  std::vector<std::string> baseline;
-  std::vector<std::string> migrated;
-  std::string profile;
+  AuditArguments audit;
   std::vector<std::string> output;
-  std::string lang;
   std::vector<std::string> items;
   bool complete = false;
-  std::string answers;
   std::string db;
 };
 
-ExitCode UsageError(CommandEnv& env, absl::string_view message) {
-  env.err << "paritect check: " << message << "\n";
-  return kExitUsage;
-}
-
+// The same whatever the format.
 ExitCode CodeOf(const v1::Report& report, bool complete) {
   if (report.verdict() == v1::VERDICT_FAIL) return kExitFailed;
   if (!complete) return kExitOk;
@@ -37,43 +33,88 @@ ExitCode CodeOf(const v1::Report& report, bool complete) {
   return kExitOk;
 }
 
+absl::Status CheckItems(const Rules& rules, const std::vector<std::string>& items) {
+  for (const std::string& id : items) {
+    if (rules.catalogue.FindItem(id) != nullptr) continue;
+    if (rules.catalogue.FindCheck(id) != nullptr) {
+      const std::string item = id.substr(0, id.rfind('.'));
+      return absl::InvalidArgumentError(absl::StrCat("--item ", id, ": that is a check; its item is ", item));
+    }
+    return absl::InvalidArgumentError(absl::StrCat("--item ", id, ": there is no such item",
+                                                   DidYouMean(id, CatalogueIds(rules, false)),
+                                                   " (`paritect explain` lists all)"));
+  }
+  return absl::OkStatus();
+}
+
+// Everything that can be wrong with the command line, asked before the long work begins.
+struct Prepared {
+  std::vector<OutputTarget> targets;
+  RenderOptions render;
+  Profile profile;
+};
+
+absl::StatusOr<Prepared> Prepare(CommandEnv& env, const CheckOptions& o) {
+  Prepared p = {.render = {.rules = env.rules}};
+  auto targets = ParseOutputTargets(o.output);
+  if (!targets.ok()) return targets.status();
+  p.targets = *std::move(targets);
+  auto languages = ChooseLanguages(o.audit.lang, env.getenv);
+  if (!languages.ok()) return languages.status();
+  p.render.languages = *std::move(languages);
+  auto colour = ChooseColour(o.audit.colour, env.out_is_terminal, env.getenv);
+  if (!colour.ok()) return colour.status();
+  p.render.colour = *colour && env.out_is_terminal;  // asked for or not, never in a file or a pipe
+  p.render.ascii = !LocaleIsUtf8(env.getenv);
+  p.render.columns = env.terminal_columns;
+  if (absl::Status status = CheckItems(env.rules, o.items); !status.ok()) return status;
+  if (absl::Status status = RequireAPlan(o.audit); !status.ok()) return status;
+  auto profile = LoadProfile(env, o.audit.profile, o.audit.answers);
+  if (!profile.ok()) return profile.status();
+  p.profile = *std::move(profile);
+  return p;
+}
+
+ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
+  auto prepared = Prepare(env, o);
+  if (!prepared.ok()) return UsageError(env, kName, prepared.status().message());
+  auto evidence = LoadEvidence(env, o.audit.baseline, o.audit.migrated);
+  if (!evidence.ok()) return UsageError(env, kName, evidence.status().message());
+  AuditOptions options;
+  options.items = o.items;
+  options.today = env.today;
+  const v1::Report report = RunAudit(**evidence, prepared->profile, env.rules, options);
+  for (const v1::Text& warning : report.warnings()) {
+    env.err << kName << ": warning: " << TerminalSafe(InAll(prepared->render.languages, warning)) << "\n";
+  }
+  if (!o.db.empty()) {
+    if (auto kept = KeepAudit(env, o.db, **evidence, report); !kept.ok()) return UsageError(env, kName, kept.message());
+  }
+  const absl::Status written = WriteOutputs(env, prepared->targets, report, prepared->render);
+  if (!written.ok()) return UsageError(env, kName, written.message());
+  return CodeOf(report, o.complete);
+}
+
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   CheckOptions o;
-  Arguments arguments("paritect check", "audit a migrated run against its baseline, without a server");
-  arguments.Texts("--baseline", o.baseline, "plan, folder with plan.yaml, or bundle of the baseline side");
-  arguments.Texts("--migrated", o.migrated, "the same of the migrated side");
-  arguments.Text("--profile", o.profile, "profile file: thresholds, ignored keys, waivers");
-  arguments.Texts("-o,--output", o.output, "FORMAT or FORMAT=FILE");
-  arguments.Text("--lang", o.lang, "en, zh or en,zh");
-  arguments.Texts("--item", o.items, "only this item");
-  arguments.Flag("--complete", o.complete, "end with 3 when a required check was not performed");
-  arguments.Text("--answers", o.answers, "attestations and waivers made offline");
+  Arguments arguments(kName, kSummary);
+  DeclareAuditArguments(arguments, o.audit);
+  arguments.Texts("-o,--output", o.output, "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");
+  arguments.Texts("--item", o.items, "only this item of the checklist; repeatable");
+  arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--db", o.db, "keep the evidence in this SQLite file");
   auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, parsed.status().message());
+  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
   if (!*parsed) {
     env.out << arguments.help();
     return kExitOk;
   }
-  auto evidence = LoadEvidence(env, o.baseline, o.migrated);
-  if (!evidence.ok()) return UsageError(env, evidence.status().message());
-  AuditOptions options;
-  options.items = o.items;
-  options.today = env.today;
-  const v1::Report report = RunAudit(**evidence, env.rules.profile, env.rules, options);
-  if (!o.db.empty()) {
-    if (auto kept = KeepAudit(env, o.db, **evidence, report); !kept.ok()) return UsageError(env, kept.message());
-  }
-  const RenderOptions render = {.rules = env.rules};
-  const Renderer* renderer = FindRenderer(o.output.empty() ? "json" : o.output[0]);
-  if (renderer == nullptr) return UsageError(env, "no such format");
-  renderer->render(report, render, env.out);
-  return CodeOf(report, o.complete);
+  return Audit(env, o);
 }
 
 }  // namespace
 
 extern const Command kCheckCommand;
-const Command kCheckCommand = {"check", "audit a migrated run against its baseline, without a server", &Run};
+const Command kCheckCommand = {"check", kSummary, &Run};
 
 }  // namespace paritect

@@ -1,0 +1,61 @@
+#include "client/language.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
+namespace paritect {
+namespace {
+
+std::string FirstSet(std::string (*getenv)(absl::string_view), absl::Span<const absl::string_view> names) {
+  for (absl::string_view name : names) {
+    std::string value = getenv(name);
+    if (!value.empty()) return value;
+  }
+  return "";
+}
+
+}  // namespace
+
+Language LanguageFromEnvironment(std::string (*getenv)(absl::string_view)) {
+  const std::string locale = absl::AsciiStrToLower(FirstSet(getenv, {"LC_ALL", "LC_MESSAGES", "LANG"}));
+  return absl::StartsWith(locale, "zh") ? Language::kChinese : Language::kEnglish;
+}
+
+bool LocaleIsUtf8(std::string (*getenv)(absl::string_view)) {
+  const std::string locale = absl::AsciiStrToLower(FirstSet(getenv, {"LC_ALL", "LC_CTYPE", "LANG"}));
+  return absl::StrContains(locale, "utf-8") || absl::StrContains(locale, "utf8");
+}
+
+absl::StatusOr<std::vector<Language>> ChooseLanguages(absl::string_view option,
+                                                      std::string (*getenv)(absl::string_view)) {
+  if (option.empty()) return std::vector<Language>{LanguageFromEnvironment(getenv)};
+  std::vector<Language> languages;
+  for (absl::string_view word : absl::StrSplit(option, ',')) {
+    const Language language = word == "zh" ? Language::kChinese : Language::kEnglish;
+    const bool known = word == "en" || word == "zh";
+    if (!known || (!languages.empty() && languages[0] == language) || languages.size() == 2) {
+      return absl::InvalidArgumentError(absl::StrCat("--lang ", option, ": must be en, zh, en,zh or zh,en"));
+    }
+    languages.push_back(language);
+  }
+  return languages;
+}
+
+const std::string& In(Language language, const v1::Text& text) {
+  return language == Language::kChinese && !text.zh().empty() ? text.zh() : text.en();
+}
+
+std::string InAll(absl::Span<const Language> languages, const v1::Text& text, absl::string_view separator) {
+  std::string out;
+  for (std::size_t i = 0; i < languages.size(); ++i) {
+    const std::string& one = In(languages[i], text);
+    if (i == 0) {
+      out = one;
+    } else if (one != out) {
+      absl::StrAppend(&out, separator, one);
+    }
+  }
+  return out;
+}
+
+}  // namespace paritect

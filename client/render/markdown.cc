@@ -1,0 +1,156 @@
+// -o markdown: the whole report to paste into an issue or a wiki: every item and check, then the details.
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "client/renderer.h"
+#include "client/report_view.h"
+#include "client/terminal.h"
+#include "common/version.h"
+
+namespace paritect {
+namespace {
+
+// Text inside a table cell or a sentence: nothing in it is read as markup. Backslash escapes are CommonMark's.
+std::string Escape(absl::string_view text) {
+  std::string out;
+  for (char c : TerminalSafe(text)) {
+    if (absl::StrContains("\\`*_{}[]<>#|~", absl::string_view(&c, 1))) out.push_back('\\');
+    out.push_back(c);
+  }
+  return out;
+}
+
+// A name shown letter by letter. A code span cannot hold a backtick or, in a table, a bar: then plain escaped text.
+std::string Code(absl::string_view text) {
+  const std::string safe = TerminalSafe(text);
+  if (safe.empty()) return "";
+  return safe.find_first_of("`|\\") == std::string::npos ? absl::StrCat("`", safe, "`") : Escape(text);
+}
+
+class Markdown {
+ public:
+  Markdown(const v1::Report& report, const RenderOptions& options, std::ostream& out)
+      : report_(report), options_(options), out_(out) {}
+
+  void Write() {
+    Head();
+    Matrix();
+    Findings(FindingClass::kError, "ui_failed");
+    MissingEvidence();
+    Findings(FindingClass::kWaived, "ui_waived");
+    Attested();
+    Findings(FindingClass::kWarning, "ui_warnings");
+    Findings(FindingClass::kNote, "ui_notes");
+    if (report_.warnings_size() > 0) Heading(Say("ui_about_answers"));
+    for (const v1::Text& warning : report_.warnings()) out_ << "- " << Show(warning) << "\n";
+  }
+
+ private:
+  std::string Say(absl::string_view id, const MessageArgs& args = {}) const {
+    return Word(options_.rules, options_.languages, id, args);
+  }
+  std::string Show(const v1::Text& text) const { return Escape(InAll(options_.languages, text)); }
+  std::string Name(v1::Verdict verdict) const {
+    const std::string name = VerdictName(options_.rules, options_.languages, verdict);
+    return verdict == v1::VERDICT_FAIL ? absl::StrCat("**", name, "**") : name;
+  }
+  void Heading(absl::string_view text) { out_ << "\n## " << text << "\n\n"; }
+
+  void Head() {
+    out_ << "# " << Say("ui_heading") << "\n\n" << Name(report_.verdict()) << ": " << Say("ui_items") << " "
+         << CountsSentence(options_.rules, options_.languages, CountItems(report_)) << "; " << Say("ui_checks") << " "
+         << CountsSentence(options_.rules, options_.languages, CountChecks(report_)) << "\n\n";
+    out_ << "- " << Escape(Say("ui_title", {{"version", kVersion}, {"profile", report_.profile()}})) << "\n";
+    Side("ui_baseline", report_.baseline());
+    Side("ui_migrated", report_.migrated());
+  }
+
+  void Side(absl::string_view label, const v1::ReportSide& side) {
+    const std::string runs = DescribeRuns(side);
+    out_ << "- " << Say(label) << ": " << (runs.empty() ? Say("ui_none_given") : Escape(runs)) << "\n";
+  }
+
+  void Matrix() {
+    out_ << "\n| " << Say("ui_item") << " | " << Say("ui_check") << " | " << Say("ui_required") << " | "
+         << Say("ui_verdict") << " |\n|---|---|---|---|\n";
+    for (const v1::ItemResult& item : report_.items()) {
+      out_ << "| **" << Show(item.title()) << "** `" << item.id() << "` | | | **"
+           << VerdictName(options_.rules, options_.languages, item.verdict()) << "** |\n";
+      for (const v1::CheckResult& check : item.checks()) {
+        out_ << "| | " << Show(check.title()) << " `" << check.id() << "` | " << (check.required() ? "R" : "") << " | "
+             << Name(check.verdict()) << Answered(check) << " |\n";
+      }
+    }
+  }
+
+  std::string Answered(const v1::CheckResult& check) const {
+    if (check.has_attested()) {
+      return absl::StrCat(" (", Escape(Say("ui_attested_by", {{"by", check.attested().by()},
+                                                             {"until", check.attested().until()},
+                                                             {"reason", check.attested().reason()}})), ")");
+    }
+    return check.waived() > 0 ? absl::StrCat(" (W ", check.waived(), ")") : "";
+  }
+
+  void Findings(FindingClass wanted, absl::string_view heading_id) {
+    const v1::CheckResult* last = nullptr;
+    ForEachFinding(report_, wanted, [&](const v1::CheckResult& check, const v1::Finding& finding) {
+      if (last == nullptr) Heading(Say(heading_id));
+      if (&check != last) out_ << (last == nullptr ? "" : "\n") << "### `" << check.id() << "` " << Show(check.title()) << "\n\n";
+      last = &check;
+      Finding(finding);
+    });
+  }
+
+  void Finding(const v1::Finding& finding) {
+    out_ << "- **" << Escape(finding.kind()) << "** " << Code(finding.subject()) << ": " << Show(finding.message()) << "\n";
+    if (!finding.baseline().empty() || !finding.migrated().empty()) {
+      out_ << "  - " << Say("ui_baseline") << " " << Code(finding.baseline()) << ", " << Say("ui_migrated") << " "
+           << Code(finding.migrated()) << "\n";
+    }
+    if (finding.evidence_size() > 0) {
+      out_ << "  - " << Say("ui_evidence") << ": " << Escape(absl::StrJoin(finding.evidence(), "; ")) << "\n";
+    }
+    if (finding.has_waived()) {
+      const v1::Waiver& w = finding.waived();
+      out_ << "  - " << Escape(Say("ui_waived_by", {{"by", w.by()}, {"until", w.until()}, {"reason", w.reason()}})) << "\n";
+    }
+    if (!finding.remedy().en().empty()) out_ << "  - " << Say("ui_fix") << ": " << Show(finding.remedy()) << "\n";
+  }
+
+  void MissingEvidence() {
+    const std::vector<MissingGroup> groups = GroupMissing(report_);
+    if (!groups.empty()) Heading(Say("ui_missing"));
+    for (const MissingGroup& group : groups) {
+      out_ << "- " << absl::StrJoin(group.what, "; ", [this](std::string* out, const v1::Text& what) {
+        out->append(Show(what));
+      });
+      if (!group.from.empty()) out_ << " (" << Escape(absl::StrJoin(group.from, ", ")) << ")";
+      out_ << "\n";
+      if (!group.how.en().empty()) out_ << "  - " << Say("ui_get") << ": " << Show(group.how) << "\n";
+      out_ << "  - " << Say("ui_needed_by") << ": " << Escape(CompressIds(group.checks)) << "\n";
+    }
+  }
+
+  void Attested() {
+    for (const v1::ItemResult& item : report_.items()) {
+      for (const v1::CheckResult& check : item.checks()) {
+        if (check.has_attested()) out_ << "- `" << check.id() << "`" << Answered(check) << "\n";
+      }
+    }
+  }
+
+  const v1::Report& report_;
+  const RenderOptions& options_;
+  std::ostream& out_;
+};
+
+void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
+  Markdown(report, options, out).Write();
+}
+
+}  // namespace
+
+extern const Renderer kMarkdownRenderer;
+const Renderer kMarkdownRenderer = {"markdown", &Render};
+
+}  // namespace paritect

@@ -1,0 +1,62 @@
+// A report seen as people read it: counts, failures, what is missing grouped by what would bring it.
+// Shared by the formats for people (table, markdown).
+#ifndef PARITECT_CLIENT_REPORT_VIEW_H_
+#define PARITECT_CLIENT_REPORT_VIEW_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "client/language.h"
+#include "paritect/v1/report.pb.h"
+#include "rules/rules.h"
+
+namespace paritect {
+
+struct VerdictCounts {
+  int pass = 0;
+  int fail = 0;
+  int not_performed = 0;
+  int total() const { return pass + fail + not_performed; }
+};
+
+VerdictCounts CountItems(const v1::Report& report);
+VerdictCounts CountChecks(const v1::Report& report);
+
+// Everything that one and the same step would bring: a report in which sixty checks lack the log says so once.
+struct MissingGroup {
+  v1::Text how;
+  std::vector<v1::Text> what;     // distinct, in report order
+  std::vector<std::string> from;  // distinct: nodes, ranks, runs, sides
+  std::vector<const v1::CheckResult*> checks;
+  int required = 0;  // of `checks`
+};
+
+// What holds the most required checks back comes first.
+std::vector<MissingGroup> GroupMissing(const v1::Report& report);
+
+// "data.dataset.{files, content}, data.sharding.ranks", items in the order of the checks.
+std::string CompressIds(const std::vector<const v1::CheckResult*>& checks);
+
+// How a finding counts for a reader.
+enum class FindingClass { kError, kWaived, kWarning, kNote };
+FindingClass ClassOf(const v1::Finding& finding);
+
+// Calls `visit` for every finding of one class, in report order.
+void ForEachFinding(const v1::Report& report, FindingClass wanted,
+                    absl::FunctionRef<void(const v1::CheckResult&, const v1::Finding&)> visit);
+
+// "gpu-seed1 (gpu-01, gpu-02), gpu-fp32 [fp32-reference]"; "" for a side without runs.
+std::string DescribeRuns(const v1::ReportSide& side);
+
+// A word or sentence of the renderers, by its id in rules/data/messages/client.yaml, in the languages wanted.
+std::string Word(const Rules& rules, absl::Span<const Language> languages, absl::string_view id,
+                 const MessageArgs& args = {});
+std::string VerdictName(const Rules& rules, absl::Span<const Language> languages, v1::Verdict verdict);
+// "2 pass, 1 fail, 13 not performed"
+std::string CountsSentence(const Rules& rules, absl::Span<const Language> languages, const VerdictCounts& counts);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CLIENT_REPORT_VIEW_H_
