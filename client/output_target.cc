@@ -112,9 +112,7 @@ absl::Status WriteOutputs(CommandEnv& env, const std::vector<OutputTarget>& targ
   }
   if (files.size() == targets.size()) {
     env.out << Word(options.rules, options.languages, "ui_written",
-                    {{"verdict", VerdictName(options.rules, options.languages, report.verdict())},
-                     {"counts", CountsSentence(options.rules, options.languages, CountItems(report))},
-                     {"files", absl::StrJoin(files, ", ")}})
+                    {{"line", VerdictLine(options.rules, options.languages, report)}, {"files", absl::StrJoin(files, ", ")}})
             << "\n";
   }
   return absl::OkStatus();

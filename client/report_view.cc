@@ -127,4 +127,16 @@ std::string CountsSentence(const Rules& rules, absl::Span<const Language> langua
                {"not_performed", absl::StrCat(counts.not_performed)}});
 }
 
+std::string VerdictLine(const Rules& rules, absl::Span<const Language> languages, const v1::Report& report) {
+  std::vector<std::string> lines;
+  for (const Language& language : languages) {
+    const absl::Span<const Language> one(&language, 1);
+    lines.push_back(Word(rules, one, "ui_verdict_line",
+                         {{"verdict", VerdictName(rules, one, report.verdict())},
+                          {"items", CountsSentence(rules, one, CountItems(report))},
+                          {"checks", CountsSentence(rules, one, CountChecks(report))}}));
+  }
+  return absl::StrJoin(lines, " / ");
+}
+
 }  // namespace paritect

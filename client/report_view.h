@@ -56,6 +56,8 @@ std::string Word(const Rules& rules, absl::Span<const Language> languages, absl:
 std::string VerdictName(const Rules& rules, absl::Span<const Language> languages, v1::Verdict verdict);
 // "2 pass, 1 fail, 13 not performed"
 std::string CountsSentence(const Rules& rules, absl::Span<const Language> languages, const VerdictCounts& counts);
+// "fail: of 17 items ...": the report in one line.
+std::string VerdictLine(const Rules& rules, absl::Span<const Language> languages, const v1::Report& report);
 
 }  // namespace paritect
 

@@ -56,9 +56,8 @@ class Markdown {
   void Heading(absl::string_view text) { out_ << "\n## " << text << "\n\n"; }
 
   void Head() {
-    out_ << "# " << Say("ui_heading") << "\n\n" << Name(report_.verdict()) << ": " << Say("ui_items") << " "
-         << CountsSentence(options_.rules, options_.languages, CountItems(report_)) << "; " << Say("ui_checks") << " "
-         << CountsSentence(options_.rules, options_.languages, CountChecks(report_)) << "\n\n";
+    out_ << "# " << Say("ui_heading") << "\n\n" << "**"
+         << VerdictLine(options_.rules, options_.languages, report_) << "**\n\n";
     out_ << "- " << Escape(Say("ui_title", {{"version", kVersion}, {"profile", report_.profile()}})) << "\n";
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());

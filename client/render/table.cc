@@ -75,12 +75,9 @@ class Table {
   }
 
   void Verdict() {
-    w_.Line(absl::StrCat(w_.Paint(VerdictName(options_.rules, options_.languages, report_.verdict()),
-                                  StyleOf(report_.verdict())),
-                         ": ", Say("ui_items"), " ",
-                         CountsSentence(options_.rules, options_.languages, CountItems(report_)), "; ",
-                         Say("ui_checks"), " ",
-                         CountsSentence(options_.rules, options_.languages, CountChecks(report_))));
+    const std::string line =
+        VerdictLine(options_.rules, options_.languages, report_);
+    w_.Line(w_.Paint(line, StyleOf(report_.verdict())));
   }
 
   void Matrix() {
@@ -132,7 +129,7 @@ class Table {
     std::map<std::string, std::int64_t> shown;
     std::map<std::string, std::int64_t> hidden;
     std::string last_fix;
-    CheckTitle(check, Style::kRed);
+    CheckTitle(check, Style::kRed, CountErrors(check));
     for (const v1::Finding& finding : check.findings()) {
       if (ClassOf(finding) != FindingClass::kError) continue;
       if (++shown[finding.kind()] > kErrorsShown) {
@@ -169,8 +166,18 @@ class Table {
                                               {"cap", absl::StrCat(std::max(200, check.findings_size()))}}));
   }
 
-  void CheckTitle(const v1::CheckResult& check, Style style) {
-    w_.Wrapped(0, check.id(), InAll(options_.languages, check.title()), style);
+  static std::int64_t CountErrors(const v1::CheckResult& check) {
+    // What the cap took away is of lower or equal severity: errors come first.
+    std::int64_t errors = 0;
+    for (const v1::Finding& finding : check.findings()) errors += ClassOf(finding) == FindingClass::kError ? 1 : 0;
+    const bool only_errors = errors == check.findings_size();
+    return only_errors ? std::max<std::int64_t>(errors, check.findings_total()) : errors;
+  }
+
+  void CheckTitle(const v1::CheckResult& check, Style style, std::int64_t errors = 0) {
+    std::string title = InAll(options_.languages, check.title());
+    if (errors > 1) absl::StrAppend(&title, " (", Say("ui_errors", {{"count", absl::StrCat(errors)}}), ")");
+    w_.Wrapped(0, check.id(), title, style);
   }
 
   void ShowFinding(const v1::Finding& finding, Style style) {
@@ -255,22 +262,32 @@ class Table {
     }
   }
 
-  // Warnings and notes: one line each, so many of a check.
+  // Warnings and notes, briefly: the check once, then so many of them.
   void Listed(FindingClass wanted, absl::string_view heading_id, int limit) {
-    std::map<const v1::CheckResult*, int> seen;
+    const v1::CheckResult* last = nullptr;
+    int n = 0;
+    const auto finish = [&] {
+      if (n > limit) w_.Wrapped(2, "", Say("ui_more", {{"count", absl::StrCat(n - limit)}}));
+      n = 0;
+    };
     ForEachFinding(report_, wanted, [&](const v1::CheckResult& check, const v1::Finding& finding) {
-      if (seen.empty()) w_.Heading(Say(heading_id));
-      const int n = ++seen[&check];
-      if (n > limit) return;
-      std::string text = InAll(options_.languages, finding.message());
-      if (!finding.subject().empty()) text = absl::StrCat(w_.Safe(finding.subject(), 80), ": ", text);
-      const std::string values = Values(finding);
-      if (!values.empty()) absl::StrAppend(&text, " (", values, ")");
-      w_.Wrapped(0, check.id(), absl::StrCat(finding.kind(), w_.dot(), text), Style::kDim);
+      if (last == nullptr) w_.Heading(Say(heading_id));
+      if (&check != last) {
+        finish();
+        CheckTitle(check, Style::kBold);
+      }
+      last = &check;
+      if (++n <= limit) Brief(finding);
     });
-    for (const auto& [check, n] : seen) {
-      if (n > limit) w_.Wrapped(0, check->id(), Say("ui_more", {{"count", absl::StrCat(n - limit)}}), Style::kDim);
-    }
+    finish();
+  }
+
+  void Brief(const v1::Finding& finding) {
+    std::string text = InAll(options_.languages, finding.message());
+    if (!finding.subject().empty()) text = absl::StrCat(w_.Safe(finding.subject(), 80), ": ", text);
+    const std::string values = Values(finding);
+    if (!values.empty()) absl::StrAppend(&text, " (", values, ")");
+    w_.Wrapped(2, finding.kind(), text, Style::kDim);
   }
 
   void Foot() {
