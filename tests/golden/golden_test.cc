@@ -1,0 +1,182 @@
+// Evidence in, report out, as text. One folder a case below tests/golden/cases:
+//   baseline.textproto, migrated.textproto   bundles (paritect.v1.Bundle), several parted by a line "---"; a side may
+//   lack profile.yaml                             optional expected.txt                             first line "checks:
+//   ID..." says what is shown; the rest is what came out
+// `tests/golden/update` writes expected.txt anew; read the difference before it is committed.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "checks/evidence_set.h"
+#include "checks/runner.h"
+#include "common/document.h"
+#include "common/file_system.h"
+#include "common/numbers.h"
+#include "common/utf8.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "re2/re2.h"
+#include "rules/rules.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::uint64_t kFileBytesMax = 4 << 20;
+constexpr char kToday[] = "2026-06-01";
+
+const std::string& CasesFolder() {
+  static const auto* const folder = new std::string(PARITECT_SOURCE_DIR "/tests/golden/cases");
+  return *folder;
+}
+
+std::vector<std::string> CaseNames() {
+  std::vector<std::string> names;
+  (void)PosixFileSystem().List(CasesFolder(), [&](const DirectoryEntry& entry) { names.push_back(entry.name); });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The file's text, or nothing where it is not there.
+std::string ReadIfThere(const std::string& path) {
+  return ReadWholeFile(PosixFileSystem(), path, kFileBytesMax).value_or("");
+}
+
+std::vector<v1::Bundle> ReadSide(const std::string& path) {
+  std::vector<v1::Bundle> bundles;
+  for (absl::string_view part : absl::StrSplit(ReadIfThere(path), "\n---\n", absl::SkipWhitespace())) {
+    v1::Bundle bundle;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(std::string(part), &bundle)) << path;
+    bundles.push_back(std::move(bundle));
+  }
+  return bundles;
+}
+
+absl::string_view VerdictWord(v1::Verdict verdict) {
+  switch (verdict) {
+    case v1::VERDICT_PASS: return "pass";
+    case v1::VERDICT_FAIL: return "fail";
+    case v1::VERDICT_NOT_PERFORMED: return "not_performed";
+    default: return "?";
+  }
+}
+
+std::string ValueText(const google::protobuf::Value& value) {
+  switch (value.kind_case()) {
+    case google::protobuf::Value::kNumberValue: return FormatDouble(value.number_value());
+    case google::protobuf::Value::kStringValue: return absl::StrCat("\"", value.string_value(), "\"");
+    case google::protobuf::Value::kBoolValue: return value.bool_value() ? "true" : "false";
+    case google::protobuf::Value::kListValue: {
+      std::vector<std::string> items;
+      for (const auto& item : value.list_value().values()) items.push_back(ValueText(item));
+      return absl::StrCat("[", absl::StrJoin(items, ", "), "]");
+    }
+    default: return "null";
+  }
+}
+
+void AppendText(std::string& out, absl::string_view label, const v1::Text& text) {
+  if (!text.en().empty()) absl::StrAppend(&out, "    ", label, "en: ", text.en(), "\n");
+  if (!text.zh().empty()) absl::StrAppend(&out, "    ", label, "zh: ", text.zh(), "\n");
+}
+
+void AppendFinding(std::string& out, const v1::Finding& finding) {
+  constexpr absl::string_view kWords[] = {"?", "error", "warning", "note"};
+  absl::StrAppend(&out, "  ", kWords[finding.severity()], " ", finding.kind());
+  if (!finding.subject().empty()) absl::StrAppend(&out, " ", DisplayBytes(finding.subject()));
+  absl::StrAppend(&out, finding.has_waived() ? " (waived)\n" : "\n");
+  AppendText(out, "", finding.message());
+  if (!finding.baseline().empty()) absl::StrAppend(&out, "    baseline: ", finding.baseline(), "\n");
+  if (!finding.migrated().empty()) absl::StrAppend(&out, "    migrated: ", finding.migrated(), "\n");
+  std::map<std::string, std::string> facts;
+  for (const auto& [name, value] : finding.facts().fields()) facts[name] = ValueText(value);
+  for (const auto& [name, value] : facts) absl::StrAppend(&out, "    fact ", name, " = ", value, "\n");
+  for (const std::string& line : finding.evidence()) absl::StrAppend(&out, "    evidence: ", line, "\n");
+  AppendText(out, "remedy ", finding.remedy());
+}
+
+void AppendCheck(std::string& out, const v1::CheckResult& result) {
+  absl::StrAppend(&out, "\n", result.id(), ": ", VerdictWord(result.verdict()),
+                  result.has_attested() ? " (attested)\n" : "\n");
+  for (const v1::Finding& finding : result.findings()) AppendFinding(out, finding);
+  for (const v1::Missing& missing : result.missing()) {
+    absl::StrAppend(&out, "  missing from ", missing.from(), "\n");
+    AppendText(out, "", missing.what());
+    AppendText(out, "how ", missing.how());
+  }
+}
+
+std::string ReportText(const v1::Report& report, const std::vector<std::string>& shown) {
+  std::string out;
+  for (const v1::ItemResult& item : report.items()) {
+    for (const v1::CheckResult& result : item.checks()) {
+      if (std::find(shown.begin(), shown.end(), result.id()) != shown.end()) AppendCheck(out, result);
+    }
+  }
+  return out;
+}
+
+v1::Report Audit(const std::string& folder) {
+  const Rules& rules = BuiltInRules();
+  Profile profile = rules.profile;
+  const std::string text = ReadIfThere(absl::StrCat(folder, "/profile.yaml"));
+  if (!text.empty()) {
+    auto root = ParseDocument(text);
+    EXPECT_TRUE(root.ok()) << root.status();
+    auto read = ReadProfile(*root, rules.profile);
+    EXPECT_TRUE(read.ok()) << read.status();
+    profile = *std::move(read);
+  }
+  const EvidenceSet evidence(ReadSide(absl::StrCat(folder, "/baseline.textproto")),
+                             ReadSide(absl::StrCat(folder, "/migrated.textproto")));
+  AuditOptions options;
+  options.today = kToday;
+  return RunAudit(evidence, profile, rules, options);
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, ReportIsAsExpected) {
+  const std::string folder = absl::StrCat(CasesFolder(), "/", GetParam());
+  const std::string expected = ReadIfThere(absl::StrCat(folder, "/expected.txt"));
+  const std::string head(absl::string_view(expected).substr(0, expected.find('\n')));
+  ASSERT_TRUE(absl::StartsWith(head, "checks: ")) << folder << "/expected.txt: the first line names the checks";
+  const std::vector<std::string> shown = absl::StrSplit(head.substr(8), ' ');
+  const std::string actual = absl::StrCat(head, "\n", ReportText(Audit(folder), shown));
+  std::string placeholder;
+  EXPECT_FALSE(re2::RE2::PartialMatch(actual, "(\\{[a-z_]+\\})", &placeholder)) << placeholder << " is not filled";
+  for (const std::string& id : shown) EXPECT_THAT(actual, testing::HasSubstr(absl::StrCat("\n", id, ": ")));
+  if (std::getenv("PARITECT_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(WriteFileAtomically(absl::StrCat(folder, "/expected.txt"), actual).ok());
+    return;
+  }
+  EXPECT_EQ(actual, expected) << "if this is what should come out: tests/golden/update";
+}
+
+std::string TestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) c = absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Golden, testing::ValuesIn(CaseNames()), &TestName);
+
+// Checks of this version that no case shows; each should have a pass, a fail and a not_performed.
+TEST(GoldenCoverage, EveryCheckIsShown) {
+  std::string all;
+  for (const std::string& name : CaseNames())
+    absl::StrAppend(&all, ReadIfThere(absl::StrCat(CasesFolder(), "/", name, "/expected.txt")));
+  for (const Check* check : AllChecks()) {
+    for (absl::string_view verdict : {"pass", "fail", "not_performed"}) {
+      if (absl::StrContains(all, absl::StrCat("\n", check->id, ": ", verdict, "\n"))) continue;
+      std::cout << "not shown: " << check->id << ": " << verdict << "\n";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace paritect
