@@ -1,0 +1,166 @@
+#include "agent/collectors/log_files.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/numbers.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kTimeSearchBytes = 1 << 20;
+
+class FileBytes : public LogBytes {
+ public:
+  explicit FileBytes(std::unique_ptr<File> file) : file_(std::move(file)) {}
+  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override { return file_->Read(buffer); }
+
+ private:
+  std::unique_ptr<File> file_;
+};
+
+absl::StatusOr<std::unique_ptr<LogBytes>> OpenOne(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
+  return std::make_unique<GunzipBytes>(std::make_unique<FileBytes>(std::move(file)));
+}
+
+// The files one after the other, opened when their turn comes.
+class JoinedBytes : public LogBytes {
+ public:
+  JoinedBytes(FileSystem& fs, std::vector<std::string> paths) : fs_(fs), paths_(std::move(paths)) {}
+
+  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
+    for (;;) {
+      if (current_ == nullptr) {
+        if (next_ == paths_.size()) return 0;
+        PARITECT_ASSIGN_OR_RETURN(current_, OpenOne(fs_, paths_[next_++]));
+      }
+      PARITECT_ASSIGN_OR_RETURN(std::size_t n, current_->Read(buffer));
+      if (n > 0) return n;
+      current_ = nullptr;
+    }
+  }
+
+ private:
+  FileSystem& fs_;
+  std::vector<std::string> paths_;
+  std::size_t next_ = 0;
+  std::unique_ptr<LogBytes> current_;
+};
+
+// "2024-05-08 10:21:10" at `at`, with '/' or 'T' in the places where some write them; else empty.
+std::string TimeAt(absl::string_view text, std::size_t at) {
+  static constexpr absl::string_view kShape = "dddd-dd-dd dd:dd:dd";
+  if (at + kShape.size() > text.size()) return "";
+  std::string time;
+  for (std::size_t i = 0; i < kShape.size(); ++i) {
+    const char want = kShape[i];
+    const char c = text[at + i];
+    const bool fits = want == 'd'   ? absl::ascii_isdigit(static_cast<unsigned char>(c))
+                      : want == '-' ? c == '-' || c == '/'
+                      : want == ' ' ? c == ' ' || c == 'T'
+                                    : c == want;
+    if (!fits) return "";
+    time.push_back(want == 'd' ? c : want);
+  }
+  return time;
+}
+
+std::string FirstTime(absl::string_view text) {
+  for (std::size_t i = 0; i + 19 <= text.size(); ++i) {
+    if (text[i] != '2' && text[i] != '1') continue;
+    if (i > 0 && absl::ascii_isdigit(static_cast<unsigned char>(text[i - 1]))) continue;
+    if (std::string time = TimeAt(text, i); !time.empty()) return time;
+  }
+  return "";
+}
+
+// The number of "log.2", "log.2.gz", "log-2"; -1 for the live file, which is the newest.
+std::int64_t RotationNumber(absl::string_view path) {
+  absl::ConsumeSuffix(&path, ".gz");
+  const std::size_t dot = path.find_last_of(".-_");
+  if (dot == absl::string_view::npos) return -1;
+  return ParseInt(path.substr(dot + 1)).value_or(-1);
+}
+
+absl::StatusOr<LogPart> ReadPart(FileSystem& fs, const std::string& path, const LogOptions& options) {
+  LogPart part;
+  part.path = path;
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<LogBytes> bytes, OpenOne(fs, path));
+  std::string head(kTimeSearchBytes, '\0');
+  std::size_t filled = 0;
+  while (filled < head.size()) {
+    PARITECT_ASSIGN_OR_RETURN(std::size_t n, bytes->Read(absl::MakeSpan(head.data() + filled, head.size() - filled)));
+    if (n == 0) break;
+    filled += n;
+  }
+  part.first_time = FirstTime(absl::string_view(head).substr(0, filled));
+  auto log = ReadLog([&] { return OpenOne(fs, path); }, options);
+  if (!log.ok()) return log.status();
+  for (const v1::StepRecord& record : log->records()) {
+    if (record.step_unknown()) continue;
+    if (part.first_step < 0) part.first_step = record.step();
+    part.last_step = std::max(part.last_step, record.step());
+  }
+  return part;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<LogPart>> OrderLogParts(FileSystem& fs, const std::vector<std::string>& paths,
+                                                   const LogOptions& options) {
+  std::vector<LogPart> parts;
+  bool all_timed = true;
+  bool all_stepped = true;
+  for (const std::string& path : paths) {
+    PARITECT_ASSIGN_OR_RETURN(LogPart part, ReadPart(fs, path, options));
+    all_timed = all_timed && !part.first_time.empty();
+    all_stepped = all_stepped && part.first_step >= 0;
+    parts.push_back(std::move(part));
+  }
+  std::stable_sort(parts.begin(), parts.end(), [&](const LogPart& a, const LogPart& b) {
+    if (all_timed && a.first_time != b.first_time) return a.first_time < b.first_time;
+    if (all_stepped && a.first_step != b.first_step) return a.first_step < b.first_step;
+    const std::int64_t a_rotation = RotationNumber(a.path);
+    const std::int64_t b_rotation = RotationNumber(b.path);
+    if (a_rotation != b_rotation) return a_rotation > b_rotation;
+    return a.path < b.path;
+  });
+  return parts;
+}
+
+bool PartsOverlap(const std::vector<LogPart>& parts) {
+  std::size_t overlapping = 0;
+  std::int64_t last = -1;
+  for (const LogPart& part : parts) {
+    if (part.first_step < 0) continue;
+    const std::int64_t length = part.last_step - part.first_step + 1;
+    if (last >= part.first_step && (std::min(last, part.last_step) - part.first_step + 1) * 2 > length) ++overlapping;
+    last = std::max(last, part.last_step);
+  }
+  return overlapping > 0;
+}
+
+absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options) {
+  if (paths.size() > 1) {
+    PARITECT_ASSIGN_OR_RETURN(std::vector<LogPart> parts, OrderLogParts(fs, paths, options));
+    for (std::size_t i = 0; i < parts.size(); ++i) paths[i] = parts[i].path;
+  }
+  const std::string name = DisplayBytes(paths.empty() ? "" : paths[0]);
+  auto log = ReadLog(
+      [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> { return std::make_unique<JoinedBytes>(fs, paths); }, options);
+  if (!log.ok()) return log;
+  for (v1::SettingsDocument& document : *log->mutable_settings()) {
+    for (v1::Setting& setting : *document.mutable_settings()) {
+      if (absl::StartsWith(setting.origin(), ":")) setting.set_origin(absl::StrCat(name, setting.origin()));
+    }
+  }
+  return log;
+}
+
+}  // namespace paritect

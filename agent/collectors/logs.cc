@@ -1,0 +1,92 @@
+// Logs: what the runs printed, one piece of evidence a log (all files of one rank are one log).
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/collector.h"
+#include "agent/collectors/log_files.h"
+#include "common/glob.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr v1::EvidenceKind kKind = v1::EVIDENCE_KIND_RUN_LOG;
+
+std::string ShownPath(const v1::Plan& plan, absl::string_view path) {
+  const std::string prefix = absl::StrCat(plan.base(), "/");
+  return std::string(absl::StartsWith(path, prefix) ? path.substr(prefix.size()) : path);
+}
+
+v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& paths, const LogOptions& options,
+                     absl::string_view shown) {
+  auto log = ReadLogFiles(env.fs, paths, options);
+  if (!log.ok()) return ProblemEvidence(kKind, shown, log.status());
+  if (log->format() == "unknown") {
+    const std::string why = log->notes_size() > 0 ? log->notes(0).message() : "";
+    const bool stand_in = log->notes_size() > 0 && log->notes(0).kind() == "stand_in";
+    return stand_in ? ProblemEvidence(kKind, shown, v1::OUTCOME_FAILED, "source_stand_in", why)
+                    : ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", why);
+  }
+  v1::Evidence evidence;
+  evidence.set_kind(kKind);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_source(std::string(shown));
+  *evidence.mutable_run_log() = std::move(*log);
+  return evidence;
+}
+
+// The ranks that the name's numbers leave out: 0 to the largest, or to the world size.
+void MissingRanks(const v1::Plan& plan, const v1::LogSource& source, const std::map<std::int32_t, std::vector<std::string>>& ranks,
+                  EvidenceSink sink) {
+  if (ranks.empty() || ranks.begin()->first < 0) return;
+  const std::int32_t world = plan.info().has_world_size() ? plan.info().world_size() : ranks.rbegin()->first + 1;
+  for (std::int32_t rank = 0; rank < world; ++rank) {
+    if (ranks.count(rank) > 0) continue;
+    v1::Evidence evidence = ProblemEvidence(kKind, source.file(), v1::OUTCOME_ABSENT, "log_rank_missing");
+    (*evidence.mutable_problem()->mutable_args())["rank"] = absl::StrCat(rank);
+    evidence.set_rank(rank);
+    sink(std::move(evidence));
+  }
+}
+
+void CollectGroup(const CollectorEnv& env, const v1::Plan& plan, const std::vector<std::string>& paths,
+                  const LogOptions& options, std::int32_t rank, EvidenceSink sink) {
+  auto emit = [&](const std::vector<std::string>& parts) {
+    v1::Evidence evidence = ReadOne(env, parts, options, ShownPath(plan, parts[0]));
+    if (rank >= 0) evidence.set_rank(rank);
+    sink(std::move(evidence));
+  };
+  if (paths.size() == 1) return emit(paths);
+  auto parts = OrderLogParts(env.fs, paths, options);
+  if (parts.ok() && !PartsOverlap(*parts)) return emit(paths);
+  for (const std::string& path : paths) emit({path});
+}
+
+void CollectSource(const CollectorEnv& env, const v1::Plan& plan, const v1::LogSource& source, EvidenceSink sink) {
+  const std::string pattern = ResolvePath(plan, source.file());
+  auto found = ExpandPathPattern(env.fs, pattern);
+  if (!found.ok()) return sink(ProblemEvidence(kKind, source.file(), found.status()));
+  if (found->empty()) {
+    return sink(ProblemEvidence(kKind, source.file(), v1::OUTCOME_ABSENT, "pattern_matches_nothing"));
+  }
+  std::map<std::int32_t, std::vector<std::string>> by_rank;
+  for (const PathMatch& match : *found) by_rank[match.captures.rank.value_or(-1)].push_back(match.path);
+  LogOptions options;
+  options.format = source.format();
+  options.pattern = source.pattern();
+  for (const auto& [rank, paths] : by_rank) CollectGroup(env, plan, paths, options, rank, sink);
+  MissingRanks(plan, source, by_rank, sink);
+}
+
+void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
+  for (const v1::LogSource& source : plan.logs()) CollectSource(env, plan, source, sink);
+}
+
+}  // namespace
+
+extern const Collector kLogsCollector;
+const Collector kLogsCollector = {"logs", "steps, losses, overflows and settings that runs print", &Collect};
+
+}  // namespace paritect

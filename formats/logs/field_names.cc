@@ -1,0 +1,252 @@
+#include "formats/logs/field_names.h"
+
+#include <cmath>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+using Table = absl::flat_hash_map<absl::string_view, LogField>;
+
+const Table& Names() {
+  static const Table* const kNames = new Table{
+      {"step", LogField::kStep},
+      {"steps", LogField::kStep},
+      {"global_step", LogField::kStep},
+      {"global_steps", LogField::kStep},
+      {"total_step", LogField::kStep},
+      {"train_step", LogField::kStep},
+      {"training_step", LogField::kStep},
+      {"trainer_global_step", LogField::kStep},
+      {"current_step", LogField::kStep},
+      {"current_steps", LogField::kStep},
+      {"cur_step", LogField::kStep},
+      {"iteration", LogField::kStep},
+      {"iterations", LogField::kStep},
+      {"iter", LogField::kStep},
+      {"iters", LogField::kStep},
+      {"itr", LogField::kStep},
+      {"num_updates", LogField::kStep},
+      {"update", LogField::kStep},
+      {"updates", LogField::kStep},
+      {"_step", LogField::kStep},
+      {"total_steps", LogField::kTotalSteps},
+      {"max_steps", LogField::kTotalSteps},
+      {"epoch", LogField::kEpoch},
+      {"cur_epoch", LogField::kEpoch},
+      {"epoch_num", LogField::kEpoch},
+      {"train_epoch", LogField::kEpoch},
+      {"training_epoch", LogField::kEpoch},
+      {"consumed_samples", LogField::kSamples},
+      {"samples", LogField::kSamples},
+      {"rank", LogField::kRank},
+      {"total_loss", LogField::kTotalLoss},
+      {"loss_total", LogField::kTotalLoss},
+      {"train_total_loss", LogField::kTotalLoss},
+      {"lm_loss", LogField::kLmLoss},
+      {"train_loss", LogField::kTrainLoss},
+      {"training_loss", LogField::kTrainLoss},
+      {"train_samples_train_loss", LogField::kTrainLoss},
+      {"train_loss_step", LogField::kTrainLoss},
+      {"loss_train", LogField::kTrainLoss},
+      {"trainloss", LogField::kTrainLoss},
+      {"loss", LogField::kLoss},
+      {"epoch_loss", LogField::kLoss},
+      {"step_loss", LogField::kLoss},
+      {"cur_loss", LogField::kLoss},
+      {"current_loss", LogField::kLoss},
+      {"avg_loss", LogField::kMeanLoss},
+      {"average_loss", LogField::kMeanLoss},
+      {"mean_loss", LogField::kMeanLoss},
+      {"loss_avg", LogField::kMeanLoss},
+      {"loss_mean", LogField::kMeanLoss},
+      {"train_loss_epoch", LogField::kMeanLoss},
+      {"val_loss", LogField::kEvalLoss},
+      {"valid_loss", LogField::kEvalLoss},
+      {"validation_loss", LogField::kEvalLoss},
+      {"eval_loss", LogField::kEvalLoss},
+      {"evaluation_loss", LogField::kEvalLoss},
+      {"test_loss", LogField::kEvalLoss},
+      {"dev_loss", LogField::kEvalLoss},
+      {"loss_val", LogField::kEvalLoss},
+      {"loss_eval", LogField::kEvalLoss},
+      {"lm_loss_validation", LogField::kEvalLoss},
+      {"evaluation_loss_vs_iterations", LogField::kEvalLoss},
+      {"epoch_val_loss", LogField::kEvalLoss},
+      {"lr", LogField::kLr},
+      {"learning_rate", LogField::kLr},
+      {"train_lr", LogField::kLr},
+      {"train_learning_rate", LogField::kLr},
+      {"cur_lr", LogField::kLr},
+      {"current_lr", LogField::kLr},
+      {"current_learning_rate", LogField::kLr},
+      {"base_lr", LogField::kLr},
+      {"epoch_learning_rate", LogField::kLr},
+      {"epoch_lr", LogField::kLr},
+      {"actor_lr", LogField::kLr},
+      {"grad_norm", LogField::kGradNorm},
+      {"gradnorm", LogField::kGradNorm},
+      {"train_grad_norm", LogField::kGradNorm},
+      {"gradient_norm", LogField::kGradNorm},
+      {"gnorm", LogField::kGradNorm},
+      {"global_norm", LogField::kGradNorm},
+      {"global_grad_norm", LogField::kGradNorm},
+      {"total_norm", LogField::kGradNorm},
+      {"actor_grad_norm", LogField::kGradNorm},
+      {"loss_scale", LogField::kLossScale},
+      {"lossscale", LogField::kLossScale},
+      {"loss_scaling", LogField::kLossScale},
+      {"loss_scaler", LogField::kLossScale},
+      {"scale", LogField::kLossScale},
+      {"scaler", LogField::kLossScale},
+      {"amp_scale", LogField::kLossScale},
+      {"accuracy", LogField::kAccuracy},
+      {"acc", LogField::kAccuracy},
+      {"acc1", LogField::kAccuracy},
+      {"acc@1", LogField::kAccuracy},
+      {"top1", LogField::kAccuracy},
+      {"top_1", LogField::kAccuracy},
+      {"accuracy_top1", LogField::kAccuracy},
+      {"eval_accuracy", LogField::kAccuracy},
+      {"eval_acc", LogField::kAccuracy},
+      {"eval_top1", LogField::kAccuracy},
+      {"val_accuracy", LogField::kAccuracy},
+      {"val_acc", LogField::kAccuracy},
+      {"val_acc1", LogField::kAccuracy},
+      {"test_acc1", LogField::kAccuracy},
+      {"test_acc", LogField::kAccuracy},
+      {"test_accuracy", LogField::kAccuracy},
+      {"validation_accuracy", LogField::kAccuracy},
+      {"epoch_accuracy", LogField::kAccuracy},
+      {"binary_accuracy", LogField::kAccuracy},
+      {"val_binary_accuracy", LogField::kAccuracy},
+      {"categorical_accuracy", LogField::kAccuracy},
+      {"sparse_categorical_accuracy", LogField::kAccuracy},
+      {"val_sparse_categorical_accuracy", LogField::kAccuracy},
+      {"overflow", LogField::kOverflow},
+      {"overflow_cond", LogField::kOverflow},
+      {"is_overflow", LogField::kOverflow},
+  };
+  return *kNames;
+}
+
+std::string NormalKey(absl::string_view key) {
+  std::string out;
+  out.reserve(key.size());
+  for (char c : key) {
+    if (c == '-' || c == ' ' || c == '/' || c == '.') c = '_';
+    out.push_back(absl::ascii_tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+bool IsEvalWord(absl::string_view key) {
+  for (absl::string_view word : {"val_", "valid_", "validation_", "eval_", "test_", "dev_", "evaluation_"}) {
+    if (absl::StartsWith(key, word) || absl::StrContains(key, absl::StrCat("_", word))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+LogField ClassifyLogKey(absl::string_view key) {
+  const std::string name = NormalKey(key);
+  auto found = Names().find(name);
+  if (found != Names().end()) return found->second;
+  if (!absl::EndsWith(name, "loss")) return LogField::kOther;
+  return IsEvalWord(name) ? LogField::kEvalLoss : LogField::kOtherLoss;
+}
+
+void FieldCollector::AddLoss(LogField field, absl::string_view key, const LogNumber& number) {
+  if (field == LogField::kOtherLoss) {
+    ++other_losses_;
+    other_loss_number_ = number;
+  } else if (loss_ == LogField::kOther || field < loss_) {
+    loss_ = field;
+    loss_number_ = number;
+  }
+  // A named part stays visible; the total is `loss` itself.
+  if (field != LogField::kLoss && number.kind == LogNumber::Kind::kValue) {
+    (*record_.values.mutable_metrics())[std::string(key)] = number.value;
+  }
+}
+
+void FieldCollector::Add(absl::string_view key, const LogNumber& number) {
+  const LogField field = ClassifyLogKey(key);
+  v1::StepRecord& values = record_.values;
+  if (number.kind == LogNumber::Kind::kSpliced) spliced_ = true;
+  if (IsTrainingLoss(field) || field == LogField::kOtherLoss) {
+    AddLoss(field, key, number);
+    return;
+  }
+  if (number.kind == LogNumber::Kind::kRefused && field != LogField::kOther) {
+    absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", key, " '", DisplayBytes(number.text), "'");
+  }
+  if (field == LogField::kOverflow) {
+    const bool yes = absl::EqualsIgnoreCase(number.text, "true") || (number.kind == LogNumber::Kind::kValue && number.value != 0);
+    values.set_overflow(yes);
+    has_values_ = true;
+    return;
+  }
+  if (number.kind != LogNumber::Kind::kValue) return;
+  const double value = number.value;
+  const bool whole = std::fabs(value) < 9e15 && value == std::floor(value);
+  switch (field) {
+    case LogField::kStep:
+      if (!record_.has_step && whole) {
+        record_.has_step = true;
+        values.set_step(static_cast<std::int64_t>(value));
+      }
+      return;
+    case LogField::kEpoch:
+      if (!values.has_epoch()) values.set_epoch(value);
+      return;
+    case LogField::kSamples:
+      if (whole) values.set_samples(static_cast<std::int64_t>(value));
+      return;
+    case LogField::kRank:
+      if (whole && value >= 0 && value < 1e7) values.set_rank(static_cast<std::int32_t>(value));
+      return;
+    case LogField::kLr: values.set_lr(value); break;
+    case LogField::kGradNorm: values.set_grad_norm(value); break;
+    case LogField::kLossScale: values.set_loss_scale(value); break;
+    case LogField::kAccuracy: values.set_accuracy(value); break;
+    case LogField::kEvalLoss:
+      values.set_eval_loss(value);
+      (*values.mutable_metrics())[std::string(key)] = value;
+      break;
+    default: (*values.mutable_metrics())[std::string(key)] = value; return;
+  }
+  has_values_ = true;
+}
+
+void FieldCollector::SetLoss(const LogNumber& number) {
+  switch (number.kind) {
+    case LogNumber::Kind::kValue:
+      record_.values.set_loss(number.value);
+      if (number.resolution > 0) record_.values.set_loss_resolution(number.resolution);
+      return;
+    case LogNumber::Kind::kRefused:
+      absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", "loss '", DisplayBytes(number.text), "'");
+      [[fallthrough]];
+    default: record_.values.set_loss_absent(true); return;
+  }
+}
+
+void FieldCollector::Finish(RunLogBuilder& out) {
+  if (loss_ != LogField::kOther) {
+    SetLoss(loss_number_);
+  } else if (other_losses_ == 1) {
+    SetLoss(other_loss_number_);
+  }
+  if (refused_.empty()) return;
+  out.AddNote("number_refused", record_.values.line(),
+              absl::StrCat("step ", record_.values.step(), ": ", refused_, " is not a number; the value is left out"));
+}
+
+}  // namespace paritect

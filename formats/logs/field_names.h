@@ -1,0 +1,70 @@
+// What a key of a log line means. One table for every reader, so that `train/loss` is the same in a CSV, in
+// JSON Lines and in TensorBoard.
+#ifndef PARITECT_FORMATS_LOGS_FIELD_NAMES_H_
+#define PARITECT_FORMATS_LOGS_FIELD_NAMES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "formats/logs/log_numbers.h"
+#include "formats/logs/run_log_builder.h"
+
+namespace paritect {
+
+enum class LogField {
+  kOther,
+  kStep,
+  kTotalSteps,
+  kEpoch,
+  kSamples,
+  kRank,
+  kTotalLoss,  // training losses, the surest first: of several on a line the first of this order counts
+  kLmLoss,
+  kTrainLoss,
+  kLoss,
+  kMeanLoss,
+  kOtherLoss,  // ends in "loss", meaning not known: a part of a sum, perhaps
+  kEvalLoss,
+  kLr,
+  kGradNorm,
+  kLossScale,
+  kAccuracy,
+  kOverflow,
+};
+
+// By the key as written: case, '-', ' ', '/' and '.' do not matter ("train/loss" = "Train Loss" = "train_loss").
+LogField ClassifyLogKey(absl::string_view key);
+
+inline bool IsTrainingLoss(LogField field) { return field >= LogField::kTotalLoss && field <= LogField::kMeanLoss; }
+
+// Collects the fields of one line or row and turns them into a record.
+class FieldCollector {
+ public:
+  void Add(absl::string_view key, const LogNumber& number);
+  void SetLine(std::int64_t line) { record_.values.set_line(line); }
+
+  LogRecord& record() { return record_; }
+  bool has_loss_key() const { return loss_ != LogField::kOther || other_losses_ > 0; }
+  bool has_values() const { return has_values_; }
+  bool spliced() const { return spliced_; }
+  // Settles which loss counts and notes refused numbers. `name_metrics`: other numbers are kept as metrics.
+  void Finish(RunLogBuilder& out);
+
+ private:
+  void SetLoss(const LogNumber& number);
+  void AddLoss(LogField field, absl::string_view key, const LogNumber& number);
+
+  LogRecord record_;
+  LogField loss_ = LogField::kOther;
+  LogNumber loss_number_;
+  int other_losses_ = 0;
+  LogNumber other_loss_number_;
+  bool has_values_ = false;
+  bool spliced_ = false;
+  std::string refused_;  // "loss '2,3'", ...
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_LOGS_FIELD_NAMES_H_

@@ -1,0 +1,106 @@
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/status_macros.h"
+#include "formats/logs/read_log.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kInputBytes = 64 << 10;
+constexpr int kWindowBitsGzip = 15 + 16;
+
+}  // namespace
+
+struct GunzipBytes::State {
+  std::unique_ptr<LogBytes> source;
+  std::vector<char> input = std::vector<char>(kInputBytes);
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  bool source_ended = false;
+  bool started = false;
+  bool gzip = false;
+  bool in_member = false;
+  bool truncated = false;
+  z_stream stream = {};
+
+  // Up to `least` bytes of input are there, or the source ended.
+  absl::Status Fill(std::size_t least) {
+    if (begin > 0 && begin == end) begin = end = 0;
+    while (!source_ended && end - begin < least) {
+      if (end == input.size()) {
+        std::memmove(input.data(), input.data() + begin, end - begin);
+        end -= begin;
+        begin = 0;
+      }
+      PARITECT_ASSIGN_OR_RETURN(std::size_t n, source->Read(absl::MakeSpan(input.data() + end, input.size() - end)));
+      source_ended = n == 0;
+      end += n;
+    }
+    return absl::OkStatus();
+  }
+
+  bool AtMagic() const {
+    return end - begin >= 2 && static_cast<unsigned char>(input[begin]) == 0x1f &&
+           static_cast<unsigned char>(input[begin + 1]) == 0x8b;
+  }
+};
+
+GunzipBytes::GunzipBytes(std::unique_ptr<LogBytes> source) : state_(std::make_unique<State>()) {
+  state_->source = std::move(source);
+}
+
+GunzipBytes::~GunzipBytes() {
+  if (state_->in_member) inflateEnd(&state_->stream);
+}
+
+bool GunzipBytes::truncated() const { return state_->truncated; }
+
+absl::StatusOr<std::size_t> GunzipBytes::Read(absl::Span<char> buffer) {
+  State& s = *state_;
+  if (!s.started) {
+    PARITECT_RETURN_IF_ERROR(s.Fill(2));
+    s.started = true;
+    s.gzip = s.AtMagic();
+  }
+  if (!s.gzip) {
+    if (s.begin == s.end) return s.source_ended ? absl::StatusOr<std::size_t>(0) : s.source->Read(buffer);
+    const std::size_t n = std::min(buffer.size(), s.end - s.begin);
+    std::memcpy(buffer.data(), s.input.data() + s.begin, n);
+    s.begin += n;
+    return n;
+  }
+  for (;;) {
+    if (!s.in_member) {
+      PARITECT_RETURN_IF_ERROR(s.Fill(2));
+      if (!s.AtMagic()) return 0;  // the end, or padding behind the last member
+      s.stream = {};
+      if (inflateInit2(&s.stream, kWindowBitsGzip) != Z_OK) return absl::ResourceExhaustedError("no memory to inflate");
+      s.in_member = true;
+    }
+    PARITECT_RETURN_IF_ERROR(s.Fill(1));
+    if (s.begin == s.end) {
+      s.truncated = true;
+      return 0;
+    }
+    s.stream.next_in = reinterpret_cast<Bytef*>(s.input.data() + s.begin);
+    s.stream.avail_in = static_cast<uInt>(s.end - s.begin);
+    s.stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    s.stream.avail_out = static_cast<uInt>(std::min<std::size_t>(buffer.size(), 1 << 30));
+    const uInt room = s.stream.avail_out;
+    const int result = inflate(&s.stream, Z_NO_FLUSH);
+    s.begin = s.end - s.stream.avail_in;
+    const std::size_t made = room - s.stream.avail_out;
+    if (result == Z_STREAM_END) {
+      inflateEnd(&s.stream);
+      s.in_member = false;
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      return absl::DataLossError("the gzip stream is damaged");
+    }
+    if (made > 0) return made;
+  }
+}
+
+}  // namespace paritect

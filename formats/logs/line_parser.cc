@@ -1,0 +1,83 @@
+// The frame of every text dialect: bytes to lines to pieces by rank, then the dialect, then what all logs share.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/logs/common_lines.h"
+#include "formats/logs/log_format.h"
+#include "formats/logs/plain_lines.h"
+#include "formats/logs/rank_prefix.h"
+
+namespace paritect {
+namespace {
+
+class TextLogParser : public LogParser {
+ public:
+  TextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect)
+      : lines_(encoding), dialect_(std::move(dialect)) {}
+
+  absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) override {
+    lines_.Feed(chunk, [&](const TextLine& line) { OnLine(line, out); });
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish(RunLogBuilder& out) override {
+    at_end_ = true;
+    lines_.Finish([&](const TextLine& line) { OnLine(line, out); });
+    dialect_->Finish(out);
+    if (lines_.nul_bytes() > 0) {
+      const bool hole = lines_.longest_hole() >= kHoleBytesMin;
+      out.AddNote(hole ? "gap" : "nul_bytes", lines_.first_hole_line(),
+                  absl::StrCat(lines_.nul_bytes(), " NUL bytes, the longest run ", lines_.longest_hole(),
+                               ": text may be lost there (nul_bytes)"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr std::int64_t kHoleBytesMin = 512;
+
+  void OnLine(const TextLine& line, RunLogBuilder& out) {
+    if (line.too_long) {
+      out.Unparsed(line.number, absl::StrCat("longer than ", kTextLineBytesMax, " bytes"));
+    } else if (!line.ended && at_end_) {
+      out.set_incomplete_tail();
+    } else if (!line.ended || line.after_hole) {
+      out.Unparsed(line.number, "cut by a hole of NUL bytes");
+    } else {
+      Pieces(line, out);
+    }
+  }
+
+  void Pieces(const TextLine& line, RunLogBuilder& out) {
+    LogLine piece;
+    piece.number = line.number;
+    absl::string_view rest = line.text;
+    for (;;) {
+      const std::size_t inside = FindRankPrefixInside(rest);
+      piece.text = rest.substr(0, inside);
+      piece.piece = piece.piece || inside != absl::string_view::npos;
+      piece.rank = StripRankPrefix(piece.text);
+      OnPiece(piece, out);
+      if (inside == absl::string_view::npos) return;
+      rest.remove_prefix(inside);
+    }
+  }
+
+  void OnPiece(const LogLine& line, RunLogBuilder& out) {
+    if (dialect_->Line(line, out)) return;
+    if (dialect_->takes_plain_lines() && ReadPlainLine(line, out)) return;
+    common_.Line(line, out);
+  }
+
+  TextLines lines_;
+  std::unique_ptr<LineDialect> dialect_;
+  CommonLines common_;
+  bool at_end_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<LogParser> MakeTextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect) {
+  return std::make_unique<TextLogParser>(encoding, std::move(dialect));
+}
+
+}  // namespace paritect

@@ -1,0 +1,57 @@
+// LLaMA-Factory trainer_log.jsonl: one object a logging step, appended to by every restart.
+//   {"current_steps": 10, "total_steps": 6750, "loss": 2.219, "lr": 1.33e-06, "epoch": 0.0044, ...}
+// Source: hiyouga/LLaMA-Factory src/llamafactory/train/callbacks.py.
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "formats/logs/field_names.h"
+#include "formats/logs/json_fields.h"
+#include "formats/logs/log_format.h"
+
+namespace paritect {
+namespace {
+
+class LlamaFactoryDialect : public LineDialect {
+ public:
+  bool Line(const LogLine& line, RunLogBuilder& out) override {
+    const absl::string_view text = absl::StripAsciiWhitespace(line.text);
+    if (!absl::StartsWith(text, "{")) return false;
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    std::int64_t total = 0;
+    bool is_eval = false;
+    const std::size_t length = ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
+      if (path == "total_steps") total = static_cast<std::int64_t>(ParseLogNumber(value).value_or(0));
+      if (path == "percentage" || path == "elapsed_time" || path == "remaining_time" || path == "throughput" ||
+          path == "total_tokens" || path == "total_steps") {
+        return;
+      }
+      const LogNumber number = ReadLogNumber(value);
+      if (value == "null") return;  // older versions print every key
+      is_eval = is_eval || absl::StartsWith(path, "eval_") || absl::StartsWith(path, "predict_");
+      fields.Add(path, number);
+    });
+    if (length == 0 || !fields.record().has_step) {
+      out.Unparsed(line.number, "an object that is not whole, or without current_steps");
+      return true;
+    }
+    out.set_interval_means();
+    if (total > 0) out.TotalSteps(total);
+    fields.Finish(out);
+    out.Add(std::move(fields.record()));
+    return true;
+  }
+};
+
+bool IsLine(absl::string_view line) {
+  return absl::StartsWith(line, "{") && absl::StrContains(line, "\"current_steps\":") &&
+         absl::StrContains(line, "\"total_steps\":");
+}
+
+bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsLine); }
+
+}  // namespace
+
+extern const LogFormat kLlamaFactoryLogFormat;
+const LogFormat kLlamaFactoryLogFormat = {"llamafactory-jsonl", &Sniff, &CreateTextLogParser<LlamaFactoryDialect>};
+
+}  // namespace paritect

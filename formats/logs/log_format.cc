@@ -1,0 +1,67 @@
+#include "formats/logs/log_format.h"
+
+namespace paritect {
+
+#define PARITECT_LOG_FORMAT(name) extern const LogFormat k##name##LogFormat;
+#include "formats/logs/all_log_formats.inc"
+#undef PARITECT_LOG_FORMAT
+
+absl::Span<const LogFormat* const> AllLogFormats() {
+  static constexpr const LogFormat* kAll[] = {
+#define PARITECT_LOG_FORMAT(name) &k##name##LogFormat,
+#include "formats/logs/all_log_formats.inc"
+#undef PARITECT_LOG_FORMAT
+  };
+  return kAll;
+}
+
+const LogFormat* FindLogFormat(absl::string_view name) {
+  for (const LogFormat* format : AllLogFormats()) {
+    if (format->name == name) return format;
+  }
+  return nullptr;
+}
+
+bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view line)> visit) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (visit(text.substr(0, end))) return true;
+    if (end == absl::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return false;
+}
+
+namespace {
+
+constexpr std::size_t kDocumentBytesMax = 256 << 20;
+
+class DocumentParser : public LogParser {
+ public:
+  explicit DocumentParser(void (*parse)(absl::string_view, RunLogBuilder&)) : parse_(parse) {}
+
+  absl::Status Feed(absl::string_view chunk, RunLogBuilder&) override {
+    if (text_.size() + chunk.size() > kDocumentBytesMax) {
+      return absl::DataLossError("a JSON log of more than 256 MiB is not read");
+    }
+    text_.append(chunk.data(), chunk.size());
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish(RunLogBuilder& out) override {
+    parse_(text_, out);
+    return absl::OkStatus();
+  }
+
+ private:
+  void (*parse_)(absl::string_view, RunLogBuilder&);
+  std::string text_;
+};
+
+}  // namespace
+
+std::unique_ptr<LogParser> MakeDocumentParser(void (*parse)(absl::string_view text, RunLogBuilder& out)) {
+  return std::make_unique<DocumentParser>(parse);
+}
+
+}  // namespace paritect

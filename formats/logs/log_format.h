@@ -1,0 +1,82 @@
+// A log format: a descriptor and one parser. One format a file, one line in all_log_formats.inc; the
+// recipe is docs/adding-a-log-format.md. Recognition is by content, never by name.
+#ifndef PARITECT_FORMATS_LOGS_LOG_FORMAT_H_
+#define PARITECT_FORMATS_LOGS_LOG_FORMAT_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "formats/logs/run_log_builder.h"
+#include "formats/text_lines.h"
+
+namespace paritect {
+
+// A window of the file. The first window begins where the file does; a log whose first telling line stands
+// later is recognised by a later one.
+struct LogHead {
+  absl::string_view raw;   // bytes as they stand
+  absl::string_view text;  // whole clean lines (formats/text_lines.h), each with its LF
+  bool first = true;       // the window begins where the file does
+};
+
+class LogParser {
+ public:
+  virtual ~LogParser() = default;
+  // Chunks need not end at line ends. DataLoss: damaged or hostile; what was read before stands.
+  virtual absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) = 0;
+  virtual absl::Status Finish(RunLogBuilder& out) = 0;
+};
+
+struct LogFormat {
+  absl::string_view name;  // as in the contract
+  // Strict: a sample of one dialect is claimed by one format.
+  bool (*sniff)(const LogHead& head);
+  std::unique_ptr<LogParser> (*create)(TextEncoding encoding);
+};
+
+// In the order of trial; the last ones are the general forms.
+absl::Span<const LogFormat* const> AllLogFormats();
+
+// By name, or nullptr.
+const LogFormat* FindLogFormat(absl::string_view name);
+
+// ---- for text dialects ----
+
+struct LogLine {
+  absl::string_view text;  // without rank prefix
+  std::int64_t number = 0;
+  std::optional<std::int32_t> rank;  // from the prefix
+  bool piece = false;  // another rank's line was cut into the same physical line
+};
+
+class LineDialect {
+ public:
+  virtual ~LineDialect() = default;
+  // Whether the line is one of this dialect; what it tells goes to `out`.
+  virtual bool Line(const LogLine& line, RunLogBuilder& out) = 0;
+  virtual void Finish(RunLogBuilder&) {}
+  // Lines that are not the dialect's may still be `step N loss X` (the dialect itself prints no loss).
+  virtual bool takes_plain_lines() const { return false; }
+};
+
+// The parser of a text dialect: splits lines, strips ranks, reads what every log may print beside its records
+// (overflow messages, restarts, settings, end marks).
+std::unique_ptr<LogParser> MakeTextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect);
+
+template <typename Dialect>
+std::unique_ptr<LogParser> CreateTextLogParser(TextEncoding encoding) {
+  return MakeTextLogParser(encoding, std::make_unique<Dialect>());
+}
+
+// A parser that needs the whole document (JSON); DataLoss above the limit.
+std::unique_ptr<LogParser> MakeDocumentParser(void (*parse)(absl::string_view text, RunLogBuilder& out));
+
+// Calls `visit` for each line of `text` until it returns true; whether it did.
+bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view line)> visit);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_LOGS_LOG_FORMAT_H_

@@ -1,0 +1,170 @@
+#include "formats/logs/log_numbers.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Wrappers whose first number is the value: tensor(2.3, device='npu:0'), [2.3], array(2.3), np.float64(0.3).
+absl::string_view Unwrap(absl::string_view text) {
+  for (int depth = 0; depth < 4 && !text.empty(); ++depth) {
+    const std::size_t open = text.find_first_of("([");
+    if (open == absl::string_view::npos) break;
+    const absl::string_view name = text.substr(0, open);
+    bool is_name = true;
+    for (char c : name) is_name = is_name && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.');
+    if (!is_name || (!name.empty() && !absl::ascii_isalpha(static_cast<unsigned char>(name[0])))) break;
+    const std::string lower = absl::AsciiStrToLower(name);
+    const bool known = name.empty() || absl::EndsWith(lower, "tensor") || absl::EndsWith(lower, "array") ||
+                       absl::EndsWith(lower, "parameter") || absl::EndsWith(lower, "decimal") ||
+                       absl::StrContains(lower, "float") || absl::StrContains(lower, "int");
+    if (!known) break;
+    text.remove_prefix(open + 1);
+    text = absl::StripLeadingAsciiWhitespace(text);
+    // MindSpore: Tensor(shape=[], dtype=Float32, value= 10.2)
+    if (const auto value = text.find("value="); absl::StartsWith(text, "shape=") && value != absl::string_view::npos) {
+      text = absl::StripLeadingAsciiWhitespace(text.substr(value + 6));
+    }
+  }
+  return text;
+}
+
+absl::string_view TokenOf(absl::string_view text) {
+  std::size_t i = 0;
+  for (; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == ' ' || c == '\t' || c == '|' || c == ';' || c == ']' || c == '}' || c == '\'' || c == '"' || c == '/') break;
+    if (c == ')') break;
+    if (c == '(' && !absl::StartsWith(absl::AsciiStrToLower(text.substr(0, i)), "nan") &&
+        !absl::StartsWith(absl::AsciiStrToLower(text.substr(0, i)), "-nan")) {
+      break;
+    }
+    // A comma belongs to the token only between digits.
+    if (c == ',' && !(i > 0 && IsDigit(text[i - 1]) && i + 1 < text.size() && IsDigit(text[i + 1]))) break;
+  }
+  return text.substr(0, i);
+}
+
+std::optional<double> Special(absl::string_view token) {
+  const bool negative = absl::ConsumePrefix(&token, "-");
+  if (!negative) absl::ConsumePrefix(&token, "+");
+  const std::string t = absl::AsciiStrToLower(token);
+  if (t == "nan" || absl::StartsWith(t, "nan(") || t == "1.#ind" || t == "1.#qnan" || t == "1.#snan" || t == "1.#ind00") {
+    return kNan;
+  }
+  if (t == "inf" || t == "infinity" || t == "1.#inf" || t == "1.#inf00") return negative ? -kInf : kInf;
+  return std::nullopt;
+}
+
+std::optional<double> HexFloat(absl::string_view token) {
+  const bool negative = absl::ConsumePrefix(&token, "-");
+  if (!absl::ConsumePrefix(&token, "0x") && !absl::ConsumePrefix(&token, "0X")) return std::nullopt;
+  double value = 0;
+  const char* end = token.data() + token.size();
+  auto [stop, error] = std::from_chars(token.data(), end, value, std::chars_format::hex);
+  if (token.empty() || stop != end || error != std::errc()) return std::nullopt;
+  return negative ? -value : value;
+}
+
+// "1_000": underscores stand between digits only.
+std::optional<std::string> WithoutUnderscores(absl::string_view token) {
+  std::string out;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    if (token[i] != '_') {
+      out.push_back(token[i]);
+    } else if (i == 0 || i + 1 >= token.size() || !IsDigit(token[i - 1]) || !IsDigit(token[i + 1])) {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+bool IsMissingWord(absl::string_view token) {
+  return token.empty() || token == "-" || absl::EqualsIgnoreCase(token, "n/a") || absl::EqualsIgnoreCase(token, "na") ||
+         absl::EqualsIgnoreCase(token, "null") || absl::EqualsIgnoreCase(token, "none");
+}
+
+bool LooksNumeric(absl::string_view token) {
+  const char c = token[0];
+  return IsDigit(c) || c == '-' || c == '+' || c == '.' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+// As PrintResolution, for a token that is known to be a plain decimal number.
+double ResolutionOf(absl::string_view token) {
+  static constexpr double kTenth[] = {0.5,    0.5e-1, 0.5e-2, 0.5e-3, 0.5e-4,  0.5e-5,  0.5e-6,  0.5e-7,
+                                      0.5e-8, 0.5e-9, 5e-11,  5e-12,  5e-13,   5e-14,   5e-15,   5e-16};
+  std::size_t point = token.size();
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    if (token[i] == 'e' || token[i] == 'E') return PrintResolution(token);
+    if (token[i] == '.') point = i + 1;
+  }
+  const std::size_t digits = token.size() - point;
+  return digits < 16 ? kTenth[digits] : PrintResolution(token);
+}
+
+void Set(LogNumber& number, double value, double resolution) {
+  number.kind = LogNumber::Kind::kValue;
+  number.value = value;
+  number.resolution = std::isfinite(value) ? resolution : 0;
+}
+
+}  // namespace
+
+LogNumber ReadLogNumber(absl::string_view text) {
+  LogNumber number;
+  text = Unwrap(absl::StripLeadingAsciiWhitespace(text));
+  if (!text.empty() && (text[0] == '\'' || text[0] == '"')) text.remove_prefix(1);
+  absl::string_view token = TokenOf(text);
+  if (token == "N" && absl::StartsWith(text, "N/A")) token = text.substr(0, 3);
+  number.text = token;
+  if (IsMissingWord(token)) return number;
+  double value = 0;
+  const char* end = token.data() + token.size();
+  auto [stop, error] = std::from_chars(token.data(), end, value, std::chars_format::general);
+  // The common spellings, without a copy. A sentence's full stop behind the number is not the number's.
+  const bool digit_first = IsDigit(token[0]) || token[0] == '-' || token[0] == '.';
+  if (digit_first && error == std::errc() && (stop == end || (stop + 1 == end && *stop == '.')) && std::isfinite(value)) {
+    Set(number, value, ResolutionOf(token.substr(0, static_cast<std::size_t>(stop - token.data()))));
+    return number;
+  }
+  absl::string_view plain = token;
+  if (plain.size() > 1 && plain.back() == '.') plain.remove_suffix(1);
+  if (auto special = Special(plain)) {
+    Set(number, *special, 0);
+    return number;
+  }
+  if (auto hex = HexFloat(plain)) {
+    Set(number, *hex, 0);
+    return number;
+  }
+  if (auto digits = WithoutUnderscores(plain)) {
+    if (auto parsed = ParseDoubleWithCommas(*digits); parsed && LooksNumeric(plain)) {
+      Set(number, *parsed, PrintResolution(*digits));
+      return number;
+    }
+  }
+  if (!LooksNumeric(token)) return number;  // a word: the value is not there
+  const bool spliced = token.find_first_of("=[:<") != absl::string_view::npos;
+  number.kind = spliced ? LogNumber::Kind::kSpliced : LogNumber::Kind::kRefused;
+  return number;
+}
+
+std::optional<double> ParseLogNumber(absl::string_view text) {
+  const LogNumber number = ReadLogNumber(text);
+  if (number.kind != LogNumber::Kind::kValue) return std::nullopt;
+  return number.value;
+}
+
+}  // namespace paritect

@@ -1,0 +1,34 @@
+// Numbers as training logs spell them. Grammar and refusals: docs/log-formats.md, "Numbers".
+#ifndef PARITECT_FORMATS_LOGS_LOG_NUMBERS_H_
+#define PARITECT_FORMATS_LOGS_LOG_NUMBERS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace paritect {
+
+struct LogNumber {
+  enum class Kind {
+    kValue,    // a number, NaN or an infinity
+    kMissing,  // nothing, N/A, null, None
+    kRefused,  // looks like a number and is not one, or is ambiguous ("2,3", "1.234,5", "2.3.4")
+    kSpliced,  // a number with another line's text in it ("2ss=2.2")
+  };
+  Kind kind = Kind::kMissing;
+  double value = 0;
+  double resolution = 0;  // half a unit of the last printed digit; 0 for NaN and infinities
+  absl::string_view text;  // the token
+};
+
+// Reads the number that begins at the front of `text` (blanks are skipped). It ends at a blank, '|', ';',
+// a closing bracket, or a comma that is not inside the number. Never uses the locale.
+LogNumber ReadLogNumber(absl::string_view text);
+
+// The same for a text that holds the number alone ("2.4977", "\"0.00\"", "tensor(1.2, device='npu:0')").
+std::optional<double> ParseLogNumber(absl::string_view text);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_LOGS_LOG_NUMBERS_H_

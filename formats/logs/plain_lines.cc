@@ -1,0 +1,153 @@
+#include "formats/logs/plain_lines.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "formats/logs/field_names.h"
+
+namespace paritect {
+namespace {
+
+bool IsAlpha(char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool IsWord(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '@' || c == '/' || c == '.' || c == '-';
+}
+
+// Skips blanks and a separator; whether one stood there.
+bool SkipSeparator(absl::string_view line, std::size_t& i) {
+  while (i < line.size() && line[i] == ' ') ++i;
+  bool found = false;
+  if (i < line.size() && (line[i] == ':' || line[i] == '=')) {
+    ++i;
+    found = true;
+  } else if (absl::StartsWith(line.substr(i), "is ")) {
+    i += 3;
+    found = true;
+  } else if (i < line.size() && line[i] == '[') {
+    found = false;
+  }
+  return found;
+}
+
+bool StartsNumber(absl::string_view text) {
+  if (text.empty()) return false;
+  const char c = text[0];
+  if (absl::ascii_isdigit(static_cast<unsigned char>(c))) return true;
+  if (text.size() < 2) return false;
+  if (c == '-' || c == '+' || c == '.' || c == '[') return absl::ascii_isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.';
+  return absl::StartsWithIgnoreCase(text, "nan") || absl::StartsWithIgnoreCase(text, "inf") ||
+         absl::StartsWith(text, "tensor(") || absl::StartsWith(text, "-inf") || absl::StartsWith(text, "-nan");
+}
+
+bool MayTell(absl::string_view line) {
+  return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS");
+}
+
+}  // namespace
+
+void ForEachKeyValue(absl::string_view line,
+                     absl::FunctionRef<void(absl::string_view, absl::string_view, absl::string_view)> visit) {
+  std::size_t before_begin = 0;  // the word before this one, where only one blank is between them
+  std::size_t before_end = 0;
+  for (std::size_t i = 0; i < line.size();) {
+    if (!IsAlpha(line[i]) || (i > 0 && absl::ascii_isalnum(static_cast<unsigned char>(line[i - 1])))) {
+      ++i;
+      continue;
+    }
+    const std::size_t begin = i;
+    while (i < line.size() && IsWord(line[i])) ++i;
+    std::size_t end = i;
+    while (end > begin && (line[end - 1] == '.' || line[end - 1] == '-' || line[end - 1] == '/')) --end;
+    std::size_t at = i;
+    const bool separated = SkipSeparator(line, at);
+    const absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(at));
+    if (separated || (at > i && StartsNumber(value))) {
+      const bool joined = before_end > 0 && before_end + 1 == begin && line[before_end] == ' ';
+      visit(line.substr(joined ? before_begin : begin, end - (joined ? before_begin : begin)), line.substr(begin, end - begin),
+            value);
+      i = std::max(i, at);
+      before_end = 0;
+    } else {
+      before_begin = begin;
+      before_end = end;
+    }
+  }
+}
+
+namespace {
+
+// Fields of one line, whichever order they stand in.
+void Collect(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps) {
+  ForEachKeyValue(text, [&](absl::string_view phrase, absl::string_view word, absl::string_view value) {
+    const LogField by_phrase = ClassifyLogKey(phrase);
+    const LogField by_word = ClassifyLogKey(word);
+    // "inference loss" is not "loss"; "Current learning rate" is "learning rate" even so.
+    const bool phrase_counts = by_phrase != LogField::kOther || by_word == LogField::kOther;
+    const bool step_like = by_word == LogField::kStep;
+    const LogField field = phrase_counts && !step_like ? by_phrase : by_word;
+    if (field == LogField::kOther) return;
+    const LogNumber number = ReadLogNumber(value);
+    if (field == LogField::kStep && number.kind == LogNumber::Kind::kValue) {
+      const absl::string_view rest = absl::StripLeadingAsciiWhitespace(value.substr(number.text.size()));
+      if (absl::StartsWith(rest, "/")) {
+        const LogNumber total = ReadLogNumber(rest.substr(1));
+        if (total.kind == LogNumber::Kind::kValue) total_steps = static_cast<std::int64_t>(total.value);
+      }
+    }
+    fields.Add(phrase_counts && !step_like ? phrase : word, number);
+  });
+}
+
+}  // namespace
+
+bool IsPlainLossLine(absl::string_view line) {
+  if (!MayTell(line)) return false;
+  FieldCollector fields;
+  std::int64_t total = 0;
+  Collect(line, fields, total);
+  RunLogBuilder scratch;
+  fields.Finish(scratch);
+  return fields.record().has_step && !fields.spliced() && fields.record().values.has_loss();
+}
+
+bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
+  if (!MayTell(line.text) && !line.piece) return false;
+  FieldCollector fields;
+  std::int64_t total = 0;
+  fields.SetLine(line.number);
+  Collect(line.text, fields, total);
+  if (!fields.record().has_step) {
+    if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
+    return line.piece;
+  }
+  if (fields.spliced()) {
+    out.Unparsed(line.number, "another writer's text stands inside a number");
+    return true;
+  }
+  if (!fields.has_loss_key()) {
+    if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
+    return line.piece || fields.has_values();
+  }
+  fields.Finish(out);
+  LogRecord& record = fields.record();
+  if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
+  if (total > 0) out.TotalSteps(total);
+  out.Add(std::move(record));
+  return true;
+}
+
+namespace {
+
+class PlainDialect : public LineDialect {
+ public:
+  bool Line(const LogLine& line, RunLogBuilder& out) override { return ReadPlainLine(line, out); }
+};
+
+// Two such lines, so that one sentence about a loss does not make a log; one is enough for a short file.
+bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsPlainLossLine); }
+
+}  // namespace
+
+extern const LogFormat kTextLogFormat;
+const LogFormat kTextLogFormat = {"text", &Sniff, &CreateTextLogParser<PlainDialect>};
+
+}  // namespace paritect

@@ -1,0 +1,368 @@
+#include "formats/logs/run_log_builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kNotesOfOneKindMax = 50;
+constexpr int kUnparsedListedMax = 100;
+
+bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+}  // namespace
+
+// NOLINTBEGIN: one line a field
+#define PARITECT_FOLD_FIELDS(F) \
+  F(epoch) F(loss) F(lr) F(grad_norm) F(loss_scale) F(overflow) F(skipped) F(accuracy) F(eval_loss) F(samples)
+// NOLINTEND
+
+bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into) {
+#define F(f)                                                                                             \
+  if (from.has_##f() && into.has_##f() && !Same(static_cast<double>(from.f()), static_cast<double>(into.f()))) \
+    return false;
+  PARITECT_FOLD_FIELDS(F)
+#undef F
+  for (const auto& [name, value] : from.metrics()) {
+    auto found = into.metrics().find(name);
+    if (found != into.metrics().end() && !Same(found->second, value)) return false;
+  }
+#define F(f) \
+  if (from.has_##f()) into.set_##f(from.f());
+  PARITECT_FOLD_FIELDS(F)
+#undef F
+  for (const auto& [name, value] : from.metrics()) (*into.mutable_metrics())[name] = value;
+  for (const auto& note : from.notes()) *into.add_notes() = note;
+  if (from.has_loss_resolution()) into.set_loss_resolution(from.loss_resolution());
+  into.set_loss_absent((into.loss_absent() || from.loss_absent()) && !into.has_loss());
+  into.set_overflow_applied(into.overflow_applied() || from.overflow_applied());
+  return true;
+}
+
+RunLogBuilder::Key RunLogBuilder::KeyOf(const v1::StepRecord& record) {
+  return {record.has_rank() ? record.rank() : -1, record.engine()};
+}
+
+void RunLogBuilder::Add(LogRecord record) {
+  if (log_.end().state() == v1::RunEnd::STATE_ABORTED) log_.clear_end();  // it went on after all
+  const Key key = KeyOf(record.values);
+  auto last = last_of_.find(key);
+  if (last != last_of_.end()) {
+    LogRecord& before = entries_[last->second];
+    const bool same_step = before.has_step == record.has_step && before.values.step() == record.values.step() &&
+                           before.step_in_epoch == record.step_in_epoch && before.epoch_index == record.epoch_index &&
+                           (record.has_step || (before.values.has_epoch() && record.values.has_epoch()));
+    const bool marker_between = !markers_.empty() && markers_.back().at > last->second;
+    const bool both_losses = before.values.has_loss() && record.values.has_loss();
+    if (same_step && !marker_between && both_losses) {
+      v1::StepRecord trial = before.values;
+      record.repeats = FoldRecord(record.values, trial);
+    } else if (same_step && !marker_between && FoldRecord(record.values, before.values)) {
+      before.skipped_is_total = before.skipped_is_total || record.skipped_is_total;
+      return;
+    }
+    last->second = entries_.size();
+  } else {
+    last_of_.emplace(key, entries_.size());
+  }
+  entries_.push_back(std::move(record));
+}
+
+void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale,
+                             bool applied) {
+  LogRecord record;
+  record.values.set_line(line);
+  record.values.set_overflow(true);
+  record.values.set_step_unknown(true);
+  record.values.set_overflow_applied(applied);
+  if (rank) record.values.set_rank(*rank);
+  if (scale) record.values.set_loss_scale(*scale);
+  set_overflow_seen();
+  entries_.push_back(std::move(record));
+}
+
+void RunLogBuilder::Resume(std::int64_t line, std::optional<std::int64_t> global_step) {
+  // Several lines tell of one restart; the one that knows the step counts.
+  if (!markers_.empty() && markers_.back().at == entries_.size() && markers_.back().resume) {
+    if (!markers_.back().global_step) markers_.back().global_step = global_step;
+    return;
+  }
+  markers_.push_back({entries_.size(), true, global_step, line});
+}
+
+void RunLogBuilder::Banner(std::int64_t line) { markers_.push_back({entries_.size(), false, std::nullopt, line}); }
+
+void RunLogBuilder::AddNote(absl::string_view kind, std::int64_t line, std::string message) {
+  if (++note_counts_[std::string(kind)] > kNotesOfOneKindMax) return;
+  v1::Note& note = *log_.add_notes();
+  note.set_kind(std::string(kind));
+  note.set_line(line);
+  note.set_message(std::move(message));
+}
+
+void RunLogBuilder::Unparsed(std::int64_t line, std::string why) {
+  log_.set_unparsed_total(log_.unparsed_total() + 1);
+  if (log_.unparsed_size() >= kUnparsedListedMax) return;
+  v1::UnparsedLine& unparsed = *log_.add_unparsed();
+  unparsed.set_line(line);
+  unparsed.set_why(std::move(why));
+}
+
+void RunLogBuilder::TotalSteps(std::int64_t total) { total_steps_ = std::max(total_steps_, total); }
+void RunLogBuilder::TotalEpochs(double total) { total_epochs_ = std::max(total_epochs_, total); }
+
+void RunLogBuilder::End(v1::RunEnd::State state, std::string words, std::int64_t line) {
+  log_.mutable_end()->set_state(state);
+  log_.mutable_end()->set_evidence(std::move(words));
+  log_.mutable_end()->set_line(line);
+}
+
+void RunLogBuilder::AddSettings(v1::SettingsDocument document) {
+  if (document.settings().empty()) return;
+  *log_.add_settings() = std::move(document);
+}
+
+void RunLogBuilder::set_steps_by_order(std::int64_t line) {
+  if (note_counts_["steps_by_order"] == 0) {
+    AddNote("steps_by_order", line, "the log prints no step: records are numbered in the order in which they stand");
+  }
+}
+
+// The length of an epoch is the printed one, else the largest step of an epoch that another one followed.
+void RunLogBuilder::ResolveEpochSteps() {
+  std::int64_t length = 0;
+  std::map<std::int64_t, std::int64_t> largest;
+  for (const LogRecord& entry : entries_) {
+    if (!entry.step_in_epoch) continue;
+    length = std::max(length, entry.steps_per_epoch);
+    std::int64_t& most = largest[entry.epoch_index];
+    most = std::max(most, entry.values.step());
+  }
+  if (largest.empty()) return;
+  if (length == 0) {
+    for (auto it = largest.begin(); std::next(it) != largest.end(); ++it) length = std::max(length, it->second);
+  }
+  const bool epochs_needed = largest.size() > 1 || largest.begin()->first != 0;
+  if (length == 0 && epochs_needed) {
+    AddNote("epoch_length_unknown", 0, "steps count within their epoch and its length is not printed");
+  }
+  for (LogRecord& entry : entries_) {
+    if (!entry.step_in_epoch) continue;
+    entry.values.set_step(entry.epoch_index * length + entry.values.step());
+  }
+}
+
+// Ranks print the same overflow each: the lowest rank that prints any is the one that counts.
+void RunLogBuilder::ResolveRank0Overflows() {
+  std::map<std::int32_t, std::int64_t> counts;
+  bool unranked = false;
+  for (const LogRecord& entry : entries_) {
+    if (!entry.values.step_unknown()) continue;
+    if (entry.values.has_rank()) {
+      ++counts[entry.values.rank()];
+    } else {
+      unranked = true;
+    }
+  }
+  if (counts.size() < 2 && !(unranked && !counts.empty())) return;
+  const std::int32_t lowest = counts.begin()->first;
+  for (const auto& [rank, count] : counts) {
+    if (count == counts.begin()->second) continue;
+    AddNote("overflow_count_differs", 0,
+            absl::StrCat("rank ", lowest, " prints ", counts.begin()->second, " overflows, rank ", rank, " prints ", count));
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const v1::StepRecord& record = entries_[i].values;
+    if (record.step_unknown() && record.has_rank() && record.rank() != lowest) dropped_[i] = true;
+  }
+}
+
+void RunLogBuilder::CountersToDifferences() {
+  std::map<Key, std::int64_t> before;
+  std::int64_t last_step = 0;
+  bool counted = false;
+  bool last_dropped = false;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    LogRecord& entry = entries_[i];
+    v1::StepRecord& record = entry.values;
+    if (record.step_unknown()) {
+      record.set_step(last_step);
+      // What happened among steps that were done again is not of the run that counts.
+      if (last_dropped) dropped_[i] = true;
+      continue;
+    }
+    if (entry.has_step) {
+      last_step = record.step();
+      last_dropped = dropped_[i];
+    }
+    if (!record.has_skipped() || dropped_[i]) continue;
+    counted = true;
+    if (!entry.skipped_is_total) continue;
+    std::int64_t& total = before[KeyOf(record)];
+    const std::int64_t now = record.skipped();
+    record.set_skipped(now >= total ? now - total : now);  // a smaller total: the counter began anew
+    total = now;
+  }
+  log_.set_skipped_counted(counted);
+  if (counted) set_overflow_seen();
+}
+
+std::vector<RunLogBuilder::Break> RunLogBuilder::FindBreaks(const std::vector<std::size_t>& indices) const {
+  std::vector<Break> breaks;
+  std::size_t next_marker = 0;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (entries_[indices[i]].repeats) continue;
+    Break found;
+    found.at = i;
+    for (; next_marker < markers_.size() && markers_[next_marker].at <= indices[i]; ++next_marker) {
+      if (i == 0) continue;
+      (markers_[next_marker].resume ? found.marker : found.banner) = &markers_[next_marker];
+    }
+    if (i == 0) continue;
+    const std::int64_t step = entries_[indices[i]].values.step();
+    const std::int64_t last = entries_[indices[before]].values.step();
+    before = i;
+    if (step <= last || (found.marker != nullptr && found.marker->global_step)) breaks.push_back(found);
+  }
+  return breaks;
+}
+
+void RunLogBuilder::NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset) {
+  const std::int64_t line = at.marker != nullptr ? at.marker->line : at.banner != nullptr ? at.banner->line : 0;
+  if (at.marker != nullptr) {
+    std::string from = at.marker->global_step ? absl::StrCat(" from global step ", *at.marker->global_step) : "";
+    AddNote("resumed", line, absl::StrCat("the run goes on", from, ": step ", step, " follows step ", last,
+                                          offset > 0 ? absl::StrCat("; printed steps count from ", offset) : ""));
+  } else if (step <= 1) {
+    AddNote("step_reset", line, absl::StrCat("the printed step starts again at ", step, " after ", last,
+                                             "; nothing says where the run goes on"));
+  } else {
+    AddNote("resumed", line, absl::StrCat("step ", step, " follows step ", last, ": the run goes on from an earlier step"));
+  }
+}
+
+// `indices`: the records of one rank and engine that have a step, in file order.
+void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main) {
+  const std::vector<Break> breaks = FindBreaks(indices);
+  const auto unexplained = static_cast<std::size_t>(std::count_if(
+      breaks.begin(), breaks.end(), [](const Break& b) { return b.marker == nullptr && b.banner == nullptr; }));
+  const bool interleaved = unexplained >= 3 && unexplained * 10 >= indices.size();
+  if (interleaved && main) {
+    AddNote("interleaved_writers", entries_[indices[breaks[0].at]].values.line(),
+            absl::StrCat("steps go back or repeat ", unexplained, " times in ", indices.size(),
+                         " records: two writers in one file; records stand in file order"));
+  }
+  std::map<std::int64_t, std::size_t> by_step;
+  std::int64_t offset = 0;
+  std::int64_t replaced = 0;
+  bool keep_all = interleaved;
+  std::size_t next = 0;
+  std::int64_t printed_before = 0;
+  v1::Segment segment;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    v1::StepRecord& record = entries_[indices[i]].values;
+    if (entries_[indices[i]].repeats && !interleaved) {
+      dropped_[indices[i]] = true;
+      continue;
+    }
+    const std::int64_t printed = record.step();
+    const bool is_break = next < breaks.size() && breaks[next].at == i;
+    if (is_break && !interleaved) {
+      const Break& at = breaks[next];
+      const bool from_start = printed <= 1;
+      if (main) *log_.add_segments() = segment;
+      segment.Clear();
+      offset = 0;
+      if (at.marker != nullptr) {
+        const auto resumed = at.marker->global_step;
+        if (from_start && resumed && *resumed > 1) offset = *resumed;
+        if (offset > 0) segment.set_offset(offset);
+        if (resumed) segment.set_resumed_from(*resumed);
+        if (main) NoteBreak(at, printed, printed_before, offset);
+      } else if (from_start && at.banner != nullptr) {
+        keep_all = true;
+        if (main) AddNote("two_runs_in_one_file", at.banner->line, "two runs in one file: a run begins anew here");
+      } else {
+        keep_all = keep_all || from_start;
+        if (main) NoteBreak(at, printed, printed_before, 0);
+      }
+    }
+    if (is_break) ++next;
+    printed_before = printed;
+    record.set_step(printed + offset);
+    if (segment.first() == 0 && segment.last() == 0) segment.set_first(record.step());
+    segment.set_last(std::max(record.step(), segment.last()));
+    if (keep_all) continue;
+    auto [found, fresh] = by_step.try_emplace(record.step(), indices[i]);
+    if (!fresh) {
+      dropped_[found->second] = true;
+      found->second = indices[i];
+      ++replaced;
+    }
+  }
+  if (main && !indices.empty()) *log_.add_segments() = segment;
+  if (main && replaced > 0) {
+    AddNote("steps_replaced", 0, absl::StrCat(replaced, " steps stand twice; the later ones count"));
+  }
+}
+
+void RunLogBuilder::MergeSegments() {
+  std::map<Key, std::vector<std::size_t>> by_key;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].has_step && !dropped_[i]) by_key[KeyOf(entries_[i].values)].push_back(i);
+  }
+  const std::vector<std::size_t>* longest = nullptr;
+  for (const auto& [key, indices] : by_key) {
+    if (longest == nullptr || indices.size() > longest->size()) longest = &indices;
+  }
+  for (const auto& [key, indices] : by_key) MergeOne(indices, &indices == longest);
+}
+
+void RunLogBuilder::FillEnd() {
+  std::int64_t last = -1;
+  double epoch = 0;
+  for (const v1::StepRecord& record : log_.records()) {
+    if (!record.step_unknown()) last = std::max(last, record.step());
+    epoch = std::max(epoch, record.epoch());
+  }
+  v1::RunEnd& end = *log_.mutable_end();
+  if (last >= 0) end.set_last_step(last);
+  if (total_steps_ > 0) end.set_total_steps(total_steps_);
+  const bool reached = total_steps_ > 0 && last >= total_steps_;
+  if (end.state() != v1::RunEnd::STATE_UNSPECIFIED && !reached) return;
+  if (total_steps_ > 0 && last >= 0) {
+    end.set_state(last >= total_steps_ ? v1::RunEnd::STATE_FINISHED : v1::RunEnd::STATE_UNFINISHED);
+    end.set_evidence(absl::StrCat("step ", last, " of ", total_steps_));
+  } else if (total_epochs_ > 0 && epoch > 0) {
+    end.set_state(epoch >= total_epochs_ ? v1::RunEnd::STATE_FINISHED : v1::RunEnd::STATE_UNFINISHED);
+    end.set_evidence(absl::StrCat("epoch ", FormatDouble(epoch), " of ", FormatDouble(total_epochs_)));
+  }
+}
+
+v1::RunLog RunLogBuilder::Build(absl::string_view format) {
+  dropped_.assign(entries_.size(), false);
+  ResolveEpochSteps();
+  ResolveRank0Overflows();
+  MergeSegments();
+  CountersToDifferences();
+  log_.set_format(std::string(format));
+  log_.mutable_records()->Reserve(static_cast<int>(entries_.size()));
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!dropped_[i]) *log_.add_records() = std::move(entries_[i].values);
+  }
+  for (const auto& [kind, count] : note_counts_) {
+    if (count <= kNotesOfOneKindMax) continue;
+    v1::Note& note = *log_.add_notes();
+    note.set_kind(kind);
+    note.set_message(absl::StrCat(count, " in all; ", kNotesOfOneKindMax, " are listed"));
+  }
+  FillEnd();
+  return std::move(log_);
+}
+
+}  // namespace paritect

@@ -1,0 +1,100 @@
+// What the readers of logs hand over, and how it becomes one RunLog: one record a (rank, step).
+//
+// Rules (docs/log-formats.md): lines that tell different things of one step add up; of a step that a
+// later segment repeats the later value stands; lines of two writers in one file keep file order; a counter
+// of skipped steps beats counted lines; nothing is averaged and nothing guessed.
+#ifndef PARITECT_FORMATS_LOGS_RUN_LOG_BUILDER_H_
+#define PARITECT_FORMATS_LOGS_RUN_LOG_BUILDER_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "formats/logs/log_numbers.h"
+#include "paritect/v1/run_stats.pb.h"
+
+namespace paritect {
+
+// One line's worth of values. `values.step` is as printed.
+struct LogRecord {
+  v1::StepRecord values;
+  bool has_step = false;
+  // The printed step counts within its epoch: the global step is (epoch_index x steps_per_epoch) + step.
+  bool step_in_epoch = false;
+  std::int64_t epoch_index = 0;      // 0-based
+  std::int64_t steps_per_epoch = 0;  // 0: not printed
+  bool skipped_is_total = false;     // `skipped` counts from the start of the run
+  bool repeats = false;              // the same step with the same loss stands right before it
+};
+
+class RunLogBuilder {
+ public:
+  void Add(LogRecord record);
+  // A line that says that a step was skipped (or, with `applied`, that it was not in spite of an overflow).
+  void Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale, bool applied);
+  // The run goes on from a checkpoint; `global_step` where the line says it.
+  void Resume(std::int64_t line, std::optional<std::int64_t> global_step);
+  // What a program prints once, when a run begins.
+  void Banner(std::int64_t line);
+  void AddNote(absl::string_view kind, std::int64_t line, std::string message);
+  void Unparsed(std::int64_t line, std::string why);
+  void TotalSteps(std::int64_t total);
+  void TotalEpochs(double total);
+  void End(v1::RunEnd::State state, std::string words, std::int64_t line);
+  void AddSettings(v1::SettingsDocument document);
+  void set_interval_means() { log_.set_interval_means(true); }
+  void set_overflow_seen() { log_.set_overflow_seen(true); }
+  void set_incomplete_tail() { log_.set_incomplete_tail(true); }
+  // Steps are counted from the order of the lines: the format prints none.
+  void set_steps_by_order(std::int64_t line);
+
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  LogRecord* last() { return entries_.empty() ? nullptr : &entries_.back(); }
+  std::vector<LogRecord>& entries() { return entries_; }
+
+  v1::RunLog Build(absl::string_view format);
+
+ private:
+  struct Marker {
+    std::size_t at = 0;  // records before it
+    bool resume = false;
+    std::optional<std::int64_t> global_step;
+    std::int64_t line = 0;
+  };
+  using Key = std::pair<std::int64_t, std::string>;  // rank (-1: none), engine
+  struct Break {
+    std::size_t at = 0;
+    const Marker* marker = nullptr;
+    const Marker* banner = nullptr;
+  };
+
+  static Key KeyOf(const v1::StepRecord& record);
+  void ResolveEpochSteps();
+  void ResolveRank0Overflows();
+  void CountersToDifferences();
+  void MergeSegments();
+  std::vector<Break> FindBreaks(const std::vector<std::size_t>& indices) const;
+  void MergeOne(const std::vector<std::size_t>& indices, bool main);
+  void NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset);
+  void FillEnd();
+
+  v1::RunLog log_;
+  std::vector<LogRecord> entries_;
+  std::vector<bool> dropped_;
+  std::vector<Marker> markers_;
+  std::map<Key, std::size_t> last_of_;
+  std::map<std::string, int> note_counts_;
+  std::int64_t total_steps_ = 0;
+  double total_epochs_ = 0;
+};
+
+// Moves what `from` has and `into` lacks; false, changing nothing, where both have a field with different values.
+bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_LOGS_RUN_LOG_BUILDER_H_
