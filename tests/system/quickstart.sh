@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# quickstart.sh BUILD_DIR: quickstart ends with the matrix and 0, twice, without git configuration.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh" "$1"
+[ "$build_dir" = "$source_dir/build/release" ] || { echo "another build folder than quickstart's"; exit 77; }
+for time in first second; do
+  "$source_dir/deploy/quickstart" > out.txt 2>&1 || { cat out.txt; fail "the $time time it ends with an error"; }
+  for item in data.dataset migrated.mixed-precision training.flow; do
+    grep -qE "(fail|pass|not performed) +$item" out.txt || fail "the matrix lacks $item"
+  done
+  [ -s "$source_dir/quickstart-report.md" ] || fail "no report"
+done
+finish
