@@ -25,6 +25,8 @@ using EvidenceSink = absl::FunctionRef<void(v1::Evidence)>;
 struct CollectorEnv {
   FileSystem& fs;
   const Rules& rules;
+  // The evidence leaves this machine in a bundle: nobody can ask the files again later.
+  bool for_bundle = false;
 };
 
 struct Collector {

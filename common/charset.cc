@@ -6,9 +6,10 @@
 #include "common/utf8.h"
 
 namespace paritect {
+namespace {
 
-std::optional<std::string> DecodeCharset(absl::string_view bytes, const char* charset) {
-  iconv_t converter = iconv_open("UTF-8", charset);
+std::optional<std::string> Convert(absl::string_view bytes, const char* to_charset, const char* from_charset) {
+  iconv_t converter = iconv_open(to_charset, from_charset);
   if (converter == reinterpret_cast<iconv_t>(-1)) return std::nullopt;  // NOLINT: iconv's own error value
   std::string out;
   std::string input(bytes);
@@ -26,6 +27,16 @@ std::optional<std::string> DecodeCharset(absl::string_view bytes, const char* ch
   iconv_close(converter);
   if (!ok) return std::nullopt;
   return out;
+}
+
+}  // namespace
+
+std::optional<std::string> DecodeCharset(absl::string_view bytes, const char* charset) {
+  return Convert(bytes, "UTF-8", charset);
+}
+
+std::optional<std::string> EncodeCharset(absl::string_view text, const char* charset) {
+  return Convert(text, charset, "UTF-8");
 }
 
 }  // namespace paritect

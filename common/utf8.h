@@ -34,6 +34,8 @@ absl::string_view TruncateToWidth(absl::string_view text, std::size_t columns);
 // `bytes` read in `charset` ("GBK", "LATIN1", "UTF-16LE" ...) as UTF-8; nullopt where it does not decode.
 // Uses iconv: not for the pure core.
 std::optional<std::string> DecodeCharset(absl::string_view bytes, const char* charset);
+// The other way round: UTF-8 `text` in `charset`; nullopt where it cannot be written in it.
+std::optional<std::string> EncodeCharset(absl::string_view text, const char* charset);
 
 }  // namespace paritect
 

@@ -1,0 +1,111 @@
+#include "formats/datasets/manifest.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/datasets/manifest_builder.h"
+
+namespace paritect {
+namespace {
+
+using absl::string_view;
+
+constexpr std::size_t kHeadBytes = 64 << 10;
+
+// In order of trial: the more particular first.
+constexpr const ManifestForm* kForms[] = {&kHashdeepForm, &kMtreeForm, &kJsonForm, &kBagitForm,
+                                          &kBsdForm,      &kMd5sumForm, &kCsvForm};
+
+void AppendUtf8(std::uint32_t code, std::string& out) {
+  if (code < 0x80) {
+    out.push_back(static_cast<char>(code));
+  } else if (code < 0x800) {
+    out.push_back(static_cast<char>(0xC0 | code >> 6));
+    out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  } else if (code < 0x10000) {
+    out.push_back(static_cast<char>(0xE0 | code >> 12));
+    out.push_back(static_cast<char>(0x80 | (code >> 6 & 0x3F)));
+    out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  } else {
+    out.push_back(static_cast<char>(0xF0 | code >> 18));
+    out.push_back(static_cast<char>(0x80 | (code >> 12 & 0x3F)));
+    out.push_back(static_cast<char>(0x80 | (code >> 6 & 0x3F)));
+    out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  }
+}
+
+// UTF-16 with a byte order mark, as PowerShell's ">" writes it; other text as it is.
+std::string ToBytes(string_view text) {
+  const bool little = absl::StartsWith(text, "\xFF\xFE");
+  const bool big = absl::StartsWith(text, "\xFE\xFF");
+  if (!little && !big) {
+    absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
+    return std::string(text);
+  }
+  std::string out;
+  std::uint32_t high = 0;
+  for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
+    const auto a = static_cast<unsigned char>(text[i]);
+    const auto b = static_cast<unsigned char>(text[i + 1]);
+    const std::uint32_t unit = little ? static_cast<std::uint32_t>(b << 8 | a) : static_cast<std::uint32_t>(a << 8 | b);
+    if (unit >= 0xD800 && unit < 0xDC00) {
+      high = unit;
+    } else if (unit >= 0xDC00 && unit < 0xE000 && high != 0) {
+      AppendUtf8(0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00), out);
+      high = 0;
+    } else {
+      AppendUtf8(unit, out);
+    }
+  }
+  return out;
+}
+
+// The head at a line border, so that no form is judged by half a line.
+string_view HeadOf(string_view text) {
+  if (text.size() <= kHeadBytes) return text;
+  const string_view head = text.substr(0, kHeadBytes);
+  const auto end = head.rfind('\n');
+  return end == string_view::npos ? head : head.substr(0, end + 1);
+}
+
+}  // namespace
+
+bool LooksLikeManifest(string_view head, string_view file_name) {
+  const std::string text = ToBytes(head);
+  for (const ManifestForm* form : kForms) {
+    if (form->fits(HeadOf(text), file_name)) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_name) {
+  const std::string text = ToBytes(bytes);
+  absl::Status last = absl::InvalidArgumentError("no line of a known list form (md5sum, BSD, hashdeep, BagIt, mtree, CSV, JSON)");
+  for (const ManifestForm* form : kForms) {
+    if (!form->fits(HeadOf(text), file_name)) continue;
+    ManifestBuilder builder;
+    const absl::Status status = form->read(text, builder);
+    if (status.ok()) return builder.Finish(form->format);
+    last = status;
+  }
+  return last;
+}
+
+v1::DirectoryListing ParseListing(string_view bytes) {
+  const std::string text = ToBytes(bytes);
+  const bool nul = text.find('\0') != std::string::npos;
+  v1::DirectoryListing listing;
+  for (const TextLine& line : SplitLines(text, nul ? '\0' : '\n')) {
+    if (line.text.empty() || line.text == "." || line.text == "./") continue;
+    listing.add_names(std::string(line.text));
+  }
+  std::vector<RawName> names;
+  for (std::string& name : *listing.mutable_names()) names.push_back({&name});
+  std::string root;
+  UnifyNames(names, root);
+  return listing;
+}
+
+}  // namespace paritect

@@ -1,0 +1,150 @@
+#include "formats/datasets/manifest_builder.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/digest.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kBadLinesShown = 5;
+constexpr std::size_t kTextShown = 60;
+
+bool IsDriveRoot(absl::string_view path) {
+  return path.size() >= 3 && absl::ascii_isalpha(static_cast<unsigned char>(path[0])) && path[1] == ':' && path[2] == '/';
+}
+
+bool IsAbsolute(absl::string_view path) { return absl::StartsWith(path, "/") || IsDriveRoot(path); }
+
+void Tidy(std::string& path) {
+  std::string out;
+  out.reserve(path.size());
+  for (char c : path) {
+    if (c == '/' && !out.empty() && out.back() == '/') continue;
+    out.push_back(c);
+  }
+  absl::string_view rest = out;
+  while (absl::ConsumePrefix(&rest, "./")) {
+  }
+  path = std::string(rest);
+}
+
+// The deepest folder that all names stand below, with its last "/".
+std::string CommonFolder(const std::vector<RawName>& names) {
+  absl::string_view common = *names[0].text;
+  for (const RawName& raw : names) {
+    const std::string* name = raw.text;
+    std::size_t n = 0;
+    while (n < common.size() && n < name->size() && common[n] == (*name)[n]) ++n;
+    common = common.substr(0, n);
+  }
+  const auto slash = common.rfind('/');
+  return slash == absl::string_view::npos ? "" : std::string(common.substr(0, slash + 1));
+}
+
+}  // namespace
+
+void UnifyNames(const std::vector<RawName>& names, std::string& root) {
+  if (names.empty()) return;
+  const bool any_slash =
+      std::any_of(names.begin(), names.end(), [](const RawName& n) { return absl::StrContains(*n.text, "/"); });
+  for (const RawName& name : names) {
+    if (!any_slash && !name.exact) absl::StrReplaceAll({{"\\", "/"}}, name.text);
+    Tidy(*name.text);
+  }
+  if (!std::all_of(names.begin(), names.end(), [](const RawName& n) { return IsAbsolute(*n.text); })) return;
+  root = CommonFolder(names);
+  for (const RawName& name : names) name.text->erase(0, root.size());
+  if (root.size() > 1) root.pop_back();
+}
+
+bool SetDigest(absl::string_view hex, ManifestFile& file) {
+  auto raw = FromHex(hex);
+  if (!raw) return false;
+  switch (raw->size()) {
+    case 16: file.md5 = *raw; return true;
+    case 32: file.sha256 = *raw; return true;
+    case 20:
+    case 28:
+    case 48:
+    case 64: return true;
+    default: return false;
+  }
+}
+
+std::vector<TextLine> SplitLines(absl::string_view text, char separator) {
+  std::vector<TextLine> lines;
+  std::int64_t number = 0;
+  while (!text.empty()) {
+    const auto end = text.find(separator);
+    TextLine line = {text.substr(0, end), ++number, end == absl::string_view::npos};
+    text.remove_prefix(line.open ? text.size() : end + 1);
+    if (separator == '\n') absl::ConsumeSuffix(&line.text, "\r");
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+void ManifestBuilder::BadLine(std::int64_t line, absl::string_view text, bool last) {
+  if (++bad_lines_ > kBadLinesShown && !last) return;
+  v1::Problem& problem = *list_.add_incomplete();
+  problem.set_id(last ? "manifest_incomplete" : "manifest_line_unknown");
+  (*problem.mutable_args())["line"] = absl::StrCat(line);
+  (*problem.mutable_args())["text"] = DisplayBytes(text.substr(0, kTextShown));
+}
+
+void ManifestBuilder::AddNote(absl::string_view kind, absl::string_view message) {
+  v1::Note& note = *list_.add_notes();
+  note.set_kind(std::string(kind));
+  note.set_message(DisplayBytes(message));
+}
+
+v1::FileList ManifestBuilder::Finish(absl::string_view format) {
+  std::vector<RawName> names;
+  names.reserve(files_.size());
+  for (ManifestFile& file : files_) names.push_back({&file.path, file.exact_name});
+  std::string root;
+  UnifyNames(names, root);
+  list_.set_format(std::string(format));
+  list_.set_root(root);
+  std::stable_sort(files_.begin(), files_.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  bool other_digests = false;
+  for (const ManifestFile& file : files_) {
+    if (file.path.empty() || file.path == ".") continue;
+    const int count = list_.files_size();
+    if (count > 0 && list_.files(count - 1).path() == file.path) {
+      v1::FileEntry& before = *list_.mutable_files(count - 1);
+      if (before.md5() == file.md5 || file.md5.empty()) continue;  // repeated, or a second algorithm
+      if (!before.md5().empty()) {
+        before.clear_md5();
+        before.mutable_error()->set_id("manifest_name_twice");
+        continue;
+      }
+      before.set_md5(file.md5);
+      continue;
+    }
+    v1::FileEntry& entry = *list_.add_files();
+    entry.set_path(file.path);
+    entry.set_type(file.directory ? v1::FILE_TYPE_DIRECTORY : file.link ? v1::FILE_TYPE_SYMLINK : v1::FILE_TYPE_REGULAR);
+    entry.set_md5(file.md5);
+    entry.set_link_target(file.link_target);
+    if (file.size_bytes) entry.set_size_bytes(*file.size_bytes);
+    if (file.records) entry.set_records(*file.records);
+    if (file.name_may_be_cut) entry.add_hints(v1::FILE_HINT_LAST_LINE_OPEN);
+    if (!file.sha256.empty()) {
+      v1::AlternateDigest& sha256 = *entry.add_alternates();
+      sha256.set_law("sha256");
+      sha256.set_md5(file.sha256);
+    }
+    other_digests = other_digests || (entry.type() == v1::FILE_TYPE_REGULAR && file.md5.empty());
+  }
+  if (other_digests) AddNote("no_md5", "some files have no MD5 in this list (another algorithm, or none)");
+  return std::move(list_);
+}
+
+}  // namespace paritect

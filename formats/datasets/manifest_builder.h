@@ -1,0 +1,83 @@
+// What the readers of single list forms fill; turns raw names into the one rule of manifest.h.
+#ifndef PARITECT_FORMATS_DATASETS_MANIFEST_BUILDER_H_
+#define PARITECT_FORMATS_DATASETS_MANIFEST_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "paritect/v1/dataset.pb.h"
+
+namespace paritect {
+
+struct ManifestFile {
+  std::string path;  // as the list spells it, unescaped
+  std::string md5;   // raw; empty: not stated
+  std::string sha256;
+  std::optional<std::uint64_t> size_bytes;
+  std::optional<std::uint64_t> records;
+  std::string link_target;
+  bool link = false;
+  bool directory = false;
+  bool exact_name = false;       // backslashes in it are real: its line had escapes
+  bool name_may_be_cut = false;  // last line without a line end
+};
+
+class ManifestBuilder {
+ public:
+  void Add(ManifestFile file) { files_.push_back(std::move(file)); }
+  // A line of no known form. `last`: it is the list's last one, so probably cut.
+  void BadLine(std::int64_t line, absl::string_view text, bool last);
+  void AddNote(absl::string_view kind, absl::string_view message);
+  std::size_t size() const { return files_.size(); }
+
+  // Applies the rule and sorts. `format`: "manifest-md5sum" ...
+  v1::FileList Finish(absl::string_view format);
+
+ private:
+  std::vector<ManifestFile> files_;
+  v1::FileList list_;
+  int bad_lines_ = 0;
+};
+
+// Takes "./", repeated "/" and, where every name is absolute, the deepest common folder off; `root` is
+// what was taken. Backslashes of names that are not `exact` become "/" where no name has a "/".
+struct RawName {
+  std::string* text;
+  bool exact = false;
+};
+void UnifyNames(const std::vector<RawName>& names, std::string& root);
+
+// A digest in hexadecimal, any case, put where it belongs by its length (32: MD5, 64: SHA-256; 40, 96, 128:
+// known, not kept). False: no digest.
+bool SetDigest(absl::string_view hex, ManifestFile& file);
+
+// The lines of a text without their ends; NUL separates where the text holds NUL.
+struct TextLine {
+  absl::string_view text;
+  std::int64_t number = 0;
+  bool open = false;  // the last one, without a line end
+};
+std::vector<TextLine> SplitLines(absl::string_view text, char separator = '\n');
+
+// --- the forms; `text` is UTF-8 or bytes, without BOM -------------------------------------------------
+struct ManifestForm {
+  absl::string_view format;  // "manifest-md5sum"
+  bool (*fits)(absl::string_view head, absl::string_view file_name);
+  // InvalidArgument: it did not fit after all.
+  absl::Status (*read)(absl::string_view text, ManifestBuilder& sink);
+};
+extern const ManifestForm kMd5sumForm;
+extern const ManifestForm kBsdForm;
+extern const ManifestForm kBagitForm;
+extern const ManifestForm kHashdeepForm;
+extern const ManifestForm kMtreeForm;
+extern const ManifestForm kCsvForm;
+extern const ManifestForm kJsonForm;
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_DATASETS_MANIFEST_BUILDER_H_

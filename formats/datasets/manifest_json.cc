@@ -1,0 +1,129 @@
+// Lists as JSON: {"files": [...]} (own form), a list of objects (DVC .dir, rclone lsjson), a map from name to
+// digest or object, JSON Lines.
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/document.h"
+#include "common/status_macros.h"
+#include "formats/datasets/manifest_builder.h"
+
+namespace paritect {
+namespace {
+
+using absl::string_view;
+
+constexpr DocumentLimits kLimits = {.bytes_max = 512 << 20, .nodes_max = 16'000'000, .depth_max = 16};
+
+bool FitsJson(string_view head, string_view) {
+  head = absl::StripLeadingAsciiWhitespace(head);
+  if (head.empty() || (head.front() != '{' && head.front() != '[')) return false;
+  const std::string lower = absl::AsciiStrToLower(head);
+  for (string_view word : {"\"md5\"", "\"relpath\"", "\"path\"", "\"path_b64\"", "\"hashes\"", "\"md5sum\"", "\"sha256\""}) {
+    if (absl::StrContains(lower, word)) return true;
+  }
+  // {"name": "32 hexadecimal digits"}
+  const auto colon = head.find(':');
+  const auto quote = colon == string_view::npos ? colon : head.find('"', colon);
+  return quote != string_view::npos && head.size() > quote + 33 && head[quote + 33] == '"' &&
+         head.find_first_not_of("0123456789abcdefABCDEF", quote + 1) == quote + 33;
+}
+
+const DocumentNode* FindAny(const DocumentNode& node, absl::Span<const string_view> keys) {
+  for (string_view key : keys) {
+    if (const DocumentNode* found = node.Find(key)) return found;
+  }
+  return nullptr;
+}
+
+// The keys of one file's object. False: it has no name or a value of no known form.
+bool ReadObject(const DocumentNode& node, ManifestFile& file) {
+  if (!node.is_map()) return false;
+  if (const DocumentNode* path = FindAny(node, {"path", "relpath", "Path", "name", "file", "Key"})) file.path = path->text;
+  if (const DocumentNode* raw = node.Find("path_b64")) {
+    if (!absl::Base64Unescape(raw->text, &file.path)) return false;
+  }
+  const DocumentNode* digests = FindAny(node, {"Hashes", "hashes"});
+  for (const DocumentNode* from : {&node, digests}) {
+    if (from == nullptr) continue;
+    for (string_view key : {"md5", "MD5", "md5sum", "sha256", "SHA-256"}) {
+      const DocumentNode* digest = from->Find(key);
+      if (digest != nullptr && digest->is_scalar() && !digest->text.empty() && !SetDigest(digest->text, file)) return false;
+    }
+  }
+  std::uint64_t number = 0;
+  if (const DocumentNode* size = FindAny(node, {"size", "Size", "size_bytes", "bytes"}); size != nullptr && size->is_scalar()) {
+    if (!absl::SimpleAtoi(size->text, &number)) return false;
+    file.size_bytes = number;
+  }
+  if (const DocumentNode* records = node.Find("records"); records != nullptr && absl::SimpleAtoi(records->text, &number)) {
+    file.records = number;
+  }
+  const DocumentNode* folder = FindAny(node, {"IsDir"});
+  file.directory = folder != nullptr && folder->text == "true";
+  return !file.path.empty();
+}
+
+void ReadOne(const DocumentNode& node, ManifestBuilder& sink) {
+  ManifestFile file;
+  if (!ReadObject(node, file)) {
+    sink.BadLine(node.line, node.text, false);
+  } else if (!file.directory) {
+    sink.Add(std::move(file));
+  }
+}
+
+void ReadMap(const DocumentNode& root, ManifestBuilder& sink) {
+  for (const auto& [key, value] : root.fields) {
+    ManifestFile file;
+    file.path = key.text;
+    const bool ok = value.is_scalar() ? SetDigest(value.text, file) : ReadObject(value, file);
+    if (!value.is_scalar()) file.path = key.text;
+    if (ok || value.is_map()) {
+      sink.Add(std::move(file));
+    } else {
+      sink.BadLine(key.line, key.text, false);
+    }
+  }
+}
+
+absl::Status ReadJsonLines(string_view text, ManifestBuilder& sink) {
+  const std::vector<TextLine> lines = SplitLines(text);
+  for (const TextLine& line : lines) {
+    if (absl::StripAsciiWhitespace(line.text).empty()) continue;
+    auto node = ParseJson(line.text, kLimits);
+    ManifestFile file;
+    if (!node.ok() || !ReadObject(*node, file)) {
+      sink.BadLine(line.number, line.text, &line == &lines.back());
+      continue;
+    }
+    if (!file.directory) sink.Add(std::move(file));
+  }
+  return sink.size() == 0 ? absl::InvalidArgumentError("no object with a name") : absl::OkStatus();
+}
+
+absl::Status ReadJson(string_view text, ManifestBuilder& sink) {
+  auto root = ParseJson(text, kLimits);
+  if (!root.ok()) return ReadJsonLines(text, sink);  // also a document that is cut: no line of it is whole
+  const DocumentNode* files = root->is_list() ? &*root : root->Find("files");
+  if (files != nullptr && files->is_list()) {
+    for (const DocumentNode& one : files->items) ReadOne(one, sink);
+    if (const DocumentNode* prefix = root->Find("incomplete"); prefix != nullptr && prefix->text == "true") {
+      sink.BadLine(prefix->line, "incomplete: true", false);
+    }
+  } else if (files != nullptr && files->is_map()) {
+    ReadMap(*files, sink);
+  } else if (root->Find("path") != nullptr || root->Find("relpath") != nullptr) {
+    ReadOne(*root, sink);
+  } else {
+    ReadMap(*root, sink);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const ManifestForm kJsonForm = {"manifest-json", &FitsJson, &ReadJson};
+
+}  // namespace paritect
