@@ -70,7 +70,7 @@ void Summarise(const v1::Bundle& bundle, const std::string& file, AgentEnv& env)
 absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
-  const CollectorEnv collector_env = {env.fs, env.rules};
+  const CollectorEnv collector_env = {env.fs, env.rules, true};
   v1::Bundle bundle = CollectPlan(collector_env, plan);
   bundle.set_collected_by(absl::StrCat("paritect-agent ", kVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms);
