@@ -1,0 +1,147 @@
+#include "formats/shards/shard_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paritect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+ShardLists Lists(absl::string_view bytes) {
+  auto lists = ReadShardFile(bytes);
+  EXPECT_TRUE(lists.ok()) << lists.status();
+  return lists.ok() ? *lists : ShardLists{};
+}
+
+v1::ShardList One(absl::string_view bytes) {
+  ShardLists lists = Lists(bytes);
+  EXPECT_EQ(lists.size(), 1u);
+  return lists.empty() ? v1::ShardList() : lists[0];
+}
+
+TEST(PlainList, PathsAreBytes) {
+  const v1::ShardList list = One("/d/a b.tar\n/d/caf\xe9\n\n# made by hand\n#recycle\n/d/run[1]/x\n");
+  EXPECT_THAT(list.items(), ElementsAre("/d/a b.tar", "/d/caf\xe9", "#recycle", "/d/run[1]/x"));
+  EXPECT_FALSE(list.sample_numbers());
+  EXPECT_THAT(list.notes(), IsEmpty());
+}
+
+TEST(PlainList, DialectsOfLineEnds) {
+  EXPECT_THAT(One("\xef\xbb\xbf""a\r\nb\r\n").items(), ElementsAre("a", "b"));
+  EXPECT_THAT(One(absl::string_view("a\nb\0c\0", 6)).items(), ElementsAre("a\nb", "c"));
+  const v1::ShardList list = One("a\nb");
+  EXPECT_THAT(list.items(), ElementsAre("a", "b"));
+  EXPECT_EQ(list.notes(0).kind(), "no_final_line_end");
+}
+
+TEST(PlainList, NumbersAndMixtures) {
+  EXPECT_TRUE(One("0\n4\n8\n").sample_numbers());
+  const v1::ShardList mixed = One("0\n4\na/b.tar\n");
+  EXPECT_FALSE(mixed.sample_numbers());
+  EXPECT_EQ(mixed.notes(0).kind(), "numbers_and_paths");
+  EXPECT_FALSE(One("-1\n2\n").sample_numbers());
+}
+
+TEST(PlainList, AnEmptyFileIsAnEmptyList) { EXPECT_THAT(One("").items(), IsEmpty()); }
+
+TEST(ShardFile, RefusesWhatIsNoList) {
+  EXPECT_EQ(ReadShardFile("version https://git-lfs.github.com/spec/v1\n").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReadShardFile("<!DOCTYPE html><p>x").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReadShardFile(absl::string_view("\x7f\x45LF\0\0\0\1", 8)).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(ReadShardFile(std::string(200000, 'x')).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST(JsonList, OneObjectALine) {
+  const ShardLists lists = Lists(
+      "{\"rank\": 1, \"world_size\": 2, \"files\": [\"b\", \"d\\u00e9\"]}\n{\"rank\": 0, \"world_size\": 2, \"files\": [\"a\"]}\n");
+  ASSERT_EQ(lists.size(), 2u);
+  EXPECT_EQ(lists[0].rank(), 0);
+  EXPECT_EQ(lists[1].world_size(), 2);
+  EXPECT_THAT(lists[1].items(), ElementsAre("b", "d\xc3\xa9"));
+}
+
+TEST(JsonList, OtherShapes) {
+  EXPECT_THAT(One("[\"a\", \"b\"]").items(), ElementsAre("a", "b"));
+  EXPECT_TRUE(One("[3, 1]").sample_numbers());
+  EXPECT_EQ(Lists("{\n \"0\": [1, 2],\n \"1\": [3]\n}\n").size(), 2u);
+  EXPECT_EQ(Lists("[{\"rank\": 0, \"files\": []}, {\"rank\": 1, \"files\": [\"x\"]}]").size(), 2u);
+  EXPECT_EQ(One("{\n\"rank\": 5,\n\"samples\": [1]}").rank(), 5);
+}
+
+TEST(JsonList, ADamagedLineMakesTheListIncomplete) {
+  const v1::ShardList list = One("{\"rank\": 0, \"files\": [\"a\"]}\n{\"rank\": 1, \"fil");
+  EXPECT_EQ(list.incomplete(0).args().at("line"), "2");
+  EXPECT_FALSE(ReadShardFile("{\"rank\": 0, \"loss\": 1}\n").ok());
+  EXPECT_FALSE(ReadShardFile("{\"rank\": 0, \"files\": [[1]]}\n").ok());
+}
+
+TEST(PrintedList, IndexLogWithResume) {
+  const ShardLists lists = Lists(
+      "step=0 rank=0 world=1 idx=[0, 1]\n# saved\nstep=1 rank=0 world=2 idx=[4, 5]\nstep=1 rank=1 world=2 idx=[6, 7]\n");
+  ASSERT_EQ(lists.size(), 3u);
+  EXPECT_EQ(lists[0].format(), "index-log");
+  EXPECT_EQ(lists[0].world_size(), 1);
+  EXPECT_EQ(lists[1].segment(), 1);
+  EXPECT_EQ(lists[2].rank(), 1);
+  EXPECT_EQ(lists[2].first_sample(), 2);
+  EXPECT_THAT(lists[2].items(), ElementsAre("6", "7"));
+}
+
+TEST(PrintedList, StepsMadeAgainReplaceTheOldOnes) {
+  const ShardLists lists = Lists(
+      "step 0 rank 0 idx=[0]\nstep 1 rank 0 idx=[1]\nstep 2 rank 0 idx=[9]\nstep 2 rank 0 idx=[8]\n"
+      "step 1 rank 0 idx=[1]\nstep 2 rank 0 idx=[2]\n");
+  ASSERT_EQ(lists.size(), 2u);
+  EXPECT_THAT(lists[0].items(), ElementsAre("0"));
+  EXPECT_THAT(lists[1].items(), ElementsAre("1", "2"));
+  EXPECT_EQ(lists[0].notes(0).kind(), "steps_replaced");
+}
+
+TEST(PrintedList, StepsThatStartAgainWithTheEpochAreNoResume) {
+  const ShardLists lists = Lists("epoch 0 step 0 idx=[0]\nepoch 0 step 1 idx=[1]\nepoch 1 step 0 idx=[1]\n");
+  ASSERT_EQ(lists.size(), 2u);
+  EXPECT_EQ(lists[1].epoch(), 1);
+  EXPECT_EQ(lists[1].segment(), 0);
+}
+
+TEST(PrintedList, PythonAndNumpySpellings) {
+  EXPECT_THAT(One("INFO [0] local_rank 7 rank 3/8 files: ['a/b', \"it's\", 'x\\\\y']\n").items(),
+              ElementsAre("a/b", "it's", "x\\y"));
+  EXPECT_EQ(One("INFO [0] local_rank 7 rank 3/8 files: ['a/b']\n").rank(), 3);
+  EXPECT_EQ(One("INFO [0] local_rank 7 rank 3/8 files: ['a/b']\n").world_size(), 8);
+  EXPECT_THAT(One("2024 [rank3]: indices [ 4  5\n   6]\n").items(), ElementsAre("4", "5", "6"));
+  EXPECT_THAT(One("shards=[PosixPath('/d/a'), PosixPath('/d/b')]\n").items(), ElementsAre("/d/a", "/d/b"));
+  EXPECT_THAT(One("idx=tensor([3, 4])\n").items(), ElementsAre("3", "4"));
+  EXPECT_THAT(One("files: [b'caf\\xe9']\n").items(), ElementsAre("caf\xe9"));
+  EXPECT_THAT(One("files: ['caf\\udce9']\n").items(), ElementsAre("caf\xe9"));
+}
+
+TEST(PrintedList, OtherListsOfALogAreNotTaken) {
+  const v1::ShardList list = One("loss=[0.1, 0.2] [1/100] shape=[3, 4]\ntarget_modules ['q_proj']\nrank 0 files: ['a.tar']\n");
+  EXPECT_THAT(list.items(), ElementsAre("a.tar"));
+}
+
+TEST(PrintedList, CutAndShortenedListsAreIncomplete) {
+  EXPECT_EQ(One("rank=0 idx=[0, 1, 2").incomplete_size(), 1);
+  EXPECT_EQ(One("rank=0 files=['a', 'b").incomplete_size(), 1);
+  const v1::ShardList list = One("rank=0 idx=[0 1 2 ... 97 98]\n");
+  EXPECT_EQ(list.incomplete_size(), 1);
+  EXPECT_EQ(list.items_size(), 5);
+}
+
+TEST(ShardFile, HostileInputEnds) {
+  for (const std::string& bytes : {std::string(300000, '['), std::string(300000, '{'), std::string("idx=["),
+                                   std::string("[\"") + std::string(100000, '\\'), std::string("{\"0\":[") + std::string(50000, ','),
+                                   std::string("rank=99999999999999999999 idx=[99999999999999999999999]\n"), std::string(1, '\0')}) {
+    (void)ReadShardFile(bytes);
+  }
+  std::string many;
+  for (int i = 0; i < 20000; ++i) absl::StrAppend(&many, "idx=[1\n");
+  (void)ReadShardFile(many);
+}
+
+}  // namespace
+}  // namespace paritect
