@@ -9,6 +9,7 @@ namespace paritect {
 struct Arguments::Impl {
   CLI::App app;
   std::vector<std::string>* rest = nullptr;
+  bool list_options = false;
 };
 
 Arguments::Arguments(absl::string_view command, absl::string_view description) : impl_(std::make_unique<Impl>()) {
@@ -45,6 +46,10 @@ void Arguments::Rest(std::vector<std::string>& slot) {
 }
 
 absl::StatusOr<bool> Arguments::Parse(const std::vector<std::string>& args) {
+  if (args.size() == 1 && args[0] == kListOptions) {
+    impl_->list_options = true;
+    return false;
+  }
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     impl_->app.parse(reversed);
@@ -57,6 +62,14 @@ absl::StatusOr<bool> Arguments::Parse(const std::vector<std::string>& args) {
   return true;
 }
 
-std::string Arguments::help() const { return impl_->app.help(); }
+std::string Arguments::help() const {
+  if (!impl_->list_options) return impl_->app.help();
+  std::string lines;
+  for (const CLI::Option* option : impl_->app.get_options()) {
+    for (const std::string& name : option->get_snames()) lines += "-" + name + "\t" + option->get_description() + "\n";
+    for (const std::string& name : option->get_lnames()) lines += "--" + name + "\t" + option->get_description() + "\n";
+  }
+  return lines;
+}
 
 }  // namespace paritect

@@ -12,6 +12,9 @@
 
 namespace paritect {
 
+// As the only argument of a command: `help()` is a list of its options, "NAME<tab>help" a line, for `completion`.
+inline constexpr absl::string_view kListOptions = "--list-options";
+
 // Declares options, then parses once. Slots must outlive the parser.
 class Arguments {
  public:

@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include "client/terminal.h"
 #include "common/document.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -27,6 +28,19 @@ void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
   arguments.Text("--answers", options.answers, "file of attestations and waivers made offline");
   arguments.Text("--lang", options.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
   arguments.Text("--color", options.colour, "auto, always or never");
+}
+
+absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options) {
+  RenderOptions render = {.rules = env.rules};
+  auto languages = ChooseLanguages(options.lang, env.getenv);
+  if (!languages.ok()) return languages.status();
+  render.languages = *std::move(languages);
+  auto colour = ChooseColour(options.colour, env.out_is_terminal, env.getenv);
+  if (!colour.ok()) return colour.status();
+  render.colour = *colour && env.out_is_terminal;  // asked for or not, never in a file or a pipe
+  render.ascii = !LocaleIsUtf8(env.getenv);
+  render.columns = env.terminal_columns;
+  return render;
 }
 
 absl::Status RequireAPlan(const AuditArguments& options) {

@@ -9,6 +9,7 @@
 #include "client/arguments.h"
 #include "client/command.h"
 #include "client/language.h"
+#include "client/renderer.h"
 #include "rules/profile.h"
 
 namespace paritect {
@@ -24,6 +25,9 @@ struct AuditArguments {
 
 // Declares them; `options` must outlive `arguments`.
 void DeclareAuditArguments(Arguments& arguments, AuditArguments& options);
+
+// Languages, colour, characters and width for what goes to standard output.
+absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options);
 
 // InvalidArgument, in words, where neither side has a plan.
 absl::Status RequireAPlan(const AuditArguments& options);

@@ -21,6 +21,19 @@ absl::StatusOr<v1::Text> ReadText(const DocumentNode& map, absl::string_view key
   return text;
 }
 
+// A list of words; none where the key is not there.
+absl::StatusOr<std::vector<std::string>> ReadWords(const DocumentNode& map, absl::string_view key) {
+  std::vector<std::string> words;
+  const DocumentNode* node = map.Find(key);
+  if (node == nullptr) return words;
+  if (!node->is_list()) return ErrorAt(*node, absl::StrCat("`", key, "` must be a list"));
+  for (const DocumentNode& item : node->items) {
+    if (!item.is_scalar()) return ErrorAt(item, absl::StrCat("`", key, "` must be a list of words"));
+    words.push_back(item.text);
+  }
+  return words;
+}
+
 absl::StatusOr<CatalogueCheck> ReadCheck(const DocumentNode& node, absl::string_view item) {
   CatalogueCheck check;
   PARITECT_ASSIGN_OR_RETURN(std::string name, ReadScalar(node, "id"));
@@ -29,6 +42,10 @@ absl::StatusOr<CatalogueCheck> ReadCheck(const DocumentNode& node, absl::string_
   check.required = required == "true";
   PARITECT_ASSIGN_OR_RETURN(check.title, ReadText(node, "title"));
   PARITECT_ASSIGN_OR_RETURN(check.asks, ReadText(node, "asks"));
+  PARITECT_ASSIGN_OR_RETURN(check.evidence, ReadWords(node, "evidence"));
+  PARITECT_ASSIGN_OR_RETURN(check.rule, ReadText(node, "rule"));
+  PARITECT_ASSIGN_OR_RETURN(check.limits, ReadWords(node, "limits"));
+  PARITECT_ASSIGN_OR_RETURN(check.fix, ReadText(node, "fix"));
   return check;
 }
 
@@ -59,6 +76,7 @@ absl::StatusOr<Catalogue> ReadCatalogue(const DocumentNode& root) {
     PARITECT_ASSIGN_OR_RETURN(item.id, ReadScalar(node, "id"));
     PARITECT_ASSIGN_OR_RETURN(item.title, ReadText(node, "title"));
     PARITECT_ASSIGN_OR_RETURN(item.about, ReadText(node, "about"));
+    PARITECT_ASSIGN_OR_RETURN(item.source, ReadText(node, "source"));
     const DocumentNode* checks = node.Find("checks");
     if (checks == nullptr || !checks->is_list()) return ErrorAt(node, "`checks` is needed");
     for (const DocumentNode& check_node : checks->items) {

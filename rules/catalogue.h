@@ -17,12 +17,18 @@ struct CatalogueCheck {
   bool required = false;
   v1::Text title;
   v1::Text asks;  // the question it answers
+  // What of a plan it looks at: "logs" (of both sides), "migrated logs", ...; message evidence_WORD names it.
+  std::vector<std::string> evidence;
+  v1::Text rule;                    // when it passes
+  std::vector<std::string> limits;  // names of the profile's thresholds in the rule
+  v1::Text fix;                     // what to do when it fails
 };
 
 struct CatalogueItem {
   std::string id;
   v1::Text title;
   v1::Text about;
+  v1::Text source;  // the clause it comes from
   std::vector<CatalogueCheck> checks;
 };
 

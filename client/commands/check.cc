@@ -55,24 +55,15 @@ struct Prepared {
 };
 
 absl::StatusOr<Prepared> Prepare(CommandEnv& env, const CheckOptions& o) {
-  Prepared p = {.render = {.rules = env.rules}};
   auto targets = ParseOutputTargets(o.output);
   if (!targets.ok()) return targets.status();
-  p.targets = *std::move(targets);
-  auto languages = ChooseLanguages(o.audit.lang, env.getenv);
-  if (!languages.ok()) return languages.status();
-  p.render.languages = *std::move(languages);
-  auto colour = ChooseColour(o.audit.colour, env.out_is_terminal, env.getenv);
-  if (!colour.ok()) return colour.status();
-  p.render.colour = *colour && env.out_is_terminal;  // asked for or not, never in a file or a pipe
-  p.render.ascii = !LocaleIsUtf8(env.getenv);
-  p.render.columns = env.terminal_columns;
+  auto render = TextOptions(env, o.audit);
+  if (!render.ok()) return render.status();
   if (absl::Status status = CheckItems(env.rules, o.items); !status.ok()) return status;
   if (absl::Status status = RequireAPlan(o.audit); !status.ok()) return status;
   auto profile = LoadProfile(env, o.audit.profile, o.audit.answers);
   if (!profile.ok()) return profile.status();
-  p.profile = *std::move(profile);
-  return p;
+  return Prepared{*std::move(targets), *std::move(render), *std::move(profile)};
 }
 
 ExitCode Audit(CommandEnv& env, const CheckOptions& o) {

@@ -1,0 +1,213 @@
+// paritect why ID[@NODE]: the evidence chain of one check (or of all checks of an item).
+#include "absl/strings/str_join.h"
+#include "checks/runner.h"
+#include "client/audit_options.h"
+#include "client/evidence_chain.h"
+#include "client/limits_text.h"
+#include "client/nearest.h"
+#include "client/offline_audit.h"
+#include "client/render/table_writer.h"
+#include "client/report_view.h"
+
+namespace paritect {
+namespace {
+
+constexpr absl::string_view kName = "paritect why";
+constexpr absl::string_view kSummary = "show the values, sources and thresholds behind one check's verdict";
+
+struct Question {
+  std::string item;
+  std::string check;  // "": all of the item
+  std::string node;   // "": all
+};
+
+absl::StatusOr<Question> ParseQuestion(const Rules& rules, const std::string& text) {
+  Question question;
+  const auto at = text.find('@');
+  const std::string id = text.substr(0, at);
+  if (at != std::string::npos) question.node = text.substr(at + 1);
+  if (rules.catalogue.FindItem(id) != nullptr) {
+    question.item = id;
+    return question;
+  }
+  if (rules.catalogue.FindCheck(id) != nullptr) {
+    question.item = id.substr(0, id.rfind('.'));
+    question.check = id;
+    return question;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no check or item '", id, "'",
+                                                 DidYouMean(id, CatalogueIds(rules, true)),
+                                                 " (`paritect explain` lists all)"));
+}
+
+// One check with all that stands behind it.
+struct Answer {
+  const v1::CheckResult& result;
+  const CatalogueCheck& check;
+  std::vector<EvidencePiece> pieces;
+};
+
+class Printer {
+ public:
+  Printer(const Rules& rules, const Profile& profile, const RenderOptions& options, std::ostream& out)
+      : rules_(rules), profile_(profile), options_(options), w_(options, out) {}
+
+  void Print(const Answer& answer) {
+    const v1::CheckResult& result = answer.result;
+    w_.Wrapped(0, result.id(), InAll(options_.languages, result.title()), Style::kBold);
+    w_.Wrapped(2, absl::StrCat(Say("ui_verdict"), ":"), VerdictName(rules_, options_.languages, result.verdict()),
+               Style::kDim);
+    w_.WrappedText(2, absl::StrCat(Say("ui_rule"), ":"), answer.check.rule, Style::kDim);
+    const std::vector<std::string> limits = LimitsInForce(rules_, profile_, answer.check, options_.languages);
+    if (!limits.empty()) {
+      w_.Wrapped(2, absl::StrCat(Say("ui_limits"), ":"), absl::StrJoin(limits, "; "), Style::kDim);
+    }
+    Attested(result);
+    if (result.findings_size() > 0) w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_findings"), Style::kBold)));
+    for (const v1::Finding& finding : result.findings()) Finding(finding);
+    if (result.findings_total() > result.findings_size()) {
+      w_.Wrapped(4, "", Say("ui_more", {{"count", absl::StrCat(result.findings_total() - result.findings_size())}}));
+    }
+    if (result.missing_size() > 0) w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_missing"), Style::kBold)));
+    for (const v1::Missing& missing : result.missing()) Missing(missing);
+    w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_evidence_chain"), Style::kBold)));
+    for (const EvidencePiece& piece : answer.pieces) Piece(piece);
+    if (answer.pieces.empty()) w_.Wrapped(4, "", Say("ui_no_evidence"));
+  }
+
+ private:
+  std::string Say(absl::string_view id, const MessageArgs& args = {}) const {
+    return Word(rules_, options_.languages, id, args);
+  }
+
+  void Attested(const v1::CheckResult& result) {
+    if (!result.has_attested()) return;
+    const v1::Attestation& a = result.attested();
+    w_.Wrapped(2, "", Say("ui_attested_by", {{"by", a.by()}, {"until", a.until()}, {"reason", a.reason()}}));
+  }
+
+  void Finding(const v1::Finding& finding) {
+    w_.Wrapped(4, absl::StrCat(SeverityWord(finding.severity()), " ", finding.kind()), finding.subject(), Style::kBold);
+    w_.WrappedText(6, "", finding.message());
+    Value("ui_baseline", finding.baseline());
+    Value("ui_migrated", finding.migrated());
+    for (const std::string& evidence : finding.evidence()) Value("ui_source", evidence);
+    const OrderedJson facts = FindingToJson(finding)["facts"];
+    std::vector<std::string> figures;
+    for (const auto& [name, value] : facts.items()) figures.push_back(absl::StrCat(name, " ", DumpJson(value, -1)));
+    Value("ui_facts", absl::StrJoin(figures, ", "));
+    if (finding.has_waived()) {
+      const v1::Waiver& waiver = finding.waived();
+      w_.Wrapped(6, "", Say("ui_waived_by", {{"by", waiver.by()}, {"until", waiver.until()}, {"reason", waiver.reason()}}));
+    }
+    if (!finding.remedy().en().empty()) w_.WrappedText(6, absl::StrCat(Say("ui_fix"), ":"), finding.remedy(), Style::kGreen);
+  }
+
+  void Value(absl::string_view label_id, const std::string& value) {
+    if (!value.empty()) w_.Wrapped(6, absl::StrCat(Say(label_id), ":"), value, Style::kDim);
+  }
+
+  void Missing(const v1::Missing& missing) {
+    w_.WrappedText(4, "", missing.what());
+    if (!missing.from().empty()) Value("ui_from", missing.from());
+    if (!missing.how().en().empty()) w_.WrappedText(6, absl::StrCat(Say("ui_get"), ":"), missing.how(), Style::kGreen);
+  }
+
+  void Piece(const EvidencePiece& piece) {
+    std::string where = absl::StrCat(Say(absl::StrCat("ui_", piece.side)), w_.dot(), piece.run, w_.dot(), piece.node);
+    if (piece.rank >= 0) absl::StrAppend(&where, w_.dot(), "rank ", piece.rank);
+    w_.Wrapped(4, where, absl::StrCat(Say(absl::StrCat("kind_", piece.kind)), w_.dot(), piece.source), Style::kDim);
+    std::string text = absl::StrCat(Say(absl::StrCat("outcome_", piece.outcome)), ": ",
+                                    InAll(options_.languages, piece.content));
+    if (!piece.collected_at.empty()) {
+      absl::StrAppend(&text, w_.dot(), Say("ui_collected_at", {{"when", piece.collected_at}, {"by", piece.collected_by}}));
+    }
+    w_.Wrapped(6, "", text);
+  }
+
+  const Rules& rules_;
+  const Profile& profile_;
+  const RenderOptions& options_;
+  TableWriter w_;
+};
+
+OrderedJson AnswerToJson(const Answer& answer, const Profile& profile) {
+  OrderedJson json;
+  json["check"] = CheckToJson(answer.result);
+  json["rule"] = {{"en", answer.check.rule.en()}, {"zh", answer.check.rule.zh()}};
+  json["profile"] = profile.name;
+  json["limits"] = OrderedJson::object();
+  for (const std::string& name : answer.check.limits) json["limits"][name] = profile.threshold(name);
+  json["evidence"] = OrderedJson::array();
+  for (const EvidencePiece& piece : answer.pieces) json["evidence"].push_back(PieceToJson(piece));
+  return json;
+}
+
+struct WhyOptions {
+  std::string question;
+  std::string output = "text";
+  AuditArguments audit;
+};
+
+ExitCode Ask(CommandEnv& env, const WhyOptions& o) {
+  const auto fail = [&env](const absl::Status& status) { return UsageError(env, kName, status.message()); };
+  auto question = ParseQuestion(env.rules, o.question);
+  if (!question.ok()) return fail(question.status());
+  auto options = TextOptions(env, o.audit);
+  if (!options.ok()) return fail(options.status());
+  if (absl::Status status = RequireAPlan(o.audit); !status.ok()) return fail(status);
+  auto profile = LoadProfile(env, o.audit.profile, o.audit.answers);
+  if (!profile.ok()) return fail(profile.status());
+  auto evidence = LoadEvidence(env, o.audit.baseline, o.audit.migrated);
+  if (!evidence.ok()) return fail(evidence.status());
+  const std::vector<std::string> nodes = NodesOf(**evidence);
+  if (!question->node.empty() && std::find(nodes.begin(), nodes.end(), question->node) == nodes.end()) {
+    return fail(absl::InvalidArgumentError(
+        absl::StrCat("no evidence of node '", question->node, "'; there are ", absl::StrJoin(nodes, ", "))));
+  }
+  AuditOptions audit;
+  audit.items = {question->item};
+  audit.today = env.today;
+  const v1::Report report = RunAudit(**evidence, *profile, env.rules, audit);
+  OrderedJson list = OrderedJson::array();
+  Printer printer(env.rules, *profile, *options, env.out);
+  ExitCode code = kExitOk;
+  for (const v1::CheckResult& result : report.items(0).checks()) {
+    if (!question->check.empty() && result.id() != question->check) continue;
+    const CatalogueCheck& check = *env.rules.catalogue.FindCheck(result.id());
+    const Answer answer = {result, check, EvidenceOf(**evidence, env.rules, check, question->node)};
+    if (result.verdict() == v1::VERDICT_FAIL) code = kExitFailed;
+    if (o.output == "json") {
+      list.push_back(AnswerToJson(answer, *profile));
+    } else {
+      printer.Print(answer);
+    }
+  }
+  if (o.output == "json") env.out << DumpJson(question->check.empty() ? list : list[0]) << "\n";
+  return code;
+}
+
+ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
+  WhyOptions o;
+  Arguments arguments(kName, kSummary);
+  arguments.Text("id", o.question, "check or item, with @NODE for one node's evidence only", true);
+  DeclareAuditArguments(arguments, o.audit);
+  arguments.Text("-o,--output", o.output, "text or json");
+  auto parsed = arguments.Parse(args);
+  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
+  if (!*parsed) {
+    env.out << arguments.help();
+    return kExitOk;
+  }
+  if (o.output != "text" && o.output != "json") {
+    return UsageError(env, kName, absl::StrCat("-o ", o.output, ": not supported by this version; there are text, json"));
+  }
+  return Ask(env, o);
+}
+
+}  // namespace
+
+extern const Command kWhyCommand;
+const Command kWhyCommand = {"why", kSummary, &Run};
+
+}  // namespace paritect
