@@ -1,5 +1,8 @@
 #include "formats/logs/plain_lines.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "formats/logs/field_names.h"
@@ -73,10 +76,8 @@ void ForEachKeyValue(absl::string_view line,
   }
 }
 
-namespace {
-
 // Fields of one line, whichever order they stand in.
-void Collect(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps) {
+void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps) {
   ForEachKeyValue(text, [&](absl::string_view phrase, absl::string_view word, absl::string_view value) {
     const LogField by_phrase = ClassifyLogKey(phrase);
     const LogField by_word = ClassifyLogKey(word);
@@ -97,13 +98,103 @@ void Collect(absl::string_view text, FieldCollector& fields, std::int64_t& total
   });
 }
 
+namespace {
+
+bool TakeInteger(absl::string_view& text, std::int64_t& value) {
+  text = absl::StripLeadingAsciiWhitespace(text);
+  std::size_t n = 0;
+  value = 0;
+  while (n < text.size() && n < 16 && absl::ascii_isdigit(static_cast<unsigned char>(text[n]))) {
+    value = value * 10 + (text[n] - '0');
+    ++n;
+  }
+  text.remove_prefix(n);
+  return n > 0;
+}
+
+bool TakeChar(absl::string_view& text, char c) {
+  text = absl::StripLeadingAsciiWhitespace(text);
+  if (text.empty() || text[0] != c) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// "[ 10/270]" or "[ 10/1000 (  1%)]"
+bool TakeBracketStep(absl::string_view& text, EpochPlace& place) {
+  if (!TakeChar(text, '[') || !TakeInteger(text, place.step) || !TakeChar(text, '/')) return false;
+  if (!TakeInteger(text, place.steps_per_epoch)) return false;
+  const std::size_t close = text.find(']');
+  if (close == absl::string_view::npos || close > 12) return false;
+  text.remove_prefix(close + 1);
+  return true;
+}
+
+// "[3][ 10/270]", "[3]  [ 10/270]", "[3/90][10/270]" behind the word.
+bool TakeEpochBracket(absl::string_view& text, EpochPlace& place) {
+  TakeChar(text, ':');
+  if (!TakeChar(text, '[') || !TakeInteger(text, place.epoch)) return false;
+  std::int64_t total = 0;
+  if (TakeChar(text, '/') && !TakeInteger(text, total)) return false;
+  return TakeChar(text, ']') && TakeBracketStep(text, place);
+}
+
+// "1/200, Step 10/3995" behind "Epoch ".
+bool TakeEpochComma(absl::string_view& text, EpochPlace& place) {
+  std::int64_t total = 0;
+  if (!TakeInteger(text, place.epoch) || !TakeChar(text, '/') || !TakeInteger(text, total)) return false;
+  TakeChar(text, ',');
+  text = absl::StripLeadingAsciiWhitespace(text);
+  if (!absl::StartsWithIgnoreCase(text, "step ")) return false;
+  text.remove_prefix(5);
+  return TakeInteger(text, place.step) && TakeChar(text, '/') && TakeInteger(text, place.steps_per_epoch);
+}
+
 }  // namespace
+
+bool FindEpochPlace(absl::string_view line, EpochPlace& place) {
+  for (std::size_t at = line.find("poch"); at != absl::string_view::npos; at = line.find("poch", at + 4)) {
+    absl::string_view rest = line.substr(at + 4);
+    if (absl::StartsWith(rest, "(train)")) rest.remove_prefix(7);
+    absl::string_view other = rest;
+    if (TakeEpochBracket(rest, place) || TakeEpochComma(other, place)) {
+      place.rest = rest.size() < other.size() ? rest : other;
+      return true;
+    }
+  }
+  if (const std::size_t at = line.find("Train: "); at != absl::string_view::npos) {
+    absl::string_view rest = line.substr(at + 7);
+    if (TakeInteger(rest, place.epoch) && TakeBracketStep(rest, place)) {
+      place.rest = rest;
+      return true;
+    }
+  }
+  return false;
+}
+
+void AddAtEpochPlace(const LogLine& line, const EpochPlace& place, std::int64_t first_epoch, RunLogBuilder& out) {
+  FieldCollector fields;
+  fields.SetLine(line.number);
+  std::int64_t total = 0;
+  CollectPlainFields(place.rest, fields, total);
+  if (fields.spliced()) return out.Unparsed(line.number, "another writer's text stands inside a number");
+  LogRecord& record = fields.record();
+  record.has_step = true;
+  record.step_in_epoch = true;
+  record.epoch_index = std::max<std::int64_t>(place.epoch - first_epoch, 0);
+  record.steps_per_epoch = place.steps_per_epoch;
+  record.values.set_step(place.step);
+  record.values.set_epoch(static_cast<double>(place.epoch));
+  if (!fields.has_loss_key() && !fields.has_values()) return;
+  fields.Finish(out);
+  if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
+  out.Add(std::move(record));
+}
 
 bool IsPlainLossLine(absl::string_view line) {
   if (!MayTell(line)) return false;
   FieldCollector fields;
   std::int64_t total = 0;
-  Collect(line, fields, total);
+  CollectPlainFields(line, fields, total);
   RunLogBuilder scratch;
   fields.Finish(scratch);
   return fields.record().has_step && !fields.spliced() && fields.record().values.has_loss();
@@ -114,7 +205,7 @@ bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
   FieldCollector fields;
   std::int64_t total = 0;
   fields.SetLine(line.number);
-  Collect(line.text, fields, total);
+  CollectPlainFields(line.text, fields, total);
   if (!fields.record().has_step) {
     if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
     return line.piece;
@@ -130,7 +221,14 @@ bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
   fields.Finish(out);
   LogRecord& record = fields.record();
   if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
-  if (total > 0) out.TotalSteps(total);
+  const double epoch = record.values.epoch();
+  if (record.values.has_epoch() && epoch >= 0 && epoch < 1e9 && epoch == std::floor(epoch)) {
+    record.maybe_in_epoch = true;
+    record.epoch_index = static_cast<std::int64_t>(epoch);
+    record.steps_per_epoch = total;
+  } else if (total > 0) {
+    out.TotalSteps(total);
+  }
   out.Add(std::move(record));
   return true;
 }
@@ -139,11 +237,32 @@ namespace {
 
 class PlainDialect : public LineDialect {
  public:
-  bool Line(const LogLine& line, RunLogBuilder& out) override { return ReadPlainLine(line, out); }
+  bool Line(const LogLine& line, RunLogBuilder& out) override {
+    EpochPlace place;
+    if (!absl::StrContains(line.text, "est:") && FindEpochPlace(line.text, place)) {
+      if (!first_epoch_) first_epoch_ = place.epoch == 1 ? 1 : 0;
+      AddAtEpochPlace(line, place, *first_epoch_, out);
+      return true;
+    }
+    return ReadPlainLine(line, out);
+  }
+
+ private:
+  std::optional<std::int64_t> first_epoch_;
 };
 
-// Two such lines, so that one sentence about a loss does not make a log; one is enough for a short file.
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsPlainLossLine); }
+bool IsPlaceWithLoss(absl::string_view line) {
+  EpochPlace place;
+  if (!MayTell(line) || !FindEpochPlace(line, place)) return false;
+  FieldCollector fields;
+  std::int64_t total = 0;
+  CollectPlainFields(place.rest, fields, total);
+  return fields.has_loss_key();
+}
+
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, [](absl::string_view line) { return IsPlainLossLine(line) || IsPlaceWithLoss(line); });
+}
 
 }  // namespace
 

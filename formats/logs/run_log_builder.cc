@@ -132,12 +132,39 @@ void RunLogBuilder::set_steps_by_order(std::int64_t line) {
   }
 }
 
+void RunLogBuilder::DecideMaybeInEpoch() {
+  const LogRecord* before = nullptr;
+  bool falls = false;
+  for (const LogRecord& entry : entries_) {
+    if (!entry.maybe_in_epoch) continue;
+    falls = falls || (before != nullptr && entry.epoch_index > before->epoch_index &&
+                      entry.values.step() <= before->values.step());
+    before = &entry;
+  }
+  if (before == nullptr) return;
+  std::int64_t first = before->epoch_index;
+  std::int64_t last = before->epoch_index;
+  for (const LogRecord& entry : entries_) {
+    if (!entry.maybe_in_epoch) continue;
+    first = std::min(first, entry.epoch_index);
+    last = std::max(last, entry.epoch_index);
+  }
+  for (LogRecord& entry : entries_) {
+    if (!entry.maybe_in_epoch) continue;
+    if (first == 1) --entry.epoch_index;  // epochs are counted from 1
+    if (falls) entry.step_in_epoch = true;
+    if (!falls && last > first) TotalSteps(entry.steps_per_epoch);
+  }
+}
+
 // The length of an epoch is the printed one, else the largest step of an epoch that another one followed.
 void RunLogBuilder::ResolveEpochSteps() {
   std::int64_t length = 0;
   std::map<std::int64_t, std::int64_t> largest;
+  bool from_zero = false;
   for (const LogRecord& entry : entries_) {
     if (!entry.step_in_epoch) continue;
+    from_zero = from_zero || entry.values.step() == 0;
     length = std::max(length, entry.steps_per_epoch);
     std::int64_t& most = largest[entry.epoch_index];
     most = std::max(most, entry.values.step());
@@ -145,6 +172,7 @@ void RunLogBuilder::ResolveEpochSteps() {
   if (largest.empty()) return;
   if (length == 0) {
     for (auto it = largest.begin(); std::next(it) != largest.end(); ++it) length = std::max(length, it->second);
+    if (length > 0 && from_zero) ++length;
   }
   const bool epochs_needed = largest.size() > 1 || largest.begin()->first != 0;
   if (length == 0 && epochs_needed) {
@@ -346,6 +374,7 @@ void RunLogBuilder::FillEnd() {
 
 v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   dropped_.assign(entries_.size(), false);
+  DecideMaybeInEpoch();
   ResolveEpochSteps();
   ResolveRank0Overflows();
   MergeSegments();

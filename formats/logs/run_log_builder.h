@@ -24,6 +24,8 @@ struct LogRecord {
   bool has_step = false;
   // The printed step counts within its epoch: the global step is (epoch_index x steps_per_epoch) + step.
   bool step_in_epoch = false;
+  // As above, but only if the file shows it: the step falls where the epoch grows. Else the step is global.
+  bool maybe_in_epoch = false;
   std::int64_t epoch_index = 0;      // 0-based
   std::int64_t steps_per_epoch = 0;  // 0: not printed
   bool skipped_is_total = false;     // `skipped` counts from the start of the run
@@ -73,6 +75,7 @@ class RunLogBuilder {
   };
 
   static Key KeyOf(const v1::StepRecord& record);
+  void DecideMaybeInEpoch();
   void ResolveEpochSteps();
   void ResolveRank0Overflows();
   void CountersToDifferences();

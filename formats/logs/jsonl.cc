@@ -1,0 +1,78 @@
+// JSON Lines of no known framework: one object a step, with a step-like or an epoch key and at least one number.
+//   {"train_lr": 1e-06, "train_loss": 6.93, "test_acc1": 0.644, "epoch": 0}      {"step":1,"data":{"loss": 2.5}}
+// A row without step but with an epoch takes the epoch as its step.
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "formats/logs/field_names.h"
+#include "formats/logs/json_fields.h"
+#include "formats/logs/log_format.h"
+
+namespace paritect {
+namespace {
+
+constexpr absl::string_view kNotMetrics[] = {"_stamp", "_timestamp", "_runtime", "timestamp", "time", "elapsed_time",
+                                             "remaining_time", "percentage", "n_parameters", "wall_time", "lineno"};
+
+bool ReadRow(absl::string_view text, FieldCollector& fields) {
+  return ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
+           absl::ConsumePrefix(&path, "data.");
+           // ms-swift: "global_step/max_steps": "10/500"
+           if (path == "global_step/max_steps") path = "step";
+           for (absl::string_view name : kNotMetrics) {
+             if (path == name) return;
+           }
+           fields.Add(path, ReadLogNumber(value));
+         }) > 0;
+}
+
+class JsonlDialect : public LineDialect {
+ public:
+  bool Line(const LogLine& line, RunLogBuilder& out) override {
+    const absl::string_view text = absl::StripAsciiWhitespace(line.text);
+    if (!absl::StartsWith(text, "{")) return false;
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    if (!ReadRow(text, fields)) {
+      out.Unparsed(line.number, "a JSON line that is not whole");
+      return true;
+    }
+    LogRecord& record = fields.record();
+    if (!record.has_step && !record.values.has_epoch()) return true;
+    fields.Finish(out);
+    const double epoch = record.values.epoch();
+    if (!record.has_step && epoch == std::floor(epoch) && std::fabs(epoch) < 9e15) {
+      record.has_step = true;
+      record.values.set_step(static_cast<std::int64_t>(epoch));
+      if (!noted_) out.AddNote("step_is_epoch", line.number, "rows name no step; the epoch stands for it");
+      noted_ = true;
+    }
+    if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
+    out.Add(std::move(record));
+    return true;
+  }
+
+ private:
+  bool noted_ = false;
+};
+
+bool IsRow(absl::string_view line) {
+  line = absl::StripAsciiWhitespace(line);
+  if (!absl::StartsWith(line, "{\"") || line.back() != '}') return false;
+  FieldCollector fields;
+  if (!ReadRow(line, fields)) return false;
+  const LogRecord& record = fields.record();
+  return (record.has_step || record.values.has_epoch()) &&
+         (fields.has_loss_key() || fields.has_values() || !record.values.metrics().empty());
+}
+
+bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsRow); }
+
+}  // namespace
+
+extern const LogFormat kJsonlLogFormat;
+const LogFormat kJsonlLogFormat = {"jsonl", &Sniff, &CreateTextLogParser<JsonlDialect>};
+
+}  // namespace paritect
