@@ -122,7 +122,8 @@ void PersonsAnswers::Attest(v1::CheckResult& result) {
 }
 
 void PersonsAnswers::Warn(const Rules& rules, v1::Report& report) const {
-  const auto say = [&](absl::string_view id, const std::string& check, const std::string& by, const std::string& until) {
+  const auto say = [&](absl::string_view id, const std::string& check, const std::string& by,
+                       const std::string& until) {
     *report.add_warnings() = rules.messages.Say(id, {{"check", check}, {"until", until}, {"by", by}});
   };
   for (std::size_t i = 0; i < profile_.waivers.size(); ++i) {

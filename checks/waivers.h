@@ -20,7 +20,8 @@ class PersonsAnswers {
   PersonsAnswers(const EvidenceSet& evidence, const Profile& profile, std::string today);
 
   // Marks waived errors. A waiver must name a kind or a subject, else it waives nothing; all that it names must
-  // fit. With `nodes`, every node that the finding is about must be named: a waiver for one node never hides another's fault.
+  // fit. With `nodes`, every node that the finding is about must be named: a waiver for one node never hides another's
+  // fault.
   void Waive(v1::CheckResult& result);
 
   // Turns not_performed into an attested pass. A failure that was found is never answered away.

@@ -22,9 +22,11 @@ absl::StatusOr<DocumentNode> ReadDocumentFile(FileSystem& fs, const std::string&
 }  // namespace
 
 void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
-  arguments.Texts("--baseline", options.baseline, "plan, folder with plan.yaml, or bundle of the baseline side; repeatable");
+  arguments.Texts("--baseline", options.baseline,
+                  "plan, folder with plan.yaml, or bundle of the baseline side; repeatable");
   arguments.Texts("--migrated", options.migrated, "the same of the migrated side; repeatable");
-  arguments.Text("--profile", options.profile, "profile file: thresholds, ignored keys, waivers (default: pre-tuning/1)");
+  arguments.Text("--profile", options.profile,
+                 "profile file: thresholds, ignored keys, waivers (default: pre-tuning/1)");
   arguments.Text("--answers", options.answers, "file of attestations and waivers made offline");
   arguments.Text("--lang", options.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
   arguments.Text("--color", options.colour, "auto, always or never");
@@ -46,7 +48,8 @@ absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments&
 absl::Status RequireAPlan(const AuditArguments& options) {
   if (!options.baseline.empty() || !options.migrated.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "no plan given: name at least one collection plan with --baseline PLAN or --migrated PLAN (docs/plan.md tells how to write one)");
+      "no plan given: name at least one collection plan with --baseline PLAN or --migrated PLAN (docs/plan.md tells "
+      "how to write one)");
 }
 
 absl::StatusOr<Profile> LoadProfile(CommandEnv& env, const std::string& profile_file, const std::string& answers_file) {
@@ -55,13 +58,15 @@ absl::StatusOr<Profile> LoadProfile(CommandEnv& env, const std::string& profile_
   if (!profile_file.empty() && profile_file != profile.name) {
     PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ReadDocumentFile(env.fs, profile_file));
     auto read = ReadProfile(root, profile);
-    if (!read.ok()) return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(profile_file), ":", read.status().message()));
+    if (!read.ok())
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(profile_file), ":", read.status().message()));
     profile = *std::move(read);
   }
   if (!answers_file.empty()) {
     PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ReadDocumentFile(env.fs, answers_file));
     const absl::Status status = ReadAnswers(root, profile);
-    if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(answers_file), ":", status.message()));
+    if (!status.ok())
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(answers_file), ":", status.message()));
   }
   return profile;
 }

@@ -16,17 +16,17 @@ struct WordKinds {
 
 // The words of the catalogue's `evidence`. What a log prints of settings counts as settings.
 const std::vector<WordKinds>& AllWordKinds() {
-  static const auto& kinds = *new std::vector<WordKinds>{
-      {"datasets", {v1::EVIDENCE_KIND_DATASET_FILES, v1::EVIDENCE_KIND_DATASET_LISTING}},
-      {"shards", {v1::EVIDENCE_KIND_SHARDS}},
-      {"settings", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_RUN_LOG}},
-      {"logs", {v1::EVIDENCE_KIND_RUN_LOG}},
-      {"weights", {v1::EVIDENCE_KIND_WEIGHTS}},
-      {"tensors", {v1::EVIDENCE_KIND_TENSORS}},
-      {"scripts", {v1::EVIDENCE_KIND_SCRIPTS}},
-      {"devices", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
-      {"environment", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
-      {"versions", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}}};
+  static const auto& kinds =
+      *new std::vector<WordKinds>{{"datasets", {v1::EVIDENCE_KIND_DATASET_FILES, v1::EVIDENCE_KIND_DATASET_LISTING}},
+                                  {"shards", {v1::EVIDENCE_KIND_SHARDS}},
+                                  {"settings", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_RUN_LOG}},
+                                  {"logs", {v1::EVIDENCE_KIND_RUN_LOG}},
+                                  {"weights", {v1::EVIDENCE_KIND_WEIGHTS}},
+                                  {"tensors", {v1::EVIDENCE_KIND_TENSORS}},
+                                  {"scripts", {v1::EVIDENCE_KIND_SCRIPTS}},
+                                  {"devices", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
+                                  {"environment", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
+                                  {"versions", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}}};
   return kinds;
 }
 

@@ -16,11 +16,11 @@ struct EvidencePiece {
   std::string side;  // "baseline" | "migrated"
   std::string run;
   std::string node;
-  int rank = -1;        // -1: of no rank
-  std::string kind;     // "run_log", ...: message kind_KIND
-  std::string source;   // as the plan names it, made safe to show
-  std::string outcome;  // "collected" | "absent" | "failed"
-  v1::Text content;     // what is in it, or why it is not there
+  int rank = -1;             // -1: of no rank
+  std::string kind;          // "run_log", ...: message kind_KIND
+  std::string source;        // as the plan names it, made safe to show
+  std::string outcome;       // "collected" | "absent" | "failed"
+  v1::Text content;          // what is in it, or why it is not there
   std::string collected_at;  // RFC 3339, UTC; "" when it was read for this audit
   std::string collected_by;
 };

@@ -51,9 +51,9 @@ absl::StatusOr<OutputTarget> ParseOne(const std::string& option) {
   OutputTarget target;
   target.renderer = FindRenderer(format);
   if (target.renderer == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("-o ", DisplayBytes(format), ": not supported by this version; there are ",
-                                                   absl::StrJoin(FormatNames(), ", "),
-                                                   DidYouMean(format, FormatNames())));
+    return absl::InvalidArgumentError(
+        absl::StrCat("-o ", DisplayBytes(format), ": not supported by this version; there are ",
+                     absl::StrJoin(FormatNames(), ", "), DidYouMean(format, FormatNames())));
   }
   if (equals == std::string::npos) return target;
   target.file = option.substr(equals + 1);
@@ -112,7 +112,8 @@ absl::Status WriteOutputs(CommandEnv& env, const std::vector<OutputTarget>& targ
   }
   if (files.size() == targets.size()) {
     env.out << Word(options.rules, options.languages, "ui_written",
-                    {{"line", VerdictLine(options.rules, options.languages, report)}, {"files", absl::StrJoin(files, ", ")}})
+                    {{"line", VerdictLine(options.rules, options.languages, report)},
+                     {"files", absl::StrJoin(files, ", ")}})
             << "\n";
   }
   return absl::OkStatus();

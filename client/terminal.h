@@ -26,8 +26,7 @@ std::string Pad(absl::string_view text, std::size_t columns);
 std::vector<std::string> Wrap(absl::string_view text, std::size_t columns);
 
 // --color auto|always|never. `auto`: a terminal, and neither NO_COLOR nor TERM=dumb.
-absl::StatusOr<bool> ChooseColour(absl::string_view option, bool is_terminal,
-                                  std::string (*getenv)(absl::string_view));
+absl::StatusOr<bool> ChooseColour(absl::string_view option, bool is_terminal, std::string (*getenv)(absl::string_view));
 
 }  // namespace paritect
 

@@ -16,13 +16,19 @@ std::map<std::string, std::string>& Environment() {
   static auto& environment = *new std::map<std::string, std::string>();
   return environment;
 }
-std::string FakeGetEnv(absl::string_view name) { return Environment()[std::string(name)]; }
+std::string FakeGetEnv(absl::string_view name) {
+  return Environment()[std::string(name)];
+}
 
 TEST(TerminalSafe, DisarmsWhatATerminalObeys) {
   EXPECT_EQ(TerminalSafe("a\x1b[31mred\nb"), "a\\x1B[31mred\\x0Ab");
   EXPECT_EQ(TerminalSafe("\xff\xfe"), "\\xFF\\xFE");
-  EXPECT_EQ(TerminalSafe("\xc2\x9b" "31m"), "\\xC2\\x9B31m");          // C1 control sequence introducer
-  EXPECT_EQ(TerminalSafe("a\xe2\x80\xae" "b"), "a\\xE2\\x80\\xAEb");  // right-to-left override
+  EXPECT_EQ(TerminalSafe("\xc2\x9b"
+                         "31m"),
+            "\\xC2\\x9B31m");  // C1 control sequence introducer
+  EXPECT_EQ(TerminalSafe("a\xe2\x80\xae"
+                         "b"),
+            "a\\xE2\\x80\\xAEb");  // right-to-left override
   EXPECT_EQ(TerminalSafe("数据 ok"), "数据 ok");
 }
 
@@ -74,7 +80,8 @@ TEST(Language, ComesFromOptionThenEnvironment) {
 }
 
 TEST(NearestWord, FindsTypingErrorsAndTails) {
-  const std::vector<std::string> known = {"data.dataset", "data.sharding", "data.dataset.content", "data.dataset.files"};
+  const std::vector<std::string> known = {"data.dataset", "data.sharding", "data.dataset.content",
+                                          "data.dataset.files"};
   EXPECT_EQ(NearestWord("data.datset", known), "data.dataset");
   EXPECT_EQ(NearestWord("content", known), "data.dataset.content");
   EXPECT_EQ(NearestWord("unrelated", known), "");

@@ -90,7 +90,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   CheckOptions o;
   Arguments arguments(kName, kSummary);
   DeclareAuditArguments(arguments, o.audit);
-  arguments.Texts("-o,--output", o.output, "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");
+  arguments.Texts("-o,--output", o.output,
+                  "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");
   arguments.Texts("--item", o.items, "only this item of the checklist; repeatable");
   arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--db", o.db, "keep the evidence in this SQLite file");

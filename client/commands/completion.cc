@@ -153,8 +153,9 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   } else if (shell == "fish") {
     Fish(env);
   } else {
-    return UsageError(env, kName, absl::StrCat("there is no script for '", shell, "'; there are bash, zsh, fish",
-                                               DidYouMean(shell, {"bash", "zsh", "fish"})));
+    return UsageError(env, kName,
+                      absl::StrCat("there is no script for '", shell, "'; there are bash, zsh, fish",
+                                   DidYouMean(shell, {"bash", "zsh", "fish"})));
   }
   return kExitOk;
 }

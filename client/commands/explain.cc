@@ -82,7 +82,9 @@ struct Explainer {
   }
 };
 
-OrderedJson TextJson(const v1::Text& text) { return {{"en", text.en()}, {"zh", text.zh()}}; }
+OrderedJson TextJson(const v1::Text& text) {
+  return {{"en", text.en()}, {"zh", text.zh()}};
+}
 
 OrderedJson CheckJson(const CatalogueItem& item, const CatalogueCheck& check, const Profile& profile) {
   OrderedJson json;
@@ -115,8 +117,9 @@ OrderedJson ExplainJson(const Rules& rules, const std::string& id, const Profile
 ExitCode UnknownId(CommandEnv& env, const std::string& id) {
   std::vector<std::string> known = CatalogueIds(env.rules, true);
   for (const auto& entry : env.rules.messages.all()) known.push_back(entry.first);
-  return UsageError(env, kName, absl::StrCat("there is no item, check or kind of finding '", id, "'",
-                                             DidYouMean(id, known), " (`paritect explain` lists all)"));
+  return UsageError(env, kName,
+                    absl::StrCat("there is no item, check or kind of finding '", id, "'", DidYouMean(id, known),
+                                 " (`paritect explain` lists all)"));
 }
 
 ExitCode Explain(CommandEnv& env, const std::string& id, const std::string& output, Explainer& explainer) {

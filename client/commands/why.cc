@@ -98,9 +98,11 @@ class Printer {
     Value("ui_facts", absl::StrJoin(figures, ", "));
     if (finding.has_waived()) {
       const v1::Waiver& waiver = finding.waived();
-      w_.Wrapped(6, "", Say("ui_waived_by", {{"by", waiver.by()}, {"until", waiver.until()}, {"reason", waiver.reason()}}));
+      w_.Wrapped(6, "",
+                 Say("ui_waived_by", {{"by", waiver.by()}, {"until", waiver.until()}, {"reason", waiver.reason()}}));
     }
-    if (!finding.remedy().en().empty()) w_.WrappedText(6, absl::StrCat(Say("ui_fix"), ":"), finding.remedy(), Style::kGreen);
+    if (!finding.remedy().en().empty())
+      w_.WrappedText(6, absl::StrCat(Say("ui_fix"), ":"), finding.remedy(), Style::kGreen);
   }
 
   void Value(absl::string_view label_id, const std::string& value) {
@@ -117,10 +119,11 @@ class Printer {
     std::string where = absl::StrCat(Say(absl::StrCat("ui_", piece.side)), w_.dot(), piece.run, w_.dot(), piece.node);
     if (piece.rank >= 0) absl::StrAppend(&where, w_.dot(), "rank ", piece.rank);
     w_.Wrapped(4, where, absl::StrCat(Say(absl::StrCat("kind_", piece.kind)), w_.dot(), piece.source), Style::kDim);
-    std::string text = absl::StrCat(Say(absl::StrCat("outcome_", piece.outcome)), ": ",
-                                    InAll(options_.languages, piece.content));
+    std::string text =
+        absl::StrCat(Say(absl::StrCat("outcome_", piece.outcome)), ": ", InAll(options_.languages, piece.content));
     if (!piece.collected_at.empty()) {
-      absl::StrAppend(&text, w_.dot(), Say("ui_collected_at", {{"when", piece.collected_at}, {"by", piece.collected_by}}));
+      absl::StrAppend(&text, w_.dot(),
+                      Say("ui_collected_at", {{"when", piece.collected_at}, {"by", piece.collected_by}}));
     }
     w_.Wrapped(6, "", text);
   }
@@ -200,7 +203,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
     return kExitOk;
   }
   if (o.output != "text" && o.output != "json") {
-    return UsageError(env, kName, absl::StrCat("-o ", o.output, ": not supported by this version; there are text, json"));
+    return UsageError(env, kName,
+                      absl::StrCat("-o ", o.output, ": not supported by this version; there are text, json"));
   }
   return Ask(env, o);
 }

@@ -50,7 +50,8 @@ class Csv {
   void AddBlanks(std::vector<std::string>& row, std::size_t columns) const { row.resize(row.size() + columns); }
 
   void Row(const std::vector<std::string>& cells) {
-    out_ << absl::StrJoin(cells, ",", [](std::string* out, const std::string& cell) { out->append(Cell(cell)); }) << "\r\n";
+    out_ << absl::StrJoin(cells, ",", [](std::string* out, const std::string& cell) { out->append(Cell(cell)); })
+         << "\r\n";
   }
 
   void Header() {
@@ -68,7 +69,8 @@ class Csv {
     Row(row);
   }
 
-  std::vector<std::string> Begin(const v1::ItemResult& item, const v1::CheckResult& check, absl::string_view kind) const {
+  std::vector<std::string> Begin(const v1::ItemResult& item, const v1::CheckResult& check,
+                                 absl::string_view kind) const {
     std::vector<std::string> row = {item.id()};
     AddTexts(row, item.title());
     row.emplace_back(VerdictWord(item.verdict()));

@@ -28,7 +28,8 @@ std::string Sentence(const RenderOptions& options, const v1::Finding& finding) {
   if (!finding.subject().empty()) absl::StrAppend(&text, " ", finding.subject());
   absl::StrAppend(&text, ": ", InAll(options.languages, finding.message()));
   if (!finding.baseline().empty() || !finding.migrated().empty()) {
-    absl::StrAppend(&text, " (baseline ", finding.baseline(), ", migrated ", finding.migrated(), ")");
+    absl::StrAppend(&text, " (", Word(options.rules, options.languages, "ui_baseline"), " ", finding.baseline(), ", ",
+                    Word(options.rules, options.languages, "ui_migrated"), " ", finding.migrated(), ")");
   }
   if (!finding.remedy().en().empty()) absl::StrAppend(&text, "; ", InAll(options.languages, finding.remedy()));
   return text;
@@ -53,10 +54,9 @@ void TestCase(const v1::ItemResult& item, const v1::CheckResult& check, const Re
     out << "      <skipped message=\"" << absl::StrJoin(missing, "; ") << "\"/>\n";
   }
   if (check.has_attested()) {
-    others.push_back(Xml(Word(options.rules, options.languages, "ui_attested_by",
-                              {{"by", check.attested().by()},
-                               {"until", check.attested().until()},
-                               {"reason", check.attested().reason()}})));
+    others.push_back(Xml(Word(
+        options.rules, options.languages, "ui_attested_by",
+        {{"by", check.attested().by()}, {"until", check.attested().until()}, {"reason", check.attested().reason()}})));
   }
   if (!others.empty()) out << "      <system-out>" << absl::StrJoin(others, "\n") << "</system-out>\n";
   out << "    </testcase>\n";
@@ -71,8 +71,8 @@ void Render(const v1::Report& report, const RenderOptions& options, std::ostream
     v1::Report one;
     *one.add_items() = item;
     const VerdictCounts counts = CountChecks(one);
-    out << "  <testsuite name=\"" << Xml(item.id()) << "\" tests=\"" << counts.total() << "\" failures=\"" << counts.fail
-        << "\" errors=\"0\" skipped=\"" << counts.not_performed << "\">\n";
+    out << "  <testsuite name=\"" << Xml(item.id()) << "\" tests=\"" << counts.total() << "\" failures=\""
+        << counts.fail << "\" errors=\"0\" skipped=\"" << counts.not_performed << "\">\n";
     for (const v1::CheckResult& check : item.checks()) TestCase(item, check, options, out);
     out << "  </testsuite>\n";
   }

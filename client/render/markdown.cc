@@ -56,8 +56,8 @@ class Markdown {
   void Heading(absl::string_view text) { out_ << "\n## " << text << "\n\n"; }
 
   void Head() {
-    out_ << "# " << Say("ui_heading") << "\n\n" << "**"
-         << VerdictLine(options_.rules, options_.languages, report_) << "**\n\n";
+    out_ << "# " << Say("ui_heading") << "\n\n"
+         << "**" << VerdictLine(options_.rules, options_.languages, report_) << "**\n\n";
     out_ << "- " << Escape(Say("ui_title", {{"version", kVersion}, {"profile", report_.profile()}})) << "\n";
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());
@@ -83,25 +83,39 @@ class Markdown {
 
   std::string Answered(const v1::CheckResult& check) const {
     if (check.has_attested()) {
-      return absl::StrCat(" (", Escape(Say("ui_attested_by", {{"by", check.attested().by()},
-                                                             {"until", check.attested().until()},
-                                                             {"reason", check.attested().reason()}})), ")");
+      return absl::StrCat(" (",
+                          Escape(Say("ui_attested_by", {{"by", check.attested().by()},
+                                                        {"until", check.attested().until()},
+                                                        {"reason", check.attested().reason()}})),
+                          ")");
     }
     return check.waived() > 0 ? absl::StrCat(" (W ", check.waived(), ")") : "";
+  }
+
+  // The cap of a report takes from the end, so what is missing belongs to the last class that is there.
+  void More(const v1::CheckResult* check, FindingClass shown) {
+    if (check == nullptr || check->findings_total() <= check->findings_size()) return;
+    if (ClassOf(check->findings(check->findings_size() - 1)) != shown) return;
+    const std::int64_t count = check->findings_total() - check->findings_size();
+    out_ << "- " << Say("ui_more", {{"count", absl::StrCat(count)}}) << "\n";
   }
 
   void Findings(FindingClass wanted, absl::string_view heading_id) {
     const v1::CheckResult* last = nullptr;
     ForEachFinding(report_, wanted, [&](const v1::CheckResult& check, const v1::Finding& finding) {
       if (last == nullptr) Heading(Say(heading_id));
-      if (&check != last) out_ << (last == nullptr ? "" : "\n") << "### `" << check.id() << "` " << Show(check.title()) << "\n\n";
+      if (&check != last) More(last, wanted);
+      if (&check != last)
+        out_ << (last == nullptr ? "" : "\n") << "### `" << check.id() << "` " << Show(check.title()) << "\n\n";
       last = &check;
       Finding(finding);
     });
+    More(last, wanted);
   }
 
   void Finding(const v1::Finding& finding) {
-    out_ << "- **" << Escape(finding.kind()) << "** " << Code(finding.subject()) << ": " << Show(finding.message()) << "\n";
+    out_ << "- **" << Escape(finding.kind()) << "** " << Code(finding.subject()) << ": " << Show(finding.message())
+         << "\n";
     if (!finding.baseline().empty() || !finding.migrated().empty()) {
       out_ << "  - " << Say("ui_baseline") << " " << Code(finding.baseline()) << ", " << Say("ui_migrated") << " "
            << Code(finding.migrated()) << "\n";
@@ -111,7 +125,8 @@ class Markdown {
     }
     if (finding.has_waived()) {
       const v1::Waiver& w = finding.waived();
-      out_ << "  - " << Escape(Say("ui_waived_by", {{"by", w.by()}, {"until", w.until()}, {"reason", w.reason()}})) << "\n";
+      out_ << "  - " << Escape(Say("ui_waived_by", {{"by", w.by()}, {"until", w.until()}, {"reason", w.reason()}}))
+           << "\n";
     }
     if (!finding.remedy().en().empty()) out_ << "  - " << Say("ui_fix") << ": " << Show(finding.remedy()) << "\n";
   }

@@ -13,9 +13,9 @@
 namespace paritect {
 namespace {
 
-constexpr int kErrorsShown = 8;       // of one kind of one check
-constexpr int kNotesShown = 3;        // of one check
-constexpr int kWarningsShown = 5;     // of one check
+constexpr int kErrorsShown = 8;             // of one kind of one check
+constexpr int kNotesShown = 3;              // of one check
+constexpr int kWarningsShown = 5;           // of one check
 constexpr std::size_t kValueColumns = 160;  // a longer value stands in full in -o json
 constexpr std::size_t kWhatShown = 4;
 constexpr std::size_t kFromShown = 8;
@@ -53,8 +53,8 @@ class Table {
   }
 
   void Head() {
-    w_.Line(w_.Paint(
-        w_.Safe(Say("ui_title", {{"version", kVersion}, {"profile", report_.profile()}}), w_.columns()), Style::kBold));
+    w_.Line(w_.Paint(w_.Safe(Say("ui_title", {{"version", kVersion}, {"profile", report_.profile()}}), w_.columns()),
+                     Style::kBold));
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());
     const v1::Coverage& c = report_.coverage();
@@ -75,9 +75,8 @@ class Table {
   }
 
   void Verdict() {
-    const std::string line =
-        VerdictLine(options_.rules, options_.languages, report_);
-    w_.Line(w_.Paint(line, StyleOf(report_.verdict())));
+    const std::string line = VerdictLine(options_.rules, options_.languages, report_);
+    for (const std::string& part : Wrap(line, w_.columns())) w_.Line(w_.Paint(part, StyleOf(report_.verdict())));
   }
 
   void Matrix() {
@@ -86,8 +85,7 @@ class Table {
     std::size_t letters_width = 0;
     for (const v1::ItemResult& item : report_.items()) {
       for (Language language : options_.languages) {
-        verdict_width =
-            std::max(verdict_width, DisplayWidth(VerdictName(options_.rules, {language}, item.verdict())));
+        verdict_width = std::max(verdict_width, DisplayWidth(VerdictName(options_.rules, {language}, item.verdict())));
       }
       id_width = std::max(id_width, DisplayWidth(item.id()));
       letters_width = std::max(letters_width, static_cast<std::size_t>(item.checks_size()));
@@ -100,16 +98,16 @@ class Table {
     w_.Wrapped(0, "", Say("ui_legend"));
   }
 
-  void MatrixRow(const v1::ItemResult& item, std::size_t verdict_width, std::size_t id_width,
-                 std::size_t letters_width, std::size_t title_width) {
+  void MatrixRow(const v1::ItemResult& item, std::size_t verdict_width, std::size_t id_width, std::size_t letters_width,
+                 std::size_t title_width) {
     std::string letters;
     for (const v1::CheckResult& check : item.checks()) letters.push_back(LetterOf(check));
     bool first = true;
     for (Language language : options_.languages) {
       const std::string verdict = Pad(VerdictName(options_.rules, {language}, item.verdict()), verdict_width);
-      std::string line = absl::StrCat(w_.Paint(verdict, StyleOf(item.verdict())), "  ", Pad(first ? item.id() : "", id_width),
-                                      "  ", Pad(first ? letters : "", letters_width), "  ",
-                                      w_.Safe(In(language, item.title()), title_width));
+      std::string line = absl::StrCat(
+          w_.Paint(verdict, StyleOf(item.verdict())), "  ", Pad(first ? item.id() : "", id_width), "  ",
+          Pad(first ? letters : "", letters_width), "  ", w_.Safe(In(language, item.title()), title_width));
       w_.Line(line);
       first = false;
     }
@@ -159,11 +157,11 @@ class Table {
       kinds.push_back(absl::StrCat(kind, " ", n));
     }
     if (count == 0) return;
-    const std::int64_t beyond = check.findings_total() - check.findings_size();
-    if (beyond > 0) kinds.push_back(absl::StrCat("+", beyond));
-    w_.Wrapped(4, "", Say("ui_more_in_json", {{"count", absl::StrCat(count)},
-                                              {"kinds", absl::StrJoin(kinds, ", ")},
-                                              {"cap", absl::StrCat(std::max(200, check.findings_size()))}}));
+    const std::string named = kinds.empty() ? "" : absl::StrCat(" (", absl::StrJoin(kinds, ", "), ")");
+    w_.Wrapped(4, "",
+               Say("ui_more_in_json", {{"count", absl::StrCat(count)},
+                                       {"kinds", named},
+                                       {"cap", absl::StrCat(std::max(200, check.findings_size()))}}));
   }
 
   static std::int64_t CountErrors(const v1::CheckResult& check) {
@@ -181,8 +179,9 @@ class Table {
   }
 
   void ShowFinding(const v1::Finding& finding, Style style) {
-    w_.Line(absl::StrCat("  ", w_.Paint(finding.kind(), style), finding.subject().empty() ? "" : "  ",
-                         w_.Safe(finding.subject(), std::max<std::size_t>(20, w_.columns() - 4 - finding.kind().size()))));
+    w_.Line(
+        absl::StrCat("  ", w_.Paint(finding.kind(), style), finding.subject().empty() ? "" : "  ",
+                     w_.Safe(finding.subject(), std::max<std::size_t>(20, w_.columns() - 4 - finding.kind().size()))));
     w_.WrappedText(4, "", finding.message());
     const std::string values = Values(finding);
     if (!values.empty()) w_.Wrapped(4, "", values);
@@ -249,7 +248,8 @@ class Table {
       CheckTitle(check, Style::kBold);
       ShowFinding(finding, Style::kBold);
       const v1::Waiver& waiver = finding.waived();
-      w_.Wrapped(4, "", Say("ui_waived_by", {{"by", waiver.by()}, {"until", waiver.until()}, {"reason", waiver.reason()}}));
+      w_.Wrapped(4, "",
+                 Say("ui_waived_by", {{"by", waiver.by()}, {"until", waiver.until()}, {"reason", waiver.reason()}}));
     });
     for (const v1::ItemResult& item : report_.items()) {
       for (const v1::CheckResult& check : item.checks()) {
@@ -286,7 +286,7 @@ class Table {
     std::string text = InAll(options_.languages, finding.message());
     if (!finding.subject().empty()) text = absl::StrCat(w_.Safe(finding.subject(), 80), ": ", text);
     const std::string values = Values(finding);
-    if (!values.empty()) absl::StrAppend(&text, " (", values, ")");
+    if (!values.empty()) absl::StrAppend(&text, w_.dot(), values);
     w_.Wrapped(2, finding.kind(), text, Style::kDim);
   }
 

@@ -34,7 +34,9 @@ std::string TableWriter::Paint(absl::string_view text, Style style) const {
   return absl::StrCat(Code(style), text, "\x1b[0m");
 }
 
-void TableWriter::Line(absl::string_view text) { out_ << text << "\n"; }
+void TableWriter::Line(absl::string_view text) {
+  out_ << text << "\n";
+}
 
 void TableWriter::Heading(absl::string_view text) {
   std::string rule;
@@ -69,8 +71,8 @@ void TableWriter::WrappedText(int indent, absl::string_view label, const v1::Tex
     const std::string& one = In(language, text);
     if (one.empty() || one == shown) continue;
     const bool first = shown.empty();
-    Wrapped(first ? indent : indent + static_cast<int>(label.empty() ? 0 : DisplayWidth(label) + 1),
-            first ? label : "", one, label_style);
+    Wrapped(first ? indent : indent + static_cast<int>(label.empty() ? 0 : DisplayWidth(label) + 1), first ? label : "",
+            one, label_style);
     shown = one;
   }
 }
