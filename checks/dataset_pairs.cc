@@ -1,21 +1,275 @@
 #include "checks/dataset_pairs.h"
 
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
 namespace paritect {
+namespace {
+
+constexpr std::size_t kRootPartsMax = 16;
+
+bool HasHint(const v1::FileEntry& entry, v1::FileHint hint) {
+  return std::find(entry.hints().begin(), entry.hints().end(), hint) != entry.hints().end();
+}
+
+bool ByPath(const NamedFile& a, const NamedFile& b) { return a.path < b.path; }
+
+bool Contradict(const v1::FileEntry& a, const v1::FileEntry& b) {
+  if (a.has_size_bytes() && b.has_size_bytes() && a.size_bytes() != b.size_bytes()) return true;
+  return !a.md5().empty() && !b.md5().empty() && a.md5() != b.md5();
+}
+
+void AddList(const DatasetOrigin& origin, DatasetView& view) {
+  const int index = static_cast<int>(view.origins.size());
+  view.origins.push_back(origin);
+  const v1::FileList& list = *origin.list;
+  view.is_tree = view.is_tree && list.format() == "tree";
+  view.incomplete = view.incomplete || list.incomplete_size() > 0;
+  for (const v1::UnreadFolder& folder : list.unread_folders()) view.silent_folders.push_back(folder.path());
+  for (const v1::FileEntry& entry : list.files()) {
+    if (entry.type() == v1::FILE_TYPE_SYMLINK && entry.has_error()) view.silent_folders.push_back(entry.path());
+    if (entry.type() == v1::FILE_TYPE_DIRECTORY) {
+      view.empty_folders.push_back(entry.path());
+    } else {
+      view.files.push_back({entry.path(), &entry, index});
+    }
+  }
+  if (!absl::StrContains(absl::StrCat(", ", view.where, ","), absl::StrCat(", ", origin.where, ","))) {
+    absl::StrAppend(&view.where, view.where.empty() ? "" : ", ", origin.where);
+  }
+}
+
+// Sorts; of a path that several parts hold the first stays (one with MD5 if there is one).
+void Unite(DatasetView& view) {
+  std::stable_sort(view.files.begin(), view.files.end(), ByPath);
+  std::vector<NamedFile> kept;
+  for (NamedFile& file : view.files) {
+    if (kept.empty() || kept.back().path != file.path) {
+      kept.push_back(std::move(file));
+      continue;
+    }
+    if (Contradict(*kept.back().entry, *file.entry)) view.contradictions.emplace_back(kept.back(), file);
+    if (kept.back().entry->md5().empty()) kept.back() = std::move(file);
+  }
+  view.files = std::move(kept);
+  std::sort(view.empty_folders.begin(), view.empty_folders.end());
+}
+
+std::size_t CommonNames(const DatasetView& a, const std::vector<std::string>& names) {
+  std::size_t common = 0;
+  for (const std::string& name : names) common += a.Find(name) != nullptr ? 1 : 0;
+  return common;
+}
+
+std::vector<std::string> Shifted(const DatasetView& view, absl::string_view prefix, std::size_t cut) {
+  std::vector<std::string> names;
+  names.reserve(view.files.size());
+  for (const NamedFile& file : view.files) names.push_back(absl::StrCat(prefix, file.path.substr(cut)));
+  return names;
+}
+
+// Length of the folder that all names share, with its "/"; 0 if none.
+std::size_t SharedFolder(const DatasetView& view) {
+  if (view.files.empty()) return 0;
+  const std::string& first = view.files.front().path;
+  const std::string& last = view.files.back().path;  // sorted: what these share, all share
+  std::size_t n = 0;
+  while (n < first.size() && n < last.size() && first[n] == last[n]) ++n;
+  const auto slash = absl::string_view(first).substr(0, n).rfind('/');
+  return slash == absl::string_view::npos ? 0 : slash + 1;
+}
+
+void Apply(std::vector<std::string> names, DatasetView& view) {
+  for (std::size_t i = 0; i < names.size(); ++i) view.files[i].path = std::move(names[i]);
+  std::sort(view.files.begin(), view.files.end(), ByPath);
+}
+
+// A list's root is a guess: the deepest folder of its absolute names may lie below the data set's root, and a
+// list made from a folder above has that folder before every name. The shift under which most names are
+// also on the other side is taken; without any gain there is none.
+void AlignList(const DatasetView& other, DatasetView& view) {
+  if (view.is_tree || view.files.empty() || other.files.empty()) return;
+  std::vector<std::string> best;
+  std::size_t best_common = CommonNames(other, Shifted(view, "", 0));
+  const auto Try = [&](std::vector<std::string> names) {
+    const std::size_t common = CommonNames(other, names);
+    if (common <= best_common) return;
+    best_common = common;
+    best = std::move(names);
+  };
+  if (best_common * 2 > view.files.size()) return;
+  const std::string root = view.origins.size() == 1 ? view.origins[0].list->root() : "";
+  std::vector<std::string> parts = absl::StrSplit(root, '/', absl::SkipEmpty());
+  std::string prefix;
+  for (std::size_t i = 0; i < std::min(parts.size(), kRootPartsMax); ++i) {
+    prefix = absl::StrCat(parts[parts.size() - 1 - i], "/", prefix);
+    Try(Shifted(view, prefix, 0));
+  }
+  if (best_common == 0) {
+    const std::string shared = view.files.front().path.substr(0, SharedFolder(view));
+    for (std::size_t slash = shared.find('/'); slash != std::string::npos; slash = shared.find('/', slash + 1)) {
+      Try(Shifted(view, "", slash + 1));
+    }
+  }
+  if (!best.empty()) Apply(std::move(best), view);
+}
+
+bool IsBag(const DatasetView& view) {
+  return std::all_of(view.origins.begin(), view.origins.end(),
+                     [](const DatasetOrigin& o) { return o.list->format() == "manifest-bagit"; });
+}
+
+// A bag's own tag files are not in its manifest (RFC 8493, 2.2): beside one they do not count.
+void DropBagTags(const DatasetView& bag, DatasetView& view) {
+  if (!IsBag(bag) || IsBag(view) || view.Find("bagit.txt") == nullptr) return;
+  std::erase_if(view.files, [&](const NamedFile& file) {
+    const bool tag = file.path == "bagit.txt" || file.path == "bag-info.txt" || file.path == "fetch.txt" ||
+                     absl::StartsWith(file.path, "manifest-") || absl::StartsWith(file.path, "tagmanifest-");
+    return tag && bag.Find(file.path) == nullptr;
+  });
+}
+
+// The last line of a list has no line end and its name is not on the other side: probably cut.
+void DropCutName(const DatasetView& other, DatasetView& view) {
+  const std::size_t before = view.files.size();
+  std::erase_if(view.files, [&](const NamedFile& file) {
+    return HasHint(*file.entry, v1::FILE_HINT_LAST_LINE_OPEN) && other.Find(file.path) == nullptr;
+  });
+  view.incomplete = view.incomplete || view.files.size() != before;
+}
+
+std::vector<DatasetView> Distinct(std::vector<DatasetView> views) {
+  std::vector<DatasetView> out;
+  for (DatasetView& view : views) {
+    auto same = std::find_if(out.begin(), out.end(), [&](const DatasetView& known) {
+      return known.is_tree == view.is_tree && known.incomplete == view.incomplete && SameFiles(known, view);
+    });
+    if (same == out.end()) {
+      out.push_back(std::move(view));
+    } else if (same->where != view.where) {
+      absl::StrAppend(&same->where, ", ", view.where);
+    }
+  }
+  return out;
+}
+
+
+void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::CheckResult& result) {
+  for (const DatasetOrigin& origin : view.origins) {
+    for (const v1::Problem& problem : origin.list->incomplete()) AddMissing(context, result, problem, origin.where);
+    for (const v1::UnreadFolder& folder : origin.list->unread_folders()) {
+      AddMissing(context, result, folder.problem(), origin.where);
+    }
+    if (origin.list->incomplete_size() == 0 && view.incomplete && origin.list->format() != "tree") {
+      AddMissing(context, result, "manifest_last_line_open", origin.where, {{"source", origin.source}});
+    }
+  }
+}
+
+}  // namespace
+
+const NamedFile* DatasetView::Find(absl::string_view path) const {
+  auto it = std::lower_bound(files.begin(), files.end(), path,
+                             [](const NamedFile& file, absl::string_view p) { return file.path < p; });
+  return it != files.end() && it->path == path ? &*it : nullptr;
+}
+
+bool DatasetView::IsSilentOn(absl::string_view path) const {
+  if (incomplete) return true;
+  for (const std::string& folder : silent_folders) {
+    if (folder.empty() || absl::StartsWith(path, absl::StrCat(folder, "/"))) return true;
+  }
+  return false;
+}
+
+std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side) {
+  std::map<std::string, DatasetSet> sets;
+  const std::vector<v1::Bundle>& bundles = evidence.bundles(side);
+  for (int b = 0; b < static_cast<int>(bundles.size()); ++b) {
+    const v1::Bundle& bundle = bundles[static_cast<std::size_t>(b)];
+    if (bundle.plan().role() == v1::ROLE_FP32_REFERENCE) continue;
+    for (int e = 0; e < bundle.evidence_size(); ++e) {
+      const v1::Evidence& one = bundle.evidence(e);
+      if (one.kind() != v1::EVIDENCE_KIND_DATASET_FILES || one.outcome() != v1::OUTCOME_COLLECTED) continue;
+      DatasetSet& set = sets[one.files().dataset()];
+      set.name = one.files().dataset();
+      DatasetView* holder = nullptr;
+      for (DatasetView& view : set.views) {
+        const bool same_plan = view.origins.back().bundle == b;
+        const bool parts = one.files().part() && view.origins[0].list->part() && view.run == bundle.plan().run();
+        if (same_plan || parts) holder = &view;
+      }
+      if (holder == nullptr) {
+        set.views.emplace_back();
+        holder = &set.views.back();
+        holder->run = bundle.plan().run();
+      }
+      AddList({side, b, e, WhereFrom(bundle, one), one.source(), &one.files()}, *holder);
+    }
+  }
+  std::vector<DatasetSet> out;
+  for (auto& [name, set] : sets) {
+    for (DatasetView& view : set.views) Unite(view);
+    out.push_back(std::move(set));
+  }
+  return out;
+}
 
 std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence) {
-  std::map<std::string, DatasetPair> pairs;
-  for (Side side : kBothSides) {
-    evidence.ForEach(side, v1::EVIDENCE_KIND_DATASET_FILES, [&](const v1::Bundle&, const v1::Evidence& one) {
-      if (one.outcome() != v1::OUTCOME_COLLECTED) return;
-      DatasetPair& pair = pairs[one.files().dataset()];
-      pair.name = one.files().dataset();
-      FilesByPath& files = side == Side::kBaseline ? pair.baseline : pair.migrated;
-      for (const v1::FileEntry& file : one.files().files()) files.emplace(file.path(), &file);
-    });
+  std::vector<DatasetSet> baseline = DatasetsOf(evidence, Side::kBaseline);
+  std::vector<DatasetSet> migrated = DatasetsOf(evidence, Side::kMigrated);
+  std::vector<DatasetPair> pairs;
+  for (DatasetSet& set : baseline) pairs.push_back({set.name, {std::move(set.views.front())}, {}});
+  for (DatasetSet& set : migrated) {
+    auto it = std::find_if(pairs.begin(), pairs.end(), [&](const DatasetPair& p) { return p.name == set.name; });
+    if (it == pairs.end()) {
+      pairs.push_back({set.name, {}, std::move(set.views)});
+      continue;
+    }
+    DatasetView& reference = it->baseline[0];
+    AlignList(set.views.front(), reference);
+    for (DatasetView& view : set.views) {
+      AlignList(reference, view);
+      DropBagTags(reference, view);
+      DropCutName(reference, view);
+    }
+    DropBagTags(set.views.front(), reference);
+    DropCutName(set.views.front(), reference);
+    it->migrated = Distinct(std::move(set.views));
   }
-  std::vector<DatasetPair> out;
-  for (auto& [name, pair] : pairs) out.push_back(std::move(pair));
-  return out;
+  std::sort(pairs.begin(), pairs.end(), [](const DatasetPair& a, const DatasetPair& b) { return a.name < b.name; });
+  return pairs;
+}
+
+bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::CheckResult& result) {
+  for (const DatasetView& view : pair.baseline) ReportIncomplete(context, view, result);
+  for (const DatasetView& view : pair.migrated) ReportIncomplete(context, view, result);
+  if (pair.baseline.empty() || pair.migrated.empty()) {
+    const Side side = pair.baseline.empty() ? Side::kBaseline : Side::kMigrated;
+    AddMissing(context, result, absl::StrCat("dataset_without_partner/", SideName(side)), SideName(side),
+               {{"dataset", pair.name}});
+    return false;
+  }
+  for (const DatasetView& view : pair.migrated) {
+    if (pair.baseline[0].files.empty() && view.files.empty()) {
+      AddMissing(context, result, "dataset_empty", absl::StrCat(pair.baseline[0].where, ", ", view.where),
+                 {{"dataset", pair.name}});
+    }
+  }
+  return true;
+}
+
+bool SameFiles(const DatasetView& a, const DatasetView& b) {
+  return a.empty_folders == b.empty_folders &&
+         std::equal(a.files.begin(), a.files.end(), b.files.begin(), b.files.end(),
+                    [](const NamedFile& x, const NamedFile& y) {
+                      return x.path == y.path && x.entry->md5() == y.entry->md5() && !x.entry->md5().empty() &&
+                             x.entry->size_bytes() == y.entry->size_bytes();
+                    });
 }
 
 }  // namespace paritect

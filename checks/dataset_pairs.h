@@ -2,24 +2,72 @@
 #ifndef PARITECT_CHECKS_DATASET_PAIRS_H_
 #define PARITECT_CHECKS_DATASET_PAIRS_H_
 
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "checks/check.h"
 #include "checks/evidence_set.h"
 
 namespace paritect {
 
-// Entries by path bytes; parts of several nodes united.
-using FilesByPath = std::map<std::string, const v1::FileEntry*>;
+// Where a list came from; the indices find it again in the EvidenceSet.
+struct DatasetOrigin {
+  Side side = Side::kBaseline;
+  int bundle = 0;
+  int evidence = 0;
+  std::string where;   // node, or run where the node is not known
+  std::string source;  // as the plan names it
+  const v1::FileList* list = nullptr;
+};
 
+struct NamedFile {
+  std::string path;  // as compared: of a list it may be shifted to fit the other side's root
+  const v1::FileEntry* entry = nullptr;
+  int origin = 0;
+};
+
+// What one holder (a node; or the nodes whose parts are united; or nodes that hold the same) has of a data set.
+struct DatasetView {
+  std::string where;  // "npu-01" or "npu-01, npu-02"
+  std::string run;
+  std::vector<DatasetOrigin> origins;
+  std::vector<NamedFile> files;  // sorted by path; regular files, links, special files
+  std::vector<std::string> empty_folders;
+  std::vector<std::string> silent_folders;  // not read or not entered: nothing is known below
+  bool is_tree = true;      // walked, so links and empty folders are known
+  bool incomplete = false;  // what it does not name says nothing
+  // The same path in two parts with different content.
+  std::vector<std::pair<NamedFile, NamedFile>> contradictions;
+
+  const NamedFile* Find(absl::string_view path) const;
+  // Whether not naming `path` says nothing: the list is incomplete, or a folder above was not read.
+  bool IsSilentOn(absl::string_view path) const;
+};
+
+struct DatasetSet {
+  std::string name;
+  std::vector<DatasetView> views;  // one a holder, in the order given
+};
+
+// One side's data sets by name. Parts of one run, and several entries of one plan, are united.
+std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side);
+
+// One name on both sides. `migrated` holds each different content once; empty where the side has none.
 struct DatasetPair {
   std::string name;
-  FilesByPath baseline;
-  FilesByPath migrated;
+  std::vector<DatasetView> baseline;  // at most one: the reference
+  std::vector<DatasetView> migrated;
 };
 
 std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence);
+
+// A name without partner, both sides empty, lists that are incomplete: what keeps `files` and `content` from
+// passing, whatever they find. True when there is something to compare.
+bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::CheckResult& result);
+
+// Same names, sizes and MD5s.
+bool SameFiles(const DatasetView& a, const DatasetView& b);
 
 }  // namespace paritect
 

@@ -32,7 +32,8 @@ void SortAndCap(int findings_max, v1::CheckResult& result) {
     if (a.subject() != b.subject()) return a.subject() < b.subject();
     return a.kind() < b.kind();
   });
-  result.set_findings_total(findings.size());
+  // A check that only counted the rest has set the true number already.
+  result.set_findings_total(std::max<std::int64_t>(result.findings_total(), findings.size()));
   if (findings.size() <= findings_max) return;
   findings.DeleteSubrange(findings_max, findings.size() - findings_max);
   SetFact(*findings.Mutable(0), "total", static_cast<std::int64_t>(result.findings_total()));

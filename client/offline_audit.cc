@@ -3,6 +3,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
+#include "agent/datasets/follow_up.h"
+#include "checks/dataset_follow_up.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
@@ -42,13 +44,22 @@ absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path
 absl::StatusOr<std::unique_ptr<EvidenceSet>> LoadEvidence(CommandEnv& env, const std::vector<std::string>& baseline,
                                                           const std::vector<std::string>& migrated) {
   std::vector<v1::Bundle> sides[2];
+  std::vector<bool> collected_here[2];  // a bundle's files are on another machine
   for (int side = 0; side < 2; ++side) {
     for (const std::string& path : side == 0 ? baseline : migrated) {
       PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadSidePlan(env, path));
       sides[side].push_back(std::move(bundle));
+      collected_here[side].push_back(!IsBundle(env.fs, path));
     }
   }
-  return std::make_unique<EvidenceSet>(std::move(sides[0]), std::move(sides[1]));
+  auto evidence = std::make_unique<EvidenceSet>(std::move(sides[0]), std::move(sides[1]));
+  for (const DatasetQuestion& question : DatasetQuestions(*evidence)) {
+    const auto bundle = static_cast<std::size_t>(question.bundle);
+    if (!collected_here[question.side == Side::kBaseline ? 0 : 1][bundle]) continue;
+    v1::Evidence& one = *evidence->mutable_bundles(question.side)[bundle].mutable_evidence(question.evidence);
+    AnswerDatasetQuestion(env.fs, question.path, question.laws, *one.mutable_files());
+  }
+  return evidence;
 }
 
 }  // namespace paritect
