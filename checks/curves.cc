@@ -1,0 +1,338 @@
+#include "checks/curves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "checks/statistics.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kPairingStepsMin = 20;  // common steps that the correlation needs
+constexpr std::size_t kPairingSkip = 5;       // the first steps fall steeply in every run
+constexpr double kDeadZone = 0.01;            // of the onset detector
+constexpr double kRatioSpreadMax = 0.01;
+
+double Typical(const Curve& curve) {
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < curve.points.size(); ++i) {
+    gaps.push_back(static_cast<double>(curve.points[i].step - curve.points[i - 1].step));
+  }
+  return gaps.empty() ? 1 : Median(std::move(gaps));
+}
+
+// `fine` averaged over the intervals of `coarse`: one point a coarse step whose interval is whole.
+Curve AverageOver(const Curve& fine, const Curve& coarse) {
+  const double gap = Typical(fine);
+  Curve result;
+  result.engine = fine.engine;
+  result.interval_means = true;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < coarse.points.size(); ++i) {
+    const std::int64_t end = coarse.points[i].step;
+    double sum = 0;
+    int count = 0;
+    const CurvePoint* last = nullptr;
+    while (next < fine.points.size() && fine.points[next].step <= end) {
+      last = &fine.points[next];
+      sum += last->value;
+      ++count;
+      ++next;
+    }
+    if (i == 0 || last == nullptr) continue;
+    const double whole = static_cast<double>(end - coarse.points[i - 1].step) / gap;
+    if (count + 0.5 < whole || last->step != end) continue;
+    result.points.push_back({end, sum / count, last->resolution, last->where});
+  }
+  return result;
+}
+
+double RelativeDifference(double a, double b) {
+  if (a == b) return 0;
+  const double size = std::fabs(a);
+  return size > 0 ? (b - a) / size : (b > 0 ? 1 : -1);
+}
+
+// How many log lines from the end make the last tenth.
+std::size_t TailCount(std::size_t n) {
+  return std::max<std::size_t>(1, n / 10);
+}
+
+absl::Span<const double> Tail(const std::vector<double>& values) {
+  const std::size_t count = TailCount(values.size());
+  return absl::MakeConstSpan(values).subspan(values.size() - count);
+}
+
+int SmoothingWindow(std::size_t n) {
+  return static_cast<int>(std::max<std::size_t>(10, n / 100));
+}
+
+void Measure(const AlignedCurves& curves, CurveComparison& result) {
+  const std::size_t n = curves.steps.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const double difference = RelativeDifference(curves.a[i], curves.b[i]);
+    result.mean_relative_error += std::fabs(difference) / static_cast<double>(n);
+    result.signed_mean_relative_error += difference / static_cast<double>(n);
+    result.mean_absolute_error += std::fabs(curves.b[i] - curves.a[i]) / static_cast<double>(n);
+    if (std::fabs(difference) > result.max_relative_error) {
+      result.max_relative_error = std::fabs(difference);
+      result.max_step = curves.steps[i];
+    }
+  }
+  result.first_step = curves.steps.front();
+  result.first_relative_error = std::fabs(RelativeDifference(curves.a.front(), curves.b.front()));
+  result.first_absolute_error = std::fabs(curves.b.front() - curves.a.front());
+  const std::vector<double> smooth_a = Smooth(curves.a, SmoothingWindow(n));
+  const std::vector<double> smooth_b = Smooth(curves.b, SmoothingWindow(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    result.smoothed_relative_error += std::fabs(RelativeDifference(smooth_a[i], smooth_b[i])) / static_cast<double>(n);
+  }
+  result.tail_relative_difference = RelativeDifference(Mean(Tail(curves.a)), Mean(Tail(curves.b)));
+}
+
+// Of curves that do not agree: since when.
+void FindOnset(const AlignedCurves& curves, CurveComparison& result) {
+  const bool paired = result.mode == CurveMode::kPaired;
+  const int window = SmoothingWindow(curves.steps.size());
+  const std::vector<double> a = paired ? curves.a : Smooth(curves.a, window);
+  const std::vector<double> b = paired ? curves.b : Smooth(curves.b, window);
+  std::vector<double> relative;
+  for (std::size_t i = 0; i < a.size(); ++i) relative.push_back(RelativeDifference(a[i], b[i]));
+  if (const std::optional<std::size_t> onset = DeadZoneOnset(relative, kDeadZone)) {
+    result.first_divergent_step = curves.steps[*onset];
+  }
+}
+
+void ChooseMode(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order,
+                CurveComparison& result) {
+  const std::size_t n = curves.steps.size();
+  if (n >= kPairingStepsMin) {
+    const std::size_t skip = n > 2 * kPairingStepsMin ? kPairingSkip : 0;
+    result.correlation =
+        DifferenceCorrelation(absl::MakeConstSpan(curves.a).subspan(skip), absl::MakeConstSpan(curves.b).subspan(skip));
+  }
+  if (same_order.has_value()) {
+    result.mode = *same_order ? CurveMode::kPaired : CurveMode::kUnpaired;
+  } else if (curves.a == curves.b) {
+    result.mode = CurveMode::kPaired;
+  } else if (result.correlation.has_value()) {
+    result.mode = *result.correlation > limits.pairing_correlation ? CurveMode::kPaired : CurveMode::kUnpaired;
+  }
+}
+
+double MeanRounding(const AlignedCurves& curves) {
+  double sum = 0;
+  for (std::size_t i = 0; i < curves.steps.size(); ++i) {
+    if (curves.a[i] != 0) sum += curves.rounding[i] / std::fabs(curves.a[i]);
+  }
+  return sum / static_cast<double>(curves.steps.size());
+}
+
+CurveVerdict PairedVerdict(const AlignedCurves& curves, const CurveLimits& limits, CurveComparison& result) {
+  const double rounding = MeanRounding(curves);
+  if (result.mean_relative_error < std::max(limits.mean_relative_pass, rounding)) return CurveVerdict::kAgree;
+  if (result.mean_absolute_error < limits.mean_absolute) {
+    result.small_values = result.mean_relative_error > limits.mean_relative;
+    return CurveVerdict::kAgree;
+  }
+  result.lower = result.signed_mean_relative_error < 0;
+  return result.mean_relative_error > std::max(limits.mean_relative, rounding) ? CurveVerdict::kDiffer
+                                                                               : CurveVerdict::kNearLimit;
+}
+
+// The part of the smoothed difference and of the tail's difference that the noise of single steps makes by
+// itself. Two equal trainings over few, noisy steps exceed any fixed limit, so only what is beyond the noise
+// counts as a difference; what is above a limit and within the noise is not decided.
+struct UnpairedNoise {
+  double smoothed = 0;  // root mean square
+  double tail = 0;      // standard error
+};
+
+UnpairedNoise NoiseOfSteps(const AlignedCurves& curves) {
+  const std::size_t n = curves.steps.size();
+  const int window = SmoothingWindow(n);
+  std::vector<double> relative;
+  for (std::size_t i = 0; i < n; ++i) relative.push_back(RelativeDifference(curves.a[i], curves.b[i]));
+  // Successive differences: what moves slowly is the difference itself, not noise.
+  double sum = 0;
+  for (std::size_t i = 1; i < n; ++i) sum += (relative[i] - relative[i - 1]) * (relative[i] - relative[i - 1]);
+  const double sd = n > 1 ? std::sqrt(sum / 2 / static_cast<double>(n - 1)) : 0;
+  const double weight = 2.0 / (window + 1);
+  return {sd * std::sqrt(weight / (2 - weight)), sd / std::sqrt(static_cast<double>(TailCount(n)))};
+}
+
+CurveVerdict UnpairedVerdict(const AlignedCurves& curves, const CurveLimits& limits, CurveComparison& result) {
+  const double smoothed = result.smoothed_relative_error;
+  const double tail = std::fabs(result.tail_relative_difference);
+  const bool smoothed_over = smoothed > limits.smoothed_relative;
+  const bool tail_over = tail > limits.tail_relative;
+  if (!smoothed_over && !tail_over) return CurveVerdict::kAgree;
+  result.lower = tail_over ? result.tail_relative_difference < 0 : result.signed_mean_relative_error < 0;
+  const UnpairedNoise noise = NoiseOfSteps(curves);
+  const double beyond = std::sqrt(std::max(0.0, smoothed * smoothed - noise.smoothed * noise.smoothed));
+  if (beyond > limits.smoothed_relative || tail - 2 * noise.tail > limits.tail_relative) return CurveVerdict::kDiffer;
+  return CurveVerdict::kInconclusive;
+}
+
+Curve Pointwise(const std::vector<const Curve*>& curves, double (*combine)(std::vector<double>)) {
+  std::map<std::int64_t, std::vector<const CurvePoint*>> by_step;
+  for (const Curve* curve : curves) {
+    for (const CurvePoint& point : curve->points) by_step[point.step].push_back(&point);
+  }
+  Curve result;
+  result.engine = curves[0]->engine;
+  result.interval_means = curves[0]->interval_means;
+  for (const auto& [step, points] : by_step) {
+    if (points.size() != curves.size()) continue;
+    CurvePoint point{step, 0, 0, points[0]->where};
+    std::vector<double> values;
+    for (const CurvePoint* one : points) {
+      values.push_back(one->value);
+      point.resolution = std::max(point.resolution, one->resolution);
+    }
+    point.value = combine(std::move(values));
+    result.points.push_back(std::move(point));
+  }
+  return result;
+}
+
+}  // namespace
+
+AlignedCurves Align(const Curve& a, const Curve& b) {
+  AlignedCurves result;
+  if (a.points.empty() || b.points.empty()) return result;
+  Curve averaged;
+  const Curve* left = &a;
+  const Curve* right = &b;
+  if (a.interval_means && b.interval_means && Typical(a) != Typical(b)) {
+    const bool a_is_finer = Typical(a) < Typical(b);
+    averaged = AverageOver(a_is_finer ? a : b, a_is_finer ? b : a);
+    (a_is_finer ? left : right) = &averaged;
+  }
+  auto it = right->points.begin();
+  for (const CurvePoint& point : left->points) {
+    while (it != right->points.end() && it->step < point.step) ++it;
+    if (it == right->points.end()) break;
+    if (it->step != point.step || !std::isfinite(point.value) || !std::isfinite(it->value)) continue;
+    result.steps.push_back(point.step);
+    result.a.push_back(point.value);
+    result.b.push_back(it->value);
+    result.rounding.push_back(point.resolution + it->resolution);
+    auto at = std::lower_bound(b.points.begin(), b.points.end(), point.step,
+                               [](const CurvePoint& p, std::int64_t step) { return p.step < step; });
+    result.at_b.push_back(at == b.points.end() ? &b.points.back() : &*at);
+  }
+  const std::size_t shorter = std::min(left->points.size(), right->points.size());
+  result.coverage = shorter > 0 ? static_cast<double>(result.steps.size()) / static_cast<double>(shorter) : 0;
+  return result;
+}
+
+Curve PointwiseMean(const std::vector<const Curve*>& curves) {
+  return Pointwise(curves, [](std::vector<double> values) { return Mean(values); });
+}
+
+Curve PointwiseMedian(const std::vector<const Curve*>& curves) {
+  return Pointwise(curves, &Median);
+}
+
+CurveLimits LimitsOf(const Profile& profile) {
+  CurveLimits limits;
+  limits.mean_relative_pass = profile.threshold("loss_mean_relative_error_pass");
+  limits.mean_relative = profile.threshold("loss_mean_relative_error");
+  limits.mean_absolute = profile.threshold("loss_mean_absolute_error");
+  limits.smoothed_relative = profile.threshold("loss_smoothed_relative_error");
+  limits.tail_relative = profile.threshold("loss_tail_relative_difference");
+  limits.pairing_correlation = profile.threshold("pairing_correlation");
+  return limits;
+}
+
+std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const double> b) {
+  constexpr std::size_t kValuesMin = 5;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    if (a[i] > 0 && b[i] > 0) ratios.push_back(b[i] / a[i]);
+  }
+  if (ratios.size() < kValuesMin || ratios.size() * 10 < a.size() * 9) return std::nullopt;
+  const double ratio = Median(ratios);
+  if (std::fabs(ratio - 1) < 0.05) return std::nullopt;
+  if (StandardDeviation(ratios) > kRatioSpreadMax * ratio) return std::nullopt;
+  // A whole number (or one over it) is what averaging over steps or ranks gives.
+  const double whole = ratio >= 1 ? std::round(ratio) : 1 / std::round(1 / ratio);
+  return std::fabs(ratio / whole - 1) < 0.005 ? whole : ratio;
+}
+
+CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order) {
+  CurveComparison result;
+  result.common_steps = static_cast<std::int64_t>(curves.steps.size());
+  result.coverage = curves.coverage;
+  if (curves.steps.empty()) {
+    result.verdict = CurveVerdict::kInconclusive;
+    return result;
+  }
+  ChooseMode(curves, limits, same_order, result);
+  Measure(curves, result);
+  result.verdict = result.mode == CurveMode::kPaired ? PairedVerdict(curves, limits, result)
+                                                     : UnpairedVerdict(curves, limits, result);
+  if (result.verdict != CurveVerdict::kAgree) FindOnset(curves, result);
+  if (result.verdict == CurveVerdict::kDiffer) result.constant_ratio = ConstantRatio(curves.a, curves.b);
+  return result;
+}
+
+RepeatNoise NoiseOf(const std::vector<const Curve*>& curves) {
+  RepeatNoise noise;
+  if (curves.size() < 2) return noise;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    std::vector<const Curve*> others = curves;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const Curve mean = PointwiseMean(others);
+    const CurveComparison one = Compare(Align(mean, *curves[i]), CurveLimits());
+    noise.mean_relative = std::max(noise.mean_relative, one.mean_relative_error);
+    noise.mean_absolute = std::max(noise.mean_absolute, one.mean_absolute_error);
+    noise.smoothed_relative = std::max(noise.smoothed_relative, one.smoothed_relative_error);
+    noise.tail_relative = std::max(noise.tail_relative, std::fabs(one.tail_relative_difference));
+  }
+  return noise;
+}
+
+CurveLimits Widened(CurveLimits limits, const RepeatNoise& noise) {
+  limits.mean_relative_pass = std::max(limits.mean_relative_pass, noise.mean_relative);
+  limits.mean_relative = std::max(limits.mean_relative, noise.mean_relative);
+  limits.smoothed_relative = std::max(limits.smoothed_relative, noise.smoothed_relative);
+  limits.tail_relative = std::max(limits.tail_relative, noise.tail_relative);
+  return limits;
+}
+
+std::vector<const Curve*> WithoutOddOnes(const std::vector<const Curve*>& curves, const CurveLimits& limits) {
+  if (curves.size() < 3) return curves;
+  const Curve median = PointwiseMedian(curves);
+  std::vector<double> errors;
+  for (const Curve* curve : curves) errors.push_back(Compare(Align(median, *curve), limits).smoothed_relative_error);
+  const double limit = std::max(limits.smoothed_relative, 3 * Median(errors));
+  std::vector<const Curve*> result;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    if (errors[i] <= limit) result.push_back(curves[i]);
+  }
+  return result.empty() ? curves : result;
+}
+
+void SetFacts(v1::Finding& finding, const CurveComparison& c) {
+  SetFact(finding, "common_steps", c.common_steps);
+  if (c.common_steps == 0) return;
+  SetFact(finding, "first_step", c.first_step);
+  SetFact(finding, "first_relative_error", c.first_relative_error);
+  SetFact(finding, "mean_relative_error", c.mean_relative_error);
+  SetFact(finding, "mean_absolute_error", c.mean_absolute_error);
+  SetFact(finding, "max_relative_error", c.max_relative_error);
+  SetFact(finding, "max_relative_error_step", c.max_step);
+  SetFact(finding, "signed_mean_relative_error", c.signed_mean_relative_error);
+  SetFact(finding, "smoothed_relative_error", c.smoothed_relative_error);
+  SetFact(finding, "tail_relative_difference", c.tail_relative_difference);
+  SetFact(finding, "mode", c.mode == CurveMode::kPaired ? "paired" : "unpaired");
+  SetFact(finding, "coverage", c.coverage);
+  if (c.correlation.has_value()) SetFact(finding, "difference_correlation", *c.correlation);
+  if (c.first_divergent_step.has_value()) SetFact(finding, "first_divergent_step", *c.first_divergent_step);
+  if (c.constant_ratio.has_value()) SetFact(finding, "ratio", *c.constant_ratio);
+}
+
+}  // namespace paritect

@@ -1,0 +1,112 @@
+#include "checks/finals.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "checks/statistics.h"
+
+namespace paritect {
+namespace {
+
+// Both samples in one unit: points where one side prints fractions and the other points.
+void SameUnit(FinalMetrics& a, FinalMetrics& b) {
+  if (!a.is_accuracy || a.fractions == b.fractions) return;
+  FinalMetrics& fractions = a.fractions ? a : b;
+  for (double& value : fractions.values) value *= 100;
+  fractions.fractions = false;
+}
+
+struct Question {
+  const CheckContext& context;
+  v1::CheckResult& result;
+  const FinalMetrics& a;
+  const FinalMetrics& b;
+  absl::string_view kind;
+  double margin;
+
+  // How much worse b is: positive is worse.
+  double Worse(double of_a, double of_b) const { return a.is_accuracy ? of_a - of_b : of_b - of_a; }
+  std::string metric() const { return a.is_accuracy ? "accuracy" : "eval_loss"; }
+};
+
+void Answer(const Question& q, bool within, const std::string& subject, double value_a, double value_b,
+            const std::string& where_a, const std::string& where_b) {
+  const MessageArgs args = {{"metric", q.metric()},
+                            {"baseline", Short(value_a)},
+                            {"migrated", Short(value_b)},
+                            {"margin", Short(q.margin)},
+                            {"worse", Short(q.Worse(value_a, value_b))}};
+  v1::Finding& finding = within ? AddNote(q.context, q.result, "measured/final", subject, args)
+                                : AddError(q.context, q.result, q.kind, subject, args);
+  finding.set_baseline(Short(value_a));
+  finding.set_migrated(Short(value_b));
+  SetFact(finding, "metric", q.metric());
+  SetFact(finding, "baseline_values", absl::MakeConstSpan(q.a.values));
+  SetFact(finding, "migrated_values", absl::MakeConstSpan(q.b.values));
+  SetFact(finding, "baseline", value_a);
+  SetFact(finding, "migrated", value_b);
+  SetFact(finding, "margin", q.margin);
+  if (!where_a.empty()) finding.add_evidence(where_a);
+  if (!where_b.empty()) finding.add_evidence(where_b);
+}
+
+void CompareMeans(const Question& q) {
+  const double mean_a = Mean(q.a.values);
+  const double mean_b = Mean(q.b.values);
+  const double worse = q.Worse(mean_a, mean_b);
+  const std::optional<double> p = EquivalencePValue(q.a.values, q.b.values, q.margin);
+  // Runs that do not vary at all leave nothing to test.
+  const bool equivalent = p.has_value() ? *p < 0.05 : worse <= q.margin;
+  if (equivalent || worse <= 0 || worse > q.margin) {
+    Answer(q, worse <= q.margin, JoinNames(q.b.runs), mean_a, mean_b, q.a.where.front(), q.b.where.front());
+    if (p.has_value()) {
+      SetFact(*q.result.mutable_findings()->rbegin(), "equivalence_p", *p);
+    }
+    return;
+  }
+  const double sd = std::max(StandardDeviation(q.a.values), StandardDeviation(q.b.values));
+  const std::int64_t needed = RunsNeeded(sd, q.margin - worse);
+  const auto have = static_cast<std::int64_t>(std::min(q.a.values.size(), q.b.values.size()));
+  AddMissing(q.context, q.result, "more_runs_needed", SideName(Side::kMigrated),
+             {{"baseline", Short(mean_a)},
+              {"migrated", Short(mean_b)},
+              {"margin", Short(q.margin)},
+              {"sd", Short(sd)},
+              {"more", absl::StrCat(std::max<std::int64_t>(1, needed - have))}});
+}
+
+}  // namespace
+
+void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a,
+                        const FinalMetrics& b, absl::string_view kind) {
+  for (const FinalMetrics* side : {&a, &b}) {
+    for (const RunSeries* run : side->without) {
+      AddMissing(context, result, "metric_not_printed", run->name,
+                 {{"run", run->name}, {"metric", "accuracy, eval_loss"}});
+    }
+  }
+  if (a.values.empty() || b.values.empty()) return;
+  if (a.is_accuracy != b.is_accuracy) {
+    AddMissing(context, result, "other_metric", SideName(Side::kMigrated),
+               {{"baseline", a.is_accuracy ? "accuracy" : "eval_loss"},
+                {"migrated", b.is_accuracy ? "accuracy" : "eval_loss"}});
+    return;
+  }
+  FinalMetrics left = a;
+  FinalMetrics right = b;
+  SameUnit(left, right);
+  const Question question{context, result, left, right, kind, left.Margin(context.profile, Mean(left.values))};
+  constexpr std::size_t kRunsForMeans = 3;
+  if (left.values.size() >= kRunsForMeans && right.values.size() >= kRunsForMeans) {
+    CompareMeans(question);
+    return;
+  }
+  for (std::size_t i = 0; i < right.values.size(); ++i) {
+    const double worse = question.Worse(left.values[0], right.values[i]);
+    Answer(question, worse <= question.margin * (1 + 1e-9), right.runs[i]->name, left.values[0], right.values[i],
+           left.where[0], right.where[i]);
+  }
+}
+
+}  // namespace paritect

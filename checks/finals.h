@@ -1,0 +1,20 @@
+// Final metrics of two groups of runs: within the margin, or better.
+#ifndef PARITECT_CHECKS_FINALS_H_
+#define PARITECT_CHECKS_FINALS_H_
+
+#include "absl/strings/string_view.h"
+#include "checks/check.h"
+#include "checks/repeats.h"
+
+namespace paritect {
+
+// With at least three runs on both sides the means are tested for equivalence within the margin (TOST, 5 %);
+// where three runs cannot settle it, the check is not performed and says how many it takes. With fewer, every
+// run of b is compared with the first run of a. `kind`: the message of the error. Runs without a metric are
+// reported under `missing`.
+void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a,
+                        const FinalMetrics& b, absl::string_view kind);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_FINALS_H_

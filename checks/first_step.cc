@@ -1,0 +1,65 @@
+#include "checks/first_step.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "checks/run_settings.h"
+
+namespace paritect {
+
+double FirstValues::absolute() const {
+  return std::fabs(b.value - a.value);
+}
+
+double FirstValues::relative() const {
+  if (a.value == b.value) return 0;
+  return a.value != 0 ? absolute() / std::fabs(a.value) : 1;
+}
+
+std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs,
+                                     Metric metric) {
+  std::vector<FirstValues> all;
+  const RunSeries* reference = pairs.reference();
+  if (reference == nullptr) return all;
+  for (const RunSeries& migrated : pairs.runs(Side::kMigrated)) {
+    if (migrated.logs.empty()) continue;
+    for (const CurvePair& pair : PairCurves(context, result, *reference, migrated, metric)) {
+      if (pair.baseline.points.empty() || pair.migrated.points.empty()) continue;
+      FirstValues values;
+      values.baseline = reference;
+      values.migrated = &migrated;
+      values.subject = SubjectOf(migrated, pair.migrated);
+      values.a = pair.baseline.points.front();
+      values.b = pair.migrated.points.front();
+      values.step = values.a.step;
+      // Another first step is another moment of the training: a resumed run, another log interval.
+      if (values.a.step != values.b.step) {
+        AddMissing(context, result, "first_steps_differ", values.subject,
+                   {{"baseline", absl::StrCat(values.a.step)}, {"migrated", absl::StrCat(values.b.step)}});
+        continue;
+      }
+      all.push_back(std::move(values));
+    }
+  }
+  return all;
+}
+
+bool FirstLossAgrees(const Profile& profile, const FirstValues& values) {
+  // Half units of the last printed digits cannot tell values apart.
+  const double rounding = values.a.resolution + values.b.resolution;
+  return values.absolute() < profile.threshold("first_step_absolute_error") + rounding ||
+         values.relative() < profile.threshold("first_step_relative_error");
+}
+
+std::string SameStartEvidence(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated) {
+  const RunSettings a(context, baseline);
+  const RunSettings b(context, migrated);
+  const std::optional<double> seed_a = a.Number("seed");
+  const std::optional<double> seed_b = b.Number("seed");
+  if (seed_a.has_value() && seed_b.has_value() && *seed_a == *seed_b) {
+    return absl::StrCat("seed ", *seed_a, " (", a.Origin("seed"), "; ", b.Origin("seed"), ")");
+  }
+  return "";
+}
+
+}  // namespace paritect

@@ -1,0 +1,68 @@
+// first-step.gradients.gradients: are the gradients of the first step equal within the tolerance?
+// Source: MindSpore precision checklist (首步梯度); limit: docs/thresholds.md. Logs give the global norm; where the
+// first losses agree, weights and batch do, and a norm that differs is a fault of the backward pass.
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/first_step.h"
+#include "checks/repeats.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG}};
+
+void Fill(v1::Finding& finding, const FirstValues& values) {
+  finding.set_baseline(Short(values.a.value));
+  finding.set_migrated(Short(values.b.value));
+  SetFact(finding, "first_step", values.step);
+  SetFact(finding, "baseline", values.a.value);
+  SetFact(finding, "migrated", values.b.value);
+  SetFact(finding, "relative_error", values.relative());
+  SetFact(finding, "ratio", values.a.value != 0 ? values.b.value / values.a.value : 0);
+  finding.add_evidence(values.a.where);
+  finding.add_evidence(values.b.where);
+}
+
+// What says that both start alike: recorded evidence, or first losses that agree.
+std::string GateOf(const CheckContext& context, const std::vector<FirstValues>& losses, const FirstValues& norms) {
+  for (const FirstValues& loss : losses) {
+    if (loss.migrated != norms.migrated || loss.step != norms.step) continue;
+    if (FirstLossAgrees(context.profile, loss)) {
+      return absl::StrCat("first losses ", Short(loss.a.value), " (", loss.a.where, ") and ", Short(loss.b.value), " (",
+                          loss.b.where, ")");
+    }
+  }
+  return SameStartEvidence(context, *norms.baseline, *norms.migrated);
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  const RunPairs pairs(context);
+  v1::CheckResult losses;
+  const std::vector<FirstValues> first_losses = FirstStepOf(context, losses, pairs, Metric::kLoss);
+  for (const FirstValues& values : FirstStepOf(context, result, pairs, Metric::kGradNorm)) {
+    const MessageArgs args = {{"migrated", values.subject},
+                              {"baseline", values.baseline->name},
+                              {"step", absl::StrCat(values.step)},
+                              {"relative", Percent(values.relative())},
+                              {"limit", Percent(context.profile.threshold("gradient_norm_relative_error"))},
+                              {"a", Short(values.a.value)},
+                              {"b", Short(values.b.value)}};
+    const std::string gate = GateOf(context, first_losses, values);
+    if (values.relative() <= context.profile.threshold("gradient_norm_relative_error")) {
+      Fill(AddNote(context, result, "measured/first_gradient", values.subject, args), values);
+    } else if (gate.empty()) {
+      AddMissing(context, result, "start_not_known_equal/gradient", values.subject, args);
+    } else {
+      v1::Finding& finding = AddError(context, result, "first_gradient_differs", values.subject, args);
+      Fill(finding, values);
+      finding.add_evidence(gate);
+    }
+  }
+}
+
+}  // namespace
+
+extern const Check kFirstStepGradients;
+const Check kFirstStepGradients = {"first-step.gradients.gradients", kNeeds, &Evaluate};
+
+}  // namespace paritect

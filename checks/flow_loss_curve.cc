@@ -1,0 +1,90 @@
+// training.flow.loss-curve: do the migrated loss curves agree with the baseline's?
+// Rules and their calibration on public GPU/NPU pairs: docs/thresholds.md.
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/loss_comparison.h"
+#include "checks/nonfinite.h"
+#include "checks/repeats.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG}};
+
+MessageArgs ArgsOf(const LossComparison& c) {
+  const bool paired = c.figures.mode == CurveMode::kPaired;
+  return {{"migrated", c.subject},
+          {"baseline", c.baseline_name},
+          {"error", Percent(paired ? c.figures.mean_relative_error : c.figures.smoothed_relative_error)},
+          {"limit", Percent(paired ? c.limits.mean_relative : c.limits.smoothed_relative)},
+          {"tail", Percent(c.figures.tail_relative_difference)},
+          {"tail_limit", Percent(c.limits.tail_relative)},
+          {"common", absl::StrCat(c.figures.common_steps)},
+          {"coverage", Percent(c.figures.coverage)},
+          {"step", absl::StrCat(c.shown_step)},
+          {"ratio", Short(c.figures.constant_ratio.value_or(1))}};
+}
+
+void Fill(v1::Finding& finding, const LossComparison& c) {
+  finding.set_baseline(absl::StrCat("step ", c.shown_step, ": ", Short(c.baseline_value)));
+  finding.set_migrated(absl::StrCat("step ", c.shown_step, ": ", Short(c.migrated_value)));
+  SetFacts(finding, c.figures);
+  SetFact(finding, "baseline_run", c.baseline_name);
+  SetFact(finding, "migrated_run", c.subject);
+  SetFact(finding, "limit", c.figures.mode == CurveMode::kPaired ? c.limits.mean_relative : c.limits.smoothed_relative);
+  if (!c.baseline_where.empty()) finding.add_evidence(c.baseline_where);
+  if (!c.migrated_where.empty()) finding.add_evidence(c.migrated_where);
+}
+
+void ReportDifference(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+  const MessageArgs args = ArgsOf(c);
+  const bool softened = c.figures.lower && !context.profile.loss_lower_fails;
+  const v1::Severity severity = softened ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR;
+  if (c.figures.constant_ratio.has_value()) {
+    Fill(AddFinding(context, result, v1::SEVERITY_ERROR, "constant_ratio", c.subject, args), c);
+  } else if (c.figures.lower) {
+    Fill(AddFinding(context, result, severity, "loss_lower", c.subject, args), c);
+  } else if (c.figures.mode == CurveMode::kPaired) {
+    Fill(AddError(context, result, "loss_differs", c.subject, args), c);
+  } else {
+    Fill(AddError(context, result, "loss_differs/unpaired", c.subject, args), c);
+  }
+}
+
+void Report(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+  MessageArgs args = ArgsOf(c);
+  if (c.figures.common_steps > 0 && c.figures.verdict == CurveVerdict::kDiffer) {
+    ReportDifference(context, result, c);
+    return;
+  }
+  if (c.too_short) {
+    args.emplace_back("needed", Short(context.profile.threshold("common_steps_min")));
+    AddMissing(context, result, "too_few_common_steps", c.subject, args);
+  } else if (c.figures.verdict == CurveVerdict::kInconclusive) {
+    AddMissing(context, result, "curve_inconclusive", c.subject, args);
+  } else if (c.figures.verdict == CurveVerdict::kNearLimit) {
+    Fill(AddWarning(context, result, "loss_near_limit", c.subject, args), c);
+  }
+  if (c.figures.common_steps == 0) return;
+  if (c.figures.small_values) Fill(AddWarning(context, result, "loss_small_values", c.subject, args), c);
+  if (c.widened) AddNote(context, result, "limits_widened", c.subject, args);
+  if (c.too_short) return;
+  const bool paired = c.figures.mode == CurveMode::kPaired;
+  Fill(AddNote(context, result, paired ? "measured/curve" : "measured/curve_smoothed", c.subject, args), c);
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  const RunPairs pairs(context);
+  for (const Side side : kBothSides) {
+    for (const RunSeries& run : pairs.runs(side)) FindNonFinite(context, result, run);
+    pairs.RequireFinished(context, result, side);
+  }
+  for (const LossComparison& comparison : CompareLosses(context, result, pairs)) Report(context, result, comparison);
+}
+
+}  // namespace
+
+extern const Check kFlowLossCurve;
+const Check kFlowLossCurve = {"training.flow.loss-curve", kNeeds, &Evaluate};
+
+}  // namespace paritect

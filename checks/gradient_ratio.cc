@@ -1,0 +1,70 @@
+#include "checks/gradient_ratio.h"
+
+#include <cmath>
+#include <vector>
+
+#include "checks/statistics.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kStepsMin = 5;
+constexpr std::size_t kStepsMax = 30;  // of the growth: later the runs have parted for good
+
+// The slope of log(ratio) over log(step), and how straight that line is.
+struct Line {
+  double slope = 0;
+  double correlation = 0;
+};
+
+Line FitLine(const std::vector<double>& x, const std::vector<double>& y) {
+  const double mean_x = Mean(x);
+  const double mean_y = Mean(y);
+  double xy = 0;
+  double xx = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+  }
+  return {xx > 0 ? xy / xx : 0, Correlation(x, y).value_or(0)};
+}
+
+}  // namespace
+
+std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
+  std::vector<double> ratios;
+  std::vector<double> log_steps;
+  std::vector<double> log_ratios;
+  GradientRatio result;
+  const std::int64_t before = norms.steps.empty() || norms.steps.front() > 0 ? 0 : 1 - norms.steps.front();
+  for (std::size_t i = 0; i < norms.steps.size(); ++i) {
+    if (!(norms.a[i] > 0) || !(norms.b[i] > 0)) continue;
+    ratios.push_back(norms.b[i] / norms.a[i]);
+    if (log_steps.size() >= kStepsMax) continue;
+    log_steps.push_back(std::log(static_cast<double>(norms.steps[i] + before)));
+    log_ratios.push_back(std::log(ratios.back()));
+    result.last_step = norms.steps[i];
+  }
+  if (ratios.size() < kStepsMin) return std::nullopt;
+  result.steps = static_cast<std::int64_t>(ratios.size());
+  result.ratio = Median(ratios);
+  if (const std::optional<double> constant = ConstantRatio(norms.a, norms.b)) {
+    result.pattern = GradientPattern::kConstantRatio;
+    result.ratio = *constant;
+    return result;
+  }
+  const Line line = FitLine(log_steps, log_ratios);
+  // The sum of n gradients is between sqrt(n) (all different) and n times (all alike) as long as one. The line must go
+  // through ratio 1 at step 1: the first step has nothing to be added to.
+  const double at_first = std::exp(log_ratios.front() - line.slope * log_steps.front());
+  const double at_last = std::exp(log_ratios.back());
+  if (line.slope > 0.4 && line.slope < 1.3 && line.correlation > 0.95 && at_first > 0.7 && at_first < 1.4 &&
+      at_last > 2) {
+    result.pattern = GradientPattern::kGrowing;
+    result.ratio = at_last;
+    result.exponent = line.slope;
+  }
+  return result;
+}
+
+}  // namespace paritect

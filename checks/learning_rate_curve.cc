@@ -1,0 +1,189 @@
+// model.hyperparameters.learning-rate-curve: is the printed learning rate equal over the steps?
+// Source: pre-tuning checklist, 模型超参：与基准一致. A schedule that is stepped once a rank or once a micro-batch
+// runs n times as fast: LR_migrated(step) = LR_baseline(n step).
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/curves.h"
+#include "checks/repeats.h"
+#include "checks/run_pairs.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG}};
+
+constexpr int kFactorMax = 64;
+constexpr std::size_t kStepsMin = 5;
+
+// Printed with 4 to 17 digits; a schedule that is wrong is wrong by more.
+bool SameRate(double a, double b, double largest) {
+  return std::fabs(a - b) <= 1e-3 * std::max(std::fabs(a), std::fabs(b)) + 1e-6 * largest;
+}
+
+double Largest(const Curve& curve) {
+  double largest = 0;
+  for (const CurvePoint& point : curve.points) largest = std::max(largest, std::fabs(point.value));
+  return largest;
+}
+
+// The curve at a step, between its points by a straight line; nullopt outside.
+std::optional<double> At(const Curve& curve, double step) {
+  auto it = std::lower_bound(curve.points.begin(), curve.points.end(), step,
+                             [](const CurvePoint& p, double s) { return static_cast<double>(p.step) < s; });
+  if (it == curve.points.end()) return std::nullopt;
+  if (static_cast<double>(it->step) == step) return it->value;
+  if (it == curve.points.begin()) return std::nullopt;
+  const CurvePoint& left = *(it - 1);
+  const double share = (step - static_cast<double>(left.step)) / static_cast<double>(it->step - left.step);
+  return left.value + share * (it->value - left.value);
+}
+
+// How well fast(step) = slow(origin + factor (step - origin) + phase) fits: share of the steps that can be tested. A
+// fit over values that do not move shows nothing.
+bool Fits(const Curve& slow, const Curve& fast, int factor, int phase) {
+  const double largest = Largest(slow);
+  const double origin = static_cast<double>(slow.points.front().step);
+  std::size_t tested = 0;
+  std::size_t fitting = 0;
+  double low = 0;
+  double high = 0;
+  for (const CurvePoint& point : fast.points) {
+    const std::optional<double> expected =
+        At(slow, origin + factor * (static_cast<double>(point.step) - origin) + phase);
+    if (!expected.has_value()) continue;
+    low = tested == 0 ? *expected : std::min(low, *expected);
+    high = tested == 0 ? *expected : std::max(high, *expected);
+    ++tested;
+    // Half a step's change is lost in when exactly the value is printed.
+    fitting += std::fabs(*expected - point.value) <= 1e-2 * std::fabs(*expected) + 2e-3 * largest;
+  }
+  return tested >= kStepsMin && fitting * 10 >= tested * 9 && high - low > 0.05 * largest;
+}
+
+// n > 1 where `fast` runs through the schedule of `slow` n times as fast.
+std::optional<int> Faster(const Curve& slow, const Curve& fast) {
+  if (slow.points.size() < kStepsMin || fast.points.size() < kStepsMin) return std::nullopt;
+  for (int factor = 2; factor <= kFactorMax; ++factor) {
+    for (const int phase : {0, factor - 1, 1 - factor}) {
+      if (Fits(slow, fast, factor, phase)) return factor;
+    }
+  }
+  return std::nullopt;
+}
+
+// Equal when one curve is moved by one step: one framework prints before the scheduler steps, one after.
+bool EqualShifted(const Curve& a, const Curve& b) {
+  const double largest = Largest(a);
+  for (const int shift : {1, -1}) {
+    std::size_t tested = 0;
+    std::size_t equal = 0;
+    for (const CurvePoint& point : b.points) {
+      const std::optional<double> expected = At(a, static_cast<double>(point.step + shift));
+      if (!expected.has_value()) continue;
+      ++tested;
+      equal += SameRate(*expected, point.value, largest);
+    }
+    if (tested >= kStepsMin && equal == tested) return true;
+  }
+  return false;
+}
+
+void Fill(v1::Finding& finding, const RunSeries& baseline, const AlignedCurves& aligned, std::size_t at,
+          std::size_t differing) {
+  finding.set_baseline(absl::StrCat("step ", aligned.steps[at], ": ", Short(aligned.a[at])));
+  finding.set_migrated(absl::StrCat("step ", aligned.steps[at], ": ", Short(aligned.b[at])));
+  SetFact(finding, "common_steps", static_cast<std::int64_t>(aligned.steps.size()));
+  SetFact(finding, "differing_steps", static_cast<std::int64_t>(differing));
+  SetFact(finding, "first_step", aligned.steps.front());
+  SetFact(finding, "baseline_run", baseline.name);
+  finding.add_evidence(aligned.at_b[at]->where);
+}
+
+void ReportDifference(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                      const std::string& subject, const CurvePair& pair, const AlignedCurves& aligned,
+                      std::size_t first, std::size_t differing) {
+  MessageArgs args = {{"migrated", subject},
+                      {"baseline", baseline.name},
+                      {"step", absl::StrCat(aligned.steps[first])},
+                      {"a", Short(aligned.a[first])},
+                      {"b", Short(aligned.b[first])},
+                      {"differing", absl::StrCat(differing)},
+                      {"common", absl::StrCat(aligned.steps.size())}};
+  if (EqualShifted(pair.baseline, pair.migrated)) {
+    Fill(AddWarning(context, result, "lr_shifted_by_one", subject, args), baseline, aligned, first, differing);
+    return;
+  }
+  std::optional<double> factor;
+  if (const std::optional<int> faster = Faster(pair.baseline, pair.migrated)) {
+    factor = *faster;
+    args.emplace_back("factor", absl::StrCat(*faster));
+    Fill(AddError(context, result, "schedule_faster", subject, args), baseline, aligned, first, differing);
+  } else if (const std::optional<int> slower = Faster(pair.migrated, pair.baseline)) {
+    factor = *slower;
+    args.emplace_back("factor", absl::StrCat(*slower));
+    Fill(AddError(context, result, "schedule_faster/slower", subject, args), baseline, aligned, first, differing);
+  } else if (const std::optional<double> ratio = ConstantRatio(aligned.a, aligned.b)) {
+    factor = *ratio;
+    args.emplace_back("ratio", Short(*ratio));
+    Fill(AddError(context, result, "learning_rate_differs/ratio", subject, args), baseline, aligned, first, differing);
+  } else {
+    Fill(AddError(context, result, "lr_curve_differs", subject, args), baseline, aligned, first, differing);
+  }
+  if (factor.has_value()) SetFact(*result.mutable_findings()->rbegin(), "ratio", *factor);
+}
+
+void CompareCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                   const RunSeries& migrated, const CurvePair& pair) {
+  const std::string subject = SubjectOf(migrated, pair.migrated);
+  Curve a = pair.baseline;
+  Curve b = pair.migrated;
+  a.interval_means = false;  // a learning rate is printed as it stands, never averaged
+  b.interval_means = false;
+  const AlignedCurves aligned = Align(a, b);
+  const double largest = std::max(Largest(a), Largest(b));
+  std::size_t differing = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < aligned.steps.size(); ++i) {
+    if (SameRate(aligned.a[i], aligned.b[i], largest)) continue;
+    if (differing++ == 0) first = i;
+  }
+  // One line may be printed in the middle of a change of epoch.
+  if (differing > std::max<std::size_t>(1, aligned.steps.size() / 100)) {
+    ReportDifference(context, result, baseline, subject, pair, aligned, first, differing);
+  }
+  if (aligned.steps.size() < kStepsMin || aligned.coverage < context.profile.threshold("coverage_min")) {
+    AddMissing(context, result, "too_few_common_steps", subject,
+               {{"common", absl::StrCat(aligned.steps.size())},
+                {"coverage", Percent(aligned.coverage)},
+                {"needed", absl::StrCat(kStepsMin)}});
+    return;
+  }
+  if (differing > 0) return;
+  v1::Finding& note =
+      AddNote(context, result, "measured/lr_curve", subject,
+              {{"migrated", subject}, {"baseline", baseline.name}, {"common", absl::StrCat(aligned.steps.size())}});
+  SetFact(note, "common_steps", static_cast<std::int64_t>(aligned.steps.size()));
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  const RunPairs pairs(context);
+  for (const Side side : kBothSides) pairs.RequireFinished(context, result, side);
+  const RunSeries* reference = pairs.reference();
+  if (reference == nullptr) return;
+  for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {
+    for (const CurvePair& pair : PairCurves(context, result, *reference, *migrated, Metric::kLearningRate)) {
+      CompareCurves(context, result, *reference, *migrated, pair);
+    }
+  }
+}
+
+}  // namespace
+
+extern const Check kLearningRateCurve;
+const Check kLearningRateCurve = {"model.hyperparameters.learning-rate-curve", kNeeds, &Evaluate};
+
+}  // namespace paritect

@@ -1,0 +1,117 @@
+#include "checks/loss_comparison.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "checks/repeats.h"
+
+namespace paritect {
+namespace {
+
+// The baseline's loss curves of one engine: the reference's first.
+struct BaselineCurves {
+  std::vector<const RunSeries*> runs;
+  std::vector<Curve> curves;
+  bool same_order = true;  // the repeats read their data in one order
+};
+
+BaselineCurves CollectBaseline(const RunPairs& pairs, const Curve& reference, const CurveLimits& limits) {
+  BaselineCurves result;
+  result.runs.push_back(pairs.reference());
+  result.curves.push_back(reference);
+  for (const RunSeries* run : pairs.Comparable(Side::kBaseline)) {
+    if (run == pairs.reference()) continue;
+    const CurveSet set = run->Curves(Metric::kLoss);
+    for (const Curve& curve : set.curves) {
+      const Curve finite = FiniteOnly(curve);
+      // Of equal length: a mean over other steps would be another curve.
+      if (curve.engine != reference.engine || finite.points.size() != reference.points.size()) continue;
+      if (finite.points.back().step != reference.points.back().step) continue;
+      result.runs.push_back(run);
+      result.curves.push_back(finite);
+    }
+  }
+  for (std::size_t i = 1; i < result.curves.size(); ++i) {
+    const CurveMode mode = Compare(Align(reference, result.curves[i]), limits).mode;
+    result.same_order = result.same_order && mode == CurveMode::kPaired;
+  }
+  return result;
+}
+
+// What the migrated curve is measured against.
+struct Yardstick {
+  Curve curve;
+  std::string name;
+  CurveLimits limits;
+  bool widened = false;
+  std::optional<bool> same_order;
+};
+
+Yardstick ChooseYardstick(const BaselineCurves& baseline, const Curve& migrated, const CurveLimits& limits) {
+  Yardstick yardstick{baseline.curves[0], baseline.runs[0]->name, limits, false, {}};
+  if (baseline.curves.size() < 2) return yardstick;
+  const CurveMode mode = Compare(Align(baseline.curves[0], migrated), limits).mode;
+  // One of several shuffles: step by step against that one, since a mean over other orders blurs the steps.
+  if (mode == CurveMode::kPaired && !baseline.same_order) return yardstick;
+  std::vector<const Curve*> all;
+  for (const Curve& curve : baseline.curves) all.push_back(&curve);
+  const std::vector<const Curve*> kept = WithoutOddOnes(all, limits);
+  if (kept.size() < 2) return yardstick;
+  std::vector<const RunSeries*> runs;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::find(kept.begin(), kept.end(), all[i]) != kept.end()) runs.push_back(baseline.runs[i]);
+  }
+  yardstick.curve = PointwiseMean(kept);
+  yardstick.name = absl::StrCat("mean of ", JoinNames(runs));
+  yardstick.limits = Widened(limits, NoiseOf(kept));
+  yardstick.widened = mode == CurveMode::kPaired ? yardstick.limits.mean_relative > limits.mean_relative
+                                                 : yardstick.limits.smoothed_relative > limits.smoothed_relative ||
+                                                       yardstick.limits.tail_relative > limits.tail_relative;
+  if (mode != CurveMode::kUndecided) yardstick.same_order = mode == CurveMode::kPaired;
+  return yardstick;
+}
+
+void ShowStep(const AlignedCurves& aligned, const Curve& baseline, LossComparison& comparison) {
+  comparison.shown_step = comparison.figures.first_divergent_step.value_or(comparison.figures.first_step);
+  for (std::size_t i = 0; i < aligned.steps.size(); ++i) {
+    if (aligned.steps[i] != comparison.shown_step) continue;
+    comparison.baseline_value = aligned.a[i];
+    comparison.migrated_value = aligned.b[i];
+    comparison.migrated_where = aligned.at_b[i]->where;
+  }
+  for (const CurvePoint& point : baseline.points) {
+    if (point.step == comparison.shown_step) comparison.baseline_where = point.where;
+  }
+}
+
+}  // namespace
+
+std::vector<LossComparison> CompareLosses(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs) {
+  std::vector<LossComparison> comparisons;
+  const RunSeries* reference = pairs.reference();
+  if (reference == nullptr) return comparisons;
+  const CurveLimits limits = LimitsOf(context.profile);
+  for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {
+    for (const CurvePair& pair : PairCurves(context, result, *reference, *migrated, Metric::kLoss)) {
+      const Yardstick yardstick = ChooseYardstick(CollectBaseline(pairs, pair.baseline, limits), pair.migrated, limits);
+      const AlignedCurves aligned = Align(yardstick.curve, pair.migrated);
+      LossComparison comparison;
+      comparison.baseline = reference;
+      comparison.migrated = migrated;
+      comparison.baseline_name = yardstick.name;
+      comparison.subject = SubjectOf(*migrated, pair.migrated);
+      comparison.limits = yardstick.limits;
+      comparison.widened = yardstick.widened;
+      comparison.figures = Compare(aligned, yardstick.limits, yardstick.same_order);
+      comparison.too_short =
+          static_cast<double>(comparison.figures.common_steps) < context.profile.threshold("common_steps_min") ||
+          comparison.figures.coverage < context.profile.threshold("coverage_min");
+      ShowStep(aligned, yardstick.curve, comparison);
+      comparisons.push_back(std::move(comparison));
+    }
+  }
+  return comparisons;
+}
+
+}  // namespace paritect

@@ -1,0 +1,39 @@
+// The migrated loss curves against the baseline's: what training.flow.loss-curve reports and what the
+// scenario of the convergence item is read from.
+#ifndef PARITECT_CHECKS_LOSS_COMPARISON_H_
+#define PARITECT_CHECKS_LOSS_COMPARISON_H_
+
+#include <string>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/curves.h"
+#include "checks/run_pairs.h"
+
+namespace paritect {
+
+struct LossComparison {
+  const RunSeries* baseline = nullptr;
+  const RunSeries* migrated = nullptr;
+  std::string baseline_name;  // "gpu-1", or "mean of gpu-1, gpu-2, gpu-3"
+  std::string subject;        // migrated run, with its engine
+  CurveLimits limits;         // those that counted
+  bool widened = false;
+  bool too_short = false;  // below common_steps_min or coverage_min
+  CurveComparison figures;
+  // The first divergent step's (else the first common step's) values and where they stand.
+  std::int64_t shown_step = 0;
+  double baseline_value = 0;
+  double migrated_value = 0;
+  std::string baseline_where;
+  std::string migrated_where;
+};
+
+// Every comparable migrated run against the reference run, or against the mean of the baseline's runs
+// where several of equal length agree; their own spread widens the limits. What cannot be compared is
+// reported under `missing` of `result`.
+std::vector<LossComparison> CompareLosses(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_LOSS_COMPARISON_H_

@@ -1,0 +1,114 @@
+// migrated.loss-scale.trend: does the scale stay above its floor, without an endless fall?
+// Source: pre-tuning checklist, 模型迁移：在NPU上正确使能Loss Scale. A healthy scaler
+// comes down once, then probes upwards now and then; one that only falls tells of NaN in the model, not of a scale to
+// be found.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/repeats.h"
+#include "checks/scaler.h"
+
+namespace paritect {
+namespace {
+
+// Reductions in a row, with no raise between, that no start-up search needs: from the highest start value in
+// use (2^32) to 1 are 32 halvings, from the usual 2^16 to a fitting scale rarely more than 8.
+constexpr int kReductionsInARow = 8;
+
+struct Trend {
+  int raised = 0;
+  int lowered = 0;
+  int lowered_in_a_row = 0;    // at the end of the log
+  int overflows_in_a_row = 0;  // records at the end that tell of an overflow
+  double lowest = std::numeric_limits<double>::infinity();
+  double last = 0;
+  double before_fall = 0;  // where the last fall began
+};
+
+Trend Follow(const std::vector<ScalePoint>& points) {
+  Trend trend;
+  double before = points.front().scale;
+  trend.before_fall = before;
+  for (const ScalePoint& point : points) {
+    if (point.scale > before) {
+      ++trend.raised;
+      trend.lowered_in_a_row = 0;
+      trend.before_fall = point.scale;
+    } else if (point.scale < before) {
+      ++trend.lowered;
+      ++trend.lowered_in_a_row;
+    }
+    trend.overflows_in_a_row = point.overflow ? trend.overflows_in_a_row + 1 : 0;
+    trend.lowest = std::min(trend.lowest, point.scale);
+    before = point.scale;
+  }
+  trend.last = before;
+  return trend;
+}
+
+// The run's own last words ("Minimum loss scale reached", "already at minimum").
+bool SaysMinimum(const RunSeries& run) {
+  const std::string words = absl::AsciiStrToLower(run.ending.words);
+  return absl::StrContains(words, "scale") && absl::StrContains(words, "minimum");
+}
+
+void CheckTrend(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts,
+                const std::vector<ScalePoint>& points) {
+  const Trend trend = Follow(points);
+  const double floor = facts.minimum.has_value() ? facts.minimum->value : 1;
+  // Still overflowing at the end, or over the last reductions.
+  const bool still_falling = trend.overflows_in_a_row > 0 && trend.lowered_in_a_row >= kReductionsInARow;
+  const bool at_floor = SaysMinimum(run) || (trend.last <= floor && trend.overflows_in_a_row > 0 && trend.lowered > 1 &&
+                                             trend.last >= floor / 2);
+  MessageArgs args = {{"run", run.name},
+                      {"last", Short(trend.last)},
+                      {"lowest", Short(trend.lowest)},
+                      {"raised", absl::StrCat(trend.raised)},
+                      {"lowered", absl::StrCat(trend.lowered)},
+                      {"count", absl::StrCat(trend.overflows_in_a_row)},
+                      {"from", Short(trend.before_fall)},
+                      {"words", run.ending.words}};
+  const bool endless = still_falling && trend.last < std::max(1.0, floor) + 1;
+  v1::Finding& finding = at_floor  ? AddError(context, result, "scale_at_floor", run.name, args)
+                         : endless ? AddError(context, result, "scale_falls_without_end", run.name, args)
+                                   : AddNote(context, result, "measured/scale_trend", run.name, args);
+  finding.set_migrated(absl::StrCat(Short(trend.before_fall), " -> ", Short(trend.last)));
+  SetFact(finding, "last_scale", trend.last);
+  SetFact(finding, "lowest_scale", trend.lowest);
+  SetFact(finding, "raised", trend.raised);
+  SetFact(finding, "lowered", trend.lowered);
+  SetFact(finding, "overflows_in_a_row", trend.overflows_in_a_row);
+  finding.add_evidence(points.back().where);
+  if (at_floor && !run.ending.where.empty()) finding.add_evidence(run.ending.where);
+  if (!at_floor && !endless && trend.lowest < 1 && facts.kind != ScalerKind::kStatic) {
+    SetFact(AddWarning(context, result, "loss_scale_below_one", run.name,
+                       {{"run", run.name}, {"scale", Short(trend.lowest)}}),
+            "loss_scale", trend.lowest);
+  }
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  const std::vector<RunSeries> runs = SeriesOf(context.evidence, Side::kMigrated);
+  if (runs.empty()) RequireEvidence(context, result, Side::kMigrated, v1::EVIDENCE_KIND_RUN_LOG);
+  for (const RunSeries& run : runs) {
+    const ScalerFacts facts = ScalerOf(context, run);
+    if (NoScalerNeeded(context, result, run, facts)) continue;
+    const std::vector<std::string> engines = ScaleEngines(run);
+    if (engines.empty()) {
+      AddMissing(context, result, "metric_not_printed", run.name, {{"run", run.name}, {"metric", "loss_scale"}});
+    }
+    for (const std::string& engine : engines) CheckTrend(context, result, run, facts, ScalePoints(run, engine));
+  }
+}
+
+}  // namespace
+
+extern const Check kLossScaleTrend;
+const Check kLossScaleTrend = {"migrated.loss-scale.trend", {}, &Evaluate};
+
+}  // namespace paritect

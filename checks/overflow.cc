@@ -1,0 +1,227 @@
+#include "checks/overflow.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "checks/statistics.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kEvidenceMax = 5;
+constexpr double kLargestHalf = 65504;  // of IEEE 754 binary16
+
+void Remember(std::vector<std::string>& places, const LogSource& source, const v1::StepRecord& record) {
+  if (places.size() < kEvidenceMax) places.push_back(Where(source, record.line()));
+}
+
+// What one rank of one log says.
+struct Part {
+  OverflowCount count;
+  std::set<std::int64_t> steps;
+  std::int64_t overflow_records = 0;
+  std::int64_t overflow_after_counter = 0;
+  bool has_counter = false;
+  std::int64_t counted = 0;
+};
+
+// The scale of the step after an overflow tells whether a dynamic scaler saw it.
+bool ScaleFallsAfter(const std::vector<const v1::StepRecord*>& records, std::size_t i) {
+  if (!records[i]->has_loss_scale()) return false;
+  if (i > 0 && records[i - 1]->has_loss_scale() && records[i]->loss_scale() < records[i - 1]->loss_scale()) return true;
+  return i + 1 < records.size() && records[i + 1]->has_loss_scale() &&
+         records[i + 1]->loss_scale() < records[i]->loss_scale();
+}
+
+Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& records) {
+  Part part;
+  part.count.reported = source.log().overflow_seen();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const v1::StepRecord& record = *records[i];
+    if (!record.step_unknown()) part.steps.insert(record.step());
+    if (record.has_skipped()) {
+      part.has_counter = true;
+      part.counted += record.skipped();
+      part.overflow_after_counter = 0;
+      if (record.skipped() > 0) Remember(part.count.evidence, source, record);
+    }
+    if (record.has_overflow()) part.count.reported = true;
+    if (record.overflow_applied()) {
+      ++part.count.applied;
+      Remember(part.count.applied_evidence, source, record);
+      continue;
+    }
+    if (record.overflow()) {
+      ++part.overflow_records;
+      ++part.overflow_after_counter;
+      Remember(part.count.evidence, source, record);
+      continue;
+    }
+    if (!record.has_grad_norm() || record.skipped() > 0) continue;
+    if (std::isinf(record.grad_norm())) {
+      if (ScaleFallsAfter(records, i)) {
+        ++part.overflow_records;  // the scaler backed off: the step was skipped
+        part.count.reported = true;
+        Remember(part.count.evidence, source, record);
+        continue;
+      }
+      ++part.count.unreported;
+      Remember(part.count.unreported_evidence, source, record);
+    } else if (record.grad_norm() == kLargestHalf) {
+      ++part.count.saturated;
+      Remember(part.count.unreported_evidence, source, record);
+    }
+  }
+  part.count.skipped = part.has_counter && source.log().skipped_counted()
+                           ? part.counted + part.overflow_after_counter
+                           : std::max(part.counted, part.overflow_records);
+  part.count.reported = part.count.reported || part.has_counter;
+  return part;
+}
+
+// A line without a step tells of an overflow that the step records may show as well: the infinite norm of
+// the next record is the same event.
+void SettleUnreported(Part& part) {
+  const std::int64_t told = part.count.skipped + part.count.applied;
+  part.count.unreported = std::max<std::int64_t>(0, part.count.unreported - told);
+  if (part.count.unreported == 0 && part.count.saturated == 0) part.count.unreported_evidence.clear();
+}
+
+// Steps from before the first printed one to the last: a log that prints every tenth step from the tenth on
+// covers all of them.
+std::int64_t StepsCovered(const std::set<std::int64_t>& steps) {
+  if (steps.empty()) return 0;
+  std::vector<double> gaps;
+  for (auto it = steps.begin(); std::next(it) != steps.end(); ++it) {
+    gaps.push_back(static_cast<double>(*std::next(it) - *it));
+  }
+  const auto interval =
+      gaps.empty() ? std::max<std::int64_t>(1, *steps.begin()) : static_cast<std::int64_t>(Median(std::move(gaps)));
+  const std::int64_t before = std::max<std::int64_t>(*steps.begin() - interval, *steps.begin() == 0 ? -1 : 0);
+  return *steps.rbegin() - before;
+}
+
+// `next` continues `part` (a resumed run) or tells of the same steps (another rank).
+bool Continues(const Part& part, const Part& next) {
+  if (part.steps.empty() || next.steps.empty()) return false;
+  const auto common = static_cast<std::size_t>(std::count_if(
+      next.steps.begin(), next.steps.end(), [&](std::int64_t step) { return part.steps.contains(step); }));
+  return common * 2 < std::min(part.steps.size(), next.steps.size());
+}
+
+void Join(Part& part, Part next) {
+  if (Continues(part, next)) {
+    part.count.skipped += next.count.skipped;
+    part.count.applied += next.count.applied;
+    part.count.unreported += next.count.unreported;
+  } else {
+    if (next.count.skipped > part.count.skipped) part.count.evidence = next.count.evidence;
+    part.count.skipped = std::max(part.count.skipped, next.count.skipped);
+    part.count.applied = std::max(part.count.applied, next.count.applied);
+    part.count.unreported = std::max(part.count.unreported, next.count.unreported);
+  }
+  part.count.saturated = std::max(part.count.saturated, next.count.saturated);
+  part.count.reported = part.count.reported || next.count.reported;
+  for (auto* places : {&next.count.unreported_evidence, &next.count.applied_evidence}) {
+    auto& mine =
+        places == &next.count.unreported_evidence ? part.count.unreported_evidence : part.count.applied_evidence;
+    for (std::string& place : *places) {
+      if (mine.size() < kEvidenceMax) mine.push_back(std::move(place));
+    }
+  }
+  part.steps.merge(next.steps);
+}
+
+using RecordsByRank = std::map<std::pair<std::string, std::int64_t>, std::vector<const v1::StepRecord*>>;
+
+// Overflow lines without rank or engine belong to the log's only rank; where it has several, to each.
+RecordsByRank Split(const v1::RunLog& log, const v1::Evidence& evidence) {
+  RecordsByRank result;
+  std::set<std::pair<std::string, std::int64_t>> keys;
+  const auto key_of = [&](const v1::StepRecord& record) {
+    const std::int64_t rank = record.has_rank() ? record.rank() : evidence.has_rank() ? evidence.rank() : -1;
+    return std::pair<std::string, std::int64_t>(record.engine(), rank);
+  };
+  for (const v1::StepRecord& record : log.records()) {
+    if (!record.step_unknown()) keys.insert(key_of(record));
+  }
+  for (const v1::StepRecord& record : log.records()) {
+    const auto key = key_of(record);
+    if (!record.step_unknown() || keys.empty() || keys.contains(key)) {
+      result[key].push_back(&record);
+    } else if (keys.size() == 1) {
+      result[*keys.begin()].push_back(&record);
+    } else {
+      for (const auto& one : keys) {
+        if (record.has_engine() && one.first != key.first) continue;
+        result[one].push_back(&record);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
+  std::map<std::string, Part> engines;
+  for (const LogSource& source : run.logs) {
+    for (const auto& [key, records] : Split(source.log(), *source.evidence)) {
+      Part part = Read(source, records);
+      SettleUnreported(part);
+      auto [it, added] = engines.try_emplace(key.first);
+      if (added) {
+        it->second = std::move(part);
+      } else {
+        Join(it->second, std::move(part));
+      }
+    }
+  }
+  std::vector<OverflowCount> result;
+  for (auto& [engine, part] : engines) {
+    part.count.engine = engine;
+    part.count.steps = StepsCovered(part.steps);
+    result.push_back(std::move(part.count));
+  }
+  return result;
+}
+
+std::optional<RankDisagreement> FindRankDisagreement(const RunSeries& run) {
+  struct Norms {
+    std::string name;
+    std::map<std::int64_t, double> by_step;
+  };
+  std::vector<Norms> ranks;
+  for (const LogSource& source : run.logs) {
+    for (const auto& [key, records] : Split(source.log(), *source.evidence)) {
+      Norms norms;
+      norms.name = key.second >= 0 ? absl::StrCat("rank ", key.second, " (", Where(source, 0), ")") : Where(source, 0);
+      for (const v1::StepRecord* record : records) {
+        if (record->has_grad_norm() && !record->step_unknown()) norms.by_step[record->step()] = record->grad_norm();
+      }
+      if (!norms.by_step.empty()) ranks.push_back(std::move(norms));
+    }
+  }
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (std::size_t j = 0; j < ranks.size(); ++j) {
+      if (i == j) continue;
+      RankDisagreement found{ranks[i].name, ranks[j].name, 0, 0};
+      bool disagree = false;
+      for (const auto& [step, norm] : ranks[i].by_step) {
+        auto other = ranks[j].by_step.find(step);
+        if (other == ranks[j].by_step.end()) continue;
+        found.count_a += std::isfinite(norm) ? 0 : 1;
+        found.count_b += std::isfinite(other->second) ? 0 : 1;
+        disagree = disagree || std::isfinite(norm) != std::isfinite(other->second);
+      }
+      if (disagree && found.count_a >= found.count_b) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace paritect

@@ -1,0 +1,52 @@
+// Skipped steps of a run, counted once each, engine by engine.
+//
+// Counters of the run beat counted lines; of ranks (and logs) that print the same overflow the largest
+// count stands; a run without any report of overflows is told from one without overflows.
+#ifndef PARITECT_CHECKS_OVERFLOW_H_
+#define PARITECT_CHECKS_OVERFLOW_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/run_series.h"
+
+namespace paritect {
+
+struct OverflowCount {
+  std::string engine;
+  std::int64_t skipped = 0;
+  std::int64_t steps = 0;    // 0: the log prints no steps
+  std::int64_t applied = 0;  // overflows whose update was made all the same
+  bool reported = false;     // the log would tell of an overflow
+  // Steps with an infinite gradient norm of which nothing says that they were skipped, and norms that stand
+  // at the largest fp16 value, where a saturating device stops instead of overflowing.
+  std::int64_t unreported = 0;
+  std::int64_t saturated = 0;
+  std::vector<std::string> evidence;  // the first places
+  std::vector<std::string> unreported_evidence;
+  std::vector<std::string> applied_evidence;
+
+  double rate() const { return steps > 0 ? static_cast<double>(skipped) / static_cast<double>(steps) : 0; }
+};
+
+std::vector<OverflowCount> CountOverflows(const RunSeries& run);
+
+// Ranks whose gradients overflow where those of another rank of the run stay finite: the norms of
+// data-parallel ranks are one number. nullopt: no such pair, or the logs do not tell.
+struct RankDisagreement {
+  std::string a;  // "rank 0 (npu0/train.log)"
+  std::string b;
+  std::int64_t count_a = 0;
+  std::int64_t count_b = 0;
+};
+std::optional<RankDisagreement> FindRankDisagreement(const RunSeries& run);
+
+// overflow-rate of one side (baseline.mixed-precision and migrated.loss-scale share it).
+void EvaluateOverflowRate(const CheckContext& context, v1::CheckResult& result, Side side);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_OVERFLOW_H_

@@ -1,0 +1,52 @@
+// Do several runs of one configuration agree: final metrics and loss curves. Shared by
+// baseline.repeatability, baseline.mixed-precision.repeat and .fp32-parity.
+#ifndef PARITECT_CHECKS_REPEATS_H_
+#define PARITECT_CHECKS_REPEATS_H_
+
+#include <string>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/run_series.h"
+
+namespace paritect {
+
+// Final metrics of several runs in one unit.
+struct FinalMetrics {
+  bool is_accuracy = false;
+  bool fractions = false;  // all values are printed as fractions of 1
+  std::vector<const RunSeries*> runs;
+  std::vector<double> values;  // as printed; in points where the logs mix units
+  std::vector<std::string> where;
+  std::vector<const RunSeries*> without;  // runs that print neither accuracy nor validation loss
+
+  // The margin of the profile in the unit of `values`: accuracy_points, or metric_relative_error of `mean`.
+  double Margin(const Profile& profile, double mean) const;
+};
+
+// Accuracy where every run that prints a metric prints accuracy, else the validation loss.
+FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs);
+
+// Reports runs that do not count and, under `missing`, that fewer than repeat_runs are finished.
+// True when there are at least two finished runs to compare.
+bool RequireRepeats(const CheckContext& context, v1::CheckResult& result, const FinishedRuns& runs);
+
+// Coefficient of variation and range of the final metrics; the odd one out is named.
+void CompareFinals(const CheckContext& context, v1::CheckResult& result, const std::vector<const RunSeries*>& runs);
+
+// Every run's loss curve against the pointwise median of all.
+void CompareRepeatCurves(const CheckContext& context, v1::CheckResult& result,
+                         const std::vector<const RunSeries*>& runs);
+
+// Values as text for messages: "76.1, 76.0, 76.2".
+std::string JoinNumbers(const std::vector<double>& values);
+std::string JoinNames(const std::vector<const RunSeries*>& runs);
+
+// Up to six significant digits: for texts; facts carry the full value.
+std::string Short(double value);
+// "0.52 %".
+std::string Percent(double fraction);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_REPEATS_H_

@@ -1,0 +1,96 @@
+#include "checks/run_pairs.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace paritect {
+namespace {
+
+// The run's only curve or the one of that engine; nullptr with the reason under `missing`.
+const Curve* FindCurve(const CurveSet& set, const std::string& engine) {
+  for (const Curve& curve : set.curves) {
+    if (curve.engine == engine) return &curve;
+  }
+  return nullptr;
+}
+
+bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, Metric metric,
+            const CurveSet& set) {
+  AddProblems(context, result, set.problems);
+  if (!set.problems.empty()) return false;
+  if (!set.curves.empty()) return true;
+  AddMissing(context, result, "metric_not_printed", run.name,
+             {{"run", run.name}, {"metric", std::string(MetricName(metric))}});
+  return false;
+}
+
+}  // namespace
+
+RunPairs::RunPairs(const CheckContext& context)
+    : baseline_(SeriesOf(context.evidence, Side::kBaseline)), migrated_(SeriesOf(context.evidence, Side::kMigrated)) {
+  finished_[0] = Finished(context.profile, baseline_);
+  finished_[1] = Finished(context.profile, migrated_);
+}
+
+bool RunPairs::GoesAsFar(const Profile& profile, const RunSeries& run) const {
+  const RunSeries* other = reference();
+  if (run.side == Side::kBaseline || other == nullptr || !other->ending.last_step.has_value()) return false;
+  return static_cast<double>(run.ending.last_step.value_or(-1)) >=
+         (1 - profile.threshold("finished_tolerance")) * static_cast<double>(*other->ending.last_step);
+}
+
+std::vector<const RunSeries*> RunPairs::Comparable(Side side) const {
+  if (!finished(side).finished.empty()) return finished(side).finished;
+  std::vector<const RunSeries*> result;
+  for (const RunSeries& run : runs(side)) {
+    if (!run.logs.empty()) result.push_back(&run);
+  }
+  return result;
+}
+
+const RunSeries* RunPairs::reference() const {
+  const std::vector<const RunSeries*> comparable = Comparable(Side::kBaseline);
+  return comparable.empty() ? nullptr : comparable.front();
+}
+
+void RunPairs::RequireFinished(const CheckContext& context, v1::CheckResult& result, Side side) const {
+  const FinishedRuns& runs = finished(side);
+  for (const FinishedRuns::Left& left : runs.others) {
+    if (left.run->logs.empty()) continue;  // reported as evidence that is not there
+    if (runs.finished.empty() && !GoesAsFar(context.profile, *left.run)) {
+      AddMissing(context, result, left.message_id, left.run->name, left.args);
+    } else {
+      AddNote(context, result, left.message_id, left.run->name, left.args);
+    }
+  }
+}
+
+std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                                  const RunSeries& migrated, Metric metric) {
+  const CurveSet a = baseline.Curves(metric);
+  const CurveSet b = migrated.Curves(metric);
+  const bool a_usable = Usable(context, result, baseline, metric, a);
+  const bool b_usable = Usable(context, result, migrated, metric, b);
+  std::vector<CurvePair> pairs;
+  if (!a_usable || !b_usable) return pairs;
+  if (a.curves.size() == 1 && b.curves.size() == 1) {
+    pairs.push_back({FiniteOnly(a.curves[0]), FiniteOnly(b.curves[0])});
+    return pairs;
+  }
+  for (const Curve& curve : a.curves) {
+    if (const Curve* other = FindCurve(b, curve.engine)) {
+      pairs.push_back({FiniteOnly(curve), FiniteOnly(*other)});
+    } else {
+      AddMissing(context, result, "engine_not_printed", migrated.name,
+                 {{"run", migrated.name}, {"engine", curve.engine}});
+    }
+  }
+  return pairs;
+}
+
+std::string SubjectOf(const RunSeries& run, const Curve& curve) {
+  return curve.engine.empty() ? run.name : absl::StrCat(run.name, ", engine ", curve.engine);
+}
+
+}  // namespace paritect

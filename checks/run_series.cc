@@ -1,0 +1,352 @@
+#include "checks/run_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::int64_t kNoRank = -1;
+
+using PointsByStep = std::map<std::int64_t, CurvePoint>;
+
+std::optional<double> Read(const v1::StepRecord& record, Metric metric) {
+  switch (metric) {
+    case Metric::kLoss: return record.has_loss() ? std::optional<double>(record.loss()) : std::nullopt;
+    case Metric::kLearningRate: return record.has_lr() ? std::optional<double>(record.lr()) : std::nullopt;
+    case Metric::kGradNorm: return record.has_grad_norm() ? std::optional<double>(record.grad_norm()) : std::nullopt;
+    case Metric::kLossScale: return record.has_loss_scale() ? std::optional<double>(record.loss_scale()) : std::nullopt;
+    case Metric::kAccuracy: return record.has_accuracy() ? std::optional<double>(record.accuracy()) : std::nullopt;
+    case Metric::kEvalLoss: return record.has_eval_loss() ? std::optional<double>(record.eval_loss()) : std::nullopt;
+    case Metric::kSamples:
+      return record.has_samples() ? std::optional<double>(static_cast<double>(record.samples())) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Equal as printed: within the last digits, or both NaN.
+bool SameValue(const CurvePoint& a, const CurvePoint& b) {
+  if (std::isnan(a.value) || std::isnan(b.value)) return std::isnan(a.value) && std::isnan(b.value);
+  if (a.value == b.value) return true;
+  const double allowed = std::max({a.resolution + b.resolution, 1e-9 * std::fabs(a.value)});
+  return std::fabs(a.value - b.value) <= allowed;
+}
+
+bool Agree(const PointsByStep& a, const PointsByStep& b) {
+  for (const auto& [step, point] : a) {
+    auto it = b.find(step);
+    if (it != b.end() && !SameValue(point, it->second)) return false;
+  }
+  return true;
+}
+
+bool HasNote(const v1::RunLog& log, absl::string_view kind) {
+  return std::any_of(log.notes().begin(), log.notes().end(), [&](const v1::Note& n) { return n.kind() == kind; });
+}
+
+// Frameworks that print the loss on the last rank.
+bool PrintsOnLastRank(absl::string_view format) {
+  return format == "megatron";
+}
+
+// The points of one metric by (engine, rank), gathered log by log.
+class Gatherer {
+ public:
+  Gatherer(const RunSeries& run, Metric metric) : run_(run), metric_(metric) {}
+
+  CurveSet Gather() {
+    for (const LogSource& source : run_.logs) AddLog(source);
+    CurveSet set;
+    std::map<std::string, std::map<std::int64_t, const Group*>> engines;
+    for (const auto& [key, group] : groups_) engines[key.first][key.second] = &group;
+    for (const auto& [engine, ranks] : engines) set.curves.push_back(MakeCurve(engine, ranks));
+    set.problems = std::move(problems_);
+    if (!set.problems.empty()) set.curves.clear();
+    return set;
+  }
+
+ private:
+  struct Group {
+    PointsByStep points;
+    bool interval_means = false;
+    bool last_rank = false;
+  };
+  using Key = std::pair<std::string, std::int64_t>;
+
+  void AddProblem(absl::string_view id, const LogSource& source) {
+    const std::string file = DisplayBytes(source.evidence->source());
+    problems_.push_back(
+        {std::string(id), {{"source", file}, {"run", run_.name}}, WhereFrom(*source.bundle, *source.evidence)});
+  }
+
+  void AddLog(const LogSource& source) {
+    const v1::RunLog& log = source.log();
+    std::map<Key, PointsByStep> parts;
+    std::int64_t evaluations = 0;
+    bool repeated = false;
+    bool disagree = false;
+    bool without_rank = false;  // lines of several ranks in one file are no two writers of one curve
+    for (const v1::StepRecord& record : log.records()) {
+      const std::optional<double> value = Read(record, metric_);
+      // An evaluation may be told by its epoch or its place in the log alone; a training value has its step.
+      const bool by_order = record.step_unknown() && (metric_ == Metric::kAccuracy || metric_ == Metric::kEvalLoss);
+      if (!value.has_value() || (record.step_unknown() && !by_order)) continue;
+      std::int64_t rank = kNoRank;
+      if (record.has_rank()) {
+        rank = record.rank();
+      } else if (source.evidence->has_rank()) {
+        rank = source.evidence->rank();
+      }
+      without_rank = without_rank || rank == kNoRank;
+      CurvePoint point{by_order ? ++evaluations : record.step(), *value,
+                       metric_ == Metric::kLoss ? record.loss_resolution() : 0, Where(source, record.line())};
+      auto [it, added] = parts[{record.engine(), rank}].try_emplace(point.step, point);
+      if (added) continue;
+      repeated = true;
+      disagree = disagree || !SameValue(it->second, point);
+      it->second = point;
+    }
+    if (parts.empty()) return;
+    if (HasNote(log, "two_runs_in_one_file")) {
+      AddProblem("curve_two_runs", source);
+      return;
+    }
+    if (HasNote(log, "interleaved_writers") && without_rank && (!repeated || disagree)) {
+      AddProblem("curve_interleaved", source);
+      return;
+    }
+    if (disagree) {
+      AddProblem("curve_repeated_steps", source);
+      return;
+    }
+    for (auto& [key, points] : parts) Join(key, std::move(points), source);
+  }
+
+  // Adds a part to what is there of the same engine and rank.
+  void Join(const Key& key, PointsByStep part, const LogSource& source) {
+    Group& group = groups_[key];
+    group.interval_means = group.interval_means || source.log().interval_means();
+    group.last_rank = group.last_rank || PrintsOnLastRank(source.log().format());
+    if (group.points.empty()) {
+      group.points = std::move(part);
+      return;
+    }
+    if (Agree(group.points, part)) {
+      group.points.merge(part);
+      return;
+    }
+    const bool later =
+        part.begin()->first > group.points.begin()->first && part.rbegin()->first >= group.points.rbegin()->first;
+    const bool earlier =
+        part.begin()->first < group.points.begin()->first && part.rbegin()->first <= group.points.rbegin()->first;
+    if (later) {
+      part.merge(group.points);  // keeps what `part` has: the later part wins
+      group.points = std::move(part);
+    } else if (earlier) {
+      group.points.merge(part);
+    } else {
+      AddProblem("curve_logs_disagree", source);
+    }
+  }
+
+  Curve MakeCurve(const std::string& engine, const std::map<std::int64_t, const Group*>& ranks) {
+    const Group* chosen = ranks.begin()->second;
+    bool agree = true;
+    for (const auto& [rank, group] : ranks) agree = agree && Agree(chosen->points, group->points);
+    PointsByStep points;
+    if (agree) {
+      for (const auto& [rank, group] : ranks) points.insert(group->points.begin(), group->points.end());
+    } else {
+      auto zero = ranks.find(0);
+      if (chosen->last_rank || ranks.rbegin()->second->last_rank) {
+        chosen = ranks.rbegin()->second;
+      } else if (zero != ranks.end()) {
+        chosen = zero->second;
+      }
+      points = chosen->points;
+    }
+    Curve curve;
+    curve.engine = engine;
+    curve.interval_means = chosen->interval_means;
+    for (auto& [step, point] : points) curve.points.push_back(std::move(point));
+    return curve;
+  }
+
+  const RunSeries& run_;
+  const Metric metric_;
+  std::map<Key, Group> groups_;
+  std::vector<CurveProblem> problems_;
+};
+
+std::optional<std::int64_t> LastStep(const v1::RunLog& log) {
+  std::optional<std::int64_t> last;
+  if (log.end().has_last_step()) last = log.end().last_step();
+  for (const v1::StepRecord& record : log.records()) {
+    if (!record.step_unknown()) last = std::max(last.value_or(record.step()), record.step());
+  }
+  return last;
+}
+
+// Aborted beats finished beats unfinished beats silence among logs that reach the same step.
+int EndRank(v1::RunEnd::State state) {
+  switch (state) {
+    case v1::RunEnd::STATE_ABORTED: return 3;
+    case v1::RunEnd::STATE_FINISHED: return 2;
+    case v1::RunEnd::STATE_UNFINISHED: return 1;
+    default: return 0;
+  }
+}
+
+// The ending of the log that goes furthest: earlier parts of a resumed run end early by nature.
+RunEnding EndingOf(const RunSeries& run) {
+  RunEnding ending;
+  std::tuple<std::int64_t, int> best{-1, -1};
+  for (const LogSource& source : run.logs) {
+    const v1::RunLog& log = source.log();
+    const std::optional<std::int64_t> last = LastStep(log);
+    const std::tuple<std::int64_t, int> mine{last.value_or(-1), EndRank(log.end().state())};
+    if (mine <= best) continue;
+    best = mine;
+    ending.state = log.end().state();
+    ending.words = log.end().evidence();
+    ending.where = Where(source, log.end().line());
+    ending.last_step = last;
+    ending.total_steps.reset();
+    if (log.end().has_total_steps()) ending.total_steps = log.end().total_steps();
+  }
+  return ending;
+}
+
+std::optional<FinalMetric> LastFinite(const CurveSet& set, bool accuracy) {
+  if (set.curves.size() != 1) return std::nullopt;
+  double largest = 0;
+  const CurvePoint* last = nullptr;
+  for (const CurvePoint& point : set.curves[0].points) {
+    if (!std::isfinite(point.value)) continue;
+    largest = std::max(largest, point.value);
+    last = &point;
+  }
+  if (last == nullptr) return std::nullopt;
+  FinalMetric metric;
+  metric.is_accuracy = accuracy;
+  metric.printed = last->value;
+  metric.value = accuracy && largest <= 1 ? last->value * 100 : last->value;
+  metric.where = last->where;
+  return metric;
+}
+
+}  // namespace
+
+absl::string_view MetricName(Metric metric) {
+  switch (metric) {
+    case Metric::kLoss: return "loss";
+    case Metric::kLearningRate: return "lr";
+    case Metric::kGradNorm: return "grad_norm";
+    case Metric::kLossScale: return "loss_scale";
+    case Metric::kAccuracy: return "accuracy";
+    case Metric::kEvalLoss: return "eval_loss";
+    case Metric::kSamples: return "samples";
+  }
+  return "";
+}
+
+std::string Where(const LogSource& source, std::int64_t line) {
+  const std::string file = DisplayBytes(source.evidence->source());
+  return line > 0 ? absl::StrCat(file, ":", line) : file;
+}
+
+Curve FiniteOnly(const Curve& curve) {
+  Curve result;
+  result.engine = curve.engine;
+  result.interval_means = curve.interval_means;
+  for (const CurvePoint& point : curve.points) {
+    if (std::isfinite(point.value)) result.points.push_back(point);
+  }
+  return result;
+}
+
+CurveSet RunSeries::Curves(Metric metric) const {
+  return Gatherer(*this, metric).Gather();
+}
+
+std::optional<FinalMetric> RunSeries::Final() const {
+  if (std::optional<FinalMetric> accuracy = LastFinite(Curves(Metric::kAccuracy), true)) return accuracy;
+  return LastFinite(Curves(Metric::kEvalLoss), false);
+}
+
+std::vector<RunSeries> SeriesOf(const EvidenceSet& evidence, Side side, v1::Role role) {
+  std::vector<RunSeries> result;
+  for (const RunView& view : evidence.Runs(side, role)) {
+    RunSeries run;
+    run.name = view.name;
+    run.side = side;
+    for (const v1::Bundle* bundle : view.nodes) {
+      for (const v1::Evidence& one : bundle->evidence()) {
+        if (one.kind() == v1::EVIDENCE_KIND_RUN_LOG && one.outcome() == v1::OUTCOME_COLLECTED && one.has_run_log()) {
+          run.logs.push_back({bundle, &one});
+        }
+      }
+    }
+    run.ending = EndingOf(run);
+    result.push_back(std::move(run));
+  }
+  return result;
+}
+
+FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs) {
+  FinishedRuns result;
+  const double tolerance = profile.threshold("finished_tolerance");
+  std::int64_t longest = 0;
+  std::int64_t largest_total = 0;
+  for (const RunSeries& run : runs) {
+    if (run.ending.state != v1::RunEnd::STATE_ABORTED) longest = std::max(longest, run.ending.last_step.value_or(0));
+    if (run.ending.state == v1::RunEnd::STATE_FINISHED) {
+      largest_total = std::max(largest_total, run.ending.total_steps.value_or(0));
+    }
+  }
+  const auto stops_early = [&](std::int64_t last, std::int64_t of) {
+    return static_cast<double>(last) < (1 - tolerance) * static_cast<double>(of);
+  };
+  for (const RunSeries& run : runs) {
+    const RunEnding& end = run.ending;
+    const std::int64_t last = end.last_step.value_or(0);
+    MessageArgs args = {
+        {"run", run.name},    {"last", absl::StrCat(last)}, {"longest", absl::StrCat(longest)},
+        {"words", end.words}, {"where", end.where},         {"total", absl::StrCat(end.total_steps.value_or(longest))}};
+    if (run.logs.empty()) {
+      result.others.push_back({&run, "run_without_log", args});
+    } else if (end.state == v1::RunEnd::STATE_ABORTED) {
+      result.others.push_back({&run, "run_aborted", args});
+    } else if (end.state == v1::RunEnd::STATE_UNFINISHED && stops_early(last, end.total_steps.value_or(longest + 1))) {
+      result.others.push_back({&run, "run_unfinished", args});
+    } else if (end.state == v1::RunEnd::STATE_FINISHED) {
+      // Runs of one configuration have one length; an early stop at a target states no total.
+      if (end.total_steps.has_value() && stops_early(*end.total_steps, largest_total)) {
+        result.others.push_back({&run, "run_stops_early", args});
+      } else {
+        result.finished.push_back(&run);
+      }
+    } else if (!end.last_step.has_value()) {
+      result.others.push_back({&run, "run_without_records", args});
+    } else if (stops_early(last, longest)) {
+      result.others.push_back({&run, "run_stops_early", args});
+    } else {
+      result.finished.push_back(&run);
+      result.by_length = result.by_length || end.state == v1::RunEnd::STATE_UNSPECIFIED;
+    }
+  }
+  return result;
+}
+
+void AddProblems(const CheckContext& context, v1::CheckResult& result, const std::vector<CurveProblem>& problems) {
+  for (const CurveProblem& problem : problems)
+    AddMissing(context, result, problem.message_id, problem.from, problem.args);
+}
+
+}  // namespace paritect

@@ -1,0 +1,118 @@
+// What the runs of a side printed, put together: one curve a metric and engine, how each run ended, its
+// final metric. Every check that reads logs starts here, so that all of them see the same runs.
+//
+// A run may have several logs (ranks, nodes, parts after a resume):
+// - parts that follow each other are joined, the later part wins where they overlap;
+// - ranks that print the same values agree and count once; where they differ the rank that defines the
+//   printed value is taken: the last one where the framework prints there (Megatron and what grew from
+//   it), else rank 0;
+// - two logs that tell different values of the same steps, or a log with two writers that disagree, give
+//   no curve: the check says so under `missing` instead of choosing one.
+#ifndef PARITECT_CHECKS_RUN_SERIES_H_
+#define PARITECT_CHECKS_RUN_SERIES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/evidence_set.h"
+
+namespace paritect {
+
+enum class Metric { kLoss, kLearningRate, kGradNorm, kLossScale, kAccuracy, kEvalLoss, kSamples };
+
+// "loss", "lr", ...: as in `paritect inspect`, for messages.
+absl::string_view MetricName(Metric metric);
+
+struct LogSource {
+  const v1::Bundle* bundle = nullptr;
+  const v1::Evidence* evidence = nullptr;
+  const v1::RunLog& log() const { return evidence->run_log(); }
+};
+
+// "logs/train.log:12"; without a line the file alone.
+std::string Where(const LogSource& source, std::int64_t line);
+
+struct CurvePoint {
+  std::int64_t step = 0;
+  double value = 0;       // may be NaN or infinite
+  double resolution = 0;  // half a unit of the last printed digit; 0: not known
+  std::string where;
+};
+
+struct Curve {
+  std::string engine;              // "" where the log names none
+  std::vector<CurvePoint> points;  // rising step, one a step
+  bool interval_means = false;     // a value is the mean of the steps since the one before
+};
+
+// The same curve without NaN and infinities.
+Curve FiniteOnly(const Curve& curve);
+
+// Why a curve cannot be made: a message id under `missing`, its arguments, the file or run it is about.
+struct CurveProblem {
+  std::string message_id;
+  MessageArgs args;
+  std::string from;
+};
+
+struct CurveSet {
+  std::vector<Curve> curves;  // one an engine, by name; empty: the metric is not in the logs
+  std::vector<CurveProblem> problems;
+};
+
+// How a run ended, by the logs' own word.
+struct RunEnding {
+  v1::RunEnd::State state = v1::RunEnd::STATE_UNSPECIFIED;
+  std::string words;
+  std::string where;
+  std::optional<std::int64_t> last_step;
+  std::optional<std::int64_t> total_steps;
+};
+
+struct FinalMetric {
+  bool is_accuracy = false;  // else a validation loss
+  // Accuracy in points of per cent whatever the log's unit (a curve that never exceeds 1 is in fractions).
+  double value = 0;
+  double printed = 0;
+  std::string where;
+};
+
+struct RunSeries {
+  std::string name;
+  Side side = Side::kBaseline;
+  std::vector<LogSource> logs;  // collected ones, in the order given
+  RunEnding ending;
+
+  CurveSet Curves(Metric metric) const;
+  // The last finite value of accuracy, else of the validation loss; nullopt: neither was printed.
+  std::optional<FinalMetric> Final() const;
+};
+
+std::vector<RunSeries> SeriesOf(const EvidenceSet& evidence, Side side, v1::Role role = v1::ROLE_RUN);
+
+// Which runs of a side count as finished: the log's end mark decides; a log without one counts by its
+// length, when it stops no more than `finished_tolerance` before the longest run of its side.
+struct FinishedRuns {
+  struct Left {
+    const RunSeries* run;
+    std::string message_id;  // run_aborted, run_unfinished, run_stops_early, run_without_records
+    MessageArgs args;
+  };
+  std::vector<const RunSeries*> finished;
+  std::vector<Left> others;
+  bool by_length = false;  // some run counts by its length alone
+};
+
+// A lone run without an end mark counts (nothing says that it broke off); `by_length` tells.
+FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs);
+
+// Reports `problems` under `missing`.
+void AddProblems(const CheckContext& context, v1::CheckResult& result, const std::vector<CurveProblem>& problems);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_RUN_SERIES_H_

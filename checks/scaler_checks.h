@@ -1,0 +1,20 @@
+// What baseline.mixed-precision.loss-scale and migrated.loss-scale.enabled share.
+#ifndef PARITECT_CHECKS_SCALER_CHECKS_H_
+#define PARITECT_CHECKS_SCALER_CHECKS_H_
+
+#include "checks/check.h"
+#include "checks/run_series.h"
+#include "checks/scaler.h"
+
+namespace paritect {
+
+// fp16 without a scaler is an error; bf16 and fp32 need none; what is not known is missing. `warn_static`: a
+// static scale is a warning here.
+void EvaluateScalerIsOn(const CheckContext& context, v1::CheckResult& result, Side side, bool warn_static);
+
+// The warning `static_loss_scale`, where the run's scale is static.
+void WarnStatic(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SCALER_CHECKS_H_

@@ -1,0 +1,150 @@
+#include "checks/statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+namespace paritect {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::Optional;
+
+const std::vector<double> kA = {76.1, 76.0, 76.2, 75.9, 76.3};
+const std::vector<double> kB = {75.8, 76.1, 75.9, 76.0};
+
+// Made by tests/statistics_reference.py (numerical integration, exact integers); its --check compares this table.
+double Reference(const std::string& name) {
+  static const auto& table = *new std::map<std::string, double>{
+      // REFERENCE
+      {"t_cdf(1.5,3)", 0.884708067378},
+      {"t_cdf(-2.25,7.5)", 0.0283610549605},
+      {"t_quantile(0.975,2)", 4.30265272975},
+      {"t_quantile(0.95,4)", 2.13184678633},
+      {"chi2_cdf(3.2,1)", 0.926361729879},
+      {"chi2_cdf(11,9)", 0.724291063228},
+      {"chi2_quantile(0.05,2)", 0.102586588775},
+      {"chi2_quantile(0.05,9)", 3.32511284307},
+      {"welch_t", -1.5666989036},
+      {"welch_df", 6.98076923077},
+      {"welch_p", 0.161285856289},
+      {"tost_p(0.5)", 0.0040780854142},
+      {"fisher(1,100,61,1000)", 0.0369581292308},
+      {"fisher(3,10,9,12)", 0.0835573095635},
+      {"correlation", 0.93267331798},
+      // REFERENCE
+  };
+  return table.at(name);
+}
+
+TEST(Statistics, DistributionsAgreeWithNumericalIntegration) {
+  EXPECT_NEAR(StudentTCdf(1.5, 3), Reference("t_cdf(1.5,3)"), 1e-9);
+  EXPECT_NEAR(StudentTCdf(-2.25, 7.5), Reference("t_cdf(-2.25,7.5)"), 1e-9);
+  EXPECT_NEAR(StudentTQuantile(0.975, 2), Reference("t_quantile(0.975,2)"), 1e-8);
+  EXPECT_NEAR(StudentTQuantile(0.95, 4), Reference("t_quantile(0.95,4)"), 1e-8);
+  EXPECT_NEAR(StudentTQuantile(0.05, 4), -Reference("t_quantile(0.95,4)"), 1e-8);
+  EXPECT_NEAR(ChiSquareCdf(3.2, 1), Reference("chi2_cdf(3.2,1)"), 1e-8);
+  EXPECT_NEAR(ChiSquareCdf(11, 9), Reference("chi2_cdf(11,9)"), 1e-9);
+  EXPECT_NEAR(ChiSquareQuantile(0.05, 2), Reference("chi2_quantile(0.05,2)"), 1e-9);
+  EXPECT_NEAR(ChiSquareQuantile(0.05, 9), Reference("chi2_quantile(0.05,9)"), 1e-8);
+}
+
+// Tables of Student's t as printed in textbooks, three decimals.
+TEST(Statistics, StudentTQuantilesAsInTables) {
+  EXPECT_NEAR(StudentTQuantile(0.975, 2), 4.303, 5e-4);
+  EXPECT_NEAR(StudentTQuantile(0.975, 3), 3.182, 5e-4);
+  EXPECT_NEAR(StudentTQuantile(0.975, 4), 2.776, 5e-4);
+  EXPECT_NEAR(StudentTQuantile(0.975, 9), 2.262, 5e-4);
+  EXPECT_NEAR(StudentTQuantile(0.95, 2), 2.920, 5e-4);
+  EXPECT_NEAR(StudentTQuantile(0.95, 9), 1.833, 5e-4);
+}
+
+// Two optimizers of a public speed-run, 16 against 20 and 16 against 5 runs: t and degrees give p.
+TEST(Statistics, WorkedExamplesOfPublicRunSets) {
+  EXPECT_NEAR(2 * StudentTCdf(-0.352, 33.0), 0.727, 1e-3);
+  EXPECT_NEAR(2 * StudentTCdf(-5.856, 5.00), 0.00206, 1e-5);
+}
+
+TEST(Statistics, WelchAndEquivalence) {
+  const std::optional<WelchResult> welch = WelchTest(kA, kB);
+  ASSERT_TRUE(welch.has_value());
+  EXPECT_NEAR(welch->t, Reference("welch_t"), 1e-9);
+  EXPECT_NEAR(welch->degrees, Reference("welch_df"), 1e-9);
+  EXPECT_NEAR(welch->p, Reference("welch_p"), 1e-8);
+  EXPECT_THAT(EquivalencePValue(kA, kB, 0.5), Optional(DoubleNear(Reference("tost_p(0.5)"), 1e-8)));
+}
+
+TEST(Statistics, NothingFromTooFewOrStillValues) {
+  EXPECT_EQ(WelchTest({1.0}, kB), std::nullopt);
+  EXPECT_EQ(WelchTest({1.0, 1.0}, {1.0, 1.0}), std::nullopt);
+  EXPECT_EQ(EquivalencePValue({1.0}, {1.0}, 1), std::nullopt);
+  EXPECT_EQ(PredictionHalfWidth(1, 1, 1), std::nullopt);
+  EXPECT_EQ(StandardDeviationUpperBound(1, 1), std::nullopt);
+  EXPECT_EQ(DifferenceCorrelation({1.0, 2.0}, {1.0, 2.0}), std::nullopt);
+  EXPECT_EQ(DifferenceCorrelation({1, 2, 3, 4}, {1, 5, 3, 9}), std::nullopt) << "a straight line does not move";
+  EXPECT_EQ(Mean({}), 0);
+  EXPECT_EQ(Median({}), 0);
+}
+
+TEST(Statistics, SmallSamplesAreTreatedHonestly) {
+  // Three runs: the true spread may be 4.4 times the measured one, the next run lies within 4.97 of it.
+  EXPECT_THAT(StandardDeviationUpperBound(1, 3), Optional(DoubleNear(4.415, 1e-2)));
+  EXPECT_THAT(PredictionHalfWidth(1, 3, 1), Optional(DoubleNear(4.303 * std::sqrt(4.0 / 3), 2e-3)));
+  EXPECT_EQ(RunsNeeded(0.1, 0.5), 3);
+  EXPECT_EQ(RunsNeeded(1, 0.5), 50);
+}
+
+TEST(Statistics, FisherExact) {
+  EXPECT_NEAR(FisherExact(1, 100, 61, 1000), Reference("fisher(1,100,61,1000)"), 1e-8);
+  EXPECT_NEAR(FisherExact(3, 10, 9, 12), Reference("fisher(3,10,9,12)"), 1e-8);
+  EXPECT_NEAR(FisherExact(0, 10, 0, 10), 1, 1e-9);
+}
+
+TEST(Statistics, DixonNamesTheOddOne) {
+  EXPECT_EQ(DixonOutlier({76.1, 76.0, 70.4}), 2u);
+  EXPECT_EQ(DixonOutlier({76.1, 76.0, 75.95, 76.05}), std::nullopt);
+  EXPECT_EQ(DixonOutlier({1.0, 1.0}), std::nullopt);
+  EXPECT_EQ(DixonOutlier({1.0, 1.0, 1.0}), std::nullopt);
+}
+
+TEST(Statistics, Correlation) {
+  EXPECT_THAT(Correlation({1, 2, 4, 3}, {2.0, 2.5, 5, 3}), Optional(DoubleNear(Reference("correlation"), 1e-9)));
+  EXPECT_THAT(DifferenceCorrelation({1, 3, 2, 5}, {11, 13, 12, 15}), Optional(DoubleNear(1, 1e-12)));
+}
+
+TEST(Statistics, SmoothingStartsAtTheFirstValue) {
+  EXPECT_THAT(Smooth({4, 0, 0}, 3), ElementsAre(4, 2, 1));
+  EXPECT_THAT(Smooth({}, 3), ElementsAre());
+}
+
+TEST(Statistics, OnsetIsWhereTheCurveLeavesForGood) {
+  std::vector<double> differences(60, 0.002);
+  differences[10] = 0.03;  // a spike
+  EXPECT_EQ(DeadZoneOnset(differences, 0.01), std::nullopt);
+  for (std::size_t i = 40; i < 60; ++i) differences[i] = -0.02;
+  EXPECT_EQ(DeadZoneOnset(differences, 0.01), 40u);
+}
+
+TEST(Statistics, SpikesComeBack) {
+  std::vector<double> values;
+  for (int i = 0; i < 200; ++i) values.push_back(2 + 0.01 * (i % 3));
+  values[100] = 5;
+  EXPECT_THAT(Spikes(values), ElementsAre(100u));
+  for (std::size_t i = 150; i < 200; ++i) values[i] = 6;  // a new level is no spike
+  EXPECT_THAT(Spikes(values), ElementsAre(100u));
+}
+
+TEST(Statistics, SampleMoments) {
+  EXPECT_DOUBLE_EQ(Mean(kB), 75.95);
+  EXPECT_NEAR(StandardDeviation(kA), std::sqrt(0.025), 1e-9);
+  EXPECT_EQ(StandardDeviation({5.0}), 0);
+  EXPECT_DOUBLE_EQ(Median({3, 1, 2, 10}), 2.5);
+  EXPECT_NEAR(Range(kA), 0.4, 1e-12);
+}
+
+}  // namespace
+}  // namespace paritect

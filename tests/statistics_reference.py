@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Independent values for checks/statistics_test.cc: standard library only, other methods than the product.
+
+Distributions are integrated numerically (Simpson's rule over the density) and inverted by bisection; Fisher's
+test counts with exact integers (math.comb); Welch and TOST use statistics.fmean/variance. Without arguments the
+values are printed; `--check FILE` compares them with the table between the REFERENCE marks of that file.
+"""
+import math
+import re
+import statistics
+import sys
+from fractions import Fraction
+
+
+def simpson(f, low, high, n=20000):
+    h = (high - low) / n
+    total = f(low) + f(high)
+    for i in range(1, n):
+        total += f(low + i * h) * (4 if i % 2 else 2)
+    return total * h / 3
+
+
+def t_density(x, v):
+    log_c = math.lgamma((v + 1) / 2) - math.lgamma(v / 2) - 0.5 * math.log(v * math.pi)
+    return math.exp(log_c - (v + 1) / 2 * math.log1p(x * x / v))
+
+
+def t_cdf(t, v):
+    return 0.5 + simpson(lambda x: t_density(x, v), 0.0, t)
+
+
+def chi2_cdf(x, v):
+    # Substituting x = y^2 takes the singularity at 0 away for one degree of freedom.
+    log_c = -math.lgamma(v / 2) - v / 2 * math.log(2)
+    return simpson(lambda y: 2 * y ** (v - 1) * math.exp(log_c - y * y / 2), 1e-12, math.sqrt(x))
+
+
+def invert(cdf, p, low, high):
+    for _ in range(60):
+        mid = (low + high) / 2
+        low, high = (mid, high) if cdf(mid) < p else (low, mid)
+    return (low + high) / 2
+
+
+def welch(a, b):
+    va, vb = statistics.variance(a) / len(a), statistics.variance(b) / len(b)
+    d = statistics.fmean(b) - statistics.fmean(a)
+    t = d / math.sqrt(va + vb)
+    df = (va + vb) ** 2 / (va ** 2 / (len(a) - 1) + vb ** 2 / (len(b) - 1))
+    return d, t, df, math.sqrt(va + vb)
+
+
+def fisher(a, n, b, m):
+    total = math.comb(n + m, a + b)
+    p = [Fraction(math.comb(n, x) * math.comb(m, a + b - x), total) for x in range(max(0, a + b - m), min(a + b, n) + 1)]
+    mine = Fraction(math.comb(n, a) * math.comb(m, b), total)
+    return float(sum(x for x in p if x <= mine))
+
+
+A = [76.1, 76.0, 76.2, 75.9, 76.3]
+B = [75.8, 76.1, 75.9, 76.0]
+D, T, DF, SE = welch(A, B)
+VALUES = {
+    "t_cdf(1.5,3)": t_cdf(1.5, 3),
+    "t_cdf(-2.25,7.5)": t_cdf(-2.25, 7.5),
+    "t_quantile(0.975,2)": invert(lambda x: t_cdf(x, 2), 0.975, 0, 20),
+    "t_quantile(0.95,4)": invert(lambda x: t_cdf(x, 4), 0.95, 0, 20),
+    "chi2_cdf(3.2,1)": chi2_cdf(3.2, 1),
+    "chi2_cdf(11,9)": chi2_cdf(11, 9),
+    "chi2_quantile(0.05,2)": -2 * math.log(0.95),  # closed form for two degrees
+    "chi2_quantile(0.05,9)": invert(lambda x: chi2_cdf(x, 9), 0.05, 0.1, 30),
+    "welch_t": T,
+    "welch_df": DF,
+    "welch_p": 2 * t_cdf(-abs(T), DF),
+    "tost_p(0.5)": max(t_cdf(-(D + 0.5) / SE, DF), t_cdf((D - 0.5) / SE, DF)),
+    "fisher(1,100,61,1000)": fisher(1, 100, 61, 1000),
+    "fisher(3,10,9,12)": fisher(3, 10, 9, 12),
+    "correlation": statistics.correlation([1, 2, 4, 3], [2.0, 2.5, 5, 3]),
+}
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--check":
+        text = open(sys.argv[2], encoding="utf-8").read()
+        table = dict(re.findall(r'\{"([^"]+)", ([-+.0-9e]+)\}', text.split("REFERENCE", 2)[1]))
+        bad = [k for k, v in VALUES.items() if k not in table or abs(float(table[k]) - v) > 1e-8 * max(1, abs(v))]
+        bad += [k for k in table if k not in VALUES]
+        for key in bad:
+            print(f"{key}: {table.get(key)} in the test, {VALUES.get(key)!r} here")
+        return 1 if bad else 0
+    for key, value in VALUES.items():
+        print(f'      {{"{key}", {value:.12g}}},')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
