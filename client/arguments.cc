@@ -4,12 +4,28 @@
 
 #include <algorithm>
 
+#include "client/nearest.h"
+
 namespace paritect {
 
 struct Arguments::Impl {
   CLI::App app;
   std::vector<std::string>* rest = nullptr;
   bool list_options = false;
+
+  // "did you mean" for the first option that is not declared.
+  std::string SuggestOption(const std::vector<std::string>& args) const {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (const std::string& arg : args) {
+      const std::string name = arg.substr(0, arg.find('='));
+      if (name.size() < 3 || name.compare(0, 2, "--") != 0) continue;
+      if (std::find(known.begin(), known.end(), name) == known.end()) return DidYouMean(name, known);
+    }
+    return "";
+  }
 };
 
 Arguments::Arguments(absl::string_view command, absl::string_view description) : impl_(std::make_unique<Impl>()) {
@@ -56,7 +72,7 @@ absl::StatusOr<bool> Arguments::Parse(const std::vector<std::string>& args) {
   } catch (const CLI::CallForHelp&) {
     return false;
   } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(error.what());
+    return absl::InvalidArgumentError(std::string(error.what()) + impl_->SuggestOption(args));
   }
   if (impl_->rest != nullptr) *impl_->rest = impl_->app.remaining();
   return true;

@@ -28,9 +28,25 @@ absl::StatusOr<v1::Bundle> LoadBundle(FileSystem& fs, const std::string& path) {
   return bundle;
 }
 
+// The plan's own file not being there is the commonest mistake of all: it is told in words.
+absl::Status CheckPlanIsThere(FileSystem& fs, const std::string& path) {
+  auto info = fs.Stat(path);
+  if (!info.ok()) {
+    if (!absl::IsNotFound(info.status())) return info.status();
+    return absl::NotFoundError(absl::StrCat(
+        DisplayBytes(path), ": not there; give a plan file, a folder that holds plan.yaml, or an evidence bundle"));
+  }
+  if (info->type != FileInfo::Type::kDirectory) return absl::OkStatus();
+  if (absl::IsNotFound(fs.Stat(JoinPath(path, "plan.yaml")).status())) {
+    return absl::NotFoundError(absl::StrCat(DisplayBytes(path), ": the folder holds no plan.yaml"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path) {
+  PARITECT_RETURN_IF_ERROR(CheckPlanIsThere(env.fs, path));
   if (IsBundle(env.fs, path)) return LoadBundle(env.fs, path);
   if (absl::EndsWith(path, ".pbundle") && env.fs.Open(path).ok()) {
     return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": byte 0: this is not an evidence bundle"));
