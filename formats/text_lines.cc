@@ -15,9 +15,15 @@ constexpr absl::string_view kUtf8Bom = "\xEF\xBB\xBF";
 bool Contains(absl::string_view text, char c) { return std::memchr(text.data(), c, text.size()) != nullptr; }
 
 bool HasHighByte(absl::string_view text) {
-  unsigned char all = 0;
-  for (char c : text) all = static_cast<unsigned char>(all | static_cast<unsigned char>(c));
-  return all >= 0x80;
+  std::size_t i = 0;
+  std::uint64_t all = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + i, sizeof(word));
+    all |= word;
+  }
+  for (; i < text.size(); ++i) all |= static_cast<unsigned char>(text[i]);
+  return (all & 0x8080808080808080ULL) != 0;
 }
 
 // Length of the run of NUL bytes at the front; long runs go by the block, not by the byte.
@@ -137,12 +143,12 @@ void TextLines::EndLine(absl::string_view piece, bool ended, Sink sink) {
     line.too_long = pending_too_long_;
   }
   if (number_ == 1 && absl::StartsWith(line.text, kUtf8Bom)) line.text.remove_prefix(kUtf8Bom.size());
-  if (Contains(line.text, '\x1b')) {
+  if (may_have_escape_ && Contains(line.text, '\x1b')) {
     scratch_ = StripAnsi(line.text);
     line.text = scratch_;
   }
   std::string decoded;
-  if (HasHighByte(line.text) && !IsValidUtf8(line.text)) {
+  if (may_have_high_byte_ && HasHighByte(line.text) && !IsValidUtf8(line.text)) {
     auto gbk = DecodeCharset(line.text, "GBK");
     if (!gbk) gbk = DecodeCharset(line.text, "LATIN1");
     if (gbk) {
@@ -178,6 +184,9 @@ void TextLines::FeedPlain(absl::string_view chunk, Sink sink) {
 }
 
 void TextLines::FeedUtf8(absl::string_view chunk, Sink sink) {
+  // A line that began in the chunk before keeps what that one may have.
+  may_have_escape_ = (may_have_escape_ && !pending_.empty()) || Contains(chunk, '\x1b');
+  may_have_high_byte_ = (may_have_high_byte_ && !pending_.empty()) || HasHighByte(chunk);
   if (!Contains(chunk, '\r') && !Contains(chunk, '\b') && !Contains(chunk, '\0')) {
     hole_ = 0;
     FeedPlain(chunk, sink);

@@ -60,6 +60,9 @@ class TextLines {
   std::string carry_;    // bytes of a UTF-16 unit or surrogate pair that the chunk cut
   std::string pending_;  // the line so far, where a chunk cut it
   std::string scratch_;
+  // What the chunks since the last line end hold at all: spares each line the search.
+  bool may_have_escape_ = false;
+  bool may_have_high_byte_ = false;
   bool pending_too_long_ = false;
   bool after_hole_ = false;
   std::int64_t number_ = 1;

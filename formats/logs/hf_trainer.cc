@@ -116,8 +116,9 @@ class HfStdoutDialect : public LineDialect {
         "Num examples", "Num Epochs", "Instantaneous batch size per device",
         "Total train batch size (w. parallel, distributed & accumulation)", "Gradient Accumulation steps",
         "Total optimization steps", "Number of trainable parameters"};
-    const std::size_t equals = line.text.find(" = ");
-    if (equals == absl::string_view::npos) return;
+    std::size_t equals = line.text.find("= ");
+    if (equals == absl::string_view::npos || equals == 0 || line.text[equals - 1] != ' ') return;
+    --equals;
     for (absl::string_view key : kKeys) {
       if (!absl::EndsWith(line.text.substr(0, equals), key)) continue;
       const LogNumber number = ReadLogNumber(line.text.substr(equals + 3));

@@ -54,6 +54,8 @@ class JsonlDialect : public LineDialect {
     return true;
   }
 
+  bool IsWholeWithoutEnd(absl::string_view line) const override { return IsWholeJsonObject(line); }
+
  private:
   bool noted_ = false;
 };

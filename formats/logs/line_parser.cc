@@ -12,7 +12,7 @@ namespace {
 class TextLogParser : public LogParser {
  public:
   TextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect)
-      : lines_(encoding), dialect_(std::move(dialect)) {}
+      : lines_(encoding), dialect_(std::move(dialect)), needs_letters_(dialect_->wants_telling()) {}
 
   absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) override {
     lines_.Feed(chunk, [&](const TextLine& line) { OnLine(line, out); });
@@ -38,9 +38,9 @@ class TextLogParser : public LogParser {
   void OnLine(const TextLine& line, RunLogBuilder& out) {
     if (line.too_long) {
       out.Unparsed(line.number, absl::StrCat("longer than ", kTextLineBytesMax, " bytes"));
-    } else if (!line.ended && at_end_) {
+    } else if (!line.ended && at_end_ && !dialect_->IsWholeWithoutEnd(line.text)) {
       out.set_incomplete_tail();
-    } else if (!line.ended || line.after_hole) {
+    } else if ((!line.ended && !at_end_) || line.after_hole) {
       out.Unparsed(line.number, "cut by a hole of NUL bytes");
     } else {
       Pieces(line, out);
@@ -62,14 +62,18 @@ class TextLogParser : public LogParser {
     }
   }
 
-  void OnPiece(const LogLine& line, RunLogBuilder& out) {
+  void OnPiece(LogLine& line, RunLogBuilder& out) {
+    if (needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
     if (dialect_->Line(line, out)) return;
+    if (!needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
+    if (!line.telling) return;
     if (dialect_->takes_plain_lines() && ReadPlainLine(line, out)) return;
     common_.Line(line, out);
   }
 
   TextLines lines_;
   std::unique_ptr<LineDialect> dialect_;
+  bool needs_letters_ = false;
   CommonLines common_;
   bool at_end_ = false;
 };

@@ -40,6 +40,8 @@ class LlamaFactoryDialect : public LineDialect {
     out.Add(std::move(fields.record()));
     return true;
   }
+
+  bool IsWholeWithoutEnd(absl::string_view line) const override { return IsWholeJsonObject(line); }
 };
 
 bool IsLine(absl::string_view line) {

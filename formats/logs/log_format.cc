@@ -1,5 +1,9 @@
 #include "formats/logs/log_format.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "formats/logs/json_fields.h"
+
 namespace paritect {
 
 #define PARITECT_LOG_FORMAT(name) extern const LogFormat k##name##LogFormat;
@@ -20,6 +24,11 @@ const LogFormat* FindLogFormat(absl::string_view name) {
     if (format->name == name) return format;
   }
   return nullptr;
+}
+
+bool IsWholeJsonObject(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  return absl::StartsWith(text, "{") && ForEachJsonField(text, [](absl::string_view, absl::string_view) {}) == text.size();
 }
 
 bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view line)> visit) {

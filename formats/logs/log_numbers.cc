@@ -105,13 +105,24 @@ bool LooksNumeric(absl::string_view token) {
 double ResolutionOf(absl::string_view token) {
   static constexpr double kTenth[] = {0.5,    0.5e-1, 0.5e-2, 0.5e-3, 0.5e-4,  0.5e-5,  0.5e-6,  0.5e-7,
                                       0.5e-8, 0.5e-9, 5e-11,  5e-12,  5e-13,   5e-14,   5e-15,   5e-16};
+  static constexpr double kTens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
   std::size_t point = token.size();
+  std::size_t end = token.size();
   for (std::size_t i = 0; i < token.size(); ++i) {
-    if (token[i] == 'e' || token[i] == 'E') return PrintResolution(token);
+    if (token[i] == 'e' || token[i] == 'E') {
+      end = i;
+      break;
+    }
     if (token[i] == '.') point = i + 1;
   }
-  const std::size_t digits = token.size() - point;
-  return digits < 16 ? kTenth[digits] : PrintResolution(token);
+  const std::size_t digits = point < end ? end - point : 0;
+  if (digits >= 16) return PrintResolution(token);
+  if (end == token.size()) return kTenth[digits];
+  // "9.876543E+00": two exponent digits, as printf writes them
+  if (token.size() - end != 4 || !IsDigit(token[end + 2]) || !IsDigit(token[end + 3])) return PrintResolution(token);
+  const int exponent = (token[end + 2] - '0') * 10 + (token[end + 3] - '0');
+  if (exponent > 12) return PrintResolution(token);
+  return token[end + 1] == '-' ? kTenth[digits] / kTens[exponent] : kTenth[digits] * kTens[exponent];
 }
 
 void Set(LogNumber& number, double value, double resolution) {
@@ -120,11 +131,31 @@ void Set(LogNumber& number, double value, double resolution) {
   number.resolution = std::isfinite(value) ? resolution : 0;
 }
 
+// A plain decimal number with a proper end: nearly all of a log's numbers.
+bool ReadPlain(absl::string_view text, LogNumber& number) {
+  if (text.empty() || !(IsDigit(text[0]) || text[0] == '-' || text[0] == '.')) return false;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::general);
+  if (error != std::errc() || !std::isfinite(value)) return false;
+  if (stop != end) {
+    const char c = *stop;
+    const bool ends = c == ' ' || c == '|' || c == '\t' || c == ']' || c == '}' || c == ';' || c == '/' ||
+                      (c == ',' && (stop + 1 == end || !IsDigit(stop[1])));
+    if (!ends) return false;
+  }
+  number.text = text.substr(0, static_cast<std::size_t>(stop - text.data()));
+  Set(number, value, ResolutionOf(number.text));
+  return true;
+}
+
 }  // namespace
 
 LogNumber ReadLogNumber(absl::string_view text) {
   LogNumber number;
-  text = Unwrap(absl::StripLeadingAsciiWhitespace(text));
+  text = absl::StripLeadingAsciiWhitespace(text);
+  if (ReadPlain(text, number)) return number;
+  text = Unwrap(text);
   if (!text.empty() && (text[0] == '\'' || text[0] == '"')) text.remove_prefix(1);
   absl::string_view token = TokenOf(text);
   if (token == "N" && absl::StartsWith(text, "N/A")) token = text.substr(0, 3);

@@ -56,6 +56,8 @@ class MmengineDialect : public LineDialect {
     return false;
   }
 
+  bool IsWholeWithoutEnd(absl::string_view line) const override { return IsWholeJsonObject(line); }
+
  private:
   static void Iter(const LogLine& line, const EpochPlace& place, RunLogBuilder& out) {
     FieldCollector fields;

@@ -237,9 +237,12 @@ namespace {
 
 class PlainDialect : public LineDialect {
  public:
+  bool wants_telling() const override { return true; }
+
   bool Line(const LogLine& line, RunLogBuilder& out) override {
+    if (!line.telling) return false;
     EpochPlace place;
-    if (!absl::StrContains(line.text, "est:") && FindEpochPlace(line.text, place)) {
+    if (MayTell(line.text) && !absl::StrContains(line.text, "est:") && FindEpochPlace(line.text, place)) {
       if (!first_epoch_) first_epoch_ = place.epoch == 1 ? 1 : 0;
       AddAtEpochPlace(line, place, *first_epoch_, out);
       return true;
@@ -261,7 +264,7 @@ bool IsPlaceWithLoss(absl::string_view line) {
 }
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, [](absl::string_view line) { return IsPlainLossLine(line) || IsPlaceWithLoss(line); });
+  return AnyLine(head.text, [](absl::string_view line) { return HasTellingLetters(line) && (IsPlainLossLine(line) || IsPlaceWithLoss(line)); });
 }
 
 }  // namespace
