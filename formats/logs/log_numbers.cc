@@ -46,7 +46,7 @@ absl::string_view TokenOf(absl::string_view text) {
   for (; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ' ' || c == '\t' || c == '|' || c == ';' || c == ']' || c == '}' || c == '\'' || c == '"' || c == '/') break;
-    if (c == ')') break;
+    if (c == ')' || (c == ':' && (i + 1 == text.size() || text[i + 1] == ' '))) break;
     if (c == '(' && !absl::StartsWith(absl::AsciiStrToLower(text.substr(0, i)), "nan") &&
         !absl::StartsWith(absl::AsciiStrToLower(text.substr(0, i)), "-nan")) {
       break;
@@ -141,6 +141,7 @@ bool ReadPlain(absl::string_view text, LogNumber& number) {
   if (stop != end) {
     const char c = *stop;
     const bool ends = c == ' ' || c == '|' || c == '\t' || c == ']' || c == '}' || c == ';' || c == '/' ||
+                      (c == ':' && (stop + 1 == end || stop[1] == ' ')) ||
                       (c == ',' && (stop + 1 == end || !IsDigit(stop[1])));
     if (!ends) return false;
   }
