@@ -47,7 +47,7 @@ VerdictCounts CountChecks(const v1::Report& report) {
   return counts;
 }
 
-std::vector<MissingGroup> GroupMissing(const v1::Report& report) {
+std::vector<MissingGroup> GroupMissing(const v1::Report& report, const Rules& rules) {
   std::vector<MissingGroup> groups;
   std::map<std::string, std::size_t> by_step;
   for (const v1::ItemResult& item : report.items()) {
@@ -61,7 +61,11 @@ std::vector<MissingGroup> GroupMissing(const v1::Report& report) {
       }
     }
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const MissingGroup& a, const MissingGroup& b) {
+  const std::string cannot = rules.messages.Fix("check_not_supported").en();
+  std::stable_sort(groups.begin(), groups.end(), [&cannot](const MissingGroup& a, const MissingGroup& b) {
+    const bool a_last = a.how.en() == cannot;
+    const bool b_last = b.how.en() == cannot;
+    if (a_last != b_last) return b_last;
     return a.required != b.required ? a.required > b.required : a.checks.size() > b.checks.size();
   });
   return groups;

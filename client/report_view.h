@@ -33,8 +33,8 @@ struct MissingGroup {
   int required = 0;  // of `checks`
 };
 
-// What holds the most required checks back comes first.
-std::vector<MissingGroup> GroupMissing(const v1::Report& report);
+// What holds the most required checks back comes first; what this version cannot do at all, last: nobody can bring it.
+std::vector<MissingGroup> GroupMissing(const v1::Report& report, const Rules& rules);
 
 // "data.dataset.{files, content}, data.sharding.ranks", items in the order of the checks.
 std::string CompressIds(const std::vector<const v1::CheckResult*>& checks);

@@ -132,7 +132,7 @@ class Markdown {
   }
 
   void MissingEvidence() {
-    const std::vector<MissingGroup> groups = GroupMissing(report_);
+    const std::vector<MissingGroup> groups = GroupMissing(report_, options_.rules);
     if (!groups.empty()) Heading(Say("ui_missing"));
     for (const MissingGroup& group : groups) {
       out_ << "- " << absl::StrJoin(group.what, "; ", [this](std::string* out, const v1::Text& what) {

@@ -123,12 +123,28 @@ TEST(Render, JsonLinesAreOneObjectEach) {
 
 TEST(ReportView, GroupsWhatOneStepWouldBring) {
   const v1::Report report = TestReport();
-  const std::vector<MissingGroup> groups = GroupMissing(report);
+  const std::vector<MissingGroup> groups = GroupMissing(report, BuiltInRules());
   ASSERT_EQ(groups.size(), 2u);  // the attested check asks for nothing
   EXPECT_EQ(groups[0].how.en(), "add `logs:` to the plan");
   EXPECT_EQ(groups[0].required, 1);
   EXPECT_EQ(CompressIds(groups[0].checks), "data.dataset.records, training.flow.state");
   EXPECT_THAT(groups[1].from, ElementsAre("rank 3 of npu-01"));
+}
+
+TEST(ReportView, PutsWhatNobodyCanBringLast) {
+  v1::Report report = TestReport();
+  v1::CheckResult& check = *report.mutable_items(0)->mutable_checks(0);
+  for (int i = 0; i < 3; ++i) {
+    v1::CheckResult& more = *report.mutable_items(0)->add_checks();
+    more = check;
+    more.set_id(absl::StrCat("data.dataset.extra", i));
+    v1::Missing& missing = *more.add_missing();
+    *missing.mutable_what() = BuiltInRules().messages.Say("check_not_supported");
+    *missing.mutable_how() = BuiltInRules().messages.Fix("check_not_supported");
+  }
+  const std::vector<MissingGroup> groups = GroupMissing(report, BuiltInRules());
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[2].required, 3);
 }
 
 }  // namespace

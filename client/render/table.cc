@@ -1,6 +1,7 @@
 // -o table: for a terminal. Failures first, then what is missing and how to get it, grouped; passes are counted.
 #include <ostream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "client/render/table_writer.h"
 #include "client/renderer.h"
@@ -200,14 +201,17 @@ class Table {
     std::string line = absl::StrJoin(parts, differ ? absl::StrCat(" ", w_.against(), " ") : std::string(w_.dot()));
     if (finding.evidence_size() > 0) {
       std::vector<std::string> sources;
-      for (const std::string& evidence : finding.evidence()) sources.push_back(w_.Safe(evidence, kValueColumns));
+      for (const std::string& evidence : finding.evidence()) {
+        const std::string source = w_.Safe(evidence, kValueColumns);
+        if (std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(source);
+      }
       absl::StrAppend(&line, line.empty() ? "[" : "  [", absl::StrJoin(sources, "; "), "]");
     }
     return line;
   }
 
   void MissingEvidence() {
-    const std::vector<MissingGroup> groups = GroupMissing(report_);
+    const std::vector<MissingGroup> groups = GroupMissing(report_, options_.rules);
     if (groups.empty()) return;
     w_.Heading(Say("ui_missing"));
     for (const MissingGroup& group : groups) {
@@ -284,7 +288,9 @@ class Table {
 
   void Brief(const v1::Finding& finding) {
     std::string text = InAll(options_.languages, finding.message());
-    if (!finding.subject().empty()) text = absl::StrCat(w_.Safe(finding.subject(), 80), ": ", text);
+    // Many messages begin with their subject already.
+    const bool named = absl::StartsWith(finding.message().en(), finding.subject());
+    if (!named) text = absl::StrCat(w_.Safe(finding.subject(), 80), ": ", text);
     const std::string values = Values(finding);
     if (!values.empty()) absl::StrAppend(&text, w_.dot(), values);
     w_.Wrapped(2, finding.kind(), text, Style::kDim);
