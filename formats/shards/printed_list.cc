@@ -69,6 +69,9 @@ bool LooksLikePaths(const ScannedList& list) {
   return !list.items.empty() && !list.numbers;
 }
 
+// "files [1]/a.tar" is a name.
+bool IsNamePart(char c) { return c == '/' || c == '.' || absl::ascii_isalnum(static_cast<unsigned char>(c)); }
+
 // Visits every list of the text: its prefix on the line, and the list.
 template <typename Visit>
 void ForEachList(absl::string_view text, Visit visit) {
@@ -87,6 +90,7 @@ void ForEachList(absl::string_view text, Visit visit) {
     auto list = ScanList(text, at);
     const std::size_t from = at - line_begin > kPrefixBytesMax ? at - kPrefixBytesMax : line_begin;
     const absl::string_view prefix = text.substr(from, at - from);
+    if (list && list->end < text.size() && IsNamePart(text[list->end])) list.reset();
     if (!list || !(SaysWhatItHolds(KeyBefore(prefix)) || LooksLikePaths(*list))) {
       ++at;
       continue;

@@ -28,6 +28,10 @@ TEST(PlainList, PathsAreBytes) {
   EXPECT_THAT(list.notes(), IsEmpty());
 }
 
+TEST(PlainList, BracketsInNamesAreNoLists) {
+  EXPECT_THAT(One("my files [1]/a.tar\nshards [2].tar\n").items(), ElementsAre("my files [1]/a.tar", "shards [2].tar"));
+}
+
 TEST(PlainList, DialectsOfLineEnds) {
   EXPECT_THAT(One("\xef\xbb\xbf""a\r\nb\r\n").items(), ElementsAre("a", "b"));
   EXPECT_THAT(One(absl::string_view("a\nb\0c\0", 6)).items(), ElementsAre("a\nb", "c"));
