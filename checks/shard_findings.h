@@ -1,0 +1,61 @@
+// What the checks of data.sharding share: texts in both languages, what is missing, who read what twice.
+#ifndef PARITECT_CHECKS_SHARD_FINDINGS_H_
+#define PARITECT_CHECKS_SHARD_FINDINGS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/shard_view.h"
+
+namespace paritect {
+
+using TextArgs = std::vector<std::pair<std::string, v1::Text>>;
+
+// The same text in both languages.
+v1::Text PlainText(absl::string_view text);
+
+// As AddFinding, with arguments that have a translation.
+v1::Finding& AddShardFinding(const CheckContext& context, v1::CheckResult& result, v1::Severity severity,
+                             absl::string_view message_id, absl::string_view subject, const TextArgs& args);
+void AddShardMissing(const CheckContext& context, v1::CheckResult& result, absl::string_view message_id,
+                     absl::string_view from, const TextArgs& args);
+
+// "migrated side, run npu, epoch 2"
+v1::Text WhereText(const CheckContext& context, const ShardRun& run, const ShardEpoch* epoch = nullptr);
+
+// What keeps a run's lists from being the whole truth: ranks without a list, lists that are not whole, lists
+// without a rank. (Evidence that is absent or failed is reported by the runner.)
+void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, const ShardRun& run);
+
+// Says for a label that one side has no list of it. True when both have one.
+bool BothSides(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair);
+
+// An item that more than one (node, rank) read in one epoch.
+struct SharedItem {
+  ItemId item = 0;
+  std::vector<const ShardReader*> readers;  // the first kSharedReadersMax
+  std::size_t reader_count = 0;
+};
+inline constexpr std::size_t kSharedReadersMax = 16;
+
+struct SharedItems {
+  std::vector<SharedItem> items;  // in order of ItemId
+  bool not_sharded = false;       // every rank read everything
+  bool within_node = false;       // two ranks of one node share an item
+  bool across_nodes = false;
+};
+
+// Items in `allowed` (by ItemId, may be empty) are left out.
+SharedItems FindSharedItems(const ShardPair& pair, const ShardEpoch& epoch, const std::vector<bool>& allowed);
+
+// Padding entries of an epoch by ItemId where its lists are padded by wrap-around; else empty.
+std::vector<bool> PaddingOf(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch);
+
+// The epoch of the same number, or nullptr.
+const ShardEpoch* FindEpoch(const ShardRun& run, std::optional<int> epoch);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SHARD_FINDINGS_H_

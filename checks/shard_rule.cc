@@ -1,0 +1,274 @@
+#include "checks/shard_rule.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+using Lists = std::vector<std::vector<ItemId>>;
+
+// The sequence that a split implies, padding still on it.
+struct Candidate {
+  bool fits = false;  // the lists' lengths allow this split
+  std::vector<ItemId> sequence;
+  std::vector<ItemId> padding;
+  bool regular = false;
+  NameOrders orders = 0;
+};
+
+std::size_t TotalOf(const Lists& lists) {
+  std::size_t total = 0;
+  for (const auto& list : lists) total += list.size();
+  return total;
+}
+
+bool EqualLengths(const Lists& lists) {
+  for (const auto& list : lists) {
+    if (list.size() != lists[0].size()) return false;
+  }
+  return true;
+}
+
+Candidate StrideCandidate(const Lists& lists) {
+  Candidate out;
+  const std::size_t total = TotalOf(lists), ranks = lists.size();
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (lists[r].size() != (total + ranks - 1 - r) / ranks) return out;
+  }
+  out.fits = true;
+  out.sequence.reserve(total);
+  for (std::size_t i = 0; i < total; ++i) out.sequence.push_back(lists[i % ranks][i / ranks]);
+  return out;
+}
+
+Candidate BlockCandidate(const Lists& lists) {
+  Candidate out;
+  out.fits = true;
+  out.sequence.reserve(TotalOf(lists));
+  for (const auto& list : lists) out.sequence.insert(out.sequence.end(), list.begin(), list.end());
+  return out;
+}
+
+// Takes wrapped-around entries off the end. Irregular: an entry stands twice in another way.
+void TakePadding(std::size_t items, bool may_pad, Candidate& candidate) {
+  std::vector<ItemId>& sequence = candidate.sequence;
+  std::vector<bool> seen(items, false);
+  std::size_t unique = 0;
+  while (unique < sequence.size() && !seen[sequence[unique]]) seen[sequence[unique++]] = true;
+  bool wraps = may_pad || unique == sequence.size();
+  for (std::size_t i = unique; wraps && i < sequence.size(); ++i) wraps = sequence[i] == sequence[i % unique];
+  candidate.regular = wraps;
+  if (!wraps) return;
+  candidate.padding.assign(sequence.begin() + static_cast<std::ptrdiff_t>(unique), sequence.end());
+  sequence.resize(unique);
+}
+
+std::int64_t NumberOf(absl::string_view name) { return ParseInt(name).value_or(-1); }
+
+NameOrders OrdersOf(const ShardPair& pair, const std::vector<ItemId>& sequence) {
+  if (pair.sample_numbers) {
+    for (std::size_t i = 1; i < sequence.size(); ++i) {
+      if (NumberOf(pair.names[sequence[i - 1]]) >= NumberOf(pair.names[sequence[i]])) return 0;
+    }
+    return kOrderNatural;
+  }
+  std::vector<absl::string_view> names;
+  names.reserve(sequence.size());
+  for (ItemId id : sequence) names.push_back(pair.names[id]);
+  return FollowedOrders(names);
+}
+
+void Examine(const ShardPair& pair, bool may_pad, Candidate& candidate) {
+  if (!candidate.fits) return;
+  TakePadding(pair.names.size(), may_pad, candidate);
+  if (candidate.regular) candidate.orders = OrdersOf(pair, candidate.sequence);
+}
+
+// Whether each rank's set, sorted in `order`, is what `split` of the sorted whole would give it.
+bool SplitFitsSets(const ShardPair& pair, const Lists& lists, NameOrders order, ShardSplit split) {
+  std::vector<ItemId> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  const auto before = [&](ItemId a, ItemId b) {
+    if (pair.sample_numbers) return NumberOf(pair.names[a]) < NumberOf(pair.names[b]);
+    return NameBefore(order, pair.names[a], pair.names[b]);
+  };
+  std::sort(all.begin(), all.end(), before);
+  std::vector<std::size_t> place(pair.names.size(), 0);
+  for (std::size_t i = 0; i < all.size(); ++i) place[all[i]] = i;
+  std::size_t begin = 0;
+  for (std::size_t r = 0; r < lists.size(); ++r) {
+    for (ItemId id : lists[r]) {
+      const bool fits = split == ShardSplit::kStride ? place[id] % lists.size() == r
+                                                     : place[id] >= begin && place[id] < begin + lists[r].size();
+      if (!fits) return false;
+    }
+    begin += lists[r].size();
+  }
+  return true;
+}
+
+// Ordered and split first, shuffled within each rank then. Only for lists without repetition.
+void TryShuffledWithin(const ShardPair& pair, const Lists& lists, ShardRule& rule) {
+  for (NameOrders order : {kOrderByte, kOrderNatural}) {
+    if (pair.sample_numbers && order == kOrderByte) continue;
+    for (ShardSplit split : {ShardSplit::kStride, ShardSplit::kBlock}) {
+      if (!SplitFitsSets(pair, lists, order, split)) continue;
+      rule.split = split;
+      rule.orders = order;
+      rule.shuffled_within = true;
+      return;
+    }
+  }
+}
+
+bool TellsSplit(const Candidate& candidate) {
+  return candidate.regular && (candidate.orders != 0 || !candidate.padding.empty());
+}
+
+void Take(Candidate& candidate, ShardSplit split, ShardRule& rule) {
+  rule.split = split;
+  rule.orders = candidate.orders;
+  rule.sequence = std::move(candidate.sequence);
+  rule.padding = std::move(candidate.padding);
+  rule.regular = candidate.regular;
+}
+
+}  // namespace
+
+ShardRule InferShardRule(const ShardPair& pair, const Lists& lists) {
+  ShardRule rule;
+  if (lists.empty()) return rule;
+  const bool may_pad = lists.size() > 1 && EqualLengths(lists);
+  Candidate stride = StrideCandidate(lists), block = BlockCandidate(lists);
+  Examine(pair, may_pad, stride);
+  Examine(pair, may_pad, block);
+  const bool single = TotalOf(lists) <= lists.size() && stride.fits;
+  if (lists.size() == 1) {
+    Take(block, ShardSplit::kNone, rule);
+  } else if (single && stride.regular) {
+    Take(stride, ShardSplit::kEither, rule);
+  } else if (TellsSplit(stride) && (!TellsSplit(block) || stride.orders != 0)) {
+    Take(stride, ShardSplit::kStride, rule);
+  } else if (TellsSplit(block)) {
+    Take(block, ShardSplit::kBlock, rule);
+  } else {
+    Take(stride.fits ? stride : block, ShardSplit::kUnknown, rule);
+    if (rule.regular) TryShuffledWithin(pair, lists, rule);
+  }
+  return rule;
+}
+
+namespace {
+
+bool SameSplit(ShardSplit a, ShardSplit b) {
+  return a == b || a == ShardSplit::kEither || b == ShardSplit::kEither || a == ShardSplit::kNone ||
+         b == ShardSplit::kNone;
+}
+
+// The common entries of both sequences stand in the same order.
+bool SameSequence(const std::vector<ItemId>& a, const std::vector<ItemId>& b) {
+  if (a == b) return true;
+  const std::size_t items = 1 + std::max(a.empty() ? 0 : *std::max_element(a.begin(), a.end()),
+                                         b.empty() ? 0 : *std::max_element(b.begin(), b.end()));
+  std::vector<bool> in_a(items, false), in_b(items, false);
+  for (ItemId id : a) in_a[id] = true;
+  for (ItemId id : b) in_b[id] = true;
+  std::size_t i = 0, j = 0;
+  for (;;) {
+    while (i < a.size() && !in_b[a[i]]) ++i;
+    while (j < b.size() && !in_a[b[j]]) ++j;
+    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
+    if (a[i++] != b[j++]) return false;
+  }
+}
+
+// Whether a sequence of that length must be padded to give every rank equally many.
+bool NeedsPadding(const ShardRule& rule, int ranks) {
+  return ranks > 1 && rule.sequence.size() % static_cast<std::size_t>(ranks) != 0;
+}
+
+bool SamePadding(const ShardRule& a, int a_ranks, const ShardRule& b, int b_ranks) {
+  if (a_ranks == b_ranks) return a.padding.empty() == b.padding.empty();
+  // A side whose lists come out even does not show whether it would pad.
+  if (!NeedsPadding(a, a_ranks) || !NeedsPadding(b, b_ranks)) return true;
+  return a.padding.empty() == b.padding.empty();
+}
+
+}  // namespace
+
+RuleDifference CompareShardRules(const ShardRule& baseline, int baseline_ranks, const ShardRule& migrated,
+                                 int migrated_ranks) {
+  if (!baseline.regular || !migrated.regular) return RuleDifference::kUnknown;
+  const bool known = baseline.split != ShardSplit::kUnknown && migrated.split != ShardSplit::kUnknown;
+  const bool ordered = baseline.orders != 0 && migrated.orders != 0;
+  if (known && !SameSplit(baseline.split, migrated.split)) return RuleDifference::kSplit;
+  if (ordered && (baseline.orders & migrated.orders) == 0) return RuleDifference::kOrder;
+  if (ordered != (baseline.orders != 0 || migrated.orders != 0)) return RuleDifference::kOrder;
+  if (ordered && baseline.shuffled_within != migrated.shuffled_within) return RuleDifference::kOrder;
+  if (known && !SamePadding(baseline, baseline_ranks, migrated, migrated_ranks)) return RuleDifference::kPadding;
+  if (ordered && known) return RuleDifference::kNone;
+  // No known order: the same rule shows as the same sequence.
+  if (SameSequence(baseline.sequence, migrated.sequence)) return RuleDifference::kNone;
+  return known || baseline_ranks == migrated_ranks ? RuleDifference::kOrder : RuleDifference::kUnknown;
+}
+
+v1::Text DescribeOrder(const ShardPair& pair, const ShardRule& rule) {
+  v1::Text text;
+  if (rule.orders == 0) {
+    text.set_en("no sorted order (shuffled, or as the folder is enumerated)");
+    text.set_zh("无排序（被打乱，或为目录枚举次序）");
+  } else if (pair.sample_numbers) {
+    text.set_en("ascending sample numbers");
+    text.set_zh("样本序号递增");
+  } else if ((rule.orders & kOrderByte) != 0) {
+    text.set_en("byte order");
+    text.set_zh("按字节排序");
+  } else if ((rule.orders & kOrderFolder) != 0) {
+    text.set_en("byte order folder by folder");
+    text.set_zh("逐目录按字节排序");
+  } else if ((rule.orders & kOrderNatural) != 0) {
+    text.set_en("natural order (digits by value)");
+    text.set_zh("自然排序（数字按数值）");
+  } else {
+    text.set_en("locale order (letters before case)");
+    text.set_zh("按 locale 排序（先字母后大小写）");
+  }
+  if (rule.shuffled_within) {
+    text.set_en(absl::StrCat(text.en(), ", shuffled within each rank"));
+    text.set_zh(absl::StrCat(text.zh(), "，各 rank 内再打乱"));
+  }
+  return text;
+}
+
+v1::Text DescribeSplit(const ShardRule& rule, int ranks) {
+  v1::Text text;
+  switch (rule.split) {
+    case ShardSplit::kStride:
+      text.set_en(absl::StrCat("stride (files[rank::", ranks, "])"));
+      text.set_zh(absl::StrCat("跨步 stride（files[rank::", ranks, "]）"));
+      break;
+    case ShardSplit::kBlock:
+      text.set_en("block (contiguous parts)");
+      text.set_zh("分块 block（连续分段）");
+      break;
+    case ShardSplit::kNone:
+      text.set_en("one rank");
+      text.set_zh("单个 rank");
+      break;
+    default:
+      text.set_en("unknown split");
+      text.set_zh("未知切分");
+  }
+  if (!rule.padding.empty()) {
+    text.set_en(absl::StrCat(text.en(), ", padded by wrap-around (", rule.padding.size(), ")"));
+    text.set_zh(absl::StrCat(text.zh(), "，回绕补齐（", rule.padding.size(), " 项）"));
+  }
+  return text;
+}
+
+}  // namespace paritect

@@ -1,0 +1,178 @@
+// data.sharding.complete: is every file of the data set read by some rank?
+// Expected are the files of the data set's list; without one, what either side reads; of sample numbers,
+// 0 to the largest that either side reads. Source: pre-tuning checklist, 多节点分片方式与基准一致.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/shard_findings.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
+constexpr std::int64_t kSampleNumbersMax = 200'000'000;
+constexpr std::size_t kNamesShown = 5;
+constexpr std::size_t kFindingsMade = 1000;  // far above what a report shows; the count is kept apart
+
+// What nobody of a run read in one epoch. Items by name; numbers that no list holds have no ItemId.
+struct Unread {
+  std::vector<std::string> names;
+  std::size_t total = 0;
+
+  void Add(std::string name) {
+    if (names.size() < kFindingsMade) names.push_back(std::move(name));
+    ++total;
+  }
+};
+
+std::int64_t LargestNumber(const ShardPair& pair) {
+  std::int64_t largest = -1;
+  for (absl::string_view name : pair.names) largest = std::max(largest, ParseInt(name).value_or(-1));
+  return std::min(largest, kSampleNumbersMax);
+}
+
+// One epoch of one side against the same epoch of the other; `other` may be nullptr.
+class EpochCheck {
+ public:
+  EpochCheck(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair, const ShardRun& run,
+             const ShardEpoch& epoch, const ShardEpoch* other)
+      : context_(context), result_(result), pair_(pair), run_(run), epoch_(epoch) {
+    read_ = ItemsRead(pair, epoch);
+    if (other != nullptr) other_read_ = ItemsRead(pair, *other);
+  }
+
+  void Run(bool other_by_step, int ranks) {
+    if (pair_.expected_from == ExpectedFrom::kNumbers) {
+      CollectNumbers();
+    } else {
+      for (ItemId id = 0; id < pair_.names.size(); ++id) Collect(id, std::string(pair_.names[id]));
+    }
+    Report(by_one_, v1::SEVERITY_ERROR);
+    if (by_both_.total == 0) return;
+    if (BothEndEarly(other_by_step, ranks)) {
+      NoteBoth();
+    } else {
+      Report(by_both_, v1::SEVERITY_ERROR);
+    }
+  }
+
+ private:
+  void Collect(ItemId id, std::string name) {
+    if (!pair_.expected[id] || read_[id]) return;
+    (other_read_.empty() || other_read_[id] ? by_one_ : by_both_).Add(std::move(name));
+  }
+
+  void CollectNumbers() {
+    const std::int64_t largest = LargestNumber(pair_);
+    std::vector<ItemId> by_number(static_cast<std::size_t>(largest + 1), UINT32_MAX);
+    for (ItemId id = 0; id < pair_.names.size(); ++id) {
+      const std::int64_t number = ParseInt(pair_.names[id]).value_or(-1);
+      if (number >= 0 && number <= largest) by_number[static_cast<std::size_t>(number)] = id;
+    }
+    for (std::int64_t number = 0; number <= largest; ++number) {
+      const ItemId id = by_number[static_cast<std::size_t>(number)];
+      if (id != UINT32_MAX) {
+        Collect(id, absl::StrCat(number));
+      } else {
+        // No list of either side holds it.
+        (other_read_.empty() ? by_one_ : by_both_).Add(absl::StrCat(number));
+      }
+    }
+  }
+
+  // A recording by step ends where it was stopped. A list of sample numbers was cut short where far more is
+  // unread than a dropped last batch explains. A list of files is taken as whole.
+  bool BothEndEarly(bool other_by_step, int ranks) const {
+    if (run_.recorded_by_step && other_by_step) return true;
+    return pair_.sample_numbers && by_both_.total >= static_cast<std::size_t>(std::max(ranks, 2));
+  }
+
+  void Report(const Unread& unread, v1::Severity severity) {
+    for (const std::string& name : unread.names) {
+      v1::Finding& finding = AddShardFinding(context_, result_, severity, "not_read", name,
+                                             {{"where", WhereText(context_, run_, &epoch_)}});
+      SetFact(finding, "side", SideName(run_.side));
+      SetFact(finding, "not_read_total", static_cast<std::uint64_t>(by_one_.total + by_both_.total));
+    }
+  }
+
+  void NoteBoth() {
+    v1::Finding& finding = AddNote(context_, result_, "not_read/both", pair_.dataset);
+    SetFact(finding, "count", static_cast<std::uint64_t>(by_both_.total));
+    for (std::size_t i = 0; i < by_both_.names.size() && i < kNamesShown; ++i) finding.add_evidence(by_both_.names[i]);
+  }
+
+  const CheckContext& context_;
+  v1::CheckResult& result_;
+  const ShardPair& pair_;
+  const ShardRun& run_;
+  const ShardEpoch& epoch_;
+  std::vector<bool> read_, other_read_;
+  Unread by_one_;   // the other side reads it, or there is no other side
+  Unread by_both_;  // neither reads it
+};
+
+// The last of several epochs of a step-by-step recording usually ends where the recording was stopped.
+bool MayBeCut(const ShardRun& run, const ShardEpoch& epoch) {
+  return run.recorded_by_step && run.epochs.size() > 1 && &epoch == &run.epochs.back();
+}
+
+void CheckRun(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair, const ShardRun& run,
+              const ShardRun* other) {
+  if (!run.whole()) return;  // what nobody read may stand in the list that is missing
+  for (const ShardEpoch& epoch : run.epochs) {
+    if (MayBeCut(run, epoch)) continue;
+    const ShardEpoch* other_epoch = other == nullptr ? nullptr : FindEpoch(*other, epoch.epoch);
+    EpochCheck(context, result, pair, run, epoch, other_epoch)
+        .Run(other != nullptr && other->recorded_by_step, run.world_size());
+  }
+}
+
+// Names that were read and are not in the list of the data set: told once, with their number.
+void NoteNotListed(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair) {
+  std::size_t count = 0;
+  std::vector<std::string> shown;
+  for (ItemId id = 0; id < pair.names.size(); ++id) {
+    if (pair.expected[id]) continue;
+    ++count;
+    if (shown.size() < kNamesShown) shown.emplace_back(pair.names[id]);
+  }
+  if (count == 0) return;
+  v1::Finding& finding =
+      AddShardFinding(context, result, v1::SEVERITY_WARNING, "not_listed", shown[0], {{"where", PlainText(pair.dataset)}});
+  SetFact(finding, "count", static_cast<std::uint64_t>(count));
+  for (const std::string& name : shown) finding.add_evidence(name);
+}
+
+void NoteExpected(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair) {
+  if (pair.expected_from != ExpectedFrom::kUnion) return;
+  v1::Finding& finding = AddNote(context, result, "expected_from_union", pair.dataset,
+                                 {{"count", absl::StrCat(pair.names.size())}});
+  SetFact(finding, "files", static_cast<std::uint64_t>(pair.names.size()));
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const ShardPair& pair : PairShards(context.evidence)) {
+    const ShardRun* baseline = pair.baseline ? &*pair.baseline : nullptr;
+    if (baseline != nullptr) {
+      CheckRun(context, result, pair, *baseline, pair.migrated.empty() ? nullptr : &pair.migrated[0]);
+    }
+    for (const ShardRun& run : pair.migrated) CheckRun(context, result, pair, run, baseline);
+    if (pair.expected_from == ExpectedFrom::kFileList) NoteNotListed(context, result, pair);
+    NoteExpected(context, result, pair);
+    if (pair.file_list_incomplete) {
+      AddMissing(context, result, "shard_list_of_files_incomplete", pair.dataset, {{"dataset", pair.dataset}});
+    }
+    for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);
+    BothSides(context, result, pair);
+  }
+}
+
+}  // namespace
+
+extern const Check kShardingComplete;
+const Check kShardingComplete = {"data.sharding.complete", kNeeds, &Evaluate};
+
+}  // namespace paritect

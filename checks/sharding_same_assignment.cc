@@ -1,0 +1,164 @@
+// data.sharding.same-assignment: does each rank read the same list in the same order as in the baseline?
+// With another world size rank by rank has no meaning: then the rule behind the lists is compared.
+// Source: pre-tuning checklist, 多节点分片方式与基准一致.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/shard_findings.h"
+#include "checks/shard_rule.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
+
+using RankLists = std::map<int, std::vector<ItemId>>;
+
+// Lists by rank, segments one after another; the first list of a rank counts where it has two.
+RankLists ByRank(const ShardEpoch& epoch) {
+  RankLists lists;
+  for (const ShardReader& reader : epoch.readers) {
+    if (reader.rank < 0 || reader.repeats_rank) continue;
+    std::vector<ItemId>& list = lists[reader.rank];
+    list.insert(list.end(), reader.items.begin(), reader.items.end());
+  }
+  return lists;
+}
+
+class PairCheck {
+ public:
+  PairCheck(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair, const ShardRun& migrated)
+      : context_(context), result_(result), pair_(pair), baseline_(*pair.baseline), migrated_(migrated) {}
+
+  void Run() {
+    bool any = false;
+    for (const ShardEpoch& baseline : baseline_.epochs) {
+      const ShardEpoch* migrated = FindEpoch(migrated_, baseline.epoch);
+      if (migrated == nullptr) continue;
+      any = true;
+      if (SameWorld()) {
+        CompareLists(baseline, *migrated);
+      } else {
+        CompareByRule(baseline, *migrated);
+      }
+    }
+    if (!any) {
+      AddMissing(context_, result_, "shard_epochs_differ", migrated_.run,
+                 {{"baseline", EpochsText(baseline_)}, {"migrated", EpochsText(migrated_)}});
+    }
+  }
+
+ private:
+  // Unknown sizes are told by the number of ranks that reported.
+  int Ranks(const ShardRun& run) const {
+    if (run.world_size() > 0) return run.world_size();
+    int ranks = 0;
+    for (const ShardEpoch& epoch : run.epochs) {
+      for (const ShardReader& reader : epoch.readers) ranks = std::max(ranks, reader.rank + 1);
+    }
+    return ranks;
+  }
+
+  bool SameWorld() const {
+    return baseline_.one_world_size() && migrated_.one_world_size() && Ranks(baseline_) == Ranks(migrated_);
+  }
+
+  static std::string EpochsText(const ShardRun& run) {
+    std::string text;
+    for (const ShardEpoch& epoch : run.epochs) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", epoch.epoch ? absl::StrCat("epoch ", *epoch.epoch) : "no epoch");
+    }
+    return text;
+  }
+
+  void CompareLists(const ShardEpoch& baseline, const ShardEpoch& migrated) {
+    const RankLists theirs = ByRank(migrated);
+    for (const auto& [rank, list] : ByRank(baseline)) {
+      auto it = theirs.find(rank);
+      if (it == theirs.end()) continue;  // a missing rank is reported as such
+      if (list != it->second) ReportRank(rank, list, it->second, migrated);
+    }
+  }
+
+  std::string NameAt(const std::vector<ItemId>& list, std::size_t at) const {
+    return at < list.size() ? DisplayBytes(pair_.names[list[at]]) : "-";
+  }
+
+  void ReportRank(int rank, const std::vector<ItemId>& baseline, const std::vector<ItemId>& migrated,
+                  const ShardEpoch& epoch) {
+    const std::size_t common = std::min(baseline.size(), migrated.size());
+    std::size_t at = 0;
+    while (at < common && baseline[at] == migrated[at]) ++at;
+    std::vector<ItemId> sorted[2] = {baseline, migrated};
+    for (auto& list : sorted) std::sort(list.begin(), list.end());
+    const bool same_set = sorted[0] == sorted[1];
+    v1::Text what;
+    what.set_en(absl::StrCat(same_set ? "the same entries in another order" : "other entries", ", ", baseline.size(),
+                             " and ", migrated.size(), ", from entry ", at + 1, " on (", NameAt(baseline, at), " and ",
+                             NameAt(migrated, at), ")"));
+    what.set_zh(absl::StrCat(same_set ? "条目相同而次序不同" : "条目不同", "，分别 ", baseline.size(), " 与 ",
+                             migrated.size(), " 项，自第 ", at + 1, " 项起（", NameAt(baseline, at), " 与 ",
+                             NameAt(migrated, at), "）"));
+    v1::Finding& finding = AddShardFinding(context_, result_, v1::SEVERITY_ERROR, "assignment_differs",
+                                           absl::StrCat("rank ", rank), {{"rank", PlainText(absl::StrCat(rank))}, {"what", what}});
+    finding.set_baseline(NameAt(baseline, at));
+    finding.set_migrated(NameAt(migrated, at));
+    SetFact(finding, "baseline_count", static_cast<std::uint64_t>(baseline.size()));
+    SetFact(finding, "migrated_count", static_cast<std::uint64_t>(migrated.size()));
+    SetFact(finding, "first_difference", static_cast<std::uint64_t>(at));
+    SetFact(finding, "run", migrated_.run);
+    if (epoch.epoch) SetFact(finding, "epoch", *epoch.epoch);
+  }
+
+  void CompareByRule(const ShardEpoch& baseline, const ShardEpoch& migrated) {
+    const int ranks[2] = {Ranks(baseline_), Ranks(migrated_)};
+    const MessageArgs sizes = {{"baseline", absl::StrCat(ranks[0])}, {"migrated", absl::StrCat(ranks[1])}};
+    v1::Finding& note = AddNote(context_, result_, "compared_by_rule", pair_.dataset, sizes);
+    SetFact(note, "baseline_world_size", ranks[0]);
+    SetFact(note, "migrated_world_size", ranks[1]);
+    const ShardRule rules[2] = {InferShardRule(pair_, ListsByRank(baseline_, baseline)),
+                                InferShardRule(pair_, ListsByRank(migrated_, migrated))};
+    switch (CompareShardRules(rules[0], ranks[0], rules[1], ranks[1])) {
+      case RuleDifference::kNone: return;
+      case RuleDifference::kUnknown: AddMissing(context_, result_, "shard_rule_unknown", migrated_.run, sizes); return;
+      default: break;
+    }
+    const v1::Text texts[2] = {RuleText(rules[0], ranks[0]), RuleText(rules[1], ranks[1])};
+    v1::Finding& finding = AddShardFinding(context_, result_, v1::SEVERITY_ERROR, "assignment_differs/rule",
+                                           pair_.dataset, {{"baseline", texts[0]}, {"migrated", texts[1]}});
+    finding.set_baseline(texts[0].en());
+    finding.set_migrated(texts[1].en());
+  }
+
+  v1::Text RuleText(const ShardRule& rule, int ranks) const {
+    const v1::Text split = DescribeSplit(rule, ranks), order = DescribeOrder(pair_, rule);
+    v1::Text text;
+    text.set_en(absl::StrCat(split.en(), ", ", order.en()));
+    text.set_zh(absl::StrCat(split.zh(), "，", order.zh()));
+    return text;
+  }
+
+  const CheckContext& context_;
+  v1::CheckResult& result_;
+  const ShardPair& pair_;
+  const ShardRun& baseline_;
+  const ShardRun& migrated_;
+};
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const ShardPair& pair : PairShards(context.evidence)) {
+    if (BothSides(context, result, pair)) {
+      for (const ShardRun& run : pair.migrated) PairCheck(context, result, pair, run).Run();
+    }
+    for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);
+  }
+}
+
+}  // namespace
+
+extern const Check kShardingSameAssignment;
+const Check kShardingSameAssignment = {"data.sharding.same-assignment", kNeeds, &Evaluate};
+
+}  // namespace paritect
