@@ -29,7 +29,7 @@ std::string Today() {
 int TerminalColumns() {
   winsize size = {};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
-  return 100;
+  return 110;  // wide enough for the titles of the matrix
 }
 
 // Whether the reader of standard output has gone (`paritect check … | head -1`).
