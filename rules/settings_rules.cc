@@ -156,8 +156,10 @@ absl::Status SettingsRules::Add(const DocumentNode& root, bool overriding) {
       for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddKey(one, overriding));
     } else if (name.text == "variables" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariables(value));
+    } else if (name.text == "variable_defaults" && value.is_map()) {
+      PARITECT_RETURN_IF_ERROR(AddVariableDefaults(value));
     } else {
-      return ErrorAt(name, StrCat("unknown key '", name.text, "' in settings rules; known: keys, variables"));
+      return ErrorAt(name, StrCat("unknown key '", name.text, "' in settings rules; known: keys, variables, variable_defaults"));
     }
   }
   return absl::OkStatus();
@@ -183,6 +185,8 @@ absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
       key.compared = value.text == "true";
     } else if (field.text == "words" && value.is_map()) {
       for (const auto& [spelling, word] : value.fields) key.words[absl::AsciiStrToLower(spelling.text)] = word.text;
+    } else if (field.text == "unset" && value.is_list()) {
+      for (const DocumentNode& word : value.items) key.unset.push_back(word.text);
     } else if (field.text == "aliases") {
       PARITECT_RETURN_IF_ERROR(AddAliases(value, "", key));
     } else if (field.text == "in" && value.is_map()) {
@@ -220,6 +224,19 @@ absl::Status SettingsRules::AddAliases(const DocumentNode& node, const std::stri
   return absl::OkStatus();
 }
 
+absl::Status SettingsRules::AddVariableDefaults(const DocumentNode& node) {
+  for (const auto& [name, value] : node.fields) {
+    if (!value.is_scalar()) return ErrorAt(value, "a variable's default must be a text");
+    variable_defaults_[name.text] = value.text;
+  }
+  return absl::OkStatus();
+}
+
+std::string SettingsRules::DefaultOf(absl::string_view variable) const {
+  auto it = variable_defaults_.find(std::string(variable));
+  return it == variable_defaults_.end() ? "" : it->second;
+}
+
 absl::Status SettingsRules::AddVariables(const DocumentNode& node) {
   static const std::map<std::string, VariableEffect, std::less<>> kEffects = {
       {"numbers", VariableEffect::kNumbers},
@@ -246,12 +263,16 @@ std::vector<CanonicalSetting> SettingsRules::Canonicalise(absl::string_view form
   if (setting.value().kind_case() == v1::Value::KIND_NOT_SET) return out;
   const std::string name = NormaliseSettingKey(setting.raw_key());
   auto [from, to] = by_alias_.equal_range(StrCat(format, "\n", name));
+  if (from == to && format == "environment") std::tie(from, to) = by_alias_.equal_range(StrCat("\nenv.", name));
   if (from == to) std::tie(from, to) = by_alias_.equal_range(StrCat("\n", name));
   for (; from != to; ++from) {
     auto converted = Convert(from->second.convert, setting.value());
     if (!converted) continue;
     const SettingKey& key = keys_.at(from->second.key);
-    out.push_back({&key, TypedValue(key.type, *converted, key.words)});
+    CanonicalSetting one = {&key, TypedValue(key.type, *converted, key.words)};
+    const std::string text = ValueToText(one.value);
+    if (std::find(key.unset.begin(), key.unset.end(), text) != key.unset.end()) one.value.set_null(true);
+    out.push_back(std::move(one));
   }
   return out;
 }

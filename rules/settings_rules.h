@@ -32,6 +32,7 @@ struct SettingKey {
   bool compared = false;  // by model.hyperparameters.values
   std::vector<SettingAlias> aliases;
   std::map<std::string, std::string> words;  // of a kWord key: spelling -> canonical word
+  std::vector<std::string> unset;            // values that mean "not set" (max_steps: -1)
   std::string source;
 };
 
@@ -65,6 +66,8 @@ class SettingsRules {
   const std::map<std::string, SettingKey>& keys() const { return keys_; }
 
   VariableEffect EffectOf(absl::string_view variable) const;
+  // What counts where a variable is not set, for comparing nodes; "" where unset means something of its own.
+  std::string DefaultOf(absl::string_view variable) const;
   // Whether a variable may leave a node in clear.
   bool InClear(absl::string_view variable) const { return EffectOf(variable) != VariableEffect::kUnknown; }
 
@@ -76,10 +79,12 @@ class SettingsRules {
   absl::Status AddKey(const DocumentNode& node, bool overriding);
   absl::Status AddAliases(const DocumentNode& node, const std::string& format, SettingKey& key);
   absl::Status AddVariables(const DocumentNode& node);
+  absl::Status AddVariableDefaults(const DocumentNode& node);
 
   std::map<std::string, SettingKey> keys_;
   std::multimap<std::string, Target> by_alias_;  // "format\nname" or "\nname"
   std::map<std::string, VariableEffect> variables_;
+  std::map<std::string, std::string> variable_defaults_;
   std::vector<std::pair<std::string, VariableEffect>> variable_patterns_;  // globs, in order
 };
 

@@ -1,0 +1,99 @@
+#include "checks/platform.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+struct Seen {
+  const ProductFamily* family;
+  std::string evidence;
+};
+
+class Reader {
+ public:
+  explicit Reader(const Rules& rules) : rules_(rules) {}
+
+  void Document(const v1::SettingsDocument& document) {
+    const bool phy_id = HasPhyId(document);
+    for (const v1::Setting& setting : document.settings()) {
+      for (const CanonicalSetting& one : rules_.settings.Canonicalise(document.format(), setting)) {
+        if (one.key->key == "chip_name") Chip(ValueToText(one.value), phy_id, setting.origin());
+        if (one.key->key == "pci_id") Pci(ValueToText(one.value), setting.origin());
+      }
+    }
+  }
+
+  void Stated(const v1::PlanInfo& plan) {
+    if (plan.platform().empty() || plan.platform() == "auto") return;
+    const ProductFamily* family = rules_.products.FindFamily(plan.platform());
+    if (family != nullptr) seen_.push_back({family, StrCat(plan.plan_file(), ": platform: ", plan.platform())});
+    else unknown_.insert(plan.platform());
+  }
+
+  Platform Result() const {
+    Platform platform;
+    platform.unknown_names.assign(unknown_.begin(), unknown_.end());
+    std::set<std::string> families;
+    for (const Seen& one : seen_) families.insert(one.family->id);
+    if (families.size() == 1) {
+      platform.family = seen_[0].family;
+      platform.evidence = seen_[0].evidence;
+    }
+    if (families.size() > 1) {
+      std::set<std::string> told;
+      for (const Seen& one : seen_) {
+        if (told.insert(one.family->id).second) platform.conflicts.push_back(StrCat(one.family->name, " (", one.evidence, ")"));
+      }
+    }
+    return platform;
+  }
+
+ private:
+  static bool HasPhyId(const v1::SettingsDocument& document) {
+    for (const v1::Setting& setting : document.settings()) {
+      if (setting.raw_key() == "npu.layout" && setting.raw_value() == "phy-id") return true;
+    }
+    return false;
+  }
+
+  // npu-smi shows Atlas A3 as a bare "Ascend910" in a table with a Phy-ID column, which no other product has.
+  void Chip(const std::string& name, bool phy_id, const std::string& origin) {
+    const ProductFamily* family = rules_.products.FamilyOfChip(name);
+    if (family == nullptr && phy_id && name == "Ascend910") family = rules_.products.FindFamily("atlas-a3");
+    if (family == nullptr) {
+      unknown_.insert(name);
+    } else {
+      seen_.push_back({family, StrCat(origin, ": ", name)});
+    }
+  }
+
+  void Pci(const std::string& id, const std::string& origin) {
+    if (const ProductFamily* family = rules_.products.FamilyOfPciId(id)) seen_.push_back({family, StrCat(origin, ": ", id)});
+  }
+
+  const Rules& rules_;
+  std::vector<Seen> seen_;
+  std::set<std::string> unknown_;
+};
+
+}  // namespace
+
+Platform PlatformOf(const Rules& rules, const RunView& run) {
+  Reader reader(rules);
+  for (const v1::Bundle* bundle : run.nodes) {
+    reader.Stated(bundle->plan());
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      if (evidence.outcome() != v1::OUTCOME_COLLECTED) continue;
+      if (evidence.has_settings()) reader.Document(evidence.settings());
+      for (const v1::SettingsDocument& document : evidence.run_log().settings()) reader.Document(document);
+    }
+  }
+  return reader.Result();
+}
+
+}  // namespace paritect

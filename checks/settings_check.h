@@ -1,0 +1,35 @@
+// What the checks over settings share: which runs are compared, what is missing, how a difference is told.
+#ifndef PARITECT_CHECKS_SETTINGS_CHECK_H_
+#define PARITECT_CHECKS_SETTINGS_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/settings_view.h"
+
+namespace paritect {
+
+// Reports settings evidence of a side that is absent or failed, and, where the side has no settings in files,
+// logs or facts, that there are none. Returns the views of the side's runs that have any.
+std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::CheckResult& result, Side side);
+
+// The first baseline run with settings against every migrated run with settings; calls `compare` for each pair.
+// What is missing is reported.
+void ComparePairs(const CheckContext& context, v1::CheckResult& result,
+                  absl::FunctionRef<void(const SettingsView& baseline, const SettingsView& migrated)> compare);
+
+// An error conflict_within_side for each value that disagrees with the effective one.
+void AddConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, absl::string_view key,
+                  const SourcedValue& value, absl::Span<const SourcedValue> disagreeing);
+
+// Sets a number fact where the value is a number, else a text fact.
+void SetValueFact(v1::Finding& finding, absl::string_view name, const v1::Value& value);
+
+// True where a finding of that kind and subject with the same sides stands already (several runs, one cause).
+bool HasFinding(const v1::CheckResult& result, absl::string_view kind, absl::string_view subject,
+                absl::string_view baseline, absl::string_view migrated);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SETTINGS_CHECK_H_

@@ -1,0 +1,213 @@
+// Quantities that follow from several settings (checks/settings_view.h).
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/settings_view.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+// One factor of a product: a number, its origin, or the key that lacks.
+struct Factors {
+  double product = 1;
+  std::vector<std::string> figures;
+  std::vector<std::string> evidence;
+  std::vector<std::string> lacking;
+
+  void Take(const SettingsView& view, absl::string_view key, std::optional<double> fallback = std::nullopt) {
+    const EffectiveValue* found = view.Find(key);
+    const std::optional<double> number = found != nullptr ? view.Number(key) : fallback;
+    if (!number) {
+      lacking.emplace_back(key);
+      return;
+    }
+    product *= *number;
+    figures.push_back(FormatDouble(*number));
+    if (found != nullptr) evidence.push_back(StrCat(found->value.raw_key, " ", found->value.text, " (", found->value.origin, ")"));
+  }
+
+  Derived Result() const {
+    Derived derived;
+    derived.lacking = lacking;
+    derived.evidence = evidence;
+    if (lacking.empty()) {
+      derived.value = product;
+      derived.text = figures.size() > 1 ? StrCat(absl::StrJoin(figures, " x "), " = ", FormatDouble(product)) : FormatDouble(product);
+    }
+    return derived;
+  }
+};
+
+SourcedValue AsSourced(const Derived& derived, absl::string_view name) {
+  SourcedValue value;
+  value.value.set_number(*derived.value);
+  value.text = derived.text;
+  value.raw_key = std::string(name);
+  value.origin = absl::StrJoin(derived.evidence, "; ");
+  value.source = SettingSource::kDerived;
+  return value;
+}
+
+Derived Stated(const EffectiveValue& found, double number) {
+  Derived derived;
+  derived.value = number;
+  derived.text = FormatDouble(number);
+  derived.evidence = {StrCat(found.value.raw_key, " ", found.value.text, " (", found.value.origin, ")")};
+  return derived;
+}
+
+// World size from what launches the processes, where nobody states it.
+Derived WorldSize(const SettingsView& view) {
+  Factors stated;
+  stated.Take(view, "world_size");
+  if (stated.lacking.empty()) return stated.Result();
+  Factors product;
+  product.Take(view, "nodes");
+  product.Take(view, "devices_per_node");
+  return product.lacking.empty() ? product.Result() : stated.Result();
+}
+
+// The product that makes the global batch in the way of the side's library.
+Derived ComputedBatch(const SettingsView& view) {
+  Factors factors;
+  factors.Take(view, "micro_batch_size");
+  factors.Take(view, "gradient_accumulation_steps");
+  if (view.HasFormat("mindformers-yaml")) {
+    factors.Take(view, "micro_batch_num", 1);
+    factors.Take(view, "micro_batch_interleave_num", 1);
+  }
+  Derived parallel = DataParallelSize(view);
+  if (!parallel.value) {
+    factors.lacking.insert(factors.lacking.end(), parallel.lacking.begin(), parallel.lacking.end());
+  } else {
+    factors.product *= *parallel.value;
+    factors.figures.push_back(FormatDouble(*parallel.value));
+    factors.evidence.insert(factors.evidence.end(), parallel.evidence.begin(), parallel.evidence.end());
+  }
+  return factors.Result();
+}
+
+bool SameNumber(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
+
+}  // namespace
+
+Derived DataParallelSize(const SettingsView& view) {
+  if (const EffectiveValue* stated = view.FindStated("data_parallel_size")) {
+    if (auto number = view.Number("data_parallel_size")) return Stated(*stated, *number);
+  }
+  Derived world = WorldSize(view);
+  if (!world.value) return world;
+  double divisor = 1;
+  for (absl::string_view key : {"tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size"}) {
+    const EffectiveValue* stated = view.FindStated(key);
+    auto number = view.Number(key);
+    if (stated == nullptr || !number || *number <= 1) continue;
+    divisor *= *number;
+    world.evidence.push_back(StrCat(stated->value.raw_key, " ", stated->value.text, " (", stated->value.origin, ")"));
+  }
+  if (divisor > 1) {
+    world.text = StrCat(FormatDouble(*world.value), " / ", FormatDouble(divisor), " = ", FormatDouble(*world.value / divisor));
+    world.value = *world.value / divisor;
+  }
+  return world;
+}
+
+Derived GlobalBatch(const SettingsView& view) {
+  const EffectiveValue* stated = view.FindStated("global_batch_size");
+  const std::optional<double> stated_number = stated != nullptr ? view.Number("global_batch_size") : std::nullopt;
+  const Derived computed = ComputedBatch(view);
+  if (!stated_number) return computed;
+  // What a person states yields to what the settings make; both are shown.
+  const bool fact = stated->value.source == SettingSource::kFact;
+  Derived derived = fact && computed.value ? computed : Stated(*stated, *stated_number);
+  for (const SourcedValue& other : stated->disagreeing) derived.disagreeing.push_back(other);
+  if (computed.value && !SameNumber(*computed.value, *stated_number)) {
+    derived.disagreeing.push_back(fact ? stated->value : AsSourced(computed, "global_batch_size"));
+  }
+  return derived;
+}
+
+Derived TotalSteps(const SettingsView& view) {
+  if (const EffectiveValue* stated = view.FindStated("train_steps")) {
+    if (auto number = view.Number("train_steps")) return Stated(*stated, *number);
+  }
+  // Megatron's --train-samples is the whole training, the banner's Num examples one epoch.
+  const EffectiveValue* samples = view.FindStated("train_samples");
+  const Derived batch = GlobalBatch(view);
+  if (samples != nullptr && batch.value && *batch.value > 0 && view.Number("train_samples")) {
+    const bool one_epoch = samples->value.format != "megatron-args";
+    const double epochs = one_epoch ? view.Number("train_epochs").value_or(0) : 1;
+    if (epochs > 0) return Stated(*samples, std::ceil(*view.Number("train_samples") / *batch.value) * epochs);
+  }
+  Derived unknown;
+  unknown.lacking = {"train_steps"};
+  return unknown;
+}
+
+Derived WarmupSteps(const SettingsView& view) {
+  const EffectiveValue* steps = view.FindStated("warmup_steps");
+  const auto number = view.Number("warmup_steps");
+  if (steps != nullptr && number && *number > 0) return Stated(*steps, *number);
+  if (const EffectiveValue* ratio = view.FindStated("warmup_ratio"); ratio != nullptr && view.Number("warmup_ratio")) {
+    Derived total = TotalSteps(view);
+    if (*view.Number("warmup_ratio") == 0) return Stated(*ratio, 0);
+    if (total.value) {
+      Derived derived = Stated(*ratio, std::ceil(*view.Number("warmup_ratio") * *total.value - 1e-9));
+      derived.evidence.insert(derived.evidence.end(), total.evidence.begin(), total.evidence.end());
+      return derived;
+    }
+    return total;
+  }
+  if (const EffectiveValue* samples = view.FindStated("warmup_samples"); samples != nullptr && view.Number("warmup_samples")) {
+    const Derived batch = GlobalBatch(view);
+    if (batch.value && *batch.value > 0 && *view.Number("warmup_samples") > 0) {
+      return Stated(*samples, *view.Number("warmup_samples") / *batch.value);
+    }
+  }
+  if (const EffectiveValue* epochs = view.FindStated("warmup_epochs"); epochs != nullptr && view.Number("warmup_epochs")) {
+    const EffectiveValue* samples = view.FindStated("train_samples");
+    const Derived batch = GlobalBatch(view);
+    if (*view.Number("warmup_epochs") == 0) return Stated(*epochs, 0);
+    if (samples != nullptr && batch.value && *batch.value > 0) {
+      return Stated(*epochs, std::round(*view.Number("warmup_epochs") * std::ceil(*view.Number("train_samples") / *batch.value)));
+    }
+  }
+  if (steps != nullptr && number) return Stated(*steps, *number);
+  Derived unknown;
+  unknown.lacking = {"warmup_steps"};
+  return unknown;
+}
+
+ComputeType ComputeTypeOf(const SettingsView& view) {
+  auto evidence = [&](absl::string_view key) {
+    const EffectiveValue* found = view.FindStated(key);
+    return found == nullptr ? "" : StrCat(found->value.raw_key, "=", found->value.text, " (", found->value.origin, ")");
+  };
+  if (view.Boolean("bf16").value_or(false)) return {"bfloat16", evidence("bf16")};
+  if (view.Boolean("fp16").value_or(false)) return {"float16", evidence("fp16")};
+  if (auto level = view.Text("amp_opt_level"); level && view.FindStated("amp_opt_level") != nullptr) {
+    if (*level == "o1" || *level == "o2" || *level == "o3") return {"float16", evidence("amp_opt_level")};
+    if (*level == "o0") return {"float32", evidence("amp_opt_level")};
+  }
+  if (auto dtype = view.Text("compute_dtype"); dtype && view.FindStated("compute_dtype") != nullptr) {
+    if (*dtype == "float16" || *dtype == "bfloat16" || *dtype == "float32") return {*dtype, evidence("compute_dtype")};
+  }
+  for (absl::string_view key : {"precision_mode", "precision_mode_v2"}) {
+    const EffectiveValue* mode = view.FindStated(key);
+    if (mode == nullptr) continue;
+    const std::string& value = mode->value.text;
+    if (absl::StrContains(value, "mix") && absl::StrContains(value, "bf")) return {"bfloat16", evidence(key)};
+    if (absl::StrContains(value, "mix")) return {"float16", evidence(key)};
+  }
+  // Only where a library states both options as off is nothing left that could turn them on.
+  const bool both_off = view.FindStated("fp16") != nullptr && view.FindStated("bf16") != nullptr;
+  if (both_off) return {"float32", StrCat(evidence("fp16"), ", ", evidence("bf16"))};
+  return {};
+}
+
+}  // namespace paritect

@@ -1,0 +1,258 @@
+#include "checks/settings_view.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "checks/platform.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
+  if (from_log || document.format() == "hf-trainer-stdout" || document.format() == "mllog") return SettingSource::kLog;
+  if (document.format() == "launch-script" || document.format() == "environment") return SettingSource::kLaunch;
+  return SettingSource::kFile;
+}
+
+// The framework that writes a format; "" where several do.
+absl::string_view FrameworkOfFormat(absl::string_view format) {
+  for (absl::string_view one : {"megatron-args", "megatron", "deepspeed-json", "deepspeed", "hf-training-args", "hf-training-args-json", "hf-trainer-stdout",
+                                "hf-trainer-state", "llamafactory-yaml", "llamafactory-jsonl", "apex-options", "torchtitan", "fairseq"}) {
+    if (format == one) return "pytorch";
+  }
+  for (absl::string_view one : {"mindformers-yaml", "mindformers", "mindspore"}) {
+    if (format == one) return "mindspore";
+  }
+  return format == "session-config" || format == "keras" || format == "tf-estimator" ? "tensorflow" : "";
+}
+
+bool IsNull(const v1::Value& value) {
+  return value.kind_case() == v1::Value::kNull || value.kind_case() == v1::Value::KIND_NOT_SET;
+}
+
+// Keys whose values differ by nature within a run (one a layer, one a device, one a node).
+bool MayDiffer(const SettingKey& key) {
+  return key.group == "layers" || key.group == "platform" || key.group == "cluster" || key.group == "versions";
+}
+
+}  // namespace
+
+SettingsView SettingsView::Of(const CheckContext& context, Side side, const RunView& run) {
+  SettingsView view;
+  view.side_ = side;
+  view.run_name_ = run.name;
+  const Platform platform = PlatformOf(context.rules, run);
+  if (platform.family != nullptr) view.product_ = platform.family->id;
+  for (const v1::Bundle* bundle : run.nodes) view.AddBundle(context, *bundle);
+  view.Settle(context.rules);
+  if (auto version = view.Text(StrCat(view.framework_ == "pytorch" ? "torch" : view.framework_, "_version"))) {
+    view.framework_version_ = *version;
+  }
+  view.AddDefaults(context.rules);
+  return view;
+}
+
+void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bundle) {
+  if (bundle.plan().framework() != "auto" && !bundle.plan().framework().empty()) framework_ = bundle.plan().framework();
+  for (const v1::Evidence& evidence : bundle.evidence()) {
+    if (evidence.outcome() != v1::OUTCOME_COLLECTED) continue;
+    if (evidence.has_settings()) {
+      AddDocument(context.rules, bundle, evidence.settings(), false);
+    }
+    if (!evidence.has_run_log()) continue;
+    if (framework_.empty()) framework_ = std::string(FrameworkOfFormat(evidence.run_log().format()));
+    for (const v1::SettingsDocument& document : evidence.run_log().settings()) {
+      AddDocument(context.rules, bundle, document, true);
+    }
+  }
+  AddFacts(context.rules, bundle);
+}
+
+void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
+                               bool from_log) {
+  formats_.push_back(document.format());
+  if (framework_.empty()) framework_ = std::string(FrameworkOfFormat(document.format()));
+  const bool environment = document.format() == "environment" || document.kind() == "environment";
+  for (const v1::Setting& setting : document.settings()) {
+    absl::string_view variable = setting.raw_key();
+    if (environment || absl::ConsumePrefix(&variable, "env.")) {
+      variables_[std::string(variable)].push_back({bundle.plan().node(), setting.origin(),
+                                                   !setting.has_value() && !setting.keyed_hash().empty(), setting.raw_value(),
+                                                   setting.keyed_hash()});
+    }
+    if (setting.raw_key() == "framework" && framework_.empty()) framework_ = absl::AsciiStrToLower(setting.raw_value());
+    for (CanonicalSetting& one : rules.settings.Canonicalise(document.format(), setting)) {
+      SourcedValue value;
+      value.value = std::move(one.value);
+      value.text = setting.raw_value();
+      value.raw_key = setting.raw_key();
+      value.origin = setting.origin();
+      value.format = document.format();
+      value.node = bundle.plan().node();
+      value.scope = setting.scope();
+      value.source = SourceOf(document, from_log);
+      Add(one.key->key, std::move(value));
+    }
+  }
+}
+
+void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
+  std::set<std::string> names;
+  for (const auto& [name, fact] : bundle.plan().facts()) names.insert(name);
+  for (const std::string& name : names) {
+    v1::Setting setting;
+    setting.set_raw_key(name);
+    *setting.mutable_value() = bundle.plan().facts().at(name);
+    for (CanonicalSetting& one : rules.settings.Canonicalise("fact", setting)) {
+      SourcedValue value;
+      value.text = ValueToText(one.value);
+      value.value = std::move(one.value);
+      value.raw_key = name;
+      auto origin = bundle.plan().fact_origins().find(name);
+      value.origin = StrCat("fact in ", origin == bundle.plan().fact_origins().end() ? bundle.plan().plan_file() : origin->second);
+      value.format = "fact";
+      value.node = bundle.plan().node();
+      value.source = SettingSource::kFact;
+      Add(one.key->key, std::move(value));
+    }
+  }
+  if (bundle.plan().has_world_size()) {
+    SourcedValue value;
+    value.value.set_integer(bundle.plan().world_size());
+    value.text = StrCat(bundle.plan().world_size());
+    value.raw_key = "world_size";
+    value.origin = StrCat("plan ", bundle.plan().plan_file());
+    value.format = "fact";
+    value.node = bundle.plan().node();
+    value.source = SettingSource::kFact;
+    Add("world_size", std::move(value));
+  }
+}
+
+void SettingsView::Add(const std::string& key, SourcedValue value) { values_[key].push_back(std::move(value)); }
+
+void SettingsView::Settle(const Rules& rules) {
+  for (auto& [name, values] : values_) {
+    const SettingKey* key = rules.settings.FindKey(name);
+    if (key == nullptr) continue;
+    const SourcedValue* best = nullptr;
+    for (const SourcedValue& value : values) {
+      if (IsNull(value.value)) continue;
+      if (best == nullptr || value.source > best->source) best = &value;
+    }
+    if (best == nullptr) continue;
+    EffectiveValue effective{*best, {}};
+    for (const SourcedValue& value : values) {
+      if (MayDiffer(*key) || IsNull(value.value) || value.scope != best->scope) continue;
+      if (!SameMeaning(key->type, value.value, best->value)) effective.disagreeing.push_back(value);
+    }
+    effective_[name] = std::move(effective);
+  }
+}
+
+void SettingsView::AddDefaults(const Rules& rules) {
+  std::vector<std::string> libraries = formats_;
+  libraries.push_back("");
+  for (const DefaultValue& candidate : rules.defaults.all()) {
+    if (effective_.contains(candidate.key)) continue;
+    const SettingKey* key = rules.settings.FindKey(candidate.key);
+    if (key == nullptr || key->group == "layers") continue;
+    for (const std::string& library : libraries) {
+      const DefaultValue* found = rules.defaults.Find(candidate.key, product_, framework_, library, framework_version_);
+      if (found == nullptr) continue;
+      EffectiveValue effective;
+      v1::Value raw;
+      raw.set_text(found->text);
+      effective.value.value = TypedValue(key->type, raw, key->words);
+      effective.value.text = found->text;
+      effective.value.raw_key = candidate.key;
+      std::string whose = found->library.empty() ? framework_ : found->library;
+      if (!found->versions.empty()) absl::StrAppend(&whose, whose.empty() ? "" : " ", framework_version_);
+      if (!found->product.empty()) absl::StrAppend(&whose, whose.empty() ? "" : " on ", found->product);
+      effective.value.origin = StrCat("default of ", whose, " (", found->source, ")");
+      effective.value.source = SettingSource::kDefault;
+      effective_[candidate.key] = std::move(effective);
+      break;
+    }
+  }
+}
+
+const EffectiveValue* SettingsView::Find(absl::string_view key) const {
+  auto it = effective_.find(std::string(key));
+  return it == effective_.end() ? nullptr : &it->second;
+}
+
+const EffectiveValue* SettingsView::FindStated(absl::string_view key) const {
+  const EffectiveValue* found = Find(key);
+  return found != nullptr && found->value.source != SettingSource::kDefault ? found : nullptr;
+}
+
+std::optional<double> SettingsView::Number(absl::string_view key) const {
+  const EffectiveValue* found = Find(key);
+  if (found == nullptr) return std::nullopt;
+  const v1::Value& value = found->value.value;
+  if (value.kind_case() == v1::Value::kInteger) return static_cast<double>(value.integer());
+  if (value.kind_case() == v1::Value::kNumber) return value.number();
+  return std::nullopt;
+}
+
+std::optional<bool> SettingsView::Boolean(absl::string_view key) const {
+  const EffectiveValue* found = Find(key);
+  if (found == nullptr || found->value.value.kind_case() != v1::Value::kBoolean) return std::nullopt;
+  return found->value.value.boolean();
+}
+
+std::optional<std::string> SettingsView::Text(absl::string_view key) const {
+  const EffectiveValue* found = Find(key);
+  if (found == nullptr || found->value.value.kind_case() != v1::Value::kText) return std::nullopt;
+  return found->value.value.text();
+}
+
+std::vector<const SourcedValue*> SettingsView::All(absl::string_view key) const {
+  std::vector<const SourcedValue*> all;
+  auto it = values_.find(std::string(key));
+  if (it == values_.end()) return all;
+  for (const SourcedValue& value : it->second) {
+    if (!IsNull(value.value)) all.push_back(&value);
+  }
+  return all;
+}
+
+std::vector<std::string> SettingsView::StatedKeys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, effective] : effective_) {
+    if (effective.value.source != SettingSource::kDefault) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::optional<std::string> SettingsView::Variable(absl::string_view name) const {
+  auto it = variables_.find(std::string(name));
+  if (it == variables_.end() || it->second.empty()) return std::nullopt;
+  for (const VariableOnNode& one : it->second) {
+    if (one.withheld || one.text != it->second[0].text) return std::nullopt;
+  }
+  return it->second[0].text;
+}
+
+bool SettingsView::HasFormat(absl::string_view format) const {
+  return std::find(formats_.begin(), formats_.end(), format) != formats_.end();
+}
+
+std::vector<SettingsView> ViewsOf(const CheckContext& context, Side side, v1::Role role) {
+  std::vector<SettingsView> views;
+  for (const RunView& run : context.evidence.Runs(side, role)) views.push_back(SettingsView::Of(context, side, run));
+  return views;
+}
+
+std::string ShowValue(const SourcedValue& value) {
+  return StrCat(value.text.empty() ? ValueToText(value.value) : value.text, value.origin.empty() ? "" : StrCat(" (", value.origin, ")"));
+}
+
+}  // namespace paritect

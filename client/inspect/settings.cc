@@ -1,0 +1,106 @@
+// inspect --as settings: what a configuration file (or a log) states, with canonical names.
+#include "absl/strings/str_cat.h"
+#include "agent/redaction.h"
+#include "client/inspector.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/settings/settings_format.h"
+
+namespace paritect {
+namespace {
+
+OrderedJson ValueToJson(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kBoolean: return value.boolean();
+    case v1::Value::kInteger: return value.integer();
+    case v1::Value::kNumber: return NumberToJson(value.number());
+    case v1::Value::kText: return DisplayBytes(value.text());
+    case v1::Value::kList: {
+      OrderedJson list = OrderedJson::array();
+      for (const v1::Value& item : value.list().items()) {
+        list.push_back(item.kind_case() == v1::Value::kList ? OrderedJson(ValueToText(item)) : ValueToJson(item));
+      }
+      return list;
+    }
+    default: return nullptr;
+  }
+}
+
+// The value in the type of its canonical key where one raw key is one canonical key of the same meaning.
+OrderedJson TypedJson(const v1::Setting& setting, const std::vector<CanonicalSetting>& canonical) {
+  if (canonical.size() == 1 && canonical[0].key->type != SettingType::kWord) {
+    const v1::Value typed = TypedValue(canonical[0].key->type, setting.value());
+    if (canonical[0].key->type != SettingType::kVersion) return ValueToJson(typed);
+  }
+  return ValueToJson(setting.value());
+}
+
+void AppendDocument(const Rules& rules, const v1::SettingsDocument& document, OrderedJson& list) {
+  for (const v1::Setting& setting : document.settings()) {
+    const auto canonical = rules.settings.Canonicalise(document.format(), setting);
+    OrderedJson one;
+    one["key"] = canonical.empty() ? "" : canonical[0].key->key;
+    one["raw_key"] = DisplayBytes(setting.raw_key());
+    one["value"] = TypedJson(setting, canonical);
+    one["raw_value"] = setting.keyed_hash().empty() ? OrderedJson(DisplayBytes(setting.raw_value())) : OrderedJson(nullptr);
+    one["origin"] = setting.origin();
+    one["default"] = setting.is_default();
+    if (!setting.scope().empty()) one["scope"] = DisplayBytes(setting.scope());
+    list.push_back(std::move(one));
+  }
+}
+
+OrderedJson Unknown(absl::string_view kind, absl::string_view message) {
+  v1::Note note;
+  note.set_kind(std::string(kind));
+  note.set_message(std::string(message));
+  OrderedJson json;
+  json["format"] = "unknown";
+  json["notes"] = OrderedJson::array({NoteToJson(note)});
+  json["settings"] = OrderedJson::array();
+  return json;
+}
+
+absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& request) {
+  OrderedJson notes = OrderedJson::array();
+  OrderedJson settings = OrderedJson::array();
+  std::string format;
+  for (const std::string& file : request.files) {
+    PARITECT_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(env.fs, file, kSettingsBytesMax));
+    auto documents = ReadSettings(text, DisplayBytes(BaseName(file)), "");
+    if (absl::IsFailedPrecondition(documents.status())) {
+      return Unknown("stand_in", absl::StrCat("no content of its own: ", documents.status().message()));
+    }
+    if (absl::IsUnimplemented(documents.status())) return Unknown("not_recognised", documents.status().message());
+    if (!documents.ok()) return documents.status();
+    for (v1::SettingsDocument& document : *documents) {
+      WithholdSecrets(env.rules.settings, document);
+      if (format.empty()) format = document.format();
+      for (const v1::Note& note : document.notes()) notes.push_back(NoteToJson(note));
+      AppendDocument(env.rules, document, settings);
+    }
+  }
+  OrderedJson json;
+  json["format"] = format;
+  json["notes"] = std::move(notes);
+  if (request.summary) {
+    json["count"] = settings.size();
+  } else {
+    json["settings"] = std::move(settings);
+  }
+  return json;
+}
+
+// Sure recognition only: a file of settings must not be taken for one of another kind.
+bool Recognises(absl::string_view, bool is_folder, absl::string_view head) {
+  if (is_folder) return false;
+  const SettingsFormat* format = SniffSettings(head);
+  return format != nullptr && format->sniff(head) >= 50 && format->name != "mllog" && format->name != "dllogger";
+}
+
+}  // namespace
+
+extern const Inspector kSettingsInspector;
+const Inspector kSettingsInspector = {"settings", &Recognises, &Inspect};
+
+}  // namespace paritect

@@ -1,0 +1,112 @@
+#include "formats/settings/settings_format.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/settings/builder.h"
+
+namespace paritect {
+
+#define PARITECT_SETTINGS_FORMAT(name) extern const SettingsFormat k##name##Settings;
+#include "formats/settings/all_settings_formats.inc"
+#undef PARITECT_SETTINGS_FORMAT
+
+absl::Span<const SettingsFormat* const> AllSettingsFormats() {
+  static constexpr const SettingsFormat* kAll[] = {
+#define PARITECT_SETTINGS_FORMAT(name) &k##name##Settings,
+#include "formats/settings/all_settings_formats.inc"
+#undef PARITECT_SETTINGS_FORMAT
+  };
+  return kAll;
+}
+
+const SettingsFormat* FindSettingsFormat(absl::string_view name) {
+  for (const SettingsFormat* format : AllSettingsFormats()) {
+    if (format->name == name) return format;
+  }
+  return nullptr;
+}
+
+const SettingsFormat* SniffSettings(absl::string_view head) {
+  const SettingsFormat* best = nullptr;
+  int best_score = 0;
+  for (const SettingsFormat* format : AllSettingsFormats()) {
+    const int score = format->sniff(head.substr(0, kSettingsHeadBytes));
+    if (score > best_score) {
+      best = format;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+std::string StandInReason(absl::string_view head) {
+  const absl::string_view text = absl::StripLeadingAsciiWhitespace(head.substr(0, 1024));
+  if (text.empty()) return head.empty() ? "empty" : head.size() <= 1024 ? "only blanks" : "";
+  if (absl::StartsWith(text, "version https://git-lfs.github.com/spec/")) return "Git LFS pointer";
+  if (absl::StartsWithIgnoreCase(text, "<!doctype html") || absl::StartsWithIgnoreCase(text, "<html")) return "HTML page";
+  return "";
+}
+
+namespace {
+
+// The format that the plan's `kind` names; nullptr where content decides.
+const SettingsFormat* FormatOfKind(absl::string_view kind, absl::string_view head) {
+  if (kind == "environment") return FindSettingsFormat("environment");
+  if (kind == "script") return FindSettingsFormat("launch-script");
+  if (kind == "packages" || kind == "versions") {
+    const SettingsFormat* seen = SniffSettings(head);
+    if (seen != nullptr && (seen->kind == "packages" || seen->name == "environment")) return seen;
+    return kind == "packages" ? FindSettingsFormat("packages") : nullptr;
+  }
+  if (kind == "model") return FindSettingsFormat("model");
+  if (kind == "session-config") return FindSettingsFormat("session-config");
+  if (kind == "rank-table") return FindSettingsFormat("rank-table");
+  return nullptr;
+}
+
+// What a log of several blocks holds, or one block in a form of its own.
+std::vector<v1::SettingsDocument> ScanLog(absl::string_view text, absl::string_view label) {
+  LogSettingsScanner scanner(label);
+  ForEachLine(text, [&](absl::string_view line, std::int64_t number) { scanner.Feed(line, number); });
+  return scanner.Finish();
+}
+
+bool IsLogBlock(absl::string_view name) {
+  for (absl::string_view block : {"megatron-args", "argparse-namespace", "apex-options", "deepspeed-dump", "mllog", "dllogger", "hf-banner"}) {
+    if (name == block) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view text, absl::string_view label, absl::string_view kind) {
+  if (std::string reason = StandInReason(text); !reason.empty()) return absl::FailedPreconditionError(reason);
+  if (text.size() > kSettingsBytesMax) return absl::DataLossError("larger than 64 MiB");
+  const absl::string_view head = text.substr(0, kSettingsHeadBytes);
+  const SettingsFormat* format = FormatOfKind(kind, head);
+  if (format == nullptr) format = SniffSettings(head);
+  if (format == nullptr || IsLogBlock(format->name)) {
+    // A long log may print its settings late; a binary file prints none.
+    std::vector<v1::SettingsDocument> documents;
+    if (!absl::StrContains(head, absl::string_view("\0", 1))) documents = ScanLog(text, label);
+    if (!documents.empty()) return documents;
+    return absl::UnimplementedError("no known settings format");
+  }
+  auto document = format->parse(text, label);
+  if (!document.ok()) {
+    // A weak guess that does not hold is no damage: the format is not known.
+    const bool guessed = kind.empty() && format->sniff(head) < 50;
+    return guessed ? absl::UnimplementedError("no known settings format") : document.status();
+  }
+  if (!kind.empty()) document->set_kind(std::string(kind));
+  if (document->settings_size() == 0 && document->notes_size() == 0) {
+    return absl::UnimplementedError(absl::StrCat("no setting found (read as ", format->name, ")"));
+  }
+  std::vector<v1::SettingsDocument> documents;
+  documents.push_back(*std::move(document));
+  return documents;
+}
+
+}  // namespace paritect
