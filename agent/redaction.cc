@@ -30,7 +30,8 @@ std::string KeyedHash(absl::string_view name, absl::string_view value) {
 // Names whose value is a secret. "tokenizer", "num_tokens", "max_tokens", "key_value" and the like are not.
 bool NamesASecret(absl::string_view raw_key) {
   static const RE2* const kSecret = new RE2(
-      "(?i)(^|[._-])(password|passwd|pwd|secret|secrets|api[_-]?key|access[_-]?key(_id)?|secret[_-]?key|private[_-]?key|"
+      "(?i)(^|[._-])(password|passwd|pwd|secret|secrets|api[_-]?key|access[_-]?key(_id)?|secret[_-]?key|private[_-]?"
+      "key|"
       "credential|credentials|auth|auth[_-]?token|access[_-]?token|(hf|hub|github|wandb|bearer)[_-]?token|token|"
       "session[_-]?token|sk|ak|cookie)$");
   return RE2::PartialMatch(re2::StringPiece(raw_key.data(), raw_key.size()), *kSecret);
@@ -38,9 +39,11 @@ bool NamesASecret(absl::string_view raw_key) {
 
 constexpr char kUrlUser[] = R"(([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s:@]+(:[^/\s@]*)?@)";
 constexpr char kTokenForm[] =
-    R"(\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[A-Za-z0-9_-]{12,}|AKIA[A-Z0-9]{12,}|xox[abp]-[A-Za-z0-9-]{10,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]{10,}))";
+    R"(\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[A-Za-z0-9_-]{12,})"
+    R"(|AKIA[A-Z0-9]{12,}|xox[abp]-[A-Za-z0-9-]{10,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]{10,}))";
 constexpr char kSecretOption[] =
-    R"((?i)((?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|[?&\s-]token|x-amz-signature)(?:=|\s+|:\s*))[^\s&"',}]+)";
+    R"((?i)((?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|[?&\s-]token)"
+    R"(|x-amz-signature)(?:=|\s+|:\s*))[^\s&"',}]+)";
 
 void Withhold(absl::string_view name, v1::Setting& setting) {
   setting.set_keyed_hash(KeyedHash(name, setting.raw_value()));

@@ -12,12 +12,14 @@ namespace {
 
 constexpr double kSame = 1e-9;
 
-void ReportUnknown(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, const Derived& batch) {
+void ReportUnknown(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                   const Derived& batch) {
   AddMissing(context, result, "global_batch_unknown", view.run_name(), {{"keys", absl::StrJoin(batch.lacking, ", ")}});
 }
 
 // Batch and learning rate grew by one factor: a decision somebody may have taken.
-void AddScalingNote(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline, const SettingsView& migrated, double ratio) {
+void AddScalingNote(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                    const SettingsView& migrated, double ratio) {
   const auto a = baseline.Number("lr_base");
   const auto b = migrated.Number("lr_base");
   if (!a || !b || *a == 0 || std::fabs(*b / *a - ratio) > 1e-6 * ratio || std::fabs(ratio - 1) < kSame) return;
@@ -25,7 +27,8 @@ void AddScalingNote(const CheckContext& context, v1::CheckResult& result, const 
   SetFact(note, "ratio", ratio);
 }
 
-void Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline, const SettingsView& migrated) {
+void Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+             const SettingsView& migrated) {
   const Derived a = GlobalBatch(baseline);
   const Derived b = GlobalBatch(migrated);
   const Derived* both[] = {&a, &b};

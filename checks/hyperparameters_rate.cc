@@ -13,19 +13,23 @@ namespace {
 constexpr double kSame = 1e-9;
 constexpr double kWarmupSlackSteps = 1;  // ratio x steps is rounded up by one library and down by another
 
-bool Same(double a, double b) { return std::fabs(a - b) <= kSame * std::max(std::fabs(a), std::fabs(b)); }
+bool Same(double a, double b) {
+  return std::fabs(a - b) <= kSame * std::max(std::fabs(a), std::fabs(b));
+}
 
-v1::Finding* AddDifference(const CheckContext& context, v1::CheckResult& result, absl::string_view kind, absl::string_view subject,
-                           const std::string& baseline, const std::string& migrated) {
+v1::Finding* AddDifference(const CheckContext& context, v1::CheckResult& result, absl::string_view kind,
+                           absl::string_view subject, const std::string& baseline, const std::string& migrated) {
   if (HasFinding(result, kind.substr(0, kind.find('/')), subject, baseline, migrated)) return nullptr;
-  v1::Finding& finding = AddError(context, result, kind, subject, {{"key", std::string(subject)}, {"baseline", baseline}, {"migrated", migrated}});
+  v1::Finding& finding = AddError(context, result, kind, subject,
+                                  {{"key", std::string(subject)}, {"baseline", baseline}, {"migrated", migrated}});
   finding.set_baseline(baseline);
   finding.set_migrated(migrated);
   return &finding;
 }
 
 // False where the base value is not known on both sides.
-bool CompareBase(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline, const SettingsView& migrated) {
+bool CompareBase(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                 const SettingsView& migrated) {
   const EffectiveValue* a = baseline.Find("lr_base");
   const EffectiveValue* b = migrated.Find("lr_base");
   for (const SettingsView* view : {&baseline, &migrated}) {
@@ -40,7 +44,8 @@ bool CompareBase(const CheckContext& context, v1::CheckResult& result, const Set
   const auto y = migrated.Number("lr_base");
   if (a == nullptr || b == nullptr || !x || !y) return false;
   if (Same(*x, *y)) return true;
-  if (v1::Finding* finding = AddDifference(context, result, "learning_rate_differs", "lr_base", ShowValue(a->value), ShowValue(b->value))) {
+  if (v1::Finding* finding = AddDifference(context, result, "learning_rate_differs", "lr_base", ShowValue(a->value),
+                                           ShowValue(b->value))) {
     SetFact(*finding, "baseline_value", *x);
     SetFact(*finding, "migrated_value", *y);
     if (*x != 0) SetFact(*finding, "ratio", *y / *x);
@@ -48,24 +53,28 @@ bool CompareBase(const CheckContext& context, v1::CheckResult& result, const Set
   return true;
 }
 
-void CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline, const SettingsView& migrated,
-                absl::string_view key) {
+void CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                const SettingsView& migrated, absl::string_view key) {
   const EffectiveValue* a = baseline.FindStated(key);
   const EffectiveValue* b = migrated.FindStated(key);
   const SettingKey* rule = context.rules.settings.FindKey(key);
-  if (a == nullptr || b == nullptr || rule == nullptr || SameMeaning(rule->type, a->value.value, b->value.value)) return;
-  if (v1::Finding* finding = AddDifference(context, result, "schedule_differs", key, ShowValue(a->value), ShowValue(b->value))) {
+  if (a == nullptr || b == nullptr || rule == nullptr || SameMeaning(rule->type, a->value.value, b->value.value))
+    return;
+  if (v1::Finding* finding =
+          AddDifference(context, result, "schedule_differs", key, ShowValue(a->value), ShowValue(b->value))) {
     SetValueFact(*finding, "baseline_value", a->value.value);
     SetValueFact(*finding, "migrated_value", b->value.value);
   }
 }
 
-void CompareWarmup(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline, const SettingsView& migrated) {
+void CompareWarmup(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                   const SettingsView& migrated) {
   const Derived a = WarmupSteps(baseline);
   const Derived b = WarmupSteps(migrated);
   if (a.value && b.value) {
     if (std::fabs(*a.value - *b.value) <= kWarmupSlackSteps) return;
-    if (v1::Finding* finding = AddDifference(context, result, "warmup_differs", "warmup", FormatShort(*a.value), FormatShort(*b.value))) {
+    if (v1::Finding* finding =
+            AddDifference(context, result, "warmup_differs", "warmup", FormatShort(*a.value), FormatShort(*b.value))) {
       SetFact(*finding, "baseline_steps", *a.value);
       SetFact(*finding, "migrated_steps", *b.value);
       finding->add_evidence(absl::StrJoin(a.evidence, "; "));
@@ -79,7 +88,8 @@ void CompareWarmup(const CheckContext& context, v1::CheckResult& result, const S
     const EffectiveValue* y = migrated.FindStated(key);
     if (x == nullptr || y == nullptr) continue;
     if (SameMeaning(SettingType::kNumber, x->value.value, y->value.value)) return;
-    if (v1::Finding* finding = AddDifference(context, result, "warmup_differs/unit", "warmup", ShowValue(x->value), ShowValue(y->value))) {
+    if (v1::Finding* finding =
+            AddDifference(context, result, "warmup_differs/unit", "warmup", ShowValue(x->value), ShowValue(y->value))) {
       SetValueFact(*finding, "baseline_value", x->value.value);
       SetValueFact(*finding, "migrated_value", y->value.value);
     }
@@ -93,7 +103,8 @@ void CompareWarmup(const CheckContext& context, v1::CheckResult& result, const S
   }
 }
 
-void CompareScaling(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline, const SettingsView& migrated) {
+void CompareScaling(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                    const SettingsView& migrated) {
   const Derived a = GlobalBatch(baseline);
   const Derived b = GlobalBatch(migrated);
   const auto x = baseline.Number("lr_base");
@@ -115,7 +126,8 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     CompareWarmup(context, result, baseline, migrated);
     CompareScaling(context, result, baseline, migrated);
     if (known) {
-      AddNote(context, result, "measured/learning_rate", migrated.run_name(), {{"value", FormatShort(*migrated.Number("lr_base"))}});
+      AddNote(context, result, "measured/learning_rate", migrated.run_name(),
+              {{"value", FormatShort(*migrated.Number("lr_base"))}});
     }
   });
 }

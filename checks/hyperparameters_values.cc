@@ -25,8 +25,9 @@ void AddDifference(const CheckContext& context, v1::CheckResult& result, const S
   const std::string baseline = ShowValue(a);
   const std::string migrated = ShowValue(b);
   if (HasFinding(result, "value_differs", key.key, baseline, migrated)) return;
-  v1::Finding& finding = AddError(context, result, "value_differs", key.key,
-                                  {{"key", key.key}, {"baseline", ValueToText(a.value)}, {"migrated", ValueToText(b.value)}});
+  v1::Finding& finding =
+      AddError(context, result, "value_differs", key.key,
+               {{"key", key.key}, {"baseline", ValueToText(a.value)}, {"migrated", ValueToText(b.value)}});
   finding.set_baseline(baseline);
   finding.set_migrated(migrated);
   SetValueFact(finding, "baseline_value", a.value);
@@ -35,7 +36,8 @@ void AddDifference(const CheckContext& context, v1::CheckResult& result, const S
   finding.add_evidence(b.origin);
 }
 
-void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline, const SettingsView& migrated) {
+void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                   const SettingsView& migrated) {
   int compared = 0;
   std::vector<std::string> one_sided;
   for (const auto& [name, key] : context.rules.settings.keys()) {
@@ -48,7 +50,8 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
       if (one != nullptr) AddConflicts(context, result, *view, name, one->value, one->disagreeing);
     }
     if (a == nullptr || b == nullptr) {
-      one_sided.push_back(absl::StrCat(name, "=", ValueToText((a != nullptr ? a : b)->value.value), " (", (a != nullptr ? a : b)->value.origin, ")"));
+      one_sided.push_back(absl::StrCat(name, "=", ValueToText((a != nullptr ? a : b)->value.value), " (",
+                                       (a != nullptr ? a : b)->value.origin, ")"));
       continue;
     }
     ++compared;
@@ -61,7 +64,8 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
   if (!one_sided.empty()) {
     AddNote(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided, ", ")}});
   }
-  v1::Finding& note = AddNote(context, result, "measured/settings", migrated.run_name(), {{"count", absl::StrCat(compared)}});
+  v1::Finding& note =
+      AddNote(context, result, "measured/settings", migrated.run_name(), {{"count", absl::StrCat(compared)}});
   SetFact(note, "compared", compared);
 }
 

@@ -31,8 +31,10 @@ class Reader {
   void Stated(const v1::PlanInfo& plan) {
     if (plan.platform().empty() || plan.platform() == "auto") return;
     const ProductFamily* family = rules_.products.FindFamily(plan.platform());
-    if (family != nullptr) seen_.push_back({family, StrCat(plan.plan_file(), ": platform: ", plan.platform())});
-    else unknown_.insert(plan.platform());
+    if (family != nullptr)
+      seen_.push_back({family, StrCat(plan.plan_file(), ": platform: ", plan.platform())});
+    else
+      unknown_.insert(plan.platform());
   }
 
   Platform Result() const {
@@ -47,7 +49,8 @@ class Reader {
     if (families.size() > 1) {
       std::set<std::string> told;
       for (const Seen& one : seen_) {
-        if (told.insert(one.family->id).second) platform.conflicts.push_back(StrCat(one.family->name, " (", one.evidence, ")"));
+        if (told.insert(one.family->id).second)
+          platform.conflicts.push_back(StrCat(one.family->name, " (", one.evidence, ")"));
       }
     }
     return platform;
@@ -73,7 +76,8 @@ class Reader {
   }
 
   void Pci(const std::string& id, const std::string& origin) {
-    if (const ProductFamily* family = rules_.products.FamilyOfPciId(id)) seen_.push_back({family, StrCat(origin, ": ", id)});
+    if (const ProductFamily* family = rules_.products.FamilyOfPciId(id))
+      seen_.push_back({family, StrCat(origin, ": ", id)});
   }
 
   const Rules& rules_;

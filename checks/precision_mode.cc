@@ -1,7 +1,7 @@
 // migrated.mixed-precision.precision-mode: is the precision mode what the product needs?
-// Source: pre-tuning checklist, 在NPU上正确使能混合精度: Ascend 950, Atlas A3, Atlas A2: precision_mode_v2 origin; Atlas
-// training series: precision_mode allow_fp32_to_fp16; never both options. PyTorch has ACL_PRECISION_MODE, MindSpore
-// precision_mode, both in the words of the first option (GE documentation).
+// Source: pre-tuning checklist, 在NPU上正确使能混合精度: Ascend 950, Atlas A3, Atlas A2: precision_mode_v2 origin;
+// Atlas training series: precision_mode allow_fp32_to_fp16; never both options. PyTorch has ACL_PRECISION_MODE,
+// MindSpore precision_mode, both in the words of the first option (GE documentation).
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/platform.h"
@@ -38,7 +38,9 @@ class Judge {
   void Stated(const std::string& option, const SourcedValue& value) {
     const std::string text = ValueToText(value.value);
     const PrecisionValue* known = context_.rules.products.FindPrecisionValue(option, text);
-    MessageArgs args = {{"option", option}, {"value", text}, {"product", family_.name},
+    MessageArgs args = {{"option", option},
+                        {"value", text},
+                        {"product", family_.name},
                         {"needed", StrCat(family_.precision_option, "=", family_.precision_value)}};
     v1::Finding* finding = nullptr;
     if (known == nullptr) {
@@ -71,9 +73,13 @@ class Judge {
       if (found == nullptr) continue;
       const std::string text = ValueToText(found->value.value);
       const PrecisionValue* known = context_.rules.products.FindPrecisionValue(option, text);
-      const bool right = (option == family_.precision_option && text == family_.precision_value) ||
-                         (known != nullptr && option != family_.precision_option && known->same_as == family_.precision_value);
-      const MessageArgs args = {{"option", option}, {"value", text}, {"product", family_.name}, {"default", found->value.origin},
+      const bool right =
+          (option == family_.precision_option && text == family_.precision_value) ||
+          (known != nullptr && option != family_.precision_option && known->same_as == family_.precision_value);
+      const MessageArgs args = {{"option", option},
+                                {"value", text},
+                                {"product", family_.name},
+                                {"default", found->value.origin},
                                 {"needed", StrCat(family_.precision_option, "=", family_.precision_value)}};
       v1::Finding& finding = right ? AddNote(context_, result_, "default_in_effect", option, args)
                                    : AddError(context_, result_, "precision_mode_wrong/default", option, args);
@@ -92,7 +98,8 @@ class Judge {
   const Platform& platform_;
 };
 
-void ReportNoProduct(const CheckContext& context, v1::CheckResult& result, const RunView& run, const Platform& platform) {
+void ReportNoProduct(const CheckContext& context, v1::CheckResult& result, const RunView& run,
+                     const Platform& platform) {
   if (!platform.conflicts.empty()) {
     AddError(context, result, "conflict_within_side", StrCat("migrated: platform of ", run.name),
              {{"key", "platform"}, {"values", absl::StrJoin(platform.conflicts, "; ")}});
@@ -101,7 +108,8 @@ void ReportNoProduct(const CheckContext& context, v1::CheckResult& result, const
   if (platform.unknown_names.empty()) {
     AddMissing(context, result, "product_unknown", run.name);
   } else {
-    AddMissing(context, result, "product_unknown/name", run.name, {{"names", absl::StrJoin(platform.unknown_names, ", ")}});
+    AddMissing(context, result, "product_unknown/name", run.name,
+               {{"names", absl::StrJoin(platform.unknown_names, ", ")}});
   }
 }
 
@@ -114,7 +122,8 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       continue;
     }
     if (!platform.family->npu || !platform.family->trains || platform.family->precision_option.empty()) {
-      AddMissing(context, result, "no_training_npu", run.name, {{"product", platform.family->name}, {"evidence", platform.evidence}});
+      AddMissing(context, result, "no_training_npu", run.name,
+                 {{"product", platform.family->name}, {"evidence", platform.evidence}});
       continue;
     }
     const SettingsView view = SettingsView::Of(context, Side::kMigrated, run);

@@ -11,9 +11,11 @@ std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::Check
     if (!view.empty()) views.push_back(std::move(view));
   }
   const int missing_before = result.missing_size();
-  context.evidence.ForEach(side, v1::EVIDENCE_KIND_SETTINGS, [&](const v1::Bundle& bundle, const v1::Evidence& evidence) {
-    if (evidence.outcome() != v1::OUTCOME_COLLECTED) AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
-  });
+  context.evidence.ForEach(side, v1::EVIDENCE_KIND_SETTINGS,
+                           [&](const v1::Bundle& bundle, const v1::Evidence& evidence) {
+                             if (evidence.outcome() != v1::OUTCOME_COLLECTED)
+                               AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
+                           });
   if (views.empty() && result.missing_size() == missing_before) {
     RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SETTINGS);
   }
@@ -34,7 +36,8 @@ void AddConflicts(const CheckContext& context, v1::CheckResult& result, const Se
     const std::string values = absl::StrCat(ShowValue(value), "; ", ShowValue(other));
     const std::string subject = absl::StrCat(SideName(view.side()), ": ", key);
     if (HasFinding(result, "conflict_within_side", subject, "", "")) continue;
-    v1::Finding& finding = AddError(context, result, "conflict_within_side", subject, {{"key", std::string(key)}, {"values", values}});
+    v1::Finding& finding =
+        AddError(context, result, "conflict_within_side", subject, {{"key", std::string(key)}, {"values", values}});
     SetValueFact(finding, "value", value.value);
     SetValueFact(finding, "other_value", other.value);
     finding.add_evidence(value.origin);

@@ -28,7 +28,8 @@ struct Factors {
     }
     product *= *number;
     figures.push_back(FormatDouble(*number));
-    if (found != nullptr) evidence.push_back(StrCat(found->value.raw_key, " ", found->value.text, " (", found->value.origin, ")"));
+    if (found != nullptr)
+      evidence.push_back(StrCat(found->value.raw_key, " ", found->value.text, " (", found->value.origin, ")"));
   }
 
   Derived Result() const {
@@ -37,7 +38,8 @@ struct Factors {
     derived.evidence = evidence;
     if (lacking.empty()) {
       derived.value = product;
-      derived.text = figures.size() > 1 ? StrCat(absl::StrJoin(figures, " x "), " = ", FormatDouble(product)) : FormatDouble(product);
+      derived.text = figures.size() > 1 ? StrCat(absl::StrJoin(figures, " x "), " = ", FormatDouble(product))
+                                        : FormatDouble(product);
     }
     return derived;
   }
@@ -92,7 +94,9 @@ Derived ComputedBatch(const SettingsView& view) {
   return factors.Result();
 }
 
-bool SameNumber(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
+bool SameNumber(double a, double b) {
+  return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b));
+}
 
 }  // namespace
 
@@ -111,7 +115,8 @@ Derived DataParallelSize(const SettingsView& view) {
     world.evidence.push_back(StrCat(stated->value.raw_key, " ", stated->value.text, " (", stated->value.origin, ")"));
   }
   if (divisor > 1) {
-    world.text = StrCat(FormatDouble(*world.value), " / ", FormatDouble(divisor), " = ", FormatDouble(*world.value / divisor));
+    world.text =
+        StrCat(FormatDouble(*world.value), " / ", FormatDouble(divisor), " = ", FormatDouble(*world.value / divisor));
     world.value = *world.value / divisor;
   }
   return world;
@@ -163,18 +168,21 @@ Derived WarmupSteps(const SettingsView& view) {
     }
     return total;
   }
-  if (const EffectiveValue* samples = view.FindStated("warmup_samples"); samples != nullptr && view.Number("warmup_samples")) {
+  if (const EffectiveValue* samples = view.FindStated("warmup_samples");
+      samples != nullptr && view.Number("warmup_samples")) {
     const Derived batch = GlobalBatch(view);
     if (batch.value && *batch.value > 0 && *view.Number("warmup_samples") > 0) {
       return Stated(*samples, *view.Number("warmup_samples") / *batch.value);
     }
   }
-  if (const EffectiveValue* epochs = view.FindStated("warmup_epochs"); epochs != nullptr && view.Number("warmup_epochs")) {
+  if (const EffectiveValue* epochs = view.FindStated("warmup_epochs");
+      epochs != nullptr && view.Number("warmup_epochs")) {
     const EffectiveValue* samples = view.FindStated("train_samples");
     const Derived batch = GlobalBatch(view);
     if (*view.Number("warmup_epochs") == 0) return Stated(*epochs, 0);
     if (samples != nullptr && batch.value && *batch.value > 0) {
-      return Stated(*epochs, std::round(*view.Number("warmup_epochs") * std::ceil(*view.Number("train_samples") / *batch.value)));
+      return Stated(
+          *epochs, std::round(*view.Number("warmup_epochs") * std::ceil(*view.Number("train_samples") / *batch.value)));
     }
   }
   if (steps != nullptr && number) return Stated(*steps, *number);

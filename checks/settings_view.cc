@@ -15,15 +15,18 @@ namespace {
 using absl::StrCat;
 
 SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
-  if (from_log || document.format() == "hf-trainer-stdout" || document.format() == "mllog") return SettingSource::kLog;
+  if (from_log || document.kind() == "printed" || document.format() == "hf-trainer-stdout" ||
+      document.format() == "mllog")
+    return SettingSource::kLog;
   if (document.format() == "launch-script" || document.format() == "environment") return SettingSource::kLaunch;
   return SettingSource::kFile;
 }
 
 // The framework that writes a format; "" where several do.
 absl::string_view FrameworkOfFormat(absl::string_view format) {
-  for (absl::string_view one : {"megatron-args", "megatron", "deepspeed-json", "deepspeed", "hf-training-args", "hf-training-args-json", "hf-trainer-stdout",
-                                "hf-trainer-state", "llamafactory-yaml", "llamafactory-jsonl", "apex-options", "torchtitan", "fairseq"}) {
+  for (absl::string_view one : {"megatron-args", "megatron", "deepspeed-json", "deepspeed", "hf-training-args",
+                                "hf-training-args-json", "hf-trainer-stdout", "hf-trainer-state", "llamafactory-yaml",
+                                "llamafactory-jsonl", "apex-options", "torchtitan", "fairseq"}) {
     if (format == one) return "pytorch";
   }
   for (absl::string_view one : {"mindformers-yaml", "mindformers", "mindspore"}) {
@@ -83,8 +86,8 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
     absl::string_view variable = setting.raw_key();
     if (environment || absl::ConsumePrefix(&variable, "env.")) {
       variables_[std::string(variable)].push_back({bundle.plan().node(), setting.origin(),
-                                                   !setting.has_value() && !setting.keyed_hash().empty(), setting.raw_value(),
-                                                   setting.keyed_hash()});
+                                                   !setting.has_value() && !setting.keyed_hash().empty(),
+                                                   setting.raw_value(), setting.keyed_hash()});
     }
     if (setting.raw_key() == "framework" && framework_.empty()) framework_ = absl::AsciiStrToLower(setting.raw_value());
     for (CanonicalSetting& one : rules.settings.Canonicalise(document.format(), setting)) {
@@ -115,7 +118,8 @@ void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
       value.value = std::move(one.value);
       value.raw_key = name;
       auto origin = bundle.plan().fact_origins().find(name);
-      value.origin = StrCat("fact in ", origin == bundle.plan().fact_origins().end() ? bundle.plan().plan_file() : origin->second);
+      value.origin =
+          StrCat("fact in ", origin == bundle.plan().fact_origins().end() ? bundle.plan().plan_file() : origin->second);
       value.format = "fact";
       value.node = bundle.plan().node();
       value.source = SettingSource::kFact;
@@ -135,7 +139,9 @@ void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
   }
 }
 
-void SettingsView::Add(const std::string& key, SourcedValue value) { values_[key].push_back(std::move(value)); }
+void SettingsView::Add(const std::string& key, SourcedValue value) {
+  values_[key].push_back(std::move(value));
+}
 
 void SettingsView::Settle(const Rules& rules) {
   for (auto& [name, values] : values_) {
@@ -252,7 +258,8 @@ std::vector<SettingsView> ViewsOf(const CheckContext& context, Side side, v1::Ro
 }
 
 std::string ShowValue(const SourcedValue& value) {
-  return StrCat(value.text.empty() ? ValueToText(value.value) : value.text, value.origin.empty() ? "" : StrCat(" (", value.origin, ")"));
+  return StrCat(value.text.empty() ? ValueToText(value.value) : value.text,
+                value.origin.empty() ? "" : StrCat(" (", value.origin, ")"));
 }
 
 }  // namespace paritect

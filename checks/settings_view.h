@@ -26,13 +26,13 @@ namespace paritect {
 enum class SettingSource { kDefault, kFact, kLaunch, kFile, kLog, kDerived };
 
 struct SourcedValue {
-  v1::Value value;      // typed by the canonical key
-  std::string text;     // as written, for messages
+  v1::Value value;   // typed by the canonical key
+  std::string text;  // as written, for messages
   std::string raw_key;
-  std::string origin;   // "file:line"; of a default: its description and source
-  std::string format;   // "megatron-args", ...
+  std::string origin;  // "file:line"; of a default: its description and source
+  std::string format;  // "megatron-args", ...
   std::string node;
-  std::string scope;    // optimizer group, engine, ...; "" where there is one
+  std::string scope;  // optimizer group, engine, ...; "" where there is one
   SettingSource source = SettingSource::kFile;
 };
 
@@ -109,9 +109,9 @@ class SettingsView {
 // A quantity that follows from several settings, with the figures it was made of.
 struct Derived {
   std::optional<double> value;
-  std::string text;                    // "4 x 8 x 8 = 256"
-  std::vector<std::string> evidence;   // origins
-  std::vector<std::string> lacking;    // keys without which it cannot be known
+  std::string text;                   // "4 x 8 x 8 = 256"
+  std::vector<std::string> evidence;  // origins
+  std::vector<std::string> lacking;   // keys without which it cannot be known
   // A stated value and a computed one that disagree, each with its origin; empty where they agree.
   std::vector<SourcedValue> disagreeing;
 };

@@ -61,7 +61,9 @@ int ComparePart(const std::pair<int, std::string>& a, const std::pair<int, std::
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-bool Fits(absl::string_view stated, absl::string_view wanted) { return stated.empty() || stated == wanted; }
+bool Fits(absl::string_view stated, absl::string_view wanted) {
+  return stated.empty() || stated == wanted;
+}
 
 absl::Status ReadFamily(const DocumentNode& node, ProductFamily& family) {
   static const std::map<std::string, OverflowMode, std::less<>> kModes = {
@@ -102,12 +104,12 @@ absl::Status Products::Add(const DocumentNode& root, bool overriding) {
       for (const auto& [id, family] : value.fields) pci_ids_[absl::AsciiStrToLower(id.text)] = family.text;
     } else if (name.text == "precision_values" && value.is_list()) {
       for (const DocumentNode& one : value.items) {
-        precision_values_.push_back({TextOf(one, "option"), TextOf(one, "value"), TextOf(one, "same_as"),
-                                     BoolOf(one, "mixed", false)});
+        precision_values_.push_back(
+            {TextOf(one, "option"), TextOf(one, "value"), TextOf(one, "same_as"), BoolOf(one, "mixed", false)});
       }
     } else {
-      return ErrorAt(name, StrCat("unknown key '", name.text,
-                                  "' in products; known: families, chips, pci_ids, precision_values"));
+      return ErrorAt(
+          name, StrCat("unknown key '", name.text, "' in products; known: families, chips, pci_ids, precision_values"));
     }
   }
   for (const Chip& chip : chips) {

@@ -18,8 +18,8 @@ namespace paritect {
 enum class OverflowMode { kUnknown, kSaturationOnly, kInfNanDefault, kInfNanOnly };
 
 struct ProductFamily {
-  std::string id;      // atlas-training | atlas-a2 | atlas-a3 | ascend-950 | ascend-inference | nvidia
-  std::string name;    // for messages
+  std::string id;    // atlas-training | atlas-a2 | atlas-a3 | ascend-950 | ascend-inference | nvidia
+  std::string name;  // for messages
   bool npu = false;
   bool trains = true;  // an inference part is no training product
   bool bfloat16 = true;
@@ -30,7 +30,7 @@ struct ProductFamily {
 };
 
 struct PrecisionValue {
-  std::string option;   // precision_mode | precision_mode_v2
+  std::string option;  // precision_mode | precision_mode_v2
   std::string value;
   std::string same_as;  // the value of the other option that means the same, or ""
   bool mixed = false;   // an automatic mixed-precision mode

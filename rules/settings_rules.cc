@@ -21,8 +21,8 @@ constexpr double kSameNumber = 1e-12;  // relative: what is left of 1 - 0.9 agai
 
 bool ReadType(absl::string_view word, SettingType& type) {
   static const std::map<std::string, SettingType, std::less<>> kTypes = {
-      {"text", SettingType::kText},       {"word", SettingType::kWord},       {"boolean", SettingType::kBoolean},
-      {"number", SettingType::kNumber},   {"version", SettingType::kVersion}, {"path", SettingType::kPath}};
+      {"text", SettingType::kText},     {"word", SettingType::kWord},       {"boolean", SettingType::kBoolean},
+      {"number", SettingType::kNumber}, {"version", SettingType::kVersion}, {"path", SettingType::kPath}};
   auto it = kTypes.find(word);
   if (it == kTypes.end()) return false;
   type = it->second;
@@ -31,8 +31,10 @@ bool ReadType(absl::string_view word, SettingType& type) {
 
 bool ReadConversion(absl::string_view word, SettingConversion& convert) {
   static const std::map<std::string, SettingConversion, std::less<>> kWords = {
-      {"invert", SettingConversion::kInvert},      {"one_minus", SettingConversion::kOneMinus},
-      {"power_of_two", SettingConversion::kPowerOfTwo}, {"item0", SettingConversion::kItem0},
+      {"invert", SettingConversion::kInvert},
+      {"one_minus", SettingConversion::kOneMinus},
+      {"power_of_two", SettingConversion::kPowerOfTwo},
+      {"item0", SettingConversion::kItem0},
       {"item1", SettingConversion::kItem1}};
   auto it = kWords.find(word);
   if (it == kWords.end()) return false;
@@ -159,7 +161,8 @@ absl::Status SettingsRules::Add(const DocumentNode& root, bool overriding) {
     } else if (name.text == "variable_defaults" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariableDefaults(value));
     } else {
-      return ErrorAt(name, StrCat("unknown key '", name.text, "' in settings rules; known: keys, variables, variable_defaults"));
+      return ErrorAt(
+          name, StrCat("unknown key '", name.text, "' in settings rules; known: keys, variables, variable_defaults"));
     }
   }
   return absl::OkStatus();
@@ -238,10 +241,9 @@ std::string SettingsRules::DefaultOf(absl::string_view variable) const {
 }
 
 absl::Status SettingsRules::AddVariables(const DocumentNode& node) {
-  static const std::map<std::string, VariableEffect, std::less<>> kEffects = {
-      {"numbers", VariableEffect::kNumbers},
-      {"harmless", VariableEffect::kHarmless},
-      {"by_nature", VariableEffect::kByNature}};
+  static const std::map<std::string, VariableEffect, std::less<>> kEffects = {{"numbers", VariableEffect::kNumbers},
+                                                                              {"harmless", VariableEffect::kHarmless},
+                                                                              {"by_nature", VariableEffect::kByNature}};
   for (const auto& [effect_name, names] : node.fields) {
     auto effect = kEffects.find(effect_name.text);
     if (effect == kEffects.end() || !names.is_list()) {

@@ -28,7 +28,7 @@ struct SettingAlias {
 struct SettingKey {
   std::string key;
   SettingType type = SettingType::kText;
-  std::string group;    // optimizer | schedule | batch | parallel | precision | loss-scale | model | data | ...
+  std::string group;      // optimizer | schedule | batch | parallel | precision | loss-scale | model | data | ...
   bool compared = false;  // by model.hyperparameters.values
   std::vector<SettingAlias> aliases;
   std::map<std::string, std::string> words;  // of a kWord key: spelling -> canonical word

@@ -28,8 +28,8 @@ std::string Label(absl::string_view path, absl::string_view base) {
   return DisplayBytes(path);
 }
 
-void CollectFile(const CollectorEnv& env, const v1::Plan& plan, const v1::SettingsSource& source, const PathMatch& match,
-                 EvidenceSink sink) {
+void CollectFile(const CollectorEnv& env, const v1::Plan& plan, const v1::SettingsSource& source,
+                 const PathMatch& match, EvidenceSink sink) {
   const std::string label = Label(match.path, plan.base());
   auto text = ReadWholeFile(env.fs, match.path, kSettingsBytesMax);
   if (!text.ok()) return sink(ProblemEvidence(kKind, label, text.status()));

@@ -42,7 +42,8 @@ void AppendDocument(const Rules& rules, const v1::SettingsDocument& document, Or
     one["key"] = canonical.empty() ? "" : canonical[0].key->key;
     one["raw_key"] = DisplayBytes(setting.raw_key());
     one["value"] = TypedJson(setting, canonical);
-    one["raw_value"] = setting.keyed_hash().empty() ? OrderedJson(DisplayBytes(setting.raw_value())) : OrderedJson(nullptr);
+    one["raw_value"] =
+        setting.keyed_hash().empty() ? OrderedJson(DisplayBytes(setting.raw_value())) : OrderedJson(nullptr);
     one["origin"] = setting.origin();
     one["default"] = setting.is_default();
     if (!setting.scope().empty()) one["scope"] = DisplayBytes(setting.scope());

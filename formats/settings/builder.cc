@@ -14,8 +14,12 @@ constexpr int kListItemsMax = 10'000;
 
 using absl::StrCat;
 
-bool IsOpening(char c) { return c == '(' || c == '[' || c == '{'; }
-bool IsClosing(char c) { return c == ')' || c == ']' || c == '}'; }
+bool IsOpening(char c) {
+  return c == '(' || c == '[' || c == '{';
+}
+bool IsClosing(char c) {
+  return c == ')' || c == ']' || c == '}';
+}
 
 // Walks text outside quotes; `visit(position, depth)` returns false to stop.
 template <typename Visit>
@@ -25,8 +29,10 @@ void WalkOutsideQuotes(absl::string_view text, std::size_t from, Visit visit) {
   for (std::size_t i = from; i < text.size(); ++i) {
     const char c = text[i];
     if (quote != 0) {
-      if (c == '\\') ++i;
-      else if (c == quote) quote = 0;
+      if (c == '\\')
+        ++i;
+      else if (c == quote)
+        quote = 0;
       continue;
     }
     if (c == '\'' || c == '"') {
@@ -52,7 +58,8 @@ std::string Unquote(absl::string_view text) {
 v1::Value ValueAtDepth(absl::string_view text, int depth);
 
 bool ReadList(absl::string_view text, int depth, v1::Value& value) {
-  const bool list = text.size() >= 2 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
+  const bool list =
+      text.size() >= 2 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
   if (!list || depth >= kListDepthMax || ClosingBracket(text, 0) != text.size() - 1) return false;
   auto* items = value.mutable_list();
   for (absl::string_view part : SplitOutsideBrackets(text.substr(1, text.size() - 2), ',')) {
@@ -105,7 +112,9 @@ bool AllSingle(const DocumentNode& list) {
 
 }  // namespace
 
-v1::Value ValueOfText(absl::string_view text) { return ValueAtDepth(text, 0); }
+v1::Value ValueOfText(absl::string_view text) {
+  return ValueAtDepth(text, 0);
+}
 
 std::vector<absl::string_view> SplitOutsideBrackets(absl::string_view text, char separator) {
   std::vector<absl::string_view> parts;
@@ -203,7 +212,8 @@ int CountKeys(absl::string_view head, std::initializer_list<absl::string_view> a
   int count = 0;
   for (absl::string_view key : any) {
     for (std::size_t at = head.find(key); at != absl::string_view::npos; at = head.find(key, at + 1)) {
-      const bool starts = at == 0 || !(absl::ascii_isalnum(static_cast<unsigned char>(head[at - 1])) || head[at - 1] == '_');
+      const bool starts =
+          at == 0 || !(absl::ascii_isalnum(static_cast<unsigned char>(head[at - 1])) || head[at - 1] == '_');
       std::size_t end = at + key.size();
       if (end < head.size() && (head[end] == '"' || head[end] == '\'')) ++end;
       while (end < head.size() && head[end] == ' ') ++end;

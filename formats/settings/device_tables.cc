@@ -21,7 +21,9 @@ std::vector<absl::string_view> Cells(absl::string_view line) {
   return cells;
 }
 
-bool IsRow(absl::string_view line) { return absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "|"); }
+bool IsRow(absl::string_view line) {
+  return absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "|");
+}
 
 int SniffNpuSmi(absl::string_view head) {
   if (!absl::StrContains(head, "npu-smi") && !absl::StrContains(head, "NPU")) return 0;
@@ -57,7 +59,8 @@ absl::StatusOr<v1::SettingsDocument> ParseNpuSmi(absl::string_view text, absl::s
   ForEachLine(text, [&](absl::string_view line, std::int64_t number) {
     if (absl::StrContains(line, "Phy-ID")) builder.AddText("npu.layout", "phy-id", number);
     if (absl::StrContains(line, "Process id") || absl::StrContains(line, "Process ID")) in_processes = true;
-    if (absl::StrContains(line, "npu-smi") && absl::StrContains(line, "Version")) ReadVersionLine(line, number, builder);
+    if (absl::StrContains(line, "npu-smi") && absl::StrContains(line, "Version"))
+      ReadVersionLine(line, number, builder);
     const std::vector<absl::string_view> pair = absl::StrSplit(line, absl::MaxSplits(':', 1));
     if (!IsRow(line) && pair.size() == 2 && absl::StripAsciiWhitespace(pair[0]) == "Chip Name") {
       builder.AddText("npu.name", absl::StripAsciiWhitespace(pair[1]), number);
@@ -128,11 +131,13 @@ absl::StatusOr<v1::SettingsDocument> ParseNvidiaSmi(absl::string_view text, absl
     const absl::string_view cell = Cells(line)[0];
     const std::vector<absl::string_view> words = absl::StrSplit(cell, ' ', absl::SkipEmpty());
     // "0  NVIDIA A100-SXM4-80GB   On" / "0  Tesla V100-SXM2...  Off": number, name, persistence.
-    if (words.size() < 3 || !ParseInt(words[0]) || !absl::ascii_isalpha(static_cast<unsigned char>(words[1][0]))) return;
+    if (words.size() < 3 || !ParseInt(words[0]) || !absl::ascii_isalpha(static_cast<unsigned char>(words[1][0])))
+      return;
     if (words.back() != "On" && words.back() != "Off" && words.back() != "N/A") return;
     std::string name(words[1]);
     for (std::size_t i = 2; i + 1 < words.size(); ++i) absl::StrAppend(&name, " ", words[i]);
-    if (v1::Setting* setting = builder.AddText("gpu.name", name, number)) setting->set_scope(absl::StrCat("gpu ", words[0]));
+    if (v1::Setting* setting = builder.AddText("gpu.name", name, number))
+      setting->set_scope(absl::StrCat("gpu ", words[0]));
     ++count;
   });
   if (count == 0) return absl::DataLossError("an nvidia-smi table without a device row");

@@ -48,29 +48,33 @@ bool LooksLikeYaml(absl::string_view head) {
 
 int SniffDeepSpeed(absl::string_view head) {
   if (!LooksLikeJson(head)) return 0;
-  const int keys = CountKeys(head, {"train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization", "gradient_clipping",
-                                    "steps_per_print", "wall_clock_breakdown", "zero_allow_untested_optimizer"});
+  const int keys =
+      CountKeys(head, {"train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization", "gradient_clipping",
+                       "steps_per_print", "wall_clock_breakdown", "zero_allow_untested_optimizer"});
   return keys >= 2 ? 80 : keys == 1 && CountKeys(head, {"fp16", "bf16", "optimizer", "scheduler"}) >= 1 ? 70 : 0;
 }
 
 int SniffHfJson(absl::string_view head) {
   if (!LooksLikeJson(head)) return 0;
-  const int keys = CountKeys(head, {"per_device_train_batch_size", "learning_rate", "num_train_epochs", "max_steps", "lr_scheduler_type",
-                                    "warmup_ratio", "warmup_steps", "output_dir", "logging_steps", "gradient_accumulation_steps"});
+  const int keys = CountKeys(
+      head, {"per_device_train_batch_size", "learning_rate", "num_train_epochs", "max_steps", "lr_scheduler_type",
+             "warmup_ratio", "warmup_steps", "output_dir", "logging_steps", "gradient_accumulation_steps"});
   return keys >= 3 ? 85 : 0;
 }
 
 int SniffMindFormers(absl::string_view head) {
   if (LooksLikeJson(head) || !LooksLikeYaml(head)) return 0;
-  const int keys = CountKeys(head, {"runner_config", "runner_wrapper", "parallel_config", "ascend_config", "context", "lr_schedule",
-                                    "load_checkpoint", "micro_batch_interleave_num", "use_parallel", "recompute_config"});
+  const int keys =
+      CountKeys(head, {"runner_config", "runner_wrapper", "parallel_config", "ascend_config", "context", "lr_schedule",
+                       "load_checkpoint", "micro_batch_interleave_num", "use_parallel", "recompute_config"});
   return keys >= 2 ? 85 : 0;
 }
 
 int SniffLlamaFactory(absl::string_view head) {
   if (LooksLikeJson(head) || !LooksLikeYaml(head)) return 0;
-  const int keys = CountKeys(head, {"finetuning_type", "cutoff_len", "stage", "template", "dataset_dir", "model_name_or_path",
-                                    "per_device_train_batch_size", "overwrite_output_dir", "flash_attn"});
+  const int keys =
+      CountKeys(head, {"finetuning_type", "cutoff_len", "stage", "template", "dataset_dir", "model_name_or_path",
+                       "per_device_train_batch_size", "overwrite_output_dir", "flash_attn"});
   return keys >= 3 ? 80 : 0;
 }
 
@@ -79,8 +83,12 @@ int SniffHydra(absl::string_view head) {
   return CountKeys(head, {"_target_", "hydra", "_recursive_"}) >= 1 ? 75 : 0;
 }
 
-int SniffJson(absl::string_view head) { return LooksLikeJson(head) ? 30 : 0; }
-int SniffYaml(absl::string_view head) { return !LooksLikeJson(head) && LooksLikeYaml(head) ? 25 : 0; }
+int SniffJson(absl::string_view head) {
+  return LooksLikeJson(head) ? 30 : 0;
+}
+int SniffYaml(absl::string_view head) {
+  return !LooksLikeJson(head) && LooksLikeYaml(head) ? 25 : 0;
+}
 
 // DeepSpeed leaves "auto" to the trainer: not a value of this file.
 void DropAuto(v1::SettingsDocument& document) {

@@ -21,24 +21,31 @@ absl::string_view Base(absl::string_view path) {
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
-bool IsPython(absl::string_view word) { return absl::StartsWith(Base(word), "python"); }
+bool IsPython(absl::string_view word) {
+  return absl::StartsWith(Base(word), "python");
+}
 
 bool IsLauncher(absl::string_view word) {
   word = Base(word);
-  for (absl::string_view known : {"torchrun", "deepspeed", "accelerate", "msrun", "mpirun", "mpiexec", "srun", "horovodrun", "llamafactory-cli", "swift"}) {
+  for (absl::string_view known : {"torchrun", "deepspeed", "accelerate", "msrun", "mpirun", "mpiexec", "srun",
+                                  "horovodrun", "llamafactory-cli", "swift"}) {
     if (word == known) return true;
   }
   return false;
 }
 
-bool IsEntry(absl::string_view word) { return absl::EndsWith(word, ".py") || absl::EndsWith(word, ".pyc"); }
+bool IsEntry(absl::string_view word) {
+  return absl::EndsWith(word, ".py") || absl::EndsWith(word, ".pyc");
+}
 
 bool IsOption(const ShellWord& word) {
   return word.text.size() >= 2 && word.text[0] == '-' && !ParseDouble(word.text) && !absl::StrContains(word.text, ' ');
 }
 
 int Sniff(absl::string_view head) {
-  if (absl::StartsWith(head, "#!") && (absl::StrContains(head.substr(0, 80), "sh\n") || absl::StrContains(head.substr(0, 80), "sh "))) return 90;
+  if (absl::StartsWith(head, "#!") &&
+      (absl::StrContains(head.substr(0, 80), "sh\n") || absl::StrContains(head.substr(0, 80), "sh ")))
+    return 90;
   int score = 0;
   ForEachLine(head, [&](absl::string_view line, std::int64_t) {
     line = absl::StripAsciiWhitespace(line);
@@ -98,7 +105,9 @@ class ArgumentReader {
         values.push_back(words[i].text);
         joined.unresolved = joined.unresolved || words[i].unresolved;
       }
-      const std::string text = values.empty() ? "True" : values.size() == 1 ? values[0] : StrCat("[", absl::StrJoin(values, ", "), "]");
+      const std::string text = values.empty()       ? "True"
+                               : values.size() == 1 ? values[0]
+                                                    : StrCat("[", absl::StrJoin(values, ", "), "]");
       Add(StrCat(prefix, name), joined, text);
     }
   }
@@ -146,7 +155,8 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
     reader.builder().AddNote("no_training_command", 0, "no command of a known launcher or Python");
   }
   if (candidates > 1) {
-    reader.builder().AddNote("several_commands", training->words[0].line, "the one with a distributed launcher or most arguments was taken");
+    reader.builder().AddNote("several_commands", training->words[0].line,
+                             "the one with a distributed launcher or most arguments was taken");
   }
   return reader.builder().Finish();
 }

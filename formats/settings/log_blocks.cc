@@ -15,15 +15,25 @@ absl::StatusOr<v1::SettingsDocument> ParseBlock(absl::string_view text, absl::st
   return std::move(documents[0]);
 }
 
-int Has(absl::string_view head, absl::string_view words, int score) { return absl::StrContains(head, words) ? score : 0; }
+int Has(absl::string_view head, absl::string_view words, int score) {
+  return absl::StrContains(head, words) ? score : 0;
+}
 
 int SniffMegatron(absl::string_view head) {
   return std::max(Has(head, "--- arguments ---", 88), Has(head, "using world size:", 40));
 }
-int SniffNamespace(absl::string_view head) { return Has(head, "Namespace(", 70); }
-int SniffApex(absl::string_view head) { return Has(head, "Selected optimization level O", 70); }
-int SniffDeepSpeedDump(absl::string_view head) { return Has(head, "DeepSpeedEngine configuration:", 87); }
-int SniffMllog(absl::string_view head) { return Has(head, ":::ML", 86); }
+int SniffNamespace(absl::string_view head) {
+  return Has(head, "Namespace(", 70);
+}
+int SniffApex(absl::string_view head) {
+  return Has(head, "Selected optimization level O", 70);
+}
+int SniffDeepSpeedDump(absl::string_view head) {
+  return Has(head, "DeepSpeedEngine configuration:", 87);
+}
+int SniffMllog(absl::string_view head) {
+  return Has(head, ":::ML", 86);
+}
 int SniffDllogger(absl::string_view head) {
   return absl::StrContains(head, "DLL") && absl::StrContains(head, "PARAMETER") ? 85 : 0;
 }

@@ -1,11 +1,9 @@
 // What logs print of settings, block by block:
-//   megatron-args      "--- arguments ---", "  name ..... value", "--- end of arguments ---", and "using world size: N, ..."
-//   deepspeed-json     "DeepSpeedEngine configuration:", dotted lines, "json = { ... }"
-//   mllog              ":::MLLOG {...}" POINT_IN_TIME with a value that is not null
-//   argparse-namespace "Namespace(a=1, b=[2, 3])"
-//   hf-training-args   the trainer's banner, "TrainingArguments(" and its "name=value," lines
-//   apex-options       "Selected optimization level O2", options after the overrides
-//   dllogger           "PARAMETER NAME : VALUE", {"step": "PARAMETER", "data": {...}}
+//   megatron-args      "--- arguments ---", "  name ..... value", "--- end of arguments ---", and "using world size: N,
+//   ..." deepspeed-json     "DeepSpeedEngine configuration:", dotted lines, "json = { ... }" mllog ":::MLLOG {...}"
+//   POINT_IN_TIME with a value that is not null argparse-namespace "Namespace(a=1, b=[2, 3])" hf-training-args   the
+//   trainer's banner, "TrainingArguments(" and its "name=value," lines apex-options       "Selected optimization level
+//   O2", options after the overrides dllogger           "PARAMETER NAME : VALUE", {"step": "PARAMETER", "data": {...}}
 // Formats: reference logs of these projects. A block that is cut off keeps what was read.
 #include <functional>
 #include <map>
@@ -68,8 +66,9 @@ constexpr BannerPhrase kBanner[] = {
 
 // Keys of MLLOG that tell what happened, not how it was set.
 bool IsMllogEvent(absl::string_view key) {
-  for (absl::string_view prefix : {"submission_", "eval_", "cache_clear", "weights_initialization", "tracked_stats", "train_loss", "throughput",
-                                   "power_", "sw_", "target_", "epoch_", "samples_", "status"}) {
+  for (absl::string_view prefix :
+       {"submission_", "eval_", "cache_clear", "weights_initialization", "tracked_stats", "train_loss", "throughput",
+        "power_", "sw_", "target_", "epoch_", "samples_", "status"}) {
     if (absl::StartsWith(key, prefix)) return key != "eval_samples";
   }
   return false;
@@ -82,7 +81,7 @@ struct LogSettingsScanner::State {
     std::unique_ptr<SettingsBuilder> builder;
     std::set<std::string> seen;  // keys, where only the first counts
     std::int64_t started_at = 0;
-    std::int64_t further = 0;    // later blocks of the same format, left out
+    std::int64_t further = 0;  // later blocks of the same format, left out
     bool closed = false;
   };
 
@@ -176,7 +175,8 @@ bool LogSettingsScanner::State::DeepSpeed(absl::string_view line, std::int64_t n
   if (user != absl::string_view::npos) {
     const std::size_t open = line.find("json = {", user);
     if (open != absl::string_view::npos) {
-      Gather(line.substr(open + 7), number, [this](absl::string_view text, std::int64_t at) { DeepSpeedJson(text, at); });
+      Gather(line.substr(open + 7), number,
+             [this](absl::string_view text, std::int64_t at) { DeepSpeedJson(text, at); });
     }
     in_deepspeed = false;
     return true;
@@ -231,10 +231,12 @@ void LogSettingsScanner::State::Arguments(absl::string_view text, std::int64_t n
   const absl::string_view inside = text.substr(1, text.size() - 2);
   for (absl::string_view part : SplitOutsideBrackets(inside, ',')) {
     const std::size_t equals = part.find('=');
-    if (equals == absl::string_view::npos || !IsIdentifier(absl::StripAsciiWhitespace(part.substr(0, equals)))) continue;
+    if (equals == absl::string_view::npos || !IsIdentifier(absl::StripAsciiWhitespace(part.substr(0, equals))))
+      continue;
     const auto lines_before = std::count(inside.data(), part.data(), '\n');
     const absl::string_view key = absl::StripAsciiWhitespace(part.substr(0, equals));
-    if (block->seen.insert(std::string(key)).second) block->builder->Add(key, part.substr(equals + 1), number + lines_before);
+    if (block->seen.insert(std::string(key)).second)
+      block->builder->Add(key, part.substr(equals + 1), number + lines_before);
   }
   if (format == "argparse-namespace" || format == "hf-training-args") block->closed = true;
 }
@@ -243,7 +245,8 @@ void LogSettingsScanner::State::Banner(absl::string_view line, std::int64_t numb
   for (const BannerPhrase& one : kBanner) {
     const std::size_t at = line.find(one.phrase);
     if (at == absl::string_view::npos) continue;
-    const std::string value = absl::StrReplaceAll(absl::StripAsciiWhitespace(line.substr(at + one.phrase.size())), {{",", ""}});
+    const std::string value =
+        absl::StrReplaceAll(absl::StripAsciiWhitespace(line.substr(at + one.phrase.size())), {{",", ""}});
     AddOnce("hf-banner", one.key, value, number);
   }
 }
@@ -253,7 +256,8 @@ void LogSettingsScanner::State::WorldSizes(absl::string_view line, std::int64_t 
   for (absl::string_view part : absl::StrSplit(line.substr(at + 6), ',')) {
     const std::vector<absl::string_view> pair = absl::StrSplit(part, absl::MaxSplits(':', 1));
     if (pair.size() != 2) continue;
-    const std::string key = absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripAsciiWhitespace(pair[0])), {{" ", "_"}, {"-", "_"}});
+    const std::string key =
+        absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripAsciiWhitespace(pair[0])), {{" ", "_"}, {"-", "_"}});
     absl::string_view value = absl::StripAsciiWhitespace(pair[1]);
     AddOnce("megatron-sizes", key, value.substr(0, value.find(' ')), number);
   }
@@ -267,8 +271,8 @@ bool LogSettingsScanner::State::Apex(absl::string_view line, std::int64_t number
     return true;
   }
   if (!in_apex) return false;
-  if (absl::StrContains(line, "Defaults for this optimization level") || absl::StrContains(line, "Processing user overrides") ||
-      absl::StrContains(line, "After processing overrides")) {
+  if (absl::StrContains(line, "Defaults for this optimization level") ||
+      absl::StrContains(line, "Processing user overrides") || absl::StrContains(line, "After processing overrides")) {
     return true;
   }
   const std::size_t colon = line.find(" : ");
@@ -323,10 +327,13 @@ void LogSettingsScanner::State::Line(absl::string_view line, std::int64_t number
   } else if (absl::StrContains(line, ":::ML")) {
     const std::size_t at = line.find('{');
     if (at != absl::string_view::npos) Mllog(line, number, at);
-  } else if (const std::size_t at = line.find("Namespace("); at != absl::string_view::npos && !HasWordBefore(line, at)) {
-    Gather(line.substr(at + 9), number, [this](absl::string_view t, std::int64_t n) { Arguments(t, n, "argparse-namespace"); });
+  } else if (const std::size_t at = line.find("Namespace(");
+             at != absl::string_view::npos && !HasWordBefore(line, at)) {
+    Gather(line.substr(at + 9), number,
+           [this](absl::string_view t, std::int64_t n) { Arguments(t, n, "argparse-namespace"); });
   } else if (const std::size_t args = line.find("TrainingArguments("); args != absl::string_view::npos) {
-    Gather(line.substr(args + 17), number, [this](absl::string_view t, std::int64_t n) { Arguments(t, n, "hf-training-args"); });
+    Gather(line.substr(args + 17), number,
+           [this](absl::string_view t, std::int64_t n) { Arguments(t, n, "hf-training-args"); });
   } else if (absl::StrContains(line, "using world size:")) {
     WorldSizes(line, number);
   } else if (absl::StrContains(line, "PARAMETER ") && absl::StrContains(line, " : ")) {
@@ -341,7 +348,9 @@ void LogSettingsScanner::State::Line(absl::string_view line, std::int64_t number
 LogSettingsScanner::LogSettingsScanner(absl::string_view label) : state_(std::make_unique<State>(label)) {}
 LogSettingsScanner::~LogSettingsScanner() = default;
 
-void LogSettingsScanner::Feed(absl::string_view line, std::int64_t line_number) { state_->Line(line, line_number); }
+void LogSettingsScanner::Feed(absl::string_view line, std::int64_t line_number) {
+  state_->Line(line, line_number);
+}
 
 std::vector<v1::SettingsDocument> LogSettingsScanner::Finish() {
   if (state_->apex != nullptr) {

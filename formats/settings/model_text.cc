@@ -25,7 +25,8 @@ std::string LayerClass(absl::string_view name) {
   if (absl::StrContains(lower, "layernorm") || absl::StrContains(lower, "rmsnorm")) return "layernorm";
   if (absl::StrContains(lower, "groupnorm")) return "groupnorm";
   if (absl::StartsWith(lower, "dropout") || absl::EndsWith(lower, "dropout")) return "dropout";
-  for (absl::string_view optimizer : {"sgd", "momentum", "adam", "adamw", "adamweightdecay", "lars", "lamb", "rmsprop", "fusedadam", "adagrad"}) {
+  for (absl::string_view optimizer :
+       {"sgd", "momentum", "adam", "adamw", "adamweightdecay", "lars", "lamb", "rmsprop", "fusedadam", "adagrad"}) {
     if (lower == optimizer) return "optimizer";
   }
   return "";
@@ -105,7 +106,8 @@ class Reader {
     }
     if (body[0] == ':') {  // "Momentum: learning_rate=0.1 momentum=0.9"
       if (kind != "optimizer") return;
-      for (absl::string_view word : absl::StrSplit(body.substr(1), absl::ByAnyChar(" ,"), absl::SkipEmpty())) Pair(kind, word, number);
+      for (absl::string_view word : absl::StrSplit(body.substr(1), absl::ByAnyChar(" ,"), absl::SkipEmpty()))
+        Pair(kind, word, number);
       return;
     }
     if (kind == "optimizer" && ClosingBracket(body, 0) == absl::string_view::npos && body[0] == '(') {
@@ -114,7 +116,8 @@ class Reader {
     }
     const char close = body[0] == '<' ? '>' : ')';
     const std::size_t end = body.rfind(close);
-    for (absl::string_view part : SplitOutsideBrackets(body.substr(1, end == absl::string_view::npos ? end : end - 1), ',')) {
+    for (absl::string_view part :
+         SplitOutsideBrackets(body.substr(1, end == absl::string_view::npos ? end : end - 1), ',')) {
       Pair(kind, part, number);
     }
   }
@@ -125,7 +128,8 @@ class Reader {
   }
 
   void Add(const std::string& kind, absl::string_view key, absl::string_view value, std::int64_t number) {
-    v1::Setting* setting = builder_.Add(StrCat(kind, ".", ArgumentName(key)), absl::StripAsciiWhitespace(value), number);
+    v1::Setting* setting =
+        builder_.Add(StrCat(kind, ".", ArgumentName(key)), absl::StripAsciiWhitespace(value), number);
     if (setting != nullptr) setting->set_scope(scope_);
   }
 

@@ -40,7 +40,8 @@ bool SplitPackage(absl::string_view line, absl::string_view& name, absl::string_
     version = line.substr(url + 3);
   } else {
     const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t="), absl::SkipEmpty());
-    if (words.size() < 2 || words.size() > 4 || !absl::ascii_isdigit(static_cast<unsigned char>(words[1][0]))) return false;
+    if (words.size() < 2 || words.size() > 4 || !absl::ascii_isdigit(static_cast<unsigned char>(words[1][0])))
+      return false;
     name = words[0];
     version = words[1];
   }
@@ -65,7 +66,9 @@ int Sniff(absl::string_view head) {
   });
   if (packages == 0) return 0;
   if (pinned > 0 && others * 5 <= packages) return 80;
-  return packages >= 3 && others <= 1 && absl::StrContains(head, "Package") ? 78 : others == 0 && packages >= 3 ? 35 : 0;
+  return packages >= 3 && others <= 1 && absl::StrContains(head, "Package") ? 78
+         : others == 0 && packages >= 3                                     ? 35
+                                                                            : 0;
 }
 
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {

@@ -29,7 +29,8 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
       if (rank != nullptr) absl::StrAppend(&ranks, ranks.empty() ? "" : ", ", rank->text);
       ++devices;
     }
-    builder.Add(absl::StrCat("rank_table.ranks.", id != nullptr ? id->text : ""), absl::StrCat("[", ranks, "]"), server.line);
+    builder.Add(absl::StrCat("rank_table.ranks.", id != nullptr ? id->text : ""), absl::StrCat("[", ranks, "]"),
+                server.line);
   }
   builder.Add("rank_table.servers", absl::StrCat(servers->items.size()), servers->line);
   builder.Add("rank_table.devices", absl::StrCat(devices), servers->line);

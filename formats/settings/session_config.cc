@@ -16,8 +16,9 @@ constexpr std::size_t kDepthMax = 64;
 int Sniff(absl::string_view head) {
   if (absl::StrContains(head, "parameter_map") && absl::StrContains(head, "{")) return 90;
   int words = 0;
-  for (absl::string_view word : {"graph_options {", "rewrite_options {", "custom_optimizers {", "allow_soft_placement:", "gpu_options {",
-                                 "intra_op_parallelism_threads:", "inter_op_parallelism_threads:", "session_config {"}) {
+  for (absl::string_view word :
+       {"graph_options {", "rewrite_options {", "custom_optimizers {", "allow_soft_placement:", "gpu_options {",
+        "intra_op_parallelism_threads:", "inter_op_parallelism_threads:", "session_config {"}) {
     words += absl::StrContains(head, word) ? 1 : 0;
   }
   return words >= 2 ? 85 : words == 1 && !absl::StrContains(head, "\"graph_options") ? 55 : 0;
@@ -92,7 +93,8 @@ class Reader {
     while (tokens.Next(token)) {
       const bool sign = !token.quoted && token.text.size() == 1;
       if (sign && (token.text == "{" || token.text == "<")) {
-        if (path_.size() >= kDepthMax) return absl::DataLossError(absl::StrCat("line ", token.line, ": nested too deep"));
+        if (path_.size() >= kDepthMax)
+          return absl::DataLossError(absl::StrCat("line ", token.line, ": nested too deep"));
         path_.push_back(name);
         value_next = false;
       } else if (sign && (token.text == "}" || token.text == ">")) {

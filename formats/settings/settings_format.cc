@@ -44,7 +44,8 @@ std::string StandInReason(absl::string_view head) {
   const absl::string_view text = absl::StripLeadingAsciiWhitespace(head.substr(0, 1024));
   if (text.empty()) return head.empty() ? "empty" : head.size() <= 1024 ? "only blanks" : "";
   if (absl::StartsWith(text, "version https://git-lfs.github.com/spec/")) return "Git LFS pointer";
-  if (absl::StartsWithIgnoreCase(text, "<!doctype html") || absl::StartsWithIgnoreCase(text, "<html")) return "HTML page";
+  if (absl::StartsWithIgnoreCase(text, "<!doctype html") || absl::StartsWithIgnoreCase(text, "<html"))
+    return "HTML page";
   return "";
 }
 
@@ -73,7 +74,8 @@ std::vector<v1::SettingsDocument> ScanLog(absl::string_view text, absl::string_v
 }
 
 bool IsLogBlock(absl::string_view name) {
-  for (absl::string_view block : {"megatron-args", "argparse-namespace", "apex-options", "deepspeed-dump", "mllog", "dllogger", "hf-banner"}) {
+  for (absl::string_view block :
+       {"megatron-args", "argparse-namespace", "apex-options", "deepspeed-dump", "mllog", "dllogger", "hf-banner"}) {
     if (name == block) return true;
   }
   return false;
@@ -81,7 +83,8 @@ bool IsLogBlock(absl::string_view name) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view text, absl::string_view label, absl::string_view kind) {
+absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view text, absl::string_view label,
+                                                               absl::string_view kind) {
   if (std::string reason = StandInReason(text); !reason.empty()) return absl::FailedPreconditionError(reason);
   if (text.size() > kSettingsBytesMax) return absl::DataLossError("larger than 64 MiB");
   const absl::string_view head = text.substr(0, kSettingsHeadBytes);

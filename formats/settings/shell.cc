@@ -14,7 +14,9 @@ constexpr std::size_t kScriptBytesMax = 4 << 20;
 constexpr std::size_t kWordBytesMax = 64 << 10;
 constexpr std::size_t kWordsMax = 20'000;
 
-bool IsNameChar(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool IsNameChar(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
 
 struct Variable {
   std::vector<std::string> items;  // one of a plain variable
@@ -111,7 +113,7 @@ class Reader {
 
   void HereDocument() {
     at_ += 2;
-    while (absl::StrContains("-'\" ", Peek())  && Peek() != '\0') ++at_;
+    while (absl::StrContains("-'\" ", Peek()) && Peek() != '\0') ++at_;
     std::string mark;
     while (IsNameChar(Peek())) mark.push_back(text_[at_++]);
     if (mark.empty()) return;
@@ -127,7 +129,9 @@ class Reader {
     current_.line = line_;
     while (at_ < text_.size() && current_.text.size() < kWordBytesMax) {
       const char c = Peek();
-      if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == ';' || c == '&' || c == '|' || c == '>' || c == '<' || c == ')') break;
+      if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == ';' || c == '&' || c == '|' || c == '>' ||
+          c == '<' || c == ')')
+        break;
       if (c == '\'') {
         SingleQuoted();
       } else if (c == '"') {
@@ -212,7 +216,8 @@ class Reader {
       const char c = Peek();
       if (c == '#') {
         while (at_ < text_.size() && Peek() != '\n') ++at_;
-      } else if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == '\\' || c == ';' || c == '&' || c == '|' || c == '<' || c == '>') {
+      } else if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == '\\' || c == ';' || c == '&' || c == '|' ||
+                 c == '<' || c == '>') {
         Step();
       } else {
         ReadWord();
@@ -260,8 +265,10 @@ class Reader {
   void Substitute(const std::string& name, const std::string& rest, absl::string_view written, bool quoted) {
     auto it = variables_.find(name);
     const bool array = rest == "[@]" || rest == "[*]";
-    if (it == variables_.end() || (!rest.empty() && !array && !absl::StartsWith(rest, ":-") && !absl::StartsWith(rest, "-"))) {
-      if (it == variables_.end() && (absl::StartsWith(rest, ":-") || absl::StartsWith(rest, "-") || absl::StartsWith(rest, ":="))) {
+    if (it == variables_.end() ||
+        (!rest.empty() && !array && !absl::StartsWith(rest, ":-") && !absl::StartsWith(rest, "-"))) {
+      if (it == variables_.end() &&
+          (absl::StartsWith(rest, ":-") || absl::StartsWith(rest, "-") || absl::StartsWith(rest, ":="))) {
         absl::string_view fallback = absl::string_view(rest).substr(rest[0] == ':' ? 2 : 1);
         if (!absl::StrContains(fallback, '$')) {
           absl::StrAppend(&current_.text, fallback);
@@ -363,7 +370,8 @@ class Reader {
 
   void Execute() {
     std::size_t first = 0;
-    static const std::set<std::string> kKeywords = {"then", "else", "elif", "do", "if", "while", "until", "!", "time", "nohup", "exec", "sudo", "for", "case"};
+    static const std::set<std::string> kKeywords = {"then", "else", "elif",  "do",   "if",   "while", "until",
+                                                    "!",    "time", "nohup", "exec", "sudo", "for",   "case"};
     while (first < words_.size() && !words_[first].quoted) {
       const std::string& word = words_[first].text;
       if (word == "if" || word == "case") ++conditional_depth_;
@@ -432,6 +440,8 @@ class Reader {
 
 }  // namespace
 
-ShellScript ReadShellScript(absl::string_view text) { return Reader(text).Read(); }
+ShellScript ReadShellScript(absl::string_view text) {
+  return Reader(text).Read();
+}
 
 }  // namespace paritect

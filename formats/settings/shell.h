@@ -25,8 +25,8 @@ struct ShellCommand {
 };
 
 struct ShellScript {
-  std::vector<ShellCommand> commands;            // in order, assignments left out
-  std::map<std::string, ShellWord> exported;     // export NAME=VALUE
+  std::vector<ShellCommand> commands;         // in order, assignments left out
+  std::map<std::string, ShellWord> exported;  // export NAME=VALUE
 };
 
 // Reads a script of at most 4 MiB; expansions are bounded (64 KiB words, 64 levels of variables in variables).
