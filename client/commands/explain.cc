@@ -68,6 +68,21 @@ struct Explainer {
     if (!built) w.Wrapped(2, "", Say("ui_not_built"));
   }
 
+  // A threshold: its value, and the checks whose rule it is in.
+  bool ExplainLimit(const std::string& name) {
+    if (!profile.thresholds.contains(name)) return false;
+    for (const CatalogueItem& item : env.rules.catalogue.items) {
+      for (const CatalogueCheck& check : item.checks) {
+        if (std::find(check.limits.begin(), check.limits.end(), name) == check.limits.end()) continue;
+        CatalogueCheck only = check;
+        only.limits = {name};
+        w.Wrapped(0, LimitsInForce(env.rules, profile, only, options.languages)[0], check.id, Style::kBold);
+        w.WrappedText(2, absl::StrCat(Say("ui_rule"), ":"), check.rule, Style::kDim);
+      }
+    }
+    return true;
+  }
+
   // A kind of finding, by every message that carries it.
   bool ExplainKind(const std::string& kind) {
     bool any = false;
@@ -117,6 +132,7 @@ OrderedJson ExplainJson(const Rules& rules, const std::string& id, const Profile
 ExitCode UnknownId(CommandEnv& env, const std::string& id) {
   std::vector<std::string> known = CatalogueIds(env.rules, true);
   for (const auto& entry : env.rules.messages.all()) known.push_back(entry.first);
+  for (const auto& entry : env.rules.profile.thresholds) known.push_back(entry.first);
   return UsageError(env, kName,
                     absl::StrCat("there is no item, check or kind of finding '", id, "'", DidYouMean(id, known),
                                  " (`paritect explain` lists all)"));
@@ -136,7 +152,7 @@ ExitCode Explain(CommandEnv& env, const std::string& id, const std::string& outp
     explainer.ExplainItem(*item);
   } else if (check != nullptr) {
     explainer.ExplainCheck(*env.rules.catalogue.FindItem(id.substr(0, id.rfind('.'))), *check);
-  } else if (!explainer.ExplainKind(id)) {
+  } else if (!explainer.ExplainLimit(id) && !explainer.ExplainKind(id)) {
     return UnknownId(env, id);
   }
   return kExitOk;
