@@ -179,6 +179,7 @@ void TextLines::FeedPlain(absl::string_view chunk, Sink sink) {
     const auto length = static_cast<std::size_t>(end - chunk.data());
     if (length > 0 || !pending_.empty()) EndLine(chunk.substr(0, length), true, sink);
     ++number_;
+    after_hole_ = false;
     chunk.remove_prefix(length + 1);
   }
 }

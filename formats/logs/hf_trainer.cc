@@ -98,8 +98,11 @@ class HfStdoutDialect : public LineDialect {
     if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
     const bool is_eval = !record.values.has_loss() && !record.values.loss_absent();
     if (is_eval && record.values.has_eval_loss() && AttachEval(record, out)) return true;
-    if (!record.has_step) dicts_.push_back({out.size(), bar_step_, is_eval});
+    // Add may fold the record into one that stands already: then there is no entry of its own to give a step.
+    const bool needs_step = !record.has_step;
+    const std::size_t index = out.size();
     out.Add(std::move(record));
+    if (needs_step && out.size() > index) dicts_.push_back({index, bar_step_, is_eval});
     return true;
   }
 
