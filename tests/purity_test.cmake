@@ -19,7 +19,7 @@ set(impure
     pthread_create)
 set(impure_patterns
     "std::chrono::_V2::" "std::basic_[io]*fstream" "std::random_device" "std::thread" "std::locale::"
-    "std::this_thread" "absl::[a-z0-9:]*Now" "paritect::PosixFileSystem" "paritect::BuiltInRules" "paritect::EmbeddedRules"
+    "std::this_thread" "absl::[a-z0-9:]*Now" "paritect::PosixFileSystem" "paritect::ReadWholeFile" "paritect::WriteFileAtomically" "paritect::BuiltInRules" "paritect::EmbeddedRules"
     "std::filesystem" "std::cout" "std::cerr")
 
 set(found "")
