@@ -40,8 +40,14 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
                    const SettingsView& migrated) {
   int compared = 0;
   std::vector<std::string> one_sided;
+  bool common_elsewhere = false;  // schedule and length are compared by .learning-rate and the curves
   for (const auto& [name, key] : context.rules.settings.keys()) {
-    if (!key.compared) continue;
+    if (!key.compared) {
+      const bool judged = key.group == "schedule" || key.group == "length";
+      common_elsewhere =
+          common_elsewhere || (judged && baseline.FindStated(name) != nullptr && migrated.FindStated(name) != nullptr);
+      continue;
+    }
     const EffectiveValue* a = baseline.Find(name);
     const EffectiveValue* b = migrated.Find(name);
     if ((a == nullptr && b == nullptr) || Ignored(context.profile, key, a, b)) continue;
@@ -57,7 +63,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     ++compared;
     if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
   }
-  if (compared == 0) {
+  if (compared == 0 && !common_elsewhere) {
     AddMissing(context, result, "no_common_settings", migrated.run_name(), {{"run", migrated.run_name()}});
     return;
   }

@@ -1,0 +1,84 @@
+// training.flow.distributed, as far as settings decide it: one world trains, not each node alone. Several nodes with a
+// local master address, a world that holds the devices of one node only, or NNODES=1 on several nodes fail.
+// Whether gradients are really synchronised is seen in weights: without them the check does not pass.
+// Source: pre-tuning checklist, 训练流程 ("各节点独立训练").
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/settings_check.h"
+
+namespace paritect {
+namespace {
+
+bool IsLocal(absl::string_view address) {
+  return address == "localhost" || address == "::1" || absl::StartsWith(address, "127.");
+}
+
+std::string Told(const SourcedValue& value) {
+  return absl::StrCat(value.node, ": ", value.raw_key, "=", value.text, " (", value.origin, ")");
+}
+
+double NumberOf(const SourcedValue& value) {
+  return value.value.kind_case() == v1::Value::kInteger ? static_cast<double>(value.value.integer())
+                                                        : value.value.number();
+}
+
+// Sum over the nodes of the devices that each uses; 0 where a node does not say.
+double DevicesOfAll(const SettingsView& view, const std::set<std::string>& nodes) {
+  std::map<std::string, double> devices;
+  for (const SourcedValue* one : view.All("devices_per_node")) devices[one->node] = NumberOf(*one);
+  double sum = 0;
+  for (const std::string& node : nodes) {
+    if (!devices.contains(node)) return 0;
+    sum += devices[node];
+  }
+  return sum;
+}
+
+void JudgeRun(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run) {
+  std::set<std::string> nodes;
+  for (const v1::Bundle* bundle : run.nodes) nodes.insert(bundle->plan().node());
+  const SettingsView view = SettingsView::Of(context, side, run);
+  if (nodes.size() < 2) return;
+  for (const SourcedValue* address : view.All("master_addr")) {
+    if (IsLocal(ValueToText(address->value))) {
+      AddError(context, result, "master_is_localhost", address->node, {{"evidence", Told(*address)}})
+          .add_evidence(address->origin);
+    }
+  }
+  for (const SourcedValue* count : view.All("nodes")) {
+    if (NumberOf(*count) != 1) continue;
+    AddError(context, result, "nodes_train_alone", count->node, {{"evidence", Told(*count)}})
+        .add_evidence(count->origin);
+  }
+  std::set<double> worlds;
+  for (const SourcedValue* world : view.All("world_size")) worlds.insert(NumberOf(*world));
+  const double devices = DevicesOfAll(view, nodes);
+  const bool too_small = devices > 0 && worlds.size() == 1 && *worlds.begin() < devices;
+  if (worlds.size() > 1 || too_small) {
+    std::vector<std::string> told;
+    for (const SourcedValue* world : view.All("world_size")) told.push_back(Told(*world));
+    v1::Finding& finding = AddError(context, result, "world_size_mismatch/settings", run.name,
+                                    {{"worlds", absl::StrJoin(told, ", ")}, {"nodes", absl::StrCat(nodes.size())}});
+    SetFact(finding, "world_size", *worlds.begin());
+    if (devices > 0) SetFact(finding, "devices", devices);
+  }
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (Side side : kBothSides) {
+    if (!context.evidence.bundles(side).empty()) RequireSettings(context, result, side);
+    for (const RunView& run : context.evidence.Runs(side)) JudgeRun(context, result, side, run);
+  }
+  AddMissing(context, result, "synchronisation_unknown", "");
+}
+
+}  // namespace
+
+extern const Check kFlowDistributed;
+const Check kFlowDistributed = {"training.flow.distributed", {}, &Evaluate};
+
+}  // namespace paritect

@@ -1,0 +1,110 @@
+// model.hyperparameters.conventions and network.definition.*: numbers whose meaning turns round between frameworks.
+// PyTorch's BatchNorm momentum weighs the new statistic, MindSpore's and Keras' the old one: one is 1 minus the other.
+// Dropout's keep_prob is 1 - p (the canonical value is p). The optimizer's momentum is the same number everywhere.
+// Source: MindSpore precision checklist, 网络定义; MindSpore's API mapping documents.
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "checks/settings_check.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+struct Printed {
+  double meaning = 0;  // in PyTorch's convention
+  double written = 0;
+  const SourcedValue* source = nullptr;
+};
+
+std::vector<Printed> ValuesOf(const SettingsView& view, absl::string_view key) {
+  std::vector<Printed> out;
+  std::set<double> seen;
+  for (const SourcedValue* value : view.All(key)) {
+    const v1::Value typed = TypedValue(SettingType::kNumber, value->value);
+    const double number =
+        typed.kind_case() == v1::Value::kInteger ? static_cast<double>(typed.integer()) : typed.number();
+    const bool turned = key == "batchnorm_momentum" && view.framework() != "pytorch";
+    const double meaning = turned ? 1 - number : number;
+    if (seen.insert(std::round(meaning * 1e9)).second) {
+      out.push_back({meaning, ParseDouble(value->text).value_or(number), value});
+    }
+  }
+  return out;
+}
+
+bool Has(const std::vector<Printed>& values, double meaning) {
+  for (const Printed& one : values) {
+    if (std::fabs(one.meaning - meaning) < 1e-9) return true;
+  }
+  return false;
+}
+
+// False where a side does not print the key.
+bool CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                const SettingsView& migrated, absl::string_view key) {
+  const std::vector<Printed> a = ValuesOf(baseline, key);
+  const std::vector<Printed> b = ValuesOf(migrated, key);
+  if (a.empty() || b.empty()) return false;
+  for (const Printed& one : b) {
+    if (Has(a, one.meaning)) continue;
+    v1::Finding& finding = AddError(
+        context, result, "convention_differs", key,
+        {{"key", std::string(key)}, {"baseline", ShowValue(*a[0].source)}, {"migrated", ShowValue(*one.source)}});
+    finding.set_baseline(ShowValue(*a[0].source));
+    finding.set_migrated(ShowValue(*one.source));
+    SetFact(finding, "baseline_value", a[0].written);
+    SetFact(finding, "migrated_value", one.written);
+  }
+  return true;
+}
+
+void Compare(const CheckContext& context, v1::CheckResult& result, absl::Span<const absl::string_view> keys,
+             bool mindspore_only) {
+  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
+    const bool known = !baseline.framework().empty() && !migrated.framework().empty();
+    const bool mindspore = baseline.framework() == "mindspore" || migrated.framework() == "mindspore";
+    if (known && (baseline.framework() == migrated.framework() || (mindspore_only && !mindspore))) {
+      AddNote(context, result, "not_applicable", migrated.run_name(),
+              {{"why", absl::StrCat(baseline.framework(), " / ", migrated.framework())}});
+      return;
+    }
+    bool any = false;
+    for (absl::string_view key : keys) any = CompareKey(context, result, baseline, migrated, key) || any;
+    if (!any || !known) AddMissing(context, result, "model_not_printed", migrated.run_name());
+  });
+}
+
+void Conventions(const CheckContext& context, v1::CheckResult& result) {
+  static constexpr absl::string_view kKeys[] = {"batchnorm_momentum", "batchnorm_eps", "dropout_p", "layernorm_eps"};
+  Compare(context, result, kKeys, false);
+}
+
+void BatchNorm(const CheckContext& context, v1::CheckResult& result) {
+  static constexpr absl::string_view kKeys[] = {"batchnorm_momentum"};
+  Compare(context, result, kKeys, true);
+}
+
+void Dropout(const CheckContext& context, v1::CheckResult& result) {
+  static constexpr absl::string_view kKeys[] = {"dropout_p"};
+  Compare(context, result, kKeys, true);
+}
+
+void Optimizer(const CheckContext& context, v1::CheckResult& result) {
+  static constexpr absl::string_view kKeys[] = {"optimizer_momentum"};
+  Compare(context, result, kKeys, true);
+}
+
+}  // namespace
+
+extern const Check kConventions;
+const Check kConventions = {"model.hyperparameters.conventions", {}, &Conventions};
+extern const Check kNetworkBatchNorm;
+const Check kNetworkBatchNorm = {"network.definition.batchnorm-momentum", {}, &BatchNorm};
+extern const Check kNetworkDropout;
+const Check kNetworkDropout = {"network.definition.dropout", {}, &Dropout};
+extern const Check kNetworkOptimizer;
+const Check kNetworkOptimizer = {"network.definition.optimizer", {}, &Optimizer};
+
+}  // namespace paritect

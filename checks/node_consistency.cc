@@ -1,0 +1,235 @@
+// cluster.consistency.variables, .versions and training.flow.environment.
+// Variables that differ by nature (rules/data/settings.yaml) are left out; those that cannot change numbers are a
+// warning; an explicit default equals an unset variable. The nodes that are not of the majority are named.
+#include "checks/node_consistency.h"
+
+#include <map>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/settings_check.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+// Node -> value as shown; the comparable form stands beside it.
+struct NodeValue {
+  std::string shown;
+  std::string meaning;
+};
+using NodeValues = std::map<std::string, NodeValue>;
+
+std::string Meaning(absl::string_view text) {
+  std::string lower = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
+  if (lower == "true" || lower == "on" || lower == "yes") return "1";
+  if (lower == "false" || lower == "off" || lower == "no") return "0";
+  return lower;
+}
+
+// "npu1: unset" of the nodes outside the largest group; all nodes where no group is larger.
+std::string OddOnes(const NodeValues& values, std::string& majority) {
+  std::map<std::string, int> sizes;
+  for (const auto& [node, value] : values) ++sizes[value.meaning];
+  int largest = 0;
+  int with_largest = 0;
+  for (const auto& [meaning, size] : sizes) {
+    with_largest = size > largest ? 1 : with_largest + (size == largest ? 1 : 0);
+    largest = std::max(largest, size);
+  }
+  std::vector<std::string> odd;
+  for (const auto& [node, value] : values) {
+    if (with_largest == 1 && sizes[value.meaning] == largest) {
+      majority = value.shown;
+    } else {
+      odd.push_back(StrCat(node, ": ", value.shown));
+    }
+  }
+  return absl::StrJoin(odd, ", ");
+}
+
+bool Differ(const NodeValues& values) {
+  std::set<std::string> meanings;
+  for (const auto& [node, value] : values) meanings.insert(value.meaning);
+  return meanings.size() > 1;
+}
+
+void AddDifference(const CheckContext& context, v1::CheckResult& result, Side side, v1::Severity severity,
+                   absl::string_view kind, const std::string& name, const NodeValues& values) {
+  std::string majority;
+  const std::string odd = OddOnes(values, majority);
+  const std::string others = majority.empty() ? "" : majority;
+  v1::Finding& finding =
+      AddFinding(context, result, severity, majority.empty() ? StrCat(kind, "/split") : std::string(kind), name,
+                 {{"name", name}, {"nodes", odd}, {"others", others}});
+  std::vector<std::string> all;
+  for (const auto& [node, value] : values) all.push_back(StrCat(node, ": ", value.shown));
+  (side == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = absl::StrJoin(all, ", ");
+  SetFact(finding, "nodes", absl::MakeSpan(all));
+}
+
+// Nodes of a run that have settings of the wanted form; the others are missing when there are several nodes.
+std::set<std::string> NodesWith(const CheckContext& context, v1::CheckResult& result, const RunView& run,
+                                const char* kind, const char* message, bool with_missing) {
+  std::set<std::string> nodes;
+  for (const v1::Bundle* bundle : run.nodes) {
+    bool has = false;
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      has = has ||
+            (evidence.has_settings() && (evidence.settings().kind() == kind || evidence.settings().format() == kind));
+    }
+    if (has) {
+      nodes.insert(bundle->plan().node());
+    } else if (with_missing) {
+      AddMissing(context, result, message, bundle->plan().node(), {{"node", bundle->plan().node()}});
+    }
+  }
+  return nodes;
+}
+
+// One node is no cluster: the question does not arise where it says so itself.
+bool SingleNode(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run,
+                bool with_missing) {
+  std::set<std::string> names;
+  for (const v1::Bundle* bundle : run.nodes) names.insert(bundle->plan().node());
+  if (names.size() > 1) return false;
+  if (!with_missing) return true;
+  const SettingsView view = SettingsView::Of(context, side, run);
+  const auto nodes = view.Number("nodes");
+  const auto world = view.Number("world_size");
+  const auto local = view.Number("devices_per_node");
+  if ((nodes && *nodes == 1) || (world && local && *world == *local) || (world && *world == 1)) {
+    AddNote(context, result, "not_applicable", run.name, {{"why", StrCat("one node (", *names.begin(), ")")}});
+  } else {
+    AddMissing(context, result, "other_nodes_unknown", run.name, {{"node", *names.begin()}});
+  }
+  return true;
+}
+
+void Variables(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run, bool with_missing) {
+  if (SingleNode(context, result, side, run, with_missing)) return;
+  const std::set<std::string> nodes =
+      NodesWith(context, result, run, "environment", "environment_unknown", with_missing);
+  const SettingsView view = SettingsView::Of(context, side, run);
+  const SettingsRules& rules = context.rules.settings;
+  for (const auto& [name, list] : view.variables()) {
+    const VariableEffect effect = rules.EffectOf(name);
+    if (effect != VariableEffect::kNumbers && effect != VariableEffect::kHarmless) continue;
+    NodeValues values;
+    const std::string fallback = rules.DefaultOf(name);
+    for (const std::string& node : nodes) values[node] = {"unset", fallback.empty() ? "\n" : Meaning(fallback)};
+    for (const VariableOnNode& one : list) {
+      if (nodes.contains(one.node)) values[one.node] = {one.text, Meaning(one.text)};
+    }
+    if (!Differ(values)) continue;
+    const auto severity = effect == VariableEffect::kNumbers ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING;
+    AddDifference(context, result, side, severity, "variable_differs", name, values);
+  }
+}
+
+bool IsVersion(absl::string_view key) {
+  return absl::StartsWith(key, "package.") || absl::EndsWith(key, "version");
+}
+
+// Versions by node; a package that one node lists and another does not counts as a difference.
+std::map<std::string, NodeValues> VersionsOf(const RunView& run) {
+  std::map<std::string, NodeValues> versions;
+  for (const v1::Bundle* bundle : run.nodes) {
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      const std::string& kind = evidence.settings().kind();
+      if (!evidence.has_settings() || (kind != "packages" && kind != "versions" && kind != "devices")) continue;
+      for (const v1::Setting& setting : evidence.settings().settings()) {
+        if (IsVersion(setting.raw_key())) {
+          versions[setting.raw_key()][bundle->plan().node()] = {setting.raw_value(),
+                                                                absl::AsciiStrToLower(setting.raw_value())};
+        }
+      }
+    }
+  }
+  return versions;
+}
+
+void Versions(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run, bool with_missing) {
+  if (SingleNode(context, result, side, run, with_missing)) return;
+  const std::set<std::string> nodes = NodesWith(context, result, run, "packages", "packages_unknown", with_missing);
+  for (auto& [name, values] : VersionsOf(run)) {
+    for (const std::string& node : nodes) {
+      if (absl::StartsWith(name, "package.")) values.try_emplace(node, NodeValue{"not installed", "\n"});
+    }
+    if (Differ(values)) AddDifference(context, result, side, v1::SEVERITY_ERROR, "version_differs", name, values);
+  }
+}
+
+bool AnySide(const CheckContext& context, v1::CheckResult& result) {
+  for (Side side : kBothSides) {
+    if (!context.evidence.Runs(side).empty()) return true;
+  }
+  RequireEvidence(context, result, Side::kMigrated, v1::EVIDENCE_KIND_SETTINGS);
+  return false;
+}
+
+void EvaluateVariables(const CheckContext& context, v1::CheckResult& result) {
+  if (!AnySide(context, result)) return;
+  for (Side side : kBothSides) CompareVariables(context, result, side, true);
+}
+
+void EvaluateVersions(const CheckContext& context, v1::CheckResult& result) {
+  if (!AnySide(context, result)) return;
+  for (Side side : kBothSides) CompareNodeVersions(context, result, side, true);
+}
+
+// Packages whose version should be the same on both sides: not the ones that a port exchanges.
+void CompareSides(const CheckContext& context, v1::CheckResult& result) {
+  const auto baseline = context.evidence.Runs(Side::kBaseline);
+  const auto migrated = context.evidence.Runs(Side::kMigrated);
+  if (baseline.empty() || migrated.empty()) return;
+  const auto a = VersionsOf(baseline[0]);
+  const auto b = VersionsOf(migrated[0]);
+  for (const auto& [name, values] : a) {
+    auto other = b.find(name);
+    if (!absl::StartsWith(name, "package.") || other == b.end()) continue;
+    const std::string& x = values.begin()->second.shown;
+    const std::string& y = other->second.begin()->second.shown;
+    v1::Value u, v;
+    u.set_text(x);
+    v.set_text(y);
+    if (SameMeaning(SettingType::kVersion, TypedValue(SettingType::kVersion, u), TypedValue(SettingType::kVersion, v)))
+      continue;
+    v1::Finding& finding =
+        AddWarning(context, result, "version_differs/sides", name, {{"name", name}, {"baseline", x}, {"migrated", y}});
+    finding.set_baseline(x);
+    finding.set_migrated(y);
+  }
+}
+
+void EvaluateEnvironment(const CheckContext& context, v1::CheckResult& result) {
+  if (!AnySide(context, result)) return;
+  for (Side side : kBothSides) {
+    CompareVariables(context, result, side, true);
+    CompareNodeVersions(context, result, side, true);
+  }
+  CompareSides(context, result);
+}
+
+}  // namespace
+
+void CompareVariables(const CheckContext& context, v1::CheckResult& result, Side side, bool with_missing) {
+  for (const RunView& run : context.evidence.Runs(side)) Variables(context, result, side, run, with_missing);
+}
+
+void CompareNodeVersions(const CheckContext& context, v1::CheckResult& result, Side side, bool with_missing) {
+  for (const RunView& run : context.evidence.Runs(side)) Versions(context, result, side, run, with_missing);
+}
+
+extern const Check kConsistencyVariables;
+const Check kConsistencyVariables = {"cluster.consistency.variables", {}, &EvaluateVariables};
+extern const Check kConsistencyVersions;
+const Check kConsistencyVersions = {"cluster.consistency.versions", {}, &EvaluateVersions};
+extern const Check kFlowEnvironment;
+const Check kFlowEnvironment = {"training.flow.environment", {}, &EvaluateEnvironment};
+
+}  // namespace paritect

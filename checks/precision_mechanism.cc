@@ -1,0 +1,187 @@
+// baseline. and migrated.mixed-precision.enabled, .single-mechanism, migrated.mixed-precision.same-mechanism.
+// Source: pre-tuning checklist, 正确使能混合精度: exactly one way (casts by hand or one automatic mode), the same on
+// both sides. Casts in scripts are seen in scripts only: where the library's own option does not decide, the
+// number of mechanisms is not known from settings.
+#include "checks/precision_mechanism.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/settings_check.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+std::string Origin(const EffectiveValue& found) {
+  return StrCat(found.value.raw_key, "=", found.value.text, " (", found.value.origin, ")");
+}
+
+void AddMixedMode(const Rules& rules, const SettingsView& view, std::vector<Mechanism>& out) {
+  for (const char* option : {"precision_mode", "precision_mode_v2"}) {
+    const EffectiveValue* found = view.FindStated(option);
+    if (found == nullptr) continue;
+    const PrecisionValue* known = rules.products.FindPrecisionValue(option, ValueToText(found->value.value));
+    if (known != nullptr && known->mixed) {
+      out.push_back({"graph", "", Origin(*found)});
+      return;
+    }
+  }
+  if (view.Boolean("tf_amp_graph_rewrite").value_or(false)) {
+    out.push_back({"graph", "", Origin(*view.Find("tf_amp_graph_rewrite"))});
+  }
+}
+
+// Libraries that decide the type by their options alone: no cast by hand stands beside them in a user's script.
+bool LibraryDecides(const SettingsView& view) {
+  for (const char* format : {"megatron-args", "deepspeed-json", "mindformers-yaml", "hf-training-args-json",
+                             "hf-training-args", "llamafactory-yaml", "apex-options"}) {
+    if (view.HasFormat(format)) return true;
+  }
+  return false;
+}
+
+void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
+  RequireSettings(context, result, side);
+  bool any = false;
+  bool scale_seen = false;
+  for (const RunView& run : context.evidence.Runs(side)) {
+    const SettingsView view = SettingsView::Of(context, side, run);
+    const ComputeType type = ComputeTypeOf(view);
+    std::string evidence;
+    scale_seen = LogsShowLossScale(run, evidence);
+    if (type.dtype == "float32" && !scale_seen) {
+      v1::Finding& finding = AddError(context, result, "mixed_precision_off", run.name, {{"evidence", type.evidence}});
+      finding.add_evidence(type.evidence);
+      any = true;
+    } else if (!type.dtype.empty() || scale_seen) {
+      const std::string dtype = type.dtype.empty() || type.dtype == "float32" ? "float16" : type.dtype;
+      v1::Finding& note = AddNote(context, result, "measured/compute_type", run.name,
+                                  {{"dtype", dtype}, {"evidence", type.evidence.empty() ? evidence : type.evidence}});
+      SetFact(note, "dtype", absl::string_view(dtype));
+      any = true;
+    } else if (!view.empty()) {
+      AddMissing(context, result, "compute_type_not_stated", run.name);
+    }
+  }
+  // A loss scale in the log is evidence enough; that no settings file was given does not matter then.
+  if (any && scale_seen && context.evidence.Has(side, v1::EVIDENCE_KIND_RUN_LOG) &&
+      !context.evidence.Has(side, v1::EVIDENCE_KIND_SETTINGS)) {
+    result.clear_missing();
+  }
+}
+
+void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side side) {
+  for (const SettingsView& view : RequireSettings(context, result, side)) {
+    const std::vector<Mechanism> mechanisms = MechanismsOf(context.rules, view);
+    if (mechanisms.size() > 1) {
+      std::vector<std::string> told;
+      for (const Mechanism& one : mechanisms) told.push_back(one.evidence);
+      v1::Finding& finding =
+          AddError(context, result, "two_mechanisms", view.run_name(), {{"mechanisms", absl::StrJoin(told, "; ")}});
+      for (const std::string& evidence : told) finding.add_evidence(evidence);
+    } else if (LibraryDecides(view) && !mechanisms.empty()) {
+      AddNote(context, result, "measured/mechanism", view.run_name(), {{"mechanism", mechanisms[0].evidence}});
+    } else {
+      AddMissing(context, result, "mechanism_in_script", view.run_name());
+    }
+  }
+}
+
+void CompareMechanism(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                      const SettingsView& migrated) {
+  const ComputeType a = ComputeTypeOf(baseline);
+  const ComputeType b = ComputeTypeOf(migrated);
+  const std::vector<Mechanism> x = MechanismsOf(context.rules, baseline);
+  const std::vector<Mechanism> y = MechanismsOf(context.rules, migrated);
+  if (a.dtype.empty() || b.dtype.empty()) {
+    AddMissing(context, result, "compute_type_not_stated", (a.dtype.empty() ? baseline : migrated).run_name());
+  } else if (a.dtype != b.dtype) {
+    if (HasFinding(result, "dtype_differs", "compute type", a.evidence, b.evidence)) return;
+    v1::Finding& finding =
+        AddError(context, result, "dtype_differs", "compute type", {{"baseline", a.dtype}, {"migrated", b.dtype}});
+    finding.set_baseline(a.evidence);
+    finding.set_migrated(b.evidence);
+    return;
+  }
+  if (x.size() != 1 || y.size() != 1) {
+    if (!a.dtype.empty() && a.dtype == b.dtype && a.dtype != "float32")
+      AddMissing(context, result, "mechanism_in_script", migrated.run_name());
+    return;
+  }
+  if (x[0].kind == y[0].kind && x[0].level == y[0].level) {
+    AddNote(context, result, "measured/mechanism", migrated.run_name(), {{"mechanism", y[0].evidence}});
+    return;
+  }
+  v1::Finding& finding = AddError(context, result, "mechanism_differs", "mechanism",
+                                  {{"baseline", x[0].evidence}, {"migrated", y[0].evidence}});
+  finding.set_baseline(x[0].evidence);
+  finding.set_migrated(y[0].evidence);
+}
+
+void SameMechanism(const CheckContext& context, v1::CheckResult& result) {
+  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
+    CompareMechanism(context, result, baseline, migrated);
+  });
+}
+
+void BaselineEnabled(const CheckContext& context, v1::CheckResult& result) {
+  Enabled(context, result, Side::kBaseline);
+}
+void MigratedEnabled(const CheckContext& context, v1::CheckResult& result) {
+  Enabled(context, result, Side::kMigrated);
+}
+void BaselineSingle(const CheckContext& context, v1::CheckResult& result) {
+  SingleMechanism(context, result, Side::kBaseline);
+}
+void MigratedSingle(const CheckContext& context, v1::CheckResult& result) {
+  SingleMechanism(context, result, Side::kMigrated);
+}
+
+}  // namespace
+
+std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view) {
+  std::vector<Mechanism> out;
+  for (const char* key : {"bf16", "fp16"}) {
+    if (out.empty() && view.Boolean(key).value_or(false)) out.push_back({"option", "", Origin(*view.Find(key))});
+  }
+  const EffectiveValue* dtype = view.FindStated("compute_dtype");
+  if (out.empty() && dtype != nullptr && view.Text("compute_dtype") != "float32") {
+    out.push_back({"option", "", Origin(*dtype)});
+  }
+  const auto apex = view.Text("amp_opt_level");
+  if (apex && (*apex == "o1" || *apex == "o2" || *apex == "o3")) {
+    out.push_back({"apex", *apex, Origin(*view.Find("amp_opt_level"))});
+  }
+  if (view.Boolean("amp_enabled").value_or(false)) out.push_back({"amp", "", Origin(*view.Find("amp_enabled"))});
+  const auto level = view.Text("amp_level");
+  if (level && *level != "o0") out.push_back({"amp_level", *level, Origin(*view.Find("amp_level"))});
+  AddMixedMode(rules, view, out);
+  return out;
+}
+
+bool LogsShowLossScale(const RunView& run, std::string& evidence) {
+  for (const v1::Bundle* bundle : run.nodes) {
+    for (const v1::Evidence& one : bundle->evidence()) {
+      for (const v1::StepRecord& record : one.run_log().records()) {
+        if (!record.has_loss_scale() || record.loss_scale() == 1) continue;
+        evidence = StrCat("loss scale in ", one.source(), ":", record.line());
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+extern const Check kBaselineMixedEnabled;
+const Check kBaselineMixedEnabled = {"baseline.mixed-precision.enabled", {}, &BaselineEnabled};
+extern const Check kMigratedMixedEnabled;
+const Check kMigratedMixedEnabled = {"migrated.mixed-precision.enabled", {}, &MigratedEnabled};
+extern const Check kBaselineSingleMechanism;
+const Check kBaselineSingleMechanism = {"baseline.mixed-precision.single-mechanism", {}, &BaselineSingle};
+extern const Check kMigratedSingleMechanism;
+const Check kMigratedSingleMechanism = {"migrated.mixed-precision.single-mechanism", {}, &MigratedSingle};
+extern const Check kSameMechanism;
+const Check kSameMechanism = {"migrated.mixed-precision.same-mechanism", {}, &SameMechanism};
+
+}  // namespace paritect

@@ -1,0 +1,114 @@
+#include "formats/settings/settings_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rules/settings_rules.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "format: key=value; ..." of the first document, or the error.
+std::string Read(absl::string_view text, absl::string_view kind = "") {
+  auto documents = ReadSettings(text, "f", kind);
+  if (!documents.ok()) return documents.status().ToString();
+  std::string out = (*documents)[0].format() + ":";
+  for (const v1::Setting& one : (*documents)[0].settings()) {
+    out += " " + one.raw_key() + "=" + (one.has_value() ? ValueToText(one.value()) : "?") + ";";
+  }
+  return out;
+}
+
+TEST(SettingsFormats, AreRecognisedByContent) {
+  EXPECT_EQ(Read("Namespace(lr=0.01, betas=[0.9, 0.95], name='a, b', x=None)\n"),
+            "argparse-namespace: lr=0.01; betas=[0.9, 0.95]; name=a, b; x=none;");
+  EXPECT_EQ(Read("----------- arguments -----------\n  lr ........ 0.01\n  bf16 ...... True\n"),
+            "megatron-args: lr=0.01; bf16=true;");
+  EXPECT_EQ(Read(R"({"train_batch_size": 8, "zero_optimization": {"stage": 2}, "fp16": {"enabled": "auto"}})"),
+            "deepspeed-json: train_batch_size=8; zero_optimization.stage=2; fp16.enabled=none;");
+  EXPECT_EQ(Read("# a dump\nexport A_B=1\nC='x y'\n"), "environment: A_B=1; C=x y;");
+  EXPECT_EQ(Read("graph_options { rewrite_options { custom_optimizers { parameter_map { key: \"precision_mode\" "
+                 "value { s: \"force_fp16\" } } } } }\n"),
+            "session-config: precision_mode=force_fp16;");
+  EXPECT_EQ(Read("torch==2.1.0+cu121\nFlash_Attn==2.5\n"),
+            "packages: package.torch=2.1.0+cu121; package.flash-attn=2.5;");
+  EXPECT_EQ(Read("Total train batch size (w. parallel, distributed & accumulation) = 1,024\n"),
+            "hf-trainer-stdout: banner.total_train_batch_size=1024;");
+  EXPECT_EQ(Read("a: 1\nb:\n  c: [x, 2]\n"), "yaml: a=1; b.c=[x, 2];");
+}
+
+TEST(SettingsFormats, LaunchScripts) {
+  EXPECT_EQ(Read("#!/bin/bash\nLR=1e-4\nARGS=(--lr $LR --betas 0.9 0.95)\nN=$((2*4))\n"
+                 "torchrun --nproc_per_node $N train.py \"${ARGS[@]}\" \\\n  --seed=7 --bf16 --data $OUTSIDE\n"),
+            "launch-script: launch.command=torchrun; launch.entry=train.py; launch.nproc_per_node=8; lr=1e-04; "
+            "betas=[0.9, 0.95]; seed=7; bf16=true; data=?;");
+  EXPECT_THAT(Read("#!/bin/sh\nif [ $1 ]; then X=1; else X=2; fi\npython a.py --x $X\n"), HasSubstr(" x=?;"));
+}
+
+TEST(SettingsFormats, NpuSmiLayouts) {
+  const std::string a2 =
+      "| npu-smi 24.1.rc2    Version: 24.1.rc2 |\n| NPU   Name   | Health | Power(W) |\n| Chip  | Bus-Id | AICore(%) "
+      "|\n"
+      "| 0     910B3  | OK     | 91.2     |\n| 0     | 0000:C1:00.0 | 0  10568/ 65536 |\n";
+  EXPECT_THAT(Read(a2), HasSubstr("npu.name=910B3;"));
+  const std::string v2 =
+      "| npu-smi 25.2.0 Version: 25.2.0 |\n| NPU ID | Name | Health |\n| 3 | Ascend950PR | Warning |\n";
+  EXPECT_THAT(Read(v2), HasSubstr("npu.name=Ascend950PR;"));
+}
+
+TEST(SettingsFormats, StandInsAndStrangersAreNamed) {
+  EXPECT_THAT(Read(""), HasSubstr("FAILED_PRECONDITION: empty"));
+  EXPECT_THAT(Read("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"), HasSubstr("Git LFS pointer"));
+  EXPECT_THAT(Read("<!DOCTYPE html><html></html>"), HasSubstr("HTML page"));
+  EXPECT_THAT(Read("bash: npu-smi: command not found\n"), HasSubstr("UNIMPLEMENTED"));
+  EXPECT_THAT(Read(std::string("\x80\x02\x00\x01\xff", 5)), HasSubstr("UNIMPLEMENTED"));
+}
+
+// Every reader takes every other one's input, and halves of it, without a crash.
+TEST(SettingsFormats, BadInputIsAnswered) {
+  const std::string samples[] = {"Namespace(a=[1, (2, {",
+                                 "--- arguments ---\n  a ..",
+                                 "{\"train_batch_size\": ",
+                                 "graph_options { parameter_map {",
+                                 "}}}}",
+                                 "| npu-smi\n| NPU |\n",
+                                 "NVIDIA-SMI Driver Version:\n",
+                                 "A=$(((((\n\"$'`${",
+                                 "torchrun \"${A[@]",
+                                 ":::MLLOG {\"key\": \"a\", \"value\"",
+                                 "BatchNorm2d(",
+                                 "{\"server_list\": 1}",
+                                 "PARAMETER : : :",
+                                 std::string(4096, '['),
+                                 std::string(4096, '{'),
+                                 "DeepSpeedEngine configuration:\n[config.py:1:print]   a {\n",
+                                 "json = {",
+                                 "\xff\xfe\x00"};
+  for (const SettingsFormat* format : AllSettingsFormats()) {
+    for (const std::string& sample : samples) {
+      (void)format->sniff(sample);
+      (void)format->parse(sample, "f");
+      (void)format->parse(absl::string_view(sample).substr(0, sample.size() / 2), "f");
+    }
+    (void)format->parse("", "f");
+  }
+}
+
+TEST(LogSettingsScanner, TheFirstBlockCounts) {
+  LogSettingsScanner scanner("log");
+  int line = 0;
+  for (const char* text :
+       {"x", "---- arguments ----", "  lr .... 1", "- end of arguments -", "--- arguments ---", "  lr .... 2"}) {
+    scanner.Feed(text, ++line);
+  }
+  auto documents = scanner.Finish();
+  ASSERT_EQ(documents.size(), 1U);
+  ASSERT_EQ(documents[0].settings_size(), 1);
+  EXPECT_EQ(documents[0].settings(0).raw_value(), "1");
+  EXPECT_EQ(documents[0].settings(0).origin(), "log:3");
+}
+
+}  // namespace
+}  // namespace paritect
