@@ -22,6 +22,7 @@ struct CommandEnv {
   std::ostream& err;
   const Rules& rules;
   bool out_is_terminal = false;
+  bool err_is_terminal = false;  // progress is shown there
   int terminal_columns = 100;
   std::string host_name;
   std::string today;               // YYYY-MM-DD, UTC

@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
                               .err = std::cerr,
                               .rules = paritect::BuiltInRules(),
                               .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+                              .err_is_terminal = isatty(STDERR_FILENO) == 1,
                               .terminal_columns = TerminalColumns(),
                               .host_name = host,
                               .today = Today(),

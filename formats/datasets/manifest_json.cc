@@ -20,9 +20,10 @@ bool FitsJson(string_view head, string_view) {
   head = absl::StripLeadingAsciiWhitespace(head);
   if (head.empty() || (head.front() != '{' && head.front() != '[')) return false;
   const std::string lower = absl::AsciiStrToLower(head);
-  for (string_view word : {"\"md5\"", "\"relpath\"", "\"path\"", "\"path_b64\"", "\"hashes\"", "\"md5sum\"", "\"sha256\""}) {
+  for (string_view word : {"\"md5\"", "\"md5sum\"", "\"relpath\"", "\"path_b64\"", "\"sha256\""}) {
     if (absl::StrContains(lower, word)) return true;
   }
+  if (absl::StrContains(lower, "\"path\"") && absl::StrContains(lower, "\"size\"")) return true;
   // {"name": "32 hexadecimal digits"}
   const auto colon = head.find(':');
   const auto quote = colon == string_view::npos ? colon : head.find('"', colon);

@@ -81,6 +81,7 @@ char SeparatorOf(string_view head) {
     bool path = false;
     bool content = false;
     for (const std::string& name : TakeRow(rest, separator, line).fields) {
+      if (absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(name), "dtype")) return '\0';  // a table of tensors
       const Column column = ColumnOf(name);
       path = path || column == Column::kPath || column == Column::kPathBase64;
       content = content || column == Column::kMd5 || column == Column::kSha256 || column == Column::kSize;
