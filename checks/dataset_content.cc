@@ -103,8 +103,10 @@ class ContentEvaluation {
     if (finding == nullptr) return;
     finding->set_baseline(Describe(baseline));
     finding->set_migrated(Describe(migrated));
-    if (baseline.has_size_bytes()) SetFact(*finding, "baseline_size", static_cast<std::uint64_t>(baseline.size_bytes()));
-    if (migrated.has_size_bytes()) SetFact(*finding, "migrated_size", static_cast<std::uint64_t>(migrated.size_bytes()));
+    if (baseline.has_size_bytes())
+      SetFact(*finding, "baseline_size", static_cast<std::uint64_t>(baseline.size_bytes()));
+    if (migrated.has_size_bytes())
+      SetFact(*finding, "migrated_size", static_cast<std::uint64_t>(migrated.size_bytes()));
     if (!baseline.md5().empty()) SetFact(*finding, "baseline_md5", ToHex(baseline.md5()));
     if (!migrated.md5().empty()) SetFact(*finding, "migrated_md5", ToHex(migrated.md5()));
     SetFact(*finding, "dataset", name_);

@@ -75,7 +75,9 @@ std::vector<Key> ReadingKeys(const NamedFile& file) {
   return keys;
 }
 
-std::vector<Key> FoldKeys(const NamedFile& file) { return {{FoldCase(file.path), ""}}; }
+std::vector<Key> FoldKeys(const NamedFile& file) {
+  return {{FoldCase(file.path), ""}};
+}
 
 std::vector<Key> ContentKeys(const NamedFile& file) {
   const v1::FileEntry& entry = *file.entry;
@@ -105,7 +107,9 @@ void FindCollisions(const DatasetView& baseline, const DatasetView& migrated, Da
 
 void MatchNames(DatasetDifference& difference) {
   Matcher matcher(difference);
-  const auto Always = [](const char* word) { return [word](const NamedFile&, const NamedFile&) { return std::string(word); }; };
+  const auto Always = [](const char* word) {
+    return [word](const NamedFile&, const NamedFile&) { return std::string(word); };
+  };
   matcher.Match(&NfcKeys, &NfcKeys, Always("unicode_form"));
   matcher.Match(&NfcKeys, &ReadingKeys, Always("other_encoding"));
   matcher.Match(&ReadingKeys, &NfcKeys, Always("other_encoding"));

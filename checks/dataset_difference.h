@@ -20,14 +20,14 @@ struct FilePair {
 
 // A baseline name that is gone while another that differs only in case is there.
 struct CaseCollision {
-  const NamedFile* gone = nullptr;       // baseline
-  const NamedFile* kept = nullptr;       // baseline
-  const NamedFile* survivor = nullptr;   // migrated, under the kept name
+  const NamedFile* gone = nullptr;      // baseline
+  const NamedFile* kept = nullptr;      // baseline
+  const NamedFile* survivor = nullptr;  // migrated, under the kept name
 };
 
 struct DatasetDifference {
-  std::vector<FilePair> common;   // sorted by baseline path
-  std::vector<FilePair> renamed;  // sorted by baseline path
+  std::vector<FilePair> common;           // sorted by baseline path
+  std::vector<FilePair> renamed;          // sorted by baseline path
   std::vector<const NamedFile*> missing;  // sorted; only where the migrated list speaks
   std::vector<const NamedFile*> extra;    // sorted; only where the baseline list speaks
   std::vector<CaseCollision> collisions;  // their `gone` is not in `missing`

@@ -46,14 +46,18 @@ Groups ContentsOf(const EvidenceSet& evidence, Side side, std::int64_t& without_
 
 void Report(const CheckContext& context, const std::string& md5, const std::vector<Name>& names, Side side,
             FindingBudget& budget) {
-  const bool across = std::any_of(names.begin(), names.end(), [&](const Name& n) { return n.dataset != names[0].dataset; });
+  const bool across =
+      std::any_of(names.begin(), names.end(), [&](const Name& n) { return n.dataset != names[0].dataset; });
   std::vector<std::string> shown;
   for (const Name& name : names) {
-    if (shown.size() < kNamesShown) shown.push_back(absl::StrCat(across ? DisplayBytes(name.dataset) + ":" : "", DisplayBytes(name.path)));
+    if (shown.size() < kNamesShown)
+      shown.push_back(absl::StrCat(across ? DisplayBytes(name.dataset) + ":" : "", DisplayBytes(name.path)));
   }
-  v1::Finding* finding = budget.Add(v1::SEVERITY_NOTE, across ? "duplicate_content/across" : "duplicate_content", names[0].path,
-                                    {{"count", absl::StrCat(names.size())}, {"names", absl::StrJoin(shown, ", ")},
-                                     {"dataset", DisplayBytes(names[0].dataset)}});
+  v1::Finding* finding =
+      budget.Add(v1::SEVERITY_NOTE, across ? "duplicate_content/across" : "duplicate_content", names[0].path,
+                 {{"count", absl::StrCat(names.size())},
+                  {"names", absl::StrJoin(shown, ", ")},
+                  {"dataset", DisplayBytes(names[0].dataset)}});
   if (finding == nullptr) return;
   SetFact(*finding, "md5", ToHex(md5));
   SetFact(*finding, "names", absl::Span<const std::string>(shown));

@@ -130,8 +130,8 @@ ContentVerdict CompareContent(const v1::FileEntry& baseline, const v1::FileEntry
   }
   const bool moving = HasFileHint(baseline, v1::FILE_HINT_CHANGED_WHILE_READ) ||
                       HasFileHint(migrated, v1::FILE_HINT_CHANGED_WHILE_READ);
-  const bool sizes_differ = baseline.has_size_bytes() && migrated.has_size_bytes() &&
-                            baseline.size_bytes() != migrated.size_bytes();
+  const bool sizes_differ =
+      baseline.has_size_bytes() && migrated.has_size_bytes() && baseline.size_bytes() != migrated.size_bytes();
   return sizes_differ && !moving ? ContentVerdict::kDiffers : ContentVerdict::kUnknown;
 }
 
@@ -206,7 +206,9 @@ ContentQuestions QuestionsFor(const FilePair& pair, const ExplainContext& contex
   std::vector<std::string> laws = {"lf", "no-bom", "sorted-lines"};
   if (IsArchive(pair.baseline->path)) laws = {"members", "members-in-order"};
   for (const std::string& law : laws) {
-    const auto Small = [](const v1::FileEntry& e) { return e.has_size_bytes() && e.size_bytes() <= kWholeContentBytesMax; };
+    const auto Small = [](const v1::FileEntry& e) {
+      return e.has_size_bytes() && e.size_bytes() <= kWholeContentBytesMax;
+    };
     if (Small(baseline) && !AlternateOf(baseline, law)) questions.baseline.push_back(law);
     if (Small(migrated) && !AlternateOf(migrated, law)) questions.migrated.push_back(law);
   }

@@ -97,8 +97,9 @@ class FilesEvaluation {
         const bool in_baseline = HasFileHint(b, hint);
         if (in_baseline == HasFileHint(m, hint)) continue;
         const v1::FileEntry& link = in_baseline ? b : m;
-        Report(absl::StrCat(kind, in_baseline ? "/baseline" : ""), pair.baseline->path, {{"target", link.link_target()}},
-               in_baseline ? absl::StrCat("-> ", b.link_target()) : "", in_baseline ? "" : absl::StrCat("-> ", m.link_target()));
+        Report(absl::StrCat(kind, in_baseline ? "/baseline" : ""), pair.baseline->path,
+               {{"target", link.link_target()}}, in_baseline ? absl::StrCat("-> ", b.link_target()) : "",
+               in_baseline ? "" : absl::StrCat("-> ", m.link_target()));
       }
       // Neither walked: an unseen folder may hold anything.
       for (const v1::FileEntry* entry : {&b, &m}) Unseen(*entry);
@@ -128,7 +129,8 @@ class FilesEvaluation {
   void Missing(const NamedFile& file) {
     const v1::FileEntry& entry = *file.entry;
     Unseen(entry);
-    if (OnlyInTrees(file, *migrated_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*migrated_, file.path))) return;
+    if (OnlyInTrees(file, *migrated_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*migrated_, file.path)))
+      return;
     if (HasFileHint(entry, v1::FILE_HINT_OS_JUNK)) {
       Report("os_junk/baseline", file.path, {}, file.path, "");
     } else if (HasFileHint(entry, v1::FILE_HINT_UNFINISHED_TRANSFER)) {
@@ -149,11 +151,12 @@ class FilesEvaluation {
     const bool loop = HasFileHint(entry, v1::FILE_HINT_LINK_LOOP);
     if (dangling || loop) {
       // A list of another tool cannot name such a link: only worth a warning then.
-      Report(dangling ? "dangling_link/extra" : "link_loop", file.path, {{"target", entry.link_target()}}, "", file.path,
-             baseline_->is_tree ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING);
+      Report(dangling ? "dangling_link/extra" : "link_loop", file.path, {{"target", entry.link_target()}}, "",
+             file.path, baseline_->is_tree ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING);
       return;
     }
-    if (OnlyInTrees(file, *baseline_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*baseline_, file.path))) return;
+    if (OnlyInTrees(file, *baseline_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*baseline_, file.path)))
+      return;
     if (HasFileHint(entry, v1::FILE_HINT_OS_JUNK)) {
       Report("os_junk", file.path, {}, "", file.path);
     } else if (HasFileHint(entry, v1::FILE_HINT_UNFINISHED_TRANSFER)) {
@@ -197,10 +200,11 @@ class FilesEvaluation {
     for (const std::string& name : m) {
       if (!b.contains(name) && differing.size() < kShown) differing.push_back(DisplayBytes(name));
     }
-    v1::Finding* finding = budget_.Add(
-        v1::SEVERITY_ERROR, "class_folders_differ", folder.empty() ? "." : folder,
-        {{"dataset", DisplayBytes(name_)}, {"names", absl::StrJoin(differing, ", ")}, {"baseline", absl::StrCat(b.size())},
-         {"migrated", absl::StrCat(m.size())}});
+    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "class_folders_differ", folder.empty() ? "." : folder,
+                                       {{"dataset", DisplayBytes(name_)},
+                                        {"names", absl::StrJoin(differing, ", ")},
+                                        {"baseline", absl::StrCat(b.size())},
+                                        {"migrated", absl::StrCat(m.size())}});
     if (finding == nullptr) return;
     finding->set_baseline(absl::StrCat(b.size(), " folders"));
     finding->set_migrated(absl::StrCat(m.size(), " folders"));

@@ -12,9 +12,9 @@ namespace paritect {
 
 struct DatasetQuestion {
   Side side = Side::kBaseline;
-  int bundle = 0;    // index into the side's bundles
-  int evidence = 0;  // index into the bundle's evidence: a FileList
-  std::string path;  // of the list's entry, as bytes
+  int bundle = 0;                 // index into the side's bundles
+  int evidence = 0;               // index into the bundle's evidence: a FileList
+  std::string path;               // of the list's entry, as bytes
   std::vector<std::string> laws;  // AlternateDigest laws
 };
 

@@ -19,8 +19,8 @@ constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_DATASET_FILES}};
 
 struct HintKind {
   v1::FileHint hint;
-  const char* kind;         // on one side: counted
-  const char* both;         // message id where both sides have it
+  const char* kind;  // on one side: counted
+  const char* both;  // message id where both sides have it
   v1::Severity both_severity;
 };
 
@@ -95,8 +95,9 @@ class KindEvaluation {
     const std::string text = absl::StrJoin(counts_, ", ", [](std::string* out, const auto& count) {
       absl::StrAppend(out, count.first, ": ", count.second);
     });
-    v1::Finding* finding = budget_.Add(v1::SEVERITY_WARNING, "stand_ins", dataset,
-                                       {{"counts", text}, {"dataset", DisplayBytes(dataset)}, {"node", migrated.where}});
+    v1::Finding* finding =
+        budget_.Add(v1::SEVERITY_WARNING, "stand_ins", dataset,
+                    {{"counts", text}, {"dataset", DisplayBytes(dataset)}, {"node", migrated.where}});
     if (finding == nullptr) return;
     for (const auto& [kind, count] : counts_) SetFact(*finding, kind, count);
   }

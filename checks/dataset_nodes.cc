@@ -74,12 +74,14 @@ class NodesEvaluation {
       const bool any = std::any_of(run.nodes.begin(), run.nodes.end(), [&](auto* b) { return holders.contains(b); });
       for (const v1::Bundle* bundle : run.nodes) {
         if (!any || holders.contains(bundle)) continue;
-        AddMissing(context_, result_, "node_without_dataset", bundle->plan().node(), {{"dataset", DisplayBytes(set.name)}});
+        AddMissing(context_, result_, "node_without_dataset", bundle->plan().node(),
+                   {{"dataset", DisplayBytes(set.name)}});
       }
     }
     for (const DatasetView& view : set.views) {
       for (const DatasetOrigin& origin : view.origins) {
-        for (const v1::Problem& problem : origin.list->incomplete()) AddMissing(context_, result_, problem, origin.where);
+        for (const v1::Problem& problem : origin.list->incomplete())
+          AddMissing(context_, result_, problem, origin.where);
         for (const v1::UnreadFolder& f : origin.list->unread_folders()) {
           AddMissing(context_, result_, f.problem(), origin.where);
         }

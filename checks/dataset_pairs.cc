@@ -16,7 +16,9 @@ bool HasHint(const v1::FileEntry& entry, v1::FileHint hint) {
   return std::find(entry.hints().begin(), entry.hints().end(), hint) != entry.hints().end();
 }
 
-bool ByPath(const NamedFile& a, const NamedFile& b) { return a.path < b.path; }
+bool ByPath(const NamedFile& a, const NamedFile& b) {
+  return a.path < b.path;
+}
 
 bool Contradict(const v1::FileEntry& a, const v1::FileEntry& b) {
   if (a.has_size_bytes() && b.has_size_bytes() && a.size_bytes() != b.size_bytes()) return true;
@@ -156,7 +158,6 @@ std::vector<DatasetView> Distinct(std::vector<DatasetView> views) {
   }
   return out;
 }
-
 
 void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::CheckResult& result) {
   for (const DatasetOrigin& origin : view.origins) {

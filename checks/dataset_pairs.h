@@ -35,8 +35,8 @@ struct DatasetView {
   std::vector<NamedFile> files;  // sorted by path; regular files, links, special files
   std::vector<std::string> empty_folders;
   std::vector<std::string> silent_folders;  // not read or not entered: nothing is known below
-  bool is_tree = true;      // walked, so links and empty folders are known
-  bool incomplete = false;  // what it does not name says nothing
+  bool is_tree = true;                      // walked, so links and empty folders are known
+  bool incomplete = false;                  // what it does not name says nothing
   // The same path in two parts with different content.
   std::vector<std::pair<NamedFile, NamedFile>> contradictions;
 

@@ -74,8 +74,9 @@ v1::Evidence FromManifest(const CollectorEnv& env, const v1::Plan& plan, const v
   }
   auto list = ParseManifest(*bytes, path);
   if (!list.ok()) {
-    return Problem(ProblemEvidence(kKind, source.manifest(), v1::OUTCOME_ABSENT, "source_unknown_format",
-                                   list.status().message()), source);
+    return Problem(
+        ProblemEvidence(kKind, source.manifest(), v1::OUTCOME_ABSENT, "source_unknown_format", list.status().message()),
+        source);
   }
   v1::Evidence evidence = Collected(kKind, source, source.manifest());
   *evidence.mutable_files() = *std::move(list);

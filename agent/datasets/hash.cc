@@ -202,8 +202,8 @@ class Engine {
   const std::string root_;
   const HashOptions& options_;
   Tree& tree_;
-  std::vector<int> jobs_;                          // indices of files
-  std::vector<std::pair<int, int>> hard_links_;    // copy, original
+  std::vector<int> jobs_;                        // indices of files
+  std::vector<std::pair<int, int>> hard_links_;  // copy, original
   std::uint64_t bytes_total_ = 0;
   std::atomic<std::size_t> next_job_ = 0;
   std::atomic<std::uint64_t> files_done_ = 0;

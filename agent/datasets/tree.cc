@@ -16,7 +16,9 @@ namespace {
 
 using FileId = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 
-FileId IdOf(const FileInfo& info) { return {info.device, info.inode}; }
+FileId IdOf(const FileInfo& info) {
+  return {info.device, info.inode};
+}
 
 v1::Problem MakeProblem(absl::string_view id, absl::string_view source, absl::string_view why = "") {
   v1::Problem problem;
@@ -93,9 +95,7 @@ class Walker {
     FileId id;
   };
 
-  std::string OnDisk(absl::string_view relative) const {
-    return PathOnDisk(root_, false, relative);
-  }
+  std::string OnDisk(absl::string_view relative) const { return PathOnDisk(root_, false, relative); }
 
   void EnterFolder(std::string path, int parent, FileId id) {
     folders_.push_back({std::move(path), parent, id});
@@ -185,7 +185,8 @@ class Walker {
       return;
     }
     const bool special = target.ok() && target->type == FileInfo::Type::kSpecial;
-    v1::FileEntry* entry = Add(path, special ? v1::FILE_TYPE_SPECIAL : v1::FILE_TYPE_SYMLINK, target.ok() ? *target : link);
+    v1::FileEntry* entry =
+        Add(path, special ? v1::FILE_TYPE_SPECIAL : v1::FILE_TYPE_SYMLINK, target.ok() ? *target : link);
     if (entry == nullptr) return;
     entry->set_link_target(target_text);
     if (target.ok() && !special) {

@@ -64,16 +64,18 @@ class Progress {
     last_ = time;
     const double seconds = std::chrono::duration<double>(time - start_).count();
     const double rate = seconds > 0 ? static_cast<double>(now.bytes_done) / seconds : 0;
-    const double left = rate > 0 ? static_cast<double>(now.bytes_total - std::min(now.bytes_total, now.bytes_done)) / rate : 0;
+    const double left =
+        rate > 0 ? static_cast<double>(now.bytes_total - std::min(now.bytes_total, now.bytes_done)) / rate : 0;
     if (mode_ == "json") {
-      const OrderedJson json = {{"files_done", now.files_done}, {"files_total", now.files_total}, {"bytes_done", now.bytes_done},
-                                {"bytes_total", now.bytes_total}, {"seconds", seconds}, {"seconds_left", left}};
+      const OrderedJson json = {{"files_done", now.files_done}, {"files_total", now.files_total},
+                                {"bytes_done", now.bytes_done}, {"bytes_total", now.bytes_total},
+                                {"seconds", seconds},           {"seconds_left", left}};
       env_.err << DumpJson(json, -1) << "\n";
     } else {
       env_.err << (mode_ == "bar" ? "\r" : "")
-               << absl::StrFormat("%d of %d files, %.1f of %.1f MB, %.0f MB/s, %.0f s left", now.files_done, now.files_total,
-                                  static_cast<double>(now.bytes_done) / 1e6, static_cast<double>(now.bytes_total) / 1e6,
-                                  rate / 1e6, left)
+               << absl::StrFormat("%d of %d files, %.1f of %.1f MB, %.0f MB/s, %.0f s left", now.files_done,
+                                  now.files_total, static_cast<double>(now.bytes_done) / 1e6,
+                                  static_cast<double>(now.bytes_total) / 1e6, rate / 1e6, left)
                << (mode_ == "bar" && !end ? "   " : "\n");
     }
     env_.err.flush();
@@ -161,7 +163,8 @@ class DifferencePrinter {
       Line(pair.how == "case" ? "renamed" : pair.how, pair.baseline->path, DisplayBytes(pair.migrated->path));
       Compare(pair, context);
     }
-    for (const CaseCollision& c : difference.collisions) Line("case_collision", c.gone->path, DisplayBytes(c.kept->path));
+    for (const CaseCollision& c : difference.collisions)
+      Line("case_collision", c.gone->path, DisplayBytes(c.kept->path));
     for (const NamedFile* file : difference.missing) OneSide("missing", *file, b);
     for (const NamedFile* file : difference.extra) OneSide("extra", *file, a);
   }
@@ -198,7 +201,8 @@ class DifferencePrinter {
 
   void Line(absl::string_view kind, absl::string_view path, absl::string_view text) {
     ++differences_;
-    env_.out << std::string(kind) << "\t" << DisplayBytes(path) << (text.empty() ? "" : "\t") << std::string(text) << "\n";
+    env_.out << std::string(kind) << "\t" << DisplayBytes(path) << (text.empty() ? "" : "\t") << std::string(text)
+             << "\n";
   }
 
   CommandEnv& env_;
@@ -272,8 +276,7 @@ bool IsOneOf(absl::string_view word, absl::Span<const absl::string_view> words) 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   ManifestOptions o;
   std::string verb;
-  Arguments arguments("paritect manifest",
-                      "exact MD5 lists of data sets: create DIR | verify LIST [DIR] | diff A B");
+  Arguments arguments("paritect manifest", "exact MD5 lists of data sets: create DIR | verify LIST [DIR] | diff A B");
   arguments.Text("verb", verb, "create | verify | diff", true);
   arguments.Texts("paths", o.paths, "folders or lists");
   arguments.Text("--format", o.format, "md5sum | bsd | hashdeep | bagit | csv | json");

@@ -72,7 +72,9 @@ OrderedJson FileToJson(const CommandEnv& env, const v1::FileEntry& file) {
   return json;
 }
 
-bool IsFile(const v1::FileEntry& file) { return file.type() == v1::FILE_TYPE_REGULAR; }
+bool IsFile(const v1::FileEntry& file) {
+  return file.type() == v1::FILE_TYPE_REGULAR;
+}
 
 const char* TypeWord(const v1::FileEntry& file) {
   switch (file.type()) {
@@ -178,8 +180,8 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   if (list.ok()) return ListToJson(env, request, *list);
   if (!absl::IsInvalidArgument(list.status())) return list.status();
   PARITECT_ASSIGN_OR_RETURN(std::string bytes, ReadWholeFile(env.fs, path, kManifestFileBytesMax));
-  const bool controls = absl::string_view(bytes).find_first_of(absl::string_view("\x01\x02\x03\x04\x05\x06\x0E\x0F\x10", 9)) !=
-                        absl::string_view::npos;
+  const bool controls = absl::string_view(bytes).find_first_of(
+                            absl::string_view("\x01\x02\x03\x04\x05\x06\x0E\x0F\x10", 9)) != absl::string_view::npos;
   if (controls) return UnknownToJson("neither a folder nor a list of files: binary content");
   return ListingToJson(request, ParseListing(bytes));
 }

@@ -18,7 +18,9 @@ using absl::string_view;
 
 constexpr string_view kBom = "\xEF\xBB\xBF";
 
-bool HasNul(string_view bytes) { return bytes.find('\0') != string_view::npos; }
+bool HasNul(string_view bytes) {
+  return bytes.find('\0') != string_view::npos;
+}
 
 std::string WithLf(string_view bytes) {
   absl::ConsumePrefix(&bytes, kBom);

@@ -27,7 +27,9 @@ std::uint64_t Little(string_view bytes, std::size_t at, std::size_t width) {
   return value;
 }
 
-string_view UntilNul(string_view field) { return field.substr(0, field.find('\0')); }
+string_view UntilNul(string_view field) {
+  return field.substr(0, field.find('\0'));
+}
 
 // Octal text, or base 256 where the first bit is set (GNU tar for sizes over 8 GiB).
 absl::StatusOr<std::uint64_t> TarNumber(string_view field) {
@@ -87,7 +89,8 @@ absl::StatusOr<std::vector<std::string>> ListTar(string_view bytes) {
     if (type == 'g' || type == 'K') continue;
     std::string name(UntilNul(header.substr(0, 100)));
     const bool ustar = header.substr(257, 5) == "ustar";
-    if (ustar && header[345] != '\0' && header[263] == '0') name = absl::StrCat(UntilNul(header.substr(345, 155)), "/", name);
+    if (ustar && header[345] != '\0' && header[263] == '0')
+      name = absl::StrCat(UntilNul(header.substr(345, 155)), "/", name);
     if (!long_name.empty()) name = long_name;
     long_name.clear();
     long_size.reset();

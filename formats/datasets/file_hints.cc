@@ -18,18 +18,26 @@ namespace {
 using absl::string_view;
 
 // Names of whole files, in lower case.
-constexpr string_view kJunkNames[] = {".ds_store",    "thumbs.db",  "ehthumbs.db", "desktop.ini", ".localized",
-                                      ".apdisk",      ".directory", "icon\r",      ".nomedia",    ".volumeicon.icns"};
+constexpr string_view kJunkNames[] = {".ds_store", "thumbs.db",  "ehthumbs.db", "desktop.ini", ".localized",
+                                      ".apdisk",   ".directory", "icon\r",      ".nomedia",    ".volumeicon.icns"};
 // Folders: everything below is junk.
-constexpr string_view kJunkFolders[] = {"__macosx",        ".appledouble",    ".spotlight-v100",
-                                        ".trashes",        ".fseventsd",      ".temporaryitems",
-                                        "$recycle.bin",    "@eadir",          "system volume information",
-                                        "lost+found",      ".ipynb_checkpoints", ".documentrevisions-v100"};
+constexpr string_view kJunkFolders[] = {"__macosx",
+                                        ".appledouble",
+                                        ".spotlight-v100",
+                                        ".trashes",
+                                        ".fseventsd",
+                                        ".temporaryitems",
+                                        "$recycle.bin",
+                                        "@eadir",
+                                        "system volume information",
+                                        "lost+found",
+                                        ".ipynb_checkpoints",
+                                        ".documentrevisions-v100"};
 // Endings that transfer programs put behind a name while they work.
 constexpr string_view kTransferEndings[] = {
-    ".part",     ".partial",     ".crdownload", ".download", ".incomplete", ".aria2",      ".filepart", ".opdownload",
-    ".!ut",      ".!qb",         ".bc!",        ".xltd",     ".td",         ".downloading", ".gstmp",    ".tmp",
-    ".temp",     ".uploading",   ".unconfirmed",    ".wgetpart",   ".obstmp"};
+    ".part",       ".partial", ".crdownload", ".download",  ".incomplete",  ".aria2",    ".filepart",
+    ".opdownload", ".!ut",     ".!qb",        ".bc!",       ".xltd",        ".td",       ".downloading",
+    ".gstmp",      ".tmp",     ".temp",       ".uploading", ".unconfirmed", ".wgetpart", ".obstmp"};
 constexpr std::size_t kRsyncSuffixLength = 6;
 
 void AddHint(v1::FileHint hint, v1::FileEntry& entry) {
@@ -47,9 +55,9 @@ bool IsJunk(string_view path) {
     for (string_view name : kJunkNames) {
       if (part == name) return true;
     }
-    if (absl::StartsWith(part, "._") && part.size() > 2) return true;        // AppleDouble
-    if (absl::EndsWith(part, ":zone.identifier")) return true;               // NTFS stream written out
-    if (absl::StartsWith(part, ".nfs") && part.size() >= 20) return true;    // deleted while open on NFS
+    if (absl::StartsWith(part, "._") && part.size() > 2) return true;      // AppleDouble
+    if (absl::EndsWith(part, ":zone.identifier")) return true;             // NTFS stream written out
+    if (absl::StartsWith(part, ".nfs") && part.size() >= 20) return true;  // deleted while open on NFS
   }
   return false;
 }
@@ -62,7 +70,8 @@ bool IsRsyncName(string_view name) {
   bool random = false;
   for (char c : name.substr(dot + 1)) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) return false;
-    random = random || absl::ascii_isupper(static_cast<unsigned char>(c)) || absl::ascii_isdigit(static_cast<unsigned char>(c));
+    random = random || absl::ascii_isupper(static_cast<unsigned char>(c)) ||
+             absl::ascii_isdigit(static_cast<unsigned char>(c));
   }
   return random;
 }
@@ -122,7 +131,9 @@ PointerLines ReadPointerLines(string_view text) {
 
 void AddPointerHint(string_view head, std::uint64_t size_bytes, v1::FileEntry& entry) {
   if (size_bytes > kLfsDamagedBytesMax || head.size() < size_bytes) return;
-  if (!absl::StrContains(head, "git-lfs") && !absl::StrContains(head, "hawser") && !absl::StrContains(head, "oid sha256:")) return;
+  if (!absl::StrContains(head, "git-lfs") && !absl::StrContains(head, "hawser") &&
+      !absl::StrContains(head, "oid sha256:"))
+    return;
   const PointerLines lines = ReadPointerLines(head);
   if (lines.versions == 0 || lines.others > 0) return;  // a text that speaks of LFS
   const bool whole = lines.versions == 1 && lines.oids == 1 && lines.sizes == 1 && lines.marks == 0;
@@ -195,7 +206,7 @@ std::optional<std::string> Gunzip(string_view bytes, std::size_t limit) {
 
 bool IsEmptyArchive(string_view path, string_view head, std::uint64_t size_bytes) {
   if (head.size() < size_bytes || size_bytes == 0) return false;
-  if (size_bytes == 22 && absl::StartsWith(head, "PK\x05\x06")) return true;           // ZIP: end record only
+  if (size_bytes == 22 && absl::StartsWith(head, "PK\x05\x06")) return true;  // ZIP: end record only
   if (size_bytes == 14 && absl::StartsWith(head, "BZh") && head.substr(4, 4) == "\x17\x72\x45\x38") return true;
   if (size_bytes == 32 && absl::StartsWith(head, "7z\xBC\xAF\x27\x1C") && AllZero(head.substr(12, 16))) return true;
   if (absl::StartsWith(head, "\x1F\x8B")) {
@@ -238,7 +249,8 @@ bool IsPartialArchive(string_view path, string_view head, string_view tail, std:
   if (absl::StartsWith(head, "PK\x03\x04")) return !absl::StrContains(tail, "PK\x05\x06");
   if (absl::StartsWith(head, "PAR1")) return !absl::EndsWith(tail, "PAR1");
   if (absl::StartsWith(head, "ARROW1")) return !absl::EndsWith(tail, "ARROW1");
-  if (head.size() > 262 && head.substr(257, 5) == "ustar") return size_bytes % 512 != 0 || !AllZero(tail.substr(tail.size() - 512));
+  if (head.size() > 262 && head.substr(257, 5) == "ustar")
+    return size_bytes % 512 != 0 || !AllZero(tail.substr(tail.size() - 512));
   if (extension == "safetensors") {
     auto whole = SafetensorsSize(head);
     return whole && *whole > size_bytes;

@@ -15,7 +15,7 @@ using absl::string_view;
 constexpr std::size_t kHeadBytes = 64 << 10;
 
 // In order of trial: the more particular first.
-constexpr const ManifestForm* kForms[] = {&kHashdeepForm, &kMtreeForm, &kJsonForm, &kBagitForm,
+constexpr const ManifestForm* kForms[] = {&kHashdeepForm, &kMtreeForm,  &kJsonForm, &kBagitForm,
                                           &kBsdForm,      &kMd5sumForm, &kCsvForm};
 
 void AppendUtf8(std::uint32_t code, std::string& out) {
@@ -82,7 +82,8 @@ bool LooksLikeManifest(string_view head, string_view file_name) {
 
 absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_name) {
   const std::string text = ToBytes(bytes);
-  absl::Status last = absl::InvalidArgumentError("no line of a known list form (md5sum, BSD, hashdeep, BagIt, mtree, CSV, JSON)");
+  absl::Status last =
+      absl::InvalidArgumentError("no line of a known list form (md5sum, BSD, hashdeep, BagIt, mtree, CSV, JSON)");
   for (const ManifestForm* form : kForms) {
     if (!form->fits(HeadOf(text), file_name)) continue;
     ManifestBuilder builder;

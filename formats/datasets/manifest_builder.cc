@@ -16,10 +16,13 @@ constexpr int kBadLinesShown = 5;
 constexpr std::size_t kTextShown = 60;
 
 bool IsDriveRoot(absl::string_view path) {
-  return path.size() >= 3 && absl::ascii_isalpha(static_cast<unsigned char>(path[0])) && path[1] == ':' && path[2] == '/';
+  return path.size() >= 3 && absl::ascii_isalpha(static_cast<unsigned char>(path[0])) && path[1] == ':' &&
+         path[2] == '/';
 }
 
-bool IsAbsolute(absl::string_view path) { return absl::StartsWith(path, "/") || IsDriveRoot(path); }
+bool IsAbsolute(absl::string_view path) {
+  return absl::StartsWith(path, "/") || IsDriveRoot(path);
+}
 
 void Tidy(std::string& path) {
   std::string out;
@@ -130,7 +133,9 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
     }
     v1::FileEntry& entry = *list_.add_files();
     entry.set_path(file.path);
-    entry.set_type(file.directory ? v1::FILE_TYPE_DIRECTORY : file.link ? v1::FILE_TYPE_SYMLINK : v1::FILE_TYPE_REGULAR);
+    entry.set_type(file.directory ? v1::FILE_TYPE_DIRECTORY
+                   : file.link    ? v1::FILE_TYPE_SYMLINK
+                                  : v1::FILE_TYPE_REGULAR);
     entry.set_md5(file.md5);
     entry.set_link_target(file.link_target);
     if (file.size_bytes) entry.set_size_bytes(*file.size_bytes);

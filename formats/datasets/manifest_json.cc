@@ -41,7 +41,8 @@ const DocumentNode* FindAny(const DocumentNode& node, absl::Span<const string_vi
 // The keys of one file's object. False: it has no name or a value of no known form.
 bool ReadObject(const DocumentNode& node, ManifestFile& file) {
   if (!node.is_map()) return false;
-  if (const DocumentNode* path = FindAny(node, {"path", "relpath", "Path", "name", "file", "Key"})) file.path = path->text;
+  if (const DocumentNode* path = FindAny(node, {"path", "relpath", "Path", "name", "file", "Key"}))
+    file.path = path->text;
   if (const DocumentNode* raw = node.Find("path_b64")) {
     if (!absl::Base64Unescape(raw->text, &file.path)) return false;
   }
@@ -50,15 +51,18 @@ bool ReadObject(const DocumentNode& node, ManifestFile& file) {
     if (from == nullptr) continue;
     for (string_view key : {"md5", "MD5", "md5sum", "sha256", "SHA-256"}) {
       const DocumentNode* digest = from->Find(key);
-      if (digest != nullptr && digest->is_scalar() && !digest->text.empty() && !SetDigest(digest->text, file)) return false;
+      if (digest != nullptr && digest->is_scalar() && !digest->text.empty() && !SetDigest(digest->text, file))
+        return false;
     }
   }
   std::uint64_t number = 0;
-  if (const DocumentNode* size = FindAny(node, {"size", "Size", "size_bytes", "bytes"}); size != nullptr && size->is_scalar()) {
+  if (const DocumentNode* size = FindAny(node, {"size", "Size", "size_bytes", "bytes"});
+      size != nullptr && size->is_scalar()) {
     if (!absl::SimpleAtoi(size->text, &number)) return false;
     file.size_bytes = number;
   }
-  if (const DocumentNode* records = node.Find("records"); records != nullptr && absl::SimpleAtoi(records->text, &number)) {
+  if (const DocumentNode* records = node.Find("records");
+      records != nullptr && absl::SimpleAtoi(records->text, &number)) {
     file.records = number;
   }
   const DocumentNode* folder = FindAny(node, {"IsDir"});

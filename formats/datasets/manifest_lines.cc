@@ -118,11 +118,19 @@ bool AnyLineFits(string_view head, ReadLine (*read)(string_view)) {
   return false;
 }
 
-bool FitsMd5sum(string_view head, string_view) { return AnyLineFits(head, &ReadGnuLine); }
-absl::Status ReadMd5sum(string_view text, ManifestBuilder& sink) { return ReadLines(text, &ReadGnuLine, true, sink); }
+bool FitsMd5sum(string_view head, string_view) {
+  return AnyLineFits(head, &ReadGnuLine);
+}
+absl::Status ReadMd5sum(string_view text, ManifestBuilder& sink) {
+  return ReadLines(text, &ReadGnuLine, true, sink);
+}
 
-bool FitsBsd(string_view head, string_view) { return AnyLineFits(head, &ReadBsdLine); }
-absl::Status ReadBsd(string_view text, ManifestBuilder& sink) { return ReadLines(text, &ReadBsdLine, false, sink); }
+bool FitsBsd(string_view head, string_view) {
+  return AnyLineFits(head, &ReadBsdLine);
+}
+absl::Status ReadBsd(string_view text, ManifestBuilder& sink) {
+  return ReadLines(text, &ReadBsdLine, false, sink);
+}
 
 // RFC 8493, 2.1.3: CR, LF and "%" stand as %0D, %0A, %25 in names.
 ReadLine ReadBagitLine(string_view line) {
@@ -151,7 +159,9 @@ absl::Status ReadBagit(string_view text, ManifestBuilder& sink) {
 
 constexpr string_view kHashdeepMark = "%%%% HASHDEEP-";
 
-bool FitsHashdeep(string_view head, string_view) { return absl::StartsWith(head, kHashdeepMark); }
+bool FitsHashdeep(string_view head, string_view) {
+  return absl::StartsWith(head, kHashdeepMark);
+}
 
 // "%%%% size,md5,sha256,filename" names the columns; the file name is the last and may hold commas.
 absl::Status ReadHashdeep(string_view text, ManifestBuilder& sink) {
@@ -164,7 +174,8 @@ absl::Status ReadHashdeep(string_view text, ManifestBuilder& sink) {
       columns = absl::StrSplit(rest, ',');
       continue;
     }
-    const std::vector<string_view> fields = absl::StrSplit(rest, absl::MaxSplits(',', static_cast<int>(columns.size()) - 1));
+    const std::vector<string_view> fields =
+        absl::StrSplit(rest, absl::MaxSplits(',', static_cast<int>(columns.size()) - 1));
     ManifestFile file;
     bool ok = fields.size() == columns.size();
     for (std::size_t i = 0; ok && i < columns.size(); ++i) {

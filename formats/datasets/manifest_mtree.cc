@@ -17,12 +17,15 @@ bool FitsMtree(string_view head, string_view) {
   for (const TextLine& line : SplitLines(head)) {
     const string_view text = absl::StripAsciiWhitespace(line.text);
     if (text.empty() || text.front() == '#') continue;
-    return absl::StartsWith(text, "/set ") || absl::StrContains(text, " type=") || absl::StrContains(text, " md5digest=");
+    return absl::StartsWith(text, "/set ") || absl::StrContains(text, " type=") ||
+           absl::StrContains(text, " md5digest=");
   }
   return false;
 }
 
-bool IsOctal(char c) { return c >= '0' && c <= '7'; }
+bool IsOctal(char c) {
+  return c >= '0' && c <= '7';
+}
 
 // vis(3): \ooo octal, \s blank, \n, \t, \r, \\, \#.
 std::string Unvis(string_view name) {

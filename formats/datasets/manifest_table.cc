@@ -91,7 +91,9 @@ char SeparatorOf(string_view head) {
   return '\0';
 }
 
-bool FitsCsv(string_view head, string_view) { return SeparatorOf(head) != '\0'; }
+bool FitsCsv(string_view head, string_view) {
+  return SeparatorOf(head) != '\0';
+}
 
 bool ReadField(Column column, string_view value, ManifestFile& file) {
   std::uint64_t number = 0;

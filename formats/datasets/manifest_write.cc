@@ -12,7 +12,9 @@ namespace {
 
 using absl::string_view;
 
-bool NeedsEscape(string_view path) { return path.find_first_of("\\\n\r") != string_view::npos; }
+bool NeedsEscape(string_view path) {
+  return path.find_first_of("\\\n\r") != string_view::npos;
+}
 
 std::string Escaped(string_view path) {
   return absl::StrReplaceAll(path, {{"\\", "\\\\"}, {"\n", "\\n"}, {"\r", "\\r"}});
@@ -26,7 +28,8 @@ std::string Md5sumLine(const v1::FileEntry& file, string_view prefix) {
 
 std::string BsdLine(const v1::FileEntry& file) {
   const bool escape = NeedsEscape(file.path());
-  return absl::StrCat(escape ? "\\" : "", "MD5 (", escape ? Escaped(file.path()) : file.path(), ") = ", ToHex(file.md5()), "\n");
+  return absl::StrCat(escape ? "\\" : "", "MD5 (", escape ? Escaped(file.path()) : file.path(),
+                      ") = ", ToHex(file.md5()), "\n");
 }
 
 std::string BagitLine(const v1::FileEntry& file) {
@@ -62,8 +65,9 @@ std::string JsonString(string_view text) {
 }
 
 std::string JsonLine(const v1::FileEntry& file) {
-  const std::string path = IsValidUtf8(file.path()) ? absl::StrCat("\"path\":", JsonString(file.path()))
-                                                    : absl::StrCat("\"path_b64\":\"", absl::Base64Escape(file.path()), "\"");
+  const std::string path = IsValidUtf8(file.path())
+                               ? absl::StrCat("\"path\":", JsonString(file.path()))
+                               : absl::StrCat("\"path_b64\":\"", absl::Base64Escape(file.path()), "\"");
   const std::string size = file.has_size_bytes() ? absl::StrCat(",\"size\":", file.size_bytes()) : "";
   return absl::StrCat("{", path, size, ",\"md5\":\"", ToHex(file.md5()), "\"}");
 }
@@ -99,7 +103,8 @@ absl::StatusOr<std::string> WriteManifest(const v1::FileList& list, string_view 
       absl::StrAppend(&out, first ? "" : ",\n", JsonLine(file));
     } else if (format == "hashdeep") {
       if (file.path().find_first_of("\r\n") != std::string::npos) {
-        return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(file.path()), ": hashdeep's form has no line ends in names; use md5sum, csv or json"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            DisplayBytes(file.path()), ": hashdeep's form has no line ends in names; use md5sum, csv or json"));
       }
       out += HashdeepLine(file);
     } else {
