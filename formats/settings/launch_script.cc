@@ -92,7 +92,9 @@ class ArgumentReader {
         }
         continue;
       }
-      absl::string_view name = absl::string_view(word.text).substr(word.text.find_first_not_of('-'));
+      const std::size_t begin = word.text.find_first_not_of('-');
+      if (begin == std::string::npos) continue;  // "--" names nothing
+      absl::string_view name = absl::string_view(word.text).substr(begin);
       if (equals != std::string::npos) {
         name = name.substr(0, name.find('='));
         Add(StrCat(prefix, name), word, absl::string_view(word.text).substr(equals + 1));

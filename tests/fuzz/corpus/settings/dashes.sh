@@ -1,0 +1,2 @@
+ARGS="--"
+torchrun -- $ARGS --x 1 ---
