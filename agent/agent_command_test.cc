@@ -32,8 +32,13 @@ struct AgentRun {
 
 AgentRun Agent(FileSystem& fs, std::vector<std::string> args) {
   std::ostringstream out, err;
-  AgentEnv env = {.fs = fs, .out = out, .err = err, .rules = BuiltInRules(), .host_name = "npu-07",
-                  .now_unix_ms = 1700000000123, .write = &Keep};
+  AgentEnv env = {.fs = fs,
+                  .out = out,
+                  .err = err,
+                  .rules = BuiltInRules(),
+                  .host_name = "npu-07",
+                  .now_unix_ms = 1700000000123,
+                  .write = &Keep};
   AgentRun run;
   run.code = RunAgentCommandLine(env, args);
   run.out = out.str();

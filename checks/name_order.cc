@@ -5,7 +5,9 @@
 namespace paritect {
 namespace {
 
-bool IsDigit(char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }
+bool IsDigit(char c) {
+  return absl::ascii_isdigit(static_cast<unsigned char>(c));
+}
 
 // Length of the run of digits at the front.
 std::size_t DigitRun(absl::string_view text) {
@@ -49,7 +51,7 @@ int CompareFolder(absl::string_view a, absl::string_view b) {
 
 // One collation element: what counts first, what breaks ties.
 struct Element {
-  std::uint32_t primary = 0;    // 0: ignored at the first level
+  std::uint32_t primary = 0;  // 0: ignored at the first level
   std::uint32_t accent = 0;
   bool upper = false;
 };

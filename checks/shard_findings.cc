@@ -99,6 +99,19 @@ const ShardEpoch* FindEpoch(const ShardRun& run, std::optional<int> epoch) {
   return single ? &run.epochs[0] : nullptr;
 }
 
+bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other, const ShardEpoch& other_epoch) {
+  if (!run.recorded_by_step || !other.recorded_by_step || &epoch != &run.epochs.back()) return false;
+  const auto lists = ListsByRank(run, epoch), others = ListsByRank(other, other_epoch);
+  if (lists.empty() || lists.size() != others.size()) return false;
+  bool shorter = false;
+  for (std::size_t rank = 0; rank < lists.size(); ++rank) {
+    if (lists[rank].size() > others[rank].size()) return false;
+    if (!std::equal(lists[rank].begin(), lists[rank].end(), others[rank].begin())) return false;
+    shorter = shorter || lists[rank].size() < others[rank].size();
+  }
+  return shorter;
+}
+
 std::vector<bool> PaddingOf(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch) {
   const ShardRule rule = InferShardRule(pair, ListsByRank(run, epoch));
   if (!rule.regular || rule.padding.empty()) return {};

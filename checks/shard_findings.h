@@ -53,6 +53,11 @@ SharedItems FindSharedItems(const ShardPair& pair, const ShardEpoch& epoch, cons
 // Padding entries of an epoch by ItemId where its lists are padded by wrap-around; else empty.
 std::vector<bool> PaddingOf(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch);
 
+// Whether the step-by-step recording of `run` was merely stopped earlier than the other's: the same world size,
+// every rank's list is the head of the other's, and no later epoch shows that this one was finished. What stands
+// after its end is then unknown, not unread.
+bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other, const ShardEpoch& other_epoch);
+
 // The epoch of the same number, or nullptr.
 const ShardEpoch* FindEpoch(const ShardRun& run, std::optional<int> epoch);
 

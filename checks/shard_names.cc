@@ -42,7 +42,9 @@ absl::string_view DataRoot::RelativeWith(absl::string_view name, std::size_t roo
   return WithoutDot(name).substr(root_bytes);
 }
 
-absl::string_view DataRoot::Relative(absl::string_view name) const { return RelativeWith(name, root_.size()); }
+absl::string_view DataRoot::Relative(absl::string_view name) const {
+  return RelativeWith(name, root_.size());
+}
 
 std::size_t DataRoot::AlignTo(const absl::flat_hash_set<absl::string_view>& others,
                               absl::Span<const absl::string_view> sample) {

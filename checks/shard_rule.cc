@@ -55,12 +55,13 @@ Candidate BlockCandidate(const Lists& lists) {
 }
 
 // Takes wrapped-around entries off the end. Irregular: an entry stands twice in another way.
-void TakePadding(std::size_t items, bool may_pad, Candidate& candidate) {
+// Padding up to the next multiple of the number of ranks is always less than that number.
+void TakePadding(std::size_t items, std::size_t ranks, bool may_pad, Candidate& candidate) {
   std::vector<ItemId>& sequence = candidate.sequence;
   std::vector<bool> seen(items, false);
   std::size_t unique = 0;
   while (unique < sequence.size() && !seen[sequence[unique]]) seen[sequence[unique++]] = true;
-  bool wraps = may_pad || unique == sequence.size();
+  bool wraps = unique == sequence.size() || (may_pad && sequence.size() - unique < ranks);
   for (std::size_t i = unique; wraps && i < sequence.size(); ++i) wraps = sequence[i] == sequence[i % unique];
   candidate.regular = wraps;
   if (!wraps) return;
@@ -68,7 +69,9 @@ void TakePadding(std::size_t items, bool may_pad, Candidate& candidate) {
   sequence.resize(unique);
 }
 
-std::int64_t NumberOf(absl::string_view name) { return ParseInt(name).value_or(-1); }
+std::int64_t NumberOf(absl::string_view name) {
+  return ParseInt(name).value_or(-1);
+}
 
 NameOrders OrdersOf(const ShardPair& pair, const std::vector<ItemId>& sequence) {
   if (pair.sample_numbers) {
@@ -83,9 +86,9 @@ NameOrders OrdersOf(const ShardPair& pair, const std::vector<ItemId>& sequence) 
   return FollowedOrders(names);
 }
 
-void Examine(const ShardPair& pair, bool may_pad, Candidate& candidate) {
+void Examine(const ShardPair& pair, std::size_t ranks, bool may_pad, Candidate& candidate) {
   if (!candidate.fits) return;
-  TakePadding(pair.names.size(), may_pad, candidate);
+  TakePadding(pair.names.size(), ranks, may_pad, candidate);
   if (candidate.regular) candidate.orders = OrdersOf(pair, candidate.sequence);
 }
 
@@ -145,8 +148,8 @@ ShardRule InferShardRule(const ShardPair& pair, const Lists& lists) {
   if (lists.empty()) return rule;
   const bool may_pad = lists.size() > 1 && EqualLengths(lists);
   Candidate stride = StrideCandidate(lists), block = BlockCandidate(lists);
-  Examine(pair, may_pad, stride);
-  Examine(pair, may_pad, block);
+  Examine(pair, lists.size(), may_pad, stride);
+  Examine(pair, lists.size(), may_pad, block);
   const bool single = TotalOf(lists) <= lists.size() && stride.fits;
   if (lists.size() == 1) {
     Take(block, ShardSplit::kNone, rule);
@@ -260,9 +263,7 @@ v1::Text DescribeSplit(const ShardRule& rule, int ranks) {
       text.set_en("one rank");
       text.set_zh("单个 rank");
       break;
-    default:
-      text.set_en("unknown split");
-      text.set_zh("未知切分");
+    default: text.set_en("unknown split"); text.set_zh("未知切分");
   }
   if (!rule.padding.empty()) {
     text.set_en(absl::StrCat(text.en(), ", padded by wrap-around (", rule.padding.size(), ")"));

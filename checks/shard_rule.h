@@ -26,16 +26,16 @@ enum class ShardSplit {
   kNone,     // one rank
   kStride,
   kBlock,
-  kEither,   // each rank holds at most one entry: both are the same
+  kEither,  // each rank holds at most one entry: both are the same
 };
 
 struct ShardRule {
   ShardSplit split = ShardSplit::kUnknown;
-  NameOrders orders = 0;           // that the sequence follows; 0: none of them (shuffled, or as enumerated)
-  bool shuffled_within = false;    // ordered and split first, then each rank's list was shuffled
-  std::vector<ItemId> sequence;    // what was split, without padding; by the split told, else by stride
-  std::vector<ItemId> padding;     // wrapped-around entries, in order
-  bool regular = false;            // no entry is there twice but by padding
+  NameOrders orders = 0;         // that the sequence follows; 0: none of them (shuffled, or as enumerated)
+  bool shuffled_within = false;  // ordered and split first, then each rank's list was shuffled
+  std::vector<ItemId> sequence;  // what was split, without padding; by the split told, else by stride
+  std::vector<ItemId> padding;   // wrapped-around entries, in order
+  bool regular = false;          // no entry is there twice but by padding
 };
 
 // `lists`: index = rank, every rank there.

@@ -113,7 +113,8 @@ class RunBuilder {
     std::map<int, std::set<std::string>> by_plan, by_environment;
     for (const v1::Bundle* bundle : run_view_.nodes) {
       if (bundle->plan().world_size() > 0) by_plan[bundle->plan().world_size()].insert(bundle->plan().node());
-      if (const int size = WorldSizeOfEnvironment(*bundle); size > 0) by_environment[size].insert(bundle->plan().node());
+      if (const int size = WorldSizeOfEnvironment(*bundle); size > 0)
+        by_environment[size].insert(bundle->plan().node());
     }
     // A plan speaks for the whole run; where lists state another size in a single segment, that is a conflict.
     for (int segment : segments) {
@@ -126,7 +127,8 @@ class RunBuilder {
       run_.world_sizes[segment] = sizes.rbegin()->first;
       if (sizes.size() < 2) continue;
       std::vector<std::string> parts;
-      for (const auto& [size, nodes] : sizes) parts.push_back(absl::StrCat(size, " (", absl::StrJoin(nodes, ", "), ")"));
+      for (const auto& [size, nodes] : sizes)
+        parts.push_back(absl::StrCat(size, " (", absl::StrJoin(nodes, ", "), ")"));
       run_.world_size_conflicts.push_back(absl::StrJoin(parts, ", "));
     }
   }
@@ -327,7 +329,7 @@ class PairBuilder {
 
   void Expect(bool by_list, const std::vector<ItemId>& declared) {
     pair_.expected.assign(pair_.names.size(), !by_list);
-    pair_.expected_from = by_list                 ? ExpectedFrom::kFileList
+    pair_.expected_from = by_list                ? ExpectedFrom::kFileList
                           : pair_.sample_numbers ? ExpectedFrom::kNumbers
                                                  : ExpectedFrom::kUnion;
     for (ItemId id : declared) pair_.expected[id] = true;
@@ -360,7 +362,9 @@ bool ShardRun::one_world_size() const {
   return sizes.size() == 1;
 }
 
-int ShardRun::world_size() const { return world_sizes.empty() ? 0 : world_sizes.rbegin()->second; }
+int ShardRun::world_size() const {
+  return world_sizes.empty() ? 0 : world_sizes.rbegin()->second;
+}
 
 std::vector<const ShardRun*> ShardPair::Runs() const {
   std::vector<const ShardRun*> runs;

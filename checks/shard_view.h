@@ -41,15 +41,15 @@ struct ShardRun {
   std::string run;
   bool recorded_by_step = false;  // an index log or trace: it may end within an epoch
   std::vector<ShardEpoch> epochs;
-  std::map<int, int> world_sizes;  // by segment; 0 or absent: not known
+  std::map<int, int> world_sizes;                 // by segment; 0 or absent: not known
   std::vector<std::string> world_size_conflicts;  // "8 (npu0), 16 (npu1)"
   // Why something of this run may be missing; then nothing can be said about what nobody read.
   std::vector<int> missing_ranks;
   int unranked = 0;
   bool partly_unreadable = false;  // evidence absent or failed, or a list that is not whole
 
-  bool one_world_size() const;     // the same, known, in all segments
-  int world_size() const;          // of the last segment; 0: not known
+  bool one_world_size() const;  // the same, known, in all segments
+  int world_size() const;       // of the last segment; 0: not known
   bool whole() const { return missing_ranks.empty() && !partly_unreadable; }
 };
 
@@ -63,7 +63,7 @@ struct ShardPair {
   std::optional<ShardRun> baseline;      // the reference run
   std::vector<ShardRun> migrated;        // every run
   ExpectedFrom expected_from = ExpectedFrom::kUnion;
-  std::vector<bool> expected;            // by ItemId
+  std::vector<bool> expected;  // by ItemId
   bool file_list_incomplete = false;
 
   // Baseline first.

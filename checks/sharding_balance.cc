@@ -40,8 +40,9 @@ void CheckEpoch(const CheckContext& context, v1::CheckResult& result, const Shar
   const std::string least = absl::StrCat(amounts.least), most = absl::StrCat(amounts.most);
   v1::Finding* finding = nullptr;
   if (Unbalanced(amounts)) {
-    finding = &AddShardFinding(context, result, v1::SEVERITY_WARNING, "unbalanced", run.run,
-                               {{"min", PlainText(least)}, {"max", PlainText(most)}, {"where", WhereText(context, run, &epoch)}});
+    finding = &AddShardFinding(
+        context, result, v1::SEVERITY_WARNING, "unbalanced", run.run,
+        {{"min", PlainText(least)}, {"max", PlainText(most)}, {"where", WhereText(context, run, &epoch)}});
   } else {
     finding = &AddNote(context, result, "measured", run.run,
                        {{"figures", absl::StrCat(SideName(run.side), " ", least, "-", most, " / rank")}});

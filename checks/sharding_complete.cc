@@ -99,6 +99,7 @@ class EpochCheck {
   }
 
   void NoteBoth() {
+    if (run_.side == Side::kBaseline && !other_read_.empty()) return;  // once for both
     v1::Finding& finding = AddNote(context_, result_, "not_read/both", pair_.dataset);
     SetFact(finding, "count", static_cast<std::uint64_t>(by_both_.total));
     for (std::size_t i = 0; i < by_both_.names.size() && i < kNamesShown; ++i) finding.add_evidence(by_both_.names[i]);
@@ -125,6 +126,10 @@ void CheckRun(const CheckContext& context, v1::CheckResult& result, const ShardP
   for (const ShardEpoch& epoch : run.epochs) {
     if (MayBeCut(run, epoch)) continue;
     const ShardEpoch* other_epoch = other == nullptr ? nullptr : FindEpoch(*other, epoch.epoch);
+    if (other_epoch != nullptr && EndsEarlier(run, epoch, *other, *other_epoch)) {
+      AddMissing(context, result, "shard_recording_shorter", run.run, {{"run", run.run}});
+      continue;
+    }
     EpochCheck(context, result, pair, run, epoch, other_epoch)
         .Run(other != nullptr && other->recorded_by_step, run.world_size());
   }
@@ -140,16 +145,16 @@ void NoteNotListed(const CheckContext& context, v1::CheckResult& result, const S
     if (shown.size() < kNamesShown) shown.emplace_back(pair.names[id]);
   }
   if (count == 0) return;
-  v1::Finding& finding =
-      AddShardFinding(context, result, v1::SEVERITY_WARNING, "not_listed", shown[0], {{"where", PlainText(pair.dataset)}});
+  v1::Finding& finding = AddShardFinding(context, result, v1::SEVERITY_WARNING, "not_listed", shown[0],
+                                         {{"where", PlainText(pair.dataset)}});
   SetFact(finding, "count", static_cast<std::uint64_t>(count));
   for (const std::string& name : shown) finding.add_evidence(name);
 }
 
 void NoteExpected(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair) {
   if (pair.expected_from != ExpectedFrom::kUnion) return;
-  v1::Finding& finding = AddNote(context, result, "expected_from_union", pair.dataset,
-                                 {{"count", absl::StrCat(pair.names.size())}});
+  v1::Finding& finding =
+      AddNote(context, result, "expected_from_union", pair.dataset, {{"count", absl::StrCat(pair.names.size())}});
   SetFact(finding, "files", static_cast<std::uint64_t>(pair.names.size()));
 }
 

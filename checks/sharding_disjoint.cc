@@ -57,7 +57,8 @@ class RunCheck {
     // not performed anyway.
     const bool legal = other_epoch == nullptr || OtherPadsToo(pair_, run_, *other_, *other_epoch);
     const SharedItems shared = FindSharedItems(pair_, epoch, legal ? padding : std::vector<bool>());
-    if (!padding.empty() && legal && other_epoch != nullptr && run_.side == Side::kMigrated) NotePadding(epoch, Count(padding));
+    if (!padding.empty() && legal && other_epoch != nullptr && run_.side == Side::kMigrated)
+      NotePadding(epoch, Count(padding));
     if (shared.not_sharded) {
       ReportNotSharded(epoch);
       return;
@@ -77,17 +78,17 @@ class RunCheck {
   void ReportNotSharded(const ShardEpoch& epoch) {
     std::set<int> ranks;
     for (const ShardReader& reader : epoch.readers) ranks.insert(reader.rank);
-    v1::Finding& finding =
-        AddShardFinding(context_, result_, v1::SEVERITY_ERROR, "not_sharded", pair_.dataset,
-                        {{"ranks", PlainText(absl::StrCat(ranks.size()))}, {"where", WhereText(context_, run_, &epoch)}});
+    v1::Finding& finding = AddShardFinding(
+        context_, result_, v1::SEVERITY_ERROR, "not_sharded", pair_.dataset,
+        {{"ranks", PlainText(absl::StrCat(ranks.size()))}, {"where", WhereText(context_, run_, &epoch)}});
     SetFact(finding, "ranks", static_cast<std::uint64_t>(ranks.size()));
     SetFact(finding, "side", SideName(run_.side));
   }
 
   void ReportItem(const ShardEpoch& epoch, const SharedItem& item, absl::string_view id, std::size_t total) {
-    v1::Finding& finding = AddShardFinding(
-        context_, result_, v1::SEVERITY_ERROR, id, pair_.names[item.item],
-        {{"readers", PlainText(ReadersText(item))}, {"where", WhereText(context_, run_, &epoch)}});
+    v1::Finding& finding =
+        AddShardFinding(context_, result_, v1::SEVERITY_ERROR, id, pair_.names[item.item],
+                        {{"readers", PlainText(ReadersText(item))}, {"where", WhereText(context_, run_, &epoch)}});
     SetFact(finding, "side", SideName(run_.side));
     SetFact(finding, "readers", static_cast<std::uint64_t>(item.reader_count));
     SetFact(finding, "read_twice_total", static_cast<std::uint64_t>(total));

@@ -19,8 +19,8 @@ constexpr std::size_t kNodesShown = 8;
 
 // File names of sample-index caches: Megatron-LM (GPTDataset index builder), Megatron-DeepSpeed and
 // DeepSpeed data analyser, Hugging Face datasets (shuffle indices).
-constexpr absl::string_view kIndexCaches[] = {"*_index.npy",  "*_idx.npy",       "*_indexmap_*",
-                                              "*-index.npy",  "indices-*.arrow", "*_sample_index*.npy"};
+constexpr absl::string_view kIndexCaches[] = {"*_index.npy", "*_idx.npy",       "*_indexmap_*",
+                                              "*-index.npy", "indices-*.arrow", "*_sample_index*.npy"};
 
 bool IsIndexCache(absl::string_view path) {
   const std::size_t slash = path.rfind('/');
@@ -120,7 +120,8 @@ class SideCheck {
       for (std::size_t i = 1; i < listings.size(); ++i) {
         auto difference = CompareListings(listings[0].names, listings[i].names);
         if (!difference) continue;
-        odd.push_back(absl::StrCat(listings[0].node, ": ", difference->first, "; ", listings[i].node, ": ", difference->second));
+        odd.push_back(
+            absl::StrCat(listings[0].node, ": ", difference->first, "; ", listings[i].node, ": ", difference->second));
       }
       if (!odd.empty()) ReportListings(run.name, dataset, odd);
     }
@@ -138,7 +139,7 @@ class SideCheck {
   }
 
   void CheckIndexCaches(const RunView& run) {
-    using ByDigest = std::map<std::string, std::set<std::string>>;  // md5: nodes
+    using ByDigest = std::map<std::string, std::set<std::string>>;   // md5: nodes
     std::map<std::pair<std::string, std::string>, ByDigest> caches;  // data set, path
     for (const v1::Bundle* bundle : run.nodes) {
       for (const v1::Evidence& evidence : bundle->evidence()) {

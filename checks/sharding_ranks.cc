@@ -12,17 +12,18 @@ namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 
-void CheckOutOfRange(const CheckContext& context, v1::CheckResult& result, const ShardRun& run, const ShardEpoch& epoch) {
+void CheckOutOfRange(const CheckContext& context, v1::CheckResult& result, const ShardRun& run,
+                     const ShardEpoch& epoch) {
   for (const ShardReader& reader : epoch.readers) {
     auto size = run.world_sizes.find(reader.segment);
     const bool beyond = size != run.world_sizes.end() && reader.rank >= size->second;
     if (!beyond && !(reader.evidence->shards().has_rank() && reader.rank < 0)) continue;
     const int world_size = size == run.world_sizes.end() ? 0 : size->second;
-    v1::Finding& finding = AddShardFinding(context, result, v1::SEVERITY_ERROR, "rank_out_of_range",
-                                           absl::StrCat("rank ", reader.rank),
-                                           {{"rank", PlainText(absl::StrCat(reader.rank))},
-                                            {"world_size", PlainText(absl::StrCat(world_size))},
-                                            {"where", WhereText(context, run, &epoch)}});
+    v1::Finding& finding =
+        AddShardFinding(context, result, v1::SEVERITY_ERROR, "rank_out_of_range", absl::StrCat("rank ", reader.rank),
+                        {{"rank", PlainText(absl::StrCat(reader.rank))},
+                         {"world_size", PlainText(absl::StrCat(world_size))},
+                         {"where", WhereText(context, run, &epoch)}});
     SetFact(finding, "rank", reader.rank);
     SetFact(finding, "world_size", world_size);
     finding.add_evidence(reader.evidence->source());
@@ -30,14 +31,16 @@ void CheckOutOfRange(const CheckContext& context, v1::CheckResult& result, const
 }
 
 // Lists of one rank in one segment and epoch stand side by side.
-void CheckClaimedTwice(const CheckContext& context, v1::CheckResult& result, const ShardRun& run, const ShardEpoch& epoch) {
+void CheckClaimedTwice(const CheckContext& context, v1::CheckResult& result, const ShardRun& run,
+                       const ShardEpoch& epoch) {
   for (std::size_t begin = 0; begin < epoch.readers.size();) {
     std::size_t end = begin + 1;
     while (end < epoch.readers.size() && epoch.readers[end].repeats_rank) ++end;
     const ShardReader& first = epoch.readers[begin];
     std::set<std::string> nodes;
     bool twice_on_a_node = false;
-    for (std::size_t i = begin; i < end; ++i) twice_on_a_node = !nodes.insert(epoch.readers[i].node).second || twice_on_a_node;
+    for (std::size_t i = begin; i < end; ++i)
+      twice_on_a_node = !nodes.insert(epoch.readers[i].node).second || twice_on_a_node;
     const std::string subject = absl::StrCat("rank ", first.rank);
     const std::string rank = absl::StrCat(first.rank);
     std::vector<v1::Finding*> made;

@@ -14,25 +14,30 @@ namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 
-// "npu0: byte order; npu1: locale order": the orders that every list of a node follows.
+// "npu0: byte order; npu1: locale order": the orders that every list of a node follows. Lists too short to tell
+// the nodes apart give the names of the nodes alone.
 v1::Text OrdersByNode(const ShardPair& pair, const ShardEpoch& epoch) {
   std::map<std::string, NameOrders> orders;
   for (const ShardReader& reader : epoch.readers) {
     auto [it, added] = orders.try_emplace(reader.node, kOrderAll);
-    std::vector<absl::string_view> names;
-    for (ItemId id : reader.items) names.push_back(pair.names[id]);
-    it->second &= FollowedOrders(names, it->second);
+    std::vector<absl::string_view> list;
+    for (ItemId id : reader.items) list.push_back(pair.names[id]);
+    it->second &= FollowedOrders(list, it->second);
   }
   constexpr std::size_t kNodesShown = 8;
-  std::vector<std::string> english, chinese;
+  std::vector<std::string> english, chinese, names;
+  std::set<std::string> told;
   for (const auto& [node, mask] : orders) {
     if (english.size() == kNodesShown) break;
     ShardRule rule;
     rule.orders = mask;
     const v1::Text order = DescribeOrder(pair, rule);
+    names.push_back(node);
+    told.insert(order.en());
     english.push_back(absl::StrCat(node, ": ", order.en()));
     chinese.push_back(absl::StrCat(node, "：", order.zh()));
   }
+  if (told.size() < 2) return PlainText(absl::StrJoin(names, ", "));
   v1::Text text;
   text.set_en(absl::StrJoin(english, "; "));
   text.set_zh(absl::StrJoin(chinese, "；"));
@@ -58,9 +63,8 @@ bool ReportConflict(const CheckContext& context, v1::CheckResult& result, const 
   for (const ShardReader* reader : first.readers) readers.push_back(absl::StrCat("rank ", reader->rank));
   const std::string example = absl::StrCat(DisplayBytes(pair.names[first.item]), ": ", absl::StrJoin(readers, ", "));
   const absl::string_view id = shared.within_node ? "rank_order" : "node_order";
-  v1::Finding& finding =
-      AddShardFinding(context, result, v1::SEVERITY_ERROR, id, run.run,
-                      {{"nodes", OrdersByNode(pair, epoch)}, {"example", PlainText(example)}});
+  v1::Finding& finding = AddShardFinding(context, result, v1::SEVERITY_ERROR, id, run.run,
+                                         {{"nodes", OrdersByNode(pair, epoch)}, {"example", PlainText(example)}});
   SetFact(finding, "side", SideName(run.side));
   SetFact(finding, "shared", static_cast<std::uint64_t>(shared.items.size()));
   finding.add_evidence(example);
@@ -72,9 +76,9 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
   const bool order = what == RuleDifference::kOrder;
   const v1::Text texts[2] = {order ? DescribeOrder(pair, baseline) : DescribeSplit(baseline, baseline_ranks),
                              order ? DescribeOrder(pair, migrated) : DescribeSplit(migrated, migrated_ranks)};
-  const absl::string_view id = !order                                  ? "split_rule_differs"
+  const absl::string_view id = !order                                         ? "split_rule_differs"
                                : baseline.orders == 0 && migrated.orders == 0 ? "order_rule_differs/shuffled"
-                                                                       : "order_rule_differs";
+                                                                              : "order_rule_differs";
   v1::Finding& finding = AddShardFinding(context, result, v1::SEVERITY_ERROR, id, pair.dataset,
                                          {{"baseline", texts[0]}, {"migrated", texts[1]}});
   finding.set_baseline(texts[0].en());

@@ -74,6 +74,14 @@ class PairCheck {
   }
 
   void CompareLists(const ShardEpoch& baseline, const ShardEpoch& migrated) {
+    for (const bool by_baseline : {true, false}) {
+      const bool earlier = by_baseline ? EndsEarlier(baseline_, baseline, migrated_, migrated)
+                                       : EndsEarlier(migrated_, migrated, baseline_, baseline);
+      if (!earlier) continue;
+      const std::string& run = by_baseline ? baseline_.run : migrated_.run;
+      AddMissing(context_, result_, "shard_recording_shorter", run, {{"run", run}});
+      return;
+    }
     const RankLists theirs = ByRank(migrated);
     for (const auto& [rank, list] : ByRank(baseline)) {
       auto it = theirs.find(rank);
@@ -101,8 +109,9 @@ class PairCheck {
     what.set_zh(absl::StrCat(same_set ? "条目相同而次序不同" : "条目不同", "，分别 ", baseline.size(), " 与 ",
                              migrated.size(), " 项，自第 ", at + 1, " 项起（", NameAt(baseline, at), " 与 ",
                              NameAt(migrated, at), "）"));
-    v1::Finding& finding = AddShardFinding(context_, result_, v1::SEVERITY_ERROR, "assignment_differs",
-                                           absl::StrCat("rank ", rank), {{"rank", PlainText(absl::StrCat(rank))}, {"what", what}});
+    v1::Finding& finding =
+        AddShardFinding(context_, result_, v1::SEVERITY_ERROR, "assignment_differs", absl::StrCat("rank ", rank),
+                        {{"rank", PlainText(absl::StrCat(rank))}, {"what", what}});
     finding.set_baseline(NameAt(baseline, at));
     finding.set_migrated(NameAt(migrated, at));
     SetFact(finding, "baseline_count", static_cast<std::uint64_t>(baseline.size()));

@@ -15,7 +15,8 @@ namespace {
 TEST(KeepAudit, KeepsEvidenceAndReport) {
   MemoryFileSystem fs;
   std::ostringstream out;
-  const CommandEnv env = {.fs = fs, .out = out, .err = out, .rules = BuiltInRules(), .today = "2026-01-01", .getenv = nullptr};
+  const CommandEnv env = {
+      .fs = fs, .out = out, .err = out, .rules = BuiltInRules(), .today = "2026-01-01", .getenv = nullptr};
   std::vector<v1::Bundle> baseline(1), migrated(2);
   baseline[0].mutable_plan()->set_run("gpu");
   migrated[0].mutable_plan()->set_run("npu");

@@ -23,12 +23,18 @@ class OfflineAuditTest : public ::testing::Test {
                 "run: gpu\ndatasets: [{name: train, root: data}]\nshards: [{list: \"r{rank}.txt\"}]\n");
     fs_.AddFile("/gpu/data/a.bin", "abc");
     fs_.AddFile("/gpu/data/caf\xe9.bin", "x");
-    fs_.AddFile("/npu/plan.yaml", "run: npu\ndatasets: [{name: train, root: data}, {name: n, manifest: \"lost*.md5\"}]\n");
+    fs_.AddFile("/npu/plan.yaml",
+                "run: npu\ndatasets: [{name: train, root: data}, {name: n, manifest: \"lost*.md5\"}]\n");
     fs_.AddFile("/npu/data/a.bin", "abd");
   }
 
   CommandEnv Env() {
-    return {.fs = fs_, .out = out_, .err = out_, .rules = BuiltInRules(), .host_name = "here", .today = "2026-01-01",
+    return {.fs = fs_,
+            .out = out_,
+            .err = out_,
+            .rules = BuiltInRules(),
+            .host_name = "here",
+            .today = "2026-01-01",
             .getenv = nullptr};
   }
 

@@ -15,8 +15,8 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 void MakeTextUtf8(const Reflection& reflection, const FieldDescriptor* field, int index, Message& message) {
-  std::string text = field->is_repeated() ? reflection.GetRepeatedString(message, field, index)
-                                          : reflection.GetString(message, field);
+  std::string text =
+      field->is_repeated() ? reflection.GetRepeatedString(message, field, index) : reflection.GetString(message, field);
   if (IsValidUtf8(text)) return;
   if (field->is_repeated()) {
     reflection.SetRepeatedString(&message, field, index, DisplayBytes(text));

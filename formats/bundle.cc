@@ -13,10 +13,10 @@ namespace {
 
 enum RecordType : std::uint8_t { kPlanRecord = 1, kEvidenceRecord = 2, kEndRecord = 255 };
 
-constexpr std::size_t kHeaderBytes = 12;       // magic, version
-constexpr std::size_t kRecordHeadBytes = 5;    // type, length
+constexpr std::size_t kHeaderBytes = 12;     // magic, version
+constexpr std::size_t kRecordHeadBytes = 5;  // type, length
 constexpr std::size_t kCrcBytes = 4;
-constexpr std::size_t kEndPayloadBytes = 40;   // count, SHA-256
+constexpr std::size_t kEndPayloadBytes = 40;  // count, SHA-256
 
 void AppendLittleEndian(std::uint64_t value, int bytes, std::string& out) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
@@ -29,16 +29,15 @@ std::uint64_t ReadLittleEndian(absl::string_view bytes) {
 }
 
 std::uint32_t Crc32(absl::string_view bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
 // --- writing ----------------------------------------------------------------------------------------
 
 absl::Status AppendRecord(RecordType type, absl::string_view payload, std::string& out) {
   if (payload.size() > kBundleRecordBytesMax) {
-    return absl::ResourceExhaustedError(absl::StrCat("a record of ", payload.size(), " bytes; at most ",
-                                                     kBundleRecordBytesMax, " fit into a bundle"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a record of ", payload.size(), " bytes; at most ", kBundleRecordBytesMax, " fit into a bundle"));
   }
   const std::size_t start = out.size();
   out.push_back(static_cast<char>(type));

@@ -135,7 +135,9 @@ class MemoryStore : public Store {
   AuditId next_id_ = 1;
 };
 
-absl::StatusOr<std::unique_ptr<Store>> Open(absl::string_view) { return std::make_unique<MemoryStore>(); }
+absl::StatusOr<std::unique_ptr<Store>> Open(absl::string_view) {
+  return std::make_unique<MemoryStore>();
+}
 
 }  // namespace
 

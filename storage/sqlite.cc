@@ -31,7 +31,9 @@ absl::Status ToStatus(int code, sqlite3* database, absl::string_view what) {
 
 }  // namespace
 
-void SqliteStatement::Finalize(sqlite3_stmt* statement) { sqlite3_finalize(statement); }
+void SqliteStatement::Finalize(sqlite3_stmt* statement) {
+  sqlite3_finalize(statement);
+}
 
 SqliteStatement& SqliteStatement::Bind(int index, std::int64_t value) {
   if (const int code = sqlite3_bind_int64(statement_.get(), index, value); code != SQLITE_OK) bind_error_ = code;
@@ -81,7 +83,9 @@ void SqliteStatement::Reset() {
   bind_error_ = 0;
 }
 
-std::int64_t SqliteStatement::Int(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+std::int64_t SqliteStatement::Int(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
 
 std::string SqliteStatement::Bytes(int column) const {
   const void* data = sqlite3_column_blob(statement_.get(), column);
@@ -93,7 +97,9 @@ bool SqliteStatement::IsNull(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
-void SqliteConnection::Close(sqlite3* database) { sqlite3_close_v2(database); }
+void SqliteConnection::Close(sqlite3* database) {
+  sqlite3_close_v2(database);
+}
 
 absl::StatusOr<SqliteConnection> SqliteConnection::Open(absl::string_view path) {
   sqlite3* database = nullptr;
@@ -113,7 +119,8 @@ absl::Status SqliteConnection::Execute(absl::string_view sql) {
 
 absl::StatusOr<SqliteStatement> SqliteConnection::Prepare(absl::string_view sql) {
   sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()), 0, &statement, nullptr);
+  const int code =
+      sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()), 0, &statement, nullptr);
   if (code != SQLITE_OK) return ToStatus(code, database_.get(), "prepare");
   return SqliteStatement(statement);
 }
@@ -124,7 +131,9 @@ absl::StatusOr<std::int64_t> SqliteConnection::ReadInt(absl::string_view sql) {
   return row ? statement.Int(0) : 0;
 }
 
-std::int64_t SqliteConnection::last_insert_id() const { return sqlite3_last_insert_rowid(database_.get()); }
+std::int64_t SqliteConnection::last_insert_id() const {
+  return sqlite3_last_insert_rowid(database_.get());
+}
 
 absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteConnection& connection) {
   PARITECT_RETURN_IF_ERROR(connection.Execute("BEGIN IMMEDIATE"));

@@ -62,7 +62,9 @@ class SqliteConnection {
 class SqliteTransaction {
  public:
   static absl::StatusOr<SqliteTransaction> Begin(SqliteConnection& connection);
-  SqliteTransaction(SqliteTransaction&& other) noexcept : connection_(other.connection_) { other.connection_ = nullptr; }
+  SqliteTransaction(SqliteTransaction&& other) noexcept : connection_(other.connection_) {
+    other.connection_ = nullptr;
+  }
   SqliteTransaction& operator=(SqliteTransaction&&) = delete;
   ~SqliteTransaction();
   absl::Status Commit();

@@ -24,8 +24,9 @@ absl::StatusOr<std::unique_ptr<Store>> OpenStore(absl::string_view uri) {
   for (const StoreBackend* backend : AllStoreBackends()) {
     if (backend->scheme == scheme) return backend->open(uri.substr(colon + 1));
   }
-  const std::string known = absl::StrJoin(
-      AllStoreBackends(), ", ", [](std::string* out, const StoreBackend* one) { absl::StrAppend(out, one->scheme, ":"); });
+  const std::string known = absl::StrJoin(AllStoreBackends(), ", ", [](std::string* out, const StoreBackend* one) {
+    absl::StrAppend(out, one->scheme, ":");
+  });
   return absl::InvalidArgumentError(absl::StrCat("no storage of this kind: '", uri, "'; there are ", known));
 }
 

@@ -45,8 +45,8 @@ struct StoredEvidence {
   v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;
   std::optional<std::int32_t> rank;
   std::string subject;
-  std::string source;      // bytes: a path
-  std::string digest;      // SHA-256 of the content, raw
+  std::string source;  // bytes: a path
+  std::string digest;  // SHA-256 of the content, raw
 };
 
 class Store {

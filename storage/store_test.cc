@@ -42,7 +42,9 @@ v1::Bundle Sample(const std::string& node) {
   return bundle;
 }
 
-std::string Text(const google::protobuf::Message& message) { return message.DebugString(); }
+std::string Text(const google::protobuf::Message& message) {
+  return message.DebugString();
+}
 
 class StoreContract : public ::testing::TestWithParam<std::string> {
  protected:

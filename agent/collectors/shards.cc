@@ -21,7 +21,8 @@ class ShardCollector {
     auto matches = ExpandPathPattern(env_.fs, ResolvePath(plan_, source_.list()));
     if (!matches.ok()) return Fail(source_.list(), matches.status());
     if (matches->empty()) {
-      return Emit(ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, source_.list(), v1::OUTCOME_ABSENT, "pattern_matches_nothing"));
+      return Emit(
+          ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, source_.list(), v1::OUTCOME_ABSENT, "pattern_matches_nothing"));
     }
     for (const PathMatch& match : *matches) {
       if (match.captures.rank && !Expected(*match.captures.rank)) continue;

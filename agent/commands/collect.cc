@@ -1,10 +1,10 @@
 // paritect-agent collect PLAN -o FILE.pbundle: one shot, no server. What could not be read is in the
 // bundle as such and is named on standard error; only a wrong plan or a file that cannot be written is
 // an error of the command itself.
+#include "agent/collect.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/agent_command.h"
-#include "agent/collect.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "common/version.h"

@@ -12,8 +12,8 @@
 namespace paritect {
 namespace {
 
-constexpr absl::string_view kListKeys[] = {"files", "paths", "shards", "filenames", "urls", "samples",
-                                           "indices", "idx", "index", "sample_ids", "items"};
+constexpr absl::string_view kListKeys[] = {"files",   "paths", "shards", "filenames",  "urls", "samples",
+                                           "indices", "idx",   "index",  "sample_ids", "items"};
 constexpr absl::string_view kWorldKeys[] = {"world_size", "world", "num_replicas", "nranks"};
 
 absl::string_view FirstLine(absl::string_view text) {
@@ -50,7 +50,7 @@ absl::Status ReadItems(const DocumentNode& list, ShardRecord& record) {
   record.numbers = true;
   for (const DocumentNode& item : list.items) {
     if (!item.is_scalar()) return ErrorAt(item, "a list entry that is neither a name nor a number");
-    const bool number = !item.quoted && ParseInt(item.text).has_value();
+    const bool number = !item.quoted && ParseInt(item.text).value_or(-1) >= 0;
     record.numbers = record.numbers && number;
     record.items.push_back(item.text);
   }
@@ -123,7 +123,7 @@ absl::StatusOr<ShardLists> Read(absl::string_view bytes) {
     ++line;
     if (text.empty()) continue;
     auto object = ParseJson(text);
-    const absl::Status status = !object.ok() ? object.status()
+    const absl::Status status = !object.ok()       ? object.status()
                                 : object->is_map() ? ReadObject(*object, line, assembler)
                                                    : ErrorAt(*object, "not an object");
     if (!status.ok()) assembler.AddIncomplete(line, status.message());

@@ -63,8 +63,10 @@ class Scanner {
   bool ScanItem(ScannedList& list) {
     // A wrapper such as PosixPath( or np.int64( or b before a quote.
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (absl::ascii_isalpha(Byte()) || (at_ > begin && (absl::ascii_isalnum(Byte()) ||
-           text_[at_] == '.' || text_[at_] == '_')))) ++at_;
+    while (at_ < text_.size() &&
+           (absl::ascii_isalpha(Byte()) ||
+            (at_ > begin && (absl::ascii_isalnum(Byte()) || text_[at_] == '.' || text_[at_] == '_'))))
+      ++at_;
     const bool word = at_ > begin;
     if (at_ >= text_.size()) return Cut(list);
     const bool wrapped = word && text_[at_] == '(';
@@ -84,7 +86,8 @@ class Scanner {
       ++at_;
     }
     // "1.5", "1/100", "12:30" are no whole numbers.
-    if (at_ < text_.size() && !absl::ascii_isspace(Byte()) && !absl::StrContains(",;]", text_.substr(at_, 1))) return false;
+    if (at_ < text_.size() && !absl::ascii_isspace(Byte()) && !absl::StrContains(",;]", text_.substr(at_, 1)))
+      return false;
     if (at_ >= text_.size() && !list.items.empty() && item.empty()) return Cut(list);
     list.items.push_back(std::move(item));
     return true;
@@ -131,7 +134,10 @@ class Scanner {
       case '\'':
       case '"':
       case '/': item.push_back(c); return;
-      default: item.push_back('\\'); item.push_back(c); return;  // Python keeps an unknown escape
+      default:
+        item.push_back('\\');
+        item.push_back(c);
+        return;  // Python keeps an unknown escape
     }
   }
 
@@ -160,6 +166,8 @@ class Scanner {
 
 }  // namespace
 
-std::optional<ScannedList> ScanList(absl::string_view text, std::size_t begin) { return Scanner(text, begin).Run(); }
+std::optional<ScannedList> ScanList(absl::string_view text, std::size_t begin) {
+  return Scanner(text, begin).Run();
+}
 
 }  // namespace paritect

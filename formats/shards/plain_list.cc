@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::size_t kPathBytesMax = 64 << 10;
 
-bool HasNul(absl::string_view bytes) { return bytes.find('\0') != absl::string_view::npos; }
+bool HasNul(absl::string_view bytes) {
+  return bytes.find('\0') != absl::string_view::npos;
+}
 
 // NUL-separated names, each short and without control characters, or lines without any NUL.
 bool Sniff(absl::string_view bytes) {
@@ -47,7 +49,8 @@ absl::StatusOr<ShardLists> Read(absl::string_view bytes) {
     if (separator == '\n' && absl::EndsWith(item, "\r")) item.remove_suffix(1);
     // "# ..." is a remark; a name may begin with '#'.
     if (item.empty() || (separator == '\n' && absl::StartsWith(item, "# "))) continue;
-    if (item.size() > kPathBytesMax) return absl::UnimplementedError(absl::StrCat("line ", line, " is longer than any path"));
+    if (item.size() > kPathBytesMax)
+      return absl::UnimplementedError(absl::StrCat("line ", line, " is longer than any path"));
     if (static_cast<std::size_t>(list.items_size()) >= kShardItemsMax) {
       return absl::ResourceExhaustedError(absl::StrCat("more than ", kShardItemsMax, " entries"));
     }
@@ -60,9 +63,11 @@ absl::StatusOr<ShardLists> Read(absl::string_view bytes) {
   }
   list.set_sample_numbers(numbers > 0 && numbers == list.items_size());
   if (numbers > 0 && first_path > 0) {
-    AddNote(list, "numbers_and_paths", std::max(first_number, first_path), "sample numbers and paths in one list: all are taken as paths");
+    AddNote(list, "numbers_and_paths", std::max(first_number, first_path),
+            "sample numbers and paths in one list: all are taken as paths");
   }
-  if (!bytes.empty() && bytes.back() != separator) AddNote(list, "no_final_line_end", line, "the last line has no line end");
+  if (!bytes.empty() && bytes.back() != separator)
+    AddNote(list, "no_final_line_end", line, "the last line has no line end");
   return ShardLists{std::move(list)};
 }
 

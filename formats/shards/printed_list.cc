@@ -13,10 +13,12 @@
 namespace paritect {
 namespace {
 
-constexpr std::size_t kSniffLists = 200;     // '[' looked at before giving up
+constexpr std::size_t kSniffLists = 200;      // '[' looked at before giving up
 constexpr std::size_t kPrefixBytesMax = 512;  // of a line, before its list
 
-re2::StringPiece ToPiece(absl::string_view text) { return {text.data(), text.size()}; }
+re2::StringPiece ToPiece(absl::string_view text) {
+  return {text.data(), text.size()};
+}
 
 std::optional<std::int64_t> ReadField(const re2::RE2& pattern, absl::string_view text) {
   std::string digits;
@@ -32,7 +34,8 @@ std::optional<std::int32_t> ReadField32(const re2::RE2& pattern, absl::string_vi
 
 // "rank 3", "[rank3]", "global_rank=3"; "local_rank" and "local rank" are another thing.
 std::optional<std::int32_t> ReadRank(absl::string_view text) {
-  static const re2::RE2* const pattern = new re2::RE2(R"((?i)(local[ _-]?|node[ _-]?)?\b(?:global[ _]?)?rank[ _]?(?:id)?\s*[=:#]?\s*(\d{1,9}))");
+  static const re2::RE2* const pattern =
+      new re2::RE2(R"((?i)(local[ _-]?|node[ _-]?)?\b(?:global[ _]?)?rank[ _]?(?:id)?\s*[=:#]?\s*(\d{1,9}))");
   re2::StringPiece rest = ToPiece(text);
   std::string other, digits;
   while (re2::RE2::FindAndConsume(&rest, *pattern, &other, &digits)) {
@@ -49,13 +52,14 @@ absl::string_view KeyBefore(absl::string_view prefix) {
     prefix.remove_suffix(1);
   }
   std::size_t begin = prefix.size();
-  while (begin > 0 && (absl::ascii_isalnum(static_cast<unsigned char>(prefix[begin - 1])) || prefix[begin - 1] == '_')) --begin;
+  while (begin > 0 && (absl::ascii_isalnum(static_cast<unsigned char>(prefix[begin - 1])) || prefix[begin - 1] == '_'))
+    --begin;
   return prefix.substr(begin);
 }
 
 bool SaysWhatItHolds(absl::string_view key) {
-  static constexpr absl::string_view kStems[] = {"idx",  "index", "indic", "sample", "file", "shard", "path", "tensor",
-                                                 "url", "record", "list", "ids", "array"};
+  static constexpr absl::string_view kStems[] = {"idx",    "index", "indic",  "sample", "file", "shard", "path",
+                                                 "tensor", "url",   "record", "list",   "ids",  "array"};
   for (absl::string_view stem : kStems) {
     if (absl::StrContains(absl::AsciiStrToLower(key), stem)) return true;
   }
@@ -70,7 +74,9 @@ bool LooksLikePaths(const ScannedList& list) {
 }
 
 // "files [1]/a.tar" is a name.
-bool IsNamePart(char c) { return c == '/' || c == '.' || absl::ascii_isalnum(static_cast<unsigned char>(c)); }
+bool IsNamePart(char c) {
+  return c == '/' || c == '.' || absl::ascii_isalnum(static_cast<unsigned char>(c));
+}
 
 // Visits every list of the text: its prefix on the line, and the list.
 template <typename Visit>
@@ -111,7 +117,8 @@ bool Sniff(absl::string_view bytes) {
   if (absl::StrContains(bytes.substr(0, 1 << 16), absl::string_view("\0", 1))) return false;
   bool found = false;
   std::size_t looked = 0;
-  ForEachList(bytes.substr(0, 4 << 20), [&](std::int64_t, absl::string_view prefix, absl::string_view, const ScannedList& list) {
+  ForEachList(bytes.substr(0, 4 << 20), [&](std::int64_t, absl::string_view prefix, absl::string_view,
+                                            const ScannedList& list) {
     // A path with brackets in it ("run[1]/a.tar") is no list: a list stands alone, after a key or a blank.
     const bool stands_alone = prefix.empty() || absl::StrContains("=: \t(", prefix.substr(prefix.size() - 1));
     found = stands_alone && (!list.items.empty() || list.cut || list.elided);
@@ -121,9 +128,10 @@ bool Sniff(absl::string_view bytes) {
 }
 
 ShardRecord ReadRecord(std::int64_t line, absl::string_view before, absl::string_view after, ScannedList list) {
-  static const re2::RE2* const world =
-      new re2::RE2(R"((?i)(?:\bworld[ _-]?size|\bworld|\bnum_replicas|\bnranks|\brank[ =:]*\d+\s*(?:/|of))\s*[=:]?\s*(\d{1,9}))");
-  static const re2::RE2* const step = new re2::RE2(R"((?i)\b(?:global[ _])?(?:step|iteration|iter|batch_idx)\s*[=:#]?\s*(\d{1,18}))");
+  static const re2::RE2* const world = new re2::RE2(
+      R"((?i)(?:\bworld[ _-]?size|\bworld|\bnum_replicas|\bnranks|\brank[ =:]*\d+\s*(?:/|of))\s*[=:]?\s*(\d{1,9}))");
+  static const re2::RE2* const step =
+      new re2::RE2(R"((?i)\b(?:global[ _])?(?:step|iteration|iter|batch_idx)\s*[=:#]?\s*(\d{1,18}))");
   static const re2::RE2* const epoch = new re2::RE2(R"((?i)\bepoch\s*[=:#]?\s*(\d{1,9}))");
   const std::string text = absl::StrCat(before, " ", after);
   ShardRecord record;

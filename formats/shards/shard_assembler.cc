@@ -108,7 +108,8 @@ absl::StatusOr<ShardLists> ShardAssembler::Finish(absl::string_view format) && {
     if (list.segment() > 0) list.set_first_sample(before);
     for (const v1::Problem& problem : incomplete_) *list.add_incomplete() = problem;
     if (redone_ > 0 && list.segment() == 0) {
-      AddNote(list, "steps_replaced", absl::StrCat(redone_, " records of steps that were made again after a resume are left out"));
+      AddNote(list, "steps_replaced",
+              absl::StrCat(redone_, " records of steps that were made again after a resume are left out"));
     }
     out.push_back(std::move(list));
   }

@@ -47,7 +47,8 @@ class ShardAssembler {
 
   std::vector<Placed> records_;
   std::vector<v1::Problem> incomplete_;
-  std::map<std::optional<std::int32_t>, std::pair<std::optional<std::int32_t>, std::int64_t>> last_;  // rank: epoch, step
+  std::map<std::optional<std::int32_t>, std::pair<std::optional<std::int32_t>, std::int64_t>>
+      last_;  // rank: epoch, step
   std::optional<std::int32_t> world_size_;
   int segment_ = 0;
   std::size_t items_ = 0;

@@ -33,7 +33,10 @@ TEST(PlainList, BracketsInNamesAreNoLists) {
 }
 
 TEST(PlainList, DialectsOfLineEnds) {
-  EXPECT_THAT(One("\xef\xbb\xbf""a\r\nb\r\n").items(), ElementsAre("a", "b"));
+  EXPECT_THAT(One("\xef\xbb\xbf"
+                  "a\r\nb\r\n")
+                  .items(),
+              ElementsAre("a", "b"));
   EXPECT_THAT(One(absl::string_view("a\nb\0c\0", 6)).items(), ElementsAre("a\nb", "c"));
   const v1::ShardList list = One("a\nb");
   EXPECT_THAT(list.items(), ElementsAre("a", "b"));
@@ -48,19 +51,23 @@ TEST(PlainList, NumbersAndMixtures) {
   EXPECT_FALSE(One("-1\n2\n").sample_numbers());
 }
 
-TEST(PlainList, AnEmptyFileIsAnEmptyList) { EXPECT_THAT(One("").items(), IsEmpty()); }
+TEST(PlainList, AnEmptyFileIsAnEmptyList) {
+  EXPECT_THAT(One("").items(), IsEmpty());
+}
 
 TEST(ShardFile, RefusesWhatIsNoList) {
   EXPECT_EQ(ReadShardFile("version https://git-lfs.github.com/spec/v1\n").status().code(),
             absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ReadShardFile("<!DOCTYPE html><p>x").status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(ReadShardFile(absl::string_view("\x7f\x45LF\0\0\0\1", 8)).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(ReadShardFile(absl::string_view("\x7f\x45LF\0\0\0\1", 8)).status().code(),
+            absl::StatusCode::kUnimplemented);
   EXPECT_EQ(ReadShardFile(std::string(200000, 'x')).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(JsonList, OneObjectALine) {
   const ShardLists lists = Lists(
-      "{\"rank\": 1, \"world_size\": 2, \"files\": [\"b\", \"d\\u00e9\"]}\n{\"rank\": 0, \"world_size\": 2, \"files\": [\"a\"]}\n");
+      "{\"rank\": 1, \"world_size\": 2, \"files\": [\"b\", \"d\\u00e9\"]}\n{\"rank\": 0, \"world_size\": 2, \"files\": "
+      "[\"a\"]}\n");
   ASSERT_EQ(lists.size(), 2u);
   EXPECT_EQ(lists[0].rank(), 0);
   EXPECT_EQ(lists[1].world_size(), 2);
@@ -84,7 +91,8 @@ TEST(JsonList, ADamagedLineMakesTheListIncomplete) {
 
 TEST(PrintedList, IndexLogWithResume) {
   const ShardLists lists = Lists(
-      "step=0 rank=0 world=1 idx=[0, 1]\n# saved\nstep=1 rank=0 world=2 idx=[4, 5]\nstep=1 rank=1 world=2 idx=[6, 7]\n");
+      "step=0 rank=0 world=1 idx=[0, 1]\n# saved\nstep=1 rank=0 world=2 idx=[4, 5]\nstep=1 rank=1 world=2 idx=[6, "
+      "7]\n");
   ASSERT_EQ(lists.size(), 3u);
   EXPECT_EQ(lists[0].format(), "index-log");
   EXPECT_EQ(lists[0].world_size(), 1);
@@ -124,7 +132,8 @@ TEST(PrintedList, PythonAndNumpySpellings) {
 }
 
 TEST(PrintedList, OtherListsOfALogAreNotTaken) {
-  const v1::ShardList list = One("loss=[0.1, 0.2] [1/100] shape=[3, 4]\ntarget_modules ['q_proj']\nrank 0 files: ['a.tar']\n");
+  const v1::ShardList list =
+      One("loss=[0.1, 0.2] [1/100] shape=[3, 4]\ntarget_modules ['q_proj']\nrank 0 files: ['a.tar']\n");
   EXPECT_THAT(list.items(), ElementsAre("a.tar"));
 }
 
@@ -137,9 +146,10 @@ TEST(PrintedList, CutAndShortenedListsAreIncomplete) {
 }
 
 TEST(ShardFile, HostileInputEnds) {
-  for (const std::string& bytes : {std::string(300000, '['), std::string(300000, '{'), std::string("idx=["),
-                                   std::string("[\"") + std::string(100000, '\\'), std::string("{\"0\":[") + std::string(50000, ','),
-                                   std::string("rank=99999999999999999999 idx=[99999999999999999999999]\n"), std::string(1, '\0')}) {
+  for (const std::string& bytes :
+       {std::string(300000, '['), std::string(300000, '{'), std::string("idx=["),
+        std::string("[\"") + std::string(100000, '\\'), std::string("{\"0\":[") + std::string(50000, ','),
+        std::string("rank=99999999999999999999 idx=[99999999999999999999999]\n"), std::string(1, '\0')}) {
     (void)ReadShardFile(bytes);
   }
   std::string many;
