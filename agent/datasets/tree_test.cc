@@ -1,0 +1,141 @@
+#include "agent/datasets/tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "agent/datasets/follow_up.h"
+#include "agent/datasets/hash.h"
+#include "common/digest.h"
+#include "common/memory_file_system.h"
+#include "formats/datasets/file_hints.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::ElementsAre;
+
+Tree Walk(FileSystem& fs, TreeOptions options = {}) {
+  auto tree = WalkTree(fs, "ds", options);
+  EXPECT_TRUE(tree.ok()) << tree.status();
+  if (!tree.ok()) return {};
+  HashTree(fs, "ds", {.threads = 2}, *tree);
+  return *std::move(tree);
+}
+
+std::vector<std::string> Names(const Tree& tree) {
+  std::vector<std::string> names;
+  for (const v1::FileEntry& file : tree.list.files()) names.push_back(file.path());
+  return names;
+}
+
+const v1::FileEntry& Entry(const Tree& tree, absl::string_view path) {
+  for (const v1::FileEntry& file : tree.list.files()) {
+    if (file.path() == path) return file;
+  }
+  ADD_FAILURE() << "no entry " << path;
+  return v1::FileEntry::default_instance();
+}
+
+TEST(WalkTree, SortsByBytesAndHashes) {
+  MemoryFileSystem fs;
+  fs.AddFile("ds/b", "2");
+  fs.AddFile("ds/a-1", "1");
+  fs.AddFile("ds/a/x", "3");
+  fs.AddFile("ds/\xD6\xD0", "4");
+  fs.AddDirectory("ds/empty");
+  const Tree tree = Walk(fs);
+  EXPECT_THAT(Names(tree), ElementsAre("a-1", "a/x", "b", "empty", "\xD6\xD0"));
+  EXPECT_EQ(Entry(tree, "a/x").md5(), Md5("3"));
+  EXPECT_EQ(Entry(tree, "empty").type(), v1::FILE_TYPE_DIRECTORY);
+  EXPECT_EQ(Entry(tree, "\xD6\xD0").decoded_name(), "中");
+  EXPECT_EQ(Entry(tree, "\xD6\xD0").decoded_from(), "GBK");
+}
+
+TEST(WalkTree, IncludesAndExcludes) {
+  MemoryFileSystem fs;
+  for (const char* path : {"ds/a.bin", "ds/s/b.bin", "ds/s/t/c.bin", "ds/s/d.txt", "ds/cache/e.bin"}) fs.AddFile(path, "x");
+  EXPECT_THAT(Names(Walk(fs, {.include = {"**/*.bin"}, .exclude = {"cache"}})), ElementsAre("a.bin", "s/b.bin", "s/t/c.bin"));
+  EXPECT_THAT(Names(Walk(fs, {.include = {"s/"}})), ElementsAre("s/b.bin", "s/d.txt", "s/t/c.bin"));
+  EXPECT_THAT(Names(Walk(fs, {.include = {"*.bin"}})), ElementsAre("a.bin"));
+}
+
+TEST(WalkTree, LinksAreFollowedOrNamed) {
+  MemoryFileSystem fs;
+  fs.AddFile("ds/a", "1");
+  fs.AddFile("store/x", "2");
+  fs.AddSymlink("ds/file", "a");
+  fs.AddSymlink("ds/gone", "nowhere");
+  fs.AddSymlink("ds/s/loop", "..");
+  fs.AddSymlink("ds/out", "../store");
+  const Tree plain = Walk(fs);
+  EXPECT_EQ(Entry(plain, "file").md5(), Md5("1"));
+  EXPECT_EQ(Entry(plain, "file").link_target(), "a");
+  EXPECT_TRUE(HasHint(Entry(plain, "gone"), v1::FILE_HINT_DANGLING_LINK));
+  EXPECT_TRUE(HasHint(Entry(plain, "s/loop"), v1::FILE_HINT_LINK_LOOP));
+  EXPECT_EQ(Entry(plain, "out").error().id(), "folder_link_not_entered");
+  const Tree followed = Walk(fs, {.follow_symlinks = true});
+  EXPECT_THAT(Names(followed), ElementsAre("a", "file", "gone", "out/x", "s/loop"));
+  EXPECT_EQ(Entry(followed, "out/x").md5(), Md5("2"));
+}
+
+TEST(WalkTree, WhatCannotBeReadIsEvidence) {
+  MemoryFileSystem fs;
+  fs.AddFile("ds/a", "1");
+  fs.AddFile("ds/locked/x", "2");
+  fs.AddFile("ds/secret", "3");
+  fs.AddSpecial("ds/fifo");
+  fs.MakeUnreadable("ds/locked");
+  fs.MakeUnreadable("ds/secret");
+  const Tree tree = Walk(fs);
+  EXPECT_EQ(Entry(tree, "a").md5(), Md5("1"));
+  EXPECT_EQ(Entry(tree, "secret").md5(), "");
+  EXPECT_EQ(Entry(tree, "secret").error().id(), "source_unreadable");
+  EXPECT_EQ(Entry(tree, "fifo").type(), v1::FILE_TYPE_SPECIAL);
+  ASSERT_EQ(tree.list.unread_folders_size(), 1);
+  EXPECT_EQ(tree.list.unread_folders(0).path(), "locked");
+  fs.MakeUnreadable("ds");
+  EXPECT_FALSE(WalkTree(fs, "ds", {}).ok());
+  EXPECT_TRUE(absl::IsNotFound(WalkTree(fs, "nowhere", {}).status()));
+}
+
+TEST(HashTree, ReadsAFileThatChangesOnceMore) {
+  MemoryFileSystem fs;
+  fs.AddFile("ds/a", "old");
+  fs.ChangeWhileRead("ds/a", "newer");
+  const Tree tree = Walk(fs);
+  EXPECT_EQ(Entry(tree, "a").md5(), Md5("newer"));
+  EXPECT_EQ(Entry(tree, "a").size_bytes(), 5);
+}
+
+TEST(WalkTree, ARootMayBeOneFile) {
+  MemoryFileSystem fs;
+  fs.AddFile("ds", "x");
+  EXPECT_THAT(Names(Walk(fs)), ElementsAre("ds"));
+}
+
+TEST(WalkTree, StopsAtItsLimitAndSaysSo) {
+  MemoryFileSystem fs;
+  for (int i = 0; i < 50; ++i) fs.AddFile(absl::StrCat("ds/", i), "x");
+  const Tree tree = Walk(fs, {.entries_max = 10});
+  EXPECT_EQ(tree.list.files_size(), 10);
+  EXPECT_EQ(tree.list.incomplete_size(), 1);
+}
+
+TEST(AnswerDatasetQuestion, AnswersOnlyOfTheFileAsItWas) {
+  MemoryFileSystem fs;
+  fs.AddFile("ds/a", "b\r\na\r\n");
+  Tree tree = Walk(fs);
+  tree.list.set_root("ds");
+  AnswerDatasetQuestion(fs, "a", {"prefix:1", "lf"}, tree.list);
+  ASSERT_EQ(tree.list.files(0).alternates_size(), 2);
+  EXPECT_EQ(tree.list.files(0).alternates(0).md5(), Md5("b"));
+  EXPECT_EQ(tree.list.files(0).alternates(1).md5(), Md5("b\na\n"));
+  fs.AddFile("ds/a", "longer than it was");
+  AnswerDatasetQuestion(fs, "a", {"sha256"}, tree.list);
+  EXPECT_EQ(tree.list.files(0).alternates_size(), 2);
+  AnswerDatasetQuestion(fs, "gone", {"sha256"}, tree.list);
+}
+
+}  // namespace
+}  // namespace paritect

@@ -1,0 +1,98 @@
+#include "formats/datasets/file_hints.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "formats/datasets/alternates.h"
+#include "common/digest.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+v1::FileEntry Hints(absl::string_view path, absl::string_view content) {
+  v1::FileEntry entry;
+  entry.set_path(std::string(path));
+  AddNameHints(path, entry);
+  AddContentHints(content.substr(0, kHintHeadBytes), content, content.size(), entry);
+  return entry;
+}
+
+const std::string kOid(64, 'a');
+
+TEST(FileHints, TellsPointersFromTextsAboutThem) {
+  const std::string pointer = absl::StrCat("version https://git-lfs.github.com/spec/v1\noid sha256:", kOid, "\nsize 12\n");
+  const v1::FileEntry whole = Hints("m.bin", pointer);
+  EXPECT_THAT(whole.hints(), ElementsAre(v1::FILE_HINT_LFS_POINTER));
+  EXPECT_EQ(whole.lfs_size_bytes(), 12);
+  EXPECT_EQ(ToHex(whole.lfs_oid_sha256()), kOid);
+  EXPECT_THAT(Hints("m.bin", absl::StrCat("<<<<<<< HEAD\n", pointer, "=======\n>>>>>>> x\n")).hints(),
+              ElementsAre(v1::FILE_HINT_LFS_POINTER_DAMAGED));
+  EXPECT_THAT(Hints("m.bin", pointer.substr(0, 70)).hints(), ElementsAre(v1::FILE_HINT_LFS_POINTER_DAMAGED));
+  EXPECT_THAT(Hints(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n").hints(), IsEmpty());
+  EXPECT_THAT(Hints("README", absl::StrCat("A pointer looks so:\n", pointer)).hints(), IsEmpty());
+}
+
+TEST(FileHints, TellsPagesEmptyAndCutFiles) {
+  EXPECT_THAT(Hints("x.parquet", "\n<!DOCTYPE html><html>").hints(), ElementsAre(v1::FILE_HINT_HTML_PAGE));
+  EXPECT_THAT(Hints("x.html", "<!DOCTYPE html><html>").hints(), IsEmpty());
+  EXPECT_THAT(Hints("x.bin", "").hints(), ElementsAre(v1::FILE_HINT_EMPTY));
+  EXPECT_THAT(Hints("x.tar", std::string(10240, '\0')).hints(), ElementsAre(v1::FILE_HINT_EMPTY_ARCHIVE));
+  EXPECT_THAT(Hints("x.bin", std::string(10240, '\0')).hints(), IsEmpty());
+  EXPECT_THAT(Hints("x.zip", absl::StrCat("PK\x05\x06", std::string(18, '\0'))).hints(),
+              ElementsAre(v1::FILE_HINT_EMPTY_ARCHIVE));
+  EXPECT_THAT(Hints("x.parquet", absl::StrCat("PAR1", std::string(100, 'x'))).hints(),
+              ElementsAre(v1::FILE_HINT_PARTIAL_ARCHIVE));
+}
+
+TEST(FileHints, KnowsTransfersAndJunkByName) {
+  EXPECT_EQ(FinalNameOfTransfer("a/.x.bin.7Kq2Zf"), "a/x.bin");
+  EXPECT_EQ(FinalNameOfTransfer("a/x.bin.crdownload"), "a/x.bin");
+  EXPECT_EQ(FinalNameOfTransfer("a/.rsync-partial/x.bin"), "a/x.bin");
+  EXPECT_EQ(FinalNameOfTransfer(".foo.sqlite"), std::nullopt);
+  EXPECT_EQ(FinalNameOfTransfer("yarn.lock"), std::nullopt);
+  for (const char* junk : {"a/.DS_Store", "a/._x.jpg", "__MACOSX/a/x", "Thumbs.db", "a/DESKTOP.INI"}) {
+    EXPECT_THAT(Hints(junk, "x").hints(), ElementsAre(v1::FILE_HINT_OS_JUNK)) << junk;
+  }
+  EXPECT_THAT(Hints("a/_x.jpg", "x").hints(), IsEmpty());
+}
+
+TEST(Alternates, ApplyTheirLaws) {
+  EXPECT_EQ(AlternateMd5("lf", "x", "\xEF\xBB\xBF" "a\r\nb\r\n"), Md5("a\nb\n"));
+  EXPECT_EQ(AlternateMd5("no-bom", "x", "\xEF\xBB\xBF" "a\r\n"), Md5("a\r\n"));
+  EXPECT_EQ(AlternateMd5("sorted-lines", "x", "b\na\n"), AlternateMd5("sorted-lines", "x", "a\nb\n"));
+  EXPECT_NE(AlternateMd5("sorted-lines", "x", "b\na"), AlternateMd5("sorted-lines", "x", "a\nb\n"));
+  EXPECT_EQ(AlternateMd5("lf", "x", absl::string_view("a\0b", 3)), "");
+  EXPECT_EQ(AlternateMd5("members", "x.tar", "no archive"), "");
+  EXPECT_EQ(PrefixOfLaw("prefix:12"), 12u);
+  EXPECT_EQ(PrefixOfLaw("prefix:x"), std::nullopt);
+}
+
+std::string TarMember(absl::string_view name, absl::string_view content) {
+  std::string header(512, '\0');
+  header.replace(0, name.size(), std::string(name));
+  header.replace(124, 11, absl::StrCat(absl::Dec(0, absl::kZeroPad10), content.size()).substr(0, 11));
+  header.replace(257, 5, "ustar");
+  header[156] = '0';
+  std::string data(content);
+  data.resize((data.size() + 511) / 512 * 512, '\0');
+  return header + data;
+}
+
+TEST(Alternates, MembersAreTheSameInAnyOrder) {
+  const std::string end(1024, '\0');
+  const std::string ab = TarMember("a", "1") + TarMember("b", "2") + end;
+  const std::string ba = TarMember("b", "2") + TarMember("a", "1") + end;
+  const std::string ac = TarMember("a", "1") + TarMember("b", "3") + end;
+  EXPECT_NE(AlternateMd5("members", "x.tar", ab), "");
+  EXPECT_EQ(AlternateMd5("members", "x.tar", ab), AlternateMd5("members", "x.tar", ba));
+  EXPECT_NE(AlternateMd5("members", "x.tar", ab), AlternateMd5("members", "x.tar", ac));
+  EXPECT_NE(AlternateMd5("members-in-order", "x.tar", ab), AlternateMd5("members-in-order", "x.tar", ba));
+  EXPECT_EQ(AlternateMd5("members", "x.tar", ab.substr(0, 1100)), "") << "a cut archive has no members";
+}
+
+}  // namespace
+}  // namespace paritect

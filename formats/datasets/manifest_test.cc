@@ -1,0 +1,146 @@
+#include "formats/datasets/manifest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/digest.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+constexpr char kA[] = "0cc175b9c0f1b6a831c399e269772661";  // "a"
+constexpr char kB[] = "92eb5ffee6ae2fec3ad71c777531578f";  // "b"
+
+// $A and $B stand for the digests.
+v1::FileList Read(absl::string_view text, absl::string_view name = "list.md5") {
+  auto list = ParseManifest(absl::StrReplaceAll(text, {{"$A", kA}, {"$B", kB}}), name);
+  EXPECT_TRUE(list.ok()) << list.status();
+  return list.ok() ? *list : v1::FileList();
+}
+
+std::vector<std::string> Names(const v1::FileList& list) {
+  std::vector<std::string> names;
+  for (const v1::FileEntry& file : list.files()) names.push_back(file.path());
+  return names;
+}
+
+TEST(ParseManifest, ReadsEveryFormAsTheSameList) {
+  const std::pair<const char*, const char*> forms[] = {
+      {"$A  s/1\n$B *s/2 x\n", "manifest-md5sum"},
+      {"$A s/1\n$B s/2 x\n", "manifest-md5sum"},
+      {"MD5 (s/1) = $A\nMD5(s/2 x)= $B\n", "manifest-bsd"},
+      {"%%%% HASHDEEP-1.0\n%%%% size,md5,filename\n## c\n1,$A,/d/s/1\n1,$B,/d/s/2 x\n", "manifest-hashdeep"},
+      {"#mtree\n/set type=file\n. type=dir\ns type=dir\n 1 md5digest=$A\n 2\\040x md5=$B\n..\n", "manifest-mtree"},
+      {"path,size,md5\ns/1,1,$A\n\"s/2 x\",1,$B\n", "manifest-csv"},
+      {"name;md5\ns/1;$A\ns/2 x;$B\n", "manifest-csv"},
+      {"[{\"md5\":\"$A\",\"relpath\":\"s/1\"},{\"md5\":\"$B\",\"relpath\":\"s/2 x\"}]", "manifest-json"},
+      {"{\"s/1\":\"$A\",\"s/2 x\":\"$B\"}", "manifest-json"},
+      {"{\"Path\":\"s/1\",\"Hashes\":{\"md5\":\"$A\"}}\n{\"Path\":\"s/2 x\",\"Hashes\":{\"md5\":\"$B\"}}\n", "manifest-json"},
+  };
+  for (const auto& [text, format] : forms) {
+    const v1::FileList list = Read(text);
+    EXPECT_EQ(list.format(), format) << text;
+    EXPECT_EQ(list.incomplete_size(), 0) << text;
+    ASSERT_EQ(list.files_size(), 2) << text;
+    // A list of absolute names loses its root, which may be deeper than the data set's.
+    EXPECT_THAT(list.files(1).path(), ::testing::EndsWith("2 x")) << text;
+    EXPECT_EQ(ToHex(list.files(0).md5()), kA) << text;
+    EXPECT_EQ(ToHex(list.files(1).md5()), kB) << text;
+  }
+}
+
+TEST(ParseManifest, TakesRootsPrefixesMarksAndLineEndsAway) {
+  EXPECT_THAT(Names(Read("\xEF\xBB\xBF# list\r\n$A *a\\1\r\n$B *b\r\n")), ElementsAre("a/1", "b"));
+  EXPECT_THAT(Names(Read("$A  ./b\n$B  ./a\n")), ElementsAre("a", "b"));
+  const v1::FileList rooted = Read("$A  /data/ds/a/1\n$B  /data/ds/b\n");
+  EXPECT_THAT(Names(rooted), ElementsAre("a/1", "b"));
+  EXPECT_EQ(rooted.root(), "/data/ds");
+  EXPECT_THAT(Names(Read("$A  D:\\ds\\a\\1\n$B  D:\\ds\\b\n")), ElementsAre("a/1", "b"));
+}
+
+TEST(ParseManifest, ABackslashSeparatesOnlyWhereTheWholeListUsesIt) {
+  EXPECT_THAT(Names(Read("$A  a\\1\n$B  b/2\n")), ElementsAre("a\\1", "b/2"));
+  EXPECT_THAT(Names(Read("\\$A  a\\\\1\n$B  b\n")), ElementsAre("a\\1", "b"));
+}
+
+TEST(ParseManifest, UnescapesNames) {
+  EXPECT_THAT(Names(Read("\\$A  new\\nline\n")), ElementsAre("new\nline"));
+  std::string nul = absl::StrCat(kA, "  new\nline", std::string(1, '\0'), kB, "  x", std::string(1, '\0'));
+  EXPECT_THAT(Names(Read(nul)), ElementsAre("new\nline", "x"));
+  EXPECT_THAT(Names(Read("$A  data/a%0Ab\n", "bag/manifest-md5.txt")), ElementsAre("data/a\nb"));
+}
+
+TEST(ParseManifest, NamesAreBytes) { EXPECT_THAT(Names(Read("$A  \xD6\xD0.txt\n")), ElementsAre("\xD6\xD0.txt")); }
+
+TEST(ParseManifest, ACutLineMakesTheListIncomplete) {
+  for (const char* text : {"$A  a\n92eb5ffee6ae2f", "$A  a\n$B", "$A  a\n$B  ", "$A  a\nmd5sum: b: Permission denied\n$B  c\n"}) {
+    const v1::FileList list = Read(text);
+    EXPECT_GE(list.incomplete_size(), 1) << text;
+  }
+  EXPECT_EQ(Read("$A  a\n92eb").incomplete(0).id(), "manifest_incomplete");
+}
+
+TEST(ParseManifest, AnOpenLastNameIsMarked) {
+  const v1::FileList list = Read("$A  a\n$B  b/2.b");
+  EXPECT_EQ(list.incomplete_size(), 0);
+  EXPECT_THAT(list.files(1).hints(), ElementsAre(v1::FILE_HINT_LAST_LINE_OPEN));
+}
+
+TEST(ParseManifest, TwoDigestsOfOneNameAreNoDigest) {
+  const v1::FileList list = Read("$A  a\n$B  a\n");
+  ASSERT_EQ(list.files_size(), 1);
+  EXPECT_EQ(list.files(0).md5(), "");
+  EXPECT_EQ(list.files(0).error().id(), "manifest_name_twice");
+}
+
+TEST(ParseManifest, OtherDigestsGiveNamesWithoutMd5) {
+  const v1::FileList list = Read(absl::StrCat(std::string(64, 'a'), "  x\n"));
+  ASSERT_EQ(list.files_size(), 1);
+  EXPECT_EQ(list.files(0).md5(), "");
+  EXPECT_EQ(list.notes(0).kind(), "no_md5");
+}
+
+TEST(ParseManifest, RefusesWhatIsNoList) {
+  for (absl::string_view text : {"", "hello\nworld\n", "{\"lr\": 0.1}", "\x7F" "ELF\x01\x02", "step 1 loss 2.0\n"}) {
+    EXPECT_FALSE(ParseManifest(text, "x").ok()) << text;
+  }
+}
+
+TEST(ParseManifest, SurvivesHostileLists) {
+  EXPECT_FALSE(ParseManifest(std::string(4 << 20, 'a'), "x").ok());
+  EXPECT_TRUE(ParseManifest(absl::StrCat(kA, "  ", std::string(4 << 20, 'a'), "\n"), "x").ok());
+  EXPECT_FALSE(ParseManifest(std::string(1 << 20, '['), "x").ok());
+  (void)ParseManifest("path,md5\n\"" + std::string(1 << 20, 'x'), "x");
+}
+
+TEST(WriteManifest, IsReadBackInEveryForm) {
+  v1::FileList list = Read("$A  a,\"1\n$B  b%\\\n");
+  for (v1::FileEntry& file : *list.mutable_files()) file.set_size_bytes(1);
+  for (const char* format : {"md5sum", "bsd", "hashdeep", "csv", "json"}) {
+    auto text = WriteManifest(list, format);
+    ASSERT_TRUE(text.ok()) << text.status();
+    const v1::FileList again = Read(*text);
+    EXPECT_THAT(Names(again), ::testing::ElementsAreArray(Names(list))) << *text;
+    EXPECT_EQ(again.files(1).md5(), list.files(1).md5());
+  }
+  EXPECT_FALSE(WriteManifest(list, "sfv").ok());
+  list.mutable_files(0)->clear_md5();
+  EXPECT_FALSE(WriteManifest(list, "md5sum").ok());
+}
+
+TEST(ListingDigest, IsTheMd5OfTheSortedMd5sumListing) {
+  EXPECT_EQ(ListingDigest(Read("$B  b\n$A  a\n")), Md5(absl::StrCat(kA, "  ./a\n", kB, "  ./b\n")));
+}
+
+TEST(ParseListing, KeepsTheOrder) {
+  const v1::DirectoryListing listing = ParseListing("./b\n./a\r\n./c\n");
+  EXPECT_THAT(listing.names(), ElementsAre("b", "a", "c"));
+}
+
+}  // namespace
+}  // namespace paritect
