@@ -54,8 +54,10 @@ TEST(WalkTree, SortsByBytesAndHashes) {
 
 TEST(WalkTree, IncludesAndExcludes) {
   MemoryFileSystem fs;
-  for (const char* path : {"ds/a.bin", "ds/s/b.bin", "ds/s/t/c.bin", "ds/s/d.txt", "ds/cache/e.bin"}) fs.AddFile(path, "x");
-  EXPECT_THAT(Names(Walk(fs, {.include = {"**/*.bin"}, .exclude = {"cache"}})), ElementsAre("a.bin", "s/b.bin", "s/t/c.bin"));
+  for (const char* path : {"ds/a.bin", "ds/s/b.bin", "ds/s/t/c.bin", "ds/s/d.txt", "ds/cache/e.bin"})
+    fs.AddFile(path, "x");
+  EXPECT_THAT(Names(Walk(fs, {.include = {"**/*.bin"}, .exclude = {"cache"}})),
+              ElementsAre("a.bin", "s/b.bin", "s/t/c.bin"));
   EXPECT_THAT(Names(Walk(fs, {.include = {"s/"}})), ElementsAre("s/b.bin", "s/d.txt", "s/t/c.bin"));
   EXPECT_THAT(Names(Walk(fs, {.include = {"*.bin"}})), ElementsAre("a.bin"));
 }

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "formats/datasets/alternates.h"
 #include "common/digest.h"
+#include "formats/datasets/alternates.h"
 
 namespace paritect {
 namespace {
@@ -24,7 +24,8 @@ v1::FileEntry Hints(absl::string_view path, absl::string_view content) {
 const std::string kOid(64, 'a');
 
 TEST(FileHints, TellsPointersFromTextsAboutThem) {
-  const std::string pointer = absl::StrCat("version https://git-lfs.github.com/spec/v1\noid sha256:", kOid, "\nsize 12\n");
+  const std::string pointer =
+      absl::StrCat("version https://git-lfs.github.com/spec/v1\noid sha256:", kOid, "\nsize 12\n");
   const v1::FileEntry whole = Hints("m.bin", pointer);
   EXPECT_THAT(whole.hints(), ElementsAre(v1::FILE_HINT_LFS_POINTER));
   EXPECT_EQ(whole.lfs_size_bytes(), 12);
@@ -61,8 +62,14 @@ TEST(FileHints, KnowsTransfersAndJunkByName) {
 }
 
 TEST(Alternates, ApplyTheirLaws) {
-  EXPECT_EQ(AlternateMd5("lf", "x", "\xEF\xBB\xBF" "a\r\nb\r\n"), Md5("a\nb\n"));
-  EXPECT_EQ(AlternateMd5("no-bom", "x", "\xEF\xBB\xBF" "a\r\n"), Md5("a\r\n"));
+  EXPECT_EQ(AlternateMd5("lf", "x",
+                         "\xEF\xBB\xBF"
+                         "a\r\nb\r\n"),
+            Md5("a\nb\n"));
+  EXPECT_EQ(AlternateMd5("no-bom", "x",
+                         "\xEF\xBB\xBF"
+                         "a\r\n"),
+            Md5("a\r\n"));
   EXPECT_EQ(AlternateMd5("sorted-lines", "x", "b\na\n"), AlternateMd5("sorted-lines", "x", "a\nb\n"));
   EXPECT_NE(AlternateMd5("sorted-lines", "x", "b\na"), AlternateMd5("sorted-lines", "x", "a\nb\n"));
   EXPECT_EQ(AlternateMd5("lf", "x", absl::string_view("a\0b", 3)), "");

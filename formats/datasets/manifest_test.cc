@@ -40,7 +40,8 @@ TEST(ParseManifest, ReadsEveryFormAsTheSameList) {
       {"name;md5\ns/1;$A\ns/2 x;$B\n", "manifest-csv"},
       {"[{\"md5\":\"$A\",\"relpath\":\"s/1\"},{\"md5\":\"$B\",\"relpath\":\"s/2 x\"}]", "manifest-json"},
       {"{\"s/1\":\"$A\",\"s/2 x\":\"$B\"}", "manifest-json"},
-      {"{\"Path\":\"s/1\",\"Hashes\":{\"md5\":\"$A\"}}\n{\"Path\":\"s/2 x\",\"Hashes\":{\"md5\":\"$B\"}}\n", "manifest-json"},
+      {"{\"Path\":\"s/1\",\"Hashes\":{\"md5\":\"$A\"}}\n{\"Path\":\"s/2 x\",\"Hashes\":{\"md5\":\"$B\"}}\n",
+       "manifest-json"},
   };
   for (const auto& [text, format] : forms) {
     const v1::FileList list = Read(text);
@@ -75,10 +76,13 @@ TEST(ParseManifest, UnescapesNames) {
   EXPECT_THAT(Names(Read("$A  data/a%0Ab\n", "bag/manifest-md5.txt")), ElementsAre("data/a\nb"));
 }
 
-TEST(ParseManifest, NamesAreBytes) { EXPECT_THAT(Names(Read("$A  \xD6\xD0.txt\n")), ElementsAre("\xD6\xD0.txt")); }
+TEST(ParseManifest, NamesAreBytes) {
+  EXPECT_THAT(Names(Read("$A  \xD6\xD0.txt\n")), ElementsAre("\xD6\xD0.txt"));
+}
 
 TEST(ParseManifest, ACutLineMakesTheListIncomplete) {
-  for (const char* text : {"$A  a\n92eb5ffee6ae2f", "$A  a\n$B", "$A  a\n$B  ", "$A  a\nmd5sum: b: Permission denied\n$B  c\n"}) {
+  for (const char* text :
+       {"$A  a\n92eb5ffee6ae2f", "$A  a\n$B", "$A  a\n$B  ", "$A  a\nmd5sum: b: Permission denied\n$B  c\n"}) {
     const v1::FileList list = Read(text);
     EXPECT_GE(list.incomplete_size(), 1) << text;
   }
@@ -106,7 +110,10 @@ TEST(ParseManifest, OtherDigestsGiveNamesWithoutMd5) {
 }
 
 TEST(ParseManifest, RefusesWhatIsNoList) {
-  for (absl::string_view text : {"", "hello\nworld\n", "{\"lr\": 0.1}", "\x7F" "ELF\x01\x02", "step 1 loss 2.0\n"}) {
+  for (absl::string_view text : {"", "hello\nworld\n", "{\"lr\": 0.1}",
+                                 "\x7F"
+                                 "ELF\x01\x02",
+                                 "step 1 loss 2.0\n"}) {
     EXPECT_FALSE(ParseManifest(text, "x").ok()) << text;
   }
 }
