@@ -12,7 +12,9 @@ namespace {
 
 constexpr absl::string_view kUtf8Bom = "\xEF\xBB\xBF";
 
-bool Contains(absl::string_view text, char c) { return std::memchr(text.data(), c, text.size()) != nullptr; }
+bool Contains(absl::string_view text, char c) {
+  return std::memchr(text.data(), c, text.size()) != nullptr;
+}
 
 bool HasHighByte(absl::string_view text) {
   std::size_t i = 0;

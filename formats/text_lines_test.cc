@@ -66,7 +66,8 @@ TEST(TextLines, BoundsTheLength) {
 }
 
 TEST(TextLines, ChunkBordersChangeNothing) {
-  const std::string text = "one\r\ntw\xC3\xB6 \x1b[1mbold\x1b[0m\n\bthree\b\b" + std::string(9, '\0') + "four\n\xCB\xF0 five\nsix";
+  const std::string text =
+      "one\r\ntw\xC3\xB6 \x1b[1mbold\x1b[0m\n\bthree\b\b" + std::string(9, '\0') + "four\n\xCB\xF0 five\nsix";
   const std::vector<std::string> whole = Lines(text);
   for (std::size_t chunk = 1; chunk <= text.size(); ++chunk) EXPECT_EQ(Lines(text, chunk), whole) << chunk;
 }

@@ -1,6 +1,7 @@
 #include "agent/collectors/log_files.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -9,6 +10,7 @@
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/logs/series_table.h"
 
 namespace paritect {
 namespace {
@@ -146,21 +148,107 @@ bool PartsOverlap(const std::vector<LogPart>& parts) {
   return overlapping > 0;
 }
 
-absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options) {
-  if (paths.size() > 1) {
-    PARITECT_ASSIGN_OR_RETURN(std::vector<LogPart> parts, OrderLogParts(fs, paths, options));
-    for (std::size_t i = 0; i < parts.size(); ++i) paths[i] = parts[i].path;
-  }
-  const std::string name = DisplayBytes(paths.empty() ? "" : paths[0]);
+namespace {
+
+constexpr std::size_t kFolderFilesMax = 10'000;
+constexpr int kFolderDepthMax = 8;
+
+absl::StatusOr<v1::RunLog> ReadOrdered(FileSystem& fs, const std::vector<std::string>& paths,
+                                       const LogOptions& options) {
   auto log = ReadLog(
       [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> { return std::make_unique<JoinedBytes>(fs, paths); }, options);
   if (!log.ok()) return log;
+  const std::string name = DisplayBytes(paths.empty() ? "" : paths[0]);
   for (v1::SettingsDocument& document : *log->mutable_settings()) {
     for (v1::Setting& setting : *document.mutable_settings()) {
       if (absl::StartsWith(setting.origin(), ":")) setting.set_origin(absl::StrCat(name, setting.origin()));
     }
   }
   return log;
+}
+
+// The metric's name of an MLflow file is what stands behind "metrics/" in its path.
+std::string MlflowMetric(absl::string_view path) {
+  const std::size_t at = path.rfind("/metrics/");
+  return std::string(at == absl::string_view::npos ? BaseName(path) : path.substr(at + 9));
+}
+
+void AddMlflow(const v1::RunLog& log, absl::string_view path, SeriesTable& table) {
+  const std::string metric = MlflowMetric(path);
+  for (const v1::StepRecord& record : log.records()) {
+    for (const auto& [name, value] : record.metrics()) table.Add(record.step(), metric, value);
+  }
+}
+
+v1::RunLog FinishMlflow(SeriesTable& table) {
+  RunLogBuilder out;
+  table.Finish(out);
+  return out.Build("mlflow");
+}
+
+absl::Status ListFiles(FileSystem& fs, const std::string& folder, std::vector<std::string>& files) {
+  std::vector<std::pair<std::string, int>> left = {{folder, 0}};
+  while (!left.empty()) {
+    const auto [path, depth] = left.back();
+    left.pop_back();
+    std::vector<std::string> names;
+    PARITECT_RETURN_IF_ERROR(fs.List(path, [&](const DirectoryEntry& entry) { names.push_back(entry.name); }));
+    for (const std::string& name : names) {
+      const std::string child = JoinPath(path, name);
+      auto info = fs.LStat(child);
+      if (!info.ok()) continue;
+      if (info->type == FileInfo::Type::kDirectory && depth < kFolderDepthMax) left.emplace_back(child, depth + 1);
+      if (info->type == FileInfo::Type::kRegular && files.size() < kFolderFilesMax) files.push_back(child);
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options) {
+  if (paths.size() > 1) {
+    PARITECT_ASSIGN_OR_RETURN(std::vector<LogPart> parts, OrderLogParts(fs, paths, options));
+    for (std::size_t i = 0; i < parts.size(); ++i) paths[i] = parts[i].path;
+  }
+  PARITECT_ASSIGN_OR_RETURN(v1::RunLog log, ReadOrdered(fs, paths, options));
+  if (log.format() != "mlflow" || paths.size() != 1) return log;
+  SeriesTable table;
+  AddMlflow(log, paths[0], table);
+  return FinishMlflow(table);
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, v1::RunLog>>> ReadLogFolder(FileSystem& fs, const std::string& folder,
+                                                                              const LogOptions& options) {
+  std::vector<std::string> files;
+  PARITECT_RETURN_IF_ERROR(ListFiles(fs, folder, files));
+  std::map<std::string, v1::RunLog> logs;
+  std::map<std::string, std::vector<std::string>> events;  // by folder; names hold the time they were begun
+  std::map<std::string, SeriesTable> mlflow;               // by run
+  for (const std::string& file : files) {
+    LogOptions recognise = options;
+    recognise.format.clear();
+    auto log = ReadOrdered(fs, {file}, recognise);
+    if (!log.ok() || log->format() == "unknown") continue;
+    if (!options.format.empty() && log->format() != options.format) continue;
+    const std::size_t metrics = file.rfind("/metrics/");
+    if (log->format() == "tensorboard") {
+      events[std::string(DirName(file))].push_back(file);
+    } else if (log->format() == "mlflow") {
+      AddMlflow(*log, file,
+                mlflow[metrics == std::string::npos ? std::string(DirName(file)) : file.substr(0, metrics)]);
+    } else {
+      logs.emplace(file, std::move(*log));
+    }
+  }
+  for (const auto& [path, parts] : events) {
+    PARITECT_ASSIGN_OR_RETURN(logs[path], ReadOrdered(fs, parts, options));
+  }
+  for (auto& [path, table] : mlflow) logs[path] = FinishMlflow(table);
+  std::vector<std::pair<std::string, v1::RunLog>> out;
+  for (auto& [path, log] : logs) out.emplace_back(path, std::move(log));
+  return out;
 }
 
 }  // namespace paritect

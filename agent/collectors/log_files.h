@@ -14,6 +14,12 @@ namespace paritect {
 // Reads the files as one log; several are ordered first (OrderLogParts). Settings get "FILE:LINE" origins.
 absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options);
 
+// The logs below a folder, each with the path of its folder or file: event files of one folder are one log, MLflow's
+// metric files of one run are one log, any other file that is recognised is its own. Sorted by path; bounded in files
+// and depth.
+absl::StatusOr<std::vector<std::pair<std::string, v1::RunLog>>> ReadLogFolder(FileSystem& fs, const std::string& folder,
+                                                                              const LogOptions& options);
+
 // What one part of a rotated log holds, as far as it orders the parts.
 struct LogPart {
   std::string path;

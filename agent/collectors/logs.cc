@@ -1,5 +1,6 @@
 // Logs: what the runs printed, one piece of evidence a log (all files of one rank are one log).
 #include <map>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -19,13 +20,10 @@ std::string ShownPath(const v1::Plan& plan, absl::string_view path) {
   return std::string(absl::StartsWith(path, prefix) ? path.substr(prefix.size()) : path);
 }
 
-v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& paths, const LogOptions& options,
-                     absl::string_view shown) {
-  auto log = ReadLogFiles(env.fs, paths, options);
-  if (!log.ok()) return ProblemEvidence(kKind, shown, log.status());
-  if (log->format() == "unknown") {
-    const std::string why = log->notes_size() > 0 ? log->notes(0).message() : "";
-    const bool stand_in = log->notes_size() > 0 && log->notes(0).kind() == "stand_in";
+v1::Evidence LogEvidence(v1::RunLog log, absl::string_view shown) {
+  if (log.format() == "unknown") {
+    const std::string why = log.notes_size() > 0 ? log.notes(0).message() : "";
+    const bool stand_in = log.notes_size() > 0 && log.notes(0).kind() == "stand_in";
     return stand_in ? ProblemEvidence(kKind, shown, v1::OUTCOME_FAILED, "source_stand_in", why)
                     : ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", why);
   }
@@ -33,13 +31,36 @@ v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& pa
   evidence.set_kind(kKind);
   evidence.set_outcome(v1::OUTCOME_COLLECTED);
   evidence.set_source(std::string(shown));
-  *evidence.mutable_run_log() = std::move(*log);
+  *evidence.mutable_run_log() = std::move(log);
   return evidence;
 }
 
+v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& paths, const LogOptions& options,
+                     absl::string_view shown) {
+  auto log = ReadLogFiles(env.fs, paths, options);
+  if (!log.ok()) return ProblemEvidence(kKind, shown, log.status());
+  return LogEvidence(std::move(*log), shown);
+}
+
+// A folder (TensorBoard, MLflow, a Lightning version) may hold several logs.
+void ReadFolder(const CollectorEnv& env, const v1::Plan& plan, const std::string& folder, const LogOptions& options,
+                std::optional<std::int32_t> rank, EvidenceSink sink) {
+  const std::string shown = ShownPath(plan, folder);
+  auto logs = ReadLogFolder(env.fs, folder, options);
+  if (!logs.ok()) return sink(ProblemEvidence(kKind, shown, logs.status()));
+  if (logs->empty()) {
+    return sink(ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", "no log in this folder"));
+  }
+  for (auto& [path, log] : *logs) {
+    v1::Evidence evidence = LogEvidence(std::move(log), ShownPath(plan, path));
+    if (rank) evidence.set_rank(*rank);
+    sink(std::move(evidence));
+  }
+}
+
 // The ranks that the name's numbers leave out: 0 to the largest, or to the world size.
-void MissingRanks(const v1::Plan& plan, const v1::LogSource& source, const std::map<std::int32_t, std::vector<std::string>>& ranks,
-                  EvidenceSink sink) {
+void MissingRanks(const v1::Plan& plan, const v1::LogSource& source,
+                  const std::map<std::int32_t, std::vector<std::string>>& ranks, EvidenceSink sink) {
   if (ranks.empty() || ranks.begin()->first < 0) return;
   const std::int32_t world = plan.info().has_world_size() ? plan.info().world_size() : ranks.rbegin()->first + 1;
   for (std::int32_t rank = 0; rank < world; ++rank) {
@@ -72,10 +93,17 @@ void CollectSource(const CollectorEnv& env, const v1::Plan& plan, const v1::LogS
     return sink(ProblemEvidence(kKind, source.file(), v1::OUTCOME_ABSENT, "pattern_matches_nothing"));
   }
   std::map<std::int32_t, std::vector<std::string>> by_rank;
-  for (const PathMatch& match : *found) by_rank[match.captures.rank.value_or(-1)].push_back(match.path);
   LogOptions options;
   options.format = source.format();
   options.pattern = source.pattern();
+  for (const PathMatch& match : *found) {
+    auto info = env.fs.Stat(match.path);
+    if (info.ok() && info->type == FileInfo::Type::kDirectory) {
+      ReadFolder(env, plan, match.path, options, match.captures.rank, sink);
+    } else {
+      by_rank[match.captures.rank.value_or(-1)].push_back(match.path);
+    }
+  }
   for (const auto& [rank, paths] : by_rank) CollectGroup(env, plan, paths, options, rank, sink);
   MissingRanks(plan, source, by_rank, sink);
 }

@@ -102,7 +102,24 @@ OrderedJson Summary(const v1::RunLog& log) {
 }
 
 absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& request) {
-  PARITECT_ASSIGN_OR_RETURN(v1::RunLog log, ReadLogFiles(env.fs, request.files, LogOptions()));
+  v1::RunLog log;
+  auto info = env.fs.Stat(request.files[0]);
+  if (request.files.size() == 1 && info.ok() && info->type == FileInfo::Type::kDirectory) {
+    PARITECT_ASSIGN_OR_RETURN(auto logs, ReadLogFolder(env.fs, request.files[0], LogOptions()));
+    if (logs.empty()) {
+      log.set_format("unknown");
+      log.add_notes()->set_kind("no_log_in_folder");
+    } else {
+      log = std::move(logs[0].second);
+      for (std::size_t i = 1; i < logs.size(); ++i) {
+        v1::Note& note = *log.add_notes();
+        note.set_kind("further_log");
+        note.set_message(DisplayBytes(logs[i].first));
+      }
+    }
+  } else {
+    PARITECT_ASSIGN_OR_RETURN(log, ReadLogFiles(env.fs, request.files, LogOptions()));
+  }
   OrderedJson json;
   json["format"] = log.format();
   json["notes"] = OrderedJson::array();

@@ -18,7 +18,9 @@ bool IsApexLine(absl::string_view line) {
          absl::StrContains(line, "After processing overrides, optimization options are:");
 }
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsApexLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsApexLine);
+}
 
 }  // namespace
 

@@ -55,8 +55,9 @@ bool CommonLines::OverflowLine(const LogLine& line, RunLogBuilder& out) {
       }
     }
   }
-  const auto scale = NumberBehind(text, {"reducing loss scale to", "reducing to", "setting loss scale to:",
-                                         "loss scale adjust to", "loss scale to", "Attempted loss scale:", "loss scale:"});
+  const auto scale =
+      NumberBehind(text, {"reducing loss scale to", "reducing to", "setting loss scale to:", "loss scale adjust to",
+                          "loss scale to", "Attempted loss scale:", "loss scale:"});
   out.Overflow(line.number, rank, scale, applied);
   return true;
 }
@@ -68,8 +69,8 @@ bool CommonLines::ResumeLine(const LogLine& line, RunLogBuilder& out) {
                     absl::StrContains(text, "ontinuing training from") || absl::StrContains(text, "oaded checkpoint") ||
                     absl::StrContains(text, "oading checkpoint");
   if (!says) return false;
-  const auto step = NumberBehind(text, {"global_step", "global step", "at iteration", "from iteration", "from step", "iter:",
-                                        "at step", "step_", "step-", "checkpoint-", " @ "});
+  const auto step = NumberBehind(text, {"global_step", "global step", "at iteration", "from iteration", "from step",
+                                        "iter:", "at step", "step_", "step-", "checkpoint-", " @ "});
   std::optional<std::int64_t> global;
   if (step && *step >= 0 && *step < 9e15) global = static_cast<std::int64_t>(*step);
   out.Resume(line.number, global);

@@ -1,6 +1,7 @@
-// Tables with a header: CSVLogger of Lightning and Keras, DeepSpeed's monitor, msprobe's monitor, exports of dashboards. Comma, tab or
-// semicolon; a column named like a step or an epoch, and at least one other number. Which column is the loss is decided by
-// the header, once. Rows of one step add up (Lightning leaves the cells of other kinds empty).
+// Tables with a header: CSVLogger of Lightning and Keras, DeepSpeed's monitor, msprobe's monitor, exports of
+// dashboards. Comma, tab or semicolon; a column named like a step or an epoch, and at least one other number. Which
+// column is the loss is decided by the header, once. Rows of one step add up (Lightning leaves the cells of other kinds
+// empty).
 #include <cmath>
 
 #include "absl/strings/ascii.h"
@@ -39,7 +40,9 @@ char SeparatorOf(absl::string_view header) {
 
 enum class TableKind { kNone, kCsv, kLightning, kMonitor };
 
-bool IsNumberCell(absl::string_view cell) { return ReadLogNumber(cell).kind == LogNumber::Kind::kValue; }
+bool IsNumberCell(absl::string_view cell) {
+  return ReadLogNumber(cell).kind == LogNumber::Kind::kValue;
+}
 
 TableKind KindOf(const std::vector<absl::string_view>& cells) {
   if (cells.size() < 2) return TableKind::kNone;
@@ -113,7 +116,8 @@ class CsvDialect : public LineDialect {
         fields.Add(columns_[i], number);
         continue;
       }
-      if (number.kind == LogNumber::Kind::kValue) (*fields.record().values.mutable_metrics())[columns_[i]] = number.value;
+      if (number.kind == LogNumber::Kind::kValue)
+        (*fields.record().values.mutable_metrics())[columns_[i]] = number.value;
     }
     Emit(fields, line, out);
   }
@@ -141,7 +145,8 @@ class CsvDialect : public LineDialect {
       const LogNumber number = ReadLogNumber(cells[i]);
       if (columns_[i] == "step") {
         fields.Add("step", number);
-      } else if (static_cast<int>(i) != monitor_name_ && columns_[i] != "micro_step" && number.kind == LogNumber::Kind::kValue) {
+      } else if (static_cast<int>(i) != monitor_name_ && columns_[i] != "micro_step" &&
+                 number.kind == LogNumber::Kind::kValue) {
         (*fields.record().values.mutable_metrics())[absl::StrCat(name, "/", columns_[i])] = number.value;
       }
     }
@@ -178,9 +183,15 @@ TableKind SniffKind(const LogHead& head) {
   return TableKind::kNone;
 }
 
-bool SniffCsv(const LogHead& head) { return SniffKind(head) == TableKind::kCsv; }
-bool SniffLightning(const LogHead& head) { return SniffKind(head) == TableKind::kLightning; }
-bool SniffMonitor(const LogHead& head) { return SniffKind(head) == TableKind::kMonitor; }
+bool SniffCsv(const LogHead& head) {
+  return SniffKind(head) == TableKind::kCsv;
+}
+bool SniffLightning(const LogHead& head) {
+  return SniffKind(head) == TableKind::kLightning;
+}
+bool SniffMonitor(const LogHead& head) {
+  return SniffKind(head) == TableKind::kMonitor;
+}
 
 }  // namespace
 

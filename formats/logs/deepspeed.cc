@@ -87,7 +87,9 @@ bool IsDeepSpeedLine(absl::string_view line) {
          absl::StrContains(line, "[deepspeed] fp16 dynamic loss scale overflow!");
 }
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsDeepSpeedLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsDeepSpeedLine);
+}
 
 }  // namespace
 

@@ -87,7 +87,9 @@ class DlloggerDialect : public LineDialect {
   }
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsDlloggerLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsDlloggerLine);
+}
 
 }  // namespace
 

@@ -1,6 +1,8 @@
-// fairseq: progress lines as JSON or as `key=value`; the global step is `num_updates`, the printed place is in the epoch.
+// fairseq: progress lines as JSON or as `key=value`; the global step is `num_updates`, the printed place is in the
+// epoch.
 //   2020-05-20 10:15:10 | INFO | train_inner | {"epoch": 1, "update": 0.009, "loss": "2.5", "num_updates": "10", ...}
-//   2020-05-20 10:15:10 | INFO | train_inner | epoch 001:     11 / 1102 loss=2.5, ..., num_updates=10, lr=0.0001, gnorm=1.8
+//   2020-05-20 10:15:10 | INFO | train_inner | epoch 001:     11 / 1102 loss=2.5, ..., num_updates=10, lr=0.0001,
+//   gnorm=1.8
 // Source: facebookresearch/fairseq fairseq/logging/progress_bar.py, fairseq/trainer.py.
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -12,7 +14,9 @@
 namespace paritect {
 namespace {
 
-bool HasUpdates(absl::string_view line) { return absl::StrContains(line, "num_updates"); }
+bool HasUpdates(absl::string_view line) {
+  return absl::StrContains(line, "num_updates");
+}
 
 bool IsFairseqLine(absl::string_view line) {
   return (HasUpdates(line) && (absl::StrContains(line, "| train_inner |") || absl::StrContains(line, "\"gnorm\"") ||
@@ -63,9 +67,8 @@ class FairseqDialect : public LineDialect {
 
   static bool Collect(absl::string_view text, FieldCollector& fields) {
     if (const std::size_t brace = text.find('{'); brace != absl::string_view::npos) {
-      return ForEachJsonField(text.substr(brace), [&](absl::string_view key, absl::string_view value) {
-               Take(key, value, fields);
-             }) > 0;
+      return ForEachJsonField(text.substr(brace),
+                              [&](absl::string_view key, absl::string_view value) { Take(key, value, fields); }) > 0;
     }
     ForEachKeyValue(text, [&](absl::string_view, absl::string_view word, absl::string_view value) {
       if (word != "epoch" || fields.record().values.has_epoch()) {
@@ -78,7 +81,9 @@ class FairseqDialect : public LineDialect {
   }
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsFairseqLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsFairseqLine);
+}
 
 }  // namespace
 

@@ -11,9 +11,12 @@
 namespace paritect {
 namespace {
 
-using Table = absl::flat_hash_map<absl::string_view, LogField>;
+struct FieldName {
+  absl::string_view name;
+  LogField field;
+};
 
-constexpr std::pair<absl::string_view, LogField> kNames[] = {
+constexpr FieldName kFieldNames[] = {
     {"step", LogField::kStep},
     {"steps", LogField::kStep},
     {"global_step", LogField::kStep},
@@ -132,9 +135,13 @@ constexpr std::pair<absl::string_view, LogField> kNames[] = {
     {"is_overflow", LogField::kOverflow},
 };
 
-const Table& Names() {
-  static const Table* const kTable = new Table(std::begin(kNames), std::end(kNames));
-  return *kTable;
+const absl::flat_hash_map<absl::string_view, LogField>& Names() {
+  static const auto* const kNames = [] {
+    auto* names = new absl::flat_hash_map<absl::string_view, LogField>;
+    for (const FieldName& one : kFieldNames) names->emplace(one.name, one.field);
+    return names;
+  }();
+  return *kNames;
 }
 
 std::string NormalKey(absl::string_view key) {
@@ -190,7 +197,8 @@ void FieldCollector::Add(absl::string_view key, const LogNumber& number) {
     absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", key, " '", DisplayBytes(number.text), "'");
   }
   if (field == LogField::kOverflow) {
-    const bool yes = absl::EqualsIgnoreCase(number.text, "true") || (number.kind == LogNumber::Kind::kValue && number.value != 0);
+    const bool yes =
+        absl::EqualsIgnoreCase(number.text, "true") || (number.kind == LogNumber::Kind::kValue && number.value != 0);
     values.set_overflow(yes);
     has_values_ = true;
     return;

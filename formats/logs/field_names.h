@@ -36,7 +36,9 @@ enum class LogField {
 // By the key as written: case, '-', ' ', '/' and '.' do not matter ("train/loss" = "Train Loss" = "train_loss").
 LogField ClassifyLogKey(absl::string_view key);
 
-inline bool IsTrainingLoss(LogField field) { return field >= LogField::kTotalLoss && field <= LogField::kMeanLoss; }
+inline bool IsTrainingLoss(LogField field) {
+  return field >= LogField::kTotalLoss && field <= LogField::kMeanLoss;
+}
 
 // Collects the fields of one line or row and turns them into a record.
 class FieldCollector {

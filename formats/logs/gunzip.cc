@@ -56,7 +56,9 @@ GunzipBytes::~GunzipBytes() {
   if (state_->in_member) inflateEnd(&state_->stream);
 }
 
-bool GunzipBytes::truncated() const { return state_->truncated; }
+bool GunzipBytes::truncated() const {
+  return state_->truncated;
+}
 
 absl::StatusOr<std::size_t> GunzipBytes::Read(absl::Span<char> buffer) {
   State& s = *state_;

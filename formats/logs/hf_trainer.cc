@@ -11,7 +11,6 @@
 #include "formats/logs/field_names.h"
 #include "formats/logs/json_fields.h"
 #include "formats/logs/log_format.h"
-#include "formats/logs/printed_settings.h"
 
 namespace paritect {
 namespace {
@@ -54,7 +53,6 @@ class HfStdoutDialect : public LineDialect {
   void Finish(RunLogBuilder& out) override {
     AssignSteps(out);
     if (banner_total_ > 0) out.TotalSteps(banner_total_);
-    out.AddSettings(std::move(banner_));
   }
 
  private:
@@ -115,10 +113,13 @@ class HfStdoutDialect : public LineDialect {
   }
 
   void Banner(const LogLine& line) {
-    static constexpr absl::string_view kKeys[] = {
-        "Num examples", "Num Epochs", "Instantaneous batch size per device",
-        "Total train batch size (w. parallel, distributed & accumulation)", "Gradient Accumulation steps",
-        "Total optimization steps", "Number of trainable parameters"};
+    static constexpr absl::string_view kKeys[] = {"Num examples",
+                                                  "Num Epochs",
+                                                  "Instantaneous batch size per device",
+                                                  "Total train batch size (w. parallel, distributed & accumulation)",
+                                                  "Gradient Accumulation steps",
+                                                  "Total optimization steps",
+                                                  "Number of trainable parameters"};
     std::size_t equals = line.text.find("= ");
     if (equals == absl::string_view::npos || equals == 0 || line.text[equals - 1] != ' ') return;
     --equals;
@@ -126,8 +127,6 @@ class HfStdoutDialect : public LineDialect {
       if (!absl::EndsWith(line.text.substr(0, equals), key)) continue;
       const LogNumber number = ReadLogNumber(line.text.substr(equals + 3));
       if (number.kind != LogNumber::Kind::kValue) return;
-      banner_.set_format("hf-trainer-banner");
-      AddPrintedSetting(banner_, key, absl::StripAsciiWhitespace(line.text.substr(equals + 3)), line.number);
       if (key == kKeys[0]) examples_ = number.value;
       if (key == kKeys[3]) batch_ = number.value;
       if (key == kKeys[5]) banner_total_ = static_cast<std::int64_t>(number.value);
@@ -157,7 +156,7 @@ class HfStdoutDialect : public LineDialect {
     double most = 0;
     double count = 0;
     for (const DictAt& dict : dicts_) {
-      if (dict.is_eval) continue;
+      if (dict.is_eval || dict.index >= out.size()) continue;
       count += 1;
       most = std::max(most, out.entries()[dict.index].values.epoch());
     }
@@ -166,7 +165,7 @@ class HfStdoutDialect : public LineDialect {
   }
 
   void AssignSteps(RunLogBuilder& out) {
-    if (dicts_.empty()) return;
+    if (dicts_.empty() || dicts_[0].index >= out.size()) return;
     const bool by_bar = BarsGrow();
     const std::int64_t stride = by_bar ? 0 : StrideFromEpochs(out);
     std::int64_t order = 0;
@@ -177,6 +176,7 @@ class HfStdoutDialect : public LineDialect {
         ++order;
         step = by_bar ? dict.bar : order * std::max<std::int64_t>(stride, 1);
       }
+      if (dict.index >= out.size()) return;
       LogRecord& entry = out.entries()[dict.index];
       entry.has_step = true;
       entry.values.set_step(step);
@@ -184,14 +184,14 @@ class HfStdoutDialect : public LineDialect {
     if (by_bar) {
       out.AddNote("steps_from_progress_bar", line, "the dicts name no step; it is the progress bar's");
     } else if (stride > 0) {
-      out.AddNote("steps_from_epochs", line, absl::StrCat("the dicts name no step; from their epochs there is one every ", stride, " steps"));
+      out.AddNote("steps_from_epochs", line,
+                  absl::StrCat("the dicts name no step; from their epochs there is one every ", stride, " steps"));
     } else {
       out.set_steps_by_order(line);
     }
   }
 
   std::vector<DictAt> dicts_;
-  v1::SettingsDocument banner_;
   double examples_ = 0;
   double batch_ = 0;
   std::int64_t banner_total_ = 0;
@@ -199,7 +199,9 @@ class HfStdoutDialect : public LineDialect {
   std::int64_t bar_total_ = 0;
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsTrainerLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsTrainerLine);
+}
 
 }  // namespace
 

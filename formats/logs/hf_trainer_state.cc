@@ -62,7 +62,9 @@ bool Sniff(const LogHead& head) {
          absl::StrContains(head.text, "\"log_history\"");
 }
 
-std::unique_ptr<LogParser> Create(TextEncoding) { return MakeDocumentParser(&Parse); }
+std::unique_ptr<LogParser> Create(TextEncoding) {
+  return MakeDocumentParser(&Parse);
+}
 
 }  // namespace
 

@@ -8,9 +8,9 @@
 namespace paritect {
 
 // `text` begins with '{'. Calls `visit(path, value)` for each scalar in order: keys of nested objects are joined by
-// '.', an array is one value with its brackets, a string comes without its quotes (escapes are left as they are). Single
-// quotes, None, True, NaN and tuples are taken as Python prints them. Returns the length of the object, or 0 where it
-// is not whole or not an object; what was visited before then is not to be used. Depth is bounded.
+// '.', an array is one value with its brackets, a string comes without its quotes (escapes are left as they are).
+// Single quotes, None, True, NaN and tuples are taken as Python prints them. Returns the length of the object, or 0
+// where it is not whole or not an object; what was visited before then is not to be used. Depth is bounded.
 std::size_t ForEachJsonField(absl::string_view text,
                              absl::FunctionRef<void(absl::string_view path, absl::string_view value)> visit);
 

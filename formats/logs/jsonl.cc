@@ -13,8 +13,9 @@
 namespace paritect {
 namespace {
 
-constexpr absl::string_view kNotMetrics[] = {"_stamp", "_timestamp", "_runtime", "timestamp", "time", "elapsed_time",
-                                             "remaining_time", "percentage", "n_parameters", "wall_time", "lineno"};
+constexpr absl::string_view kNotMetrics[] = {"_stamp",       "_timestamp",   "_runtime",       "timestamp",
+                                             "time",         "elapsed_time", "remaining_time", "percentage",
+                                             "n_parameters", "wall_time",    "lineno"};
 
 bool ReadRow(absl::string_view text, FieldCollector& fields) {
   return ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
@@ -70,7 +71,9 @@ bool IsRow(absl::string_view line) {
          (fields.has_loss_key() || fields.has_values() || !record.values.metrics().empty());
 }
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsRow); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsRow);
+}
 
 }  // namespace
 

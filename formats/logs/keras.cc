@@ -36,8 +36,8 @@ bool ReadBar(absl::string_view line, Bar& bar) {
   line.remove_prefix(1);
   if (!TakeNumber(line, bar.total) || bar.total == 0) return false;
   line = absl::StripLeadingAsciiWhitespace(line);
-  const bool drawn = absl::StartsWith(line, "[") || absl::StartsWith(line, "- ") || absl::StartsWith(line, "\xE2\x94\x81") ||
-                     absl::StartsWith(line, "\xE2\x94\x80");
+  const bool drawn = absl::StartsWith(line, "[") || absl::StartsWith(line, "- ") ||
+                     absl::StartsWith(line, "\xE2\x94\x81") || absl::StartsWith(line, "\xE2\x94\x80");
   bar.rest = line;
   return drawn && (absl::StrContains(line, "- loss: ") || absl::StrContains(line, "loss: "));
 }

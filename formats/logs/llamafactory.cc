@@ -49,7 +49,9 @@ bool IsLine(absl::string_view line) {
          absl::StrContains(line, "\"total_steps\":");
 }
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsLine);
+}
 
 }  // namespace
 

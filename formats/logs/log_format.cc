@@ -28,7 +28,8 @@ const LogFormat* FindLogFormat(absl::string_view name) {
 
 bool IsWholeJsonObject(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
-  return absl::StartsWith(text, "{") && ForEachJsonField(text, [](absl::string_view, absl::string_view) {}) == text.size();
+  return absl::StartsWith(text, "{") &&
+         ForEachJsonField(text, [](absl::string_view, absl::string_view) {}) == text.size();
 }
 
 bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view line)> visit) {

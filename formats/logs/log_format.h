@@ -49,7 +49,7 @@ struct LogLine {
   absl::string_view text;  // without rank prefix
   std::int64_t number = 0;
   std::optional<std::int32_t> rank;  // from the prefix
-  bool piece = false;  // another rank's line was cut into the same physical line
+  bool piece = false;                // another rank's line was cut into the same physical line
   // Whether the line holds any of the letter groups without which it tells of no loss, overflow, restart or end.
   bool telling = true;
 };

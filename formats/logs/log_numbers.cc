@@ -15,7 +15,9 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // Wrappers whose first number is the value: tensor(2.3, device='npu:0'), [2.3], array(2.3), np.float64(0.3).
 absl::string_view Unwrap(absl::string_view text) {
@@ -24,7 +26,8 @@ absl::string_view Unwrap(absl::string_view text) {
     if (open == absl::string_view::npos) break;
     const absl::string_view name = text.substr(0, open);
     bool is_name = true;
-    for (char c : name) is_name = is_name && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.');
+    for (char c : name)
+      is_name = is_name && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.');
     if (!is_name || (!name.empty() && !absl::ascii_isalpha(static_cast<unsigned char>(name[0])))) break;
     const std::string lower = absl::AsciiStrToLower(name);
     const bool known = name.empty() || absl::EndsWith(lower, "tensor") || absl::EndsWith(lower, "array") ||
@@ -45,7 +48,8 @@ absl::string_view TokenOf(absl::string_view text) {
   std::size_t i = 0;
   for (; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == ' ' || c == '\t' || c == '|' || c == ';' || c == ']' || c == '}' || c == '\'' || c == '"' || c == '/') break;
+    if (c == ' ' || c == '\t' || c == '|' || c == ';' || c == ']' || c == '}' || c == '\'' || c == '"' || c == '/')
+      break;
     if (c == ')' || (c == ':' && (i + 1 == text.size() || text[i + 1] == ' '))) break;
     if (c == '(' && !absl::StartsWith(absl::AsciiStrToLower(text.substr(0, i)), "nan") &&
         !absl::StartsWith(absl::AsciiStrToLower(text.substr(0, i)), "-nan")) {
@@ -61,7 +65,8 @@ std::optional<double> Special(absl::string_view token) {
   const bool negative = absl::ConsumePrefix(&token, "-");
   if (!negative) absl::ConsumePrefix(&token, "+");
   const std::string t = absl::AsciiStrToLower(token);
-  if (t == "nan" || absl::StartsWith(t, "nan(") || t == "1.#ind" || t == "1.#qnan" || t == "1.#snan" || t == "1.#ind00") {
+  if (t == "nan" || absl::StartsWith(t, "nan(") || t == "1.#ind" || t == "1.#qnan" || t == "1.#snan" ||
+      t == "1.#ind00") {
     return kNan;
   }
   if (t == "inf" || t == "infinity" || t == "1.#inf" || t == "1.#inf00") return negative ? -kInf : kInf;
@@ -103,8 +108,8 @@ bool LooksNumeric(absl::string_view token) {
 
 // As PrintResolution, for a token that is known to be a plain decimal number.
 double ResolutionOf(absl::string_view token) {
-  static constexpr double kTenth[] = {0.5,    0.5e-1, 0.5e-2, 0.5e-3, 0.5e-4,  0.5e-5,  0.5e-6,  0.5e-7,
-                                      0.5e-8, 0.5e-9, 5e-11,  5e-12,  5e-13,   5e-14,   5e-15,   5e-16};
+  static constexpr double kTenth[] = {0.5,    0.5e-1, 0.5e-2, 0.5e-3, 0.5e-4, 0.5e-5, 0.5e-6, 0.5e-7,
+                                      0.5e-8, 0.5e-9, 5e-11,  5e-12,  5e-13,  5e-14,  5e-15,  5e-16};
   static constexpr double kTens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
   std::size_t point = token.size();
   std::size_t end = token.size();
@@ -167,7 +172,8 @@ LogNumber ReadLogNumber(absl::string_view text) {
   auto [stop, error] = std::from_chars(token.data(), end, value, std::chars_format::general);
   // The common spellings, without a copy. A sentence's full stop behind the number is not the number's.
   const bool digit_first = IsDigit(token[0]) || token[0] == '-' || token[0] == '.';
-  if (digit_first && error == std::errc() && (stop == end || (stop + 1 == end && *stop == '.')) && std::isfinite(value)) {
+  if (digit_first && error == std::errc() && (stop == end || (stop + 1 == end && *stop == '.')) &&
+      std::isfinite(value)) {
     Set(number, value, ResolutionOf(token.substr(0, static_cast<std::size_t>(stop - token.data()))));
     return number;
   }

@@ -18,7 +18,7 @@ struct LogNumber {
   };
   Kind kind = Kind::kMissing;
   double value = 0;
-  double resolution = 0;  // half a unit of the last printed digit; 0 for NaN and infinities
+  double resolution = 0;   // half a unit of the last printed digit; 0 for NaN and infinities
   absl::string_view text;  // the token
 };
 

@@ -49,7 +49,10 @@ TEST(LogNumbers, MissingIsNotZero) {
 }
 
 TEST(LogNumbers, RefusesWhatIsAmbiguous) {
-  for (absl::string_view text : {"2,3", "1.234,5", "2.3.4", "2.3e", "--2", "\xE2\x88\x92" "1.5", "\xEF\xBC\x91\xEF\xBC\x92"}) {
+  for (absl::string_view text : {"2,3", "1.234,5", "2.3.4", "2.3e", "--2",
+                                 "\xE2\x88\x92"
+                                 "1.5",
+                                 "\xEF\xBC\x91\xEF\xBC\x92"}) {
     EXPECT_EQ(ReadLogNumber(text).kind, Kind::kRefused) << text;
   }
   EXPECT_EQ(ReadLogNumber("2ss=2.2").kind, Kind::kSpliced);

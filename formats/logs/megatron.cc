@@ -28,7 +28,9 @@ absl::string_view BehindIteration(absl::string_view line) {
   return {};
 }
 
-bool IsValidation(absl::string_view line) { return absl::StrContains(line, "loss at iteration"); }
+bool IsValidation(absl::string_view line) {
+  return absl::StrContains(line, "loss at iteration");
+}
 
 bool IsTrainingLine(absl::string_view line) {
   if (BehindIteration(line).empty() || IsValidation(line)) return false;
@@ -80,18 +82,21 @@ class MegatronDialect : public LineDialect {
     std::string refused;
     for (std::size_t bar = line.text.find('|'); bar != absl::string_view::npos;) {
       const std::size_t next = line.text.find('|', bar + 1);
-      const absl::string_view field =
-          absl::StripAsciiWhitespace(line.text.substr(bar + 1, next == absl::string_view::npos ? next : next - bar - 1));
+      const absl::string_view field = absl::StripAsciiWhitespace(
+          line.text.substr(bar + 1, next == absl::string_view::npos ? next : next - bar - 1));
       bar = next;
       const std::size_t colon = field.find(':');
       if (colon == absl::string_view::npos) continue;
       has_fields = true;
-      has_loss = Field(absl::StripTrailingAsciiWhitespace(field.substr(0, colon)), field.substr(colon + 1), record, refused) || has_loss;
+      has_loss =
+          Field(absl::StripTrailingAsciiWhitespace(field.substr(0, colon)), field.substr(colon + 1), record, refused) ||
+          has_loss;
     }
     if (!has_fields) return false;
     if (!refused.empty()) {
-      out.AddNote("number_refused", line.number,
-                  absl::StrCat("step ", record.values.step(), ": ", refused, " is not a number; the value is left out"));
+      out.AddNote(
+          "number_refused", line.number,
+          absl::StrCat("step ", record.values.step(), ": ", refused, " is not a number; the value is left out"));
     }
     if (!has_loss && !FullySkipped(record.values)) record.values.set_loss_absent(true);
     last_step_ = record.values.step();
@@ -138,7 +143,9 @@ class MegatronDialect : public LineDialect {
   std::int64_t last_step_ = -1;
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsTrainingLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsTrainingLine);
+}
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Megatron's golden values ({metric: {start_step, end_step, step_interval, values}}) and MindSpeed-LLM's arrays of equal length
+// Megatron's golden values ({metric: {start_step, end_step, step_interval, values}}) and MindSpeed-LLM's arrays of
+// equal length
 // ({"lm loss": [...], "grad norm": [...]}): what their tests keep of a run.
 // Source: NVIDIA/Megatron-LM tests/functional_tests, Ascend/MindSpeed-LLM tests.
 #include "absl/strings/match.h"
@@ -28,7 +29,8 @@ void AddGolden(absl::string_view metric, const DocumentNode& series, SeriesTable
   const std::int64_t start = Whole(series, "start_step", 1);
   const std::int64_t interval = std::max<std::int64_t>(Whole(series, "step_interval", 1), 1);
   for (std::size_t i = 0; i < values->items.size(); ++i) {
-    if (auto parsed = ParseLogNumber(values->items[i].text)) table.Add(start + static_cast<std::int64_t>(i) * interval, metric, *parsed);
+    if (auto parsed = ParseLogNumber(values->items[i].text))
+      table.Add(start + static_cast<std::int64_t>(i) * interval, metric, *parsed);
   }
 }
 
@@ -81,7 +83,9 @@ bool Sniff(const LogHead& head) {
   return false;
 }
 
-std::unique_ptr<LogParser> Create(TextEncoding) { return MakeDocumentParser(&Parse); }
+std::unique_ptr<LogParser> Create(TextEncoding) {
+  return MakeDocumentParser(&Parse);
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// MindFormers' MFLossMonitor: the step counts within its epoch; `loss` holds [last/mean] without data sinking. Overflow is known
-// of printed steps only.
+// MindFormers' MFLossMonitor: the step counts within its epoch; `loss` holds [last/mean] without data sinking. Overflow
+// is known of printed steps only.
 //   ... - INFO - { Epoch:[  1/  2], step:[   10/ 1000], loss:[ 9.876/ 9.900], per_step_time: 812ms, lr: 1.5e-06,
 //   overflow cond: False, loss_scale: 65536.0, global_norm: [1.2345678]
 // Source: mindspore-lab/mindformers mindformers/core/callback/callback.py.
@@ -80,7 +80,9 @@ class MindFormersDialect : public LineDialect {
   bool noted_ = false;
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsMindFormersLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsMindFormersLine);
+}
 
 }  // namespace
 

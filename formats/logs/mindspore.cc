@@ -1,9 +1,10 @@
 // MindSpore callbacks: LossMonitor (steps count within the epoch), the ModelZoo's LossCallBack (steps are global),
 // MindYOLO.
 //   epoch: 1 step: 195, loss is 1.2345678
-//   epoch: 1, current epoch percent: 0.003, step: 100, outputs are (Tensor(... value= 10.2), Tensor(... False), Tensor(... 65536))
-//   epoch: 0, current epoch percent: 0.010, step: 10, loss: 10.27, overflow: False, loss scale: 65536
-//   2024-12-25 10:00:10,236 [INFO] Epoch 1/200, Step 10/3995, imgsize (640, 640), loss: 2.5000, lbox: 1.0, cur_lr: 1e-4
+//   epoch: 1, current epoch percent: 0.003, step: 100, outputs are (Tensor(... value= 10.2), Tensor(... False),
+//   Tensor(... 65536)) epoch: 0, current epoch percent: 0.010, step: 10, loss: 10.27, overflow: False, loss scale:
+//   65536 2024-12-25 10:00:10,236 [INFO] Epoch 1/200, Step 10/3995, imgsize (640, 640), loss: 2.5000, lbox: 1.0,
+//   cur_lr: 1e-4
 // Source: mindspore/train/callback/_loss_monitor.py; mindspore-ai/models; mindspore-lab/mindyolo.
 #include "absl/strings/match.h"
 #include "formats/logs/field_names.h"
@@ -70,7 +71,8 @@ class MindSporeDialect : public LineDialect {
     if (absl::StartsWith(text, "(")) text.remove_prefix(1);
     for (absl::string_view name : kNames) {
       LogNumber number = ReadLogNumber(text);
-      if (const std::size_t value = text.find("value="); absl::StartsWith(text, "Tensor(") && value != absl::string_view::npos) {
+      if (const std::size_t value = text.find("value=");
+          absl::StartsWith(text, "Tensor(") && value != absl::string_view::npos) {
         number = ReadLogNumber(text.substr(value + 6));
       }
       fields.Add(name, number);

@@ -1,5 +1,5 @@
-// MLflow's file store: `mlruns/EXPERIMENT/RUN/metrics/KEY` holds lines `TIMESTAMP_MS VALUE STEP`. The metric's name is the
-// file's; whoever opens the file puts it in (the reader calls the values "value").
+// MLflow's file store: `mlruns/EXPERIMENT/RUN/metrics/KEY` holds lines `TIMESTAMP_MS VALUE STEP`. The metric's name is
+// the file's; whoever opens the file puts it in (the reader calls the values "value").
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "common/numbers.h"

@@ -1,15 +1,13 @@
 // MLPerf logging: `:::MLLOG {"key": ..., "value": ..., "metadata": {...}}`, anywhere in a line.
-// Hyperparameters become settings; `eval_accuracy` becomes a record; `run_stop` tells how the run ended. Units of
-// `epoch_num` differ between submitters (epochs, samples, a constant), so the step is a printed one or none.
-// Source: mlcommons/logging mlperf_logging/mllog.
+// Hyperparameters are settings, read elsewhere (formats/settings); `eval_accuracy` becomes a record; `run_stop` tells
+// how the run ended. Units of `epoch_num` differ between submitters (epochs, samples, a constant), so the step is a
+// printed one or none. Source: mlcommons/logging mlperf_logging/mllog.
 #include <cmath>
-#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/logs/json_fields.h"
 #include "formats/logs/log_format.h"
-#include "formats/logs/printed_settings.h"
 
 namespace paritect {
 namespace {
@@ -57,13 +55,9 @@ class MllogDialect : public LineDialect {
     if (entry.key == "run_stop") RunStop(entry, line.number, out);
     if (entry.key == "eval_accuracy" || entry.key == "eval_loss" || entry.key == "train_loss") {
       Metric(entry, line.number, out);
-    } else {
-      Setting(entry, line.number);
     }
     return true;
   }
-
-  void Finish(RunLogBuilder& out) override { out.AddSettings(std::move(settings_)); }
 
  private:
   static void RunStop(const Entry& entry, std::int64_t line, RunLogBuilder& out) {
@@ -91,26 +85,11 @@ class MllogDialect : public LineDialect {
     }
     out.Add(std::move(record));
   }
-
-  // The first value of a key is the run's; several ranks repeat it.
-  void Setting(const Entry& entry, std::int64_t line) {
-    static constexpr absl::string_view kEvents[] = {"cache_clear", "init_start", "init_stop", "run_start", "run_stop",
-                                                    "epoch_start", "epoch_stop", "block_start", "block_stop",
-                                                    "eval_start", "eval_stop", "epoch_count", "tracked_stats"};
-    if (!entry.has_value || absl::StartsWith(entry.key, "submission_")) return;
-    for (absl::string_view event : kEvents) {
-      if (entry.key == event) return;
-    }
-    if (!seen_.insert(entry.key).second) return;
-    settings_.set_format("mllog");
-    AddPrintedSetting(settings_, entry.key, entry.value, line);
-  }
-
-  v1::SettingsDocument settings_;
-  std::set<std::string> seen_;
 };
 
-bool Sniff(const LogHead& head) { return absl::StrContains(head.text, ":::MLLOG {"); }
+bool Sniff(const LogHead& head) {
+  return absl::StrContains(head.text, ":::MLLOG {");
+}
 
 }  // namespace
 

@@ -13,7 +13,9 @@
 namespace paritect {
 namespace {
 
-bool DigitAt(absl::string_view text) { return !text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text[0])); }
+bool DigitAt(absl::string_view text) {
+  return !text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text[0]));
+}
 
 enum class Shape { kNone, kIteration, kEvaluation, kModded };
 

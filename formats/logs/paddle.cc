@@ -1,5 +1,6 @@
 // PaddleNLP's trainer.
-//   [2024-03-03 18:06:33,568] [    INFO] - loss: 1.08327329, learning_rate: 4e-08, global_step: 1, interval_runtime: 4.8704, ...
+//   [2024-03-03 18:06:33,568] [    INFO] - loss: 1.08327329, learning_rate: 4e-08, global_step: 1,
+//   interval_runtime: 4.8704, ...
 // Source: PaddlePaddle/PaddleNLP paddlenlp/trainer/trainer.py.
 #include "absl/strings/match.h"
 #include "formats/logs/log_format.h"
@@ -23,7 +24,9 @@ class PaddleDialect : public LineDialect {
   }
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsPaddleLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsPaddleLine);
+}
 
 }  // namespace
 

@@ -69,7 +69,8 @@ absl::StatusOr<std::unique_ptr<LogParser>> MakePatternParser(TextEncoding encodi
   }
   if (!known) {
     return absl::InvalidArgumentError(
-        absl::StrCat("pattern `", pattern, "`: no named group of step, epoch, loss, lr, grad_norm, loss_scale, accuracy, eval_loss"));
+        absl::StrCat("pattern `", pattern,
+                     "`: no named group of step, epoch, loss, lr, grad_norm, loss_scale, accuracy, eval_loss"));
   }
   return MakeTextLogParser(encoding, std::make_unique<PatternDialect>(std::move(compiled)));
 }

@@ -11,8 +11,8 @@
 
 namespace paritect {
 
-// InvalidArgument for a pattern that does not compile, or without a group of a known name. A pattern that matches no line
-// of the log gives the note `pattern_never_matches`.
+// InvalidArgument for a pattern that does not compile, or without a group of a known name. A pattern that matches no
+// line of the log gives the note `pattern_never_matches`.
 absl::StatusOr<std::unique_ptr<LogParser>> MakePatternParser(TextEncoding encoding, absl::string_view pattern);
 
 }  // namespace paritect

@@ -10,7 +10,9 @@
 namespace paritect {
 namespace {
 
-bool IsAlpha(char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool IsAlpha(char c) {
+  return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_';
+}
 bool IsWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '@' || c == '/' || c == '.' || c == '-';
 }
@@ -36,7 +38,8 @@ bool StartsNumber(absl::string_view text) {
   const char c = text[0];
   if (absl::ascii_isdigit(static_cast<unsigned char>(c))) return true;
   if (text.size() < 2) return false;
-  if (c == '-' || c == '+' || c == '.' || c == '[') return absl::ascii_isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.';
+  if (c == '-' || c == '+' || c == '.' || c == '[')
+    return absl::ascii_isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.';
   return absl::StartsWithIgnoreCase(text, "nan") || absl::StartsWithIgnoreCase(text, "inf") ||
          absl::StartsWith(text, "tensor(") || absl::StartsWith(text, "-inf") || absl::StartsWith(text, "-nan");
 }
@@ -65,8 +68,8 @@ void ForEachKeyValue(absl::string_view line,
     const absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(at));
     if (separated || (at > i && StartsNumber(value))) {
       const bool joined = before_end > 0 && before_end + 1 == begin && line[before_end] == ' ';
-      visit(line.substr(joined ? before_begin : begin, end - (joined ? before_begin : begin)), line.substr(begin, end - begin),
-            value);
+      visit(line.substr(joined ? before_begin : begin, end - (joined ? before_begin : begin)),
+            line.substr(begin, end - begin), value);
       i = std::max(i, at);
       before_end = 0;
     } else {
@@ -264,7 +267,9 @@ bool IsPlaceWithLoss(absl::string_view line) {
 }
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, [](absl::string_view line) { return HasTellingLetters(line) && (IsPlainLossLine(line) || IsPlaceWithLoss(line)); });
+  return AnyLine(head.text, [](absl::string_view line) {
+    return HasTellingLetters(line) && (IsPlainLossLine(line) || IsPlaceWithLoss(line));
+  });
 }
 
 }  // namespace

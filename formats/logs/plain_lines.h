@@ -13,8 +13,8 @@ bool IsPlainLossLine(absl::string_view line);
 // Reads one such line; false where it is none. A line that another writer's text was cut into is unparsed.
 bool ReadPlainLine(const LogLine& line, RunLogBuilder& out);
 
-// What a framework's own progress text says of the place: "Epoch: [3][ 10/270]", "Epoch [3][10/270]", "Train: 3 [ 10/1000 (1%)]",
-// "Epoch(train) [3][ 10/270]", "Epoch 1/200, Step 10/3995".
+// What a framework's own progress text says of the place: "Epoch: [3][ 10/270]", "Epoch [3][10/270]", "Train: 3 [
+// 10/1000 (1%)]", "Epoch(train) [3][ 10/270]", "Epoch 1/200, Step 10/3995".
 struct EpochPlace {
   std::int64_t epoch = 0;  // as printed
   std::int64_t step = 0;
@@ -23,18 +23,20 @@ struct EpochPlace {
 };
 bool FindEpochPlace(absl::string_view line, EpochPlace& place);
 
-// Reads the values of a line whose place is `place`; `first_epoch` is the number of the first epoch (0 or 1). `test` lines
-// give evaluation values only.
+// Reads the values of a line whose place is `place`; `first_epoch` is the number of the first epoch (0 or 1). `test`
+// lines give evaluation values only.
 void AddAtEpochPlace(const LogLine& line, const EpochPlace& place, std::int64_t first_epoch, RunLogBuilder& out);
 
 class FieldCollector;
 // All known fields of the text into `fields`; the number behind "step N/" into `total_steps`.
 void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps);
 
-// Walks over `KEY SEPARATOR VALUE` pairs: `visit(phrase, word, value)`, where `phrase` is the word with the word before it
+// Walks over `KEY SEPARATOR VALUE` pairs: `visit(phrase, word, value)`, where `phrase` is the word with the word before
+// it
 // ("total loss") and `value` the text behind the separator. SEPARATOR is ':', '=', "is" or blanks before a digit.
-void ForEachKeyValue(absl::string_view line,
-                     absl::FunctionRef<void(absl::string_view phrase, absl::string_view word, absl::string_view value)> visit);
+void ForEachKeyValue(
+    absl::string_view line,
+    absl::FunctionRef<void(absl::string_view phrase, absl::string_view word, absl::string_view value)> visit);
 
 }  // namespace paritect
 

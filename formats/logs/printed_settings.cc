@@ -22,14 +22,16 @@ v1::Value TypePrintedValue(absl::string_view text) {
   } else if (auto grouped = ParseDoubleWithCommas(text)) {
     value.set_number(*grouped);
   } else {
-    const bool quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
+    const bool quoted =
+        text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
     if (quoted) text = text.substr(1, text.size() - 2);
     value.set_text(std::string(text));
   }
   return value;
 }
 
-void AddPrintedSetting(v1::SettingsDocument& document, absl::string_view key, absl::string_view value, std::int64_t line) {
+void AddPrintedSetting(v1::SettingsDocument& document, absl::string_view key, absl::string_view value,
+                       std::int64_t line) {
   v1::Setting& setting = *document.add_settings();
   setting.set_raw_key(std::string(key));
   setting.set_raw_value(std::string(value));

@@ -11,7 +11,8 @@ namespace paritect {
 v1::Value TypePrintedValue(absl::string_view text);
 
 // Adds KEY = VALUE with origin ":LINE"; the reader of the file puts its name in front.
-void AddPrintedSetting(v1::SettingsDocument& document, absl::string_view key, absl::string_view value, std::int64_t line);
+void AddPrintedSetting(v1::SettingsDocument& document, absl::string_view key, absl::string_view value,
+                       std::int64_t line);
 
 }  // namespace paritect
 

@@ -89,8 +89,7 @@ std::size_t FindRankPrefixInside(absl::string_view text) {
     absl::string_view rest = text.substr(at + 1);
     std::optional<std::int32_t> rank;
     const bool mpi = Mpi(rest, rank);
-    if (mpi || (absl::StartsWith(rest, "rank") && Bracketed("rank", rest, rank) &&
-                rest.data()[-1] == ':')) {
+    if (mpi || (absl::StartsWith(rest, "rank") && Bracketed("rank", rest, rank) && rest.data()[-1] == ':')) {
       return at;
     }
   }

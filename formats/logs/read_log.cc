@@ -34,12 +34,15 @@ bool LooksBinary(absl::string_view head) {
     const auto c = static_cast<unsigned char>(head[i]);
     if (c == 0) continue;
     ++all;
-    odd += (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\b' && c != 0x1b && c != '\f' && c != '\a') || c == 0x7f;
+    odd += (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\b' && c != 0x1b && c != '\f' && c != '\a') ||
+           c == 0x7f;
   }
   return odd * 20 > all;
 }
 
-bool IsGeneral(const LogFormat* format) { return format->name == "text"; }
+bool IsGeneral(const LogFormat* format) {
+  return format->name == "text";
+}
 
 struct Recognition {
   const LogFormat* format = nullptr;
@@ -96,7 +99,8 @@ v1::RunLog Unknown(const Recognition& seen) {
   } else if (seen.binary) {
     out.AddNote("not_recognised", 0, "binary data that no reader of logs knows");
   } else {
-    out.AddNote("not_recognised", 0, absl::StrCat("text of ", seen.lines, " lines, none of which gives a step and its loss"));
+    out.AddNote("not_recognised", 0,
+                absl::StrCat("text of ", seen.lines, " lines, none of which gives a step and its loss"));
   }
   return out.Build("unknown");
 }
@@ -120,7 +124,8 @@ std::string StandInOf(absl::string_view head) {
   const absl::string_view text = absl::StripLeadingAsciiWhitespace(head);
   if (text.empty()) return "empty";
   if (absl::StartsWith(text, "version https://git-lfs.github.com/spec/")) return "Git LFS pointer";
-  if (absl::StartsWithIgnoreCase(text, "<!doctype html") || absl::StartsWithIgnoreCase(text, "<html")) return "HTML page";
+  if (absl::StartsWithIgnoreCase(text, "<!doctype html") || absl::StartsWithIgnoreCase(text, "<html"))
+    return "HTML page";
   return "";
 }
 
@@ -133,7 +138,9 @@ absl::StatusOr<v1::RunLog> ReadLog(OpenLogBytes open, const LogOptions& options)
   const LogFormat* format = seen.format;
   if (!options.format.empty()) {
     format = FindLogFormat(options.format);
-    if (format == nullptr) return absl::InvalidArgumentError(absl::StrCat("there is no log format '", options.format, "'"));
+    if (seen.format != nullptr && seen.format->name == options.format) format = seen.format;
+    if (format == nullptr)
+      return absl::InvalidArgumentError(absl::StrCat("there is no log format '", options.format, "'"));
   }
   if (!options.pattern.empty()) {
     PARITECT_ASSIGN_OR_RETURN(parser, MakePatternParser(seen.encoding, options.pattern));

@@ -45,8 +45,8 @@ struct LogOptions {
 std::string StandInOf(absl::string_view head);
 
 // `format` of the result is "unknown", with a note of what was seen, where nothing claims the bytes. Errors: what
-// reading gives; DataLoss where the content is damaged or hostile; InvalidArgument for an unknown format name or a pattern
-// that is not RE2.
+// reading gives; DataLoss where the content is damaged or hostile; InvalidArgument for an unknown format name or a
+// pattern that is not RE2.
 absl::StatusOr<v1::RunLog> ReadLog(OpenLogBytes open, const LogOptions& options);
 
 }  // namespace paritect

@@ -31,9 +31,11 @@ class StringBytes : public LogBytes {
 };
 
 absl::StatusOr<v1::RunLog> Read(absl::string_view text, std::size_t chunk = 1 << 20, const LogOptions& options = {}) {
-  return ReadLog([&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> {
-    return std::make_unique<GunzipBytes>(std::make_unique<StringBytes>(text, chunk));
-  }, options);
+  return ReadLog(
+      [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> {
+        return std::make_unique<GunzipBytes>(std::make_unique<StringBytes>(text, chunk));
+      },
+      options);
 }
 
 // "10:2.5/0.0001 20:2.4" : step, loss, lr; then what else there is.
@@ -54,7 +56,8 @@ std::string Show(const v1::RunLog& log) {
 }
 
 std::string NoteKinds(const v1::RunLog& log) {
-  return absl::StrJoin(log.notes(), " ", [](std::string* out, const v1::Note& note) { absl::StrAppend(out, note.kind()); });
+  return absl::StrJoin(log.notes(), " ",
+                       [](std::string* out, const v1::Note& note) { absl::StrAppend(out, note.kind()); });
 }
 
 struct Sample {
@@ -65,35 +68,50 @@ struct Sample {
 
 const Sample kSamples[] = {
     {"megatron",
-     " [2030-01-01 00:00:01] iteration        5/      10 | consumed samples:          40 | elapsed time per iteration (ms): 9.5 | "
-     "learning rate: 2.000E-04 | global batch size:     8 | lm loss: 3.500000E+00 | moe loss: 1.0E-02 | loss scale: 512.0 | "
+     " [2030-01-01 00:00:01] iteration        5/      10 | consumed samples:          40 | elapsed time per iteration "
+     "(ms): 9.5 | "
+     "learning rate: 2.000E-04 | global batch size:     8 | lm loss: 3.500000E+00 | moe loss: 1.0E-02 | loss scale: "
+     "512.0 | "
      "grad norm: 1.250 | number of skipped iterations:   1 | number of nan iterations:   0 |\n"
      " validation loss at iteration 5 | lm loss value: 3.250000E+00 | lm loss PPL: 2.5E+01 |\n"
-     " iteration       10/      10 | consumed samples:          80 | elapsed time per iteration (ms): 9.5 | learning rate: "
-     "1.000E-04 | global batch size:     8 | loss scale: 256.0 | number of skipped iterations:   5 | number of nan iterations:   0 |\n",
+     " iteration       10/      10 | consumed samples:          80 | elapsed time per iteration (ms): 9.5 | learning "
+     "rate: "
+     "1.000E-04 | global batch size:     8 | loss scale: 256.0 | number of skipped iterations:   5 | number of nan "
+     "iterations:   0 |\n",
      "5:3.5/2e-04-1~3.25 10:/1e-04-5"},
-    {"megatron", "iteration: 2 | consumed samples: 16 | elapsed time per iteration (ms): 8.5 | learning rate: 1.0E-05 | lm loss: 1.5 | grad norm: 1.0\n",
+    {"megatron",
+     "iteration: 2 | consumed samples: 16 | elapsed time per iteration (ms): 8.5 | learning rate: 1.0E-05 | lm loss: "
+     "1.5 | grad norm: 1.0\n",
      "2:1.5/1e-05"},
     {"deepspeed",
-     "[2030-01-01 00:00:00,001] [INFO] [logging.py:96:log_dist] [Rank 0] step=4, skipped=1, lr=[0.5, 0.5], mom=[(0.9, 0.95)]\n"
-     "[2030-01-01 00:00:00,002] [INFO] [logging.py:96:log_dist] [Rank 0] step=4, skipped=0, lr=[0.25], mom=[(0.9, 0.95)]\n"
-     "[2030-01-01 00:00:00,003] [INFO] [logging.py:96:log_dist] [Rank 0] step=8, skipped=3, lr=[0.5, 0.5], mom=[(0.9, 0.95)]\n"
-     "[2030-01-01 00:00:00,004] [INFO] [logging.py:96:log_dist] [Rank 0] step=8, skipped=1, lr=[0.25], mom=[(0.9, 0.95)]\n",
+     "[2030-01-01 00:00:00,001] [INFO] [logging.py:96:log_dist] [Rank 0] step=4, skipped=1, lr=[0.5, 0.5], mom=[(0.9, "
+     "0.95)]\n"
+     "[2030-01-01 00:00:00,002] [INFO] [logging.py:96:log_dist] [Rank 0] step=4, skipped=0, lr=[0.25], mom=[(0.9, "
+     "0.95)]\n"
+     "[2030-01-01 00:00:00,003] [INFO] [logging.py:96:log_dist] [Rank 0] step=8, skipped=3, lr=[0.5, 0.5], mom=[(0.9, "
+     "0.95)]\n"
+     "[2030-01-01 00:00:00,004] [INFO] [logging.py:96:log_dist] [Rank 0] step=8, skipped=1, lr=[0.25], mom=[(0.9, "
+     "0.95)]\n",
      "4:e0:/0.5-1 4:e1:/0.25 8:e0:/0.5-2 8:e1:/0.25-1"},
     {"hf-trainer-stdout",
      "{'loss': 3.5, 'learning_rate': 0.01, 'epoch': 0.5}\n{'loss': '3.25', 'learning_rate': '0.005', 'epoch': '1.0'}\n"
-     "{'eval_loss': 3.0, 'eval_runtime': 1.5, 'epoch': 1.0}\n{'train_runtime': 9.0, 'train_loss': 3.375, 'epoch': 1.0}\n",
+     "{'eval_loss': 3.0, 'eval_runtime': 1.5, 'epoch': 1.0}\n{'train_runtime': 9.0, 'train_loss': 3.375, 'epoch': "
+     "1.0}\n",
      "1:3.5/0.01 2:3.25/0.005~3"},
     {"hf-trainer-state",
-     "{\"global_step\": 4, \"max_steps\": 4, \"log_history\": [{\"epoch\": 0.5, \"learning_rate\": 0.01, \"loss\": 3.5, \"step\": 2},\n"
-     "{\"epoch\": 1.0, \"learning_rate\": 0.0, \"loss\": NaN, \"step\": 4}, {\"eval_loss\": 3.0, \"step\": 4, \"epoch\": 1.0}]}\n",
+     "{\"global_step\": 4, \"max_steps\": 4, \"log_history\": [{\"epoch\": 0.5, \"learning_rate\": 0.01, \"loss\": "
+     "3.5, \"step\": 2},\n"
+     "{\"epoch\": 1.0, \"learning_rate\": 0.0, \"loss\": NaN, \"step\": 4}, {\"eval_loss\": 3.0, \"step\": 4, "
+     "\"epoch\": 1.0}]}\n",
      "2:3.5/0.01 4:nan/0~3"},
     {"llamafactory-jsonl",
-     "{\"current_steps\": 5, \"total_steps\": 10, \"loss\": 3.5, \"eval_loss\": null, \"learning_rate\": 0.01, \"epoch\": 0.5}\n"
+     "{\"current_steps\": 5, \"total_steps\": 10, \"loss\": 3.5, \"eval_loss\": null, \"learning_rate\": 0.01, "
+     "\"epoch\": 0.5}\n"
      "{\"current_steps\": 10, \"total_steps\": 10, \"loss\": 3.25, \"lr\": 0.005, \"epoch\": 1.0}\n",
      "5:3.5/0.01 10:3.25/0.005"},
     {"mllog",
-     "0: :::MLLOG {\"namespace\": \"\", \"time_ms\": 1, \"event_type\": \"POINT_IN_TIME\", \"key\": \"global_batch_size\", \"value\": 64, \"metadata\": {}}\n"
+     "0: :::MLLOG {\"namespace\": \"\", \"time_ms\": 1, \"event_type\": \"POINT_IN_TIME\", \"key\": "
+     "\"global_batch_size\", \"value\": 64, \"metadata\": {}}\n"
      "0: :::MLLOG {\"key\": \"eval_accuracy\", \"value\": 0.5, \"metadata\": {\"epoch_num\": 4, \"step_num\": 40}}\n"
      "0: :::MLLOG {\"key\": \"run_stop\", \"value\": null, \"metadata\": {\"status\": \"success\"}}\n",
      "40:@0.5"},
@@ -104,45 +122,63 @@ const Sample kSamples[] = {
      "2030-01-01 00:00:00,236 [INFO] Epoch 2/9, Step 10/100, imgsize (64, 64), loss: 3.5000, lbox: 1.0, cur_lr: 0.25\n",
      "after 0:!applied 110:3.5/0.25"},
     {"mindspore",
-     "epoch: 1, current epoch percent: 0.5, step: 10, outputs are (Tensor(shape=[], dtype=Float32, value= 3.5), Tensor(shape=[], "
+     "epoch: 1, current epoch percent: 0.5, step: 10, outputs are (Tensor(shape=[], dtype=Float32, value= 3.5), "
+     "Tensor(shape=[], "
      "dtype=Bool, value= True), Tensor(shape=[], dtype=Float32, value= 512))\n",
      "10:3.5!"},
     {"mindformers",
-     "[INFO] 2030-01-01 00:00:00,123 [callback.py:1] f: { Epoch:[  2/  3], step:[    5/   10], loss:[ 3.500/ 3.600], per_step_time: "
+     "[INFO] 2030-01-01 00:00:00,123 [callback.py:1] f: { Epoch:[  2/  3], step:[    5/   10], loss:[ 3.500/ 3.600], "
+     "per_step_time: "
      "9ms, lr: 0.25, overflow cond: True, loss_scale: 512.0, global_norm: [1.5]\n",
      "15:3.5/0.25!"},
     {"tf-estimator",
-     "INFO:tensorflow:loss = 3.5, step = 100 (1.5 sec)\nINFO:tensorflow:Saving dict for global step 100: accuracy = 0.5, global_step "
+     "INFO:tensorflow:loss = 3.5, step = 100 (1.5 sec)\nINFO:tensorflow:Saving dict for global step 100: accuracy = "
+     "0.5, global_step "
      "= 100, loss = 3.25\nINFO:tensorflow:Loss for final step: 3.5.\n",
      "100:3.5~3.25@0.5"},
     {"keras",
-     "Epoch 1/2\n 5/10 [==>..] - ETA: 1s - loss: 3.5000\r10/10 [====] - 1s 9ms/step - loss: 3.2500 - val_loss: 3.0000\nEpoch 2/2\n"
+     "Epoch 1/2\n 5/10 [==>..] - ETA: 1s - loss: 3.5000\r10/10 [====] - 1s 9ms/step - loss: 3.2500 - val_loss: "
+     "3.0000\nEpoch 2/2\n"
      "10/10 [====] - 1s 9ms/step - loss: 3.0000\n",
      "5:3.5 10:3.25~3 20:3"},
     {"dllogger",
-     "DLLL {\"type\": \"LOG\", \"step\": [0, 1], \"data\": {\"loss\": 3.5}}\nDLLL {\"type\": \"LOG\", \"step\": [0, 2], \"data\": {\"loss\": 3.25}}\n",
+     "DLLL {\"type\": \"LOG\", \"step\": [0, 1], \"data\": {\"loss\": 3.5}}\nDLLL {\"type\": \"LOG\", \"step\": [0, "
+     "2], \"data\": {\"loss\": 3.25}}\n",
      "1:3.5 2:3.25"},
-    {"nanogpt", "step 0: train loss 3.5000, val loss 3.7500\niter 0: loss 3.5000, time 9.00ms, mfu 1.0%\niter 10: loss 3.2500, time 9.00ms, mfu 1.0%\n",
+    {"nanogpt",
+     "step 0: train loss 3.5000, val loss 3.7500\niter 0: loss 3.5000, time 9.00ms, mfu 1.0%\niter 10: loss 3.2500, "
+     "time 9.00ms, mfu 1.0%\n",
      "0:3.5~3.75 10:3.25"},
     {"nanogpt", "step:125/250 val_loss:3.5 train_time:9.5s step_avg:1.5ms\n", "125:~3.5"},
     {"torchtitan",
-     "[titan] 2030-01-01 00:00:00,000 - root - INFO - \x1b[31mstep:  1  \x1b[32mloss:  3.50000  grad_norm:  1.25  \x1b[0mmemory: "
+     "[titan] 2030-01-01 00:00:00,000 - root - INFO - \x1b[31mstep:  1  \x1b[32mloss:  3.50000  grad_norm:  1.25  "
+     "\x1b[0mmemory: "
      "1.5GiB(1.5%)  tps: 12,345  mfu: 1%\n",
      "1:3.5"},
     {"fairseq",
-     "2030-01-01 | INFO | train_inner | {\"epoch\": 1, \"update\": 0.1, \"loss\": \"3.5\", \"nll_loss\": \"3.4\", \"num_updates\": \"10\", \"lr\": "
-     "\"0.25\", \"gnorm\": \"1.5\"}\n2030-01-01 | INFO | x | NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 64.0\n",
+     "2030-01-01 | INFO | train_inner | {\"epoch\": 1, \"update\": 0.1, \"loss\": \"3.5\", \"nll_loss\": \"3.4\", "
+     "\"num_updates\": \"10\", \"lr\": "
+     "\"0.25\", \"gnorm\": \"1.5\"}\n2030-01-01 | INFO | x | NOTE: gradient overflow detected, ignoring gradient, "
+     "setting loss scale to: 64.0\n",
      "10:3.5/0.25 after 10:!"},
     {"mmengine",
-     "{\"lr\": 0.25, \"data_time\": 0.1, \"loss\": 3.5, \"time\": 0.5, \"epoch\": 1, \"iter\": 10, \"memory\": 1, \"step\": 10}\n"
+     "{\"lr\": 0.25, \"data_time\": 0.1, \"loss\": 3.5, \"time\": 0.5, \"epoch\": 1, \"iter\": 10, \"memory\": 1, "
+     "\"step\": 10}\n"
      "{\"accuracy/top1\": 50.5, \"step\": 1}\n",
      "10:3.5/0.25@50.5"},
-    {"mmengine", "2030/01/01 00:00:00 - mmengine - INFO - Epoch(train)   [2][ 10/100]  lr: 2.5e-01  eta: 0:10:00  time: 0.2  loss: 3.5000\n",
+    {"mmengine",
+     "2030/01/01 00:00:00 - mmengine - INFO - Epoch(train)   [2][ 10/100]  lr: 2.5e-01  eta: 0:10:00  time: 0.2  loss: "
+     "3.5000\n",
      "110:3.5/0.25"},
-    {"timm", "Train: 1 [  10/100 ( 10%)]  Loss: 3.500 (3.60)  Time: 0.4s  LR: 2.500e-01\nTest: [ 10/20]  Loss: 9.0\n", "110:3.5/0.25"},
-    {"verl", "(main_task pid=7) step:3 - actor/pg_loss:-0.5 - actor/lr:1e-06 - critic/score/mean:np.float64(0.31)\n", "3:-0.5/1e-06"},
-    {"apex", "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 512.0\nstep 3 loss 3.5\n", "after 0:! 3:3.5"},
-    {"paddle", "[2030-01-01] [    INFO] - loss: 3.5, learning_rate: 0.25, global_step: 7, interval_runtime: 4.8, progress_or_epoch: 0.25\n",
+    {"timm", "Train: 1 [  10/100 ( 10%)]  Loss: 3.500 (3.60)  Time: 0.4s  LR: 2.500e-01\nTest: [ 10/20]  Loss: 9.0\n",
+     "110:3.5/0.25"},
+    {"verl", "(main_task pid=7) step:3 - actor/pg_loss:-0.5 - actor/lr:1e-06 - critic/score/mean:np.float64(0.31)\n",
+     "3:-0.5/1e-06"},
+    {"apex", "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 512.0\nstep 3 loss 3.5\n",
+     "after 0:! 3:3.5"},
+    {"paddle",
+     "[2030-01-01] [    INFO] - loss: 3.5, learning_rate: 0.25, global_step: 7, interval_runtime: 4.8, "
+     "progress_or_epoch: 0.25\n",
      "7:3.5/0.25"},
     {"lightning", "epoch,step,train_loss,val_loss\n0,9,3.5,\n0,9,,3.25\n1,19,3.0,\n", "9:3.5~3.25 19:3"},
     {"csv", "step,train_loss\n8,3.5\n16,3.25\n", "8:3.5 16:3.25"},
@@ -150,9 +186,13 @@ const Sample kSamples[] = {
     {"jsonl", "{\"train_lr\": 0.25, \"train_loss\": 3.5, \"test_acc1\": 12.5, \"epoch\": 3}\n", "3:3.5/0.25@12.5"},
     {"columns", "1 3.5\n2 3.25\n", "1:3.5 2:3.25"},
     {"mlflow", "1700000000000 3.5 1\n1700000000100 3.25 2\n", "1: 2:"},
-    {"megatron", "{\"lm loss\": {\"start_step\": 1, \"end_step\": 9, \"step_interval\": 1, \"values\": {\"2\": \"nan\", \"10\": 3.25, \"1\": 3.5}}}\n",
+    {"megatron",
+     "{\"lm loss\": {\"start_step\": 1, \"end_step\": 9, \"step_interval\": 1, \"values\": {\"2\": \"nan\", \"10\": "
+     "3.25, \"1\": 3.5}}}\n",
      "1:3.5 2:nan 10:3.25"},
-    {"text", "epoch 0, total_step 20, total loss is 3.5 , inference loss is 3.0, weight loss is 0.5\n[rank1]: step=21 loss=3.25 lr=0.25\n",
+    {"text",
+     "epoch 0, total_step 20, total loss is 3.5 , inference loss is 3.0, weight loss is 0.5\n[rank1]: step=21 "
+     "loss=3.25 lr=0.25\n",
      "20:3.5 21:r1:3.25/0.25"},
     {"text", "Epoch: [1][ 11/100]\tTime 0.1 (0.1)\tLoss 3.5e+00 (3.6)\tAcc@1 1.5 (1.0)\n", "11:3.5@1.5"},
 };
@@ -239,7 +279,9 @@ TEST(ReadLog, ASentenceIsNoRecord) {
 }
 
 TEST(ReadLog, TheLaterSegmentWins) {
-  auto log = Read("step 1 loss 9\nstep 2 loss 8\nstep 3 loss 7\nResuming from checkpoint (global_step 1)\nstep 2 loss 6\nstep 3 loss 5\n");
+  auto log = Read(
+      "step 1 loss 9\nstep 2 loss 8\nstep 3 loss 7\nResuming from checkpoint (global_step 1)\nstep 2 loss 6\nstep 3 "
+      "loss 5\n");
   EXPECT_EQ(Show(*log), "1:9 2:6 3:5");
   EXPECT_EQ(log->segments_size(), 2);
   EXPECT_EQ(log->segments(1).resumed_from(), 1);
@@ -247,13 +289,16 @@ TEST(ReadLog, TheLaterSegmentWins) {
 }
 
 TEST(ReadLog, AMarkerGivesTheOffset) {
-  auto log = Read("step 1 loss 9\nstep 2 loss 8\nResuming from checkpoint (global_step 2)\nstep 1 loss 7\nstep 2 loss 6\n");
+  auto log =
+      Read("step 1 loss 9\nstep 2 loss 8\nResuming from checkpoint (global_step 2)\nstep 1 loss 7\nstep 2 loss 6\n");
   EXPECT_EQ(Show(*log), "1:9 2:8 3:7 4:6");
   EXPECT_EQ(log->segments(1).offset(), 2);
 }
 
 TEST(ReadLog, TwoRunsAreNotMerged) {
-  auto log = Read("***** Running training *****\nstep 1 loss 9\nstep 2 loss 8\n***** Running training *****\nstep 1 loss 7\nstep 2 loss 6\n");
+  auto log = Read(
+      "***** Running training *****\nstep 1 loss 9\nstep 2 loss 8\n***** Running training *****\nstep 1 loss 7\nstep 2 "
+      "loss 6\n");
   EXPECT_EQ(log->records_size(), 4);
   EXPECT_EQ(log->segments_size(), 2);
   EXPECT_EQ(NoteKinds(*log), "two_runs_in_one_file");
@@ -268,7 +313,9 @@ TEST(ReadLog, WritersThatInterleaveKeepFileOrder) {
 }
 
 TEST(ReadLog, SplicedLinesAreUnparsed) {
-  auto log = Read("step=0 loss=2.7\n[rank0]: step=1 lo[rank1]: step=1 loss=2ss=2.5 grad_norm=1.0\n[rank2]: step=1 loss=2.5[rank3]: step=1 loss=2.6\n");
+  auto log = Read(
+      "step=0 loss=2.7\n[rank0]: step=1 lo[rank1]: step=1 loss=2ss=2.5 grad_norm=1.0\n[rank2]: step=1 loss=2.5[rank3]: "
+      "step=1 loss=2.6\n");
   EXPECT_EQ(Show(*log), "0:2.7 1:r2:2.5 1:r3:2.6");
   EXPECT_EQ(log->unparsed_total(), 2);
 }
@@ -281,7 +328,9 @@ TEST(ReadLog, ARefusedNumberNamesItsStep) {
 
 TEST(ReadLog, RanksThatPrintTheSameOverflowCountOnce) {
   std::string text = "step 1 loss 3.5\n";
-  for (int rank : {0, 1}) absl::StrAppend(&text, "[1,", rank, "]<stdout>:Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 8.0\n");
+  for (int rank : {0, 1})
+    absl::StrAppend(&text, "[1,", rank,
+                    "]<stdout>:Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 8.0\n");
   for (int rank : {0, 1}) absl::StrAppend(&text, "[rank", rank, "]: Grad overflow on iteration 4\n");
   auto log = Read(text);
   EXPECT_EQ(Show(*log), "1:3.5 after 1:r0:! 5:!");
@@ -343,6 +392,22 @@ TEST(ReadLog, InflatesMembers) {
   std::string broken = packed;
   broken[14] = static_cast<char>(broken[14] ^ 0x55);
   (void)Read(broken);
+}
+
+TEST(ReadLog, ALongLogIsThinnedAndItsCountsStayWhole) {
+  std::string text;
+  for (int step = 1; step <= 600'000; ++step) {
+    absl::StrAppend(&text, " iteration ", step,
+                    "/ 600000 | consumed samples: 1 | lm loss: 2.5 | number of skipped iterations: ",
+                    step % 1000 == 1 ? 1 : 0, " |\n");
+  }
+  auto log = Read(text);
+  EXPECT_LE(log->records_size(), static_cast<int>(kLogRecordsMax));
+  EXPECT_EQ(NoteKinds(*log), "records_thinned");
+  std::int64_t skipped = 0;
+  for (const v1::StepRecord& record : log->records()) skipped += record.skipped();
+  EXPECT_EQ(skipped, 600);
+  EXPECT_EQ(log->records(log->records_size() - 1).step(), 600'000);
 }
 
 TEST(ReadLog, AnotherLocaleChangesNothing) {

@@ -12,7 +12,9 @@ namespace {
 constexpr int kNotesOfOneKindMax = 50;
 constexpr int kUnparsedListedMax = 100;
 
-bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool Same(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
 
 }  // namespace
 
@@ -22,7 +24,7 @@ bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 // NOLINTEND
 
 bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into) {
-#define F(f)                                                                                             \
+#define F(f)                                                                                                   \
   if (from.has_##f() && into.has_##f() && !Same(static_cast<double>(from.f()), static_cast<double>(into.f()))) \
     return false;
   PARITECT_FOLD_FIELDS(F)
@@ -70,6 +72,7 @@ void RunLogBuilder::Add(LogRecord record) {
     last_of_.emplace(key, entries_.size());
   }
   entries_.push_back(std::move(record));
+  if (entries_.size() >= thin_at_) Thin();
 }
 
 void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale,
@@ -83,6 +86,7 @@ void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank
   if (scale) record.values.set_loss_scale(*scale);
   set_overflow_seen();
   entries_.push_back(std::move(record));
+  if (entries_.size() >= thin_at_) Thin();
 }
 
 void RunLogBuilder::Resume(std::int64_t line, std::optional<std::int64_t> global_step) {
@@ -94,7 +98,9 @@ void RunLogBuilder::Resume(std::int64_t line, std::optional<std::int64_t> global
   markers_.push_back({entries_.size(), true, global_step, line});
 }
 
-void RunLogBuilder::Banner(std::int64_t line) { markers_.push_back({entries_.size(), false, std::nullopt, line}); }
+void RunLogBuilder::Banner(std::int64_t line) {
+  markers_.push_back({entries_.size(), false, std::nullopt, line});
+}
 
 void RunLogBuilder::AddNote(absl::string_view kind, std::int64_t line, std::string message) {
   if (++note_counts_[std::string(kind)] > kNotesOfOneKindMax) return;
@@ -112,8 +118,12 @@ void RunLogBuilder::Unparsed(std::int64_t line, std::string why) {
   unparsed.set_why(std::move(why));
 }
 
-void RunLogBuilder::TotalSteps(std::int64_t total) { total_steps_ = std::max(total_steps_, total); }
-void RunLogBuilder::TotalEpochs(double total) { total_epochs_ = std::max(total_epochs_, total); }
+void RunLogBuilder::TotalSteps(std::int64_t total) {
+  total_steps_ = std::max(total_steps_, total);
+}
+void RunLogBuilder::TotalEpochs(double total) {
+  total_epochs_ = std::max(total_epochs_, total);
+}
 
 void RunLogBuilder::End(v1::RunEnd::State state, std::string words, std::int64_t line) {
   log_.mutable_end()->set_state(state);
@@ -201,7 +211,8 @@ void RunLogBuilder::ResolveRank0Overflows() {
   for (const auto& [rank, count] : counts) {
     if (count == counts.begin()->second) continue;
     AddNote("overflow_count_differs", 0,
-            absl::StrCat("rank ", lowest, " prints ", counts.begin()->second, " overflows, rank ", rank, " prints ", count));
+            absl::StrCat("rank ", lowest, " prints ", counts.begin()->second, " overflows, rank ", rank, " prints ",
+                         count));
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const v1::StepRecord& record = entries_[i].values;
@@ -264,13 +275,16 @@ void RunLogBuilder::NoteBreak(const Break& at, std::int64_t step, std::int64_t l
   const std::int64_t line = at.marker != nullptr ? at.marker->line : at.banner != nullptr ? at.banner->line : 0;
   if (at.marker != nullptr) {
     std::string from = at.marker->global_step ? absl::StrCat(" from global step ", *at.marker->global_step) : "";
-    AddNote("resumed", line, absl::StrCat("the run goes on", from, ": step ", step, " follows step ", last,
-                                          offset > 0 ? absl::StrCat("; printed steps count from ", offset) : ""));
+    AddNote("resumed", line,
+            absl::StrCat("the run goes on", from, ": step ", step, " follows step ", last,
+                         offset > 0 ? absl::StrCat("; printed steps count from ", offset) : ""));
   } else if (step <= 1) {
-    AddNote("step_reset", line, absl::StrCat("the printed step starts again at ", step, " after ", last,
-                                             "; nothing says where the run goes on"));
+    AddNote("step_reset", line,
+            absl::StrCat("the printed step starts again at ", step, " after ", last,
+                         "; nothing says where the run goes on"));
   } else {
-    AddNote("resumed", line, absl::StrCat("step ", step, " follows step ", last, ": the run goes on from an earlier step"));
+    AddNote("resumed", line,
+            absl::StrCat("step ", step, " follows step ", last, ": the run goes on from an earlier step"));
   }
 }
 
@@ -389,6 +403,11 @@ v1::RunLog RunLogBuilder::Build(absl::string_view format) {
     v1::Note& note = *log_.add_notes();
     note.set_kind(kind);
     note.set_message(absl::StrCat(count, " in all; ", kNotesOfOneKindMax, " are listed"));
+  }
+  if (kept_stride_ > 1) {
+    AddNote(
+        "records_thinned", 0,
+        absl::StrCat("the log is long: one record in ", kept_stride_, " is kept; counts of skipped steps are whole"));
   }
   FillEnd();
   return std::move(log_);

@@ -32,6 +32,10 @@ struct LogRecord {
   bool repeats = false;              // the same step with the same loss stands right before it
 };
 
+// Records that are kept at most; beyond them every second one gives way (run_log_thin.cc), so that a log of any
+// length fits into memory.
+inline constexpr std::size_t kLogRecordsMax = 500'000;
+
 class RunLogBuilder {
  public:
   void Add(LogRecord record);
@@ -75,6 +79,7 @@ class RunLogBuilder {
   };
 
   static Key KeyOf(const v1::StepRecord& record);
+  void Thin();
   void DecideMaybeInEpoch();
   void ResolveEpochSteps();
   void ResolveRank0Overflows();
@@ -91,6 +96,8 @@ class RunLogBuilder {
   std::vector<Marker> markers_;
   std::map<Key, std::size_t> last_of_;
   std::map<std::string, int> note_counts_;
+  std::int64_t kept_stride_ = 1;  // in printed intervals
+  std::size_t thin_at_ = kLogRecordsMax;
   std::int64_t total_steps_ = 0;
   double total_epochs_ = 0;
 };

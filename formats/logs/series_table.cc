@@ -53,7 +53,8 @@ int SeriesTable::ChooseLoss() const {
   return best >= 0 ? best : others == 1 ? other : -1;
 }
 
-LogRecord SeriesTable::ToRecord(std::int64_t step, const std::map<int, double>& values, int loss, bool evaluation) const {
+LogRecord SeriesTable::ToRecord(std::int64_t step, const std::map<int, double>& values, int loss,
+                                bool evaluation) const {
   FieldCollector fields;
   for (const auto& [id, value] : values) {
     const std::string& name = names_[static_cast<std::size_t>(id)];
@@ -61,7 +62,8 @@ LogRecord SeriesTable::ToRecord(std::int64_t step, const std::map<int, double>& 
     v1::StepRecord& record = fields.record().values;
     if (id == loss) {
       evaluation ? record.set_eval_loss(value) : record.set_loss(value);
-    } else if (field != LogField::kOther && field != LogField::kOtherLoss && !IsTrainingLoss(field) && field != LogField::kStep) {
+    } else if (field != LogField::kOther && field != LogField::kOtherLoss && !IsTrainingLoss(field) &&
+               field != LogField::kStep) {
       fields.Add(name, NumberOf(value));
     }
     (*record.mutable_metrics())[name] = value;

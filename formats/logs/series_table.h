@@ -1,4 +1,5 @@
-// Named series over steps (TensorBoard, wandb, MLflow, golden values) to records: which tag is the loss is decided once, over all tags.
+// Named series over steps (TensorBoard, wandb, MLflow, golden values) to records: which tag is the loss is decided
+// once, over all tags.
 #ifndef PARITECT_FORMATS_LOGS_SERIES_TABLE_H_
 #define PARITECT_FORMATS_LOGS_SERIES_TABLE_H_
 

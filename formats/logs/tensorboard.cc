@@ -21,13 +21,15 @@ namespace {
 constexpr std::size_t kHeaderBytes = 12;
 constexpr std::size_t kFooterBytes = 4;
 constexpr std::uint64_t kEventBytesMax = 1ULL << 30;
-constexpr std::uint64_t kEventKeptBytesMax = 4 << 20;  // scalars are small; larger events (images, graphs) are passed over
+constexpr std::uint64_t kEventKeptBytesMax =
+    4 << 20;  // scalars are small; larger events (images, graphs) are passed over
 
 template <typename T>
 T Little(absl::string_view bytes, std::size_t at) {
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
+    value =
+        static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
   }
   return value;
 }
@@ -42,7 +44,8 @@ double Bits16(std::uint32_t bits, bool bfloat) {
   const int exponent = static_cast<int>((bits >> 10) & 31);
   const double mantissa = bits & 1023;
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+  if (exponent == 31)
+    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
   if (exponent == 0) return sign * mantissa * 0x1p-24;
   double value = sign * (1 + mantissa / 1024);
   for (int e = exponent; e < 15; ++e) value /= 2;
@@ -65,13 +68,17 @@ std::optional<double> ContentValue(int dtype, absl::string_view content) {
       field.integer = Little<std::uint64_t>(content, 0);
       return field.AsDouble();
     }
-    case 3: return content.size() == 4 ? std::optional<double>(static_cast<std::int32_t>(Little<std::uint32_t>(content, 0))) : std::nullopt;
+    case 3:
+      return content.size() == 4 ? std::optional<double>(static_cast<std::int32_t>(Little<std::uint32_t>(content, 0)))
+                                 : std::nullopt;
     case 9:
-      return content.size() == 8 ? std::optional<double>(static_cast<double>(static_cast<std::int64_t>(Little<std::uint64_t>(content, 0))))
+      return content.size() == 8 ? std::optional<double>(static_cast<double>(
+                                       static_cast<std::int64_t>(Little<std::uint64_t>(content, 0))))
                                  : std::nullopt;
     case 14:
     case 19:
-      return content.size() == 2 ? std::optional<double>(Bits16(Little<std::uint16_t>(content, 0), dtype == 14)) : std::nullopt;
+      return content.size() == 2 ? std::optional<double>(Bits16(Little<std::uint16_t>(content, 0), dtype == 14))
+                                 : std::nullopt;
     default: return std::nullopt;
   }
 }
@@ -92,7 +99,8 @@ std::optional<double> TensorValue(absl::string_view tensor) {
       if (field.type == 1) value = field.AsDouble();
       if (field.type == 2) value = ContentValue(2, field.bytes);
     }
-    if ((field.number == 7 || field.number == 10) && field.type == 0) value = static_cast<double>(static_cast<std::int64_t>(field.integer));
+    if ((field.number == 7 || field.number == 10) && field.type == 0)
+      value = static_cast<double>(static_cast<std::int64_t>(field.integer));
   }
   if (!content.empty()) return ContentValue(dtype, content);
   return value;
@@ -118,7 +126,8 @@ class TensorBoardParser : public LogParser {
 
   absl::Status Finish(RunLogBuilder& out) override {
     if (!pending_.empty() || skip_ > 0) out.set_incomplete_tail();
-    if (restarts_ > 0) out.AddNote("resumed", 0, absl::StrCat("steps go back ", restarts_, " times; the later values count"));
+    if (restarts_ > 0)
+      out.AddNote("resumed", 0, absl::StrCat("steps go back ", restarts_, " times; the later values count"));
     table_.Finish(out);
     if (samples_axis_) out.AddNote("axis_is_samples", 0, "tags of DeepSpeed count samples, not steps");
     return absl::OkStatus();
@@ -204,11 +213,14 @@ class TensorBoardParser : public LogParser {
 bool Sniff(const LogHead& head) {
   if (!head.first || head.raw.size() < kHeaderBytes) return false;
   const auto length = Little<std::uint64_t>(head.raw, 0);
-  return length > 0 && length < kEventBytesMax && MaskedCrc32c(head.raw.substr(0, 8)) == Little<std::uint32_t>(head.raw, 8) &&
+  return length > 0 && length < kEventBytesMax &&
+         MaskedCrc32c(head.raw.substr(0, 8)) == Little<std::uint32_t>(head.raw, 8) &&
          absl::StrContains(head.raw.substr(0, 256), "brain.Event:");
 }
 
-std::unique_ptr<LogParser> Create(TextEncoding) { return std::make_unique<TensorBoardParser>(); }
+std::unique_ptr<LogParser> Create(TextEncoding) {
+  return std::make_unique<TensorBoardParser>();
+}
 
 }  // namespace
 

@@ -16,10 +16,13 @@ bool IsLossLine(absl::string_view line) {
   const std::size_t loss = line.find("loss = ");
   const std::size_t step = line.find("step = ");
   return loss != absl::string_view::npos && step != absl::string_view::npos &&
-         !absl::StrContains(line, "Saving dict") && (absl::StrContains(line, ", step = ") || absl::StrContains(line, "step = "));
+         !absl::StrContains(line, "Saving dict") &&
+         (absl::StrContains(line, ", step = ") || absl::StrContains(line, "step = "));
 }
 
-bool IsEvaluation(absl::string_view line) { return absl::StrContains(line, "Saving dict for global step "); }
+bool IsEvaluation(absl::string_view line) {
+  return absl::StrContains(line, "Saving dict for global step ");
+}
 
 class EstimatorDialect : public LineDialect {
  public:
@@ -55,7 +58,8 @@ class EstimatorDialect : public LineDialect {
 
 bool Sniff(const LogHead& head) {
   return AnyLine(head.text, [](absl::string_view line) {
-    const bool prefixed = absl::StartsWith(line, "INFO:tensorflow:") || absl::StrContains(line, "basic_session_run_hooks.py") ||
+    const bool prefixed = absl::StartsWith(line, "INFO:tensorflow:") ||
+                          absl::StrContains(line, "basic_session_run_hooks.py") ||
                           absl::StrContains(line, "estimator.py");
     return prefixed && (IsLossLine(line) || IsEvaluation(line));
   });

@@ -1,5 +1,6 @@
 // timm: `Train: 0 [  10/1000 (  1%)]  Loss: 2.500 (2.50)  Time: ...  LR: 1.000e-04`; epochs and steps count from 0.
-// The first number is the batch's, the one in brackets the running mean. Source: huggingface/pytorch-image-models train.py.
+// The first number is the batch's, the one in brackets the running mean. Source: huggingface/pytorch-image-models
+// train.py.
 #include "absl/strings/match.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/plain_lines.h"
@@ -24,7 +25,9 @@ class TimmDialect : public LineDialect {
   }
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsTimmLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsTimmLine);
+}
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // torchtitan's console line (its colours are taken out before).
-//   [titan] 2026-01-01 00:00:00,000 - root - INFO - step:  1  loss:  8.04910  grad_norm:  1.2345  memory:  1.23GiB(1.55%)  tps: 12,345
+//   [titan] 2026-01-01 00:00:00,000 - root - INFO - step:  1  loss:  8.04910  grad_norm:  1.2345
+//   memory:  1.23GiB(1.55%)  tps: 12,345
 // Source: pytorch/torchtitan torchtitan/components/metrics.py.
 #include "absl/strings/match.h"
 #include "formats/logs/field_names.h"
@@ -32,7 +33,9 @@ class TorchTitanDialect : public LineDialect {
   }
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsTitanLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsTitanLine);
+}
 
 }  // namespace
 

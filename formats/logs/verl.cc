@@ -1,6 +1,7 @@
 // verl's console: one line a step, `key:value` parts between " - ".
 //   step:1 - actor/pg_loss:-0.0012 - actor/grad_norm:0.45 - actor/lr:1e-06 - critic/score/mean:0.31 ...
-// The loss is the actor's policy loss, in supervised tuning train/loss. Source: volcengine/verl verl/utils/logger/aggregate_logger.py.
+// The loss is the actor's policy loss, in supervised tuning train/loss. Source: volcengine/verl
+// verl/utils/logger/aggregate_logger.py.
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "formats/logs/field_names.h"
@@ -12,8 +13,9 @@ namespace {
 bool IsVerlLine(absl::string_view line) {
   const std::size_t at = line.find("step:");
   if (at == absl::string_view::npos || !absl::StrContains(line.substr(at), " - ")) return false;
-  return absl::StrContains(line, " - actor/") || absl::StrContains(line, " - critic/") || absl::StrContains(line, " - train/loss:") ||
-         absl::StrContains(line, " - training/") || absl::StrContains(line, " - timing_s/");
+  return absl::StrContains(line, " - actor/") || absl::StrContains(line, " - critic/") ||
+         absl::StrContains(line, " - train/loss:") || absl::StrContains(line, " - training/") ||
+         absl::StrContains(line, " - timing_s/");
 }
 
 class VerlDialect : public LineDialect {
@@ -28,12 +30,14 @@ class VerlDialect : public LineDialect {
       absl::string_view key = part.substr(0, colon);
       const LogNumber number = ReadLogNumber(part.substr(colon + 1));
       if (key == "actor/pg_loss" || key == "actor/loss") {
-        if (number.kind == LogNumber::Kind::kValue) (*fields.record().values.mutable_metrics())[std::string(key)] = number.value;
+        if (number.kind == LogNumber::Kind::kValue)
+          (*fields.record().values.mutable_metrics())[std::string(key)] = number.value;
         key = "loss";
       }
       if (key == "training/global_step") continue;
       if (absl::StartsWith(key, "val-") || absl::StartsWith(key, "val/")) {
-        if (number.kind == LogNumber::Kind::kValue) (*fields.record().values.mutable_metrics())[std::string(key)] = number.value;
+        if (number.kind == LogNumber::Kind::kValue)
+          (*fields.record().values.mutable_metrics())[std::string(key)] = number.value;
         continue;
       }
       fields.Add(key, number);
@@ -48,7 +52,9 @@ class VerlDialect : public LineDialect {
   }
 };
 
-bool Sniff(const LogHead& head) { return AnyLine(head.text, &IsVerlLine); }
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsVerlLine);
+}
 
 }  // namespace
 

@@ -81,7 +81,8 @@ class WandbParser : public LogParser {
         crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size())));
     if (found != crc || type < 1 || type > 4 || length > left - kRecordHeaderBytes) {
       stopped_ = true;
-      out.AddNote("damaged", 0, absl::StrCat("a wrong checksum at byte ", offset_, "; what stands behind it is not read"));
+      out.AddNote("damaged", 0,
+                  absl::StrCat("a wrong checksum at byte ", offset_, "; what stands behind it is not read"));
       return false;
     }
     Part(type, checked.substr(1), out);
@@ -168,9 +169,13 @@ class WandbParser : public LogParser {
   bool stopped_ = false;
 };
 
-bool Sniff(const LogHead& head) { return head.first && absl::StartsWith(head.raw, kMagic); }
+bool Sniff(const LogHead& head) {
+  return head.first && absl::StartsWith(head.raw, kMagic);
+}
 
-std::unique_ptr<LogParser> Create(TextEncoding) { return std::make_unique<WandbParser>(); }
+std::unique_ptr<LogParser> Create(TextEncoding) {
+  return std::make_unique<WandbParser>();
+}
 
 }  // namespace
 

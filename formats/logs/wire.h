@@ -1,5 +1,5 @@
-// The wire form of Protocol Buffers, read without a schema: event files and offline runs are full of messages of which one
-// field matters.
+// The wire form of Protocol Buffers, read without a schema: event files and offline runs are full of messages of which
+// one field matters.
 #ifndef PARITECT_FORMATS_LOGS_WIRE_H_
 #define PARITECT_FORMATS_LOGS_WIRE_H_
 
@@ -12,7 +12,7 @@ namespace paritect {
 
 struct WireField {
   std::uint32_t number = 0;
-  int type = 0;              // 0 varint, 1 fixed64, 2 bytes, 5 fixed32
+  int type = 0;               // 0 varint, 1 fixed64, 2 bytes, 5 fixed32
   std::uint64_t integer = 0;  // varint, fixed64, fixed32
   absl::string_view bytes;
 
@@ -79,7 +79,8 @@ class WireReader {
   bool Fixed(std::size_t n, std::uint64_t& value) {
     if (left_.size() < n) return Fail();
     value = 0;
-    for (std::size_t i = 0; i < n; ++i) value |= static_cast<std::uint64_t>(static_cast<unsigned char>(left_[i])) << (8 * i);
+    for (std::size_t i = 0; i < n; ++i)
+      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(left_[i])) << (8 * i);
     left_.remove_prefix(n);
     return true;
   }

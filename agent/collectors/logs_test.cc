@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include "agent/collector.h"
+#include "agent/collectors/log_files.h"
+#include "common/memory_file_system.h"
+
+namespace paritect {
+
+extern const Collector kLogsCollector;
+
+namespace {
+
+class LogsTest : public ::testing::Test {
+ protected:
+  std::vector<v1::Evidence> Collect(absl::string_view pattern, int world_size = 0) {
+    v1::Plan plan;
+    plan.set_base("/p");
+    plan.add_logs()->set_file(std::string(pattern));
+    if (world_size > 0) plan.mutable_info()->set_world_size(world_size);
+    std::vector<v1::Evidence> out;
+    kLogsCollector.collect({fs_, BuiltInRules()}, plan,
+                           [&](v1::Evidence evidence) { out.push_back(std::move(evidence)); });
+    return out;
+  }
+
+  MemoryFileSystem fs_;
+};
+
+TEST_F(LogsTest, RanksAreReadOffNamesAndMissingOnesAreEvidence) {
+  fs_.AddFile("/p/rank0.log", "step 1 loss 2.5\n");
+  fs_.AddFile("/p/rank2.log", "step 1 loss 2.4\n");
+  const auto found = Collect("rank{rank}.log", 4);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].rank(), 0);
+  EXPECT_EQ(found[1].rank(), 2);
+  EXPECT_EQ(found[2].outcome(), v1::OUTCOME_ABSENT);
+  EXPECT_EQ(found[2].problem().id(), "log_rank_missing");
+  EXPECT_EQ(found[3].rank(), 3);
+}
+
+TEST_F(LogsTest, RotatedPartsAreOneLogInTheOrderOfTheirSteps) {
+  fs_.AddFile("/p/train.log", "step 5 loss 2.1\nstep 6 loss 2.0\n");
+  fs_.AddFile("/p/train.log.1", "step 3 loss 2.3\nstep 4 loss 2.2\n");
+  fs_.AddFile("/p/train.log.2", "step 1 loss 2.5\nstep 2 loss 2.4\n");
+  const auto found = Collect("train.log*");
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found[0].run_log().records_size(), 6);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(found[0].run_log().records(i).step(), i + 1);
+}
+
+TEST_F(LogsTest, LogsOfTheSameStepsAreNotJoined) {
+  fs_.AddFile("/p/a.log", "step 1 loss 2.5\nstep 2 loss 2.4\n");
+  fs_.AddFile("/p/b.log", "step 1 loss 2.6\nstep 2 loss 2.3\n");
+  EXPECT_EQ(Collect("*.log").size(), 2u);
+}
+
+TEST_F(LogsTest, StandInsAndUnknownFilesAreSaid) {
+  fs_.AddFile("/p/lfs.log", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
+  fs_.AddFile("/p/odd.log", "nothing to see\n");
+  EXPECT_EQ(Collect("lfs.log")[0].problem().id(), "source_stand_in");
+  EXPECT_EQ(Collect("lfs.log")[0].outcome(), v1::OUTCOME_FAILED);
+  EXPECT_EQ(Collect("odd.log")[0].problem().id(), "source_unknown_format");
+  EXPECT_EQ(Collect("gone.log")[0].outcome(), v1::OUTCOME_ABSENT);
+  EXPECT_EQ(Collect("gone*.log")[0].problem().id(), "pattern_matches_nothing");
+}
+
+TEST_F(LogsTest, AFolderGivesItsLogs) {
+  fs_.AddFile("/p/mlruns/0/run/metrics/loss", "1700000000000 3.5 1\n1700000000001 3.25 2\n");
+  fs_.AddFile("/p/mlruns/0/run/metrics/lr", "1700000000000 0.5 1\n1700000000001 0.25 2\n");
+  fs_.AddFile("/p/mlruns/0/run/tags/name", "x\n");
+  const auto found = Collect("mlruns");
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found[0].run_log().records_size(), 2);
+  EXPECT_EQ(found[0].run_log().records(1).loss(), 3.25);
+  EXPECT_EQ(found[0].run_log().records(1).lr(), 0.25);
+}
+
+}  // namespace
+}  // namespace paritect
