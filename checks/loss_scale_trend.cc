@@ -27,7 +27,7 @@ struct Trend {
   int overflows_in_a_row = 0;  // records at the end that tell of an overflow
   double lowest = std::numeric_limits<double>::infinity();
   double last = 0;
-  double before_fall = 0;  // where the last fall began
+  double before_fall = 0;  // the scale at which the last row of overflows began
 };
 
 Trend Follow(const std::vector<ScalePoint>& points) {
@@ -38,11 +38,11 @@ Trend Follow(const std::vector<ScalePoint>& points) {
     if (point.scale > before) {
       ++trend.raised;
       trend.lowered_in_a_row = 0;
-      trend.before_fall = point.scale;
     } else if (point.scale < before) {
       ++trend.lowered;
       ++trend.lowered_in_a_row;
     }
+    if (point.overflow && trend.overflows_in_a_row == 0) trend.before_fall = before;
     trend.overflows_in_a_row = point.overflow ? trend.overflows_in_a_row + 1 : 0;
     trend.lowest = std::min(trend.lowest, point.scale);
     before = point.scale;
@@ -61,8 +61,11 @@ void CheckTrend(const CheckContext& context, v1::CheckResult& result, const RunS
                 const std::vector<ScalePoint>& points) {
   const Trend trend = Follow(points);
   const double floor = facts.minimum.has_value() ? facts.minimum->value : 1;
-  // Still overflowing at the end, or over the last reductions.
-  const bool still_falling = trend.overflows_in_a_row > 0 && trend.lowered_in_a_row >= kReductionsInARow;
+  // Still overflowing at the end: reduced again and again, or for long below 1 already.
+  const bool still_falling =
+      trend.overflows_in_a_row > 0 &&
+      (trend.lowered_in_a_row >= kReductionsInARow ||
+       (trend.last < 1 && std::min(trend.overflows_in_a_row, trend.lowered) >= kReductionsInARow));
   const bool at_floor = SaysMinimum(run) || (trend.last <= floor && trend.overflows_in_a_row > 0 && trend.lowered > 1 &&
                                              trend.last >= floor / 2);
   MessageArgs args = {{"run", run.name},

@@ -95,8 +95,14 @@ TEST(RunAudit, SideThatIsNotThereIsNamed) {
 
 TEST(RunAudit, WaivedErrorNoLongerFailsUntilItEnds) {
   Profile profile = BuiltInRules().profile;
-  profile.waivers.push_back({.check = "data.dataset.content", .kind = "content_differs", .subject = "b", .nodes = {},
-                             .reason = "known", .by = "li", .until = "2026-06-01", .ref = ""});
+  profile.waivers.push_back({.check = "data.dataset.content",
+                             .kind = "content_differs",
+                             .subject = "b",
+                             .nodes = {},
+                             .reason = "known",
+                             .by = "li",
+                             .until = "2026-06-01",
+                             .ref = ""});
   const auto sides = [] { return DatasetBundle("gpu", {{"a", "1"}, {"b", "2"}}); };
   const auto other = [] { return DatasetBundle("npu", {{"a", "1"}, {"b", "3"}}); };
   const v1::Report kept = Audit({sides()}, {other()}, profile);

@@ -71,6 +71,24 @@ double LogChoose(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1);
 }
 
+// `values` without their mean and straight line.
+std::vector<double> Detrended(absl::Span<const double> values) {
+  const double mean = Mean(values);
+  const double middle = (static_cast<double>(values.size()) - 1) / 2;
+  double xx = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = static_cast<double>(i) - middle;
+    xx += x * x;
+    xy += x * (values[i] - mean);
+  }
+  std::vector<double> result;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    result.push_back(values[i] - mean - xy / xx * (static_cast<double>(i) - middle));
+  }
+  return result;
+}
+
 double Variance(absl::Span<const double> values) {
   const double sd = StandardDeviation(values);
   return sd * sd;
@@ -253,6 +271,35 @@ std::optional<std::size_t> DeadZoneOnset(absl::Span<const double> differences, d
     if (sum > 5 * dead_zone) return left_zero;
   }
   return std::nullopt;
+}
+
+double LongRunVariance(absl::Span<const double> values, std::size_t blocks) {
+  constexpr double kNegligible = 0.05;
+  if (blocks == 0 || values.size() / blocks < 3) return 0;
+  const std::size_t size = values.size() / blocks;
+  std::vector<std::vector<double>> parts;
+  double squares = 0;
+  for (std::size_t j = 0; j < blocks; ++j) {
+    const bool last = j + 1 == blocks;
+    parts.push_back(Detrended(last ? values.subspan(j * size) : values.subspan(j * size, size)));
+    for (double value : parts.back()) squares += value * value;
+  }
+  if (!(squares > 0)) return 0;
+  const auto total = static_cast<double>(values.size());
+  double factor = 1;  // 1 + 2 sum of autocorrelations
+  for (std::size_t lag = 1; lag <= std::max<std::size_t>(1, size / 4); ++lag) {
+    double products = 0;
+    double pairs = 0;
+    for (const std::vector<double>& part : parts) {
+      for (std::size_t i = 0; i + lag < part.size(); ++i) products += part[i] * part[i + lag];
+      pairs += static_cast<double>(part.size() - lag);
+    }
+    // Taking the line away makes neighbours look opposed by about 2 / size.
+    const double correlation = products / pairs / (squares / total) + 2.0 / static_cast<double>(size);
+    if (correlation <= kNegligible) break;
+    factor += 2 * correlation;
+  }
+  return squares / (total - 2 * static_cast<double>(blocks)) * factor;
 }
 
 std::vector<std::size_t> Spikes(absl::Span<const double> values) {

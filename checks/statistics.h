@@ -80,6 +80,11 @@ std::optional<double> Correlation(absl::Span<const double> a, absl::Span<const d
 // below 6 dead_zones is no alarm.
 std::optional<std::size_t> DeadZoneOnset(absl::Span<const double> differences, double dead_zone);
 
+// The long-run variance of a noisy series around its own slow course: what the variance of a mean over m values is
+// m times of, neighbours that move together included. Estimated within `blocks` equal parts, each freed of its straight
+// line, so that a real drift does not count as noise. 0 for fewer than 3 values a block.
+double LongRunVariance(absl::Span<const double> values, std::size_t blocks);
+
 // Spikes: values above the median of the 50 before + 8 * 1.4826 * MAD that come back within 20 steps.
 std::vector<std::size_t> Spikes(absl::Span<const double> values);
 

@@ -138,6 +138,33 @@ TEST(Statistics, SpikesComeBack) {
   EXPECT_THAT(Spikes(values), ElementsAre(100u));
 }
 
+// A fixed pseudo-random series; the variance of its noise is 1/12 (uniform), neighbours independent.
+std::vector<double> Noise(std::size_t n) {
+  std::vector<double> values;
+  std::uint64_t state = 12345;
+  for (std::size_t i = 0; i < n; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    values.push_back(static_cast<double>(state >> 11) / 9007199254740992.0);
+  }
+  return values;
+}
+
+TEST(Statistics, LongRunVarianceLeavesDriftAway) {
+  std::vector<double> values = Noise(2000);
+  EXPECT_NEAR(LongRunVariance(values, 10), 1.0 / 12, 0.02);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.01 * static_cast<double>(i);
+  EXPECT_NEAR(LongRunVariance(values, 10), 1.0 / 12, 0.02);
+  EXPECT_EQ(LongRunVariance({1, 2}, 5), 0);
+  EXPECT_EQ(LongRunVariance(std::vector<double>(100, 3.0), 5), 0);
+}
+
+TEST(Statistics, LongRunVarianceCountsNeighboursThatMoveTogether) {
+  const std::vector<double> noise = Noise(4001);
+  std::vector<double> pairs;  // a moving average over two has the same long-run variance and half the plain one
+  for (std::size_t i = 1; i < noise.size(); ++i) pairs.push_back((noise[i] + noise[i - 1]) / 2);
+  EXPECT_NEAR(LongRunVariance(pairs, 10), 1.0 / 12, 0.02);
+}
+
 TEST(Statistics, SampleMoments) {
   EXPECT_DOUBLE_EQ(Mean(kB), 75.95);
   EXPECT_NEAR(StandardDeviation(kA), std::sqrt(0.025), 1e-9);
