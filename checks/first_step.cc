@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "checks/run_settings.h"
+#include "checks/settings_view.h"
 
 namespace paritect {
 
@@ -52,12 +52,13 @@ bool FirstLossAgrees(const Profile& profile, const FirstValues& values) {
 }
 
 std::string SameStartEvidence(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated) {
-  const RunSettings a(context, baseline);
-  const RunSettings b(context, migrated);
-  const std::optional<double> seed_a = a.Number("seed");
-  const std::optional<double> seed_b = b.Number("seed");
-  if (seed_a.has_value() && seed_b.has_value() && *seed_a == *seed_b) {
-    return absl::StrCat("seed ", *seed_a, " (", a.Origin("seed"), "; ", b.Origin("seed"), ")");
+  const SettingsView a = SettingsView::Of(context, Side::kBaseline, baseline.view);
+  const SettingsView b = SettingsView::Of(context, Side::kMigrated, migrated.view);
+  const EffectiveValue* seed_a = a.FindStated("seed");
+  const EffectiveValue* seed_b = b.FindStated("seed");
+  const bool both = seed_a != nullptr && seed_b != nullptr;
+  if (both && SameMeaning(SettingType::kNumber, seed_a->value.value, seed_b->value.value)) {
+    return absl::StrCat("seed ", seed_a->value.text, " (", seed_a->value.origin, "; ", seed_b->value.origin, ")");
   }
   return "";
 }

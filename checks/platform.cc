@@ -90,13 +90,14 @@ class Reader {
 Platform PlatformOf(const Rules& rules, const RunView& run) {
   Reader reader(rules);
   for (const v1::Bundle* bundle : run.nodes) {
-    reader.Stated(bundle->plan());
     for (const v1::Evidence& evidence : bundle->evidence()) {
       if (evidence.outcome() != v1::OUTCOME_COLLECTED) continue;
       if (evidence.has_settings()) reader.Document(evidence.settings());
       for (const v1::SettingsDocument& document : evidence.run_log().settings()) reader.Document(document);
     }
   }
+  // After the devices: what a device shows is the better evidence of the two.
+  for (const v1::Bundle* bundle : run.nodes) reader.Stated(bundle->plan());
   return reader.Result();
 }
 

@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/repeats.h"
-#include "checks/run_settings.h"
+#include "checks/settings_check.h"
+#include "checks/settings_view.h"
 
 namespace paritect {
 namespace {
@@ -18,30 +19,29 @@ bool Counts(const SettingKey& key) {
   return key.type != SettingType::kPath && key.group != "seed" && key.group != "cluster";
 }
 
-std::int64_t Compare(const CheckContext& context, v1::CheckResult& result, const RunSeries& first,
-                     const RunSettings& reference, const RunSeries& run, const RunSettings& settings,
-                     std::set<std::string>& differing) {
+std::int64_t Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& first,
+                     const SettingsView& run, std::set<std::string>& differing) {
   std::int64_t compared = 0;
-  for (const std::string& name : reference.Keys()) {
+  for (const std::string& name : first.StatedKeys()) {
     const SettingKey* key = context.rules.settings.FindKey(name);
-    if (key == nullptr || !Counts(*key) || settings.Find(name) == nullptr) continue;
+    const EffectiveValue* a = first.FindStated(name);
+    const EffectiveValue* b = run.FindStated(name);
+    if (key == nullptr || !Counts(*key) || a == nullptr || b == nullptr) continue;
     ++compared;
-    const RunSettings::Entry& a = *reference.Find(name);
-    const RunSettings::Entry& b = *settings.Find(name);
-    if (SameValue(a.value, b.value)) continue;
+    if (SameMeaning(key->type, a->value.value, b->value.value)) continue;
     differing.insert(name);
     v1::Finding& finding = AddError(context, result, "runs_not_repeats", name,
                                     {{"key", name},
-                                     {"first", first.name},
-                                     {"a", ShowValue(a.value)},
-                                     {"run", run.name},
-                                     {"b", ShowValue(b.value)}});
+                                     {"first", first.run_name()},
+                                     {"a", ValueToText(a->value.value)},
+                                     {"run", run.run_name()},
+                                     {"b", ValueToText(b->value.value)}});
     finding.set_baseline(
-        absl::StrCat(ShowValue(a.value), " (", first.name, "), ", ShowValue(b.value), " (", run.name, ")"));
-    finding.add_evidence(a.origin);
-    finding.add_evidence(b.origin);
-    if (a.value.kind_case() == v1::Value::kNumber) SetFact(finding, "first", a.value.number());
-    if (b.value.kind_case() == v1::Value::kNumber) SetFact(finding, "other", b.value.number());
+        absl::StrCat(ShowValue(a->value), " in ", first.run_name(), ", ", ShowValue(b->value), " in ", run.run_name()));
+    finding.add_evidence(a->value.origin);
+    finding.add_evidence(b->value.origin);
+    SetValueFact(finding, "first", a->value.value);
+    SetValueFact(finding, "other", b->value.value);
   }
   return compared;
 }
@@ -56,15 +56,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     AddMissing(context, result, "too_few_runs", SideName(Side::kBaseline), {{"needed", "2"}, {"finished", "1"}});
     return;
   }
-  const RunSettings reference(context, runs[0]);
+  const SettingsView reference = SettingsView::Of(context, Side::kBaseline, runs[0].view);
   std::int64_t compared = 0;
   std::set<std::string> differing;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const RunSettings settings(context, runs[i]);
+    const SettingsView settings = SettingsView::Of(context, Side::kBaseline, runs[i].view);
     if (settings.empty()) {
       AddMissing(context, result, "run_without_settings", runs[i].name, {{"run", runs[i].name}});
     } else if (i > 0) {
-      compared += Compare(context, result, runs[0], reference, runs[i], settings, differing);
+      compared += Compare(context, result, reference, settings, differing);
     }
   }
   if (compared == 0 || !differing.empty()) return;

@@ -286,6 +286,7 @@ std::vector<RunSeries> SeriesOf(const EvidenceSet& evidence, Side side, v1::Role
     RunSeries run;
     run.name = view.name;
     run.side = side;
+    run.view = view;
     for (const v1::Bundle* bundle : view.nodes) {
       for (const v1::Evidence& one : bundle->evidence()) {
         if (one.kind() == v1::EVIDENCE_KIND_RUN_LOG && one.outcome() == v1::OUTCOME_COLLECTED && one.has_run_log()) {

@@ -84,6 +84,7 @@ struct FinalMetric {
 struct RunSeries {
   std::string name;
   Side side = Side::kBaseline;
+  RunView view;
   std::vector<LogSource> logs;  // collected ones, in the order given
   RunEnding ending;
 

@@ -8,72 +8,63 @@
 #include "absl/strings/str_cat.h"
 #include "checks/overflow.h"
 #include "checks/repeats.h"
-#include "checks/run_settings.h"
+#include "checks/settings_view.h"
 
 namespace paritect {
 namespace {
 
-std::optional<Sourced> Get(const RunSettings& settings, const std::string& key) {
+std::optional<Sourced> Get(const SettingsView& settings, absl::string_view key) {
   const std::optional<double> value = settings.Number(key);
   if (!value.has_value()) return std::nullopt;
-  return Sourced{*value, settings.Origin(key)};
+  return Sourced{*value, settings.Find(key)->value.origin};
 }
 
-void ReadType(const RunSettings& settings, ScalerFacts& facts) {
-  const auto set = [&](const char* dtype, const char* key) {
-    facts.dtype = dtype;
-    facts.dtype_evidence = settings.Origin(key);
-  };
-  if (settings.Boolean("bf16").value_or(false)) {
-    set("bfloat16", "bf16");
-  } else if (settings.Boolean("fp16").value_or(false)) {
-    set("float16", "fp16");
-  } else if (const std::optional<std::string> dtype = settings.Text("compute_dtype")) {
-    set(dtype->c_str(), "compute_dtype");
-  } else if (settings.Find("amp_opt_level") != nullptr) {
-    const std::string level = absl::AsciiStrToUpper(settings.Text("amp_opt_level").value_or(""));
-    set(level == "O0" ? "float32" : "float16", "amp_opt_level");
-  } else if (settings.Boolean("fp16").has_value() && settings.Boolean("bf16").has_value()) {
-    set("float32", "fp16");  // both stated as off
-  }
-}
-
-void ReadParameters(const RunSettings& settings, ScalerFacts& facts) {
+void ReadParameters(const SettingsView& settings, ScalerFacts& facts) {
   facts.initial = Get(settings, "loss_scale_init");
   facts.window = Get(settings, "loss_scale_window");
   facts.hysteresis = Get(settings, "loss_scale_hysteresis");
   facts.growth = Get(settings, "loss_scale_growth_factor");
   facts.backoff = Get(settings, "loss_scale_backoff_factor");
   facts.minimum = Get(settings, "loss_scale_min");
-  facts.global_batch = Get(settings, "global_batch_size");
+  const Derived batch = GlobalBatch(settings);
+  if (batch.value.has_value()) facts.global_batch = Sourced{*batch.value, batch.text};
 }
 
-// What the settings say of the kind. A positive `loss_scale` is a static scale in every framework that has
-// the key; 0, None and "dynamic" mean a dynamic one (Megatron, DeepSpeed, apex).
-void ReadKind(const RunSettings& settings, ScalerFacts& facts) {
-  const RunSettings::Entry* scale = settings.Find("loss_scale");
-  if (const std::optional<std::string> type = settings.Text("loss_scaler_type")) {
-    facts.evidence = settings.Origin("loss_scaler_type");
-    const std::string lower = absl::AsciiStrToLower(*type);
-    facts.kind = absl::StrContains(lower, "dynamic")                                       ? ScalerKind::kDynamic
-                 : absl::StrContains(lower, "fixed") || absl::StrContains(lower, "static") ? ScalerKind::kStatic
-                                                                                           : ScalerKind::kUnknown;
+void ReadType(const std::string& type, const std::string& origin, ScalerFacts& facts) {
+  const std::string lower = absl::AsciiStrToLower(type);
+  const bool fixed = absl::StrContains(lower, "fixed") || absl::StrContains(lower, "static");
+  if (absl::StrContains(lower, "dynamic")) {
+    facts.kind = ScalerKind::kDynamic;
+  } else if (fixed) {
+    facts.kind = ScalerKind::kStatic;
+  }
+  facts.evidence = origin;
+}
+
+// What the settings say of the kind. A positive `loss_scale` is a static scale in every framework that has the key; 0,
+// None and "dynamic" mean a dynamic one (Megatron, DeepSpeed, apex). MindSpore's start value of a dynamic scaler is
+// another key.
+void ReadKind(const SettingsView& settings, ScalerFacts& facts) {
+  if (const EffectiveValue* type = settings.FindStated("loss_scaler_type")) {
+    ReadType(type->value.text, type->value.origin, facts);
     if (facts.kind != ScalerKind::kUnknown) return;
   }
-  if (scale != nullptr) {
-    facts.evidence = scale->origin;
+  const std::vector<const SourcedValue*> stated = settings.All("loss_scale");
+  if (!stated.empty()) {
+    facts.evidence = stated.front()->origin;
     const std::optional<double> number = settings.Number("loss_scale");
     if (number.has_value() && *number > 0) {
       facts.kind = ScalerKind::kStatic;
-      facts.static_scale = Sourced{*number, scale->origin};
-      return;
+      facts.static_scale = Get(settings, "loss_scale");
+    } else {
+      facts.kind = ScalerKind::kDynamic;
     }
-    facts.kind = ScalerKind::kDynamic;
     return;
   }
-  if (facts.initial.has_value() && facts.window.has_value()) {
+  const EffectiveValue* window = settings.FindStated("loss_scale_window");
+  if (window != nullptr && settings.FindStated("loss_scale_init") != nullptr) {
     facts.kind = ScalerKind::kDynamic;
-    facts.evidence = facts.window->origin;
+    facts.evidence = window->value.origin;
   }
 }
 
@@ -143,14 +134,16 @@ std::vector<ScalePoint> ScalePoints(const RunSeries& run, absl::string_view engi
 }
 
 ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run) {
-  const RunSettings settings(context, run);
+  const SettingsView settings = SettingsView::Of(context, run.side, run.view);
   ScalerFacts facts;
-  ReadType(settings, facts);
+  const ComputeType type = ComputeTypeOf(settings);
+  facts.dtype = type.dtype;
+  facts.dtype_evidence = type.evidence;
   ReadParameters(settings, facts);
   ReadKind(settings, facts);
   ReadLog(run, facts);
   // Hugging Face and DeepSpeed switch a dynamic scaler on with fp16 and have no option against it.
-  if (facts.kind == ScalerKind::kUnknown && facts.dtype == "float16" && facts.dtype_evidence != "" &&
+  if (facts.kind == ScalerKind::kUnknown && facts.dtype == "float16" &&
       (settings.HasFormat("hf-training-args-json") || settings.HasFormat("hf-training-args") ||
        settings.HasFormat("deepspeed-json") || settings.HasFormat("megatron-args"))) {
     facts.kind = ScalerKind::kDynamic;
