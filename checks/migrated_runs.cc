@@ -16,7 +16,7 @@ bool StatedOnly(const Platform& platform) { return absl::StrContains(platform.ev
 
 void CheckDevices(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
   const Platform platform = PlatformOf(context.rules, view);
-  if (platform.family == nullptr || (platform.family->npu && StatedOnly(platform))) {
+  if (platform.family == nullptr || StatedOnly(platform)) {
     AddMissing(context, result, "device_not_proved", view.name, {{"run", view.name}});
     return;
   }
