@@ -117,7 +117,7 @@ OrderedJson ReportToJson(const v1::Report& report) {
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
   json["profile"] = report.profile();
-  json["tool"] = absl::StrCat("paritect ", kVersion);
+  json["tool"] = absl::StrCat("paritect ", kProgramVersion);
   json["sides"] = {{"baseline", SideToJson(report.baseline())}, {"migrated", SideToJson(report.migrated())}};
   int counts[3] = {0, 0, 0};
   for (const v1::ItemResult& item : report.items()) {

@@ -4,7 +4,7 @@
 
 namespace paritect {
 
-inline constexpr char kVersion[] = "0.1.0";
+inline constexpr char kProgramVersion[] = "0.1.0";
 
 }  // namespace paritect
 

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   if (argc == 2 && (std::strcmp(argv[1], "version") == 0 || std::strcmp(argv[1], "--version") == 0)) {
-    std::cout << "paritect-server " << paritect::kVersion << "\n";
+    std::cout << "paritect-server " << paritect::kProgramVersion << "\n";
     return 0;
   }
   std::cerr << "usage: paritect-server version\nother commands are not supported by this version\n";

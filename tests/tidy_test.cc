@@ -150,8 +150,8 @@ TEST(Tidy, EveryCheckStandsInTheCatalogueOnce) {
 }
 
 TEST(Tidy, VersionsAgree) {
-  EXPECT_THAT(TextOf("CMakeLists.txt"), testing::HasSubstr(absl::StrCat("project(paritect VERSION ", kVersion)));
-  EXPECT_THAT(TextOf("CHANGELOG.md"), testing::HasSubstr(absl::StrCat("## ", kVersion)));
+  EXPECT_THAT(TextOf("CMakeLists.txt"), testing::HasSubstr(absl::StrCat("project(paritect VERSION ", kProgramVersion)));
+  EXPECT_THAT(TextOf("CHANGELOG.md"), testing::HasSubstr(absl::StrCat("## ", kProgramVersion)));
 }
 
 TEST(Tidy, HeaderGuardsFollowThePath) {

@@ -72,7 +72,7 @@ absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const std::string& path) {
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
   const CollectorEnv collector_env = {env.fs, env.rules, true};
   v1::Bundle bundle = CollectPlan(collector_env, plan);
-  bundle.set_collected_by(absl::StrCat("paritect-agent ", kVersion));
+  bundle.set_collected_by(absl::StrCat("paritect-agent ", kProgramVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms);
   return bundle;
 }

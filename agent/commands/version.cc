@@ -6,7 +6,7 @@ namespace paritect {
 namespace {
 
 int Run(AgentEnv& env, absl::Span<const std::string>) {
-  env.out << "paritect-agent " << kVersion << "\n";
+  env.out << "paritect-agent " << kProgramVersion << "\n";
   return kAgentOk;
 }
 

@@ -6,7 +6,7 @@ namespace paritect {
 namespace {
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>&) {
-  env.out << "paritect " << kVersion << "\n";
+  env.out << "paritect " << kProgramVersion << "\n";
   return kExitOk;
 }
 

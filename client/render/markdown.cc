@@ -58,7 +58,7 @@ class Markdown {
   void Head() {
     out_ << "# " << Say("ui_heading") << "\n\n"
          << "**" << VerdictLine(options_.rules, options_.languages, report_) << "**\n\n";
-    out_ << "- " << Escape(Say("ui_title", {{"version", kVersion}, {"profile", report_.profile()}})) << "\n";
+    out_ << "- " << Escape(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}})) << "\n";
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());
   }

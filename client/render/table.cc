@@ -54,7 +54,7 @@ class Table {
   }
 
   void Head() {
-    w_.Line(w_.Paint(w_.Safe(Say("ui_title", {{"version", kVersion}, {"profile", report_.profile()}}), w_.columns()),
+    w_.Line(w_.Paint(w_.Safe(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}), w_.columns()),
                      Style::kBold));
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());
