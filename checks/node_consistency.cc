@@ -58,14 +58,21 @@ bool Differ(const NodeValues& values) {
   return meanings.size() > 1;
 }
 
+// Message ids: some nodes are the odd ones out; no value has a majority.
+struct DifferenceMessages {
+  absl::string_view odd;
+  absl::string_view split;
+};
+constexpr DifferenceMessages kVariableDiffers = {"variable_differs", "variable_differs/split"};
+constexpr DifferenceMessages kVersionDiffers = {"version_differs", "version_differs/split"};
+
 void AddDifference(const CheckContext& context, v1::CheckResult& result, Side side, v1::Severity severity,
-                   absl::string_view kind, const std::string& name, const NodeValues& values) {
+                   const DifferenceMessages& messages, const std::string& name, const NodeValues& values) {
   std::string majority;
   const std::string odd = OddOnes(values, majority);
   const std::string others = majority.empty() ? "" : majority;
-  v1::Finding& finding =
-      AddFinding(context, result, severity, majority.empty() ? StrCat(kind, "/split") : std::string(kind), name,
-                 {{"name", name}, {"nodes", odd}, {"others", others}});
+  v1::Finding& finding = AddFinding(context, result, severity, majority.empty() ? messages.split : messages.odd, name,
+                                    {{"name", name}, {"nodes", odd}, {"others", others}});
   std::vector<std::string> all;
   for (const auto& [node, value] : values) all.push_back(StrCat(node, ": ", value.shown));
   (side == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = absl::StrJoin(all, ", ");
@@ -127,7 +134,7 @@ void Variables(const CheckContext& context, v1::CheckResult& result, Side side, 
     }
     if (!Differ(values)) continue;
     const auto severity = effect == VariableEffect::kNumbers ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING;
-    AddDifference(context, result, side, severity, "variable_differs", name, values);
+    AddDifference(context, result, side, severity, kVariableDiffers, name, values);
   }
 }
 
@@ -160,7 +167,7 @@ void Versions(const CheckContext& context, v1::CheckResult& result, Side side, c
     for (const std::string& node : nodes) {
       if (absl::StartsWith(name, "package.")) values.try_emplace(node, NodeValue{"not installed", "\n"});
     }
-    if (Differ(values)) AddDifference(context, result, side, v1::SEVERITY_ERROR, "version_differs", name, values);
+    if (Differ(values)) AddDifference(context, result, side, v1::SEVERITY_ERROR, kVersionDiffers, name, values);
   }
 }
 
