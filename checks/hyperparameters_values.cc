@@ -20,20 +20,68 @@ bool Ignored(const Profile& profile, const SettingKey& key, const EffectiveValue
   return false;
 }
 
+// Whether the baseline's own runs have several values: repeats change their seeds on purpose.
+bool VariesInBaseline(const CheckContext& context, const SettingKey& key) {
+  std::set<std::string> values;
+  for (const SettingsView& view : ViewsOf(context, Side::kBaseline)) {
+    if (const EffectiveValue* found = view.Find(key.key)) values.insert(ValueToText(found->value.value));
+  }
+  return values.size() > 1;
+}
+
 void AddDifference(const CheckContext& context, v1::CheckResult& result, const SettingKey& key, const SourcedValue& a,
                    const SourcedValue& b) {
   const std::string baseline = ShowValue(a);
   const std::string migrated = ShowValue(b);
   if (HasFinding(result, "value_differs", key.key, baseline, migrated)) return;
+  const bool on_purpose = key.group == "seed" && VariesInBaseline(context, key);
   v1::Finding& finding =
-      AddError(context, result, "value_differs", key.key,
-               {{"key", key.key}, {"baseline", ValueToText(a.value)}, {"migrated", ValueToText(b.value)}});
+      AddFinding(context, result, on_purpose ? v1::SEVERITY_NOTE : v1::SEVERITY_ERROR,
+                 on_purpose ? "value_differs/seed" : "value_differs", key.key,
+                 {{"key", key.key}, {"baseline", ValueToText(a.value)}, {"migrated", ValueToText(b.value)}});
   finding.set_baseline(baseline);
   finding.set_migrated(migrated);
   SetValueFact(finding, "baseline_value", a.value);
   SetValueFact(finding, "migrated_value", b.value);
   finding.add_evidence(a.origin);
   finding.add_evidence(b.origin);
+}
+
+// "decoupled", "l2" or "" where it is not known.
+std::string DecayForm(const SettingsView& view) {
+  const std::string form = view.Text("weight_decay_form").value_or("");
+  return form == "decoupled" || form == "l2" ? form : "";
+}
+
+// Adam by two rules: the decay on the weights (AdamW) or added to the gradient (L2). "adam" names either of them, by
+// library (defaults.yaml); without decay they are one.
+void CompareDecayForm(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                      const SettingsView& migrated) {
+  if (baseline.Text("optimizer") != "adam" || migrated.Text("optimizer") != "adam") return;
+  if (baseline.Number("weight_decay").value_or(0) == 0 && migrated.Number("weight_decay").value_or(0) == 0) return;
+  const std::string a = DecayForm(baseline);
+  const std::string b = DecayForm(migrated);
+  if (a == b) return;
+  const SourcedValue& x = baseline.Find("optimizer")->value;
+  const SourcedValue& y = migrated.Find("optimizer")->value;
+  if (a.empty() || b.empty()) {
+    if (x.text == y.text && baseline.framework() == migrated.framework()) return;
+    const SettingsView& view = a.empty() ? baseline : migrated;
+    AddMissing(context, result, "decay_form_unknown", view.run_name(), {{"optimizer", ShowValue(a.empty() ? x : y)}});
+    return;
+  }
+  const std::string shown_a = absl::StrCat(ShowValue(x), ": ", a);
+  const std::string shown_b = absl::StrCat(ShowValue(y), ": ", b);
+  if (HasFinding(result, "value_differs", "weight_decay_form", shown_a, shown_b)) return;
+  v1::Finding& finding = AddError(context, result, "value_differs/decay_form", "weight_decay_form",
+                                  {{"baseline", shown_a}, {"migrated", shown_b}});
+  finding.set_baseline(shown_a);
+  finding.set_migrated(shown_b);
+  SetFact(finding, "baseline_value", a);
+  SetFact(finding, "migrated_value", b);
+  for (const SettingsView* view : {&baseline, &migrated}) {
+    finding.add_evidence(view->Find("weight_decay_form")->value.origin);
+  }
 }
 
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
@@ -63,6 +111,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     ++compared;
     if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
   }
+  CompareDecayForm(context, result, baseline, migrated);
   if (compared == 0 && !common_elsewhere) {
     AddMissing(context, result, "no_common_settings", migrated.run_name(), {{"run", migrated.run_name()}});
     return;

@@ -41,21 +41,39 @@ bool Has(const std::vector<Printed>& values, double meaning) {
   return false;
 }
 
+void AddDifference(const CheckContext& context, v1::CheckResult& result, absl::string_view key, const Printed& a,
+                   const Printed& b) {
+  const std::string baseline = ShowValue(*a.source);
+  const std::string migrated = ShowValue(*b.source);
+  if (HasFinding(result, "convention_differs", key, baseline, migrated)) return;
+  v1::Finding& finding = AddError(context, result, "convention_differs", key,
+                                  {{"key", std::string(key)}, {"baseline", baseline}, {"migrated", migrated}});
+  finding.set_baseline(baseline);
+  finding.set_migrated(migrated);
+  SetFact(finding, "baseline_value", a.written);
+  SetFact(finding, "migrated_value", b.written);
+}
+
+// A layer that drops nothing may as well not be there.
+bool Idle(absl::string_view key, const Printed& value) {
+  return key == "dropout_p" && value.meaning == 0;
+}
+
 // False where a side does not print the key.
 bool CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                 const SettingsView& migrated, absl::string_view key) {
   const std::vector<Printed> a = ValuesOf(baseline, key);
   const std::vector<Printed> b = ValuesOf(migrated, key);
   if (a.empty() || b.empty()) return false;
+  bool told = false;
   for (const Printed& one : b) {
-    if (Has(a, one.meaning)) continue;
-    v1::Finding& finding = AddError(
-        context, result, "convention_differs", key,
-        {{"key", std::string(key)}, {"baseline", ShowValue(*a[0].source)}, {"migrated", ShowValue(*one.source)}});
-    finding.set_baseline(ShowValue(*a[0].source));
-    finding.set_migrated(ShowValue(*one.source));
-    SetFact(finding, "baseline_value", a[0].written);
-    SetFact(finding, "migrated_value", one.written);
+    if (Has(a, one.meaning) || Idle(key, one)) continue;
+    AddDifference(context, result, key, a[0], one);
+    told = true;
+  }
+  for (const Printed& one : a) {
+    if (told || Has(b, one.meaning) || Idle(key, one)) continue;
+    AddDifference(context, result, key, one, b[0]);
   }
   return true;
 }

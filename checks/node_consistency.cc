@@ -117,6 +117,20 @@ bool SingleNode(const CheckContext& context, v1::CheckResult& result, Side side,
   return true;
 }
 
+// What could not be read may be what differs; a lone node has nothing to differ from.
+void ReportUnreadable(const CheckContext& context, v1::CheckResult& result, Side side) {
+  std::map<std::string, std::set<std::string>> nodes;
+  for (const RunView& run : context.evidence.Runs(side)) {
+    for (const v1::Bundle* bundle : run.nodes) nodes[run.name].insert(bundle->plan().node());
+  }
+  context.evidence.ForEach(side, v1::EVIDENCE_KIND_SETTINGS,
+                           [&](const v1::Bundle& bundle, const v1::Evidence& evidence) {
+                             if (evidence.outcome() == v1::OUTCOME_COLLECTED || nodes[bundle.plan().run()].size() < 2)
+                               return;
+                             AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
+                           });
+}
+
 void Variables(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run, bool with_missing) {
   if (SingleNode(context, result, side, run, with_missing)) return;
   const std::set<std::string> nodes =
@@ -181,21 +195,25 @@ bool AnySide(const CheckContext& context, v1::CheckResult& result) {
 
 void EvaluateVariables(const CheckContext& context, v1::CheckResult& result) {
   if (!AnySide(context, result)) return;
-  for (Side side : kBothSides) CompareVariables(context, result, side, true);
+  for (Side side : kBothSides) {
+    ReportUnreadable(context, result, side);
+    CompareVariables(context, result, side, true);
+  }
 }
 
 void EvaluateVersions(const CheckContext& context, v1::CheckResult& result) {
   if (!AnySide(context, result)) return;
-  for (Side side : kBothSides) CompareNodeVersions(context, result, side, true);
+  for (Side side : kBothSides) {
+    ReportUnreadable(context, result, side);
+    CompareNodeVersions(context, result, side, true);
+  }
 }
 
 // Packages whose version should be the same on both sides: not the ones that a port exchanges.
-void CompareSides(const CheckContext& context, v1::CheckResult& result) {
-  const auto baseline = context.evidence.Runs(Side::kBaseline);
-  const auto migrated = context.evidence.Runs(Side::kMigrated);
-  if (baseline.empty() || migrated.empty()) return;
-  const auto a = VersionsOf(baseline[0]);
-  const auto b = VersionsOf(migrated[0]);
+void CompareRuns(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                 const RunView& migrated) {
+  const auto a = VersionsOf(baseline);
+  const auto b = VersionsOf(migrated);
   for (const auto& [name, values] : a) {
     auto other = b.find(name);
     if (!absl::StartsWith(name, "package.") || other == b.end()) continue;
@@ -206,6 +224,7 @@ void CompareSides(const CheckContext& context, v1::CheckResult& result) {
     v.set_text(y);
     if (SameMeaning(SettingType::kVersion, TypedValue(SettingType::kVersion, u), TypedValue(SettingType::kVersion, v)))
       continue;
+    if (HasFinding(result, "version_differs", name, x, y)) continue;
     v1::Finding& finding =
         AddWarning(context, result, "version_differs/sides", name, {{"name", name}, {"baseline", x}, {"migrated", y}});
     finding.set_baseline(x);
@@ -213,9 +232,23 @@ void CompareSides(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+void CompareSides(const CheckContext& context, v1::CheckResult& result) {
+  const std::vector<RunView> baseline = context.evidence.Runs(Side::kBaseline);
+  std::vector<std::string> names;
+  for (const RunView& run : baseline) names.push_back(run.name);
+  const ComparedRuns runs = RunsToCompare(context, names);
+  for (const RunView& reference : baseline) {
+    if (reference.name != runs.reference) continue;
+    for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
+      if (!runs.left_out.contains(run.name)) CompareRuns(context, result, reference, run);
+    }
+  }
+}
+
 void EvaluateEnvironment(const CheckContext& context, v1::CheckResult& result) {
   if (!AnySide(context, result)) return;
   for (Side side : kBothSides) {
+    ReportUnreadable(context, result, side);
     CompareVariables(context, result, side, true);
     CompareNodeVersions(context, result, side, true);
   }

@@ -4,6 +4,8 @@
 // number of mechanisms is not known from settings.
 #include "checks/precision_mechanism.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings_check.h"
@@ -41,33 +43,39 @@ bool LibraryDecides(const SettingsView& view) {
   return false;
 }
 
-void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
-  RequireSettings(context, result, side);
+// Any piece of settings evidence, also one that failed.
+bool AnySettings(const CheckContext& context, Side side) {
   bool any = false;
-  bool scale_seen = false;
+  context.evidence.ForEach(side, v1::EVIDENCE_KIND_SETTINGS,
+                           [&](const v1::Bundle&, const v1::Evidence&) { any = true; });
+  return any;
+}
+
+void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
+  // A loss scale in the log is evidence enough; that no settings file was given does not matter then.
+  const std::vector<RunView> runs = context.evidence.Runs(side);
+  const bool by_logs =
+      !runs.empty() && !AnySettings(context, side) && std::all_of(runs.begin(), runs.end(), [](const RunView& run) {
+        std::string where;
+        return LogsShowLossScale(run, where);
+      });
+  if (!by_logs) RequireSettings(context, result, side);
   for (const RunView& run : context.evidence.Runs(side)) {
     const SettingsView view = SettingsView::Of(context, side, run);
     const ComputeType type = ComputeTypeOf(view);
     std::string evidence;
-    scale_seen = LogsShowLossScale(run, evidence);
+    const bool scale_seen = LogsShowLossScale(run, evidence);
     if (type.dtype == "float32" && !scale_seen) {
       v1::Finding& finding = AddError(context, result, "mixed_precision_off", run.name, {{"evidence", type.evidence}});
       finding.add_evidence(type.evidence);
-      any = true;
     } else if (!type.dtype.empty() || scale_seen) {
       const std::string dtype = type.dtype.empty() || type.dtype == "float32" ? "float16" : type.dtype;
       v1::Finding& note = AddNote(context, result, "measured/compute_type", run.name,
                                   {{"dtype", dtype}, {"evidence", type.evidence.empty() ? evidence : type.evidence}});
       SetFact(note, "dtype", absl::string_view(dtype));
-      any = true;
     } else if (!view.empty()) {
       AddMissing(context, result, "compute_type_not_stated", run.name);
     }
-  }
-  // A loss scale in the log is evidence enough; that no settings file was given does not matter then.
-  if (any && scale_seen && context.evidence.Has(side, v1::EVIDENCE_KIND_RUN_LOG) &&
-      !context.evidence.Has(side, v1::EVIDENCE_KIND_SETTINGS)) {
-    result.clear_missing();
   }
 }
 
@@ -113,6 +121,7 @@ void CompareMechanism(const CheckContext& context, v1::CheckResult& result, cons
     AddNote(context, result, "measured/mechanism", migrated.run_name(), {{"mechanism", y[0].evidence}});
     return;
   }
+  if (HasFinding(result, "mechanism_differs", "mechanism", x[0].evidence, y[0].evidence)) return;
   v1::Finding& finding = AddError(context, result, "mechanism_differs", "mechanism",
                                   {{"baseline", x[0].evidence}, {"migrated", y[0].evidence}});
   finding.set_baseline(x[0].evidence);

@@ -1,33 +1,92 @@
 #include "checks/settings_check.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/run_series.h"
 
 namespace paritect {
+namespace {
 
-std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::CheckResult& result, Side side) {
-  std::vector<SettingsView> views;
-  for (SettingsView& view : ViewsOf(context, side)) {
-    if (!view.empty()) views.push_back(std::move(view));
+struct Endings {
+  std::vector<std::string> finished;
+  std::set<std::string> broken_off;
+};
+
+Endings EndingsOf(const CheckContext& context, Side side) {
+  Endings endings;
+  const std::vector<RunSeries> runs = SeriesOf(context.evidence, side);
+  const FinishedRuns sorted = Finished(context.profile, runs);
+  for (const RunSeries* run : sorted.finished) endings.finished.push_back(run->name);
+  for (const FinishedRuns::Left& left : sorted.others) {
+    if (!left.run->logs.empty()) endings.broken_off.insert(left.run->name);
   }
+  return endings;
+}
+
+}  // namespace
+
+std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::CheckResult& result, Side side,
+                                          bool of_every_run) {
   const int missing_before = result.missing_size();
+  std::set<std::string> told;
   context.evidence.ForEach(side, v1::EVIDENCE_KIND_SETTINGS,
                            [&](const v1::Bundle& bundle, const v1::Evidence& evidence) {
-                             if (evidence.outcome() != v1::OUTCOME_COLLECTED)
-                               AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
+                             if (evidence.outcome() == v1::OUTCOME_COLLECTED) return;
+                             AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
+                             told.insert(bundle.plan().run());
                            });
+  std::vector<SettingsView> views;
+  std::vector<std::string> without;
+  for (SettingsView& view : ViewsOf(context, side)) {
+    if (!view.empty()) {
+      views.push_back(std::move(view));
+    } else if (!told.contains(view.run_name())) {
+      without.push_back(view.run_name());
+    }
+  }
   if (views.empty() && result.missing_size() == missing_before) {
     RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SETTINGS);
+  } else if (of_every_run) {
+    for (const std::string& run : without) AddMissing(context, result, "no_settings_of_run", run, {{"run", run}});
   }
   return views;
 }
 
+ComparedRuns RunsToCompare(const CheckContext& context, absl::Span<const std::string> baseline_names) {
+  ComparedRuns runs;
+  const Endings baseline = EndingsOf(context, Side::kBaseline);
+  const auto known = [&](const std::string& name) {
+    return std::find(baseline_names.begin(), baseline_names.end(), name) != baseline_names.end();
+  };
+  const auto first = std::find_if(baseline.finished.begin(), baseline.finished.end(), known);
+  if (first != baseline.finished.end()) {
+    runs.reference = *first;
+  } else {
+    for (const std::string& name : baseline_names) {
+      if (runs.reference.empty() && !baseline.broken_off.contains(name)) runs.reference = name;
+    }
+    if (runs.reference.empty() && !baseline_names.empty()) runs.reference = baseline_names[0];
+  }
+  Endings migrated = EndingsOf(context, Side::kMigrated);
+  if (!migrated.finished.empty()) runs.left_out = std::move(migrated.broken_off);
+  return runs;
+}
+
 void ComparePairs(const CheckContext& context, v1::CheckResult& result,
                   absl::FunctionRef<void(const SettingsView&, const SettingsView&)> compare) {
-  const std::vector<SettingsView> baseline = RequireSettings(context, result, Side::kBaseline);
+  const std::vector<SettingsView> baseline = RequireSettings(context, result, Side::kBaseline, false);
   const std::vector<SettingsView> migrated = RequireSettings(context, result, Side::kMigrated);
   if (baseline.empty()) return;
-  for (const SettingsView& view : migrated) compare(baseline[0], view);
+  std::vector<std::string> names;
+  for (const SettingsView& view : baseline) names.push_back(view.run_name());
+  const ComparedRuns runs = RunsToCompare(context, names);
+  const auto reference = std::find_if(baseline.begin(), baseline.end(),
+                                      [&](const SettingsView& v) { return v.run_name() == runs.reference; });
+  for (const SettingsView& view : migrated) {
+    if (!runs.left_out.contains(view.run_name())) compare(*reference, view);
+  }
 }
 
 void AddConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, absl::string_view key,

@@ -2,6 +2,7 @@
 #ifndef PARITECT_CHECKS_SETTINGS_CHECK_H_
 #define PARITECT_CHECKS_SETTINGS_CHECK_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,22 @@
 namespace paritect {
 
 // Reports settings evidence of a side that is absent or failed, and, where the side has no settings in files,
-// logs or facts, that there are none. Returns the views of the side's runs that have any.
-std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::CheckResult& result, Side side);
+// logs or facts, that there are none; with `of_every_run` also each single run that has none. Returns the views of
+// the side's runs that have any.
+std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::CheckResult& result, Side side,
+                                          bool of_every_run = true);
 
-// The first baseline run with settings against every migrated run with settings; calls `compare` for each pair.
-// What is missing is reported.
+// Which runs count where two sides are compared: the first finished run of the baseline against every finished
+// migrated run (design: several runs on a side). Only logs tell how a run ended: a run without one counts, and where
+// no run of a side is known to be finished, all do.
+struct ComparedRuns {
+  std::string reference;           // name of the baseline's run; "" where it has none
+  std::set<std::string> left_out;  // migrated runs that broke off beside finished ones
+};
+ComparedRuns RunsToCompare(const CheckContext& context, absl::Span<const std::string> baseline_names);
+
+// The reference run against every migrated run that counts (RunsToCompare); calls `compare` for each pair. What is
+// missing is reported.
 void ComparePairs(const CheckContext& context, v1::CheckResult& result,
                   absl::FunctionRef<void(const SettingsView& baseline, const SettingsView& migrated)> compare);
 
