@@ -26,6 +26,9 @@ bool LossHasRatio(const RunSeries& baseline, const RunSeries& migrated, double r
   return of_loss.has_value() && *of_loss / ratio > 0.98 && *of_loss / ratio < 1.02;
 }
 
+// Norms that differ by more than half (docs/thresholds.md, R7) without a pattern that names the cause.
+bool FarFromOne(double ratio) { return ratio > 1.5 || ratio < 1 / 1.5; }
+
 void CheckGradients(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                     const RunSeries& migrated, const CurvePair& pair) {
   const std::string subject = SubjectOf(migrated, pair.migrated);
@@ -48,6 +51,8 @@ void CheckGradients(const CheckContext& context, v1::CheckResult& result, const 
     SetFact(*finding, "exponent", ratio->exponent);
   } else if (constant && !LossHasRatio(baseline, migrated, ratio->ratio)) {
     finding = &AddError(context, result, "constant_gradient_ratio", subject, args);
+  } else if (ratio->pattern == GradientPattern::kAlike && FarFromOne(ratio->ratio)) {
+    finding = &AddWarning(context, result, "gradient_norm_differs", subject, args);
   } else {
     finding = &AddNote(context, result, "measured/gradients_cleared", subject, args);
   }

@@ -28,6 +28,8 @@ struct Trend {
   double lowest = std::numeric_limits<double>::infinity();
   double last = 0;
   double before_fall = 0;  // the scale at which the last row of overflows began
+  double highest = 0;
+  int at_last = 0;  // records at the end that stand at the last scale
 };
 
 Trend Follow(const std::vector<ScalePoint>& points) {
@@ -45,6 +47,8 @@ Trend Follow(const std::vector<ScalePoint>& points) {
     if (point.overflow && trend.overflows_in_a_row == 0) trend.before_fall = before;
     trend.overflows_in_a_row = point.overflow ? trend.overflows_in_a_row + 1 : 0;
     trend.lowest = std::min(trend.lowest, point.scale);
+    trend.highest = std::max(trend.highest, point.scale);
+    trend.at_last = point.scale == before ? trend.at_last + 1 : 1;
     before = point.scale;
   }
   trend.last = before;
@@ -66,18 +70,23 @@ void CheckTrend(const CheckContext& context, v1::CheckResult& result, const RunS
       trend.overflows_in_a_row > 0 &&
       (trend.lowered_in_a_row >= kReductionsInARow ||
        (trend.last < 1 && std::min(trend.overflows_in_a_row, trend.lowered) >= kReductionsInARow));
-  const bool at_floor = SaysMinimum(run) || (trend.last <= floor && trend.overflows_in_a_row > 0 && trend.lowered > 1 &&
-                                             trend.last >= floor / 2);
+  // Fallen to the floor and not come up again, whether or not the log still tells of overflows: from there nothing
+  // is left to lower.
+  const bool fell_to_floor = trend.last <= floor && trend.last >= floor / 2 && trend.lowered > 1;
+  const bool at_floor = SaysMinimum(run) || fell_to_floor;
   MessageArgs args = {{"run", run.name},
                       {"last", Short(trend.last)},
                       {"lowest", Short(trend.lowest)},
                       {"raised", absl::StrCat(trend.raised)},
                       {"lowered", absl::StrCat(trend.lowered)},
                       {"count", absl::StrCat(trend.overflows_in_a_row)},
-                      {"from", Short(trend.before_fall)},
+                      {"from", Short(trend.overflows_in_a_row > 0 ? trend.before_fall : trend.highest)},
                       {"words", run.ending.words}};
   const bool endless = still_falling && trend.last < std::max(1.0, floor) + 1;
-  v1::Finding& finding = at_floor  ? AddError(context, result, "scale_at_floor", run.name, args)
+  args.emplace_back("records", absl::StrCat(trend.at_last));
+  const bool silent_floor = at_floor && trend.overflows_in_a_row == 0 && !SaysMinimum(run);
+  v1::Finding& finding = silent_floor ? AddError(context, result, "scale_at_floor/stays", run.name, args)
+                         : at_floor  ? AddError(context, result, "scale_at_floor", run.name, args)
                          : endless ? AddError(context, result, "scale_falls_without_end", run.name, args)
                                    : AddNote(context, result, "measured/scale_trend", run.name, args);
   finding.set_migrated(absl::StrCat(Short(trend.before_fall), " -> ", Short(trend.last)));

@@ -205,6 +205,17 @@ TEST(RunChecks, AScaleThatOnlyFallsFails) {
   EXPECT_THAT(Kinds(RunOne("migrated.loss-scale.trend", {}, {run})), ElementsAre("scale_falls_without_end"));
 }
 
+TEST(RunChecks, AScaleThatStaysOnItsFloorFails) {
+  // Megatron counts skipped steps and prints the scale; no line says "overflow".
+  RunFixture run("npu");
+  for (int step = 1; step <= 60; ++step) {
+    v1::StepRecord& record = run.Record(step);
+    record.set_loss_scale(std::max(1.0, std::ldexp(65536, -step / 2)));
+    record.set_skipped(step % 4 == 0 ? 1 : 0);
+  }
+  EXPECT_THAT(Kinds(RunOne("migrated.loss-scale.trend", {}, {run})), ElementsAre("scale_at_floor"));
+}
+
 TEST(RunChecks, AScaleThatProbesPasses) {
   RunFixture run("npu");
   for (int step = 1; step <= 400; ++step) {

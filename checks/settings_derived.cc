@@ -94,6 +94,16 @@ Derived ComputedBatch(const SettingsView& view) {
   return factors.Result();
 }
 
+// DeepSpeed and Megatron work the accumulation out from the global batch where nobody states it; its default
+// then says nothing against a batch that is a whole number of micro-batches over all ranks.
+bool AccumulationFollows(const SettingsView& view, double stated_batch, double computed_batch) {
+  if (view.FindStated("gradient_accumulation_steps") != nullptr) return false;
+  const std::optional<double> by_default = view.Number("gradient_accumulation_steps");
+  if (!by_default || *by_default <= 0) return false;
+  const double accumulation = stated_batch / (computed_batch / *by_default);
+  return accumulation >= 1 && std::fabs(accumulation - std::round(accumulation)) < 1e-9 * accumulation;
+}
+
 bool SameNumber(double a, double b) {
   return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b));
 }
@@ -131,7 +141,8 @@ Derived GlobalBatch(const SettingsView& view) {
   const bool fact = stated->value.source == SettingSource::kFact;
   Derived derived = fact && computed.value ? computed : Stated(*stated, *stated_number);
   for (const SourcedValue& other : stated->disagreeing) derived.disagreeing.push_back(other);
-  if (computed.value && !SameNumber(*computed.value, *stated_number)) {
+  if (computed.value && !SameNumber(*computed.value, *stated_number) &&
+      (fact || !AccumulationFollows(view, *stated_number, *computed.value))) {
     derived.disagreeing.push_back(fact ? stated->value : AsSourced(computed, "global_batch_size"));
   }
   return derived;
