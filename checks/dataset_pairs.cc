@@ -246,11 +246,27 @@ std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence) {
   return pairs;
 }
 
+namespace {
+
+// The plans name the set and it could not be read: that is what is missing, not its name.
+bool ReportUnread(const CheckContext& context, Side side, const std::string& name, v1::CheckResult& result) {
+  bool named = false;
+  context.evidence.ForEach(side, v1::EVIDENCE_KIND_DATASET_FILES, [&](const v1::Bundle& b, const v1::Evidence& e) {
+    if (e.subject() != name || e.outcome() == v1::OUTCOME_COLLECTED) return;
+    named = true;
+    AddMissing(context, result, e.problem(), WhereFrom(b, e));
+  });
+  return named;
+}
+
+}  // namespace
+
 bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::CheckResult& result) {
   for (const DatasetView& view : pair.baseline) ReportIncomplete(context, view, result);
   for (const DatasetView& view : pair.migrated) ReportIncomplete(context, view, result);
   if (pair.baseline.empty() || pair.migrated.empty()) {
     const Side side = pair.baseline.empty() ? Side::kBaseline : Side::kMigrated;
+    if (ReportUnread(context, side, pair.name, result)) return false;
     AddMissing(context, result, absl::StrCat("dataset_without_partner/", SideName(side)), SideName(side),
                {{"dataset", pair.name}});
     return false;
