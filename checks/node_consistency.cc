@@ -98,25 +98,6 @@ std::set<std::string> NodesWith(const CheckContext& context, v1::CheckResult& re
   return nodes;
 }
 
-// One node is no cluster: the question does not arise where it says so itself.
-bool SingleNode(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run,
-                bool with_missing) {
-  std::set<std::string> names;
-  for (const v1::Bundle* bundle : run.nodes) names.insert(bundle->plan().node());
-  if (names.size() > 1) return false;
-  if (!with_missing) return true;
-  const SettingsView view = SettingsView::Of(context, side, run);
-  const auto nodes = view.Number("nodes");
-  const auto world = view.Number("world_size");
-  const auto local = view.Number("devices_per_node");
-  if ((nodes && *nodes == 1) || (world && local && *world == *local) || (world && *world == 1)) {
-    AddNote(context, result, "not_applicable", run.name, {{"why", StrCat("one node (", *names.begin(), ")")}});
-  } else {
-    AddMissing(context, result, "other_nodes_unknown", run.name, {{"node", *names.begin()}});
-  }
-  return true;
-}
-
 // What could not be read may be what differs; a lone node has nothing to differ from.
 void ReportUnreadable(const CheckContext& context, v1::CheckResult& result, Side side) {
   std::map<std::string, std::set<std::string>> nodes;
@@ -256,6 +237,24 @@ void EvaluateEnvironment(const CheckContext& context, v1::CheckResult& result) {
 }
 
 }  // namespace
+
+bool SingleNode(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run,
+                bool with_missing) {
+  std::set<std::string> names;
+  for (const v1::Bundle* bundle : run.nodes) names.insert(bundle->plan().node());
+  if (names.size() > 1) return false;
+  if (!with_missing) return true;
+  const SettingsView view = SettingsView::Of(context, side, run);
+  const auto nodes = view.Number("nodes");
+  const auto world = view.Number("world_size");
+  const auto local = view.Number("devices_per_node");
+  if ((nodes && *nodes == 1) || (world && local && *world == *local) || (world && *world == 1)) {
+    AddNote(context, result, "not_applicable", run.name, {{"why", StrCat("one node (", *names.begin(), ")")}});
+  } else {
+    AddMissing(context, result, "other_nodes_unknown", run.name, {{"node", *names.begin()}});
+  }
+  return true;
+}
 
 void CompareVariables(const CheckContext& context, v1::CheckResult& result, Side side, bool with_missing) {
   for (const RunView& run : context.evidence.Runs(side)) Variables(context, result, side, run, with_missing);

@@ -11,6 +11,10 @@ namespace paritect {
 void CompareVariables(const CheckContext& context, v1::CheckResult& result, Side side, bool with_missing);
 void CompareNodeVersions(const CheckContext& context, v1::CheckResult& result, Side side, bool with_missing);
 
+// One node is no cluster: true where only one was given. The question does not arise where the node says so itself
+// (note); else, `with_missing`, its peers are missing.
+bool SingleNode(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run, bool with_missing);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_NODE_CONSISTENCY_H_

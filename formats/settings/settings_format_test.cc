@@ -47,6 +47,16 @@ TEST(SettingsFormats, LaunchScripts) {
   EXPECT_THAT(Read("#!/bin/sh\nif [ $1 ]; then X=1; else X=2; fi\npython a.py --x $X\n"), HasSubstr(" x=?;"));
 }
 
+TEST(SettingsFormats, Hosts) {
+  EXPECT_EQ(Read("Architecture:        aarch64\nCPU(s):              192\nOn-line CPU(s) list: 0-191\nModel name:      "
+                 "    Kunpeng-920\n"),
+            "host: host.cpu_count=192; host.cpu_model=Kunpeng-920;");
+  EXPECT_EQ(Read("MemTotal:       1583921332 kB\nMemFree:        1000 kB\nSwapTotal:             0 kB\n"),
+            "host: host.memory_bytes=1621935443968; host.swap_bytes=0;");
+  EXPECT_EQ(Read("processor\t: 0\nmodel name\t: Xeon\n\nprocessor\t: 1\nmodel name\t: Xeon\n"),
+            "host: host.cpu_model=Xeon; host.cpu_count=2;");
+}
+
 TEST(SettingsFormats, NpuSmiLayouts) {
   const std::string a2 =
       "| npu-smi 24.1.rc2    Version: 24.1.rc2 |\n| NPU   Name   | Health | Power(W) |\n| Chip  | Bus-Id | AICore(%) "
