@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/glob.h"
+#include "common/message_bytes.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/plan.h"
@@ -76,7 +77,11 @@ v1::Bundle CollectPlan(const CollectorEnv& env, const v1::Plan& plan) {
   v1::Bundle bundle;
   *bundle.mutable_plan() = plan.info();
   for (const Collector* collector : AllCollectors()) {
-    collector->collect(env, plan, [&bundle](v1::Evidence evidence) { *bundle.add_evidence() = std::move(evidence); });
+    collector->collect(env, plan, [&bundle](v1::Evidence evidence) {
+      // Keys and values of settings come from files in any encoding.
+      MakeTextsUtf8(evidence);
+      *bundle.add_evidence() = std::move(evidence);
+    });
   }
   return bundle;
 }

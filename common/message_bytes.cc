@@ -25,14 +25,17 @@ void MakeTextUtf8(const Reflection& reflection, const FieldDescriptor* field, in
   }
 }
 
+}  // namespace
+
 // Visits the message tree with a stack of its own: depth comes from input.
 void MakeTextsUtf8(Message& root) {
   std::vector<Message*> stack = {&root};
+  std::vector<const FieldDescriptor*> fields;
   while (!stack.empty()) {
     Message& message = *stack.back();
     stack.pop_back();
     const Reflection& reflection = *message.GetReflection();
-    std::vector<const FieldDescriptor*> fields;
+    fields.clear();
     reflection.ListFields(message, &fields);
     for (const FieldDescriptor* field : fields) {
       const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
@@ -49,8 +52,6 @@ void MakeTextsUtf8(Message& root) {
     }
   }
 }
-
-}  // namespace
 
 std::string SerializeStable(Message& message) {
   MakeTextsUtf8(message);
