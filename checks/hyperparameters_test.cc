@@ -162,5 +162,35 @@ TEST(LearningRate, ScalingWithTheBatchIsTold) {
   EXPECT_TRUE(HasKind(result, v1::SEVERITY_NOTE, "linear_scaling"));
 }
 
+// One group a weight decay, with its number of parameters.
+v1::SettingsDocument GroupsWith(const std::vector<std::pair<std::string, std::string>>& decay_and_count) {
+  v1::SettingsDocument document = SettingsOf("parameter-groups", "parameter-groups", {});
+  int group = 0;
+  for (const auto& [decay, count] : decay_and_count) {
+    const v1::SettingsDocument one = SettingsOf("x", "x", {{"group.weight_decay", decay}, {"group.params", count}});
+    for (const v1::Setting& setting : one.settings()) {
+      v1::Setting& added = *document.add_settings();
+      added = setting;
+      added.set_scope(absl::StrCat("group ", group));
+      if (added.value().text().empty()) document.mutable_settings()->RemoveLast();
+    }
+    ++group;
+  }
+  return document;
+}
+
+TEST(ParameterGroups, ByWeightDecay) {
+  const auto judge = [](const v1::SettingsDocument& baseline, const v1::SettingsDocument& migrated) {
+    return Verdict("model.hyperparameters.per-group", {Gpu({baseline})}, {Npu({migrated})});
+  };
+  const auto usual = GroupsWith({{"0.1", "50"}, {"0", "98"}});
+  EXPECT_EQ(judge(usual, usual), "pass");
+  EXPECT_EQ(judge(usual, GroupsWith({{"0.0", "90"}, {"0.1", "50"}, {"0", "8"}})), "pass");  // divided otherwise
+  EXPECT_EQ(judge(usual, GroupsWith({{"0.1", "148"}})), "fail: groups_differ parameter groups");
+  EXPECT_EQ(judge(usual, GroupsWith({{"0.01", "50"}, {"0", "98"}})), "fail: groups_differ parameter groups");
+  EXPECT_EQ(judge(usual, GroupsWith({{"0.1", ""}, {"0", ""}})), "not_performed: !npu");
+  EXPECT_EQ(judge(usual, Arguments("yaml", {{"lr", "1"}})), "not_performed: !npu");
+}
+
 }  // namespace
 }  // namespace paritect

@@ -60,9 +60,9 @@ const SettingsFormat* FormatOfKind(absl::string_view kind, absl::string_view hea
     if (seen != nullptr && (seen->kind == "packages" || seen->name == "environment")) return seen;
     return kind == "packages" ? FindSettingsFormat("packages") : nullptr;
   }
-  if (kind == "model") return FindSettingsFormat("model");
-  if (kind == "session-config") return FindSettingsFormat("session-config");
-  if (kind == "rank-table") return FindSettingsFormat("rank-table");
+  for (absl::string_view own : {"model", "session-config", "rank-table", "scaler-state", "parameter-groups", "host"}) {
+    if (kind == own) return FindSettingsFormat(own);
+  }
   return nullptr;
 }
 

@@ -57,6 +57,43 @@ TEST(SettingsFormats, Hosts) {
             "host: host.cpu_model=Xeon; host.cpu_count=2;");
 }
 
+TEST(SettingsFormats, ScalerStates) {
+  EXPECT_EQ(Read("{'scale': 65536.0, 'growth_factor': 2.0, 'growth_interval': 2000, '_growth_tracker': 7}\n"),
+            "scaler-state: scale=65536; growth_factor=2; growth_interval=2000; _growth_tracker=7;");
+  EXPECT_EQ(
+      Read(absl::string_view(
+          "\x80\x02}(X\x05\0\0\0scaleG@\xf0\0\0\0\0\0\0X\x0f\0\0\0growth_intervalM\xd0\x07X\x0f\0\0\0_growth_tracker"
+          "K\x07u.",
+          74)),
+      "scaler-state: scale=65536; growth_interval=2000; _growth_tracker=7;");
+  EXPECT_THAT(Read("{'growth_interval': 1, '_growth_tracker': ", "scaler-state"), HasSubstr("DATA_LOSS"));
+}
+
+TEST(SettingsFormats, ParameterGroups) {
+  EXPECT_EQ(Read("AdamW (\nParameter Group 0\n    betas: (0.9, 0.95)\n    weight_decay: 0.1\n\nParameter Group 1\n"
+                 "    weight_decay: 0.0\n)\n"),
+            "parameter-groups: group.betas=[0.9, 0.95]; group.weight_decay=0.1; group.weight_decay=0;");
+  EXPECT_EQ(
+      Read(
+          R"({"param_groups": [{"lr": 1e-4, "weight_decay": 0.1, "params": [0, 1]}, {"lr": 1e-4, "params": ["a.b"]}]})",
+          "parameter-groups"),
+      "parameter-groups: group.lr=1e-04; group.weight_decay=0.1; group.params=2; group.lr=1e-04; group.params=1; "
+      "group.names=a.b;");
+  EXPECT_THAT(Read("[1, 2]", "parameter-groups"), HasSubstr("DATA_LOSS"));
+}
+
+TEST(SettingsFormats, VersionFiles) {
+  EXPECT_EQ(Read("Version=24.1.rc2.2\nascendhal_version=7.35.23\npackage_version=24.1.rc3\n", "versions"),
+            "versions: driver.version=24.1.rc3;");
+  EXPECT_EQ(Read("Version=7.5.0\ncompatible_version_drv=[7.0.0]\n"), "versions: firmware.version=7.5.0;");
+  EXPECT_EQ(Read("# version: 1.0\nruntime_running_version=[7.6.0.1.220:8.0.0]\nhccl_running_version=[1.83.T8]\n"),
+            "versions: cann.hccl.version=1.83.T8; cann.runtime.version=8.0.0;");
+  EXPECT_EQ(Read("package_name=Ascend-cann-toolkit\nversion=8.3.RC1\n"), "versions: cann.toolkit.version=8.3.RC1;");
+  EXPECT_EQ(Read(R"({"cuda": {"name": "CUDA SDK", "version": "12.1.0"}, "nvcc": {"version": "12.1.66"}})"),
+            "versions: cuda.version=12.1.0; nvcc.version=12.1.66;");
+  EXPECT_EQ(Read("CUDA Version 10.1.243\n"), "versions: cuda.version=10.1.243;");
+}
+
 TEST(SettingsFormats, NpuSmiLayouts) {
   const std::string a2 =
       "| npu-smi 24.1.rc2    Version: 24.1.rc2 |\n| NPU   Name   | Health | Power(W) |\n| Chip  | Bus-Id | AICore(%) "
