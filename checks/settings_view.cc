@@ -24,9 +24,10 @@ SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
 
 // The framework that writes a format; "" where several do.
 absl::string_view FrameworkOfFormat(absl::string_view format) {
-  for (absl::string_view one : {"megatron-args", "megatron", "deepspeed-json", "deepspeed", "hf-training-args",
-                                "hf-training-args-json", "hf-trainer-stdout", "hf-trainer-state", "llamafactory-yaml",
-                                "llamafactory-jsonl", "apex-options", "torchtitan", "fairseq"}) {
+  for (absl::string_view one :
+       {"megatron-args", "megatron", "deepspeed-json", "deepspeed", "hf-training-args", "hf-training-args-json",
+        "hf-trainer-stdout", "hf-trainer-state", "llamafactory-yaml", "llamafactory-jsonl", "apex-options",
+        "torchtitan", "fairseq", "mmengine-config", "mmengine"}) {
     if (format == one) return "pytorch";
   }
   for (absl::string_view one : {"mindformers-yaml", "mindformers", "mindspore"}) {

@@ -94,6 +94,25 @@ TEST(SettingsFormats, VersionFiles) {
   EXPECT_EQ(Read("CUDA Version 10.1.243\n"), "versions: cuda.version=10.1.243;");
 }
 
+TEST(SettingsFormats, Toml) {
+  EXPECT_EQ(Read("# run\n[optimizer]\nname = \"AdamW\" # why\nlr = 3e-4\nfused = true\n[training]\nsteps = "
+                 "10_000\nsizes = [1,\n  2]\n"
+                 "a.\"b\" = 'x#y'\n[[stage]]\nk = 1\n[[stage]]\nk = 2\n"),
+            "toml: optimizer.name=AdamW; optimizer.lr=3e-04; optimizer.fused=true; training.steps=10000; "
+            "training.sizes=[1, 2]; training.a.b=x#y; stage.0.k=1; stage.1.k=2;");
+  EXPECT_THAT(Read("[a]\nb = 1\nno toml\n"), HasSubstr("line 3"));
+}
+
+TEST(SettingsFormats, MmengineConfigs) {
+  EXPECT_EQ(Read("_base_ = ['x.py']\nbase_lr = 1e-3\noptim_wrapper = dict(\n    type='AmpOptimWrapper',  # (half\n"
+                 "    optimizer=dict(type='AdamW', lr=base_lr, betas=(0.9, 0.999)),\n    clip_grad=None)\n"
+                 "train_cfg = {'max_epochs': 12, 'by': f(1)}\nparam_scheduler = [dict(end=500), dict(end=12)]\n"),
+            "mmengine-config: _base_=[x.py]; base_lr=0.001; optim_wrapper.type=AmpOptimWrapper; "
+            "optim_wrapper.optimizer.type=AdamW; optim_wrapper.optimizer.lr=0.001; "
+            "optim_wrapper.optimizer.betas=[0.9, 0.999]; optim_wrapper.clip_grad=none; train_cfg.max_epochs=12; "
+            "train_cfg.by=?; param_scheduler.0.end=500; param_scheduler.1.end=12;");
+}
+
 TEST(SettingsFormats, NpuSmiLayouts) {
   const std::string a2 =
       "| npu-smi 24.1.rc2    Version: 24.1.rc2 |\n| NPU   Name   | Health | Power(W) |\n| Chip  | Bus-Id | AICore(%) "

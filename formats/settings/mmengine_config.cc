@@ -1,0 +1,155 @@
+// MMEngine's configuration in Python form, as a person writes it or the runner dumps it: `name = dict(key=value, ...)`.
+// Nothing is executed: literals, dict(...), {...}, lists and names of literals that were assigned before are read; any
+// other expression has no value. What `_base_` names is not read (noted). Source: mmengine/config/config.py.
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/settings/builder.h"
+#include "formats/settings/settings_format.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+constexpr char kName[] = "mmengine-config";
+constexpr int kDepthMax = 12;
+
+int Sniff(absl::string_view head) {
+  int found = 0;
+  bool code = false;
+  ForEachLine(head, [&](absl::string_view line, std::int64_t) {
+    for (absl::string_view start :
+         {"_base_ =", "optim_wrapper = dict(", "model = dict(", "train_dataloader = dict(", "train_cfg = dict(",
+          "param_scheduler =", "default_hooks = dict(", "optimizer = dict(", "lr_config = dict(", "runner = dict("}) {
+      found += absl::StartsWith(line, start) ? 1 : 0;
+    }
+    code = code || absl::StartsWith(line, "def ") || absl::StartsWith(line, "class ");
+  });
+  return code ? 0 : found >= 2 ? 85 : found == 1 ? 45 : 0;
+}
+
+// The text with comments and texts in three quotes as blanks: the same length, so that positions stay.
+std::string WithoutComments(absl::string_view text) {
+  std::string out(text);
+  char quote = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (quote != 0) {
+      if (out[i] == '\\') {
+        ++i;
+      } else if (out[i] == quote || out[i] == '\n') {
+        quote = 0;
+      }
+    } else if (out[i] == '#') {
+      for (; i < out.size() && out[i] != '\n'; ++i) out[i] = ' ';
+    } else if (const absl::string_view three = absl::string_view(out).substr(i, 3);
+               three == "\"\"\"" || three == "'''") {
+      std::size_t end = out.find(std::string(three), i + 3);
+      end = end == std::string::npos ? out.size() : end + 3;
+      for (; i < end; ++i) out[i] = out[i] == '\n' ? '\n' : ' ';
+      --i;
+    } else if (out[i] == '"' || out[i] == '\'') {
+      quote = out[i];
+    }
+  }
+  return out;
+}
+
+class Reader {
+ public:
+  Reader(absl::string_view text, absl::string_view label) : builder_(kName, "arguments", label), text_(text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') line_ends_.push_back(i);
+    }
+  }
+
+  void Read() {
+    for (absl::string_view statement : SplitOutsideBrackets(text_, '\n')) {
+      const std::size_t equals = statement.find('=');
+      if (equals == absl::string_view::npos) continue;
+      const absl::string_view name = absl::StripAsciiWhitespace(statement.substr(0, equals));
+      if (!IsIdentifier(name)) continue;
+      const absl::string_view value = absl::StripAsciiWhitespace(statement.substr(equals + 1));
+      if (name == "_base_") {
+        builder_.AddNote("base_config", LineOf(value), "what _base_ names is not read; give the dumped configuration");
+      }
+      Add(std::string(name), value, 0);
+    }
+  }
+
+  v1::SettingsDocument Finish() { return builder_.Finish(); }
+
+ private:
+  std::int64_t LineOf(absl::string_view part) const {
+    const auto at = static_cast<std::size_t>(part.data() - text_.data());
+    return std::lower_bound(line_ends_.begin(), line_ends_.end(), at) - line_ends_.begin() + 1;
+  }
+
+  // "dict(...)" or "{...}" that is the whole expression: its inside.
+  static bool Inside(absl::string_view text, absl::string_view open, absl::string_view& inside) {
+    if (!absl::StartsWith(text, open) || ClosingBracket(text, open.size() - 1) != text.size() - 1) return false;
+    inside = text.substr(open.size(), text.size() - open.size() - 1);
+    return true;
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): kDepthMax bounds it
+  void Add(const std::string& key, absl::string_view text, int depth) {
+    absl::string_view inside;
+    if (depth > kDepthMax || text.empty()) return;
+    if (Inside(text, "dict(", inside)) return AddPairs(key, inside, '=', depth);
+    if (Inside(text, "{", inside)) return AddPairs(key, inside, ':', depth);
+    if (Inside(text, "[", inside) && absl::StrContains(inside, "dict(")) {
+      int number = 0;
+      for (absl::string_view item : SplitOutsideBrackets(inside, ',')) {
+        Add(StrCat(key, ".", number++), item, depth + 1);
+      }
+      return;
+    }
+    AddValue(key, text, depth);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion)
+  void AddPairs(const std::string& key, absl::string_view inside, char divider, int depth) {
+    for (absl::string_view pair : SplitOutsideBrackets(inside, ',')) {
+      const std::size_t at = pair.find(divider);
+      if (at == absl::string_view::npos) continue;
+      absl::string_view name = absl::StripAsciiWhitespace(pair.substr(0, at));
+      if (name.size() >= 2 && (name.front() == '\'' || name.front() == '"')) name = name.substr(1, name.size() - 2);
+      Add(StrCat(key, ".", name), absl::StripAsciiWhitespace(pair.substr(at + 1)), depth + 1);
+    }
+  }
+
+  void AddValue(const std::string& key, absl::string_view text, int depth) {
+    std::string value(text);
+    if (auto named = literals_.find(value); named != literals_.end()) value = named->second;
+    v1::Setting* setting = builder_.Add(key, value, LineOf(text));
+    if (setting == nullptr) return;
+    // A bare word or an expression: what it would give is not known.
+    const bool literal =
+        setting->value().kind_case() != v1::Value::kText || value.front() == '\'' || value.front() == '"';
+    if (!literal) setting->clear_value();
+    if (literal && depth == 0) literals_[key] = value;
+  }
+
+  SettingsBuilder builder_;
+  absl::string_view text_;
+  std::vector<std::size_t> line_ends_;
+  std::map<std::string, std::string> literals_;
+};
+
+absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {
+  const std::string plain = WithoutComments(text);
+  Reader reader(plain, label);
+  reader.Read();
+  return reader.Finish();
+}
+
+}  // namespace
+
+extern const SettingsFormat kMmengineConfigSettings;
+const SettingsFormat kMmengineConfigSettings = {kName, "arguments", &Sniff, &Parse};
+
+}  // namespace paritect
