@@ -106,6 +106,8 @@ void CompareArguments(const CheckContext& context, v1::CheckResult& result, cons
       one_sided.push_back(StrCat(name, " (", y.origin, ")"));
     }
   }
+  AddNote(context, result, "measured/launch", run,
+          {{"entry", std::string(Base(b.entry))}, {"count", StrCat(a.arguments.size() + b.arguments.size())}});
   if (!one_sided.empty()) {
     AddNote(context, result, "argument_on_one_side", run, {{"names", absl::StrJoin(one_sided, ", ")}});
   }

@@ -71,7 +71,7 @@ Groups GroupsOf(const RunView& run) {
 std::string Show(const Groups& groups, bool counted) {
   std::vector<std::string> parts;
   for (const auto& [law, parameters] : groups.by_law) {
-    parts.push_back(counted ? StrCat(law, ": ", FormatDouble(parameters), " parameters") : law);
+    parts.push_back(counted ? StrCat(law, ": ", FormatDouble(parameters)) : law);
   }
   return absl::StrJoin(parts, "; ");
 }
