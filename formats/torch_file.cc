@@ -1,4 +1,6 @@
 // Where a file of torch.save keeps its pickle (formats/pickle.h).
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "formats/pickle.h"
 

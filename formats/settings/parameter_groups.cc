@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/settings/builder.h"
 #include "formats/settings/settings_format.h"

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/settings/builder.h"
 #include "formats/settings/settings_format.h"
