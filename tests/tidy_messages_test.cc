@@ -93,8 +93,16 @@ TEST(TidyMessages, EveryIdInTheCodeIsInTheCatalogue) {
   }
 }
 
-// Entries may stand before their code comes; then this is false and they are only named.
-constexpr bool kUnusedIsAnError = false;
+// A literal says the id, or its beginning ("fake_" + kind), or an id that is used and its last part ("/baseline").
+bool IsSaid(const std::set<std::string>& literals, absl::string_view data, const std::string& id) {
+  if (literals.contains(id) || absl::StrContains(data, absl::StrCat(": ", id))) return true;
+  for (std::size_t end = 1; end < id.size(); ++end) {
+    if ((id[end - 1] == '_' || id[end - 1] == '/') && literals.contains(id.substr(0, end))) return true;
+  }
+  const std::size_t slash = id.rfind('/');
+  return slash != std::string::npos && literals.contains(id.substr(slash)) &&
+         IsSaid(literals, data, id.substr(0, slash));
+}
 
 TEST(TidyMessages, EveryEntryIsUsed) {
   std::set<std::string> literals;
@@ -109,13 +117,7 @@ TEST(TidyMessages, EveryEntryIsUsed) {
     }
   }
   for (const auto& [id, message] : BuiltInRules().messages.all()) {
-    bool used = literals.contains(id) || absl::StrContains(data, absl::StrCat(": ", id));
-    for (std::size_t end = 1; end < id.size() && !used; ++end) {
-      used = (id[end - 1] == '_' || id[end - 1] == '/') && literals.contains(id.substr(0, end));
-    }
-    if (used) continue;
-    std::cout << "rules/data/messages: nothing says " << id << "\n";
-    EXPECT_FALSE(kUnusedIsAnError) << id;
+    EXPECT_TRUE(IsSaid(literals, data, id)) << "rules/data/messages: nothing says " << id;
   }
 }
 
