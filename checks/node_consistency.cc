@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "checks/settings_check.h"
 
 namespace paritect {
@@ -155,7 +156,44 @@ std::map<std::string, NodeValues> VersionsOf(const RunView& run) {
   return versions;
 }
 
+// "8.0.RC3" of "/usr/local/Ascend/ascend-toolkit/8.0.RC3", "12.1" of "/usr/local/cuda-12.1"; "" where there is none.
+std::string VersionInPath(absl::string_view path) {
+  std::string found;
+  for (absl::string_view part : absl::StrSplit(path, absl::ByAnyChar("/-"), absl::SkipEmpty())) {
+    if (absl::ascii_isdigit(static_cast<unsigned char>(part[0])) && absl::StrContains(part, '.'))
+      found = std::string(part);
+  }
+  return found;
+}
+
+// A variable that names another version than the one whose files lie on the node.
+void LoadedVersions(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
+  static constexpr std::pair<absl::string_view, absl::string_view> kPairs[] = {
+      {"ASCEND_TOOLKIT_HOME", "cann.toolkit.version"},
+      {"ASCEND_HOME_PATH", "cann.toolkit.version"},
+      {"CUDA_HOME", "cuda.version"}};
+  for (const v1::Bundle* bundle : run.nodes) {
+    std::map<std::string, std::string, std::less<>> said;
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      for (const v1::Setting& one : evidence.settings().settings()) said.try_emplace(one.raw_key(), one.raw_value());
+    }
+    for (const auto& [variable, key] : kPairs) {
+      const auto path = said.find(variable);
+      const auto loaded = said.find(key);
+      if (path == said.end() || loaded == said.end()) continue;
+      const std::string named = VersionInPath(path->second);
+      // "12.1" names every 12.1.x.
+      if (named.empty() || named == loaded->second || absl::StartsWith(loaded->second, StrCat(named, "."))) continue;
+      AddWarning(context, result, "loaded_version_differs", bundle->plan().node(),
+                 {{"node", bundle->plan().node()},
+                  {"variable", StrCat(variable, "=", path->second)},
+                  {"loaded", StrCat(key, " ", loaded->second)}});
+    }
+  }
+}
+
 void Versions(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run, bool with_missing) {
+  LoadedVersions(context, result, run);
   if (SingleNode(context, result, side, run, with_missing)) return;
   const std::set<std::string> nodes = NodesWith(context, result, run, "packages", "packages_unknown", with_missing);
   for (auto& [name, values] : VersionsOf(run)) {

@@ -67,6 +67,18 @@ TEST(ConsistencyOfVersions, NodeAgainstNode) {
   EXPECT_EQ(Verdict(kVersions, {}, {Node("n0", {torch("2.1.0")}), Node("n1", {})}), "not_performed: !n1");
 }
 
+TEST(ConsistencyOfVersions, AVariableNamesAnotherVersion) {
+  const auto node = [](const std::string& path, const std::string& version) {
+    return NodeOf("npu", "n0", "atlas-a2", "pytorch",
+                  {Environment({{"ASCEND_TOOLKIT_HOME", path}, {"NNODES", "1"}}),
+                   SettingsOf("versions", "versions", {{"cann.toolkit.version", version}})});
+  };
+  EXPECT_EQ(Verdict(kVersions, {}, {node("/usr/local/Ascend/ascend-toolkit/8.0.RC3", "8.3.RC1")}),
+            "pass: ~loaded_version_differs n0");
+  EXPECT_EQ(Verdict(kVersions, {}, {node("/usr/local/Ascend/ascend-toolkit/8.3.RC1", "8.3.RC1")}), "pass");
+  EXPECT_EQ(Verdict(kVersions, {}, {node("/usr/local/Ascend/ascend-toolkit/latest", "8.3.RC1")}), "pass");
+}
+
 TEST(FlowEnvironment, RepeatsTheErrorsAndComparesTheSides) {
   const auto env = [](const std::string& algorithm, const std::string& torch) {
     return std::vector<v1::SettingsDocument>{Environment({{"HCCL_ALGO", algorithm}, {"NNODES", "2"}}),
