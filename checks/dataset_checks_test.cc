@@ -282,6 +282,42 @@ TEST(DatasetNodes, PartsAreUnitedAndMustNotContradict) {
   EXPECT_EQ(Judge("nodes", {baseline.bundle()}, {n0.bundle(), n1.bundle()}).verdict(), v1::VERDICT_FAIL);
 }
 
+TEST(DatasetNodes, WithoutADigestNothingIsTheSame) {
+  const v1::Bundle g = OneSide("g").File("a", "1").bundle();
+  OneSide n0("n0", "manifest-md5sum"), n1("n1", "manifest-md5sum");
+  n0.File("a", "1").last().clear_md5();
+  n1.File("a", "1").last().clear_md5();
+  EXPECT_EQ(Judge("nodes", {g}, {n0.bundle(), n1.bundle()}).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
+TEST(DatasetFiles, AListBesideAFolderAddsNoFiles) {
+  const v1::Bundle g = OneSide("g").File("a", "1").File("b", "2").bundle();
+  for (const bool list_first : {false, true}) {
+    OneSide tree("n"), list("n", "manifest-md5sum");
+    tree.File("a", "1");
+    list.File("a", "1").File("b", "2");
+    v1::Bundle both = list_first ? list.bundle() : tree.bundle();
+    *both.add_evidence() = (list_first ? tree : list).bundle().evidence(0);
+    EXPECT_THAT(Found(Judge("files", {g}, {both})), ElementsAre("error missing b"));
+    // What the folder holds counts, not what the list states of it.
+    v1::Bundle stale = both;
+    stale.mutable_evidence(list_first ? 1 : 0)->mutable_files()->mutable_files(0)->set_md5(Md5("x"));
+    EXPECT_THAT(Found(Judge("content", {g}, {stale})), ElementsAre("error content_differs a"));
+    v1::Bundle unread = both;
+    v1::FileEntry& file = *unread.mutable_evidence(list_first ? 1 : 0)->mutable_files()->mutable_files(0);
+    file.clear_md5();
+    file.mutable_error()->set_id("source_unreadable");
+    EXPECT_EQ(Judge("content", {g}, {unread}).verdict(), v1::VERDICT_NOT_PERFORMED);
+  }
+}
+
+TEST(DatasetFiles, TwoFormsOfOneNameThatBecameOne) {
+  const v1::CheckResult result =
+      Judge("files", OneSide("g").File("cafe\xCC\x81", "1").File("caf\xC3\xA9", "2"),
+            OneSide("n").File("caf\xC3\xA9", "2"));
+  EXPECT_THAT(Found(result), ElementsAre("error unicode_form cafe\xCC\x81"));
+}
+
 TEST(DatasetDuplicates, AreNotes) {
   const OneSide side = OneSide("g").File("a", "1").File("b", "1").File("c", "").File("d", "");
   const v1::CheckResult result = Judge("duplicates", side, side);

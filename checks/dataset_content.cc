@@ -59,7 +59,8 @@ class ContentEvaluation {
     switch (CompareContent(baseline, migrated)) {
       case ContentVerdict::kEqual:
         // Two equal pointers say nothing of the data that they stand for.
-        if (HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER) || HasFileHint(migrated, v1::FILE_HINT_LFS_POINTER)) {
+        if (HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER) || HasFileHint(migrated, v1::FILE_HINT_LFS_POINTER) ||
+            HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER_DAMAGED)) {
           Unknown(pair.baseline->path, "stand_in_on_both_sides", migrated_->where);
         }
         return;

@@ -64,7 +64,9 @@ class FilesEvaluation {
       for (const NamedFile* file : difference.extra) Extra(*file);
       for (const FilePair& renamed : difference.renamed) Renamed(renamed);
       for (const CaseCollision& c : difference.collisions) {
-        Report("case_collision", c.gone->path, {{"other", c.kept->path}}, c.gone->path, c.kept->path);
+        const auto nfc = NormalizeNfc(c.gone->path);
+        const bool same_name = nfc && nfc == NormalizeNfc(c.kept->path);
+        Report(same_name ? "unicode_form/collision" : "case_collision", c.gone->path, {{"other", c.kept->path}}, c.gone->path, c.kept->path);
       }
       ClassFolders();
     }

@@ -19,6 +19,7 @@ namespace paritect {
 namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_DATASET_FILES}};
+constexpr int kUnknownShown = 20;  // files without digest that are named one by one
 
 // "npu-01" where one run is concerned, else "npu-01 (run a)".
 std::string HolderName(const DatasetView& view, bool several_runs) {
@@ -100,7 +101,23 @@ class NodesEvaluation {
         if (IsDataFile(*file.entry)) paths.insert(file.path);
       }
     }
+    unknown_ = 0;
     for (const std::string& path : paths) ComparePath(path, views, several_runs);
+    if (unknown_ > kUnknownShown) {
+      AddMissing(context_, result_, "more_without_digest", SideName(side_),
+                 {{"count", absl::StrCat(unknown_ - kUnknownShown)}, {"dataset", DisplayBytes(name_)}});
+    }
+  }
+
+  // Without a digest nothing shows that this node holds the same.
+  void Unknown(const NamedFile& file, const DatasetView& view) {
+    if (file.entry->type() == v1::FILE_TYPE_SPECIAL || ++unknown_ > kUnknownShown) return;
+    if (file.entry->has_error()) {
+      AddMissing(context_, result_, file.entry->error(), view.where);
+    } else {
+      AddMissing(context_, result_, "no_md5_stated", view.where,
+                 {{"source", DisplayBytes(file.path)}, {"dataset", DisplayBytes(name_)}});
+    }
   }
 
   void ComparePath(const std::string& path, const std::vector<DatasetView>& views, bool several_runs) {
@@ -110,7 +127,7 @@ class NodesEvaluation {
       const NamedFile* file = view.Find(path);
       if (file == nullptr && view.IsSilentOn(path)) continue;
       if (file != nullptr && file->entry->md5().empty()) {
-        if (file->entry->has_error()) AddMissing(context_, result_, file->entry->error(), view.where);
+        Unknown(*file, view);
         continue;
       }
       const std::string content = file == nullptr ? "" : file->entry->md5();
@@ -149,6 +166,7 @@ class NodesEvaluation {
   FindingBudget budget_;
   Side side_ = Side::kBaseline;
   std::string name_;
+  int unknown_ = 0;
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -45,8 +46,30 @@ void AddList(const DatasetOrigin& origin, DatasetView& view) {
   }
 }
 
+// A list that one plan names beside the folder itself says what should be there; the folder says what is. So the
+// folder's entry stands first, and what only the list names is not held (unless that place could not be read).
+void PreferTrees(DatasetView& view) {
+  const auto IsTree = [&](const NamedFile& file) {
+    return view.origins[static_cast<std::size_t>(file.origin)].list->format() == "tree";
+  };
+  const bool trees = std::any_of(view.origins.begin(), view.origins.end(),
+                                 [](const DatasetOrigin& o) { return o.list->format() == "tree"; });
+  if (view.is_tree || !trees) return;
+  view.is_tree = true;
+  std::stable_partition(view.files.begin(), view.files.end(), IsTree);
+  absl::flat_hash_set<absl::string_view> walked;
+  for (const NamedFile& file : view.files) {
+    if (IsTree(file)) walked.insert(file.entry->path());
+  }
+  std::erase_if(view.files, [&](const NamedFile& file) {
+    const bool part = view.origins[static_cast<std::size_t>(file.origin)].list->part();
+    return !part && !IsTree(file) && !walked.contains(file.path) && !view.IsBelowSilent(file.path);
+  });
+}
+
 // Sorts; of a path that several parts hold the first stays (one with MD5 if there is one).
 void Unite(DatasetView& view) {
+  PreferTrees(view);
   std::stable_sort(view.files.begin(), view.files.end(), ByPath);
   std::vector<NamedFile> kept;
   for (NamedFile& file : view.files) {
@@ -55,7 +78,8 @@ void Unite(DatasetView& view) {
       continue;
     }
     if (Contradict(*kept.back().entry, *file.entry)) view.contradictions.emplace_back(kept.back(), file);
-    if (kept.back().entry->md5().empty()) kept.back() = std::move(file);
+    // A file that could not be read stays so, whatever another list states of it.
+    if (kept.back().entry->md5().empty() && !kept.back().entry->has_error()) kept.back() = std::move(file);
   }
   view.files = std::move(kept);
   std::sort(view.empty_folders.begin(), view.empty_folders.end());
@@ -180,7 +204,10 @@ const NamedFile* DatasetView::Find(absl::string_view path) const {
 }
 
 bool DatasetView::IsSilentOn(absl::string_view path) const {
-  if (incomplete) return true;
+  return incomplete || IsBelowSilent(path);
+}
+
+bool DatasetView::IsBelowSilent(absl::string_view path) const {
   for (const std::string& folder : silent_folders) {
     if (folder.empty() || absl::StartsWith(path, absl::StrCat(folder, "/"))) return true;
   }

@@ -43,6 +43,7 @@ struct DatasetView {
   const NamedFile* Find(absl::string_view path) const;
   // Whether not naming `path` says nothing: the list is incomplete, or a folder above was not read.
   bool IsSilentOn(absl::string_view path) const;
+  bool IsBelowSilent(absl::string_view path) const;
 };
 
 struct DatasetSet {
@@ -50,7 +51,8 @@ struct DatasetSet {
   std::vector<DatasetView> views;  // one a holder, in the order given
 };
 
-// One side's data sets by name. Parts of one run, and several entries of one plan, are united.
+// One side's data sets by name. Parts of one run, and several entries of one plan, are united; a list beside a
+// folder adds no name that the folder does not hold.
 std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side);
 
 // One name on both sides. `migrated` holds each different content once; empty where the side has none.

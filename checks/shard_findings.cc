@@ -90,13 +90,20 @@ bool BothSides(const CheckContext& context, v1::CheckResult& result, const Shard
   return false;
 }
 
-const ShardEpoch* FindEpoch(const ShardRun& run, std::optional<int> epoch) {
-  for (const ShardEpoch& one : run.epochs) {
-    if (one.epoch == epoch) return &one;
+bool Comparable(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair) {
+  if (!BothSides(context, result, pair)) return false;
+  if (!pair.numbers_against_names) return true;
+  AddShardMissing(context, result, "shard_numbers_against_names", SideName(Side::kMigrated),
+                  {{"dataset", PlainText(pair.dataset)}});
+  return false;
+}
+
+const ShardEpoch* FindEpoch(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other) {
+  for (const ShardEpoch& one : other.epochs) {
+    if (one.epoch == epoch.epoch) return &one;
   }
-  // One epoch a side, numbered on one only.
-  const bool single = run.epochs.size() == 1 && (!run.epochs[0].epoch || !epoch);
-  return single ? &run.epochs[0] : nullptr;
+  const bool single = run.epochs.size() == 1 && other.epochs.size() == 1;
+  return single && (!other.epochs[0].epoch || !epoch.epoch) ? &other.epochs[0] : nullptr;
 }
 
 bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other, const ShardEpoch& other_epoch) {

@@ -32,6 +32,9 @@ void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, cons
 // Says for a label that one side has no list of it. True when both have one.
 bool BothSides(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair);
 
+// As BothSides; also false, and said, where one side recorded sample numbers and the other files.
+bool Comparable(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair);
+
 // An item that more than one (node, rank) read in one epoch.
 struct SharedItem {
   ItemId item = 0;
@@ -58,8 +61,9 @@ std::vector<bool> PaddingOf(const ShardPair& pair, const ShardRun& run, const Sh
 // after its end is then unknown, not unread.
 bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other, const ShardEpoch& other_epoch);
 
-// The epoch of the same number, or nullptr.
-const ShardEpoch* FindEpoch(const ShardRun& run, std::optional<int> epoch);
+// The epoch of `other` that has the number of `epoch`, which is one of `run`; or nullptr. Where each has one epoch
+// and only one of them is numbered, they are the same.
+const ShardEpoch* FindEpoch(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other);
 
 }  // namespace paritect
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace paritect {
 namespace {
@@ -14,6 +18,16 @@ absl::string_view WithoutDot(absl::string_view name) {
   return name;
 }
 
+// Length of "scheme://" at the beginning of an address; 0 for a path.
+std::size_t SchemeBytes(absl::string_view name) {
+  const std::size_t mark = name.find("://");
+  if (mark == absl::string_view::npos || mark == 0) return 0;
+  const bool scheme =
+      std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(mark),
+                  [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-'; });
+  return scheme ? mark + 3 : 0;
+}
+
 // Up to and with the last '/'.
 absl::string_view FolderOf(absl::string_view name) {
   const std::size_t slash = name.rfind('/');
@@ -21,6 +35,31 @@ absl::string_view FolderOf(absl::string_view name) {
 }
 
 }  // namespace
+
+bool IsPlainName(absl::string_view name) {
+  name = WithoutDot(name.substr(SchemeBytes(name)));
+  if (absl::StartsWith(name, "../")) return true;  // of an unknown folder
+  for (std::size_t slash = name.find('/'); slash != absl::string_view::npos; slash = name.find('/', slash + 1)) {
+    const absl::string_view rest = name.substr(slash + 1);
+    if (absl::StartsWith(rest, "/") || absl::StartsWith(rest, "./") || absl::StartsWith(rest, "../")) return false;
+  }
+  return true;
+}
+
+std::string PlainName(absl::string_view name) {
+  const std::size_t scheme = SchemeBytes(name);
+  std::vector<absl::string_view> steps;
+  for (absl::string_view step : absl::StrSplit(name.substr(scheme), '/')) {
+    if (step.empty() || step == ".") continue;
+    if (step == ".." && !steps.empty() && steps.back() != "..") {
+      steps.pop_back();
+    } else {
+      steps.push_back(step);
+    }
+  }
+  const bool absolute = scheme == 0 && absl::StartsWith(name, "/");
+  return absl::StrCat(name.substr(0, scheme), absolute ? "/" : "", absl::StrJoin(steps, "/"));
+}
 
 void DataRoot::Add(absl::string_view name) {
   const absl::string_view folder = FolderOf(WithoutDot(name));

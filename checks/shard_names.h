@@ -12,6 +12,13 @@
 
 namespace paritect {
 
+// Whether the name spells its path plainly: no empty step ("a//b"), no "." or ".." within. The "//" after the
+// scheme of an address ("s3://bucket/x") does not count, nor do leading "./", which DataRoot takes away.
+bool IsPlainName(absl::string_view name);
+
+// The same path spelled plainly. ".." takes the folder before it away (links are not known here).
+std::string PlainName(absl::string_view name);
+
 // Where the relative part of each name begins, for the names of one side.
 //
 // The root is the deepest common folder. A side that reads one folder less has a deeper one ("/data/train/"

@@ -69,6 +69,7 @@ class RunBuilder {
     reader.segment = list.segment();
     reader.world_size = list.world_size();
     reader.evidence = &evidence;
+    if (!list.sample_numbers()) SpellPlainly(reader);
     run_.partly_unreadable = run_.partly_unreadable || list.incomplete_size() > 0;
     run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace";
     if (!list.has_rank()) ++run_.unranked;
@@ -76,13 +77,22 @@ class RunBuilder {
     readers_[list.has_epoch() ? std::optional<int>(list.epoch()) : std::nullopt].push_back(std::move(reader));
   }
 
+  static void SpellPlainly(ShardReader& reader) {
+    const auto& items = reader.evidence->shards().items();
+    if (std::all_of(items.begin(), items.end(), [](const std::string& item) { return IsPlainName(item); })) return;
+    auto plain = std::make_shared<google::protobuf::RepeatedPtrField<std::string>>();
+    plain->Reserve(items.size());
+    for (const std::string& item : items) *plain->Add() = IsPlainName(item) ? item : PlainName(item);
+    reader.plain_names = std::move(plain);
+  }
+
   void NoteWorldSize(int segment, int size, const std::string& node) {
     if (size > 0) stated_[segment][size].insert(node);
   }
 
   static bool SameItems(const ShardReader& a, const ShardReader& b) {
-    const auto& x = a.evidence->shards().items();
-    const auto& y = b.evidence->shards().items();
+    const auto& x = a.names();
+    const auto& y = b.names();
     return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin());
   }
 
@@ -171,7 +181,7 @@ DataRoot RootOf(const std::vector<const ShardRun*>& runs) {
   DataRoot root;
   for (const ShardRun* run : runs) {
     ForEachReader(*run, [&](const ShardReader& reader) {
-      for (const std::string& item : reader.evidence->shards().items()) root.Add(item);
+      for (const std::string& item : reader.names()) root.Add(item);
     });
   }
   return root;
@@ -180,14 +190,14 @@ DataRoot RootOf(const std::vector<const ShardRun*>& runs) {
 std::vector<absl::string_view> Sample(const std::vector<const ShardRun*>& runs) {
   std::size_t total = 0;
   for (const ShardRun* run : runs) {
-    ForEachReader(*run, [&](const ShardReader& reader) { total += reader.evidence->shards().items_size(); });
+    ForEachReader(*run, [&](const ShardReader& reader) { total += reader.names().size(); });
   }
   const std::size_t stride = std::max<std::size_t>(1, total / kSampleNames);
   std::vector<absl::string_view> sample;
   std::size_t i = 0;
   for (const ShardRun* run : runs) {
     ForEachReader(*run, [&](const ShardReader& reader) {
-      for (const std::string& item : reader.evidence->shards().items()) {
+      for (const std::string& item : reader.names()) {
         if (i++ % stride == 0) sample.push_back(item);
       }
     });
@@ -199,7 +209,7 @@ absl::flat_hash_set<absl::string_view> RelativeNames(const std::vector<const Sha
   absl::flat_hash_set<absl::string_view> names;
   for (const ShardRun* run : runs) {
     ForEachReader(*run, [&](const ShardReader& reader) {
-      for (const std::string& item : reader.evidence->shards().items()) names.insert(root.Relative(item));
+      for (const std::string& item : reader.names()) names.insert(root.Relative(item));
     });
   }
   return names;
@@ -220,8 +230,10 @@ DeclaredFiles FilesOf(const EvidenceSet& evidence, const std::string& dataset) {
         out.incomplete = true;
         return;
       }
-      out.incomplete = out.incomplete || one.files().incomplete_size() > 0;
+      out.incomplete = out.incomplete || one.files().incomplete_size() > 0 || one.files().unread_folders_size() > 0;
       for (const v1::FileEntry& file : one.files().files()) {
+        // A folder link that was not entered hides what stands below it.
+        out.incomplete = out.incomplete || (file.type() == v1::FILE_TYPE_SYMLINK && file.has_error());
         if (file.type() == v1::FILE_TYPE_UNSPECIFIED || file.type() == v1::FILE_TYPE_REGULAR ||
             file.type() == v1::FILE_TYPE_SYMLINK) {
           out.names.insert(file.path());
@@ -248,7 +260,9 @@ class PairBuilder {
   }
 
   void Build() {
-    pair_.sample_numbers = AllNumbers();
+    pair_.sample_numbers = AllNumbers({0, 1});
+    pair_.numbers_against_names = !pair_.sample_numbers && !sides_[0].empty() && !sides_[1].empty() &&
+                                  (AllNumbers({0}) || AllNumbers({1}));
     DeclaredFiles files;
     if (!pair_.sample_numbers && !pair_.dataset.empty()) files = FilesOf(evidence_, pair_.dataset);
     DataRoot roots[2] = {RootOf(Views(0)), RootOf(Views(1))};
@@ -270,12 +284,12 @@ class PairBuilder {
  private:
   std::vector<const ShardRun*> Views(int side) const { return {sides_[side].begin(), sides_[side].end()}; }
 
-  bool AllNumbers() const {
+  bool AllNumbers(std::initializer_list<int> sides) const {
     bool any = false, all = true;
-    for (const auto& side : sides_) {
-      for (const ShardRun* run : side) {
+    for (const int side : sides) {
+      for (const ShardRun* run : sides_[side]) {
         ForEachReader(*run, [&](const ShardReader& reader) {
-          if (reader.evidence->shards().items_size() == 0) return;
+          if (reader.names().size() == 0) return;
           any = true;
           all = all && reader.evidence->shards().sample_numbers();
         });
@@ -319,8 +333,8 @@ class PairBuilder {
   void InternRun(ShardRun& run, const DataRoot& root, NameInterner& interner) const {
     for (ShardEpoch& epoch : run.epochs) {
       for (ShardReader& reader : epoch.readers) {
-        reader.items.reserve(reader.evidence->shards().items_size());
-        for (const std::string& item : reader.evidence->shards().items()) {
+        reader.items.reserve(reader.names().size());
+        for (const std::string& item : reader.names()) {
           reader.items.push_back(interner.Intern(pair_.sample_numbers ? CanonicalNumber(item) : root.Relative(item)));
         }
       }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,13 @@ struct ShardReader {
   int world_size = 0;  // as the list states it; 0: it does not
   std::vector<ItemId> items;
   const v1::Evidence* evidence = nullptr;
+  // The list again where a name in it is not spelled plainly ("a//b" is the file "a/b"); else empty.
+  std::shared_ptr<const google::protobuf::RepeatedPtrField<std::string>> plain_names;
   bool repeats_rank = false;  // another list of this rank stands before it (other node, or other content)
+
+  const google::protobuf::RepeatedPtrField<std::string>& names() const {
+    return plain_names ? *plain_names : evidence->shards().items();
+  }
 };
 
 // Lists of one epoch, sorted by (segment, rank, node). Equal lists of one rank on one node stand once.
@@ -59,6 +66,7 @@ enum class ExpectedFrom { kFileList, kUnion, kNumbers };
 struct ShardPair {
   std::string dataset;
   bool sample_numbers = false;
+  bool numbers_against_names = false;  // one side recorded sample numbers, the other files: nothing meets
   std::vector<absl::string_view> names;  // by ItemId
   std::optional<ShardRun> baseline;      // the reference run
   std::vector<ShardRun> migrated;        // every run

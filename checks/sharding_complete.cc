@@ -12,7 +12,6 @@ namespace paritect {
 namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
-constexpr std::int64_t kSampleNumbersMax = 200'000'000;
 constexpr std::size_t kNamesShown = 5;
 constexpr std::size_t kFindingsMade = 1000;  // far above what a report shows; the count is kept apart
 
@@ -25,13 +24,13 @@ struct Unread {
     if (names.size() < kFindingsMade) names.push_back(std::move(name));
     ++total;
   }
-};
 
-std::int64_t LargestNumber(const ShardPair& pair) {
-  std::int64_t largest = -1;
-  for (absl::string_view name : pair.names) largest = std::max(largest, ParseInt(name).value_or(-1));
-  return std::min(largest, kSampleNumbersMax);
-}
+  // Sample numbers from `begin` up to, not with, `end`; a gap may be of any length.
+  void AddNumbers(std::int64_t begin, std::int64_t end) {
+    total += static_cast<std::size_t>(end - begin);
+    for (; begin < end && names.size() < kFindingsMade; ++begin) names.push_back(absl::StrCat(begin));
+  }
+};
 
 // One epoch of one side against the same epoch of the other; `other` may be nullptr.
 class EpochCheck {
@@ -65,20 +64,19 @@ class EpochCheck {
   }
 
   void CollectNumbers() {
-    const std::int64_t largest = LargestNumber(pair_);
-    std::vector<ItemId> by_number(static_cast<std::size_t>(largest + 1), UINT32_MAX);
+    std::vector<std::pair<std::int64_t, ItemId>> numbers;
+    numbers.reserve(pair_.names.size());
     for (ItemId id = 0; id < pair_.names.size(); ++id) {
       const std::int64_t number = ParseInt(pair_.names[id]).value_or(-1);
-      if (number >= 0 && number <= largest) by_number[static_cast<std::size_t>(number)] = id;
+      if (number >= 0) numbers.emplace_back(number, id);
     }
-    for (std::int64_t number = 0; number <= largest; ++number) {
-      const ItemId id = by_number[static_cast<std::size_t>(number)];
-      if (id != UINT32_MAX) {
-        Collect(id, absl::StrCat(number));
-      } else {
-        // No list of either side holds it.
-        (other_read_.empty() ? by_one_ : by_both_).Add(absl::StrCat(number));
-      }
+    std::sort(numbers.begin(), numbers.end());
+    std::int64_t next = 0;
+    for (const auto& [number, id] : numbers) {
+      // No list of either side holds what lies between.
+      (other_read_.empty() ? by_one_ : by_both_).AddNumbers(next, number);
+      Collect(id, absl::StrCat(number));
+      next = number + 1;
     }
   }
 
@@ -125,7 +123,7 @@ void CheckRun(const CheckContext& context, v1::CheckResult& result, const ShardP
   if (!run.whole()) return;  // what nobody read may stand in the list that is missing
   for (const ShardEpoch& epoch : run.epochs) {
     if (MayBeCut(run, epoch)) continue;
-    const ShardEpoch* other_epoch = other == nullptr ? nullptr : FindEpoch(*other, epoch.epoch);
+    const ShardEpoch* other_epoch = other == nullptr ? nullptr : FindEpoch(run, epoch, *other);
     if (other_epoch != nullptr && EndsEarlier(run, epoch, *other, *other_epoch)) {
       AddMissing(context, result, "shard_recording_shorter", run.run, {{"run", run.run}});
       continue;
@@ -160,6 +158,11 @@ void NoteExpected(const CheckContext& context, v1::CheckResult& result, const Sh
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context.evidence)) {
+    if (pair.numbers_against_names) {
+      Comparable(context, result, pair);
+      for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);
+      continue;
+    }
     const ShardRun* baseline = pair.baseline ? &*pair.baseline : nullptr;
     if (baseline != nullptr) {
       CheckRun(context, result, pair, *baseline, pair.migrated.empty() ? nullptr : &pair.migrated[0]);

@@ -51,7 +51,7 @@ class RunCheck {
 
  private:
   void CheckEpoch(const ShardEpoch& epoch) {
-    const ShardEpoch* other_epoch = other_ == nullptr ? nullptr : FindEpoch(*other_, epoch.epoch);
+    const ShardEpoch* other_epoch = other_ == nullptr ? nullptr : FindEpoch(run_, epoch, *other_);
     const std::vector<bool> padding = PaddingOf(pair_, run_, epoch);
     // Without the other side nothing tells whether padding is right: it is no error yet, and the check is
     // not performed anyway.

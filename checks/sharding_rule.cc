@@ -109,10 +109,10 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       }
       AddWhatIsMissing(context, result, *run);
     }
-    if (!BothSides(context, result, pair)) continue;
+    if (!Comparable(context, result, pair)) continue;
     for (const ShardRun& run : pair.migrated) {
       for (const ShardEpoch& epoch : pair.baseline->epochs) {
-        const ShardEpoch* migrated = FindEpoch(run, epoch.epoch);
+        const ShardEpoch* migrated = FindEpoch(*pair.baseline, epoch, run);
         if (migrated == nullptr || conflicting.contains(&epoch) || conflicting.contains(migrated)) continue;
         CompareEpoch(context, result, pair, run, epoch, *migrated);
       }

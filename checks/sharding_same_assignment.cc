@@ -33,18 +33,22 @@ class PairCheck {
       : context_(context), result_(result), pair_(pair), baseline_(*pair.baseline), migrated_(migrated) {}
 
   void Run() {
-    bool any = false;
+    bool all = true;
+    for (const ShardEpoch& migrated : migrated_.epochs) {
+      all = all && FindEpoch(migrated_, migrated, baseline_) != nullptr;
+    }
     for (const ShardEpoch& baseline : baseline_.epochs) {
-      const ShardEpoch* migrated = FindEpoch(migrated_, baseline.epoch);
+      const ShardEpoch* migrated = FindEpoch(baseline_, baseline, migrated_);
+      all = all && migrated != nullptr;
       if (migrated == nullptr) continue;
-      any = true;
       if (SameWorld()) {
         CompareLists(baseline, *migrated);
       } else {
         CompareByRule(baseline, *migrated);
       }
     }
-    if (!any) {
+    // An epoch that one side alone recorded may be read in another order.
+    if (!all) {
       AddMissing(context_, result_, "shard_epochs_differ", migrated_.run,
                  {{"baseline", EpochsText(baseline_)}, {"migrated", EpochsText(migrated_)}});
     }
@@ -67,9 +71,12 @@ class PairCheck {
 
   static std::string EpochsText(const ShardRun& run) {
     std::string text;
-    for (const ShardEpoch& epoch : run.epochs) {
-      absl::StrAppend(&text, text.empty() ? "" : ", ", epoch.epoch ? absl::StrCat("epoch ", *epoch.epoch) : "no epoch");
+    constexpr std::size_t kShown = 8;
+    for (std::size_t i = 0; i < run.epochs.size() && i < kShown; ++i) {
+      const std::optional<int> epoch = run.epochs[i].epoch;
+      absl::StrAppend(&text, text.empty() ? "" : ", ", epoch ? absl::StrCat("epoch ", *epoch) : "no epoch");
     }
+    if (run.epochs.size() > kShown) absl::StrAppend(&text, " … (", run.epochs.size(), ")");
     return text;
   }
 
@@ -158,7 +165,7 @@ class PairCheck {
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context.evidence)) {
-    if (BothSides(context, result, pair)) {
+    if (Comparable(context, result, pair)) {
       for (const ShardRun& run : pair.migrated) PairCheck(context, result, pair, run).Run();
     }
     for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);

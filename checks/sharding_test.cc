@@ -380,6 +380,68 @@ TEST(Sharding, NamesAreBytes) {
   EXPECT_EQ(audit.Verdicts(), "PPPPP");
 }
 
+TEST(Sharding, OneFileUnderTwoSpellingsIsReadTwice) {
+  const std::vector<Items> plain = {{"d/s/a", "d/s/b"}, {"d/s/c", "d/s/e"}};
+  for (const char* again : {"d//s/a", "d/./s/a", "./d/s/a", "d/x/../s/a", "d/s//a"}) {
+    std::vector<Items> lists = plain;
+    lists[1].push_back(again);
+    EXPECT_THAT(Audit({RunOf("gpu", plain)}, {RunOf("npu", lists)}).Subjects("disjoint", "read_twice"),
+                UnorderedElementsAre("a"))
+        << again;
+  }
+  EXPECT_EQ(Audit({RunOf("gpu", plain)}, {RunOf("npu", {{"/m//s/a", "/m/s/./b"}, {"/m/s/c", "/m/s//e"}})}).Verdicts(),
+            "PPPPP");
+  EXPECT_EQ(Audit({RunOf("gpu", {{"s3://b/a", "s3://b/c"}})}, {RunOf("npu", {{"s3://x/a", "s3://x/c"}})}).Verdicts(),
+            "PPPPP");
+}
+
+TEST(Sharding, AFolderOfTheDataSetThatWasNotReadLeavesCompleteOpen) {
+  v1::Bundle baseline = RunOf("gpu", Stride(Files(8), 2));
+  v1::Evidence& evidence = *baseline.add_evidence();
+  evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_subject("train");
+  for (const std::string& path : Files(8, "")) evidence.mutable_files()->add_files()->set_path(path);
+  v1::Bundle unread = baseline;
+  v1::FileList& files = *unread.mutable_evidence(unread.evidence_size() - 1)->mutable_files();
+  files.add_unread_folders()->set_path("more");
+  v1::Bundle unseen = baseline;
+  v1::FileEntry& link = *unseen.mutable_evidence(unseen.evidence_size() - 1)->mutable_files()->add_files();
+  link.set_path("part-00.tar");
+  link.set_type(v1::FILE_TYPE_SYMLINK);
+  link.mutable_error()->set_id("folder_link_not_entered");
+  const v1::Bundle migrated = RunOf("npu", Stride(Files(8), 2));
+  EXPECT_EQ(Audit({baseline}, {migrated}).Verdict("complete"), v1::VERDICT_PASS);
+  EXPECT_EQ(Audit({unread}, {migrated}).Verdict("complete"), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(Audit({unseen}, {migrated}).Verdict("complete"), v1::VERDICT_NOT_PERFORMED);
+}
+
+TEST(Sharding, AnEpochThatOneSideAloneRecordedIsNotPassed) {
+  v1::Bundle one = NodeOf("npu", "n0", 1), two = NodeOf("gpu", "n0", 1), unnumbered = NodeOf("npu", "n0", 1);
+  AddList(one, 0, {"a", "c", "b"}).set_epoch(0);
+  AddList(two, 0, {"a", "c", "b"}).set_epoch(0);
+  AddList(two, 0, {"b", "a", "c"}).set_epoch(1);
+  AddList(unnumbered, 0, {"a", "c", "b"});
+  EXPECT_EQ(Audit({two}, {one}).Verdict("same-assignment"), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(Audit({one}, {two}).Verdict("same-assignment"), v1::VERDICT_NOT_PERFORMED);
+  // Which of two epochs a list without a number is cannot be told.
+  EXPECT_EQ(Audit({two}, {unnumbered}).Verdict("same-assignment"), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(Audit({one}, {unnumbered}).Verdict("same-assignment"), v1::VERDICT_PASS);
+}
+
+TEST(Sharding, SampleNumbersAgainstFileNamesAreNotCompared) {
+  const Audit audit({RunOf("gpu", Stride(Numbers(8), 2))}, {RunOf("npu", Stride(Files(8), 2))});
+  EXPECT_EQ(audit.Verdicts(), "PNPNN");
+}
+
+TEST(Sharding, AGapOfAnyLengthCostsNothing) {
+  std::vector<Items> lists = Stride(Numbers(8), 2);
+  lists[1].push_back("9000000000000000000");
+  const Audit audit({RunOf("gpu", lists)}, {RunOf("npu", lists)});
+  EXPECT_EQ(audit.Verdicts(), "PPPPP");
+  EXPECT_THAT(audit.Kinds("complete"), UnorderedElementsAre("not_read"));
+}
+
 // --- order-hazard -----------------------------------------------------------------------------------
 
 void AddListing(v1::Bundle& bundle, const Items& names) {

@@ -122,6 +122,7 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
     const int count = list_.files_size();
     if (count > 0 && list_.files(count - 1).path() == file.path) {
       v1::FileEntry& before = *list_.mutable_files(count - 1);
+      if (before.has_error()) continue;  // contradicted once: a third line makes neither right
       if (before.md5() == file.md5 || file.md5.empty()) continue;  // repeated, or a second algorithm
       if (!before.md5().empty()) {
         before.clear_md5();

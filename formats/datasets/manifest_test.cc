@@ -149,5 +149,14 @@ TEST(ParseListing, KeepsTheOrder) {
   EXPECT_THAT(listing.names(), ElementsAre("b", "a", "c"));
 }
 
+TEST(ParseManifest, ANameThatWasContradictedStaysSo) {
+  for (const char* text : {"$A  x\n$B  x\n$A  x\n", "$B  x\n$A  x\n$A  x\n", "$A  x\n$B  x\n"}) {
+    const v1::FileList list = Read(text);
+    ASSERT_EQ(list.files_size(), 1) << text;
+    EXPECT_EQ(list.files(0).md5(), "") << text;
+    EXPECT_EQ(list.files(0).error().id(), "manifest_name_twice") << text;
+  }
+}
+
 }  // namespace
 }  // namespace paritect

@@ -70,7 +70,7 @@ absl::Status ReadObject(const DocumentNode& object, std::int64_t line, ShardAsse
     for (const auto& [key, value] : object.fields) {
       ShardRecord record;
       record.line = line;
-      record.rank = static_cast<std::int32_t>(std::min<std::int64_t>(*ParseInt(key.text), INT32_MAX));
+      record.rank = static_cast<std::int32_t>(std::clamp<std::int64_t>(*ParseInt(key.text), -1, INT32_MAX));
       PARITECT_RETURN_IF_ERROR(ReadItems(value, record));
       assembler.Add(std::move(record));
     }

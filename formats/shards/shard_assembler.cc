@@ -24,7 +24,12 @@ void AddNote(v1::ShardList& list, absl::string_view kind, std::string message) {
 }  // namespace
 
 bool ShardAssembler::BeginsSegment(const ShardRecord& record) const {
-  if (record.world_size && world_size_ && *record.world_size != *world_size_) return true;
+  // Another size from a rank that was heard before, or that the world so far has no place for, is a resume; from
+  // a rank of the same world it is a contradiction, which the lists keep side by side.
+  if (record.world_size && world_size_ && *record.world_size != *world_size_ &&
+      (!record.rank || *record.rank >= *world_size_ || ranks_.contains(*record.rank))) {
+    return true;
+  }
   auto last = last_.find(record.rank);
   if (!record.step || last == last_.end()) return false;
   const auto& [epoch, step] = last->second;
@@ -37,9 +42,11 @@ void ShardAssembler::Add(ShardRecord record) {
   if (BeginsSegment(record)) {
     ++segment_;
     last_.clear();
+    ranks_.clear();
     world_size_.reset();
   }
-  if (record.world_size) world_size_ = record.world_size;
+  if (!world_size_) world_size_ = record.world_size;
+  if (record.rank) ranks_.insert(*record.rank);
   if (record.step) {
     has_steps_ = true;
     last_[record.rank] = {record.epoch, *record.step};

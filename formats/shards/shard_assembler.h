@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ class ShardAssembler {
   std::vector<v1::Problem> incomplete_;
   std::map<std::optional<std::int32_t>, std::pair<std::optional<std::int32_t>, std::int64_t>>
       last_;  // rank: epoch, step
-  std::optional<std::int32_t> world_size_;
+  std::set<std::int32_t> ranks_;            // heard in this segment
+  std::optional<std::int32_t> world_size_;  // the first one stated in this segment
   int segment_ = 0;
   std::size_t items_ = 0;
   std::int64_t redone_ = 0;

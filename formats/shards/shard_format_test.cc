@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+
 namespace paritect {
 namespace {
 
@@ -155,6 +157,27 @@ TEST(ShardFile, HostileInputEnds) {
   std::string many;
   for (int i = 0; i < 20000; ++i) absl::StrAppend(&many, "idx=[1\n");
   (void)ReadShardFile(many);
+}
+
+TEST(JsonList, TwoWorldSizesInOneWorldAreNoResume) {
+  const ShardLists lists = Lists(
+      "{\"rank\":0,\"world_size\":3,\"files\":[\"a\"]}\n{\"rank\":1,\"world_size\":6,\"files\":[\"b\"]}\n"
+      "{\"rank\":2,\"world_size\":3,\"files\":[\"c\"]}\n");
+  ASSERT_EQ(lists.size(), 3u);
+  for (const v1::ShardList& list : lists) EXPECT_EQ(list.segment(), 0);
+  // A rank that the old world has no place for, or that comes again, begins a new segment.
+  for (const char* rank : {"0", "5"}) {
+    const ShardLists resumed = Lists(absl::StrCat(
+        "{\"rank\":0,\"world_size\":3,\"files\":[\"a\"]}\n{\"rank\":", rank,
+        ",\"world_size\":6,\"files\":[\"b\"]}\n"));
+    ASSERT_EQ(resumed.size(), 2u);
+    EXPECT_EQ(resumed[1].segment(), 1) << rank;
+  }
+}
+
+TEST(JsonList, ARankBelowZeroIsKeptAsWrong) {
+  const v1::ShardList list = One("{\"-4294967296\":[\"a\"]}");
+  EXPECT_EQ(list.rank(), -1);
 }
 
 }  // namespace
