@@ -58,13 +58,15 @@ absl::StatusOr<ReadResult> ReadOnce(FileSystem& fs, const std::string& path, std
     digest.Update(chunk);
     result.size_bytes += n;
     bytes_done += n;
+    // A file that yields more than its size is being written to; it may never end.
+    if (result.size_bytes > before.size_bytes + kReadBytes) break;
     if (result.head.size() < kHintHeadBytes) {
       result.head.append(chunk.data(), std::min(n, kHintHeadBytes - result.head.size()));
     }
     KeepTail(chunk, result.tail);
   }
   PARITECT_ASSIGN_OR_RETURN(FileInfo after, file->Info());
-  result.changed = !SameFile(before, after);
+  result.changed = !SameFile(before, after) || result.size_bytes != before.size_bytes;
   result.md5 = digest.Finish();
   return result;
 }
