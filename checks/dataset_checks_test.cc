@@ -312,10 +312,45 @@ TEST(DatasetFiles, AListBesideAFolderAddsNoFiles) {
 }
 
 TEST(DatasetFiles, TwoFormsOfOneNameThatBecameOne) {
-  const v1::CheckResult result =
-      Judge("files", OneSide("g").File("cafe\xCC\x81", "1").File("caf\xC3\xA9", "2"),
-            OneSide("n").File("caf\xC3\xA9", "2"));
+  const v1::CheckResult result = Judge("files", OneSide("g").File("cafe\xCC\x81", "1").File("caf\xC3\xA9", "2"),
+                                       OneSide("n").File("caf\xC3\xA9", "2"));
   EXPECT_THAT(Found(result), ElementsAre("error unicode_form cafe\xCC\x81"));
+}
+
+TEST(DatasetFiles, ALostPartIsNotMissing) {
+  OneSide n0("n0");
+  n0.File("a", "1").list().set_part(true);
+  v1::Bundle n1 = OneSide("n1").bundle();
+  v1::Evidence& lost = *n1.mutable_evidence(0);
+  lost.clear_files();
+  lost.set_outcome(v1::OUTCOME_ABSENT);
+  lost.set_subject("train");
+  lost.mutable_problem()->set_id("source_unreadable");
+  const v1::Bundle g = OneSide("g").File("a", "1").File("b", "2").bundle();
+  const v1::CheckResult result = Judge("files", {g}, {n0.bundle(), n1});
+  EXPECT_THAT(Found(result), IsEmpty());
+  EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
+TEST(DatasetFiles, AListThatNamesItself) {
+  OneSide list("n", "manifest-md5sum");
+  list.File("a", "1").File("train.md5", "");
+  v1::Bundle named = list.bundle();
+  named.mutable_evidence(0)->set_source("lists/train.md5");
+  const v1::Bundle tree = OneSide("g").File("a", "1").bundle();
+  EXPECT_EQ(Judge("files", {tree}, {named}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judge("files", {named}, {tree}).verdict(), v1::VERDICT_PASS);
+  // Under another name it is a file like any other.
+  EXPECT_EQ(Judge("files", {list.bundle()}, {tree}).verdict(), v1::VERDICT_FAIL);
+}
+
+TEST(DatasetFiles, ManyFilesOfOneContentRenamed) {
+  OneSide g("g"), n("n");
+  for (int i = 0; i < 40000; ++i) {
+    g.File(absl::StrCat("x", 100000 + i), "same");
+    n.File(absl::StrCat("y", 100000 + i), "same");
+  }
+  EXPECT_EQ(Judge("files", g, n).verdict(), v1::VERDICT_FAIL);  // in time in proportion to their number
 }
 
 TEST(DatasetDuplicates, AreNotes) {

@@ -1,6 +1,7 @@
 #include "checks/dataset_difference.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -26,30 +27,20 @@ class Matcher {
   void Match(KeysOf missing_keys, KeysOf extra_keys,
              absl::FunctionRef<std::string(const NamedFile&, const NamedFile&)> how) {
     if (difference_.missing.empty() || difference_.extra.empty()) return;
-    std::multimap<std::string, std::pair<const NamedFile*, std::string>> extras;
+    std::map<std::string, Bucket> extras;
     for (const NamedFile* file : difference_.extra) {
-      for (const Key& key : extra_keys(*file)) extras.emplace(key.text, std::make_pair(file, key.detail));
+      for (const Key& key : extra_keys(*file)) extras[key.text].Add(file, key.detail);
     }
     std::set<const NamedFile*> used;
     for (const NamedFile* file : difference_.missing) {
       for (const Key& key : missing_keys(*file)) {
-        auto [begin, end] = extras.equal_range(key.text);
-        auto best = end;
-        for (auto it = begin; it != end; ++it) {
-          if (used.contains(it->second.first)) continue;
-          if (best == end) best = it;
-          // Of several candidates the one with the same last name is likeliest.
-          if (BaseName(it->second.first->path) == BaseName(file->path)) {
-            best = it;
-            break;
-          }
-        }
-        if (best == end) continue;
-        const NamedFile* extra = best->second.first;
-        const std::string detail = key.detail.empty() ? best->second.second : key.detail;
-        difference_.renamed.push_back({file, extra, how(*file, *extra), detail});
+        auto bucket = extras.find(key.text);
+        const Candidate* best = bucket == extras.end() ? nullptr : bucket->second.Take(BaseName(file->path), used);
+        if (best == nullptr) continue;
+        const std::string detail = key.detail.empty() ? best->detail : key.detail;
+        difference_.renamed.push_back({file, best->file, how(*file, *best->file), detail});
         used.insert(file);
-        used.insert(extra);
+        used.insert(best->file);
         break;
       }
     }
@@ -59,6 +50,36 @@ class Matcher {
   }
 
  private:
+  struct Candidate {
+    const NamedFile* file = nullptr;
+    std::string detail;
+  };
+
+  // The extra files of one key, in path order. Thousands may share one content: each is passed over once.
+  class Bucket {
+   public:
+    void Add(const NamedFile* file, const std::string& detail) {
+      by_name_[std::string(BaseName(file->path))].push_back(candidates_.size());
+      candidates_.push_back({file, detail});
+    }
+    // The first that is not used, one with that last name before all others.
+    const Candidate* Take(absl::string_view last_name, const std::set<const NamedFile*>& used) {
+      auto named = by_name_.find(last_name);
+      if (named != by_name_.end()) {
+        std::deque<std::size_t>& queue = named->second;
+        while (!queue.empty() && used.contains(candidates_[queue.front()].file)) queue.pop_front();
+        if (!queue.empty()) return &candidates_[queue.front()];
+      }
+      while (next_ < candidates_.size() && used.contains(candidates_[next_].file)) ++next_;
+      return next_ < candidates_.size() ? &candidates_[next_] : nullptr;
+    }
+
+   private:
+    std::vector<Candidate> candidates_;
+    std::size_t next_ = 0;
+    std::map<std::string, std::deque<std::size_t>, std::less<>> by_name_;
+  };
+
   DatasetDifference& difference_;
 };
 

@@ -66,7 +66,8 @@ class FilesEvaluation {
       for (const CaseCollision& c : difference.collisions) {
         const auto nfc = NormalizeNfc(c.gone->path);
         const bool same_name = nfc && nfc == NormalizeNfc(c.kept->path);
-        Report(same_name ? "unicode_form/collision" : "case_collision", c.gone->path, {{"other", c.kept->path}}, c.gone->path, c.kept->path);
+        const absl::string_view id = same_name ? "unicode_form/collision" : "case_collision";
+        Report(id, c.gone->path, {{"other", c.kept->path}}, c.gone->path, c.kept->path);
       }
       ClassFolders();
     }

@@ -4,9 +4,11 @@
 #include <map>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/file_system.h"
 
 namespace paritect {
 namespace {
@@ -159,6 +161,23 @@ void DropBagTags(const DatasetView& bag, DatasetView& view) {
   });
 }
 
+bool IsChecksumName(absl::string_view name) {
+  for (absl::string_view word : {"md5", "sha", "manifest", "checksum", "hash"}) {
+    if (absl::StrContains(absl::AsciiStrToLower(name), word)) return true;
+  }
+  return false;
+}
+
+// "md5sum * > MD5SUMS" names the list itself, as it was while it was being written: that is no file of the data.
+void DropOwnName(const DatasetView& other, DatasetView& view) {
+  if (view.is_tree || other.files.empty()) return;
+  for (const DatasetOrigin& origin : view.origins) {
+    const absl::string_view own = BaseName(origin.source);
+    if (!IsChecksumName(own) || other.Find(own) != nullptr) continue;
+    std::erase_if(view.files, [&](const NamedFile& file) { return file.path == own; });
+  }
+}
+
 // The last line of a list has no line end and its name is not on the other side: probably cut.
 void DropCutName(const DatasetView& other, DatasetView& view) {
   const std::size_t before = view.files.size();
@@ -181,6 +200,24 @@ std::vector<DatasetView> Distinct(std::vector<DatasetView> views) {
     }
   }
   return out;
+}
+
+// A part of the data set, or another source of the same plan, that could not be collected: what the rest does not
+// name may stand there.
+void MarkLostParts(const std::vector<v1::Bundle>& bundles, std::map<std::string, DatasetSet>& sets) {
+  for (int b = 0; b < static_cast<int>(bundles.size()); ++b) {
+    const v1::Bundle& bundle = bundles[static_cast<std::size_t>(b)];
+    for (const v1::Evidence& one : bundle.evidence()) {
+      if (one.kind() != v1::EVIDENCE_KIND_DATASET_FILES || one.outcome() == v1::OUTCOME_COLLECTED) continue;
+      auto set = sets.find(one.subject());
+      if (set == sets.end()) continue;
+      for (DatasetView& view : set->second.views) {
+        const bool same_plan = view.origins.back().bundle == b;
+        const bool part = view.origins[0].list->part() && view.run == bundle.plan().run();
+        if (same_plan || part) view.silent_folders.emplace_back();
+      }
+    }
+  }
 }
 
 void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::CheckResult& result) {
@@ -239,6 +276,7 @@ std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side) {
       AddList({side, b, e, WhereFrom(bundle, one), one.source(), &one.files()}, *holder);
     }
   }
+  MarkLostParts(bundles, sets);
   std::vector<DatasetSet> out;
   for (auto& [name, set] : sets) {
     for (DatasetView& view : set.views) Unite(view);
@@ -264,9 +302,11 @@ std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence) {
       AlignList(reference, view);
       DropBagTags(reference, view);
       DropCutName(reference, view);
+      DropOwnName(reference, view);
     }
     DropBagTags(set.views.front(), reference);
     DropCutName(set.views.front(), reference);
+    DropOwnName(set.views.front(), reference);
     it->migrated = Distinct(std::move(set.views));
   }
   std::sort(pairs.begin(), pairs.end(), [](const DatasetPair& a, const DatasetPair& b) { return a.name < b.name; });

@@ -22,9 +22,9 @@ absl::string_view WithoutDot(absl::string_view name) {
 std::size_t SchemeBytes(absl::string_view name) {
   const std::size_t mark = name.find("://");
   if (mark == absl::string_view::npos || mark == 0) return 0;
-  const bool scheme =
-      std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(mark),
-                  [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-'; });
+  const bool scheme = std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(mark), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-';
+  });
   return scheme ? mark + 3 : 0;
 }
 

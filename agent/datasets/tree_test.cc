@@ -110,6 +110,30 @@ TEST(HashTree, ReadsAFileThatChangesOnceMore) {
   EXPECT_EQ(Entry(tree, "a").size_bytes(), 5);
 }
 
+// Its file is written to as fast as it is read.
+class EndlessFileSystem : public MemoryFileSystem {
+ public:
+  absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view) override { return std::make_unique<Endless>(); }
+
+ private:
+  class Endless : public File {
+   public:
+    absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
+      std::fill(buffer.begin(), buffer.end(), 'x');
+      return buffer.size();
+    }
+    absl::StatusOr<FileInfo> Info() override { return FileInfo(); }
+  };
+};
+
+TEST(WalkTree, AFileThatOutgrowsItsSizeIsLeft) {
+  EndlessFileSystem fs;
+  fs.AddFile("ds/a", "1");
+  const Tree tree = Walk(fs);
+  EXPECT_EQ(Entry(tree, "a").md5(), "");
+  EXPECT_EQ(Entry(tree, "a").error().id(), "file_changes");
+}
+
 TEST(WalkTree, ARootMayBeOneFile) {
   MemoryFileSystem fs;
   fs.AddFile("ds", "x");

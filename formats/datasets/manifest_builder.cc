@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kBadLinesShown = 5;
 constexpr std::size_t kTextShown = 60;
+constexpr std::size_t kPathBytesMax = 64 << 10;
 
 bool IsDriveRoot(absl::string_view path) {
   return path.size() >= 3 && absl::ascii_isalpha(static_cast<unsigned char>(path[0])) && path[1] == ':' &&
@@ -99,6 +100,16 @@ void ManifestBuilder::BadLine(std::int64_t line, absl::string_view text, bool la
   problem.set_id(last ? "manifest_incomplete" : "manifest_line_unknown");
   (*problem.mutable_args())["line"] = absl::StrCat(line);
   (*problem.mutable_args())["text"] = DisplayBytes(text.substr(0, kTextShown));
+}
+
+void ManifestBuilder::Add(ManifestFile file) {
+  if (file.path.size() <= kPathBytesMax) {
+    files_.push_back(std::move(file));
+    return;
+  }
+  v1::Problem& problem = *list_.add_incomplete();
+  problem.set_id("manifest_name_too_long");
+  (*problem.mutable_args())["text"] = DisplayBytes(absl::string_view(file.path).substr(0, kTextShown));
 }
 
 void ManifestBuilder::AddNote(absl::string_view kind, absl::string_view message) {

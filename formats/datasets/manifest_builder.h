@@ -28,7 +28,8 @@ struct ManifestFile {
 
 class ManifestBuilder {
  public:
-  void Add(ManifestFile file) { files_.push_back(std::move(file)); }
+  // A name longer than any path makes the list incomplete.
+  void Add(ManifestFile file);
   // A line of no known form. `last`: it is the list's last one, so probably cut.
   void BadLine(std::int64_t line, absl::string_view text, bool last);
   void AddNote(absl::string_view kind, absl::string_view message);

@@ -120,7 +120,7 @@ TEST(ParseManifest, RefusesWhatIsNoList) {
 
 TEST(ParseManifest, SurvivesHostileLists) {
   EXPECT_FALSE(ParseManifest(std::string(4 << 20, 'a'), "x").ok());
-  EXPECT_TRUE(ParseManifest(absl::StrCat(kA, "  ", std::string(4 << 20, 'a'), "\n"), "x").ok());
+  EXPECT_FALSE(ParseManifest(absl::StrCat(kA, "  ", std::string(4 << 20, 'a'), "\n"), "x").ok());
   EXPECT_FALSE(ParseManifest(std::string(1 << 20, '['), "x").ok());
   (void)ParseManifest("path,md5\n\"" + std::string(1 << 20, 'x'), "x");
 }
@@ -156,6 +156,13 @@ TEST(ParseManifest, ANameThatWasContradictedStaysSo) {
     EXPECT_EQ(list.files(0).md5(), "") << text;
     EXPECT_EQ(list.files(0).error().id(), "manifest_name_twice") << text;
   }
+}
+
+TEST(ParseManifest, ANameLongerThanAnyPathMakesTheListIncomplete) {
+  const v1::FileList list = Read(absl::StrCat("$A  x\n$B  ", std::string(1 << 20, 'y'), "\n"));
+  EXPECT_EQ(list.files_size(), 1);
+  ASSERT_EQ(list.incomplete_size(), 1);
+  EXPECT_EQ(list.incomplete(0).id(), "manifest_name_too_long");
 }
 
 }  // namespace

@@ -167,9 +167,8 @@ TEST(JsonList, TwoWorldSizesInOneWorldAreNoResume) {
   for (const v1::ShardList& list : lists) EXPECT_EQ(list.segment(), 0);
   // A rank that the old world has no place for, or that comes again, begins a new segment.
   for (const char* rank : {"0", "5"}) {
-    const ShardLists resumed = Lists(absl::StrCat(
-        "{\"rank\":0,\"world_size\":3,\"files\":[\"a\"]}\n{\"rank\":", rank,
-        ",\"world_size\":6,\"files\":[\"b\"]}\n"));
+    const ShardLists resumed = Lists(absl::StrCat("{\"rank\":0,\"world_size\":3,\"files\":[\"a\"]}\n{\"rank\":", rank,
+                                                  ",\"world_size\":6,\"files\":[\"b\"]}\n"));
     ASSERT_EQ(resumed.size(), 2u);
     EXPECT_EQ(resumed[1].segment(), 1) << rank;
   }
