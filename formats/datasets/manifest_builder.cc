@@ -103,6 +103,13 @@ void ManifestBuilder::BadLine(std::int64_t line, absl::string_view text, bool la
 }
 
 void ManifestBuilder::Add(ManifestFile file) {
+  if (absl::StrContains(file.path, '\0')) {
+    if (++bad_lines_ > kBadLinesShown) return;
+    v1::Problem& problem = *list_.add_incomplete();
+    problem.set_id("manifest_name_impossible");
+    (*problem.mutable_args())["text"] = DisplayBytes(absl::string_view(file.path).substr(0, kTextShown));
+    return;
+  }
   if (file.path.size() <= kPathBytesMax) {
     files_.push_back(std::move(file));
     return;

@@ -28,7 +28,7 @@ struct ManifestFile {
 
 class ManifestBuilder {
  public:
-  // A name longer than any path makes the list incomplete.
+  // A name longer than any path, or with a NUL byte, is no file's: the list is incomplete.
   void Add(ManifestFile file);
   // A line of no known form. `last`: it is the list's last one, so probably cut.
   void BadLine(std::int64_t line, absl::string_view text, bool last);

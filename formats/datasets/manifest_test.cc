@@ -76,6 +76,14 @@ TEST(ParseManifest, UnescapesNames) {
   EXPECT_THAT(Names(Read("$A  data/a%0Ab\n", "bag/manifest-md5.txt")), ElementsAre("data/a\nb"));
 }
 
+TEST(ParseManifest, ANameWithANulIsDamage) {
+  const std::string text = absl::StrCat("%%%% HASHDEEP-1.0\n%%%% size,md5,filename\n1,$A,a\n1,$B,", std::string(1, '\0'), "b\n");
+  const v1::FileList list = Read(text);
+  EXPECT_THAT(Names(list), ElementsAre("a"));
+  ASSERT_EQ(list.incomplete_size(), 1);
+  EXPECT_EQ(list.incomplete(0).id(), "manifest_name_impossible");
+}
+
 TEST(ParseManifest, NamesAreBytes) {
   EXPECT_THAT(Names(Read("$A  \xD6\xD0.txt\n")), ElementsAre("\xD6\xD0.txt"));
 }
