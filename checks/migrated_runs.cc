@@ -21,8 +21,9 @@ void CheckDevices(const CheckContext& context, v1::CheckResult& result, const Ru
     return;
   }
   const MessageArgs args = {{"run", view.name}, {"product", platform.family->name}, {"evidence", platform.evidence}};
-  v1::Finding& finding = platform.family->npu ? AddNote(context, result, "measured/device", view.name, args)
-                                              : AddError(context, result, "not_on_npu", view.name, args);
+  v1::Finding& finding = !platform.family->npu     ? AddError(context, result, "not_on_npu", view.name, args)
+                         : !platform.family->trains ? AddError(context, result, "not_on_npu/inference", view.name, args)
+                                                    : AddNote(context, result, "measured/device", view.name, args);
   finding.set_migrated(platform.family->name);
   finding.add_evidence(platform.evidence);
 }

@@ -12,9 +12,25 @@ namespace {
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG, EvidenceNeed::Of::kBaseline}};
 constexpr Metric kCompared[] = {Metric::kLoss, Metric::kAccuracy, Metric::kEvalLoss, Metric::kGradNorm};
 
-bool Identical(const Curve& a, const Curve& b) {
-  return std::equal(a.points.begin(), a.points.end(), b.points.begin(), b.points.end(),
-                    [](const CurvePoint& x, const CurvePoint& y) { return x.step == y.step && x.value == y.value; });
+// The first point that one curve has and the other has not, or has with another value; nullptr: none.
+const CurvePoint* FirstDifference(const Curve& a, const Curve& b) {
+  const auto [x, y] = std::mismatch(
+      a.points.begin(), a.points.end(), b.points.begin(), b.points.end(),
+      [](const CurvePoint& left, const CurvePoint& right) { return left.step == right.step && left.value == right.value; });
+  if (y != b.points.end()) return &*y;
+  return x != a.points.end() ? &*x : nullptr;
+}
+
+// Not a fault: few trainings are deterministic. But "pass" alone would read as "identical".
+void NoteDifference(const CheckContext& context, v1::CheckResult& result, const RunSeries& first,
+                    const RunSeries& other, Metric metric, const CurvePoint& point) {
+  v1::Finding& note = AddNote(context, result, "not_identical", other.name,
+                              {{"run", other.name},
+                               {"first", first.name},
+                               {"metric", std::string(MetricName(metric))},
+                               {"step", absl::StrCat(point.step)}});
+  SetFact(note, "first_different_step", point.step);
+  note.add_evidence(point.where);
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
@@ -31,9 +47,20 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     const CurveSet first = finished.finished[0]->Curves(metric);
     for (std::size_t i = 1; i < finished.finished.size(); ++i) {
       const CurveSet other = finished.finished[i]->Curves(metric);
-      if (!first.problems.empty() || !other.problems.empty() || first.curves.size() != other.curves.size()) return;
+      AddProblems(context, result, first.problems);
+      AddProblems(context, result, other.problems);
+      if (result.missing_size() > 0) return;
+      if (first.curves.size() != other.curves.size()) {
+        AddMissing(context, result, "metric_not_printed", finished.finished[i]->name,
+                   {{"run", finished.finished[i]->name}, {"metric", std::string(MetricName(metric))}});
+        return;
+      }
       for (std::size_t c = 0; c < first.curves.size(); ++c) {
-        if (!Identical(first.curves[c], other.curves[c])) return;
+        const CurvePoint* difference = FirstDifference(first.curves[c], other.curves[c]);
+        if (difference != nullptr) {
+          NoteDifference(context, result, *finished.finished[0], *finished.finished[i], metric, *difference);
+          return;
+        }
         values += static_cast<std::int64_t>(first.curves[c].points.size());
       }
     }

@@ -34,6 +34,7 @@ class RunPairs {
  private:
   // A migrated run that broke off after the reference run's last step has all that is compared.
   bool GoesAsFar(const Profile& profile, const RunSeries& run) const;
+  void LeaveOutShortRuns(const Profile& profile);
 
   std::vector<RunSeries> baseline_;
   std::vector<RunSeries> migrated_;

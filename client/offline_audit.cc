@@ -1,5 +1,7 @@
 #include "client/offline_audit.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
@@ -53,12 +55,21 @@ absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path
   }
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
+  if (plan.info().live()) {
+    env.err << "paritect: warning: " << plan.info().plan_file()
+            << ": `live: true` is not supported by this version; nothing is read from this machine itself\n";
+  }
   const CollectorEnv collector_env = {env.fs, env.rules};
   return CollectPlan(collector_env, plan);
 }
 
 absl::StatusOr<std::unique_ptr<EvidenceSet>> LoadEvidence(CommandEnv& env, const std::vector<std::string>& baseline,
                                                           const std::vector<std::string>& migrated) {
+  for (const std::string& path : baseline) {
+    // A slip of typing that makes everything agree with itself.
+    if (std::find(migrated.begin(), migrated.end(), path) == migrated.end()) continue;
+    env.err << "paritect: warning: " << DisplayBytes(path) << " is given on both sides: it will agree with itself\n";
+  }
   std::vector<v1::Bundle> sides[2];
   std::vector<bool> collected_here[2];  // a bundle's files are on another machine
   for (int side = 0; side < 2; ++side) {
