@@ -87,7 +87,8 @@ void CompareDecayForm(const CheckContext& context, v1::CheckResult& result, cons
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                    const SettingsView& migrated) {
   int compared = 0;
-  std::vector<std::string> one_sided;
+  std::vector<std::string> one_sided;        // numbers and switches: what the other side used is not known
+  std::vector<std::string> one_sided_words;  // names (the optimizer): a script may hold them without an option
   bool common_elsewhere = false;  // schedule and length are compared by .learning-rate and the curves
   for (const auto& [name, key] : context.rules.settings.keys()) {
     if (!key.compared) {
@@ -104,8 +105,10 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
       if (one != nullptr) AddConflicts(context, result, *view, name, one->value, one->disagreeing);
     }
     if (a == nullptr || b == nullptr) {
-      one_sided.push_back(absl::StrCat(name, "=", ValueToText((a != nullptr ? a : b)->value.value), " (",
-                                       (a != nullptr ? a : b)->value.origin, ")"));
+      const bool word = key.type == SettingType::kWord || key.type == SettingType::kText;
+      (word ? one_sided_words : one_sided)
+          .push_back(absl::StrCat(name, "=", ValueToText((a != nullptr ? a : b)->value.value), " (",
+                                  (a != nullptr ? a : b)->value.origin, ")"));
       continue;
     }
     ++compared;
@@ -116,8 +119,12 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     AddMissing(context, result, "no_common_settings", migrated.run_name(), {{"run", migrated.run_name()}});
     return;
   }
+  // Where a default is not known, nothing is guessed (checklist, verdicts).
   if (!one_sided.empty()) {
-    AddNote(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided, ", ")}});
+    AddMissing(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided, ", ")}});
+  }
+  if (!one_sided_words.empty()) {
+    AddNote(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided_words, ", ")}});
   }
   v1::Finding& note =
       AddNote(context, result, "measured/settings", migrated.run_name(), {{"count", absl::StrCat(compared)}});

@@ -62,7 +62,7 @@ TEST(RunChecks, IdenticalRunsAreANote) {
   EXPECT_THAT(Kinds(same, v1::SEVERITY_NOTE), Contains("identical_runs"));
   const v1::CheckResult other = RunOne("baseline.repeatability.bitwise", {Plain("a"), Plain("b", 1.0001)}, {});
   EXPECT_EQ(other.verdict(), v1::VERDICT_PASS);
-  EXPECT_THAT(Kinds(other, v1::SEVERITY_NOTE), IsEmpty());
+  EXPECT_THAT(Kinds(other, v1::SEVERITY_NOTE), ElementsAre("not_identical"));
 }
 
 TEST(RunChecks, RepeatsOfAnotherConfigurationFail) {
@@ -95,6 +95,15 @@ TEST(RunChecks, ShortCurvesNeverPass) {
             v1::VERDICT_NOT_PERFORMED);
   EXPECT_EQ(RunOne("training.flow.loss-curve", {Plain("gpu", 1, 30)}, {Plain("npu", 1.5, 30)}).verdict(),
             v1::VERDICT_FAIL);
+}
+
+TEST(RunChecks, AShortRunWithoutAnEndMarkIsNotFinished) {
+  // 60 steps of 200 agree, and that is all they do.
+  for (const char* check : {"training.flow.loss-curve", "convergence.scenario"}) {
+    EXPECT_EQ(RunOne(check, {Plain("gpu")}, {Plain("npu", 1, 60)}).verdict(), v1::VERDICT_NOT_PERFORMED) << check;
+  }
+  EXPECT_EQ(RunOne("training.flow.loss-curve", {Plain("gpu")}, {Plain("npu", 1.5, 60)}).verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(RunOne("training.flow.loss-curve", {Plain("gpu", 1, 60)}, {Plain("npu")}).verdict(), v1::VERDICT_PASS);
 }
 
 TEST(RunChecks, ALowerLossFailsUnlessTheProfileSoftensIt) {
