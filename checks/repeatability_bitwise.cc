@@ -14,9 +14,10 @@ constexpr Metric kCompared[] = {Metric::kLoss, Metric::kAccuracy, Metric::kEvalL
 
 // The first point that one curve has and the other has not, or has with another value; nullptr: none.
 const CurvePoint* FirstDifference(const Curve& a, const Curve& b) {
-  const auto [x, y] = std::mismatch(
-      a.points.begin(), a.points.end(), b.points.begin(), b.points.end(),
-      [](const CurvePoint& left, const CurvePoint& right) { return left.step == right.step && left.value == right.value; });
+  const auto [x, y] = std::mismatch(a.points.begin(), a.points.end(), b.points.begin(), b.points.end(),
+                                    [](const CurvePoint& left, const CurvePoint& right) {
+                                      return left.step == right.step && left.value == right.value;
+                                    });
   if (y != b.points.end()) return &*y;
   return x != a.points.end() ? &*x : nullptr;
 }

@@ -65,9 +65,11 @@ TEST(Documents, TheThresholdsShownAreTheBuiltInOnes) {
 
 TEST(Documents, FormatsAndCommandsShownAreThere) {
   const std::string report = Document("docs/report.md");
-  for (const Renderer* renderer : AllRenderers()) EXPECT_THAT(report, HasSubstr(absl::StrCat("| `", renderer->name, "` |")));
+  for (const Renderer* renderer : AllRenderers())
+    EXPECT_THAT(report, HasSubstr(absl::StrCat("| `", renderer->name, "` |")));
   static const RE2& call = *new RE2("(?m)^(?:\\$ )?(?:build/release/)?paritect ([a-z]+)");
-  for (const char* name : {"README.md", "README.zh.md", "docs/getting-started.md", "docs/plan.md", "docs/profiles.md", "docs/report.md"}) {
+  for (const char* name :
+       {"README.md", "README.zh.md", "docs/getting-started.md", "docs/plan.md", "docs/profiles.md", "docs/report.md"}) {
     const std::string text = Document(name);
     re2::StringPiece rest(text);
     std::string verb;

@@ -73,7 +73,8 @@ OrderedJson FindingToJson(const v1::Finding& finding) {
     json["waived"] = {{"by", w.by()}, {"reason", w.reason()}, {"until", w.until()}, {"ref", w.ref()}};
   }
   json["remedy"] = TextToJson(finding.remedy());
-  if (finding.nodes_size() > 0) json["nodes"] = std::vector<std::string>(finding.nodes().begin(), finding.nodes().end());
+  if (finding.nodes_size() > 0)
+    json["nodes"] = std::vector<std::string>(finding.nodes().begin(), finding.nodes().end());
   return json;
 }
 

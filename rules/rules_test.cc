@@ -59,7 +59,8 @@ absl::StatusOr<Profile> ReadText(absl::string_view text) {
 }
 
 TEST(Profile, ExtendsTheBuiltIn) {
-  auto profile = ReadText("profile: mine/2\nextends: pre-tuning/1\nthresholds: {overflow_rate: 0.01, loss_lower_fails: false}\n");
+  auto profile =
+      ReadText("profile: mine/2\nextends: pre-tuning/1\nthresholds: {overflow_rate: 0.01, loss_lower_fails: false}\n");
   ASSERT_TRUE(profile.ok()) << profile.status();
   EXPECT_EQ(profile->threshold("overflow_rate"), 0.01);
   EXPECT_EQ(profile->threshold("coverage_min"), 0.8);
@@ -67,13 +68,16 @@ TEST(Profile, ExtendsTheBuiltIn) {
 }
 
 TEST(Profile, RefusesWithAPosition) {
-  EXPECT_THAT(std::string(ReadText("profile: a/1\nthreshholds: {}\n").status().message()), HasSubstr("2:1: unknown key"));
+  EXPECT_THAT(std::string(ReadText("profile: a/1\nthreshholds: {}\n").status().message()),
+              HasSubstr("2:1: unknown key"));
   EXPECT_THAT(std::string(ReadText("profile: a/1\nthresholds: {overflow: 1}\n").status().message()),
               HasSubstr("2:14: unknown key 'overflow'"));
   EXPECT_THAT(std::string(ReadText("profile: a/1\nthresholds: {overflow_rate: much}\n").status().message()),
               HasSubstr("must be a number"));
-  EXPECT_THAT(std::string(ReadText("profile: a/1\nwaivers: [{check: x.y, kind: k, by: me, until: 2099-01-01}]\n").status().message()),
-              HasSubstr("`reason` is needed"));
+  EXPECT_THAT(
+      std::string(
+          ReadText("profile: a/1\nwaivers: [{check: x.y, kind: k, by: me, until: 2099-01-01}]\n").status().message()),
+      HasSubstr("`reason` is needed"));
 }
 
 }  // namespace

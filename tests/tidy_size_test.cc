@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kFunctionLinesMax = 70;
 constexpr int kFileLinesMax = 500;
-constexpr std::size_t kLineBytesMax = 160;
+constexpr std::size_t kLineBytesMax = 120;
 
 TEST(TidySize, FunctionsAreShort) {
   for (const SourceFile& file : AllFiles()) {

@@ -89,7 +89,8 @@ TEST_F(CheckCommandTest, MistakesAreToldWithTheirPlaceAndTheNearestWord) {
 TEST_F(CheckCommandTest, WaiversAndAnswersAreAppliedAndStaleOnesWarn) {
   fs_.AddFile("/profile.yaml",
               "profile: site/1\nextends: pre-tuning/1\nwaivers:\n"
-              "  - {check: data.dataset.content, kind: content_differs, subject: a.bin, reason: r, by: Chen, until: 2099-01-01}\n"
+              "  - {check: data.dataset.content, kind: content_differs, subject: a.bin, reason: r, by: Chen, until: "
+              "2099-01-01}\n"
               "  - {check: data.dataset.content, subject: gone.bin, reason: r, by: Chen, until: 2099-01-01}\n");
   EXPECT_EQ(Check({"--profile", "/profile.yaml", "-o", "json"}), kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("\"profile\": \"site/1\""));

@@ -54,8 +54,9 @@ class Table {
   }
 
   void Head() {
-    w_.Line(w_.Paint(w_.Safe(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}), w_.columns()),
-                     Style::kBold));
+    w_.Line(
+        w_.Paint(w_.Safe(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}), w_.columns()),
+                 Style::kBold));
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());
     const v1::Coverage& c = report_.coverage();

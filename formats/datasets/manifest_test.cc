@@ -77,7 +77,8 @@ TEST(ParseManifest, UnescapesNames) {
 }
 
 TEST(ParseManifest, ANameWithANulIsDamage) {
-  const std::string text = absl::StrCat("%%%% HASHDEEP-1.0\n%%%% size,md5,filename\n1,$A,a\n1,$B,", std::string(1, '\0'), "b\n");
+  const std::string text =
+      absl::StrCat("%%%% HASHDEEP-1.0\n%%%% size,md5,filename\n1,$A,a\n1,$B,", std::string(1, '\0'), "b\n");
   const v1::FileList list = Read(text);
   EXPECT_THAT(Names(list), ElementsAre("a"));
   ASSERT_EQ(list.incomplete_size(), 1);

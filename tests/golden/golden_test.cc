@@ -174,11 +174,12 @@ TEST_P(Golden, ReportIsAsExpected) {
     for (const Check* check : AllChecks()) shown.emplace_back(check->id);
   }
   // The checkout may stand anywhere.
-  const std::string actual =
-      absl::StrReplaceAll(absl::StrCat(head, "\n", ReportText(Audit(folder), shown)), {{absl::StrCat(folder, "/"), ""}});
+  const std::string actual = absl::StrReplaceAll(absl::StrCat(head, "\n", ReportText(Audit(folder), shown)),
+                                                 {{absl::StrCat(folder, "/"), ""}});
   // Texts may speak of {rank} in a plan's pattern; everything else in braces is a placeholder left open.
   std::string placeholder;
-  EXPECT_FALSE(re2::RE2::PartialMatch(actual, "(\\{(?:[a-qs-z_]|r[b-z_]|rank[a-z_])[a-z_]*\\})", &placeholder)) << placeholder << " is not filled";
+  EXPECT_FALSE(re2::RE2::PartialMatch(actual, "(\\{(?:[a-qs-z_]|r[b-z_]|rank[a-z_])[a-z_]*\\})", &placeholder))
+      << placeholder << " is not filled";
   for (const std::string& id : shown) EXPECT_THAT(actual, testing::HasSubstr(absl::StrCat("\n", id, ": ")));
   if (std::getenv("PARITECT_UPDATE_GOLDEN") != nullptr) {
     ASSERT_TRUE(WriteFileAtomically(absl::StrCat(folder, "/expected.txt"), actual).ok());
