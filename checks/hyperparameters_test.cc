@@ -33,6 +33,23 @@ TEST(HyperparameterValues, SameMeaningPassesOtherValueFails) {
   EXPECT_EQ(Verdict(kValues, {Gpu({Arguments("yaml", {{"adam_eps", "1"}})})}, {}), "not_performed: !migrated");
 }
 
+TEST(HyperparameterValues, WhatOnlyOneSideStatesIsNotCompared) {
+  EXPECT_EQ(Values(Arguments("yaml", {{"adam_eps", "1e-08"}, {"clip_grad", "0.3"}}),
+                   Arguments("yaml", {{"adam_eps", "1e-08"}})),
+            "not_performed: !npu");
+}
+
+TEST(HyperparameterValues, TrainingLengthIsComparedInSamples) {
+  const auto run = [](const std::string& steps, const std::string& batch) {
+    return Arguments("yaml", {{"adam_eps", "1e-08"}, {"train_iters", steps}, {"global_batch_size", batch}});
+  };
+  EXPECT_EQ(Values(run("100", "64"), run("200", "64")), "fail: value_differs training length");
+  EXPECT_EQ(Values(run("100", "64"), run("50", "128")), "pass");
+  EXPECT_EQ(Values(Arguments("yaml", {{"adam_eps", "1e-08"}, {"epochs", "3"}}),
+                   Arguments("yaml", {{"adam_eps", "1e-08"}, {"epochs", "1"}})),
+            "fail: value_differs train_epochs");
+}
+
 TEST(HyperparameterValues, TwoSourcesOfOneSideThatDisagree) {
   const v1::CheckResult result =
       ResultOf(kValues, {Gpu({Arguments("yaml", {{"clip_grad", "1"}}), Arguments("json", {{"clip_grad", "5"}})})},

@@ -1,12 +1,14 @@
 // model.hyperparameters.values: are all recognised hyperparameters equal by effective value?
 // Parts of a derived quantity (batch, parallel sizes, schedule) are compared through the quantity only, in
 // .global-batch and .learning-rate. Source: pre-tuning checklist, 模型超参.
+#include <cmath>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings_check.h"
 #include "common/glob.h"
+#include "common/numbers.h"
 
 namespace paritect {
 namespace {
@@ -84,6 +86,41 @@ void CompareDecayForm(const CheckContext& context, v1::CheckResult& result, cons
   }
 }
 
+// Training length in samples, so that another batch with as many fewer steps is no other length; epochs where the
+// steps are not known.
+void CompareLength(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                   const SettingsView& migrated) {
+  const Derived steps[] = {TotalSteps(baseline), TotalSteps(migrated)};
+  const Derived batch[] = {GlobalBatch(baseline), GlobalBatch(migrated)};
+  const auto& keys = context.rules.settings.keys();
+  const auto epochs = keys.find("train_epochs");
+  if (!steps[0].value || !steps[1].value) {
+    const EffectiveValue* a = baseline.FindStated("train_epochs");
+    const EffectiveValue* b = migrated.FindStated("train_epochs");
+    if (a == nullptr || b == nullptr || epochs == keys.end()) return;
+    const SettingKey& key = epochs->second;
+    if (Ignored(context.profile, key, a, b) || SameMeaning(key.type, a->value.value, b->value.value)) return;
+    AddDifference(context, result, key, a->value, b->value);
+    return;
+  }
+  if (!batch[0].value || !batch[1].value) return;
+  const double samples[] = {*steps[0].value * *batch[0].value, *steps[1].value * *batch[1].value};
+  if (std::fabs(samples[1] - samples[0]) <= context.profile.threshold("finished_tolerance") * samples[0]) return;
+  const std::string shown[] = {absl::StrCat(steps[0].text, " x ", FormatDouble(*batch[0].value)),
+                               absl::StrCat(steps[1].text, " x ", FormatDouble(*batch[1].value))};
+  if (HasFinding(result, "value_differs", "training length", shown[0], shown[1])) return;
+  v1::Finding& finding = AddError(context, result, "value_differs/length", "training length",
+                                  {{"baseline", FormatDouble(samples[0])}, {"migrated", FormatDouble(samples[1])}});
+  finding.set_baseline(shown[0]);
+  finding.set_migrated(shown[1]);
+  SetFact(finding, "baseline_value", samples[0]);
+  SetFact(finding, "migrated_value", samples[1]);
+  SetFact(finding, "ratio", samples[1] / samples[0]);
+  for (const Derived& one : steps) {
+    for (const std::string& evidence : one.evidence) finding.add_evidence(evidence);
+  }
+}
+
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                    const SettingsView& migrated) {
   int compared = 0;
@@ -115,6 +152,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
   }
   CompareDecayForm(context, result, baseline, migrated);
+  CompareLength(context, result, baseline, migrated);
   if (compared == 0 && !common_elsewhere) {
     AddMissing(context, result, "no_common_settings", migrated.run_name(), {{"run", migrated.run_name()}});
     return;

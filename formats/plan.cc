@@ -8,6 +8,7 @@
 #include "common/document.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
+#include "formats/logs/pattern_log.h"
 
 namespace paritect {
 namespace {
@@ -170,7 +171,11 @@ Status ReadLog(const DocumentNode& node, v1::Plan& plan) {
       {{"file", [&](const DocumentNode& v) { return ReadText(v, "file", *l.mutable_file()); }},
        {"format", [&](const DocumentNode& v) { return ReadText(v, "format", *l.mutable_format()); }},
        {"pattern", [&](const DocumentNode& v) { return ReadText(v, "pattern", *l.mutable_pattern()); }}}));
-  return l.file().empty() ? ErrorAt(node, "an entry of `logs` needs a `file`") : absl::OkStatus();
+  if (l.file().empty()) return ErrorAt(node, "an entry of `logs` needs a `file`");
+  if (l.pattern().empty()) return absl::OkStatus();
+  // A slip in a pattern is the plan's fault, not the log's.
+  auto pattern = MakePatternParser(TextEncoding(), l.pattern());
+  return pattern.ok() ? absl::OkStatus() : ErrorAt(*node.Find("pattern"), pattern.status().message());
 }
 
 Status ReadStepFile(const DocumentNode& node, absl::string_view where, std::int64_t& step, std::string& file,

@@ -75,6 +75,8 @@ TEST(ParsePlan, RefusesWithAPosition) {
   EXPECT_THAT(ErrorOf("live: maybe\n"), HasSubstr("`live` must be true or false"));
   EXPECT_THAT(ErrorOf("platform: h100\n"), HasSubstr("`platform` must be one of auto"));
   EXPECT_THAT(ErrorOf("shards: [{list: a, ranks: 7-0}]\n"), HasSubstr("not a list of ranks"));
+  EXPECT_THAT(ErrorOf("logs:\n  - {file: a, pattern: 'loss (?P<loss'}\n"), HasSubstr("2:24: "));
+  EXPECT_THAT(ErrorOf("logs: [{file: a, pattern: 'loss (.*)'}]\n"), HasSubstr("1:27: "));
   EXPECT_THAT(ErrorOf("- a\n- b\n"), HasSubstr("a plan must be a map"));
   EXPECT_THAT(ErrorOf("just text"), HasSubstr("a plan must be a map"));
 }
