@@ -23,7 +23,24 @@ option(PARITECT_COVERAGE "measure coverage" OFF)
 
 # A second build of unchanged sources costs seconds with ccache; precompiled headers need the sloppiness.
 find_program(PARITECT_CCACHE ccache)
-if(PARITECT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+# Where its folder cannot be written (a service account without a home), ccache fails every compilation.
+set(ccache_works FALSE)
+if(PARITECT_CCACHE)
+  execute_process(COMMAND ${PARITECT_CCACHE} --get-config cache_dir OUTPUT_VARIABLE folder RESULT_VARIABLE result
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(result EQUAL 0)
+    execute_process(COMMAND mkdir -p ${folder}/tmp RESULT_VARIABLE result ERROR_QUIET)
+  endif()
+  if(result EQUAL 0)
+    execute_process(COMMAND test -w ${folder}/tmp RESULT_VARIABLE result)
+  endif()
+  if(result EQUAL 0)
+    set(ccache_works TRUE)
+  else()
+    message(STATUS "ccache cannot write its folder: compiling without it")
+  endif()
+endif()
+if(ccache_works AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(launcher ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       CCACHE_NOHASHDIR=1 ${PARITECT_CCACHE})

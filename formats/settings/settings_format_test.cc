@@ -64,7 +64,7 @@ TEST(SettingsFormats, ScalerStates) {
       Read(absl::string_view(
           "\x80\x02}(X\x05\0\0\0scaleG@\xf0\0\0\0\0\0\0X\x0f\0\0\0growth_intervalM\xd0\x07X\x0f\0\0\0_growth_tracker"
           "K\x07u.",
-          74)),
+          70)),
       "scaler-state: scale=65536; growth_interval=2000; _growth_tracker=7;");
   EXPECT_THAT(Read("{'growth_interval': 1, '_growth_tracker': ", "scaler-state"), HasSubstr("DATA_LOSS"));
 }
