@@ -48,6 +48,49 @@ Curve AverageOver(const Curve& fine, const Curve& coarse) {
   return result;
 }
 
+// Means over intervals, moved to where the other side prints single steps: a mean tells of the middle of its interval,
+// (interval - 1) / 2 steps before its own. Between two means by a straight line; the last half interval has none.
+Curve MovedToSteps(const Curve& means, const Curve& single) {
+  const double behind = (Typical(means) - 1) / 2;
+  Curve result;
+  result.engine = means.engine;
+  std::size_t next = 0;
+  for (const CurvePoint& point : single.points) {
+    const double at = static_cast<double>(point.step) + behind;
+    while (next < means.points.size() && static_cast<double>(means.points[next].step) < at) ++next;
+    if (next == means.points.size()) break;
+    const CurvePoint& right = means.points[next];
+    if (next == 0) {
+      if (static_cast<double>(right.step) > at) continue;
+      result.points.push_back({point.step, right.value, right.resolution, right.where});
+      continue;
+    }
+    const CurvePoint& left = means.points[next - 1];
+    const double share =
+        (at - static_cast<double>(left.step)) / static_cast<double>(std::max<std::int64_t>(1, right.step - left.step));
+    result.points.push_back(
+        {point.step, left.value + share * (right.value - left.value), right.resolution, left.where});
+  }
+  return result;
+}
+
+// One side prints means over intervals and the other single steps: brought to one quantity, else left as they are.
+void BringTogether(const Curve& a, const Curve& b, Curve& changed, const Curve*& left, const Curve*& right,
+                   bool& estimated) {
+  const bool a_is_mean = a.interval_means;
+  const Curve& means = a_is_mean ? a : b;
+  const Curve& single = a_is_mean ? b : a;
+  if (Typical(means) <= 1) return;
+  if (Typical(single) < Typical(means)) {
+    changed = AverageOver(single, means);
+    (a_is_mean ? right : left) = &changed;
+  } else {
+    changed = MovedToSteps(means, single);
+    estimated = true;
+    (a_is_mean ? left : right) = &changed;
+  }
+}
+
 double RelativeDifference(double a, double b) {
   if (a == b) return 0;
   const double size = std::fabs(a);
@@ -112,7 +155,9 @@ void ChooseMode(const AlignedCurves& curves, const CurveLimits& limits, std::opt
     result.correlation =
         DifferenceCorrelation(absl::MakeConstSpan(curves.a).subspan(skip), absl::MakeConstSpan(curves.b).subspan(skip));
   }
-  if (same_order.has_value()) {
+  if (curves.estimated) {
+    result.mode = CurveMode::kUnpaired;  // a mean does not follow the noise of single steps
+  } else if (same_order.has_value()) {
     result.mode = *same_order ? CurveMode::kPaired : CurveMode::kUnpaired;
   } else if (curves.a == curves.b) {
     result.mode = CurveMode::kPaired;
@@ -210,6 +255,8 @@ AlignedCurves Align(const Curve& a, const Curve& b) {
     const bool a_is_finer = Typical(a) < Typical(b);
     averaged = AverageOver(a_is_finer ? a : b, a_is_finer ? b : a);
     (a_is_finer ? left : right) = &averaged;
+  } else if (a.interval_means != b.interval_means) {
+    BringTogether(a, b, averaged, left, right, result.estimated);
   }
   auto it = right->points.begin();
   for (const CurvePoint& point : left->points) {

@@ -26,6 +26,7 @@ struct AlignedCurves {
   std::vector<double> rounding;         // half units of the last digits of both, added
   std::vector<const CurvePoint*> at_b;  // where b's value stands; borrowed from b
   double coverage = 0;                  // common steps / points of the shorter curve
+  bool estimated = false;               // one side's values stand between its printed means
 };
 
 // Shared steps; where the log intervals differ and both print interval means, the finer curve is averaged

@@ -83,7 +83,7 @@ void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, co
   for (const FinalMetrics* side : {&a, &b}) {
     for (const RunSeries* run : side->without) {
       AddMissing(context, result, "metric_not_printed", run->name,
-                 {{"run", run->name}, {"metric", "accuracy, eval_loss"}});
+                 {{"run", run->name}, {"metric", "val_accuracy, eval_loss"}});
     }
   }
   if (a.values.empty() || b.values.empty()) return;

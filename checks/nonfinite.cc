@@ -116,7 +116,7 @@ v1::Finding& Report(const CheckContext& context, v1::CheckResult& result, v1::Se
   SetFact(finding, "run", run.name);
   for (const std::string& where : events.where) finding.add_evidence(where);
   (run.side == Side::kBaseline ? finding.mutable_baseline() : finding.mutable_migrated())
-      ->assign(absl::StrCat(FormatDouble(events.value), " (", run.name, ")"));
+      ->assign(absl::StrCat(id == "loss_missing" ? "no loss" : FormatDouble(events.value), " (", run.name, ")"));
   return finding;
 }
 

@@ -22,10 +22,13 @@ void Remember(std::vector<std::string>& places, const LogSource& source, const v
 // What one rank of one log says.
 struct Part {
   OverflowCount count;
+  std::set<std::int64_t> flagged;  // steps whose record says whether they overflowed
+  bool events = false;             // lines that tell of every overflow
   std::set<std::int64_t> steps;
   std::int64_t overflow_records = 0;
   std::int64_t overflow_after_counter = 0;
   bool has_counter = false;
+  bool scale_moves_unseen = false;  // the scale is not printed, or falls where no record tells of an overflow
   std::int64_t counted = 0;
 };
 
@@ -49,7 +52,17 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
       part.overflow_after_counter = 0;
       if (record.skipped() > 0) Remember(part.count.evidence, source, record);
     }
-    if (record.has_overflow()) part.count.reported = true;
+    if (record.has_overflow()) {
+      part.count.reported = true;
+      if (record.step_unknown()) {
+        part.events = true;
+      } else {
+        part.flagged.insert(record.step());
+      }
+    }
+    const bool falls = i > 0 && record.has_loss_scale() && records[i - 1]->has_loss_scale() &&
+                       record.loss_scale() < records[i - 1]->loss_scale();
+    part.scale_moves_unseen = part.scale_moves_unseen || !record.has_loss_scale() || (falls && !record.overflow());
     if (record.overflow_applied()) {
       ++part.count.applied;
       Remember(part.count.applied_evidence, source, record);
@@ -134,6 +147,10 @@ void Join(Part& part, Part next) {
     }
   }
   part.steps.merge(next.steps);
+  part.flagged.merge(next.flagged);
+  part.events = part.events || next.events;
+  part.has_counter = part.has_counter || next.has_counter;
+  part.scale_moves_unseen = part.scale_moves_unseen || next.scale_moves_unseen;
 }
 
 using RecordsByRank = std::map<std::pair<std::string, std::int64_t>, std::vector<const v1::StepRecord*>>;
@@ -185,6 +202,10 @@ std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
   for (auto& [engine, part] : engines) {
     part.count.engine = engine;
     part.count.steps = StepsCovered(part.steps);
+    const auto flagged = static_cast<std::int64_t>(part.flagged.size());
+    part.count.sampled = flagged > 0 && !part.events && !part.has_counter && 2 * flagged <= part.count.steps;
+    part.count.scale_moves_unseen = part.scale_moves_unseen;
+    part.count.told_steps = flagged;
     result.push_back(std::move(part.count));
   }
   return result;

@@ -21,6 +21,10 @@ struct OverflowCount {
   std::int64_t steps = 0;    // 0: the log prints no steps
   std::int64_t applied = 0;  // overflows whose update was made all the same
   bool reported = false;     // the log would tell of an overflow
+  // Only the printed steps, `told_steps` of them, say whether they overflowed; nothing counts those between.
+  bool sampled = false;
+  std::int64_t told_steps = 0;
+  bool scale_moves_unseen = false;  // the scale is not printed throughout, or falls between printed steps
   // Steps with an infinite gradient norm of which nothing says that they were skipped, and norms that stand
   // at the largest fp16 value, where a saturating device stops instead of overflowing.
   std::int64_t unreported = 0;

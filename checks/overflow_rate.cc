@@ -100,6 +100,14 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
   } else if (!count.reported) {
     AddMissing(context, result, "overflow_not_reported", run.name, args);
   } else {
+    // A dynamic scale that never falls between two printed steps shows that nothing overflowed there.
+    if (count.sampled && (facts.kind != ScalerKind::kDynamic || count.scale_moves_unseen)) {
+      AddMissing(context, result, "overflow_sampled", run.name,
+                 {{"run", Subject(run, count)},
+                  {"skipped", absl::StrCat(count.skipped)},
+                  {"told", absl::StrCat(count.told_steps)},
+                  {"steps", absl::StrCat(count.steps)}});
+    }
     ReportRate(context, result, run, count, facts);
   }
 }

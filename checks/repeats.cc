@@ -157,7 +157,7 @@ void CompareFinals(const CheckContext& context, v1::CheckResult& result, const s
   const FinalMetrics finals = FinalsOf(runs);
   for (const RunSeries* run : finals.without) {
     AddMissing(context, result, "metric_not_printed", run->name,
-               {{"run", run->name}, {"metric", "accuracy, eval_loss"}});
+               {{"run", run->name}, {"metric", "val_accuracy, eval_loss"}});
   }
   if (finals.values.size() < 2) return;
   const double mean = Mean(finals.values);

@@ -308,5 +308,71 @@ TEST(RunChecks, LabelsAreAnsweredByAPerson) {
   EXPECT_EQ(RunOne("baseline.repeatability.labels", {Plain("a")}, {}).verdict(), v1::VERDICT_NOT_PERFORMED);
 }
 
+TEST(RunChecks, TheAccuracyOfTrainingBatchesHidesNoValidation) {
+  const auto run = [](const std::string& name, double accuracy) {
+    RunFixture fixture = WithAccuracy(name, accuracy);
+    v1::StepRecord& record = fixture.Record(201);
+    record.set_loss(Loss(201));
+    record.set_accuracy(91);
+    record.set_accuracy_of_training(true);
+    return fixture;
+  };
+  const v1::CheckResult result = RunOne("training.flow.accuracy", {run("gpu", 76)}, {run("npu", 70)});
+  EXPECT_THAT(Kinds(result), ElementsAre("accuracy_differs"));
+}
+
+TEST(RunChecks, ALogThatStopsBeforeTheReferencePassesNothing) {
+  EXPECT_EQ(RunOne("training.flow.loss-curve", {Plain("gpu")}, {Plain("npu", 1, 150)}).verdict(),
+            v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(RunOne("training.flow.loss-curve", {Plain("gpu")}, {Plain("npu", 1, 199)}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne("training.flow.loss-curve", {Plain("gpu", 1, 150)}, {Plain("npu")}).verdict(), v1::VERDICT_PASS);
+}
+
+// Every tenth step is printed, the baseline's as the mean of the ten.
+TEST(RunChecks, MeansOverIntervalsAgreeWithSingleSteps) {
+  RunFixture gpu("gpu", "megatron");
+  RunFixture npu("npu");
+  RunFixture fine("fine");
+  gpu.log().set_interval_means(true);
+  for (std::int64_t step = 10; step <= 1000; step += 10) {
+    double sum = 0;
+    for (std::int64_t i = step - 9; i <= step; ++i) sum += 2 + 7 * std::exp(-static_cast<double>(i) / 60);
+    gpu.Record(step).set_loss(sum / 10);
+    npu.Record(step).set_loss(2 + 7 * std::exp(-static_cast<double>(step) / 60));
+  }
+  fine.Losses(1, 1000, [](std::int64_t step) { return 2 + 7 * std::exp(-static_cast<double>(step) / 60); });
+  for (const RunFixture& migrated : {npu, fine}) {
+    const v1::CheckResult result = RunOne("training.flow.loss-curve", {gpu}, {migrated});
+    EXPECT_EQ(result.verdict(), v1::VERDICT_PASS) << result.ShortDebugString();
+  }
+}
+
+TEST(RunChecks, OverflowsOfPrintedStepsAloneGiveNoRate) {
+  RunFixture npu("npu", "mindformers");
+  for (std::int64_t step = 10; step <= 1000; step += 10) {
+    v1::StepRecord& record = npu.Record(step);
+    record.set_loss(Loss(step));
+    record.set_overflow(false);
+    record.set_loss_scale(step < 500 ? 65536 : 32768);
+  }
+  const v1::CheckResult result = RunOne("migrated.loss-scale.overflow-rate", {}, {npu});
+  EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED) << result.ShortDebugString();
+  ASSERT_EQ(result.missing_size(), 1);
+}
+
+TEST(RunChecks, TheBatchThatTheLogPrintsSetsTheLimit) {
+  RunFixture npu("npu", "megatron");
+  const std::string printed_batch = "global batch size";
+  for (std::int64_t step = 1; step <= 1000; ++step) {
+    v1::StepRecord& record = npu.Record(step);
+    record.set_loss(Loss(step));
+    record.set_skipped(step == 300 || step == 600 ? 1 : 0);
+    record.mutable_metrics()->insert({printed_batch, 2048.0});
+  }
+  npu.log().set_skipped_counted(true);
+  const v1::CheckResult result = RunOne("migrated.loss-scale.overflow-rate", {}, {npu});
+  EXPECT_THAT(Kinds(result), ElementsAre("overflow_rate_exceeded"));
+}
+
 }  // namespace
 }  // namespace paritect

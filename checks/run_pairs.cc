@@ -25,6 +25,14 @@ bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSerie
   return false;
 }
 
+// Steps from one printed loss to the next, about.
+std::int64_t PrintInterval(const RunSeries& run) {
+  const CurveSet set = run.Curves(Metric::kLoss);
+  if (set.curves.empty() || set.curves[0].points.size() < 2) return 0;
+  const std::vector<CurvePoint>& points = set.curves[0].points;
+  return (points.back().step - points.front().step) / static_cast<std::int64_t>(points.size() - 1);
+}
+
 }  // namespace
 
 RunPairs::RunPairs(const CheckContext& context)
@@ -85,6 +93,24 @@ void RunPairs::RequireFinished(const CheckContext& context, v1::CheckResult& res
     } else {
       AddNote(context, result, left.message_id, left.run->name, left.args);
     }
+  }
+  if (side == Side::kMigrated) RequireAsFar(context, result);
+}
+
+// A log without an end mark proves no more than it holds: where the reference goes on, its rest may be lost.
+void RunPairs::RequireAsFar(const CheckContext& context, v1::CheckResult& result) const {
+  const RunSeries* other = reference();
+  if (other == nullptr || !other->ending.last_step.has_value()) return;
+  const std::int64_t longest = *other->ending.last_step;
+  for (const RunSeries* run : finished(Side::kMigrated).finished) {
+    if (run->ending.state != v1::RunEnd::STATE_UNSPECIFIED) continue;
+    const std::int64_t last = run->ending.last_step.value_or(0);
+    if (static_cast<double>(last + PrintInterval(*run)) >=
+        (1 - context.profile.threshold("finished_tolerance")) * static_cast<double>(longest)) {
+      continue;
+    }
+    AddMissing(context, result, "run_stops_early", run->name,
+               {{"run", run->name}, {"last", absl::StrCat(last)}, {"longest", absl::StrCat(longest)}});
   }
 }
 

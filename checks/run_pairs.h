@@ -36,6 +36,8 @@ class RunPairs {
   bool GoesAsFar(const Profile& profile, const RunSeries& run) const;
   void LeaveOutShortRuns(const Profile& profile);
 
+  void RequireAsFar(const CheckContext& context, v1::CheckResult& result) const;
+
   std::vector<RunSeries> baseline_;
   std::vector<RunSeries> migrated_;
   FinishedRuns finished_[2];

@@ -22,7 +22,10 @@ std::optional<double> Read(const v1::StepRecord& record, Metric metric) {
     case Metric::kLearningRate: return record.has_lr() ? std::optional<double>(record.lr()) : std::nullopt;
     case Metric::kGradNorm: return record.has_grad_norm() ? std::optional<double>(record.grad_norm()) : std::nullopt;
     case Metric::kLossScale: return record.has_loss_scale() ? std::optional<double>(record.loss_scale()) : std::nullopt;
-    case Metric::kAccuracy: return record.has_accuracy() ? std::optional<double>(record.accuracy()) : std::nullopt;
+    case Metric::kAccuracy:
+      // That of a training batch is no evidence of what the model is worth.
+      return record.has_accuracy() && !record.accuracy_of_training() ? std::optional<double>(record.accuracy())
+                                                                     : std::nullopt;
     case Metric::kEvalLoss: return record.has_eval_loss() ? std::optional<double>(record.eval_loss()) : std::nullopt;
     case Metric::kSamples:
       return record.has_samples() ? std::optional<double>(static_cast<double>(record.samples())) : std::nullopt;
@@ -173,7 +176,8 @@ class Gatherer {
     }
     Curve curve;
     curve.engine = engine;
-    curve.interval_means = chosen->interval_means;
+    // Of what is printed once an interval only the loss is its mean; rates and norms are the last step's.
+    curve.interval_means = chosen->interval_means && metric_ == Metric::kLoss;
     for (auto& [step, point] : points) curve.points.push_back(std::move(point));
     return curve;
   }

@@ -68,6 +68,19 @@ void ReadKind(const SettingsView& settings, ScalerFacts& facts) {
   }
 }
 
+// Megatron prints the global batch on every line; with a ramp-up the largest is the one that is trained with.
+void ReadPrintedBatch(const RunSeries& run, ScalerFacts& facts) {
+  if (facts.global_batch.has_value()) return;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      const auto printed = record.metrics().find("global batch size");
+      if (printed == record.metrics().end() || !(printed->second > 0)) continue;
+      if (facts.global_batch.has_value() && facts.global_batch->value >= printed->second) continue;
+      facts.global_batch = Sourced{printed->second, Where(source, record.line())};
+    }
+  }
+}
+
 // What the log shows: a scale that moves is dynamic; one that stands still through overflows is static.
 void ReadLog(const RunSeries& run, ScalerFacts& facts) {
   for (const std::string& engine : ScaleEngines(run)) {
@@ -140,6 +153,7 @@ ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run) {
   facts.dtype = type.dtype;
   facts.dtype_evidence = type.evidence;
   ReadParameters(settings, facts);
+  ReadPrintedBatch(run, facts);
   ReadKind(settings, facts);
   ReadLog(run, facts);
   // Hugging Face and DeepSpeed switch a dynamic scaler on with fp16 and have no option against it.

@@ -44,14 +44,17 @@ class JoinedBytes : public LogBytes {
       }
       PARITECT_ASSIGN_OR_RETURN(std::size_t n, current_->Read(buffer));
       if (n > 0) return n;
+      truncated_ = truncated_ || current_->truncated();
       current_ = nullptr;
     }
   }
+  bool truncated() const override { return truncated_; }
 
  private:
   FileSystem& fs_;
   std::vector<std::string> paths_;
   std::size_t next_ = 0;
+  bool truncated_ = false;
   std::unique_ptr<LogBytes> current_;
 };
 

@@ -92,6 +92,7 @@ bool CommonLines::EndLine(const LogLine& line, RunLogBuilder& out) {
   const LogNumber number = ReadLogNumber(rest);
   if (number.kind != LogNumber::Kind::kValue) return false;
   out.last()->values.set_accuracy(number.value);
+  out.last()->values.set_accuracy_of_training(false);
   if (absl::StartsWithIgnoreCase(absl::StripLeadingAsciiWhitespace(text), "final")) {
     out.End(v1::RunEnd::STATE_FINISHED, Short(text), line.number);
   }

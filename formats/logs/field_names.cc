@@ -163,11 +163,22 @@ bool IsEvalWord(absl::string_view key) {
 
 }  // namespace
 
+bool IsLossOfSomethingElse(absl::string_view key) {
+  const std::string name = NormalKey(key);
+  for (absl::string_view what :
+       {"packet_loss", "packets_loss", "signal_loss", "frame_loss", "connection_loss", "link_loss"}) {
+    if (absl::EndsWith(name, what) && (name.size() == what.size() || name[name.size() - what.size() - 1] == '_')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 LogField ClassifyLogKey(absl::string_view key) {
   const std::string name = NormalKey(key);
   auto found = Names().find(name);
   if (found != Names().end()) return found->second;
-  if (!absl::EndsWith(name, "loss")) return LogField::kOther;
+  if (!absl::EndsWith(name, "loss") || IsLossOfSomethingElse(name)) return LogField::kOther;
   return IsEvalWord(name) ? LogField::kEvalLoss : LogField::kOtherLoss;
 }
 
@@ -225,7 +236,7 @@ void FieldCollector::Add(absl::string_view key, const LogNumber& number) {
     case LogField::kLr: values.set_lr(value); break;
     case LogField::kGradNorm: values.set_grad_norm(value); break;
     case LogField::kLossScale: values.set_loss_scale(value); break;
-    case LogField::kAccuracy: values.set_accuracy(value); break;
+    case LogField::kAccuracy: SetAccuracy(key, value); break;
     case LogField::kEvalLoss:
       values.set_eval_loss(value);
       (*values.mutable_metrics())[std::string(key)] = value;
@@ -233,6 +244,23 @@ void FieldCollector::Add(absl::string_view key, const LogNumber& number) {
     default: (*values.mutable_metrics())[std::string(key)] = value; return;
   }
   has_values_ = true;
+}
+
+// Of "acc" and "val_acc" on one line the second counts.
+void FieldCollector::SetAccuracy(absl::string_view key, double value) {
+  const bool evaluation = IsEvalWord(NormalKey(key));
+  if (evaluation_accuracy_ && !evaluation) return;
+  evaluation_accuracy_ = evaluation;
+  record_.values.set_accuracy(value);
+}
+
+void FieldCollector::MarkEvaluation() {
+  v1::StepRecord& values = record_.values;
+  if (!values.has_eval_loss() && values.has_loss()) values.set_eval_loss(values.loss());
+  values.clear_loss();
+  values.clear_loss_resolution();
+  values.clear_loss_absent();
+  values.clear_accuracy_of_training();
 }
 
 void FieldCollector::SetLoss(const LogNumber& number) {
@@ -254,6 +282,9 @@ void FieldCollector::Finish(RunLogBuilder& out) {
   } else if (other_losses_ == 1) {
     SetLoss(other_loss_number_);
   }
+  const v1::StepRecord& values = record_.values;
+  record_.values.set_accuracy_of_training(values.has_accuracy() && !evaluation_accuracy_ && has_loss_key() &&
+                                          !values.has_eval_loss());
   if (refused_.empty()) return;
   out.AddNote("number_refused", record_.values.line(),
               absl::StrCat("step ", record_.values.step(), ": ", refused_, " is not a number; the value is left out"));

@@ -36,6 +36,9 @@ enum class LogField {
 // By the key as written: case, '-', ' ', '/' and '.' do not matter ("train/loss" = "Train Loss" = "train_loss").
 LogField ClassifyLogKey(absl::string_view key);
 
+// Prose about what got lost: "packet loss 3 %".
+bool IsLossOfSomethingElse(absl::string_view key);
+
 inline bool IsTrainingLoss(LogField field) {
   return field >= LogField::kTotalLoss && field <= LogField::kMeanLoss;
 }
@@ -52,9 +55,13 @@ class FieldCollector {
   bool spliced() const { return spliced_; }
   // Settles which loss counts and notes refused numbers. `name_metrics`: other numbers are kept as metrics.
   void Finish(RunLogBuilder& out);
+  // After Finish, where the line is of an evaluation: its loss is no training loss, its accuracy a validation's.
+  void MarkEvaluation();
+  bool has_evaluation() const { return record_.values.has_eval_loss() || evaluation_accuracy_; }
 
  private:
   void SetLoss(const LogNumber& number);
+  void SetAccuracy(absl::string_view key, double value);
   void AddLoss(LogField field, absl::string_view key, const LogNumber& number);
 
   LogRecord record_;
@@ -63,6 +70,7 @@ class FieldCollector {
   int other_losses_ = 0;
   LogNumber other_loss_number_;
   bool has_values_ = false;
+  bool evaluation_accuracy_ = false;
   bool spliced_ = false;
   std::string refused_;  // "loss '2,3'", ...
 };

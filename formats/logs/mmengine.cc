@@ -82,7 +82,10 @@ class MmengineDialect : public LineDialect {
 
   static void SetEvaluation(absl::string_view key, double value, v1::StepRecord& record) {
     if (key == "time" || key == "data_time") return;
-    if (ClassifyLogKey(key) == LogField::kAccuracy) record.set_accuracy(value);
+    if (ClassifyLogKey(key) == LogField::kAccuracy) {
+      record.set_accuracy(value);
+      record.set_accuracy_of_training(false);
+    }
     if (key == "loss") record.set_eval_loss(value);
     (*record.mutable_metrics())[std::string(key)] = value;
   }

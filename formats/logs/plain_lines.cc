@@ -19,7 +19,9 @@ bool IsWord(char c) {
 
 // Skips blanks and a separator; whether one stood there.
 bool SkipSeparator(absl::string_view line, std::size_t& i) {
-  while (i < line.size() && line[i] == ' ') ++i;
+  // "{'step': 10, 'loss': 2.5}"
+  if (i + 1 < line.size() && (line[i] == '\'' || line[i] == '"') && line[i + 1] == ':') ++i;
+  while (i < line.size() && (line[i] == ' ' || line[i] == '\t')) ++i;
   bool found = false;
   if (i < line.size() && (line[i] == ':' || line[i] == '=')) {
     ++i;
@@ -46,6 +48,39 @@ bool StartsNumber(absl::string_view text) {
 
 bool MayTell(absl::string_view line) {
   return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS");
+}
+
+// "val_acc", "eval/accuracy", "test_acc1": an accuracy that is named after an evaluation.
+bool MayEvaluate(absl::string_view line) {
+  return absl::StrContains(line, "acc") || absl::StrContains(line, "Acc");
+}
+
+// "Eval step 100: loss 2.1", "[validation] epoch 3 step 100 loss 2.1": the word stands by itself before the values.
+bool IsEvaluationLine(absl::string_view line) {
+  bool first = true;
+  for (std::size_t i = 0; i < line.size() && !(line[i] == '=');) {
+    if (!IsAlpha(line[i]) || (i > 0 && IsWord(line[i - 1]))) {
+      ++i;
+      continue;
+    }
+    const std::size_t begin = i;
+    while (i < line.size() && IsWord(line[i])) ++i;
+    const std::string word = absl::AsciiStrToLower(line.substr(begin, i - begin));
+    const LogField field = ClassifyLogKey(word);
+    if (word == "train" || word == "training" || (field != LogField::kOther && field != LogField::kStep &&
+                                                  field != LogField::kEpoch && field != LogField::kRank)) {
+      return false;
+    }
+    const bool named = word == "val" || word == "valid" || word == "validation" || word == "validating" ||
+                       word == "eval" || word == "evaluation" || word == "evaluating" ||
+                       (first && (word == "test" || word == "testing"));
+    first = false;
+    if (!named) continue;
+    // "val loss 2.2" is one value of the line.
+    const absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(i));
+    return !absl::StartsWithIgnoreCase(rest, "loss") && !absl::StartsWithIgnoreCase(rest, "acc");
+  }
+  return false;
 }
 
 }  // namespace
@@ -88,7 +123,7 @@ void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int
     const bool phrase_counts = by_phrase != LogField::kOther || by_word == LogField::kOther;
     const bool step_like = by_word == LogField::kStep;
     const LogField field = phrase_counts && !step_like ? by_phrase : by_word;
-    if (field == LogField::kOther) return;
+    if (field == LogField::kOther || IsLossOfSomethingElse(phrase)) return;
     const LogNumber number = ReadLogNumber(value);
     if (field == LogField::kStep && number.kind == LogNumber::Kind::kValue) {
       const absl::string_view rest = absl::StripLeadingAsciiWhitespace(value.substr(number.text.size()));
@@ -204,7 +239,7 @@ bool IsPlainLossLine(absl::string_view line) {
 }
 
 bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
-  if (!MayTell(line.text) && !line.piece) return false;
+  if (!MayTell(line.text) && !MayEvaluate(line.text) && !line.piece) return false;
   FieldCollector fields;
   std::int64_t total = 0;
   fields.SetLine(line.number);
@@ -217,11 +252,12 @@ bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
     out.Unparsed(line.number, "another writer's text stands inside a number");
     return true;
   }
-  if (!fields.has_loss_key()) {
+  if (!fields.has_loss_key() && !fields.has_evaluation()) {
     if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
-    return line.piece || fields.has_values();
+    return line.piece || (MayTell(line.text) && fields.has_values());
   }
   fields.Finish(out);
+  if (IsEvaluationLine(line.text)) fields.MarkEvaluation();
   LogRecord& record = fields.record();
   if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
   const double epoch = record.values.epoch();
@@ -243,17 +279,57 @@ class PlainDialect : public LineDialect {
   bool wants_telling() const override { return true; }
 
   bool Line(const LogLine& line, RunLogBuilder& out) override {
-    if (!line.telling) return false;
+    if (!line.telling) return WithoutLoss(line, out);
     EpochPlace place;
     if (MayTell(line.text) && !absl::StrContains(line.text, "est:") && FindEpochPlace(line.text, place)) {
       if (!first_epoch_) first_epoch_ = place.epoch == 1 ? 1 : 0;
       AddAtEpochPlace(line, place, *first_epoch_, out);
       return true;
     }
-    return ReadPlainLine(line, out);
+    const std::size_t before = out.size();
+    const bool read = ReadPlainLine(line, out);
+    if (out.size() > before) Remember(line.text, out.last()->values);
+    return read;
   }
 
  private:
+  static constexpr int kLinesOfOneForm = 5;
+  static constexpr std::size_t kFormBytes = 4;
+
+  static bool HasOtherValues(const v1::StepRecord& record) {
+    return record.has_lr() || record.has_grad_norm() || record.has_loss_scale();
+  }
+
+  // Lines that give a loss beside other values, one after the other.
+  void Remember(absl::string_view text, const v1::StepRecord& record) {
+    const bool of_form = record.has_loss() && HasOtherValues(record);
+    lines_of_form_ = of_form ? lines_of_form_ + 1 : 0;
+    if (of_form) form_ = std::string(text.substr(0, kFormBytes));
+  }
+
+  // A line of that form whose loss is left out. Where losses are printed now and then only, nothing is missing.
+  bool WithoutLoss(const LogLine& line, RunLogBuilder& out) {
+    if (form_.empty() || !absl::StartsWith(line.text, form_)) return false;
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    std::int64_t total = 0;
+    CollectPlainFields(line.text, fields, total);
+    LogRecord& record = fields.record();
+    if (!record.has_step || fields.has_loss_key() || !HasOtherValues(record.values)) return false;
+    if (lines_of_form_ < kLinesOfOneForm) {
+      form_.clear();
+      lines_of_form_ = 0;
+      return false;
+    }
+    fields.Finish(out);
+    record.values.set_loss_absent(true);
+    if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
+    out.Add(std::move(record));
+    return true;
+  }
+
+  std::string form_;  // how those lines begin
+  int lines_of_form_ = 0;
   std::optional<std::int64_t> first_epoch_;
 };
 

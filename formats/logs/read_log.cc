@@ -114,6 +114,10 @@ absl::StatusOr<v1::RunLog> Parse(LogBytes& bytes, LogParser& parser, absl::strin
     PARITECT_RETURN_IF_ERROR(parser.Feed(absl::string_view(buffer.data(), n), out));
   }
   PARITECT_RETURN_IF_ERROR(parser.Finish(out));
+  if (bytes.truncated()) {
+    out.set_incomplete_tail();
+    out.AddNote("gap", 0, "a gzip stream is cut off: what follows of the log is lost");
+  }
   return out.Build(format);
 }
 

@@ -17,6 +17,8 @@ class LogBytes {
  public:
   virtual ~LogBytes() = default;
   virtual absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) = 0;  // 0 at the end
+  // Once the end is reached: whether bytes that should follow are not there.
+  virtual bool truncated() const { return false; }
 };
 
 // Opens the same bytes anew: recognition reads as far as it must, parsing reads all.
@@ -29,7 +31,7 @@ class GunzipBytes : public LogBytes {
   explicit GunzipBytes(std::unique_ptr<LogBytes> source);
   ~GunzipBytes() override;
   absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override;
-  bool truncated() const;
+  bool truncated() const override;
 
  private:
   struct State;

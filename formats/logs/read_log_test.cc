@@ -7,6 +7,7 @@
 #include <clocale>
 #include <random>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
 
@@ -14,6 +15,7 @@ namespace paritect {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class StringBytes : public LogBytes {
  public:
@@ -388,7 +390,10 @@ std::string Gzip(absl::string_view text) {
 TEST(ReadLog, InflatesMembers) {
   const std::string packed = Gzip("step 1 loss 3.5\n") + Gzip("step 2 loss 3.25\n");
   for (std::size_t chunk : {1, 2, 3, 1000}) EXPECT_EQ(Show(*Read(packed, chunk)), "1:3.5 2:3.25");
-  EXPECT_TRUE(Read(absl::string_view(packed).substr(0, packed.size() - 9)).ok());
+  const auto cut = Read(absl::string_view(packed).substr(0, packed.size() - 9));
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(NoteKinds(*cut), "gap");
+  EXPECT_TRUE(cut->incomplete_tail());
   std::string broken = packed;
   broken[14] = static_cast<char>(broken[14] ^ 0x55);
   (void)Read(broken);
@@ -416,6 +421,76 @@ TEST(ReadLog, AnotherLocaleChangesNothing) {
   std::setlocale(LC_ALL, "de_DE.UTF-8");
   EXPECT_EQ(Show(*Read("step 1 loss 3.5\n")), "1:3.5");
   std::setlocale(LC_ALL, saved.c_str());
+}
+
+TEST(ReadLog, TheAccuracyOfATrainingBatchIsMarked) {
+  const auto log = Read(
+      "step 1 loss 2.5 acc 0.91\nstep 2 loss 2.4 acc 0.92\nstep 2 val_acc 0.76 val_loss 2.6\n"
+      "step 3 loss 2.3 acc 0.93\nstep 3 val_acc 0.77\nstep 4 val_loss 2.2\n");
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_EQ(Show(*log), "1:2.5@0.91 2:2.4~2.6@0.76 3:2.3@0.77 4:~2.2");
+  EXPECT_TRUE(log->records(0).accuracy_of_training());
+  EXPECT_FALSE(log->records(1).accuracy_of_training());
+  EXPECT_FALSE(log->records(2).accuracy_of_training());
+}
+
+TEST(ReadLog, ALineOfAnEvaluationGivesNoTrainingLoss) {
+  const auto log = Read(
+      "step 1 loss 2.5\nstep 2 loss 2.4\n[eval] step 2 loss 2.9 acc 0.7\nstep 3 loss 2.3 val loss 2.8\n"
+      "Test step 4 loss 2.2\n");
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_EQ(Show(*log), "1:2.5 2:2.4~2.9@0.7 3:2.3~2.8 4:~2.2");
+}
+
+TEST(ReadLog, ProseAboutOtherLossesGivesNone) {
+  for (const char* line : {"step 3: packet loss 3 %\n", "step 4: rx ok, packets loss: 0\n", "step 5 signal loss 9\n"}) {
+    const auto log = Read(line);
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ(log->format(), "unknown") << line;
+  }
+  const auto both = Read("step 3 packet loss 3 % loss 2.5\n");
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(Show(*both), "3:2.5");
+}
+
+TEST(ReadLog, ALossThatIsLeftOutOfItsLinesIsMissing) {
+  std::string text;
+  for (int step = 1; step <= 6; ++step) absl::StrAppend(&text, "step ", step, " loss 2.5 lr 0.1\n");
+  auto log = Read(text + "step 7 lr 0.1\nstep 8 lr 0.1\nstep 9 loss 2.5 lr 0.1\n");
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_TRUE(absl::EndsWith(Show(*log), "6:2.5/0.1 7:none/0.1 8:none/0.1 9:2.5/0.1")) << Show(*log);
+  // Losses every third step only: nothing is missing.
+  text.clear();
+  for (int step = 1; step <= 30; ++step) {
+    absl::StrAppend(&text, "step ", step, " lr 0.1", step % 3 == 0 ? " loss 2.5\n" : "\n");
+  }
+  log = Read(text);
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_THAT(Show(*log), Not(HasSubstr("none")));
+}
+
+TEST(ReadLog, TabsAndPrintedDictsAreHandWrittenToo) {
+  for (const char* line : {"step\t3\tloss\t2.5\tlr\t0.1\n", "{'step': 3, 'loss': 2.5, 'lr': 0.1}\n"}) {
+    const auto log = Read(line);
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ(Show(*log), "3:2.5/0.1") << line;
+  }
+}
+
+TEST(ReadLog, RanksWithoutPrefixThatPrintOneOverflowCountOnce) {
+  const std::string line = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0\n";
+  const std::string next = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 16384.0\n";
+  const auto log = Read("step 1 loss 2.5\n" + line + line + line + line + next + next + "step 4 loss 2.4\n" + line +
+                        "step 5 loss 2.4\n" + line + "step 6 loss 2.3\n");
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_EQ(Show(*log), "1:2.5 after 1:! after 1:! 4:2.4 after 4:! 5:2.4 after 5:! 6:2.3");
+}
+
+TEST(ReadLog, AStaticScaleAtItsFloorOverflowsEachTime) {
+  const std::string line = "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 1.0\n";
+  const auto log = Read("step 1 loss 2.5\n" + line + line + "step 4 loss 2.4\n");
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_EQ(Show(*log), "1:2.5 after 1:! after 1:! 4:2.4");
 }
 
 }  // namespace

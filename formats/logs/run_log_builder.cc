@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
@@ -20,7 +21,7 @@ bool Same(double a, double b) {
 
 // NOLINTBEGIN: one line a field
 #define PARITECT_FOLD_FIELDS(F) \
-  F(epoch) F(loss) F(lr) F(grad_norm) F(loss_scale) F(overflow) F(skipped) F(accuracy) F(eval_loss) F(samples)
+  F(epoch) F(loss) F(lr) F(grad_norm) F(loss_scale) F(overflow) F(skipped) F(eval_loss) F(samples)
 // NOLINTEND
 
 bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into) {
@@ -29,6 +30,11 @@ bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into) {
     return false;
   PARITECT_FOLD_FIELDS(F)
 #undef F
+  const bool both_accuracies = from.has_accuracy() && into.has_accuracy();
+  if (both_accuracies && from.accuracy_of_training() == into.accuracy_of_training() &&
+      !Same(from.accuracy(), into.accuracy())) {
+    return false;
+  }
   for (const auto& [name, value] : from.metrics()) {
     auto found = into.metrics().find(name);
     if (found != into.metrics().end() && !Same(found->second, value)) return false;
@@ -37,6 +43,11 @@ bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into) {
   if (from.has_##f()) into.set_##f(from.f());
   PARITECT_FOLD_FIELDS(F)
 #undef F
+  // The accuracy of a validation beats that of the training batch.
+  if (from.has_accuracy() && (!into.has_accuracy() || into.accuracy_of_training())) {
+    into.set_accuracy(from.accuracy());
+    into.set_accuracy_of_training(from.accuracy_of_training());
+  }
   for (const auto& [name, value] : from.metrics()) (*into.mutable_metrics())[name] = value;
   for (const auto& note : from.notes()) *into.add_notes() = note;
   if (from.has_loss_resolution()) into.set_loss_resolution(from.loss_resolution());
@@ -77,6 +88,12 @@ void RunLogBuilder::Add(LogRecord record) {
 
 void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale,
                              bool applied) {
+  // Ranks that print no rank print one line each of one overflow: a second overflow would bring the scale lower.
+  const OverflowTold told{line, scale.value_or(0), entries_.size()};
+  const OverflowTold before = std::exchange(told_, told);
+  const bool told_before = !rank && !applied && scale && *scale > 1 && before.scale == *scale &&
+                           before.line + 1 >= line && before.entries == entries_.size();
+  if (told_before) return;
   LogRecord record;
   record.values.set_line(line);
   record.values.set_overflow(true);
@@ -87,6 +104,7 @@ void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank
   set_overflow_seen();
   entries_.push_back(std::move(record));
   if (entries_.size() >= thin_at_) Thin();
+  told_.entries = entries_.size();
 }
 
 void RunLogBuilder::Resume(std::int64_t line, std::optional<std::int64_t> global_step) {

@@ -78,6 +78,13 @@ class RunLogBuilder {
     const Marker* banner = nullptr;
   };
 
+  // The overflow line before.
+  struct OverflowTold {
+    std::int64_t line = 0;
+    double scale = 0;
+    std::size_t entries = 0;  // with its record
+  };
+
   static Key KeyOf(const v1::StepRecord& record);
   void Thin();
   void DecideMaybeInEpoch();
@@ -93,6 +100,7 @@ class RunLogBuilder {
   v1::RunLog log_;
   std::vector<LogRecord> entries_;
   std::vector<bool> dropped_;
+  OverflowTold told_;
   std::vector<Marker> markers_;
   std::map<Key, std::size_t> last_of_;
   std::map<std::string, int> note_counts_;

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kBlock = 64;
 
 // Groups of three letters: "loss", "LOSS", "overflow", "OVERFLOW", "*****", "resume", "checkpoint", "continuing",
-// "traceback", "cannot", "acc@1".
+// "traceback", "cannot", "acc@1", "acc", "Acc".
 __attribute__((optimize("O3"))) bool BlockTells(const char* p) {
   unsigned char any = 0;
   for (std::size_t i = 0; i < kBlock; ++i) {
@@ -20,7 +20,8 @@ __attribute__((optimize("O3"))) bool BlockTells(const char* p) {
                                      ((a == 'F') & (b == 'L') & (c == 'O')) | ((a == '*') & (b == '*') & (c == '*')) |
                                      ((a == 's') & (b == 'u') & (c == 'm')) | ((a == 'k') & (b == 'p') & (c == 'o')) |
                                      ((a == 'u') & (b == 'i') & (c == 'n')) | ((a == 'e') & (b == 'b') & (c == 'a')) |
-                                     ((a == 'n') & (b == 'n') & (c == 'o')) | ((a == 'c') & (b == '@') & (c == '1')));
+                                     ((a == 'n') & (b == 'n') & (c == 'o')) | ((a == 'c') & (b == '@') & (c == '1')) |
+                                     ((b == 'c') & (c == 'c')));
   }
   return any != 0;
 }

@@ -49,9 +49,7 @@ class EstimatorDialect : public LineDialect {
     LogRecord& record = fields.record();
     if (!record.has_step) return;
     fields.Finish(out);
-    if (record.values.has_loss()) record.values.set_eval_loss(record.values.loss());
-    record.values.clear_loss();
-    record.values.clear_loss_resolution();
+    fields.MarkEvaluation();
     out.Add(std::move(record));
   }
 };
