@@ -39,28 +39,6 @@ RunPairs::RunPairs(const CheckContext& context)
     : baseline_(SeriesOf(context.evidence, Side::kBaseline)), migrated_(SeriesOf(context.evidence, Side::kMigrated)) {
   finished_[0] = Finished(context.profile, baseline_);
   finished_[1] = Finished(context.profile, migrated_);
-  LeaveOutShortRuns(context.profile);
-}
-
-// A migrated run whose log has no end mark counts by its length, and the length that counts is the reference
-// run's: 60 steps of 2000 are not a finished training, however well they agree.
-void RunPairs::LeaveOutShortRuns(const Profile& profile) {
-  const RunSeries* other = reference();
-  if (other == nullptr || !other->ending.last_step.has_value()) return;
-  std::vector<const RunSeries*> kept;
-  for (const RunSeries* run : finished_[1].finished) {
-    if (run->ending.state != v1::RunEnd::STATE_UNSPECIFIED || GoesAsFar(profile, *run)) {
-      kept.push_back(run);
-      continue;
-    }
-    finished_[1].others.push_back({run,
-                                   "run_stops_short",
-                                   {{"run", run->name},
-                                    {"last", absl::StrCat(run->ending.last_step.value_or(0))},
-                                    {"other", other->name},
-                                    {"other_last", absl::StrCat(*other->ending.last_step)}}});
-  }
-  finished_[1].finished = std::move(kept);
 }
 
 bool RunPairs::GoesAsFar(const Profile& profile, const RunSeries& run) const {

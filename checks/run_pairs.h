@@ -34,7 +34,6 @@ class RunPairs {
  private:
   // A migrated run that broke off after the reference run's last step has all that is compared.
   bool GoesAsFar(const Profile& profile, const RunSeries& run) const;
-  void LeaveOutShortRuns(const Profile& profile);
 
   void RequireAsFar(const CheckContext& context, v1::CheckResult& result) const;
 
