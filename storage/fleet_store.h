@@ -1,0 +1,114 @@
+// The contract of the server's store: documents of the fleet (nodes, tokens, audits, runs, ...), the agents' batches,
+// content by digest, and the log of calls. Generic: a new kind of document does not touch storage/.
+//
+// Commit is all or nothing and durable when it returns; what is committed is read by the next call. Thread-safe: one
+// thread commits, any number read (each read is a snapshot). Errors: ResourceExhausted (disk full, a value above the
+// limit; nothing was changed, and it may succeed later), DataLoss (what is stored is damaged), FailedPrecondition (not a
+// fleet store, or of a later version), Unavailable (in use by another process), DeadlineExceeded, Internal.
+#ifndef PARITECT_STORAGE_FLEET_STORE_H_
+#define PARITECT_STORAGE_FLEET_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "paritect/v1/fleet.pb.h"
+
+namespace paritect {
+
+// One document put (value) or taken away (no value). `references`: raw SHA-256 of the contents it stands for; a content
+// that no document refers to is dropped by Compact.
+struct DocumentWrite {
+  std::string collection;  // [a-z_]+
+  std::string key;         // bytes, at most 1 KiB; documents are scanned in the order of their keys' bytes
+  std::optional<std::string> value;
+  std::vector<std::string> references;
+};
+
+// Content by its digest; equal content is kept once however many write it.
+struct ContentWrite {
+  std::string sha256;  // raw; the caller has verified it
+  std::string bytes;
+};
+
+// What an agent delivered, kept in arrival order: the durable truth that rows are derived from.
+struct BatchWrite {
+  std::string node;
+  std::uint64_t epoch = 0;
+  std::uint64_t first_sequence = 0;
+  std::uint64_t last_sequence = 0;
+  std::int64_t received_unix_ms = 0;
+  std::string payload;  // a serialized Batch whose content parts are replaced by their digests
+};
+
+struct WriteSet {
+  std::vector<DocumentWrite> documents;
+  std::vector<ContentWrite> contents;
+  std::vector<BatchWrite> batches;
+  // Number and hashes are given by the store: the chain has one writer.
+  std::vector<v1::AuditLogEntry> log;
+
+  bool empty() const { return documents.empty() && contents.empty() && batches.empty() && log.empty(); }
+};
+
+struct FleetStoreStats {
+  std::int64_t file_bytes = 0;
+  std::int64_t wal_bytes = 0;
+  std::int64_t documents = 0;
+  std::int64_t contents = 0;
+  std::int64_t batches = 0;
+  std::int64_t log_entries = 0;
+};
+
+class FleetStore {
+ public:
+  virtual ~FleetStore() = default;
+
+  // All of them in one transaction, in order.
+  virtual absl::Status Commit(absl::Span<const WriteSet* const> sets) = 0;
+
+  virtual absl::StatusOr<std::optional<std::string>> Get(absl::string_view collection, absl::string_view key) = 0;
+  // Documents whose key begins with `prefix`, in key order, from `after` (exclusive; empty: from the first); `visit`
+  // returns false to stop. Nothing is held open while `visit` runs.
+  virtual absl::Status Scan(absl::string_view collection, absl::string_view prefix, absl::string_view after,
+                            absl::FunctionRef<bool(absl::string_view key, absl::string_view value)> visit) = 0;
+
+  virtual absl::StatusOr<std::string> Content(absl::string_view sha256) = 0;  // NotFound; DataLoss: digest differs
+  virtual absl::StatusOr<bool> HasContent(absl::string_view sha256) = 0;
+
+  // Batches of a node (all nodes: ""), in arrival order.
+  virtual absl::Status ScanBatches(absl::string_view node, absl::FunctionRef<bool(const BatchWrite&)> visit) = 0;
+  // Batches received before that time, of nodes and epochs whose watermark stays; returns how many.
+  virtual absl::StatusOr<std::int64_t> DropBatches(std::int64_t received_before_unix_ms) = 0;
+
+  // Entries from number `from` (1-based), at most `limit`.
+  virtual absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLog(std::int64_t from, int limit) = 0;
+
+  // A whole, consistent copy in one file, made while others write; fsynced, renamed into place.
+  virtual absl::Status Backup(absl::string_view path) = 0;
+  // Problems found, in words: pages, digests of contents and batches, the log's chain. Empty: whole.
+  virtual absl::StatusOr<std::vector<std::string>> Verify() = 0;
+  // Drops contents without reference and gives space back to the file system.
+  virtual absl::Status Compact() = 0;
+  virtual absl::StatusOr<FleetStoreStats> Stats() = 0;
+};
+
+// "sqlite:/path/to/file", "memory:". InvalidArgument: no such scheme.
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri);
+
+// The chain's law, for stores and for whoever verifies a log: sets number, previous and hash of `entry` after `previous`
+// (nullptr: the first).
+void ChainLogEntry(const v1::AuditLogEntry* previous, v1::AuditLogEntry& entry);
+// Empty, or what is wrong between two neighbours.
+std::string CheckLogLink(const v1::AuditLogEntry* previous, const v1::AuditLogEntry& entry);
+
+}  // namespace paritect
+
+#endif  // PARITECT_STORAGE_FLEET_STORE_H_
