@@ -1,5 +1,7 @@
 #include "common/file_system.h"
 
+#include "common/posix_file.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,6 +21,8 @@ namespace {
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::size_t kReadChunkBytes = 1 << 16;
 
+}  // namespace
+
 absl::Status ErrnoStatus(int error, absl::string_view what, absl::string_view path) {
   char text[128];
   const char* message = strerror_r(error, text, sizeof(text));
@@ -33,7 +37,7 @@ absl::Status ErrnoStatus(int error, absl::string_view what, absl::string_view pa
   }
 }
 
-FileInfo FromStat(const struct stat& st) {
+FileInfo FileInfoOf(const struct stat& st) {
   FileInfo info;
   if (S_ISREG(st.st_mode)) {
     info.type = FileInfo::Type::kRegular;
@@ -53,6 +57,8 @@ FileInfo FromStat(const struct stat& st) {
   return info;
 }
 
+namespace {
+
 class PosixFile : public File {
  public:
   PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
@@ -71,13 +77,45 @@ class PosixFile : public File {
   absl::StatusOr<FileInfo> Info() override {
     struct stat st;
     if (fstat(fd_, &st) != 0) return ErrnoStatus(errno, "stat", path_);
-    return FromStat(st);
+    return FileInfoOf(st);
   }
 
  private:
   const int fd_;
   const std::string path_;
 };
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<File>> RegularFileOf(int fd, absl::string_view path) {
+  auto file = std::make_unique<PosixFile>(fd, std::string(path));
+  PARITECT_ASSIGN_OR_RETURN(FileInfo info, file->Info());
+  if (info.type != FileInfo::Type::kRegular) {
+    return absl::FailedPreconditionError(absl::StrCat("open ", DisplayBytes(path), ": not a regular file"));
+  }
+  return file;
+}
+
+absl::Status ListDescriptor(int fd, absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry) {
+  DIR* dir = fdopendir(fd);
+  if (dir == nullptr) {
+    const int error = errno;
+    close(fd);
+    return ErrnoStatus(error, "list", path);
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* one = readdir(dir);
+    if (one == nullptr) break;
+    const absl::string_view name = one->d_name;
+    if (name != "." && name != "..") entry(DirectoryEntry{std::string(name)});
+  }
+  const int error = errno;
+  closedir(dir);
+  return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "list", path);
+}
+
+namespace {
 
 class PosixFileSystemImpl : public FileSystem {
  public:
@@ -86,39 +124,25 @@ class PosixFileSystemImpl : public FileSystem {
     // O_NONBLOCK: a FIFO that appears between stat and open must not block us.
     const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return ErrnoStatus(errno, "open", path);
-    auto file = std::make_unique<PosixFile>(fd, name);
-    PARITECT_ASSIGN_OR_RETURN(FileInfo info, file->Info());
-    if (info.type != FileInfo::Type::kRegular) {
-      return absl::FailedPreconditionError(absl::StrCat("open ", DisplayBytes(path), ": not a regular file"));
-    }
-    return file;
+    return RegularFileOf(fd, path);
   }
 
   absl::StatusOr<FileInfo> Stat(absl::string_view path) override {
     struct stat st;
     if (stat(std::string(path).c_str(), &st) != 0) return ErrnoStatus(errno, "stat", path);
-    return FromStat(st);
+    return FileInfoOf(st);
   }
 
   absl::StatusOr<FileInfo> LStat(absl::string_view path) override {
     struct stat st;
     if (lstat(std::string(path).c_str(), &st) != 0) return ErrnoStatus(errno, "stat", path);
-    return FromStat(st);
+    return FileInfoOf(st);
   }
 
   absl::Status List(absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry) override {
-    DIR* dir = opendir(std::string(path).c_str());
-    if (dir == nullptr) return ErrnoStatus(errno, "list", path);
-    for (;;) {
-      errno = 0;
-      const dirent* one = readdir(dir);
-      if (one == nullptr) break;
-      const absl::string_view name = one->d_name;
-      if (name != "." && name != "..") entry(DirectoryEntry{std::string(name)});
-    }
-    const int error = errno;
-    closedir(dir);
-    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "list", path);
+    const int fd = open(std::string(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return ErrnoStatus(errno, "list", path);
+    return ListDescriptor(fd, path, entry);
   }
 
   absl::StatusOr<std::string> ReadLink(absl::string_view path) override {

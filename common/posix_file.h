@@ -1,0 +1,28 @@
+// What the file systems of the machine share: errno as a status, an open descriptor as a File.
+#ifndef PARITECT_COMMON_POSIX_FILE_H_
+#define PARITECT_COMMON_POSIX_FILE_H_
+
+#include <sys/stat.h>
+
+#include <memory>
+#include <string>
+
+#include "common/file_system.h"
+
+namespace paritect {
+
+// "WHAT PATH: text of the error" with the code of the contract in common/file_system.h.
+absl::Status ErrnoStatus(int error, absl::string_view what, absl::string_view path);
+
+FileInfo FileInfoOf(const struct stat& st);
+
+// Takes the descriptor over, also on failure. FailedPrecondition where it is no regular file.
+absl::StatusOr<std::unique_ptr<File>> RegularFileOf(int fd, absl::string_view path);
+
+// Calls `entry` for each name in the folder open as `fd`; takes the descriptor over.
+absl::Status ListDescriptor(int fd, absl::string_view path,
+                            absl::FunctionRef<void(const DirectoryEntry&)> entry);
+
+}  // namespace paritect
+
+#endif  // PARITECT_COMMON_POSIX_FILE_H_
