@@ -167,7 +167,7 @@ absl::StatusOr<int> RootedFileSystem::OpenBeneath(absl::string_view path, absl::
     case EPERM:
     case E2BIG:
       return absl::PermissionDeniedError(absl::StrCat(
-          DisplayBytes(path), ": neither /proc nor openat2 can prove that it is inside the allowed roots: mount /proc"));
+          DisplayBytes(path), ": neither /proc nor openat2 can prove it inside the allowed roots: mount /proc"));
     default: return ErrnoStatus(error, "open", path);
   }
 }
