@@ -9,6 +9,9 @@ absl::string_view SideName(Side side) { return side == Side::kBaseline ? "baseli
 EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated)
     : baseline_(std::move(baseline)), migrated_(std::move(migrated)) {}
 
+EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated, FleetFacts fleet)
+    : baseline_(std::move(baseline)), migrated_(std::move(migrated)), fleet_(std::move(fleet)) {}
+
 const std::vector<v1::Bundle>& EvidenceSet::bundles(Side side) const {
   return side == Side::kBaseline ? baseline_ : migrated_;
 }

@@ -2,6 +2,8 @@
 #ifndef PARITECT_CHECKS_EVIDENCE_SET_H_
 #define PARITECT_CHECKS_EVIDENCE_SET_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +26,36 @@ struct RunView {
   std::vector<const v1::Bundle*> nodes;
 };
 
+// What a server knows beyond the bundles; an audit straight from plans or bundles has none.
+struct FleetFacts {
+  struct Node {
+    Side side = Side::kBaseline;
+    std::string name;
+    bool reported = false;          // all that was asked of it
+    std::string last_seen;          // in words or as a time; empty: never
+    std::optional<std::int64_t> clock_offset_ms;  // node minus server
+    std::int64_t lost_records = 0;  // that the node itself declared lost, or the server could not keep
+  };
+  std::vector<Node> nodes;
+  std::vector<std::string> damaged_records;  // stored evidence that no longer has its digest, in words
+  std::int64_t records_checked = 0;
+  std::int64_t log_entries = 0;   // of the log of calls; its chain was followed through all of them
+  std::string log_fault;          // where it breaks; empty: whole
+};
+
 // Immutable once made; views point into it and must not outlive it.
 class EvidenceSet {
  public:
   EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated);
+  EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated, FleetFacts fleet);
   EvidenceSet(const EvidenceSet&) = delete;
   EvidenceSet& operator=(const EvidenceSet&) = delete;
 
   const std::vector<v1::Bundle>& bundles(Side side) const;
   std::vector<v1::Bundle>& mutable_bundles(Side side);
+
+  // Of a server's audit; else nullptr.
+  const FleetFacts* fleet() const { return fleet_ ? &*fleet_ : nullptr; }
 
   // Runs of that role in the order in which they first appear.
   std::vector<RunView> Runs(Side side, v1::Role role = v1::ROLE_RUN) const;
@@ -47,6 +70,7 @@ class EvidenceSet {
  private:
   std::vector<v1::Bundle> baseline_;
   std::vector<v1::Bundle> migrated_;
+  std::optional<FleetFacts> fleet_;
 };
 
 // "rank 3 of npu-01", "npu-01", or the run's name where the node is not known: for `missing[].from`.

@@ -80,7 +80,15 @@ v1::Coverage CountCoverage(const EvidenceSet& evidence) {
   for (Side side : kBothSides) {
     std::set<std::string> nodes;
     for (const v1::Bundle& bundle : evidence.bundles(side)) nodes.insert(bundle.plan().node());
-    coverage.set_nodes_expected(coverage.nodes_expected() + static_cast<int>(nodes.size()));
+    std::set<std::string> expected = nodes;
+    if (evidence.fleet() != nullptr) {
+      for (const FleetFacts::Node& node : evidence.fleet()->nodes) {
+        if (node.side != side) continue;
+        expected.insert(node.name);
+        if (!node.reported) nodes.erase(node.name);
+      }
+    }
+    coverage.set_nodes_expected(coverage.nodes_expected() + static_cast<int>(expected.size()));
     coverage.set_nodes_reported(coverage.nodes_reported() + static_cast<int>(nodes.size()));
     for (const RunView& run : evidence.Runs(side)) {
       const RankCoverage ranks = CoverRanks(run);

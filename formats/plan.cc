@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/document.h"
+#include "common/document_fields.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "formats/logs/pattern_log.h"
@@ -18,86 +18,6 @@ constexpr std::size_t kPlanBytesMax = 4 << 20;
 
 using absl::Status;
 using absl::StrCat;
-
-// One key of a map and what reads its value.
-struct Field {
-  absl::string_view name;
-  absl::FunctionRef<Status(const DocumentNode&)> read;
-};
-
-// Reads a map whose keys are closed. The mistake is told with what would have been right.
-Status ReadMap(const DocumentNode& node, absl::string_view where, absl::Span<const Field> fields) {
-  if (!node.is_map()) return ErrorAt(node, StrCat(where, " must be a map"));
-  for (const auto& [key, value] : node.fields) {
-    const Field* field = nullptr;
-    for (const Field& known : fields) {
-      if (known.name == key.text) field = &known;
-    }
-    if (field == nullptr) {
-      std::vector<absl::string_view> names;
-      for (const Field& known : fields) names.push_back(known.name);
-      return ErrorAt(key, StrCat("unknown key '", key.text, "' in ", where, "; known: ", absl::StrJoin(names, ", ")));
-    }
-    PARITECT_RETURN_IF_ERROR(field->read(value));
-  }
-  return absl::OkStatus();
-}
-
-Status ReadText(const DocumentNode& node, absl::string_view name, std::string& slot) {
-  if (!node.is_scalar() || node.text.empty()) return ErrorAt(node, StrCat("`", name, "` must be a text"));
-  slot = node.text;
-  return absl::OkStatus();
-}
-
-Status ReadBool(const DocumentNode& node, absl::string_view name, bool& slot) {
-  const bool yes = node.text == "true" || node.text == "True" || node.text == "yes";
-  const bool no = node.text == "false" || node.text == "False" || node.text == "no";
-  if (!node.is_scalar() || node.quoted || (!yes && !no)) {
-    return ErrorAt(node, StrCat("`", name, "` must be true or false"));
-  }
-  slot = yes;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::int64_t> ReadCount(const DocumentNode& node, absl::string_view name, std::int64_t min) {
-  auto value = node.is_scalar() && !node.quoted ? ParseInt(node.text) : std::nullopt;
-  if (!value || *value < min || *value > std::numeric_limits<std::int32_t>::max()) {
-    return ErrorAt(node, StrCat("`", name, "` must be a whole number from ", min, " on"));
-  }
-  return *value;
-}
-
-Status ReadWord(const DocumentNode& node, absl::string_view name, absl::Span<const absl::string_view> words,
-                std::string& slot) {
-  if (node.is_scalar()) {
-    for (absl::string_view word : words) {
-      if (word == node.text) {
-        slot = node.text;
-        return absl::OkStatus();
-      }
-    }
-  }
-  return ErrorAt(node, StrCat("`", name, "` must be one of ", absl::StrJoin(words, " | "),
-                              node.is_scalar() ? StrCat(", not '", node.text, "'") : ""));
-}
-
-Status ReadTexts(const DocumentNode& node, absl::string_view name,
-                 google::protobuf::RepeatedPtrField<std::string>& slot) {
-  if (!node.is_list()) return ErrorAt(node, StrCat("`", name, "` must be a list of texts"));
-  for (const DocumentNode& item : node.items) {
-    if (!item.is_scalar()) return ErrorAt(item, StrCat("`", name, "` must be a list of texts"));
-    *slot.Add() = item.text;
-  }
-  return absl::OkStatus();
-}
-
-Status ReadList(const DocumentNode& node, absl::string_view name,
-                absl::FunctionRef<Status(const DocumentNode&)> item) {
-  if (node.is_null()) return absl::OkStatus();
-  if (!node.is_list()) return ErrorAt(node, StrCat("`", name, "` must be a list"));
-  for (const DocumentNode& one : node.items) PARITECT_RETURN_IF_ERROR(item(one));
-  return absl::OkStatus();
-}
 
 void SetAt(const DocumentNode& node, v1::Position& at) {
   at.set_line(node.line);
@@ -252,7 +172,7 @@ constexpr absl::string_view kPlatforms[] = {"auto",     "nvidia", "atlas-trainin
 constexpr absl::string_view kFrameworks[] = {"auto", "pytorch", "tensorflow", "mindspore"};
 constexpr absl::string_view kRoles[] = {"run", "fp32-reference"};
 
-Status ReadPlan(const DocumentNode& root, v1::Plan& plan) {
+Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
   v1::PlanInfo& info = *plan.mutable_info();
   info.set_role(v1::ROLE_RUN);
   info.set_platform("auto");
@@ -337,8 +257,12 @@ absl::StatusOr<v1::Plan> ParsePlan(absl::string_view text) {
   limits.nodes_max = 200'000;
   limits.depth_max = 16;
   PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ParseDocument(text, limits));
+  return ReadPlan(root);
+}
+
+absl::StatusOr<v1::Plan> ReadPlan(const DocumentNode& node) {
   v1::Plan plan;
-  PARITECT_RETURN_IF_ERROR(ReadPlan(root, plan));
+  PARITECT_RETURN_IF_ERROR(ReadPlanFields(node, plan));
   return plan;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/document.h"
 #include "paritect/v1/plan.pb.h"
 
 namespace paritect {
@@ -14,6 +15,9 @@ namespace paritect {
 // value outside its list. Relative paths are kept as written; `plan.base` is left to the caller. An empty
 // document is a plan that collects nothing.
 absl::StatusOr<v1::Plan> ParsePlan(absl::string_view text);
+
+// The same of one map inside a larger document (an audit file's `plans`).
+absl::StatusOr<v1::Plan> ReadPlan(const DocumentNode& node);
 
 // "0-7,12" to {0..7, 12}; InvalidArgument for anything else, or more than a million ranks.
 absl::StatusOr<std::vector<std::int32_t>> ParseRankRanges(absl::string_view text);

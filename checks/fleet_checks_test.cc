@@ -1,0 +1,78 @@
+// cluster.coverage and evidence.integrity in an audit of a server: what it knows beyond the bundles.
+#include <gtest/gtest.h>
+
+#include "checks/runner.h"
+
+namespace paritect {
+namespace {
+
+v1::Bundle RunOn(absl::string_view node) {
+  v1::Bundle bundle;
+  bundle.mutable_plan()->set_run("r");
+  bundle.mutable_plan()->set_node(std::string(node));
+  return bundle;
+}
+
+FleetFacts TwoNodes() {
+  FleetFacts fleet;
+  fleet.nodes = {{Side::kBaseline, "gpu-01", true, "now", 3, 0}, {Side::kMigrated, "npu-01", true, "now", -4, 0}};
+  fleet.records_checked = 7;
+  fleet.log_entries = 12;
+  return fleet;
+}
+
+v1::CheckResult Judge(absl::string_view id, FleetFacts fleet) {
+  const EvidenceSet evidence({RunOn("gpu-01")}, {RunOn("npu-01")}, std::move(fleet));
+  const v1::Report report = RunAudit(evidence, BuiltInRules().profile, BuiltInRules(), {.today = "2026-01-01"});
+  for (const v1::ItemResult& item : report.items()) {
+    for (const v1::CheckResult& check : item.checks()) {
+      if (check.id() == id) return check;
+    }
+  }
+  ADD_FAILURE() << "no check " << id;
+  return {};
+}
+
+TEST(FleetCoverage, AllReported) {
+  EXPECT_EQ(Judge("cluster.coverage.nodes", TwoNodes()).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judge("cluster.coverage.records", TwoNodes()).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judge("evidence.integrity.records", TwoNodes()).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judge("evidence.integrity.audit-log", TwoNodes()).verdict(), v1::VERDICT_PASS);
+}
+
+TEST(FleetCoverage, ASilentNodeIsNamedAndNothingPasses) {
+  FleetFacts fleet = TwoNodes();
+  fleet.nodes[1].reported = false;
+  fleet.nodes.push_back({Side::kMigrated, "npu-02", false, "", std::nullopt, 0});
+  const v1::CheckResult result = Judge("cluster.coverage.nodes", fleet);
+  EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED);
+  ASSERT_EQ(result.missing_size(), 2);
+  EXPECT_EQ(result.missing(0).from(), "npu-01");
+  EXPECT_EQ(result.missing(1).from(), "npu-02");
+}
+
+TEST(FleetCoverage, ASkewedClockIsAWarning) {
+  FleetFacts fleet = TwoNodes();
+  fleet.nodes[0].clock_offset_ms = -90'000;
+  const v1::CheckResult result = Judge("cluster.coverage.nodes", fleet);
+  EXPECT_EQ(result.verdict(), v1::VERDICT_PASS);
+  ASSERT_GE(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).kind(), "clock_offset");
+}
+
+TEST(FleetCoverage, LostRecordsFail) {
+  FleetFacts fleet = TwoNodes();
+  fleet.nodes[1].lost_records = 5;
+  EXPECT_EQ(Judge("cluster.coverage.records", fleet).verdict(), v1::VERDICT_FAIL);
+}
+
+TEST(EvidenceIntegrity, DamageFails) {
+  FleetFacts fleet = TwoNodes();
+  fleet.damaged_records = {"piece 3 of gpu-01"};
+  fleet.log_fault = "entry 7 does not follow entry 6";
+  EXPECT_EQ(Judge("evidence.integrity.records", fleet).verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(Judge("evidence.integrity.audit-log", fleet).verdict(), v1::VERDICT_FAIL);
+}
+
+}  // namespace
+}  // namespace paritect
