@@ -1,0 +1,84 @@
+#include "common/pki/secret_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/file_system.h"
+#include "common/status_macros.h"
+
+namespace paritect {
+namespace {
+
+absl::Status ErrnoStatus(int error, absl::string_view verb, absl::string_view path) {
+  const std::string text = absl::StrCat("cannot ", verb, " ", path, ": ", std::generic_category().message(error));
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
+  if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(text);
+  if (error == ENOSPC || error == EDQUOT) return absl::ResourceExhaustedError(text);
+  return absl::InternalError(text);
+}
+
+int WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return errno;
+    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+// A rename is durable when its folder is; some file systems cannot fsync a folder, and then nothing more can be done.
+void SyncFolder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
+}
+
+}  // namespace
+
+absl::Status WriteFileDurably(absl::string_view path, absl::string_view bytes, unsigned mode) {
+  const std::string target(path);
+  std::string temporary = absl::StrCat(path, ".XXXXXX");
+  const int fd = mkostemp(temporary.data(), O_CLOEXEC);  // mode 0600
+  if (fd < 0) return ErrnoStatus(errno, "write", path);
+  int error = WriteAll(fd, bytes);
+  if (error == 0 && mode != kSecretMode && fchmod(fd, mode) != 0) error = errno;
+  if (close(fd) != 0 && error == 0) error = errno;
+  if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0) {
+    unlink(temporary.c_str());
+    return ErrnoStatus(error, "write", path);
+  }
+  SyncFolder(std::string(DirName(path)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SecretFile> ReadSecretFile(absl::string_view path, std::uint64_t bytes_max) {
+  PARITECT_ASSIGN_OR_RETURN(const std::unique_ptr<File> file, PosixFileSystem().Open(path));
+  struct stat info = {};
+  SecretFile secret;
+  // By name, as File gives no mode: the answer is a hint to a person, not a decision.
+  if (stat(std::string(path).c_str(), &info) == 0 && (info.st_mode & 077) != 0) {
+    secret.warning = absl::StrFormat("%s holds a private key and others may read it (mode %04o): chmod 600 %s", path,
+                                     info.st_mode & 07777, path);
+  }
+  std::vector<char> buffer(64 << 10);
+  while (true) {
+    PARITECT_ASSIGN_OR_RETURN(const std::size_t n, file->Read(absl::MakeSpan(buffer)));
+    if (n == 0) return secret;
+    secret.bytes.append(buffer.data(), n);
+    if (secret.bytes.size() > bytes_max) {
+      return absl::ResourceExhaustedError(absl::StrCat(path, " is larger than ", bytes_max, " bytes"));
+    }
+  }
+}
+
+}  // namespace paritect
