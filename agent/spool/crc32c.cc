@@ -1,0 +1,20 @@
+#include "agent/spool/crc32c.h"
+
+#include <isa-l/crc.h>
+
+namespace paritect {
+
+std::uint32_t Crc32c(std::uint32_t crc, absl::string_view bytes) {
+  constexpr std::size_t kPieceBytes = 1 << 30;  // ISA-L takes the length as int
+  std::uint32_t state = ~crc;
+  while (!bytes.empty()) {
+    const std::size_t piece = std::min(bytes.size(), kPieceBytes);
+    // ISA-L reads only; its C signature lacks the const.
+    auto* const data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+    state = crc32_iscsi(data, static_cast<int>(piece), state);
+    bytes.remove_prefix(piece);
+  }
+  return ~state;
+}
+
+}  // namespace paritect
