@@ -1,10 +1,11 @@
 // The contract of the server's store: documents of the fleet (nodes, tokens, audits, runs, ...), the agents' batches,
 // content by digest, and the log of calls. Generic: a new kind of document does not touch storage/.
 //
-// Commit is all or nothing and durable when it returns; what is committed is read by the next call. Thread-safe: one
-// thread commits, any number read (each read is a snapshot). Errors: ResourceExhausted (disk full, a value above the
-// limit; nothing was changed, and it may succeed later), DataLoss (what is stored is damaged), FailedPrecondition (not a
-// fleet store, or of a later version), Unavailable (in use by another process), DeadlineExceeded, Internal.
+// Commit is all or nothing and durable when it returns; what is committed is read by the next call. Thread-safe: any
+// thread may call anything. Commits wait for each other, reads wait for nobody. Errors: ResourceExhausted (disk full, a
+// value above the limit; nothing was changed, and it may succeed later), DataLoss (what is stored is damaged),
+// FailedPrecondition (not a fleet store, or of a later version), Unavailable (in use by another process),
+// DeadlineExceeded (a read took longer than its limit), InvalidArgument (a write that breaks a rule below), Internal.
 #ifndef PARITECT_STORAGE_FLEET_STORE_H_
 #define PARITECT_STORAGE_FLEET_STORE_H_
 
@@ -27,7 +28,7 @@ namespace paritect {
 // that no document refers to is dropped by Compact.
 struct DocumentWrite {
   std::string collection;  // [a-z_]+
-  std::string key;         // bytes, at most 1 KiB; documents are scanned in the order of their keys' bytes
+  std::string key;         // bytes, 1 to 1024; documents are scanned in the order of their keys' bytes
   std::optional<std::string> value;
   std::vector<std::string> references;
 };
@@ -39,6 +40,11 @@ struct ContentWrite {
 };
 
 // What an agent delivered, kept in arrival order: the durable truth that rows are derived from.
+//
+// The batches of a node's epoch are contiguous: the first begins at sequence 1, each other where the one before ended.
+// Commit refuses a batch that begins earlier (AlreadyExists: it is there) or later (OutOfRange: one before it is missing),
+// so that no fault of a caller doubles a record or skips one. `references` keep contents as a document's do,
+// until DropBatches: the parts of a piece that is still on its way are not dropped.
 struct BatchWrite {
   std::string node;
   std::uint64_t epoch = 0;
@@ -46,6 +52,7 @@ struct BatchWrite {
   std::uint64_t last_sequence = 0;
   std::int64_t received_unix_ms = 0;
   std::string payload;  // a serialized Batch whose content parts are replaced by their digests
+  std::vector<std::string> references;  // not read back by ScanBatches
 };
 
 struct WriteSet {
@@ -71,19 +78,20 @@ class FleetStore {
  public:
   virtual ~FleetStore() = default;
 
-  // All of them in one transaction, in order.
+  // All of them in one transaction, in order; within a set contents, documents, batches, log.
   virtual absl::Status Commit(absl::Span<const WriteSet* const> sets) = 0;
 
   virtual absl::StatusOr<std::optional<std::string>> Get(absl::string_view collection, absl::string_view key) = 0;
   // Documents whose key begins with `prefix`, in key order, from `after` (exclusive; empty: from the first); `visit`
-  // returns false to stop. Nothing is held open while `visit` runs.
+  // returns false to stop. Nothing is held open while `visit` runs: rows are read in pages, each a snapshot; a
+  // document written meanwhile may or may not be seen (never twice).
   virtual absl::Status Scan(absl::string_view collection, absl::string_view prefix, absl::string_view after,
                             absl::FunctionRef<bool(absl::string_view key, absl::string_view value)> visit) = 0;
 
   virtual absl::StatusOr<std::string> Content(absl::string_view sha256) = 0;  // NotFound; DataLoss: digest differs
   virtual absl::StatusOr<bool> HasContent(absl::string_view sha256) = 0;
 
-  // Batches of a node (all nodes: ""), in arrival order.
+  // Batches of a node (all nodes: ""), in arrival order; pages as in Scan.
   virtual absl::Status ScanBatches(absl::string_view node, absl::FunctionRef<bool(const BatchWrite&)> visit) = 0;
   // Batches received before that time, of nodes and epochs whose watermark stays; returns how many.
   virtual absl::StatusOr<std::int64_t> DropBatches(std::int64_t received_before_unix_ms) = 0;
@@ -95,16 +103,28 @@ class FleetStore {
   virtual absl::Status Backup(absl::string_view path) = 0;
   // Problems found, in words: pages, digests of contents and batches, the log's chain. Empty: whole.
   virtual absl::StatusOr<std::vector<std::string>> Verify() = 0;
-  // Drops contents without reference and gives space back to the file system.
+  // Drops contents without reference and gives space back to the file system. Commits go on meanwhile.
   virtual absl::Status Compact() = 0;
+  // Housekeeping that is due (a checkpoint); cheap, for idle moments.
+  virtual absl::Status Maintain() { return absl::OkStatus(); }
   virtual absl::StatusOr<FleetStoreStats> Stats() = 0;
+};
+
+// A write set that keeps the rules above: names, sizes, digests of 32 bytes. InvalidArgument, or ResourceExhausted.
+absl::Status CheckWriteSet(const WriteSet& set);
+// The law of contiguous batches; `last_sequence` is the stored one, 0: none.
+absl::Status CheckBatchFollows(const BatchWrite& batch, std::uint64_t last_sequence);
+
+struct FleetBackend {
+  absl::string_view scheme;  // "sqlite", "memory"
+  absl::StatusOr<std::unique_ptr<FleetStore>> (*open)(absl::string_view place);
 };
 
 // "sqlite:/path/to/file", "memory:". InvalidArgument: no such scheme.
 absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri);
 
-// The chain's law, for stores and for whoever verifies a log: sets number, previous and hash of `entry` after `previous`
-// (nullptr: the first).
+// The chain's law, for stores and for whoever verifies a log: sets number, previous and hash of the entry that follows
+// `previous` (nullptr: the first).
 void ChainLogEntry(const v1::AuditLogEntry* previous, v1::AuditLogEntry& entry);
 // Empty, or what is wrong between two neighbours.
 std::string CheckLogLink(const v1::AuditLogEntry* previous, const v1::AuditLogEntry& entry);

@@ -3,16 +3,46 @@
 #include <sqlite3.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/status_macros.h"
 
 namespace paritect {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5000;
+constexpr int kStepsBetweenClockReads = 4000;  // of SQLite's virtual machine: well below a millisecond
 
-absl::Status ToStatus(int code, sqlite3* database, absl::string_view what) {
+// Writing failed for want of space or of a working disk: nothing was changed, and it may succeed later.
+bool IsWriteFault(int code) {
+  switch (code) {
+    case SQLITE_IOERR_WRITE:
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_DIR_FSYNC:
+    case SQLITE_IOERR_TRUNCATE:
+    case SQLITE_IOERR_SHMOPEN:
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMMAP: return true;
+    default: return false;
+  }
+}
+
+bool IsReadFault(int code) {
+  return code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_DATA ||
+         code == SQLITE_IOERR_CORRUPTFS;
+}
+
+int PastDeadline(void* deadline_ns) {
+  const std::int64_t deadline = *static_cast<const std::int64_t*>(deadline_ns);
+  return deadline != 0 && absl::GetCurrentTimeNanos() > deadline ? 1 : 0;
+}
+
+}  // namespace
+
+absl::Status SqliteStatus(int code, sqlite3* database, absl::string_view what) {
   const char* why = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(code);
   const std::string message = absl::StrCat(what, ": ", why);
+  if (IsWriteFault(code)) return absl::ResourceExhaustedError(absl::StrCat(message, " (the disk cannot be written)"));
+  if (IsReadFault(code)) return absl::DataLossError(absl::StrCat(message, " (the disk cannot be read)"));
   switch (code & 0xff) {
     case SQLITE_NOTADB: return absl::FailedPreconditionError(message);
     case SQLITE_CORRUPT: return absl::DataLossError(message);
@@ -21,6 +51,7 @@ absl::Status ToStatus(int code, sqlite3* database, absl::string_view what) {
     case SQLITE_FULL:
     case SQLITE_TOOBIG:
     case SQLITE_NOMEM: return absl::ResourceExhaustedError(message);
+    case SQLITE_INTERRUPT: return absl::DeadlineExceededError(message);
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_READONLY:
@@ -28,8 +59,6 @@ absl::Status ToStatus(int code, sqlite3* database, absl::string_view what) {
     default: return absl::InternalError(message);
   }
 }
-
-}  // namespace
 
 void SqliteStatement::Finalize(sqlite3_stmt* statement) {
   sqlite3_finalize(statement);
@@ -62,10 +91,10 @@ SqliteStatement& SqliteStatement::BindNull(int index) {
 
 absl::StatusOr<bool> SqliteStatement::Step() {
   sqlite3* database = sqlite3_db_handle(statement_.get());
-  if (bind_error_ != 0) return ToStatus(bind_error_, nullptr, "bind");
+  if (bind_error_ != 0) return SqliteStatus(bind_error_, nullptr, "bind");
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
-  const absl::Status status = code == SQLITE_DONE ? absl::OkStatus() : ToStatus(code, database, "step");
+  const absl::Status status = code == SQLITE_DONE ? absl::OkStatus() : SqliteStatus(code, database, "step");
   Reset();
   if (!status.ok()) return status;
   return false;
@@ -101,12 +130,13 @@ void SqliteConnection::Close(sqlite3* database) {
   sqlite3_close_v2(database);
 }
 
-absl::StatusOr<SqliteConnection> SqliteConnection::Open(absl::string_view path) {
+absl::StatusOr<SqliteConnection> SqliteConnection::Open(absl::string_view path, SqliteAccess access) {
   sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(std::string(path).c_str(), &database,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int mode =
+      access == SqliteAccess::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int code = sqlite3_open_v2(std::string(path).c_str(), &database, mode | SQLITE_OPEN_NOMUTEX, nullptr);
   SqliteConnection connection(database);
-  if (code != SQLITE_OK) return ToStatus(code, database, absl::StrCat("open ", path));
+  if (code != SQLITE_OK) return SqliteStatus(code, database, absl::StrCat("open ", path));
   sqlite3_extended_result_codes(database, 1);
   sqlite3_busy_timeout(database, kBusyTimeoutMs);
   return connection;
@@ -114,14 +144,14 @@ absl::StatusOr<SqliteConnection> SqliteConnection::Open(absl::string_view path) 
 
 absl::Status SqliteConnection::Execute(absl::string_view sql) {
   const int code = sqlite3_exec(database_.get(), std::string(sql).c_str(), nullptr, nullptr, nullptr);
-  return code == SQLITE_OK ? absl::OkStatus() : ToStatus(code, database_.get(), "execute");
+  return code == SQLITE_OK ? absl::OkStatus() : SqliteStatus(code, database_.get(), "execute");
 }
 
 absl::StatusOr<SqliteStatement> SqliteConnection::Prepare(absl::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int code =
       sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()), 0, &statement, nullptr);
-  if (code != SQLITE_OK) return ToStatus(code, database_.get(), "prepare");
+  if (code != SQLITE_OK) return SqliteStatus(code, database_.get(), "prepare");
   return SqliteStatement(statement);
 }
 
@@ -133,6 +163,18 @@ absl::StatusOr<std::int64_t> SqliteConnection::ReadInt(absl::string_view sql) {
 
 std::int64_t SqliteConnection::last_insert_id() const {
   return sqlite3_last_insert_rowid(database_.get());
+}
+
+std::int64_t SqliteConnection::changes() const {
+  return sqlite3_changes64(database_.get());
+}
+
+void SqliteConnection::SetTimeLimit(std::int64_t milliseconds) {
+  if (deadline_ns_ == nullptr) {
+    deadline_ns_ = std::make_unique<std::int64_t>(0);
+    sqlite3_progress_handler(database_.get(), kStepsBetweenClockReads, &PastDeadline, deadline_ns_.get());
+  }
+  *deadline_ns_ = milliseconds == 0 ? 0 : absl::GetCurrentTimeNanos() + milliseconds * 1'000'000;
 }
 
 absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteConnection& connection) {

@@ -42,21 +42,32 @@ class SqliteStatement {
   int bind_error_ = 0;
 };
 
+enum class SqliteAccess { kReadWrite, kReadOnly };
+
+// Not thread-safe: one user at a time.
 class SqliteConnection {
  public:
-  // Creates the file where it is not there. FailedPrecondition: not a database; Unavailable: in use.
-  static absl::StatusOr<SqliteConnection> Open(absl::string_view path);
+  // Creates the file where it is not there and may be written. FailedPrecondition: not a database; Unavailable: in use.
+  static absl::StatusOr<SqliteConnection> Open(absl::string_view path, SqliteAccess access = SqliteAccess::kReadWrite);
 
   absl::Status Execute(absl::string_view sql);  // any number of statements, no rows
   absl::StatusOr<SqliteStatement> Prepare(absl::string_view sql);
   absl::StatusOr<std::int64_t> ReadInt(absl::string_view sql);  // the first column of the first row
   std::int64_t last_insert_id() const;
+  std::int64_t changes() const;  // rows changed by the last statement
+  // What runs longer than this from now on ends with DeadlineExceeded; 0: no limit.
+  void SetTimeLimit(std::int64_t milliseconds);
+  sqlite3* handle() const { return database_.get(); }
 
  private:
   explicit SqliteConnection(sqlite3* database) : database_(database, &Close) {}
   static void Close(sqlite3* database);
+  std::unique_ptr<std::int64_t> deadline_ns_;  // at an address that stays: SQLite holds it
   std::unique_ptr<sqlite3, void (*)(sqlite3*)> database_;
 };
+
+// The status that a result code stands for; `database` may be nullptr.
+absl::Status SqliteStatus(int code, sqlite3* database, absl::string_view what);
 
 // Begins at once a writing transaction; rolls back unless committed.
 class SqliteTransaction {

@@ -1,0 +1,295 @@
+#include "storage/fleet_rows.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/digest.h"
+#include "common/message_bytes.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kPageRows = 512;
+constexpr std::size_t kPageBytes = 4 << 20;
+
+// SQLite has signed integers only: the bits are kept, comparisons are made here.
+std::int64_t ToColumn(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+std::uint64_t FromColumn(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+// Of everything a document is: SQLite's pages have no checksum of their own.
+std::int64_t SumOf(absl::string_view collection, absl::string_view key, absl::string_view value) {
+  Digest digest(DigestKind::kSha256);
+  digest.Update(absl::StrCat(collection, "/", key.size(), "/", key));
+  digest.Update(value);
+  const std::string raw = digest.Finish();
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < 8 && i < raw.size(); ++i) sum = sum << 8 | static_cast<unsigned char>(raw[i]);
+  return ToColumn(sum);
+}
+
+std::string BatchDigest(const BatchWrite& batch) {
+  Digest digest(DigestKind::kSha256);
+  digest.Update(absl::StrCat(batch.node.size(), "/", batch.node, "/", batch.epoch, "/", batch.first_sequence, "/",
+                             batch.last_sequence, "/", batch.received_unix_ms, "/"));
+  digest.Update(batch.payload);
+  return digest.Finish();
+}
+
+absl::Status Damaged(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat(what, " is damaged: its digest differs"));
+}
+
+std::string NameOf(absl::string_view collection, absl::string_view key) {
+  return absl::StrCat("document ", collection, " ", DisplayBytes(key));
+}
+
+// Above every key that begins with `prefix` (a key has at most 1024 bytes), and at or below the next that does not.
+std::string EndOf(absl::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && end.back() == '\xff') end.pop_back();
+  if (end.empty()) return std::string(1025, '\xff');
+  end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+  return end;
+}
+
+// The least key to look at: one bound, so that SQLite seeks it instead of filtering.
+std::string BeginOf(absl::string_view prefix, absl::string_view after) {
+  std::string next = after.empty() ? "" : absl::StrCat(after, absl::string_view("\0", 1));
+  return std::max(next, std::string(prefix));
+}
+
+// --- writing ----------------------------------------------------------------------------------------
+
+absl::Status WriteContent(PreparedConnection& writer, const ContentWrite& content) {
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * insert,
+      writer.Use("INSERT INTO content(sha256, bytes) VALUES(?,?) ON CONFLICT(sha256) DO NOTHING"));
+  return insert->BindBlob(1, content.sha256).BindBlob(2, content.bytes).Run();
+}
+
+absl::Status WriteDocument(PreparedConnection& writer, const DocumentWrite& document) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop,
+                            writer.Use("DELETE FROM document_reference WHERE collection=? AND key=?"));
+  PARITECT_RETURN_IF_ERROR(drop->BindText(1, document.collection).BindBlob(2, document.key).Run());
+  if (!document.value) {
+    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * remove,
+                              writer.Use("DELETE FROM document WHERE collection=? AND key=?"));
+    return remove->BindText(1, document.collection).BindBlob(2, document.key).Run();
+  }
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * put,
+      writer.Use("INSERT INTO document(collection, key, sum, value) VALUES(?,?,?,?) "
+                 "ON CONFLICT(collection, key) DO UPDATE SET sum=excluded.sum, value=excluded.value"));
+  put->BindText(1, document.collection).BindBlob(2, document.key);
+  put->Bind(3, SumOf(document.collection, document.key, *document.value)).BindBlob(4, *document.value);
+  PARITECT_RETURN_IF_ERROR(put->Run());
+  if (document.references.empty()) return absl::OkStatus();
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * refer,
+      writer.Use("INSERT INTO document_reference(collection, key, sha256) VALUES(?,?,?) ON CONFLICT DO NOTHING"));
+  for (const std::string& digest : document.references) {
+    refer->BindText(1, document.collection).BindBlob(2, document.key).BindBlob(3, digest);
+    PARITECT_RETURN_IF_ERROR(refer->Run());
+  }
+  return absl::OkStatus();
+}
+
+// The law of BatchWrite: contiguous from 1.
+absl::Status AdvanceStream(PreparedConnection& writer, const BatchWrite& batch) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * find,
+                            writer.Use("SELECT last_sequence FROM stream WHERE node=? AND epoch=?"));
+  PARITECT_ASSIGN_OR_RETURN(const bool known, find->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Step());
+  const std::uint64_t last = known ? FromColumn(find->Int(0)) : 0;
+  find->Reset();
+  PARITECT_RETURN_IF_ERROR(CheckBatchFollows(batch, last));
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * advance,
+      writer.Use("INSERT INTO stream(node, epoch, last_sequence) VALUES(?,?,?) "
+                 "ON CONFLICT(node, epoch) DO UPDATE SET last_sequence=excluded.last_sequence"));
+  advance->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Bind(3, ToColumn(batch.last_sequence));
+  return advance->Run();
+}
+
+absl::Status WriteBatch(PreparedConnection& writer, const BatchWrite& batch) {
+  PARITECT_RETURN_IF_ERROR(AdvanceStream(writer, batch));
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * insert,
+      writer.Use("INSERT INTO batch(node, epoch, first_sequence, last_sequence, received_unix_ms, sha256, payload) "
+                 "VALUES(?,?,?,?,?,?,?)"));
+  insert->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Bind(3, ToColumn(batch.first_sequence));
+  insert->Bind(4, ToColumn(batch.last_sequence)).Bind(5, batch.received_unix_ms);
+  PARITECT_RETURN_IF_ERROR(insert->BindBlob(6, BatchDigest(batch)).BindBlob(7, batch.payload).Run());
+  if (batch.references.empty()) return absl::OkStatus();
+  const std::int64_t id = writer.connection().last_insert_id();
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * refer,
+      writer.Use("INSERT INTO batch_reference(batch, sha256) VALUES(?,?) ON CONFLICT DO NOTHING"));
+  for (const std::string& digest : batch.references) {
+    PARITECT_RETURN_IF_ERROR(refer->Bind(1, id).BindBlob(2, digest).Run());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteLog(PreparedConnection& writer, const v1::AuditLogEntry& one,
+                      std::optional<v1::AuditLogEntry>& tail) {
+  v1::AuditLogEntry entry = one;
+  ChainLogEntry(tail ? &*tail : nullptr, entry);
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * insert, writer.Use("INSERT INTO log(number, entry) VALUES(?,?)"));
+  PARITECT_RETURN_IF_ERROR(insert->Bind(1, entry.number()).BindBlob(2, SerializeStable(entry)).Run());
+  tail = std::move(entry);
+  return absl::OkStatus();
+}
+
+// --- reading ----------------------------------------------------------------------------------------
+
+absl::StatusOr<v1::AuditLogEntry> ParseLogEntry(std::int64_t number, absl::string_view bytes) {
+  v1::AuditLogEntry entry;
+  if (!ParseStable(bytes, entry)) return absl::DataLossError(absl::StrCat("log entry ", number, " cannot be read"));
+  return entry;
+}
+
+absl::StatusOr<BatchWrite> BatchOf(const SqliteStatement& row) {
+  BatchWrite batch;
+  batch.node = row.Bytes(1);
+  batch.epoch = FromColumn(row.Int(2));
+  batch.first_sequence = FromColumn(row.Int(3));
+  batch.last_sequence = FromColumn(row.Int(4));
+  batch.received_unix_ms = row.Int(5);
+  batch.payload = row.Bytes(7);
+  if (BatchDigest(batch) == row.Bytes(6)) return batch;
+  return Damaged(absl::StrCat("batch ", row.Int(0), " of node ", DisplayBytes(batch.node)));
+}
+
+constexpr char kAllBatches[] =
+    "SELECT id, node, epoch, first_sequence, last_sequence, received_unix_ms, sha256, payload FROM batch "
+    "WHERE id>? ORDER BY id";
+constexpr char kNodeBatches[] =
+    "SELECT id, node, epoch, first_sequence, last_sequence, received_unix_ms, sha256, payload FROM batch "
+    "WHERE id>? AND node=? ORDER BY id";
+
+}  // namespace
+
+absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::optional<v1::AuditLogEntry>& log_tail) {
+  for (const ContentWrite& content : set.contents) PARITECT_RETURN_IF_ERROR(WriteContent(writer, content));
+  for (const DocumentWrite& document : set.documents) PARITECT_RETURN_IF_ERROR(WriteDocument(writer, document));
+  for (const BatchWrite& batch : set.batches) PARITECT_RETURN_IF_ERROR(WriteBatch(writer, batch));
+  for (const v1::AuditLogEntry& entry : set.log) PARITECT_RETURN_IF_ERROR(WriteLog(writer, entry, log_tail));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int64_t received_before_unix_ms, int rows) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer.connection()));
+  std::vector<std::int64_t> ids;
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * find,
+                            writer.Use("SELECT id FROM batch WHERE received_unix_ms<? ORDER BY id LIMIT ?"));
+  find->Bind(1, received_before_unix_ms).Bind(2, rows);
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, find->Step());
+    if (!row) break;
+    ids.push_back(find->Int(0));
+  }
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * release, writer.Use("DELETE FROM batch_reference WHERE batch=?"));
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop, writer.Use("DELETE FROM batch WHERE id=?"));
+  for (const std::int64_t id : ids) {
+    PARITECT_RETURN_IF_ERROR(release->Bind(1, id).Run());
+    PARITECT_RETURN_IF_ERROR(drop->Bind(1, id).Run());
+  }
+  PARITECT_RETURN_IF_ERROR(transaction.Commit());
+  return static_cast<std::int64_t>(ids.size());
+}
+
+absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(PreparedConnection& reader) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT number, entry FROM log ORDER BY number DESC LIMIT 1"));
+  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+  if (!row) return std::nullopt;
+  PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));
+  rows->Reset();
+  return entry;
+}
+
+absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& reader, std::int64_t from, int limit) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT number, entry FROM log WHERE number>=? ORDER BY number LIMIT ?"));
+  rows->Bind(1, from).Bind(2, std::max(limit, 0));
+  std::vector<v1::AuditLogEntry> out;
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+    if (!row) return out;
+    PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));
+    out.push_back(std::move(entry));
+  }
+}
+
+absl::StatusOr<std::optional<std::string>> ReadDocument(PreparedConnection& reader, absl::string_view collection,
+                                                        absl::string_view key) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT sum, value FROM document WHERE collection=? AND key=?"));
+  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindText(1, collection).BindBlob(2, key).Step());
+  if (!row) return std::nullopt;
+  std::string value = rows->Bytes(1);
+  if (rows->Int(0) != SumOf(collection, key, value)) return Damaged(NameOf(collection, key));
+  return value;
+}
+
+absl::StatusOr<std::string> ReadContentRow(PreparedConnection& reader, absl::string_view sha256) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT bytes FROM content WHERE sha256=?"));
+  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindBlob(1, sha256).Step());
+  if (!row) return absl::NotFoundError(absl::StrCat("no content with SHA-256 ", ToHex(sha256)));
+  std::string bytes = rows->Bytes(0);
+  if (Sha256(bytes) != sha256) return Damaged(absl::StrCat("content ", ToHex(sha256)));
+  return bytes;
+}
+
+absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_view collection,
+                                      absl::string_view prefix, absl::string_view after,
+                                      std::vector<DocumentRow>& page) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT key, sum, value FROM document WHERE collection=? AND key>=? AND key<? "
+                                       "ORDER BY key LIMIT ?"));
+  rows->BindText(1, collection).BindBlob(2, BeginOf(prefix, after)).BindBlob(3, EndOf(prefix)).Bind(4, kPageRows);
+  for (std::size_t bytes = 0; bytes < kPageBytes;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+    if (!row) return page.size() == static_cast<std::size_t>(kPageRows);
+    DocumentRow& one = page.emplace_back(DocumentRow{rows->Bytes(0), rows->Bytes(2)});
+    if (rows->Int(1) != SumOf(collection, one.key, one.value)) return Damaged(NameOf(collection, one.key));
+    bytes += one.key.size() + one.value.size();
+  }
+  return true;
+}
+
+absl::StatusOr<bool> ReadBatchPage(PreparedConnection& reader, absl::string_view node, std::int64_t& after,
+                                   std::vector<BatchWrite>& page) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use(node.empty() ? kAllBatches : kNodeBatches));
+  rows->Bind(1, after);
+  if (!node.empty()) rows->BindText(2, node);
+  for (std::size_t bytes = 0; bytes < kPageBytes;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+    if (!row) return false;
+    after = rows->Int(0);
+    PARITECT_ASSIGN_OR_RETURN(BatchWrite batch, BatchOf(*rows));
+    bytes += batch.payload.size() + sizeof(BatchWrite);
+    page.push_back(std::move(batch));
+  }
+  return true;
+}
+
+absl::StatusOr<std::vector<std::string>> UnreferencedContents(PreparedConnection& reader) {
+  // No index by digest: it would cost every write a random place, and this is asked rarely.
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT sha256 FROM content EXCEPT SELECT sha256 FROM document_reference "
+                                       "EXCEPT SELECT sha256 FROM batch_reference"));
+  std::vector<std::string> out;
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+    if (!row) return out;
+    out.push_back(rows->Bytes(0));
+  }
+}
+
+}  // namespace paritect

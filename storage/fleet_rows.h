@@ -1,0 +1,49 @@
+// The statements of the fleet's schema: rows in, rows out, for one connection that the caller has for itself.
+#ifndef PARITECT_STORAGE_FLEET_ROWS_H_
+#define PARITECT_STORAGE_FLEET_ROWS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "storage/fleet_store.h"
+#include "storage/sqlite_pool.h"
+
+namespace paritect {
+
+struct DocumentRow {
+  std::string key;
+  std::string value;
+};
+
+// Within a transaction of the caller. `log_tail`: the last log entry, moved on.
+absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::optional<v1::AuditLogEntry>& log_tail);
+// At most `rows` of them, in a transaction of its own; how many.
+absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int64_t received_before_unix_ms, int rows);
+
+absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(PreparedConnection& reader);
+absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& reader, std::int64_t from, int limit);
+absl::StatusOr<std::optional<std::string>> ReadDocument(PreparedConnection& reader, absl::string_view collection,
+                                                        absl::string_view key);
+absl::StatusOr<std::string> ReadContentRow(PreparedConnection& reader, absl::string_view sha256);
+
+// One page, bounded in rows and bytes; whether there may be more.
+absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_view collection,
+                                      absl::string_view prefix, absl::string_view after,
+                                      std::vector<DocumentRow>& page);
+absl::StatusOr<bool> ReadBatchPage(PreparedConnection& reader, absl::string_view node, std::int64_t& after,
+                                   std::vector<BatchWrite>& page);
+
+// Raw digests of contents that neither a document nor a batch refers to.
+absl::StatusOr<std::vector<std::string>> UnreferencedContents(PreparedConnection& reader);
+
+// Everything that can be found wrong, in words.
+absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader);
+
+}  // namespace paritect
+
+#endif  // PARITECT_STORAGE_FLEET_ROWS_H_

@@ -1,0 +1,277 @@
+// sqlite:PATH: the server's file. Schema, and why one connection writes and checkpoints: docs/schema.md.
+#include <fcntl.h>
+#include <limits>
+#include <unistd.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "common/digest.h"
+#include "common/file_system.h"
+#include "common/message_bytes.h"
+#include "common/status_macros.h"
+#include "storage/file_lock.h"
+#include "storage/fleet_rows.h"
+#include "storage/fleet_schema.h"
+#include "storage/fleet_store.h"
+#include "storage/sqlite_pool.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kReaders = 6;
+constexpr std::int64_t kReadLimitMs = 30'000;        // of one page of rows
+constexpr std::int64_t kVerifyLimitMs = 3'600'000;   // of the pages' check: the whole file
+constexpr std::int64_t kWalBytesToEmpty = 8 << 20;   // in idle moments
+constexpr int kDropRows = 500;                       // in one transaction, so that commits get their turn
+constexpr int kVacuumPages = 2000;
+
+class FleetSqlite : public FleetStore {
+ public:
+  FleetSqlite(std::string path, FileLock lock, SqliteConnection connection)
+      : path_(std::move(path)), lock_(std::move(lock)), writer_(std::move(connection)), readers_(path_, kReaders) {}
+
+  absl::Status Prepare() {
+    absl::MutexLock lock(&writer_mutex_);
+    PARITECT_RETURN_IF_ERROR(PrepareFleetFile(writer_.connection(), path_, FleetMigrations()));
+    PARITECT_RETURN_IF_ERROR(lock_.Mark());
+    PARITECT_ASSIGN_OR_RETURN(log_tail_, ReadLogTail(writer_));
+    return absl::OkStatus();
+  }
+
+  absl::Status Commit(absl::Span<const WriteSet* const> sets) override {
+    for (const WriteSet* set : sets) PARITECT_RETURN_IF_ERROR(CheckWriteSet(*set));
+    absl::MutexLock lock(&writer_mutex_);
+    std::optional<v1::AuditLogEntry> tail = log_tail_;
+    PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer_.connection()));
+    for (const WriteSet* set : sets) PARITECT_RETURN_IF_ERROR(WriteRows(writer_, *set, tail));
+    PARITECT_RETURN_IF_ERROR(transaction.Commit());
+    log_tail_ = std::move(tail);
+    if (touched_ != nullptr) NoteTouched(sets);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::optional<std::string>> Get(absl::string_view collection, absl::string_view key) override {
+    PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+    return ReadDocument(*reader, collection, key);
+  }
+
+  absl::Status Scan(absl::string_view collection, absl::string_view prefix, absl::string_view after,
+                    absl::FunctionRef<bool(absl::string_view, absl::string_view)> visit) override {
+    std::string from(after);
+    for (bool more = true; more;) {
+      std::vector<DocumentRow> page;
+      {
+        PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+        PARITECT_ASSIGN_OR_RETURN(more, ReadDocumentPage(*reader, collection, prefix, from, page));
+      }
+      for (const DocumentRow& row : page) {
+        if (!visit(row.key, row.value)) return absl::OkStatus();
+      }
+      if (!page.empty()) from = std::move(page.back().key);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> Content(absl::string_view sha256) override {
+    PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+    return ReadContentRow(*reader, sha256);
+  }
+
+  absl::StatusOr<bool> HasContent(absl::string_view sha256) override {
+    PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader->Use("SELECT 1 FROM content WHERE sha256=?"));
+    return rows->BindBlob(1, sha256).Step();
+  }
+
+  absl::Status ScanBatches(absl::string_view node, absl::FunctionRef<bool(const BatchWrite&)> visit) override {
+    std::int64_t after = 0;
+    for (bool more = true; more;) {
+      std::vector<BatchWrite> page;
+      {
+        PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+        PARITECT_ASSIGN_OR_RETURN(more, ReadBatchPage(*reader, node, after, page));
+      }
+      for (const BatchWrite& batch : page) {
+        if (!visit(batch)) return absl::OkStatus();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::int64_t> DropBatches(std::int64_t received_before_unix_ms) override {
+    for (std::int64_t dropped = 0;;) {
+      absl::MutexLock lock(&writer_mutex_);
+      PARITECT_ASSIGN_OR_RETURN(const std::int64_t rows, DropBatchRows(writer_, received_before_unix_ms, kDropRows));
+      if (rows == 0) return dropped;
+      dropped += rows;
+    }
+  }
+
+  absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLog(std::int64_t from, int limit) override {
+    PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+    return ReadLogRows(*reader, from, limit);
+  }
+
+  absl::Status Backup(absl::string_view path) override {
+    const auto target = PosixFileSystem().Stat(path);
+    const auto own = PosixFileSystem().Stat(path_);
+    if (target.ok() && own.ok() && target->device == own->device && target->inode == own->inode) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " is the store itself"));
+    }
+    absl::MutexLock one_at_a_time(&housekeeping_mutex_);
+    absl::MutexLock lock(&writer_mutex_);
+    // Commits made between two steps go through the same connection, which carries them into the copy.
+    return Annotate(CopyDatabase(writer_.connection(), path, [this] { LetOthersWrite(); }), path);
+  }
+
+  absl::StatusOr<std::vector<std::string>> Verify() override {
+    PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kVerifyLimitMs));
+    return FindDamage(*reader);
+  }
+
+  absl::Status Compact() override;
+  absl::Status Maintain() override;
+  absl::StatusOr<FleetStoreStats> Stats() override;
+
+ private:
+  // What commits wrote or referred to since `touched_` was set: Compact must not drop it.
+  void NoteTouched(absl::Span<const WriteSet* const> sets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
+    for (const WriteSet* set : sets) {
+      for (const ContentWrite& content : set->contents) touched_->insert(content.sha256);
+      for (const DocumentWrite& one : set->documents) touched_->insert(one.references.begin(), one.references.end());
+      for (const BatchWrite& one : set->batches) touched_->insert(one.references.begin(), one.references.end());
+    }
+  }
+
+  void LetOthersWrite() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    writer_mutex_.Unlock();
+    writer_mutex_.Lock();
+  }
+
+  absl::Status DropContents(const std::vector<std::string>& digests);
+  absl::Status GiveSpaceBack();
+
+  const std::string path_;
+  FileLock lock_;
+  absl::Mutex housekeeping_mutex_ ABSL_ACQUIRED_BEFORE(writer_mutex_);  // Backup and Compact: one at a time
+  absl::Mutex writer_mutex_;
+  PreparedConnection writer_ ABSL_GUARDED_BY(writer_mutex_);
+  std::optional<v1::AuditLogEntry> log_tail_ ABSL_GUARDED_BY(writer_mutex_);
+  std::unique_ptr<absl::flat_hash_set<std::string>> touched_ ABSL_GUARDED_BY(writer_mutex_);
+  ReaderPool readers_;  // closed before the writer: the last connection to close empties the log
+};
+
+absl::Status FleetSqlite::Compact() {
+  absl::MutexLock one_at_a_time(&housekeeping_mutex_);
+  {
+    absl::MutexLock lock(&writer_mutex_);
+    touched_ = std::make_unique<absl::flat_hash_set<std::string>>();
+  }
+  absl::Status status;
+  {
+    auto reader = readers_.Take(kVerifyLimitMs);
+    const auto unused = reader.ok() ? UnreferencedContents(**reader) : reader.status();
+    status = unused.ok() ? DropContents(*unused) : unused.status();
+  }
+  {
+    absl::MutexLock lock(&writer_mutex_);
+    touched_ = nullptr;
+  }
+  PARITECT_RETURN_IF_ERROR(status);
+  return GiveSpaceBack();
+}
+
+absl::Status FleetSqlite::DropContents(const std::vector<std::string>& digests) {
+  for (std::size_t from = 0; from < digests.size(); from += kDropRows) {
+    const std::size_t to = std::min(digests.size(), from + kDropRows);
+    absl::MutexLock lock(&writer_mutex_);
+    PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer_.connection()));
+    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop, writer_.Use("DELETE FROM content WHERE sha256=?"));
+    for (std::size_t i = from; i < to; ++i) {
+      if (!touched_->contains(digests[i])) PARITECT_RETURN_IF_ERROR(drop->BindBlob(1, digests[i]).Run());
+    }
+    PARITECT_RETURN_IF_ERROR(transaction.Commit());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FleetSqlite::GiveSpaceBack() {
+  for (std::int64_t before = std::numeric_limits<std::int64_t>::max();;) {
+    absl::MutexLock lock(&writer_mutex_);
+    SqliteConnection& writer = writer_.connection();
+    PARITECT_ASSIGN_OR_RETURN(const std::int64_t free, writer.ReadInt("PRAGMA freelist_count"));
+    if (free == 0 || free >= before) return writer.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    before = free;
+    PARITECT_RETURN_IF_ERROR(writer.Execute(absl::StrCat("PRAGMA incremental_vacuum(", kVacuumPages, ")")));
+  }
+}
+
+std::int64_t BytesOf(const std::string& path) {
+  const auto info = PosixFileSystem().Stat(path);
+  return info.ok() ? static_cast<std::int64_t>(info->size_bytes) : 0;
+}
+
+absl::Status FleetSqlite::Maintain() {
+  if (BytesOf(path_ + "-wal") < kWalBytesToEmpty) return absl::OkStatus();
+  absl::MutexLock lock(&writer_mutex_);
+  // A reader in the way is not waited for: the next idle moment comes.
+  PARITECT_RETURN_IF_ERROR(writer_.connection().Execute("PRAGMA busy_timeout=50; PRAGMA wal_checkpoint(TRUNCATE)"));
+  return writer_.connection().Execute("PRAGMA busy_timeout=5000");
+}
+
+absl::StatusOr<FleetStoreStats> FleetSqlite::Stats() {
+  PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+  SqliteConnection& connection = reader->connection();
+  FleetStoreStats stats;
+  stats.file_bytes = BytesOf(path_);
+  stats.wal_bytes = BytesOf(path_ + "-wal");
+  PARITECT_ASSIGN_OR_RETURN(stats.documents, connection.ReadInt("SELECT count(*) FROM document"));
+  PARITECT_ASSIGN_OR_RETURN(stats.contents, connection.ReadInt("SELECT count(*) FROM content"));
+  PARITECT_ASSIGN_OR_RETURN(stats.batches, connection.ReadInt("SELECT count(*) FROM batch"));
+  PARITECT_ASSIGN_OR_RETURN(stats.log_entries, connection.ReadInt("SELECT count(*) FROM log"));
+  return stats;
+}
+
+// A file that was made once and now is gone or empty must not begin anew in silence.
+absl::Status RefuseVanished(const FileLock& lock, const std::string& path) {
+  if (!lock.marked() || BytesOf(path) > 0) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the store was here and is gone or empty; restore a backup, or delete ", path,
+                                          ".lock to begin anew"));
+}
+
+// With the rights that its log and index get too: others than the owner see nothing.
+absl::Status CreateFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return absl::ErrnoToStatus(errno, "open");
+  close(fd);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenHere(const std::string& path, FileLock lock) {
+  PARITECT_RETURN_IF_ERROR(RefuseVanished(lock, path));
+  PARITECT_RETURN_IF_ERROR(CreateFile(path));
+  PARITECT_ASSIGN_OR_RETURN(SqliteConnection connection, SqliteConnection::Open(path));
+  auto store = std::make_unique<FleetSqlite>(path, std::move(lock), std::move(connection));
+  PARITECT_RETURN_IF_ERROR(store->Prepare());
+  return store;
+}
+
+absl::StatusOr<std::unique_ptr<FleetStore>> Open(absl::string_view place) {
+  if (place.empty()) return absl::InvalidArgumentError("sqlite: needs a path");
+  const std::string path(place);
+  PARITECT_ASSIGN_OR_RETURN(FileLock lock, FileLock::Acquire(path + ".lock"));
+  const bool ours = lock.marked();
+  auto store = OpenHere(path, std::move(lock));
+  if (store.ok()) return store;
+  if (!ours) unlink((path + ".lock").c_str());  // nothing of ours stays beside a foreign file
+  return Annotate(store.status(), path);
+}
+
+}  // namespace
+
+extern const FleetBackend kSqliteFleetBackend;
+const FleetBackend kSqliteFleetBackend = {"sqlite", &Open};
+
+}  // namespace paritect
