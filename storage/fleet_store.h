@@ -42,7 +42,7 @@ struct ContentWrite {
 // What an agent delivered, kept in arrival order: the durable truth that rows are derived from.
 //
 // The batches of a node's epoch are contiguous: the first begins at sequence 1, each other where the one before ended.
-// Commit refuses a batch that begins earlier (AlreadyExists: it is there) or later (OutOfRange: one before it is missing),
+// Commit refuses one that begins earlier (AlreadyExists: it is there) or later (OutOfRange: one before it is missing),
 // so that no fault of a caller doubles a record or skips one. `references` keep contents as a document's do,
 // until DropBatches: the parts of a piece that is still on its way are not dropped.
 struct BatchWrite {
