@@ -195,7 +195,12 @@ Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
           info.set_world_size(static_cast<std::int32_t>(size));
           return absl::OkStatus();
         }},
-       {"live", [&](const DocumentNode& v) { return ReadBool(v, "live", live); }},
+       {"live",
+        [&](const DocumentNode& v) {
+          const Status status = ReadBool(v, "live", live);
+          info.set_live(live);
+          return status;
+        }},
        {"datasets",
         [&](const DocumentNode& v) {
           return ReadList(v, "datasets", [&](const DocumentNode& one) { return ReadDataset(one, plan); });
@@ -225,7 +230,6 @@ Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
           return ReadList(v, "scripts", [&](const DocumentNode& one) { return ReadScript(one, plan); });
         }},
        {"facts", [&](const DocumentNode& v) { return ReadFacts(v, info); }}}));
-  info.set_live(live);
   if (role == "fp32-reference") info.set_role(v1::ROLE_FP32_REFERENCE);
   return absl::OkStatus();
 }
