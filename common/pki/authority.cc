@@ -52,7 +52,8 @@ bool IsLabel(absl::string_view label) {
 bool IsHostName(absl::string_view host) {
   if (host.empty() || host.size() > kNameBytesMax) return false;
   std::vector<absl::string_view> labels = absl::StrSplit(host, '.');
-  if (labels.size() > 1 && labels.front() == "*") labels.erase(labels.begin());
+  // OpenSSL, with which clients check, matches no wildcard right below a top domain.
+  if (labels.size() > 2 && labels.front() == "*") labels.erase(labels.begin());
   return std::all_of(labels.begin(), labels.end(), IsLabel);
 }
 

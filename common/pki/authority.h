@@ -64,7 +64,8 @@ class Authority {
 // 127.0.0.1 and ::1; none twice. A host in brackets ("[::1]") loses them.
 std::vector<std::string> ServerHosts(absl::Span<const std::string> hosts, absl::string_view host_name);
 
-// A DNS name (labels of letters, digits, '-' and '_', at most 253 bytes; the first label may be "*") or an IP address.
+// A DNS name (labels of letters, digits, '-' and '_', at most 253 bytes; the first of three or more labels
+// may be "*") or an IP address.
 absl::Status CheckHost(absl::string_view host);
 
 }  // namespace paritect

@@ -161,7 +161,7 @@ TEST(Authority, RefusesBadHosts) {
   const Authority authority = NewAuthority();
   const CertificateRequest request = Request(Key());
   EXPECT_FALSE(authority.SignServer(request, {}, kDaySeconds, kNow).ok());
-  for (const char* host : {"", "a b", "a,DNS:b", "-a", "a..b", "*", "http://x", "a:1", "a\n", "1.2.3.4/8"}) {
+  for (const char* host : {"", "a b", "a,DNS:b", "-a", "a..b", "*", "*.local", "http://x", "a:1", "a\n", "1.2.3.4/8"}) {
     EXPECT_FALSE(authority.SignServer(request, {host}, kDaySeconds, kNow).ok()) << host;
   }
   EXPECT_TRUE(authority.SignServer(request, {"*.example.com"}, kDaySeconds, kNow).ok());

@@ -32,7 +32,6 @@ using UniqueBio = std::unique_ptr<BIO, Free<BIO_free_all>>;
 using UniqueBignum = std::unique_ptr<BIGNUM, Free<BN_free>>;
 using UniqueKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using UniqueX509 = std::unique_ptr<X509, Free<X509_free>>;
-using UniqueName = std::unique_ptr<X509_NAME, Free<X509_NAME_free>>;
 using UniqueRequest = std::unique_ptr<X509_REQ, Free<X509_REQ_free>>;
 using UniqueExtension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
 using UniqueStore = std::unique_ptr<X509_STORE, Free<X509_STORE_free>>;

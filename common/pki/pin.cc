@@ -118,7 +118,8 @@ absl::Status VerifyChain(absl::Span<const Certificate> chain, const Certificate&
   }
   X509_VERIFY_PARAM* const parameters = X509_STORE_CTX_get0_param(context.get());
   // An authority that is itself signed by another one is trusted by its own hash.
-  X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN);
+  // A pin covers the key alone: that the rest of a self-signed one was not rewritten, its own signature tells.
+  X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_CHECK_SS_SIGNATURE);
   X509_VERIFY_PARAM_set_time(parameters, static_cast<std::time_t>(query.now));
   const bool server = query.purpose == ChainQuery::Purpose::kServer;
   X509_VERIFY_PARAM_set_purpose(parameters, server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT);
@@ -132,15 +133,18 @@ absl::Status VerifyChain(absl::Span<const Certificate> chain, const Certificate&
 absl::StatusOr<Certificate> VerifyPinnedChain(absl::Span<const Certificate> chain, const CaPin& pin,
                                               const ChainQuery& query) {
   if (chain.empty()) return absl::InvalidArgumentError("the server sent no certificate");
+  // An authority that was renewed with its key stands there twice, and one of the two may be expired.
+  absl::Status refusal;
   for (const Certificate& certificate : chain) {
     if (!pin.Matches(certificate)) continue;
     if (!certificate.IsAuthority()) {
       return absl::PermissionDeniedError(
           absl::StrCat("the pin ", pin.ToString(), " is that of ", certificate.Subject(), ", which is no authority"));
     }
-    PARITECT_RETURN_IF_ERROR(VerifyChain(chain, certificate, query));
-    return certificate;
+    refusal = VerifyChain(chain, certificate, query);
+    if (refusal.ok()) return certificate;
   }
+  if (!refusal.ok()) return refusal;
   return absl::PermissionDeniedError(
       absl::StrCat("the server does not show the authority ", pin.ToString(), " but ", chain.back().Subject(), " with ",
                    CaPin::Of(chain.back()).ToString(),

@@ -34,15 +34,15 @@ int WriteAll(int fd, absl::string_view bytes) {
   return fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-// A rename is durable when its folder is; some file systems cannot fsync a folder, and then nothing more can be done.
-void SyncFolder(const std::string& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}  // namespace
+
+// Some file systems cannot fsync a folder, and then nothing more can be done.
+void SyncFolder(absl::string_view folder) {
+  const int fd = open(std::string(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   fsync(fd);
   close(fd);
 }
-
-}  // namespace
 
 absl::Status WriteFileDurably(absl::string_view path, absl::string_view bytes, unsigned mode) {
   const std::string target(path);
@@ -57,7 +57,7 @@ absl::Status WriteFileDurably(absl::string_view path, absl::string_view bytes, u
     unlink(temporary.c_str());
     return ErrnoStatus(error, "write", path);
   }
-  SyncFolder(std::string(DirName(path)));
+  SyncFolder(DirName(path));
   return absl::OkStatus();
 }
 

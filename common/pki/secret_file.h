@@ -18,6 +18,9 @@ inline constexpr unsigned kPublicMode = 0644;
 // Writes beside `path` under a fresh name, fsyncs, renames, fsyncs the folder. Replaces what stands there.
 absl::Status WriteFileDurably(absl::string_view path, absl::string_view bytes, unsigned mode);
 
+// Makes a rename in `folder` durable, as far as the file system can.
+void SyncFolder(absl::string_view folder);
+
 struct SecretFile {
   std::string bytes;
   std::string warning;  // "" or that the group or everybody may read it, with the remedy

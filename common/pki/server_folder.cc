@@ -93,6 +93,7 @@ class Staging {
     }
     written_.clear();
     folder_.clear();
+    SyncFolder(DirName(target));
     return absl::OkStatus();
   }
 
