@@ -1,5 +1,6 @@
 // The spool's ways out: room for what is new, age, acknowledgement.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "agent/spool/spool.h"
@@ -40,11 +41,18 @@ bool Spool::IsActive(const Segment& segment) const {
 absl::Status Spool::MakeRoom(std::uint64_t bytes) {
   // A new segment may be begun; its head and the rest of a block come on top.
   const std::uint64_t wanted = SpoolIndex::DiskBytes(bytes + kRecordsOffset) + SpoolIndex::DiskBytes(1);
-  while (true) {
+  for (bool deleted = false;;) {
     std::optional<Segment> oldest;
     {
       absl::MutexLock lock(&mutex_);
       if (index_.bytes() + wanted <= options_.max_bytes) return absl::OkStatus();
+    }
+    if (!std::exchange(deleted, true)) {
+      (void)DeleteAcknowledged();  // what an earlier try left
+      continue;
+    }
+    {
+      absl::MutexLock lock(&mutex_);
       const Segment* segment = OldestBulk(index_);
       if (segment != nullptr) oldest = *segment;
       // Where dropping all of it would not do, nothing is dropped.
@@ -80,10 +88,16 @@ absl::Status Spool::DropOld() {
 // First the drop is durable in the segment itself, in place, so that it works on a full disk; then the space goes.
 absl::Status Spool::Drop(const Segment& segment, GapReason reason) {
   absl::MutexLock read(&read_mutex_);
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<SpoolFile> file,
-                            io_.Open(PathOf(directory_, segment), SpoolIo::OpenMode::kReadWrite));
+  auto opened = io_.Open(PathOf(directory_, segment), SpoolIo::OpenMode::kReadWrite);
+  if (absl::IsNotFound(opened.status())) {  // somebody was faster: what it held shows as damaged
+    absl::MutexLock lock(&mutex_);
+    index_.Erase(segment.record_class, segment.first);
+    return absl::OkStatus();
+  }
+  PARITECT_RETURN_IF_ERROR(opened.status());
+  const std::unique_ptr<SpoolFile> file = *std::move(opened);
   const spool_format::Drop drop = {segment.first, segment.last, reason};
-  PARITECT_RETURN_IF_ERROR(file->WriteAt(spool_format::kHeaderBytes + segment.drop_slot * spool_format::kDropBytes,
+  PARITECT_RETURN_IF_ERROR(file->WriteAt(spool_format::DropOffset(segment.drop_slot),
                                          spool_format::EncodeDrop({epoch_, segment.first}, drop)));
   if (options_.sync) PARITECT_RETURN_IF_ERROR(file->Sync());
   const bool cut = file->Truncate(kRecordsOffset).ok();  // else the next start cuts it; until then it counts in full
@@ -126,11 +140,11 @@ absl::Status Spool::MergeDropped() {
                             io_.Open(PathOf(directory_, *into), SpoolIo::OpenMode::kReadWrite));
   into->dropped->to = into->last = gone->dropped->to;
   const spool_format::Drop drop = {into->dropped->from, into->dropped->to, into->dropped->reason};
-  PARITECT_RETURN_IF_ERROR(file->WriteAt(spool_format::kHeaderBytes + into->drop_slot * spool_format::kDropBytes,
-                                         spool_format::EncodeDrop({epoch_, into->first}, drop)));
+  PARITECT_RETURN_IF_ERROR(
+      file->WriteAt(spool_format::DropOffset(into->drop_slot), spool_format::EncodeDrop({epoch_, into->first}, drop)));
   if (options_.sync) PARITECT_RETURN_IF_ERROR(file->Sync());
   into->drop_slot = 1 - into->drop_slot;
-  PARITECT_RETURN_IF_ERROR(io_.Remove(PathOf(directory_, *gone)));
+  (void)io_.Remove(PathOf(directory_, *gone));  // if it stays, the next start removes it
   absl::MutexLock lock(&mutex_);
   index_.Erase(gone->record_class, gone->first);
   index_.Put(*into);

@@ -154,7 +154,8 @@ absl::Status Spool::CreateFile(const spool_format::SegmentHeader& header, Active
   std::string head = spool_format::EncodeSegmentHeader(header);
   head.resize(kRecordsOffset, '\0');
   absl::Status status = active.file->WriteAt(0, head);
-  // The header itself is synced with the first records.
+  // Before any record, so that none can be there without its header.
+  if (status.ok() && options_.sync) status = active.file->Sync();
   if (status.ok() && options_.sync) status = io_.SyncDirectory(directory_);
   if (!status.ok()) {
     active.file.reset();

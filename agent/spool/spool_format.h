@@ -60,6 +60,9 @@ inline constexpr std::uint64_t kSecondSlotOffset = 4096;  // another disk sector
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kDropBytes = 64;
 inline constexpr std::uint64_t kRecordsOffset = kHeaderBytes + 2 * kDropBytes;
+inline constexpr std::uint64_t DropOffset(int slot) {
+  return kHeaderBytes + static_cast<std::uint64_t>(slot) * kDropBytes;
+}
 inline constexpr std::size_t kRecordHeaderBytes = 36;
 inline constexpr std::uint32_t kPayloadBytesMax = 64u << 20;  // what a reader allocates at most
 

@@ -24,6 +24,7 @@ void SpoolIndex::Put(const Segment& segment) {
   Erase(segment.record_class, segment.first);
   const int of = static_cast<int>(segment.record_class);
   bytes_[of] += DiskBytes(segment.end);
+  if (segment.dropped.has_value()) drops_[segment.first] = *segment.dropped;
   maps_[of].emplace(segment.first, segment);
 }
 
@@ -32,6 +33,7 @@ void SpoolIndex::Erase(RecordClass record_class, std::uint64_t first) {
   const auto it = maps_[of].find(first);
   if (it == maps_[of].end()) return;
   bytes_[of] -= DiskBytes(it->second.end);
+  if (it->second.dropped.has_value()) drops_.erase(first);
   maps_[of].erase(it);
 }
 
@@ -81,7 +83,6 @@ void SpoolIndex::ForgetSkipsUpTo(std::uint64_t sequence) {
 
 std::vector<NumberRange> SpoolIndex::Explain(std::uint64_t from, std::uint64_t to) const {
   std::vector<NumberRange> ranges;
-  const Map& bulk = Of(RecordClass::kBulk);
   while (from <= to) {
     NumberRange piece = {from, to, GapReason::kDamaged};
     const auto skip = AtOrBefore(skips_, from);
@@ -90,18 +91,11 @@ std::vector<NumberRange> SpoolIndex::Explain(std::uint64_t from, std::uint64_t t
     if (skip != skips_.end() && from <= skip->second.to) {
       piece.to = std::min(piece.to, skip->second.to);
       piece.reason = skip->second.reason;
-    } else {
-      // Whatever stands in front of a dropped range ends before it.
-      auto segment = AtOrBefore(bulk, from);
-      const bool inside = segment != bulk.end() && segment->second.dropped.has_value() && from <= segment->second.last;
-      if (inside) {
-        piece.to = std::min(piece.to, segment->second.last);
-        piece.reason = segment->second.dropped->reason;
-      } else {
-        segment = bulk.upper_bound(from);
-        while (segment != bulk.end() && !segment->second.dropped.has_value()) ++segment;
-        if (segment != bulk.end()) piece.to = std::min(piece.to, segment->first - 1);
-      }
+    } else if (const auto drop = AtOrBefore(drops_, from); drop != drops_.end() && from <= drop->second.to) {
+      piece.to = std::min(piece.to, drop->second.to);
+      piece.reason = drop->second.reason;
+    } else if (const auto next_drop = drops_.upper_bound(from); next_drop != drops_.end()) {
+      piece.to = std::min(piece.to, next_drop->first - 1);
     }
     from = piece.to + 1;
     const bool joins = !ranges.empty() && ranges.back().reason == piece.reason;

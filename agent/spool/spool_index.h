@@ -60,6 +60,7 @@ class SpoolIndex {
   Map maps_[kRecordClasses];
   std::uint64_t bytes_[kRecordClasses] = {};
   std::map<std::uint64_t, NumberRange> skips_;  // by from; disjoint
+  std::map<std::uint64_t, NumberRange> drops_;  // of the dropped segments, by their first; disjoint
 };
 
 }  // namespace paritect

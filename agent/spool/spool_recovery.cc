@@ -35,11 +35,15 @@ class Recovery {
     LeaveForeign();
     for (const Candidate& candidate : candidates_) NoteSkip(candidate);
     for (Candidate& candidate : candidates_) PARITECT_RETURN_IF_ERROR(ReadSegment(candidate));
+    RemoveJoined();
     PARITECT_RETURN_IF_ERROR(SettleNumbers());
     return std::move(result_);
   }
 
  private:
+  std::string PathOf(const SegmentName& name) const {
+    return JoinPath(directory_, spool_format::EncodeSegmentName(name));
+  }
   absl::Status ReadHeads();
   absl::StatusOr<Candidate> ReadHead(const SegmentName& name, const std::string& file_name);
   absl::Status SettleEpoch(const SpoolState::Loaded& loaded);
@@ -47,6 +51,9 @@ class Recovery {
   void NoteSkip(const Candidate& candidate);
   absl::Status ReadSegment(Candidate& candidate);
   absl::Status CountRecords(Candidate& candidate, Segment& segment);
+  static absl::Status MakeDurable(SpoolFile& file, std::uint64_t begin, std::uint64_t end);
+  bool ConfirmDrop(SpoolFile& file, const Segment& segment) const;
+  void RemoveJoined();
   absl::Status SettleNumbers();
 
   const std::string& directory_;
@@ -54,7 +61,7 @@ class Recovery {
   const bool sync_;
   std::vector<Candidate> candidates_;
   bool doubt_ = false;        // the reservation is not known
-  std::uint64_t synced_ = 0;  // numbers up to here were seen synced
+  std::uint64_t synced_ = 0;  // numbers up to here were accepted, so their bytes are durable
   RecoveredSpool result_;
 };
 
@@ -86,8 +93,11 @@ absl::StatusOr<Candidate> Recovery::ReadHead(const SegmentName& name, const std:
   PARITECT_ASSIGN_OR_RETURN(candidate.file, io_.Open(JoinPath(directory_, file_name), SpoolIo::OpenMode::kReadWrite));
   PARITECT_ASSIGN_OR_RETURN(candidate.size, candidate.file->Size());
   candidate.head.assign(spool_format::kRecordsOffset, '\0');
-  // A head that cannot be read counts as damaged: the records behind it may be whole.
-  const auto got = candidate.file->ReadAt(0, absl::MakeSpan(candidate.head));
+  // A head that cannot be read at all counts as damaged: the records behind it may be whole.
+  absl::StatusOr<std::size_t> got = absl::UnavailableError("");
+  for (int attempt = 0; attempt < SegmentScanner::kReadTries && !got.ok(); ++attempt) {
+    got = candidate.file->ReadAt(0, absl::MakeSpan(candidate.head));
+  }
   candidate.head.resize(got.value_or(0));
   candidate.header =
       spool_format::DecodeSegmentHeader(absl::string_view(candidate.head).substr(0, spool_format::kHeaderBytes));
@@ -98,7 +108,7 @@ absl::Status Recovery::SettleEpoch(const SpoolState::Loaded& loaded) {
   if (loaded.slot.has_value()) {
     result_.slot = *loaded.slot;
     result_.save = !loaded.whole;
-    synced_ = loaded.slot->low_water;
+    synced_ = loaded.slot->accepted;
     return absl::OkStatus();
   }
   result_.save = true;
@@ -119,6 +129,7 @@ absl::Status Recovery::SettleEpoch(const SpoolState::Loaded& loaded) {
   doubt_ = true;
   result_.slot.epoch = most->first;
   if (loaded.mark.has_value() && loaded.mark->epoch == most->first) result_.slot = *loaded.mark;
+  synced_ = result_.slot.accepted;
   return absl::OkStatus();
 }
 
@@ -147,7 +158,7 @@ absl::Status Recovery::ReadSegment(Candidate& candidate) {
   if (candidate.header.has_value()) segment.created_ms = candidate.header->created_ms;
   const spool_format::SegmentKey key = {result_.slot.epoch, segment.first};
   for (int slot = 0; slot < 2; ++slot) {
-    const std::size_t at = spool_format::kHeaderBytes + slot * spool_format::kDropBytes;
+    const auto at = static_cast<std::size_t>(spool_format::DropOffset(slot));
     if (candidate.head.size() < at + spool_format::kDropBytes) break;
     const auto drop =
         spool_format::DecodeDrop(key, absl::string_view(candidate.head).substr(at, spool_format::kDropBytes));
@@ -159,7 +170,9 @@ absl::Status Recovery::ReadSegment(Candidate& candidate) {
   if (segment.dropped.has_value()) {
     if (candidate.size > spool_format::kRecordsOffset) {
       // What the drop was for; if it fails, the next start tries again.
-      if (candidate.file->Truncate(spool_format::kRecordsOffset).ok()) segment.end = spool_format::kRecordsOffset;
+      const bool cut =
+          ConfirmDrop(*candidate.file, segment) && candidate.file->Truncate(spool_format::kRecordsOffset).ok();
+      if (cut) segment.end = spool_format::kRecordsOffset;
     }
   } else {
     PARITECT_RETURN_IF_ERROR(CountRecords(candidate, segment));
@@ -171,13 +184,19 @@ absl::Status Recovery::ReadSegment(Candidate& candidate) {
     ++result_.foreign_files;
     return absl::OkStatus();
   }
-  result_.slot.accepted = std::max(result_.slot.accepted, segment.last);
+  // Begun and left empty: what its header skips, the next one skips too, or this start does.
+  const bool is_empty = !segment.dropped.has_value() && candidate.size <= spool_format::kRecordsOffset;
+  if (is_empty && io_.Remove(PathOf(candidate.name)).ok()) return absl::OkStatus();
+  if (segment.records > 0 || segment.dropped.has_value()) {
+    result_.slot.accepted = std::max(result_.slot.accepted, segment.last);
+  }
   result_.index.Put(segment);
   return absl::OkStatus();
 }
 
 absl::Status Recovery::CountRecords(Candidate& candidate, Segment& segment) {
   SegmentScanner scanner(*candidate.file, {result_.slot.epoch, segment.first}, segment.record_class, candidate.size);
+  std::uint64_t synced_end = spool_format::kRecordsOffset;
   while (true) {
     auto record = scanner.Next();
     if (!record.ok()) continue;  // after some tries the scanner steps over what cannot be read
@@ -185,10 +204,50 @@ absl::Status Recovery::CountRecords(Candidate& candidate, Segment& segment) {
     if (result_.index.IsSkipped((*record)->header.sequence)) continue;
     segment.last = (*record)->header.sequence;
     ++segment.records;
+    if (segment.last <= synced_) synced_end = (*record)->end_offset;
   }
-  // The process may have ended between write and sync: what is handed out from now on must not vanish with the power.
-  if (sync_ && segment.last > synced_) return candidate.file->Sync();
-  return absl::OkStatus();
+  return sync_ && segment.last > synced_ ? MakeDurable(*candidate.file, synced_end, candidate.size) : absl::OkStatus();
+}
+
+// The process may have ended between write and sync, or because a sync failed, after which the kernel takes the pages
+// for written. What is handed out from now on must not vanish with the power: the same bytes are written again.
+absl::Status Recovery::MakeDurable(SpoolFile& file, std::uint64_t begin, std::uint64_t end) {
+  constexpr std::uint64_t kChunkBytes = 64 << 10;
+  std::string chunk;
+  for (std::uint64_t at = begin; at < end; at += kChunkBytes) {
+    chunk.resize(static_cast<std::size_t>(std::min(kChunkBytes, end - at)));
+    const auto got = file.ReadAt(at, absl::MakeSpan(chunk));
+    if (!got.ok()) continue;  // nor could its records be read
+    PARITECT_RETURN_IF_ERROR(file.WriteAt(at, absl::string_view(chunk).substr(0, *got)));
+  }
+  return file.Sync();
+}
+
+// What tells of a drop may be in the page cache alone (its sync failed, then the process ended): a copy in the other
+// slot is synced before anything is taken away because of it.
+bool Recovery::ConfirmDrop(SpoolFile& file, const Segment& segment) const {
+  const spool_format::Drop drop = {segment.dropped->from, segment.dropped->to, segment.dropped->reason};
+  const std::string bytes = spool_format::EncodeDrop({result_.slot.epoch, segment.first}, drop);
+  return file.WriteAt(spool_format::DropOffset(segment.drop_slot), bytes).ok() && (!sync_ || file.Sync().ok());
+}
+
+// Dropped segments whose numbers another one tells by now: the process ended before they could be removed.
+void Recovery::RemoveJoined() {
+  std::vector<std::pair<Segment, std::uint64_t>> joined;  // who tells, and of whom
+  std::optional<Segment> teller;
+  for (const auto& [first, segment] : result_.index.Of(RecordClass::kBulk)) {
+    if (!segment.dropped.has_value()) continue;
+    if (teller.has_value() && segment.last <= teller->last) {
+      joined.emplace_back(*teller, first);
+    } else {
+      teller = segment;
+    }
+  }
+  for (const auto& [by, first] : joined) {
+    const auto file = io_.Open(PathOf({RecordClass::kBulk, by.first}), SpoolIo::OpenMode::kReadWrite);
+    if (file.ok() && ConfirmDrop(**file, by)) (void)io_.Remove(PathOf({RecordClass::kBulk, first}));
+    result_.index.Erase(RecordClass::kBulk, first);
+  }
 }
 
 absl::Status Recovery::SettleNumbers() {

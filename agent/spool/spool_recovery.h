@@ -26,8 +26,8 @@ struct RecoveredSpool {
 // - What was accepted ends at the highest number that a record, the state or the mark tells.
 // - The next number is the state's reservation. Without a state it is 2^48 above everything seen, far more than a spool
 //   can have used since it wrote what is left of it.
-// Records that no sync was seen for are synced before they count. Errors are the disk's; DataLoss where the numbers of
-// the epoch are used up.
+// Records that are not known to be synced are written again and synced before they count. Errors are the disk's;
+// DataLoss where the numbers of the epoch are used up.
 absl::StatusOr<RecoveredSpool> RecoverSpool(const std::string& directory, SpoolIo& io, const SpoolState::Loaded& loaded,
                                             bool sync);
 
