@@ -29,7 +29,7 @@ const std::map<std::string, Folders>& MayInclude() {
       {"checks", {"common", "rules"}},
       {"storage", {"common"}},
       {"agent", {"common", "rules", "formats"}},
-      {"server", {"common", "rules", "checks", "storage"}},
+      {"server", {"common", "rules", "formats", "checks", "storage"}},
       {"client", {"common", "rules", "formats", "checks", "storage", "agent"}},
   };
   return *table;

@@ -1,0 +1,43 @@
+// An Evidence message taken apart for the wire and the store, and put together again. No I/O.
+//
+// The concatenation of the parts is a serialized Evidence. What says where evidence comes from (source, subject, rank,
+// notes) is a part of its own, apart from what was found there: nodes that hold the same file list or the same packages
+// give the same parts, although their paths and ranks differ, and a store keeps each once.
+#ifndef PARITECT_FORMATS_EVIDENCE_PARTS_H_
+#define PARITECT_FORMATS_EVIDENCE_PARTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "paritect/v1/fleet.pb.h"
+
+namespace paritect {
+
+inline constexpr std::size_t kContentPartBytesMax = 256u << 10;
+inline constexpr std::int64_t kEvidenceBytesMax = std::int64_t{1} << 30;
+
+struct EvidenceParts {
+  v1::Piece piece;                 // without task_id, attempt and index
+  std::vector<std::string> parts;  // in the order of piece.part_sha256; equal parts may stand more than once
+};
+
+// Texts that are not UTF-8 are replaced by their display form in `evidence`. ResourceExhausted: above kEvidenceBytesMax.
+absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence);
+
+// Whether a piece has the form that TakeApart gives; InvalidArgument says what is wrong. Says nothing of its parts.
+absl::Status CheckPiece(const v1::Piece& piece);
+
+// `part` gives the bytes of a digest. DataLoss, naming the piece: a part is missing or another one, the whole has
+// another digest, or it is no Evidence. Other errors of `part` are passed on.
+absl::StatusOr<v1::Evidence> PutTogether(
+    const v1::Piece& piece, absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_EVIDENCE_PARTS_H_
