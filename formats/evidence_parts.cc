@@ -107,7 +107,8 @@ absl::Status CheckPiece(const v1::Piece& piece) {
 
 absl::StatusOr<v1::Evidence> PutTogether(
     const v1::Piece& piece, absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part) {
-  if (piece.total_bytes() < 0 || piece.total_bytes() > kEvidenceBytesMax) return Lost(piece, "its size is not possible");
+  const std::int64_t total = piece.total_bytes();
+  if (total < 0 || total > kEvidenceBytesMax) return Lost(piece, "its size is not possible");
   PARITECT_ASSIGN_OR_RETURN(const std::string whole, Concatenate(piece, part));
   if (whole.size() != static_cast<std::size_t>(piece.total_bytes())) {
     return Lost(piece, absl::StrCat("it has ", whole.size(), " of ", piece.total_bytes(), " bytes"));

@@ -27,7 +27,7 @@ struct EvidenceParts {
   std::vector<std::string> parts;  // in the order of piece.part_sha256; equal parts may stand more than once
 };
 
-// Texts that are not UTF-8 are replaced by their display form in `evidence`. ResourceExhausted: above kEvidenceBytesMax.
+// Texts that are not UTF-8 are replaced by their display form in `evidence`. ResourceExhausted above kEvidenceBytesMax.
 absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence);
 
 // Whether a piece has the form that TakeApart gives; InvalidArgument says what is wrong. Says nothing of its parts.
