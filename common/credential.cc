@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/document.h"
@@ -207,6 +208,9 @@ absl::StatusOr<LoadedCredential> LoadCredential(absl::string_view path, std::int
   if (!file.warning.empty()) loaded.warnings.push_back(file.warning);
   const auto read_file = [&](absl::string_view name) -> absl::StatusOr<std::string> {
     PARITECT_ASSIGN_OR_RETURN(SecretFile part, ReadSecretFile(JoinPath(DirName(path), name), kFileBytesMax));
+    // A certificate may be read by everybody.
+    const bool is_secret = absl::StrContains(part.bytes, "PRIVATE KEY");
+    if (is_secret && !part.warning.empty()) loaded.warnings.push_back(part.warning);
     return std::move(part.bytes);
   };
   auto credential = ParseCredential(file.bytes, read_file);

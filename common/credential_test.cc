@@ -154,6 +154,9 @@ TEST(Credential, PartsMayStandInFilesBesideIt) {
   const auto loaded = LoadCredential(folder / "c", kNow);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->credential.key_pem, credential.key_pem);
+  EXPECT_THAT(loaded->warnings, ElementsAre());
+  ASSERT_EQ(chmod((folder / "tls.key").c_str(), 0640), 0);
+  EXPECT_THAT(LoadCredential(folder / "c", kNow)->warnings, ElementsAre(HasSubstr("tls.key")));
   EXPECT_THAT(ErrorOf(with_file), HasSubstr("not allowed here"));
   ASSERT_TRUE(
       WriteFileDurably(folder / "d", absl::StrReplaceAll(with_file, {{"tls.key", "none.key"}}), kSecretMode).ok());

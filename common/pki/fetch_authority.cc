@@ -48,8 +48,8 @@ class Connection {
   absl::StatusOr<std::size_t> Receive(absl::Span<char> buffer);
 
  private:
-  absl::Status OpenAddress(const addrinfo& address);
-  absl::Status Wait(short events);  // NOLINT(google-runtime-int): poll's type
+  absl::Status OpenAddress(const addrinfo& address, std::int64_t deadline_ms);
+  absl::Status Wait(short events, std::int64_t deadline_ms);  // NOLINT(google-runtime-int): poll's type
   absl::Status Broken(int error) const { return Unreachable(server_, std::generic_category().message(error)); }
   void Close() {
     if (fd_ >= 0) close(fd_);
@@ -62,9 +62,9 @@ class Connection {
   int fd_ = -1;
 };
 
-absl::Status Connection::Wait(short events) {  // NOLINT(google-runtime-int)
+absl::Status Connection::Wait(short events, std::int64_t deadline_ms) {  // NOLINT(google-runtime-int)
   while (true) {
-    const std::int64_t left = deadline_ms_ - MonotonicMs();
+    const std::int64_t left = deadline_ms - MonotonicMs();
     pollfd waited = {fd_, events, 0};
     const int ready = left <= 0 ? 0 : poll(&waited, 1, static_cast<int>(left));
     if (ready > 0) return absl::OkStatus();
@@ -77,13 +77,13 @@ absl::Status Connection::Wait(short events) {  // NOLINT(google-runtime-int)
   }
 }
 
-absl::Status Connection::OpenAddress(const addrinfo& address) {
+absl::Status Connection::OpenAddress(const addrinfo& address, std::int64_t deadline_ms) {
   Close();
   fd_ = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd_ < 0) return Broken(errno);
   if (connect(fd_, address.ai_addr, address.ai_addrlen) == 0) return absl::OkStatus();
   if (errno != EINPROGRESS) return Broken(errno);
-  PARITECT_RETURN_IF_ERROR(Wait(POLLOUT));
+  PARITECT_RETURN_IF_ERROR(Wait(POLLOUT, deadline_ms));
   int error = 0;
   socklen_t size = sizeof(error);
   if (getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
@@ -100,8 +100,11 @@ absl::Status Connection::Open() {
   const std::unique_ptr<addrinfo, openssl::Free<freeaddrinfo>> addresses(found);
   absl::Status status = Unreachable(server_, "no address");
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    status = OpenAddress(*at);
-    if (status.ok() || absl::IsDeadlineExceeded(status)) return status;
+    // An address that swallows everything must leave time for the next one.
+    const std::int64_t now = MonotonicMs();
+    const std::int64_t share = at->ai_next == nullptr ? deadline_ms_ - now : (deadline_ms_ - now) / 2;
+    status = OpenAddress(*at, now + share);
+    if (status.ok()) return status;
   }
   return status;
 }
@@ -112,7 +115,7 @@ absl::Status Connection::Send(absl::string_view bytes) {
     if (n > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(n));
     } else if (n < 0 && errno == EAGAIN) {
-      PARITECT_RETURN_IF_ERROR(Wait(POLLOUT));
+      PARITECT_RETURN_IF_ERROR(Wait(POLLOUT, deadline_ms_));
     } else if (n < 0 && errno != EINTR) {
       return Broken(errno);
     }
@@ -126,7 +129,7 @@ absl::StatusOr<std::size_t> Connection::Receive(absl::Span<char> buffer) {
     if (n > 0) return static_cast<std::size_t>(n);
     if (n == 0) return Unreachable(server_, "it hung up during the TLS handshake");
     if (errno == EAGAIN) {
-      PARITECT_RETURN_IF_ERROR(Wait(POLLIN));
+      PARITECT_RETURN_IF_ERROR(Wait(POLLIN, deadline_ms_));
     } else if (errno != EINTR) {
       return Broken(errno);
     }

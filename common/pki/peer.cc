@@ -1,5 +1,6 @@
 #include "common/pki/peer.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -35,6 +36,12 @@ bool MatchStars(absl::string_view pattern, absl::string_view text) {
   return p == pattern.size();
 }
 
+// Host names are compared, and become names, without regard to case (RFC 4343).
+std::vector<std::string> Lower(std::vector<std::string> texts) {
+  for (std::string& text : texts) absl::AsciiStrToLower(&text);
+  return texts;
+}
+
 std::string Carried(const Certificate& certificate) {
   std::vector<std::string> parts = {absl::StrCat("subject ", certificate.Subject())};
   const AlternativeNames names = certificate.Names();
@@ -64,6 +71,7 @@ struct IdentityMapReader {
       if (!absl::StartsWith(value.text, prefix)) continue;
       entry.field = field;
       entry.pattern = value.text.substr(prefix.size());
+      if (field == Field::kDns) absl::AsciiStrToLower(&entry.pattern);
       return absl::OkStatus();
     }
     return ErrorAt(value, "`san` must begin with dns:, ip:, uri: or email:");
@@ -108,7 +116,7 @@ struct IdentityMapReader {
                                              Field field) {
     switch (field) {
       case Field::kCommonName: return {certificate.CommonName()};
-      case Field::kDns: return names.dns;
+      case Field::kDns: return Lower(names.dns);
       case Field::kIp: return names.ip;
       case Field::kUri: return names.uri;
       case Field::kEmail: return names.email;
@@ -142,7 +150,7 @@ absl::StatusOr<Identity> IdentityMap::Find(const Certificate& certificate) const
   const AlternativeNames names = certificate.Names();
   for (const Entry& entry : entries_) {
     for (const std::string& text : IdentityMapReader::Candidates(certificate, names, entry.field)) {
-      if (!MatchStars(entry.pattern, text)) continue;
+      if (text.empty() || !MatchStars(entry.pattern, text)) continue;
       Identity identity{entry.role, entry.name.empty() ? text : entry.name};
       PARITECT_RETURN_IF_ERROR(CheckName(identity.name));
       return identity;

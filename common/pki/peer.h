@@ -25,7 +25,8 @@ struct Peer {
 //   identities:
 //     - {subject_cn: "gpu-*.example.com", role: agent}                # the name is the matched text
 //     - {san: "dns:audit.example.com", role: operator, name: audit}   # dns: | ip: | uri: | email:
-// '*' stands for any bytes, the first line that matches wins. A name is CheckName's.
+// '*' stands for any bytes, the first line that matches wins; dns: ignores case and gives lower case. A name is
+// CheckName's.
 class IdentityMap {
  public:
   // InvalidArgument "LINE:COLUMN: message": not YAML, an unknown key, a line that matches nothing or names no role.

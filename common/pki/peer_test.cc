@@ -18,9 +18,10 @@ Certificate Foreign(const std::string& common_name, const std::string& alternati
   ASN1_INTEGER_set(X509_get_serialNumber(made.get()), 0xbeef);
   ASN1_TIME_set(X509_getm_notBefore(made.get()), kNow);
   ASN1_TIME_set(X509_getm_notAfter(made.get()), kNow + 60);
-  X509_NAME_add_entry_by_NID(X509_get_subject_name(made.get()), NID_commonName, MBSTRING_UTF8,
-                             reinterpret_cast<const unsigned char*>(common_name.data()),
-                             static_cast<int>(common_name.size()), -1, 0);
+  if (!common_name.empty())
+    X509_NAME_add_entry_by_NID(X509_get_subject_name(made.get()), NID_commonName, MBSTRING_UTF8,
+                               reinterpret_cast<const unsigned char*>(common_name.data()),
+                               static_cast<int>(common_name.size()), -1, 0);
   if (!alternative_names.empty()) {
     const openssl::UniqueExtension names(
         X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, alternative_names.c_str()));
@@ -92,6 +93,17 @@ identities:
 TEST(IdentityMap, TheFirstLineWins) {
   const IdentityMap table = Map("identities: [{subject_cn: \"a*\", role: viewer}, {subject_cn: ab, role: admin}]");
   EXPECT_EQ(table.Find(Foreign("ab", ""))->role, Role::kViewer);
+}
+
+TEST(IdentityMap, HostNamesHaveNoCase) {
+  const IdentityMap table = Map("identities: [{san: \"dns:GPU-*.Example.com\", role: agent}]");
+  EXPECT_EQ(table.Find(Foreign("x", "DNS:gpu-01.EXAMPLE.com"))->name, "gpu-01.example.com");
+}
+
+TEST(IdentityMap, AMissingCommonNameMatchesNothing) {
+  const IdentityMap table =
+      Map("identities: [{subject_cn: \"*\", role: admin, name: x}, {san: \"dns:a\", role: viewer}]");
+  EXPECT_EQ(table.Find(Foreign("", "DNS:a"))->role, Role::kViewer);
 }
 
 TEST(IdentityMap, AMatchedTextMustBeAName) {
