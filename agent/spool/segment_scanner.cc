@@ -81,9 +81,12 @@ absl::Status SegmentScanner::Fill(std::uint64_t offset, std::size_t size) {
     if (*got < size) std::fill(window_.begin() + static_cast<std::ptrdiff_t>(*got), window_.end(), '\0');
     return absl::OkStatus();
   }
-  if (++failed_reads_ >= kReadTries) return FillAroundBadBlocks(offset, size);
   window_.clear();
-  return got.status();
+  if (++failed_reads_ < kReadTries) return got.status();
+  // One bad place, or a disk that does not answer at all? The latter may come back, so nothing is given up for it.
+  char probe = 0;
+  if (!file_.ReadAt(0, absl::MakeSpan(&probe, 1)).ok()) return got.status();
+  return FillAroundBadBlocks(offset, size);
 }
 
 absl::Status SegmentScanner::FillAroundBadBlocks(std::uint64_t offset, std::size_t size) {

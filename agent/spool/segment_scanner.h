@@ -27,13 +27,14 @@ class SegmentScanner {
   SegmentScanner(SpoolFile& file, spool_format::SegmentKey key, RecordClass record_class, std::uint64_t end);
 
   // The next record; nothing at the end. An error of the disk comes back as it is and leaves the scanner where it was;
-  // after kReadTries of them at one place the unreadable blocks count as damaged.
+  // after kReadTries of them at one place, while the segment's head can be read, the unreadable blocks count as
+  // damaged.
   absl::StatusOr<std::optional<ScannedRecord>> Next();
 
   // More of the segment may be read from now on: records were added.
   void ExtendTo(std::uint64_t end) { end_ = end; }
 
-  static constexpr int kReadTries = 5;
+  static constexpr int kReadTries = 20;
 
  private:
   // `size` bytes at `offset`, all before end_.

@@ -90,7 +90,9 @@ std::optional<Slot> DecodeSlot(absl::string_view bytes) {
   slot.reserved = fields.Get64();
   slot.accepted = fields.Get64();
   slot.low_water = fields.Get64();
-  if (slot.reserved == 0 || slot.accepted >= slot.reserved || slot.low_water >= slot.reserved) return std::nullopt;
+  if (slot.reserved == 0 || slot.reserved > kSequenceMax || slot.accepted >= slot.reserved ||
+      slot.low_water >= slot.reserved)
+    return std::nullopt;
   return slot;
 }
 
@@ -121,7 +123,8 @@ std::optional<SegmentHeader> DecodeSegmentHeader(absl::string_view bytes) {
   header.skip_from = fields.Get64();
   header.skip_to = fields.Get64();
   const std::uint32_t reason = fields.Get32();
-  if (!IsClass(record_class) || !IsReason(reason) || header.first == 0) return std::nullopt;
+  if (!IsClass(record_class) || !IsReason(reason) || header.first == 0 || header.first > kSequenceMax)
+    return std::nullopt;
   if (header.skip_from > header.skip_to || header.skip_to >= header.first) return std::nullopt;
   header.record_class = static_cast<RecordClass>(record_class);
   header.skip_reason = static_cast<GapReason>(reason);
@@ -149,7 +152,7 @@ std::optional<Drop> DecodeDrop(const SegmentKey& key, absl::string_view bytes) {
   drop.from = fields.Get64();
   drop.to = fields.Get64();
   const std::uint32_t reason = fields.Get32();
-  if (!IsReason(reason) || drop.from == 0 || drop.from > drop.to) return std::nullopt;
+  if (!IsReason(reason) || drop.from == 0 || drop.from > drop.to || drop.to > kSequenceMax) return std::nullopt;
   drop.reason = static_cast<GapReason>(reason);
   return drop;
 }
@@ -178,7 +181,7 @@ std::optional<RecordHeader> DecodeRecordHeader(const SegmentKey& key, std::uint6
   header.observed_ms = static_cast<std::int64_t>(fields.Get64());
   const std::uint32_t record_class = fields.Get32();
   header.payload_crc = fields.Get32();
-  if (header.length > kPayloadBytesMax || !IsClass(record_class)) return std::nullopt;
+  if (header.length > kPayloadBytesMax || header.sequence > kSequenceMax || !IsClass(record_class)) return std::nullopt;
   header.record_class = static_cast<RecordClass>(record_class);
   return header;
 }
@@ -198,7 +201,7 @@ std::optional<SegmentName> DecodeSegmentName(absl::string_view name) {
     if (digit < 0) return std::nullopt;
     decoded.first = decoded.first << 4 | static_cast<std::uint64_t>(digit);
   }
-  if (decoded.first == 0 || EncodeSegmentName(decoded) != name) return std::nullopt;
+  if (decoded.first == 0 || decoded.first > kSequenceMax || EncodeSegmentName(decoded) != name) return std::nullopt;
   return decoded;
 }
 

@@ -64,6 +64,8 @@ inline constexpr std::uint64_t DropOffset(int slot) {
   return kHeaderBytes + static_cast<std::uint64_t>(slot) * kDropBytes;
 }
 inline constexpr std::size_t kRecordHeaderBytes = 36;
+inline constexpr std::uint64_t kSequenceMax = std::uint64_t{1}
+                                              << 62;          // decoders refuse higher numbers: sums do not wrap
 inline constexpr std::uint32_t kPayloadBytesMax = 64u << 20;  // what a reader allocates at most
 
 struct Slot {

@@ -134,9 +134,8 @@ absl::StatusOr<bool> SpoolReader::OpenNext(RecordClass record_class, std::uint64
   }
   const std::string path = JoinPath(directory_, spool_format::EncodeSegmentName({segment.record_class, segment.first}));
   auto file = io_.Open(path, SpoolIo::OpenMode::kRead);
-  if (!file.ok() && !absl::IsNotFound(file.status()) && ++cursor.failed_opens < SegmentScanner::kReadTries) {
-    return file.status();
-  }
+  // Descriptors may have run out, rights may come back: only a file that is gone is given up.
+  if (!file.ok() && !absl::IsNotFound(file.status())) return file.status();
   cursor = Cursor();
   cursor.placed = true;
   cursor.first = segment.first;

@@ -53,7 +53,6 @@ class SpoolReader {
     std::unique_ptr<SpoolFile> file;
     std::unique_ptr<SegmentScanner> scanner;
     std::optional<SpoolEntry> ahead;  // read, not yet handed out
-    int failed_opens = 0;
   };
 
   // Makes `ahead` the class's first record numbered `from` or higher, if there is one.

@@ -15,7 +15,6 @@ using spool_format::SegmentHeader;
 using spool_format::SegmentName;
 
 constexpr std::uint64_t kDoubtJump = std::uint64_t{1} << 48;
-constexpr std::uint64_t kSequenceMax = std::uint64_t{1} << 62;
 
 struct Candidate {
   SegmentName name;
@@ -71,7 +70,7 @@ absl::Status Recovery::ReadHeads() {
   for (const std::string& file_name : names) {
     if (file_name == "lock" || file_name == "state" || file_name == "mark") continue;
     const std::optional<SegmentName> name = spool_format::DecodeSegmentName(file_name);
-    if (!name.has_value() || name->first > kSequenceMax) {
+    if (!name.has_value()) {
       ++result_.foreign_files;
       continue;
     }
@@ -144,8 +143,10 @@ void Recovery::LeaveForeign() {
   candidates_.erase(kept, candidates_.end());
 }
 
+// A header is a witness that the numbers before its first were given away.
 void Recovery::NoteSkip(const Candidate& candidate) {
   if (!candidate.header.has_value()) return;
+  result_.slot.reserved = std::max(result_.slot.reserved, candidate.header->first);
   result_.index.AddSkip({candidate.header->skip_from, candidate.header->skip_to, candidate.header->skip_reason});
 }
 
@@ -197,9 +198,13 @@ absl::Status Recovery::ReadSegment(Candidate& candidate) {
 absl::Status Recovery::CountRecords(Candidate& candidate, Segment& segment) {
   SegmentScanner scanner(*candidate.file, {result_.slot.epoch, segment.first}, segment.record_class, candidate.size);
   std::uint64_t synced_end = spool_format::kRecordsOffset;
+  int failures = 0;
   while (true) {
     auto record = scanner.Next();
-    if (!record.ok()) continue;  // after some tries the scanner steps over what cannot be read
+    // After some tries the scanner steps over what cannot be read, unless nothing can.
+    if (!record.ok() && ++failures > SegmentScanner::kReadTries) return record.status();
+    if (!record.ok()) continue;
+    failures = 0;
     if (!record->has_value()) break;
     if (result_.index.IsSkipped((*record)->header.sequence)) continue;
     segment.last = (*record)->header.sequence;
@@ -268,7 +273,7 @@ absl::Status Recovery::SettleNumbers() {
   slot.accepted = std::max(slot.accepted, slot.low_water);
   slot.reserved = std::max(slot.reserved, slot.accepted + 1);
   if (doubt_) slot.reserved = std::max(slot.reserved, highest + 1) + kDoubtJump;
-  if (slot.reserved > kSequenceMax) {
+  if (slot.reserved > spool_format::kSequenceMax) {
     return absl::DataLossError(absl::StrCat("the numbers of spool ", DisplayBytes(directory_),
                                             " are used up; move the folder away and start again"));
   }
