@@ -51,7 +51,7 @@ class Recovery {
   absl::Status ReadSegment(Candidate& candidate);
   absl::Status CountRecords(Candidate& candidate, Segment& segment);
   static absl::Status MakeDurable(SpoolFile& file, std::uint64_t begin, std::uint64_t end);
-  bool ConfirmDrop(SpoolFile& file, const Segment& segment) const;
+  absl::Status ConfirmDrop(SpoolFile& file, const Segment& segment) const;
   void RemoveJoined();
   absl::Status SettleNumbers();
 
@@ -169,12 +169,11 @@ absl::Status Recovery::ReadSegment(Candidate& candidate) {
     segment.drop_slot = 1 - slot;
   }
   if (segment.dropped.has_value()) {
-    if (candidate.size > spool_format::kRecordsOffset) {
-      // What the drop was for; if it fails, the next start tries again.
-      const bool cut =
-          ConfirmDrop(*candidate.file, segment) && candidate.file->Truncate(spool_format::kRecordsOffset).ok();
-      if (cut) segment.end = spool_format::kRecordsOffset;
-    }
+    PARITECT_RETURN_IF_ERROR(ConfirmDrop(*candidate.file, segment));
+    // The space is what the drop was for; if this fails, the next start tries again.
+    const bool cut =
+        candidate.size <= spool_format::kRecordsOffset || candidate.file->Truncate(spool_format::kRecordsOffset).ok();
+    if (cut) segment.end = spool_format::kRecordsOffset;
   } else {
     PARITECT_RETURN_IF_ERROR(CountRecords(candidate, segment));
   }
@@ -228,29 +227,26 @@ absl::Status Recovery::MakeDurable(SpoolFile& file, std::uint64_t begin, std::ui
   return file.Sync();
 }
 
-// What tells of a drop may be in the page cache alone (its sync failed, then the process ended): a copy in the other
-// slot is synced before anything is taken away because of it.
-bool Recovery::ConfirmDrop(SpoolFile& file, const Segment& segment) const {
+// What tells of a drop may be in the page cache alone (its sync failed, then the process ended): the same bytes are
+// written again and synced before anything is taken away, or the other slot written over, because of it.
+absl::Status Recovery::ConfirmDrop(SpoolFile& file, const Segment& segment) const {
   const spool_format::Drop drop = {segment.dropped->from, segment.dropped->to, segment.dropped->reason};
   const std::string bytes = spool_format::EncodeDrop({result_.slot.epoch, segment.first}, drop);
-  return file.WriteAt(spool_format::DropOffset(segment.drop_slot), bytes).ok() && (!sync_ || file.Sync().ok());
+  PARITECT_RETURN_IF_ERROR(file.WriteAt(spool_format::DropOffset(1 - segment.drop_slot), bytes));
+  return sync_ ? file.Sync() : absl::OkStatus();
 }
 
 // Dropped segments whose numbers another one tells by now: the process ended before they could be removed.
 void Recovery::RemoveJoined() {
-  std::vector<std::pair<Segment, std::uint64_t>> joined;  // who tells, and of whom
-  std::optional<Segment> teller;
+  std::vector<std::uint64_t> joined;
+  std::uint64_t told = 0;
   for (const auto& [first, segment] : result_.index.Of(RecordClass::kBulk)) {
     if (!segment.dropped.has_value()) continue;
-    if (teller.has_value() && segment.last <= teller->last) {
-      joined.emplace_back(*teller, first);
-    } else {
-      teller = segment;
-    }
+    if (segment.last <= told) joined.push_back(first);
+    told = std::max(told, segment.last);
   }
-  for (const auto& [by, first] : joined) {
-    const auto file = io_.Open(PathOf({RecordClass::kBulk, by.first}), SpoolIo::OpenMode::kReadWrite);
-    if (file.ok() && ConfirmDrop(**file, by)) (void)io_.Remove(PathOf({RecordClass::kBulk, first}));
+  for (const std::uint64_t first : joined) {
+    (void)io_.Remove(PathOf({RecordClass::kBulk, first}));
     result_.index.Erase(RecordClass::kBulk, first);
   }
 }

@@ -54,6 +54,7 @@ absl::StatusOr<SpoolState::Loaded> SpoolState::Load() {
   } else {
     loaded.slot = first.has_value() ? first : second;
   }
+  first_to_write_ = first.has_value() ? 1 : 0;
   if (loaded.slot.has_value() && loaded.mark.has_value() && loaded.mark->epoch == loaded.slot->epoch) {
     loaded.slot = Highest(*loaded.slot, *loaded.mark);
   }
@@ -74,8 +75,10 @@ absl::Status SpoolState::Create() {
 absl::Status SpoolState::Save(const Slot& slot) {
   if (state_ == nullptr) PARITECT_RETURN_IF_ERROR(Create());
   const std::string bytes = spool_format::EncodeSlot(slot);
-  for (const std::uint64_t offset : {std::uint64_t{0}, spool_format::kSecondSlotOffset}) {
-    PARITECT_RETURN_IF_ERROR(state_->WriteAt(offset, bytes));
+  const int first = first_to_write_;
+  for (const int which : {first, 1 - first}) {
+    first_to_write_ = which;  // until it is synced it may be torn; then it comes first the next time
+    PARITECT_RETURN_IF_ERROR(state_->WriteAt(which == 0 ? 0 : spool_format::kSecondSlotOffset, bytes));
     if (sync_) PARITECT_RETURN_IF_ERROR(state_->Sync());
   }
   return absl::OkStatus();

@@ -41,6 +41,7 @@ class SpoolState {
   SpoolIo& io_;
   const bool sync_;
   std::unique_ptr<SpoolFile> state_;
+  int first_to_write_ = 0;  // the slot that may be damaged, so that the other holds until this one does
   std::unique_ptr<SpoolFile> mark_;
 };
 
