@@ -45,7 +45,7 @@ Status ReadSide(const DocumentNode& node, absl::string_view name, v1::AuditSide&
 
 Status ReadName(const DocumentNode& v, v1::AuditDefinition& audit) {
   PARITECT_RETURN_IF_ERROR(ReadText(v, "audit", *audit.mutable_name()));
-  if (IsPlainName(audit.name())) return absl::OkStatus();
+  if (IsAuditName(audit.name())) return absl::OkStatus();
   return ErrorAt(v, "`audit` must be a name of letters, digits, '.', '_', '-'");
 }
 
@@ -94,7 +94,7 @@ absl::StatusOr<DocumentNode> ParseText(absl::string_view text) {
 
 }  // namespace
 
-bool IsPlainName(absl::string_view name) {
+bool IsAuditName(absl::string_view name) {
   if (name.empty() || name.size() > 200 || name[0] == '-' || name == "." || name == "..") return false;
   for (char c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||

@@ -19,7 +19,7 @@ absl::StatusOr<v1::AuditDefinition> ParseAuditFile(absl::string_view text);
 absl::StatusOr<Profile> ReadAuditProfile(const v1::AuditDefinition& definition, const Profile& built_in);
 
 // A name of an audit, a run or a node as a key: 1 to 200 bytes of letters, digits, '.', '_', '-', '+', '@', ':'.
-bool IsPlainName(absl::string_view name);
+bool IsAuditName(absl::string_view name);
 
 }  // namespace paritect
 

@@ -26,6 +26,7 @@ constexpr std::int64_t kVerifyLimitMs = 3'600'000;   // of the pages' check: the
 constexpr std::int64_t kWalBytesToEmpty = 8 << 20;   // in idle moments
 constexpr int kDropRows = 500;                       // in one transaction, so that commits get their turn
 constexpr int kVacuumPages = 2000;
+constexpr std::int64_t kPageBytes = 4096;
 
 class FleetSqlite : public FleetStore {
  public:
@@ -234,11 +235,12 @@ absl::StatusOr<FleetStoreStats> FleetSqlite::Stats() {
   return stats;
 }
 
-// A file that was made once and now is gone or empty must not begin anew in silence.
+// A file that was made once and now is gone or (nearly) empty must not begin anew in silence. SQLite takes one that is
+// shorter than a page for a new one.
 absl::Status RefuseVanished(const FileLock& lock, const std::string& path) {
-  if (!lock.marked() || BytesOf(path) > 0) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("the store was here and is gone or empty; restore a backup, or delete ", path,
-                                          ".lock to begin anew"));
+  if (!lock.marked() || BytesOf(path) >= kPageBytes) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the store was here and is gone or cut off; restore a backup, or delete ",
+                                          path, ".lock to begin anew"));
 }
 
 // With the rights that its log and index get too: others than the owner see nothing.

@@ -1,0 +1,30 @@
+// Bundles of evidence as the server keeps them: pieces that name their parts by digest. Between what agents delivered
+// (documents "piece" and "task_end"), what was imported, and what checks read.
+#ifndef PARITECT_SERVER_BUNDLE_READER_H_
+#define PARITECT_SERVER_BUNDLE_READER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "paritect/v1/evidence.pb.h"
+#include "paritect/v1/fleet.pb.h"
+#include "storage/fleet_store.h"
+
+namespace paritect {
+
+// What a node delivered for a task: the attempt that its newest TaskEnd names. `plan.node` is the node's own name,
+// whatever the plan said. NotFound: the node has not ended the task. DataLoss: a piece is missing, and which.
+// `source` and `stored_unix_ms` are left to the caller.
+absl::StatusOr<v1::StoredBundle> CollectedBundle(FleetStore& store, const std::string& task_id,
+                                                 const std::string& node);
+
+// The evidence itself, in the order of collection; every digest is checked. DataLoss: a part is missing or damaged.
+absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored);
+
+// Takes a bundle apart as an agent would have; its contents go into `set`. Texts that are not UTF-8 get their display
+// form in `bundle`. AddBundleDocument (server/audits.h) refers to them. ResourceExhausted: evidence above the limit.
+absl::StatusOr<v1::StoredBundle> StoreBundle(v1::Bundle& bundle, WriteSet& set);
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_BUNDLE_READER_H_

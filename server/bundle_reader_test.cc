@@ -1,0 +1,121 @@
+#include "server/bundle_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/evidence_parts.h"
+#include "server/audits.h"
+#include "server/ingest.h"
+#include "storage/fleet_keys.h"
+#include "storage/fleet_test_util.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::Bundle Sample() {
+  v1::Bundle bundle;
+  bundle.mutable_plan()->set_run("npu");
+  bundle.mutable_plan()->set_node("n1");
+  bundle.set_collected_by("paritect-agent 1");
+  bundle.set_collected_at_unix_ms(77);
+  for (int i = 0; i < 12; ++i) {
+    v1::Evidence& evidence = *bundle.add_evidence();
+    evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
+    evidence.set_source(absl::StrCat("/data/", i));
+    for (int item = 0; item < i * 5000; ++item) evidence.mutable_shards()->add_items(absl::StrCat("shard", item));
+  }
+  return bundle;
+}
+
+// What an agent would send of it.
+v1::Batch AsBatch(v1::Bundle bundle, const std::string& task) {
+  v1::Batch batch;
+  batch.set_epoch(5);
+  const auto add = [&](const v1::Record& record) {
+    v1::Envelope& envelope = *batch.add_envelopes();
+    envelope.set_sequence(static_cast<std::uint64_t>(batch.envelopes_size()));
+    envelope.set_record(record.SerializeAsString());
+  };
+  v1::Record end;
+  for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
+    EvidenceParts apart = *TakeApart(evidence);
+    for (int i = 0; i < apart.piece.part_sha256_size(); ++i) {
+      v1::Record part;
+      part.mutable_part()->set_sha256(apart.piece.part_sha256(i));
+      part.mutable_part()->set_content(apart.parts[static_cast<std::size_t>(i)]);
+      add(part);
+    }
+    v1::Record piece;
+    *piece.mutable_piece() = apart.piece;
+    piece.mutable_piece()->set_task_id(task);
+    piece.mutable_piece()->set_attempt(1);
+    piece.mutable_piece()->set_index(end.task_end().pieces());
+    end.mutable_task_end()->set_pieces(end.task_end().pieces() + 1);
+    add(piece);
+  }
+  end.mutable_task_end()->set_task_id(task);
+  end.mutable_task_end()->set_attempt(1);
+  *end.mutable_task_end()->mutable_plan() = bundle.plan();
+  end.mutable_task_end()->set_program(bundle.collected_by());
+  end.mutable_task_end()->set_collected_at_unix_ms(bundle.collected_at_unix_ms());
+  add(end);
+  return batch;
+}
+
+class BundleReaderTest : public ::testing::Test {
+ protected:
+  void Deliver(const std::string& task) {
+    ASSERT_TRUE(CommitOne(*store_, IngestBatch("n1", {}, AsBatch(Sample(), task), 1)->set).ok());
+  }
+  const std::unique_ptr<FleetStore> store_ = *OpenFleetStore("memory:");
+};
+
+TEST_F(BundleReaderTest, WhatANodeSentComesTogether) {
+  Deliver("audit#1/0");
+  // Its piece refers to them: they stay when the batches are gone.
+  ASSERT_TRUE(store_->DropBatches(1000).ok());
+  ASSERT_TRUE(store_->Compact().ok());
+  const auto stored = CollectedBundle(*store_, "audit#1/0", "n1");
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const auto bundle = LoadBundle(*store_, *stored);
+  ASSERT_TRUE(bundle.ok()) << bundle.status();
+  EXPECT_EQ(bundle->SerializeAsString(), Sample().SerializeAsString());
+  EXPECT_EQ(CollectedBundle(*store_, "other", "n1").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CollectedBundle(*store_, "audit#1/0", "n2").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(BundleReaderTest, AMissingPieceOrPartIsSaid) {
+  Deliver("t");
+  const auto stored = *CollectedBundle(*store_, "t", "n1");
+  ASSERT_TRUE(CommitOne(*store_, Documents({{"piece", PieceKey({"t", "n1", 5, 1}, 11), std::nullopt}})).ok());
+  const absl::Status last = CollectedBundle(*store_, "t", "n1").status();
+  EXPECT_EQ(last.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(last.message(), HasSubstr("11 pieces of task t of node n1 are there; it stated 12"));
+  ASSERT_TRUE(CommitOne(*store_, Documents({{"piece", PieceKey({"t", "n1", 5, 1}, 3), std::nullopt}})).ok());
+  EXPECT_THAT(CollectedBundle(*store_, "t", "n1").status().message(), HasSubstr("piece 3 of task t of node n1 is missing"));
+  ASSERT_TRUE(store_->DropBatches(1000).ok());
+  ASSERT_TRUE(store_->Compact().ok());
+  const absl::Status lost = LoadBundle(*store_, stored).status();
+  EXPECT_EQ(lost.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(lost.message(), HasSubstr("piece 3 (EVIDENCE_KIND_SHARDS of /data/3): part"));
+}
+
+TEST_F(BundleReaderTest, AnImportedBundleIsKeptOnce) {
+  v1::Bundle bundle = Sample();
+  std::string keys[2];
+  for (std::string& key : keys) {
+    WriteSet set;
+    const v1::StoredBundle stored = *StoreBundle(bundle, set);
+    key = AddBundleDocument(stored, set);
+    ASSERT_TRUE(CommitOne(*store_, set).ok());
+    ASSERT_TRUE(store_->Compact().ok());
+    EXPECT_EQ(LoadBundle(*store_, stored)->SerializeAsString(), Sample().SerializeAsString());
+  }
+  EXPECT_EQ(keys[0], keys[1]);
+  EXPECT_EQ(store_->Stats()->documents, 1);
+}
+
+}  // namespace
+}  // namespace paritect

@@ -1,0 +1,294 @@
+// What only the file-backed fleet store can get wrong: foreign, later, damaged and cut files, two owners, migrations.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "common/digest.h"
+#include "common/file_system.h"
+#include "storage/fleet_schema.h"
+#include "storage/fleet_test_util.h"
+#include "storage/sqlite.h"
+#include "storage/store.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenFile(const std::string& path) {
+  return OpenFleetStore("sqlite:" + path);
+}
+
+std::string BytesOf(const std::string& path) {
+  return *ReadWholeFile(PosixFileSystem(), path, 1u << 30);
+}
+
+void PutBytes(const std::string& path, absl::string_view bytes) {
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+}
+
+WriteSet Filled() {
+  WriteSet set;
+  for (int i = 0; i < 200; ++i) {
+    const std::string content = absl::StrCat("content", i, std::string(300, 'c'));
+    set.contents.push_back({Sha256(content), content});
+    set.documents.push_back({"a", absl::StrCat("key", i), absl::StrCat("value", i), {Sha256(content)}});
+    const auto sequence = static_cast<std::uint64_t>(i + 1);
+    set.batches.push_back(Batch("n", 1, sequence, sequence, i));
+    set.log.push_back(LogEntry(absl::StrCat("entry", i)));
+  }
+  return set;
+}
+
+std::string FilledFile(absl::string_view name) {
+  const std::string path = NewStorePath(name);
+  const auto store = OpenFile(path);
+  EXPECT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE(CommitOne(**store, Filled()).ok());
+  return path;
+}
+
+TEST(FleetSqlite, OpensAgainWithAllThatWasThere) {
+  const std::string path = FilledFile("again");
+  const auto store = *OpenFile(path);
+  EXPECT_EQ(*store->Get("a", "key7"), "value7");
+  WriteSet next;
+  next.batches.push_back(Batch("n", 1, 201, 205, 1));
+  next.log.push_back(LogEntry("next"));
+  ASSERT_TRUE(CommitOne(*store, next).ok());
+  EXPECT_EQ(store->ReadLog(201, 9)->at(0).number(), 201);
+  EXPECT_THAT(*store->Verify(), IsEmpty());
+  struct stat info = {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u) << "others than the owner see nothing";
+}
+
+TEST(FleetSqlite, HasOneOwner) {
+  const std::string path = FilledFile("owner");
+  const auto store = OpenFile(path);
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ(OpenFile(path).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(FleetSqlite, LeavesForeignFilesAlone) {
+  const std::string text = NewStorePath("text");
+  PutBytes(text, std::string(5000, 't'));
+  EXPECT_EQ(OpenFile(text).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(BytesOf(text), std::string(5000, 't'));
+  EXPECT_NE(::access((text + ".lock").c_str(), F_OK), 0) << "nothing of ours stays beside it";
+
+  const std::string other = NewStorePath("other");
+  {
+    SqliteConnection connection = *SqliteConnection::Open(other);
+    ASSERT_TRUE(connection.Execute("CREATE TABLE mine(x); INSERT INTO mine VALUES(1)").ok());
+  }
+  const std::string before = BytesOf(other);
+  EXPECT_THAT(OpenFile(other).status().message(), HasSubstr("belongs to another program"));
+  EXPECT_EQ(BytesOf(other), before);
+
+  const std::string offline = NewStorePath("offline");
+  { ASSERT_TRUE(OpenStore("sqlite:" + offline).ok()); }
+  EXPECT_EQ(OpenFile(offline).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(OpenFile("/nonexistent/folder/x").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(OpenFile("").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(FleetSqlite, RefusesALaterVersion) {
+  const std::string path = FilledFile("later");
+  {
+    SqliteConnection connection = *SqliteConnection::Open(path);
+    ASSERT_TRUE(connection.Execute("PRAGMA user_version=99").ok());
+  }
+  const absl::Status status = OpenFile(path).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("later version"));
+}
+
+TEST(FleetSqlite, AStoreThatVanishedDoesNotBeginAnew) {
+  const std::string path = FilledFile("vanished");
+  ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+  EXPECT_EQ(OpenFile(path).status().code(), absl::StatusCode::kDataLoss);
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  EXPECT_EQ(OpenFile(path).status().code(), absl::StatusCode::kDataLoss);
+  ASSERT_EQ(::unlink((path + ".lock").c_str()), 0);
+  EXPECT_TRUE(OpenFile(path).ok());
+}
+
+TEST(FleetSqlite, ACutFileIsSeenWhereverItIsCut) {
+  const std::string path = FilledFile("cut");
+  const std::string whole = BytesOf(path);
+  ASSERT_GT(whole.size(), 100'000u);
+  for (std::size_t size = 1; size < whole.size(); size = size < 200 ? size * 3 : size + 9'973) {
+    PutBytes(path, whole.substr(0, size));
+    const absl::Status status = OpenFile(path).status();
+    EXPECT_TRUE(absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) << size << ": " << status;
+  }
+}
+
+// Whatever byte is changed: no crash, and never a value that was not stored.
+TEST(FleetSqlite, AFlippedByteIsNeverReadAsTruth) {
+  const std::string path = FilledFile("flip");
+  const std::string whole = BytesOf(path);
+  std::mt19937 random(7);
+  int refused = 0, found = 0, unused = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::string bytes = whole;
+    bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    PutBytes(path, bytes);
+    const auto store = OpenFile(path);
+    if (!store.ok()) {
+      ++refused;
+      continue;
+    }
+    bool harmed = false;
+    for (int i = 0; i < 200; ++i) {
+      const auto value = (*store)->Get("a", absl::StrCat("key", i));
+      harmed |= !value.ok() || !value->has_value();
+      EXPECT_TRUE(!value.ok() || !*value || **value == absl::StrCat("value", i));
+      const std::string content = absl::StrCat("content", i, std::string(300, 'c'));
+      const auto read = (*store)->Content(Sha256(content));
+      harmed |= !read.ok();
+      EXPECT_TRUE(!read.ok() || *read == content);
+    }
+    std::uint64_t next = 1;
+    harmed |= !(*store)
+                   ->ScanBatches("",
+                                 [&](const BatchWrite& batch) {
+                                   EXPECT_EQ(batch.payload, Batch("n", 1, next, next, 0).payload);
+                                   ++next;
+                                   return true;
+                                 })
+                   .ok();
+    harmed |= next != 201;
+    const auto problems = (*store)->Verify();
+    ASSERT_TRUE(problems.ok()) << problems.status();
+    EXPECT_TRUE(!harmed || !problems->empty()) << "round " << round;
+    ++(problems->empty() ? unused : found);
+  }
+  EXPECT_GT(refused + found, 20) << refused << " refused, " << found << " found, " << unused << " in unused space";
+}
+
+TEST(FleetSqlite, AChangedLogIsFound) {
+  const std::string path = FilledFile("log");
+  const auto problem_after = [&](const char* sql) {
+    PutBytes(path + ".copy", BytesOf(path));
+    {
+      SqliteConnection connection = *SqliteConnection::Open(path);
+      EXPECT_TRUE(connection.Execute(sql).ok());
+    }
+    const std::vector<std::string> problems = *(*OpenFile(path))->Verify();
+    PutBytes(path, BytesOf(path + ".copy"));
+    return problems.empty() ? "" : problems.front();
+  };
+  EXPECT_EQ(problem_after("SELECT 1"), "");
+  EXPECT_THAT(problem_after("DELETE FROM log WHERE number=5"), HasSubstr("log entry 5 is missing"));
+  EXPECT_THAT(problem_after("UPDATE log SET entry=(SELECT entry FROM log WHERE number=6) WHERE number=5"),
+              HasSubstr("log entry 5 is missing"));
+  EXPECT_THAT(problem_after("UPDATE log SET entry=CAST(replace(entry, 'entry7', 'entry8') AS BLOB) WHERE number=8"),
+              HasSubstr("log entry 8"));
+  EXPECT_THAT(problem_after("UPDATE content SET bytes=x'00' WHERE id=3"), HasSubstr("content"));
+  EXPECT_THAT(problem_after("UPDATE document SET value=x'00' WHERE key=x'6b657931'"), HasSubstr("document a key1 "));
+  EXPECT_THAT(problem_after("UPDATE batch SET payload=x'00' WHERE id=200"), HasSubstr("batch 200 of node n"));
+  EXPECT_THAT(problem_after("UPDATE batch SET node='m' WHERE id=3"), HasSubstr("batch 3 of node m"));
+  EXPECT_THAT(problem_after("DELETE FROM batch WHERE id=200"), HasSubstr("the last batch of node n"));
+}
+
+TEST(FleetSqlite, CompactGivesSpaceBack) {
+  const std::string path = NewStorePath("space");
+  const auto store = *OpenFile(path);
+  WriteSet set;
+  for (int i = 0; i < 40; ++i) {
+    const std::string content = absl::StrCat(i, std::string(100'000, 'c'));
+    set.contents.push_back({Sha256(content), content});
+  }
+  ASSERT_TRUE(CommitOne(*store, set).ok());
+  ASSERT_TRUE(store->Compact().ok());
+  EXPECT_LT(store->Stats()->file_bytes, 200'000);
+  EXPECT_EQ(store->Stats()->wal_bytes, 0);
+}
+
+TEST(FleetSqlite, AReaderInTheMiddleOfAScanDoesNotHoldTheLogBack) {
+  const std::string path = FilledFile("starve");
+  const auto store = *OpenFile(path);
+  bool first = true;
+  ASSERT_TRUE(store
+                  ->Scan("a", "", "",
+                         [&](absl::string_view, absl::string_view) {
+                           if (!std::exchange(first, false)) return true;
+                           for (int i = 0; i < 30; ++i) {
+                             WriteSet set;
+                             const std::string content = absl::StrCat("large", i, std::string(500'000, 'x'));
+                             set.contents.push_back({Sha256(content), content});
+                             EXPECT_TRUE(CommitOne(*store, set).ok());
+                           }
+                           EXPECT_TRUE(store->Maintain().ok());
+                           EXPECT_EQ(store->Stats()->wal_bytes, 0);
+                           return true;
+                         })
+                  .ok());
+}
+
+TEST(FleetSqlite, MigratesForwardAndKeepsACopyOfWhatWas) {
+  const std::string path = FilledFile("migrate");
+  std::vector<absl::string_view> migrations(FleetMigrations().begin(), FleetMigrations().end());
+  migrations.push_back("CREATE TABLE later(x INTEGER) STRICT;");
+  {
+    SqliteConnection connection = *SqliteConnection::Open(path);
+    ASSERT_TRUE(PrepareFleetFile(connection, path, migrations).ok());
+    EXPECT_EQ(*connection.ReadInt("PRAGMA user_version"), 2);
+    EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM later"), 0);
+    EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM document"), 200);
+  }
+  EXPECT_EQ(OpenFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(*(*OpenFile(path + ".before-v2"))->Get("a", "key7"), "value7");
+
+  // One that fails leaves the version it found.
+  const std::string other = FilledFile("fails");
+  migrations.back() = "CREATE TABLE half(x INTEGER) STRICT; CREATE TABLE document(x) STRICT;";
+  {
+    SqliteConnection connection = *SqliteConnection::Open(other);
+    EXPECT_FALSE(PrepareFleetFile(connection, other, migrations).ok());
+  }
+  EXPECT_EQ(*(*OpenFile(other))->Get("a", "key7"), "value7");
+}
+
+TEST(FleetSqlite, ABackupIsMadeWhileOthersWrite) {
+  const std::string path = FilledFile("hot");
+  const auto store = *OpenFile(path);
+  WriteSet large;
+  for (int i = 0; i < 200; ++i) {
+    const std::string content = absl::StrCat("large", i, std::string(100'000, 'x'));
+    large.contents.push_back({Sha256(content), content});
+  }
+  ASSERT_TRUE(CommitOne(*store, large).ok());
+  std::atomic<bool> stop = false;
+  int written = 0;
+  std::thread writer([&] {
+    while (!stop) {
+      WriteSet set = Documents({{"b", absl::StrCat(++written), "x"}});
+      set.log.push_back(LogEntry("b"));
+      ASSERT_TRUE(CommitOne(*store, set).ok());
+    }
+  });
+  const std::string copy = NewStorePath("hot_copy");
+  const absl::Status status = store->Backup(copy);
+  stop = true;
+  writer.join();
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_GT(written, 1);
+  const auto opened = OpenFile(copy);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_THAT(*(*opened)->Verify(), IsEmpty());
+  EXPECT_EQ(*(*opened)->Get("a", "key7"), "value7");
+  EXPECT_EQ(store->Backup(path).code(), absl::StatusCode::kInvalidArgument) << "never onto itself";
+}
+
+}  // namespace
+}  // namespace paritect
