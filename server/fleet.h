@@ -1,0 +1,150 @@
+// The enrolled nodes, which of them are connected, and the exactly-once path from their batches to the store.
+//
+// Of each node one batch set at a time is on its way to the disk; what arrives meanwhile waits and goes together in the
+// next. So a failed commit can never be followed by a later one that succeeds, which would lose the records between.
+// Thread-safe. No gRPC here: a session is an AgentLink.
+#ifndef PARITECT_SERVER_FLEET_H_
+#define PARITECT_SERVER_FLEET_H_
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "paritect/v1/fleet.pb.h"
+#include "server/agent_link.h"
+#include "server/audits.h"
+#include "server/wall_clock.h"
+#include "storage/fleet_store.h"
+
+namespace paritect {
+
+struct FleetOptions {
+  std::int64_t window_bytes = 8 << 20;
+  std::int64_t window_records = 50'000;
+  std::int64_t batch_bytes_max = 1 << 20;
+  std::int64_t heartbeat_ms = 15'000;
+  // A connected node that sent nothing for so long counts as gone; its connection may still look alive.
+  std::int64_t online_ms = 50'000;
+};
+
+struct FleetPorts {
+  // As Writer::TrySubmit: `done` is called once, in order, unless it refuses at once.
+  std::function<absl::Status(WriteSet, std::function<void(absl::Status)>)> submit;
+  std::function<std::int64_t()> retry_after_ms;
+  // What the node owes, but for these; called when it has connected.
+  std::function<std::vector<v1::Task>(const std::string& node, const std::set<std::string>& done)> tasks_for;
+  std::function<void(const std::string& node, const v1::TaskProgress&)> progress;
+  std::function<void(const std::string& node, std::uint64_t epoch, const v1::TaskEnd&)> task_end;
+};
+
+struct FleetCounters {
+  std::int64_t records = 0;
+  std::int64_t duplicates = 0;
+  std::int64_t refused = 0;
+  std::int64_t lost = 0;
+  std::int64_t batches = 0;
+  std::int64_t resends = 0;
+  std::int64_t throttles = 0;
+  std::int64_t sessions = 0;
+  std::int64_t online = 0;
+  std::int64_t nodes = 0;
+};
+
+class Fleet {
+ public:
+  using SessionId = std::uint64_t;
+
+  Fleet(FleetStore& store, WallClock clock, FleetOptions options, FleetPorts ports);
+
+  absl::Status Load();
+
+  // --- identities: every holder of a certificate, agents and persons ---
+  // Adds or renews the holder: from now on this serial is accepted (earlier ones until they expire). A write set to be
+  // committed with whatever else the enrolment writes; `Enrolled` then makes it count. AlreadyExists: an active holder
+  // of that role and name and `replace` is false. PermissionDenied: revoked.
+  absl::StatusOr<WriteSet> PrepareEnrolment(v1::NodeRecord record, bool replace);
+  void Enrolled(const WriteSet& set);
+  // PermissionDenied in words: not enrolled here, revoked, a serial that was never issued.
+  absl::Status Accepts(v1::AccessRole role, const std::string& name, const std::string& serial);
+  std::vector<v1::NodeRecord> Holders();
+  // What audits need of the agents.
+  std::vector<KnownNode> Agents();
+  // Marks every holder of that name and ends its session. NotFound. The set must be committed first: see RevocationSet.
+  absl::StatusOr<WriteSet> PrepareRevocation(const std::string& name, const std::string& by);
+  void Revoked(const WriteSet& set, const std::string& name);
+
+  // --- sessions ---
+  // Welcomes the node, then sends what it owes. A second session of one node takes the place of the first.
+  absl::StatusOr<SessionId> Open(const std::string& node, const v1::Hello& hello, std::shared_ptr<AgentLink> link);
+  void Receive(SessionId session, const v1::AgentMessage& message);
+  void Closed(SessionId session);
+  void Dispatch(const std::string& node, const v1::Task& task);
+  void Cancel(const std::string& node, const std::string& task_id);
+  // The server goes away: asks every node to come back within `spread_ms`.
+  void Drain(std::int64_t spread_ms);
+  // Stores when nodes were last seen; to be called every half minute or so.
+  WriteSet SeenSet();
+
+  FleetCounters counters();
+
+ private:
+  struct Node {
+    explicit Node(std::string node_name) : name(std::move(node_name)) {}
+    const std::string name;
+    std::mutex mutex;
+    SessionId session = 0;
+    std::shared_ptr<AgentLink> link;
+    v1::Hello hello;
+    std::int64_t last_seen_unix_ms = 0;
+    std::int64_t clock_offset_ms = 0;
+    bool clock_known = false;
+    bool seen_changed = false;
+    v1::SpoolState spool;
+    std::map<std::uint64_t, v1::Watermark> watermarks;  // of each epoch; durable
+    std::int64_t lost_records = 0;
+    bool committing = false;
+    bool welcome_owed = false;           // a session that waits for the commit of the one before
+    bool resend_asked = false;           // batches are dropped until the wanted number comes
+    std::deque<v1::Batch> waiting;
+    std::int64_t waiting_bytes = 0;
+  };
+
+  std::shared_ptr<Node> FindNode(const std::string& name);
+  std::shared_ptr<Node> NodeOf(SessionId session);
+  bool Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link);
+  void Welcome(Node& node);  // under the node's mutex
+  void SendTasks(const std::shared_ptr<Node>& node, SessionId session);
+  void Commit(const std::shared_ptr<Node>& node);
+  void CommitWaiting(const std::shared_ptr<Node>& node);
+  void Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1::Watermark watermark,
+                 std::vector<v1::TaskEnd> ended, absl::Status status);
+  void ReceiveBatch(const std::shared_ptr<Node>& node, const v1::Batch& batch);
+  void NoteClock(Node& node, std::int64_t wall_unix_ms);
+  void AskAgain(Node& node, std::uint64_t epoch, std::uint64_t sequence);
+  void FillSeen(const std::string& key, v1::NodeRecord& record);
+
+  FleetStore& store_;
+  const WallClock clock_;
+  const FleetOptions options_;
+  const FleetPorts ports_;
+
+  // Order of locks: that of Audits, this, a node's, the counters'. What is called through ports_ with a node's mutex held
+  // (submit, retry_after_ms) locks nothing of these.
+  std::mutex mutex_;
+  std::map<std::string, v1::NodeRecord> holders_;  // ROLE/NAME
+  std::map<std::string, std::shared_ptr<Node>> nodes_;
+  std::map<SessionId, std::shared_ptr<Node>> sessions_;
+  SessionId next_session_ = 1;
+  std::mutex counters_mutex_;
+  FleetCounters counters_;
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_FLEET_H_
