@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/arguments.h"
+#include "common/arguments.h"
 #include "client/command.h"
 #include "client/language.h"
 #include "client/renderer.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/nearest.h"
+#include "common/nearest.h"
 #include "common/utf8.h"
 
 namespace paritect {

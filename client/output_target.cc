@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "absl/strings/str_join.h"
-#include "client/nearest.h"
+#include "common/nearest.h"
 #include "client/report_view.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "client/language.h"
-#include "client/nearest.h"
+#include "common/nearest.h"
 #include "common/utf8.h"
 
 namespace paritect {

@@ -79,6 +79,7 @@ absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool rep
                                                    "token for that name"));
     }
     *record.mutable_hello() = before.hello();
+    record.set_revoked_unix(before.revoked_unix());
     record.set_last_seen_unix_ms(before.last_seen_unix_ms());
     if (before.state() == "active") {
       *record.mutable_earlier_serials() = before.earlier_serials();
@@ -106,24 +107,24 @@ void Fleet::Enrolled(const WriteSet& set) {
   }
 }
 
-absl::Status Fleet::Accepts(v1::AccessRole role, const std::string& name, const std::string& serial) {
+absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto known = holders_.find(HolderKey(role, name));
-  if (known == holders_.end()) {
-    return absl::PermissionDeniedError(absl::StrCat(RoleWord(role), " '", name, "' is not enrolled on this server"));
-  }
-  const v1::NodeRecord& record = known->second;
-  if (record.state() == "revoked") {
-    return absl::PermissionDeniedError(absl::StrCat(RoleWord(role), " '", name, "' was revoked by ",
-                                                    record.revoked_by(), " on ",
-                                                    FormatTime(record.revoked_unix() * 1000)));
-  }
-  const auto& earlier = record.earlier_serials();
-  if (record.serial() == serial || std::find(earlier.begin(), earlier.end(), serial) != earlier.end()) {
+  auto [known, fresh] = holders_.try_emplace(HolderKey(peer.role(), peer.name()), peer);
+  if (fresh) {
+    known->second.set_state("active");
+    if (peer.role() == v1::ACCESS_ROLE_AGENT) nodes_.try_emplace(peer.name(), std::make_shared<Node>(peer.name()));
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(absl::StrCat("this certificate of ", RoleWord(role), " '", name,
-                                                  "' is no longer accepted: another took its place"));
+  const v1::NodeRecord& record = known->second;
+  const std::string who = absl::StrCat(RoleWord(record.role()), " '", record.name(), "'");
+  if (record.state() == "revoked") {
+    return absl::PermissionDeniedError(absl::StrCat(who, " was revoked by ", record.revoked_by(), " on ",
+                                                    FormatTime(record.revoked_unix() * 1000)));
+  }
+  if (record.revoked_unix() == 0 || record.serial() == peer.serial()) return absl::OkStatus();
+  const auto& earlier = record.earlier_serials();
+  if (std::find(earlier.begin(), earlier.end(), peer.serial()) != earlier.end()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("this certificate of ", who, " is from before it was revoked"));
 }
 
 void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {

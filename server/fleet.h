@@ -70,8 +70,10 @@ class Fleet {
   // of that role and name and `replace` is false. PermissionDenied: revoked.
   absl::StatusOr<WriteSet> PrepareEnrolment(v1::NodeRecord record, bool replace);
   void Enrolled(const WriteSet& set);
-  // PermissionDenied in words: not enrolled here, revoked, a serial that was never issued.
-  absl::Status Accepts(v1::AccessRole role, const std::string& name, const std::string& serial);
+  // PermissionDenied in words: revoked, or a certificate from before the holder was revoked and enrolled again. A holder
+  // that the store does not know (the first admin, certificates of another authority, a store from an older backup) is
+  // taken in: the authority's signature is the proof, the store only knows who was revoked.
+  absl::Status Accepts(const v1::NodeRecord& peer);
   std::vector<v1::NodeRecord> Holders();
   // What audits need of the agents.
   std::vector<KnownNode> Agents();

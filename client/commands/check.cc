@@ -2,7 +2,7 @@
 #include "checks/runner.h"
 #include "client/audit_options.h"
 #include "client/keep_audit.h"
-#include "client/nearest.h"
+#include "common/nearest.h"
 #include "client/offline_audit.h"
 #include "client/output_target.h"
 #include "client/terminal.h"

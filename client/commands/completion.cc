@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/audit_options.h"
-#include "client/nearest.h"
+#include "common/nearest.h"
 #include "client/renderer.h"
 
 namespace paritect {

@@ -4,7 +4,7 @@
 #include "checks/check.h"
 #include "client/audit_options.h"
 #include "client/limits_text.h"
-#include "client/nearest.h"
+#include "common/nearest.h"
 #include "client/render/table_writer.h"
 #include "client/report_json.h"
 #include "client/report_view.h"

@@ -1,6 +1,6 @@
 // paritect inspect: what the product sees in a file or folder.
 #include "absl/strings/str_join.h"
-#include "client/arguments.h"
+#include "common/arguments.h"
 #include "client/command.h"
 #include "client/inspector.h"
 #include "common/status_macros.h"

@@ -9,7 +9,7 @@
 #include "checks/dataset_difference.h"
 #include "checks/dataset_explain.h"
 #include "checks/dataset_pairs.h"
-#include "client/arguments.h"
+#include "common/arguments.h"
 #include "client/command.h"
 #include "client/dataset_lists.h"
 #include "client/report_json.h"

@@ -4,7 +4,7 @@
 #include "client/audit_options.h"
 #include "client/evidence_chain.h"
 #include "client/limits_text.h"
-#include "client/nearest.h"
+#include "common/nearest.h"
 #include "client/offline_audit.h"
 #include "client/render/table_writer.h"
 #include "client/report_view.h"

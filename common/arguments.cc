@@ -1,10 +1,10 @@
-#include "client/arguments.h"
+#include "common/arguments.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 
-#include "client/nearest.h"
+#include "common/nearest.h"
 
 namespace paritect {
 

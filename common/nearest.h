@@ -1,6 +1,6 @@
 // "did you mean": the known word nearest to a mistyped one.
-#ifndef PARITECT_CLIENT_NEAREST_H_
-#define PARITECT_CLIENT_NEAREST_H_
+#ifndef PARITECT_COMMON_NEAREST_H_
+#define PARITECT_COMMON_NEAREST_H_
 
 #include <string>
 #include <vector>
@@ -19,4 +19,4 @@ std::string DidYouMean(absl::string_view word, absl::Span<const std::string> kno
 
 }  // namespace paritect
 
-#endif  // PARITECT_CLIENT_NEAREST_H_
+#endif  // PARITECT_COMMON_NEAREST_H_

@@ -1,4 +1,4 @@
-#include "client/nearest.h"
+#include "common/nearest.h"
 
 #include <algorithm>
 

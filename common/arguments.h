@@ -1,7 +1,7 @@
 // Command-line options, declared once a command: name, place to put the value, help. A thin cover over
 // CLI11, which throws and stays in arguments.cc.
-#ifndef PARITECT_CLIENT_ARGUMENTS_H_
-#define PARITECT_CLIENT_ARGUMENTS_H_
+#ifndef PARITECT_COMMON_ARGUMENTS_H_
+#define PARITECT_COMMON_ARGUMENTS_H_
 
 #include <memory>
 #include <string>
@@ -45,4 +45,4 @@ class Arguments {
 
 }  // namespace paritect
 
-#endif  // PARITECT_CLIENT_ARGUMENTS_H_
+#endif  // PARITECT_COMMON_ARGUMENTS_H_

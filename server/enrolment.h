@@ -1,0 +1,63 @@
+// Who may become what: join tokens, the first certificate, renewals. No gRPC.
+#ifndef PARITECT_SERVER_ENROLMENT_H_
+#define PARITECT_SERVER_ENROLMENT_H_
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/pki/server_folder.h"
+#include "paritect/v1/agents.pb.h"
+#include "paritect/v1/operators.pb.h"
+#include "server/fleet.h"
+
+namespace paritect {
+
+struct EnrolmentOptions {
+  std::int64_t lifetime_s = kClientLifetimeSeconds;
+  std::int64_t person_lifetime_s = 30 * kDaySeconds;  // viewers, operators, admins: nobody renews for them
+};
+
+// Thread-safe.
+class Enrolment {
+ public:
+  // `commit` as AuditPorts::commit.
+  Enrolment(const ServerFolder& folder, FleetStore& store, Fleet& fleet, std::function<absl::Status(WriteSet)> commit,
+            WallClock clock, EnrolmentOptions options = {});
+
+  // InvalidArgument; FailedPrecondition: this server signs nothing.
+  absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request, const std::string& by);
+  // `address`: of the caller, for the limit on guesses. PermissionDenied: the token is unknown, used up, expired or for
+  // another name; ResourceExhausted: too many wrong tokens from there.
+  absl::StatusOr<v1::JoinResponse> Join(const v1::JoinRequest& request, const std::string& address);
+  // A new certificate for the same identity, whose present one is still good.
+  absl::StatusOr<v1::JoinResponse> Renew(const Identity& identity, const v1::RenewRequest& request);
+
+ private:
+  absl::StatusOr<v1::JoinResponse> Sign(const Identity& identity, absl::string_view request_pem, v1::NodeRecord& record);
+  absl::StatusOr<v1::JoinToken> UseToken(const std::string& key, const v1::JoinRequest& request, WriteSet& set);
+  absl::Status CheckGuesses(const std::string& address);
+  void CountGuess(const std::string& address);
+
+  const ServerFolder& folder_;
+  FleetStore& store_;
+  Fleet& fleet_;
+  const std::function<absl::Status(WriteSet)> commit_;
+  const WallClock clock_;
+  const EnrolmentOptions options_;
+
+  std::mutex mutex_;  // one enrolment at a time: a token is used once
+  struct Guesses {
+    double count = 0;
+    std::int64_t at_ms = 0;
+  };
+  std::map<std::string, Guesses> guesses_;
+};
+
+v1::AccessRole ToProto(Role role);
+std::optional<Role> FromProto(v1::AccessRole role);
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_ENROLMENT_H_

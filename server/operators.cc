@@ -1,0 +1,355 @@
+#include "server/operators.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/digest.h"
+#include "common/status_macros.h"
+#include "formats/audit_file.h"
+#include "formats/bundle.h"
+#include "server/bundle_reader.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kLogPageMax = 5000;
+
+std::string StateOf(const v1::NodeRecord& node, bool online, std::int64_t now_s) {
+  if (node.state() == "revoked") return "revoked";
+  if (online) return "online";
+  if (node.certificate_expires_unix() != 0 && node.certificate_expires_unix() < now_s) return "expired";
+  return node.last_seen_unix_ms() == 0 ? "never" : "silent";
+}
+
+absl::Status CheckDate(absl::string_view text, absl::string_view name) {
+  if (text.size() == 10 && text[4] == '-' && text[7] == '-') return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("`", name, "` must be a date like 2026-12-31, not '", text, "'"));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::CreateTokenResponse> OperatorCalls::CreateToken(const v1::CreateTokenRequest& request,
+                                                                   const std::string& by) {
+  return parts_.enrolment.CreateToken(request, by);
+}
+
+absl::StatusOr<v1::ListNodesResponse> OperatorCalls::ListNodes(const v1::ListNodesRequest&, const std::string&) {
+  std::set<std::string> online;
+  for (const KnownNode& node : parts_.fleet.Agents()) {
+    if (node.online) online.insert(node.name);
+  }
+  v1::ListNodesResponse response;
+  for (v1::NodeRecord& node : parts_.fleet.Holders()) {
+    v1::NodeRow& row = *response.add_nodes();
+    const bool is_online = node.role() == v1::ACCESS_ROLE_AGENT && online.count(node.name()) > 0;
+    row.set_state(StateOf(node, is_online, parts_.clock() / 1000));
+    *row.mutable_node() = std::move(node);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::RevokeNodeResponse> OperatorCalls::RevokeNode(const v1::RevokeNodeRequest& request,
+                                                                 const std::string& by) {
+  PARITECT_ASSIGN_OR_RETURN(const WriteSet set, parts_.fleet.PrepareRevocation(request.name(), by));
+  PARITECT_RETURN_IF_ERROR(parts_.commit(set));
+  parts_.fleet.Revoked(set, request.name());
+  v1::RevokeNodeResponse response;
+  response.set_revoked(static_cast<int>(set.documents.size()));
+  return response;
+}
+
+absl::StatusOr<v1::CreateAuditResponse> OperatorCalls::CreateAudit(const v1::CreateAuditRequest& request,
+                                                                   const std::string& by) {
+  PARITECT_ASSIGN_OR_RETURN(const std::string name,
+                            parts_.audits.Create(request.text(), request.file(), request.replace(), by));
+  v1::CreateAuditResponse response;
+  response.set_name(name);
+  response.set_replaced(request.replace());
+  return response;
+}
+
+absl::StatusOr<v1::ListAuditsResponse> OperatorCalls::ListAudits(const v1::ListAuditsRequest&, const std::string&) {
+  v1::ListAuditsResponse response;
+  for (v1::AuditDefinition& definition : parts_.audits.Definitions()) {
+    v1::AuditRow& row = *response.add_audits();
+    definition.clear_redaction_key();
+    auto last = parts_.audits.FindRun(definition.name(), 0);
+    if (last.ok()) {
+      *row.mutable_last_run() = *std::move(last);
+      row.mutable_last_run()->clear_definition();
+      row.mutable_last_run()->clear_baseline_bundles();
+      row.mutable_last_run()->clear_migrated_bundles();
+    }
+    *row.mutable_definition() = std::move(definition);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::RunAuditResponse> OperatorCalls::RunAudit(const v1::RunAuditRequest& request,
+                                                             const std::string& by) {
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t number,
+                            parts_.audits.Start(request.name(), by, request.timeout_seconds() * 1000));
+  v1::RunAuditResponse response;
+  response.set_number(number);
+  return response;
+}
+
+absl::StatusOr<v1::CancelAuditResponse> OperatorCalls::CancelAudit(const v1::CancelAuditRequest& request,
+                                                                   const std::string&) {
+  PARITECT_RETURN_IF_ERROR(parts_.audits.Cancel(request.name(), request.number()));
+  return v1::CancelAuditResponse();
+}
+
+absl::StatusOr<v1::GetReportResponse> OperatorCalls::GetReport(const v1::GetReportRequest& request,
+                                                               const std::string&) {
+  v1::GetReportResponse response;
+  std::int64_t number = request.number();
+  if (number == 0) {
+    // The last run may be under way: then the last report is that of the run before.
+    PARITECT_ASSIGN_OR_RETURN(const std::vector<v1::AuditRun> runs, parts_.audits.Runs(request.name()));
+    for (const v1::AuditRun& run : runs) {
+      if (run.state() == v1::AUDIT_RUN_STATE_DONE) number = run.number();
+    }
+  }
+  PARITECT_ASSIGN_OR_RETURN(*response.mutable_run(), parts_.audits.FindRun(request.name(), number));
+  PARITECT_ASSIGN_OR_RETURN(*response.mutable_report(),
+                            parts_.audits.FindReport(request.name(), response.run().number()));
+  response.mutable_run()->mutable_definition()->clear_redaction_key();
+  response.mutable_run()->clear_baseline_bundles();
+  response.mutable_run()->clear_migrated_bundles();
+  return response;
+}
+
+absl::StatusOr<v1::ListAuditRunsResponse> OperatorCalls::ListAuditRuns(const v1::ListAuditRunsRequest& request,
+                                                                       const std::string&) {
+  PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditRun> runs, parts_.audits.Runs(request.name()));
+  v1::ListAuditRunsResponse response;
+  for (v1::AuditRun& run : runs) {
+    run.clear_definition();
+    run.clear_tasks();
+    run.clear_baseline_bundles();
+    run.clear_migrated_bundles();
+    *response.add_runs() = std::move(run);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::ListRunsResponse> OperatorCalls::ListRuns(const v1::ListRunsRequest& request, const std::string&) {
+  std::map<std::string, v1::RunRow> rows;
+  std::map<std::string, std::set<std::string>> nodes;
+  std::map<std::string, std::set<std::string>> sources;
+  const std::string prefix = request.run().empty() ? "" : absl::StrCat(request.run(), "/");
+  PARITECT_RETURN_IF_ERROR(
+      parts_.store.Scan("bundle", prefix, "", [&](absl::string_view, absl::string_view value) {
+        v1::StoredBundle bundle;
+        if (!bundle.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
+        v1::RunRow& row = rows[bundle.plan().run()];
+        row.set_run(bundle.plan().run());
+        row.set_bundles(row.bundles() + 1);
+        row.set_newest_unix_ms(std::max(row.newest_unix_ms(), bundle.collected_at_unix_ms()));
+        nodes[row.run()].insert(bundle.plan().node());
+        sources[row.run()].insert(bundle.source());
+        return true;
+      }));
+  if (!request.run().empty() && rows.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no recorded run '", request.run(), "' (`paritect runs ls` lists all)"));
+  }
+  v1::ListRunsResponse response;
+  for (auto& [name, row] : rows) {
+    for (const std::string& node : nodes[name]) row.add_nodes(node);
+    for (const std::string& source : sources[name]) row.add_sources(source);
+    *response.add_runs() = std::move(row);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::AttestResponse> OperatorCalls::Attest(const v1::AttestRequest& request, const std::string& by) {
+  v1::StoredAttestation one = request.attestation();
+  if (parts_.rules.catalogue.FindCheck(one.check()) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no check '", one.check(), "'"));
+  }
+  if (one.by().empty() || one.reason().empty()) return absl::InvalidArgumentError("an attestation needs `by` and `reason`");
+  PARITECT_RETURN_IF_ERROR(CheckDate(one.until(), "until"));
+  PARITECT_RETURN_IF_ERROR(RequireAudit(one.audit()));
+  one.set_created_by(by);
+  one.set_created_unix(parts_.clock() / 1000);
+  WriteSet set;
+  set.documents.push_back({"attestation", absl::StrCat(one.audit(), "/", one.check()), one.SerializeAsString(), {}});
+  PARITECT_RETURN_IF_ERROR(parts_.commit(std::move(set)));
+  return v1::AttestResponse();
+}
+
+absl::Status OperatorCalls::RequireAudit(const std::string& name) {
+  for (const v1::AuditDefinition& definition : parts_.audits.Definitions()) {
+    if (definition.name() == name) return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("there is no audit '", name, "' (`paritect audit ls` lists all)"));
+}
+
+absl::StatusOr<v1::AddWaiverResponse> OperatorCalls::AddWaiver(const v1::AddWaiverRequest& request,
+                                                               const std::string& by) {
+  std::lock_guard<std::mutex> lock(numbers_);
+  v1::StoredWaiver waiver = request.waiver();
+  if (parts_.rules.catalogue.FindCheck(waiver.check()) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no check '", waiver.check(), "'"));
+  }
+  if (waiver.kind().empty() && waiver.subject().empty()) {
+    return absl::InvalidArgumentError("a waiver needs `kind` or `subject`: it accepts a finding, not a check");
+  }
+  if (waiver.by().empty() || waiver.reason().empty()) return absl::InvalidArgumentError("a waiver needs `by` and `reason`");
+  PARITECT_RETURN_IF_ERROR(CheckDate(waiver.until(), "until"));
+  if (!waiver.audit().empty()) PARITECT_RETURN_IF_ERROR(RequireAudit(waiver.audit()));
+  std::int64_t last = 0;
+  PARITECT_RETURN_IF_ERROR(parts_.store.Scan("waiver", "", "", [&](absl::string_view, absl::string_view value) {
+    v1::StoredWaiver known;
+    if (known.ParseFromArray(value.data(), static_cast<int>(value.size()))) last = std::max(last, known.number());
+    return true;
+  }));
+  waiver.set_number(last + 1);
+  waiver.set_created_by(by);
+  waiver.set_created_unix(parts_.clock() / 1000);
+  WriteSet set;
+  set.documents.push_back({"waiver", absl::StrFormat("%010d", waiver.number()), waiver.SerializeAsString(), {}});
+  PARITECT_RETURN_IF_ERROR(parts_.commit(std::move(set)));
+  v1::AddWaiverResponse response;
+  response.set_number(waiver.number());
+  return response;
+}
+
+absl::StatusOr<v1::ListWaiversResponse> OperatorCalls::ListWaivers(const v1::ListWaiversRequest&, const std::string&) {
+  v1::ListWaiversResponse response;
+  PARITECT_RETURN_IF_ERROR(parts_.store.Scan("waiver", "", "", [&](absl::string_view, absl::string_view value) {
+    if (!response.add_waivers()->ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+      response.mutable_waivers()->RemoveLast();
+    }
+    return true;
+  }));
+  PARITECT_RETURN_IF_ERROR(parts_.store.Scan("attestation", "", "", [&](absl::string_view, absl::string_view value) {
+    if (!response.add_attestations()->ParseFromArray(value.data(), static_cast<int>(value.size()))) {
+      response.mutable_attestations()->RemoveLast();
+    }
+    return true;
+  }));
+  return response;
+}
+
+absl::StatusOr<v1::ReadLogResponse> OperatorCalls::ReadLog(const v1::ReadLogRequest& request, const std::string&) {
+  const int limit = request.limit() > 0 ? std::min(request.limit(), kLogPageMax) : kLogPageMax;
+  PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditLogEntry> entries,
+                            parts_.store.ReadLog(std::max<std::int64_t>(1, request.from()), limit));
+  v1::ReadLogResponse response;
+  for (v1::AuditLogEntry& entry : entries) *response.add_entries() = std::move(entry);
+  return response;
+}
+
+absl::StatusOr<v1::GetMetricsResponse> OperatorCalls::GetMetrics(const v1::GetMetricsRequest&, const std::string&) {
+  v1::GetMetricsResponse response;
+  response.set_text(parts_.metrics());
+  return response;
+}
+
+absl::StatusOr<v1::ImportResponse> OperatorCalls::Import(absl::string_view file, absl::string_view bytes,
+                                                         const std::string& by) {
+  auto parsed = ParseBundle(bytes);
+  if (!parsed.ok()) return Annotate(parsed.status(), file);
+  v1::Bundle& bundle = *parsed;
+  if (!IsPlainName(bundle.plan().run()) || !IsPlainName(bundle.plan().node())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": run and node of a bundle must be plain names (letters, digits, '.', '_', '-') to be kept here"));
+  }
+  WriteSet set;
+  PARITECT_ASSIGN_OR_RETURN(v1::StoredBundle stored, StoreBundle(bundle, set));
+  stored.set_source(absl::StrCat("import of ", file, " by ", by));
+  stored.set_stored_unix_ms(parts_.clock());
+  const std::string key = AddBundleDocument(stored, set);
+  v1::ImportResponse response;
+  response.set_run(bundle.plan().run());
+  response.set_node(bundle.plan().node());
+  response.set_pieces(stored.pieces_size());
+  PARITECT_ASSIGN_OR_RETURN(const auto known, parts_.store.Get("bundle", key));
+  response.set_known(known.has_value());
+  if (known) return response;
+  PARITECT_RETURN_IF_ERROR(parts_.commit(std::move(set)));
+  return response;
+}
+
+absl::StatusOr<std::vector<std::string>> OperatorCalls::GetEvidence(const v1::GetEvidenceRequest& request) {
+  std::vector<v1::Bundle> bundles;
+  if (!request.run().empty()) {
+    PARITECT_ASSIGN_OR_RETURN(const std::vector<v1::StoredBundle> recorded, RecordedRun(parts_.store, request.run()));
+    for (const v1::StoredBundle& stored : recorded) {
+      PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadBundle(parts_.store, stored));
+      bundles.push_back(std::move(bundle));
+    }
+  } else {
+    if (request.side() != "baseline" && request.side() != "migrated") {
+      return absl::InvalidArgumentError("side must be baseline or migrated");
+    }
+    const Side side = request.side() == "baseline" ? Side::kBaseline : Side::kMigrated;
+    PARITECT_ASSIGN_OR_RETURN(bundles, parts_.audits.Evidence(request.audit(), 0, side));
+  }
+  std::vector<std::string> out;
+  for (const v1::Bundle& bundle : bundles) {
+    PARITECT_ASSIGN_OR_RETURN(std::string bytes, SerializeBundle(bundle));
+    out.push_back(std::move(bytes));
+  }
+  return out;
+}
+
+absl::StatusOr<v1::BackupResponse> OperatorCalls::Backup(const v1::BackupRequest& request, const std::string&) {
+  if (request.path().empty() || request.path()[0] != '/') {
+    return absl::InvalidArgumentError("a backup needs an absolute path on the server's machine");
+  }
+  PARITECT_RETURN_IF_ERROR(parts_.store.Backup(request.path()));
+  v1::BackupResponse response;
+  response.set_path(request.path());
+  return response;
+}
+
+absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::DiagnosisRequest& request,
+                                                              const std::string&) {
+  v1::DiagnosisResponse response;
+  response.set_program(parts_.program);
+  response.set_server_unix_ms(parts_.clock());
+  const auto add = [&](absl::string_view id, bool ok, absl::string_view message, absl::string_view remedy) {
+    v1::DiagnosisLine& line = *response.add_lines();
+    line.set_id(std::string(id));
+    line.set_state(ok ? "ok" : "error");
+    line.set_message(std::string(message));
+    if (!ok) line.set_remedy(std::string(remedy));
+  };
+  auto stats = parts_.store.Stats();
+  add("store", stats.ok(),
+      stats.ok() ? absl::StrCat("database ", stats->file_bytes, " bytes, ", stats->contents, " contents, ",
+                                stats->batches, " batches, ", stats->log_entries, " log entries")
+                 : std::string(stats.status().message()),
+      "see the server's journal; restore from a backup");
+  const std::int64_t left = parts_.server_certificate_expires_unix - parts_.clock() / 1000;
+  add("server_certificate", left > 14 * kDaySeconds, absl::StrCat("expires in ", left / kDaySeconds, " days"),
+      "restart the server: it renews its own certificate; one of another authority must be replaced");
+  std::int64_t online = 0;
+  std::int64_t lost = 0;
+  const std::vector<KnownNode> nodes = parts_.fleet.Agents();
+  for (const KnownNode& node : nodes) {
+    online += node.online ? 1 : 0;
+    lost += node.lost_records;
+  }
+  add("nodes", online == static_cast<std::int64_t>(nodes.size()),
+      absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected"),
+      "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them");
+  add("lost_records", lost == 0, absl::StrCat(lost, " records were lost by nodes"),
+      "`cluster.coverage.records` of an audit names the nodes");
+  if (request.deep()) {
+    auto faults = parts_.store.Verify();
+    add("integrity", faults.ok() && faults->empty(),
+        !faults.ok()       ? std::string(faults.status().message())
+        : faults->empty() ? "pages, digests and the log's chain are whole"
+                           : (*faults)[0],
+        "stop the server, run `paritect-server verify`, restore from a backup");
+  }
+  return response;
+}
+
+}  // namespace paritect
