@@ -1,14 +1,27 @@
-// paritect-server: answers `version`; the service follows.
+// paritect-server: the server program. Everything is in the libraries; this only meets the process.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 
-#include "common/version.h"
+#include "server/access.h"
+#include "server/server_command.h"
+#include "server/transport/grpc_server.h"
 
 int main(int argc, char** argv) {
-  if (argc == 2 && (std::strcmp(argv[1], "version") == 0 || std::strcmp(argv[1], "--version") == 0)) {
-    std::cout << "paritect-server " << paritect::kProgramVersion << "\n";
-    return 0;
+  // Run by the build: an RPC without a rule in the table of access fails it.
+  if (argc == 2 && std::strcmp(argv[1], "--check-access-table") == 0) {
+    const auto faults = paritect::AccessTableFaults(paritect::ServiceMethods());
+    for (const std::string& fault : faults) std::cerr << fault << "\n";
+    return faults.empty() ? 0 : 1;
   }
-  std::cerr << "usage: paritect-server version\nother commands are not supported by this version\n";
-  return 2;
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  paritect::ServerEnv env = {.out = std::cout,
+                             .err = std::cerr,
+                             .rules = paritect::BuiltInRules(),
+                             .host_name = host,
+                             .clock = &paritect::SystemWallClock};
+  return paritect::RunServerCommandLine(env, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

@@ -1,0 +1,67 @@
+// paritect-server init DIR: certificate authority, server certificate, first admin credential.
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/arguments.h"
+#include "common/host_port.h"
+#include "common/pki/server_folder.h"
+#include "server/server_command.h"
+#include "storage/fleet_store.h"
+
+namespace paritect {
+namespace {
+
+constexpr absl::string_view kName = "init";
+constexpr absl::string_view kSummary = "make a server's folder: database, certificate authority, admin credential";
+
+absl::StatusOr<InitResult> Init(ServerEnv& env, const std::string& folder, InitOptions& options,
+                                const std::string& address) {
+  auto listen = ParseHostPort(address);
+  if (!listen.ok()) return listen.status();
+  if (options.hosts.empty() && listen->host != "0.0.0.0" && listen->host != "::" && !listen->host.empty()) {
+    options.hosts.push_back(listen->host);
+  }
+  const std::string host = options.hosts.empty() ? env.host_name.empty() ? "localhost" : env.host_name : options.hosts[0];
+  options.address = FormatHostPort({host, listen->port});
+  options.host_name = env.host_name;
+  options.now = env.clock() / 1000;
+  return InitServerFolder(folder, options);
+}
+
+int Run(ServerEnv& env, const std::vector<std::string>& args) {
+  std::string folder;
+  std::string address = "localhost:7400";
+  InitOptions options;
+  Arguments arguments("paritect-server init", kSummary);
+  arguments.Text("DIR", folder, "the folder to make", true);
+  arguments.Texts("--host", options.hosts, "name or address that nodes and clients will use; repeatable");
+  arguments.Text("--address", address, "HOST:PORT for the admin credential (default: localhost:7400)");
+  arguments.Text("--admin", options.admin_name, "name of the first admin (default: admin)");
+  arguments.Text("--ca-cert", options.authority_path, "bring your own: the authority's certificate");
+  arguments.Text("--ca-key", options.authority_key_path, "its key, if this server shall sign with it");
+  arguments.Text("--tls-cert", options.certificate_path, "bring your own: the server's certificate chain");
+  arguments.Text("--tls-key", options.key_path, "its key");
+  arguments.Text("--identities", options.identities_path, "who holds certificates of that authority (docs/security.md)");
+  auto parsed = arguments.Parse(args);
+  if (!parsed.ok()) return ServerError(env, kName, parsed.status().message(), kServerUsage);
+  if (!*parsed) {
+    env.out << arguments.help();
+    return kServerOk;
+  }
+  const auto result = Init(env, folder, options, address);
+  if (!result.ok()) return ServerError(env, kName, result.status().message(), kServerUsage);
+  const std::string database = absl::StrCat(folder, "/paritect.db");
+  auto store = OpenFleetStore(absl::StrCat("sqlite:", database));
+  if (!store.ok()) return ServerError(env, kName, store.status().message(), kServerInternal);
+  for (const std::string& note : result->notes) env.err << "note: " << note << "\n";
+  env.err << folder << ": made; admin credential: " << folder << "/admin.credential (for " << options.address << ")\n";
+  env.out << "ca-pin " << result->pin << "\n";
+  return kServerOk;
+}
+
+}  // namespace
+
+extern const ServerCommand kServerInitCommand;
+const ServerCommand kServerInitCommand = {kName, kSummary, &Run};
+
+}  // namespace paritect

@@ -1,0 +1,67 @@
+// paritect-server run DIR: the service, in the foreground.
+#include "common/arguments.h"
+#include "common/duration.h"
+#include "common/host_port.h"
+#include "server/server_command.h"
+#include "server/transport/serve.h"
+
+namespace paritect {
+namespace {
+
+constexpr absl::string_view kName = "run";
+constexpr absl::string_view kSummary = "serve, until SIGTERM";
+
+// "" keeps `slot`.
+absl::Status TakeSeconds(const std::string& text, std::int64_t factor, std::int64_t& slot) {
+  if (text.empty()) return absl::OkStatus();
+  auto seconds = ParseDuration(text);
+  if (seconds.ok()) slot = *seconds * factor;
+  return seconds.status();
+}
+
+int Run(ServerEnv& env, const std::vector<std::string>& args) {
+  ServeOptions options;
+  std::string silent_after;
+  std::string timeout;
+  std::string lifetime;
+  int connections = 0;
+  int per_address = 0;
+  Arguments arguments("paritect-server run", kSummary);
+  arguments.Text("DIR", options.folder, "the folder that `init` made", true);
+  arguments.Text("--listen", options.listen, "HOST:PORT for agents and clients (default: 0.0.0.0:7400; port 0: any)");
+  arguments.Text("--web", options.web, "HOST:PORT for /metrics and /healthz, plain HTTP (default: none)");
+  arguments.Text("--store", options.store, "sqlite:FILE (default: DIR/paritect.db)");
+  arguments.Text("--silent-after", silent_after, "a node without connection for so long is silent (default: 60s)");
+  arguments.Text("--audit-timeout", timeout, "an audit waits no longer for its nodes (default: 6h)");
+  arguments.Text("--agent-lifetime", lifetime, "lifetime of agents' certificates (default: 1d)");
+  arguments.Int("--connections", connections, "connections in total (default: 15000)");
+  arguments.Int("--connections-per-address", per_address, "connections of one address (default: 4096)");
+  arguments.Flag("--insecure-loopback", options.insecure_loopback, "no TLS; for tests on 127.0.0.1 alone");
+  auto parsed = arguments.Parse(args);
+  if (!parsed.ok()) return ServerError(env, kName, parsed.status().message(), kServerUsage);
+  if (!*parsed) {
+    env.out << arguments.help();
+    return kServerOk;
+  }
+  for (const absl::Status& status : {TakeSeconds(silent_after, 1000, options.audits.silent_after_ms),
+                                     TakeSeconds(timeout, 1000, options.audits.timeout_ms),
+                                     TakeSeconds(lifetime, 1, options.lifetime_s)}) {
+    if (!status.ok()) return ServerError(env, kName, status.message(), kServerUsage);
+  }
+  if (connections > 0) options.listener.connections_max = connections;
+  if (per_address > 0) options.listener.connections_per_address_max = per_address;
+  const absl::Status status = Serve(env, options, [&](int port, int web_port) {
+    const auto listen = ParseHostPort(options.listen);
+    env.err << "paritect-server: listening on " << FormatHostPort({listen->host, port}) << "\n";
+    if (web_port != 0) env.err << "paritect-server: metrics on port " << web_port << "\n";
+    env.err.flush();
+  });
+  return status.ok() ? kServerOk : ServerError(env, kName, status.message(), kServerUsage);
+}
+
+}  // namespace
+
+extern const ServerCommand kServerRunCommand;
+const ServerCommand kServerRunCommand = {kName, kSummary, &Run};
+
+}  // namespace paritect

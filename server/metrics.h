@@ -1,0 +1,29 @@
+// Counters in Prometheus text form (https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4).
+#ifndef PARITECT_SERVER_METRICS_H_
+#define PARITECT_SERVER_METRICS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "server/fleet.h"
+#include "server/writer.h"
+#include "storage/fleet_store.h"
+
+namespace paritect {
+
+struct ServerMetrics {
+  FleetCounters fleet;
+  WriterStats writer;
+  FleetStoreStats store;
+  std::int64_t connections_accepted = 0;
+  std::int64_t connections_open = 0;
+  std::int64_t connections_refused = 0;
+  std::int64_t descriptors_exhausted = 0;
+  std::int64_t log_entries_lost = 0;
+};
+
+std::string FormatMetrics(const ServerMetrics& metrics);
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_METRICS_H_

@@ -1,0 +1,171 @@
+#include "server/transport/agents_service.h"
+
+#include <deque>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+
+namespace paritect {
+namespace {
+
+using Stream = grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>;
+
+// An agent that does not read is not served for ever.
+constexpr std::size_t kUnsentMax = 10'000;
+
+// One session. gRPC owns it until OnDone; the fleet holds the link, which outlives it.
+class SessionReactor final : public Stream {
+ public:
+  SessionReactor(Fleet& fleet, CallLog& log, Caller caller)
+      : fleet_(fleet), log_(log), caller_(std::move(caller)), link_(std::make_shared<Link>(this)) {
+    StartRead(&incoming_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(absl::OkStatus());
+    if (!opened_) {
+      Open();
+    } else {
+      fleet_.Receive(session_, incoming_);
+    }
+    StartRead(&incoming_);
+  }
+
+  void OnWriteDone(bool ok) override { link_->Written(ok); }
+  void OnCancel() override { Finish(absl::CancelledError("the agent hung up")); }
+
+  void OnDone() override {
+    link_->Detach();
+    if (opened_) fleet_.Closed(session_);
+    delete this;
+  }
+
+ private:
+  // Sends in order and ends the stream once. Its mutex is never held while the fleet is called.
+  class Link final : public AgentLink {
+   public:
+    explicit Link(SessionReactor* reactor) : reactor_(reactor) {}
+
+    void Send(const v1::ServerMessage& message) override {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (reactor_ == nullptr || closing_) return;
+      if (unsent_.size() >= kUnsentMax) return CloseLocked(absl::ResourceExhaustedError("the agent does not read"));
+      unsent_.push_back(message);
+      if (unsent_.size() == 1) reactor_->StartWrite(&unsent_.front());
+    }
+
+    void Close(absl::Status why) override {
+      std::lock_guard<std::mutex> lock(mutex_);
+      CloseLocked(std::move(why));
+    }
+
+    void Written(bool ok) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      unsent_.pop_front();
+      if (reactor_ == nullptr) return;
+      if (!ok) unsent_.clear();
+      if (!unsent_.empty()) {
+        reactor_->StartWrite(&unsent_.front());
+      } else if (closing_) {
+        FinishLocked();
+      }
+    }
+
+    void Detach() {
+      std::lock_guard<std::mutex> lock(mutex_);
+      reactor_ = nullptr;
+    }
+
+   private:
+    void CloseLocked(absl::Status why) {
+      if (reactor_ == nullptr || closing_) return;
+      closing_ = true;
+      why_ = std::move(why);
+      // What is being written is let out; the rest is of no use to an agent that must come again.
+      while (unsent_.size() > 1) unsent_.pop_back();
+      if (unsent_.empty()) FinishLocked();
+    }
+
+    void FinishLocked() {
+      if (finished_) return;
+      finished_ = true;
+      static_cast<Stream*>(reactor_)->Finish(ToGrpc(why_));
+    }
+
+    std::mutex mutex_;
+    SessionReactor* reactor_;
+    std::deque<v1::ServerMessage> unsent_;  // the first is being written
+    bool closing_ = false;
+    bool finished_ = false;
+    absl::Status why_;
+  };
+
+  void Finish(absl::Status why) { link_->Close(std::move(why)); }
+
+  void Open() {
+    const std::string& node = caller_.peer->identity.name;
+    if (!incoming_.has_hello()) return Finish(absl::InvalidArgumentError("a session begins with a hello"));
+    auto session = fleet_.Open(node, incoming_.hello(), link_);
+    log_.Write(caller_.Actor(), "Session", node, session.status(), incoming_.hello().program());
+    if (!session.ok()) return Finish(session.status());
+    session_ = *session;
+    opened_ = true;
+  }
+
+  Fleet& fleet_;
+  CallLog& log_;
+  const Caller caller_;
+  const std::shared_ptr<Link> link_;
+  v1::AgentMessage incoming_;
+  Fleet::SessionId session_ = 0;
+  bool opened_ = false;
+};
+
+// A stream that is refused before it begins.
+class RefusedReactor final : public Stream {
+ public:
+  explicit RefusedReactor(const absl::Status& why) { Finish(ToGrpc(why)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+grpc::Status EnrolmentService::Join(grpc::ServerContext* context, const v1::JoinRequest* request,
+                                    v1::JoinResponse* response) {
+  const auto caller = gate_.Admit(*context, "/paritect.v1.Enrolment/Join");
+  if (!caller.ok()) return ToGrpc(caller.status());
+  auto joined = enrolment_.Join(*request, caller->address);
+  if (joined.ok()) {
+    *response = *std::move(joined);
+    return grpc::Status::OK;
+  }
+  gate_.log().Write(caller->Actor(), "Join", request->name(), joined.status());
+  return ToGrpc(joined.status());
+}
+
+grpc::ServerUnaryReactor* AgentsService::Renew(grpc::CallbackServerContext* context, const v1::RenewRequest* request,
+                                               v1::JoinResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const auto caller = gate_.Admit(*context, "/paritect.v1.Agents/Renew");
+  if (!caller.ok()) {
+    reactor->Finish(ToGrpc(caller.status()));
+    return reactor;
+  }
+  auto renewed = enrolment_.Renew(caller->peer->identity, *request);
+  if (renewed.ok()) {
+    *response = *std::move(renewed);
+  } else {
+    gate_.log().Write(caller->Actor(), "Renew", caller->peer->identity.name, renewed.status());
+  }
+  reactor->Finish(ToGrpc(renewed.status()));
+  return reactor;
+}
+
+grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* AgentsService::Session(
+    grpc::CallbackServerContext* context) {
+  auto caller = gate_.Admit(*context, "/paritect.v1.Agents/Session");
+  if (!caller.ok()) return new RefusedReactor(caller.status());
+  return new SessionReactor(fleet_, gate_.log(), *std::move(caller));
+}
+
+}  // namespace paritect

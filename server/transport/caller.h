@@ -1,0 +1,54 @@
+// Who is calling, and whether they may: for every RPC, before anything else.
+#ifndef PARITECT_SERVER_TRANSPORT_CALLER_H_
+#define PARITECT_SERVER_TRANSPORT_CALLER_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/call_log.h"
+#include "server/enrolment.h"
+#include "server/fleet.h"
+#include "common/pki/server_folder.h"
+
+namespace grpc {
+class ServerContextBase;
+class Status;
+}  // namespace grpc
+
+namespace paritect {
+
+struct Caller {
+  std::optional<Peer> peer;  // nullopt: without certificate (enrolment)
+  std::string address;       // "10.0.0.1"
+  // "agent/gpu-01", or "-/ADDRESS".
+  std::string Actor() const;
+};
+
+// The rules of the house for one server. Immutable but for what it points to.
+class Gate {
+ public:
+  // `insecure`: no TLS (tests on the loopback only): the caller is what its metadata "paritect-role" and
+  // "paritect-name" say.
+  Gate(const ServerFolder& folder, Fleet& fleet, CallLog& log, bool insecure)
+      : folder_(folder), fleet_(fleet), log_(log), insecure_(insecure) {}
+
+  // Identity from the TLS session alone, never from a message. A refusal is logged.
+  absl::StatusOr<Caller> Admit(const grpc::ServerContextBase& context, absl::string_view method) const;
+  CallLog& log() const { return log_; }
+
+ private:
+  absl::StatusOr<Caller> Identify(const grpc::ServerContextBase& context) const;
+
+  const ServerFolder& folder_;
+  Fleet& fleet_;
+  CallLog& log_;
+  const bool insecure_;
+};
+
+// ResourceExhausted carries its retry hint in words; codes are the same numbers.
+grpc::Status ToGrpc(const absl::Status& status);
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_TRANSPORT_CALLER_H_

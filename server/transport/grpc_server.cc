@@ -1,0 +1,165 @@
+#include "server/transport/grpc_server.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <grpcpp/support/server_interceptor.h>
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "server/transport/agents_service.h"
+#include "server/transport/operators_service.h"
+
+namespace paritect {
+namespace {
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+
+constexpr int kMessageBytesMax = 16 << 20;
+constexpr int kMetadataBytesMax = 8 << 10;
+constexpr int kStreamsPerConnectionMax = 32;
+constexpr int kHandshakeTimeoutMs = 10'000;
+constexpr int kConnectionAgeMs = 3'600'000;  // renewed certificates and revocations converge
+constexpr int kConnectionAgeGraceMs = 10'000;
+constexpr unsigned kCertificateRefreshSeconds = 10;
+
+// Health and reflection are gRPC's own services: they know nothing of our table, so the call is cut off before them.
+class GateInterceptor final : public grpc::experimental::Interceptor {
+ public:
+  GateInterceptor(const Gate& gate, grpc::experimental::ServerRpcInfo* info) : gate_(gate), info_(info) {}
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(
+            grpc::experimental::InterceptionHookPoints::POST_RECV_INITIAL_METADATA) &&
+        !gate_.Admit(*info_->server_context(), info_->method()).ok()) {
+      info_->server_context()->TryCancel();
+    }
+    methods->Proceed();
+  }
+
+ private:
+  const Gate& gate_;
+  grpc::experimental::ServerRpcInfo* const info_;
+};
+
+class GateInterceptorFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit GateInterceptorFactory(const Gate& gate) : gate_(gate) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override {
+    return absl::StartsWith(info->method(), "/grpc.") ? new GateInterceptor(gate_, info) : nullptr;
+  }
+
+ private:
+  const Gate& gate_;
+};
+
+// One line each on standard error; gRPC's own would be several and without our name.
+void LogLine(gpr_log_func_args* args) {
+  if (args->severity < GPR_LOG_SEVERITY_ERROR) return;
+  const std::string line = absl::StrCat("paritect-server: grpc: ", args->message, "\n");
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const GrpcServerOptions& options) {
+  if (options.insecure_loopback) return grpc::InsecureServerCredentials();
+  const auto provider = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+      absl::StrCat(options.folder, "/server.key"), absl::StrCat(options.folder, "/server.pem"),
+      absl::StrCat(options.folder, "/ca.pem"), kCertificateRefreshSeconds);
+  grpc::experimental::TlsServerCredentialsOptions tls(provider);
+  tls.watch_root_certs();
+  tls.watch_identity_key_cert_pairs();
+  // Whoever has no certificate can reach the enrolment call alone (server/access.cc).
+  tls.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  return grpc::experimental::TlsServerCredentials(tls);
+}
+
+class GrpcServerImpl final : public GrpcServer {
+ public:
+  GrpcServerImpl(const Gate& gate, OperatorCalls& calls, Enrolment& enrolment, Fleet& fleet)
+      : enrolment_(gate, enrolment), agents_(gate, enrolment, fleet), operators_(gate, calls) {}
+  ~GrpcServerImpl() override { Stop(0); }
+
+  absl::Status Start(const GrpcServerOptions& options, const Gate& gate) {
+    grpc::ServerBuilder builder;
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, MakeCredentials(options));
+    builder.RegisterService(&enrolment_);
+    builder.RegisterService(&agents_);
+    builder.RegisterService(&operators_);
+    builder.SetMaxReceiveMessageSize(kMessageBytesMax);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnectionMax);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionAgeMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionAgeGraceMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators;
+    creators.push_back(std::make_unique<GateInterceptorFactory>(gate));
+    builder.experimental().SetInterceptorCreators(std::move(creators));
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) return absl::InternalError("gRPC did not start; its reason is in the lines above");
+    if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(true);
+    PARITECT_ASSIGN_OR_RETURN(listener_, Listener::Open(options.address, options.listener, [this](int descriptor) {
+      Acceptor::NewConnectionParameters connection;
+      connection.listener_fd = -1;
+      connection.fd = descriptor;
+      acceptor_->HandleNewConnection(&connection);
+    }));
+    return absl::OkStatus();
+  }
+
+  int port() const override { return listener_->port(); }
+  ListenerCounters listener_counters() const override { return listener_->counters(); }
+
+  void Stop(std::int64_t grace_ms) override {
+    if (listener_ != nullptr) listener_->Stop();
+    if (server_ == nullptr || stopped_) return;
+    stopped_ = true;
+    if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(grace_ms));
+    server_->Wait();
+  }
+
+ private:
+  EnrolmentService enrolment_;
+  AgentsService agents_;
+  OperatorsService operators_;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Listener> listener_;  // ends before what it hands connections to
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> StartGrpcServer(const GrpcServerOptions& options, const Gate& gate,
+                                                            OperatorCalls& calls, Enrolment& enrolment, Fleet& fleet) {
+  gpr_set_log_function(&LogLine);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  auto server = std::make_unique<GrpcServerImpl>(gate, calls, enrolment, fleet);
+  PARITECT_RETURN_IF_ERROR(server->Start(options, gate));
+  return std::unique_ptr<GrpcServer>(std::move(server));
+}
+
+std::vector<std::string> ServiceMethods() {
+  std::vector<std::string> methods;
+  for (const google::protobuf::FileDescriptor* file :
+       {v1::JoinRequest::descriptor()->file(), v1::CreateTokenRequest::descriptor()->file()}) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        methods.push_back(absl::StrCat("/", file->service(s)->full_name(), "/", file->service(s)->method(m)->name()));
+      }
+    }
+  }
+  return methods;
+}
+
+}  // namespace paritect

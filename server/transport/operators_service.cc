@@ -1,0 +1,151 @@
+#include "server/transport/operators_service.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/digest.h"
+#include "formats/bundle.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kChunkBytes = 1 << 20;
+constexpr std::int64_t kWatchEveryMs = 250;
+
+std::string MethodOf(absl::string_view name) { return absl::StrCat("/paritect.v1.Operators/", name); }
+
+bool IsOver(const v1::AuditRun& run) {
+  return run.state() == v1::AUDIT_RUN_STATE_DONE || run.state() == v1::AUDIT_RUN_STATE_FAILED ||
+         run.state() == v1::AUDIT_RUN_STATE_CANCELLED;
+}
+
+// Of a person's interest alone: no key, no evidence, no definition again and again.
+v1::AuditRun ForWatcher(v1::AuditRun run) {
+  run.clear_definition();
+  run.clear_baseline_bundles();
+  run.clear_migrated_bundles();
+  return run;
+}
+
+}  // namespace
+
+template <typename Request, typename Response>
+grpc::Status OperatorsService::Serve(const grpc::ServerContext& context, absl::string_view name,
+                                     absl::string_view subject, const Request& request, Response& response,
+                                     absl::StatusOr<Response> (OperatorCalls::*call)(const Request&,
+                                                                                     const std::string&)) {
+  const auto caller = gate_.Admit(context, MethodOf(name));
+  if (!caller.ok()) return ToGrpc(caller.status());
+  auto result = (calls_.*call)(request, caller->Actor());
+  gate_.log().Write(caller->Actor(), name, subject, result.status());
+  if (result.ok()) response = *std::move(result);
+  return ToGrpc(result.status());
+}
+
+#define PARITECT_SERVE(Name, subject)                                                                   \
+  grpc::Status OperatorsService::Name(grpc::ServerContext* context, const v1::Name##Request* request,   \
+                                      v1::Name##Response* response) {                                   \
+    return Serve(*context, #Name, subject, *request, *response, &OperatorCalls::Name);                  \
+  }
+PARITECT_SERVE(CreateToken, request->node())
+PARITECT_SERVE(ListNodes, "")
+PARITECT_SERVE(RevokeNode, request->name())
+PARITECT_SERVE(CreateAudit, request->file())
+PARITECT_SERVE(ListAudits, "")
+PARITECT_SERVE(RunAudit, request->name())
+PARITECT_SERVE(CancelAudit, request->name())
+PARITECT_SERVE(GetReport, request->name())
+PARITECT_SERVE(ListAuditRuns, request->name())
+PARITECT_SERVE(ListRuns, request->run())
+PARITECT_SERVE(Attest, absl::StrCat(request->attestation().audit(), " ", request->attestation().check()))
+PARITECT_SERVE(AddWaiver, absl::StrCat(request->waiver().check(), " ", request->waiver().kind()))
+PARITECT_SERVE(ListWaivers, "")
+PARITECT_SERVE(ReadLog, "")
+PARITECT_SERVE(Backup, request->path())
+#undef PARITECT_SERVE
+
+// Asked for every few seconds by a monitor: admitted, not logged.
+grpc::Status OperatorsService::GetMetrics(grpc::ServerContext* context, const v1::GetMetricsRequest* request,
+                                          v1::GetMetricsResponse* response) {
+  const auto caller = gate_.Admit(*context, MethodOf("GetMetrics"));
+  if (!caller.ok()) return ToGrpc(caller.status());
+  auto result = calls_.GetMetrics(*request, caller->Actor());
+  if (result.ok()) *response = *std::move(result);
+  return ToGrpc(result.status());
+}
+
+grpc::Status OperatorsService::Diagnose(grpc::ServerContext* context, const v1::DiagnosisRequest* request,
+                                        v1::DiagnosisResponse* response) {
+  return Serve(*context, "Diagnose", "", *request, *response, &OperatorCalls::Diagnose);
+}
+
+grpc::Status OperatorsService::WatchAudit(grpc::ServerContext* context, const v1::WatchAuditRequest* request,
+                                          grpc::ServerWriter<v1::AuditRun>* writer) {
+  const auto caller = gate_.Admit(*context, MethodOf("WatchAudit"));
+  if (!caller.ok()) return ToGrpc(caller.status());
+  std::int64_t number = request->number();
+  std::uint64_t revision = 0;
+  std::uint64_t sent = 0;
+  bool first = true;
+  while (!context->IsCancelled()) {
+    auto run = calls_.audits().WaitForChange(request->name(), number, revision, 1000);
+    if (first) gate_.log().Write(caller->Actor(), "WatchAudit", request->name(), run.status());
+    if (!run.ok()) return ToGrpc(run.status());
+    number = run->number();
+    const bool over = IsOver(*run);
+    if (first || over || revision != sent) {
+      if (!writer->Write(ForWatcher(*std::move(run)))) return grpc::Status::OK;
+    }
+    if (over) return grpc::Status::OK;
+    first = false;
+    sent = revision;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kWatchEveryMs));
+  }
+  return grpc::Status::CANCELLED;
+}
+
+grpc::Status OperatorsService::Import(grpc::ServerContext* context, grpc::ServerReader<v1::ImportChunk>* reader,
+                                      v1::ImportResponse* response) {
+  const auto caller = gate_.Admit(*context, MethodOf("Import"));
+  if (!caller.ok()) return ToGrpc(caller.status());
+  std::string file;
+  std::string bytes;
+  v1::ImportChunk chunk;
+  absl::Status status;
+  while (reader->Read(&chunk)) {
+    if (!chunk.file().empty()) file = chunk.file();
+    if (bytes.size() + chunk.data().size() > kBundleBytesMax) {
+      status = absl::ResourceExhaustedError(absl::StrCat(file, ": larger than ", kBundleBytesMax, " bytes"));
+      break;
+    }
+    bytes += chunk.data();
+  }
+  if (status.ok()) {
+    auto imported = calls_.Import(file, bytes, caller->Actor());
+    status = imported.status();
+    if (imported.ok()) *response = *std::move(imported);
+  }
+  gate_.log().Write(caller->Actor(), "Import", file, status,
+                    absl::StrCat(bytes.size(), " bytes, sha256 ", ToHex(Sha256(bytes))));
+  return ToGrpc(status);
+}
+
+grpc::Status OperatorsService::GetEvidence(grpc::ServerContext* context, const v1::GetEvidenceRequest* request,
+                                           grpc::ServerWriter<v1::EvidenceChunk>* writer) {
+  const auto caller = gate_.Admit(*context, MethodOf("GetEvidence"));
+  if (!caller.ok()) return ToGrpc(caller.status());
+  const auto bundles = calls_.GetEvidence(*request);
+  gate_.log().Write(caller->Actor(), "GetEvidence",
+                    request->run().empty() ? absl::StrCat(request->audit(), ":", request->side()) : request->run(),
+                    bundles.status());
+  if (!bundles.ok()) return ToGrpc(bundles.status());
+  for (std::size_t i = 0; i < bundles->size(); ++i) {
+    for (std::size_t at = 0; at < (*bundles)[i].size(); at += kChunkBytes) {
+      v1::EvidenceChunk chunk;
+      chunk.set_bundle(static_cast<int>(i));
+      chunk.set_data((*bundles)[i].substr(at, kChunkBytes));
+      if (!writer->Write(chunk)) return grpc::Status::CANCELLED;
+    }
+  }
+  return grpc::Status::OK;
+}
+
+}  // namespace paritect

@@ -1,0 +1,32 @@
+// A whole server: folder, store, writer, fleet, audits, transport, put together and taken apart in order.
+#ifndef PARITECT_SERVER_TRANSPORT_SERVE_H_
+#define PARITECT_SERVER_TRANSPORT_SERVE_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/audits.h"
+#include "server/server_command.h"
+#include "server/transport/listener.h"
+
+namespace paritect {
+
+struct ServeOptions {
+  std::string folder;
+  std::string listen = "0.0.0.0:7400";
+  std::string web;    // "": none
+  std::string store;  // "": FOLDER/paritect.db
+  bool insecure_loopback = false;
+  AuditOptionsOfServer audits;
+  ListenerOptions listener;
+  std::int64_t lifetime_s = 0;  // of agents' certificates; 0: a day
+  std::int64_t retain_s = 0;    // 0: keep everything
+};
+
+// Runs until SIGTERM or SIGINT, then drains. `ready` is called once, with the port.
+absl::Status Serve(ServerEnv& env, const ServeOptions& options, std::function<void(int port, int web_port)> ready);
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_TRANSPORT_SERVE_H_

@@ -1,0 +1,28 @@
+// Plain HTTP for monitors: /metrics and /healthz. Nothing of the evidence; meant for the loopback or a trusted network.
+#ifndef PARITECT_SERVER_TRANSPORT_WEB_H_
+#define PARITECT_SERVER_TRANSPORT_WEB_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/host_port.h"
+
+namespace paritect {
+
+class WebServer {
+ public:
+  virtual ~WebServer() = default;  // stops
+  virtual int port() const = 0;
+};
+
+absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address,
+                                                          std::function<std::string()> metrics);
+
+// POSTs `json` to an http:// or https:// address. At most ten seconds; gives the status code, or why not.
+absl::StatusOr<int> PostJson(const std::string& url, const std::string& json);
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_TRANSPORT_WEB_H_
