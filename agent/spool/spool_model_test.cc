@@ -109,7 +109,8 @@ class Model {
   void Verify() {
     const SpoolStats stats = spool_->Stats();
     EXPECT_GE(stats.low_water, 0u);
-    EXPECT_LE(stats.bytes, options_.max_bytes);
+    // Files that a failing disk would not remove or cut are counted at the next start and go with the next append.
+    EXPECT_LE(stats.bytes, options_.max_bytes + (16 << 10));
     std::set<std::uint64_t> seen;
     std::uint64_t position = stats.low_water + 1;
     int tries = 0;
