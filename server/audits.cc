@@ -11,6 +11,7 @@
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 namespace {
@@ -105,7 +106,7 @@ absl::Status Audits::Load() {
   for (v1::AuditRun& run : unfinished) {
     for (v1::NodeTask& task : *run.mutable_tasks()) {
       if (task.state() == v1::NODE_TASK_STATE_RUNNING) task.set_state(v1::NODE_TASK_STATE_WAITING);
-      PARITECT_ASSIGN_OR_RETURN(const auto end, store_.Get("task_end", absl::StrCat(task.task_id(), "/", task.node())));
+      PARITECT_ASSIGN_OR_RETURN(const auto end, store_.Get("task_end", TaskEndKey(task.task_id(), task.node())));
       if (!end) continue;
       auto stored = ports_.stored_bundle(task);
       if (stored.ok()) task.set_state(v1::NODE_TASK_STATE_DONE);

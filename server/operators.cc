@@ -255,7 +255,7 @@ absl::StatusOr<v1::ImportResponse> OperatorCalls::Import(absl::string_view file,
   auto parsed = ParseBundle(bytes);
   if (!parsed.ok()) return Annotate(parsed.status(), file);
   v1::Bundle& bundle = *parsed;
-  if (!IsPlainName(bundle.plan().run()) || !IsPlainName(bundle.plan().node())) {
+  if (!IsAuditName(bundle.plan().run()) || !IsAuditName(bundle.plan().node())) {
     return absl::InvalidArgumentError(absl::StrCat(
         file, ": run and node of a bundle must be plain names (letters, digits, '.', '_', '-') to be kept here"));
   }
