@@ -53,9 +53,8 @@ absl::Status CheckAccess(absl::string_view method, std::optional<Role> role) {
           "this call needs a client certificate; give one with --credential, or join with a token first");
     }
     if (std::find(rule.roles.begin(), rule.roles.end(), *role) != rule.roles.end()) return absl::OkStatus();
-    const std::string may = absl::StrJoin(rule.roles, ", ", [](std::string* out, Role one) {
-      absl::StrAppend(out, RoleName(one));
-    });
+    const std::string may =
+        absl::StrJoin(rule.roles, ", ", [](std::string* out, Role one) { absl::StrAppend(out, RoleName(one)); });
     return absl::PermissionDeniedError(absl::StrCat("role ", RoleName(*role), " may not call ",
                                                     method.substr(method.rfind('/') + 1), "; it needs: ", may));
   }

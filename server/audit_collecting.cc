@@ -18,7 +18,9 @@ bool IsOver(const v1::NodeTask& task) {
 void Audits::Begin(v1::AuditRun run, std::int64_t timeout_ms) {
   const std::string key = AuditRunKey(run.audit(), run.number());
   Active& active = active_[key];
-  const std::int64_t limit = timeout_ms > 0 ? timeout_ms : run.timeout_ms() > 0 ? run.timeout_ms() : options_.timeout_ms;
+  const std::int64_t limit = timeout_ms > 0         ? timeout_ms
+                             : run.timeout_ms() > 0 ? run.timeout_ms()
+                                                    : options_.timeout_ms;
   active.deadline_unix_ms = clock_() + limit;
   active.run = std::move(run);
   for (v1::NodeTask& task : *active.run.mutable_tasks()) {
@@ -60,8 +62,8 @@ void Audits::OnProgress(const std::string& node, const v1::TaskProgress& progres
   for (auto& [key, active] : active_) {
     for (v1::NodeTask& task : *active.run.mutable_tasks()) {
       if (task.node() != node || task.task_id() != progress.task_id() || IsOver(task)) continue;
-      auto [base, fresh] = active.rate_base.try_emplace(absl::StrCat(node, "/", task.task_id()), now,
-                                                        progress.bytes_done());
+      auto [base, fresh] =
+          active.rate_base.try_emplace(absl::StrCat(node, "/", task.task_id()), now, progress.bytes_done());
       // The rate of the last seconds, not of the whole: a node that slows down is seen.
       const std::int64_t elapsed_ms = now - base->second.first;
       if (!fresh && elapsed_ms >= 2000) {

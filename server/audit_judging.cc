@@ -18,9 +18,14 @@ absl::Status AddAnswers(FleetStore& store, const std::string& audit, Profile& pr
     v1::StoredWaiver waiver;
     if (!waiver.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
     if (!waiver.audit().empty() && waiver.audit() != audit) return true;
-    profile.waivers.push_back({waiver.check(), waiver.kind(), waiver.subject(),
+    profile.waivers.push_back({waiver.check(),
+                               waiver.kind(),
+                               waiver.subject(),
                                {waiver.nodes().begin(), waiver.nodes().end()},
-                               waiver.reason(), waiver.by(), waiver.until(), waiver.ref()});
+                               waiver.reason(),
+                               waiver.by(),
+                               waiver.until(),
+                               waiver.ref()});
     return true;
   }));
   return store.Scan("attestation", absl::StrCat(audit, "/"), "", [&](absl::string_view, absl::string_view value) {
@@ -218,8 +223,7 @@ void Audits::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& ru
   for (v1::StoredBundle& stored : gathered.stored[1]) *run.add_migrated_bundles() = std::move(stored);
   run.set_state(v1::AUDIT_RUN_STATE_DONE);
   run.set_verdict(report.verdict());
-  set.documents.push_back(
-      {"report", AuditRunKey(run.audit(), run.number()), report.SerializeAsString(), {}});
+  set.documents.push_back({"report", AuditRunKey(run.audit(), run.number()), report.SerializeAsString(), {}});
 }
 
 void Audits::Judge(const std::string& key, v1::AuditRun run) {
@@ -266,14 +270,15 @@ void Audits::Announce(const v1::AuditRun& run) {
   const auto quoted = [](absl::string_view text) { return absl::StrCat("\"", absl::CHexEscape(text), "\""); };
   std::vector<std::string> changed;
   for (const v1::ChangedVerdict& one : run.changed()) {
-    changed.push_back(absl::StrCat("{\"check\":", quoted(one.check()), ",\"before\":", quoted(VerdictWord(one.before())),
+    changed.push_back(absl::StrCat("{\"check\":", quoted(one.check()),
+                                   ",\"before\":", quoted(VerdictWord(one.before())),
                                    ",\"after\":", quoted(VerdictWord(one.after())), "}"));
   }
   std::vector<std::string> silent;
   for (const std::string& node : run.silent_nodes()) silent.push_back(quoted(node));
-  ports_.notify(url, absl::StrCat("{\"event\":\"audit_done\",\"audit\":", quoted(run.audit()), ",\"run\":", run.number(),
-                                  ",\"verdict\":", quoted(VerdictWord(run.verdict())), ",\"problem\":",
-                                  quoted(run.problem()), ",\"changed\":[", absl::StrJoin(changed, ","),
+  ports_.notify(url, absl::StrCat("{\"event\":\"audit_done\",\"audit\":", quoted(run.audit()),
+                                  ",\"run\":", run.number(), ",\"verdict\":", quoted(VerdictWord(run.verdict())),
+                                  ",\"problem\":", quoted(run.problem()), ",\"changed\":[", absl::StrJoin(changed, ","),
                                   "],\"silent_nodes\":[", absl::StrJoin(silent, ","), "]}"));
 }
 

@@ -24,7 +24,9 @@ bool Matches(const v1::AuditSide& side, absl::string_view node) {
                      [&](const std::string& pattern) { return GlobMatch(pattern, node); });
 }
 
-bool IsPattern(absl::string_view name) { return name.find_first_of("*?[") != absl::string_view::npos; }
+bool IsPattern(absl::string_view name) {
+  return name.find_first_of("*?[") != absl::string_view::npos;
+}
 
 // Enrolled nodes of the side, and those it names outright that are not enrolled: they are rows too, never dropped.
 std::set<std::string> NodesOf(const v1::AuditSide& side, const std::vector<KnownNode>& known) {
@@ -43,8 +45,8 @@ absl::Status RequireNodes(const v1::AuditSide& side, absl::string_view name, con
   std::vector<std::string> names;
   for (const KnownNode& node : known) names.push_back(node.name);
   return absl::FailedPreconditionError(absl::StrCat(
-      "no enrolled node matches the ", name, " side's nodes (", absl::StrJoin(side.nodes(), ", "), "); enrolled: ",
-      names.empty() ? "none; join them with `paritect-agent join`" : absl::StrJoin(names, ", ")));
+      "no enrolled node matches the ", name, " side's nodes (", absl::StrJoin(side.nodes(), ", "),
+      "); enrolled: ", names.empty() ? "none; join them with `paritect-agent join`" : absl::StrJoin(names, ", ")));
 }
 
 void AddTasks(const v1::AuditSide& side, bool migrated, const std::vector<KnownNode>& known, v1::AuditRun& run) {
@@ -78,7 +80,9 @@ std::string AuditRunKey(const std::string& name, std::int64_t number) {
 Audits::Audits(FleetStore& store, const Rules& rules, WallClock clock, AuditOptionsOfServer options, AuditPorts ports)
     : store_(store), rules_(rules), clock_(std::move(clock)), options_(options), ports_(std::move(ports)) {}
 
-Audits::~Audits() { Stop(); }
+Audits::~Audits() {
+  Stop();
+}
 
 absl::Status Audits::Load() {
   absl::Status damage;
@@ -197,8 +201,7 @@ absl::StatusOr<std::int64_t> Audits::StartLocked(const std::string& name, const 
   AddTasks(found->second.baseline(), false, nodes, run);
   AddTasks(found->second.migrated(), true, nodes, run);
   WriteSet set;
-  set.documents.push_back(
-      {std::string(kRunCollection), AuditRunKey(name, run.number()), run.SerializeAsString(), {}});
+  set.documents.push_back({std::string(kRunCollection), AuditRunKey(name, run.number()), run.SerializeAsString(), {}});
   PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));
   const std::int64_t number = run.number();
   Begin(std::move(run), timeout_ms);

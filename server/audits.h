@@ -33,7 +33,7 @@ struct KnownNode {
   bool online = false;
   std::int64_t last_seen_unix_ms = 0;  // 0: never
   std::optional<std::int64_t> clock_offset_ms;
-  std::int64_t lost_records = 0;       // since it was enrolled
+  std::int64_t lost_records = 0;  // since it was enrolled
 };
 
 // How audits reach the rest of the server; none of them may call back into Audits.
@@ -50,7 +50,7 @@ struct AuditPorts {
 };
 
 struct AuditOptionsOfServer {
-  std::int64_t silent_after_ms = 60'000;          // a node without connection for so long is silent
+  std::int64_t silent_after_ms = 60'000;                    // a node without connection for so long is silent
   std::int64_t timeout_ms = std::int64_t{6} * 3600 * 1000;  // a run waits no longer
 };
 
@@ -95,7 +95,7 @@ class Audits {
     v1::AuditRun run;
     std::uint64_t revision = 1;
     std::int64_t deadline_unix_ms = 0;
-    std::map<std::string, std::int64_t> unseen_since;          // node -> since when without connection
+    std::map<std::string, std::int64_t> unseen_since;                        // node -> since when without connection
     std::map<std::string, std::pair<std::int64_t, std::int64_t>> rate_base;  // task -> (time, bytes)
   };
 

@@ -31,7 +31,8 @@ void CallLog::Write(absl::string_view actor, absl::string_view action, absl::str
   entry.set_action(std::string(action));
   entry.set_subject(std::string(subject.substr(0, 1000)));
   entry.set_outcome(outcome.ok() ? "ok" : absl::StrCat("refused: ", outcome.message().substr(0, 1000)));
-  entry.set_detail(held_back == 0 ? std::string(detail) : absl::StrCat(detail, "; ", held_back, " more like it before"));
+  entry.set_detail(held_back == 0 ? std::string(detail)
+                                  : absl::StrCat(detail, "; ", held_back, " more like it before"));
   WriteSet set;
   set.log.push_back(std::move(entry));
   const absl::Status submitted = submit_(std::move(set), [this](absl::Status status) {

@@ -19,7 +19,9 @@ constexpr double kGuessesBurst = 20;
 constexpr double kGuessesPerSecond = 1;
 constexpr std::size_t kAddressesMax = 10'000;
 
-std::string ActorOf(const Identity& identity) { return absl::StrCat(RoleName(identity.role), "/", identity.name); }
+std::string ActorOf(const Identity& identity) {
+  return absl::StrCat(RoleName(identity.role), "/", identity.name);
+}
 
 v1::AuditLogEntry LogEntry(std::int64_t now_ms, absl::string_view actor, absl::string_view action,
                            absl::string_view subject, absl::string_view detail) {
@@ -54,7 +56,11 @@ std::optional<Role> FromProto(v1::AccessRole role) {
 
 Enrolment::Enrolment(const ServerFolder& folder, FleetStore& store, Fleet& fleet,
                      std::function<absl::Status(WriteSet)> commit, WallClock clock, EnrolmentOptions options)
-    : folder_(folder), store_(store), fleet_(fleet), commit_(std::move(commit)), clock_(std::move(clock)),
+    : folder_(folder),
+      store_(store),
+      fleet_(fleet),
+      commit_(std::move(commit)),
+      clock_(std::move(clock)),
       options_(options) {}
 
 absl::StatusOr<v1::CreateTokenResponse> Enrolment::CreateToken(const v1::CreateTokenRequest& request,
@@ -193,8 +199,8 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Renew(const Identity& identity, cons
   PARITECT_ASSIGN_OR_RETURN(v1::JoinResponse response, Sign(identity, request.signing_request_pem(), record));
   PARITECT_ASSIGN_OR_RETURN(WriteSet set, fleet_.PrepareEnrolment(record, true));
   const WriteSet holder = set;
-  set.log.push_back(LogEntry(clock_(), ActorOf(identity), "Renew", ActorOf(identity),
-                             absl::StrCat("serial ", record.serial())));
+  set.log.push_back(
+      LogEntry(clock_(), ActorOf(identity), "Renew", ActorOf(identity), absl::StrCat("serial ", record.serial())));
   PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
   fleet_.Enrolled(holder);
   return response;

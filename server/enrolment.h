@@ -35,7 +35,8 @@ class Enrolment {
   absl::StatusOr<v1::JoinResponse> Renew(const Identity& identity, const v1::RenewRequest& request);
 
  private:
-  absl::StatusOr<v1::JoinResponse> Sign(const Identity& identity, absl::string_view request_pem, v1::NodeRecord& record);
+  absl::StatusOr<v1::JoinResponse> Sign(const Identity& identity, absl::string_view request_pem,
+                                        v1::NodeRecord& record);
   absl::StatusOr<v1::JoinToken> UseToken(const std::string& key, const v1::JoinRequest& request, WriteSet& set);
   absl::Status CheckGuesses(const std::string& address);
   void CountGuess(const std::string& address);

@@ -30,7 +30,9 @@ std::uint64_t EpochOf(absl::string_view hex) {
   return absl::SimpleHexAtoi(hex, &epoch) ? epoch : 0;
 }
 
-std::string HolderKey(v1::AccessRole role, const std::string& name) { return absl::StrCat(RoleWord(role), "/", name); }
+std::string HolderKey(v1::AccessRole role, const std::string& name) {
+  return absl::StrCat(RoleWord(role), "/", name);
+}
 
 }  // namespace
 
@@ -70,8 +72,10 @@ absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool rep
   if (known != holders_.end()) {
     v1::NodeRecord& before = known->second;
     if (before.state() == "revoked" && !replace) {
-      return absl::PermissionDeniedError(absl::StrCat(key, " was revoked; an admin can allow it again with a token for "
-                                                      "that name (`paritect token create --node ", record.name(), "`)"));
+      return absl::PermissionDeniedError(absl::StrCat(key,
+                                                      " was revoked; an admin can allow it again with a token for "
+                                                      "that name (`paritect token create --node ",
+                                                      record.name(), "`)"));
     }
     if (!replace && before.certificate_expires_unix() > clock_() / 1000) {
       return absl::AlreadyExistsError(absl::StrCat("there is a ", RoleWord(record.role()), " named '", record.name(),
@@ -118,8 +122,8 @@ absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
   const v1::NodeRecord& record = known->second;
   const std::string who = absl::StrCat(RoleWord(record.role()), " '", record.name(), "'");
   if (record.state() == "revoked") {
-    return absl::PermissionDeniedError(absl::StrCat(who, " was revoked by ", record.revoked_by(), " on ",
-                                                    FormatTime(record.revoked_unix() * 1000)));
+    return absl::PermissionDeniedError(
+        absl::StrCat(who, " was revoked by ", record.revoked_by(), " on ", FormatTime(record.revoked_unix() * 1000)));
   }
   if (record.revoked_unix() == 0 || record.serial() == peer.serial()) return absl::OkStatus();
   const auto& earlier = record.earlier_serials();
@@ -180,8 +184,8 @@ absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const
     set.documents.push_back({std::string(kCollection), key, record.SerializeAsString(), {}});
   }
   if (!set.documents.empty()) return set;
-  return absl::NotFoundError(absl::StrCat("there is no active node or person named '", name,
-                                          "' (`paritect node ls` lists all)"));
+  return absl::NotFoundError(
+      absl::StrCat("there is no active node or person named '", name, "' (`paritect node ls` lists all)"));
 }
 
 void Fleet::Revoked(const WriteSet& set, const std::string& name) {

@@ -70,9 +70,9 @@ class Fleet {
   // of that role and name and `replace` is false. PermissionDenied: revoked.
   absl::StatusOr<WriteSet> PrepareEnrolment(v1::NodeRecord record, bool replace);
   void Enrolled(const WriteSet& set);
-  // PermissionDenied in words: revoked, or a certificate from before the holder was revoked and enrolled again. A holder
-  // that the store does not know (the first admin, certificates of another authority, a store from an older backup) is
-  // taken in: the authority's signature is the proof, the store only knows who was revoked.
+  // PermissionDenied in words: revoked, or a certificate from before the holder was revoked and enrolled again. A
+  // holder that the store does not know (the first admin, certificates of another authority, a store from an older
+  // backup) is taken in: the authority's signature is the proof, the store only knows who was revoked.
   absl::Status Accepts(const v1::NodeRecord& peer);
   std::vector<v1::NodeRecord> Holders();
   // What audits need of the agents.
@@ -111,8 +111,8 @@ class Fleet {
     std::map<std::uint64_t, v1::Watermark> watermarks;  // of each epoch; durable
     std::int64_t lost_records = 0;
     bool committing = false;
-    bool welcome_owed = false;           // a session that waits for the commit of the one before
-    bool resend_asked = false;           // batches are dropped until the wanted number comes
+    bool welcome_owed = false;  // a session that waits for the commit of the one before
+    bool resend_asked = false;  // batches are dropped until the wanted number comes
     std::deque<v1::Batch> waiting;
     std::int64_t waiting_bytes = 0;
   };
@@ -136,8 +136,8 @@ class Fleet {
   const FleetOptions options_;
   const FleetPorts ports_;
 
-  // Order of locks: that of Audits, this, a node's, the counters'. What is called through ports_ with a node's mutex held
-  // (submit, retry_after_ms) locks nothing of these.
+  // Order of locks: that of Audits, this, a node's, the counters'. What is called through ports_ with a node's mutex
+  // held (submit, retry_after_ms) locks nothing of these.
   std::mutex mutex_;
   std::map<std::string, v1::NodeRecord> holders_;  // ROLE/NAME
   std::map<std::string, std::shared_ptr<Node>> nodes_;

@@ -10,7 +10,9 @@ namespace {
 
 constexpr int kProtocol = 1;
 
-std::int64_t SizeOf(const v1::Batch& batch) { return static_cast<std::int64_t>(batch.ByteSizeLong()); }
+std::int64_t SizeOf(const v1::Batch& batch) {
+  return static_cast<std::int64_t>(batch.ByteSizeLong());
+}
 
 }  // namespace
 
@@ -29,8 +31,8 @@ std::shared_ptr<Fleet::Node> Fleet::NodeOf(SessionId session) {
 absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::Hello& hello,
                                              std::shared_ptr<AgentLink> link) {
   if (hello.protocol() != kProtocol) {
-    return absl::FailedPreconditionError(absl::StrCat("the agent speaks protocol ", hello.protocol(),
-                                                      ", this server ", kProtocol, "; update the older of the two"));
+    return absl::FailedPreconditionError(absl::StrCat("the agent speaks protocol ", hello.protocol(), ", this server ",
+                                                      kProtocol, "; update the older of the two"));
   }
   if (hello.epoch() == 0) return absl::InvalidArgumentError("a spool's epoch cannot be 0");
   std::shared_ptr<Node> node;

@@ -27,14 +27,14 @@ struct IngestLimits {
 };
 
 struct IngestResult {
-  WriteSet set;             // one batch and what follows from it; empty: nothing new
-  v1::Watermark watermark;  // once `set` is durable
+  WriteSet set;                              // one batch and what follows from it; empty: nothing new
+  v1::Watermark watermark;                   // once `set` is durable
   std::optional<std::uint64_t> resend_from;  // a hole: records at and after this number are wanted again
   std::vector<v1::TaskEnd> ended;            // tasks that ended, for whoever waits; the epoch is filled in
-  std::int64_t records = 0;     // taken and understood
-  std::int64_t duplicates = 0;  // skipped
+  std::int64_t records = 0;                  // taken and understood
+  std::int64_t duplicates = 0;               // skipped
   std::int64_t refused = 0;
-  std::int64_t lost = 0;        // by the agent's own statement
+  std::int64_t lost = 0;  // by the agent's own statement
 };
 
 // `node`: the name in the certificate. `watermark`: of the node and the batch's epoch; empty: nothing was stored yet.

@@ -140,18 +140,17 @@ absl::StatusOr<v1::ListRunsResponse> OperatorCalls::ListRuns(const v1::ListRunsR
   std::map<std::string, std::set<std::string>> nodes;
   std::map<std::string, std::set<std::string>> sources;
   const std::string prefix = request.run().empty() ? "" : absl::StrCat(request.run(), "/");
-  PARITECT_RETURN_IF_ERROR(
-      parts_.store.Scan("bundle", prefix, "", [&](absl::string_view, absl::string_view value) {
-        v1::StoredBundle bundle;
-        if (!bundle.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
-        v1::RunRow& row = rows[bundle.plan().run()];
-        row.set_run(bundle.plan().run());
-        row.set_bundles(row.bundles() + 1);
-        row.set_newest_unix_ms(std::max(row.newest_unix_ms(), bundle.collected_at_unix_ms()));
-        nodes[row.run()].insert(bundle.plan().node());
-        sources[row.run()].insert(bundle.source());
-        return true;
-      }));
+  PARITECT_RETURN_IF_ERROR(parts_.store.Scan("bundle", prefix, "", [&](absl::string_view, absl::string_view value) {
+    v1::StoredBundle bundle;
+    if (!bundle.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
+    v1::RunRow& row = rows[bundle.plan().run()];
+    row.set_run(bundle.plan().run());
+    row.set_bundles(row.bundles() + 1);
+    row.set_newest_unix_ms(std::max(row.newest_unix_ms(), bundle.collected_at_unix_ms()));
+    nodes[row.run()].insert(bundle.plan().node());
+    sources[row.run()].insert(bundle.source());
+    return true;
+  }));
   if (!request.run().empty() && rows.empty()) {
     return absl::NotFoundError(
         absl::StrCat("there is no recorded run '", request.run(), "' (`paritect runs ls` lists all)"));
@@ -170,7 +169,8 @@ absl::StatusOr<v1::AttestResponse> OperatorCalls::Attest(const v1::AttestRequest
   if (parts_.rules.catalogue.FindCheck(one.check()) == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("there is no check '", one.check(), "'"));
   }
-  if (one.by().empty() || one.reason().empty()) return absl::InvalidArgumentError("an attestation needs `by` and `reason`");
+  if (one.by().empty() || one.reason().empty())
+    return absl::InvalidArgumentError("an attestation needs `by` and `reason`");
   PARITECT_RETURN_IF_ERROR(CheckDate(one.until(), "until"));
   PARITECT_RETURN_IF_ERROR(RequireAudit(one.audit()));
   one.set_created_by(by);
@@ -198,7 +198,8 @@ absl::StatusOr<v1::AddWaiverResponse> OperatorCalls::AddWaiver(const v1::AddWaiv
   if (waiver.kind().empty() && waiver.subject().empty()) {
     return absl::InvalidArgumentError("a waiver needs `kind` or `subject`: it accepts a finding, not a check");
   }
-  if (waiver.by().empty() || waiver.reason().empty()) return absl::InvalidArgumentError("a waiver needs `by` and `reason`");
+  if (waiver.by().empty() || waiver.reason().empty())
+    return absl::InvalidArgumentError("a waiver needs `by` and `reason`");
   PARITECT_RETURN_IF_ERROR(CheckDate(waiver.until(), "until"));
   if (!waiver.audit().empty()) PARITECT_RETURN_IF_ERROR(RequireAudit(waiver.audit()));
   std::int64_t last = 0;
@@ -308,8 +309,7 @@ absl::StatusOr<v1::BackupResponse> OperatorCalls::Backup(const v1::BackupRequest
   return response;
 }
 
-absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::DiagnosisRequest& request,
-                                                              const std::string&) {
+absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::DiagnosisRequest& request, const std::string&) {
   v1::DiagnosisResponse response;
   response.set_program(parts_.program);
   response.set_server_unix_ms(parts_.clock());
@@ -344,9 +344,9 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
   if (request.deep()) {
     auto faults = parts_.store.Verify();
     add("integrity", faults.ok() && faults->empty(),
-        !faults.ok()       ? std::string(faults.status().message())
+        !faults.ok()      ? std::string(faults.status().message())
         : faults->empty() ? "pages, digests and the log's chain are whole"
-                           : (*faults)[0],
+                          : (*faults)[0],
         "stop the server, run `paritect-server verify`, restore from a backup");
   }
   return response;

@@ -36,7 +36,10 @@ v1::Bundle SilentBundle(const v1::Plan& plan, absl::string_view node, absl::stri
   for (const auto& one : plan.datasets()) {
     const bool listing = !one.listing().empty();
     builder.Add(listing ? v1::EVIDENCE_KIND_DATASET_LISTING : v1::EVIDENCE_KIND_DATASET_FILES,
-                listing ? one.listing() : one.root().empty() ? one.manifest() : one.root(), one.name());
+                listing              ? one.listing()
+                : one.root().empty() ? one.manifest()
+                                     : one.root(),
+                one.name());
   }
   for (const auto& one : plan.shards()) {
     builder.Add(v1::EVIDENCE_KIND_SHARDS, one.list().empty() ? one.trace() : one.list(), one.dataset());

@@ -24,7 +24,11 @@ std::int64_t SystemWallClock() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000;
 }
 
-std::string FormatDate(std::int64_t unix_ms) { return Format(unix_ms, "%Y-%m-%d"); }
-std::string FormatTime(std::int64_t unix_ms) { return Format(unix_ms, "%Y-%m-%d %H:%M:%SZ"); }
+std::string FormatDate(std::int64_t unix_ms) {
+  return Format(unix_ms, "%Y-%m-%d");
+}
+std::string FormatTime(std::int64_t unix_ms) {
+  return Format(unix_ms, "%Y-%m-%d %H:%M:%SZ");
+}
 
 }  // namespace paritect

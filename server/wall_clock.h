@@ -12,8 +12,8 @@ using WallClock = std::function<std::int64_t()>;  // Unix time in milliseconds
 
 std::int64_t SystemWallClock();
 
-std::string FormatDate(std::int64_t unix_ms);      // "2026-11-29", UTC
-std::string FormatTime(std::int64_t unix_ms);      // "2026-11-29 18:24:50Z"
+std::string FormatDate(std::int64_t unix_ms);  // "2026-11-29", UTC
+std::string FormatTime(std::int64_t unix_ms);  // "2026-11-29 18:24:50Z"
 
 }  // namespace paritect
 

@@ -41,9 +41,9 @@ struct LatencyHistogram {
 };
 
 struct WriterStats {
-  std::int64_t commits = 0;       // transactions that succeeded
-  std::int64_t sets = 0;          // write sets in them
-  std::int64_t bytes = 0;         // of those sets
+  std::int64_t commits = 0;  // transactions that succeeded
+  std::int64_t sets = 0;     // write sets in them
+  std::int64_t bytes = 0;    // of those sets
   std::int64_t failed_sets = 0;
   std::int64_t failed_commits = 0;
   std::int64_t refused = 0;       // by TrySubmit, for want of room

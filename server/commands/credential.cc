@@ -1,7 +1,7 @@
 // paritect-server credential DIR --role R --name N -o FILE: a credential made on the server's own machine. Whoever can
 // read DIR/ca.key may do this anyway; it is the way back in when the last admin's credential has expired.
-#include "common/arguments.h"
 #include "common/credential.h"
+#include "common/arguments.h"
 #include "common/pki/server_folder.h"
 #include "common/status_macros.h"
 #include "server/server_command.h"
@@ -25,9 +25,8 @@ absl::Status Issue(ServerEnv& env, const Options& o) {
   if (!role) return absl::InvalidArgumentError("--role must be agent, viewer, operator or admin");
   PARITECT_ASSIGN_OR_RETURN(const ServerFolder folder, LoadServerFolder(o.folder, env.clock() / 1000));
   PARITECT_ASSIGN_OR_RETURN(const Authority* authority, folder.Enroller());
-  PARITECT_ASSIGN_OR_RETURN(const Credential credential,
-                            IssueCredential(*authority, {*role, o.name}, o.servers, kAdminLifetimeSeconds,
-                                            env.clock() / 1000));
+  PARITECT_ASSIGN_OR_RETURN(const Credential credential, IssueCredential(*authority, {*role, o.name}, o.servers,
+                                                                         kAdminLifetimeSeconds, env.clock() / 1000));
   return SaveCredential(o.output, credential);
 }
 

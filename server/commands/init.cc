@@ -21,7 +21,8 @@ absl::StatusOr<InitResult> Init(ServerEnv& env, const std::string& folder, InitO
   if (options.hosts.empty() && listen->host != "0.0.0.0" && listen->host != "::" && !listen->host.empty()) {
     options.hosts.push_back(listen->host);
   }
-  const std::string host = options.hosts.empty() ? env.host_name.empty() ? "localhost" : env.host_name : options.hosts[0];
+  const std::string host =
+      options.hosts.empty() ? env.host_name.empty() ? "localhost" : env.host_name : options.hosts[0];
   options.address = FormatHostPort({host, listen->port});
   options.host_name = env.host_name;
   options.now = env.clock() / 1000;
@@ -41,7 +42,8 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--ca-key", options.authority_key_path, "its key, if this server shall sign with it");
   arguments.Text("--tls-cert", options.certificate_path, "bring your own: the server's certificate chain");
   arguments.Text("--tls-key", options.key_path, "its key");
-  arguments.Text("--identities", options.identities_path, "who holds certificates of that authority (docs/security.md)");
+  arguments.Text("--identities", options.identities_path,
+                 "who holds certificates of that authority (docs/security.md)");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, kName, parsed.status().message(), kServerUsage);
   if (!*parsed) {

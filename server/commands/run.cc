@@ -43,9 +43,9 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
     env.out << arguments.help();
     return kServerOk;
   }
-  for (const absl::Status& status : {TakeSeconds(silent_after, 1000, options.audits.silent_after_ms),
-                                     TakeSeconds(timeout, 1000, options.audits.timeout_ms),
-                                     TakeSeconds(lifetime, 1, options.lifetime_s)}) {
+  for (const absl::Status& status :
+       {TakeSeconds(silent_after, 1000, options.audits.silent_after_ms),
+        TakeSeconds(timeout, 1000, options.audits.timeout_ms), TakeSeconds(lifetime, 1, options.lifetime_s)}) {
     if (!status.ok()) return ServerError(env, kName, status.message(), kServerUsage);
   }
   if (connections > 0) options.listener.connections_max = connections;

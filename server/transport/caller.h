@@ -6,10 +6,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/pki/server_folder.h"
 #include "server/call_log.h"
 #include "server/enrolment.h"
 #include "server/fleet.h"
-#include "common/pki/server_folder.h"
 
 namespace grpc {
 class ServerContextBase;

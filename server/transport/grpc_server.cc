@@ -34,8 +34,7 @@ class GateInterceptor final : public grpc::experimental::Interceptor {
   GateInterceptor(const Gate& gate, grpc::experimental::ServerRpcInfo* info) : gate_(gate), info_(info) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
-    if (methods->QueryInterceptionHookPoint(
-            grpc::experimental::InterceptionHookPoints::POST_RECV_INITIAL_METADATA) &&
+    if (methods->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::POST_RECV_INITIAL_METADATA) &&
         !gate_.Admit(*info_->server_context(), info_->method()).ok()) {
       info_->server_context()->TryCancel();
     }
@@ -107,11 +106,11 @@ class GrpcServerImpl final : public GrpcServer {
     if (server_ == nullptr) return absl::InternalError("gRPC did not start; its reason is in the lines above");
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(true);
     PARITECT_ASSIGN_OR_RETURN(listener_, Listener::Open(options.address, options.listener, [this](int descriptor) {
-      Acceptor::NewConnectionParameters connection;
-      connection.listener_fd = -1;
-      connection.fd = descriptor;
-      acceptor_->HandleNewConnection(&connection);
-    }));
+                                Acceptor::NewConnectionParameters connection;
+                                connection.listener_fd = -1;
+                                connection.fd = descriptor;
+                                acceptor_->HandleNewConnection(&connection);
+                              }));
     return absl::OkStatus();
   }
 

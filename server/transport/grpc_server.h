@@ -15,7 +15,7 @@ namespace paritect {
 
 struct GrpcServerOptions {
   HostPort address;
-  std::string folder;            // whose server.pem, server.key and ca.pem are watched: a renewed one needs no restart
+  std::string folder;  // whose server.pem, server.key and ca.pem are watched: a renewed one needs no restart
   bool insecure_loopback = false;
   ListenerOptions listener;
 };

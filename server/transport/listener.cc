@@ -70,7 +70,8 @@ absl::StatusOr<std::vector<int>> ListenAll(const HostPort& address) {
   const std::string port = absl::StrCat(address.port);
   const int error = getaddrinfo(any ? nullptr : address.host.c_str(), port.c_str(), &hints, &found);
   if (error != 0) {
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", FormatHostPort(address), ": ", gai_strerror(error)));
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", FormatHostPort(address), ": ", gai_strerror(error)));
   }
   std::vector<int> sockets;
   std::string why;
@@ -89,7 +90,9 @@ absl::StatusOr<std::vector<int>> ListenAll(const HostPort& address) {
   return absl::UnavailableError(absl::StrCat("cannot listen on ", FormatHostPort(address), ": ", why));
 }
 
-int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+int OpenSpare() {
+  return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
 
 }  // namespace
 
@@ -99,8 +102,8 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const HostPort& address
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const auto room = static_cast<std::int64_t>(limit.rlim_cur) - options.descriptors_reserved;
-    options.connections_max = static_cast<int>(std::max<std::int64_t>(
-        1, std::min<std::int64_t>(options.connections_max, room)));
+    options.connections_max =
+        static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(options.connections_max, room)));
   }
   const int port = PortOf(sockets[0]);
   return absl::WrapUnique(new Listener(std::move(sockets), port, options, std::move(take)));
@@ -154,8 +157,7 @@ void Listener::AcceptFrom(int socket) {
   for (int i = 0; i < 64 && !stopping_; ++i) {
     sockaddr_storage from = {};
     socklen_t size = sizeof(from);
-    const int descriptor =
-        accept4(socket, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int descriptor = accept4(socket, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (descriptor < 0) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) return Shed(socket);
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
@@ -185,7 +187,8 @@ void Listener::Shed(int socket) {
 }
 
 bool Listener::Admit(int descriptor, const std::string& address) {
-  if (open_ >= options_.connections_max || per_address_[address] >= options_.connections_per_address_max) ForgetClosed();
+  if (open_ >= options_.connections_max || per_address_[address] >= options_.connections_per_address_max)
+    ForgetClosed();
   if (open_ >= options_.connections_max) {
     ++refused_total_;
     return false;

@@ -26,9 +26,9 @@ struct ListenerOptions {
 
 struct ListenerCounters {
   std::int64_t accepted = 0;
-  std::int64_t refused_total = 0;        // for the limit of all connections
+  std::int64_t refused_total = 0;  // for the limit of all connections
   std::int64_t refused_per_address = 0;
-  std::int64_t exhausted = 0;            // accept failed for want of descriptors
+  std::int64_t exhausted = 0;  // accept failed for want of descriptors
   std::int64_t open = 0;
 };
 
@@ -66,7 +66,7 @@ class Listener {
   const ListenerOptions options_;
   const std::function<void(int)> take_;
   int wake_[2] = {-1, -1};
-  int spare_ = -1;  // closed to make room for one accept when descriptors have run out
+  int spare_ = -1;                         // closed to make room for one accept when descriptors have run out
   std::map<int, Connection> connections_;  // of the loop's thread
   std::map<std::string, int> per_address_;
   std::int64_t forgotten_ms_ = 0;

@@ -10,7 +10,9 @@ namespace {
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr std::int64_t kWatchEveryMs = 250;
 
-std::string MethodOf(absl::string_view name) { return absl::StrCat("/paritect.v1.Operators/", name); }
+std::string MethodOf(absl::string_view name) {
+  return absl::StrCat("/paritect.v1.Operators/", name);
+}
 
 bool IsOver(const v1::AuditRun& run) {
   return run.state() == v1::AUDIT_RUN_STATE_DONE || run.state() == v1::AUDIT_RUN_STATE_FAILED ||
@@ -40,10 +42,10 @@ grpc::Status OperatorsService::Serve(const grpc::ServerContext& context, absl::s
   return ToGrpc(result.status());
 }
 
-#define PARITECT_SERVE(Name, subject)                                                                   \
-  grpc::Status OperatorsService::Name(grpc::ServerContext* context, const v1::Name##Request* request,   \
-                                      v1::Name##Response* response) {                                   \
-    return Serve(*context, #Name, subject, *request, *response, &OperatorCalls::Name);                  \
+#define PARITECT_SERVE(Name, subject)                                                                 \
+  grpc::Status OperatorsService::Name(grpc::ServerContext* context, const v1::Name##Request* request, \
+                                      v1::Name##Response* response) {                                 \
+    return Serve(*context, #Name, subject, *request, *response, &OperatorCalls::Name);                \
   }
 PARITECT_SERVE(CreateToken, request->node())
 PARITECT_SERVE(ListNodes, "")

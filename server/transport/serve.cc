@@ -64,11 +64,16 @@ class Signals {
 class Server {
  public:
   Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store)
-      : env_(env), options_(options), folder_(std::move(folder)), store_(std::move(store)), writer_(*store_),
+      : env_(env),
+        options_(options),
+        folder_(std::move(folder)),
+        store_(std::move(store)),
+        writer_(*store_),
         fleet_(*store_, env.clock, FleetOptions{}, MakeFleetPorts()),
         audits_(*store_, env.rules, env.clock, options.audits, MakeAuditPorts()),
-        enrolment_(folder_, *store_, fleet_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
-                   MakeEnrolmentOptions(options)),
+        enrolment_(
+            folder_, *store_, fleet_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
+            MakeEnrolmentOptions(options)),
         log_([this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); },
              env.clock),
         calls_({*store_, fleet_, audits_, enrolment_, env.rules, env.clock,
@@ -122,7 +127,9 @@ class Server {
 
   FleetPorts MakeFleetPorts() {
     FleetPorts ports;
-    ports.submit = [this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); };
+    ports.submit = [this](WriteSet set, Writer::Done done) {
+      return writer_.TrySubmit(std::move(set), std::move(done));
+    };
     ports.retry_after_ms = [this] { return absl::ToInt64Milliseconds(writer_.RetryAfter()); };
     ports.tasks_for = [this](const std::string& node, const std::set<std::string>& done) {
       return audits_.TasksFor(node, done);
