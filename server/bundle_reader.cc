@@ -25,8 +25,8 @@ absl::Status ReadPieces(FleetStore& store, const TaskAttempt& attempt, int state
         return damage.ok();
       }));
   if (damage.ok() && out.pieces_size() != stated) {
-    damage = absl::DataLossError(
-        absl::StrCat(out.pieces_size(), " pieces of ", name, " are there; it stated ", stated));
+    damage =
+        absl::DataLossError(absl::StrCat(out.pieces_size(), " pieces of ", name, " are there; it stated ", stated));
   }
   return damage;
 }
@@ -56,9 +56,8 @@ absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle&
   bundle.set_collected_by(stored.program());
   bundle.set_collected_at_unix_ms(stored.collected_at_unix_ms());
   for (const v1::Piece& piece : stored.pieces()) {
-    PARITECT_ASSIGN_OR_RETURN(
-        *bundle.add_evidence(),
-        PutTogether(piece, [&store](absl::string_view sha256) { return store.Content(sha256); }));
+    PARITECT_ASSIGN_OR_RETURN(*bundle.add_evidence(),
+                              PutTogether(piece, [&store](absl::string_view sha256) { return store.Content(sha256); }));
   }
   return bundle;
 }
