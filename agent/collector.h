@@ -22,11 +22,17 @@ namespace paritect {
 
 using EvidenceSink = absl::FunctionRef<void(v1::Evidence)>;
 
+struct LiveNode;  // agent/live/live_node.h
+
 struct CollectorEnv {
   FileSystem& fs;
   const Rules& rules;
   // The evidence leaves this machine in a bundle: nobody can ask the files again later.
   bool for_bundle = false;
+  // Withheld values are hashed with it (agent/redaction.h); empty: they leave no trace but their name.
+  std::string redaction_key;
+  // The node that `live: true` reads; nullptr: this program reads none.
+  const LiveNode* live = nullptr;
 };
 
 struct Collector {

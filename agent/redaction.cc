@@ -2,51 +2,183 @@
 
 #include <random>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/digest.h"
 #include "re2/re2.h"
 
 namespace paritect {
 namespace {
 
-const std::string& ProcessKey() {
-  static const std::string* const key = [] {
-    std::random_device device;
-    auto* bytes = new std::string;
-    for (int i = 0; i < 8; ++i) absl::StrAppend(bytes, device(), ".");
-    return bytes;
-  }();
-  return *key;
+constexpr char kMask[] = "***";
+
+re2::StringPiece Piece(absl::string_view text) {
+  return re2::StringPiece(text.data(), text.size());
 }
 
-// HMAC-like: the key on both ends, lengths told apart by the separator.
-std::string KeyedHash(absl::string_view name, absl::string_view value) {
-  return Sha256(absl::StrCat(ProcessKey(), name, "=", Sha256(absl::StrCat(ProcessKey(), value)), ProcessKey()));
+// "--hubToken", "HF-TOKEN", "a.api_key" as "hub_token", "hf_token", "a_api_key".
+std::string SnakeName(absl::string_view name) {
+  while (absl::StartsWith(name, "-")) name.remove_prefix(1);
+  std::string snake;
+  bool after_lower = false;
+  for (char c : name) {
+    const bool upper = absl::ascii_isupper(static_cast<unsigned char>(c));
+    if (upper && after_lower) snake.push_back('_');
+    after_lower = absl::ascii_islower(static_cast<unsigned char>(c));
+    snake.push_back(c == '-' || c == '.' ? '_' : absl::ascii_tolower(static_cast<unsigned char>(c)));
+  }
+  return snake;
 }
 
-// Names whose value is a secret. "tokenizer", "num_tokens", "max_tokens", "key_value" and the like are not.
-bool NamesASecret(absl::string_view raw_key) {
-  static const RE2* const kSecret = new RE2(
-      "(?i)(^|[._-])(password|passwd|pwd|secret|secrets|api[_-]?key|access[_-]?key(_id)?|secret[_-]?key|private[_-]?"
-      "key|"
-      "credential|credentials|auth|auth[_-]?token|access[_-]?token|(hf|hub|github|wandb|bearer)[_-]?token|token|"
-      "session[_-]?token|sk|ak|cookie)$");
-  return RE2::PartialMatch(re2::StringPiece(raw_key.data(), raw_key.size()), *kSecret);
+// Whether `snake` is `word` or ends in "_word"; `before` is what stands before it.
+bool EndsInWord(absl::string_view snake, absl::string_view word, absl::string_view& before) {
+  before = snake;
+  return absl::ConsumeSuffix(&before, word) && (before.empty() || absl::ConsumeSuffix(&before, "_"));
 }
 
-constexpr char kUrlUser[] = R"(([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s:@]+(:[^/\s@]*)?@)";
+// Names whose value is a secret. "tokenizer", "num_tokens", "key_value" are not; nor are the tokens of a tokenizer.
+bool NamesASecret(absl::string_view name) {
+  static constexpr absl::string_view kSecret[] = {
+      "password", "passwd", "passphrase", "pwd",           "secret",      "secrets",    "secret_key",  "secretkey",
+      "api_key",  "apikey", "access_key", "access_key_id", "private_key", "credential", "credentials", "authorization",
+      "auth",     "token",  "apitoken",   "cookie",        "signature",   "sig",        "sk",          "ak"};
+  static constexpr absl::string_view kTokensOfText[] = {
+      "bos",     "eos",        "pad",    "unk",    "cls",    "sep",    "mask",  "image", "video", "audio",
+      "special", "additional", "stop",   "start",  "end",    "begin",  "last",  "first", "next",  "new",
+      "sink",    "per",        "drop",   "eot",    "eod",    "boi",    "eoi",   "by",    "extra", "reserved",
+      "fill",    "prefix",     "suffix", "middle", "speech", "vision", "prompt"};
+  const std::string snake = SnakeName(name);
+  absl::string_view before;
+  for (absl::string_view word : kSecret) {
+    if (!EndsInWord(snake, word, before)) continue;
+    if (word != "token") return true;
+    const absl::string_view kind = before.substr(before.rfind('_') + 1);  // npos + 1 is 0
+    if (!absl::c_linear_search(kTokensOfText, kind)) return true;
+  }
+  return false;
+}
+
+// "user:password" of "scheme://user:password@host/...", from the first byte behind "://"; 0 where there is none.
+std::size_t UserInfoSize(absl::string_view rest) {
+  const absl::string_view word = rest.substr(0, rest.find_first_of(" \t\r\n\"'<>"));
+  const absl::string_view authority = word.substr(0, word.find_first_of("/?#"));
+  if (const std::size_t at = authority.rfind('@'); at != absl::string_view::npos) return at;
+  // A password with '/' in it: "user:pa/ss@host"; a port is no password.
+  const std::size_t colon = authority.find(':');
+  const std::size_t at = word.rfind('@');
+  if (colon == absl::string_view::npos || at == absl::string_view::npos) return 0;
+  const absl::string_view port = authority.substr(colon + 1);
+  return absl::c_all_of(port, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }) ? 0 : at;
+}
+
+std::string WithoutUrlUsers(absl::string_view text) {
+  std::string out;
+  for (;;) {
+    const std::size_t mark = text.find("://");
+    if (mark == absl::string_view::npos) return absl::StrCat(out, text);
+    absl::StrAppend(&out, text.substr(0, mark + 3));
+    text.remove_prefix(mark + 3);
+    if (const std::size_t size = UserInfoSize(text); size > 0) {
+      absl::StrAppend(&out, kMask);
+      text.remove_prefix(size);
+    }
+  }
+}
+
 constexpr char kTokenForm[] =
-    R"(\b(hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[A-Za-z0-9_-]{12,})"
-    R"(|AKIA[A-Z0-9]{12,}|xox[abp]-[A-Za-z0-9-]{10,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]{10,}))";
-constexpr char kSecretOption[] =
-    R"((?i)((?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|[?&\s-]token)"
-    R"(|x-amz-signature)(?:=|\s+|:\s*))[^\s&"',}]+)";
+    R"(-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*)|\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,})"
+    R"(|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{12,})"
+    R"(|A(?:KIA|SIA|ROA|IDA)[A-Z0-9]{12,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,})"
+    R"(|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]{10,}))";
 
-void Withhold(absl::string_view name, v1::Setting& setting) {
-  setting.set_keyed_hash(KeyedHash(name, setting.raw_value()));
+constexpr char kAuthorization[] =
+    R"((?i)(\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?|\bbearer\s+|-u\s+[^\s:"']+:)[^\s"',;}]+)";
+
+// A name, what stands between, a value: "--api-key X", "token=X", "'password': 'X Y'".
+constexpr char kNamed[] = R"(([A-Za-z0-9_.-]*[A-Za-z])(["']?\s*[=:]\s*|\s+)("[^"]*"|'[^']*'|[^\s&"',;})\]]+))";
+
+struct Counts {
+  int upper = 0, lower = 0, digits = 0, slashes = 0, others = 0;
+};
+
+Counts Count(absl::string_view word) {
+  Counts counts;
+  for (char c : word) {
+    const auto u = static_cast<unsigned char>(c);
+    ++(absl::ascii_isupper(u)   ? counts.upper
+       : absl::ascii_islower(u) ? counts.lower
+       : absl::ascii_isdigit(u) ? counts.digits
+       : c == '/'               ? counts.slashes
+                                : counts.others);
+  }
+  return counts;
+}
+
+// Access keys of AWS and Huawei Cloud: 20 capitals and digits; secret keys: 40 letters and digits of both cases
+// (AWS: also '/' and '+'). Digests are hexadecimal, version words ("V100R001C18") have their own shape.
+bool LooksLikeCloudKey(absl::string_view word) {
+  static const RE2* const kVersionWord = new RE2(R"(V\d+R\d+C\d+\w*)");
+  const Counts n = Count(word);
+  if (word.size() == 20) {
+    return n.digits >= 1 && n.upper >= 5 && n.upper + n.digits == 20 && !RE2::FullMatch(Piece(word), *kVersionWord);
+  }
+  return word.size() == 40 && n.upper >= 5 && n.lower >= 5 && n.digits >= 1 && n.slashes <= 4 && word[0] != '/';
+}
+
+// Whether what stands behind a name must go; `group`: whole, name, what stands between, value.
+bool MustMask(const re2::StringPiece* group) {
+  const absl::string_view name(group[1].data(), group[1].size());
+  if (!NamesASecret(name)) return false;
+  const absl::string_view between(group[2].data(), group[2].size());
+  const bool blanks = between.find_first_not_of(" \t\r\n") == absl::string_view::npos;
+  if (!blanks) return true;
+  // In prose a name is followed by a word that is no value.
+  const std::string snake = SnakeName(name);
+  const bool said = absl::StartsWith(name, "-") || absl::EndsWith(snake, "password") || absl::EndsWith(snake, "key");
+  return said && !group[3].starts_with("--");
+}
+
+std::string WithoutNamed(absl::string_view text) {
+  static const RE2* const kPair = new RE2(kNamed);
+  std::string out;
+  re2::StringPiece group[4];
+  std::size_t copied = 0;
+  std::size_t from = 0;
+  while (from < text.size() && kPair->Match(Piece(text), from, text.size(), RE2::UNANCHORED, group, 4)) {
+    const auto value = static_cast<std::size_t>(group[3].data() - text.data());
+    if (!MustMask(group)) {
+      // The value may itself be the name of what follows.
+      from = static_cast<std::size_t>(group[1].data() - text.data()) + group[1].size();
+      continue;
+    }
+    absl::StrAppend(&out, text.substr(copied, value - copied), kMask);
+    copied = from = value + group[3].size();
+  }
+  return absl::StrCat(out, text.substr(copied));
+}
+
+std::string WithoutCloudKeys(absl::string_view text) {
+  static const RE2* const kWord = new RE2(R"([A-Za-z0-9/+]{20,})");
+  std::string out;
+  re2::StringPiece word;
+  std::size_t copied = 0;
+  std::size_t from = 0;
+  while (from < text.size() && kWord->Match(Piece(text), from, text.size(), RE2::UNANCHORED, &word, 1)) {
+    const auto start = static_cast<std::size_t>(word.data() - text.data());
+    from = start + word.size();
+    if (!LooksLikeCloudKey(absl::string_view(word.data(), word.size()))) continue;
+    absl::StrAppend(&out, text.substr(copied, start - copied), kMask);
+    copied = from;
+  }
+  return absl::StrCat(out, text.substr(copied));
+}
+
+void Withhold(absl::string_view name, absl::string_view key, v1::Setting& setting) {
+  if (!key.empty()) setting.set_keyed_hash(HmacSha256(key, absl::StrCat(name, "=", setting.raw_value())));
   setting.clear_value();
   setting.clear_raw_value();
 }
@@ -63,26 +195,64 @@ void CleanTexts(v1::Value& value) {
   }
 }
 
+bool IsFlag(const v1::Value& value) {
+  return value.kind_case() == v1::Value::kBoolean || value.kind_case() == v1::Value::kNull;
+}
+
 }  // namespace
 
+const std::string& ProcessRedactionKey() {
+  static const std::string* const key = [] {
+    std::random_device device;
+    auto* bytes = new std::string;
+    for (int i = 0; i < 8; ++i) absl::StrAppend(bytes, device(), ".");
+    return bytes;
+  }();
+  return *key;
+}
+
 std::string WithoutSecrets(absl::string_view text) {
-  static const RE2* const url = new RE2(kUrlUser);
   static const RE2* const token = new RE2(kTokenForm);
-  static const RE2* const option = new RE2(kSecretOption);
-  std::string out(text);
-  if (absl::StrContains(out, "://")) RE2::GlobalReplace(&out, *url, "\\1***@");
-  RE2::GlobalReplace(&out, *token, "***");
-  RE2::GlobalReplace(&out, *option, "\\1***");
+  static const RE2* const authorization = new RE2(kAuthorization);
+  if (text.size() < 2) return std::string(text);
+  std::string out = WithoutUrlUsers(text);
+  RE2::GlobalReplace(&out, *token, kMask);
+  RE2::GlobalReplace(&out, *authorization, absl::StrCat("\\1", kMask));
+  return WithoutCloudKeys(WithoutNamed(out));
+}
+
+std::vector<std::string> WithoutSecrets(absl::Span<const std::string> words) {
+  std::vector<std::string> out;
+  bool value_follows = false;
+  bool short_password = false;  // a program whose -p is a password
+  for (const std::string& word : words) {
+    const bool option = absl::StartsWith(word, "--") || (word.size() == 2 && word[0] == '-');
+    const std::size_t equals = word.find('=');
+    if (std::exchange(value_follows, false) && !option) {
+      out.push_back(kMask);
+    } else if (equals != std::string::npos && NamesASecret(absl::string_view(word).substr(0, equals))) {
+      out.push_back(absl::StrCat(word.substr(0, equals + 1), kMask));
+    } else if (!out.empty() && out.back() == "-u" && absl::StrContains(word, ':')) {
+      out.push_back(absl::StrCat(word.substr(0, word.find(':') + 1), kMask));
+    } else if (short_password && absl::StartsWith(word, "-p") && word.size() > 2) {
+      out.push_back(absl::StrCat("-p", kMask));
+    } else {
+      out.push_back(WithoutSecrets(word));
+      value_follows = (absl::StartsWith(word, "-") && equals == std::string::npos && NamesASecret(word)) ||
+                      (short_password && word == "-p");
+    }
+    short_password = short_password || absl::EndsWith(word, "sshpass") || absl::EndsWith(word, "mysql");
+  }
   return out;
 }
 
-void WithholdSecrets(const SettingsRules& rules, v1::SettingsDocument& document) {
+void WithholdSecrets(const SettingsRules& rules, v1::SettingsDocument& document, absl::string_view key) {
   const bool environment = document.format() == "environment" || document.kind() == "environment";
   for (v1::Setting& setting : *document.mutable_settings()) {
     absl::string_view name = setting.raw_key();
     const bool variable = environment || absl::ConsumePrefix(&name, "env.");
-    if (variable ? !rules.InClear(name) : NamesASecret(name)) {
-      Withhold(name, setting);
+    if (variable ? !rules.InClear(name) : NamesASecret(name) && !IsFlag(setting.value())) {
+      Withhold(name, key, setting);
       continue;
     }
     setting.set_raw_value(WithoutSecrets(setting.raw_value()));

@@ -87,7 +87,7 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
     absl::string_view variable = setting.raw_key();
     if (environment || absl::ConsumePrefix(&variable, "env.")) {
       variables_[std::string(variable)].push_back({bundle.plan().node(), setting.origin(),
-                                                   !setting.has_value() && !setting.keyed_hash().empty(),
+                                                   !setting.has_value() && setting.raw_value().empty(),
                                                    setting.raw_value(), setting.keyed_hash()});
     }
     if (setting.raw_key() == "framework" && framework_.empty()) framework_ = absl::AsciiStrToLower(setting.raw_value());

@@ -1,6 +1,7 @@
 #include "common/digest.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -42,6 +43,16 @@ std::string Sha256(absl::string_view bytes) {
   Digest digest(DigestKind::kSha256);
   digest.Update(bytes);
   return digest.Finish();
+}
+
+std::string HmacSha256(absl::string_view key, absl::string_view bytes) {
+  unsigned char raw[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), data, bytes.size(), raw, &length) == nullptr) {
+    return "";
+  }
+  return std::string(reinterpret_cast<const char*>(raw), length);
 }
 
 std::string ToHex(absl::string_view raw) { return absl::BytesToHexString(raw); }

@@ -1,4 +1,4 @@
-// MD5 and SHA-256 (OpenSSL EVP), and their hexadecimal spelling.
+// MD5, SHA-256 and HMAC (OpenSSL EVP), and their hexadecimal spelling.
 //
 // MD5 is what the pre-tuning checklist asks for ("data set equals baseline", step 2). It guards
 // against damage, not against an attacker.
@@ -38,6 +38,8 @@ class Digest {
 // One-shot forms; raw bytes.
 std::string Md5(absl::string_view bytes);
 std::string Sha256(absl::string_view bytes);
+// HMAC (RFC 2104) over SHA-256; raw bytes.
+std::string HmacSha256(absl::string_view key, absl::string_view bytes);
 
 // Lower-case hexadecimal.
 std::string ToHex(absl::string_view raw);

@@ -87,7 +87,7 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
       if (!documents.ok()) continue;
       for (v1::SettingsDocument& document : *documents) {
         document.set_kind("printed");
-        WithholdSecrets(env.rules.settings, document);
+        WithholdSecrets(env.rules.settings, document, env.redaction_key);
         v1::Evidence evidence;
         evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
         evidence.set_outcome(v1::OUTCOME_COLLECTED);

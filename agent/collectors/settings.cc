@@ -36,7 +36,7 @@ void CollectFile(const CollectorEnv& env, const v1::Plan& plan, const v1::Settin
   auto documents = ReadSettings(*text, label, source.kind());
   if (!documents.ok()) return sink(Problem(documents.status(), label));
   for (v1::SettingsDocument& document : *documents) {
-    WithholdSecrets(env.rules.settings, document);
+    WithholdSecrets(env.rules.settings, document, env.redaction_key);
     v1::Evidence evidence;
     evidence.set_kind(kKind);
     evidence.set_outcome(v1::OUTCOME_COLLECTED);

@@ -43,7 +43,7 @@ void AppendDocument(const Rules& rules, const v1::SettingsDocument& document, Or
     one["raw_key"] = DisplayBytes(setting.raw_key());
     one["value"] = TypedJson(setting, canonical);
     one["raw_value"] =
-        setting.keyed_hash().empty() ? OrderedJson(DisplayBytes(setting.raw_value())) : OrderedJson(nullptr);
+        IsWithheld(setting) ? OrderedJson(nullptr) : OrderedJson(DisplayBytes(setting.raw_value()));
     one["origin"] = setting.origin();
     one["default"] = setting.is_default();
     if (!setting.scope().empty()) one["scope"] = DisplayBytes(setting.scope());
@@ -75,7 +75,7 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
     if (absl::IsUnimplemented(documents.status())) return Unknown("not_recognised", documents.status().message());
     if (!documents.ok()) return documents.status();
     for (v1::SettingsDocument& document : *documents) {
-      WithholdSecrets(env.rules.settings, document);
+      WithholdSecrets(env.rules.settings, document, "");
       if (format.empty()) format = document.format();
       for (const v1::Note& note : document.notes()) notes.push_back(NoteToJson(note));
       AppendDocument(env.rules, document, settings);
