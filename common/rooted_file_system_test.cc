@@ -72,7 +72,8 @@ TEST_P(RootedFileSystemTest, ReadsInside) {
 
 TEST_P(RootedFileSystemTest, RefusesOutsideAlikeWhetherItIsThereOrNot) {
   RootedFileSystem fs({Path("/in")}, GetParam());
-  for (const char* name : {"/out/secret", "/out/none", "/in/../out/secret", "/in/sub/../../out", "/input", "", "/inn"}) {
+  for (const char* name :
+       {"/out/secret", "/out/none", "/in/../out/secret", "/in/sub/../../out", "/input", "", "/inn"}) {
     ExpectRefused(fs, name);
   }
   const std::string there(fs.Stat(Path("/out/secret")).status().message());

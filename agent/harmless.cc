@@ -1,0 +1,139 @@
+#include "agent/harmless.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/numbers.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+// linux/ioprio.h; glibc has no wrapper.
+constexpr int kIoprioWhoProcess = 1;
+constexpr int kIoprioClassIdle = 3;
+constexpr int kIoprioClassShift = 13;
+
+constexpr double kBurstSeconds = 0.25;
+constexpr std::uint64_t kSlowestBytesPerSecond = 1024;
+constexpr std::size_t kReadBytesMin = 4096;
+constexpr std::size_t kReadBytesMax = 4 << 20;
+
+std::string ErrorText(int error) {
+  char text[128];
+  return strerror_r(error, text, sizeof(text));
+}
+
+BandwidthLimit::Clock RealClock() {
+  return {[] { return absl::Now(); }, [](absl::Duration time) { absl::SleepFor(time); }};
+}
+
+// The factor of "", "K", "KB", "KiB", ...; 0 for what is no unit.
+double FactorOf(absl::string_view unit) {
+  if (unit.empty() || unit == "b") return 1;
+  static constexpr absl::string_view kLetters = "kmgt";
+  const std::size_t power = kLetters.find(unit[0]);
+  if (power == absl::string_view::npos) return 0;
+  const absl::string_view rest = unit.substr(1);
+  if (rest == "b") return std::pow(1000, power + 1);
+  return rest.empty() || rest == "ib" || rest == "i" ? std::pow(1024, power + 1) : 0;
+}
+
+}  // namespace
+
+std::vector<std::string> BecomeHarmless(int nice) {
+  std::vector<std::string> refused;
+  if (setpriority(PRIO_PROCESS, 0, std::clamp(nice, 0, 19)) != 0) {
+    refused.push_back(absl::StrCat("nice ", nice, ": ", ErrorText(errno)));
+  }
+  if (syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, kIoprioClassIdle << kIoprioClassShift) != 0) {
+    refused.push_back(absl::StrCat("idle I/O class: ", ErrorText(errno)));
+  }
+  return refused;
+}
+
+absl::StatusOr<std::uint64_t> ParseBandwidth(absl::string_view text) {
+  const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
+  if (word == "none" || word == "unlimited") return 0;
+  const std::size_t end = std::min(word.find_first_not_of("0123456789."), word.size());
+  const absl::string_view unit = absl::StripLeadingAsciiWhitespace(absl::string_view(word).substr(end));
+  const auto number = ParseDouble(word.substr(0, end));
+  const double factor = FactorOf(unit);
+  if (!number || factor == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("'", DisplayBytes(text), "' is no bandwidth; \"200M\" is"));
+  }
+  const double bytes = *number * factor;
+  if (bytes == 0) return 0;
+  if (bytes < kSlowestBytesPerSecond || bytes > 1e18) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", DisplayBytes(text), "': a bandwidth is at least 1K bytes a second; 0 is no limit"));
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+BandwidthLimit::BandwidthLimit(std::uint64_t bytes_per_second) : BandwidthLimit(bytes_per_second, RealClock()) {}
+
+BandwidthLimit::BandwidthLimit(std::uint64_t bytes_per_second, Clock clock)
+    : rate_(bytes_per_second),
+      clock_(std::move(clock)),
+      free_(static_cast<double>(bytes_per_second) * kBurstSeconds),
+      filled_(clock_.now()) {}
+
+void BandwidthLimit::Take(std::uint64_t bytes) {
+  if (rate_ == 0 || bytes == 0) return;
+  absl::Duration wait;
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Time now = clock_.now();
+    const double rate = static_cast<double>(rate_);
+    // A clock that was set back gives nothing and takes nothing.
+    const double passed = std::max(0.0, absl::ToDoubleSeconds(now - filled_));
+    filled_ = now;
+    free_ = std::min(free_ + passed * rate, rate * kBurstSeconds) - static_cast<double>(bytes);
+    if (free_ >= 0) return;
+    wait = absl::Seconds(-free_ / rate);
+  }
+  clock_.sleep(wait);
+}
+
+std::size_t BandwidthLimit::ReadBytesMax() const {
+  if (rate_ == 0) return kReadBytesMax;
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(rate_ / 16, kReadBytesMin, kReadBytesMax));
+}
+
+namespace {
+
+class LimitedFile : public File {
+ public:
+  LimitedFile(std::unique_ptr<File> file, BandwidthLimit& limit) : file_(std::move(file)), limit_(limit) {}
+
+  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
+    PARITECT_ASSIGN_OR_RETURN(std::size_t n, file_->Read(buffer.subspan(0, limit_.ReadBytesMax())));
+    limit_.Take(n);
+    return n;
+  }
+  absl::StatusOr<FileInfo> Info() override { return file_->Info(); }
+
+ private:
+  const std::unique_ptr<File> file_;
+  BandwidthLimit& limit_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<File>> LimitedFileSystem::Open(absl::string_view path) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, base_.Open(path));
+  return std::make_unique<LimitedFile>(std::move(file), limit_);
+}
+
+}  // namespace paritect
