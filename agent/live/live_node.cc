@@ -1,0 +1,13 @@
+#include "agent/live/live_node.h"
+
+#include "absl/time/clock.h"
+#include "agent/live/vendor_probe.h"
+
+namespace paritect {
+
+LiveNode ThisNode() {
+  static ChildProbe* const probe = new ChildProbe(MachineProbeConfig());
+  return {PosixFileSystem(), probe, absl::ToUnixMillis(absl::Now())};
+}
+
+}  // namespace paritect
