@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "agent/live/live_node.h"
 #include "common/file_system.h"
 #include "rules/rules.h"
 
@@ -29,6 +30,8 @@ struct AgentEnv {
   const Rules& rules;
   std::string host_name;
   std::int64_t now_unix_ms = 0;
+  // The node that `live: true` reads; nullptr: none.
+  const LiveNode* live = nullptr;
   // Writes a file in full or not at all (WriteFileAtomically).
   absl::Status (*write)(absl::string_view path, absl::string_view bytes) = &WriteFileAtomically;
 };

@@ -13,12 +13,14 @@ int main(int argc, char** argv) {
   gethostname(host, sizeof(host) - 1);
   timeval now = {};
   gettimeofday(&now, nullptr);
+  const paritect::LiveNode live = paritect::ThisNode();
   paritect::AgentEnv env = {.fs = paritect::PosixFileSystem(),
                             .out = std::cout,
                             .err = std::cerr,
                             .rules = paritect::BuiltInRules(),
                             .host_name = host,
-                            .now_unix_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000};
+                            .now_unix_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000,
+                            .live = &live};
   const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   const int code = paritect::RunAgentCommandLine(env, args);
   std::cout.flush();

@@ -14,10 +14,21 @@ constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG, EvidenceNeed::Of:
 // What a plan states of its platform is no evidence of the device that trained.
 bool StatedOnly(const Platform& platform) { return absl::StrContains(platform.evidence, ": platform: "); }
 
+// What a node said of itself when it was read live ("no GPU and no NPU").
+void AddLiveMissing(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
+  for (const v1::Bundle* bundle : view.nodes) {
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      if (evidence.problem().id() != "live_no_accelerator") continue;
+      AddMissing(context, result, evidence.problem(), WhereFrom(*bundle, evidence));
+    }
+  }
+}
+
 void CheckDevices(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
   const Platform platform = PlatformOf(context.rules, view);
   if (platform.family == nullptr || StatedOnly(platform)) {
     AddMissing(context, result, "device_not_proved", view.name, {{"run", view.name}});
+    AddLiveMissing(context, result, view);
     return;
   }
   const MessageArgs args = {{"run", view.name}, {"product", platform.family->name}, {"evidence", platform.evidence}};

@@ -65,6 +65,13 @@ std::optional<ListingDifference> CompareListings(const Listing& a, const Listing
   }
 }
 
+// Read from the folder itself, not stated as the order that the training follows: two local copies on ext4 always
+// differ, which harms only a loader that does not sort.
+bool IsLive(const v1::DirectoryListing& listing) {
+  return std::any_of(listing.notes().begin(), listing.notes().end(),
+                     [](const v1::Note& note) { return note.kind() == "live"; });
+}
+
 // Whether recorded lists of the run show that the order of the folder does no harm: several nodes, whole,
 // nothing read twice.
 bool ListsAgree(const std::vector<ShardPair>& pairs, Side side, const std::string& run_name) {
@@ -105,34 +112,40 @@ class SideCheck {
     struct NodeListing {
       std::string node;
       Listing names;
+      bool live;
     };
     std::map<std::string, std::vector<NodeListing>> by_dataset;
     for (const v1::Bundle* bundle : run.nodes) {
       for (const v1::Evidence& evidence : bundle->evidence()) {
         if (!evidence.has_listing()) continue;
         const auto& names = evidence.listing().names();
-        by_dataset[evidence.listing().dataset()].push_back({bundle->plan().node(), {names.begin(), names.end()}});
-        shown_ = true;
+        const bool live = IsLive(evidence.listing());
+        by_dataset[evidence.listing().dataset()].push_back({bundle->plan().node(), {names.begin(), names.end()}, live});
+        shown_ = shown_ || !live;
       }
     }
     for (const auto& [dataset, listings] : by_dataset) {
       std::vector<std::string> odd;
+      bool live = true;
+      for (const NodeListing& one : listings) live = live && one.live;
+      shown_ = shown_ || listings.size() > 1;
       for (std::size_t i = 1; i < listings.size(); ++i) {
         auto difference = CompareListings(listings[0].names, listings[i].names);
         if (!difference) continue;
         odd.push_back(
             absl::StrCat(listings[0].node, ": ", difference->first, "; ", listings[i].node, ": ", difference->second));
       }
-      if (!odd.empty()) ReportListings(run.name, dataset, odd);
+      if (!odd.empty()) ReportListings(run.name, dataset, odd, live);
     }
   }
 
-  void ReportListings(const std::string& run, const std::string& dataset, std::vector<std::string> odd) {
+  void ReportListings(const std::string& run, const std::string& dataset, std::vector<std::string> odd, bool live) {
     const bool harmless = ListsAgree(pairs_, side_, run);
     const std::size_t count = odd.size();
     if (odd.size() > kNodesShown) odd.resize(kNodesShown);
     const MessageArgs args = {{"nodes", absl::StrJoin(odd, " | ")}};
     v1::Finding& finding = harmless ? AddNote(context_, result_, "node_order/harmless", dataset, args)
+                           : live   ? AddWarning(context_, result_, "node_order/live", dataset, args)
                                     : AddError(context_, result_, "node_order/listing", dataset, args);
     SetFact(finding, "side", SideName(side_));
     SetFact(finding, "nodes_that_differ", static_cast<std::uint64_t>(count));

@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "agent/live/live_node.h"
 #include "client/exit_code.h"
 #include "common/file_system.h"
 #include "rules/rules.h"
@@ -27,6 +28,7 @@ struct CommandEnv {
   std::string host_name;
   std::string today;               // YYYY-MM-DD, UTC
   std::string (*getenv)(absl::string_view name);  // "" where unset
+  const LiveNode* live = nullptr;  // the node that `live: true` reads; nullptr: none
 };
 
 struct Command {

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves must not cost the files named with -o
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
+  const paritect::LiveNode live = paritect::ThisNode();
   paritect::CommandEnv env = {.fs = paritect::PosixFileSystem(),
                               .out = std::cout,
                               .err = std::cerr,
@@ -54,7 +55,8 @@ int main(int argc, char** argv) {
                               .terminal_columns = TerminalColumns(),
                               .host_name = host,
                               .today = Today(),
-                              .getenv = &GetEnv};
+                              .getenv = &GetEnv,
+                              .live = &live};
   const paritect::ExitCode code =
       paritect::RunCommandLine(env, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
   std::cout.flush();

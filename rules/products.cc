@@ -135,7 +135,9 @@ const ProductFamily* Products::FamilyOfChip(absl::string_view name) const {
 }
 
 const ProductFamily* Products::FamilyOfPciId(absl::string_view id) const {
-  auto it = pci_ids_.find(absl::AsciiStrToLower(id));
+  const std::string lower = absl::AsciiStrToLower(id);
+  auto it = pci_ids_.find(lower);
+  if (it == pci_ids_.end()) it = pci_ids_.find(absl::StrCat(lower.substr(0, lower.find(':')), ":*"));
   return it == pci_ids_.end() ? nullptr : FindFamily(it->second);
 }
 

@@ -43,7 +43,7 @@ class Products {
   // The family of a chip or SoC name ("910B3", "Ascend910_9392", "Ascend 910B3", "NVIDIA A100-SXM4-80GB"). nullptr
   // for a name that is unknown or that stands for several families ("Ascend910").
   const ProductFamily* FamilyOfChip(absl::string_view name) const;
-  // Of a PCI id "19e5:d802". nullptr where unknown.
+  // Of a PCI id "19e5:d802"; "10de:*" in the table stands for a whole vendor. nullptr where unknown.
   const ProductFamily* FamilyOfPciId(absl::string_view id) const;
   // What an option may hold; nullptr for a value that the option does not know.
   const PrecisionValue* FindPrecisionValue(absl::string_view option, absl::string_view value) const;

@@ -31,6 +31,7 @@ TEST(Products, ChipNames) {
 TEST(Products, PciIds) {
   EXPECT_EQ(BuiltInRules().products.FamilyOfPciId("19E5:D802")->id, "atlas-a2");
   EXPECT_EQ(BuiltInRules().products.FamilyOfPciId("19e5:0222"), nullptr);
+  EXPECT_EQ(BuiltInRules().products.FamilyOfPciId("10de:20b2")->id, "nvidia");
 }
 
 struct DefaultCase {

@@ -14,13 +14,12 @@ void Collect(const CollectorEnv&, const v1::Plan& plan, EvidenceSink sink) {
   for (const auto& source : plan.weights()) NotSupported(v1::EVIDENCE_KIND_WEIGHTS, source.file(), sink);
   for (const auto& source : plan.tensors()) NotSupported(v1::EVIDENCE_KIND_TENSORS, source.file(), sink);
   for (const auto& source : plan.scripts()) NotSupported(v1::EVIDENCE_KIND_SCRIPTS, source.path(), sink);
-  if (plan.info().live()) NotSupported(v1::EVIDENCE_KIND_LIVE_NODE, "live", sink);
 }
 
 }  // namespace
 
 extern const Collector kUnsupportedCollector;
-const Collector kUnsupportedCollector = {"unsupported", "weights, tensors, scripts, live node: named, not read",
+const Collector kUnsupportedCollector = {"unsupported", "weights, tensors, scripts: named, not read",
                                          &Collect};
 
 }  // namespace paritect

@@ -70,7 +70,8 @@ void Summarise(const v1::Bundle& bundle, const std::string& file, AgentEnv& env)
 absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
-  const CollectorEnv collector_env = {env.fs, env.rules, true};
+  // No key: whoever reads the bundle could not compare with another's hashes.
+  const CollectorEnv collector_env = {.fs = env.fs, .rules = env.rules, .for_bundle = true, .live = env.live};
   v1::Bundle bundle = CollectPlan(collector_env, plan);
   bundle.set_collected_by(absl::StrCat("paritect-agent ", kProgramVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms);
