@@ -8,6 +8,7 @@
 #include "common/digest.h"
 #include "common/message_bytes.h"
 #include "common/status_macros.h"
+#include "google/protobuf/arena.h"
 #include "storage/fleet_keys.h"
 
 namespace paritect {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kNodeBytesMax = 256;  // written %XX it still fits into a key
 constexpr std::size_t kKeyBytesMax = 1024;
+constexpr std::size_t kArenaBytesMax = 64 << 10;
 
 // Saturates: what an agent states must not overflow.
 void AddTo(std::int64_t& sum, std::uint64_t more) {
@@ -38,7 +40,11 @@ class BatchIngest {
         limits_(limits),
         kept_first_(watermark.durable_sequence() + 1) {
     result_.watermark = watermark;
-    kept_.set_epoch(batch.epoch());
+    v1::Batch head;
+    head.set_epoch(batch.epoch());
+    kept_.reserve(batch.ByteSizeLong() + 16);
+    head.AppendToString(&kept_);
+    kept_head_bytes_ = kept_.size();
   }
 
   IngestResult Run() {
@@ -73,15 +79,16 @@ class BatchIngest {
 
   void TakeGap(const v1::Envelope& envelope) {
     const std::uint64_t first = last() + 1;
-    v1::Envelope& kept = *kept_.add_envelopes();
-    kept = envelope;
     if (!envelope.record().empty() || envelope.last_sequence() < envelope.sequence()) {
       // One number is passed over, not the range: a statement that contradicts itself is not believed.
       NoteRefused(first, first, {"bad_gap", "a gap holds no record and ends where it begins or later"});
+      Keep(envelope);
       result_.watermark.set_durable_sequence(first);
       return;
     }
+    v1::Envelope kept = envelope;
     kept.set_sequence(first);
+    Keep(kept);
     v1::StoredGap gap;
     gap.set_first(first);
     gap.set_last(envelope.last_sequence());
@@ -95,25 +102,35 @@ class BatchIngest {
   }
 
   void TakeRecord(const v1::Envelope& envelope) {
-    v1::Envelope& kept = *kept_.add_envelopes();
-    kept.set_sequence(envelope.sequence());
     result_.watermark.set_durable_sequence(envelope.sequence());
-    v1::Record record;
+    if (arena_.SpaceUsed() > kArenaBytesMax) arena_.Reset();
+    auto& record = *google::protobuf::Arena::CreateMessage<v1::Record>(&arena_);
     const Refusal refusal = ParseStable(envelope.record(), record)
                                 ? TakePayload(envelope.sequence(), record)
                                 : Refusal{"unparsable", "its bytes are no record message"};
     if (!refusal.reason.empty()) {
       NoteRefused(envelope.sequence(), envelope.sequence(), refusal);
-      kept.set_record(envelope.record());
-      return;
+      return Keep(envelope);
     }
     ++result_.records;
-    if (record.has_part()) {
-      record.mutable_part()->clear_content();
-      kept.set_record(record.SerializeAsString());
-    } else {
-      kept.set_record(envelope.record());
-    }
+    if (!record.has_part()) return Keep(envelope);
+    record.mutable_part()->clear_content();
+    v1::Envelope kept;
+    kept.set_sequence(envelope.sequence());
+    kept.set_record(record.SerializeAsString());
+    Keep(kept);
+  }
+
+  // Appends to the stored batch. Written by hand because a message of copies would double the work of a batch whose
+  // records are kept as they came (nearly all): field 2 of Batch, length-delimited.
+  void Keep(const v1::Envelope& envelope) {
+    kept_.push_back(static_cast<char>(v1::Batch::kEnvelopesFieldNumber << 3 | 2));
+    const std::size_t bytes = envelope.ByteSizeLong();
+    std::size_t size = bytes;
+    for (; size > 0x7f; size >>= 7) kept_.push_back(static_cast<char>(0x80 | (size & 0x7f)));
+    kept_.push_back(static_cast<char>(size));
+    kept_.resize(kept_.size() + bytes);
+    envelope.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(&kept_[kept_.size() - bytes]));
   }
 
   Refusal TakePayload(std::uint64_t sequence, v1::Record& record) {
@@ -162,20 +179,31 @@ class BatchIngest {
   }
 
   Refusal TakeSteps(std::uint64_t sequence, const v1::StepChunk& chunk) {
+    if (chunk.run().empty()) return {"bad_steps", "they name no run"};
+    v1::StoredSeries* series = SeriesOf(chunk);
+    if (series == nullptr) return {"name_too_long", "the run's name"};
+    series->set_last_sequence(sequence);
+    if (!chunk.steps().empty()) series->set_last_step(chunk.steps().rbegin()->step());
+    return {};
+  }
+
+  // nullptr: its key would be too long. Most batches are of one series: the last one is looked at first.
+  v1::StoredSeries* SeriesOf(const v1::StepChunk& chunk) {
+    if (series_at_ != nullptr && series_at_->run() == chunk.run() && series_at_->has_rank() == chunk.has_rank() &&
+        series_at_->rank() == chunk.rank() && series_at_->source() == chunk.source()) {
+      return series_at_;
+    }
     const std::optional<std::int32_t> rank = chunk.has_rank() ? std::optional(chunk.rank()) : std::nullopt;
     const std::string key = SeriesKey(chunk.run(), rank, node_);
-    if (key.size() > kKeyBytesMax) return {"name_too_long", "the run's name"};
-    if (chunk.run().empty()) return {"bad_steps", "they name no run"};
-    v1::StoredSeries& series = series_[key];
-    series.set_run(chunk.run());
-    if (rank) series.set_rank(*rank);
-    series.set_node(node_);
-    series.set_source(chunk.source());
-    series.set_epoch(batch_.epoch());
-    series.set_last_sequence(sequence);
-    if (!chunk.steps().empty()) series.set_last_step(chunk.steps().rbegin()->step());
-    series.set_received_unix_ms(received_);
-    return {};
+    if (key.size() > kKeyBytesMax) return nullptr;
+    series_at_ = &series_[key];
+    series_at_->set_run(chunk.run());
+    if (rank) series_at_->set_rank(*rank);
+    series_at_->set_node(node_);
+    series_at_->set_source(chunk.source());
+    series_at_->set_epoch(batch_.epoch());
+    series_at_->set_received_unix_ms(received_);
+    return series_at_;
   }
 
   Refusal TakeEvent(std::uint64_t sequence, const v1::Record& record) {
@@ -216,14 +244,14 @@ class BatchIngest {
 
   void Finish() {
     for (auto& [key, series] : series_) Put("series", key, series);
-    if (kept_.envelopes().empty()) return;
+    if (kept_.size() == kept_head_bytes_) return;
     BatchWrite& write = result_.set.batches.emplace_back();
     write.node = node_;
     write.epoch = batch_.epoch();
     write.first_sequence = kept_first_;
     write.last_sequence = last();
     write.received_unix_ms = received_;
-    write.payload = kept_.SerializeAsString();
+    write.payload = std::move(kept_);
     std::sort(references_.begin(), references_.end());
     references_.erase(std::unique(references_.begin(), references_.end()), references_.end());
     write.references = std::move(references_);
@@ -236,9 +264,12 @@ class BatchIngest {
   const std::int64_t received_;
   const IngestLimits& limits_;
   const std::uint64_t kept_first_;
-  v1::Batch kept_;
+  google::protobuf::Arena arena_;  // of the records that are being looked at: one allocation for many of them
+  std::string kept_;               // a serialized Batch: the fields before its envelopes, and these
+  std::size_t kept_head_bytes_ = 0;
   std::vector<std::string> references_;
   std::map<std::string, v1::StoredSeries> series_;  // by key: one document, however many chunks the batch has
+  v1::StoredSeries* series_at_ = nullptr;           // in series_
   IngestResult result_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "google/protobuf/stubs/logging.h"
 #include "server/access.h"
 #include "server/server_command.h"
 #include "server/transport/grpc_server.h"
@@ -16,6 +17,8 @@ int main(int argc, char** argv) {
     for (const std::string& fault : faults) std::cerr << fault << "\n";
     return faults.empty() ? 0 : 1;
   }
+  // A stranger's bytes get a status; libprotobuf would also print a line for each of them.
+  google::protobuf::SetLogHandler(nullptr);
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   paritect::ServerEnv env = {.out = std::cout,

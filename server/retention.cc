@@ -1,0 +1,147 @@
+#include "server/retention.h"
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "common/message_bytes.h"
+#include "common/status_macros.h"
+#include "paritect/v1/fleet.pb.h"
+#include "storage/fleet_keys.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kDocumentsAtOnce = 500;
+
+// Takes documents away in sets of a bounded size.
+class Dropper {
+ public:
+  explicit Dropper(const CommitPort& commit) : commit_(commit) {}
+
+  absl::Status Drop(absl::string_view collection, absl::string_view key) {
+    set_.documents.push_back({std::string(collection), std::string(key), std::nullopt, {}});
+    return set_.documents.size() < kDocumentsAtOnce ? absl::OkStatus() : Flush();
+  }
+  absl::Status Flush() {
+    if (set_.empty()) return absl::OkStatus();
+    WriteSet set = std::move(set_);
+    set_ = WriteSet();
+    return commit_(std::move(set));
+  }
+
+ private:
+  const CommitPort& commit_;
+  WriteSet set_;
+};
+
+// Drops the documents of a collection that `old` says are to go; one that cannot be read stays as evidence of damage.
+template <typename Message>
+absl::StatusOr<std::int64_t> DropIf(FleetStore& store, Dropper& dropper, absl::string_view collection,
+                                    absl::FunctionRef<bool(absl::string_view key, const Message&)> old) {
+  std::int64_t dropped = 0;
+  absl::Status status;
+  const auto visit = [&](absl::string_view key, absl::string_view value) {
+    Message message;
+    if (!ParseStable(value, message) || !old(key, message)) return true;
+    ++dropped;
+    status = dropper.Drop(collection, key);
+    return status.ok();
+  };
+  PARITECT_RETURN_IF_ERROR(store.Scan(collection, "", "", visit));
+  PARITECT_RETURN_IF_ERROR(status);
+  return dropped;
+}
+
+struct AuditRuns {
+  std::vector<std::string> old;            // keys
+  std::set<std::string> tasks_of_old;      // ids
+  std::set<std::string> tasks_of_kept;
+};
+
+absl::StatusOr<AuditRuns> SortAuditRuns(FleetStore& store, std::int64_t before) {
+  AuditRuns out;
+  std::map<std::string, std::pair<std::int64_t, std::string>> newest;  // audit -> number, key
+  std::map<std::string, std::vector<std::string>> tasks;               // key -> ids
+  std::set<std::string> ended_before;
+  PARITECT_RETURN_IF_ERROR(store.Scan("audit_run", "", "", [&](absl::string_view key, absl::string_view value) {
+    v1::AuditRun run;
+    if (!ParseStable(value, run)) return true;
+    auto& best = newest[run.audit()];
+    if (run.number() >= best.first) best = {run.number(), std::string(key)};
+    for (const v1::NodeTask& task : run.tasks()) tasks[std::string(key)].push_back(task.task_id());
+    if (run.ended_unix_ms() != 0 && run.ended_unix_ms() < before) ended_before.emplace(key);
+    return true;
+  }));
+  for (const auto& [audit, best] : newest) ended_before.erase(best.second);
+  for (auto& [key, ids] : tasks) {
+    (ended_before.contains(key) ? out.tasks_of_old : out.tasks_of_kept).insert(ids.begin(), ids.end());
+  }
+  out.old.assign(ended_before.begin(), ended_before.end());
+  return out;
+}
+
+// What nodes delivered: for runs that go, and for tasks of no audit (a node's own plans) by their age. The pieces of a
+// task go with its end; those of one that never ended stay with their run.
+absl::StatusOr<std::int64_t> DropTasks(FleetStore& store, Dropper& dropper, const AuditRuns& runs,
+                                       std::int64_t before) {
+  std::set<std::string> gone = runs.tasks_of_old;
+  const auto old_end = [&](absl::string_view, const v1::TaskEnd& end) {
+    if (runs.tasks_of_kept.contains(end.task_id())) return false;
+    if (!gone.contains(end.task_id()) && end.collected_at_unix_ms() >= before) return false;
+    gone.insert(end.task_id());
+    return true;
+  };
+  PARITECT_ASSIGN_OR_RETURN(std::int64_t dropped, DropIf<v1::TaskEnd>(store, dropper, "task_end", old_end));
+  const auto old_piece = [&](absl::string_view, const v1::Piece& piece) { return gone.contains(piece.task_id()); };
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t pieces, DropIf<v1::Piece>(store, dropper, "piece", old_piece));
+  return dropped + pieces;
+}
+
+absl::StatusOr<std::int64_t> DropNotes(FleetStore& store, Dropper& dropper, std::int64_t before) {
+  const auto old = [before](absl::string_view, const auto& one) { return one.received_unix_ms() < before; };
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t events, DropIf<v1::StoredEvent>(store, dropper, "event", old));
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t gaps, DropIf<v1::StoredGap>(store, dropper, "gap", old));
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t series, DropIf<v1::StoredSeries>(store, dropper, "series", old));
+  return events + gaps + series;
+}
+
+}  // namespace
+
+absl::StatusOr<RetentionResult> DropOlderThan(FleetStore& store, const CommitPort& commit,
+                                              std::int64_t before_unix_ms) {
+  RetentionResult result;
+  Dropper dropper(commit);
+  PARITECT_ASSIGN_OR_RETURN(const AuditRuns runs, SortAuditRuns(store, before_unix_ms));
+  for (const std::string& key : runs.old) {
+    PARITECT_RETURN_IF_ERROR(dropper.Drop("audit_run", key));
+    PARITECT_RETURN_IF_ERROR(dropper.Drop("report", key));
+    ++result.audit_runs;
+  }
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t delivered, DropTasks(store, dropper, runs, before_unix_ms));
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t notes, DropNotes(store, dropper, before_unix_ms));
+  const auto old_bundle = [&](absl::string_view, const v1::StoredBundle& one) {
+    return one.stored_unix_ms() < before_unix_ms;
+  };
+  PARITECT_ASSIGN_OR_RETURN(result.bundles, DropIf<v1::StoredBundle>(store, dropper, "bundle", old_bundle));
+  PARITECT_RETURN_IF_ERROR(dropper.Flush());
+  result.others = result.audit_runs + delivered + notes;  // a report for each run
+  PARITECT_ASSIGN_OR_RETURN(result.batches, store.DropBatches(before_unix_ms));
+  return result;
+}
+
+absl::StatusOr<RetentionResult> DropRun(FleetStore& store, const CommitPort& commit, const std::string& run) {
+  RetentionResult result;
+  Dropper dropper(commit);
+  const auto of_run = [&run](absl::string_view, const v1::StoredBundle& one) { return one.plan().run() == run; };
+  PARITECT_ASSIGN_OR_RETURN(result.bundles, DropIf<v1::StoredBundle>(store, dropper, "bundle", of_run));
+  const auto series_of_run = [&run](absl::string_view, const v1::StoredSeries& one) { return one.run() == run; };
+  PARITECT_ASSIGN_OR_RETURN(result.others, DropIf<v1::StoredSeries>(store, dropper, "series", series_of_run));
+  if (result.bundles + result.others == 0) return absl::NotFoundError(absl::StrCat("there is no run '", run, "'"));
+  PARITECT_RETURN_IF_ERROR(dropper.Flush());
+  return result;
+}
+
+}  // namespace paritect
