@@ -24,6 +24,10 @@ void AddTo(std::int64_t& sum, std::uint64_t more) {
   sum += static_cast<std::int64_t>(std::min(room, more));
 }
 
+// Numbers that an agent's spool reserved and never gave to an accepted record (a kill, a write that failed) are a jump,
+// not a loss. An unknown reason counts as one.
+bool IsLoss(absl::string_view gap_reason) { return gap_reason != "not_written" && gap_reason != "interrupted"; }
+
 // Why a record cannot be kept as what it says; empty reason: it can.
 struct Refusal {
   absl::string_view reason;
@@ -96,8 +100,10 @@ class BatchIngest {
     gap.set_received_unix_ms(received_);
     Put("gap", SequenceKey(node_, batch_.epoch(), first), gap);
     const std::uint64_t count = envelope.last_sequence() - first + 1;
-    AddTo(result_.lost, count);
-    AddLost(count);
+    if (IsLoss(gap.reason())) {
+      AddTo(result_.lost, count);
+      AddLost(count);
+    }
     result_.watermark.set_durable_sequence(envelope.last_sequence());
   }
 

@@ -351,5 +351,21 @@ TEST(Ingest, WhateverTheWayEveryRecordIsStoredOnce) {
   }
 }
 
+TEST(IngestBatch, NumbersThatWereNeverGivenAreNoLoss) {
+  for (const auto& [reason, lost] :
+       {std::pair<const char*, int>{"interrupted", 0}, {"not_written", 0}, {"damaged", 7}, {"dropped_age", 7}}) {
+    v1::Batch batch;
+    batch.set_epoch(kEpoch);
+    v1::Envelope& gap = *batch.add_envelopes();
+    gap.set_sequence(1);
+    gap.set_last_sequence(7);
+    gap.set_gap_reason(reason);
+    const auto result = IngestBatch("gpu-01", {}, batch, 1);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->watermark.lost_records(), lost) << reason;
+    EXPECT_EQ(result->watermark.durable_sequence(), 7u) << reason;
+  }
+}
+
 }  // namespace
 }  // namespace paritect
