@@ -94,7 +94,8 @@ TEST_F(BundleReaderTest, AMissingPieceOrPartIsSaid) {
   EXPECT_EQ(last.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(last.message(), HasSubstr("11 pieces of task t of node n1 are there; it stated 12"));
   ASSERT_TRUE(CommitOne(*store_, Documents({{"piece", PieceKey({"t", "n1", 5, 1}, 3), std::nullopt}})).ok());
-  EXPECT_THAT(CollectedBundle(*store_, "t", "n1").status().message(), HasSubstr("piece 3 of task t of node n1 is missing"));
+  EXPECT_THAT(CollectedBundle(*store_, "t", "n1").status().message(),
+              HasSubstr("piece 3 of task t of node n1 is missing"));
   ASSERT_TRUE(store_->DropBatches(1000).ok());
   ASSERT_TRUE(store_->Compact().ok());
   const absl::Status lost = LoadBundle(*store_, stored).status();

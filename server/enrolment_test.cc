@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/pki/testing.h"
 #include "common/pki/request.h"
+#include "common/pki/testing.h"
 #include "storage/fleet_test_util.h"
 
 namespace paritect {
@@ -41,7 +41,7 @@ class EnrolmentTest : public ::testing::Test {
     v1::JoinRequest request;
     request.set_token(token);
     request.set_name(name);
-    request.set_signing_request_pem(*CertificateRequest::Make(*KeyPair::Generate(), name));
+    request.set_signing_request_pem(*CertificateRequest::Make(*KeyPair::Generate(), "x"));
     return enrolment_->Join(request, "10.0.0.1");
   }
 

@@ -199,9 +199,12 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
   const std::uint64_t epoch = node->hello.epoch();
   v1::Batch all;
   all.set_epoch(epoch);
-  while (!node->waiting.empty() && (all.envelopes_size() == 0 || SizeOf(all) < options_.batch_bytes_max)) {
+  std::int64_t taken_bytes = 0;
+  while (!node->waiting.empty() && taken_bytes < options_.batch_bytes_max) {
+    const std::int64_t bytes = SizeOf(node->waiting.front());
+    taken_bytes += std::max<std::int64_t>(1, bytes);
+    node->waiting_bytes -= bytes;
     all.MergeFrom(node->waiting.front());
-    node->waiting_bytes -= SizeOf(node->waiting.front());
     node->waiting.pop_front();
   }
   all.set_epoch(epoch);

@@ -50,7 +50,8 @@ class FleetTest : public ::testing::Test {
     ports.task_end = [this](const std::string& node, std::uint64_t, const v1::TaskEnd& end) {
       ended_.push_back(node + " " + end.task_id());
     };
-    fleet_ = std::make_unique<Fleet>(*store_, [this] { return now_ms_; }, FleetOptions{}, std::move(ports));
+    fleet_ = std::make_unique<Fleet>(
+        *store_, [this] { return now_ms_; }, FleetOptions{}, std::move(ports));
     ASSERT_TRUE(fleet_->Load().ok());
     Enrol("gpu-01");
   }
@@ -67,7 +68,9 @@ class FleetTest : public ::testing::Test {
     std::vector<std::pair<WriteSet, std::function<void(absl::Status)>>> now;
     now.swap(pending_);
     for (auto& [set, done] : now) {
-      if (status.ok()) EXPECT_TRUE(CommitOne(*store_, set).ok());
+      if (status.ok()) {
+        EXPECT_TRUE(CommitOne(*store_, set).ok());
+      }
       done(status);
     }
   }
@@ -97,10 +100,14 @@ class FleetTest : public ::testing::Test {
 
   std::vector<std::uint64_t> StoredSequences() {
     std::vector<std::uint64_t> out;
-    EXPECT_TRUE(store_->ScanBatches("gpu-01", [&](const BatchWrite& batch) {
-      for (std::uint64_t s = batch.first_sequence; s <= batch.last_sequence; ++s) out.push_back(s);
-      return true;
-    }).ok());
+    EXPECT_TRUE(store_
+                    ->ScanBatches("gpu-01",
+                                  [&](const BatchWrite& batch) {
+                                    for (std::uint64_t s = batch.first_sequence; s <= batch.last_sequence; ++s)
+                                      out.push_back(s);
+                                    return true;
+                                  })
+                    .ok());
     return out;
   }
 
@@ -223,7 +230,8 @@ TEST_F(FleetTest, RevocationEndsTheSessionAndStays) {
   ASSERT_TRUE(link->closed.has_value());
   EXPECT_TRUE(absl::IsPermissionDenied(fleet_->Accepts(Agent("gpu-01"))));
   // After a restart, too.
-  Fleet again(*store_, [this] { return now_ms_; }, FleetOptions{}, FleetPorts{});
+  Fleet again(
+      *store_, [this] { return now_ms_; }, FleetOptions{}, FleetPorts{});
   ASSERT_TRUE(again.Load().ok());
   EXPECT_TRUE(absl::IsPermissionDenied(again.Accepts(Agent("gpu-01"))));
   EXPECT_TRUE(absl::IsNotFound(fleet_->PrepareRevocation("nobody", "admin/a").status()));
