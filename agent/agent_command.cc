@@ -1,7 +1,5 @@
 #include "agent/agent_command.h"
 
-#include "absl/algorithm/container.h"
-
 namespace paritect {
 
 #define PARITECT_AGENT_COMMAND(name) extern const AgentCommand kAgent##name##Command;
@@ -19,8 +17,6 @@ absl::Span<const AgentCommand* const> AllAgentCommands() {
 
 namespace {
 
-constexpr absl::string_view kLaterCommands[] = {"join", "run", "simulate"};
-
 void PrintUsage(std::ostream& out) {
   out << "usage:\n";
   for (const AgentCommand* command : AllAgentCommands()) {
@@ -30,6 +26,19 @@ void PrintUsage(std::ostream& out) {
 }
 
 }  // namespace
+
+std::optional<int> ParseOrTell(Arguments& arguments, absl::string_view verb, absl::Span<const std::string> args,
+                               AgentEnv& env) {
+  const auto parsed = arguments.Parse({args.begin(), args.end()});
+  if (!parsed.ok()) {
+    env.err << "paritect-agent " << verb << ": " << parsed.status().message() << "; see `paritect-agent " << verb
+            << " --help`\n";
+    return kAgentUsage;
+  }
+  if (*parsed) return std::nullopt;
+  env.out << arguments.help();
+  return kAgentOk;
+}
 
 int RunAgentCommandLine(AgentEnv& env, absl::Span<const std::string> args) {
   if (args.empty()) {
@@ -44,11 +53,7 @@ int RunAgentCommandLine(AgentEnv& env, absl::Span<const std::string> args) {
   for (const AgentCommand* command : AllAgentCommands()) {
     if (command->name == name) return command->run(env, args.subspan(1));
   }
-  if (absl::c_linear_search(kLaterCommands, name)) {
-    env.err << "paritect-agent " << name << ": not supported by this version\n";
-  } else {
-    env.err << "paritect-agent: no command '" << name << "'; `paritect-agent help` lists them\n";
-  }
+  env.err << "paritect-agent: no command '" << name << "'; `paritect-agent help` lists them\n";
   return kAgentUsage;
 }
 

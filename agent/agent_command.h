@@ -3,6 +3,7 @@
 #define PARITECT_AGENT_AGENT_COMMAND_H_
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "agent/live/live_node.h"
+#include "common/arguments.h"
 #include "common/file_system.h"
 #include "rules/rules.h"
 
@@ -20,6 +22,7 @@ namespace paritect {
 inline constexpr int kAgentOk = 0;
 inline constexpr int kAgentFailed = 1;
 inline constexpr int kAgentUsage = 2;
+inline constexpr int kAgentUnreachable = 4;  // server not reachable, or it refused
 inline constexpr int kAgentInternal = 7;
 
 // The world a command runs in; tests give their own.
@@ -45,7 +48,11 @@ struct AgentCommand {
 
 absl::Span<const AgentCommand* const> AllAgentCommands();
 
-// "paritect-agent NAME args". Verbs of the contract that this build lacks: "not supported by this version".
+// The options of a verb. nullopt: go on. Else the verb is over with this exit code, and the user has been told why.
+std::optional<int> ParseOrTell(Arguments& arguments, absl::string_view verb, absl::Span<const std::string> args,
+                               AgentEnv& env);
+
+// "paritect-agent NAME args".
 int RunAgentCommandLine(AgentEnv& env, absl::Span<const std::string> args);
 
 }  // namespace paritect

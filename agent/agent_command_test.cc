@@ -100,7 +100,8 @@ TEST(Agent, Usage) {
   EXPECT_EQ(Agent(fs, {"collect", "a", "-o"}).code, kAgentUsage);
   EXPECT_EQ(Agent(fs, {"collect", "a", "--jobs", "-o", "c"}).code, kAgentUsage);
   EXPECT_EQ(Agent(fs, {"collect", "--help"}).code, kAgentOk);
-  EXPECT_THAT(Agent(fs, {"join", "h:1"}).err, HasSubstr("not supported by this version"));
+  EXPECT_THAT(Agent(fs, {"join", "h:1"}).err, HasSubstr("--token"));
+  EXPECT_EQ(Agent(fs, {"join", "h:1", "--token", "x", "--ca-pin", "y"}).code, kAgentUsage);
   EXPECT_EQ(Agent(fs, {"simulate"}).code, kAgentUsage);
   EXPECT_EQ(Agent(fs, {"colect"}).code, kAgentUsage);
   EXPECT_THAT(Agent(fs, {"version"}).out, HasSubstr("paritect-agent "));

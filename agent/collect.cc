@@ -73,16 +73,21 @@ absl::Status CheckPlanPaths(FileSystem& fs, const v1::Plan& plan) {
   return checker.Result();
 }
 
+void CollectPlanInto(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
+  for (const Collector* collector : AllCollectors()) {
+    if (env.progress) env.progress({.stage = collector->name});
+    collector->collect(env, plan, [&sink](v1::Evidence evidence) {
+      // Keys and values of settings come from files in any encoding.
+      MakeTextsUtf8(evidence);
+      sink(std::move(evidence));
+    });
+  }
+}
+
 v1::Bundle CollectPlan(const CollectorEnv& env, const v1::Plan& plan) {
   v1::Bundle bundle;
   *bundle.mutable_plan() = plan.info();
-  for (const Collector* collector : AllCollectors()) {
-    collector->collect(env, plan, [&bundle](v1::Evidence evidence) {
-      // Keys and values of settings come from files in any encoding.
-      MakeTextsUtf8(evidence);
-      *bundle.add_evidence() = std::move(evidence);
-    });
-  }
+  CollectPlanInto(env, plan, [&bundle](v1::Evidence evidence) { *bundle.add_evidence() = std::move(evidence); });
   return bundle;
 }
 

@@ -21,7 +21,9 @@ absl::StatusOr<v1::Plan> LoadPlan(FileSystem& fs, absl::string_view path, absl::
 // there"): a typing error is likelier than a lost file. Agents that collect for a server do not ask.
 absl::Status CheckPlanPaths(FileSystem& fs, const v1::Plan& plan);
 
-// Everything the plan names, as evidence. Never fails: what cannot be read is evidence of that.
+// Everything the plan names, as evidence, piece by piece. Never fails: what cannot be read is evidence of that.
+void CollectPlanInto(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink);
+// The same as one message.
 v1::Bundle CollectPlan(const CollectorEnv& env, const v1::Plan& plan);
 
 }  // namespace paritect

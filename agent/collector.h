@@ -8,6 +8,8 @@
 #ifndef PARITECT_AGENT_COLLECTOR_H_
 #define PARITECT_AGENT_COLLECTOR_H_
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -24,6 +26,15 @@ using EvidenceSink = absl::FunctionRef<void(v1::Evidence)>;
 
 struct LiveNode;  // agent/live/live_node.h
 
+// How far a collection is.
+struct CollectProgress {
+  absl::string_view stage;  // the collector's name
+  std::int64_t files_done = 0;
+  std::int64_t files_total = 0;  // 0: not known
+  std::int64_t bytes_done = 0;
+  std::int64_t bytes_total = 0;
+};
+
 struct CollectorEnv {
   FileSystem& fs;
   const Rules& rules;
@@ -33,6 +44,8 @@ struct CollectorEnv {
   std::string redaction_key;
   // The node that `live: true` reads; nullptr: this program reads none.
   const LiveNode* live = nullptr;
+  // Told a few times a second how far the work is, on the collection's thread; empty: nobody asks.
+  std::function<void(const CollectProgress&)> progress;
 };
 
 struct Collector {

@@ -45,6 +45,15 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
   HashOptions hash;
   hash.threads = static_cast<int>(std::min<unsigned>(kThreadsMax, std::max(1U, std::thread::hardware_concurrency())));
   hash.eager_alternates = env.for_bundle;
+  if (env.progress) {
+    hash.progress = [&env](const HashProgress& progress) {
+      env.progress({.stage = "datasets",
+                    .files_done = static_cast<std::int64_t>(progress.files_done),
+                    .files_total = static_cast<std::int64_t>(progress.files_total),
+                    .bytes_done = static_cast<std::int64_t>(progress.bytes_done),
+                    .bytes_total = static_cast<std::int64_t>(progress.bytes_total)});
+    };
+  }
   HashTree(env.fs, root, hash, *tree);
   v1::Evidence evidence = Collected(v1::EVIDENCE_KIND_DATASET_FILES, source, source.root());
   *evidence.mutable_files() = std::move(tree->list);

@@ -1,0 +1,181 @@
+#include "agent/daemon/task_runner.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/collect.h"
+#include "agent/daemon/watched_file_system.h"
+#include "common/rooted_file_system.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/evidence_parts.h"
+
+namespace paritect {
+namespace {
+
+// Records are made durable in groups of about this size: few flushes of the disk, little memory.
+constexpr std::size_t kGroupBytes = 1 << 20;
+
+// The evidence of one attempt on its way into the spool.
+class Attempt {
+ public:
+  Attempt(const v1::Task& task, Recorder& recorder, Cancellation& cancellation,
+          std::function<void(const absl::Status&)> waiting)
+      : task_(task), recorder_(recorder), cancellation_(cancellation), waiting_(std::move(waiting)) {}
+
+  // The number of this record names the attempt.
+  absl::Status Begin(const v1::PlanInfo& plan, const std::string& program) {
+    v1::Record record;
+    record.mutable_task_begin()->set_task_id(task_.id());
+    *record.mutable_task_begin()->mutable_plan() = plan;
+    record.mutable_task_begin()->set_program(program);
+    PARITECT_ASSIGN_OR_RETURN(attempt_, Put(absl::MakeSpan(&record, 1), cancellation_));
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(v1::Evidence evidence) {
+    auto taken = TakeApart(evidence);
+    if (!taken.ok()) {
+      v1::Evidence problem = ProblemEvidence(evidence.kind(), evidence.source(), taken.status());
+      problem.set_subject(evidence.subject());
+      if (evidence.has_rank()) problem.set_rank(evidence.rank());
+      taken = TakeApart(problem);
+      if (!taken.ok()) return taken.status();
+    }
+    for (int i = 0; i < taken->piece.part_sha256_size(); ++i) {
+      const std::string& digest = taken->piece.part_sha256(i);
+      if (sent_.insert(digest).second) {
+        PARITECT_RETURN_IF_ERROR(AddPart(digest, std::move(taken->parts[static_cast<std::size_t>(i)])));
+      }
+    }
+    v1::Piece& piece = *group_.emplace_back().mutable_piece();
+    piece = std::move(taken->piece);
+    piece.set_task_id(task_.id());
+    piece.set_attempt(attempt_);
+    piece.set_index(pieces_++);
+    return Flush();
+  }
+
+  // `patience`: a task that was stopped still says so, however long the spool is full.
+  absl::StatusOr<std::uint64_t> End(v1::TaskEnd end, Cancellation& patience) {
+    end.set_task_id(task_.id());
+    end.set_attempt(attempt_);
+    end.set_pieces(pieces_);
+    v1::Record record;
+    *record.mutable_task_end() = std::move(end);
+    return Put(absl::MakeSpan(&record, 1), patience);
+  }
+
+  int pieces() const { return pieces_; }
+
+ private:
+  absl::Status AddPart(const std::string& digest, std::string content) {
+    v1::ContentPart& part = *group_.emplace_back().mutable_part();
+    part.set_sha256(digest);
+    part.set_content(std::move(content));
+    group_bytes_ += part.content().size();
+    return group_bytes_ < kGroupBytes ? absl::OkStatus() : Flush();
+  }
+
+  absl::Status Flush() {
+    if (group_.empty()) return absl::OkStatus();
+    const auto put = Put(absl::MakeSpan(group_), cancellation_);
+    group_.clear();
+    group_bytes_ = 0;
+    return put.status();
+  }
+
+  absl::StatusOr<std::uint64_t> Put(absl::Span<v1::Record> records, Cancellation& patience) {
+    return recorder_.Put(RecordClass::kCritical, records, patience, [this](const absl::Status& why) { waiting_(why); });
+  }
+
+  const v1::Task& task_;
+  Recorder& recorder_;
+  Cancellation& cancellation_;
+  const std::function<void(const absl::Status&)> waiting_;
+  std::uint64_t attempt_ = 0;
+  int pieces_ = 0;
+  std::set<std::string> sent_;  // digests of parts; equal parts go once an attempt
+  std::vector<v1::Record> group_;
+  std::size_t group_bytes_ = 0;
+};
+
+v1::PlanInfo AsRun(const v1::PlanInfo& asked, const std::string& node) {
+  v1::PlanInfo info = asked;
+  if (info.node().empty()) info.set_node(node);
+  return info;
+}
+
+// A plan that does not say is taken to want the node too: that is what agents are for.
+v1::Plan PlanOf(const v1::Task& task, const std::string& node) {
+  v1::Plan plan = task.plan();
+  *plan.mutable_info() = AsRun(plan.info(), node);
+  if (!plan.info().has_live()) plan.mutable_info()->set_live(true);
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBounds& bounds,
+                                              Cancellation& cancellation, Cancellation& shutdown) {
+  const v1::Plan plan = PlanOf(task, node_);
+  v1::TaskProgress progress;
+  progress.set_task_id(task.id());
+  Attempt attempt(task, recorder_, cancellation, [&](const absl::Status& why) {
+    log_.Warning(absl::StrCat("task ", task.id(), " waits: ", why.message()));
+    progress.set_stage("spool_full");
+    ports_.progress(progress);
+  });
+  PARITECT_RETURN_IF_ERROR(attempt.Begin(plan.info(), program_));
+
+  RootedFileSystem rooted(bounds.roots);
+  BandwidthLimit bandwidth(bounds.bytes_per_second);
+  LimitedFileSystem limited(rooted, bandwidth);
+  WatchedFileSystem watched(limited, cancellation);
+  std::optional<LiveNode> live;
+  if (ports_.live != nullptr) live.emplace(LiveNode{ports_.live->fs, ports_.live->probe, ports_.wall_ms()});
+  CollectorEnv env = {.fs = watched,
+                      .rules = rules_,
+                      .for_bundle = true,
+                      .redaction_key = task.redaction_key(),
+                      .live = live ? &*live : nullptr};
+  env.progress = [&](const CollectProgress& now) {
+    progress.set_stage(std::string(now.stage));
+    progress.set_files_done(now.files_done);
+    progress.set_files_total(now.files_total);
+    progress.set_bytes_done(now.bytes_done);
+    progress.set_bytes_total(now.bytes_total);
+    progress.set_current(DisplayBytes(watched.current()));
+    ports_.progress(progress);
+  };
+  absl::Status failed;
+  CollectPlanInto(env, plan, [&](v1::Evidence evidence) {
+    // What was cut short by the stop is no evidence of anything.
+    if (failed.ok() && !cancellation.stopped()) failed = attempt.Add(std::move(evidence));
+  });
+
+  const StopReason stop = cancellation.reason();
+  if (stop == StopReason::kShutdown) return absl::CancelledError("the agent shuts down");
+  v1::TaskEnd end;
+  *end.mutable_plan() = plan.info();
+  end.set_collected_at_unix_ms(ports_.wall_ms());
+  end.set_program(program_);
+  end.set_cancelled(stop != StopReason::kNone);
+  if (!failed.ok() && !end.cancelled())
+    end.set_refused(absl::StrCat("the evidence could not be kept: ", failed.message()));
+  log_.Info(absl::StrCat("task ", task.id(), end.cancelled() ? " stopped, " : " done, ", attempt.pieces(),
+                         " pieces of evidence"));
+  return attempt.End(std::move(end), shutdown);
+}
+
+absl::StatusOr<std::uint64_t> TaskRunner::End(const v1::Task& task, Cancellation& shutdown) {
+  Attempt attempt(task, recorder_, shutdown, [](const absl::Status&) {});
+  v1::TaskEnd end;
+  *end.mutable_plan() = AsRun(task.plan().info(), node_);
+  end.set_program(program_);
+  end.set_cancelled(true);
+  return attempt.End(std::move(end), shutdown);
+}
+
+}  // namespace paritect
