@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+"""Real servers, agents and clients on the loopback: cluster.py BUILD_DIR TEST [TEST...]
+
+Each test starts its own server in a folder of its own, over mTLS with its own authority. Python's standard library alone.
+"""
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+BUILD = os.path.abspath(sys.argv[1])
+SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+LONG = bool(os.environ.get("PARITECT_TEST_ALL"))
+
+
+def binary(name):
+    return os.path.join(BUILD, name)
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+class Cluster:
+    """One server folder, its server process and any number of agents; everything ends with the `with` block."""
+
+    def __init__(self, *server_options, fsize=None, descriptors=None):
+        self.work = tempfile.mkdtemp(prefix="paritect-cluster-")
+        self.options = list(server_options)
+        self.fsize, self.descriptors = fsize, descriptors
+        self.agents = {}
+        self.server = None
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        self.dir = os.path.join(self.work, "server")
+        init = self.run(binary("paritect-server"), "init", self.dir, "--address", self.address)
+        self.pin = re.search(r"ca-pin (sha256:[0-9a-f]{64})", init.stdout).group(1)
+        self.credential = os.path.join(self.dir, "admin.credential")
+        self.environment = dict(os.environ, PARITECT_CREDENTIAL=self.credential, NO_COLOR="1", LC_ALL="C.UTF-8",
+                                HOME=self.work)
+
+    def __enter__(self):
+        self.start_server()
+        return self
+
+    def __exit__(self, *_):
+        for process in list(self.agents.values()) + [self.server]:
+            if process and process.poll() is None:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def run(self, *command, code=0, timeout=120, environment=None):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
+                              env=environment or getattr(self, "environment", None), cwd=self.work)
+        if code is not None:
+            codes = code if isinstance(code, (list, tuple)) else [code]
+            check(done.returncode in codes, f"{' '.join(map(str, command))}: exit code {done.returncode}, not {code}\n"
+                                            f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done
+
+    def client(self, *arguments, **options):
+        return self.run(binary("paritect"), *arguments, **options)
+
+    def start_server(self):
+        log = open(os.path.join(self.work, "server.log"), "ab")
+
+        def limits():
+            if self.descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
+
+        self.server = subprocess.Popen([binary("paritect-server"), "run", self.dir, "--listen", self.address,
+                                        *self.options], stdout=log, stderr=log, preexec_fn=limits)
+        deadline = time.time() + 30
+        while time.time() < deadline:
+            check(self.server.poll() is None, "the server ended: " + self.server_log())
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise Failure("the server does not listen: " + self.server_log())
+
+    def server_log(self):
+        with open(os.path.join(self.work, "server.log"), errors="replace") as log:
+            return log.read()[-3000:]
+
+    def stop_server(self):
+        self.server.send_signal(signal.SIGTERM)
+        check(self.server.wait(30) == 0, "the server did not stop well: " + self.server_log())
+
+    def kill_server(self):
+        self.server.kill()
+        self.server.wait()
+
+    def token(self, role="agent", *more):
+        return self.client("token", "create", "--role", role, *more).stdout.strip()
+
+    def state(self, node):
+        return os.path.join(self.work, "agent-" + node)
+
+    def join(self, node, token=None, pin=None, code=0):
+        return self.run(binary("paritect-agent"), "join", self.address, "--token", token or self.token(), "--ca-pin",
+                        pin or self.pin, "--node", node, "--state", self.state(node), code=code)
+
+    def start_agent(self, node, roots=()):
+        with open(os.path.join(self.state(node), "agent.yaml"), "w") as config:
+            config.write("roots: " + json.dumps(list(roots)) + "\n")
+        log = open(os.path.join(self.work, node + ".log"), "ab")
+        self.agents[node] = subprocess.Popen([binary("paritect-agent"), "run", "--state", self.state(node)],
+                                             stdout=log, stderr=log)
+
+    def wait_online(self, *nodes, seconds=30):
+        deadline = time.time() + seconds
+        while time.time() < deadline:
+            rows = json.loads(self.client("node", "ls", "-o", "json").stdout)
+            if set(nodes) <= {row["node"] for row in rows if row["state"] == "online"}:
+                return rows
+            time.sleep(0.2)
+        raise Failure(f"not online in {seconds} s: {nodes}: {rows}")
+
+    def example_audit(self, name="example", extra=""):
+        """The bundled example over two nodes; its files are read where they lie."""
+        example = os.path.join(SOURCE, "deploy", "example")
+        text = f"audit: {name}\n"
+        for side, node, folders in (("baseline", "gpu-01", ["gpu/seed1", "gpu/seed2", "gpu/seed3"]),
+                                    ("migrated", "npu-01", ["npu"])):
+            plans = [plan_of(os.path.join(example, folder)) for folder in folders]
+            text += f"{side}: {{nodes: [{node}], plans: {json.dumps(plans)}}}\n"
+        path = os.path.join(self.work, name + ".yaml")
+        with open(path, "w") as file:
+            file.write(text + extra)
+        self.client("audit", "create", path)
+        return example
+
+    def database(self):
+        return sqlite3.connect("file:" + os.path.join(self.dir, "paritect.db") + "?mode=ro", uri=True)
+
+
+def plan_of(folder):
+    """A plan of the example with absolute paths, as an audit file carries it (the example's plans are simple YAML)."""
+    plan = read_simple_yaml(os.path.join(folder, "plan.yaml"))
+    plan.setdefault("run", os.path.basename(folder))
+    plan.pop("node", None)
+    plan["live"] = False
+    absolute = lambda path: os.path.normpath(os.path.join(folder, path))
+    for key in ("datasets", "shards", "settings", "logs"):
+        for i, entry in enumerate(plan.get(key, [])):
+            if isinstance(entry, str):
+                plan[key][i] = absolute(entry)
+            else:
+                for name in ("root", "manifest", "list", "file"):
+                    if name in entry:
+                        entry[name] = absolute(entry[name])
+    return plan
+
+
+def read_simple_yaml(path):
+    """Flow-style values on one line each, block lists of one-line items: what the example's plans are written in."""
+    plan, key = {}, None
+    with open(path) as file:
+        for line in file:
+            line = re.sub(r"(^|\s)#.*", "", line).rstrip()
+            if not line:
+                continue
+            if line.startswith("  - ") or line.startswith("- "):
+                plan.setdefault(key, [])
+                plan[key].append(flow(line.strip()[2:]))
+                continue
+            key, _, value = line.partition(":")
+            if value.strip():
+                plan[key] = flow(value.strip())
+    return plan
+
+
+def flow(text):
+    text = text.strip()
+    if text.startswith("{") and text.endswith("}"):
+        return {k.strip(): flow(v) for k, v in (part.split(":", 1) for part in split(text[1:-1]))}
+    if text.startswith("[") and text.endswith("]"):
+        return [flow(part) for part in split(text[1:-1])]
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if re.fullmatch(r"-?\d+\.\d*", text):
+        return float(text)
+    return text.strip("\"'")
+
+
+def split(text):
+    parts, depth, quote, start = [], 0, None, 0
+    for i, c in enumerate(text):
+        if quote:
+            quote = None if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "[{":
+            depth += 1
+        elif c in "]}":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [part for part in parts + [text[start:]] if part.strip()]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def verdicts(report):
+    return {c["id"]: c["verdict"] for item in report["items"] for c in item["checks"]}
+
+
+def test_whole_audit():
+    with Cluster() as cluster:
+        example = os.path.join(SOURCE, "deploy", "example")
+        for node in ("gpu-01", "npu-01"):
+            cluster.join(node)
+            cluster.start_agent(node, [example])
+        cluster.wait_online("gpu-01", "npu-01")
+        cluster.example_audit()
+        done = cluster.client("audit", "run", "example", "-o", "json", code=1)
+        report = json.loads(done.stdout)
+        local = json.loads(cluster.client("check", "--baseline", example + "/gpu/seed1", "--baseline",
+                                          example + "/gpu/seed2", "--baseline", example + "/gpu/seed3", "--migrated",
+                                          example + "/npu", "-o", "json", code=1).stdout)
+        there, here = verdicts(report), verdicts(local)
+        # What a server knows beyond the bundles, and nothing else, may differ.
+        differ = {id for id in here if here[id] != there[id] and not id.startswith(("cluster.coverage", "evidence."))}
+        check(not differ, f"the server's verdicts differ from the local audit's: "
+                          f"{[(id, here[id], there[id]) for id in sorted(differ)]}")
+        check(there["cluster.coverage.nodes"] == "pass", "both nodes reported")
+        check(there["cluster.coverage.records"] == "pass", "no record was lost")
+        check(there["evidence.integrity.records"] == "pass", "evidence is whole")
+        check(there["evidence.integrity.audit-log"] == "pass", "the log is whole")
+        check(report["coverage"]["nodes"] == {"expected": 2, "reported": 2}, str(report["coverage"]))
+        shown = json.loads(cluster.client("audit", "show", "example", "-o", "json", code=[0, 1]).stdout)
+        check(verdicts(shown) == there, "audit show prints the last report")
+        # A second run: the same verdicts; equal evidence costs no second copy.
+        cluster.client("audit", "run", "example", "-o", "json", code=1)
+        runs = cluster.client("runs", "ls").stdout
+        check("seed1" in runs, runs)
+        # A bundle of an air-gapped side, twice.
+        bundle = os.path.join(cluster.work, "x.pbundle")
+        cluster.run(binary("paritect-agent"), "collect", example + "/npu", "-o", bundle)
+        cluster.client("import", bundle)
+        again = cluster.client("import", bundle)
+        check("already" in again.stdout + again.stderr, "importing twice says so: " + again.stdout + again.stderr)
+        cluster.client("doctor", code=[0, 1])
+        cluster.stop_server()
+        verified = cluster.run(binary("paritect-server"), "verify", cluster.dir)
+        check("whole" in verified.stdout, verified.stdout)
+
+
+def test_silent_node():
+    with Cluster("--silent-after", "2s") as cluster:
+        example = os.path.join(SOURCE, "deploy", "example")
+        for node in ("gpu-01", "npu-01"):
+            cluster.join(node)
+        cluster.start_agent("gpu-01", [example])
+        cluster.wait_online("gpu-01")
+        cluster.example_audit()
+        done = cluster.client("audit", "run", "example", "-o", "json", code=[1, 6])
+        report = json.loads(done.stdout)
+        check(report["coverage"]["nodes"] == {"expected": 2, "reported": 1}, str(report["coverage"]))
+        found = {c["id"]: c for item in report["items"] for c in item["checks"]}
+        silent = found["cluster.coverage.nodes"]
+        check(silent["verdict"] == "not_performed", "a silent node: coverage cannot pass")
+        check(any(m["from"] == "npu-01" for m in silent["missing"]), str(silent["missing"]))
+        check(found["data.dataset.content"]["verdict"] != "pass", "nothing passes without the silent node's evidence")
+        rows = json.loads(cluster.client("node", "ls", "-o", "json").stdout)
+        check({"npu-01"} <= {row["node"] for row in rows}, "silent nodes are rows")
+
+
+def test_outside_roots():
+    with Cluster() as cluster:
+        example = os.path.join(SOURCE, "deploy", "example")
+        for node in ("gpu-01", "npu-01"):
+            cluster.join(node)
+        cluster.start_agent("gpu-01", [example])
+        cluster.start_agent("npu-01", [cluster.work])  # the example lies outside
+        cluster.wait_online("gpu-01", "npu-01")
+        cluster.example_audit()
+        report = json.loads(cluster.client("audit", "run", "example", "-o", "json", code=[0, 1]).stdout)
+        found = {c["id"]: c for item in report["items"] for c in item["checks"]}
+        content = found["data.dataset.content"]
+        check(content["verdict"] == "not_performed", f"outside its roots an agent reads nothing: {content}")
+        check("roots" in json.dumps(content["missing"]), f"the way out is named: {content['missing']}")
+
+
+def test_refusals():
+    with Cluster() as cluster:
+        token = cluster.token()
+        cluster.join("gpu-01", token)
+        replay = cluster.join("gpu-02", token, code=4)
+        check("token" in replay.stderr, replay.stderr)
+        wrong = cluster.join("gpu-03", pin="sha256:" + "0" * 64, code=4)
+        check("pin" in wrong.stderr.lower(), wrong.stderr)
+        cluster.join("gpu-01", code=4)  # the name is taken
+        # A viewer may look and nothing else.
+        viewer = os.path.join(cluster.work, "viewer.credential")
+        cluster.run(binary("paritect-server"), "credential", cluster.dir, "--role", "viewer", "--name", "eve",
+                    "--server", cluster.address, "-o", viewer)
+        cluster.client("--version", code=0)
+        cluster.client("node", "ls", "--credential", viewer)
+        refused = cluster.client("token", "create", "--role", "agent", "--credential", viewer, code=4)
+        check("viewer may not call CreateToken" in refused.stderr, refused.stderr)
+        # An agent's credential reads nothing of others.
+        agent = os.path.join(cluster.state("gpu-01"), "agent.credential")
+        refused = cluster.client("node", "ls", "--credential", agent, code=4)
+        check("role agent may not call" in refused.stderr, refused.stderr)
+        # Another server's authority.
+        with Cluster() as other:
+            stranger = other.credential
+            text = open(stranger).read().replace(other.address, cluster.address)
+            forged = os.path.join(cluster.work, "forged.credential")
+            with open(os.open(forged, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+                file.write(text)
+            cluster.client("node", "ls", "--credential", forged, code=4)
+        # Without TLS, without a certificate, with garbage: hung up on, and the server lives.
+        for data in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\0" * 100, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", cluster.port), 5) as raw:
+                raw.sendall(data)
+                raw.settimeout(15)
+                try:
+                    raw.recv(1000)
+                except OSError:
+                    pass
+        cluster.client("node", "ls")
+        # All of it stands in the log, whose chain is whole.
+        cluster.stop_server()
+        rows = cluster.database().execute("SELECT count(*) FROM log").fetchone()[0]
+        check(rows > 5, f"{rows} log entries")
+        cluster.run(binary("paritect-server"), "verify", cluster.dir)
+
+
+def test_revocation():
+    with Cluster() as cluster:
+        cluster.join("gpu-01")
+        cluster.start_agent("gpu-01")
+        cluster.wait_online("gpu-01")
+        cluster.client("node", "revoke", "gpu-01")
+        deadline = time.time() + 5
+        while time.time() < deadline:
+            rows = json.loads(cluster.client("node", "ls", "-o", "json").stdout)
+            if any(row["node"] == "gpu-01" and row["state"] == "revoked" for row in rows):
+                break
+        else:
+            raise Failure(f"not revoked: {rows}")
+        cluster.kill_server()
+        cluster.start_server()
+        time.sleep(3)
+        rows = json.loads(cluster.client("node", "ls", "-o", "json").stdout)
+        check(all(row["state"] == "revoked" for row in rows if row["node"] == "gpu-01"), str(rows))
+        # Only a token for that name brings it back.
+        shutil.rmtree(cluster.state("gpu-01"), ignore_errors=True)
+        cluster.agents["gpu-01"].kill()
+        cluster.agents["gpu-01"].wait()
+        cluster.join("gpu-01", code=4)
+        cluster.join("gpu-01", cluster.token("agent", "--node", "gpu-01"))
+        cluster.start_agent("gpu-01")
+        cluster.wait_online("gpu-01")
+
+
+def stored_ranges(cluster):
+    """(node, epoch) -> sorted ranges of sequences in the stopped server's database; a double is an error."""
+    ranges = {}
+    with cluster.database() as database:
+        for node, epoch, first, last in database.execute(
+                "SELECT node, epoch, first_sequence, last_sequence FROM batch ORDER BY rowid"):
+            node = node.decode() if isinstance(node, bytes) else node
+            if isinstance(epoch, bytes):
+                epoch = int.from_bytes(epoch, "big")
+            ranges.setdefault((node, epoch & (2**64 - 1)), []).append((first, last))
+    for key, list_ in ranges.items():
+        list_.sort()
+        for (_, a), (b, _) in zip(list_, list_[1:]):
+            check(b > a, f"{key}: sequence {b} is stored twice")
+    return ranges
+
+
+def covers(ranges, sequence):
+    return any(first <= sequence <= last for first, last in ranges)
+
+
+def test_kills():
+    """The server is killed at random points under load: what was acknowledged is stored, once."""
+    kills = 200 if LONG else 20
+    seed = int(os.environ.get("PARITECT_SEED", random.randrange(10**6)))
+    print("seed", seed)
+    randomness = random.Random(seed)
+    with Cluster() as cluster:
+        record = os.path.join(cluster.work, "acknowledged.jsonl")
+        seconds = max(30, kills)
+        fleet = subprocess.Popen([binary("paritect-agent"), "simulate", "--agents", "8", "--rate", "50", "--for",
+                                  f"{seconds}s", "--patience", "120s", "--record", record, "-o", "json",
+                                  cluster.address, "--credential", cluster.credential],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=cluster.environment)
+        time.sleep(4)
+        for _ in range(kills):
+            time.sleep(randomness.uniform(0.05, 1.2))
+            cluster.kill_server()
+            cluster.start_server()
+        out, err = fleet.communicate(timeout=seconds + 240)
+        check(fleet.returncode == 0, f"simulate: {fleet.returncode}\n{out[-1500:]}{err[-1500:]}")
+        cluster.stop_server()
+        ranges = stored_ranges(cluster)
+        acknowledged = 0
+        with open(record) as lines:
+            for line in lines:
+                entry = json.loads(line)
+                key = (entry["node"], int(entry["epoch"], 16))
+                last = int(entry["acknowledged"])
+                acknowledged += last
+                missing = next((s for s in range(1, last + 1) if not covers(ranges.get(key, []), s)), None)
+                check(missing is None, f"{key}: {missing} of {last} acknowledged records is not stored")
+        check(acknowledged > 0, "nothing was acknowledged")
+        cluster.run(binary("paritect-server"), "verify", cluster.dir)
+        print(f"{kills} kills, {acknowledged} acknowledged records, all stored once")
+
+
+def test_descriptor_exhaustion():
+    with Cluster(descriptors=200) as cluster:
+        cluster.client("node", "ls")
+        attack = []
+        for _ in range(400):
+            try:
+                attack.append(socket.create_connection(("127.0.0.1", cluster.port), 2))
+            except OSError:
+                break
+        time.sleep(1)
+        for connection in attack:
+            connection.close()
+        end = time.time()
+        while True:
+            done = cluster.client("node", "ls", code=None, timeout=30)
+            if done.returncode == 0:
+                break
+            check(time.time() - end < 15, "the server does not accept any more: " + done.stderr)
+        print(f"answered {time.time() - end:.2f} s after the attack ended")
+
+
+def test_disk_full():
+    """A disk without room: nothing is acknowledged, everything can be read, and it goes on by itself."""
+    if not shutil.which("prlimit"):
+        sys.exit(77)
+    with Cluster() as cluster:
+        size = os.path.getsize(os.path.join(cluster.dir, "paritect.db"))
+        record = os.path.join(cluster.work, "acknowledged.jsonl")
+        fleet = subprocess.Popen([binary("paritect-agent"), "simulate", "--agents", "4", "--rate", "500", "--for", "12s",
+                                  "--patience", "90s", "--record", record, cluster.address, "--credential",
+                                  cluster.credential], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env=cluster.environment)
+        time.sleep(4)
+        subprocess.run(["prlimit", "--pid", str(cluster.server.pid), f"--fsize={size + 65536}:"], check=True)
+        time.sleep(4)
+        check(cluster.server.poll() is None, "the server ended: " + cluster.server_log())
+        cluster.client("node", "ls")
+        subprocess.run(["prlimit", "--pid", str(cluster.server.pid), "--fsize=unlimited:"], check=True)
+        out, err = fleet.communicate(timeout=150)
+        check(fleet.returncode == 0, f"simulate: {fleet.returncode}\n{out[-1500:]}{err[-1500:]}")
+        cluster.stop_server()
+        ranges = stored_ranges(cluster)
+        for line in open(record):
+            entry = json.loads(line)
+            key = (entry["node"], int(entry["epoch"], 16))
+            check(covers(ranges.get(key, []), int(entry["acknowledged"])), f"{key} is not stored to its end")
+        cluster.run(binary("paritect-server"), "verify", cluster.dir)
+
+
+def test_agent_killed():
+    """Agents die in the middle of an audit, again and again; the audit ends right."""
+    with Cluster("--silent-after", "60s") as cluster:
+        example = os.path.join(SOURCE, "deploy", "example")
+        for node in ("gpu-01", "npu-01"):
+            cluster.join(node)
+            cluster.start_agent(node, [example])
+        cluster.wait_online("gpu-01", "npu-01")
+        cluster.example_audit()
+        for round_ in range(3):
+            run = subprocess.Popen([binary("paritect"), "audit", "run", "example", "-o", "json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=cluster.environment)
+            for _ in range(3):
+                time.sleep(0.15)
+                for node in ("gpu-01", "npu-01"):
+                    cluster.agents[node].kill()
+                    cluster.agents[node].wait()
+                    cluster.start_agent(node, [example])
+            out, err = run.communicate(timeout=120)
+            check(run.returncode == 1, f"round {round_}: {run.returncode} {err}")
+            report = json.loads(out)
+            check(verdicts(report)["cluster.coverage.nodes"] == "pass", "both nodes reported")
+            check(verdicts(report)["cluster.coverage.records"] == "pass", "no record was lost")
+            check(report["verdict"] == "fail", report["verdict"])
+
+
+def test_fleet():
+    agents = 1000 if LONG else 200
+    with Cluster() as cluster:
+        done = cluster.run(binary("paritect-agent"), "simulate", "--agents", str(agents), "--rate", "2", "--for", "15s",
+                           "--patience", "120s", "-o", "json", cluster.address, "--credential", cluster.credential,
+                           timeout=600)
+        result = json.loads(done.stdout)
+        print(json.dumps(result))
+        cluster.stop_server()
+        check(len(stored_ranges(cluster)) == agents, "every agent delivered")
+
+
+def main():
+    tests = {name[5:]: test for name, test in globals().items() if name.startswith("test_")}
+    if len(sys.argv) < 3 or sys.argv[2] == "--list":
+        print("\n".join(tests))
+        return
+    for name in sys.argv[2:]:
+        started = threading.active_count()
+        try:
+            tests[name]()
+        except Failure as failure:
+            print(f"FAILED {name}: {failure}", file=sys.stderr)
+            sys.exit(1)
+        check(threading.active_count() == started, "threads left")
+
+
+if __name__ == "__main__":
+    main()
