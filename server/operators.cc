@@ -313,10 +313,11 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
   v1::DiagnosisResponse response;
   response.set_program(parts_.program);
   response.set_server_unix_ms(parts_.clock());
-  const auto add = [&](absl::string_view id, bool ok, absl::string_view message, absl::string_view remedy) {
+  const auto add = [&](absl::string_view id, bool ok, absl::string_view message, absl::string_view remedy,
+                       absl::string_view otherwise = "error") {
     v1::DiagnosisLine& line = *response.add_lines();
     line.set_id(std::string(id));
-    line.set_state(ok ? "ok" : "error");
+    line.set_state(std::string(ok ? "ok" : otherwise));
     line.set_message(std::string(message));
     if (!ok) line.set_remedy(std::string(remedy));
   };
@@ -338,9 +339,9 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
   }
   add("nodes", online == static_cast<std::int64_t>(nodes.size()),
       absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected"),
-      "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them");
+      "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them", "warning");
   add("lost_records", lost == 0, absl::StrCat(lost, " records were lost by nodes"),
-      "`cluster.coverage.records` of an audit names the nodes");
+      "`cluster.coverage.records` of an audit names the nodes", "warning");
   if (request.deep()) {
     auto faults = parts_.store.Verify();
     add("integrity", faults.ok() && faults->empty(),

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -101,6 +102,11 @@ class Cluster:
     def server_log(self):
         with open(os.path.join(self.work, "server.log"), errors="replace") as log:
             return log.read()[-3000:]
+
+    def metric(self, name):
+        port = re.search(r"metrics on port (\d+)", self.server_log()).group(1)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+            return float(re.search(rf"^paritect_{name} (\S+)$", page.read().decode(), re.M).group(1))
 
     def stop_server(self):
         self.server.send_signal(signal.SIGTERM)
@@ -461,7 +467,7 @@ def test_disk_full():
     """A disk without room: nothing is acknowledged, everything can be read, and it goes on by itself."""
     if not shutil.which("prlimit"):
         sys.exit(77)
-    with Cluster() as cluster:
+    with Cluster("--web", "127.0.0.1:0") as cluster:
         size = os.path.getsize(os.path.join(cluster.dir, "paritect.db"))
         record = os.path.join(cluster.work, "acknowledged.jsonl")
         fleet = subprocess.Popen([binary("paritect-agent"), "simulate", "--agents", "4", "--rate", "500", "--for", "12s",
@@ -473,6 +479,7 @@ def test_disk_full():
         time.sleep(4)
         check(cluster.server.poll() is None, "the server ended: " + cluster.server_log())
         cluster.client("node", "ls")
+        check(cluster.metric("commits_failed_total") > 0, "the disk was never full: the test tests nothing")
         subprocess.run(["prlimit", "--pid", str(cluster.server.pid), "--fsize=unlimited:"], check=True)
         out, err = fleet.communicate(timeout=150)
         check(fleet.returncode == 0, f"simulate: {fleet.returncode}\n{out[-1500:]}{err[-1500:]}")
@@ -509,6 +516,44 @@ def test_agent_killed():
             check(verdicts(report)["cluster.coverage.nodes"] == "pass", "both nodes reported")
             check(verdicts(report)["cluster.coverage.records"] == "pass", "no record was lost")
             check(report["verdict"] == "fail", report["verdict"])
+
+
+def test_strange_names_and_many_files():
+    """Names that are no text and a list larger than one part travel whole: as the local audit sees them."""
+    with Cluster() as cluster:
+        sides = {}
+        for side in ("gpu", "npu"):
+            root = os.path.join(cluster.work, "data-" + side)
+            os.makedirs(os.path.join(root, "sub"))
+            for i in range(6000):
+                with open(os.path.join(root, "sub", f"shard-{i:05d}.bin"), "wb") as file:
+                    file.write(b"%d" % i)
+            for name in (b"caf\xe9.txt", b"\xff\xfe", b"new\nline", b"\xe2\x80\xaertl"):
+                with open(os.path.join(os.fsencode(root), name), "wb") as file:
+                    file.write(b"x")
+            sides[side] = root
+        with open(os.path.join(sides["npu"], "sub", "shard-04711.bin"), "wb") as file:
+            file.write(b"another")
+        os.remove(os.path.join(os.fsencode(sides["npu"]), b"\xff\xfe"))
+        for node, side in (("gpu-01", "gpu"), ("npu-01", "npu")):
+            cluster.join(node)
+            cluster.start_agent(node, [sides[side]])
+            with open(os.path.join(cluster.work, side + ".yaml"), "w") as file:
+                file.write(json.dumps({"run": side, "node": node, "datasets": [{"name": "d", "root": sides[side]}]}))
+        cluster.wait_online("gpu-01", "npu-01")
+        with open(os.path.join(cluster.work, "audit.yaml"), "w") as file:
+            file.write("audit: names\n")
+            for side, word in (("gpu", "baseline"), ("npu", "migrated")):
+                plan = {"run": side, "live": False, "datasets": [{"name": "d", "root": sides[side]}]}
+                file.write(f"{word}: {{nodes: [{side}-01], plans: {json.dumps([plan])}}}\n")
+        cluster.client("audit", "create", os.path.join(cluster.work, "audit.yaml"))
+        there = json.loads(cluster.client("audit", "run", "names", "-o", "json", code=1).stdout)
+        here = json.loads(cluster.client("check", "--baseline", "gpu.yaml", "--migrated", "npu.yaml", "-o", "json",
+                                         code=1).stdout)
+        of = lambda report: sorted((f["kind"], f.get("subject_b64") or f["subject"]) for item in report["items"]
+                                   for c in item["checks"] if c["id"].startswith("data.dataset") for f in c["findings"])
+        check(of(there) == of(here), f"findings differ:\n{of(there)}\n{of(here)}")
+        check(any(kind in ("missing", "changed") for kind, _ in of(here)), str(of(here)))
 
 
 def test_fleet():
