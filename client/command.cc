@@ -1,6 +1,8 @@
 #include "client/command.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "common/nearest.h"
 #include "common/utf8.h"
@@ -18,6 +20,15 @@ absl::Span<const Command* const> AllCommands() {
 #undef PARITECT_COMMAND
   };
   return kAll;
+}
+
+std::int64_t SystemUnixMs() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+void SystemSleepMs(std::int64_t ms) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #ifndef PARITECT_CLIENT_COMMAND_H_
 #define PARITECT_CLIENT_COMMAND_H_
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,6 +17,16 @@
 
 namespace paritect {
 
+class RemoteConnector;  // client/remote/remote_server.h
+
+struct TerminalSize {
+  int rows = 24;
+  int columns = 80;
+};
+
+std::int64_t SystemUnixMs();
+void SystemSleepMs(std::int64_t ms);
+
 // The world a command runs in; tests give their own.
 struct CommandEnv {
   FileSystem& fs;
@@ -26,9 +37,14 @@ struct CommandEnv {
   bool err_is_terminal = false;  // progress is shown there
   int terminal_columns = 100;
   std::string host_name;
-  std::string today;               // YYYY-MM-DD, UTC
+  std::string today;                              // YYYY-MM-DD, UTC
   std::string (*getenv)(absl::string_view name);  // "" where unset
   const LiveNode* live = nullptr;  // the node that `live: true` reads; nullptr: none
+  std::string working_directory;                  // absolute: where a project file is looked for, upwards
+  std::int64_t (*now_unix_ms)() = &SystemUnixMs;
+  void (*sleep_ms)(std::int64_t ms) = &SystemSleepMs;
+  TerminalSize (*progress_size)() = nullptr;  // of the terminal behind `err`, now; nullptr: 24 x 80
+  RemoteConnector* connector = nullptr;       // nullptr: servers are out of reach
 };
 
 struct Command {

@@ -7,6 +7,7 @@
 #include "client/renderer.h"
 #include "common/document.h"
 #include "common/numbers.h"
+#include "formats/audit_file.h"
 #include "formats/plan.h"
 
 namespace paritect {
@@ -54,6 +55,17 @@ TEST(Documents, TheProfileAndTheAnswersShownAreRead) {
   EXPECT_EQ(profile->attestations.size(), 1u);
 }
 
+TEST(Documents, TheAuditFilesShownAreRead) {
+  const auto blocks = YamlBlocks("docs/audits.md");
+  ASSERT_EQ(blocks.size(), 3u);  // the first is a client's configuration
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    auto audit = ParseAuditFile(blocks[i]);
+    ASSERT_TRUE(audit.ok()) << audit.status();
+    EXPECT_TRUE(ReadAuditProfile(*audit, BuiltInRules().profile).ok());
+    EXPECT_GT(audit->schedule_seconds(), 0);
+  }
+}
+
 TEST(Documents, TheThresholdsShownAreTheBuiltInOnes) {
   const std::string text = Document("docs/profiles.md");
   for (const auto& [name, value] : BuiltInRules().profile.thresholds) {
@@ -68,8 +80,8 @@ TEST(Documents, FormatsAndCommandsShownAreThere) {
   for (const Renderer* renderer : AllRenderers())
     EXPECT_THAT(report, HasSubstr(absl::StrCat("| `", renderer->name, "` |")));
   static const RE2& call = *new RE2("(?m)^(?:\\$ )?(?:build/release/)?paritect ([a-z]+)");
-  for (const char* name :
-       {"README.md", "README.zh.md", "docs/getting-started.md", "docs/plan.md", "docs/profiles.md", "docs/report.md"}) {
+  for (const char* name : {"README.md", "README.zh.md", "docs/getting-started.md", "docs/plan.md", "docs/profiles.md",
+                           "docs/report.md", "docs/audits.md"}) {
     const std::string text = Document(name);
     re2::StringPiece rest(text);
     std::string verb;

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "client/command.h"
+#include "client/remote/grpc_server.h"
 
 namespace {
 
@@ -30,6 +31,20 @@ int TerminalColumns() {
   winsize size = {};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
   return 110;  // wide enough for the titles of the matrix
+}
+
+paritect::TerminalSize ProgressSize() {
+  winsize size = {};
+  paritect::TerminalSize result;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return result;
+  if (size.ws_row > 0) result.rows = size.ws_row;
+  if (size.ws_col > 0) result.columns = size.ws_col;
+  return result;
+}
+
+std::string WorkingDirectory() {
+  char path[4096];
+  return getcwd(path, sizeof(path)) == nullptr ? "" : path;
 }
 
 // Whether the reader of standard output has gone (`paritect check … | head -1`).
@@ -56,7 +71,10 @@ int main(int argc, char** argv) {
                               .host_name = host,
                               .today = Today(),
                               .getenv = &GetEnv,
-                              .live = &live};
+                              .live = &live,
+                              .working_directory = WorkingDirectory(),
+                              .progress_size = &ProgressSize,
+                              .connector = &paritect::GrpcConnector()};
   const paritect::ExitCode code =
       paritect::RunCommandLine(env, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
   std::cout.flush();

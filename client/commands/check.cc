@@ -2,10 +2,11 @@
 #include "checks/runner.h"
 #include "client/audit_options.h"
 #include "client/keep_audit.h"
-#include "common/nearest.h"
 #include "client/offline_audit.h"
 #include "client/output_target.h"
+#include "client/report_exit.h"
 #include "client/terminal.h"
+#include "common/nearest.h"
 
 namespace paritect {
 namespace {
@@ -20,18 +21,6 @@ struct CheckOptions {
   bool complete = false;
   std::string db;
 };
-
-// The same whatever the format.
-ExitCode CodeOf(const v1::Report& report, bool complete) {
-  if (report.verdict() == v1::VERDICT_FAIL) return kExitFailed;
-  if (!complete) return kExitOk;
-  for (const v1::ItemResult& item : report.items()) {
-    for (const v1::CheckResult& check : item.checks()) {
-      if (check.required() && check.verdict() == v1::VERDICT_NOT_PERFORMED) return kExitNotPerformed;
-    }
-  }
-  return kExitOk;
-}
 
 absl::Status CheckItems(const Rules& rules, const std::vector<std::string>& items) {
   for (const std::string& id : items) {
@@ -83,7 +72,7 @@ ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
   }
   const absl::Status written = WriteOutputs(env, prepared->targets, report, prepared->render);
   if (!written.ok()) return UsageError(env, kName, written.message());
-  return CodeOf(report, o.complete);
+  return CodeOfReport(report, o.complete);
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/audit_options.h"
-#include "common/nearest.h"
 #include "client/renderer.h"
+#include "common/nearest.h"
 
 namespace paritect {
 namespace {
@@ -20,18 +20,37 @@ struct OptionWords {
   std::string help;
 };
 
-// What the command declares: lines "--name\thelp".
-std::vector<OptionWords> OptionsOf(const Command& command, const CommandEnv& env) {
+struct VerbWords {
+  std::string name;
+  std::string help;
+  std::vector<OptionWords> options;
+};
+
+// What a command declares: options, and verbs with options of their own.
+struct CommandWords {
+  std::vector<OptionWords> options;
+  std::vector<VerbWords> verbs;
+};
+
+// Lines "--name\thelp", "verb\thelp", "verb --name\thelp".
+CommandWords WordsOf(const Command& command, const CommandEnv& env) {
   std::ostringstream out;
   std::ostringstream err;
   CommandEnv quiet = {.fs = env.fs, .out = out, .err = err, .rules = env.rules, .getenv = env.getenv};
   command.run(quiet, {std::string(kListOptions)});
-  std::vector<OptionWords> options;
+  CommandWords words;
   for (absl::string_view line : absl::StrSplit(out.str(), '\n', absl::SkipEmpty())) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits('\t', 1));
-    if (absl::StartsWith(parts.first, "-")) options.push_back({parts.first, parts.second});
+    const std::pair<std::string, std::string> name = absl::StrSplit(parts.first, absl::MaxSplits(' ', 1));
+    if (absl::StartsWith(parts.first, "-")) {
+      words.options.push_back({parts.first, parts.second});
+    } else if (name.second.empty()) {
+      words.verbs.push_back({name.first, parts.second, {}});
+    } else if (!words.verbs.empty() && words.verbs.back().name == name.first) {
+      words.verbs.back().options.push_back({name.second, parts.second});
+    }
   }
-  return options;
+  return words;
 }
 
 std::string Names(const std::vector<OptionWords>& options) {
@@ -48,15 +67,34 @@ std::string CommandNames() {
                        [](std::string* out, const Command* one) { out->append(one->name.data(), one->name.size()); });
 }
 
-// The cases of one `case "$1" in` that give a command's options; bash and zsh share the syntax.
+std::string VerbNames(const CommandWords& words) {
+  return absl::StrJoin(words.verbs, " ", [](std::string* out, const VerbWords& one) { out->append(one.name); });
+}
+
+// The cases of one `case "COMMAND VERB " in` that give options; bash and zsh share the syntax.
 std::string OptionCases(const CommandEnv& env) {
   std::string cases;
   for (const Command* command : AllCommands()) {
     if (command->name == "completion") {
-      absl::StrAppend(&cases, "    completion) choices=\"bash zsh fish\" ;;\n");
+      absl::StrAppend(&cases, "    \"completion \"*) choices=\"bash zsh fish\" ;;\n");
       continue;
     }
-    absl::StrAppend(&cases, "    ", command->name, ") choices=\"", Names(OptionsOf(*command, env)), "\" ;;\n");
+    const CommandWords words = WordsOf(*command, env);
+    for (const VerbWords& verb : words.verbs) {
+      absl::StrAppend(&cases, "    \"", command->name, " ", verb.name, " \"*) choices=\"", Names(verb.options),
+                      "\" ;;\n");
+    }
+    absl::StrAppend(&cases, "    \"", command->name, " \"*) choices=\"", Names(words.options), "\" ;;\n");
+  }
+  return cases;
+}
+
+// The cases of one `case COMMAND in` that give the words in the place of a verb.
+std::string VerbCases(const CommandEnv& env) {
+  std::string cases = "      completion) choices=\"bash zsh fish\" ;;\n";
+  for (const Command* command : AllCommands()) {
+    const std::string verbs = VerbNames(WordsOf(*command, env));
+    if (!verbs.empty()) absl::StrAppend(&cases, "      ", command->name, ") choices=\"", verbs, "\" ;;\n");
   }
   return cases;
 }
@@ -65,7 +103,9 @@ std::string OptionCases(const CommandEnv& env) {
 std::string ValueCases(const CommandEnv& env) {
   return absl::StrCat("    --item) choices=\"", absl::StrJoin(CatalogueIds(env.rules, false), " "), "\" ;;\n",
                       "    --lang) choices=\"en zh en,zh\" ;;\n    --color) choices=\"auto always never\" ;;\n",
-                      "    -o|--output) choices=\"", Formats(), "\" ;;\n");
+                      "    -o|--output) choices=\"", Formats(), "\" ;;\n",
+                      "    --role) choices=\"agent viewer operator admin\" ;;\n",
+                      "    --for) choices=\"done pass fail\" ;;\n");
 }
 
 void Bash(const CommandEnv& env) {
@@ -80,12 +120,15 @@ void Bash(const CommandEnv& env) {
           << ValueCases(env)
           << "  esac\n"
              "  if [ -z \"$choices\" ]; then\n    case \"${COMP_WORDS[1]}:$current\" in\n"
-             "    explain:[!-]*|why:[!-]*|explain:|why:) choices=\""
+             "    explain:[!-]*|why:[!-]*|attest:[!-]*|explain:|why:|attest:) choices=\""
           << absl::StrJoin(CatalogueIds(env.rules, true), " ")
           << "\" ;;\n    esac\n  fi\n"
-             "  case \"$current\" in\n  -*) case \"${COMP_WORDS[1]}\" in\n"
+             "  if [ -z \"$choices\" ]; then\n    case \"$current\" in\n"
+             "    -*) case \"${COMP_WORDS[1]} ${COMP_WORDS[2]} \" in\n"
           << OptionCases(env)
-          << "  esac ;;\n  *) [ \"${COMP_WORDS[1]}\" = completion ] && choices=\"bash zsh fish\" ;;\n  esac\n"
+          << "    esac ;;\n    *) if [ \"$COMP_CWORD\" -eq 2 ]; then\n      case \"${COMP_WORDS[1]}\" in\n"
+          << VerbCases(env)
+          << "      esac\n    fi ;;\n    esac\n  fi\n"
              "  if [ -n \"$choices\" ]; then COMPREPLY=($(compgen -W \"$choices\" -- \"$current\"))\n"
              "  else COMPREPLY=($(compgen -f -- \"$current\")); fi\n"
              "}\n"
@@ -104,10 +147,12 @@ void Zsh(const CommandEnv& env) {
           << ValueCases(env)
           << "  esac\n"
              "  if [[ -z \"$choices\" && \"$current\" != -* ]]; then\n    case \"${before[2]}\" in\n"
-             "    explain|why) choices=\""
+             "    explain|why|attest) choices=\""
           << absl::StrJoin(CatalogueIds(env.rules, true), " ")
-          << "\" ;;\n    completion) choices=\"bash zsh fish\" ;;\n    esac\n  fi\n"
-             "  if [[ \"$current\" == -* ]]; then case \"${before[2]}\" in\n"
+          << "\" ;;\n    esac\n    if (( CURRENT == 3 )); then\n      case \"${before[2]}\" in\n"
+          << VerbCases(env)
+          << "      esac\n    fi\n  fi\n"
+             "  if [[ -z \"$choices\" && \"$current\" == -* ]]; then case \"${before[2]} ${before[3]} \" in\n"
           << OptionCases(env)
           << "  esac; fi\n"
              "  if [[ -n \"$choices\" ]]; then compadd -- ${=choices}; else _files; fi\n"
@@ -119,19 +164,29 @@ std::string FishQuoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
 }
 
+void FishOption(const CommandEnv& env, absl::string_view condition, const OptionWords& option) {
+  const bool is_long = absl::StartsWith(option.name, "--");
+  env.out << "complete -c paritect -n '" << condition << "' " << (is_long ? "-l " : "-s ")
+          << option.name.substr(is_long ? 2 : 1) << " -d " << FishQuoted(option.help) << "\n";
+}
+
 void Fish(const CommandEnv& env) {
   env.out << "# fish completion of paritect: put this into ~/.config/fish/completions/paritect.fish\n";
   for (const Command* command : AllCommands()) {
     env.out << "complete -c paritect -n __fish_use_subcommand -f -a " << command->name << " -d "
             << FishQuoted(command->summary) << "\n";
-    for (const OptionWords& option : OptionsOf(*command, env)) {
-      const bool is_long = absl::StartsWith(option.name, "--");
-      env.out << "complete -c paritect -n '__fish_seen_subcommand_from " << command->name << "' "
-              << (is_long ? "-l " : "-s ") << option.name.substr(is_long ? 2 : 1) << " -d " << FishQuoted(option.help)
-              << "\n";
+    const CommandWords words = WordsOf(*command, env);
+    const std::string seen = absl::StrCat("__fish_seen_subcommand_from ", command->name);
+    for (const OptionWords& option : words.options) FishOption(env, seen, option);
+    for (const VerbWords& verb : words.verbs) {
+      env.out << "complete -c paritect -n '" << seen << "; and not __fish_seen_subcommand_from " << VerbNames(words)
+              << "' -f -a " << verb.name << " -d " << FishQuoted(verb.help) << "\n";
+      for (const OptionWords& option : verb.options) {
+        FishOption(env, absl::StrCat(seen, "; and __fish_seen_subcommand_from ", verb.name), option);
+      }
     }
   }
-  env.out << "complete -c paritect -n '__fish_seen_subcommand_from explain why' -f -a "
+  env.out << "complete -c paritect -n '__fish_seen_subcommand_from explain why attest' -f -a "
           << FishQuoted(absl::StrJoin(CatalogueIds(env.rules, true), " ")) << "\n"
           << "complete -c paritect -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n";
 }

@@ -4,10 +4,14 @@
 #include "client/audit_options.h"
 #include "client/evidence_chain.h"
 #include "client/limits_text.h"
-#include "common/nearest.h"
 #include "client/offline_audit.h"
+#include "client/remote/remote_evidence.h"
 #include "client/render/table_writer.h"
 #include "client/report_view.h"
+#include "client/verbs.h"
+#include "common/nearest.h"
+#include "common/status_macros.h"
+#include "formats/audit_file.h"
 
 namespace paritect {
 namespace {
@@ -150,44 +154,89 @@ struct WhyOptions {
   std::string question;
   std::string output = "text";
   AuditArguments audit;
+  std::string remote_audit;
+  RemoteArguments remote;
 };
 
-ExitCode Ask(CommandEnv& env, const WhyOptions& o) {
-  const auto fail = [&env](const absl::Status& status) { return UsageError(env, kName, status.message()); };
-  auto question = ParseQuestion(env.rules, o.question);
-  if (!question.ok()) return fail(question.status());
-  auto options = TextOptions(env, o.audit);
-  if (!options.ok()) return fail(options.status());
-  if (absl::Status status = RequireAPlan(o.audit); !status.ok()) return fail(status);
-  auto profile = LoadProfile(env, o.audit.profile, o.audit.answers);
-  if (!profile.ok()) return fail(profile.status());
-  auto evidence = LoadEvidence(env, o.audit.baseline, o.audit.migrated);
-  if (!evidence.ok()) return fail(evidence.status());
-  const std::vector<std::string> nodes = NodesOf(**evidence);
-  if (!question->node.empty() && std::find(nodes.begin(), nodes.end(), question->node) == nodes.end()) {
-    return fail(absl::InvalidArgumentError(
-        absl::StrCat("no evidence of node '", question->node, "'; there are ", absl::StrJoin(nodes, ", "))));
-  }
+// What the question is asked of: evidence, the profile that judges it, and the report.
+struct Material {
+  std::unique_ptr<EvidenceSet> evidence;
+  Profile profile;
+  v1::Report report;
+};
+
+absl::StatusOr<Material> LocalMaterial(CommandEnv& env, const WhyOptions& o, const Question& question) {
+  PARITECT_RETURN_IF_ERROR(RequireAPlan(o.audit));
+  Material material;
+  PARITECT_ASSIGN_OR_RETURN(material.profile, LoadProfile(env, o.audit.profile, o.audit.answers));
+  PARITECT_ASSIGN_OR_RETURN(material.evidence, LoadEvidence(env, o.audit.baseline, o.audit.migrated));
   AuditOptions audit;
-  audit.items = {question->item};
+  audit.items = {question.item};
   audit.today = env.today;
-  const v1::Report report = RunAudit(**evidence, *profile, env.rules, audit);
+  material.report = RunAudit(*material.evidence, material.profile, env.rules, audit);
+  return material;
+}
+
+// The report as the server judged it, with what it judged.
+absl::StatusOr<Material> ServerMaterial(CommandEnv& env, const WhyOptions& o, RemoteServer& server) {
+  v1::GetReportRequest request;
+  request.set_name(o.remote_audit);
+  PARITECT_ASSIGN_OR_RETURN(const v1::GetReportResponse answer, server.GetReport(request));
+  Material material;
+  material.report = answer.report();
+  PARITECT_ASSIGN_OR_RETURN(material.profile, ReadAuditProfile(answer.run().definition(), env.rules.profile));
+  PARITECT_ASSIGN_OR_RETURN(std::vector<v1::Bundle> baseline, LoadAuditSide(server, o.remote_audit, Side::kBaseline));
+  PARITECT_ASSIGN_OR_RETURN(std::vector<v1::Bundle> migrated, LoadAuditSide(server, o.remote_audit, Side::kMigrated));
+  material.evidence = std::make_unique<EvidenceSet>(std::move(baseline), std::move(migrated));
+  return material;
+}
+
+ExitCode Answers(CommandEnv& env, const WhyOptions& o, const Question& question, const RenderOptions& options,
+                 const Material& material) {
+  const std::vector<std::string> nodes = NodesOf(*material.evidence);
+  if (!question.node.empty() && std::find(nodes.begin(), nodes.end(), question.node) == nodes.end()) {
+    return UsageError(
+        env, kName, absl::StrCat("no evidence of node '", question.node, "'; there are ", absl::StrJoin(nodes, ", ")));
+  }
   OrderedJson list = OrderedJson::array();
-  Printer printer(env.rules, *profile, *options, env.out);
+  Printer printer(env.rules, material.profile, options, env.out);
   ExitCode code = kExitOk;
-  for (const v1::CheckResult& result : report.items(0).checks()) {
-    if (!question->check.empty() && result.id() != question->check) continue;
-    const CatalogueCheck& check = *env.rules.catalogue.FindCheck(result.id());
-    const Answer answer = {result, check, EvidenceOf(**evidence, env.rules, check, question->node)};
-    if (result.verdict() == v1::VERDICT_FAIL) code = kExitFailed;
-    if (o.output == "json") {
-      list.push_back(AnswerToJson(answer, *profile));
-    } else {
-      printer.Print(answer);
+  for (const v1::ItemResult& item : material.report.items()) {
+    for (const v1::CheckResult& result : item.checks()) {
+      if (item.id() != question.item || (!question.check.empty() && result.id() != question.check)) continue;
+      const CatalogueCheck* check = env.rules.catalogue.FindCheck(result.id());
+      if (check == nullptr) continue;  // of a server of a later version
+      const Answer answer = {result, *check, EvidenceOf(*material.evidence, env.rules, *check, question.node)};
+      if (result.verdict() == v1::VERDICT_FAIL) code = kExitFailed;
+      if (o.output == "json") {
+        list.push_back(AnswerToJson(answer, material.profile));
+      } else {
+        printer.Print(answer);
+      }
     }
   }
-  if (o.output == "json") env.out << DumpJson(question->check.empty() ? list : list[0]) << "\n";
+  if (o.output == "json") env.out << DumpJson(question.check.empty() || list.empty() ? list : list[0]) << "\n";
   return code;
+}
+
+ExitCode Ask(CommandEnv& env, const WhyOptions& o) {
+  auto question = ParseQuestion(env.rules, o.question);
+  if (!question.ok()) return UsageError(env, kName, question.status().message());
+  auto options = TextOptions(env, o.audit);
+  if (!options.ok()) return UsageError(env, kName, options.status().message());
+  if (o.remote_audit.empty()) {
+    auto material = LocalMaterial(env, o, *question);
+    if (!material.ok()) return UsageError(env, kName, material.status().message());
+    return Answers(env, o, *question, *options, *material);
+  }
+  if (!o.audit.baseline.empty() || !o.audit.migrated.empty() || !o.audit.profile.empty() || !o.audit.answers.empty()) {
+    return UsageError(env, kName, "--audit asks a server's audit, which has its own sides, profile and answers");
+  }
+  return WithServer(env, kName, o.remote, [&](Connection& connection) {
+    auto material = ServerMaterial(env, o, *connection.server);
+    if (!material.ok()) return ServerError(env, kName, material.status());
+    return Answers(env, o, *question, *options, *material);
+  });
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
@@ -195,13 +244,10 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   Arguments arguments(kName, kSummary);
   arguments.Text("id", o.question, "check or item, with @NODE for one node's evidence only", true);
   DeclareAuditArguments(arguments, o.audit);
+  arguments.Text("--audit", o.remote_audit, "ask the last run of this audit on the server, in place of plans");
+  DeclareRemoteArguments(arguments, o.remote);
   arguments.Text("-o,--output", o.output, "text or json");
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   if (o.output != "text" && o.output != "json") {
     return UsageError(env, kName,
                       absl::StrCat("-o ", o.output, ": not supported by this version; there are text, json"));

@@ -1,0 +1,72 @@
+// A server as the commands see it: the RPCs of proto/paritect/v1/operators.proto with absl::Status results. The real
+// one (grpc_server.h) speaks gRPC; tests have their own.
+//
+// Errors carry the server's words and code: InvalidArgument, NotFound, AlreadyExists (the user's mistake),
+// PermissionDenied, FailedPrecondition (refused). Unavailable and DeadlineExceeded tell the address and what is wrong
+// with it in words. Not thread-safe.
+#ifndef PARITECT_CLIENT_REMOTE_REMOTE_SERVER_H_
+#define PARITECT_CLIENT_REMOTE_REMOTE_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/credential.h"
+#include "paritect/v1/agents.pb.h"
+#include "paritect/v1/operators.pb.h"
+
+namespace paritect {
+
+// Every call with one request and one answer, written out once for the interface, the real server and the tests'.
+#define PARITECT_OPERATOR_CALLS(X)                                                                                 \
+  X(CreateToken)                                                                                                   \
+  X(ListNodes) X(RevokeNode) X(CreateAudit) X(ListAudits) X(RunAudit) X(CancelAudit) X(GetReport) X(ListAuditRuns) \
+      X(ListRuns) X(Attest) X(AddWaiver) X(ListWaivers) X(ReadLog)
+
+// The next piece to send; nullopt: that was all. An error ends the call with it.
+using NextChunk = absl::FunctionRef<absl::StatusOr<std::optional<v1::ImportChunk>>()>;
+
+class RemoteServer {
+ public:
+  virtual ~RemoteServer() = default;
+
+  // "HOST:PORT", for messages: the one that answered last.
+  virtual std::string address() const = 0;
+
+#define PARITECT_DECLARE_CALL(name) \
+  virtual absl::StatusOr<v1::name##Response> name(const v1::name##Request& request) = 0;
+  PARITECT_OPERATOR_CALLS(PARITECT_DECLARE_CALL)
+#undef PARITECT_DECLARE_CALL
+  virtual absl::StatusOr<v1::DiagnosisResponse> Diagnose(const v1::DiagnosisRequest& request) = 0;
+
+  // Calls `visit` with every state until the run ends or `visit` returns false. DeadlineExceeded after `timeout_ms`
+  // (0: never).
+  virtual absl::Status WatchAudit(const v1::WatchAuditRequest& request, std::int64_t timeout_ms,
+                                  absl::FunctionRef<bool(const v1::AuditRun&)> visit) = 0;
+  virtual absl::StatusOr<v1::ImportResponse> Import(NextChunk next) = 0;
+  virtual absl::Status GetEvidence(const v1::GetEvidenceRequest& request,
+                                   absl::FunctionRef<absl::Status(const v1::EvidenceChunk&)> visit) = 0;
+};
+
+struct ConnectOptions {
+  std::int64_t timeout_ms = 30'000;  // of a call; streams have none while the server lives
+};
+
+class RemoteConnector {
+ public:
+  virtual ~RemoteConnector() = default;
+  // Makes no connection yet: the first call does.
+  virtual absl::StatusOr<std::unique_ptr<RemoteServer>> Connect(const Credential& credential,
+                                                                const ConnectOptions& options) = 0;
+  // The one call without a certificate; `authority_pem` is what the pin vouched for.
+  virtual absl::StatusOr<v1::JoinResponse> Join(const std::string& server, const std::string& authority_pem,
+                                                const v1::JoinRequest& request, const ConnectOptions& options) = 0;
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_CLIENT_REMOTE_REMOTE_SERVER_H_
