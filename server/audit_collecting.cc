@@ -37,6 +37,7 @@ v1::Task Audits::MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task
   v1::PlanInfo& info = *task.mutable_plan()->mutable_info();
   info.set_node(node_task.node());
   info.set_plan_file(absl::StrCat("audit ", run.audit()));
+  task.mutable_plan()->set_base("/");  // a node has no plan file beside which paths could start
   task.set_redaction_key(run.definition().redaction_key());
   task.set_deadline_ms(run.timeout_ms());
   return task;
