@@ -442,6 +442,51 @@ def test_kills():
         print(f"{kills} kills, {acknowledged} acknowledged records, all stored once")
 
 
+def test_own_certificates():
+    """A company's authority signs server and clients; this server signs nothing."""
+    if not shutil.which("openssl"):
+        sys.exit(77)
+    with Cluster() as cluster:
+        pki = os.path.join(cluster.work, "pki")
+        os.makedirs(pki)
+        openssl = lambda *a: subprocess.run(["openssl", *a], cwd=pki, check=True, capture_output=True)
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=Company CA", "-keyout",
+                "ca.key", "-out", "ca.pem", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+        for name, purpose in (("server", "serverAuth"), ("gpu-01", "clientAuth"), ("jane", "clientAuth"),
+                              ("mallory", "clientAuth")):
+            openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}.example.com", "-keyout", name + ".key",
+                    "-out", name + ".csr")
+            with open(os.path.join(pki, "ext"), "w") as file:
+                file.write(f"extendedKeyUsage={purpose}\nbasicConstraints=CA:FALSE\n"
+                           "subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+            openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days",
+                    "30", "-out", name + ".pem", "-extfile", "ext")
+        with open(os.path.join(pki, "identities.yaml"), "w") as file:
+            file.write('identities:\n  - {subject_cn: "gpu-*.example.com", role: agent}\n'
+                       '  - {subject_cn: "jane.example.com", role: admin, name: jane}\n')
+        cluster.stop_server()
+        cluster.dir = os.path.join(cluster.work, "own")
+        cluster.run(binary("paritect-server"), "init", cluster.dir, "--address", cluster.address, "--ca-cert",
+                    pki + "/ca.pem", "--tls-cert", pki + "/server.pem", "--tls-key", pki + "/server.key", "--identities",
+                    pki + "/identities.yaml")
+        cluster.start_server()
+
+        def credential(name, role):
+            path = os.path.join(pki, name + ".credential")
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+                file.write(f"paritect_credential: 1\nrole: {role}\nname: {name}\nservers: [\"{cluster.address}\"]\n"
+                           f"authority_file: ca.pem\ncertificate_file: {name}.pem\nkey_file: {name}.key\n")
+            return path
+
+        jane = credential("jane", "admin")
+        rows = json.loads(cluster.client("node", "ls", "-o", "json", "--credential", jane).stdout)
+        check(any(row["node"] == "jane" for row in rows), str(rows))
+        refused = cluster.client("node", "ls", "--credential", credential("mallory", "admin"), code=4)
+        check("mallory" in refused.stderr or "identit" in refused.stderr, refused.stderr)
+        signs = cluster.client("token", "create", "--role", "agent", "--credential", jane, code=4)
+        check("sign" in signs.stderr, signs.stderr)
+
+
 def test_descriptor_exhaustion():
     with Cluster(descriptors=200) as cluster:
         cluster.client("node", "ls")
