@@ -487,6 +487,47 @@ def test_own_certificates():
         check("sign" in signs.stderr, signs.stderr)
 
 
+def test_secrets_stay():
+    """Planted secrets are nowhere but in the files they were planted in: not in spool, database, logs, reports."""
+    secrets = ["Pl4nted-ENV-zq81", "Pl4nted-KEY-zq82", "Pl4nted-URL-zq83", "Pl4nted-JSON-zq84"]
+    with Cluster() as cluster:
+        job = os.path.join(cluster.work, "job")
+        os.makedirs(job)
+        with open(os.path.join(job, "env.txt"), "w") as file:
+            file.write(f"NCCL_DEBUG=INFO\nWANDB_API_KEY={secrets[0]}\nMY_SETTING={secrets[0]}\nWORLD_SIZE=1\n")
+        with open(os.path.join(job, "run.sh"), "w") as file:
+            file.write(f"#!/bin/bash\nexport HF_TOKEN={secrets[1]}\ntorchrun --nproc_per_node 1 train.py --lr 1e-4 "
+                       f"--api-key {secrets[1]} --proxy http://user:{secrets[2]}@proxy:3128/\n")
+        with open(os.path.join(job, "config.json"), "w") as file:
+            json.dump({"learning_rate": 1e-4, "hub_token": secrets[3], "password": secrets[3]}, file)
+        for node in ("gpu-01", "npu-01"):
+            cluster.join(node)
+            cluster.start_agent(node, [job])
+        cluster.wait_online("gpu-01", "npu-01")
+        plan = {"run": "r", "live": True, "settings": [{"file": job + "/env.txt", "kind": "environment"},
+                                                       job + "/run.sh", job + "/config.json"]}
+        with open(os.path.join(cluster.work, "audit.yaml"), "w") as file:
+            file.write(f"audit: s\nbaseline: {{nodes: [gpu-01], plans: {json.dumps([plan])}}}\n"
+                       f"migrated: {{nodes: [npu-01], plans: {json.dumps([plan])}}}\n")
+        cluster.client("audit", "create", "audit.yaml")
+        done = cluster.client("audit", "run", "s", "-o", "json=report.json", "-o", "table=report.txt", code=[0, 1])
+        with open(os.path.join(cluster.work, "printed"), "w") as file:
+            file.write(done.stdout + done.stderr)
+        report = json.load(open(os.path.join(cluster.work, "report.json")))
+        check(verdicts(report)["cluster.coverage.nodes"] == "pass", "both nodes reported")
+        looked = 0
+        for folder, _, files in os.walk(cluster.work):
+            if folder.startswith(job):
+                continue
+            for name in files:
+                with open(os.path.join(folder, name), "rb") as file:
+                    data = file.read()
+                looked += 1
+                for secret in secrets:
+                    check(secret.encode() not in data, f"{secret} stands in {os.path.join(folder, name)}")
+        check(looked > 10, f"only {looked} files")
+
+
 def test_descriptor_exhaustion():
     with Cluster(descriptors=200) as cluster:
         cluster.client("node", "ls")
