@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <random>
 
+#include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "common/digest.h"
 #include "storage/fleet_keys.h"
@@ -18,7 +20,12 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr int kKills = 20;
+// More of them: PARITECT_KILLS=200.
+int Kills() {
+  const char* text = std::getenv("PARITECT_KILLS");
+  int kills = 20;
+  return text != nullptr && absl::SimpleAtoi(text, &kills) ? kills : 20;
+}
 
 // One commit of everything, recognisable by its number.
 WriteSet Numbered(std::uint64_t number) {
@@ -46,7 +53,7 @@ TEST(FleetCrash, EveryCommitThatReturnedIsThereAndNoneByHalf) {
   const std::string path = NewStorePath("crash");
   std::mt19937 random(20);
   std::uint64_t told = 0, there = 0;
-  for (int kill = 0; kill < kKills; ++kill) {
+  for (int kill = 0; kill < Kills(); ++kill) {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
     const pid_t child = ::fork();

@@ -65,29 +65,47 @@ std::string BeginOf(absl::string_view prefix, absl::string_view after) {
 
 // --- writing ----------------------------------------------------------------------------------------
 
-absl::Status WriteContent(PreparedConnection& writer, const ContentWrite& content) {
+absl::Status WriteContent(PreparedConnection& writer, const ContentWrite& content, Tally& added) {
   PARITECT_ASSIGN_OR_RETURN(
       SqliteStatement * insert,
       writer.Use("INSERT INTO content(sha256, bytes) VALUES(?,?) ON CONFLICT(sha256) DO NOTHING"));
-  return insert->BindBlob(1, content.sha256).BindBlob(2, content.bytes).Run();
+  PARITECT_RETURN_IF_ERROR(insert->BindBlob(1, content.sha256).BindBlob(2, content.bytes).Run());
+  added.contents += writer.connection().changes();
+  return absl::OkStatus();
 }
 
-absl::Status WriteDocument(PreparedConnection& writer, const DocumentWrite& document) {
+absl::Status RemoveDocument(PreparedConnection& writer, const DocumentWrite& document, Tally& added) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * remove,
+                            writer.Use("DELETE FROM document WHERE collection=? AND key=?"));
+  PARITECT_RETURN_IF_ERROR(remove->BindText(1, document.collection).BindBlob(2, document.key).Run());
+  added.documents -= writer.connection().changes();
+  return absl::OkStatus();
+}
+
+// Two statements where one ("upsert") would do, because that one does not say which of the two it did.
+absl::Status PutDocument(PreparedConnection& writer, const DocumentWrite& document, Tally& added) {
+  const std::int64_t sum = SumOf(document.collection, document.key, *document.value);
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * insert,
+                            writer.Use("INSERT INTO document(sum, value, collection, key) VALUES(?,?,?,?) "
+                                       "ON CONFLICT(collection, key) DO NOTHING"));
+  insert->Bind(1, sum).BindBlob(2, *document.value).BindText(3, document.collection).BindBlob(4, document.key);
+  PARITECT_RETURN_IF_ERROR(insert->Run());
+  if (writer.connection().changes() == 1) {
+    ++added.documents;
+    return absl::OkStatus();
+  }
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * update,
+                            writer.Use("UPDATE document SET sum=?, value=? WHERE collection=? AND key=?"));
+  update->Bind(1, sum).BindBlob(2, *document.value).BindText(3, document.collection).BindBlob(4, document.key);
+  return update->Run();
+}
+
+absl::Status WriteDocument(PreparedConnection& writer, const DocumentWrite& document, Tally& added) {
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop,
                             writer.Use("DELETE FROM document_reference WHERE collection=? AND key=?"));
   PARITECT_RETURN_IF_ERROR(drop->BindText(1, document.collection).BindBlob(2, document.key).Run());
-  if (!document.value) {
-    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * remove,
-                              writer.Use("DELETE FROM document WHERE collection=? AND key=?"));
-    return remove->BindText(1, document.collection).BindBlob(2, document.key).Run();
-  }
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * put,
-      writer.Use("INSERT INTO document(collection, key, sum, value) VALUES(?,?,?,?) "
-                 "ON CONFLICT(collection, key) DO UPDATE SET sum=excluded.sum, value=excluded.value"));
-  put->BindText(1, document.collection).BindBlob(2, document.key);
-  put->Bind(3, SumOf(document.collection, document.key, *document.value)).BindBlob(4, *document.value);
-  PARITECT_RETURN_IF_ERROR(put->Run());
+  if (!document.value) return RemoveDocument(writer, document, added);
+  PARITECT_RETURN_IF_ERROR(PutDocument(writer, document, added));
   if (document.references.empty()) return absl::OkStatus();
   PARITECT_ASSIGN_OR_RETURN(
       SqliteStatement * refer,
@@ -174,12 +192,45 @@ constexpr char kNodeBatches[] =
 
 }  // namespace
 
-absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::optional<v1::AuditLogEntry>& log_tail) {
-  for (const ContentWrite& content : set.contents) PARITECT_RETURN_IF_ERROR(WriteContent(writer, content));
-  for (const DocumentWrite& document : set.documents) PARITECT_RETURN_IF_ERROR(WriteDocument(writer, document));
+absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::optional<v1::AuditLogEntry>& log_tail,
+                       Tally& added) {
+  for (const ContentWrite& content : set.contents) PARITECT_RETURN_IF_ERROR(WriteContent(writer, content, added));
+  for (const DocumentWrite& one : set.documents) PARITECT_RETURN_IF_ERROR(WriteDocument(writer, one, added));
   for (const BatchWrite& batch : set.batches) PARITECT_RETURN_IF_ERROR(WriteBatch(writer, batch));
+  added.batches += static_cast<std::int64_t>(set.batches.size());
   for (const v1::AuditLogEntry& entry : set.log) PARITECT_RETURN_IF_ERROR(WriteLog(writer, entry, log_tail));
   return absl::OkStatus();
+}
+
+absl::Status DropContentRow(PreparedConnection& writer, absl::string_view sha256, Tally& added) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop, writer.Use("DELETE FROM content WHERE sha256=?"));
+  PARITECT_RETURN_IF_ERROR(drop->BindBlob(1, sha256).Run());
+  added.contents -= writer.connection().changes();
+  return absl::OkStatus();
+}
+
+absl::Status AddTally(PreparedConnection& writer, const Tally& added) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * add, writer.Use("UPDATE tally SET count=count+? WHERE name=?"));
+  const std::pair<absl::string_view, std::int64_t> counts[] = {
+      {"document", added.documents}, {"content", added.contents}, {"batch", added.batches}};
+  for (const auto& [name, count] : counts) {
+    if (count != 0) PARITECT_RETURN_IF_ERROR(add->Bind(1, count).BindText(2, name).Run());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tally> ReadTally(PreparedConnection& reader) {
+  Tally tally;
+  const std::pair<absl::string_view, std::int64_t*> counts[] = {
+      {"document", &tally.documents}, {"content", &tally.contents}, {"batch", &tally.batches}};
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT count FROM tally WHERE name=?"));
+  for (const auto& [name, count] : counts) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindText(1, name).Step());
+    if (!row) return absl::DataLossError(absl::StrCat("the tally of ", name, " is missing"));
+    *count = rows->Int(0);
+    rows->Reset();
+  }
+  return tally;
 }
 
 absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int64_t received_before_unix_ms, int rows) {
@@ -199,6 +250,9 @@ absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int6
     PARITECT_RETURN_IF_ERROR(release->Bind(1, id).Run());
     PARITECT_RETURN_IF_ERROR(drop->Bind(1, id).Run());
   }
+  Tally added;
+  added.batches -= static_cast<std::int64_t>(ids.size());
+  PARITECT_RETURN_IF_ERROR(AddTally(writer, added));
   PARITECT_RETURN_IF_ERROR(transaction.Commit());
   return static_cast<std::int64_t>(ids.size());
 }

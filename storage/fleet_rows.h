@@ -20,8 +20,20 @@ struct DocumentRow {
   std::string value;
 };
 
-// Within a transaction of the caller. `log_tail`: the last log entry, moved on.
-absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::optional<v1::AuditLogEntry>& log_tail);
+// How many rows there are, or by how many there are more: counting them would read the whole table.
+struct Tally {
+  std::int64_t documents = 0;
+  std::int64_t contents = 0;
+  std::int64_t batches = 0;
+};
+
+// These run within a transaction of the caller, who adds the tally before it commits.
+// `log_tail`: the last log entry, moved on.
+absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::optional<v1::AuditLogEntry>& log_tail,
+                       Tally& added);
+absl::Status DropContentRow(PreparedConnection& writer, absl::string_view sha256, Tally& added);
+absl::Status AddTally(PreparedConnection& writer, const Tally& added);
+
 // At most `rows` of them, in a transaction of its own; how many.
 absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int64_t received_before_unix_ms, int rows);
 
@@ -29,6 +41,7 @@ absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(PreparedConnection&
 absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& reader, std::int64_t from, int limit);
 absl::StatusOr<std::optional<std::string>> ReadDocument(PreparedConnection& reader, absl::string_view collection,
                                                         absl::string_view key);
+absl::StatusOr<Tally> ReadTally(PreparedConnection& reader);
 absl::StatusOr<std::string> ReadContentRow(PreparedConnection& reader, absl::string_view sha256);
 
 // One page, bounded in rows and bytes; whether there may be more.

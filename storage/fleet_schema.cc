@@ -31,6 +31,8 @@ CREATE INDEX batch_by_node ON batch(node);
 CREATE TABLE batch_reference(batch INTEGER NOT NULL, sha256 BLOB NOT NULL,
   PRIMARY KEY(batch, sha256)) STRICT, WITHOUT ROWID;
 CREATE TABLE log(number INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
+CREATE TABLE tally(name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO tally VALUES('document', 0), ('content', 0), ('batch', 0);
 )",
 };
 

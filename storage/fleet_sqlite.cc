@@ -1,4 +1,5 @@
 // sqlite:PATH: the server's file. Schema, and why one connection writes and checkpoints: docs/schema.md.
+#include <atomic>
 #include <fcntl.h>
 #include <limits>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "common/digest.h"
 #include "common/file_system.h"
 #include "common/message_bytes.h"
@@ -43,10 +45,14 @@ class FleetSqlite : public FleetStore {
 
   absl::Status Commit(absl::Span<const WriteSet* const> sets) override {
     for (const WriteSet* set : sets) PARITECT_RETURN_IF_ERROR(CheckWriteSet(*set));
+    commits_waiting_.fetch_add(1);
     absl::MutexLock lock(&writer_mutex_);
+    commits_waiting_.fetch_sub(1);
     std::optional<v1::AuditLogEntry> tail = log_tail_;
+    Tally added;
     PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer_.connection()));
-    for (const WriteSet* set : sets) PARITECT_RETURN_IF_ERROR(WriteRows(writer_, *set, tail));
+    for (const WriteSet* set : sets) PARITECT_RETURN_IF_ERROR(WriteRows(writer_, *set, tail, added));
+    PARITECT_RETURN_IF_ERROR(AddTally(writer_, added));
     PARITECT_RETURN_IF_ERROR(transaction.Commit());
     log_tail_ = std::move(tail);
     if (touched_ != nullptr) NoteTouched(sets);
@@ -102,11 +108,12 @@ class FleetSqlite : public FleetStore {
   }
 
   absl::StatusOr<std::int64_t> DropBatches(std::int64_t received_before_unix_ms) override {
+    absl::MutexLock lock(&writer_mutex_);
     for (std::int64_t dropped = 0;;) {
-      absl::MutexLock lock(&writer_mutex_);
       PARITECT_ASSIGN_OR_RETURN(const std::int64_t rows, DropBatchRows(writer_, received_before_unix_ms, kDropRows));
       if (rows == 0) return dropped;
       dropped += rows;
+      LetOthersWrite();
     }
   }
 
@@ -146,8 +153,10 @@ class FleetSqlite : public FleetStore {
     }
   }
 
+  // Between two steps of housekeeping. A mutex is not fair: without a pause, who just gave it up takes it again.
   void LetOthersWrite() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     writer_mutex_.Unlock();
+    for (int i = 0; i < 100 && commits_waiting_.load() > 0; ++i) absl::SleepFor(absl::Microseconds(500));
     writer_mutex_.Lock();
   }
 
@@ -157,6 +166,7 @@ class FleetSqlite : public FleetStore {
   const std::string path_;
   FileLock lock_;
   absl::Mutex housekeeping_mutex_ ABSL_ACQUIRED_BEFORE(writer_mutex_);  // Backup and Compact: one at a time
+  std::atomic<int> commits_waiting_ = 0;
   absl::Mutex writer_mutex_;
   PreparedConnection writer_ ABSL_GUARDED_BY(writer_mutex_);
   std::optional<v1::AuditLogEntry> log_tail_ ABSL_GUARDED_BY(writer_mutex_);
@@ -185,23 +195,27 @@ absl::Status FleetSqlite::Compact() {
 }
 
 absl::Status FleetSqlite::DropContents(const std::vector<std::string>& digests) {
+  absl::MutexLock lock(&writer_mutex_);
   for (std::size_t from = 0; from < digests.size(); from += kDropRows) {
     const std::size_t to = std::min(digests.size(), from + kDropRows);
-    absl::MutexLock lock(&writer_mutex_);
-    PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer_.connection()));
-    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop, writer_.Use("DELETE FROM content WHERE sha256=?"));
-    for (std::size_t i = from; i < to; ++i) {
-      if (!touched_->contains(digests[i])) PARITECT_RETURN_IF_ERROR(drop->BindBlob(1, digests[i]).Run());
+    Tally added;
+    {
+      PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer_.connection()));
+      for (std::size_t i = from; i < to; ++i) {
+        if (!touched_->contains(digests[i])) PARITECT_RETURN_IF_ERROR(DropContentRow(writer_, digests[i], added));
+      }
+      PARITECT_RETURN_IF_ERROR(AddTally(writer_, added));
+      PARITECT_RETURN_IF_ERROR(transaction.Commit());
     }
-    PARITECT_RETURN_IF_ERROR(transaction.Commit());
+    LetOthersWrite();
   }
   return absl::OkStatus();
 }
 
 absl::Status FleetSqlite::GiveSpaceBack() {
-  for (std::int64_t before = std::numeric_limits<std::int64_t>::max();;) {
-    absl::MutexLock lock(&writer_mutex_);
-    SqliteConnection& writer = writer_.connection();
+  absl::MutexLock lock(&writer_mutex_);
+  SqliteConnection& writer = writer_.connection();
+  for (std::int64_t before = std::numeric_limits<std::int64_t>::max();; LetOthersWrite()) {
     PARITECT_ASSIGN_OR_RETURN(const std::int64_t free, writer.ReadInt("PRAGMA freelist_count"));
     if (free == 0 || free >= before) return writer.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
     before = free;
@@ -224,14 +238,14 @@ absl::Status FleetSqlite::Maintain() {
 
 absl::StatusOr<FleetStoreStats> FleetSqlite::Stats() {
   PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
-  SqliteConnection& connection = reader->connection();
   FleetStoreStats stats;
   stats.file_bytes = BytesOf(path_);
   stats.wal_bytes = BytesOf(path_ + "-wal");
-  PARITECT_ASSIGN_OR_RETURN(stats.documents, connection.ReadInt("SELECT count(*) FROM document"));
-  PARITECT_ASSIGN_OR_RETURN(stats.contents, connection.ReadInt("SELECT count(*) FROM content"));
-  PARITECT_ASSIGN_OR_RETURN(stats.batches, connection.ReadInt("SELECT count(*) FROM batch"));
-  PARITECT_ASSIGN_OR_RETURN(stats.log_entries, connection.ReadInt("SELECT count(*) FROM log"));
+  PARITECT_ASSIGN_OR_RETURN(const Tally tally, ReadTally(*reader));
+  stats.documents = tally.documents;
+  stats.contents = tally.contents;
+  stats.batches = tally.batches;
+  PARITECT_ASSIGN_OR_RETURN(stats.log_entries, reader->connection().ReadInt("SELECT max(number) FROM log"));
   return stats;
 }
 

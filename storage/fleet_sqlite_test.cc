@@ -197,6 +197,8 @@ TEST(FleetSqlite, AChangedLogIsFound) {
   EXPECT_THAT(problem_after("UPDATE document SET value=x'00' WHERE key=x'6b657931'"), HasSubstr("document a key1 "));
   EXPECT_THAT(problem_after("UPDATE batch SET payload=x'00' WHERE id=200"), HasSubstr("batch 200 of node n"));
   EXPECT_THAT(problem_after("UPDATE batch SET node='m' WHERE id=3"), HasSubstr("batch 3 of node m"));
+  EXPECT_THAT(problem_after("DELETE FROM document WHERE key=x'6b657931'"), HasSubstr("references belong to documents"));
+  EXPECT_THAT(problem_after("DELETE FROM content WHERE id=3"), HasSubstr("not as many rows of content"));
   EXPECT_THAT(problem_after("DELETE FROM batch WHERE id=200"), HasSubstr("the last batch of node n"));
 }
 

@@ -96,6 +96,21 @@ absl::Status CheckReferences(PreparedConnection& reader, Problems& problems) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTally(PreparedConnection& reader, Problems& problems) {
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * rows,
+      reader.Use("SELECT name FROM tally WHERE count IS NOT CASE name "
+                 "WHEN 'document' THEN (SELECT count(*) FROM document) "
+                 "WHEN 'content' THEN (SELECT count(*) FROM content) "
+                 "WHEN 'batch' THEN (SELECT count(*) FROM batch) END"));
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+    if (!row) return absl::OkStatus();
+    Note(absl::DataLossError(absl::StrCat("there are not as many rows of ", rows->Bytes(0), " as were written")),
+         problems);
+  }
+}
+
 absl::Status CheckLog(PreparedConnection& reader, Problems& problems) {
   std::optional<v1::AuditLogEntry> previous;
   for (std::int64_t from = 1;;) {
@@ -114,7 +129,8 @@ absl::Status CheckLog(PreparedConnection& reader, Problems& problems) {
 
 absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader) {
   Problems problems;
-  for (auto* check : {&CheckPages, &CheckDocuments, &CheckContents, &CheckBatches, &CheckReferences, &CheckLog}) {
+  for (auto* check : {&CheckPages, &CheckDocuments, &CheckContents, &CheckBatches, &CheckReferences, &CheckTally,
+                      &CheckLog}) {
     const absl::Status status = check(reader, problems);
     reader.ResetAll();
     // What cannot be read is a finding; only the lack of time is an error.
