@@ -146,7 +146,7 @@ TEST(Writer, TheBudgetOfBytesIsKept) {
   // The waiting form gets its turn once there is room; one above the whole budget too.
   store.SetOpen(true);
   EXPECT_TRUE(writer.Submit(One("large", "good", 50'000)).ok());
-  EXPECT_TRUE(writer.TrySubmit(One("after"), [](absl::Status) {}).ok());
+  EXPECT_TRUE(writer.Submit(One("after")).ok());
 }
 
 TEST(Writer, AFullDiskIsSaidAndPasses) {
