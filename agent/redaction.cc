@@ -51,7 +51,10 @@ bool NamesASecret(absl::string_view name) {
       "special", "additional", "stop",   "start",  "end",    "begin",  "last",  "first", "next",  "new",
       "sink",    "per",        "drop",   "eot",    "eod",    "boi",    "eoi",   "by",    "extra", "reserved",
       "fill",    "prefix",     "suffix", "middle", "speech", "vision", "prompt"};
-  const std::string snake = SnakeName(name);
+  std::string snake = SnakeName(name);
+  while (!snake.empty() && (absl::ascii_isdigit(static_cast<unsigned char>(snake.back())) || snake.back() == '_')) {
+    snake.pop_back();  // "password_2"
+  }
   absl::string_view before;
   for (absl::string_view word : kSecret) {
     if (!EndsInWord(snake, word, before)) continue;
@@ -95,11 +98,10 @@ constexpr char kTokenForm[] =
     R"(|A(?:KIA|SIA|ROA|IDA)[A-Z0-9]{12,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,})"
     R"(|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]{10,}))";
 
+// Neither leaps over the end of a line: what stands there may be the name of another secret.
 constexpr char kAuthorization[] =
-    R"((?i)(\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?|\bbearer\s+|-u\s+[^\s:"']+:)[^\s"',;}]+)";
-
-// A name, what stands between, a value: "--api-key X", "token=X", "'password': 'X Y'".
-constexpr char kNamed[] = R"(([A-Za-z0-9_.-]*[A-Za-z])(["']?\s*[=:]\s*|\s+)("[^"]*"|'[^']*'|[^\s&"',;})\]]+))";
+    R"((?i)(\bauthorization["']?[ \t]*[:=][ \t]*["']?(?:[a-z]+[ \t]+)?|\bbearer[ \t]+|-u[ \t]+[^\s:"']+:)[^\s"',;}-])"
+    R"([^\s"',;}]*)";
 
 struct Counts {
   int upper = 0, lower = 0, digits = 0, slashes = 0, others = 0;
@@ -129,34 +131,72 @@ bool LooksLikeCloudKey(absl::string_view word) {
   return word.size() == 40 && n.upper >= 5 && n.lower >= 5 && n.digits >= 1 && n.slashes <= 4 && word[0] != '/';
 }
 
-// Whether what stands behind a name must go; `group`: whole, name, what stands between, value.
-bool MustMask(const re2::StringPiece* group) {
-  const absl::string_view name(group[1].data(), group[1].size());
-  if (!NamesASecret(name)) return false;
-  const absl::string_view between(group[2].data(), group[2].size());
-  const bool blanks = between.find_first_not_of(" \t\r\n") == absl::string_view::npos;
-  if (!blanks) return true;
-  // In prose a name is followed by a word that is no value.
-  const std::string snake = SnakeName(name);
-  const bool said = absl::StartsWith(name, "-") || absl::EndsWith(snake, "password") || absl::EndsWith(snake, "key");
-  return said && !group[3].starts_with("--");
+bool IsNameChar(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
 }
 
+std::size_t SkipBlanks(absl::string_view text, std::size_t at) {
+  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+  return at;
+}
+
+// A name and what stands between it and its value: "--api-key X", "token=X", "'password': 'X Y'".
+struct Named {
+  absl::string_view name;
+  std::size_t value = 0;  // where the value begins; 0: this name has none
+  bool assigned = false;  // by '=' or ':', not by a blank alone
+};
+
+Named ReadNamed(absl::string_view text, std::size_t start, std::size_t end) {
+  Named named;
+  named.name = text.substr(start, end - start);
+  const bool quoted = end < text.size() && (text[end] == '"' || text[end] == '\'');
+  const std::size_t mark = SkipBlanks(text, end + (quoted ? 1 : 0));
+  if (mark >= text.size()) return named;
+  if (text[mark] == '=' || text[mark] == ':') {
+    named.assigned = true;
+    named.value = SkipBlanks(text, mark + 1);
+  } else if (!quoted && mark > end) {
+    named.value = mark;
+  }
+  return named;
+}
+
+bool MustMask(const Named& named, absl::string_view value) {
+  // The next option is no value.
+  if (absl::StartsWith(value, "--") || !NamesASecret(named.name)) return false;
+  if (named.assigned) return true;
+  // In prose a name is followed by a word that is no value.
+  const std::string snake = SnakeName(named.name);
+  return absl::StartsWith(named.name, "-") || absl::EndsWith(snake, "password") || absl::EndsWith(snake, "key");
+}
+
+// A quoted value with its quotes (an open quote ends with the line), else up to what ends a word.
+std::size_t ValueSize(absl::string_view text) {
+  if (text.empty()) return 0;
+  if (text[0] != '"' && text[0] != '\'') return std::min(text.find_first_of(" \t\r\n&\"',;})]"), text.size());
+  const std::size_t close = text.find(text[0], 1);
+  if (close != absl::string_view::npos) return close + 1;
+  return std::min(text.find('\n'), text.size());
+}
+
+// By hand and in one pass: a pattern that holds the value would be matched again from every name within a long one.
 std::string WithoutNamed(absl::string_view text) {
-  static const RE2* const kPair = new RE2(kNamed);
   std::string out;
-  re2::StringPiece group[4];
   std::size_t copied = 0;
-  std::size_t from = 0;
-  while (from < text.size() && kPair->Match(Piece(text), from, text.size(), RE2::UNANCHORED, group, 4)) {
-    const auto value = static_cast<std::size_t>(group[3].data() - text.data());
-    if (!MustMask(group)) {
-      // The value may itself be the name of what follows.
-      from = static_cast<std::size_t>(group[1].data() - text.data()) + group[1].size();
+  for (std::size_t at = 0; at < text.size();) {
+    if (!IsNameChar(text[at])) {
+      ++at;
       continue;
     }
-    absl::StrAppend(&out, text.substr(copied, value - copied), kMask);
-    copied = from = value + group[3].size();
+    const std::size_t start = at;
+    while (at < text.size() && IsNameChar(text[at])) ++at;
+    const Named named = ReadNamed(text, start, at);
+    if (named.value == 0 || named.value >= text.size() || !MustMask(named, text.substr(named.value))) continue;
+    const std::size_t size = ValueSize(text.substr(named.value));
+    if (size == 0) continue;
+    absl::StrAppend(&out, text.substr(copied, named.value - copied), kMask);
+    copied = at = named.value + size;
   }
   return absl::StrCat(out, text.substr(copied));
 }

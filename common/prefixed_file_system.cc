@@ -12,7 +12,8 @@
 namespace paritect {
 namespace {
 
-constexpr int kLinksMax = 40;  // as the kernel has it
+constexpr int kLinksMax = 40;  // these two as the kernel has them
+constexpr std::size_t kPathBytesMax = 4096;
 
 void PushFront(absl::string_view path, std::deque<std::string>& parts) {
   std::vector<std::string> own = absl::StrSplit(path, '/', absl::SkipEmpty());
@@ -25,10 +26,14 @@ PrefixedFileSystem::PrefixedFileSystem(FileSystem& base, absl::string_view prefi
     : base_(base), prefix_(absl::StripSuffix(prefix, "/")) {}
 
 absl::StatusOr<std::string> PrefixedFileSystem::Resolve(absl::string_view path, bool follow_last) {
+  if (path.size() > kPathBytesMax) {
+    return absl::FailedPreconditionError(absl::StrCat("open ", DisplayBytes(path.substr(0, 80)), "...: name too long"));
+  }
   std::deque<std::string> left;
   PushFront(path, left);
   std::vector<std::string> done;
   int links = 0;
+  bool there = true;
   while (!left.empty()) {
     const std::string part = left.front();
     left.pop_front();
@@ -38,10 +43,12 @@ absl::StatusOr<std::string> PrefixedFileSystem::Resolve(absl::string_view path, 
       continue;
     }
     done.push_back(part);
-    if (left.empty() && !follow_last) break;
+    if (!there || (left.empty() && !follow_last)) continue;
     const std::string here = absl::StrCat(prefix_, "/", absl::StrJoin(done, "/"));
     auto info = base_.LStat(here);
-    if (!info.ok() || info->type != FileInfo::Type::kSymlink) continue;
+    // Below what is not there (or may not be seen) nothing can be followed.
+    there = info.ok();
+    if (!there || info->type != FileInfo::Type::kSymlink) continue;
     if (++links > kLinksMax) {
       return absl::FailedPreconditionError(absl::StrCat("open ", DisplayBytes(path), ": too many symbolic links"));
     }

@@ -42,6 +42,10 @@ TEST_F(PrefixedFileSystemTest, LinksStayInTheBox) {
 TEST_F(PrefixedFileSystemTest, SaysWhatIsNotThere) {
   EXPECT_TRUE(absl::IsNotFound(fs_.Open("/none/x").status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(fs_.Open("/loop").status()));
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "/x";
+  EXPECT_TRUE(absl::IsFailedPrecondition(fs_.Open(deep).status()));
+  EXPECT_EQ(fs_.RealPath("/none/./x/../y").value_or(""), "/none/y");
 }
 
 }  // namespace

@@ -79,8 +79,11 @@ absl::StatusOr<pid_t> Spawn(const ChildCommand& command, int output) {
   posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&plan.actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&plan.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#ifdef __GLIBC_PREREQ
+#if __GLIBC_PREREQ(2, 34)
+  // Every descriptor of ours is opened with O_CLOEXEC; this is for those of libraries.
   posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
+#endif
 #endif
   // Whatever this process blocks or ignores is no business of the child's.
   sigset_t none, all;

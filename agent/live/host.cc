@@ -72,7 +72,7 @@ template <typename ReadValue>
 Limit Tightest(FileSystem& fs, const std::string& mount, std::string group, absl::string_view name, ReadValue read) {
   Limit limit;
   double least = static_cast<double>(kNoLimit);
-  if (group.empty() || absl::StrContains(group, "/..")) group = "/";
+  if (!absl::StartsWith(group, "/") || absl::StrContains(group, "/..")) group = "/";
   for (;;) {
     const std::string path = StrCat(mount, group == "/" ? "" : group, "/", name);
     const double value = read(FirstLine(fs, path), path);

@@ -38,6 +38,23 @@ TEST(LiveDevices, PciIdsTellTheProductWithoutDriver) {
   }
 }
 
+// The names as DCMI gives them, put together, name the product too.
+TEST(LiveDevices, SocNames) {
+  for (const auto& [lines, product] : {std::pair("chip_name\tAscend910\nnpu_name\t9392\n", "atlas-a3"),
+                                       {"chip_name\t910B3\nnpu_name\t910B3\n", "atlas-a2"},
+                                       {"chip_name\tAscend950PR\nnpu_name\t9579\n", "ascend-950"},
+                                       {"chip_name\t910A\n", "atlas-training"},
+                                       {"chip_name\t310P3\nnpu_name\t310P3\n", "ascend-inference"}}) {
+    FixtureNode node;
+    node.fs.AddSpecial("/dev/davinci0");
+    node.answers.emplace(Tool::kDcmi, ProbeText(absl::StrCat("device\t0\n", lines)));
+    const std::string told = FixtureNode::Told(node.Collect(), "npu.name");
+    const ProductFamily* family = BuiltInRules().products.FamilyOfChip(told.substr(told.find('=') + 1));
+    ASSERT_NE(family, nullptr) << told;
+    EXPECT_EQ(family->id, product) << told;
+  }
+}
+
 TEST(LiveDevices, OtherDevicesOfTheVendorAreNone) {
   FixtureNode node;
   node.AddPci("0000:01:00.0", "19e5", "0222", "020000");  // network

@@ -51,9 +51,42 @@ TEST(LiveProcesses, RanksLauncherAndWorkers) {
   EXPECT_EQ(FixtureNode::Told(all, "process.devices"), "process.devices=davinci0;process.devices=davinci1");
   EXPECT_EQ(FixtureNode::Told(all, "launch.nproc_per_node"), "launch.nproc_per_node=2");
   EXPECT_EQ(FixtureNode::Told(all, "lr"), "lr=1e-4") << "the launcher's command holds the script's arguments, once";
-  EXPECT_EQ(FixtureNode::Told(all, "HCCL_DETERMINISTIC"), "HCCL_DETERMINISTIC=true;HCCL_DETERMINISTIC=true");
+  EXPECT_EQ(FixtureNode::Told(all, "HCCL_DETERMINISTIC"), "HCCL_DETERMINISTIC=true") << "once for both ranks";
+  EXPECT_EQ(FixtureNode::Told(all, "RANK"), "RANK=0;RANK=1");
   EXPECT_THAT(FixtureNode::Told(all, "process.collective_libraries"), HasSubstr("libhccl.so"));
   EXPECT_THAT(FixtureNode::Problems(all), Not(Contains("live_no_training")));
+}
+
+TEST(LiveProcesses, ARankThatDiffersIsTold) {
+  FixtureNode node;
+  node.AddProcess(Rank(60, 0));
+  FixtureNode::Process odd = Rank(61, 1);
+  odd.variables = {"RANK=1", "WORLD_SIZE=2", "MASTER_ADDR=10.0.0.1", "MASTER_PORT=29500", "HCCL_ALGO=ring"};
+  node.AddProcess(odd);
+  const auto all = node.Collect();
+  EXPECT_EQ(FixtureNode::Told(all, "HCCL_ALGO"), "HCCL_ALGO=ring");
+  EXPECT_EQ(FixtureNode::Told(all, "WORLD_SIZE"), "WORLD_SIZE=2");
+  bool unset = false;
+  for (const v1::Evidence& one : all) {
+    for (const v1::Note& note : one.settings().notes()) {
+      unset = unset || absl::StrContains(note.message(), "unset here: HCCL_DETERMINISTIC");
+    }
+  }
+  EXPECT_TRUE(unset);
+}
+
+// Reading the command line or the maps of a process that hangs in a driver would hang with it.
+TEST(LiveProcesses, AProcessThatHangsInTheKernelIsNotTouched) {
+  FixtureNode node;
+  node.AddProcess(Rank(60, 0));
+  node.fs.AddFile("/proc/60/status", "Name:\tpython\nState:\tD (disk sleep)\nPPid:\t1\nUid:\t1000\t1000\n");
+  node.fs.AddFile("/proc/70/status", "Name:\tkworker/0:1\nState:\tD (disk sleep)\nPPid:\t2\nUid:\t0\t0\n");
+  const auto all = node.Collect();
+  EXPECT_THAT(FixtureNode::Problems(all), Contains("live_process_unreadable"));
+  EXPECT_THAT(RanksOf(all, "environment"), IsEmpty());
+  int unread = 0;
+  for (const v1::Evidence& one : all) unread += one.problem().id() == "live_process_unreadable" ? 1 : 0;
+  EXPECT_EQ(unread, 1);
 }
 
 TEST(LiveProcesses, SpawnedRanksWithoutNumbers) {

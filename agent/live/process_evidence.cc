@@ -21,13 +21,34 @@ using absl::StrCat;
 constexpr std::size_t kScriptBytesMax = 4 << 20;
 constexpr std::size_t kProblemsShown = 20;
 
-void ReportEnvironment(LiveReport& report, const TrainingProcess& process) {
+// The first rank's environment stands in full; of the others on the node only what differs from it, so that eight ranks
+// are not told eight times.
+void ReportEnvironment(LiveReport& report, const TrainingProcess& process, const TrainingProcess& first) {
   const std::string label = StrCat("/proc/", process.pid, "/environ");
   // A program that sets its own title (setproctitle) writes over it.
   if (process.environment.empty()) return report.Failed("live_environment_overwritten", label);
   auto document = FindSettingsFormat("environment")->parse(process.environment_text, label);
   if (!document.ok()) return report.FailedRead(label, document.status());
   document->set_kind("environment");
+  if (process.pid != first.pid && !first.environment.empty()) {
+    v1::SettingsDocument own = *document;
+    own.clear_settings();
+    for (const v1::Setting& setting : document->settings()) {
+      auto same = first.environment.find(setting.raw_key());
+      if (same == first.environment.end() || same->second != process.Variable(setting.raw_key())) {
+        *own.add_settings() = setting;
+      }
+    }
+    std::vector<std::string> unset;
+    for (const auto& [name, value] : first.environment) {
+      if (!process.environment.contains(name)) unset.push_back(name);
+    }
+    v1::Note& note = *own.add_notes();
+    note.set_kind("as_first_rank");
+    note.set_message(StrCat("the other variables are as in /proc/", first.pid,
+                            "/environ; unset here: ", unset.empty() ? "none" : absl::StrJoin(unset, ", ")));
+    *document = std::move(own);
+  }
   report.Document(*std::move(document), label, process.rank);
 }
 
@@ -142,7 +163,7 @@ void ReportProcesses(LiveReport& report, const ProcessSurvey& survey) {
   if (survey.launcher) ReportArguments(report, *survey.launcher, std::nullopt);
   std::set<std::vector<std::string>> told;
   for (const TrainingProcess& process : survey.ranks) {
-    ReportEnvironment(report, process);
+    ReportEnvironment(report, process, survey.ranks[0]);
     ReportProcess(report, process);
     if (!survey.launcher && told.insert(process.words).second) ReportArguments(report, process, process.rank);
   }

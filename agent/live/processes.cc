@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "agent/live/live_report.h"
 #include "agent/redaction.h"
 #include "common/numbers.h"
@@ -22,6 +23,9 @@ using absl::StrCat;
 
 constexpr std::size_t kMapsBytesMax = 32 << 20;
 constexpr std::size_t kCommandWordsShown = 6;
+constexpr int kProcessesMax = 1 << 22;  // as Linux has it
+constexpr int kPasses = 3;
+constexpr absl::Duration kPassesApart = absl::Milliseconds(100);
 
 // Names of libraries that only a program that trains (or infers) has mapped.
 constexpr absl::string_view kFrameworks[] = {
@@ -82,21 +86,33 @@ class Reader {
  public:
   explicit Reader(FileSystem& fs) : fs_(fs), own_mounts_(fs.ReadLink("/proc/self/ns/mnt").value_or("")) {}
 
-  // Everybody may read these. False: it has ended, or it is a thread of the kernel.
-  bool ReadPublic(int pid, TrainingProcess& process) {
+  enum class Seen { kYes, kEnded, kHangs };
+
+  // Everybody may read these. kEnded: or it is a thread of the kernel. kHangs: it waits in the kernel and cannot be
+  // interrupted; reading its command line or maps could wait as long as it does.
+  Seen ReadPublic(int pid, TrainingProcess& process) {
     process.pid = pid;
-    auto words = ReadNodeText(fs_, Path(pid, "cmdline"));
     auto status = ReadNodeText(fs_, Path(pid, "status"));
-    if (!words.ok() || !status.ok() || words->empty()) return false;
-    process.words = NulSeparated(*words);
+    if (!status.ok()) return Seen::kEnded;
+    std::string name;
+    bool hangs = false;
     for (absl::string_view line : absl::StrSplit(*status, '\n')) {
       const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::ByAnyChar(":\t"), absl::SkipEmpty());
       if (parts.size() < 2) continue;
+      if (parts[0] == "Name") name = std::string(parts[1]);
+      if (parts[0] == "State") hangs = absl::StartsWith(parts[1], "D");
       if (parts[0] == "PPid") process.parent = static_cast<int>(ParseInt(parts[1]).value_or(0));
       if (parts[0] == "Uid") process.user = static_cast<int>(ParseInt(parts[1]).value_or(0));
       if (parts[0] == "Cpus_allowed_list") process.cpus_allowed = std::string(parts[1]);
     }
-    return true;
+    if (hangs) {
+      process.words = {name};
+      return Seen::kHangs;
+    }
+    auto words = ReadNodeText(fs_, Path(pid, "cmdline"));
+    if (!words.ok() || words->empty()) return Seen::kEnded;
+    process.words = NulSeparated(*words);
+    return Seen::kYes;
   }
 
   // PermissionDenied: another user's. NotFound: it has ended.
@@ -250,7 +266,7 @@ void FindLauncher(Reader& reader, ProcessSurvey& survey) {
   int parent = survey.ranks[0].parent;
   for (int i = 0; i < 4 && parent > 1; ++i) {
     TrainingProcess process;
-    if (!reader.ReadPublic(parent, process)) return;
+    if (reader.ReadPublic(parent, process) != Reader::Seen::kYes) return;
     if (IsLauncher(process.words)) {
       survey.launcher = std::move(process);
       return;
@@ -281,6 +297,54 @@ void Sort(const ById& all, std::optional<int> wanted, ProcessSurvey& survey) {
   }
 }
 
+// Looks at each process and keeps those that train.
+class Surveyor {
+ public:
+  Surveyor(FileSystem& fs, const std::set<int>& device_processes, ProcessSurvey& survey)
+      : reader_(fs), device_processes_(device_processes), survey_(survey) {}
+
+  // Gives those that hang now. `last`: they are not looked at again.
+  std::vector<int> Look(const std::vector<int>& pids, bool last) {
+    std::vector<int> hang;
+    for (const int pid : pids) {
+      TrainingProcess process;
+      const Reader::Seen seen = reader_.ReadPublic(pid, process);
+      if (seen == Reader::Seen::kYes) LookAt(std::move(process));
+      if (seen != Reader::Seen::kHangs) continue;
+      hang.push_back(pid);
+      const bool suspect = device_processes_.contains(pid) || IsPython(process.words[0]) ||
+                           absl::StartsWith(process.words[0], "pt_main_thread");
+      if (last && suspect) AddUnread(process, "it hangs in the kernel (state D)");
+    }
+    return hang;
+  }
+
+  const ById& all() const { return all_; }
+  Reader& reader() { return reader_; }
+
+ private:
+  void AddUnread(const TrainingProcess& process, absl::string_view why) {
+    survey_.unread.push_back({process.pid, process.user, ShortCommand(process.words), std::string(why)});
+  }
+
+  void LookAt(TrainingProcess process) {
+    absl::Status status = reader_.ReadLibraries(process);
+    const Use use = UseOf(process);
+    if (status.ok() && use != Use::kNone) status = reader_.ReadPrivate(process);
+    if (status.ok() && (use == Use::kFramework || (use == Use::kDevice && !process.devices.empty()))) {
+      all_.emplace(process.pid, std::move(process));
+    } else if (!status.ok() && !absl::IsNotFound(status) &&
+               (use != Use::kNone || device_processes_.contains(process.pid) || LooksLikeTraining(process.words))) {
+      AddUnread(process, status.message());
+    }
+  }
+
+  Reader reader_;
+  const std::set<int>& device_processes_;
+  ProcessSurvey& survey_;
+  ById all_;
+};
+
 }  // namespace
 
 std::string TrainingProcess::Variable(const std::string& name) const {
@@ -295,24 +359,19 @@ std::unique_ptr<FileSystem> FilesOf(FileSystem& fs, const TrainingProcess& proce
 ProcessSurvey SurveyProcesses(FileSystem& fs, const std::set<int>& device_processes, std::optional<int> wanted) {
   ProcessSurvey survey;
   survey.hidden = HidesOthers(fs);
-  Reader reader(fs);
-  ById all;
+  Surveyor surveyor(fs, device_processes, survey);
+  std::vector<int> pids;
   for (const std::string& name : SortedNames(fs, "/proc")) {
     const auto pid = ParseInt(name);
-    TrainingProcess process;
-    if (!pid || *pid <= 0 || *pid > (1 << 22) || !reader.ReadPublic(static_cast<int>(*pid), process)) continue;
-    absl::Status status = reader.ReadLibraries(process);
-    const Use use = UseOf(process);
-    if (status.ok() && use != Use::kNone) status = reader.ReadPrivate(process);
-    if (status.ok() && (use == Use::kFramework || (use == Use::kDevice && !process.devices.empty()))) {
-      all.emplace(process.pid, std::move(process));
-    } else if (!status.ok() && !absl::IsNotFound(status) &&
-               (use != Use::kNone || device_processes.contains(process.pid) || LooksLikeTraining(process.words))) {
-      survey.unread.push_back({process.pid, process.user, ShortCommand(process.words), std::string(status.message())});
-    }
+    if (pid && *pid > 0 && *pid <= kProcessesMax) pids.push_back(static_cast<int>(*pid));
   }
-  Sort(all, wanted, survey);
-  if (!survey.ranks.empty()) FindLauncher(reader, survey);
+  for (int pass = 0; pass < kPasses && !pids.empty(); ++pass) {
+    // Waiting for a disk is short, hanging in a driver is not.
+    if (pass > 0) absl::SleepFor(kPassesApart);
+    pids = surveyor.Look(pids, pass + 1 == kPasses);
+  }
+  Sort(surveyor.all(), wanted, survey);
+  if (!survey.ranks.empty()) FindLauncher(surveyor.reader(), survey);
   return survey;
 }
 

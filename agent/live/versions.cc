@@ -246,7 +246,8 @@ std::string VersionInName(absl::string_view name, absl::string_view stem) {
   return absl::StrContains(name, '.') ? std::string(name) : "";
 }
 
-void ReportLoaded(LiveReport& report, const TrainingProcess& process) {
+// What the ranks have loaded; ranks that have the same are told once.
+void ReportLoaded(LiveReport& report, const TrainingProcess& process, std::set<std::string>& told) {
   const std::string label = StrCat("/proc/", process.pid, "/maps");
   SettingsBuilder builder("versions", "versions", label);
   const std::unique_ptr<FileSystem> files = FilesOf(report.fs(), process);
@@ -263,7 +264,10 @@ void ReportLoaded(LiveReport& report, const TrainingProcess& process) {
       }
     }
   }
-  report.Document(builder.Finish(), label, process.rank);
+  v1::SettingsDocument document = builder.Finish();
+  std::string all;
+  for (const v1::Setting& one : document.settings()) absl::StrAppend(&all, one.raw_key(), "=", one.raw_value(), "\n");
+  if (told.insert(all).second) report.Document(std::move(document), label, process.rank);
 }
 
 }  // namespace
@@ -303,7 +307,8 @@ void ReportVersions(LiveReport& report, const DeviceSurvey& devices, const Proce
   if (!driver && (devices.ascend || devices.nvidia)) ReportDriverByTool(report, devices);
   if (devices.ascend || files.Stat(kDefaultAscend).ok()) ReportCann(report, files, process);
   ReportCuda(report, files, process);
-  for (const TrainingProcess& rank : survey.ranks) ReportLoaded(report, rank);
+  std::set<std::string> told;
+  for (const TrainingProcess& rank : survey.ranks) ReportLoaded(report, rank, told);
 }
 
 }  // namespace paritect
