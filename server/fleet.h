@@ -37,6 +37,9 @@ struct FleetPorts {
   // As Writer::TrySubmit: `done` is called once, in order, unless it refuses at once.
   std::function<absl::Status(WriteSet, std::function<void(absl::Status)>)> submit;
   std::function<std::int64_t()> retry_after_ms;
+  // Runs it soon, on another thread: the writer's thread, which tells of a commit, must not wait for the locks of
+  // audits, whose holder may be waiting for a commit.
+  std::function<void(std::function<void()>)> defer;
   // What the node owes, but for these; called when it has connected.
   std::function<std::vector<v1::Task>(const std::string& node, const std::set<std::string>& done)> tasks_for;
   std::function<void(const std::string& node, const v1::TaskProgress&)> progress;

@@ -281,9 +281,11 @@ void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1
     }
     if (node->link != nullptr) Commit(node);
   }
-  if (welcomed != 0) SendTasks(node, welcomed);
+  if (welcomed != 0) ports_.defer([this, node, welcomed] { SendTasks(node, welcomed); });
   if (!status.ok()) return;
-  for (const v1::TaskEnd& end : ended) ports_.task_end(node->name, epoch, end);
+  for (const v1::TaskEnd& end : ended) {
+    ports_.defer([this, node, epoch, end] { ports_.task_end(node->name, epoch, end); });
+  }
 }
 
 void Fleet::Dispatch(const std::string& name, const v1::Task& task) {

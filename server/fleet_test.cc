@@ -39,6 +39,7 @@ class FleetTest : public ::testing::Test {
       return absl::OkStatus();
     };
     ports.retry_after_ms = [] { return 100; };
+    ports.defer = [](std::function<void()> work) { work(); };
     ports.tasks_for = [this](const std::string&, const std::set<std::string>& done) {
       std::vector<v1::Task> tasks;
       for (const v1::Task& task : tasks_) {

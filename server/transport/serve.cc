@@ -12,6 +12,7 @@
 #include "common/version.h"
 #include "server/bundle_reader.h"
 #include "server/call_log.h"
+#include "server/executor.h"
 #include "server/metrics.h"
 #include "server/operators.h"
 #include "server/transport/grpc_server.h"
@@ -81,6 +82,15 @@ class Server {
                 absl::StrCat("paritect-server ", kProgramVersion), folder_.server_not_after}),
         gate_(folder_, fleet_, log_, options.insecure_loopback) {}
 
+  // Whatever a start that failed has left running ends before what it uses.
+  ~Server() {
+    web_.reset();
+    grpc_.reset();
+    executor_.Stop();
+    audits_.Stop();
+    writer_.Stop();
+  }
+
   absl::Status Start() {
     PARITECT_RETURN_IF_ERROR(fleet_.Load());
     PARITECT_RETURN_IF_ERROR(audits_.Load());
@@ -112,6 +122,7 @@ class Server {
   void Stop() {
     fleet_.Drain(kDrainSpreadMs);
     grpc_->Stop(kStopGraceMs);
+    executor_.Stop();
     audits_.Stop();
     WriteSet set = fleet_.SeenSet();
     if (!set.empty()) writer_.Submit(std::move(set)).IgnoreError();
@@ -131,6 +142,7 @@ class Server {
       return writer_.TrySubmit(std::move(set), std::move(done));
     };
     ports.retry_after_ms = [this] { return absl::ToInt64Milliseconds(writer_.RetryAfter()); };
+    ports.defer = [this](std::function<void()> work) { executor_.Post(std::move(work)); };
     ports.tasks_for = [this](const std::string& node, const std::set<std::string>& done) {
       return audits_.TasksFor(node, done);
     };
@@ -184,6 +196,7 @@ class Server {
   const ServeOptions& options_;
   const ServerFolder folder_;
   const std::unique_ptr<FleetStore> store_;
+  Executor executor_;
   Writer writer_;
   Fleet fleet_;
   Audits audits_;

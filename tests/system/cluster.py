@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -340,6 +341,7 @@ def test_refusals():
             with open(os.open(forged, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
                 file.write(text)
             cluster.client("node", "ls", "--credential", forged, code=4)
+        expired_certificate(cluster)
         # Without TLS, without a certificate, with garbage: hung up on, and the server lives.
         for data in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\0" * 100, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
             with socket.create_connection(("127.0.0.1", cluster.port), 5) as raw:
@@ -355,6 +357,32 @@ def test_refusals():
         rows = cluster.database().execute("SELECT count(*) FROM log").fetchone()[0]
         check(rows > 5, f"{rows} log entries")
         cluster.run(binary("paritect-server"), "verify", cluster.dir)
+
+
+def expired_certificate(cluster):
+    """A certificate of the right authority whose time is over: refused in the handshake, whatever the client thinks."""
+    if not shutil.which("openssl"):
+        return
+    openssl = lambda *a: subprocess.run(["openssl", *a], cwd=cluster.work, check=True, capture_output=True)
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=old", "-keyout", "old.key", "-out", "old.csr")
+    with open(os.path.join(cluster.work, "ext"), "w") as file:
+        file.write("extendedKeyUsage=clientAuth\nbasicConstraints=CA:FALSE\nsubjectAltName=URI:paritect://admin/old\n")
+    for days, good in (("1", True), ("-1", False)):
+        openssl("x509", "-req", "-in", "old.csr", "-CA", cluster.dir + "/ca.pem", "-CAkey", cluster.dir + "/ca.key",
+                "-set_serial", "4711", "-days", days, "-out", "old.pem", "-extfile", "ext")
+        context = ssl.create_default_context(cafile=cluster.dir + "/ca.pem")
+        context.load_cert_chain(cluster.work + "/old.pem", cluster.work + "/old.key")
+        context.set_alpn_protocols(["h2"])
+        refused = ""
+        try:
+            with socket.create_connection(("127.0.0.1", cluster.port), 10) as raw:
+                with context.wrap_socket(raw, server_hostname="localhost") as tls:
+                    tls.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+                    if not tls.recv(100):
+                        refused = "hung up"
+        except (ssl.SSLError, OSError) as error:
+            refused = str(error)
+        check(good == (refused == ""), f"a certificate for {days} days: {refused or 'taken'}")
 
 
 def test_revocation():
@@ -587,7 +615,7 @@ def test_agent_killed():
             cluster.start_agent(node, [example])
         cluster.wait_online("gpu-01", "npu-01")
         cluster.example_audit()
-        for round_ in range(3):
+        for round_ in range(4):
             run = subprocess.Popen([binary("paritect"), "audit", "run", "example", "-o", "json"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=cluster.environment)
             for _ in range(3):
