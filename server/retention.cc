@@ -83,18 +83,29 @@ absl::StatusOr<AuditRuns> SortAuditRuns(FleetStore& store, std::int64_t before) 
   return out;
 }
 
-// What nodes delivered: for runs that go, and for tasks of no audit (a node's own plans) by their age. The pieces of a
-// task go with its end; those of one that never ended stay with their run.
+// What nodes delivered: for runs that go, and for tasks of no audit (a node's own plans) by their age, as the node's
+// clock tells it. The pieces of a task go with its end; those of one that never ended stay with their run.
 absl::StatusOr<std::int64_t> DropTasks(FleetStore& store, Dropper& dropper, const AuditRuns& runs,
                                        std::int64_t before) {
-  std::set<std::string> gone = runs.tasks_of_old;
-  const auto old_end = [&](absl::string_view, const v1::TaskEnd& end) {
-    if (runs.tasks_of_kept.contains(end.task_id())) return false;
-    if (!gone.contains(end.task_id()) && end.collected_at_unix_ms() >= before) return false;
-    gone.insert(end.task_id());
+  std::map<std::string, std::string> old;  // key of the end -> task
+  PARITECT_RETURN_IF_ERROR(store.Scan("task_end", "", "", [&](absl::string_view key, absl::string_view value) {
+    v1::TaskEnd end;
+    if (!ParseStable(value, end)) return true;
+    if (runs.tasks_of_old.contains(end.task_id()) || end.collected_at_unix_ms() < before) {
+      old.emplace(key, end.task_id());
+    }
     return true;
-  };
-  PARITECT_ASSIGN_OR_RETURN(std::int64_t dropped, DropIf<v1::TaskEnd>(store, dropper, "task_end", old_end));
+  }));
+  // Read again: a run that began meanwhile is stored before its tasks can end.
+  PARITECT_ASSIGN_OR_RETURN(const AuditRuns now, SortAuditRuns(store, before));
+  std::set<std::string> gone;
+  std::int64_t dropped = 0;
+  for (const auto& [key, task] : old) {
+    if (now.tasks_of_kept.contains(task)) continue;
+    gone.insert(task);
+    ++dropped;
+    PARITECT_RETURN_IF_ERROR(dropper.Drop("task_end", key));
+  }
   const auto old_piece = [&](absl::string_view, const v1::Piece& piece) { return gone.contains(piece.task_id()); };
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t pieces, DropIf<v1::Piece>(store, dropper, "piece", old_piece));
   return dropped + pieces;
@@ -142,6 +153,48 @@ absl::StatusOr<RetentionResult> DropRun(FleetStore& store, const CommitPort& com
   if (result.bundles + result.others == 0) return absl::NotFoundError(absl::StrCat("there is no run '", run, "'"));
   PARITECT_RETURN_IF_ERROR(dropper.Flush());
   return result;
+}
+
+RetentionJob::RetentionJob(FleetStore& store, CommitPort commit, WallClock clock, RetentionOptions options,
+                           Report report)
+    : store_(store),
+      commit_(std::move(commit)),
+      clock_(std::move(clock)),
+      options_(options),
+      report_(std::move(report)) {
+  if (options_.keep_ms > 0) thread_ = std::thread([this] { Loop(); });
+}
+
+RetentionJob::~RetentionJob() {
+  Stop();
+}
+
+void RetentionJob::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void RetentionJob::Loop() {
+  for (std::int64_t wait_ms = options_.first_after_ms;; wait_ms = options_.every_ms) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (mutex_.AwaitWithTimeout(absl::Condition(&stopping_), absl::Milliseconds(wait_ms))) return;
+    }
+    Round();
+  }
+}
+
+void RetentionJob::Round() {
+  const auto dropped = DropOlderThan(store_, commit_, clock_() - options_.keep_ms);
+  if (!dropped.ok()) return report_(dropped.status(), "");
+  if (dropped->batches + dropped->bundles + dropped->audit_runs + dropped->others == 0) return;
+  const std::string what =
+      absl::StrCat(dropped->audit_runs, " audit runs, ", dropped->bundles, " bundles, ", dropped->batches, " batches, ",
+                   dropped->others, " other documents");
+  report_(store_.Compact(), what);
 }
 
 }  // namespace paritect

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "absl/time/clock.h"
+#include "common/digest.h"
 #include "paritect/v1/fleet.pb.h"
 #include "storage/fleet_keys.h"
 #include "storage/fleet_test_util.h"
@@ -130,6 +134,37 @@ TEST_F(RetentionTest, ManyDocumentsGoInBoundedSetsAndAFailureIsPassedOn) {
   ASSERT_TRUE(CommitOne(*store_, set).ok());
   const CommitPort full = [](const WriteSet&) { return absl::ResourceExhaustedError("full"); };
   EXPECT_EQ(DropOlderThan(*store_, full, 100).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(RetentionTest, TheJobDropsWhatGrowsOldAndTellsOfIt) {
+  v1::StoredBundle bundle;
+  bundle.set_stored_unix_ms(1000);
+  Put("bundle", "run/n/1", bundle);
+  WriteSet content;
+  content.contents.push_back({Sha256("x"), "x"});
+  ASSERT_TRUE(CommitOne(*store_, content).ok());
+  std::atomic<std::int64_t> now = 1500;
+  std::atomic<int> reports = 0;
+  RetentionOptions options;
+  options.keep_ms = 1000;
+  options.first_after_ms = options.every_ms = 1;
+  RetentionJob job(*store_, commit_, [&] { return now.load(); }, options,
+                   [&](const absl::Status& status, const std::string& what) {
+                     EXPECT_TRUE(status.ok());
+                     EXPECT_EQ(what, "0 audit runs, 1 bundles, 0 batches, 0 other documents");
+                     ++reports;
+                   });
+  absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_EQ(reports, 0) << "still young, and nothing to tell";
+  now = 2500;
+  for (int i = 0; i < 1000 && reports == 0; ++i) absl::SleepFor(absl::Milliseconds(5));
+  job.Stop();
+  EXPECT_EQ(reports, 1);
+  EXPECT_THAT(Keys("bundle"), IsEmpty());
+  EXPECT_EQ(store_->Stats()->contents, 0);
+
+  RetentionJob never(*store_, commit_, [&] { return now.load(); }, RetentionOptions{}, nullptr);
+  never.Stop();
 }
 
 }  // namespace

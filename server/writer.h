@@ -55,7 +55,8 @@ struct WriterStats {
   absl::Status last_failure;        // the newest; OK: none yet
 };
 
-// Thread-safe. The store must outlive it, and nobody else may commit to that store.
+// Thread-safe. The store must outlive it. Others may read it and keep house in it; what they commit themselves is right
+// too, but shares no flush.
 class Writer {
  public:
   // Called by the writer's thread in the order of submission, after the commit; it must not block and not call the

@@ -24,6 +24,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   std::string silent_after;
   std::string timeout;
   std::string lifetime;
+  std::string retain;
   int connections = 0;
   int per_address = 0;
   Arguments arguments("paritect-server run", kSummary);
@@ -34,6 +35,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--silent-after", silent_after, "a node without connection for so long is silent (default: 60s)");
   arguments.Text("--audit-timeout", timeout, "an audit waits no longer for its nodes (default: 6h)");
   arguments.Text("--agent-lifetime", lifetime, "lifetime of agents' certificates (default: 1d)");
+  arguments.Text("--retain", retain, "drop runs, bundles and batches that are older, e.g. 90d (default: keep all)");
   arguments.Int("--connections", connections, "connections in total (default: 15000)");
   arguments.Int("--connections-per-address", per_address, "connections of one address (default: 4096)");
   arguments.Flag("--insecure-loopback", options.insecure_loopback, "no TLS; for tests on 127.0.0.1 alone");
@@ -45,7 +47,8 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   }
   for (const absl::Status& status :
        {TakeSeconds(silent_after, 1000, options.audits.silent_after_ms),
-        TakeSeconds(timeout, 1000, options.audits.timeout_ms), TakeSeconds(lifetime, 1, options.lifetime_s)}) {
+        TakeSeconds(timeout, 1000, options.audits.timeout_ms), TakeSeconds(lifetime, 1, options.lifetime_s),
+        TakeSeconds(retain, 1, options.retain_s)}) {
     if (!status.ok()) return ServerError(env, kName, status.message(), kServerUsage);
   }
   if (connections > 0) options.listener.connections_max = connections;

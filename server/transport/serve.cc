@@ -15,6 +15,7 @@
 #include "server/executor.h"
 #include "server/metrics.h"
 #include "server/operators.h"
+#include "server/retention.h"
 #include "server/transport/grpc_server.h"
 #include "server/transport/web.h"
 #include "server/writer.h"
@@ -80,7 +81,12 @@ class Server {
         calls_({*store_, fleet_, audits_, enrolment_, env.rules, env.clock,
                 [this](WriteSet set) { return writer_.Submit(std::move(set)); }, [this] { return Metrics(); },
                 absl::StrCat("paritect-server ", kProgramVersion), folder_.server_not_after}),
-        gate_(folder_, fleet_, log_, options.insecure_loopback) {}
+        gate_(folder_, fleet_, log_, options.insecure_loopback),
+        retention_(
+            *store_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
+            {.keep_ms = options.retain_s * 1000}, [this](const absl::Status& status, const std::string& what) {
+              log_.Write("server", "Retention", what, status);
+            }) {}
 
   // Whatever a start that failed has left running ends before what it uses.
   ~Server() {
@@ -124,6 +130,7 @@ class Server {
     grpc_->Stop(kStopGraceMs);
     executor_.Stop();
     audits_.Stop();
+    retention_.Stop();
     WriteSet set = fleet_.SeenSet();
     if (!set.empty()) writer_.Submit(std::move(set)).IgnoreError();
     writer_.Stop();
@@ -204,6 +211,7 @@ class Server {
   CallLog log_;
   OperatorCalls calls_;
   Gate gate_;
+  RetentionJob retention_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<WebServer> web_;
   std::int64_t seen_ms_ = 0;
