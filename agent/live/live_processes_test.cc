@@ -160,10 +160,19 @@ TEST(LiveProcesses, AContainersOwnFilesAreRead) {
   node.AddProcess(Rank(60, 0));
   node.fs.AddSymlink("/proc/self/ns/mnt", "mnt:[1]");
   node.fs.AddSymlink("/proc/60/ns/mnt", "mnt:[2]");
+  node.fs.AddSymlink("/proc/1/ns/mnt", "mnt:[1]");
   const std::string site = "/opt/conda/lib/python3.10/site-packages";
   node.fs.AddFile("/proc/60/root" + site + "/torch-2.1.0.dist-info/METADATA", "Name: torch\nVersion: 2.1.0\n\nText\n");
   node.fs.AddFile(site + "/torch-1.0.0.dist-info/METADATA", "Name: torch\nVersion: 1.0.0\n\n");
   EXPECT_EQ(FixtureNode::Told(node.Collect(), "package.torch"), "package.torch=2.1.0");
+  EXPECT_EQ(FixtureNode::Told(node.Collect(), "process.container"), "process.container=yes");
+  // A service that systemd confines has mounts of its own; the training on the host is in no container for that.
+  FixtureNode confined;
+  confined.AddProcess(Rank(60, 0));
+  confined.fs.AddSymlink("/proc/self/ns/mnt", "mnt:[3]");
+  confined.fs.AddSymlink("/proc/60/ns/mnt", "mnt:[1]");
+  confined.fs.AddSymlink("/proc/1/ns/mnt", "mnt:[1]");
+  EXPECT_EQ(FixtureNode::Told(confined.Collect(), "process.container"), "process.container=no");
 }
 
 TEST(LivePackages, EveryFormOfMetadata) {

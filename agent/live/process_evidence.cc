@@ -116,7 +116,7 @@ void ReportProcess(LiveReport& report, const TrainingProcess& process) {
   add("process.command", absl::StrJoin(WithoutSecrets(process.words), " "), "cmdline");
   add("process.devices", absl::StrJoin(process.devices, ","), "fd");
   add("process.cpus_allowed", StrCat(CountList(process.cpus_allowed)), "status");
-  add("process.container", process.in_container ? "yes" : "no", "ns/mnt");
+  add("process.container", process.container, "ns/mnt");
   std::vector<std::string> collectives;
   for (const std::string& library : process.libraries) {
     for (absl::string_view name : {"libhccl.so", "libnccl.so", "libgloo"}) {

@@ -84,7 +84,10 @@ std::vector<std::string> NulSeparated(absl::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(FileSystem& fs) : fs_(fs), own_mounts_(fs.ReadLink("/proc/self/ns/mnt").value_or("")) {}
+  explicit Reader(FileSystem& fs)
+      : fs_(fs),
+        own_mounts_(fs.ReadLink("/proc/self/ns/mnt").value_or("")),
+        first_mounts_(fs.ReadLink("/proc/1/ns/mnt").value_or("")) {}
 
   enum class Seen { kYes, kEnded, kHangs };
 
@@ -140,7 +143,8 @@ class Reader {
     process.executable = fs_.ReadLink(Path(process.pid, "exe")).value_or("");
     process.folder = fs_.ReadLink(Path(process.pid, "cwd")).value_or("");
     const std::string mounts = fs_.ReadLink(Path(process.pid, "ns/mnt")).value_or("");
-    process.in_container = !mounts.empty() && !own_mounts_.empty() && mounts != own_mounts_;
+    process.other_mounts = !mounts.empty() && !own_mounts_.empty() && mounts != own_mounts_;
+    if (!mounts.empty() && !first_mounts_.empty()) process.container = mounts != first_mounts_ ? "yes" : "no";
     ReadDevices(process);
     process.rank = RankOf(process);
     return absl::OkStatus();
@@ -172,6 +176,7 @@ class Reader {
 
   FileSystem& fs_;
   const std::string own_mounts_;
+  const std::string first_mounts_;
 };
 
 enum class Use { kNone, kDevice, kFramework };
@@ -353,7 +358,7 @@ std::string TrainingProcess::Variable(const std::string& name) const {
 }
 
 std::unique_ptr<FileSystem> FilesOf(FileSystem& fs, const TrainingProcess& process) {
-  return std::make_unique<PrefixedFileSystem>(fs, process.in_container ? StrCat("/proc/", process.pid, "/root") : "");
+  return std::make_unique<PrefixedFileSystem>(fs, process.other_mounts ? StrCat("/proc/", process.pid, "/root") : "");
 }
 
 ProcessSurvey SurveyProcesses(FileSystem& fs, const std::set<int>& device_processes, std::optional<int> wanted) {

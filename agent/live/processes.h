@@ -27,12 +27,13 @@ struct TrainingProcess {
   std::string executable, folder;           // /proc/PID/exe, cwd
   std::string cpus_allowed;                 // "0-31,64-95"
   std::optional<int> rank;
-  bool in_container = false;  // other mounts than this program's
+  bool other_mounts = false;  // other mounts than this program's (which may be confined itself)
+  std::string container;      // "yes", "no" by the mounts of process 1; "" where these are not to be seen
 
   std::string Variable(const std::string& name) const;  // "" where unset
 };
 
-// The files as the process sees them: its own root where it is in a container.
+// The files as the process sees them: its own root where it has other mounts.
 std::unique_ptr<FileSystem> FilesOf(FileSystem& fs, const TrainingProcess& process);
 
 struct UnreadProcess {
