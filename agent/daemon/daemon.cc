@@ -1,11 +1,11 @@
 #include "agent/daemon/daemon.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <sys/utsname.h>
 #include <time.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include "absl/strings/ascii.h"
@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "agent/collect.h"
 #include "agent/daemon/enrol.h"
+#include "agent/daemon/idle_memory.h"
 #include "common/pki/certificate.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -22,8 +23,10 @@ namespace paritect {
 namespace {
 
 constexpr std::uint64_t kConfigBytesMax = 1 << 20;
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kClockStepMs = 2'000;
 constexpr std::int64_t kExpireEveryMs = 600'000;
+constexpr std::int64_t kReleaseAfterMs = 5'000;  // the session has begun by then
 constexpr std::int64_t kSameTroubleMs = 600'000;
 constexpr std::int64_t kRenewTimeoutMs = 4'000;  // a shutdown waits for it
 constexpr auto kStopPatience = absl::Milliseconds(4'500);
@@ -85,10 +88,9 @@ AgentDaemon::AgentDaemon(DaemonOptions options, std::unique_ptr<Spool> spool, Wa
   UplinkOptions uplink_options;
   uplink_options.servers = Servers(options_.credential.credential);
   uplink_ = std::make_unique<Uplink>(std::move(uplink_options), *spool_, transport_, MakePorts());
-  queue_ = std::make_unique<TaskQueue>(
-      runner_, log_, TasksInSpool(*spool_),
-      TaskQueue::Ports{.bounds = [this] { return Bounds(); },
-                       .ended = [this](const std::string& id) { uplink_->ForgetProgress(id); }});
+  queue_ = std::make_unique<TaskQueue>(runner_, log_, TasksInSpool(*spool_),
+                                       TaskQueue::Ports{.bounds = [this] { return Bounds(); },
+                                                        .ended = [this](const std::string& id) { OnTaskEnded(id); }});
   renewal_ = std::make_unique<Renewal>(
       options_.credential,
       Renewal::Ports{
@@ -107,6 +109,13 @@ std::vector<std::string> AgentDaemon::Servers(const Credential& credential) {
 TaskBounds AgentDaemon::Bounds() {
   absl::MutexLock lock(&mutex_);
   return {config_.roots, config_.bytes_per_second};
+}
+
+// On the queue's thread.
+void AgentDaemon::OnTaskEnded(const std::string& id) {
+  uplink_->ForgetProgress(id);
+  release_due_ms_ = SteadyMs() + kReleaseAfterMs;
+  loop_.Wake();
 }
 
 UplinkPorts AgentDaemon::MakePorts() {
@@ -157,6 +166,7 @@ void AgentDaemon::OnDisconnected(const std::string& server, const absl::Status& 
                     ": join again (paritect-agent join)");
   }
   const std::string line = absl::StrCat(trouble, "; next try in ", absl::FormatDuration(absl::Milliseconds(retry_ms)));
+  if (absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status)) RereadCredential();
   const std::int64_t now = SteadyMs();
   if (trouble == last_trouble_ && now - last_trouble_ms_ < kSameTroubleMs) return log_.Detail(line);
   last_trouble_ = trouble;
@@ -185,7 +195,7 @@ void AgentDaemon::NoteStart() {
 
 AgentDaemon::End AgentDaemon::Run() {
   NoteStart();
-  malloc_trim(0);  // what starting took
+  release_due_ms_ = SteadyMs() + kReleaseAfterMs;
   for (;;) {
     const std::int64_t due = std::min(uplink_->Step(), Housekeep());
     if (uplink_->spool_is_behind()) return End::kNewSpool;
@@ -217,8 +227,12 @@ std::int64_t AgentDaemon::Housekeep() {
     expire_due_ms_ = now + kExpireEveryMs;
     if (const absl::Status expired = spool_->Expire(); !expired.ok()) log_.Warning(expired.message());
   }
+  if (now >= release_due_ms_) {
+    release_due_ms_ = kNever;
+    ReleaseIdleMemory();
+  }
   const std::int64_t others = std::min(RenewCertificate(), RunOwnPlans());
-  return std::min({WatchClock(), others, expire_due_ms_ - now});
+  return std::min({WatchClock(), others, expire_due_ms_ - now, release_due_ms_ - now});
 }
 
 std::int64_t AgentDaemon::WatchClock() {
@@ -241,6 +255,7 @@ std::int64_t AgentDaemon::RenewCertificate() {
     } else {
       log_.Warning(absl::StrCat("the certificate, which ends on ", FormatUtc(renewal_->not_after()),
                                 ", could not be renewed yet: ", answer->status().message()));
+      RereadCredential();
     }
   }
   return std::clamp<std::int64_t>(renewal_->due() - now, 1, 3600) * 1000;
@@ -251,10 +266,29 @@ void AgentDaemon::Adopt(const Credential& credential) {
     // The one in use works on; after a restart the old one does, until it ends.
     log_.Error(absl::StrCat("the renewed certificate could not be kept: ", saved.message()));
   }
+  Use(credential);
+  log_.Info(absl::StrCat("the certificate was renewed until ", FormatUtc(renewal_->not_after())));
+}
+
+void AgentDaemon::Use(const Credential& credential) {
   options_.credential.credential = credential;
   transport_.SetTls({credential.authority_pem, credential.certificate_pem, credential.key_pem});
   uplink_->Reconnect(Servers(credential));
-  log_.Info(absl::StrCat("the certificate was renewed until ", FormatUtc(renewal_->not_after())));
+}
+
+// The node may have joined again, or another tool may have renewed the files that the credential names.
+void AgentDaemon::RereadCredential() {
+  const auto loaded = LoadCredential(options_.state.credential(), absl::ToUnixSeconds(absl::Now()));
+  const Credential& present = options_.credential.credential;
+  if (!loaded.ok() || loaded->credential.certificate_pem == present.certificate_pem) return;
+  if (!(loaded->credential.identity == present.identity)) {
+    log_.Warning(absl::StrCat("the credential is now that of ", DescribeIdentity(loaded->credential.identity),
+                              "; it is used after a restart"));
+    return;
+  }
+  renewal_->Replace(*loaded);
+  Use(loaded->credential);
+  log_.Info(absl::StrCat("a new certificate was found, valid until ", FormatUtc(renewal_->not_after())));
 }
 
 std::int64_t AgentDaemon::RunOwnPlans() {
@@ -276,6 +310,7 @@ std::int64_t AgentDaemon::RunOwnPlans() {
 }
 
 void AgentDaemon::Reload() {
+  RereadCredential();
   auto config = LoadAgentConfig(options_.config_path);
   if (!config.ok()) return log_.Error(absl::StrCat("the configuration stays as it was: ", config.status().message()));
   bool servers_changed = false;

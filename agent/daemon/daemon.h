@@ -4,6 +4,7 @@
 #ifndef PARITECT_AGENT_DAEMON_DAEMON_H_
 #define PARITECT_AGENT_DAEMON_DAEMON_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -62,6 +63,7 @@ class AgentDaemon {
   UplinkPorts MakePorts();
   v1::Hello MakeHello();
   void OnDisconnected(const std::string& server, const absl::Status& status, std::int64_t retry_ms);
+  void OnTaskEnded(const std::string& id);
   void NoteStart();
   // Each gives the time until it wants to be called again.
   std::int64_t Housekeep();
@@ -69,6 +71,8 @@ class AgentDaemon {
   std::int64_t RenewCertificate();
   std::int64_t RunOwnPlans();
   void Adopt(const Credential& credential);
+  void Use(const Credential& credential);
+  void RereadCredential();
   void Reload();
   End Finish();
   TaskBounds Bounds();
@@ -91,6 +95,7 @@ class AgentDaemon {
 
   std::int64_t clock_offset_ms_ = 0;  // wall minus steady
   std::int64_t expire_due_ms_ = 0;
+  std::atomic<std::int64_t> release_due_ms_ = 0;
   std::string last_trouble_;  // that was logged
   std::int64_t last_trouble_ms_ = 0;
 };

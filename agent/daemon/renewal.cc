@@ -14,8 +14,12 @@ constexpr std::int64_t kRetrySecondsMax = 600;
 
 }  // namespace
 
-Renewal::Renewal(LoadedCredential loaded, Ports ports)
-    : credential_(std::move(loaded.credential)), ports_(std::move(ports)) {
+Renewal::Renewal(LoadedCredential loaded, Ports ports) : ports_(std::move(ports)) {
+  Replace(loaded);
+}
+
+void Renewal::Replace(const LoadedCredential& loaded) {
+  credential_ = loaded.credential;
   not_after_ = loaded.not_after;
   due_ = RenewalTime(loaded.not_before, loaded.not_after, 2 * ports_.random() - 1);
 }

@@ -34,6 +34,8 @@ class Renewal {
   // Starts a call that is due, or gives the answer of one; the answer is used from then on for the next. `now`: Unix
   // seconds. An error is news for the log; the next try follows by itself.
   std::optional<absl::StatusOr<Credential>> Poll(std::int64_t now);
+  // Another credential is in use now (the node joined again, another tool renewed it).
+  void Replace(const LoadedCredential& loaded);
   std::int64_t due() const { return due_; }  // Unix seconds
   std::int64_t not_after() const { return not_after_; }
 

@@ -1,7 +1,5 @@
 #include "agent/daemon/task_queue.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -92,7 +90,6 @@ void TaskQueue::Loop() {
       one = queue_.front();
     }
     RunOne(one);
-    malloc_trim(0);  // a file list may have been large; an idle agent is small
   }
 }
 

@@ -159,14 +159,11 @@ void Uplink::TakeInputs(std::int64_t now) {
 }
 
 void Uplink::OnMessage(const v1::ServerMessage& message, std::int64_t now) {
-  // While a session closes, acknowledgements still count.
-  const bool online = phase_ == Phase::kOnline;
+  // Whatever the phase: while a session closes, acknowledgements still count, and a task is a task before the Welcome.
   switch (message.kind_case()) {
     case v1::ServerMessage::kWelcome: return OnWelcome(message.welcome(), now);
     case v1::ServerMessage::kAck: return OnAck(message.ack().epoch(), message.ack().durable_sequence());
-    case v1::ServerMessage::kTask:
-      if (online) ports_.on_task(message.task());
-      return;
+    case v1::ServerMessage::kTask: return ports_.on_task(message.task());
     case v1::ServerMessage::kCancel: return ports_.on_cancel(message.cancel().task_id());
     case v1::ServerMessage::kDrain:
       planned_retry_ms_ = static_cast<std::int64_t>(

@@ -359,6 +359,15 @@ TEST_F(UplinkTest, ProgressIsTheNewestAndNotTooOften) {
   EXPECT_THAT(seen, ElementsAre(5, 10));
 }
 
+TEST_F(UplinkTest, TakesATaskThatOvertakesTheWelcome) {
+  Make();
+  Settle();
+  v1::ServerMessage task;
+  task.mutable_task()->set_id("t1");
+  Say(task);
+  EXPECT_THAT(tasks_, ElementsAre("t1"));
+}
+
 TEST_F(UplinkTest, HandsTasksOnAndClosesInOrder) {
   Make();
   Connect();

@@ -262,6 +262,18 @@ TEST_F(AgentTest, RenewsAShortLivedCertificate) {
   EXPECT_THAT(Log(), HasSubstr("was renewed until"));
 }
 
+TEST_F(AgentTest, TakesTheCertificateOfASecondJoin) {
+  JoinWithRoots("");
+  const auto agent = Start();
+  ASSERT_TRUE(WaitForConnection()) << Log();
+  ASSERT_EQ(Join(server_.NewToken(), server_.pin()), 0) << Log();
+  agent->Signal(SIGHUP);
+  ASSERT_TRUE(server_.WaitFor("gpu-01", kPatience, [](const PlayedServer::Node& node) {
+    return node.sessions > 1 && node.connected;
+  })) << Log();
+  EXPECT_THAT(Log(), HasSubstr("a new certificate was found"));
+}
+
 TEST_F(AgentTest, RefusesASecondAgentAndABadConfiguration) {
   JoinWithRoots("");
   const auto agent = Start();
