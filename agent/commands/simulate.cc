@@ -119,12 +119,13 @@ double PerSecond(const SimulationResult& result) {
 
 std::string Text(const SimulationResult& result) {
   return absl::StrFormat(
-      "agents          %d, %d connected, %d sessions\nrecords         %d appended, %d acknowledged, %d lost or "
+      "agents          %d, %d connected within %.1f s, %d sessions\nrecords         %d appended, %d acknowledged, %d "
+      "lost or "
       "waiting\n"
       "rate            %.0f records/s\nacknowledgement p50 %.1f ms, p99 %.1f ms, max %.1f ms\n"
       "resends         %d\nthrottled       %d\nspool full      %d\n",
-      result.agents, result.connected, result.sessions, result.appended, result.acknowledged,
-      result.appended - result.acknowledged, PerSecond(result),
+      result.agents, result.connected, static_cast<double>(result.connect_ms) / 1000, result.sessions, result.appended,
+      result.acknowledged, result.appended - result.acknowledged, PerSecond(result),
       static_cast<double>(result.latency.Quantile(0.5)) / 1000,
       static_cast<double>(result.latency.Quantile(0.99)) / 1000, static_cast<double>(result.latency.Quantile(1)) / 1000,
       result.resends, result.throttles, result.refused);
@@ -132,11 +133,12 @@ std::string Text(const SimulationResult& result) {
 
 std::string Json(const SimulationResult& result) {
   return absl::StrFormat(
-      "{\"agents\":%d,\"connected\":%d,\"sessions\":%d,\"appended\":%d,\"acknowledged\":%d,\"records_per_second\":%.1f,"
+      "{\"agents\":%d,\"connected\":%d,\"connect_ms\":%d,\"sessions\":%d,\"appended\":%d,\"acknowledged\":%d,\"records_"
+      "per_second\":%.1f,"
       "\"ack_p50_ms\":%.2f,\"ack_p99_ms\":%.2f,\"ack_max_ms\":%.2f,\"resends\":%d,\"throttles\":%d,\"spool_full\":%d}"
       "\n",
-      result.agents, result.connected, result.sessions, result.appended, result.acknowledged, PerSecond(result),
-      static_cast<double>(result.latency.Quantile(0.5)) / 1000,
+      result.agents, result.connected, result.connect_ms, result.sessions, result.appended, result.acknowledged,
+      PerSecond(result), static_cast<double>(result.latency.Quantile(0.5)) / 1000,
       static_cast<double>(result.latency.Quantile(0.99)) / 1000, static_cast<double>(result.latency.Quantile(1)) / 1000,
       result.resends, result.throttles, result.refused);
 }

@@ -49,10 +49,6 @@ SimulatedAgent::SimulatedAgent(const SimulatedNode& node, int rank, const Simula
   first_ = durable_ = spool_->Stats().low_water;
   const double rate = options.records_per_second;
   period_us_ = rate <= 0 ? 0 : std::max(kGroupUs, static_cast<std::int64_t>(1e6 / rate));
-  began_us_ = ports_.steady_us();
-  // Not all at the same moment.
-  next_group_us_ = began_us_ + static_cast<std::int64_t>(ports_.random() * static_cast<double>(period_us_));
-  began_us_ = next_group_us_;
   step_ = static_cast<std::int64_t>(spool_->Stats().accepted_sequence);
 }
 
@@ -85,19 +81,24 @@ UplinkPorts SimulatedAgent::MakePorts() {
   return ports;
 }
 
-std::int64_t SimulatedAgent::Step(std::int64_t producing_until_us) {
+std::int64_t SimulatedAgent::Step(const std::optional<Window>& window) {
   const std::int64_t now = ports_.steady_us();
-  Produce(now, producing_until_us);
+  const bool produces = window && period_us_ > 0;
+  if (produces) Produce(now, *window);
   const std::int64_t due = now + uplink_->Step() * 1000;
-  const bool produces = period_us_ > 0 && next_group_us_ < producing_until_us;
-  return produces ? std::min(due, next_group_us_) : due;
+  return produces && next_group_us_ < window->until_us ? std::min(due, next_group_us_) : due;
 }
 
 // As many as the rate asks for by now; where the spool is full, they come later.
-void SimulatedAgent::Produce(std::int64_t now_us, std::int64_t until_us) {
-  if (period_us_ == 0 || now_us < next_group_us_ || next_group_us_ >= until_us) return;
+void SimulatedAgent::Produce(std::int64_t now_us, const Window& window) {
+  if (began_us_ == 0) {
+    // Not all at the same moment.
+    began_us_ = window.begin_us + static_cast<std::int64_t>(ports_.random() * static_cast<double>(period_us_));
+    next_group_us_ = began_us_;
+  }
+  if (now_us < next_group_us_ || next_group_us_ >= window.until_us) return;
   next_group_us_ = now_us + period_us_;
-  const double elapsed = static_cast<double>(std::min(now_us, until_us) - began_us_) / 1e6;
+  const double elapsed = static_cast<double>(std::min(now_us, window.until_us) - began_us_) / 1e6;
   const std::int64_t wanted = static_cast<std::int64_t>(elapsed * options_.records_per_second) + 1 - produced_;
   std::vector<NewRecord> batch;
   for (std::int64_t i = 0; i < std::min(wanted, kGroupRecordsMax); ++i) {
@@ -155,7 +156,7 @@ void SimulatedAgent::AddTo(SimulationResult& result) const {
   result.refused += refused_;
   result.resends += stats.resends;
   result.throttles += stats.throttles;
-  if (last_ack_us_ > 0) result.send_ms = std::max(result.send_ms, (last_ack_us_ - began_us_) / 1000);
+  if (last_ack_us_ > 0 && began_us_ > 0) result.send_ms = std::max(result.send_ms, (last_ack_us_ - began_us_) / 1000);
   result.latency.Add(latency_);
   if (!trouble_.empty()) result.trouble = trouble_;
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "agent/daemon/simulator.h"
@@ -27,9 +28,14 @@ class SimulatedAgent {
   static absl::StatusOr<std::unique_ptr<SimulatedAgent>> Make(const SimulatedNode& node, int rank,
                                                               const SimulationOptions& options, SimulationPorts ports);
 
-  // Appends what is due until `producing_until_us` and drives the session. Returns the time (microseconds) at which it
+  // Records are appended from `begin_us` to `until_us`.
+  struct Window {
+    std::int64_t begin_us = 0;
+    std::int64_t until_us = 0;
+  };
+  // Appends what is due and drives the session. `window` nullopt: not yet. Returns the time (microseconds) at which it
   // wants to be called again.
-  std::int64_t Step(std::int64_t producing_until_us);
+  std::int64_t Step(const std::optional<Window>& window);
   void Stop() { uplink_->Stop(); }
   bool stopped() const { return uplink_->stopped(); }
   bool delivered() const { return durable_ >= spool_->Stats().accepted_sequence; }
@@ -48,7 +54,7 @@ class SimulatedAgent {
   SimulatedAgent(const SimulatedNode& node, int rank, const SimulationOptions& options, SimulationPorts ports,
                  std::unique_ptr<Spool> spool);
   UplinkPorts MakePorts();
-  void Produce(std::int64_t now_us, std::int64_t until_us);
+  void Produce(std::int64_t now_us, const Window& window);
   std::string NextRecord();
   void OnAcknowledged(std::uint64_t durable);
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <queue>
 #include <random>
 #include <thread>
@@ -92,27 +93,37 @@ class Shard {
   }
 
   // Until everything that was appended is acknowledged and the sessions are closed, or the patience is over.
-  void Run(std::int64_t until_us, std::int64_t give_up_us) {
+  void Run() {
     for (std::size_t i = 0; i < agents_.size(); ++i) Wake(i);
+    bool begun = false;
     bool stopping = false;
     std::int64_t stop_by_us = 0;
     for (std::int64_t tick_us = 0;;) {
       const std::int64_t now = SteadyUs();
+      const std::optional<SimulatedAgent::Window> window = Window();
+      if (window && !begun) {
+        begun = true;
+        for (std::size_t i = 0; i < agents_.size(); ++i) Wake(i);
+      }
       if (now >= tick_us) {
         tick_us = now + kTickUs;
         Tick();
-        if (!stopping && now >= until_us && (now >= give_up_us || Delivered())) {
+        const bool over = window && now >= window->until_us;
+        if (!stopping && over && (now >= window->until_us + options_.patience_ms * 1000 || Delivered())) {
           stopping = true;
           stop_by_us = now + kStopUs;
           for (const auto& agent : agents_) agent->Stop();
         }
         if (stopping && (now >= stop_by_us || Stopped())) break;
       }
-      StepWhatIsDue(now, until_us);
+      StepWhatIsDue(now, window);
       Rest(std::min(tick_us, timers_.empty() ? now + kIdleUs : timers_.top().first));
     }
     Tick();
   }
+
+  // From now on records are sent. Any thread.
+  void Begin(std::int64_t begin_us) { begin_us_ = begin_us; }
 
   // A snapshot, at most a tick old. Any thread.
   SimulationResult result() {
@@ -121,12 +132,18 @@ class Shard {
   }
 
  private:
+  std::optional<SimulatedAgent::Window> Window() const {
+    const std::int64_t begin_us = begin_us_;
+    if (begin_us == 0) return std::nullopt;
+    return SimulatedAgent::Window{begin_us, begin_us + options_.duration_ms * 1000};
+  }
+
   void Wake(std::size_t index) {
     absl::MutexLock lock(&mutex_);
     woken_.push_back(index);
   }
 
-  void StepWhatIsDue(std::int64_t now, std::int64_t until_us) {
+  void StepWhatIsDue(std::int64_t now, const std::optional<SimulatedAgent::Window>& window) {
     std::vector<std::size_t> ready;
     {
       absl::MutexLock lock(&mutex_);
@@ -138,7 +155,7 @@ class Shard {
     std::sort(ready.begin(), ready.end());
     ready.erase(std::unique(ready.begin(), ready.end()), ready.end());
     for (const std::size_t i : ready) {
-      const std::int64_t due = std::max(now + 1, agents_[i]->Step(until_us));
+      const std::int64_t due = std::max(now + 1, agents_[i]->Step(window));
       if (due == due_[i]) continue;
       due_[i] = due;
       timers_.emplace(due, i);
@@ -178,6 +195,7 @@ class Shard {
   const SimulationOptions& options_;
   Ledger& ledger_;
   std::minstd_rand generator_;
+  std::atomic<std::int64_t> begin_us_ = 0;
   std::vector<std::int64_t> due_;
   std::vector<std::uint64_t> noted_;  // in the ledger
   using Timer = std::pair<std::int64_t, std::size_t>;
@@ -239,13 +257,11 @@ absl::StatusOr<SimulationResult> Simulate(const std::vector<SimulatedNode>& node
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     PARITECT_RETURN_IF_ERROR(shards[i % count]->Add(nodes[i], static_cast<int>(i)));
   }
-  const std::int64_t until_us = SteadyUs() + options.duration_ms * 1000;
-  const std::int64_t give_up_us = until_us + options.patience_ms * 1000;
   std::atomic<std::size_t> running = count;
   std::vector<std::thread> threads;
   for (const auto& shard : shards) {
-    threads.emplace_back([&shard, &running, until_us, give_up_us] {
-      shard->Run(until_us, give_up_us);
+    threads.emplace_back([&shard, &running] {
+      shard->Run();
       --running;
     });
   }
@@ -254,12 +270,24 @@ absl::StatusOr<SimulationResult> Simulate(const std::vector<SimulatedNode>& node
     for (const auto& shard : shards) Merge(shard->result(), all);
     return all;
   };
+  // A fleet that connects is one thing to measure, a fleet that sends another.
+  const std::int64_t start_us = SteadyUs();
+  std::int64_t connect_ms = 0;
+  bool begun = false;
   for (int i = 0; running > 0; ++i) {
     absl::SleepFor(absl::Milliseconds(100));
-    if (i % 10 == 9) tick(gather());
+    const SimulationResult now = gather();
+    if (!begun) connect_ms = (SteadyUs() - start_us) / 1000;
+    if (!begun && (now.connected == static_cast<std::int64_t>(nodes.size()) || connect_ms >= options.patience_ms)) {
+      begun = true;
+      for (const auto& shard : shards) shard->Begin(SteadyUs());
+    }
+    if (i % 10 == 9) tick(now);
   }
   for (std::thread& thread : threads) thread.join();
-  return gather();
+  SimulationResult result = gather();
+  result.connect_ms = connect_ms;
+  return result;
 }
 
 }  // namespace paritect

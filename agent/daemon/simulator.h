@@ -17,8 +17,8 @@ namespace paritect {
 
 struct SimulationOptions {
   double records_per_second = 1;      // of each agent
-  std::int64_t duration_ms = 60'000;  // of sending; then what is left is waited for
-  std::int64_t patience_ms = 60'000;  // for that
+  std::int64_t duration_ms = 60'000;  // of sending
+  std::int64_t patience_ms = 60'000;  // for all sessions before it, and again for what is left after it
   int threads = 2;
   bool sync = false;        // fdatasync of the spools: one machine's disk cannot do that for a whole fleet
   std::string record_path;  // "": no file
@@ -42,7 +42,8 @@ class LatencyTable {
 
 struct SimulationResult {
   std::int64_t agents = 0;
-  std::int64_t connected = 0;  // that ever had a session
+  std::int64_t connected = 0;   // that ever had a session
+  std::int64_t connect_ms = 0;  // until all had one
   std::int64_t sessions = 0;
   std::int64_t appended = 0;
   std::int64_t acknowledged = 0;
