@@ -23,6 +23,23 @@ v1::Verdict CheckVerdict(const v1::CheckResult& result) {
   return result.missing_size() > 0 ? v1::VERDICT_NOT_PERFORMED : v1::VERDICT_PASS;
 }
 
+// Moves the first finding of each severity and kind among the first `findings_max`, in the order that stands: what is
+// rare must not vanish behind what is frequent. More kinds than places: the first ones.
+void KeepOneOfEachKind(int findings_max, google::protobuf::RepeatedPtrField<v1::Finding>& findings) {
+  std::vector<int> first;  // of each severity and kind
+  std::vector<int> rest;
+  std::set<std::pair<int, std::string>> seen;
+  for (int i = 0; i < findings.size(); ++i) {
+    const bool is_first = seen.emplace(findings[i].severity(), findings[i].kind()).second;
+    (is_first ? first : rest).push_back(i);
+  }
+  std::vector<int> kept(first.begin(), first.begin() + std::min<std::ptrdiff_t>(findings_max, std::ssize(first)));
+  for (std::size_t i = 0; i < rest.size() && std::ssize(kept) < findings_max; ++i) kept.push_back(rest[i]);
+  std::sort(kept.begin(), kept.end());
+  // Ascending, and never before its new place: a swap brings nothing that is kept behind the end.
+  for (int i = 0; i < std::ssize(kept); ++i) findings.SwapElements(i, kept[static_cast<std::size_t>(i)]);
+}
+
 void SortAndCap(int findings_max, v1::CheckResult& result) {
   auto& findings = *result.mutable_findings();
   std::stable_sort(findings.begin(), findings.end(), [](const v1::Finding& a, const v1::Finding& b) {
@@ -35,6 +52,7 @@ void SortAndCap(int findings_max, v1::CheckResult& result) {
   // A check that only counted the rest has set the true number already.
   result.set_findings_total(std::max<std::int64_t>(result.findings_total(), findings.size()));
   if (findings.size() <= findings_max) return;
+  KeepOneOfEachKind(findings_max, findings);
   findings.DeleteSubrange(findings_max, findings.size() - findings_max);
   SetFact(*findings.Mutable(0), "total", static_cast<std::int64_t>(result.findings_total()));
 }

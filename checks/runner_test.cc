@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/digest.h"
 
 namespace paritect {
@@ -167,6 +168,26 @@ TEST(ItemVerdict, FollowsTheChecklist) {
   EXPECT_EQ(item({{VERDICT_PASS, true}, {VERDICT_NOT_PERFORMED, true}}), VERDICT_NOT_PERFORMED);
   EXPECT_EQ(item({{VERDICT_NOT_PERFORMED, false}, {VERDICT_NOT_PERFORMED, false}}), VERDICT_NOT_PERFORMED);
   EXPECT_EQ(item({{VERDICT_NOT_PERFORMED, true}, {VERDICT_FAIL, false}}), VERDICT_FAIL);
+}
+
+TEST(RunAudit, TheCapLeavesOneOfEachKind) {
+  std::vector<std::pair<std::string, std::string>> gpu;
+  std::vector<std::pair<std::string, std::string>> npu;
+  for (int i = 0; i < 30; ++i) {
+    gpu.emplace_back(absl::StrCat("a", 100 + i), "x");
+    if (i == 29) npu.emplace_back("zz_only_here", "y");
+  }
+  AuditOptions options;
+  options.findings_max = 5;
+  const v1::Report report =
+      Audit({DatasetBundle("g", gpu)}, {DatasetBundle("n", npu)}, BuiltInRules().profile, options);
+  const v1::CheckResult& files = Find(report, "data.dataset.files");
+  EXPECT_EQ(files.findings_size(), 5);
+  EXPECT_EQ(files.findings_total(), 31);
+  int extra = 0;
+  for (const v1::Finding& finding : files.findings()) extra += finding.kind() == "extra" ? 1 : 0;
+  EXPECT_EQ(extra, 1);
+  EXPECT_EQ(files.findings(0).subject(), "a100");
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "checks/waivers.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "common/glob.h"
+#include "common/nearest.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -66,6 +69,20 @@ bool AnyFits(const std::vector<std::string>& globs, const std::string& node) {
     if (glob == node || GlobMatch(glob, node)) return true;
   }
   return false;
+}
+
+// Every word that may stand as a finding's kind: the part of a message id before '/'.
+std::vector<std::string> KindsOf(const Messages& messages) {
+  std::set<std::string> kinds;
+  for (const auto& [id, message] : messages.all()) {
+    if (!absl::StartsWith(id, "ui_")) kinds.insert(id.substr(0, id.find('/')));
+  }
+  return {kinds.begin(), kinds.end()};
+}
+
+bool IsKind(const Messages& messages, const std::string& kind) {
+  const std::vector<std::string> kinds = KindsOf(messages);
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
 }  // namespace
@@ -134,6 +151,12 @@ void PersonsAnswers::Warn(const Rules& rules, v1::Report& report) const {
       say("waiver_names_nothing", waiver.check, waiver.by, waiver.until);
     } else if (!checks_run_.contains(waiver.check)) {
       continue;
+    } else if (!waiver_used_[i] && !waiver.kind.empty() && !IsKind(rules.messages, waiver.kind)) {
+      const std::vector<std::string> known = KindsOf(rules.messages);
+      const std::string nearest = NearestWord(waiver.kind, known);
+      *report.add_warnings() =
+          rules.messages.Say(nearest.empty() ? "waiver_kind_unknown" : "waiver_kind_unknown/nearest",
+                             {{"check", waiver.check}, {"by", waiver.by}, {"kind", waiver.kind}, {"nearest", nearest}});
     } else if (!waiver_used_[i]) {
       say("waiver_unused", waiver.check, waiver.by, waiver.until);
     } else if (waiver.until < today_) {

@@ -119,6 +119,15 @@ TEST(Waivers, OfChecksThatWereNotRunAreNotCalledUnused) {
   EXPECT_THAT(Apply(waiver, Failing("truncated", "a")).report.warnings(0).en(), HasSubstr("no such check"));
 }
 
+TEST(Waivers, OfAKindThatIsMisspeltNameTheNearest) {
+  const auto warning = [](const std::string& kind) {
+    return Apply(Waiver(kind, ""), Failing("truncated", "a")).report.warnings(0).en();
+  };
+  EXPECT_THAT(warning("truncatd"), HasSubstr("did you mean 'truncated'?"));
+  EXPECT_THAT(warning("quite_another_thing"), HasSubstr("no finding has that kind"));
+  EXPECT_THAT(warning("empty_file"), HasSubstr("matches no finding any more"));
+}
+
 TEST(Attestations, AnswerWhatNoMachineCould) {
   EvidenceSet evidence({}, {});
   Profile profile;

@@ -1,5 +1,7 @@
 #include "common/document.h"
 
+#include <algorithm>
+
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -27,7 +29,8 @@ absl::StatusOr<DocumentNode> ParseDocument(absl::string_view text, const Documen
 }
 
 absl::Status ErrorAt(const DocumentNode& node, absl::string_view message) {
-  return absl::InvalidArgumentError(absl::StrCat(node.line, ":", node.column, ": ", message));
+  // An empty document has no node with a place: its beginning.
+  return absl::InvalidArgumentError(absl::StrCat(std::max(node.line, 1), ":", std::max(node.column, 1), ": ", message));
 }
 
 }  // namespace paritect

@@ -1,7 +1,11 @@
 #include "rules/profile.h"
 
 #include <cmath>
+#include <limits>
+#include <set>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
@@ -14,9 +18,31 @@ constexpr absl::string_view kLossLowerFails = "loss_lower_fails";
 
 bool IsDate(absl::string_view text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  auto month = ParseInt(text.substr(5, 2));
-  auto day = ParseInt(text.substr(8, 2));
-  return ParseInt(text.substr(0, 4)) && month && day && *month >= 1 && *month <= 12 && *day >= 1 && *day <= 31;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i != 4 && i != 7 && !absl::ascii_isdigit(static_cast<unsigned char>(text[i]))) return false;
+  }
+  const auto year = ParseInt(text.substr(0, 4)).value_or(0);
+  const auto month = ParseInt(text.substr(5, 2)).value_or(0);
+  const auto day = ParseInt(text.substr(8, 2)).value_or(0);
+  static constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  if (month < 1 || month > 12) return false;
+  const bool leap = month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  return day >= 1 && day <= kDays[month - 1] + (leap ? 1 : 0);
+}
+
+// "site/3": a name, a slash, a version.
+bool IsProfileName(absl::string_view text) {
+  const std::size_t slash = text.rfind('/');
+  return slash != absl::string_view::npos && slash > 0 && slash + 1 < text.size() &&
+         text.find_first_of(" \t\n") == absl::string_view::npos;
+}
+
+// The largest value that makes sense: shares and relative differences end at 1, points of accuracy at 100.
+double LargestOf(absl::string_view threshold) {
+  static const std::set<absl::string_view> kCounts = {"large_global_batch", "common_steps_min", "repeat_runs"};
+  if (threshold == "accuracy_points") return 100;
+  const bool any = kCounts.contains(threshold) || absl::EndsWith(threshold, "_absolute_error");
+  return any ? std::numeric_limits<double>::max() : 1;
 }
 
 absl::Status UnknownKey(const DocumentNode& key, absl::string_view where, const std::vector<std::string>& known) {
@@ -62,7 +88,12 @@ absl::Status NeedReasonPersonDate(const DocumentNode& node, absl::string_view ch
   if (check.empty()) return ErrorAt(node, "`check` is needed");
   if (by.empty()) return ErrorAt(node, "`by` (who answers for it) is needed");
   if (reason.empty()) return ErrorAt(node, "`reason` is needed");
-  if (!IsDate(until)) return ErrorAt(node, "`until` (a date YYYY-MM-DD) is needed");
+  if (until.empty()) return ErrorAt(node, "`until` (a date YYYY-MM-DD) is needed");
+  if (!IsDate(until)) {
+    const DocumentNode* field = node.Find("until");
+    return ErrorAt(field == nullptr ? node : *field,
+                   absl::StrCat("`until`: there is no date '", until, "' (YYYY-MM-DD)"));
+  }
   return absl::OkStatus();
 }
 
@@ -108,16 +139,34 @@ absl::Status ReadThreshold(const DocumentNode& key, const DocumentNode& value, b
   if (!number || !std::isfinite(*number) || *number < 0) {
     return ErrorAt(value, absl::StrCat("threshold `", key.text, "` must be a number that is not negative"));
   }
+  if (*number > LargestOf(key.text)) {
+    return ErrorAt(value, absl::StrCat("threshold `", key.text, "` must be at most ", FormatDouble(LargestOf(key.text)),
+                                       ": above it nothing could fail"));
+  }
   profile.thresholds[key.text] = *number;
   return absl::OkStatus();
 }
 
+// A pattern of wildcards alone would let every check of settings pass.
+absl::Status CheckIgnoreKeys(const DocumentNode& list) {
+  for (const DocumentNode& item : list.items) {
+    if (item.text.find_first_not_of("*?.") == std::string::npos) {
+      return ErrorAt(
+          item, absl::StrCat("`ignore_keys`: '", item.text, "' would ignore every key; name the keys that may differ"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Profile> Read(const DocumentNode& root, Profile profile, bool built_in) {
+  if (root.is_null()) return ErrorAt(root, "the profile is empty; it needs at least `profile: NAME/VERSION`");
   if (!root.is_map()) return ErrorAt(root, "a profile must be a map");
   profile.waivers.clear();
   for (const auto& [key, value] : root.fields) {
     if (key.text == "profile") {
-      if (!value.is_scalar() || value.text.empty()) return ErrorAt(value, "`profile` must be NAME/VERSION");
+      if (!value.is_scalar() || !IsProfileName(value.text)) {
+        return ErrorAt(value, "`profile` must be NAME/VERSION, e.g. site/1");
+      }
       profile.name = value.text;
     } else if (key.text == "extends") {
       if (value.text != "pre-tuning/1") {
@@ -130,6 +179,7 @@ absl::StatusOr<Profile> Read(const DocumentNode& root, Profile profile, bool bui
       }
     } else if (key.text == "ignore_keys") {
       PARITECT_ASSIGN_OR_RETURN(profile.ignore_keys, ReadStrings(value, "ignore_keys"));
+      PARITECT_RETURN_IF_ERROR(CheckIgnoreKeys(value));
     } else if (key.text == "waivers") {
       PARITECT_RETURN_IF_ERROR(ReadWaivers(value, profile));
     } else {
@@ -151,6 +201,7 @@ absl::StatusOr<Profile> ReadBuiltInProfile(const DocumentNode& root) { return Re
 absl::StatusOr<Profile> ReadProfile(const DocumentNode& root, const Profile& base) { return Read(root, base, false); }
 
 absl::Status ReadAnswers(const DocumentNode& root, Profile& profile) {
+  if (root.is_null()) return ErrorAt(root, "the answers file is empty; it holds `attestations` and `waivers`");
   if (!root.is_map()) return ErrorAt(root, "an answers file must be a map");
   for (const auto& [key, value] : root.fields) {
     if (key.text == "attestations") {

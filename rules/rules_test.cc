@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "common/document.h"
 
 namespace paritect {
@@ -78,6 +79,28 @@ TEST(Profile, RefusesWithAPosition) {
       std::string(
           ReadText("profile: a/1\nwaivers: [{check: x.y, kind: k, by: me, until: 2099-01-01}]\n").status().message()),
       HasSubstr("`reason` is needed"));
+}
+
+TEST(Profile, RefusesWhatCannotBeMeant) {
+  const auto why = [](absl::string_view text) { return std::string(ReadText(text).status().message()); };
+  EXPECT_THAT(why("profile: a\n"), HasSubstr("1:10: `profile` must be NAME/VERSION"));
+  EXPECT_THAT(why("profile: /1\n"), HasSubstr("NAME/VERSION"));
+  EXPECT_THAT(why(""), HasSubstr("1:1: the profile is empty"));
+  const auto until = [&](absl::string_view date) {
+    return why(absl::StrCat("profile: a/1\nwaivers: [{check: x.y, kind: k, by: me, reason: r, until: ", date, "}]\n"));
+  };
+  EXPECT_THAT(until("2026-02-31"), HasSubstr("there is no date '2026-02-31'"));
+  EXPECT_THAT(until("2027-02-29"), HasSubstr("there is no date"));
+  EXPECT_THAT(until("2026-1-10"), HasSubstr("there is no date"));
+  EXPECT_EQ(until("2028-02-29"), "");
+  for (absl::string_view number : {"-0.1", "nan", ".nan", "inf", "1.5", "'0.1'"}) {
+    EXPECT_THAT(why(absl::StrCat("profile: a/1\nthresholds: {overflow_rate: ", number, "}\n")), HasSubstr("must be"))
+        << number;
+  }
+  EXPECT_EQ(why("profile: a/1\nthresholds: {repeat_runs: 5, accuracy_points: 1.5, large_global_batch: 4096}\n"), "");
+  EXPECT_THAT(why("profile: a/1\nignore_keys: ['*']\n"), HasSubstr("would ignore every key"));
+  EXPECT_THAT(why("profile: a/1\nignore_keys: [lr, '**']\n"), HasSubstr("would ignore every key"));
+  EXPECT_EQ(why("profile: a/1\nignore_keys: ['data_*']\n"), "");
 }
 
 }  // namespace

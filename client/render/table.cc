@@ -198,7 +198,9 @@ class Table {
     if (!finding.migrated().empty()) {
       parts.push_back(absl::StrCat(Say("ui_migrated"), " ", w_.Safe(finding.migrated(), kValueColumns)));
     }
-    const bool differ = parts.size() == 2 && finding.baseline() != finding.migrated();
+    // A note may set values side by side that a rule takes as equal.
+    const bool differ =
+        parts.size() == 2 && finding.baseline() != finding.migrated() && finding.severity() != v1::SEVERITY_NOTE;
     std::string line = absl::StrJoin(parts, differ ? absl::StrCat(" ", w_.against(), " ") : std::string(w_.dot()));
     if (finding.evidence_size() > 0) {
       std::vector<std::string> sources;
@@ -297,11 +299,23 @@ class Table {
     w_.Wrapped(2, finding.kind(), text, Style::kDim);
   }
 
+  // Checks that passed and of which nothing stands above, not even a note.
+  int PassedInSilence() const {
+    int passed = 0;
+    for (const v1::ItemResult& item : report_.items()) {
+      for (const v1::CheckResult& check : item.checks()) {
+        const bool silent = check.findings_size() == 0 && !check.has_attested();
+        passed += check.verdict() == v1::VERDICT_PASS && silent ? 1 : 0;
+      }
+    }
+    return passed;
+  }
+
   void Foot() {
     if (report_.warnings_size() > 0) w_.Heading(Say("ui_about_answers"));
     for (const v1::Text& warning : report_.warnings()) w_.WrappedText(0, "", warning);
     w_.Line();
-    const int passed = CountChecks(report_).pass;
+    const int passed = PassedInSilence();
     if (passed > 0) w_.Wrapped(0, "", Say("ui_passed_hidden", {{"count", absl::StrCat(passed)}}));
     Verdict();
   }
