@@ -25,6 +25,7 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "settings.yaml") return rules.settings.Add(root, overriding);
   if (file.name == "products.yaml") return rules.products.Add(root, overriding);
   if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
+  if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }
 

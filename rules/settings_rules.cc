@@ -183,6 +183,7 @@ absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
   }
   PARITECT_RETURN_IF_ERROR(ReadTextField(node, "group", key.group));
   PARITECT_RETURN_IF_ERROR(ReadTextField(node, "source", key.source));
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "pipeline", key.pipeline));
   for (const auto& [field, value] : node.fields) {
     if (field.text == "compared") {
       key.compared = value.text == "true";
@@ -196,7 +197,8 @@ absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
       for (const auto& [format, names] : value.fields) {
         PARITECT_RETURN_IF_ERROR(AddAliases(names, format.text, key));
       }
-    } else if (field.text != "key" && field.text != "type" && field.text != "group" && field.text != "source") {
+    } else if (field.text != "key" && field.text != "type" && field.text != "group" && field.text != "source" &&
+               field.text != "pipeline") {
       return ErrorAt(field, StrCat("unknown key '", field.text, "' in an entry of `keys`"));
     }
   }

@@ -30,6 +30,7 @@ struct SettingKey {
   SettingType type = SettingType::kText;
   std::string group;      // optimizer | schedule | batch | parallel | precision | loss-scale | model | data | ...
   bool compared = false;  // by model.hyperparameters.values
+  std::string pipeline;   // the check of data.preprocessing that compares it: shuffle | padding | transform | ...
   std::vector<SettingAlias> aliases;
   std::map<std::string, std::string> words;  // of a kWord key: spelling -> canonical word
   std::vector<std::string> unset;            // values that mean "not set" (max_steps: -1)

@@ -23,7 +23,11 @@ std::string LayerClass(absl::string_view name) {
   const std::string lower = absl::AsciiStrToLower(name);
   if (absl::StrContains(lower, "batchnorm")) return "batchnorm";
   if (absl::StrContains(lower, "layernorm") || absl::StrContains(lower, "rmsnorm")) return "layernorm";
-  if (absl::StrContains(lower, "groupnorm")) return "groupnorm";
+  if (absl::StrContains(lower, "groupnorm") || absl::StrContains(lower, "groupnormalization")) return "groupnorm";
+  if (absl::StartsWith(lower, "instancenorm")) return "instancenorm";
+  if (lower == "conv1d" || lower == "conv2d" || lower == "conv3d") return "conv";
+  if (lower == "linear" || lower == "dense") return "dense";
+  if (lower == "gelu" || lower == "leakyrelu" || lower == "embedding") return lower;
   if (absl::StartsWith(lower, "dropout") || absl::EndsWith(lower, "dropout")) return "dropout";
   for (absl::string_view optimizer :
        {"sgd", "momentum", "adam", "adamw", "adamweightdecay", "lars", "lamb", "rmsprop", "fusedadam", "adagrad"}) {
@@ -80,6 +84,7 @@ class Reader {
     if (kind.empty()) return;
     ++layers_;
     scope_ = name.empty() ? StrCat(layer, " ", layers_) : std::string(name);
+    if (v1::Setting* own = builder_.AddText(StrCat(kind, ".class"), layer, number)) own->set_scope(scope_);
     Body(kind, line.substr(open), number);
   }
 
