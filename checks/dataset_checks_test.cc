@@ -77,7 +77,7 @@ TEST(DatasetFiles, PassFailNotPerformed) {
 }
 
 TEST(DatasetFiles, EmptyOnBothSidesNeverPasses) {
-  for (const char* id : {"files", "content"}) {
+  for (const char* id : {"files", "content", "duplicates", "nodes"}) {
     EXPECT_EQ(Judge(id, OneSide("g"), OneSide("n")).verdict(), v1::VERDICT_NOT_PERFORMED) << id;
   }
   EXPECT_EQ(Judge("files", OneSide("g").File("a", "1"), OneSide("n")).verdict(), v1::VERDICT_FAIL);

@@ -1,13 +1,14 @@
 // data.dataset.nodes: do all nodes of one side hold the same data?
 // Node against node within a side; parts of one run (`part: true`) are united first and must not contradict each
 // other. What most nodes hold counts as right, the others are named; of two, the first in the order given.
+#include "checks/dataset_nodes.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/check.h"
 #include "checks/dataset_difference.h"
 #include "checks/dataset_explain.h"
 #include "checks/dataset_pairs.h"
@@ -31,11 +32,13 @@ class NodesEvaluation {
   NodesEvaluation(const CheckContext& context, v1::CheckResult& result)
       : context_(context), result_(result), budget_(context, result) {}
 
-  void OneSide(Side side) {
+  // True where several holders were compared.
+  bool OneSide(Side side) {
     side_ = side;
     bool several = false;
     for (const DatasetSet& set : DatasetsOf(context_.evidence, side)) {
       name_ = set.name;
+      Empty(set);
       for (const DatasetView& view : set.views) Contradictions(view);
       Silent(set);
       if (set.views.size() > 1) {
@@ -45,15 +48,20 @@ class NodesEvaluation {
         several = true;
       }
     }
-    const std::string side_name(SideName(side));
-    if (!several && context_.evidence.Has(side, v1::EVIDENCE_KIND_DATASET_FILES)) {
-      AddNote(context_, result_, absl::StrCat("not_applicable/one_node_", side_name), side_name);
-    }
+    return several;
   }
 
   void Finish() { budget_.Finish(); }
 
  private:
+  // Nothing was seen to agree on.
+  void Empty(const DatasetSet& set) {
+    for (const DatasetView& view : set.views) {
+      if (!view.files.empty() || !view.empty_folders.empty()) return;
+    }
+    AddMissing(context_, result_, "dataset_empty/side", SideName(side_), {{"dataset", DisplayBytes(set.name)}});
+  }
+
   void Contradictions(const DatasetView& view) {
     for (const auto& [a, b] : view.contradictions) {
       const std::string nodes[] = {view.origins[static_cast<std::size_t>(a.origin)].where,
@@ -170,12 +178,22 @@ class NodesEvaluation {
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  NodesEvaluation evaluation(context, result);
-  for (Side side : kBothSides) evaluation.OneSide(side);
-  evaluation.Finish();
+  for (Side side : kBothSides) {
+    const std::string side_name(SideName(side));
+    if (!CompareDatasetNodes(context, result, side) && context.evidence.Has(side, v1::EVIDENCE_KIND_DATASET_FILES)) {
+      AddNote(context, result, absl::StrCat("not_applicable/one_node_", side_name), side_name);
+    }
+  }
 }
 
 }  // namespace
+
+bool CompareDatasetNodes(const CheckContext& context, v1::CheckResult& result, Side side) {
+  NodesEvaluation evaluation(context, result);
+  const bool several = evaluation.OneSide(side);
+  evaluation.Finish();
+  return several;
+}
 
 extern const Check kDatasetNodes;
 const Check kDatasetNodes = {"data.dataset.nodes", kNeeds, &Evaluate};

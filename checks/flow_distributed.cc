@@ -2,6 +2,8 @@
 // local master address, a world that holds the devices of one node only, or NNODES=1 on several nodes fail.
 // Whether gradients are really synchronised is seen in weights: without them the check does not pass.
 // Source: pre-tuning checklist, 训练流程 ("各节点独立训练").
+#include "checks/flow_distributed.h"
+
 #include <map>
 #include <set>
 
@@ -38,7 +40,44 @@ double DevicesOfAll(const SettingsView& view, const std::set<std::string>& nodes
   return sum;
 }
 
-void JudgeRun(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run) {
+// One address may be written in two ways (a name, a number), so that a difference is a warning.
+void MasterDiffers(const CheckContext& context, v1::CheckResult& result, Side side, const SettingsView& view) {
+  std::set<std::string> addresses;
+  std::vector<std::string> told;
+  for (const SourcedValue* address : view.All("master_addr")) {
+    if (IsLocal(ValueToText(address->value))) return;
+    if (addresses.insert(ValueToText(address->value)).second) told.push_back(Told(*address));
+  }
+  if (addresses.size() < 2) return;
+  v1::Finding& finding =
+      AddWarning(context, result, "master_differs", view.run_name(), {{"addresses", absl::StrJoin(told, ", ")}});
+  (side == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = absl::StrJoin(told, ", ");
+}
+
+// Collectives of NPUs go through HCCL (a script may still say nccl where calls are mapped); over gloo or MPI they go
+// through the host, with another order of sums.
+void JudgeBackend(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
+  const SettingsView view = SettingsView::Of(context, Side::kMigrated, run);
+  const EffectiveValue* backend = view.FindStated("distributed_backend");
+  if (backend == nullptr || view.product().empty() || view.product() == "nvidia") return;
+  const std::string word = view.Text("distributed_backend").value_or("");
+  if (word.empty() || absl::StrContains(word, "hccl") || word == "nccl") return;
+  AddWarning(context, result, "backend_not_mapped", run.name, {{"backend", ShowValue(backend->value)}})
+      .add_evidence(backend->value.origin);
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (Side side : kBothSides) {
+    if (!context.evidence.bundles(side).empty()) RequireSettings(context, result, side);
+    for (const RunView& run : context.evidence.Runs(side)) JudgeWorld(context, result, side, run);
+  }
+  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) JudgeBackend(context, result, run);
+  AddMissing(context, result, "synchronisation_unknown", "");
+}
+
+}  // namespace
+
+void JudgeWorld(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run) {
   std::set<std::string> nodes;
   for (const v1::Bundle* bundle : run.nodes) nodes.insert(bundle->plan().node());
   const SettingsView view = SettingsView::Of(context, side, run);
@@ -49,6 +88,7 @@ void JudgeRun(const CheckContext& context, v1::CheckResult& result, Side side, c
           .add_evidence(address->origin);
     }
   }
+  MasterDiffers(context, result, side, view);
   for (const SourcedValue* count : view.All("nodes")) {
     if (NumberOf(*count) != 1) continue;
     AddError(context, result, "nodes_train_alone", count->node, {{"evidence", Told(*count)}})
@@ -67,16 +107,6 @@ void JudgeRun(const CheckContext& context, v1::CheckResult& result, Side side, c
     if (devices > 0) SetFact(finding, "devices", devices);
   }
 }
-
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  for (Side side : kBothSides) {
-    if (!context.evidence.bundles(side).empty()) RequireSettings(context, result, side);
-    for (const RunView& run : context.evidence.Runs(side)) JudgeRun(context, result, side, run);
-  }
-  AddMissing(context, result, "synchronisation_unknown", "");
-}
-
-}  // namespace
 
 extern const Check kFlowDistributed;
 const Check kFlowDistributed = {"training.flow.distributed", {}, &Evaluate};

@@ -49,21 +49,6 @@ Launch LaunchOf(const Rules& rules, const RunView& run) {
   return launch;
 }
 
-// Where things lie and what carries them: these differ between two clusters by nature.
-bool MayDiffer(absl::string_view name, absl::string_view a, absl::string_view b) {
-  for (absl::string_view part : {"path",       "dir",     "file",       "save", "load", "log",  "tensorboard", "wandb",
-                                 "device",     "backend", "master",     "port", "rank", "node", "host",        "addr",
-                                 "num_worker", "name",    "checkpoint", "npu",  "gpu",  "cuda", "timeout"}) {
-    if (absl::StrContains(name, part)) return true;
-  }
-  for (absl::string_view text : {a, b}) {
-    if (absl::StrContains(text, '/') || absl::StrContains(text, "cuda") || absl::StrContains(text, "npu") ||
-        text == "nccl" || text == "hccl")
-      return true;
-  }
-  return false;
-}
-
 absl::string_view Base(absl::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);
@@ -87,14 +72,14 @@ void CompareArguments(const CheckContext& context, v1::CheckResult& result, cons
   for (const auto& [name, x] : a.arguments) {
     auto other = b.arguments.find(name);
     if (other == b.arguments.end()) {
-      if (!MayDiffer(name, x.text, "")) one_sided.push_back(StrCat(name, " (", x.origin, ")"));
+      if (!NamesAPlace(name, x.text, "")) one_sided.push_back(StrCat(name, " (", x.origin, ")"));
       continue;
     }
     const Argument& y = other->second;
     const std::string shown_x = StrCat(x.text, " (", x.origin, ")");
     const std::string shown_y = StrCat(y.text, " (", y.origin, ")");
     if (SameMeaning(SettingType::kText, x.value, y.value) || SameMeaning(SettingType::kBoolean, x.value, y.value) ||
-        MayDiffer(name, x.text, y.text) || HasFinding(result, "argument_differs", name, shown_x, shown_y))
+        NamesAPlace(name, x.text, y.text) || HasFinding(result, "argument_differs", name, shown_x, shown_y))
       continue;
     v1::Finding& finding = AddWarning(context, result, "argument_differs", name,
                                       {{"name", name}, {"baseline", x.text}, {"migrated", y.text}});
@@ -102,7 +87,7 @@ void CompareArguments(const CheckContext& context, v1::CheckResult& result, cons
     finding.set_migrated(shown_y);
   }
   for (const auto& [name, y] : b.arguments) {
-    if (!a.arguments.contains(name) && !MayDiffer(name, y.text, "")) {
+    if (!a.arguments.contains(name) && !NamesAPlace(name, y.text, "")) {
       one_sided.push_back(StrCat(name, " (", y.origin, ")"));
     }
   }
@@ -111,6 +96,24 @@ void CompareArguments(const CheckContext& context, v1::CheckResult& result, cons
   if (!one_sided.empty()) {
     AddNote(context, result, "argument_on_one_side", run, {{"names", absl::StrJoin(one_sided, ", ")}});
   }
+}
+
+// Two revisions of one repository: the port may hold changes that nobody looked at.
+void CompareRevisions(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                      const SettingsView& migrated) {
+  const EffectiveValue* a = baseline.FindStated("code_revision");
+  const EffectiveValue* b = migrated.FindStated("code_revision");
+  if (a == nullptr || b == nullptr) return;
+  const std::string x = ValueToText(a->value.value);
+  const std::string y = ValueToText(b->value.value);
+  // An abbreviated revision is the same one.
+  if (absl::StartsWith(x, y) || absl::StartsWith(y, x) ||
+      HasFinding(result, "revision_differs", "code_revision", ShowValue(a->value), ShowValue(b->value)))
+    return;
+  v1::Finding& finding =
+      AddWarning(context, result, "revision_differs", "code_revision", {{"baseline", x}, {"migrated", y}});
+  finding.set_baseline(ShowValue(a->value));
+  finding.set_migrated(ShowValue(b->value));
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
@@ -128,6 +131,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       if (!both[i]->any || both[i]->entry.empty())
         AddMissing(context, result, "launch_unknown", views[i]->run_name(), {{"run", views[i]->run_name()}});
     }
+    CompareRevisions(context, result, baseline, migrated);
     if (!a.any || !b.any) return;
     CompareEntry(context, result, a, b);
     CompareArguments(context, result, migrated.run_name(), a, b);

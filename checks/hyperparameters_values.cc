@@ -7,19 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings_check.h"
-#include "common/glob.h"
+#include "checks/settings_diff.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
 
 bool Ignored(const Profile& profile, const SettingKey& key, const EffectiveValue* a, const EffectiveValue* b) {
-  for (const std::string& pattern : profile.ignore_keys) {
-    if (GlobMatch(pattern, key.key)) return true;
-    if (a != nullptr && GlobMatch(pattern, a->value.raw_key)) return true;
-    if (b != nullptr && GlobMatch(pattern, b->value.raw_key)) return true;
-  }
-  return false;
+  return (a != nullptr && IsIgnoredKey(profile, key.key, a->value.raw_key)) ||
+         (b != nullptr && IsIgnoredKey(profile, key.key, b->value.raw_key));
 }
 
 // Whether the baseline's own runs have several values: repeats change their seeds on purpose.
@@ -121,6 +117,50 @@ void CompareLength(const CheckContext& context, v1::CheckResult& result, const S
   }
 }
 
+constexpr int kUnknownShown = 20;
+
+// Arguments that no canonical key claims: nobody knows what they do, so a difference is a warning, and those of places
+// and devices are only counted.
+void CompareUnknown(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                    const SettingsView& migrated) {
+  int equal = 0;
+  int differing = 0;
+  int places = 0;
+  int common = 0;
+  for (const auto& [name, a] : baseline.unknown()) {
+    auto other = migrated.unknown().find(name);
+    if (other == migrated.unknown().end()) continue;
+    const SourcedValue& b = other->second;
+    ++common;
+    if (SameMeaning(SettingType::kText, a.value, b.value) || SameMeaning(SettingType::kBoolean, a.value, b.value)) {
+      ++equal;
+    } else if (NamesAPlace(name, a.text, b.text) || IsIgnoredKey(context.profile, name, a.raw_key)) {
+      ++places;
+    } else if (++differing <= kUnknownShown &&
+               !HasFinding(result, "unknown_key_differs", name, ShowValue(a), ShowValue(b))) {
+      v1::Finding& finding = AddWarning(context, result, "unknown_key_differs", name,
+                                        {{"key", a.raw_key}, {"baseline", a.text}, {"migrated", b.text}});
+      finding.set_baseline(ShowValue(a));
+      finding.set_migrated(ShowValue(b));
+      finding.add_evidence(a.origin);
+      finding.add_evidence(b.origin);
+    }
+  }
+  const int one_sided = static_cast<int>(baseline.unknown().size() + migrated.unknown().size()) - 2 * common;
+  if (differing > kUnknownShown) {
+    AddNote(context, result, "more_unknown_keys", migrated.run_name(),
+            {{"count", absl::StrCat(differing - kUnknownShown)}});
+  }
+  if (common == 0) return;
+  v1::Finding& note = AddNote(context, result, "measured/unknown_keys", migrated.run_name(),
+                              {{"equal", absl::StrCat(equal)},
+                               {"differing", absl::StrCat(differing)},
+                               {"places", absl::StrCat(places)},
+                               {"one_sided", absl::StrCat(one_sided)}});
+  SetFact(note, "unknown_equal", equal);
+  SetFact(note, "unknown_differing", differing);
+}
+
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                    const SettingsView& migrated) {
   int compared = 0;
@@ -153,6 +193,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
   }
   CompareDecayForm(context, result, baseline, migrated);
   CompareLength(context, result, baseline, migrated);
+  CompareUnknown(context, result, baseline, migrated);
   if (compared == 0 && !common_elsewhere) {
     AddMissing(context, result, "no_common_settings", migrated.run_name(), {{"run", migrated.run_name()}});
     return;

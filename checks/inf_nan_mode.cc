@@ -53,6 +53,9 @@ void JudgeNode(const CheckContext& context, v1::CheckResult& result, const Setti
   if (forced || Is(On(view, kVariables[2], node), "saturation_mode")) {
     v1::Finding& finding = AddError(context, result, "saturation_mode", node, args);
     finding.set_migrated(absl::StrJoin(set, ", "));
+    // Order-preserving reduction works in INF/NaN mode only.
+    if (Is(On(view, "HCCL_DETERMINISTIC", node), "strict"))
+      AddError(context, result, "strict_with_saturation", node, args);
   } else if (disabled) {
     AddWarning(context, result, "saturation_mode/refused", node, args).set_migrated(absl::StrJoin(set, ", "));
   }

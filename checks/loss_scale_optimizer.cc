@@ -25,11 +25,21 @@ void CheckRun(const CheckContext& context, v1::CheckResult& result, const RunSer
   const SettingsView settings = SettingsView::Of(context, Side::kMigrated, view);
   const MessageArgs who = {{"run", run.name}, {"product", platform.family != nullptr ? platform.family->name : ""}};
   const std::string& framework = settings.framework();
+  if (settings.Boolean("overflow_check") == false) {
+    AddWarning(context, result, "overflow_check_off", run.name, who)
+        .add_evidence(settings.Find("overflow_check")->value.origin);
+  }
   // Only TensorFlow on the Atlas training series has an optimizer of its own for this.
   if ((platform.family != nullptr && platform.family->id != "atlas-training") ||
       (!framework.empty() && framework != "tensorflow")) {
     AddNote(context, result, "not_applicable/loss_scale_optimizer", run.name, who);
     return;
+  }
+  if (const EffectiveValue* own = settings.FindStated("loss_scale_optimizer");
+      own != nullptr && platform.family != nullptr && settings.Text("loss_scale_optimizer") != "npu") {
+    AddError(context, result, "native_loss_scale_optimizer/settings", run.name,
+             {{"value", ShowValue(own->value)}, {"product", platform.family->name}})
+        .add_evidence(own->value.origin);
   }
   const std::optional<bool> distributed = settings.Boolean("loss_scale_distributed");
   const std::int64_t world_size = WorldSize(view, settings);

@@ -11,19 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "checks/environment_rules.h"
+#include "checks/node_table.h"
 #include "checks/settings_check.h"
 
 namespace paritect {
 namespace {
 
 using absl::StrCat;
-
-// Node -> value as shown; the comparable form stands beside it.
-struct NodeValue {
-  std::string shown;
-  std::string meaning;
-};
-using NodeValues = std::map<std::string, NodeValue>;
 
 std::string Meaning(absl::string_view text) {
   std::string lower = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
@@ -32,31 +27,50 @@ std::string Meaning(absl::string_view text) {
   return lower;
 }
 
-// "npu1: unset" of the nodes outside the largest group; all nodes where no group is larger.
-std::string OddOnes(const NodeValues& values, std::string& majority) {
-  std::map<std::string, int> sizes;
-  for (const auto& [node, value] : values) ++sizes[value.meaning];
-  int largest = 0;
-  int with_largest = 0;
-  for (const auto& [meaning, size] : sizes) {
-    with_largest = size > largest ? 1 : with_largest + (size == largest ? 1 : 0);
-    largest = std::max(largest, size);
-  }
-  std::vector<std::string> odd;
-  for (const auto& [node, value] : values) {
-    if (with_largest == 1 && sizes[value.meaning] == largest) {
-      majority = value.shown;
-    } else {
-      odd.push_back(StrCat(node, ": ", value.shown));
+constexpr std::size_t kNodesShown = 32;  // one by one; above, nodes of one value are counted
+
+// Nodes of one meaning, and the value as the first of them writes it.
+struct SameNodes {
+  std::string shown;
+  std::vector<std::string> nodes;
+};
+using ByMeaning = std::map<std::string, SameNodes>;
+
+// The nodes by what a row of the table means on them. `unset`: what counts (and is shown) where a node has nothing.
+ByMeaning GroupNodes(const NodeTable& table, const NodeTable::Row& row, const std::vector<std::uint32_t>& nodes,
+                     const SameNodes& unset, const std::string& unset_meaning) {
+  ByMeaning groups;
+  absl::flat_hash_map<std::uint32_t, SameNodes*> by_cell;
+  for (const std::uint32_t node : nodes) {
+    const std::uint32_t cell = node < row.cells->size() ? (*row.cells)[node] : NodeTable::kUnset;
+    SameNodes*& group = by_cell[cell];
+    if (group == nullptr) {
+      const bool nothing = cell == NodeTable::kUnset;
+      group = &groups[nothing ? unset_meaning : Meaning(table.text(cell))];
+      if (group->shown.empty()) group->shown = nothing ? unset.shown : std::string(table.text(cell));
     }
+    group->nodes.emplace_back(table.node_name(node));
   }
-  return absl::StrJoin(odd, ", ");
+  return groups;
 }
 
-bool Differ(const NodeValues& values) {
-  std::set<std::string> meanings;
-  for (const auto& [node, value] : values) meanings.insert(value.meaning);
-  return meanings.size() > 1;
+// Whether all cells of the nodes are one text: the common case, decided without touching a text.
+bool AllOne(const NodeTable::Row& row, const std::vector<std::uint32_t>& nodes) {
+  const auto cell = [&](std::uint32_t node) {
+    return node < row.cells->size() ? (*row.cells)[node] : NodeTable::kUnset;
+  };
+  return std::all_of(nodes.begin(), nodes.end(), [&](std::uint32_t node) { return cell(node) == cell(nodes[0]); });
+}
+
+// "npu1: unset, npu2: 1", of many nodes "npu1, npu7 and 98 more: unset".
+std::string ShowGroup(const SameNodes& group) {
+  std::vector<std::string> parts;
+  if (group.nodes.size() <= kNodesShown) {
+    for (const std::string& node : group.nodes) parts.push_back(StrCat(node, ": ", group.shown));
+    return absl::StrJoin(parts, ", ");
+  }
+  parts.assign(group.nodes.begin(), group.nodes.begin() + kNodesShown);
+  return StrCat(absl::StrJoin(parts, ", "), " and ", group.nodes.size() - kNodesShown, " more: ", group.shown);
 }
 
 // Message ids: some nodes are the odd ones out; no value has a majority.
@@ -68,16 +82,32 @@ constexpr DifferenceMessages kVariableDiffers = {"variable_differs", "variable_d
 constexpr DifferenceMessages kVersionDiffers = {"version_differs", "version_differs/split"};
 
 void AddDifference(const CheckContext& context, v1::CheckResult& result, Side side, v1::Severity severity,
-                   const DifferenceMessages& messages, const std::string& name, const NodeValues& values) {
-  std::string majority;
-  const std::string odd = OddOnes(values, majority);
-  const std::string others = majority.empty() ? "" : majority;
-  v1::Finding& finding = AddFinding(context, result, severity, majority.empty() ? messages.split : messages.odd, name,
-                                    {{"name", name}, {"nodes", odd}, {"others", others}});
+                   const DifferenceMessages& messages, const std::string& name, const ByMeaning& groups) {
+  std::size_t largest = 0;
+  int with_largest = 0;
+  for (const auto& [meaning, group] : groups) {
+    with_largest = group.nodes.size() > largest ? 1 : with_largest + (group.nodes.size() == largest ? 1 : 0);
+    largest = std::max(largest, group.nodes.size());
+  }
+  std::vector<std::string> odd;
   std::vector<std::string> all;
-  for (const auto& [node, value] : values) all.push_back(StrCat(node, ": ", value.shown));
+  std::vector<std::string> odd_nodes;
+  std::string majority;
+  for (const auto& [meaning, group] : groups) {
+    all.push_back(ShowGroup(group));
+    if (with_largest == 1 && group.nodes.size() == largest) {
+      majority = group.shown;
+    } else {
+      odd.push_back(ShowGroup(group));
+      odd_nodes.insert(odd_nodes.end(), group.nodes.begin(), group.nodes.end());
+    }
+  }
+  std::sort(odd_nodes.begin(), odd_nodes.end());
+  v1::Finding& finding = AddFinding(context, result, severity, majority.empty() ? messages.split : messages.odd, name,
+                                    {{"name", name}, {"nodes", absl::StrJoin(odd, ", ")}, {"others", majority}});
   (side == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = absl::StrJoin(all, ", ");
   SetFact(finding, "nodes", absl::MakeSpan(all));
+  for (const std::string& node : odd_nodes) finding.add_nodes(node);
 }
 
 // Nodes of a run that have settings of the wanted form; the others are missing when there are several nodes.
@@ -113,47 +143,66 @@ void ReportUnreadable(const CheckContext& context, v1::CheckResult& result, Side
                            });
 }
 
+// Every variable of every node: of environments, and those that launch scripts set.
+void ReadVariables(const RunView& run, NodeTable& table) {
+  for (const v1::Bundle* bundle : run.nodes) {
+    const std::uint32_t node = table.Node(bundle->plan().node());
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      if (evidence.outcome() != v1::OUTCOME_COLLECTED || !evidence.has_settings()) continue;
+      const v1::SettingsDocument& document = evidence.settings();
+      const bool environment = document.format() == "environment" || document.kind() == "environment";
+      for (const v1::Setting& setting : document.settings()) {
+        absl::string_view name = setting.raw_key();
+        if (environment || absl::ConsumePrefix(&name, "env.")) table.Set(node, name, setting.raw_value());
+      }
+    }
+  }
+}
+
+std::vector<std::uint32_t> Columns(NodeTable& table, const std::set<std::string>& nodes) {
+  std::vector<std::uint32_t> columns;
+  for (const std::string& node : nodes) columns.push_back(table.Node(node));
+  return columns;
+}
+
 void Variables(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run, bool with_missing) {
   if (SingleNode(context, result, side, run, with_missing)) return;
   const std::set<std::string> nodes =
       NodesWith(context, result, run, "environment", "environment_unknown", with_missing);
-  const SettingsView view = SettingsView::Of(context, side, run);
+  if (nodes.empty()) return;
+  NodeTable table;
+  ReadVariables(run, table);
+  const std::vector<std::uint32_t> columns = Columns(table, nodes);
   const SettingsRules& rules = context.rules.settings;
-  for (const auto& [name, list] : view.variables()) {
-    const VariableEffect effect = rules.EffectOf(name);
-    if (effect != VariableEffect::kNumbers && effect != VariableEffect::kHarmless) continue;
-    NodeValues values;
-    const std::string fallback = rules.DefaultOf(name);
-    for (const std::string& node : nodes) values[node] = {"unset", fallback.empty() ? "\n" : Meaning(fallback)};
-    for (const VariableOnNode& one : list) {
-      if (nodes.contains(one.node)) values[one.node] = {one.text, Meaning(one.text)};
-    }
-    if (!Differ(values)) continue;
+  table.ForEachRow([&](const NodeTable::Row& row) {
+    if (AllOne(row, columns)) return;
+    const VariableEffect effect = rules.EffectOf(row.key);
+    if (effect != VariableEffect::kNumbers && effect != VariableEffect::kHarmless) return;
+    const std::string fallback = rules.DefaultOf(row.key);
+    const ByMeaning groups =
+        GroupNodes(table, row, columns, {"unset", {}}, fallback.empty() ? "\n" : Meaning(fallback));
+    if (groups.size() < 2) return;
     const auto severity = effect == VariableEffect::kNumbers ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING;
-    AddDifference(context, result, side, severity, kVariableDiffers, name, values);
-  }
+    AddDifference(context, result, side, severity, kVariableDiffers, std::string(row.key), groups);
+  });
 }
 
 bool IsVersion(absl::string_view key) {
   return absl::StartsWith(key, "package.") || absl::EndsWith(key, "version");
 }
 
-// Versions by node; a package that one node lists and another does not counts as a difference.
-std::map<std::string, NodeValues> VersionsOf(const RunView& run) {
-  std::map<std::string, NodeValues> versions;
+// Versions by node.
+void ReadVersions(const RunView& run, NodeTable& table) {
   for (const v1::Bundle* bundle : run.nodes) {
+    const std::uint32_t node = table.Node(bundle->plan().node());
     for (const v1::Evidence& evidence : bundle->evidence()) {
       const std::string& kind = evidence.settings().kind();
       if (!evidence.has_settings() || (kind != "packages" && kind != "versions" && kind != "devices")) continue;
       for (const v1::Setting& setting : evidence.settings().settings()) {
-        if (IsVersion(setting.raw_key())) {
-          versions[setting.raw_key()][bundle->plan().node()] = {setting.raw_value(),
-                                                                absl::AsciiStrToLower(setting.raw_value())};
-        }
+        if (IsVersion(setting.raw_key())) table.Set(node, setting.raw_key(), setting.raw_value());
       }
     }
   }
-  return versions;
 }
 
 // "8.0.RC3" of "/usr/local/Ascend/ascend-toolkit/8.0.RC3", "12.1" of "/usr/local/cuda-12.1"; "" where there is none.
@@ -173,9 +222,14 @@ void LoadedVersions(const CheckContext& context, v1::CheckResult& result, const 
       {"ASCEND_HOME_PATH", "cann.toolkit.version"},
       {"CUDA_HOME", "cuda.version"}};
   for (const v1::Bundle* bundle : run.nodes) {
-    std::map<std::string, std::string, std::less<>> said;
+    std::map<absl::string_view, absl::string_view> said;
     for (const v1::Evidence& evidence : bundle->evidence()) {
-      for (const v1::Setting& one : evidence.settings().settings()) said.try_emplace(one.raw_key(), one.raw_value());
+      for (const v1::Setting& one : evidence.settings().settings()) {
+        // The few that count, told from the thousands by their ends.
+        const std::string& key = one.raw_key();
+        if (absl::EndsWith(key, "_HOME") || absl::EndsWith(key, "_PATH") || absl::EndsWith(key, ".version"))
+          said.try_emplace(key, one.raw_value());
+      }
     }
     for (const auto& [variable, key] : kPairs) {
       const auto path = said.find(variable);
@@ -196,12 +250,24 @@ void Versions(const CheckContext& context, v1::CheckResult& result, Side side, c
   LoadedVersions(context, result, run);
   if (SingleNode(context, result, side, run, with_missing)) return;
   const std::set<std::string> nodes = NodesWith(context, result, run, "packages", "packages_unknown", with_missing);
-  for (auto& [name, values] : VersionsOf(run)) {
-    for (const std::string& node : nodes) {
-      if (absl::StartsWith(name, "package.")) values.try_emplace(node, NodeValue{"not installed", "\n"});
+  NodeTable table;
+  ReadVersions(run, table);
+  const std::vector<std::uint32_t> listing = Columns(table, nodes);
+  std::vector<bool> lists(table.nodes(), false);
+  for (const std::uint32_t node : listing) lists[node] = true;
+  table.ForEachRow([&](const NodeTable::Row& row) {
+    // A package that one list names and another does not is a difference; of the rest only nodes that tell count.
+    const bool package = absl::StartsWith(row.key, "package.");
+    std::vector<std::uint32_t> columns;
+    if (package) columns = listing;
+    for (std::uint32_t node = 0; node < row.cells->size(); ++node) {
+      if ((*row.cells)[node] != NodeTable::kUnset && !(package && lists[node])) columns.push_back(node);
     }
-    if (Differ(values)) AddDifference(context, result, side, v1::SEVERITY_ERROR, kVersionDiffers, name, values);
-  }
+    if (columns.empty() || AllOne(row, columns)) return;
+    const ByMeaning groups = GroupNodes(table, row, columns, {"not installed", {}}, "\n");
+    if (groups.size() > 1)
+      AddDifference(context, result, side, v1::SEVERITY_ERROR, kVersionDiffers, std::string(row.key), groups);
+  });
 }
 
 bool AnySide(const CheckContext& context, v1::CheckResult& result) {
@@ -228,16 +294,32 @@ void EvaluateVersions(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+// Each version as the first node by name has it.
+std::map<std::string, std::string> FirstVersions(const RunView& run) {
+  NodeTable table;
+  ReadVersions(run, table);
+  std::map<std::string, std::string> versions;
+  table.ForEachRow([&](const NodeTable::Row& row) {
+    absl::string_view first;
+    for (std::uint32_t node = 0; node < row.cells->size(); ++node) {
+      if ((*row.cells)[node] == NodeTable::kUnset) continue;
+      if (!first.empty() && table.node_name(node) >= first) continue;
+      first = table.node_name(node);
+      versions[std::string(row.key)] = std::string(table.text((*row.cells)[node]));
+    }
+  });
+  return versions;
+}
+
 // Packages whose version should be the same on both sides: not the ones that a port exchanges.
 void CompareRuns(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
                  const RunView& migrated) {
-  const auto a = VersionsOf(baseline);
-  const auto b = VersionsOf(migrated);
-  for (const auto& [name, values] : a) {
+  const std::map<std::string, std::string> a = FirstVersions(baseline);
+  const std::map<std::string, std::string> b = FirstVersions(migrated);
+  for (const auto& [name, x] : a) {
     auto other = b.find(name);
     if (!absl::StartsWith(name, "package.") || other == b.end()) continue;
-    const std::string& x = values.begin()->second.shown;
-    const std::string& y = other->second.begin()->second.shown;
+    const std::string& y = other->second;
     v1::Value u, v;
     u.set_text(x);
     v.set_text(y);
@@ -272,6 +354,8 @@ void EvaluateEnvironment(const CheckContext& context, v1::CheckResult& result) {
     CompareNodeVersions(context, result, side, true);
   }
   CompareSides(context, result);
+  JudgeLinks(context, result);
+  CompareDeterminism(context, result);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/platform.h"
 #include "checks/settings_check.h"
 
 namespace paritect {
@@ -73,6 +74,12 @@ void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
       v1::Finding& note = AddNote(context, result, "measured/compute_type", run.name,
                                   {{"dtype", dtype}, {"evidence", type.evidence.empty() ? evidence : type.evidence}});
       SetFact(note, "dtype", absl::string_view(dtype));
+      const Platform platform = PlatformOf(context.rules, run);
+      if (side == Side::kMigrated && dtype == "bfloat16" && platform.family != nullptr && !platform.family->bfloat16) {
+        AddError(context, result, "dtype_not_on_product", run.name,
+                 {{"dtype", dtype}, {"product", platform.family->name}, {"evidence", type.evidence}})
+            .add_evidence(type.evidence);
+      }
     } else if (!view.empty()) {
       AddMissing(context, result, "compute_type_not_stated", run.name);
     }
@@ -93,6 +100,28 @@ void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side 
     } else {
       AddMissing(context, result, "mechanism_in_script", view.run_name());
     }
+  }
+}
+
+// A variable that turns the type round: the settings state one type and the process computes in another.
+void TypeByVariable(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+  const ComputeType stated = ComputeTypeOf(view);
+  if (stated.dtype.empty()) return;
+  for (const char* key : {"accelerate_dtype", "bf16_by_variable", "tf_amp_graph_rewrite"}) {
+    const EffectiveValue* found = view.FindStated(key);
+    if (found == nullptr || found->value.source != SettingSource::kLaunch) continue;
+    std::string dtype = view.Text(key).value_or("");
+    if (view.Boolean(key).value_or(false)) dtype = key == std::string("bf16_by_variable") ? "bfloat16" : "float16";
+    if (dtype.empty() || dtype == stated.dtype) continue;
+    const std::string subject = StrCat(SideName(view.side()), ": ", found->value.raw_key);
+    if (HasFinding(result, "dtype_by_variable", subject, "", "")) continue;
+    v1::Finding& finding = AddError(context, result, "dtype_by_variable", subject,
+                                    {{"variable", Origin(*found)}, {"dtype", dtype}, {"stated", stated.evidence}});
+    (view.side() == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = Origin(*found);
+    SetFact(finding, "dtype", absl::string_view(dtype));
+    SetFact(finding, "stated_dtype", absl::string_view(stated.dtype));
+    finding.add_evidence(found->value.origin);
+    finding.add_evidence(stated.evidence);
   }
 }
 
@@ -129,6 +158,9 @@ void CompareMechanism(const CheckContext& context, v1::CheckResult& result, cons
 }
 
 void SameMechanism(const CheckContext& context, v1::CheckResult& result) {
+  for (Side side : kBothSides) {
+    for (const SettingsView& view : ViewsOf(context, side)) TypeByVariable(context, result, view);
+  }
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     CompareMechanism(context, result, baseline, migrated);
   });

@@ -18,6 +18,7 @@ class Judge {
       : context_(context), result_(result), view_(view), family_(*platform.family), platform_(platform) {}
 
   void Run() {
+    ByTheWay();
     const EffectiveValue* v1 = view_.FindStated("precision_mode");
     const EffectiveValue* v2 = view_.FindStated("precision_mode_v2");
     for (const EffectiveValue* one : {v1, v2}) {
@@ -35,6 +36,23 @@ class Judge {
   }
 
  private:
+  // Options beside the mode that lower the precision of a part of the training.
+  void ByTheWay() {
+    const EffectiveValue* share = view_.FindStated("accelerate_train_mode");
+    if (share != nullptr && !ValueToText(share->value.value).empty()) {
+      v1::Finding& finding = AddError(context_, result_, "low_precision_share", "experimental_accelerate_train_mode",
+                                      {{"value", share->value.text}});
+      finding.set_migrated(ShowValue(share->value));
+      finding.add_evidence(share->value.origin);
+    }
+    const EffectiveValue* reduced = view_.FindStated("enable_reduce_precision");
+    if (reduced != nullptr && view_.Boolean("enable_reduce_precision").value_or(false)) {
+      v1::Finding& finding = AddWarning(context_, result_, "reduce_precision_on", reduced->value.raw_key);
+      finding.set_migrated(ShowValue(reduced->value));
+      finding.add_evidence(reduced->value.origin);
+    }
+  }
+
   void Stated(const std::string& option, const SourcedValue& value) {
     const std::string text = ValueToText(value.value);
     const PrecisionValue* known = context_.rules.products.FindPrecisionValue(option, text);

@@ -52,6 +52,14 @@ bool BothKnown(const CheckContext& context, v1::CheckResult& result, absl::strin
 // fp32 operands are what the shortcuts shorten: under mixed precision few are left, so a difference is a warning.
 void Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
              const SettingsView& migrated) {
+  if (baseline.Variable("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE") == "1" &&
+      !HasFinding(result, "tf32_by_variable", baseline.run_name(), "", "")) {
+    AddWarning(context, result, "tf32_by_variable", baseline.run_name());
+  }
+  const std::string dtype = ComputeTypeOf(migrated).dtype;
+  if (migrated.Variable("ENABLE_HF32_EXECUTION") == "1" && (dtype == "float16" || dtype == "bfloat16")) {
+    AddNote(context, result, "hf32_ineffective", migrated.run_name(), {{"dtype", dtype}});
+  }
   const bool fp32 = ComputeTypeOf(baseline).dtype == "float32" || ComputeTypeOf(migrated).dtype == "float32";
   const Shortcut a = ShortcutOf(baseline, "matmul_low_precision");
   const Shortcut b = ShortcutOf(migrated, "matmul_low_precision");

@@ -39,9 +39,9 @@ TEST(MatmulConv, VariablesCount) {
   };
   const auto npu = [](const KeysAndTexts& type) { return Npu({Arguments("yaml", type), Torch("2.1.0")}); };
   EXPECT_EQ(Verdict(kMatmulConv, {gpu({{"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1"}}, kFp32)}, {npu(kFp32)}),
-            "fail: shortcut_differs matmul");
+            "fail: shortcut_differs matmul, ~tf32_by_variable gpu");
   EXPECT_EQ(Verdict(kMatmulConv, {gpu({{"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1"}}, kBf16)}, {npu(kBf16)}),
-            "pass: ~shortcut_differs matmul");
+            "pass: ~tf32_by_variable gpu, ~shortcut_differs matmul");
   EXPECT_EQ(Verdict(kMatmulConv, {gpu({{"NVIDIA_TF32_OVERRIDE", "0"}}, kFp32)}, {npu(kFp32)}),
             "pass: ~shortcut_differs convolution");
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "checks/platform.h"
 #include "common/numbers.h"
 
@@ -40,9 +41,24 @@ bool IsNull(const v1::Value& value) {
   return value.kind_case() == v1::Value::kNull || value.kind_case() == v1::Value::KIND_NOT_SET;
 }
 
+// Documents of a run's arguments: not what a node has, and not what a model or an optimizer is made of.
+bool HoldsArguments(const v1::SettingsDocument& document) {
+  for (absl::string_view other :
+       {"environment", "packages", "versions", "devices", "host", "model", "parameter-groups", "scaler-state",
+        "topology", "rank-table", "op-precision", "custom-dtypes", "collect-env"}) {
+    if (document.format() == other || document.kind() == other) return false;
+  }
+  for (const v1::Setting& setting : document.settings()) {
+    if (absl::StartsWith(setting.raw_key(), "black-list.") || absl::StartsWith(setting.raw_key(), "white-list."))
+      return false;
+  }
+  return true;
+}
+
 // Keys whose values differ by nature within a run (one a layer, one a device, one a node).
 bool MayDiffer(const SettingKey& key) {
-  return key.group == "layers" || key.group == "platform" || key.group == "cluster" || key.group == "versions";
+  return key.group == "layers" || key.group == "platform" || key.group == "cluster" || key.group == "versions" ||
+         key.group == "code";
 }
 
 }  // namespace
@@ -91,7 +107,9 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
                                                    setting.raw_value(), setting.keyed_hash()});
     }
     if (setting.raw_key() == "framework" && framework_.empty()) framework_ = absl::AsciiStrToLower(setting.raw_value());
-    for (CanonicalSetting& one : rules.settings.Canonicalise(document.format(), setting)) {
+    std::vector<CanonicalSetting> canonical = rules.settings.Canonicalise(document.format(), setting);
+    if (canonical.empty()) AddUnknown(bundle, document, setting, from_log);
+    for (CanonicalSetting& one : canonical) {
       SourcedValue value;
       value.value = std::move(one.value);
       value.text = setting.raw_value();
@@ -104,6 +122,25 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
       Add(one.key->key, std::move(value));
     }
   }
+}
+
+void SettingsView::AddUnknown(const v1::Bundle& bundle, const v1::SettingsDocument& document,
+                              const v1::Setting& setting, bool from_log) {
+  if (!setting.has_value() || !HoldsArguments(document) || absl::StartsWith(setting.raw_key(), "env.") ||
+      absl::StartsWith(setting.raw_key(), "launch.")) {
+    return;
+  }
+  SourcedValue value;
+  value.value = setting.value();
+  value.text = setting.raw_value();
+  value.raw_key = setting.raw_key();
+  value.origin = setting.origin();
+  value.format = document.format();
+  value.node = bundle.plan().node();
+  value.scope = setting.scope();
+  value.source = SourceOf(document, from_log);
+  auto [it, added] = unknown_.try_emplace(NormaliseSettingKey(setting.raw_key()), value);
+  if (!added && value.source > it->second.source) it->second = std::move(value);
 }
 
 void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
@@ -256,6 +293,27 @@ std::vector<SettingsView> ViewsOf(const CheckContext& context, Side side, v1::Ro
   std::vector<SettingsView> views;
   for (const RunView& run : context.evidence.Runs(side, role)) views.push_back(SettingsView::Of(context, side, run));
   return views;
+}
+
+bool NamesAPlace(absl::string_view name, absl::string_view a, absl::string_view b) {
+  static const std::set<absl::string_view> kPlaces = {
+      "path",   "paths",   "dir",        "dirs",        "file",    "files",   "folder",  "save", "load",
+      "log",    "logs",    "logging",    "wandb",       "node",    "host",    "backend", "addr", "name",
+      "device", "devices", "checkpoint", "tensorboard", "master",  "port",    "cuda",    "npu",  "gpu",
+      "cache",  "url",     "time",       "timeout",     "version", "hostname"};
+  const std::vector<absl::string_view> words = absl::StrSplit(name, absl::ByAnyChar("_."), absl::SkipEmpty());
+  for (absl::string_view word : words) {
+    if (kPlaces.contains(word) || absl::EndsWith(word, "dir") || absl::EndsWith(word, "path")) return true;
+  }
+  // Of processes; the rank of a decomposition (lora_rank) is a hyperparameter.
+  if (!words.empty() && words.back() == "rank" && (words.size() == 1 || words[0] == "local" || words[0] == "global"))
+    return true;
+  for (absl::string_view text : {a, b}) {
+    if (absl::StrContains(text, '/') || absl::StrContains(text, "cuda") || absl::StrContains(text, "npu") ||
+        text == "nccl" || text == "hccl")
+      return true;
+  }
+  return false;
 }
 
 std::string ShowValue(const SourcedValue& value) {

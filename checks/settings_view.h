@@ -67,6 +67,9 @@ class SettingsView {
   std::vector<const SourcedValue*> All(absl::string_view key) const;
   // Every key that a source states, in byte order.
   std::vector<std::string> StatedKeys() const;
+  // Arguments that no canonical key claims, by normalised raw name: of several sources the one nearest to the run. Not
+  // of environments, packages, devices and printed models, and nothing that was withheld.
+  const std::map<std::string, SourcedValue>& unknown() const { return unknown_; }
 
   // Environment variables by name, one entry a node that has it.
   const std::map<std::string, std::vector<VariableOnNode>>& variables() const { return variables_; }
@@ -90,6 +93,8 @@ class SettingsView {
  private:
   void AddBundle(const CheckContext& context, const v1::Bundle& bundle);
   void AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document, bool from_log);
+  void AddUnknown(const v1::Bundle& bundle, const v1::SettingsDocument& document, const v1::Setting& setting,
+                  bool from_log);
   void AddFacts(const Rules& rules, const v1::Bundle& bundle);
   void Add(const std::string& key, SourcedValue value);
   void Settle(const Rules& rules);
@@ -99,6 +104,7 @@ class SettingsView {
   std::string run_name_;
   std::map<std::string, std::vector<SourcedValue>> values_;  // as read
   std::map<std::string, EffectiveValue> effective_;
+  std::map<std::string, SourcedValue> unknown_;
   std::map<std::string, std::vector<VariableOnNode>> variables_;
   std::vector<std::string> formats_;
   std::string framework_;
@@ -133,6 +139,10 @@ ComputeType ComputeTypeOf(const SettingsView& view);
 
 // Views of all runs of a side, in the order given.
 std::vector<SettingsView> ViewsOf(const CheckContext& context, Side side, v1::Role role = v1::ROLE_RUN);
+
+// Whether a key without canonical name says where something lies, what carries it or how it is shown (paths, devices,
+// backends, ports, names): two clusters differ in these by nature. `a` and `b`: its values as written.
+bool NamesAPlace(absl::string_view name, absl::string_view a, absl::string_view b);
 
 // "value (origin)" for the baseline/migrated columns of a finding.
 std::string ShowValue(const SourcedValue& value);
