@@ -2,6 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/runner.h"
 #include "client/audit_options.h"
+#include "client/compared_settings.h"
 #include "client/evidence_chain.h"
 #include "client/limits_text.h"
 #include "client/offline_audit.h"
@@ -49,6 +50,7 @@ struct Answer {
   const v1::CheckResult& result;
   const CatalogueCheck& check;
   std::vector<EvidencePiece> pieces;
+  std::vector<ComparedSettings> compared;  // of checks over settings
 };
 
 class Printer {
@@ -74,6 +76,7 @@ class Printer {
     }
     if (result.missing_size() > 0) w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_missing"), Style::kBold)));
     for (const v1::Missing& missing : result.missing()) Missing(missing);
+    for (const ComparedSettings& one : answer.compared) Compared(one);
     w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_evidence_chain"), Style::kBold)));
     for (const EvidencePiece& piece : answer.pieces) Piece(piece);
     if (answer.pieces.empty()) w_.Wrapped(4, "", Say("ui_no_evidence"));
@@ -107,6 +110,26 @@ class Printer {
     }
     if (!finding.remedy().en().empty())
       w_.WrappedText(6, absl::StrCat(Say("ui_fix"), ":"), finding.remedy(), Style::kGreen);
+  }
+
+  // "weight_decay  0.1 (a.log:12) = 0.1 (b.log:15)", key by key.
+  void Compared(const ComparedSettings& one) {
+    if (one.rows.empty()) return;
+    const std::string head = Say("ui_compared", {{"baseline", one.baseline_run}, {"migrated", one.migrated_run}});
+    w_.Line(absl::StrCat("  ", w_.Paint(head, Style::kBold)));
+    for (const SettingRow& row : one.rows) {
+      const auto value = [&](const std::string& text, const std::string& origin, bool there) {
+        if (!there) return Say("ui_diff_not_there");
+        return origin.empty() ? text : absl::StrCat(text, " (", origin, ")");
+      };
+      const bool equal = row.relation == SettingRow::Relation::kEqual;
+      w_.Wrapped(
+          4, row.key,
+          absl::StrCat(value(row.baseline, row.baseline_origin, row.relation != SettingRow::Relation::kOnlyMigrated),
+                       equal ? " = " : absl::StrCat(" ", w_.against(), " "),
+                       value(row.migrated, row.migrated_origin, row.relation != SettingRow::Relation::kOnlyBaseline)),
+          equal ? Style::kDim : Style::kBold);
+    }
   }
 
   void Value(absl::string_view label_id, const std::string& value) {
@@ -145,6 +168,7 @@ OrderedJson AnswerToJson(const Answer& answer, const Profile& profile) {
   json["profile"] = profile.name;
   json["limits"] = OrderedJson::object();
   for (const std::string& name : answer.check.limits) json["limits"][name] = profile.threshold(name);
+  if (!answer.compared.empty()) json["compared"] = ComparedToJson(answer.compared);
   json["evidence"] = OrderedJson::array();
   for (const EvidencePiece& piece : answer.pieces) json["evidence"].push_back(PieceToJson(piece));
   return json;
@@ -206,7 +230,8 @@ ExitCode Answers(CommandEnv& env, const WhyOptions& o, const Question& question,
       if (item.id() != question.item || (!question.check.empty() && result.id() != question.check)) continue;
       const CatalogueCheck* check = env.rules.catalogue.FindCheck(result.id());
       if (check == nullptr) continue;  // of a server of a later version
-      const Answer answer = {result, *check, EvidenceOf(*material.evidence, env.rules, *check, question.node)};
+      const Answer answer = {result, *check, EvidenceOf(*material.evidence, env.rules, *check, question.node),
+                             ComparedSettingsOf(*material.evidence, env.rules, material.profile, result.id())};
       if (result.verdict() == v1::VERDICT_FAIL) code = kExitFailed;
       if (o.output == "json") {
         list.push_back(AnswerToJson(answer, material.profile));

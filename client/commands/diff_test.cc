@@ -1,0 +1,110 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "client/command.h"
+#include "common/memory_file_system.h"
+
+namespace paritect {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class DiffCommandTest : public testing::Test {
+ protected:
+  DiffCommandTest() {
+    fs_.AddFile("/gpu/plan.yaml",
+                "run: gpu\nnode: g1\nplatform: nvidia\nframework: pytorch\nsettings: [args.yaml, {file: env.txt, kind: "
+                "environment}]\n");
+    fs_.AddFile("/gpu/args.yaml", "lr: 1e-4\nweight_decay: 0.1\nshuffle: true\nour_flag: 3\n");
+    fs_.AddFile("/gpu/env.txt", "HOSTNAME=g1\nHCCL_ALGO=ring\nTASK_QUEUE_ENABLE=1\n");
+    fs_.AddFile("/npu/plan.yaml",
+                "run: npu\nnode: n1\nplatform: atlas-a2\nframework: pytorch\nsettings: [args.yaml, {file: env.txt, "
+                "kind: environment}]\n");
+    fs_.AddFile("/npu/args.yaml", "lr: 0.0001\nweight_decay: 0.01\nshuffle: false\nour_flag: 4\n");
+    fs_.AddFile("/npu/env.txt", "HOSTNAME=n1\nHCCL_ALGO=ring\n");
+    fs_.AddFile("/bare/args.yaml", "lr: 1e-4\nweight_decay: 0.1\nshuffle: true\nour_flag: 3\n");
+    fs_.AddFile("/profile.yaml", "profile: site/1\nignore_keys: [weight_decay, shuffle, our_*]\n");
+  }
+
+  ExitCode Diff(std::vector<std::string> args) {
+    out_.str("");
+    err_.str("");
+    CommandEnv env = {.fs = fs_,
+                      .out = out_,
+                      .err = err_,
+                      .rules = BuiltInRules(),
+                      .host_name = "here",
+                      .today = "2026-06-15",
+                      .getenv = [](absl::string_view) { return std::string(); }};
+    args.insert(args.begin(), "diff");
+    return RunCommandLine(env, args);
+  }
+
+  MemoryFileSystem fs_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(DiffCommandTest, DifferencesOnlyGroupedAndCounted) {
+  EXPECT_EQ(Diff({"settings", "/gpu", "/npu"}), kExitFailed) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("weight_decay"));
+  EXPECT_THAT(out_.str(), HasSubstr("0.01  (args.yaml:2)"));
+  EXPECT_THAT(out_.str(), HasSubstr("data.preprocessing"));
+  EXPECT_THAT(out_.str(), HasSubstr("our_flag"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("lr_base")));     // 1e-4 is 0.0001
+  EXPECT_THAT(out_.str(), Not(HasSubstr("TASK_QUEUE")));  // an explicit default
+  EXPECT_THAT(out_.str(), HasSubstr("3 different, 3 equal and not shown"));
+  EXPECT_THAT(out_.str(), HasSubstr("HOSTNAME"));  // named, not counted
+  EXPECT_EQ(Diff({"settings", "/gpu", "/npu", "--all"}), kExitFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("lr_base"));
+}
+
+TEST_F(DiffCommandTest, EqualEndsWithZero) {
+  EXPECT_EQ(Diff({"settings", "/gpu", "/gpu"}), kExitOk) << out_.str();
+  EXPECT_EQ(Diff({"settings", "/bare", "/bare/args.yaml"}), kExitOk) << out_.str() << err_.str();
+  EXPECT_EQ(Diff({"settings", "/gpu", "/npu", "--profile", "/profile.yaml"}), kExitOk) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("left out by the profile"));
+}
+
+TEST_F(DiffCommandTest, JsonHasBothSidesWithTheirOrigins) {
+  EXPECT_EQ(Diff({"settings", "/gpu", "/npu", "-o", "json"}), kExitFailed);
+  const auto json = nlohmann::json::parse(out_.str(), nullptr, false);
+  ASSERT_TRUE(json.is_object()) << out_.str();
+  EXPECT_EQ(json["schema"], "paritect.diff/1");
+  EXPECT_EQ(json["counts"]["different"], 3);
+  EXPECT_EQ(json["areas"][0]["area"], "data.preprocessing");
+  const auto& row = json["areas"][0]["settings"][0];
+  EXPECT_EQ(row["key"], "shuffle");
+  EXPECT_EQ(row["relation"], "differs");
+  EXPECT_EQ(row["a"]["value"], "true");
+  EXPECT_EQ(row["b"]["origin"], "args.yaml:3");
+}
+
+TEST_F(DiffCommandTest, WhatIsNotReadIsNotEqual) {
+  fs_.AddFile("/torn/plan.yaml", "run: gpu\nnode: g1\nsettings: [args.yaml, other.yaml]\n");
+  fs_.AddFile("/torn/args.yaml", "lr: 1e-4\nweight_decay: 0.1\nshuffle: true\nour_flag: 3\n");
+  fs_.AddFile("/torn/other.yaml", "");
+  EXPECT_EQ(Diff({"settings", "/bare", "/torn"}), kExitFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("not read"));
+}
+
+TEST_F(DiffCommandTest, MistakesEndWithTwo) {
+  EXPECT_EQ(Diff({"settings", "/gpu"}), kExitUsage);
+  EXPECT_EQ(Diff({"settings", "/gpu", "/nowhere"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("/nowhere: not there"));
+  EXPECT_EQ(Diff({"setting", "/gpu", "/npu"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("did you mean 'settings'"));
+  EXPECT_EQ(Diff({"weights", "/gpu", "/npu"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("not supported by this version"));
+  EXPECT_EQ(Diff({"settings", "/gpu", "/npu", "-o", "xlsx"}), kExitUsage);
+  fs_.AddFile("/empty/readme.bin", std::string("\0\1\2", 3));
+  EXPECT_EQ(Diff({"settings", "/gpu", "/empty"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("no settings found"));
+}
+
+}  // namespace
+}  // namespace paritect
