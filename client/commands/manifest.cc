@@ -6,13 +6,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "agent/harmless.h"
 #include "checks/dataset_difference.h"
 #include "checks/dataset_explain.h"
 #include "checks/dataset_pairs.h"
-#include "common/arguments.h"
 #include "client/command.h"
 #include "client/dataset_lists.h"
 #include "client/report_json.h"
+#include "common/arguments.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/datasets/manifest.h"
@@ -273,6 +274,13 @@ bool IsOneOf(absl::string_view word, absl::Span<const absl::string_view> words) 
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+ExitCode RunVerb(CommandEnv& env, const std::string& verb, const ManifestOptions& o) {
+  if (verb == "create") return Create(env, o);
+  if (verb == "verify") return Verify(env, o);
+  if (verb == "diff") return Diff(env, o);
+  return UsageError(env, absl::StrCat("no verb '", verb, "'; there are create, verify, diff"));
+}
+
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   ManifestOptions o;
   std::string verb;
@@ -287,7 +295,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Texts("--exclude", o.exclude, "leave out names that fit");
   arguments.Text("--progress", o.progress, "auto | plain | json | none");
   arguments.Flag("--no-cache", o.no_cache, "read every file (this version always does)");
-  arguments.Text("--bwlimit", o.bwlimit, "bytes a second (later version)");
+  arguments.Text("--bwlimit", o.bwlimit, "bytes read a second at most: 200M, 1.5G; 0: no limit");
   arguments.Flag("--media", o.media, "read past the page cache (later version)");
   arguments.Flag("--resume", o.resume, "go on where a run stopped (later version)");
   auto parsed = arguments.Parse(args);
@@ -296,8 +304,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
     env.out << arguments.help();
     return kExitOk;
   }
-  for (const auto& [given, name] : {std::make_pair(!o.bwlimit.empty(), "--bwlimit"), std::make_pair(o.media, "--media"),
-                                    std::make_pair(o.resume, "--resume")}) {
+  for (const auto& [given, name] : {std::make_pair(o.media, "--media"), std::make_pair(o.resume, "--resume")}) {
     if (given) return UsageError(env, absl::StrCat(name, ": not supported by this version"));
   }
   if (!IsOneOf(o.format, {"md5sum", "bsd", "hashdeep", "bagit", "csv", "json"})) {
@@ -307,10 +314,21 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
     return UsageError(env, absl::StrCat("--progress ", o.progress, ": there are auto, plain, json, none"));
   }
   if (o.jobs < 1 || o.jobs > 256) return UsageError(env, "--jobs must be 1 to 256");
-  if (verb == "create") return Create(env, o);
-  if (verb == "verify") return Verify(env, o);
-  if (verb == "diff") return Diff(env, o);
-  return UsageError(env, absl::StrCat("no verb '", verb, "'; there are create, verify, diff"));
+  const auto bandwidth = ParseBandwidth(o.bwlimit.empty() ? "0" : o.bwlimit);
+  if (!bandwidth.ok()) return UsageError(env, absl::StrCat("--bwlimit: ", bandwidth.status().message()));
+  BandwidthLimit limit(*bandwidth);
+  LimitedFileSystem limited(env.fs, limit);
+  CommandEnv own = {.fs = limited,
+                    .out = env.out,
+                    .err = env.err,
+                    .rules = env.rules,
+                    .out_is_terminal = env.out_is_terminal,
+                    .err_is_terminal = env.err_is_terminal,
+                    .terminal_columns = env.terminal_columns,
+                    .host_name = env.host_name,
+                    .today = env.today,
+                    .getenv = env.getenv};
+  return RunVerb(*bandwidth == 0 ? env : own, verb, o);
 }
 
 }  // namespace
