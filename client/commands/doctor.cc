@@ -91,6 +91,7 @@ ExitCode Examine(CommandEnv& env, const DoctorOptions& o) {
     return end(ExitCodeOf(answer.status()) == kExitInternal ? kExitInternal : kExitServer);
   }
   diagnosis.Add({{"server_reachable", "ok", absl::StrCat(connection->server->address(), " answers"), ""}});
+  diagnosis.Add(DiagnoseTls(connection->server->Probe(), after));
   diagnosis.Add(DiagnoseClock(answer->server_unix_ms(), before, after));
   diagnosis.Add(DiagnoseVersions(answer->program()));
   for (const v1::DiagnosisLine& line : answer->lines()) {

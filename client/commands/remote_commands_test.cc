@@ -1,9 +1,8 @@
-// Commands with a server, but for `audit`.
+// Commands with a server, but for `audit` and `doctor`.
 #include "client/remote/remote_fixture.h"
+#include "common/pki/join_token.h"
 #include "common/pki/pin.h"
-#include "common/version.h"
 #include "formats/bundle.h"
-#include "storage/fleet_store.h"
 
 namespace paritect {
 namespace {
@@ -53,6 +52,34 @@ TEST_F(RemoteCommandsTest, TokenMistakes) {
   EXPECT_EQ(Run({"token", "create", "--role", "agent"}), kExitServer);
   EXPECT_THAT(err(), HasSubstr("it takes an admin"));
   EXPECT_THAT(out(), IsEmpty());
+}
+
+TEST_F(RemoteCommandsTest, JoinMistakesAreToldBeforeTheTokenIsSpent) {
+  const std::string token = *NewToken();
+  const std::string pin = absl::StrCat("sha256:", std::string(64, 'a'));
+  pki_testing::Folder folder;
+  const auto join = [&](std::vector<std::string> more, const std::string& server = "127.0.0.1:1") {
+    std::vector<std::string> args = {"join", server, "-o", folder / "x.credential"};
+    args.insert(args.end(), more.begin(), more.end());
+    return Run(args);
+  };
+  EXPECT_EQ(join({"--token", token}), kExitUsage);
+  EXPECT_EQ(join({"--ca-pin", pin, "--name", "chen"}), kExitUsage);
+  EXPECT_THAT(err(), HasSubstr("--token T or --token-file FILE"));
+  EXPECT_EQ(join({"--ca-pin", pin, "--name", "chen", "--token", "x"}), kExitUsage);
+  EXPECT_EQ(join({"--ca-pin", "sha1:aa", "--name", "chen", "--token", token}), kExitUsage);
+  EXPECT_EQ(join({"--ca-pin", pin, "--token", token}), kExitUsage);  // nobody: USER is not set
+  EXPECT_EQ(join({"--ca-pin", pin, "--name", "../x", "--token", token}), kExitUsage);
+  EXPECT_EQ(join({"--ca-pin", pin, "--name", "chen", "--token", token}, "https://x"), kExitUsage);
+  EXPECT_EQ(Run({"join", "a:1", "--ca-pin", pin, "--name", "chen", "--token", token, "-o", "/no/such/folder/x"}),
+            kExitUsage);
+  EXPECT_EQ(Run({"join", "a:1", "--ca-pin", pin, "--name", "chen", "--token", token, "-o", CredentialFile()}),
+            kExitUsage);
+  EXPECT_THAT(err(), HasSubstr("is there already"));
+  fs_.AddFile("/token", token + "\n");
+  EXPECT_EQ(join({"--ca-pin", pin, "--name", "chen", "--token-file", "/token"}), kExitServer);
+  EXPECT_THAT(err(), HasSubstr("127.0.0.1:1"));
+  EXPECT_FALSE(PosixFileSystem().LStat(folder / "x.credential").ok());
 }
 
 TEST_F(RemoteCommandsTest, CredentialsThatCannotBeUsed) {
@@ -310,108 +337,6 @@ TEST_F(RemoteCommandsTest, WaiveLintReadsFilesWithoutAServer) {
   EXPECT_THAT(out(), HasSubstr("names neither kind nor subject"));
   EXPECT_EQ(Run({"waive", "lint", "/bad.yaml"}), kExitUsage);
   EXPECT_THAT(err(), StartsWith("/bad.yaml:1:"));
-}
-
-class DoctorTest : public RemoteTest {
- protected:
-  DoctorTest() {
-    fleet_.on_Diagnose = [this](const v1::DiagnosisRequest&) {
-      v1::DiagnosisResponse response;
-      response.set_program(program_);
-      response.set_server_unix_ms(now_ms() + clock_ms_);
-      v1::DiagnosisLine& line = *response.add_lines();
-      line.set_id("sqlite_version");
-      line.set_state(server_state_);
-      line.set_message("SQLite 3.40.1");
-      line.set_remedy(server_state_ == "ok" ? "" : "update it");
-      return response;
-    };
-    fleet_.on_ReadLog = [this](const v1::ReadLogRequest& request) {
-      v1::ReadLogResponse response;
-      for (std::int64_t n = request.from(); n <= static_cast<std::int64_t>(log_.size()); ++n) {
-        if (response.entries_size() == request.limit()) break;
-        *response.add_entries() = log_[static_cast<std::size_t>(n - 1)];
-      }
-      return response;
-    };
-    for (int i = 0; i < 2500; ++i) {
-      v1::AuditLogEntry entry;
-      entry.set_actor("admin/chen");
-      entry.set_action("CreateToken");
-      ChainLogEntry(log_.empty() ? nullptr : &log_.back(), entry);
-      log_.push_back(entry);
-    }
-  }
-  std::string StateOf(const std::string& id) {
-    Run({"doctor", "-o", "json"});
-    const auto json = Json(out());
-    for (const auto& line : json["lines"]) {
-      if (line["id"] == id) return line["state"].get<std::string>();
-    }
-    return "";
-  }
-
-  std::string program_ = absl::StrCat("paritect-server ", kProgramVersion);
-  std::string server_state_ = "ok";
-  std::int64_t clock_ms_ = 0;
-  std::vector<v1::AuditLogEntry> log_;
-};
-
-TEST_F(DoctorTest, AHealthyServer) {
-  EXPECT_EQ(Run({"doctor"}), kExitOk);
-  EXPECT_THAT(out(), HasSubstr("2500 entries, every one follows from the one before"));
-  EXPECT_THAT(out(), HasSubstr("operator chen at server.example:7400"));
-  EXPECT_THAT(out(), Not(HasSubstr("error")));
-  EXPECT_EQ(Run({"doctor", "-o", "json"}), kExitOk);
-  EXPECT_EQ(Json(out())["state"], "ok");
-  EXPECT_EQ(Run({"doctor", "-o", "xml"}), kExitUsage);
-}
-
-TEST_F(DoctorTest, EveryFaultIsTold) {
-  clock_ms_ = 10'000;
-  EXPECT_EQ(StateOf("clock"), "warning");
-  clock_ms_ = -400'000;
-  EXPECT_EQ(StateOf("clock"), "error");
-  clock_ms_ = 0;
-  program_ = "paritect-server 99.0.0";
-  EXPECT_EQ(StateOf("version_skew"), "warning");
-  program_ = "something else";
-  EXPECT_EQ(StateOf("version_skew"), "warning");
-  server_state_ = "error";
-  EXPECT_EQ(Run({"doctor"}), kExitFailed);
-  EXPECT_THAT(out(), HasSubstr("to do: update it"));
-  server_state_ = "warning";
-  EXPECT_EQ(Run({"doctor"}), kExitOk);
-  now_ms() += 29 * kDaySeconds * 1000;
-  EXPECT_EQ(StateOf("certificate_validity"), "warning");
-}
-
-TEST_F(DoctorTest, ABrokenLogIsFoundWhereverItBreaks) {
-  const auto whole = log_;
-  log_[1700].set_actor("admin/mallory");
-  EXPECT_EQ(Run({"doctor"}), kExitFailed);
-  EXPECT_THAT(out(), HasSubstr("broken after entry 1700"));
-  EXPECT_EQ(Run({"doctor", "--no-log"}), kExitOk);
-  log_ = whole;
-  log_.erase(log_.begin() + 1000);
-  EXPECT_EQ(StateOf("log_chain"), "error");
-  fleet_.on_ReadLog = [](const v1::ReadLogRequest&) -> absl::StatusOr<v1::ReadLogResponse> {
-    return absl::PermissionDeniedError("it takes an admin");
-  };
-  EXPECT_EQ(StateOf("log_chain"), "warning");
-}
-
-TEST_F(DoctorTest, AServerThatDoesNotAnswerGivesFour) {
-  fleet_.on_Diagnose = [](const v1::DiagnosisRequest&) -> absl::StatusOr<v1::DiagnosisResponse> {
-    return absl::UnavailableError("server server.example:7400 not reachable: connection refused");
-  };
-  EXPECT_EQ(Run({"doctor"}), kExitServer);
-  EXPECT_THAT(out(), HasSubstr("not reachable: connection refused"));
-  now_ms() += 31 * kDaySeconds * 1000;
-  EXPECT_EQ(Run({"doctor", "-o", "json"}), kExitServer);
-  EXPECT_EQ(Json(out())["state"], "error");
-  environment().erase("PARITECT_CREDENTIAL");
-  EXPECT_EQ(Run({"doctor"}), kExitUsage);
 }
 
 class ReportTest : public RemoteTest {

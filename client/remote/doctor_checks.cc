@@ -60,6 +60,24 @@ std::vector<DoctorLine> DiagnoseCredential(const Connection& connection, std::in
   return lines;
 }
 
+std::vector<DoctorLine> DiagnoseTls(const std::vector<TlsProbe>& probes, std::int64_t now_unix_ms) {
+  std::vector<DoctorLine> lines;
+  for (const TlsProbe& probe : probes) {
+    if (!probe.status.ok()) {
+      lines.push_back({"tls", "warning", absl::StrCat(probe.server, ": ", probe.status.message()), ""});
+      continue;
+    }
+    const std::int64_t left = probe.server_not_after - now_unix_ms / 1000;
+    const bool soon = left < 14 * 86400;
+    lines.push_back(
+        {"tls", soon ? "warning" : "ok",
+         absl::StrCat(probe.server, ": ", probe.protocol, ", both certificates accepted; the server's ends ",
+                      FormatUtc(probe.server_not_after)),
+         soon ? "restart the server: it renews its own certificate; one of another authority must be replaced" : ""});
+  }
+  return lines;
+}
+
 std::vector<DoctorLine> DiagnoseClock(std::int64_t server_unix_ms, std::int64_t before_unix_ms,
                                       std::int64_t after_unix_ms) {
   const std::int64_t offset = before_unix_ms + (after_unix_ms - before_unix_ms) / 2 - server_unix_ms;

@@ -21,6 +21,9 @@ struct DoctorLine {
 // Which file, whose it is, how long it is valid, who may read it.
 std::vector<DoctorLine> DiagnoseCredential(const Connection& connection, std::int64_t now_unix_ms);
 
+// TLS with every address of the credential: one that does not answer is a warning while another does.
+std::vector<DoctorLine> DiagnoseTls(const std::vector<TlsProbe>& probes, std::int64_t now_unix_ms);
+
 // The server's time against the middle of the call. A certificate allows five minutes.
 std::vector<DoctorLine> DiagnoseClock(std::int64_t server_unix_ms, std::int64_t before_unix_ms,
                                       std::int64_t after_unix_ms);

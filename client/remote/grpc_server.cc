@@ -94,6 +94,12 @@ class GrpcServer : public RemoteServer {
     return response;
   }
 
+  std::vector<TlsProbe> Probe() override {
+    std::vector<TlsProbe> probes;
+    for (const std::string& server : credential_.servers) probes.push_back(ProbeTls(credential_, server, ConnectMs()));
+    return probes;
+  }
+
   absl::Status GetEvidence(const v1::GetEvidenceRequest& request,
                            absl::FunctionRef<absl::Status(const v1::EvidenceChunk&)> visit) override {
     PARITECT_RETURN_IF_ERROR(Connect());

@@ -117,6 +117,11 @@ TEST_F(GrpcServerTest, CallsAndRefusalsComeThrough) {
   auto unknown = server->ListRuns({});  // a call that this server does not have
   EXPECT_TRUE(absl::IsUnimplemented(unknown.status()));
   EXPECT_THAT(std::string(unknown.status().message()), HasSubstr("another version"));
+  const auto probes = server->Probe();
+  ASSERT_EQ(probes.size(), 1u);
+  EXPECT_TRUE(probes[0].status.ok()) << probes[0].status;
+  EXPECT_EQ(probes[0].protocol, "TLSv1.3");
+  EXPECT_GT(probes[0].server_not_after, Now());
   auto slow = server->ListAudits({});
   EXPECT_TRUE(absl::IsDeadlineExceeded(slow.status())) << slow.status();
 }

@@ -29,6 +29,7 @@ struct FakeFleet {
   std::vector<std::pair<std::vector<v1::AuditRun>, absl::Status>> watches;
   std::function<absl::StatusOr<v1::ImportResponse>(const std::string& file, const std::string& bytes)> on_import;
   std::function<absl::StatusOr<std::vector<std::string>>(const v1::GetEvidenceRequest&)> on_evidence;
+  std::vector<TlsProbe> probes;
   std::vector<std::string> calls;
   Credential credential;  // with which it was called
 };
@@ -79,6 +80,10 @@ class FakeServer : public RemoteServer {
     }
     if (!fleet_.on_import) return absl::UnimplementedError("not expected: Import");
     return fleet_.on_import(file, bytes);
+  }
+
+  std::vector<TlsProbe> Probe() override {
+    return fleet_.probes;
   }
 
   absl::Status GetEvidence(const v1::GetEvidenceRequest& request,

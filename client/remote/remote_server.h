@@ -11,10 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/remote/tls_probe.h"
 #include "common/credential.h"
 #include "paritect/v1/agents.pb.h"
 #include "paritect/v1/operators.pb.h"
@@ -22,10 +24,11 @@
 namespace paritect {
 
 // Every call with one request and one answer, written out once for the interface, the real server and the tests'.
-#define PARITECT_OPERATOR_CALLS(X)                                                                                 \
-  X(CreateToken)                                                                                                   \
-  X(ListNodes) X(RevokeNode) X(CreateAudit) X(ListAudits) X(RunAudit) X(CancelAudit) X(GetReport) X(ListAuditRuns) \
-      X(ListRuns) X(Attest) X(AddWaiver) X(ListWaivers) X(ReadLog)
+// clang-format off
+#define PARITECT_OPERATOR_CALLS(X)                                                                       \
+  X(CreateToken) X(ListNodes) X(RevokeNode) X(CreateAudit) X(ListAudits) X(RunAudit) X(CancelAudit)      \
+  X(GetReport) X(ListAuditRuns) X(ListRuns) X(Attest) X(AddWaiver) X(ListWaivers) X(ReadLog)
+// clang-format on
 
 // The next piece to send; nullopt: that was all. An error ends the call with it.
 using NextChunk = absl::FunctionRef<absl::StatusOr<std::optional<v1::ImportChunk>>()>;
@@ -48,6 +51,8 @@ class RemoteServer {
   virtual absl::Status WatchAudit(const v1::WatchAuditRequest& request, std::int64_t timeout_ms,
                                   absl::FunctionRef<bool(const v1::AuditRun&)> visit) = 0;
   virtual absl::StatusOr<v1::ImportResponse> Import(NextChunk next) = 0;
+  // Every address of the credential, asked by hand (tls_probe.h).
+  virtual std::vector<TlsProbe> Probe() = 0;
   virtual absl::Status GetEvidence(const v1::GetEvidenceRequest& request,
                                    absl::FunctionRef<absl::Status(const v1::EvidenceChunk&)> visit) = 0;
 };

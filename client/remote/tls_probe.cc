@@ -221,6 +221,7 @@ absl::Status FirstBytes(SSL* ssl) {
 
 TlsProbe ProbeTls(const Credential& credential, const std::string& server, std::int64_t timeout_ms) {
   TlsProbe probe;
+  probe.server = server;
   auto address = ParseHostPort(server);
   if (!address.ok()) {
     probe.status = address.status();

@@ -11,6 +11,7 @@
 namespace paritect {
 
 struct TlsProbe {
+  std::string server;  // "HOST:PORT"
   // OK: connected, both certificates accepted. Unavailable: no such host, refused, silent, no TLS. Unauthenticated: one
   // end does not accept the other's certificate.
   absl::Status status;
