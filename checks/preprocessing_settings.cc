@@ -2,6 +2,7 @@
 // the input pipeline. Which key belongs to which check is data (`pipeline` in rules/data/settings.yaml). Settings can
 // prove a difference and never equality: a script may set what no option names, so that a check here passes only on
 // what scripts show beside them. Source: pre-tuning checklist, 数据处理：预处理流程与基准一致, steps 1 to 4.
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +30,26 @@ constexpr Question kParallelism = {"parallelism", "parallelism_differs", v1::SEV
 // With workers that hand over in any order, their number changes the order of the samples.
 bool OrderIsFree(const SettingsView& view) {
   return view.Boolean("deterministic_order") == false;
+}
+
+// Sources that disagree under one name; two names of a key may speak of two parts of a pipeline.
+std::vector<SourcedValue> OfSameName(const EffectiveValue& value) {
+  std::vector<SourcedValue> same;
+  for (const SourcedValue& other : value.disagreeing) {
+    if (other.raw_key == value.value.raw_key) same.push_back(other);
+  }
+  return same;
+}
+
+bool AllAre(SettingType type, const v1::Value& list, const v1::Value& value) {
+  if (list.kind_case() != v1::Value::kList || list.list().items_size() == 0) return false;
+  return std::all_of(list.list().items().begin(), list.list().items().end(),
+                     [&](const v1::Value& item) { return SameMeaning(type, item, value); });
+}
+
+// A size of 224 is one of [224, 224].
+bool SameValue(SettingType type, const v1::Value& a, const v1::Value& b) {
+  return SameMeaning(type, a, b) || AllAre(type, a, b) || AllAre(type, b, a);
 }
 
 void AddDifference(const CheckContext& context, v1::CheckResult& result, const Question& question,
@@ -60,14 +81,14 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Questio
     if (any == nullptr || IsIgnoredKey(context.profile, name, any->value.raw_key) ||
         (b != nullptr && IsIgnoredKey(context.profile, name, b->value.raw_key)))
       continue;
-    if (a != nullptr) AddConflicts(context, result, baseline, name, a->value, a->disagreeing);
-    if (b != nullptr) AddConflicts(context, result, migrated, name, b->value, b->disagreeing);
+    if (a != nullptr) AddConflicts(context, result, baseline, name, a->value, OfSameName(*a));
+    if (b != nullptr) AddConflicts(context, result, migrated, name, b->value, OfSameName(*b));
     if (a == nullptr || b == nullptr) {
       one_sided.push_back(StrCat(name, "=", ShowValue(any->value)));
       continue;
     }
     compared.push_back(name);
-    if (SameMeaning(key.type, a->value.value, b->value.value)) continue;
+    if (SameValue(key.type, a->value.value, b->value.value)) continue;
     const bool raised = question.severity == v1::SEVERITY_WARNING && free_order;
     AddDifference(context, result, question, raised ? v1::SEVERITY_ERROR : question.severity, key, a->value, b->value);
   }

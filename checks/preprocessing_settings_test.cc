@@ -37,6 +37,16 @@ TEST(PreprocessingSettings, ParallelismIsAWarningUnlessTheOrderIsFree) {
             "fail: parallelism_differs map_parallelism, !npu");
 }
 
+TEST(PreprocessingSettings, NamesOfTwoPartsAreNoConflict) {
+  const KeysAndTexts both = {{"dataloader_num_workers", "4"}, {"preprocessing_num_workers", "16"}};
+  EXPECT_EQ(Judge("parallelism", both, both), "not_performed: !npu");
+  const KeysAndTexts packed = {{"packing", "true"},          {"neat_packing", "false"}, {"truncation", "true"},
+                               {"truncation_side", "right"}, {"pad_token", "<pad>"},    {"pad_token_id", "0"}};
+  EXPECT_EQ(Judge("padding", packed, packed), "not_performed: !npu");
+  EXPECT_EQ(Judge("shuffle", {{"shuffle", "true"}, {"shuffle", "false"}}, {{"shuffle", "true"}}),
+            "fail: conflict_within_side baseline: shuffle, !npu");
+}
+
 TEST(PreprocessingSettings, OneSideAloneIsNoDifference) {
   EXPECT_EQ(Judge("shuffle", {{"shuffle", "true"}}, {{"lr", "1"}}), "not_performed: !npu, !npu");
   EXPECT_EQ(Verdict("data.preprocessing.shuffle", {}, {Npu({Arguments("yaml", {{"shuffle", "true"}})})}),
