@@ -179,12 +179,21 @@ class Pair {
     return std::any_of(list.begin(), list.end(), [&](const Meaning& other) { return other.text == one.text; });
   }
 
+  // PyTorch prints what differs from its defaults, Keras prints everything; MindSpore leaves out arguments (epsilon of
+  // nn.LayerNorm, approximate of nn.GELU) whatever their value, so that nothing follows from their absence.
+  bool Guessed(int side, const Meaning& meaning) const {
+    return meaning.by_default && views_[side]->framework() == "mindspore";
+  }
+
   void Differ(const FrameworkDifference& row, const Meaning& a, const Meaning& b) {
     if (HasFinding(result_, "default_differs", row.id, a.shown, b.shown)) return;
-    // Several meanings on one side (a convolution with and one without bias): which layer is which is not known.
-    v1::Finding& finding =
-        AddFinding(context_, result_, row.is_error ? v1::SEVERITY_ERROR : v1::SEVERITY_NOTE, "default_differs", row.id,
-                   {{"what", row.id}, {"baseline", a.shown}, {"migrated", b.shown}});
+    const bool guessed = Guessed(0, a) || Guessed(1, b);
+    if (guessed) open_.push_back(row.id);
+    const v1::Severity severity = !row.is_error ? v1::SEVERITY_NOTE
+                                  : guessed     ? v1::SEVERITY_WARNING
+                                                : v1::SEVERITY_ERROR;
+    v1::Finding& finding = AddFinding(context_, result_, severity, "default_differs", row.id,
+                                      {{"what", row.id}, {"baseline", a.shown}, {"migrated", b.shown}});
     finding.set_baseline(a.shown);
     finding.set_migrated(b.shown);
     finding.add_evidence(row.source);
