@@ -135,16 +135,21 @@ void ReportProcess(LiveReport& report, const TrainingProcess& process) {
   report.Document(builder.Finish(), folder, process.rank);
 }
 
+// Where the training itself was read, what other users run beside it is said and holds nothing up.
 void ReportUnread(LiveReport& report, const ProcessSurvey& survey) {
-  if (survey.hidden) report.Failed("live_processes_hidden", "/proc");
+  if (survey.hidden && survey.ranks.empty()) report.Failed("live_processes_hidden", "/proc");
   std::size_t shown = 0;
   for (const UnreadProcess& one : survey.unread) {
+    const bool beside = !survey.ranks.empty() && survey.ranks[0].user != one.user;
+    std::string source = StrCat("/proc/", one.pid);
+    std::string why = StrCat("user ", one.user, ": ", one.command, ": ", one.why);
     if (++shown > kProblemsShown) {
-      report.Failed("live_process_unreadable", "/proc", StrCat(survey.unread.size() - kProblemsShown, " more"));
-      return;
+      source = "/proc";
+      why = StrCat(survey.unread.size() - kProblemsShown, " more");
     }
-    report.Failed("live_process_unreadable", StrCat("/proc/", one.pid),
-                  StrCat("user ", one.user, ": ", one.command, ": ", one.why));
+    beside ? report.Absent("live_process_unreadable", source, why)
+           : report.Failed("live_process_unreadable", source, why);
+    if (shown > kProblemsShown) return;
   }
 }
 
