@@ -10,7 +10,7 @@ cp "$build_dir/agent/probe/fake/gpu/libnvidia-ml.so.1" "$library" || exit 1
 env -i RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 HCCL_DETERMINISTIC=true HF_TOKEN=$planted MY_OWN=$planted \
   LD_PRELOAD="$library" bash -c 'exec -a python3 bash -c "sleep 120; :" train.py --lr 1e-4 --api-key '$planted' --db mysql://me:'$planted'@host/x' &
 training=$!
-trap 'kill $training 2>/dev/null; rm -rf "$work"' EXIT
+trap 'pkill -P $training 2>/dev/null; kill $training 2>/dev/null; rm -rf "$work"' EXIT
 for _ in $(seq 50); do
   grep -q libnccl "/proc/$training/maps" 2>/dev/null && break
   sleep 0.1
