@@ -117,30 +117,31 @@ double PerSecond(const SimulationResult& result) {
   return result.send_ms > 0 ? static_cast<double>(result.acknowledged) * 1000 / static_cast<double>(result.send_ms) : 0;
 }
 
+double Ms(const SimulationResult& result, double quantile) {
+  return static_cast<double>(result.latency.Quantile(quantile)) / 1000;
+}
+
 std::string Text(const SimulationResult& result) {
   return absl::StrFormat(
-      "agents          %d, %d connected within %.1f s, %d sessions\nrecords         %d appended, %d acknowledged, %d "
-      "lost or "
-      "waiting\n"
-      "rate            %.0f records/s\nacknowledgement p50 %.1f ms, p99 %.1f ms, max %.1f ms\n"
+      "agents          %d, %d connected within %.1f s, %d sessions\n"
+      "records         %d appended, %d acknowledged; %d agents have some left\n"
+      "rate            %.0f records/s\n"
+      "acknowledgement p50 %.1f ms, p99 %.1f ms, max %.1f ms\n"
       "resends         %d\nthrottled       %d\nspool full      %d\n",
       result.agents, result.connected, static_cast<double>(result.connect_ms) / 1000, result.sessions, result.appended,
-      result.acknowledged, result.appended - result.acknowledged, PerSecond(result),
-      static_cast<double>(result.latency.Quantile(0.5)) / 1000,
-      static_cast<double>(result.latency.Quantile(0.99)) / 1000, static_cast<double>(result.latency.Quantile(1)) / 1000,
+      result.acknowledged, result.undelivered, PerSecond(result), Ms(result, 0.5), Ms(result, 0.99), Ms(result, 1),
       result.resends, result.throttles, result.refused);
 }
 
 std::string Json(const SimulationResult& result) {
   return absl::StrFormat(
-      "{\"agents\":%d,\"connected\":%d,\"connect_ms\":%d,\"sessions\":%d,\"appended\":%d,\"acknowledged\":%d,\"records_"
-      "per_second\":%.1f,"
-      "\"ack_p50_ms\":%.2f,\"ack_p99_ms\":%.2f,\"ack_max_ms\":%.2f,\"resends\":%d,\"throttles\":%d,\"spool_full\":%d}"
+      R"({"agents":%d,"connected":%d,"connect_ms":%d,"sessions":%d,"appended":%d,"acknowledged":%d,"undelivered":%d,)"
+      R"("records_per_second":%.1f,"ack_p50_ms":%.2f,"ack_p99_ms":%.2f,"ack_max_ms":%.2f,)"
+      R"("resends":%d,"throttles":%d,"spool_full":%d})"
       "\n",
       result.agents, result.connected, result.connect_ms, result.sessions, result.appended, result.acknowledged,
-      PerSecond(result), static_cast<double>(result.latency.Quantile(0.5)) / 1000,
-      static_cast<double>(result.latency.Quantile(0.99)) / 1000, static_cast<double>(result.latency.Quantile(1)) / 1000,
-      result.resends, result.throttles, result.refused);
+      result.undelivered, PerSecond(result), Ms(result, 0.5), Ms(result, 0.99), Ms(result, 1), result.resends,
+      result.throttles, result.refused);
 }
 
 int Fail(AgentEnv& env, const absl::Status& status) {
@@ -160,7 +161,7 @@ int RunFleet(AgentEnv& env, const SimulateOptions& options, const std::string& f
   });
   if (!result.ok()) return Fail(env, result.status());
   env.out << (options.output == "json" ? Json(*result) : Text(*result));
-  if (result->acknowledged == result->appended && result->connected == result->agents) return kAgentOk;
+  if (result->undelivered == 0 && result->connected == result->agents) return kAgentOk;
   env.err << "paritect-agent simulate: not everything was acknowledged"
           << (result->trouble.empty() ? "" : absl::StrCat("; the last trouble: ", DisplayBytes(result->trouble)))
           << "\n";

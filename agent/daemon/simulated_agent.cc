@@ -46,7 +46,7 @@ SimulatedAgent::SimulatedAgent(const SimulatedNode& node, int rank, const Simula
   UplinkOptions uplink_options;
   uplink_options.servers = node.credential.servers;
   uplink_ = std::make_unique<Uplink>(std::move(uplink_options), *spool_, transport_, MakePorts());
-  first_ = durable_ = spool_->Stats().low_water;
+  durable_ = spool_->Stats().low_water;
   const double rate = options.records_per_second;
   period_us_ = rate <= 0 ? 0 : std::max(kGroupUs, static_cast<std::int64_t>(1e6 / rate));
   step_ = static_cast<std::int64_t>(spool_->Stats().accepted_sequence);
@@ -142,6 +142,7 @@ void SimulatedAgent::OnAcknowledged(std::uint64_t durable) {
   last_ack_us_ = now;
   while (!groups_.empty() && groups_.front().last <= durable) {
     latency_.Add(now - groups_.front().appended_us, groups_.front().count);
+    delivered_ += groups_.front().count;
     groups_.pop_front();
   }
 }
@@ -151,8 +152,9 @@ void SimulatedAgent::AddTo(SimulationResult& result) const {
   ++result.agents;
   result.connected += stats.sessions > 0;
   result.sessions += stats.sessions;
-  result.appended += static_cast<std::int64_t>(spool_->Stats().accepted_sequence - first_);
-  result.acknowledged += static_cast<std::int64_t>(durable_ - first_);
+  result.appended += produced_;
+  result.acknowledged += delivered_;
+  result.undelivered += !delivered();
   result.refused += refused_;
   result.resends += stats.resends;
   result.throttles += stats.throttles;

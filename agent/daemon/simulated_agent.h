@@ -69,10 +69,10 @@ class SimulatedAgent {
   std::int64_t period_us_ = 0;  // between two groups
   std::int64_t next_group_us_ = 0;
   std::int64_t began_us_ = 0;
-  std::int64_t produced_ = 0;  // appended by this run
+  std::int64_t produced_ = 0;   // appended by this run
+  std::int64_t delivered_ = 0;  // of those
   std::int64_t step_ = 0;
   std::deque<Group> groups_;  // not acknowledged
-  std::uint64_t first_ = 0;   // acknowledged before this run
   std::uint64_t durable_ = 0;
   std::int64_t refused_ = 0;
   std::int64_t last_ack_us_ = 0;

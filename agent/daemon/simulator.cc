@@ -212,6 +212,7 @@ void Merge(const SimulationResult& from, SimulationResult& to) {
   to.sessions += from.sessions;
   to.appended += from.appended;
   to.acknowledged += from.acknowledged;
+  to.undelivered += from.undelivered;
   to.refused += from.refused;
   to.resends += from.resends;
   to.throttles += from.throttles;

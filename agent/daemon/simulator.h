@@ -45,9 +45,10 @@ struct SimulationResult {
   std::int64_t connected = 0;   // that ever had a session
   std::int64_t connect_ms = 0;  // until all had one
   std::int64_t sessions = 0;
-  std::int64_t appended = 0;
-  std::int64_t acknowledged = 0;
-  std::int64_t refused = 0;  // appends that the spool could not take
+  std::int64_t appended = 0;      // records of this run
+  std::int64_t acknowledged = 0;  // of those
+  std::int64_t undelivered = 0;   // agents whose spool holds something yet, of an earlier run too
+  std::int64_t refused = 0;       // appends that the spool could not take
   std::int64_t resends = 0;
   std::int64_t throttles = 0;
   std::int64_t send_ms = 0;  // from the first record to the last acknowledgement
@@ -55,7 +56,7 @@ struct SimulationResult {
   std::string trouble;       // the last reason for which a session was lost
 };
 
-// Records that were left in a spool by an earlier run are delivered too and count as appended.
+// Records that were left in a spool by an earlier run are delivered too; they are not counted.
 // Writes to record_path what is acknowledged, a JSON object a line: {"node", "epoch" (16 hexadecimal digits),
 // "acknowledged"}: the last line of a node and epoch counts. `tick` is called about once a second with what is so far.
 absl::StatusOr<SimulationResult> Simulate(const std::vector<SimulatedNode>& nodes, const SimulationOptions& options,
