@@ -1,12 +1,16 @@
 // From the start of a run to the last node's answer: tasks, progress, silence, time limits.
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/duration.h"
 #include "server/audits.h"
 
 namespace paritect {
 namespace {
+
+// The tasks of plans that a node runs by itself (docs/agent.md, `plans`).
+constexpr absl::string_view kOwnTaskPrefix = "own:";
 
 bool IsOver(const v1::NodeTask& task) {
   return task.state() != v1::NODE_TASK_STATE_WAITING && task.state() != v1::NODE_TASK_STATE_RUNNING;
@@ -82,6 +86,7 @@ void Audits::OnProgress(const std::string& node, const v1::TaskProgress& progres
 }
 
 void Audits::OnTaskEnd(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
+  if (absl::StartsWith(end.task_id(), kOwnTaskPrefix)) return RecordOwnRun(node, epoch, end);
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [key, active] : active_) {
     if (active.run.state() != v1::AUDIT_RUN_STATE_COLLECTING) continue;
@@ -101,6 +106,24 @@ void Audits::OnTaskEnd(const std::string& node, std::uint64_t epoch, const v1::T
     }
     if (changed) AfterChange(active);
   }
+}
+
+// What a node collected by itself is a recorded run, for audits that name it under `runs`.
+void Audits::RecordOwnRun(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
+  if (end.cancelled() || !end.refused().empty()) return;
+  v1::NodeTask task;
+  task.set_task_id(end.task_id());
+  task.set_node(node);
+  task.set_attempt(end.attempt());
+  task.set_epoch(epoch);
+  task.set_pieces(end.pieces());
+  auto stored = ports_.stored_bundle(task);
+  if (!stored.ok() || stored->plan().run().empty()) return;  // its pieces stay, `verify` names what is damaged
+  stored->set_source(absl::StrCat("plan of node ", node));
+  stored->set_stored_unix_ms(clock_());
+  WriteSet set;
+  AddBundleDocument(*stored, set);
+  ports_.commit(std::move(set)).IgnoreError();
 }
 
 // Under the lock: counts a change, and hands the run to the judge when nothing is owed any more.

@@ -104,6 +104,7 @@ class Audits {
   absl::StatusOr<std::int64_t> LastNumber(const std::string& name);
   absl::StatusOr<std::int64_t> StartLocked(const std::string& name, const std::string& by, std::int64_t timeout_ms);
   void Begin(v1::AuditRun run, std::int64_t timeout_ms);
+  void RecordOwnRun(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end);
   void AfterChange(Active& active);
   void TickRun(Active& active, const std::vector<KnownNode>& nodes, std::int64_t now);
   void TickSchedules(std::int64_t now);

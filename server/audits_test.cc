@@ -106,6 +106,13 @@ TEST_F(AuditsTest, RunsToAReportWithSilentNodesAsRows) {
   EXPECT_TRUE(RecordedRun(*store_, "g").ok());
 }
 
+TEST_F(AuditsTest, WhatANodeCollectsByItselfIsARecordedRun) {
+  Deliver("gpu-01", "own:g:1800000000000");
+  const auto run = RecordedRun(*store_, "g");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->at(0).source(), "plan of node gpu-01");
+}
+
 TEST_F(AuditsTest, ANodeThatGoesAwayIsSilentAfterTheLimitAndLateAnswersCount) {
   ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "o").ok());
   ASSERT_TRUE(audits_->Start("a", "o", 0).ok());
