@@ -4,6 +4,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/readable_text.h"
+#include "formats/text_lines.h"
 
 namespace paritect {
 
@@ -27,16 +29,18 @@ const SettingsFormat* FindSettingsFormat(absl::string_view name) {
   return nullptr;
 }
 
-const SettingsFormat* SniffSettings(absl::string_view head) {
+const SettingsFormat* SniffSettings(absl::string_view head, int* surely) {
+  const ReadableText readable(head.substr(0, kSettingsHeadBytes), StrayBytes::kGbk);
   const SettingsFormat* best = nullptr;
   int best_score = 0;
   for (const SettingsFormat* format : AllSettingsFormats()) {
-    const int score = format->sniff(head.substr(0, kSettingsHeadBytes));
+    const int score = format->sniff(readable.view());
     if (score > best_score) {
       best = format;
       best_score = score;
     }
   }
+  if (surely != nullptr) *surely = best_score;
   return best;
 }
 
@@ -54,7 +58,12 @@ namespace {
 // The format that the plan's `kind` names; nullptr where content decides.
 const SettingsFormat* FormatOfKind(absl::string_view kind, absl::string_view head) {
   if (kind == "environment") return FindSettingsFormat("environment");
-  if (kind == "script") return FindSettingsFormat("launch-script");
+  if (kind == "script" || kind == "flags" || kind == "devices") {
+    const SettingsFormat* seen = SniffSettings(head);
+    if (kind == "script")
+      return seen != nullptr && seen->name == "session-config" ? seen : FindSettingsFormat("launch-script");
+    return seen != nullptr && seen->name != "environment" ? seen : FindSettingsFormat(kind);
+  }
   if (kind == "packages" || kind == "versions") {
     const SettingsFormat* seen = SniffSettings(head);
     if (seen != nullptr && (seen->kind == "packages" || seen->name == "environment")) return seen;
@@ -69,11 +78,16 @@ const SettingsFormat* FormatOfKind(absl::string_view kind, absl::string_view hea
 // What a log of several blocks holds, or one block in a form of its own.
 std::vector<v1::SettingsDocument> ScanLog(absl::string_view text, absl::string_view label) {
   LogSettingsScanner scanner(label);
-  ForEachLine(text, [&](absl::string_view line, std::int64_t number) { scanner.Feed(line, number); });
+  const auto feed = [&](const TextLine& line) { scanner.Feed(line.text, line.number); };
+  TextLines lines;
+  lines.Feed(text, feed);
+  lines.Finish(feed);
   return scanner.Finish();
 }
 
-bool IsLogBlock(absl::string_view name) {
+}  // namespace
+
+bool IsPrintedSettings(absl::string_view name) {
   for (absl::string_view block :
        {"megatron-args", "argparse-namespace", "apex-options", "deepspeed-dump", "mllog", "dllogger", "hf-banner"}) {
     if (name == block) return true;
@@ -81,16 +95,15 @@ bool IsLogBlock(absl::string_view name) {
   return false;
 }
 
-}  // namespace
+namespace {
 
-absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view text, absl::string_view label,
-                                                               absl::string_view kind) {
-  if (std::string reason = StandInReason(text); !reason.empty()) return absl::FailedPreconditionError(reason);
-  if (text.size() > kSettingsBytesMax) return absl::DataLossError("larger than 64 MiB");
+absl::StatusOr<std::vector<v1::SettingsDocument>> ReadText(absl::string_view text, absl::string_view label,
+                                                           absl::string_view kind) {
   const absl::string_view head = text.substr(0, kSettingsHeadBytes);
   const SettingsFormat* format = FormatOfKind(kind, head);
-  if (format == nullptr) format = SniffSettings(head);
-  if (format == nullptr || IsLogBlock(format->name)) {
+  int surely = 100;
+  if (format == nullptr) format = SniffSettings(head, &surely);
+  if (format == nullptr || IsPrintedSettings(format->name)) {
     // A long log may print its settings late; a binary file prints none.
     std::vector<v1::SettingsDocument> documents;
     if (!absl::StrContains(head, absl::string_view("\0", 1))) documents = ScanLog(text, label);
@@ -100,8 +113,10 @@ absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view
   auto document = format->parse(text, label);
   if (!document.ok()) {
     // A weak guess that does not hold is no damage: the format is not known.
-    const bool guessed = kind.empty() && format->sniff(head) < 50;
-    return guessed ? absl::UnimplementedError("no known settings format") : document.status();
+    const bool guessed = kind.empty() && surely < 50;
+    return guessed ? absl::UnimplementedError(absl::StrCat("no known settings format (not ", format->name, ": ",
+                                                           document.status().message(), ")"))
+                   : document.status();
   }
   if (!kind.empty()) document->set_kind(std::string(kind));
   if (document->settings_size() == 0 && document->notes_size() == 0) {
@@ -109,6 +124,27 @@ absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view
   }
   std::vector<v1::SettingsDocument> documents;
   documents.push_back(*std::move(document));
+  return documents;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view text, absl::string_view label,
+                                                               absl::string_view kind) {
+  if (std::string reason = StandInReason(text); !reason.empty()) return absl::FailedPreconditionError(reason);
+  if (text.size() > kSettingsBytesMax) return absl::DataLossError("larger than 64 MiB");
+  const ReadableText as_gbk(text, StrayBytes::kGbk);
+  auto documents = ReadText(as_gbk.view(), label, kind);
+  if (as_gbk.note().empty()) return documents;
+  const ReadableText replaced(text, StrayBytes::kReplace);
+  const bool again = !documents.ok();
+  if (again) documents = ReadText(replaced.view(), label, kind);
+  if (!documents.ok()) return documents;
+  const ReadableText& used = again ? replaced : as_gbk;
+  v1::Note& note = *documents->front().add_notes();
+  note.set_kind("not_utf8");
+  note.set_line(used.note_line());
+  note.set_message(used.note());
   return documents;
 }
 

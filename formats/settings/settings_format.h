@@ -33,12 +33,15 @@ struct SettingsFormat {
 
 absl::Span<const SettingsFormat* const> AllSettingsFormats();
 const SettingsFormat* FindSettingsFormat(absl::string_view name);
-// The format of which `head` is most surely; nullptr where none fits.
-const SettingsFormat* SniffSettings(absl::string_view head);
+// The format of which `head` is most surely (`surely` gets how surely); nullptr where none fits.
+const SettingsFormat* SniffSettings(absl::string_view head, int* surely = nullptr);
+// Whether a format is a block that logs print: read by LogSettingsScanner wherever it stands.
+bool IsPrintedSettings(absl::string_view name);
 
 // Reads a settings file: the documents in it (a log may hold several). `kind` is the plan's word where content
 // cannot tell ("" otherwise). Unimplemented "why": no format fits; FailedPrecondition "why": a stand-in without
-// content of its own (Git LFS pointer, HTML page, empty); DataLoss: damaged.
+// content of its own (Git LFS pointer, HTML page, empty); DataLoss: damaged. Text that is not UTF-8 is read all the
+// same (readable_text.h) and noted in the first document (`not_utf8`).
 absl::StatusOr<std::vector<v1::SettingsDocument>> ReadSettings(absl::string_view text, absl::string_view label,
                                                                absl::string_view kind);
 

@@ -3,54 +3,38 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/shell_variables.h"
 
 namespace paritect {
 namespace {
 
 constexpr std::size_t kScriptBytesMax = 4 << 20;
-constexpr std::size_t kWordBytesMax = 64 << 10;
 constexpr std::size_t kWordsMax = 20'000;
+constexpr int kNestedMax = 3;  // bash -c "bash -c ..."
 
-bool IsNameChar(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+ShellWord WordOf(const ShellText& text) {
+  return {text.text, text.line, !text.unknown.empty(), !text.fallback.empty()};
 }
 
-struct Variable {
-  std::vector<std::string> items;  // one of a plain variable
-  std::int64_t line = 0;
-  bool unresolved = false;
-};
+bool IsSpace(char c) {
+  return absl::ascii_isspace(static_cast<unsigned char>(c));
+}
 
-// "2*4+1" of whole numbers, left to right with the usual precedence; nullopt for anything else.
-std::optional<std::int64_t> Arithmetic(absl::string_view text) {
-  std::int64_t sum = 0;
-  for (absl::string_view term : SplitOutsideBrackets(text, '+')) {
-    std::int64_t product = 1;
-    bool first = true;
-    for (absl::string_view factor : absl::StrSplit(term, '*')) {
-      const std::vector<absl::string_view> quotients = absl::StrSplit(factor, '/');
-      auto value = ParseInt(quotients[0]);
-      if (!value || std::abs(*value) > 1'000'000'000) return std::nullopt;
-      product = first ? *value : product * *value;
-      first = false;
-      for (std::size_t i = 1; i < quotients.size(); ++i) {
-        auto divisor = ParseInt(quotients[i]);
-        if (!divisor || *divisor == 0) return std::nullopt;
-        product /= *divisor;
-      }
-      if (std::abs(product) > 1'000'000'000'000) return std::nullopt;
-    }
-    sum += product;
-  }
-  return sum;
+absl::string_view BaseName(absl::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
 class Reader {
  public:
-  explicit Reader(absl::string_view text) : text_(text.substr(0, kScriptBytesMax)) {}
+  Reader(std::string text, std::int64_t first_line, int depth)
+      : text_(std::move(text)), line_(first_line), depth_(depth) {}
+
+  void set_variables(const ShellVariables& variables) { variables_ = variables; }
 
   ShellScript Read() {
     while (at_ < text_.size() && words_total_ < kWordsMax) {
@@ -58,26 +42,17 @@ class Reader {
       Execute();
     }
     for (const std::string& name : exported_names_) {
-      auto it = variables_.find(name);
-      if (it != variables_.end()) script_.exported[name] = WordOf(it->second);
+      if (const ShellText* value = variables_.Find(name)) script_.exported[name] = WordOf(*value);
     }
     return std::move(script_);
   }
 
  private:
-  struct Word : ShellWord {
-    bool is_array = false;
-    std::vector<std::string> items;
+  struct Word : ShellText {
     bool quoted = false;
+    bool is_array = false;
+    std::vector<ShellText> items;
   };
-
-  static ShellWord WordOf(const Variable& variable) {
-    ShellWord word;
-    word.text = variable.items.empty() ? "" : variable.items[0];
-    word.line = variable.line;
-    word.unresolved = variable.unresolved;
-    return word;
-  }
 
   char Peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
@@ -89,84 +64,152 @@ class Reader {
   // Reads words up to the end of the statement.
   void Statement() {
     words_.clear();
+    in_branch_ = next_in_branch_;
+    next_in_branch_ = false;
     while (at_ < text_.size()) {
       const char c = Peek();
-      if (c == '\\' && (Peek(1) == '\n' || (Peek(1) == '\r' && Peek(2) == '\n'))) {
-        while (Peek() != '\n') ++at_;
+      if (c == '\\' && Peek(1) == '\n') {
+        ++at_;
         Step();
-      } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
+      } else if (c == '\n') {
         Step();
+        SkipHereDocuments();
         return;
-      } else if (absl::ascii_isspace(static_cast<unsigned char>(c))) {
+      } else if (c == '>' || c == '<' || (c == '&' && Peek(1) == '>')) {
+        Redirection();
+      } else if (c == ';' || c == '&' || c == '|') {
+        // What follows && or || runs or does not.
+        next_in_branch_ = c != ';' && Peek(1) == c;
+        Step();
+        if (Peek() == c || (c == '|' && Peek() == '&')) Step();
+        return;
+      } else if (IsSpace(c) || c == '{' || c == '}') {
         Step();
       } else if (c == '#') {
         while (at_ < text_.size() && Peek() != '\n') ++at_;
-      } else if (c == '<' && Peek(1) == '<' && Peek(2) != '<') {
-        HereDocument();
-      } else if (c == '>' || c == '<' || c == '(' || c == ')' || c == '{' || c == '}') {
-        Step();
+      } else if (c == '(' || c == ')') {
+        Parenthesis(c);
       } else {
         ReadWord();
       }
     }
   }
 
+  void Parenthesis(char c) {
+    Step();
+    if (c == '(') {
+      ++parentheses_;
+    } else if (parentheses_ > 0) {
+      --parentheses_;
+    } else {  // the pattern of a `case`
+      if (!words_.empty() && words_[0].text == "case") ++branches_;
+      words_.clear();
+    }
+  }
+
+  // "2>&1", "&> FILE", "< FILE", "<<< TEXT", ">(COMMAND)": no part of the command.
+  void Redirection() {
+    const bool numbered = at_ > 0 && absl::ascii_isdigit(static_cast<unsigned char>(text_[at_ - 1]));
+    if (numbered && !words_.empty() && !words_.back().quoted && ParseInt(words_.back().text)) words_.pop_back();
+    if (Peek() == '<' && Peek(1) == '<' && Peek(2) != '<') return HereDocument();
+    while (absl::StrContains("<>&|", Peek()) && Peek() != '\0') ++at_;
+    if (Peek() == '(') {
+      const std::size_t end = ClosingBracket(text_, at_);
+      while (at_ < text_.size() && at_ <= end) Step();
+      return;
+    }
+    while (Peek() == ' ' || Peek() == '\t') ++at_;
+    const std::size_t before = words_.size();
+    if (!IsSpace(Peek()) && !absl::StrContains(";|&()<>", Peek())) ReadWord();
+    words_.resize(std::min(before, words_.size()));
+  }
+
   void HereDocument() {
     at_ += 2;
-    while (absl::StrContains("-'\" ", Peek()) && Peek() != '\0') ++at_;
-    std::string mark;
-    while (IsNameChar(Peek())) mark.push_back(text_[at_++]);
-    if (mark.empty()) return;
-    std::size_t end = text_.find(absl::StrCat("\n", mark), at_);
-    if (end == absl::string_view::npos) end = text_.size();
-    while (at_ < end) Step();
-    if (at_ < text_.size()) Step();
-    at_ = std::min(at_ + mark.size(), text_.size());
+    HereMark mark;
+    mark.strip_tabs = Peek() == '-';
+    if (mark.strip_tabs) ++at_;
+    while (absl::StrContains("\\'\" \t", Peek()) && Peek() != '\0') ++at_;
+    while (IsShellName(Peek()) || Peek() == '-' || Peek() == '.') mark.text.push_back(text_[at_++]);
+    while (Peek() == '\'' || Peek() == '"') ++at_;
+    if (!mark.text.empty()) here_marks_.push_back(std::move(mark));
+  }
+
+  void SkipHereDocuments() {
+    for (const HereMark& mark : here_marks_) {
+      while (at_ < text_.size()) {
+        const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+        absl::string_view line = absl::string_view(text_).substr(at_, end - at_);
+        if (mark.strip_tabs) line = line.substr(std::min(line.find_first_not_of('\t'), line.size()));
+        at_ = end;
+        Step();
+        if (absl::StripTrailingAsciiWhitespace(line) == mark.text) break;
+      }
+    }
+    here_marks_.clear();
   }
 
   void ReadWord() {
     current_ = Word();
     current_.line = line_;
-    while (at_ < text_.size() && current_.text.size() < kWordBytesMax) {
+    while (at_ < text_.size() && current_.text.size() < kShellWordBytesMax) {
       const char c = Peek();
-      if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == ';' || c == '&' || c == '|' || c == '>' ||
-          c == '<' || c == ')')
-        break;
+      if (IsSpace(c) || absl::StrContains(";&|><)", c)) break;
       if (c == '\'') {
         SingleQuoted();
       } else if (c == '"') {
         DoubleQuoted();
+      } else if (c == '$' && (Peek(1) == '\'' || Peek(1) == '"')) {
+        ++at_;
       } else if (c == '$') {
         Expand(false);
       } else if (c == '`') {
-        Unknown("`");
-      } else if (c == '(' && absl::EndsWith(current_.text, "=")) {
+        Unknown(text_.find('`', at_ + 1));
+      } else if (c == '(' && absl::EndsWith(current_.text, "=") && !current_.quoted) {
         Array();
       } else if (c == '\\') {
-        if (Peek(1) == '\n' || Peek(1) == '\r') break;
         ++at_;
-        if (at_ < text_.size()) current_.text.push_back(Peek());
-        Step();
+        if (Peek() == '\n') {
+          Step();
+          if (IsSpace(Peek())) break;
+          continue;
+        }
+        Take();
+      } else if (c == '(' && words_.empty()) {
+        break;  // a function's "name()"
       } else {
-        current_.text.push_back(c);
-        Step();
+        Take();
       }
+    }
+    // A word that is too long is left where it stands.
+    if (current_.text.size() >= kShellWordBytesMax) {
+      while (at_ < text_.size() && !IsSpace(Peek())) ++at_;
     }
     Push();
   }
 
+  // The next character belongs to the word.
+  void Take() {
+    if (at_ >= text_.size()) return;
+    const char c = Peek();
+    current_.text.push_back(c);
+    Step();
+    if (c == '\n') current_.lines.emplace_back(current_.text.size(), line_);
+  }
+
   void Push() {
-    if (current_.text.empty() && !current_.quoted && !current_.is_array) return;
-    words_.push_back(current_);
-    ++words_total_;
-    const std::int64_t line = current_.line;
+    if (!current_.text.empty() || current_.quoted || current_.is_array) {
+      words_.push_back(current_);
+      ++words_total_;
+    }
     current_ = Word();
-    current_.line = line;
+    current_.line = line_;
   }
 
   void SingleQuoted() {
     current_.quoted = true;
-    for (Step(); at_ < text_.size() && Peek() != '\''; Step()) current_.text.push_back(Peek());
+    Step();
+    while (at_ < text_.size() && Peek() != '\'') Take();
     if (at_ < text_.size()) Step();
   }
 
@@ -174,41 +217,37 @@ class Reader {
     current_.quoted = true;
     Step();
     while (at_ < text_.size() && Peek() != '"') {
-      if (Peek() == '\\' && at_ + 1 < text_.size()) {
-        if (Peek(1) == '\n' || Peek(1) == '\r') {
-          while (Peek() != '\n') ++at_;
-          current_.text.push_back(' ');
-          Step();
-          continue;
-        }
+      if (Peek() == '\\' && Peek(1) == '\n') {
+        ++at_;
+        Step();
+        current_.lines.emplace_back(current_.text.size(), line_);
+      } else if (Peek() == '\\' && at_ + 1 < text_.size()) {
         if (!absl::StrContains("\"\\$`", Peek(1))) current_.text.push_back('\\');
         ++at_;
-        current_.text.push_back(Peek());
-        Step();
+        Take();
       } else if (Peek() == '$') {
         Expand(true);
       } else if (Peek() == '`') {
-        Unknown("`");
+        Unknown(text_.find('`', at_ + 1));
       } else {
-        current_.text.push_back(Peek());
-        Step();
+        Take();
       }
     }
     if (at_ < text_.size()) Step();
   }
 
-  // A command in back quotes or $( ): not run, so not known.
-  void Unknown(absl::string_view close) {
-    const std::size_t end = close == "`" ? text_.find('`', at_ + 1) : ClosingBracket(text_, at_ + 1);
-    const std::size_t stop = end == absl::string_view::npos ? text_.size() : end + 1;
-    current_.text.append(text_.data() + at_, std::min<std::size_t>(stop - at_, 200));
-    current_.unresolved = true;
+  // A command in back quotes or $( ) that ends at `end`: not run, so not known.
+  void Unknown(std::size_t end) {
+    const std::size_t stop = end == std::string::npos ? text_.size() : end + 1;
+    const std::size_t begin = current_.text.size();
+    current_.text.append(text_, at_, std::min<std::size_t>(stop - at_, 200));
+    current_.unknown.emplace_back(begin, current_.text.size());
     while (at_ < stop) Step();
   }
 
   void Array() {
-    current_.is_array = true;
-    const Word target = current_;
+    Word array = current_;
+    array.is_array = true;
     std::vector<Word> outer = std::move(words_);
     words_.clear();
     Step();
@@ -216,224 +255,234 @@ class Reader {
       const char c = Peek();
       if (c == '#') {
         while (at_ < text_.size() && Peek() != '\n') ++at_;
-      } else if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == '\\' || c == ';' || c == '&' || c == '|' ||
-                 c == '<' || c == '>') {
+      } else if (IsSpace(c) || absl::StrContains("\\;&|<>(", c)) {
         Step();
       } else {
         ReadWord();
       }
     }
     if (at_ < text_.size()) Step();
-    Word array = target;
-    for (const Word& word : words_) {
-      array.items.push_back(word.text);
-      array.unresolved = array.unresolved || word.unresolved;
-    }
-    // Which item is unresolved stays visible in its text ("$NAME").
+    for (Word& word : words_) array.items.push_back(std::move(word));
     words_ = std::move(outer);
-    current_ = array;
+    current_ = std::move(array);
   }
 
   void Expand(bool quoted) {
-    if (Peek(1) == '(' && Peek(2) == '(') return ExpandArithmetic();
-    if (Peek(1) == '(') return Unknown("(");
-    std::string name;
-    std::string rest;
+    const absl::string_view text(text_);
+    if (Peek(1) == '(' && Peek(2) == '(') {
+      const std::size_t end = text.find("))", at_);
+      if (end == absl::string_view::npos) return Take();
+      current_.Append(variables_.Arithmetic(text.substr(at_ + 3, end - at_ - 3)));
+      at_ = end + 2;
+      return;
+    }
+    if (Peek(1) == '(') return Unknown(ClosingBracket(text, at_ + 1));
     const std::size_t start = at_;
+    std::size_t inside = at_ + 1;
+    std::size_t end = inside;
     if (Peek(1) == '{') {
-      const std::size_t end = text_.find('}', at_);
-      if (end == absl::string_view::npos) return Literal();
-      absl::string_view inside = text_.substr(at_ + 2, end - at_ - 2);
-      std::size_t n = 0;
-      while (n < inside.size() && IsNameChar(inside[n])) ++n;
-      name = std::string(inside.substr(0, n));
-      rest = std::string(inside.substr(n));
-      at_ = end + 1;
+      ++inside;
+      end = ClosingBrace(text, at_);
+      if (end == absl::string_view::npos) return Take();
     } else {
-      at_ += 1;
-      while (IsNameChar(Peek())) name.push_back(text_[at_++]);
-      if (name.empty() && Peek() != '\0') ++at_;  // $@ $1 $? $$
+      while (end < text.size() && IsShellName(text[end])) ++end;
+      if (end == inside && end < text.size() && absl::StrContains("@*#?$!-", text[end])) ++end;
+      if (end == inside) return Take();
     }
-    Substitute(name, rest, text_.substr(start, at_ - start), quoted);
+    const std::size_t after = Peek(1) == '{' ? end + 1 : end;
+    const auto expansion = variables_.Expand(text.substr(inside, end - inside), text.substr(start, after - start));
+    while (at_ < after) Step();
+    Substitute(expansion, quoted);
   }
 
-  void Literal() {
-    current_.text.push_back(Peek());
-    Step();
-  }
-
-  void Substitute(const std::string& name, const std::string& rest, absl::string_view written, bool quoted) {
-    auto it = variables_.find(name);
-    const bool array = rest == "[@]" || rest == "[*]";
-    if (it == variables_.end() ||
-        (!rest.empty() && !array && !absl::StartsWith(rest, ":-") && !absl::StartsWith(rest, "-"))) {
-      if (it == variables_.end() &&
-          (absl::StartsWith(rest, ":-") || absl::StartsWith(rest, "-") || absl::StartsWith(rest, ":="))) {
-        absl::string_view fallback = absl::string_view(rest).substr(rest[0] == ':' ? 2 : 1);
-        if (!absl::StrContains(fallback, '$')) {
-          absl::StrAppend(&current_.text, fallback);
-          return;
-        }
+  void Substitute(const ShellVariables::Expansion& expansion, bool quoted) {
+    for (std::size_t i = 0; i < expansion.items.size(); ++i) {
+      const ShellText& item = expansion.items[i];
+      if (i > 0) Push();
+      if (quoted) {
+        current_.Append(item);
+        current_.quoted = current_.quoted || expansion.words;
+      } else {
+        Split(item);
       }
-      absl::StrAppend(&current_.text, written);
-      current_.unresolved = true;
-      return;
+      if (words_total_ > kWordsMax) return;
     }
-    const Variable& variable = it->second;
-    if (array || variable.items.size() > 1) {
-      for (std::size_t i = 0; i < variable.items.size(); ++i) {
-        if (i > 0) Push();
-        AppendItem(variable.items[i], variable.unresolved);
-      }
-      return;
-    }
-    const std::string value = variable.items.empty() ? "" : variable.items[0];
-    if (quoted) return AppendItem(value, variable.unresolved);
-    bool first = !value.empty() && absl::ascii_isspace(static_cast<unsigned char>(value[0])) ? false : true;
-    for (absl::string_view part : absl::StrSplit(value, absl::ByAnyChar(" \t\n"), absl::SkipEmpty())) {
-      if (!first) Push();
-      AppendItem(part, variable.unresolved);
-      first = false;
-    }
+    // "${NONE[@]}" is no word at all.
+    if (quoted && expansion.words && expansion.items.empty() && current_.text.empty()) current_.quoted = false;
   }
 
-  void AppendItem(absl::string_view item, bool unresolved) {
-    if (current_.text.size() + item.size() > kWordBytesMax) return;
-    absl::StrAppend(&current_.text, item);
-    current_.unresolved = current_.unresolved || (unresolved && absl::StrContains(item, '$'));
-    current_.quoted = current_.quoted || item.empty();
-  }
-
-  void ExpandArithmetic() {
-    const std::size_t end = text_.find("))", at_);
-    if (end == absl::string_view::npos) return Literal();
-    std::string inside(text_.substr(at_ + 3, end - at_ - 3));
-    // Names stand with or without '$'.
-    std::string resolved;
-    for (std::size_t i = 0; i < inside.size();) {
-      if (inside[i] == '$' || inside[i] == '{' || inside[i] == '}' || inside[i] == ' ') {
+  // Blanks in an expansion that is not quoted part words.
+  void Split(const ShellText& item) {
+    for (std::size_t i = 0; i < item.text.size();) {
+      if (IsSpace(item.text[i])) {
+        if (!current_.text.empty()) Push();
         ++i;
         continue;
       }
-      std::string name;
-      while (i < inside.size() && IsNameChar(inside[i])) name.push_back(inside[i++]);
-      auto it = variables_.find(name);
-      if (name.empty()) {
-        resolved.push_back(inside[i++]);
-      } else if (it != variables_.end() && !it->second.items.empty()) {
-        absl::StrAppend(&resolved, it->second.items[0]);
-      } else {
-        absl::StrAppend(&resolved, name);
+      std::size_t end = std::min(item.text.find_first_of(" \t\n", i), item.text.size());
+      // Blanks inside "$(a b)" part nothing that is known.
+      for (const auto& [begin, stop] : item.unknown) {
+        if (begin < end && stop > end) end = stop;
       }
+      current_.Append(item.Part(i, end));
+      i = end;
     }
-    auto value = Arithmetic(resolved);
-    absl::StrAppend(&current_.text, value ? absl::StrCat(*value) : absl::StrCat("$((", inside, "))"));
-    current_.unresolved = current_.unresolved || !value;
-    at_ = end + 2;
   }
 
-  // Splits "NAME=VALUE"; false where the word is no assignment.
-  static bool SplitAssignment(const Word& word, std::string& name, std::string& value, bool& append) {
-    std::size_t equals = word.text.find('=');
+  // Splits "NAME=VALUE" or "NAME+=VALUE"; false where the word is no assignment.
+  static bool SplitAssignment(const Word& word, std::string& name, ShellVariables::Assignment& assignment) {
+    const std::size_t equals = word.text.find('=');
     if (equals == std::string::npos || equals == 0) return false;
-    append = word.text[equals - 1] == '+';
-    name = word.text.substr(0, append ? equals - 1 : equals);
-    value = word.text.substr(equals + 1);
-    return IsIdentifier(name);
+    assignment.append = word.text[equals - 1] == '+';
+    name = word.text.substr(0, assignment.append ? equals - 1 : equals);
+    if (!IsIdentifier(name)) return false;
+    assignment.array = word.is_array;
+    if (word.is_array) {
+      assignment.items = word.items;
+      return true;
+    }
+    ShellText value = word.Part(equals + 1, word.text.size());
+    if (value.text.empty()) value.line = word.line;
+    assignment.items = {std::move(value)};
+    return true;
   }
 
-  void Assign(const Word& word, const std::string& name, const std::string& value, bool append) {
-    Variable variable;
-    variable.line = word.line;
-    variable.unresolved = word.unresolved;
-    if (word.is_array) {
-      variable.items = word.items;
-    } else {
-      variable.items = {value};
-    }
-    auto known = variables_.find(name);
-    if (append && known != variables_.end()) {
-      if (word.is_array) {
-        std::vector<std::string> items = known->second.items;
-        items.insert(items.end(), variable.items.begin(), variable.items.end());
-        variable.items = std::move(items);
-      } else if (!known->second.items.empty()) {
-        variable.items[0] = known->second.items[0] + value;
+  // Past the keywords before a command; counts branches.
+  std::size_t SkipKeywords() {
+    static const std::set<std::string> kKeywords = {"then",  "else", "elif", "do",   "if",       "while",
+                                                    "until", "!",    "time", "exec", "function", "for",
+                                                    "case",  "fi",   "esac", "done", "nohup",    "command"};
+    std::size_t first = 0;
+    for (; first < words_.size() && !words_[first].quoted; ++first) {
+      const std::string& word = words_[first].text;
+      if (!kKeywords.contains(word)) break;
+      if (word == "if" || word == "case") ++branches_;
+      if ((word == "fi" || word == "esac") && branches_ > 0) --branches_;
+      if (word == "for" && first + 1 < words_.size() && IsIdentifier(words_[first + 1].text)) {
+        variables_.SetUnknown(words_[first + 1].text);
+        return words_.size();
       }
-      variable.unresolved = variable.unresolved || known->second.unresolved;
-    } else if (conditional_depth_ > 0 && known != variables_.end() && known->second.items != variable.items) {
-      variable.items = {absl::StrCat("$", name)};
-      variable.unresolved = true;
     }
-    variables_[name] = std::move(variable);
+    return first;
   }
 
   void Execute() {
-    std::size_t first = 0;
-    static const std::set<std::string> kKeywords = {"then", "else", "elif",  "do",   "if",   "while", "until",
-                                                    "!",    "time", "nohup", "exec", "sudo", "for",   "case"};
-    while (first < words_.size() && !words_[first].quoted) {
-      const std::string& word = words_[first].text;
-      if (word == "if" || word == "case") ++conditional_depth_;
-      if ((word == "fi" || word == "esac") && conditional_depth_ > 0) --conditional_depth_;
-      if (word == "for") ForLoop();
-      if (!kKeywords.contains(word) && word != "fi" && word != "esac" && word != "done") break;
-      ++first;
-    }
+    const std::size_t first = SkipKeywords();
     if (first >= words_.size()) return;
-    const std::string& head = words_[first].text;
-    const bool exporting = head == "export" || head == "declare" || head == "readonly" || head == "local";
+    const std::string head = words_[first].text;
+    if (head == "source" || head == ".") {
+      if (first + 1 < words_.size()) script_.sourced.push_back(WordOf(words_[first + 1]));
+      return;
+    }
+    if (head == "unset") {
+      for (std::size_t i = first + 1; i < words_.size(); ++i) variables_.Forget(words_[i].text);
+      return;
+    }
+    if (head == "set") {
+      for (std::size_t i = first + 1; i < words_.size(); ++i) {
+        const std::string& word = words_[i].text;
+        const bool letters = word.size() >= 2 && word[0] == '-' && word[1] != '-' && word[1] != 'o';
+        export_all_ = export_all_ || word == "allexport" || (letters && absl::StrContains(word, 'a'));
+      }
+      return;
+    }
+    const bool declaring = head == "declare" || head == "readonly" || head == "local" || head == "typeset";
+    if (head == "export" || declaring) return Declare(first, head == "export");
+    Command(first);
+  }
+
+  void Declare(std::size_t first, bool exporting) {
+    for (std::size_t i = first + 1; i < words_.size(); ++i) {
+      std::string name = words_[i].text;
+      ShellVariables::Assignment assignment;
+      if (absl::StartsWith(name, "-")) {
+        exporting = exporting || absl::StrContains(name, 'x');
+        continue;
+      }
+      if (SplitAssignment(words_[i], name, assignment)) Assign(name, std::move(assignment));
+      if (exporting && IsIdentifier(name)) exported_names_.insert(name);
+    }
+  }
+
+  void Assign(const std::string& name, ShellVariables::Assignment assignment) {
+    assignment.conditional = branches_ > 0 || in_branch_;
+    variables_.Assign(name, std::move(assignment));
+    if (export_all_) exported_names_.insert(name);
+  }
+
+  // Assignments alone, or before a command whose environment they are.
+  void Command(std::size_t first) {
+    std::vector<std::pair<std::string, ShellVariables::Assignment>> before;
     ShellCommand command;
-    for (std::size_t i = exporting ? first + 1 : first; i < words_.size(); ++i) {
-      std::string name, value;
-      bool append = false;
-      if (command.words.empty() && SplitAssignment(words_[i], name, value, append)) {
-        pending_.push_back({words_[i], name, value, append});
-        if (head == "export") exported_names_.insert(name);
-      } else if (exporting) {
-        if (head == "export" && IsIdentifier(words_[i].text)) exported_names_.insert(words_[i].text);
+    for (std::size_t i = first; i < words_.size(); ++i) {
+      std::string name;
+      ShellVariables::Assignment assignment;
+      if (command.words.empty() && SplitAssignment(words_[i], name, assignment)) {
+        before.emplace_back(name, std::move(assignment));
       } else {
-        command.words.push_back(words_[i]);
+        command.words.push_back(WordOf(words_[i]));
       }
     }
-    for (const Pending& one : pending_) {
+    for (auto& [name, assignment] : before) {
       if (command.words.empty()) {
-        Assign(one.word, one.name, one.value, one.append);
-      } else {
-        ShellWord word = one.word;
-        word.text = one.value;
-        command.environment[one.name] = word;
+        Assign(name, std::move(assignment));
+      } else if (!assignment.items.empty()) {
+        command.environment[name] = WordOf(assignment.items[0]);
       }
     }
-    pending_.clear();
-    if (!command.words.empty()) script_.commands.push_back(std::move(command));
+    if (command.words.empty() || Nested(command)) return;
+    script_.commands.push_back(std::move(command));
   }
 
-  // A loop variable takes several values: not one that can be known.
-  void ForLoop() {
-    if (words_.size() < 2 || !IsIdentifier(words_[1].text)) return;
-    Variable variable;
-    variable.items = {absl::StrCat("$", words_[1].text)};
-    variable.unresolved = true;
-    variables_[words_[1].text] = variable;
+  // `... bash -c "TEXT"`, `eval "TEXT"`: the commands in the text, behind the words before the shell.
+  bool Nested(const ShellCommand& command) {
+    std::size_t text = 0;
+    std::size_t outer = 0;
+    for (std::size_t i = 0; i < command.words.size() && text == 0; ++i) {
+      const absl::string_view word = BaseName(command.words[i].text);
+      const bool shell = word == "bash" || word == "sh" || word == "zsh" || word == "dash";
+      if (i == 0 && word == "eval" && command.words.size() > 1) text = 1;
+      if (!shell || i + 2 >= command.words.size()) continue;
+      const std::string& option = command.words[i + 1].text;
+      if (absl::StartsWith(option, "-") && absl::EndsWith(option, "c")) {
+        text = i + 2;
+        outer = i;
+      }
+    }
+    if (text == 0 || depth_ >= kNestedMax) return false;
+    Reader inner(command.words[text].text, command.words[text].line, depth_ + 1);
+    inner.set_variables(variables_);
+    ShellScript script = inner.Read();
+    for (ShellCommand& one : script.commands) {
+      one.words.insert(one.words.begin(), command.words.begin(),
+                       command.words.begin() + static_cast<std::ptrdiff_t>(outer));
+      one.environment.insert(command.environment.begin(), command.environment.end());
+      one.environment.insert(script.exported.begin(), script.exported.end());
+      script_.commands.push_back(std::move(one));
+    }
+    script_.sourced.insert(script_.sourced.end(), script.sourced.begin(), script.sourced.end());
+    return true;
   }
 
-  struct Pending {
-    Word word;
-    std::string name;
-    std::string value;
-    bool append = false;
+  struct HereMark {
+    std::string text;
+    bool strip_tabs = false;
   };
 
-  absl::string_view text_;
+  std::string text_;
   std::size_t at_ = 0;
   std::int64_t line_ = 1;
+  int depth_ = 0;
   std::size_t words_total_ = 0;
-  int conditional_depth_ = 0;
+  int branches_ = 0;
+  int parentheses_ = 0;
+  bool in_branch_ = false;
+  bool next_in_branch_ = false;
+  bool export_all_ = false;
+  std::vector<HereMark> here_marks_;
   std::vector<Word> words_;
-  std::vector<Pending> pending_;
   Word current_;
-  std::map<std::string, Variable> variables_;
+  ShellVariables variables_;
   std::set<std::string> exported_names_;
   ShellScript script_;
 };
@@ -441,7 +490,8 @@ class Reader {
 }  // namespace
 
 ShellScript ReadShellScript(absl::string_view text) {
-  return Reader(text).Read();
+  const std::string plain = absl::StrReplaceAll(text.substr(0, kScriptBytesMax), {{"\r\n", "\n"}});
+  return Reader(plain, 1, 0).Read();
 }
 
 }  // namespace paritect

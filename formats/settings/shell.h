@@ -1,5 +1,6 @@
 // The part of a POSIX/bash script that decides a training command: assignments, arrays, expansions, line
-// continuations, conditionals (both branches seen, what differs between them is unresolved). Nothing is executed.
+// continuations, here documents, redirections, conditionals (both branches seen, what differs between them is
+// unresolved), commands inside `bash -c "..."`. Nothing is executed.
 #ifndef PARITECT_FORMATS_SETTINGS_SHELL_H_
 #define PARITECT_FORMATS_SETTINGS_SHELL_H_
 
@@ -14,9 +15,11 @@ namespace paritect {
 
 struct ShellWord {
   std::string text;
-  std::int64_t line = 0;
+  std::int64_t line = 0;  // where the word itself stands, also one that came in by a variable
   // A variable, command or branch in it is not known from the script: the text keeps it as "$NAME".
   bool unresolved = false;
+  // It holds a default that the environment may replace (${NAME:-VALUE}), or a value of one branch only.
+  bool fallback = false;
 };
 
 struct ShellCommand {
@@ -27,9 +30,10 @@ struct ShellCommand {
 struct ShellScript {
   std::vector<ShellCommand> commands;         // in order, assignments left out
   std::map<std::string, ShellWord> exported;  // export NAME=VALUE
+  std::vector<ShellWord> sourced;             // files that `source` or `.` names; what they set is not known
 };
 
-// Reads a script of at most 4 MiB; expansions are bounded (64 KiB words, 64 levels of variables in variables).
+// Reads a script of at most 4 MiB; expansions are bounded (64 KiB words, eight levels of defaults in defaults).
 ShellScript ReadShellScript(absl::string_view text);
 
 }  // namespace paritect
