@@ -306,11 +306,22 @@ v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<st
     }
   }
   switch (type) {
-    case SettingType::kBoolean:
-      if (auto boolean = BooleanOf(value)) out.set_boolean(*boolean);
+    case SettingType::kBoolean: {
+      // "fp32_precision: tf32" says whether a shortcut is on by a word of its own.
+      const auto word = words.find(absl::AsciiStrToLower(absl::StripAsciiWhitespace(ValueToText(value))));
+      if (word != words.end()) {
+        out.set_boolean(word->second == "true");
+      } else if (auto boolean = BooleanOf(value)) {
+        out.set_boolean(*boolean);
+      }
       break;
+    }
     case SettingType::kNumber:
-      if (auto number = NumberOf(value)) out = NumberValue(*number);
+      if (auto number = NumberOf(value)) {
+        out = NumberValue(*number);
+      } else if (value.text() == "auto") {  // left to the library
+        out.set_null(true);
+      }
       break;
     case SettingType::kWord: {
       const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(ValueToText(value)));
@@ -323,6 +334,10 @@ v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<st
     case SettingType::kPath: break;
   }
   return out;
+}
+
+bool IsNoNumber(const CanonicalSetting& setting) {
+  return setting.key->type == SettingType::kNumber && setting.value.kind_case() == v1::Value::kText;
 }
 
 bool SameMeaning(SettingType type, const v1::Value& a, const v1::Value& b) {

@@ -93,6 +93,9 @@ class SettingsRules {
 // "2.1.0". What cannot be read as the type stays as it is.
 v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<std::string, std::string>& words = {});
 
+// A numeric key whose value is a text ("abc", "two"): not a setting that can be compared.
+bool IsNoNumber(const CanonicalSetting& setting);
+
 // Whether two typed values mean the same. Numbers: equal within 1e-12 relative, so that 1 - 0.9 equals 0.1.
 bool SameMeaning(SettingType type, const v1::Value& a, const v1::Value& b);
 

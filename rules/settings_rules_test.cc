@@ -44,6 +44,31 @@ TEST(SettingsRules, OneRawValueMayHoldTwo) {
   ASSERT_EQ(found.size(), 2U);
 }
 
+// PyTorch 2.9 names the shortcut by word, per backend and operator.
+TEST(SettingsRules, ShortcutsByWordAreOnOrOff) {
+  const std::string matmul = "torch.backends.cuda.matmul.fp32_precision";
+  EXPECT_EQ(Canonical("flags", matmul, "ieee"), "matmul_low_precision=false;");
+  EXPECT_EQ(Canonical("flags", matmul, "TF32"), "matmul_low_precision=true;");
+  EXPECT_EQ(Canonical("flags", matmul, "bf16"), "matmul_low_precision=true;");
+  EXPECT_EQ(Canonical("flags", matmul, "none"), "matmul_low_precision=none;");
+  EXPECT_EQ(Canonical("flags", "torch.backends.cuda.matmul.allow_tf32", "True"), "matmul_low_precision=true;");
+  EXPECT_EQ(Canonical("flags", "torch.backends.cudnn.conv.fp32_precision", "ieee"), "conv_low_precision=false;");
+  EXPECT_EQ(Canonical("flags", "torch.backends.cudnn.rnn.fp32_precision", "tf32"), "rnn_low_precision=true;");
+  EXPECT_EQ(Canonical("flags", "torch.set_float32_matmul_precision", "highest"), "matmul_low_precision=false;");
+}
+
+TEST(SettingsRules, ATextIsNoNumber) {
+  const auto no_number = [](const std::string& key, const std::string& text) {
+    return IsNoNumber(BuiltInRules().settings.Canonicalise("yaml", Raw(key, text)).at(0));
+  };
+  EXPECT_TRUE(no_number("lr", "abc"));
+  EXPECT_TRUE(no_number("micro_batch_size", "two"));
+  EXPECT_FALSE(no_number("lr", "1e-4"));
+  EXPECT_FALSE(no_number("micro_batch_size", "auto"));
+  EXPECT_FALSE(no_number("loss_scale", "dynamic"));
+  EXPECT_FALSE(no_number("lr_scheduler_type", "cosine"));
+}
+
 TEST(SettingsRules, SameMeaningIsSameValue) {
   v1::Value a, b;
   a.set_text("1e-4");

@@ -34,6 +34,9 @@ class SettingsBuilder {
   void AddTree(absl::string_view prefix, const DocumentNode& node, std::int64_t line_offset = 0);
   void AddNote(absl::string_view kind, std::int64_t line, absl::string_view message);
 
+  // Names the file (or part of it) in the origins of what is added from here on.
+  void SetLabel(absl::string_view label) { label_ = std::string(label); }
+
   bool empty() const { return document_.settings_size() == 0; }
   int size() const { return document_.settings_size(); }
   v1::SettingsDocument Finish() { return std::move(document_); }

@@ -9,10 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/interpolation.h"
 #include "formats/settings/settings_format.h"
 
 namespace paritect {
 namespace {
+
+using absl::StrCat;
 
 absl::string_view SkipBlanks(absl::string_view head) {
   absl::ConsumePrefix(&head, "\xEF\xBB\xBF");
@@ -34,8 +37,9 @@ bool LooksLikeYaml(absl::string_view head) {
   ForEachLine(SkipBlanks(head), [&](absl::string_view line, std::int64_t) {
     if (++lines > 60 || broken) return;
     if (line.empty() || line[0] == '#' || line[0] == ' ' || line[0] == '-' || line[0] == '}' || line[0] == '%') return;
+    if (line[0] == '\t' || line[0] == ']' || line == "...") return;
     const std::size_t colon = line.find(':');
-    const absl::string_view key = line.substr(0, colon);
+    const absl::string_view key = absl::StripTrailingAsciiWhitespace(line.substr(0, colon));
     if (colon == absl::string_view::npos || absl::StrContains(key, ' ') ||
         (colon + 1 < line.size() && line[colon + 1] != ' ')) {
       broken = true;
@@ -78,8 +82,27 @@ int SniffLlamaFactory(absl::string_view head) {
   return keys >= 3 ? 80 : 0;
 }
 
+// .hydra/overrides.yaml: "- key=value" a line.
+bool LooksLikeOverrides(absl::string_view head) {
+  int overrides = 0;
+  bool others = false;
+  ForEachLine(SkipBlanks(head), [&](absl::string_view line, std::int64_t) {
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line[0] == '#' || line == "---") return;
+    const std::size_t equals = line.find('=');
+    const bool override = absl::ConsumePrefix(&line, "- ") && equals != absl::string_view::npos &&
+                          line.substr(0, line.find('=')).find_first_of(" :") == absl::string_view::npos;
+    overrides += override ? 1 : 0;
+    others = others || !override;
+  });
+  return overrides > 0 && !others;
+}
+
 int SniffHydra(absl::string_view head) {
-  if (LooksLikeJson(head) || !LooksLikeYaml(head)) return 0;
+  if (LooksLikeJson(head)) return 0;
+  if (LooksLikeOverrides(head)) return 78;
+  if (!LooksLikeYaml(head)) return 0;
+  if (CountKeys(head, {"actor_rollout_ref"}) >= 1) return 75;
   return CountKeys(head, {"_target_", "hydra", "_recursive_"}) >= 1 ? 75 : 0;
 }
 
@@ -97,6 +120,31 @@ void DropAuto(v1::SettingsDocument& document) {
   }
 }
 
+void AddOverrides(const DocumentNode& list, SettingsBuilder& builder) {
+  for (const DocumentNode& one : list.items) {
+    const std::size_t equals = one.text.find('=');
+    if (!one.is_scalar() || equals == std::string::npos) continue;
+    absl::string_view key = absl::string_view(one.text).substr(0, equals);
+    key = key.substr(std::min(key.find_first_not_of("+~"), key.size()));
+    builder.Add(key, absl::string_view(one.text).substr(equals + 1), one.line);
+  }
+}
+
+// A configuration made of several files: the others are not read.
+void NoteWhatIsNotRead(const DocumentNode& root, SettingsBuilder& builder) {
+  for (absl::string_view key : {"_base_", "inherit_from", "__base__"}) {
+    if (const DocumentNode* base = root.Find(key)) {
+      builder.AddNote("base_config", base->line,
+                      StrCat("what ", key, " names is not read; give the configuration that the run wrote out"));
+    }
+  }
+  const DocumentNode* defaults = root.Find("defaults");
+  if (defaults != nullptr && defaults->is_list()) {
+    builder.AddNote("defaults_list", defaults->line,
+                    "what the defaults list names is not read; give the composed .hydra/config.yaml");
+  }
+}
+
 absl::StatusOr<v1::SettingsDocument> ParseAs(absl::string_view name, absl::string_view kind, absl::string_view text,
                                              absl::string_view label) {
   DocumentLimits limits;
@@ -104,11 +152,17 @@ absl::StatusOr<v1::SettingsDocument> ParseAs(absl::string_view name, absl::strin
   limits.nodes_max = 400'000;
   auto root = ParseDocument(text, limits);
   if (!root.ok()) return absl::DataLossError(root.status().message());
-  if (!root->is_map()) return absl::DataLossError("not a map of settings");
   SettingsBuilder builder(name, kind, label);
+  if (root->is_list() && name == "hydra") {
+    AddOverrides(*root, builder);
+    return builder.Finish();
+  }
+  if (!root->is_map()) return absl::DataLossError("not a map of settings");
   builder.AddTree("", *root);
+  NoteWhatIsNotRead(*root, builder);
   v1::SettingsDocument document = builder.Finish();
   if (name == "deepspeed-json") DropAuto(document);
+  ResolveReferences(document);
   return document;
 }
 

@@ -1,9 +1,12 @@
 // What logs print of settings, block by block:
-//   megatron-args      "--- arguments ---", "  name ..... value", "--- end of arguments ---", and "using world size: N,
-//   ..." deepspeed-json     "DeepSpeedEngine configuration:", dotted lines, "json = { ... }" mllog ":::MLLOG {...}"
-//   POINT_IN_TIME with a value that is not null argparse-namespace "Namespace(a=1, b=[2, 3])" hf-training-args   the
-//   trainer's banner, "TrainingArguments(" and its "name=value," lines apex-options       "Selected optimization level
-//   O2", options after the overrides dllogger           "PARAMETER NAME : VALUE", {"step": "PARAMETER", "data": {...}}
+//   megatron-args        "--- arguments ---", "  name ..... value", "--- end of arguments ---"; "using world size"
+//   deepspeed-json       "DeepSpeedEngine configuration:", dotted lines, "json = { ... }"
+//   mllog                ":::MLLOG {...}" POINT_IN_TIME with a value that is not null
+//   argparse-namespace   "Namespace(a=1, b=[2, 3])"
+//   hf-training-args     the trainer's banner, "TrainingArguments(" and its "name=value," lines
+//   apex-options         "Selected optimization level O2", options after the overrides
+//   dllogger             "PARAMETER NAME : VALUE", {"step": "PARAMETER", "data": {...}}
+//   hydra                the configuration that verl prints as a Python dictionary
 // Formats: reference logs of these projects. A block that is cut off keeps what was read.
 #include <functional>
 #include <map>
@@ -15,7 +18,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/document.h"
+#include "common/utf8.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/readable_text.h"
 #include "formats/settings/settings_format.h"
 
 namespace paritect {
@@ -44,6 +49,47 @@ bool SplitDotted(absl::string_view line, absl::string_view& key, absl::string_vi
   value.remove_prefix(std::min(value.size(), value.find_first_not_of('.')));
   value = absl::StripAsciiWhitespace(value);
   return !key.empty() && IsIdentifier(key) && !value.empty();
+}
+
+// Finds the bracket that closes the first one, over pieces that come one after another; quotes respected, an apostrophe
+// inside a word is none.
+class BracketFinder {
+ public:
+  // The place behind the closing bracket; npos: not in this piece.
+  std::size_t Feed(absl::string_view piece) {
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      const char c = piece[i];
+      const char before = last_;
+      last_ = c;
+      if (escaped_) {
+        escaped_ = false;
+      } else if (quote_ != 0) {
+        escaped_ = c == '\\';
+        if (c == quote_) quote_ = 0;
+      } else if (c == '"' || (c == '\'' && !absl::ascii_isalnum(static_cast<unsigned char>(before)))) {
+        quote_ = c;
+      } else if (c == '(' || c == '[' || c == '{') {
+        ++depth_;
+      } else if ((c == ')' || c == ']' || c == '}') && --depth_ == 0) {
+        return i + 1;
+      }
+    }
+    return absl::string_view::npos;
+  }
+
+ private:
+  int depth_ = 0;
+  char quote_ = 0;
+  char last_ = 0;
+  bool escaped_ = false;
+};
+
+// The line without the mark that Ray puts before what a worker prints: "(TaskRunner pid=1234) ".
+absl::string_view WithoutWorkerMark(absl::string_view line) {
+  if (line.empty() || line[0] != '(') return line;
+  const std::size_t end = line.find(") ");
+  return end != absl::string_view::npos && absl::StrContains(line.substr(0, end), " pid=") ? line.substr(end + 2)
+                                                                                           : line;
 }
 
 bool HasWordBefore(absl::string_view line, std::size_t at) {
@@ -109,21 +155,24 @@ struct LogSettingsScanner::State {
 
   // Collects a bracketed text that may run over lines; `done` gets it.
   void Gather(absl::string_view text, std::int64_t line, std::function<void(absl::string_view, std::int64_t)> done) {
-    gathered.assign(text.data(), text.size());
+    gathered.clear();
     gathered_at = line;
     on_gathered = std::move(done);
     gathering = true;
-    TryFinishGathering();
+    brackets = BracketFinder();
+    GatherMore(text);
   }
 
-  void TryFinishGathering() {
-    const std::size_t end = ClosingBracket(gathered, 0);
-    if (end == std::string::npos) {
+  void GatherMore(absl::string_view text) {
+    const std::size_t begin = gathered.size();
+    gathered.append(text.data(), text.size());
+    const std::size_t end = brackets.Feed(text);
+    if (end == absl::string_view::npos) {
       if (gathered.size() > kBlockBytesMax) gathering = false;
       return;
     }
     gathering = false;
-    if (on_gathered) on_gathered(absl::string_view(gathered).substr(0, end + 1), gathered_at);
+    if (on_gathered) on_gathered(absl::string_view(gathered).substr(0, begin + end), gathered_at);
   }
 
   void Megatron(absl::string_view line, std::int64_t number);
@@ -131,6 +180,7 @@ struct LogSettingsScanner::State {
   void DeepSpeedJson(absl::string_view text, std::int64_t number);
   void Mllog(absl::string_view line, std::int64_t number, std::size_t at);
   void Arguments(absl::string_view text, std::int64_t number, const std::string& format);
+  void PrintedConfig(absl::string_view text, std::int64_t number);
   void Banner(absl::string_view line, std::int64_t number);
   void WorldSizes(absl::string_view line, std::int64_t number);
   bool Apex(absl::string_view line, std::int64_t number);
@@ -151,6 +201,7 @@ struct LogSettingsScanner::State {
   std::map<std::string, std::pair<std::string, std::int64_t>> apex_options;
 
   bool gathering = false;
+  BracketFinder brackets;
   std::string gathered;
   std::int64_t gathered_at = 0;
   std::function<void(absl::string_view, std::int64_t)> on_gathered;
@@ -241,6 +292,21 @@ void LogSettingsScanner::State::Arguments(absl::string_view text, std::int64_t n
   if (format == "argparse-namespace" || format == "hf-training-args") block->closed = true;
 }
 
+// verl prints its composed configuration as a Python dictionary.
+void LogSettingsScanner::State::PrintedConfig(absl::string_view text, std::int64_t number) {
+  Block* block = Open("hydra", number);
+  if (block == nullptr) return;
+  block->closed = true;
+  DocumentLimits limits;
+  limits.nodes_max = 100'000;
+  auto root = ParseYaml(text, limits);  // quotes of either kind; None and True are texts that ValueOfText knows
+  if (root.ok() && root->is_map()) {
+    block->builder->AddTree("", *root, number - 1);
+  } else {
+    block->builder->AddNote("unreadable_block", number, "the printed configuration cannot be read");
+  }
+}
+
 void LogSettingsScanner::State::Banner(absl::string_view line, std::int64_t number) {
   for (const BannerPhrase& one : kBanner) {
     const std::size_t at = line.find(one.phrase);
@@ -310,11 +376,7 @@ void LogSettingsScanner::State::DlloggerJson(absl::string_view line, std::int64_
 }
 
 void LogSettingsScanner::State::Line(absl::string_view line, std::int64_t number) {
-  if (gathering) {
-    gathered.push_back('\n');
-    gathered.append(line.data(), line.size());
-    return TryFinishGathering();
-  }
+  if (gathering) return GatherMore(absl::StrCat("\n", WithoutWorkerMark(line)));
   if (in_megatron) return Megatron(line, number);
   if (in_deepspeed && DeepSpeed(line, number)) return;
   if (Apex(line, number)) return;
@@ -334,6 +396,9 @@ void LogSettingsScanner::State::Line(absl::string_view line, std::int64_t number
   } else if (const std::size_t args = line.find("TrainingArguments("); args != absl::string_view::npos) {
     Gather(line.substr(args + 17), number,
            [this](absl::string_view t, std::int64_t n) { Arguments(t, n, "hf-training-args"); });
+  } else if (const absl::string_view printed = WithoutWorkerMark(line);
+             absl::StartsWith(printed, "{'actor_rollout_ref'")) {
+    Gather(printed, number, [this](absl::string_view t, std::int64_t n) { PrintedConfig(t, n); });
   } else if (absl::StrContains(line, "using world size:")) {
     WorldSizes(line, number);
   } else if (absl::StrContains(line, "PARAMETER ") && absl::StrContains(line, " : ")) {
@@ -349,7 +414,8 @@ LogSettingsScanner::LogSettingsScanner(absl::string_view label) : state_(std::ma
 LogSettingsScanner::~LogSettingsScanner() = default;
 
 void LogSettingsScanner::Feed(absl::string_view line, std::int64_t line_number) {
-  state_->Line(line, line_number);
+  if (IsValidUtf8(line)) return state_->Line(line, line_number);
+  state_->Line(ReadableLine(line), line_number);
 }
 
 std::vector<v1::SettingsDocument> LogSettingsScanner::Finish() {

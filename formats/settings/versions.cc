@@ -5,6 +5,10 @@
 //   ascend_*_install.info   package_name=Ascend-cann-toolkit, version=       -> cann.toolkit.version
 //   cuda/version.json       {"cuda": {"version": ...}, ...}                  -> cuda.version, libcublas.version, ...
 //   cuda/version.txt        "CUDA Version 10.1.243"                          -> cuda.version
+//   /etc/ascend_install.info   Driver_Install_Status=, ..._Path_Param=       -> driver.install_status,
+//   driver.install_path /proc/driver/nvidia/version   "NVRM version: NVIDIA UNIX ... 535.104.05" -> driver.version
+//   torch/version.py        __version__ = '2.1.0', git_version, cuda         -> torch_version, torch.git_version,
+//   torch.cuda
 #include <map>
 
 #include "absl/strings/ascii.h"
@@ -26,12 +30,20 @@ constexpr char kRunning[] = "_running_version";
 int Sniff(absl::string_view head) {
   const absl::string_view text = absl::StripLeadingAsciiWhitespace(head);
   if (absl::StartsWith(text, "CUDA Version ")) return 90;
+  if (absl::StartsWith(text, "NVRM version:")) return 95;
+  if (absl::StrContains(head, "__version__ =") && absl::StrContains(head, "git_version")) return 95;
+  if (absl::StrContains(head, "Driver_Install_Path_Param=") || absl::StrContains(head, "Firmware_Install_Path_Param="))
+    return 96;
   if (absl::StartsWith(text, "{") && absl::StrContains(head, "\"CUDA SDK\"")) return 95;
   if (absl::StrContains(head, "_running_version=[")) return 96;
   if (absl::StrContains(head, "package_name=Ascend-cann-")) return 96;
   const bool info = absl::StartsWith(text, "Version=") || absl::StrContains(head, "\nVersion=");
-  return info && (absl::StrContains(head, "ascendhal_version=") || absl::StrContains(head, "compatible_version")) ? 96
-                                                                                                                  : 0;
+  if (!info) return 0;
+  for (absl::string_view word :
+       {"ascendhal_version=", "compatible_version", "package_version=", "version_dir=", "required_package_"}) {
+    if (absl::StrContains(head, word)) return 96;
+  }
+  return 0;
 }
 
 struct Entry {
@@ -59,6 +71,8 @@ void AddEntries(const std::map<std::string, Entry>& entries, SettingsBuilder& bu
       builder.AddText(StrCat("cann.", part, ".version"), Release(entry.value), entry.line);
     }
   }
+  add("driver.install_path", "Driver_Install_Path_Param");
+  if (add("driver.install_status", "Driver_Install_Status") || entries.contains("Driver_Install_Path_Param")) return;
   auto package = entries.find("package_name");
   if (package != entries.end()) {
     absl::string_view part = package->second.value;
@@ -71,6 +85,29 @@ void AddEntries(const std::map<std::string, Entry>& entries, SettingsBuilder& bu
   } else {
     add("component.version", "Version");
   }
+}
+
+// The first word of digits and dots behind "Module": both spellings of the line have it there.
+absl::string_view NvrmVersion(absl::string_view line) {
+  const std::size_t module = line.find("Module");
+  if (module == absl::string_view::npos) return "";
+  for (absl::string_view word : absl::StrSplit(line.substr(module), ' ', absl::SkipEmpty())) {
+    if (absl::StrContains(word, '.') && word.find_first_not_of("0123456789.") == absl::string_view::npos) return word;
+  }
+  return "";
+}
+
+// "__version__ = '2.1.0'", "cuda: Optional[str] = '12.1'" of torch/version.py.
+void AddTorchLine(absl::string_view line, std::int64_t number, SettingsBuilder& builder) {
+  const std::size_t equals = line.find('=');
+  if (equals == absl::string_view::npos) return;
+  absl::string_view name = line.substr(0, equals);
+  name = absl::StripAsciiWhitespace(name.substr(0, name.find(':')));
+  absl::string_view value = absl::StripAsciiWhitespace(line.substr(equals + 1));
+  if (value.size() < 2 || (value.front() != '\'' && value.front() != '"')) return;
+  value = value.substr(1, value.size() - 2);
+  if (name == "__version__") builder.AddText("torch_version", value, number);
+  if (name == "git_version" || name == "cuda") builder.AddText(StrCat("torch.", name), value, number);
 }
 
 absl::Status AddCudaJson(absl::string_view text, SettingsBuilder& builder) {
@@ -92,12 +129,18 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
     if (absl::Status status = AddCudaJson(text, builder); !status.ok()) return status;
     return builder.Finish();
   }
+  const bool torch = absl::StrContains(text.substr(0, kSettingsHeadBytes), "git_version");
   std::map<std::string, Entry> entries;
   ForEachLine(text, [&](absl::string_view line, std::int64_t number) {
     if (absl::ConsumePrefix(&line, "CUDA Version ")) {
       builder.AddText("cuda.version", absl::StripAsciiWhitespace(line), number);
       return;
     }
+    if (absl::StartsWith(line, "NVRM version:") && !NvrmVersion(line).empty()) {
+      builder.AddText("driver.version", NvrmVersion(line), number);
+      return;
+    }
+    if (torch) return AddTorchLine(line, number, builder);
     const std::vector<absl::string_view> pair = absl::StrSplit(line, absl::MaxSplits('=', 1));
     if (pair.size() != 2 || absl::StartsWith(line, "#")) return;
     entries.try_emplace(std::string(absl::StripAsciiWhitespace(pair[0])),

@@ -1,0 +1,23 @@
+// ZIP archives from strangers: the directory, every entry, and the archive of a configuration check.
+#include "formats/settings/settings_format.h"
+#include "formats/zip_archive.h"
+#include "tests/fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace paritect;  // NOLINT(google-build-using-namespace)
+  const absl::string_view bytes = FuzzInput(data, size);
+  (void)ZipNamesInHead(bytes);
+  const auto entries = ReadZipDirectory(bytes);
+  if (entries.ok()) {
+    std::size_t packed = 0;
+    for (const ZipEntry& entry : *entries) {
+      FuzzCheck(entry.data_at + entry.packed_size <= bytes.size(), "an entry lies within its archive");
+      packed += entry.packed_size;
+      const auto read = ReadZipEntry(bytes, entry, 1 << 20);
+      FuzzCheck(!read.ok() || read->size() == entry.size, "an entry has the length that it states");
+    }
+    FuzzCheck(packed <= bytes.size(), "entries do not share bytes");
+  }
+  (void)FindSettingsFormat("msprobe-config-check")->parse(bytes, "pack.zip");
+  return 0;
+}
