@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/rank_coverage.h"
+#include "checks/world_size.h"
 
 namespace paritect {
 namespace {
@@ -16,7 +17,8 @@ void EvaluateSide(const CheckContext& context, Side side, v1::CheckResult& resul
   const std::vector<RunView> runs = context.evidence.Runs(side);
   if (runs.empty()) AddMissing(context, result, "coverage_no_run", SideName(side));
   for (const RunView& run : runs) {
-    if (!CoverRanks(run).complete()) {
+    const WorldSizes sizes = WorldSizesOf(context, side, run);
+    if (sizes.conflict() || !CoverRanks(run, sizes.largest()).complete()) {
       AddMissing(context, result, "nodes_expected_unknown", run.name,
                  {{"run", run.name}, {"nodes", absl::StrCat(run.nodes.size())}});
       continue;

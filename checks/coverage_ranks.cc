@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/rank_coverage.h"
+#include "checks/world_size.h"
 
 namespace paritect {
 namespace {
@@ -10,7 +11,14 @@ void EvaluateSide(const CheckContext& context, Side side, v1::CheckResult& resul
   const std::vector<RunView> runs = context.evidence.Runs(side);
   if (runs.empty()) AddMissing(context, result, "coverage_no_run", SideName(side));
   for (const RunView& run : runs) {
-    const RankCoverage coverage = CoverRanks(run);
+    const WorldSizes sizes = WorldSizesOf(context, side, run);
+    if (sizes.conflict()) {
+      v1::Finding& finding =
+          AddError(context, result, "conflict_within_side", absl::StrCat(SideName(side), ": world_size"),
+                   {{"key", "world_size"}, {"values", absl::StrCat(run.name, ": ", sizes.Text())}});
+      SetFact(finding, "world_size", sizes.largest());
+    }
+    const RankCoverage coverage = CoverRanks(run, sizes.largest());
     if (coverage.world_size == 0) {
       AddMissing(context, result, "world_size_unknown", run.name, {{"run", run.name}});
       continue;

@@ -83,24 +83,25 @@ void JudgeWorld(const CheckContext& context, v1::CheckResult& result, Side side,
   const SettingsView view = SettingsView::Of(context, side, run);
   if (nodes.size() < 2) return;
   for (const SourcedValue* address : view.All("master_addr")) {
-    if (IsLocal(ValueToText(address->value))) {
+    if (!address->replaceable && IsLocal(ValueToText(address->value))) {
       AddError(context, result, "master_is_localhost", address->node, {{"evidence", Told(*address)}})
           .add_evidence(address->origin);
     }
   }
   MasterDiffers(context, result, side, view);
   for (const SourcedValue* count : view.All("nodes")) {
-    if (NumberOf(*count) != 1) continue;
+    if (count->replaceable || NumberOf(*count) != 1) continue;
     AddError(context, result, "nodes_train_alone", count->node, {{"evidence", Told(*count)}})
         .add_evidence(count->origin);
   }
   std::set<double> worlds;
-  for (const SourcedValue* world : view.All("world_size")) worlds.insert(NumberOf(*world));
+  const std::vector<SourcedValue> stated = StatedWorldSizes(view);
+  for (const SourcedValue& world : stated) worlds.insert(NumberOf(world));
   const double devices = DevicesOfAll(view, nodes);
   const bool too_small = devices > 0 && worlds.size() == 1 && *worlds.begin() < devices;
   if (worlds.size() > 1 || too_small) {
     std::vector<std::string> told;
-    for (const SourcedValue* world : view.All("world_size")) told.push_back(Told(*world));
+    for (const SourcedValue& world : stated) told.push_back(Told(world));
     v1::Finding& finding = AddError(context, result, "world_size_mismatch/settings", run.name,
                                     {{"worlds", absl::StrJoin(told, ", ")}, {"nodes", absl::StrCat(nodes.size())}});
     SetFact(finding, "world_size", *worlds.begin());

@@ -34,6 +34,8 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
   const Derived* both[] = {&a, &b};
   const SettingsView* views[] = {&baseline, &migrated};
   for (int i = 0; i < 2; ++i) {
+    AddPartConflicts(context, result, *views[i], both[i]->part_conflicts);
+    ReportNoNumbers(context, result, *views[i], {"batch", "parallel"});
     if (!both[i]->value) {
       ReportUnknown(context, result, *views[i], *both[i]);
       continue;

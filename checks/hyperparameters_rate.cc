@@ -33,6 +33,7 @@ bool CompareBase(const CheckContext& context, v1::CheckResult& result, const Set
   const EffectiveValue* a = baseline.Find("lr_base");
   const EffectiveValue* b = migrated.Find("lr_base");
   for (const SettingsView* view : {&baseline, &migrated}) {
+    ReportNoNumbers(context, result, *view, {"schedule"});
     const EffectiveValue* one = view->Find("lr_base");
     if (one == nullptr) {
       AddMissing(context, result, "learning_rate_unknown", view->run_name(), {{"run", view->run_name()}});

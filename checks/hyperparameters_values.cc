@@ -191,6 +191,11 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     ++compared;
     if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
   }
+  for (const SettingsView* view : {&baseline, &migrated}) {
+    AddPartConflicts(context, result, *view, TotalSteps(*view).part_conflicts);
+    ReportNoNumbers(context, result, *view, {"optimizer", "seed", "model", "data"}, true);
+    ReportNoNumbers(context, result, *view, {"length"});
+  }
   CompareDecayForm(context, result, baseline, migrated);
   CompareLength(context, result, baseline, migrated);
   CompareUnknown(context, result, baseline, migrated);
@@ -211,6 +216,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  WarnOfUnknownFacts(context, result);
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     CompareValues(context, result, baseline, migrated);
   });

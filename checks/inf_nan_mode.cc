@@ -30,7 +30,10 @@ bool Is(const VariableOnNode* variable, absl::string_view value) {
 
 bool HasEnvironment(const v1::Bundle& bundle) {
   for (const v1::Evidence& evidence : bundle.evidence()) {
-    if (evidence.has_settings() && evidence.settings().format() == "environment") return true;
+    if (evidence.has_settings() && (evidence.settings().format() == "environment" ||
+                                    evidence.settings().format() == "msprobe-config-check")) {
+      return true;
+    }
   }
   return false;
 }
@@ -66,10 +69,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   RequireSettings(context, result, Side::kMigrated);
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
     const Platform platform = PlatformOf(context.rules, run);
-    const bool known =
-        platform.family != nullptr && platform.family->npu && platform.family->overflow != OverflowMode::kUnknown;
-    if (!known) {
-      AddMissing(context, result, "product_unknown", run.name);
+    if (!RequireTrainingNpu(context, result, run, platform)) continue;
+    if (platform.family->overflow == OverflowMode::kUnknown) {
+      AddMissing(context, result, "overflow_mode_unknown", run.name, {{"product", platform.family->name}});
       continue;
     }
     const SettingsView view = SettingsView::Of(context, Side::kMigrated, run);

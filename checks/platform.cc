@@ -2,7 +2,9 @@
 
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace paritect {
 namespace {
@@ -75,9 +77,13 @@ class Reader {
     }
   }
 
+  // A list of PCI devices holds many others; an Ascend id that is not in the table is one to tell of.
   void Pci(const std::string& id, const std::string& origin) {
-    if (const ProductFamily* family = rules_.products.FamilyOfPciId(id))
+    if (const ProductFamily* family = rules_.products.FamilyOfPciId(id)) {
       seen_.push_back({family, StrCat(origin, ": ", id)});
+    } else if (absl::StartsWith(id, "19e5:d")) {
+      unknown_.insert(StrCat("PCI ", id));
+    }
   }
 
   const Rules& rules_;
@@ -99,6 +105,24 @@ Platform PlatformOf(const Rules& rules, const RunView& run) {
   // After the devices: what a device shows is the better evidence of the two.
   for (const v1::Bundle* bundle : run.nodes) reader.Stated(bundle->plan());
   return reader.Result();
+}
+
+bool RequireTrainingNpu(const CheckContext& context, v1::CheckResult& result, const RunView& run,
+                        const Platform& platform) {
+  if (platform.family != nullptr) {
+    if (platform.family->npu && platform.family->trains) return true;
+    AddMissing(context, result, "no_training_npu", run.name,
+               {{"product", platform.family->name}, {"evidence", platform.evidence}});
+  } else if (!platform.conflicts.empty()) {
+    AddError(context, result, "conflict_within_side", StrCat("migrated: platform of ", run.name),
+             {{"key", "platform"}, {"values", absl::StrJoin(platform.conflicts, "; ")}});
+  } else if (platform.unknown_names.empty()) {
+    AddMissing(context, result, "product_unknown", run.name);
+  } else {
+    AddMissing(context, result, "product_unknown/name", run.name,
+               {{"names", absl::StrJoin(platform.unknown_names, ", ")}});
+  }
+  return false;
 }
 
 }  // namespace paritect

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/check.h"
 #include "checks/evidence_set.h"
 #include "rules/rules.h"
 
@@ -21,6 +22,11 @@ struct Platform {
 };
 
 Platform PlatformOf(const Rules& rules, const RunView& run);
+
+// Whether the migrated run is on a training NPU that is known. Else says why not: no device evidence at all, chips that
+// the table does not have, two products on one side, or another kind of product.
+bool RequireTrainingNpu(const CheckContext& context, v1::CheckResult& result, const RunView& run,
+                        const Platform& platform);
 
 }  // namespace paritect
 

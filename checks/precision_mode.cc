@@ -116,30 +116,12 @@ class Judge {
   const Platform& platform_;
 };
 
-void ReportNoProduct(const CheckContext& context, v1::CheckResult& result, const RunView& run,
-                     const Platform& platform) {
-  if (!platform.conflicts.empty()) {
-    AddError(context, result, "conflict_within_side", StrCat("migrated: platform of ", run.name),
-             {{"key", "platform"}, {"values", absl::StrJoin(platform.conflicts, "; ")}});
-    return;
-  }
-  if (platform.unknown_names.empty()) {
-    AddMissing(context, result, "product_unknown", run.name);
-  } else {
-    AddMissing(context, result, "product_unknown/name", run.name,
-               {{"names", absl::StrJoin(platform.unknown_names, ", ")}});
-  }
-}
-
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   RequireSettings(context, result, Side::kMigrated);
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
     const Platform platform = PlatformOf(context.rules, run);
-    if (platform.family == nullptr) {
-      ReportNoProduct(context, result, run, platform);
-      continue;
-    }
-    if (!platform.family->npu || !platform.family->trains || platform.family->precision_option.empty()) {
+    if (!RequireTrainingNpu(context, result, run, platform)) continue;
+    if (platform.family->precision_option.empty()) {
       AddMissing(context, result, "no_training_npu", run.name,
                  {{"product", platform.family->name}, {"evidence", platform.evidence}});
       continue;

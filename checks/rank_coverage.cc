@@ -14,7 +14,7 @@ std::vector<int> RankCoverage::Silent() const {
   return silent;
 }
 
-RankCoverage CoverRanks(const RunView& run) {
+RankCoverage CoverRanks(const RunView& run, int stated_elsewhere) {
   RankCoverage coverage;
   bool anything = false;
   int stated_by_evidence = 0;
@@ -31,6 +31,7 @@ RankCoverage CoverRanks(const RunView& run) {
     }
   }
   if (coverage.world_size == 0) coverage.world_size = stated_by_evidence;
+  if (coverage.world_size == 0) coverage.world_size = stated_elsewhere;
   if (coverage.world_size == 1 && anything) coverage.reported.insert(0);
   return coverage;
 }

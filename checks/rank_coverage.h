@@ -11,7 +11,7 @@
 namespace paritect {
 
 struct RankCoverage {
-  // From the plans' world_size, else from what the evidence itself states; 0: not known.
+  // From the plans' world_size, else from the shard lists, else as stated elsewhere; 0: not known.
   int world_size = 0;
   std::set<int> reported;
 
@@ -21,7 +21,8 @@ struct RankCoverage {
 };
 
 // A run of world size 1 that gave any evidence is complete: its only rank is the run itself.
-RankCoverage CoverRanks(const RunView& run);
+// `stated_elsewhere`: by settings and logs (checks/world_size.h), where the plans and lists do not tell.
+RankCoverage CoverRanks(const RunView& run, int stated_elsewhere = 0);
 
 // "0-3,7": for texts. At most `ranges_max` ranges, then "...".
 std::string FormatRanks(const std::vector<int>& ranks, std::size_t ranges_max = 20);

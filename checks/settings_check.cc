@@ -1,10 +1,12 @@
 #include "checks/settings_check.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/run_series.h"
+#include "common/nearest.h"
 
 namespace paritect {
 namespace {
@@ -101,6 +103,50 @@ void AddConflicts(const CheckContext& context, v1::CheckResult& result, const Se
     SetValueFact(finding, "other_value", other.value);
     finding.add_evidence(value.origin);
     finding.add_evidence(other.origin);
+  }
+}
+
+void AddPartConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                      absl::Span<const PartConflict> conflicts) {
+  for (const PartConflict& one : conflicts) AddConflicts(context, result, view, one.key, one.value, {&one.other, 1});
+}
+
+void ReportNoNumbers(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                     std::initializer_list<absl::string_view> groups, bool compared_only) {
+  for (const auto& [name, values] : view.unreadable()) {
+    const SettingKey* key = context.rules.settings.FindKey(name);
+    if (key == nullptr || (compared_only && !key->compared)) continue;
+    if (std::find(groups.begin(), groups.end(), key->group) == groups.end()) continue;
+    for (const SourcedValue& value : values) {
+      AddMissing(context, result, "setting_is_no_number", view.run_name(),
+                 {{"key", name}, {"value", ShowValue(value)}, {"run", view.run_name()}});
+    }
+  }
+}
+
+void WarnOfUnknownFacts(const CheckContext& context, v1::CheckResult& result) {
+  // Facts that checks read by name, without a setting behind them.
+  static constexpr absl::string_view kOwn[] = {"reference_accuracy"};
+  std::vector<std::string> known(std::begin(kOwn), std::end(kOwn));
+  for (const auto& [name, key] : context.rules.settings.keys()) known.push_back(name);
+  for (Side side : kBothSides) {
+    for (const v1::Bundle& bundle : context.evidence.bundles(side)) {
+      for (const auto& [name, value] : std::map(bundle.plan().facts().begin(), bundle.plan().facts().end())) {
+        v1::Setting setting;
+        setting.set_raw_key(name);
+        *setting.mutable_value() = value;
+        if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) continue;
+        if (!context.rules.settings.Canonicalise("fact", setting).empty()) continue;
+        if (HasFinding(result, "unknown_fact", name, "", "")) continue;
+        const std::string nearest = NearestWord(name, known);
+        auto origin = bundle.plan().fact_origins().find(name);
+        AddWarning(
+            context, result, nearest.empty() ? "unknown_fact" : "unknown_fact/nearest", name,
+            {{"name", name},
+             {"origin", origin == bundle.plan().fact_origins().end() ? bundle.plan().plan_file() : origin->second},
+             {"nearest", nearest}});
+      }
+    }
   }
 }
 

@@ -35,6 +35,18 @@ void ComparePairs(const CheckContext& context, v1::CheckResult& result,
 void AddConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, absl::string_view key,
                   const SourcedValue& value, absl::Span<const SourcedValue> disagreeing);
 
+// The same for parts of a derived quantity, each under its own key.
+void AddPartConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                      absl::Span<const PartConflict> conflicts);
+
+// Reports each value of a key of these groups (`compared` keys only where `compared_only`) that should be a number and
+// is none: what needs it is not performed.
+void ReportNoNumbers(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                     std::initializer_list<absl::string_view> groups, bool compared_only = false);
+
+// Warns of facts of the plans that no check knows, with the nearest name that one knows: most likely a slip of the pen.
+void WarnOfUnknownFacts(const CheckContext& context, v1::CheckResult& result);
+
 // Sets a number fact where the value is a number, else a text fact.
 void SetValueFact(v1::Finding& finding, absl::string_view name, const v1::Value& value);
 

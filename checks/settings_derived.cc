@@ -1,6 +1,7 @@
 // Quantities that follow from several settings (checks/settings_view.h).
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,6 +19,7 @@ struct Factors {
   std::vector<std::string> figures;
   std::vector<std::string> evidence;
   std::vector<std::string> lacking;
+  std::vector<PartConflict> conflicts;
 
   void Take(const SettingsView& view, absl::string_view key, std::optional<double> fallback = std::nullopt) {
     const EffectiveValue* found = view.Find(key);
@@ -28,14 +30,16 @@ struct Factors {
     }
     product *= *number;
     figures.push_back(FormatDouble(*number));
-    if (found != nullptr)
-      evidence.push_back(StrCat(found->value.raw_key, " ", found->value.text, " (", found->value.origin, ")"));
+    if (found == nullptr) return;
+    evidence.push_back(StrCat(found->value.raw_key, " ", found->value.text, " (", found->value.origin, ")"));
+    for (const SourcedValue& other : found->disagreeing) conflicts.push_back({std::string(key), found->value, other});
   }
 
   Derived Result() const {
     Derived derived;
     derived.lacking = lacking;
     derived.evidence = evidence;
+    derived.part_conflicts = conflicts;
     if (lacking.empty()) {
       derived.value = product;
       derived.text = figures.size() > 1 ? StrCat(absl::StrJoin(figures, " x "), " = ", FormatDouble(product))
@@ -63,15 +67,39 @@ Derived Stated(const EffectiveValue& found, double number) {
   return derived;
 }
 
-// World size from what launches the processes, where nobody states it.
-Derived WorldSize(const SettingsView& view) {
-  Factors stated;
-  stated.Take(view, "world_size");
-  if (stated.lacking.empty()) return stated.Result();
+double NumberIn(const SourcedValue& value) {
+  return value.value.kind_case() == v1::Value::kInteger ? static_cast<double>(value.value.integer())
+                                                        : value.value.number();
+}
+
+// nodes x processes per node, where both are stated.
+Derived LaunchedProcesses(const SettingsView& view) {
   Factors product;
   product.Take(view, "nodes");
   product.Take(view, "devices_per_node");
-  return product.lacking.empty() ? product.Result() : stated.Result();
+  return product.Result();
+}
+
+// World size from what launches the processes, where nobody states it.
+Derived WorldSize(const SettingsView& view) {
+  const std::vector<SourcedValue> sizes = StatedWorldSizes(view);
+  if (sizes.empty()) {
+    Derived unknown;
+    unknown.lacking = {"world_size"};
+    return unknown;
+  }
+  const SourcedValue* best = &sizes[0];
+  for (const SourcedValue& size : sizes) {
+    if (size.source > best->source && size.source != SettingSource::kDerived) best = &size;
+  }
+  Derived derived;
+  derived.value = NumberIn(*best);
+  derived.text = best->source == SettingSource::kDerived ? best->text : FormatDouble(*derived.value);
+  derived.evidence = {StrCat(best->raw_key, " ", best->text, " (", best->origin, ")")};
+  for (const SourcedValue& size : sizes) {
+    if (NumberIn(size) != *derived.value) derived.part_conflicts.push_back({"world_size", *best, size});
+  }
+  return derived;
 }
 
 // The product that makes the global batch in the way of the side's library.
@@ -91,6 +119,7 @@ Derived ComputedBatch(const SettingsView& view) {
     factors.figures.push_back(FormatDouble(*parallel.value));
     factors.evidence.insert(factors.evidence.end(), parallel.evidence.begin(), parallel.evidence.end());
   }
+  factors.conflicts.insert(factors.conflicts.end(), parallel.part_conflicts.begin(), parallel.part_conflicts.end());
   return factors.Result();
 }
 
@@ -109,6 +138,35 @@ bool SameNumber(double a, double b) {
 }
 
 }  // namespace
+
+std::vector<SourcedValue> StatedWorldSizes(const SettingsView& view) {
+  std::vector<SourcedValue> sizes;
+  const Derived launched = LaunchedProcesses(view);
+  const double nodes = view.Number("nodes").value_or(0);
+  const bool per_node_known = launched.value && nodes > 0 && *launched.value > nodes;
+  bool several = false;
+  for (const SourcedValue* one : view.All("world_size")) several = several || NumberIn(*one) != nodes;
+  for (const SourcedValue* one : view.All("world_size")) {
+    const std::string name = absl::AsciiStrToUpper(one->raw_key);
+    const bool counts_nodes = absl::EndsWith(name, "SLURM_NTASKS") || absl::EndsWith(name, "WORLD_SIZE");
+    if (one->replaceable || NumberIn(*one) <= 0) continue;
+    if (one->source == SettingSource::kLaunch && counts_nodes && nodes > 0 && NumberIn(*one) == nodes &&
+        (per_node_known || (several && absl::EndsWith(name, "SLURM_NTASKS")))) {
+      continue;
+    }
+    sizes.push_back(*one);
+  }
+  if (launched.value && launched.part_conflicts.empty()) {
+    bool replaceable = false;
+    for (absl::string_view key : {"nodes", "devices_per_node"}) {
+      const EffectiveValue* part = view.FindStated(key);
+      replaceable = replaceable || part == nullptr || part->value.replaceable;
+    }
+    // What a script gives for the case that nothing else is set says nothing against a stated size.
+    if (!replaceable || sizes.empty()) sizes.push_back(AsSourced(launched, "nodes x processes per node"));
+  }
+  return sizes;
+}
 
 Derived DataParallelSize(const SettingsView& view) {
   if (const EffectiveValue* stated = view.FindStated("data_parallel_size")) {
@@ -140,6 +198,7 @@ Derived GlobalBatch(const SettingsView& view) {
   // What a person states yields to what the settings make; both are shown.
   const bool fact = stated->value.source == SettingSource::kFact;
   Derived derived = fact && computed.value ? computed : Stated(*stated, *stated_number);
+  derived.part_conflicts = computed.part_conflicts;
   for (const SourcedValue& other : stated->disagreeing) derived.disagreeing.push_back(other);
   if (computed.value && !SameNumber(*computed.value, *stated_number) &&
       (fact || !AccumulationFollows(view, *stated_number, *computed.value))) {
@@ -150,7 +209,13 @@ Derived GlobalBatch(const SettingsView& view) {
 
 Derived TotalSteps(const SettingsView& view) {
   if (const EffectiveValue* stated = view.FindStated("train_steps")) {
-    if (auto number = view.Number("train_steps")) return Stated(*stated, *number);
+    if (auto number = view.Number("train_steps")) {
+      Derived derived = Stated(*stated, *number);
+      for (const SourcedValue& other : stated->disagreeing) {
+        derived.part_conflicts.push_back({"train_steps", stated->value, other});
+      }
+      return derived;
+    }
   }
   // Megatron's --train-samples is the whole training, the banner's Num examples one epoch.
   const EffectiveValue* samples = view.FindStated("train_samples");

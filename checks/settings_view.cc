@@ -111,6 +111,7 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
     if (canonical.empty()) AddUnknown(bundle, document, setting, from_log);
     for (CanonicalSetting& one : canonical) {
       SourcedValue value;
+      const bool no_number = IsNoNumber(one);
       value.value = std::move(one.value);
       value.text = setting.raw_value();
       value.raw_key = setting.raw_key();
@@ -119,7 +120,12 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
       value.node = bundle.plan().node();
       value.scope = setting.scope();
       value.source = SourceOf(document, from_log);
-      Add(one.key->key, std::move(value));
+      value.replaceable = setting.is_default() && document.format() == "launch-script";
+      if (no_number) {
+        unreadable_[one.key->key].push_back(std::move(value));
+      } else {
+        Add(one.key->key, std::move(value));
+      }
     }
   }
 }
@@ -152,6 +158,7 @@ void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
     *setting.mutable_value() = bundle.plan().facts().at(name);
     for (CanonicalSetting& one : rules.settings.Canonicalise("fact", setting)) {
       SourcedValue value;
+      const bool no_number = IsNoNumber(one);
       value.text = ValueToText(one.value);
       value.value = std::move(one.value);
       value.raw_key = name;
@@ -161,7 +168,11 @@ void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
       value.format = "fact";
       value.node = bundle.plan().node();
       value.source = SettingSource::kFact;
-      Add(one.key->key, std::move(value));
+      if (no_number) {
+        unreadable_[one.key->key].push_back(std::move(value));
+      } else {
+        Add(one.key->key, std::move(value));
+      }
     }
   }
   if (bundle.plan().has_world_size()) {
@@ -188,12 +199,14 @@ void SettingsView::Settle(const Rules& rules) {
     const SourcedValue* best = nullptr;
     for (const SourcedValue& value : values) {
       if (IsNull(value.value)) continue;
-      if (best == nullptr || value.source > best->source) best = &value;
+      const auto rank = [](const SourcedValue& one) { return std::make_pair(!one.replaceable, one.source); };
+      if (best == nullptr || rank(value) > rank(*best)) best = &value;
     }
     if (best == nullptr) continue;
     EffectiveValue effective{*best, {}};
     for (const SourcedValue& value : values) {
-      if (MayDiffer(*key) || IsNull(value.value) || value.scope != best->scope) continue;
+      if (MayDiffer(*key) || IsNull(value.value) || value.scope != best->scope || value.replaceable)
+        continue;
       if (!SameMeaning(key->type, value.value, best->value)) effective.disagreeing.push_back(value);
     }
     effective_[name] = std::move(effective);

@@ -34,6 +34,9 @@ struct SourcedValue {
   std::string node;
   std::string scope;  // optimizer group, engine, ...; "" where there is one
   SettingSource source = SettingSource::kFile;
+  // The source gives it as a default that something else may have replaced (${LR:-0.1} of a script): it counts where
+  // nothing else is stated, and contradicts nothing.
+  bool replaceable = false;
 };
 
 struct EffectiveValue {
@@ -70,6 +73,8 @@ class SettingsView {
   // Arguments that no canonical key claims, by normalised raw name: of several sources the one nearest to the run. Not
   // of environments, packages, devices and printed models, and nothing that was withheld.
   const std::map<std::string, SourcedValue>& unknown() const { return unknown_; }
+  // Values of numeric keys that are no numbers ("lr: abc"), by canonical key; they count for nothing.
+  const std::map<std::string, std::vector<SourcedValue>>& unreadable() const { return unreadable_; }
 
   // Environment variables by name, one entry a node that has it.
   const std::map<std::string, std::vector<VariableOnNode>>& variables() const { return variables_; }
@@ -103,6 +108,7 @@ class SettingsView {
   Side side_ = Side::kBaseline;
   std::string run_name_;
   std::map<std::string, std::vector<SourcedValue>> values_;  // as read
+  std::map<std::string, std::vector<SourcedValue>> unreadable_;
   std::map<std::string, EffectiveValue> effective_;
   std::map<std::string, SourcedValue> unknown_;
   std::map<std::string, std::vector<VariableOnNode>> variables_;
@@ -110,6 +116,13 @@ class SettingsView {
   std::string framework_;
   std::string framework_version_;
   std::string product_;
+};
+
+// Two sources of one side that disagree on a part of a quantity.
+struct PartConflict {
+  std::string key;
+  SourcedValue value;  // the effective one
+  SourcedValue other;
 };
 
 // A quantity that follows from several settings, with the figures it was made of.
@@ -120,10 +133,14 @@ struct Derived {
   std::vector<std::string> lacking;   // keys without which it cannot be known
   // A stated value and a computed one that disagree, each with its origin; empty where they agree.
   std::vector<SourcedValue> disagreeing;
+  std::vector<PartConflict> part_conflicts;
 };
 
 // per-device batch x accumulation x data-parallel size, or the stated global batch where one is.
 Derived GlobalBatch(const SettingsView& view);
+// What the sources of a run say of its world size: stated sizes, and nodes x processes per node where both are. Left
+// out is what counts nodes: SLURM_NTASKS with one task a node, WORLD_SIZE as some job managers set it for torchrun.
+std::vector<SourcedValue> StatedWorldSizes(const SettingsView& view);
 // World size / (tensor x pipeline x context parallel), or the stated data-parallel size.
 Derived DataParallelSize(const SettingsView& view);
 // Warm-up in optimizer steps, from steps, iterations, samples, ratio or epochs.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
 #include "checks/shard_findings.h"
+#include "checks/world_size.h"
 
 namespace paritect {
 namespace {
@@ -64,6 +65,13 @@ void CheckClaimedTwice(const CheckContext& context, v1::CheckResult& result, con
 void CheckWorldSizes(const CheckContext& context, v1::CheckResult& result, const ShardRun& run) {
   for (const std::string& values : run.world_size_conflicts) {
     v1::Finding& finding = AddError(context, result, "world_size_mismatch", run.run, {{"values", values}});
+    SetFact(finding, "side", SideName(run.side));
+  }
+  for (const RunView& view : context.evidence.Runs(run.side)) {
+    if (view.name != run.run || !run.world_size_conflicts.empty()) continue;
+    const WorldSizes told = WorldSizesOf(context, run.side, view);
+    if (!told.conflict()) continue;
+    v1::Finding& finding = AddError(context, result, "world_size_mismatch", run.run, {{"values", told.Text()}});
     SetFact(finding, "side", SideName(run.side));
   }
   std::vector<std::string> sizes;
