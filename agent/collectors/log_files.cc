@@ -26,11 +26,6 @@ class FileBytes : public LogBytes {
   std::unique_ptr<File> file_;
 };
 
-absl::StatusOr<std::unique_ptr<LogBytes>> OpenOne(FileSystem& fs, const std::string& path) {
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
-  return std::make_unique<GunzipBytes>(std::make_unique<FileBytes>(std::move(file)));
-}
-
 // The files one after the other, opened when their turn comes.
 class JoinedBytes : public LogBytes {
  public:
@@ -40,7 +35,7 @@ class JoinedBytes : public LogBytes {
     for (;;) {
       if (current_ == nullptr) {
         if (next_ == paths_.size()) return 0;
-        PARITECT_ASSIGN_OR_RETURN(current_, OpenOne(fs_, paths_[next_++]));
+        PARITECT_ASSIGN_OR_RETURN(current_, OpenLogFile(fs_, paths_[next_++]));
       }
       PARITECT_ASSIGN_OR_RETURN(std::size_t n, current_->Read(buffer));
       if (n > 0) return n;
@@ -96,7 +91,7 @@ std::int64_t RotationNumber(absl::string_view path) {
 absl::StatusOr<LogPart> ReadPart(FileSystem& fs, const std::string& path, const LogOptions& options) {
   LogPart part;
   part.path = path;
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<LogBytes> bytes, OpenOne(fs, path));
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<LogBytes> bytes, OpenLogFile(fs, path));
   std::string head(kTimeSearchBytes, '\0');
   std::size_t filled = 0;
   while (filled < head.size()) {
@@ -105,7 +100,7 @@ absl::StatusOr<LogPart> ReadPart(FileSystem& fs, const std::string& path, const 
     filled += n;
   }
   part.first_time = FirstTime(absl::string_view(head).substr(0, filled));
-  auto log = ReadLog([&] { return OpenOne(fs, path); }, options);
+  auto log = ReadLog([&] { return OpenLogFile(fs, path); }, options);
   if (!log.ok()) return log.status();
   for (const v1::StepRecord& record : log->records()) {
     if (record.step_unknown()) continue;
@@ -116,6 +111,11 @@ absl::StatusOr<LogPart> ReadPart(FileSystem& fs, const std::string& path, const 
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<LogBytes>> OpenLogFile(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
+  return std::make_unique<GunzipBytes>(std::make_unique<FileBytes>(std::move(file)));
+}
 
 absl::StatusOr<std::vector<LogPart>> OrderLogParts(FileSystem& fs, const std::vector<std::string>& paths,
                                                    const LogOptions& options) {

@@ -11,6 +11,9 @@
 
 namespace paritect {
 
+// The bytes of a log's file, inflated where it is compressed.
+absl::StatusOr<std::unique_ptr<LogBytes>> OpenLogFile(FileSystem& fs, const std::string& path);
+
 // Reads the files as one log; several are ordered first (OrderLogParts). Settings get "FILE:LINE" origins.
 absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options);
 

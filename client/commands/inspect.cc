@@ -66,8 +66,11 @@ ExitCode InspectOne(CommandEnv& env, const std::string& as, const InspectRequest
 }
 
 std::string Kinds() {
-  return absl::StrJoin(AllInspectors(), ", ",
-                       [](std::string* out, const Inspector* one) { out->append(one->kind.data(), one->kind.size()); });
+  std::vector<absl::string_view> kinds;  // a kind may have several inspectors
+  for (const Inspector* one : AllInspectors()) {
+    if (std::find(kinds.begin(), kinds.end(), one->kind) == kinds.end()) kinds.push_back(one->kind);
+  }
+  return absl::StrJoin(kinds, ", ");
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {

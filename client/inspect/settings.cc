@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/redaction.h"
 #include "client/inspector.h"
+#include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/settings/settings_format.h"
@@ -35,9 +36,27 @@ OrderedJson TypedJson(const v1::Setting& setting, const std::vector<CanonicalSet
   return ValueToJson(setting.value());
 }
 
-void AppendDocument(const Rules& rules, const v1::SettingsDocument& document, OrderedJson& list) {
+std::int64_t LineOf(absl::string_view origin) {
+  const std::size_t colon = origin.rfind(':');
+  return colon == absl::string_view::npos ? 0 : ParseInt(origin.substr(colon + 1)).value_or(0);
+}
+
+// A numeric setting with a text for a value.
+OrderedJson NoNumber(const v1::Setting& setting, const CanonicalSetting& canonical) {
+  v1::Note note;
+  note.set_kind("no_number");
+  note.set_line(LineOf(setting.origin()));
+  note.set_message(absl::StrCat(setting.raw_key(), " (", canonical.key->key, ") should be a number, not '",
+                                setting.raw_value(), "'"));
+  return NoteToJson(note);
+}
+
+void AppendDocument(const Rules& rules, const v1::SettingsDocument& document, OrderedJson& list, OrderedJson& notes) {
   for (const v1::Setting& setting : document.settings()) {
     const auto canonical = rules.settings.Canonicalise(document.format(), setting);
+    for (const CanonicalSetting& key : canonical) {
+      if (IsNoNumber(key)) notes.push_back(NoNumber(setting, key));
+    }
     OrderedJson one;
     one["key"] = canonical.empty() ? "" : canonical[0].key->key;
     one["raw_key"] = DisplayBytes(setting.raw_key());
@@ -78,7 +97,7 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
       WithholdSecrets(env.rules.settings, document, "");
       if (format.empty()) format = document.format();
       for (const v1::Note& note : document.notes()) notes.push_back(NoteToJson(note));
-      AppendDocument(env.rules, document, settings);
+      AppendDocument(env.rules, document, settings, notes);
     }
   }
   OrderedJson json;
@@ -92,16 +111,24 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   return json;
 }
 
-// Sure recognition only: a file of settings must not be taken for one of another kind.
+// Sure recognition only: a file of settings must not be taken for one of another kind. MLLOG and DLLogger are logs.
 bool Recognises(absl::string_view, bool is_folder, absl::string_view head) {
   if (is_folder) return false;
-  const SettingsFormat* format = SniffSettings(head);
-  return format != nullptr && format->sniff(head) >= 50 && format->name != "mllog" && format->name != "dllogger";
+  int surely = 0;
+  const SettingsFormat* format = SniffSettings(head, &surely);
+  return format != nullptr && surely >= 50 && format->name != "mllog" && format->name != "dllogger";
+}
+
+// A plain JSON, YAML or TOML file of which nobody else knew what it is; environment and package lists.
+bool RecognisesPlain(absl::string_view, bool is_folder, absl::string_view head) {
+  return !is_folder && SniffSettings(head) != nullptr;
 }
 
 }  // namespace
 
 extern const Inspector kSettingsInspector;
 const Inspector kSettingsInspector = {"settings", &Recognises, &Inspect};
+extern const Inspector kPlainSettingsInspector;
+const Inspector kPlainSettingsInspector = {"settings", &RecognisesPlain, &Inspect};
 
 }  // namespace paritect
