@@ -44,6 +44,9 @@ struct CollectorEnv {
   std::string redaction_key;
   // The node that `live: true` reads; nullptr: this program reads none.
   const LiveNode* live = nullptr;
+  // Whether the node's running training belongs to the plan. An agent's default is to read the node too, but a plan
+  // that names logs or settings tells of a run of its own, which another job on the node must not be mixed into.
+  bool live_processes = true;
   // Told a few times a second how far the work is, on the collection's thread; empty: nobody asks.
   std::function<void(const CollectProgress&)> progress;
 };

@@ -51,6 +51,15 @@ TEST(FleetCoverage, ASilentNodeIsNamedAndNothingPasses) {
   EXPECT_EQ(result.missing(1).from(), "npu-02");
 }
 
+TEST(FleetCoverage, ANodeThatWasStillAtWorkIsToldApart) {
+  FleetFacts fleet = TwoNodes();
+  fleet.nodes[1].reported = false;
+  fleet.nodes[1].unfinished = true;
+  const v1::CheckResult result = Judge("cluster.coverage.nodes", fleet);
+  ASSERT_EQ(result.missing_size(), 1);
+  EXPECT_NE(result.missing(0).what().en().find("still at work"), std::string::npos);
+}
+
 TEST(FleetCoverage, ASkewedClockIsAWarning) {
   FleetFacts fleet = TwoNodes();
   fleet.nodes[0].clock_offset_ms = -90'000;

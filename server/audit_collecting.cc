@@ -38,6 +38,14 @@ v1::Task Audits::MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task
   v1::Task task;
   task.set_id(node_task.task_id());
   *task.mutable_plan() = side.plans(node_task.plan());
+  if (!node_task.questions().empty()) {
+    // An agent that does not know questions collects nothing, which answers nothing.
+    const v1::PlanInfo info = task.plan().info();
+    task.mutable_plan()->Clear();
+    *task.mutable_plan()->mutable_info() = info;
+    task.mutable_plan()->mutable_info()->set_live(false);
+    *task.mutable_questions() = node_task.questions();
+  }
   v1::PlanInfo& info = *task.mutable_plan()->mutable_info();
   info.set_node(node_task.node());
   info.set_plan_file(absl::StrCat("audit ", run.audit()));
@@ -153,7 +161,7 @@ void Audits::TickRun(Active& active, const std::vector<KnownNode>& nodes, std::i
     if (enrolled && now - since < options_.silent_after_ms && !timed_out) continue;
     if (online && !timed_out) continue;
     task.set_state(v1::NODE_TASK_STATE_SILENT);
-    task.set_detail(!enrolled ? "not enrolled" : timed_out && online ? "did not finish in time" : "not connected");
+    task.set_detail(!enrolled ? "not enrolled" : timed_out && online ? kUnfinished : "not connected");
     if (timed_out && online) ports_.cancel(task.node(), task.task_id());
     changed = true;
   }

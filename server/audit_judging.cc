@@ -109,9 +109,14 @@ FleetFacts Audits::Facts(const v1::AuditRun& run, const std::vector<std::string>
   facts.damaged_records = damage;
   facts.records_checked = records;
   std::map<std::pair<bool, std::string>, bool> reported;
+  std::set<std::pair<bool, std::string>> unfinished;
   for (const v1::NodeTask& task : run.tasks()) {
+    if (!task.questions().empty()) continue;
     auto [one, fresh] = reported.try_emplace({task.migrated(), task.node()}, true);
     one->second = one->second && task.state() == v1::NODE_TASK_STATE_DONE;
+    if (task.state() == v1::NODE_TASK_STATE_SILENT && task.detail() == kUnfinished) {
+      unfinished.insert({task.migrated(), task.node()});
+    }
   }
   std::map<std::string, KnownNode> known;
   for (const KnownNode& node : ports_.nodes()) known[node.name] = node;
@@ -120,6 +125,7 @@ FleetFacts Audits::Facts(const v1::AuditRun& run, const std::vector<std::string>
     fact.side = node.first ? Side::kMigrated : Side::kBaseline;
     fact.name = node.second;
     fact.reported = all;
+    fact.unfinished = unfinished.count(node) > 0;
     const auto found = known.find(node.second);
     if (found != known.end()) {
       if (found->second.last_seen_unix_ms > 0) fact.last_seen = FormatTime(found->second.last_seen_unix_ms);
@@ -178,6 +184,7 @@ absl::Status Audits::GatherSide(const v1::AuditRun& run, bool migrated, Gathered
     out.records += stored.pieces_size();
     if (bundle.ok()) {
       bundles.push_back(*std::move(bundle));
+      out.task_of[migrated ? 1 : 0].push_back(-1);
     } else {
       out.damage.push_back(absl::StrCat(stored.plan().node(), ": ", bundle.status().message()));
     }
@@ -189,27 +196,34 @@ absl::Status Audits::GatherSide(const v1::AuditRun& run, bool migrated, Gathered
     for (const v1::StoredBundle& stored : recorded) load(stored);
   }
   for (int plan = 0; plan < side.plans_size(); ++plan) {
-    for (const v1::NodeTask& task : run.tasks()) {
-      if (task.migrated() != migrated || task.plan() != plan) continue;
+    for (int index = 0; index < run.tasks_size(); ++index) {
+      const v1::NodeTask& task = run.tasks(index);
+      if (task.migrated() != migrated || task.plan() != plan || !task.questions().empty()) continue;
       if (task.state() == v1::NODE_TASK_STATE_DONE) {
         auto stored = ports_.stored_bundle(task);
         if (stored.ok()) stored->set_source(absl::StrCat("audit ", run.audit(), " #", run.number()));
         if (!stored.ok()) out.damage.push_back(absl::StrCat(task.node(), ": ", stored.status().message()));
         if (stored.ok() && load(*stored)) {
+          out.task_of[migrated ? 1 : 0].back() = index;
           out.fresh.push_back(*std::move(stored));
           continue;
         }
       }
       const bool refused = task.state() == v1::NODE_TASK_STATE_REFUSED;
       bundles.push_back(SilentBundle(side.plans(plan), task.node(), refused ? task.detail() : ""));
+      out.task_of[migrated ? 1 : 0].push_back(-1);
     }
   }
   return absl::OkStatus();
 }
 
-void Audits::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set) {
-  const EvidenceSet evidence(std::move(gathered.bundles[0]), std::move(gathered.bundles[1]),
-                             Facts(run, gathered.damage, gathered.records));
+// False: the run has gone back to collecting.
+bool Audits::Report(const std::string& key, Gathered& gathered, const Profile& profile, v1::AuditRun& run,
+                    WriteSet& set) {
+  EvidenceSet evidence(std::move(gathered.bundles[0]), std::move(gathered.bundles[1]),
+                       Facts(run, gathered.damage, gathered.records));
+  if (!run.followed_up() && AskAboutFiles(key, evidence, gathered, run)) return false;
+  TakeAnswers(run, gathered, evidence);
   AuditOptions options;
   options.today = FormatDate(run.ended_unix_ms());
   const v1::Report report = RunAudit(evidence, profile, rules_, options);
@@ -224,6 +238,7 @@ void Audits::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& ru
   run.set_state(v1::AUDIT_RUN_STATE_DONE);
   run.set_verdict(report.verdict());
   set.documents.push_back({"report", AuditRunKey(run.audit(), run.number()), report.SerializeAsString(), {}});
+  return true;
 }
 
 void Audits::Judge(const std::string& key, v1::AuditRun run) {
@@ -237,7 +252,7 @@ void Audits::Judge(const std::string& key, v1::AuditRun run) {
   run.set_ended_unix_ms(clock_());
   std::set<std::string> silent;
   for (const v1::NodeTask& task : run.tasks()) {
-    if (task.state() != v1::NODE_TASK_STATE_DONE) silent.insert(task.node());
+    if (task.questions().empty() && task.state() != v1::NODE_TASK_STATE_DONE) silent.insert(task.node());
   }
   for (const std::string& node : silent) run.add_silent_nodes(node);
   if (run.problem() == "cancelled") {
@@ -245,8 +260,8 @@ void Audits::Judge(const std::string& key, v1::AuditRun run) {
   } else if (!status.ok()) {
     run.set_state(v1::AUDIT_RUN_STATE_FAILED);
     run.set_problem(std::string(status.message()));
-  } else {
-    Report(gathered, *profile, run, set);
+  } else if (!Report(key, gathered, *profile, run, set)) {
+    return;
   }
   AddRunDocument(key, run, set);
   for (const v1::StoredBundle& stored : gathered.fresh) AddBundleDocument(stored, set);

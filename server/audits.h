@@ -27,6 +27,9 @@
 
 namespace paritect {
 
+// NodeTask.detail of a node that was connected and at work when the time was over.
+inline constexpr char kUnfinished[] = "did not finish in time";
+
 // What the fleet knows of one enrolled node.
 struct KnownNode {
   std::string name;
@@ -113,6 +116,8 @@ class Audits {
   // All evidence of one run, by side (0 baseline, 1 migrated).
   struct Gathered {
     std::vector<v1::Bundle> bundles[2];
+    // The task of this run that gave the bundle; -1: none (a recorded run, a silent node).
+    std::vector<int> task_of[2];
     std::vector<v1::StoredBundle> stored[2];
     std::vector<v1::StoredBundle> fresh;  // collected by this run: recorded for later audits
     std::vector<std::string> damage;
@@ -120,7 +125,12 @@ class Audits {
   };
   absl::Status GatherSide(const v1::AuditRun& run, bool migrated, Gathered& out);
   void Judge(const std::string& key, v1::AuditRun run);
-  void Report(Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set);
+  // audit_follow_up.cc: asks the nodes about files that differ, where the answer names the cause. True: asked, the run
+  // goes on collecting.
+  bool AskAboutFiles(const std::string& key, const EvidenceSet& evidence, const Gathered& gathered,
+                     const v1::AuditRun& run);
+  void TakeAnswers(const v1::AuditRun& run, const Gathered& gathered, EvidenceSet& evidence);
+  bool Report(const std::string& key, Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set);
   FleetFacts Facts(const v1::AuditRun& run, const std::vector<std::string>& damage, std::int64_t records);
   void Announce(const v1::AuditRun& run);
 

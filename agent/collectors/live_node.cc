@@ -21,8 +21,11 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   }
   LiveReport report(env, sink);
   const DeviceSurvey devices = ReportDevices(report);
-  const ProcessSurvey processes = SurveyProcesses(env.live->fs, devices.processes, WantedProcess(plan));
-  ReportProcesses(report, processes);
+  ProcessSurvey processes;
+  if (env.live_processes) {
+    processes = SurveyProcesses(env.live->fs, devices.processes, WantedProcess(plan));
+    ReportProcesses(report, processes);
+  }
   ReportVersions(report, devices, processes);
   ReportPackages(report, processes);
   ReportHost(report, processes);

@@ -1,11 +1,14 @@
 #include "agent/daemon/task_runner.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "agent/daemon/watched_file_system.h"
+#include "agent/datasets/follow_up.h"
 #include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -115,6 +118,36 @@ v1::Plan PlanOf(const v1::Task& task, const std::string& node) {
   return plan;
 }
 
+// Whether the node itself is all that can tell of the run.
+bool TellsOfNoRun(const v1::Plan& plan) {
+  return plan.logs().empty() && plan.settings().empty();
+}
+
+// A follow-up: single files of lists that this node gave earlier, one list an evidence.
+void AnswerQuestions(FileSystem& fs, const v1::Task& task, EvidenceSink sink) {
+  std::map<std::int32_t, std::vector<const v1::FileQuestion*>> lists;
+  for (const v1::FileQuestion& question : task.questions()) lists[question.evidence()].push_back(&question);
+  for (auto& [index, questions] : lists) {
+    std::sort(questions.begin(), questions.end(),
+              [](const v1::FileQuestion* a, const v1::FileQuestion* b) { return a->path() < b->path(); });
+    v1::Evidence evidence;
+    evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_subject(absl::StrCat(index));
+    v1::FileList& list = *evidence.mutable_files();
+    list.set_root(questions[0]->root());
+    for (const v1::FileQuestion* question : questions) {
+      v1::FileEntry& entry = *list.add_files();
+      entry.set_path(question->path());
+      entry.set_size_bytes(question->size_bytes());
+    }
+    for (const v1::FileQuestion* question : questions) {
+      AnswerDatasetQuestion(fs, question->path(), {question->laws().begin(), question->laws().end()}, list);
+    }
+    sink(std::move(evidence));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBounds& bounds,
@@ -139,7 +172,8 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
                       .rules = rules_,
                       .for_bundle = true,
                       .redaction_key = task.redaction_key(),
-                      .live = live ? &*live : nullptr};
+                      .live = live ? &*live : nullptr,
+                      .live_processes = task.plan().info().live() || TellsOfNoRun(task.plan())};
   env.progress = [&](const CollectProgress& now) {
     progress.set_stage(std::string(now.stage));
     progress.set_files_done(now.files_done);
@@ -150,10 +184,15 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
     ports_.progress(progress);
   };
   absl::Status failed;
-  CollectPlanInto(env, plan, [&](v1::Evidence evidence) {
+  const auto keep = [&](v1::Evidence evidence) {
     // What was cut short by the stop is no evidence of anything.
     if (failed.ok() && !cancellation.stopped()) failed = attempt.Add(std::move(evidence));
-  });
+  };
+  if (task.questions().empty()) {
+    CollectPlanInto(env, plan, keep);
+  } else {
+    AnswerQuestions(watched, task, keep);
+  }
 
   const StopReason stop = cancellation.reason();
   if (stop == StopReason::kShutdown) return absl::CancelledError("the agent shuts down");

@@ -24,6 +24,7 @@ v1::AuditRun ForWatcher(v1::AuditRun run) {
   run.clear_definition();
   run.clear_baseline_bundles();
   run.clear_migrated_bundles();
+  for (v1::NodeTask& task : *run.mutable_tasks()) task.clear_questions();
   return run;
 }
 

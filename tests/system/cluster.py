@@ -254,6 +254,11 @@ def test_whole_audit():
         differ = {id for id in here if here[id] != there[id] and not id.startswith(("cluster.coverage", "evidence."))}
         check(not differ, f"the server's verdicts differ from the local audit's: "
                           f"{[(id, here[id], there[id]) for id in sorted(differ)]}")
+        # The cause is named as if the files were at hand: the nodes are asked about what differs.
+        kinds = lambda r: sorted((c["id"], f["kind"]) for item in r["items"] for c in item["checks"]
+                                 if c["id"].startswith("data.dataset") for f in c["findings"])
+        check(kinds(report) == kinds(local), f"{kinds(report)}\n{kinds(local)}")
+        check(("data.dataset.content", "truncated") in kinds(report), str(kinds(report)))
         check(there["cluster.coverage.nodes"] == "pass", "both nodes reported")
         check(there["cluster.coverage.records"] == "pass", "no record was lost")
         check(there["evidence.integrity.records"] == "pass", "evidence is whole")
