@@ -45,7 +45,9 @@ bool NamesASecret(absl::string_view name) {
   static constexpr absl::string_view kSecret[] = {
       "password", "passwd", "passphrase", "pwd",           "secret",      "secrets",    "secret_key",  "secretkey",
       "api_key",  "apikey", "access_key", "access_key_id", "private_key", "credential", "credentials", "authorization",
-      "auth",     "token",  "apitoken",   "cookie",        "signature",   "sig",        "sk",          "ak"};
+      "auth",     "token",  "apitoken",   "cookie",        "signature",   "sig",        "sk",          "ak",
+      "wandb_key", "swanlab_key", "comet_key", "hub_key", "ssh_key", "account_key", "client_key", "master_key",
+      "encryption_key", "license_key", "deploy_key", "service_key", "storage_key", "signing_key", "session_key"};
   static constexpr absl::string_view kTokensOfText[] = {
       "bos",     "eos",        "pad",    "unk",    "cls",    "sep",    "mask",  "image", "video", "audio",
       "special", "additional", "stop",   "start",  "end",    "begin",  "last",  "first", "next",  "new",

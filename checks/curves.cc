@@ -174,7 +174,30 @@ double MeanRounding(const AlignedCurves& curves) {
   return sum / static_cast<double>(curves.steps.size());
 }
 
+// Curves that part at their end have parted, however long they agreed before (checklist: "the curve or its end"). The
+// mean of the last tenth decides, and a fifth of its steps must lie beyond on that side: a spike is not an end.
+bool EndsApart(const AlignedCurves& curves, const CurveLimits& limits, const CurveComparison& result) {
+  constexpr std::size_t kStepsBeyondMin = 3;
+  const double difference = result.tail_relative_difference;
+  const std::size_t n = curves.steps.size();
+  const std::size_t count = TailCount(n);
+  if (std::fabs(difference) <= limits.tail_relative || count < kStepsBeyondMin) return false;
+  std::size_t beyond = 0;
+  double absolute = 0;
+  for (std::size_t i = n - count; i < n; ++i) {
+    const double one = curves.b[i] - curves.a[i];
+    absolute += one / static_cast<double>(count);
+    if (one * difference > 0 && std::fabs(one) > limits.tail_relative * std::fabs(curves.a[i])) ++beyond;
+  }
+  return std::fabs(absolute) >= limits.mean_absolute && beyond >= std::max(kStepsBeyondMin, count / 5);
+}
+
 CurveVerdict PairedVerdict(const AlignedCurves& curves, const CurveLimits& limits, CurveComparison& result) {
+  if (result.mean_relative_error <= limits.mean_relative && EndsApart(curves, limits, result)) {
+    result.tail_alone = true;
+    result.lower = result.tail_relative_difference < 0;
+    return CurveVerdict::kDiffer;
+  }
   const double rounding = MeanRounding(curves);
   if (result.mean_relative_error < std::max(limits.mean_relative_pass, rounding)) return CurveVerdict::kAgree;
   if (result.mean_absolute_error < limits.mean_absolute) {

@@ -77,6 +77,7 @@ struct CurveComparison {
   std::optional<std::int64_t> first_divergent_step;
   std::optional<double> constant_ratio;  // b / a, where the curves differ by a constant factor
   bool lower = false;                    // a broken limit is broken downwards
+  bool tail_alone = false;  // paired, the whole within its limit, the end beyond the limit of the last tenth
   bool small_values = false;             // agrees by the absolute limit alone
 };
 

@@ -94,6 +94,22 @@ TEST(Curves, ASingleStepIsNeverADifference) {
   EXPECT_EQ(c.first_divergent_step, std::nullopt);
 }
 
+TEST(Curves, ACurveThatPartsAtItsEndDiffersHoweverLongItAgreed) {
+  for (const auto& [steps, factor] : {std::pair<int, double>{30, 1.19}, {30, 1.05}, {10, 1.5}, {30, 0.85}}) {
+    const CurveComparison c =
+        CompareOf(Make(1, 300, 1, Order1), Make(1, 300, 1, [steps = steps, factor = factor](std::int64_t s) {
+                    return Order1(s) * (s > 300 - steps ? factor : 1.0);
+                  }));
+    EXPECT_EQ(c.mode, CurveMode::kPaired);
+    EXPECT_EQ(c.verdict, CurveVerdict::kDiffer) << steps << " x " << factor;
+    EXPECT_EQ(c.lower, factor < 1);
+  }
+  // A spike near the end is no end.
+  const CurveComparison spike = CompareOf(
+      Make(1, 300, 1, Order1), Make(1, 300, 1, [](std::int64_t s) { return Order1(s) * (s == 295 ? 3.0 : 1.0); }));
+  EXPECT_EQ(spike.verdict, CurveVerdict::kAgree);
+}
+
 TEST(Curves, ALowerLossDiffersToo) {
   const CurveComparison c =
       CompareOf(Make(1, 300, 1, Order1), Make(1, 300, 1, [](std::int64_t s) { return Order1(s) * 0.9; }));

@@ -42,6 +42,8 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
   const v1::Severity severity = softened ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR;
   if (c.figures.constant_ratio.has_value()) {
     Fill(AddFinding(context, result, v1::SEVERITY_ERROR, "constant_ratio", c.subject, args), c);
+  } else if (c.figures.tail_alone) {
+    Fill(AddFinding(context, result, severity, "loss_differs/tail", c.subject, args), c);
   } else if (c.figures.lower) {
     Fill(AddFinding(context, result, severity, "loss_lower", c.subject, args), c);
   } else if (c.figures.mode == CurveMode::kPaired) {

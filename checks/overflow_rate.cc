@@ -130,13 +130,30 @@ void CompareSides(const CheckContext& context, v1::CheckResult& result, const Ru
   SetFact(finding, "p", p);
 }
 
+// bfloat16 and fp32 need no scaler and so have no overflow rate; that steps are skipped all the same is worth a look.
+void WarnOfSkips(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts) {
+  for (const OverflowCount& count : CountOverflows(run)) {
+    const double limit = LimitFor(context.profile, facts).limit;
+    if (count.steps == 0 || count.rate() <= limit) continue;
+    Fill(AddWarning(context, result, "skipped_without_scaler", Subject(run, count),
+                    {{"run", Subject(run, count)},
+                     {"skipped", absl::StrCat(count.skipped)},
+                     {"steps", absl::StrCat(count.steps)},
+                     {"rate", Percent(count.rate())}}),
+         run, count, facts, limit);
+  }
+}
+
 }  // namespace
 
 void EvaluateOverflowRate(const CheckContext& context, v1::CheckResult& result, Side side) {
   for (const RunSeries& run : SeriesOf(context.evidence, side)) {
     if (run.logs.empty()) continue;
     const ScalerFacts facts = ScalerOf(context, run);
-    if (NoScalerNeeded(context, result, run, facts)) continue;
+    if (NoScalerNeeded(context, result, run, facts)) {
+      WarnOfSkips(context, result, run, facts);
+      continue;
+    }
     for (const OverflowCount& count : CountOverflows(run)) CheckCount(context, result, run, count, facts);
     if (side == Side::kMigrated) CompareSides(context, result, run);
     if (const std::optional<RankDisagreement> ranks = FindRankDisagreement(run)) {

@@ -15,19 +15,43 @@ using absl::Status;
 constexpr std::size_t kAuditBytesMax = 1 << 20;
 constexpr int kPlansMax = 1000;
 
+// A node has no plan file beside which a relative path could start.
+Status RequireAbsolute(const DocumentNode& node, absl::string_view path) {
+  if (path.empty() || path[0] == '/') return absl::OkStatus();
+  return ErrorAt(node, absl::StrCat("'", path, "' must be an absolute path: a node reads it from its root"));
+}
+
+Status RequireAbsolutePaths(const DocumentNode& node, const v1::Plan& plan) {
+  for (const auto& one : plan.datasets()) {
+    for (const std::string& path : {one.root(), one.manifest(), one.listing()}) {
+      PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, path));
+    }
+  }
+  for (const auto& one : plan.shards()) {
+    PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.list()));
+    PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.trace()));
+  }
+  for (const auto& one : plan.settings()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
+  for (const auto& one : plan.logs()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
+  for (const auto& one : plan.weights()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
+  for (const auto& one : plan.tensors()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
+  for (const auto& one : plan.scripts()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.path()));
+  return absl::OkStatus();
+}
+
 Status ReadSide(const DocumentNode& node, absl::string_view name, v1::AuditSide& side) {
   const auto read_plan = [&](const DocumentNode& one) -> Status {
     PARITECT_ASSIGN_OR_RETURN(*side.add_plans(), ReadPlan(one));
     if (side.plans_size() > kPlansMax) return ErrorAt(one, absl::StrCat("more than ", kPlansMax, " plans"));
     v1::PlanInfo& info = *side.mutable_plans(side.plans_size() - 1)->mutable_info();
     if (info.run().empty()) return ErrorAt(one, "a plan in an audit file needs `run:`, the name of its training run");
-    return absl::OkStatus();
+    return RequireAbsolutePaths(one, side.plans(side.plans_size() - 1));
   };
-  PARITECT_RETURN_IF_ERROR(ReadMap(
-      node, absl::StrCat("`", name, "`"),
-      {{"nodes", [&](const DocumentNode& v) { return ReadTexts(v, "nodes", *side.mutable_nodes()); }},
-       {"plans", [&](const DocumentNode& v) { return ReadList(v, "plans", read_plan); }},
-       {"runs", [&](const DocumentNode& v) { return ReadTexts(v, "runs", *side.mutable_runs()); }}}));
+  PARITECT_RETURN_IF_ERROR(
+      ReadMap(node, absl::StrCat("`", name, "`"),
+              {{"nodes", [&](const DocumentNode& v) { return ReadTexts(v, "nodes", *side.mutable_nodes()); }},
+               {"plans", [&](const DocumentNode& v) { return ReadList(v, "plans", read_plan); }},
+               {"runs", [&](const DocumentNode& v) { return ReadTexts(v, "runs", *side.mutable_runs()); }}}));
   for (const std::string& pattern : side.nodes()) {
     if (pattern.empty()) return ErrorAt(node, absl::StrCat("`nodes` of `", name, "` holds an empty name"));
   }
@@ -69,14 +93,14 @@ Status ReadProfileName(const DocumentNode& v, v1::AuditDefinition& audit) {
 }
 
 Status ReadAudit(const DocumentNode& root, v1::AuditDefinition& audit) {
-  PARITECT_RETURN_IF_ERROR(ReadMap(
-      root, "an audit file",
-      {{"audit", [&](const DocumentNode& v) { return ReadName(v, audit); }},
-       {"baseline", [&](const DocumentNode& v) { return ReadSide(v, "baseline", *audit.mutable_baseline()); }},
-       {"migrated", [&](const DocumentNode& v) { return ReadSide(v, "migrated", *audit.mutable_migrated()); }},
-       {"profile", [&](const DocumentNode& v) { return ReadProfileName(v, audit); }},
-       {"schedule", [&](const DocumentNode& v) { return ReadSchedule(v, audit); }},
-       {"webhook", [&](const DocumentNode& v) { return ReadWebhook(v, audit); }}}));
+  PARITECT_RETURN_IF_ERROR(
+      ReadMap(root, "an audit file",
+              {{"audit", [&](const DocumentNode& v) { return ReadName(v, audit); }},
+               {"baseline", [&](const DocumentNode& v) { return ReadSide(v, "baseline", *audit.mutable_baseline()); }},
+               {"migrated", [&](const DocumentNode& v) { return ReadSide(v, "migrated", *audit.mutable_migrated()); }},
+               {"profile", [&](const DocumentNode& v) { return ReadProfileName(v, audit); }},
+               {"schedule", [&](const DocumentNode& v) { return ReadSchedule(v, audit); }},
+               {"webhook", [&](const DocumentNode& v) { return ReadWebhook(v, audit); }}}));
   if (audit.name().empty()) return ErrorAt(root, "an audit file needs `audit:`, its name");
   if (!audit.has_baseline() && !audit.has_migrated()) {
     return ErrorAt(root, "an audit file needs `baseline:` or `migrated:`");

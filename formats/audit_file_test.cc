@@ -16,7 +16,9 @@ schedule: "6h"
 webhook: https://hooks.example/x
 )";
 
-std::string ErrorOf(absl::string_view text) { return std::string(ParseAuditFile(text).status().message()); }
+std::string ErrorOf(absl::string_view text) {
+  return std::string(ParseAuditFile(text).status().message());
+}
 
 TEST(ParseAuditFile, ReadsEveryKey) {
   const auto audit = ParseAuditFile(kAudit);
@@ -41,6 +43,9 @@ TEST(ParseAuditFile, RefusesWithAPlace) {
             std::string::npos);
   EXPECT_NE(ErrorOf("audit: a\nbaseline: {runs: [r]}\nwebhook: ftp://x").find("3:10:"), std::string::npos);
   EXPECT_NE(ErrorOf("audit: a\nbaseline: {nodes: [x], plans: [{logs: [a]}]}").find("needs `run:`"), std::string::npos);
+  EXPECT_NE(
+      ErrorOf("audit: a\nbaseline: {nodes: [x], plans: [{run: r, logs: [a.log]}]}").find("'a.log' must be an absolute"),
+      std::string::npos);
   EXPECT_NE(ErrorOf("audit: a\nbaselin: {}").find("unknown key 'baselin'"), std::string::npos);
 }
 

@@ -192,6 +192,9 @@ Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
        {"world_size",
         [&](const DocumentNode& v) -> Status {
           PARITECT_ASSIGN_OR_RETURN(std::int64_t size, ReadCount(v, "world_size", 1));
+          if (size > static_cast<std::int64_t>(kRanksMax)) {
+            return ErrorAt(v, StrCat("`world_size` is at most ", kRanksMax));
+          }
           info.set_world_size(static_cast<std::int32_t>(size));
           return absl::OkStatus();
         }},

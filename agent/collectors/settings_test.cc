@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+
 #include "agent/collector.h"
 #include "common/memory_file_system.h"
 #include "formats/zip_fixture.h"
@@ -54,7 +56,7 @@ TEST_F(SettingsCollectorTest, AConfigurationUnderLogsStaysAConfiguration) {
 }
 
 TEST_F(SettingsCollectorTest, BytesThatAreNoUtf8HideNoSettings) {
-  fs_.AddFile("/p/train.log", std::string("\xB2\xE2\xCA\xD4 \xFF\n") + kLog);
+  fs_.AddFile("/p/train.log", absl::StrCat("\xB2\xE2\xCA\xD4 \xFF\n", kLog));
   const auto found = Collect({}, {"train.log"});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].settings().settings(0).raw_value(), "0.1");

@@ -195,6 +195,10 @@ class Walker {
       entry->add_hints(v1::FILE_HINT_DANGLING_LINK);
     } else if (!target.ok()) {
       *entry->mutable_error() = MakeProblem("source_unreadable", path, target.status().message());
+      // Whatever lies behind it was not seen: it may be a folder with any number of files.
+      v1::UnreadFolder& unread = *tree_.list.add_unread_folders();
+      unread.set_path(path);
+      *unread.mutable_problem() = MakeProblem("source_unreadable", path, target.status().message());
     }
   }
 
