@@ -114,6 +114,7 @@ void Fleet::Enrolled(const WriteSet& set) {
 absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto [known, fresh] = holders_.try_emplace(HolderKey(peer.role(), peer.name()), peer);
+  if (peer.role() != v1::ACCESS_ROLE_AGENT) known->second.set_last_seen_unix_ms(clock_());
   if (fresh) {
     known->second.set_state("active");
     if (peer.role() == v1::ACCESS_ROLE_AGENT) nodes_.try_emplace(peer.name(), std::make_shared<Node>(peer.name()));

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kNodeBytesMax = 256;  // written %XX it still fits into a key
 constexpr std::size_t kKeyBytesMax = 1024;
+// A spool that lost both copies of its state leaps by 2^48; more is no spool's doing.
+constexpr std::uint64_t kGapMax = std::uint64_t{1} << 50;
 constexpr std::size_t kArenaBytesMax = 64 << 10;
 
 // Saturates: what an agent states must not overflow.
@@ -26,7 +28,9 @@ void AddTo(std::int64_t& sum, std::uint64_t more) {
 
 // Numbers that an agent's spool reserved and never gave to an accepted record (a kill, a write that failed) are a jump,
 // not a loss. An unknown reason counts as one.
-bool IsLoss(absl::string_view gap_reason) { return gap_reason != "not_written" && gap_reason != "interrupted"; }
+bool IsLoss(absl::string_view gap_reason) {
+  return gap_reason != "not_written" && gap_reason != "interrupted";
+}
 
 // Why a record cannot be kept as what it says; empty reason: it can.
 struct Refusal {
@@ -93,6 +97,11 @@ class BatchIngest {
     v1::Envelope kept = envelope;
     kept.set_sequence(first);
     Keep(kept);
+    if (envelope.last_sequence() - first >= kGapMax) {
+      NoteRefused(first, first, {"bad_gap", "a gap of more numbers than a spool can give"});
+      result_.watermark.set_durable_sequence(first);
+      return;
+    }
     v1::StoredGap gap;
     gap.set_first(first);
     gap.set_last(envelope.last_sequence());

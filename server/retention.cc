@@ -56,8 +56,8 @@ absl::StatusOr<std::int64_t> DropIf(FleetStore& store, Dropper& dropper, absl::s
 }
 
 struct AuditRuns {
-  std::vector<std::string> old;            // keys
-  std::set<std::string> tasks_of_old;      // ids
+  std::vector<std::string> old;        // keys
+  std::set<std::string> tasks_of_old;  // ids
   std::set<std::string> tasks_of_kept;
 };
 
@@ -191,9 +191,8 @@ void RetentionJob::Round() {
   const auto dropped = DropOlderThan(store_, commit_, clock_() - options_.keep_ms);
   if (!dropped.ok()) return report_(dropped.status(), "");
   if (dropped->batches + dropped->bundles + dropped->audit_runs + dropped->others == 0) return;
-  const std::string what =
-      absl::StrCat(dropped->audit_runs, " audit runs, ", dropped->bundles, " bundles, ", dropped->batches, " batches, ",
-                   dropped->others, " other documents");
+  const std::string what = absl::StrCat(dropped->audit_runs, " audit runs, ", dropped->bundles, " bundles, ",
+                                        dropped->batches, " batches, ", dropped->others, " other documents");
   report_(store_.Compact(), what);
 }
 

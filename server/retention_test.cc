@@ -148,12 +148,13 @@ TEST_F(RetentionTest, TheJobDropsWhatGrowsOldAndTellsOfIt) {
   RetentionOptions options;
   options.keep_ms = 1000;
   options.first_after_ms = options.every_ms = 1;
-  RetentionJob job(*store_, commit_, [&] { return now.load(); }, options,
-                   [&](const absl::Status& status, const std::string& what) {
-                     EXPECT_TRUE(status.ok());
-                     EXPECT_EQ(what, "0 audit runs, 1 bundles, 0 batches, 0 other documents");
-                     ++reports;
-                   });
+  RetentionJob job(
+      *store_, commit_, [&] { return now.load(); }, options,
+      [&](const absl::Status& status, const std::string& what) {
+        EXPECT_TRUE(status.ok());
+        EXPECT_EQ(what, "0 audit runs, 1 bundles, 0 batches, 0 other documents");
+        ++reports;
+      });
   absl::SleepFor(absl::Milliseconds(20));
   EXPECT_EQ(reports, 0) << "still young, and nothing to tell";
   now = 2500;
@@ -163,7 +164,8 @@ TEST_F(RetentionTest, TheJobDropsWhatGrowsOldAndTellsOfIt) {
   EXPECT_THAT(Keys("bundle"), IsEmpty());
   EXPECT_EQ(store_->Stats()->contents, 0);
 
-  RetentionJob never(*store_, commit_, [&] { return now.load(); }, RetentionOptions{}, nullptr);
+  RetentionJob never(
+      *store_, commit_, [&] { return now.load(); }, RetentionOptions{}, nullptr);
   never.Stop();
 }
 

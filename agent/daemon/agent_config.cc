@@ -143,12 +143,10 @@ std::string AgentConfigTemplate() {
 
 # Folders that the agent may read. It reads no file outside of them, whatever a server asks for. Without roots it
 # reports the node itself (devices, versions, packages) and reads no data.
-roots: []
-#roots: [/data, /var/log/training]
+roots: []  # for example: [/data, /var/log/training]
 
 # At most so many bytes a second are read from disk, so that training does not notice (0: no limit).
-bwlimit: 0
-#bwlimit: 200M
+bwlimit: 0  # for example: 200M
 
 # The agent's priority, 0 to 19; 19 is the lowest.
 nice: 19

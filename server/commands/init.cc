@@ -18,12 +18,12 @@ absl::StatusOr<InitResult> Init(ServerEnv& env, const std::string& folder, InitO
                                 const std::string& address) {
   auto listen = ParseHostPort(address);
   if (!listen.ok()) return listen.status();
-  if (options.hosts.empty() && listen->host != "0.0.0.0" && listen->host != "::" && !listen->host.empty()) {
-    options.hosts.push_back(listen->host);
-  }
-  const std::string host =
-      options.hosts.empty() ? env.host_name.empty() ? "localhost" : env.host_name : options.hosts[0];
-  options.address = FormatHostPort({host, listen->port});
+  // What --address names is what clients will dial, so the certificate has it too.
+  const bool any = listen->host.empty() || listen->host == "0.0.0.0" || listen->host == "::";
+  if (any)
+    listen->host = !options.hosts.empty() ? options.hosts[0] : env.host_name.empty() ? "localhost" : env.host_name;
+  options.hosts.push_back(listen->host);
+  options.address = FormatHostPort(*listen);
   options.host_name = env.host_name;
   options.now = env.clock() / 1000;
   return InitServerFolder(folder, options);
@@ -31,12 +31,13 @@ absl::StatusOr<InitResult> Init(ServerEnv& env, const std::string& folder, InitO
 
 int Run(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
-  std::string address = "localhost:7400";
+  std::string address;
   InitOptions options;
   Arguments arguments("paritect-server init", kSummary);
   arguments.Text("DIR", folder, "the folder to make", true);
   arguments.Texts("--host", options.hosts, "name or address that nodes and clients will use; repeatable");
-  arguments.Text("--address", address, "HOST:PORT for the admin credential (default: localhost:7400)");
+  arguments.Text("--address", address,
+                 "HOST:PORT for the admin credential (default: the first --host, or localhost, port 7400)");
   arguments.Text("--admin", options.admin_name, "name of the first admin (default: admin)");
   arguments.Text("--ca-cert", options.authority_path, "bring your own: the authority's certificate");
   arguments.Text("--ca-key", options.authority_key_path, "its key, if this server shall sign with it");
@@ -50,6 +51,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
     env.out << arguments.help();
     return kServerOk;
   }
+  if (address.empty()) address = absl::StrCat(options.hosts.empty() ? "localhost" : options.hosts[0], ":7400");
   const auto result = Init(env, folder, options, address);
   if (!result.ok()) return ServerError(env, kName, result.status().message(), kServerUsage);
   const std::string database = absl::StrCat(folder, "/paritect.db");

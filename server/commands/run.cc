@@ -51,6 +51,9 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
         TakeSeconds(retain, 1, options.retain_s)}) {
     if (!status.ok()) return ServerError(env, kName, status.message(), kServerUsage);
   }
+  if (connections < 0 || per_address < 0) {
+    return ServerError(env, kName, "a number of connections cannot be negative (0: the default)", kServerUsage);
+  }
   if (connections > 0) options.listener.connections_max = connections;
   if (per_address > 0) options.listener.connections_per_address_max = per_address;
   const absl::Status status = Serve(env, options, [&](int port, int web_port) {

@@ -233,6 +233,10 @@ absl::Status Serve(ServerEnv& env, const ServeOptions& options, std::function<vo
   if (renewed) env.err << "paritect-server: renewed the server's certificate\n";
   PARITECT_ASSIGN_OR_RETURN(ServerFolder folder, LoadServerFolder(options.folder, now_s));
   for (const std::string& warning : folder.warnings) env.err << "paritect-server: warning: " << warning << "\n";
+  if (!folder.enroller) {
+    env.err << "paritect-server: warning: no ca.key in " << options.folder
+            << ": tokens, joining and renewal are refused; certificates must come from the authority itself\n";
+  }
   const std::string uri =
       options.store.empty() ? absl::StrCat("sqlite:", options.folder, "/paritect.db") : options.store;
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenFleetStore(uri));

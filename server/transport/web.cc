@@ -10,6 +10,7 @@ namespace paritect {
 namespace {
 
 constexpr int kTimeoutSeconds = 10;
+constexpr int kRequestSeconds = 1;  // a monitor asks at once; who does not shall not hold a thread
 
 class WebServerImpl final : public WebServer {
  public:
@@ -19,8 +20,9 @@ class WebServerImpl final : public WebServer {
   }
 
   absl::Status Start(const HostPort& address, std::function<std::string()> metrics) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(2); };
-    server_.set_read_timeout(kTimeoutSeconds);
+    server_.new_task_queue = [] { return new httplib::ThreadPool(8); };
+    server_.set_read_timeout(kRequestSeconds);
+    server_.set_keep_alive_timeout(kRequestSeconds);
     server_.set_payload_max_length(1024);
     server_.Get("/metrics", [metrics](const httplib::Request&, httplib::Response& response) {
       response.set_content(metrics(), "text/plain; version=0.0.4");
