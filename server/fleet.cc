@@ -78,8 +78,10 @@ absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool rep
                                                       record.name(), "`)"));
     }
     if (!replace && before.certificate_expires_unix() > clock_() / 1000) {
-      return absl::AlreadyExistsError(absl::StrCat("there is a ", RoleWord(record.role()), " named '", record.name(),
-                                                   "' already; choose another --node name, revoke it, or make the "
+      return absl::AlreadyExistsError(absl::StrCat("the name '", record.name(), "' is taken by another ",
+                                                   RoleWord(record.role()),
+                                                   "; choose another --node name, revoke that one, or make the token "
+                                                   "for that name (`paritect token create --node`)")); choose another --node name, revoke it, or make the "
                                                    "token for that name"));
     }
     *record.mutable_hello() = before.hello();

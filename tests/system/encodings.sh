@@ -33,7 +33,8 @@ make_run npu "$(printf 'cos\xff')"
 
 is_utf8() { iconv -f UTF-8 -t UTF-8 "$1" > /dev/null 2>&1 || fail "$1 is not UTF-8"; }
 
-expect 1 'cosine.*cos\\\\xFF' "$paritect" check --baseline gpu --migrated npu -o json
+# A single-byte character set is the likeliest reading of a lone high byte, and a note says that it was read so.
+expect 1 'cosine.*cosÿ' "$paritect" check --baseline gpu --migrated npu -o json
 cp out.txt direct.json
 is_utf8 direct.json
 for run in gpu npu; do expect 0 '' "$agent" collect $run -o $run.pbundle; done
