@@ -81,8 +81,7 @@ absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool rep
       return absl::AlreadyExistsError(absl::StrCat("the name '", record.name(), "' is taken by another ",
                                                    RoleWord(record.role()),
                                                    "; choose another --node name, revoke that one, or make the token "
-                                                   "for that name (`paritect token create --node`)")); choose another --node name, revoke it, or make the "
-                                                   "token for that name"));
+                                                   "for that name (`paritect token create --node`)"));
     }
     *record.mutable_hello() = before.hello();
     record.set_revoked_unix(before.revoked_unix());
