@@ -1,5 +1,6 @@
 // From the last node's answer to the stored report.
-#include "absl/strings/escaping.h"
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/runner.h"
@@ -282,7 +283,10 @@ void Audits::Announce(const v1::AuditRun& run) {
   const std::string& url = run.definition().webhook();
   if (url.empty()) return;
   if (run.number() > 1 && run.changed().empty() && run.silent_nodes().empty() && run.problem().empty()) return;
-  const auto quoted = [](absl::string_view text) { return absl::StrCat("\"", absl::CHexEscape(text), "\""); };
+  const auto quoted = [](absl::string_view text) {
+    using Json = nlohmann::json;
+    return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
   std::vector<std::string> changed;
   for (const v1::ChangedVerdict& one : run.changed()) {
     changed.push_back(absl::StrCat("{\"check\":", quoted(one.check()),

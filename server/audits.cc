@@ -64,6 +64,31 @@ void AddTasks(const v1::AuditSide& side, bool migrated, const std::vector<KnownN
   }
 }
 
+// A plan that no node runs, or a node without a plan, would vanish from the report and leave a pass behind.
+absl::Status RequireWork(const v1::AuditSide& side, bool migrated, const std::vector<KnownNode>& known,
+                         const v1::AuditRun& run) {
+  const absl::string_view name = migrated ? "migrated" : "baseline";
+  std::set<int> plans;
+  std::set<std::string> nodes;
+  for (const v1::NodeTask& task : run.tasks()) {
+    if (task.migrated() != migrated) continue;
+    plans.insert(task.plan());
+    nodes.insert(task.node());
+  }
+  for (int plan = 0; plan < side.plans_size(); ++plan) {
+    if (plans.count(plan) > 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("plan ", plan + 1, " of the ", name, " side (run ", side.plans(plan).info().run(),
+                     ") is for node '", side.plans(plan).info().node(), "', which is none of that side's nodes"));
+  }
+  for (const std::string& node : NodesOf(side, known)) {
+    if (side.plans_size() == 0 || nodes.count(node) > 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("node '", node, "' is one of the ", name, " side's nodes, but no plan of that side is for it"));
+  }
+  return absl::OkStatus();
+}
+
 template <typename Message>
 absl::StatusOr<Message> ParseStored(absl::string_view what, absl::string_view value) {
   Message message;
@@ -200,6 +225,8 @@ absl::StatusOr<std::int64_t> Audits::StartLocked(const std::string& name, const 
   run.set_timeout_ms(timeout_ms > 0 ? timeout_ms : options_.timeout_ms);
   AddTasks(found->second.baseline(), false, nodes, run);
   AddTasks(found->second.migrated(), true, nodes, run);
+  PARITECT_RETURN_IF_ERROR(RequireWork(found->second.baseline(), false, nodes, run));
+  PARITECT_RETURN_IF_ERROR(RequireWork(found->second.migrated(), true, nodes, run));
   WriteSet set;
   set.documents.push_back({std::string(kRunCollection), AuditRunKey(name, run.number()), run.SerializeAsString(), {}});
   PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));

@@ -157,6 +157,22 @@ TEST_F(AuditsTest, RefusesWithReasons) {
   EXPECT_NE(std::string(status.message()).find("gpu-*"), std::string::npos);
 }
 
+TEST_F(AuditsTest, APlanThatNoNodeRunsAndANodeWithoutPlanAreErrors) {
+  ASSERT_TRUE(audits_
+                  ->Create("audit: a\nbaseline: {nodes: [gpu-01], plans: [{run: g, node: gpu-0l, logs: [/l]}]}\n",
+                           "a.yaml", false, "o")
+                  .ok());
+  const absl::Status mistyped = audits_->Start("a", "o", 0).status();
+  EXPECT_NE(std::string(mistyped.message()).find("gpu-0l"), std::string::npos) << mistyped;
+  ASSERT_TRUE(
+      audits_
+          ->Create("audit: b\nmigrated: {nodes: [\"npu-*\", gpu-01], plans: [{run: n, node: npu-01, logs: [/l]}]}\n",
+                   "b.yaml", false, "o")
+          .ok());
+  const absl::Status idle = audits_->Start("b", "o", 0).status();
+  EXPECT_NE(std::string(idle.message()).find("gpu-01"), std::string::npos) << idle;
+}
+
 TEST_F(AuditsTest, ScheduleAndTimeLimit) {
   ASSERT_TRUE(audits_->Create(absl::StrCat(kAudit, "schedule: 1h\nwebhook: http://x/y\n"), "a.yaml", false, "o").ok());
   audits_->Tick();
