@@ -32,16 +32,29 @@ grpc::Status Refuse(grpc::StatusCode code, absl::string_view why) {
 }  // namespace
 
 struct PlayedServer::Impl : v1::Enrolment::Service, v1::Agents::Service, v1::Operators::Service {
-  // Messages to one connected agent go through here, so that tests can say something at any time.
-  struct Line {
-    explicit Line(Stream* s, grpc::ServerContext* c) : stream(s), context(c) {}
-    Stream* stream;
-    grpc::ServerContext* context;
-    absl::Mutex mutex;
+  // Messages to one connected agent go through here, so that tests can say something at any time. A test may hold a
+  // Line longer than the call lives; Close() comes before the call returns, and nothing is said after it.
+  class Line {
+   public:
+    Line(Stream* stream, grpc::ServerContext* context) : stream_(stream), context_(context) {}
     void Send(const v1::ServerMessage& message) {
-      absl::MutexLock lock(&mutex);
-      stream->Write(message);
+      absl::MutexLock lock(&mutex_);
+      if (stream_ != nullptr) stream_->Write(message);
     }
+    void Cancel() {
+      absl::MutexLock lock(&mutex_);
+      if (context_ != nullptr) context_->TryCancel();
+    }
+    void Close() {
+      absl::MutexLock lock(&mutex_);
+      stream_ = nullptr;
+      context_ = nullptr;
+    }
+
+   private:
+    absl::Mutex mutex_;
+    Stream* stream_ ABSL_GUARDED_BY(mutex_);
+    grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_);
   };
 
   const Authority authority = *Authority::Create(NowSeconds());
@@ -135,6 +148,7 @@ struct PlayedServer::Impl : v1::Enrolment::Service, v1::Agents::Service, v1::Ope
     const auto session = std::make_shared<Impl::Line>(stream, context);
     Greet(name, message.hello(), session);
     while (stream->Read(&message)) Take(name, message, *session);
+    session->Close();
     absl::MutexLock lock(&mutex);
     if (sessions[name] == session) {
       sessions.erase(name);
@@ -287,7 +301,7 @@ void PlayedServer::Revoke(const std::string& node) {
     absl::MutexLock lock(&impl_->mutex);
     impl_->revoked.insert(node);
   }
-  if (const auto session = impl_->SessionOf(node)) session->context->TryCancel();
+  if (const auto session = impl_->SessionOf(node)) session->Cancel();
 }
 
 void PlayedServer::HoldBack(bool hold) {
