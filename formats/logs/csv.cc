@@ -117,7 +117,7 @@ class CsvDialect : public LineDialect {
         continue;
       }
       if (number.kind == LogNumber::Kind::kValue)
-        (*fields.record().values.mutable_metrics())[columns_[i]] = number.value;
+        fields.record().values.mutable_metrics().Set(columns_[i], number.value);
     }
     Emit(fields, line, out);
   }
@@ -147,7 +147,7 @@ class CsvDialect : public LineDialect {
         fields.Add("step", number);
       } else if (static_cast<int>(i) != monitor_name_ && columns_[i] != "micro_step" &&
                  number.kind == LogNumber::Kind::kValue) {
-        (*fields.record().values.mutable_metrics())[absl::StrCat(name, "/", columns_[i])] = number.value;
+        fields.record().values.mutable_metrics().Set(absl::StrCat(name, "/", columns_[i]), number.value);
       }
     }
     Emit(fields, line, out);

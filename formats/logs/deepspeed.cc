@@ -4,7 +4,6 @@
 // `skipped` counts from the start of the run. Two engines (actor, critic) interleave the same steps.
 // Source: deepspeedai/DeepSpeed runtime/engine.py `_report_progress`, utils/timer.py.
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "formats/logs/log_format.h"
 
 namespace paritect {
@@ -42,7 +41,7 @@ class DeepSpeedDialect : public LineDialect {
     if (const absl::string_view lr = Behind(line.text, "lr="); !lr.empty()) SetLr(lr, record);
     const std::size_t engine = EngineOf(record.values.step());
     if (engine > 0) {
-      record.values.set_engine(absl::StrCat(engine));
+      record.values.set_engine(static_cast<std::int32_t>(engine));
       several_ = true;
     }
     out.Add(std::move(record));
@@ -52,7 +51,7 @@ class DeepSpeedDialect : public LineDialect {
   void Finish(RunLogBuilder& out) override {
     if (!several_) return;
     for (LogRecord& entry : out.entries()) {
-      if (entry.skipped_is_total && !entry.values.has_engine()) entry.values.set_engine("0");
+      if (entry.skipped_is_total && !entry.values.has_engine()) entry.values.set_engine(0);
     }
   }
 

@@ -43,7 +43,7 @@ class FairseqDialect : public LineDialect {
       record.values.clear_loss();
     } else if (absl::StrContains(line.text, "| train |") && record.values.has_loss()) {
       // The epoch's mean, which the lines within the epoch have told already.
-      (*record.values.mutable_metrics())["epoch_mean_loss"] = record.values.loss();
+      record.values.mutable_metrics().Set("epoch_mean_loss", record.values.loss());
       record.values.clear_loss();
     }
     if (!record.values.has_loss()) record.values.clear_loss_resolution();

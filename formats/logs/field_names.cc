@@ -161,10 +161,7 @@ bool IsEvalWord(absl::string_view key) {
   return false;
 }
 
-}  // namespace
-
-bool IsLossOfSomethingElse(absl::string_view key) {
-  const std::string name = NormalKey(key);
+bool IsElse(absl::string_view name) {
   for (absl::string_view what :
        {"packet_loss", "packets_loss", "signal_loss", "frame_loss", "connection_loss", "link_loss"}) {
     if (absl::EndsWith(name, what) && (name.size() == what.size() || name[name.size() - what.size() - 1] == '_')) {
@@ -174,15 +171,47 @@ bool IsLossOfSomethingElse(absl::string_view key) {
   return false;
 }
 
-LogField ClassifyLogKey(absl::string_view key) {
+LogKey MakeKey(absl::string_view key) {
+  LogKey out;
   const std::string name = NormalKey(key);
-  auto found = Names().find(name);
-  if (found != Names().end()) return found->second;
-  if (!absl::EndsWith(name, "loss") || IsLossOfSomethingElse(name)) return LogField::kOther;
-  return IsEvalWord(name) ? LogField::kEvalLoss : LogField::kOtherLoss;
+  out.evaluation = IsEvalWord(name);
+  out.loss_of_something_else = IsElse(name);
+  if (auto found = Names().find(name); found != Names().end()) {
+    out.field = found->second;
+  } else if (absl::EndsWith(name, "loss") && !out.loss_of_something_else) {
+    out.field = out.evaluation ? LogField::kEvalLoss : LogField::kOtherLoss;
+  }
+  out.name = std::make_shared<const std::string>(key);
+  return out;
 }
 
-void FieldCollector::AddLoss(LogField field, absl::string_view key, const LogNumber& number) {
+constexpr std::size_t kKeysRememberedMax = 4096;
+constexpr std::size_t kKeyBytesMax = 128;
+
+}  // namespace
+
+const LogKey& LookUpLogKey(absl::string_view key) {
+  thread_local absl::flat_hash_map<std::string, std::unique_ptr<LogKey>> known;
+  thread_local LogKey odd;
+  if (const auto found = known.find(key); found != known.end()) return *found->second;
+  if (key.size() > kKeyBytesMax) {
+    odd = MakeKey(key);
+    return odd;
+  }
+  if (known.size() >= kKeysRememberedMax) known.clear();
+  return *known.emplace(key, std::make_unique<LogKey>(MakeKey(key))).first->second;
+}
+
+bool IsLossOfSomethingElse(absl::string_view key) {
+  return LookUpLogKey(key).loss_of_something_else;
+}
+
+LogField ClassifyLogKey(absl::string_view key) {
+  return LookUpLogKey(key).field;
+}
+
+void FieldCollector::AddLoss(const LogKey& key, const LogNumber& number) {
+  const LogField field = key.field;
   if (field == LogField::kOtherLoss) {
     ++other_losses_;
     other_loss_number_ = number;
@@ -192,20 +221,20 @@ void FieldCollector::AddLoss(LogField field, absl::string_view key, const LogNum
   }
   // A named part stays visible; the total is `loss` itself.
   if (field != LogField::kLoss && number.kind == LogNumber::Kind::kValue) {
-    (*record_.values.mutable_metrics())[std::string(key)] = number.value;
+    record_.values.mutable_metrics().Set(key.name, number.value);
   }
 }
 
-void FieldCollector::Add(absl::string_view key, const LogNumber& number) {
-  const LogField field = ClassifyLogKey(key);
-  v1::StepRecord& values = record_.values;
+void FieldCollector::Add(const LogKey& key, const LogNumber& number) {
+  const LogField field = key.field;
+  StepValues& values = record_.values;
   if (number.kind == LogNumber::Kind::kSpliced) spliced_ = true;
   if (IsTrainingLoss(field) || field == LogField::kOtherLoss) {
-    AddLoss(field, key, number);
+    AddLoss(key, number);
     return;
   }
   if (number.kind == LogNumber::Kind::kRefused && field != LogField::kOther) {
-    absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", key, " '", DisplayBytes(number.text), "'");
+    absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", *key.name, " '", DisplayBytes(number.text), "'");
   }
   if (field == LogField::kOverflow) {
     const bool yes =
@@ -236,26 +265,25 @@ void FieldCollector::Add(absl::string_view key, const LogNumber& number) {
     case LogField::kLr: values.set_lr(value); break;
     case LogField::kGradNorm: values.set_grad_norm(value); break;
     case LogField::kLossScale: values.set_loss_scale(value); break;
-    case LogField::kAccuracy: SetAccuracy(key, value); break;
+    case LogField::kAccuracy: SetAccuracy(key.evaluation, value); break;
     case LogField::kEvalLoss:
       values.set_eval_loss(value);
-      (*values.mutable_metrics())[std::string(key)] = value;
+      values.mutable_metrics().Set(key.name, value);
       break;
-    default: (*values.mutable_metrics())[std::string(key)] = value; return;
+    default: values.mutable_metrics().Set(key.name, value); return;
   }
   has_values_ = true;
 }
 
 // Of "acc" and "val_acc" on one line the second counts.
-void FieldCollector::SetAccuracy(absl::string_view key, double value) {
-  const bool evaluation = IsEvalWord(NormalKey(key));
+void FieldCollector::SetAccuracy(bool evaluation, double value) {
   if (evaluation_accuracy_ && !evaluation) return;
   evaluation_accuracy_ = evaluation;
   record_.values.set_accuracy(value);
 }
 
 void FieldCollector::MarkEvaluation() {
-  v1::StepRecord& values = record_.values;
+  StepValues& values = record_.values;
   if (!values.has_eval_loss() && values.has_loss()) values.set_eval_loss(values.loss());
   values.clear_loss();
   values.clear_loss_resolution();
@@ -282,7 +310,7 @@ void FieldCollector::Finish(RunLogBuilder& out) {
   } else if (other_losses_ == 1) {
     SetLoss(other_loss_number_);
   }
-  const v1::StepRecord& values = record_.values;
+  const StepValues& values = record_.values;
   record_.values.set_accuracy_of_training(values.has_accuracy() && !evaluation_accuracy_ && has_loss_key() &&
                                           !values.has_eval_loss());
   if (refused_.empty()) return;

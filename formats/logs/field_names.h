@@ -33,6 +33,18 @@ enum class LogField {
   kOverflow,
 };
 
+// What is known of a key, by the key as written.
+struct LogKey {
+  LogField field = LogField::kOther;
+  bool evaluation = false;              // named after an evaluation: "val_acc"
+  bool loss_of_something_else = false;  // "packet loss 3 %"
+  MetricName name;
+};
+
+// A log has few keys and names them on every line: they are remembered. The reference stands until the next call on
+// this thread.
+const LogKey& LookUpLogKey(absl::string_view key);
+
 // By the key as written: case, '-', ' ', '/' and '.' do not matter ("train/loss" = "Train Loss" = "train_loss").
 LogField ClassifyLogKey(absl::string_view key);
 
@@ -46,7 +58,8 @@ inline bool IsTrainingLoss(LogField field) {
 // Collects the fields of one line or row and turns them into a record.
 class FieldCollector {
  public:
-  void Add(absl::string_view key, const LogNumber& number);
+  void Add(absl::string_view key, const LogNumber& number) { Add(LookUpLogKey(key), number); }
+  void Add(const LogKey& key, const LogNumber& number);
   void SetLine(std::int64_t line) { record_.values.set_line(line); }
 
   LogRecord& record() { return record_; }
@@ -61,8 +74,8 @@ class FieldCollector {
 
  private:
   void SetLoss(const LogNumber& number);
-  void SetAccuracy(absl::string_view key, double value);
-  void AddLoss(LogField field, absl::string_view key, const LogNumber& number);
+  void SetAccuracy(bool evaluation, double value);
+  void AddLoss(const LogKey& key, const LogNumber& number);
 
   LogRecord record_;
   LogField loss_ = LogField::kOther;

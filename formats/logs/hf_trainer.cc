@@ -100,7 +100,13 @@ class HfStdoutDialect : public LineDialect {
     const bool needs_step = !record.has_step;
     const std::size_t index = out.size();
     out.Add(std::move(record));
-    if (needs_step && out.size() > index) dicts_.push_back({index, bar_step_, is_eval});
+    if (!needs_step || out.size() == index) return true;
+    const DictAt dict = {index, bar_step_, is_eval};
+    if (out.is_live()) {
+      AssignNow(dict, out);
+    } else {
+      dicts_.push_back(dict);
+    }
     return true;
   }
 
@@ -139,6 +145,20 @@ class HfStdoutDialect : public LineDialect {
     std::int64_t bar;
     bool is_eval;
   };
+
+  // What AssignSteps would say, as far as the log told so far.
+  void AssignNow(const DictAt& dict, RunLogBuilder& out) {
+    LogRecord& entry = out.entries()[dict.index];
+    if (!dict.is_eval) {
+      const double epoch = entry.values.epoch();
+      const bool by_epoch = examples_ > 0 && batch_ > 0 && epoch > 0;
+      live_step_ = dict.bar > live_step_ ? dict.bar
+                   : by_epoch            ? std::llround(epoch * std::ceil(examples_ / batch_))
+                                         : live_step_ + 1;
+    }
+    entry.has_step = true;
+    entry.values.set_step(live_step_);
+  }
 
   bool BarsGrow() const {
     std::int64_t last = 0;
@@ -197,6 +217,7 @@ class HfStdoutDialect : public LineDialect {
   std::int64_t banner_total_ = 0;
   std::int64_t bar_step_ = 0;
   std::int64_t bar_total_ = 0;
+  std::int64_t live_step_ = 0;
 };
 
 bool Sniff(const LogHead& head) {

@@ -12,7 +12,10 @@ namespace {
 class TextLogParser : public LogParser {
  public:
   TextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect)
-      : lines_(encoding), dialect_(std::move(dialect)), needs_letters_(dialect_->wants_telling()) {}
+      : encoding_(encoding),
+        lines_(encoding),
+        dialect_(std::move(dialect)),
+        needs_letters_(dialect_->wants_telling()) {}
 
   absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) override {
     lines_.Feed(chunk, [&](const TextLine& line) { OnLine(line, out); });
@@ -31,6 +34,8 @@ class TextLogParser : public LogParser {
     }
     return absl::OkStatus();
   }
+
+  void StartNewFile() override { lines_ = TextLines(encoding_); }
 
  private:
   static constexpr std::int64_t kHoleBytesMin = 512;
@@ -71,6 +76,7 @@ class TextLogParser : public LogParser {
     common_.Line(line, out);
   }
 
+  TextEncoding encoding_;
   TextLines lines_;
   std::unique_ptr<LineDialect> dialect_;
   bool needs_letters_ = false;

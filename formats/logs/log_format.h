@@ -28,6 +28,10 @@ class LogParser {
   // Chunks need not end at line ends. DataLoss: damaged or hostile; what was read before stands.
   virtual absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) = 0;
   virtual absl::Status Finish(RunLogBuilder& out) = 0;
+  // For a log that is still written: hands over what it collected so far.
+  virtual void HandOver(RunLogBuilder&) {}
+  // The log goes on in a new file: what stands open of the old one is dropped.
+  virtual void StartNewFile() {}
 };
 
 struct LogFormat {

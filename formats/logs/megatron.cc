@@ -113,7 +113,7 @@ class MegatronDialect : public LineDialect {
       return is_loss;
     }
     if (number.kind != LogNumber::Kind::kValue) return false;
-    v1::StepRecord& values = record.values;
+    StepValues& values = record.values;
     const auto whole = static_cast<std::int64_t>(number.value > -9e15 && number.value < 9e15 ? number.value : 0);
     if (is_loss) {
       values.set_loss(number.value);
@@ -129,13 +129,13 @@ class MegatronDialect : public LineDialect {
     } else if (key == "consumed samples") {
       values.set_samples(whole);
     } else if (absl::EndsWith(key, "loss") || key == "number of nan iterations" || key == "global batch size") {
-      (*values.mutable_metrics())[std::string(key)] = number.value;
+      values.mutable_metrics().Set(key, number.value);
     }
     return is_loss;
   }
 
   // An interval of which every step was skipped has no loss to print.
-  bool FullySkipped(const v1::StepRecord& values) const {
+  bool FullySkipped(const StepValues& values) const {
     if (values.skipped() <= 0) return false;
     return last_step_ < 0 || values.step() <= last_step_ || values.skipped() >= values.step() - last_step_;
   }

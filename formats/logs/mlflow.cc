@@ -35,7 +35,7 @@ class MlflowDialect : public LineDialect {
     record.has_step = true;
     record.values.set_step(step);
     record.values.set_line(line.number);
-    (*record.values.mutable_metrics())["value"] = value;
+    record.values.mutable_metrics().Set("value", value);
     out.Add(std::move(record));
     return true;
   }

@@ -73,21 +73,21 @@ class MmengineDialect : public LineDialect {
   // The printed place of an evaluation is its own; its values belong to the training step before.
   static void Evaluation(absl::string_view text, RunLogBuilder& out) {
     if (out.empty()) return;
-    v1::StepRecord& last = out.last()->values;
+    StepValues& last = out.last()->values;
     ForEachKeyValue(text, [&](absl::string_view, absl::string_view word, absl::string_view value) {
       const LogNumber number = ReadLogNumber(value);
       if (number.kind == LogNumber::Kind::kValue) SetEvaluation(word, number.value, last);
     });
   }
 
-  static void SetEvaluation(absl::string_view key, double value, v1::StepRecord& record) {
+  static void SetEvaluation(absl::string_view key, double value, StepValues& record) {
     if (key == "time" || key == "data_time") return;
     if (ClassifyLogKey(key) == LogField::kAccuracy) {
       record.set_accuracy(value);
       record.set_accuracy_of_training(false);
     }
     if (key == "loss") record.set_eval_loss(value);
-    (*record.mutable_metrics())[std::string(key)] = value;
+    record.mutable_metrics().Set(key, value);
   }
 
   static bool Json(const LogLine& line, absl::string_view text, RunLogBuilder& out) {

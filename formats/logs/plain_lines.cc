@@ -67,8 +67,9 @@ bool IsEvaluationLine(absl::string_view line) {
     while (i < line.size() && IsWord(line[i])) ++i;
     const std::string word = absl::AsciiStrToLower(line.substr(begin, i - begin));
     const LogField field = ClassifyLogKey(word);
-    if (word == "train" || word == "training" || (field != LogField::kOther && field != LogField::kStep &&
-                                                  field != LogField::kEpoch && field != LogField::kRank)) {
+    if (word == "train" || word == "training" ||
+        (field != LogField::kOther && field != LogField::kStep && field != LogField::kEpoch &&
+         field != LogField::kRank)) {
       return false;
     }
     const bool named = word == "val" || word == "valid" || word == "validation" || word == "validating" ||
@@ -296,12 +297,12 @@ class PlainDialect : public LineDialect {
   static constexpr int kLinesOfOneForm = 5;
   static constexpr std::size_t kFormBytes = 4;
 
-  static bool HasOtherValues(const v1::StepRecord& record) {
+  static bool HasOtherValues(const StepValues& record) {
     return record.has_lr() || record.has_grad_norm() || record.has_loss_scale();
   }
 
   // Lines that give a loss beside other values, one after the other.
-  void Remember(absl::string_view text, const v1::StepRecord& record) {
+  void Remember(absl::string_view text, const StepValues& record) {
     const bool of_form = record.has_loss() && HasOtherValues(record);
     lines_of_form_ = of_form ? lines_of_form_ + 1 : 0;
     if (of_form) form_ = std::string(text.substr(0, kFormBytes));

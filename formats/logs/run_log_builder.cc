@@ -13,51 +13,10 @@ namespace {
 constexpr int kNotesOfOneKindMax = 50;
 constexpr int kUnparsedListedMax = 100;
 
-bool Same(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
-
 }  // namespace
 
-// NOLINTBEGIN: one line a field
-#define PARITECT_FOLD_FIELDS(F) \
-  F(epoch) F(loss) F(lr) F(grad_norm) F(loss_scale) F(overflow) F(skipped) F(eval_loss) F(samples)
-// NOLINTEND
-
-bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into) {
-#define F(f)                                                                                                   \
-  if (from.has_##f() && into.has_##f() && !Same(static_cast<double>(from.f()), static_cast<double>(into.f()))) \
-    return false;
-  PARITECT_FOLD_FIELDS(F)
-#undef F
-  const bool both_accuracies = from.has_accuracy() && into.has_accuracy();
-  if (both_accuracies && from.accuracy_of_training() == into.accuracy_of_training() &&
-      !Same(from.accuracy(), into.accuracy())) {
-    return false;
-  }
-  for (const auto& [name, value] : from.metrics()) {
-    auto found = into.metrics().find(name);
-    if (found != into.metrics().end() && !Same(found->second, value)) return false;
-  }
-#define F(f) \
-  if (from.has_##f()) into.set_##f(from.f());
-  PARITECT_FOLD_FIELDS(F)
-#undef F
-  // The accuracy of a validation beats that of the training batch.
-  if (from.has_accuracy() && (!into.has_accuracy() || into.accuracy_of_training())) {
-    into.set_accuracy(from.accuracy());
-    into.set_accuracy_of_training(from.accuracy_of_training());
-  }
-  for (const auto& [name, value] : from.metrics()) (*into.mutable_metrics())[name] = value;
-  for (const auto& note : from.notes()) *into.add_notes() = note;
-  if (from.has_loss_resolution()) into.set_loss_resolution(from.loss_resolution());
-  into.set_loss_absent((into.loss_absent() || from.loss_absent()) && !into.has_loss());
-  into.set_overflow_applied(into.overflow_applied() || from.overflow_applied());
-  return true;
-}
-
-RunLogBuilder::Key RunLogBuilder::KeyOf(const v1::StepRecord& record) {
-  return {record.has_rank() ? record.rank() : -1, record.engine()};
+RunLogBuilder::Key RunLogBuilder::KeyOf(const StepValues& record) {
+  return {record.has_rank() ? record.rank() : -1, record.has_engine() ? record.engine() : -1};
 }
 
 void RunLogBuilder::Add(LogRecord record) {
@@ -72,10 +31,11 @@ void RunLogBuilder::Add(LogRecord record) {
     const bool marker_between = !markers_.empty() && markers_.back().at > last->second;
     const bool both_losses = before.values.has_loss() && record.values.has_loss();
     if (same_step && !marker_between && both_losses) {
-      v1::StepRecord trial = before.values;
+      StepValues trial = before.values;
       record.repeats = FoldRecord(record.values, trial);
     } else if (same_step && !marker_between && FoldRecord(record.values, before.values)) {
       before.skipped_is_total = before.skipped_is_total || record.skipped_is_total;
+      before.taken = false;
       return;
     }
     last->second = entries_.size();
@@ -117,6 +77,7 @@ void RunLogBuilder::Resume(std::int64_t line, std::optional<std::int64_t> global
 }
 
 void RunLogBuilder::Banner(std::int64_t line) {
+  if (!markers_.empty() && markers_.back().at == entries_.size() && !markers_.back().resume) return;
   markers_.push_back({entries_.size(), false, std::nullopt, line});
 }
 
@@ -233,7 +194,7 @@ void RunLogBuilder::ResolveRank0Overflows() {
                          count));
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const v1::StepRecord& record = entries_[i].values;
+    const StepValues& record = entries_[i].values;
     if (record.step_unknown() && record.has_rank() && record.rank() != lowest) dropped_[i] = true;
   }
 }
@@ -245,7 +206,7 @@ void RunLogBuilder::CountersToDifferences() {
   bool last_dropped = false;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     LogRecord& entry = entries_[i];
-    v1::StepRecord& record = entry.values;
+    StepValues& record = entry.values;
     if (record.step_unknown()) {
       record.set_step(last_step);
       // What happened among steps that were done again is not of the run that counts.
@@ -325,7 +286,7 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
   std::int64_t printed_before = 0;
   v1::Segment segment;
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    v1::StepRecord& record = entries_[indices[i]].values;
+    StepValues& record = entries_[indices[i]].values;
     if (entries_[indices[i]].repeats && !interleaved) {
       dropped_[indices[i]] = true;
       continue;
@@ -414,7 +375,7 @@ v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   log_.set_format(std::string(format));
   log_.mutable_records()->Reserve(static_cast<int>(entries_.size()));
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (!dropped_[i]) *log_.add_records() = std::move(entries_[i].values);
+    if (!dropped_[i]) entries_[i].values.ToProto(*log_.add_records());
   }
   for (const auto& [kind, count] : note_counts_) {
     if (count <= kNotesOfOneKindMax) continue;

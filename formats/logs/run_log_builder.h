@@ -14,13 +14,14 @@
 
 #include "absl/strings/string_view.h"
 #include "formats/logs/log_numbers.h"
+#include "formats/logs/step_values.h"
 #include "paritect/v1/run_stats.pb.h"
 
 namespace paritect {
 
 // One line's worth of values. `values.step` is as printed.
 struct LogRecord {
-  v1::StepRecord values;
+  StepValues values;
   bool has_step = false;
   // The printed step counts within its epoch: the global step is (epoch_index x steps_per_epoch) + step.
   bool step_in_epoch = false;
@@ -30,6 +31,7 @@ struct LogRecord {
   std::int64_t steps_per_epoch = 0;  // 0: not printed
   bool skipped_is_total = false;     // `skipped` counts from the start of the run
   bool repeats = false;              // the same step with the same loss stands right before it
+  bool taken = false;                // by TakeLive, as it is
 };
 
 // Records that are kept at most; beyond them every second one gives way (run_log_thin.cc), so that a log of any
@@ -59,10 +61,24 @@ class RunLogBuilder {
 
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
-  LogRecord* last() { return entries_.empty() ? nullptr : &entries_.back(); }
+  // To be changed by the caller.
+  LogRecord* last() {
+    if (entries_.empty()) return nullptr;
+    entries_.back().taken = false;
+    return &entries_.back();
+  }
   std::vector<LogRecord>& entries() { return entries_; }
 
   v1::RunLog Build(absl::string_view format);
+
+  // For a log that is still written: TakeLive is called between the lines, Build never. Readers that number steps when
+  // all is read number them at once.
+  void set_live() { is_live_ = true; }
+  bool is_live() const { return is_live_; }
+  // The records since the call before, and those that hold more than they did then, with steps and counts as far as
+  // the log told so far (run_log_live.cc). What was taken is forgotten, but for the last record of each rank.
+  std::vector<v1::StepRecord> TakeLive();
+  const v1::RunEnd& end() const { return log_.end(); }
 
  private:
   struct Marker {
@@ -71,7 +87,7 @@ class RunLogBuilder {
     std::optional<std::int64_t> global_step;
     std::int64_t line = 0;
   };
-  using Key = std::pair<std::int64_t, std::string>;  // rank (-1: none), engine
+  using Key = std::pair<std::int32_t, std::int32_t>;  // rank, engine (-1: none)
   struct Break {
     std::size_t at = 0;
     const Marker* marker = nullptr;
@@ -85,7 +101,27 @@ class RunLogBuilder {
     std::size_t entries = 0;  // with its record
   };
 
-  static Key KeyOf(const v1::StepRecord& record);
+  // What the records that were taken leave for those to come.
+  struct LiveKey {
+    std::int64_t skipped_total = 0;
+    std::int64_t offset = 0;
+    std::int64_t last = -1;
+    std::size_t seen = 0;  // entries up to its last one, of all that there were
+  };
+  struct LiveState {
+    std::map<Key, LiveKey> keys;
+    std::int64_t last_step = 0;
+    std::int64_t epoch = -1;
+    std::int64_t first_epoch = 0;
+    std::int64_t largest = 0;  // step of that epoch
+    std::int64_t length = 0;   // of an epoch
+    bool falls = false;        // steps were seen to count within their epochs
+    std::int32_t overflow_rank = -1;
+  };
+
+  static Key KeyOf(const StepValues& record);
+  v1::StepRecord LiveRecord(std::size_t index, LiveState& state) const;
+  void ForgetTaken(const std::vector<std::size_t>& kept);
   void Thin();
   void DecideMaybeInEpoch();
   void ResolveEpochSteps();
@@ -108,10 +144,10 @@ class RunLogBuilder {
   std::size_t thin_at_ = kLogRecordsMax;
   std::int64_t total_steps_ = 0;
   double total_epochs_ = 0;
+  bool is_live_ = false;
+  LiveState live_;
+  std::size_t forgotten_ = 0;  // entries that stood before entries_[0]
 };
-
-// Moves what `from` has and `into` lacks; false, changing nothing, where both have a field with different values.
-bool FoldRecord(const v1::StepRecord& from, v1::StepRecord& into);
 
 }  // namespace paritect
 

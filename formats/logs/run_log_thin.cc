@@ -10,9 +10,9 @@ namespace paritect {
 namespace {
 
 bool MayGo(const LogRecord& entry) {
-  const v1::StepRecord& record = entry.values;
+  const StepValues& record = entry.values;
   return entry.has_step && !record.overflow() && !record.has_eval_loss() && !record.has_accuracy() &&
-         record.notes().empty() && !record.loss_absent();
+         !record.loss_absent();
 }
 
 }  // namespace

@@ -59,14 +59,14 @@ LogRecord SeriesTable::ToRecord(std::int64_t step, const std::map<int, double>& 
   for (const auto& [id, value] : values) {
     const std::string& name = names_[static_cast<std::size_t>(id)];
     const LogField field = ClassifyLogKey(name);
-    v1::StepRecord& record = fields.record().values;
+    StepValues& record = fields.record().values;
     if (id == loss) {
       evaluation ? record.set_eval_loss(value) : record.set_loss(value);
     } else if (field != LogField::kOther && field != LogField::kOtherLoss && !IsTrainingLoss(field) &&
                field != LogField::kStep) {
       fields.Add(name, NumberOf(value));
     }
-    (*record.mutable_metrics())[name] = value;
+    record.mutable_metrics().Set(name, value);
   }
   LogRecord record = std::move(fields.record());
   record.has_step = true;
@@ -83,6 +83,7 @@ void SeriesTable::Finish(RunLogBuilder& out) {
   for (const auto& [step, values] : rows_) out.Add(ToRecord(step, values, loss, evaluation));
   if (full_) out.AddNote("too_many_values", 0, absl::StrCat("more than ", kValuesMax, " values; the rest is left out"));
   rows_.clear();
+  values_ = 0;
 }
 
 }  // namespace paritect

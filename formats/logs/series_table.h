@@ -16,7 +16,7 @@ class SeriesTable {
  public:
   // The later of two values of one tag at one step stands. Beyond a bound on values nothing is added (Finish notes it).
   void Add(std::int64_t step, absl::string_view tag, double value);
-  // One record a step, in step order, all tags under `metrics`. `what` names the kind of tag in notes.
+  // One record a step, in step order, all tags under `metrics`; the table is empty afterwards.
   void Finish(RunLogBuilder& out);
 
   std::size_t replaced() const { return replaced_; }

@@ -133,6 +133,15 @@ class TensorBoardParser : public LogParser {
     return absl::OkStatus();
   }
 
+  void HandOver(RunLogBuilder& out) override { table_.Finish(out); }
+
+  void StartNewFile() override {
+    pending_.clear();
+    skip_ = 0;
+    offset_ = 0;
+    stopped_ = false;
+  }
+
  private:
   void Frames(RunLogBuilder& out) {
     std::size_t at = 0;

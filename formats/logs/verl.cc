@@ -30,14 +30,12 @@ class VerlDialect : public LineDialect {
       absl::string_view key = part.substr(0, colon);
       const LogNumber number = ReadLogNumber(part.substr(colon + 1));
       if (key == "actor/pg_loss" || key == "actor/loss") {
-        if (number.kind == LogNumber::Kind::kValue)
-          (*fields.record().values.mutable_metrics())[std::string(key)] = number.value;
+        if (number.kind == LogNumber::Kind::kValue) fields.record().values.mutable_metrics().Set(key, number.value);
         key = "loss";
       }
       if (key == "training/global_step") continue;
       if (absl::StartsWith(key, "val-") || absl::StartsWith(key, "val/")) {
-        if (number.kind == LogNumber::Kind::kValue)
-          (*fields.record().values.mutable_metrics())[std::string(key)] = number.value;
+        if (number.kind == LogNumber::Kind::kValue) fields.record().values.mutable_metrics().Set(key, number.value);
         continue;
       }
       fields.Add(key, number);

@@ -60,6 +60,8 @@ class WandbParser : public LogParser {
     return absl::OkStatus();
   }
 
+  void HandOver(RunLogBuilder& out) override { table_.Finish(out); }
+
  private:
   // One record header with its payload, or the rest of a block; false where more bytes are needed.
   bool Step(std::size_t& at, RunLogBuilder& out) {

@@ -1,4 +1,5 @@
 // Training logs: recognised or forced into each format, in one piece and in small ones.
+#include "formats/logs/live_log.h"
 #include "formats/logs/read_log.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -26,6 +27,18 @@ absl::StatusOr<v1::RunLog> Read(absl::string_view bytes, std::size_t piece, cons
       options);
 }
 
+// As a growing file is read: pieces, and what is known between them.
+void ReadLive(absl::string_view bytes, std::size_t piece) {
+  LiveLog log;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    if (!log.Feed(bytes.substr(at, piece)).ok()) return;
+    (void)log.Take();
+  }
+  log.StartNewFile();
+  (void)log.Feed(bytes.substr(0, piece));
+  (void)log.Take();
+}
+
 }  // namespace
 }  // namespace paritect
 
@@ -39,6 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     FuzzCheck(whole->DebugString() == pieces->DebugString(), "records do not depend on how the bytes come");
   }
   if (size == 0) return 0;
+  ReadLive(bytes, bytes.size() / 5 + 1);
   LogOptions forced;
   forced.format = std::string(AllLogFormats()[data[0] % AllLogFormats().size()]->name);
   (void)Read(bytes.substr(1), bytes.size(), forced);
