@@ -11,6 +11,7 @@
 #include "agent/redaction.h"
 #include "common/document.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/packages.h"
 #include "re2/re2.h"
 
 namespace paritect {
@@ -117,7 +118,7 @@ class SiteReader {
       const std::vector<absl::string_view> parts = absl::StrSplit(absl::StripSuffix(name, ".json"), '-');
       if (parts.size() < 3) continue;
       const std::string version(parts[parts.size() - 2]);
-      const std::string package = NormalPackageName(absl::string_view(name).substr(
+      const std::string package = NormalisedPackageName(absl::string_view(name).substr(
           0, static_cast<std::size_t>(parts[parts.size() - 2].data() - name.data()) - 1));
       if (package == "python" && all_.python_version.empty()) all_.python_version = version;
       all_.packages.try_emplace(package, PythonPackage{version, path, "", {}});
@@ -132,7 +133,7 @@ class SiteReader {
     if (!text.ok() && !absl::IsNotFound(text.status())) all_.unreadable.push_back(std::string(text.status().message()));
     if (metadata.name.empty()) metadata.name = by_name.name;
     if (metadata.version.empty()) metadata.version = by_name.version;
-    const std::string name = NormalPackageName(metadata.name);
+    const std::string name = NormalisedPackageName(metadata.name);
     if (name.empty() || metadata.version.empty()) return;
     PythonPackage package{metadata.version, file, SourceOf(fs_, StrCat(folder, "/", entry)), {}};
     auto [it, fresh] = all_.packages.try_emplace(name, std::move(package));
@@ -163,16 +164,6 @@ std::string PrefixOf(absl::string_view folder) {
 }
 
 }  // namespace
-
-std::string NormalPackageName(absl::string_view name) {
-  std::string out;
-  for (char c : absl::StripAsciiWhitespace(name)) {
-    const bool sign = c == '-' || c == '_' || c == '.';
-    if (sign && (out.empty() || out.back() == '-')) continue;
-    out.push_back(sign ? '-' : absl::ascii_tolower(static_cast<unsigned char>(c)));
-  }
-  return out;
-}
 
 std::vector<std::string> SiteFoldersOf(FileSystem& fs, const std::string& prefix) {
   std::vector<std::string> folders;

@@ -33,9 +33,6 @@ PythonPackages ReadPythonPackages(FileSystem& fs, const std::vector<std::string>
 // Site folders of an interpreter in `prefix` (a virtual environment, a Conda environment, "/usr", "/usr/local").
 std::vector<std::string> SiteFoldersOf(FileSystem& fs, const std::string& prefix);
 
-// "-_." are one sign and letters are small: PEP 503.
-std::string NormalPackageName(absl::string_view name);
-
 }  // namespace paritect
 
 #endif  // PARITECT_AGENT_LIVE_PYTHON_PACKAGES_H_

@@ -5,8 +5,6 @@
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,22 +17,17 @@
 #include "absl/strings/str_cat.h"
 #include "common/host_port.h"
 #include "common/pki/certificate.h"
+#include "common/pki/openssl.h"
 
 namespace paritect {
 namespace {
 
-template <auto kFree>
-struct Free {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using UniqueBio = std::unique_ptr<BIO, Free<BIO_free_all>>;
-using UniqueContext = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
-using UniqueSsl = std::unique_ptr<SSL, Free<SSL_free>>;
-using UniqueX509 = std::unique_ptr<X509, Free<X509_free>>;
-using UniqueKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using openssl::Free;
+using openssl::UniqueBio;
+using openssl::UniqueKey;
+using openssl::UniqueSsl;
+using openssl::UniqueSslContext;
+using openssl::UniqueX509;
 
 struct Socket {
   int fd = -1;
@@ -48,13 +41,6 @@ absl::Status Unreachable(absl::string_view why) {
 }
 absl::Status BadCertificate(absl::string_view why) {
   return absl::UnauthenticatedError(why);
-}
-
-std::string LastTlsError() {
-  const auto code = ERR_peek_last_error();
-  ERR_clear_error();
-  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return reason == nullptr ? "unknown error" : reason;
 }
 
 absl::Status ConnectOne(const addrinfo& address, std::int64_t timeout_ms, Socket& out) {
@@ -96,23 +82,19 @@ absl::Status ConnectHost(const HostPort& server, std::int64_t timeout_ms, Socket
   return status;
 }
 
-UniqueBio Reader(const std::string& text) {
-  return UniqueBio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
 bool UseCredential(SSL_CTX* context, const Credential& credential) {
-  const UniqueBio authority = Reader(credential.authority_pem);
+  const UniqueBio authority = openssl::ReadBio(credential.authority_pem);
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   while (const UniqueX509 one = UniqueX509(PEM_read_bio_X509(authority.get(), nullptr, nullptr, nullptr))) {
     X509_STORE_add_cert(store, one.get());
   }
-  const UniqueBio chain = Reader(credential.certificate_pem);
+  const UniqueBio chain = openssl::ReadBio(credential.certificate_pem);
   const UniqueX509 leaf(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr));
   if (leaf == nullptr || SSL_CTX_use_certificate(context, leaf.get()) != 1) return false;
   while (const UniqueX509 one = UniqueX509(PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr))) {
     SSL_CTX_add1_chain_cert(context, one.get());
   }
-  const UniqueBio key_text = Reader(credential.key_pem);
+  const UniqueBio key_text = openssl::ReadBio(credential.key_pem);
   const UniqueKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, nullptr, nullptr));
   ERR_clear_error();
   return key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1;
@@ -192,7 +174,7 @@ absl::Status Shake(SSL* ssl, const std::string& host, TlsProbe& probe) {
     return Unreachable(errno == EAGAIN ? "it accepts connections but does not answer"
                                        : "it hung up during the TLS handshake (overloaded, or not a Paritect server)");
   }
-  const std::string reason = LastTlsError();
+  const std::string reason = openssl::TakeError();
   if (absl::StrContains(reason, "alert")) return BadCertificate(OfOurCertificate(reason));
   return Unreachable(absl::StrCat("the TLS handshake failed (", reason, "): is it a Paritect server?"));
 }
@@ -207,7 +189,7 @@ absl::Status FirstBytes(SSL* ssl) {
   const bool silent = errno == EAGAIN;
   const int error = SSL_get_error(ssl, n);
   if (error == SSL_ERROR_SSL) {
-    const std::string reason = LastTlsError();
+    const std::string reason = openssl::TakeError();
     if (absl::StrContains(reason, "alert")) return BadCertificate(OfOurCertificate(reason));
   }
   if (silent) return Unreachable("it accepts connections but does not answer");
@@ -230,7 +212,7 @@ TlsProbe ProbeTls(const Credential& credential, const std::string& server, std::
   Socket connection;
   probe.status = ConnectHost(*address, timeout_ms, connection);
   if (!probe.status.ok()) return probe;
-  const UniqueContext context(SSL_CTX_new(TLS_client_method()));
+  const UniqueSslContext context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr || !UseCredential(context.get(), credential)) {
     probe.status = absl::InvalidArgumentError("the credential's certificate and key cannot be used");
     return probe;

@@ -1,5 +1,5 @@
-// For the .cc files of common/pki alone: owners of OpenSSL 3.0 objects and its error queue as text. The public headers
-// name OpenSSL's types only as declarations.
+// For the .cc files of common/pki and the one elsewhere that speaks TLS itself (client/remote/tls_probe.cc): owners of
+// OpenSSL 3.0 objects and its error queue as text. The public headers name OpenSSL's types only as declarations.
 #ifndef PARITECT_COMMON_PKI_OPENSSL_H_
 #define PARITECT_COMMON_PKI_OPENSSL_H_
 

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/python_text.h"
 #include "formats/settings/settings_format.h"
 
 namespace paritect {
@@ -30,32 +31,6 @@ int Sniff(absl::string_view head) {
     code = code || absl::StartsWith(line, "def ") || absl::StartsWith(line, "class ");
   });
   return code ? 0 : found >= 2 ? 85 : found == 1 ? 45 : 0;
-}
-
-// The text with comments and texts in three quotes as blanks: the same length, so that positions stay.
-std::string WithoutComments(absl::string_view text) {
-  std::string out(text);
-  char quote = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (quote != 0) {
-      if (out[i] == '\\') {
-        ++i;
-      } else if (out[i] == quote || out[i] == '\n') {
-        quote = 0;
-      }
-    } else if (out[i] == '#') {
-      for (; i < out.size() && out[i] != '\n'; ++i) out[i] = ' ';
-    } else if (const absl::string_view three = absl::string_view(out).substr(i, 3);
-               three == "\"\"\"" || three == "'''") {
-      std::size_t end = out.find(std::string(three), i + 3);
-      end = end == std::string::npos ? out.size() : end + 3;
-      for (; i < end; ++i) out[i] = out[i] == '\n' ? '\n' : ' ';
-      --i;
-    } else if (out[i] == '"' || out[i] == '\'') {
-      quote = out[i];
-    }
-  }
-  return out;
 }
 
 class Reader {
@@ -141,7 +116,7 @@ class Reader {
 };
 
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {
-  const std::string plain = WithoutComments(text);
+  const std::string plain = WithoutPythonComments(text);
   Reader reader(plain, label);
   reader.Read();
   return reader.Finish();

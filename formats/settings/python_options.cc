@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/python_text.h"
 #include "formats/settings/settings_format.h"
 
 namespace paritect {
@@ -44,26 +45,6 @@ int Sniff(absl::string_view head) {
   const bool imports = absl::StartsWith(head, "import ") || absl::StartsWith(head, "from ") ||
                        absl::StrContains(head, "\nimport ") || absl::StrContains(head, "\nfrom ");
   return imports && absl::StrContains(head, "torch.") && absl::StrContains(head, " = ") ? 60 : 0;
-}
-
-// The text with comments as blanks, so that places stay.
-std::string WithoutComments(absl::string_view text) {
-  std::string out(text);
-  char quote = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (quote != 0) {
-      if (out[i] == '\\') {
-        ++i;
-      } else if (out[i] == quote || out[i] == '\n') {
-        quote = 0;
-      }
-    } else if (out[i] == '#') {
-      for (; i < out.size() && out[i] != '\n'; ++i) out[i] = ' ';
-    } else if (out[i] == '"' || out[i] == '\'') {
-      quote = out[i];
-    }
-  }
-  return out;
 }
 
 class Reader {
@@ -186,7 +167,7 @@ class Reader {
 };
 
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {
-  const std::string plain = WithoutComments(text);
+  const std::string plain = WithoutPythonComments(text);
   return Reader(plain, label).Read();
 }
 
