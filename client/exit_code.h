@@ -4,7 +4,8 @@
 
 namespace paritect {
 
-enum ExitCode {
+// `run` ends with the code of the command that it wraps: any value fits.
+enum ExitCode : int {
   kExitOk = 0,            // nothing failed
   kExitFailed = 1,        // something failed, differs or was refused as damaged
   kExitUsage = 2,         // usage, plan or configuration error

@@ -3,14 +3,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collector.h"
+#include "agent/collectors/shard_trace.h"
 #include "common/glob.h"
 #include "common/utf8.h"
 #include "formats/shards/shard_format.h"
 
 namespace paritect {
 namespace {
-
-constexpr std::uint64_t kFileBytesMax = std::uint64_t{2} << 30;
 
 class ShardCollector {
  public:
@@ -39,7 +38,7 @@ class ShardCollector {
   void ReadOne(const PathMatch& match) {
     // Seen even when it cannot be read: that is reported by itself.
     if (match.captures.rank) seen_.insert(*match.captures.rank);
-    auto bytes = ReadWholeFile(env_.fs, match.path, kFileBytesMax);
+    auto bytes = ReadShardBytes(env_.fs, match.path);
     if (!bytes.ok()) return Fail(match.path, bytes.status(), match.captures.rank);
     auto lists = ReadShardFile(*bytes);
     if (lists.status().code() == absl::StatusCode::kFailedPrecondition) {
@@ -105,11 +104,7 @@ class ShardCollector {
 void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   for (const v1::ShardSource& source : plan.shards()) {
     if (!source.trace().empty()) {
-      v1::Evidence evidence =
-          ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, source.trace(), v1::OUTCOME_ABSENT, "not_supported");
-      (*evidence.mutable_problem()->mutable_args())["what"] = DisplayBytes(source.trace());
-      evidence.set_subject(source.dataset());
-      sink(std::move(evidence));
+      CollectShardTrace(env, plan, source, sink);
       continue;
     }
     ShardCollector(env, plan, source, sink).Run();

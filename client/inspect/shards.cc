@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "agent/collectors/shard_trace.h"
 #include "checks/shard_rule.h"
 #include "checks/shard_view.h"
 #include "client/inspector.h"
@@ -11,11 +12,11 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/shards/shard_format.h"
+#include "formats/shards/trace_assembler.h"
 
 namespace paritect {
 namespace {
 
-constexpr std::uint64_t kFileBytesMax = std::uint64_t{2} << 30;
 constexpr std::size_t kFilesMax = 100'000;
 
 // Only what states ranks itself is claimed without --as: a list of names alone might be anything.
@@ -60,38 +61,54 @@ absl::StatusOr<std::vector<std::string>> FilesOf(FileSystem& fs, const std::vect
   return files;
 }
 
-// Everything read, as a bundle: what the checks see.
-absl::StatusOr<v1::Bundle> ReadLists(FileSystem& fs, const std::vector<std::string>& files, OrderedJson& notes) {
+void AddNote(OrderedJson& notes, absl::string_view kind, std::string message, std::int64_t line = 0) {
+  v1::Note note;
+  note.set_kind(std::string(kind));
+  note.set_message(std::move(message));
+  note.set_line(line);
+  notes.push_back(NoteToJson(note));
+}
+
+void AddList(CommandEnv& env, v1::ShardList list, absl::string_view source, v1::Bundle& bundle, OrderedJson& notes) {
+  for (const v1::Note& note : list.notes()) notes.push_back(NoteToJson(note));
+  for (const v1::Problem& problem : list.incomplete()) {
+    MessageArgs args;
+    for (const auto& [name, value] : problem.args()) args.emplace_back(name, value);
+    auto line = problem.args().find("line");
+    AddNote(notes, "incomplete", env.rules.messages.Say(problem.id(), args).en(),
+            line == problem.args().end() ? 0 : ParseInt(line->second).value_or(0));
+  }
+  v1::Evidence& evidence = *bundle.add_evidence();
+  evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_source(std::string(source));
+  if (list.has_rank()) evidence.set_rank(list.rank());
+  *evidence.mutable_shards() = std::move(list);
+}
+
+// Everything read, as a bundle: what the checks see. Records of the recorder are of one run, whatever their number.
+absl::StatusOr<v1::Bundle> ReadLists(CommandEnv& env, const std::vector<std::string>& files, OrderedJson& notes) {
   v1::Bundle bundle;
   bundle.mutable_plan()->set_role(v1::ROLE_RUN);
+  std::vector<TraceFile> traces;
   for (const std::string& file : files) {
-    PARITECT_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(fs, file, kFileBytesMax));
-    auto lists = ReadShardFile(bytes);
-    if (!lists.ok()) {
-      v1::Note note;
-      note.set_kind("not_recognised");
-      note.set_message(absl::StrCat(DisplayBytes(file), ": ", lists.status().message()));
-      notes.push_back(NoteToJson(note));
-      continue;
-    }
-    for (v1::ShardList& list : *lists) {
-      if (auto rank = RankOfName(file); !list.has_rank() && rank) list.set_rank(*rank);
-      for (const v1::Note& note : list.notes()) notes.push_back(NoteToJson(note));
-      for (const v1::Problem& problem : list.incomplete()) {
-        v1::Note note;
-        note.set_kind("incomplete");
-        auto line = problem.args().find("line");
-        if (line != problem.args().end()) note.set_line(ParseInt(line->second).value_or(0));
-        notes.push_back(NoteToJson(note));
+    PARITECT_ASSIGN_OR_RETURN(const std::string bytes, ReadShardBytes(env.fs, file));
+    absl::Status problem;
+    if (absl::StartsWith(bytes, kTraceMagic)) {
+      auto trace = ReadTraceFile(bytes);
+      problem = trace.status();
+      if (trace.ok()) traces.push_back(*std::move(trace));
+    } else {
+      auto lists = ReadShardFile(bytes);
+      problem = lists.status();
+      for (v1::ShardList& list : lists.ok() ? *lists : ShardLists()) {
+        if (auto rank = RankOfName(file); !list.has_rank() && rank) list.set_rank(*rank);
+        AddList(env, std::move(list), file, bundle, notes);
       }
-      v1::Evidence& evidence = *bundle.add_evidence();
-      evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
-      evidence.set_outcome(v1::OUTCOME_COLLECTED);
-      evidence.set_source(file);
-      if (list.has_rank()) evidence.set_rank(list.rank());
-      *evidence.mutable_shards() = std::move(list);
     }
+    if (!problem.ok()) AddNote(notes, "not_recognised", absl::StrCat(DisplayBytes(file), ": ", problem.message()));
   }
+  for (v1::ShardList& list : AssembleTrace(traces, 0).lists) AddList(env, std::move(list), "trace", bundle, notes);
   return bundle;
 }
 
@@ -135,7 +152,7 @@ OrderedJson RuleToJson(const v1::Bundle& bundle) {
 absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& request) {
   PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(env.fs, request.files));
   OrderedJson notes = OrderedJson::array();
-  PARITECT_ASSIGN_OR_RETURN(const v1::Bundle bundle, ReadLists(env.fs, files, notes));
+  PARITECT_ASSIGN_OR_RETURN(const v1::Bundle bundle, ReadLists(env, files, notes));
   OrderedJson json;
   json["format"] = bundle.evidence_size() == 0 ? "unknown" : bundle.evidence(0).shards().format();
   json["notes"] = std::move(notes);

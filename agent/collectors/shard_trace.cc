@@ -1,0 +1,158 @@
+#include "agent/collectors/shard_trace.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/collectors/log_files.h"
+#include "common/glob.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/shards/trace_assembler.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kTraceFilesMax = 1'000'000;
+constexpr int kDepthMax = 4;
+constexpr absl::string_view kEnding = ".ptrace";
+
+bool IsTraceName(absl::string_view name) {
+  return absl::EndsWith(name, kEnding) || absl::EndsWith(name, ".ptrace.gz");
+}
+
+// The record files at or below `path`, sorted.
+absl::Status FindFiles(FileSystem& fs, const std::string& path, int depth, std::set<std::string>& files) {
+  PARITECT_ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
+  if (info.type != FileInfo::Type::kDirectory) {
+    files.insert(path);
+    return absl::OkStatus();
+  }
+  std::vector<std::string> names;
+  PARITECT_RETURN_IF_ERROR(fs.List(path, [&](const DirectoryEntry& entry) { names.push_back(entry.name); }));
+  for (const std::string& name : names) {
+    const std::string below = JoinPath(path, name);
+    if (IsTraceName(name)) files.insert(below);
+    if (files.size() > kTraceFilesMax) return absl::ResourceExhaustedError("more record files than can be read");
+    auto one = fs.LStat(below);
+    if (depth > 0 && one.ok() && one->type == FileInfo::Type::kDirectory) {
+      PARITECT_RETURN_IF_ERROR(FindFiles(fs, below, depth - 1, files));
+    }
+  }
+  return absl::OkStatus();
+}
+
+class TraceCollector {
+ public:
+  TraceCollector(const CollectorEnv& env, const v1::Plan& plan, const v1::ShardSource& source, EvidenceSink sink)
+      : env_(env), plan_(plan), source_(source), sink_(sink) {}
+
+  void Run() {
+    auto matches = ExpandPathPattern(env_.fs, ResolvePath(plan_, source_.trace()));
+    if (!matches.ok()) return Fail(source_.trace(), matches.status());
+    std::set<std::string> files;
+    for (const PathMatch& match : *matches) {
+      if (auto found = FindFiles(env_.fs, match.path, kDepthMax, files); !found.ok()) return Fail(match.path, found);
+    }
+    if (files.empty()) {
+      return Emit(ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, source_.trace(), v1::OUTCOME_ABSENT, "trace_empty"));
+    }
+    std::vector<TraceFile> read;
+    for (const std::string& file : files) {
+      auto bytes = ReadShardBytes(env_.fs, file);
+      if (!bytes.ok()) {
+        Fail(file, bytes.status());
+        continue;
+      }
+      auto one = ReadTraceFile(*bytes);
+      if (one.ok()) {
+        read.push_back(*std::move(one));
+      } else {
+        Fail(file, one.status());
+      }
+    }
+    TraceLists lists = AssembleTrace(read, plan_.info().world_size());
+    EmitLists(lists);
+  }
+
+ private:
+  void EmitLists(TraceLists& lists) {
+    const std::set<std::int32_t> expected(source_.ranks().begin(), source_.ranks().end());
+    std::set<std::int32_t> seen;
+    for (v1::ShardList& list : lists.lists) {
+      if (list.has_rank() && !expected.empty() && !expected.contains(list.rank())) continue;
+      if (list.has_rank()) seen.insert(list.rank());
+      list.set_dataset(source_.dataset());
+      v1::Evidence evidence = Collected(v1::EVIDENCE_KIND_SHARDS);
+      if (list.has_rank()) evidence.set_rank(list.rank());
+      *evidence.mutable_shards() = std::move(list);
+      Emit(std::move(evidence));
+    }
+    for (std::int32_t rank : expected) {
+      if (seen.contains(rank)) continue;
+      v1::Evidence evidence =
+          ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, source_.trace(), v1::OUTCOME_ABSENT, "shard_rank_absent");
+      (*evidence.mutable_problem()->mutable_args())["rank"] = absl::StrCat(rank);
+      evidence.set_rank(rank);
+      Emit(std::move(evidence));
+    }
+    for (v1::DirectoryListing& listing : lists.listings) {
+      listing.set_dataset(source_.dataset());
+      v1::Evidence evidence = Collected(v1::EVIDENCE_KIND_DATASET_LISTING);
+      *evidence.mutable_listing() = std::move(listing);
+      Emit(std::move(evidence));
+    }
+    if (lists.lists.empty()) {
+      Emit(ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, source_.trace(), v1::OUTCOME_ABSENT, "trace_no_opens"));
+    }
+  }
+
+  v1::Evidence Collected(v1::EvidenceKind kind) const {
+    v1::Evidence evidence;
+    evidence.set_kind(kind);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_source(source_.trace());
+    return evidence;
+  }
+
+  void Fail(absl::string_view path, const absl::Status& status) {
+    Emit(ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, path, status));
+  }
+
+  void Emit(v1::Evidence evidence) {
+    evidence.set_subject(source_.dataset());
+    sink_(std::move(evidence));
+  }
+
+  const CollectorEnv& env_;
+  const v1::Plan& plan_;
+  const v1::ShardSource& source_;
+  EvidenceSink sink_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<LogBytes> source, OpenLogFile(fs, path));
+  std::string bytes;
+  std::string buffer(1 << 20, '\0');
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const std::size_t n, source->Read(absl::MakeSpan(buffer.data(), buffer.size())));
+    if (n == 0) break;
+    if (bytes.size() + n > kShardFileBytesMax) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(DisplayBytes(path), ": more than ", kShardFileBytesMax, " bytes"));
+    }
+    bytes.append(buffer.data(), n);
+  }
+  if (source->truncated()) return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": the gzip file is cut off"));
+  return bytes;
+}
+
+void CollectShardTrace(const CollectorEnv& env, const v1::Plan& plan, const v1::ShardSource& source,
+                       EvidenceSink sink) {
+  TraceCollector(env, plan, source, sink).Run();
+}
+
+}  // namespace paritect

@@ -1,0 +1,23 @@
+// `trace:` of a plan: what libparitect-trace.so recorded on this node.
+#ifndef PARITECT_AGENT_COLLECTORS_SHARD_TRACE_H_
+#define PARITECT_AGENT_COLLECTORS_SHARD_TRACE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/collector.h"
+
+namespace paritect {
+
+inline constexpr std::uint64_t kShardFileBytesMax = std::uint64_t{2} << 30;
+
+// The bytes of a list, inflated where it is compressed. DataLoss: the compressed file is cut off.
+absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& path);
+
+// The lists of all ranks that the record files (*.ptrace, in the folders that `source.trace()` names) tell of, and the
+// order in which the training saw its folders. The recorder's own folder may be named, or one above it.
+void CollectShardTrace(const CollectorEnv& env, const v1::Plan& plan, const v1::ShardSource& source, EvidenceSink sink);
+
+}  // namespace paritect
+
+#endif  // PARITECT_AGENT_COLLECTORS_SHARD_TRACE_H_

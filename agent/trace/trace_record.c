@@ -1,0 +1,258 @@
+// The record file of a process. One word of state, {pid, descriptor}: a forked child sees another pid and opens its own
+// file; nothing has to be told of fork, vfork or clone. The descriptor stands high, away from those that programs count
+// on, and is looked at before each record: a program that closes everything may have another file under its number.
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/trace/trace.h"
+
+#define PARTS_MAX 8
+#define ANCESTORS_MAX 16
+
+static uint64_t state;  // pid << 32 | descriptor
+static uint64_t file_device, file_inode;
+static uint64_t begun;            // pid whose header is written
+static unsigned written_version;  // of the variables
+static uint64_t written_bytes, lost;
+static int full;
+
+size_t TraceDecimal(uint64_t value, char* out) {
+  char digits[20];
+  size_t size = 0;
+  do {
+    digits[size++] = (char)('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  for (size_t i = 0; i < size; ++i) out[i] = digits[size - 1 - i];
+  return size;
+}
+
+static int CloseRaw(int fd) {
+  return (int)syscall(SYS_close, fd);
+}
+
+// Parent and start of a process from /proc/PID/stat. 0: not known.
+static int ReadStat(uint64_t pid, uint64_t* parent, uint64_t* start) {
+  char path[40] = "/proc/", text[1024];
+  size_t size = 6 + TraceDecimal(pid, path + 6);
+  memcpy(path + size, "/stat", 6);
+  const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  const long got = syscall(SYS_read, fd, text, sizeof text - 1);
+  CloseRaw(fd);
+  if (got <= 0) return 0;
+  text[got] = '\0';
+  // The name in parentheses may hold anything; the state is field 3.
+  const char* at = strrchr(text, ')');
+  uint64_t fields[23] = {0};
+  size_t field = 2;
+  for (; at != NULL && *at != '\0' && field < 22; ++at) {
+    if (*at != ' ') continue;
+    ++field;
+    for (const char* digit = at + 1; *digit >= '0' && *digit <= '9'; ++digit) {
+      fields[field] = fields[field] * 10 + (uint64_t)(*digit - '0');
+    }
+  }
+  *parent = fields[4];
+  *start = fields[22];
+  return field == 22;
+}
+
+static void Put(int fd, const char* bytes, size_t size) {
+  (void)syscall(SYS_write, fd, bytes, size);
+  written_bytes += size;
+}
+
+static void PutLink(int fd, char kind, const char* link) {
+  char record[TRACE_PATH_MAX + 4];
+  const long size = syscall(SYS_readlinkat, AT_FDCWD, link, record + 2, (size_t)TRACE_PATH_MAX);
+  if (size <= 0) return;
+  record[0] = kind;
+  record[1] = ' ';
+  record[size + 2] = '\0';
+  Put(fd, record, (size_t)size + 3);
+}
+
+// `all`: those that are set; else those that changed.
+static void PutVariables(int fd, int all) {
+  size_t count;
+  struct TraceVariable* variables = TraceVariables(&count);
+  const unsigned version = TraceVariablesVersion();
+  for (size_t i = 0; i < count; ++i) {
+    const int changed = __atomic_exchange_n(&variables[i].changed, 0, __ATOMIC_ACQ_REL);
+    if (all ? variables[i].value[0] == '\0' : !changed) continue;
+    char record[128] = "v ";
+    size_t size = 2;
+    memcpy(record + size, variables[i].name, strlen(variables[i].name));
+    size += strlen(variables[i].name);
+    record[size++] = '=';
+    memcpy(record + size, variables[i].value, strlen(variables[i].value));
+    size += strlen(variables[i].value);
+    record[size++] = '\0';
+    Put(fd, record, size);
+  }
+  __atomic_store_n(&written_version, version, __ATOMIC_RELEASE);
+}
+
+static void PutHeader(int fd, uint64_t pid, uint64_t parent, uint64_t start) {
+  char record[128] = "paritect-trace 1 ";
+  size_t size = 17;
+  size += TraceDecimal(pid, record + size);
+  record[size++] = ' ';
+  size += TraceDecimal(parent, record + size);
+  record[size++] = ' ';
+  size += TraceDecimal(start, record + size);
+  record[size++] = '\0';
+  Put(fd, record, size);
+  struct utsname name;
+  if (syscall(SYS_uname, &name) == 0) {
+    memcpy(record, "h ", 2);
+    const size_t host = strnlen(name.nodename, sizeof name.nodename - 1);
+    memcpy(record + 2, name.nodename, host);
+    record[host + 2] = '\0';
+    Put(fd, record, host + 3);
+  }
+  PutLink(fd, 'x', "/proc/self/exe");
+  PutLink(fd, 'w', "/proc/self/cwd");
+  for (int i = 0; i < ANCESTORS_MAX && parent > 0; ++i) {
+    uint64_t above, born;
+    if (!ReadStat(parent, &above, &born)) break;
+    size = 2;
+    memcpy(record, "a ", 2);
+    size += TraceDecimal(parent, record + size);
+    record[size++] = ' ';
+    size += TraceDecimal(born, record + size);
+    record[size++] = '\0';
+    Put(fd, record, size);
+    parent = above;
+  }
+  PutVariables(fd, 1);
+}
+
+// FOLDER/HOST-PID-START.ptrace
+static int OpenFile(uint64_t pid, uint64_t start) {
+  char path[TRACE_PATH_MAX];
+  size_t size = strlen(TraceFolder());
+  memcpy(path, TraceFolder(), size);
+  path[size++] = '/';
+  struct utsname name;
+  if (syscall(SYS_uname, &name) == 0) {
+    for (const char* at = name.nodename; *at != '\0' && at < name.nodename + 64; ++at) {
+      path[size++] = *at == '/' ? '_' : *at;
+    }
+  }
+  path[size++] = '-';
+  size += TraceDecimal(pid, path + size);
+  path[size++] = '-';
+  size += TraceDecimal(start, path + size);
+  memcpy(path + size, ".ptrace", 8);
+  const int low =
+      (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (low < 0) return -1;
+  for (int floor = 900; floor > 40; floor /= 3) {
+    const int high = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, (long)floor);
+    if (high < 0) continue;
+    CloseRaw(low);
+    return high;
+  }
+  return low;
+}
+
+static int IsOurs(int fd) {
+  struct stat now;
+  return syscall(SYS_fstat, fd, &now) == 0 && (uint64_t)now.st_ino == __atomic_load_n(&file_inode, __ATOMIC_ACQUIRE) &&
+         (uint64_t)now.st_dev == __atomic_load_n(&file_device, __ATOMIC_ACQUIRE);
+}
+
+// The descriptor of this process's file; -1: there is none.
+static int Descriptor(void) {
+  const uint64_t pid = (uint64_t)syscall(SYS_getpid);
+  uint64_t known = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+  if (known >> 32 == pid && IsOurs((int)(uint32_t)known)) return (int)(uint32_t)known;
+  uint64_t parent = 0, start = 0;
+  ReadStat(pid, &parent, &start);
+  const int fd = OpenFile(pid, start);
+  struct stat made;
+  if (fd < 0) return -1;
+  if (syscall(SYS_fstat, fd, &made) != 0) {
+    CloseRaw(fd);
+    return -1;
+  }
+  // Threads that come here together get one and the same file: the later descriptor is closed again.
+  if (!__atomic_compare_exchange_n(&state, &known, pid << 32 | (uint32_t)fd, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    CloseRaw(fd);
+    return known >> 32 == pid ? (int)(uint32_t)known : -1;
+  }
+  __atomic_store_n(&file_inode, (uint64_t)made.st_ino, __ATOMIC_RELEASE);
+  __atomic_store_n(&file_device, (uint64_t)made.st_dev, __ATOMIC_RELEASE);
+  uint64_t before = __atomic_load_n(&begun, __ATOMIC_ACQUIRE);
+  if (before != pid && __atomic_compare_exchange_n(&begun, &before, pid, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    written_bytes = 0;
+    full = 0;
+    PutHeader(fd, pid, parent, start);
+  }
+  return fd;
+}
+
+static void PutNumber(int fd, char kind, uint64_t value) {
+  char record[32] = {kind, ' '};
+  const size_t size = 2 + TraceDecimal(value, record + 2);
+  record[size] = '\0';
+  Put(fd, record, size + 1);
+}
+
+static void Write(const struct TracePart* parts, size_t count) {
+  const int fd = Descriptor();
+  if (fd < 0) {
+    __atomic_add_fetch(&lost, 1, __ATOMIC_RELAXED);
+    return;
+  }
+  if (full) return;
+  if (__atomic_load_n(&written_version, __ATOMIC_ACQUIRE) != TraceVariablesVersion()) PutVariables(fd, 0);
+  const uint64_t gone = __atomic_exchange_n(&lost, 0, __ATOMIC_RELAXED);
+  if (gone != 0) PutNumber(fd, 'l', gone);
+  struct iovec pieces[PARTS_MAX + 1];
+  size_t size = 1;
+  for (size_t i = 0; i < count; ++i) {
+    pieces[i].iov_base = (void*)(uintptr_t)parts[i].bytes;
+    pieces[i].iov_len = parts[i].size;
+    size += parts[i].size;
+  }
+  pieces[count].iov_base = (void*)(uintptr_t) "";
+  pieces[count].iov_len = 1;
+  if (syscall(SYS_writev, fd, pieces, (int)count + 1) != (long)size) __atomic_add_fetch(&lost, 1, __ATOMIC_RELAXED);
+  if (__atomic_add_fetch(&written_bytes, size, __ATOMIC_RELAXED) > TRACE_FILE_MAX) {
+    full = 1;
+    PutNumber(fd, 'f', TRACE_FILE_MAX);
+  }
+}
+
+void TraceWrite(const struct TracePart* parts, size_t count) {
+  const int error = errno;
+  if (count <= PARTS_MAX) Write(parts, count);
+  errno = error;
+}
+
+void TraceWritePath(char kind, unsigned id, const char* path) {
+  const int error = errno;
+  struct timespec now = {0, 0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  char head[48] = {kind, ' '};
+  size_t size = 2;
+  if (kind != 'o') {
+    size += TraceDecimal(id, head + size);
+    head[size++] = ' ';
+  }
+  size += TraceDecimal((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, head + size);
+  head[size++] = ' ';
+  const struct TracePart parts[] = {{head, size}, {path, strlen(path)}};
+  Write(parts, 2);
+  errno = error;
+}

@@ -1,0 +1,193 @@
+#include "client/run/run_folder.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/collector.h"
+#include "agent/live/child_process.h"
+#include "agent/live/live_report.h"
+#include "agent/redaction.h"
+#include "client/report_json.h"
+#include "common/digest.h"
+#include "common/rooted_file_system.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/settings/settings_format.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kAttemptsMax = 10'000;
+
+std::string ValueOf(const std::vector<std::string>& environment, absl::string_view name) {
+  for (const std::string& one : environment) {
+    if (absl::StartsWith(one, absl::StrCat(name, "="))) return one.substr(name.size() + 1);
+  }
+  return "";
+}
+
+absl::Status MakeFolders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(part), ": ", std::strerror(errno)));
+    }
+    if (slash == std::string::npos) return absl::OkStatus();
+  }
+}
+
+// A name that is one step of a path.
+std::string AsStep(absl::string_view name) {
+  std::string out(name);
+  for (char& c : out) {
+    if (c == '/' || c == '\0' || c == '\n') c = '_';
+  }
+  return out.empty() || out == "." || out == ".." ? "_" : out;
+}
+
+// Of ranks that are wrapped one by one (srun paritect run -- python train.py) each has its own folder.
+std::string NodeStep(const RunRequest& request) {
+  std::string step = AsStep(request.plan.info().node());
+  for (absl::string_view name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK_ID"}) {
+    const std::string rank = ValueOf(request.environment, name);
+    const bool digits = !rank.empty() && rank.size() < 9 && rank.find_first_not_of("0123456789") == std::string::npos;
+    if (digits) return absl::StrCat(step, "-rank", rank);
+  }
+  return step;
+}
+
+std::string ShellQuoted(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+           absl::StrContains("_-./=:,+@%", absl::string_view(&c, 1));
+  });
+  if (plain) return word;
+  std::string out = "'";
+  for (char c : word) absl::StrAppend(&out, c == '\'' ? "'\\''" : std::string(1, c));
+  return out + "'";
+}
+
+std::string YamlQuoted(absl::string_view text) {
+  std::string out = "'";
+  for (char c : text) absl::StrAppend(&out, c == '\'' ? "''" : std::string(1, c));
+  return out + "'";
+}
+
+// Variables of the allow-list in clear, of the others the name.
+std::string EnvironmentText(CommandEnv& env, const std::vector<std::string>& environment) {
+  std::string text;
+  for (const std::string& one : environment) {
+    if (absl::StrContains(one, '\n')) continue;  // a shell function
+    auto documents = ReadSettings(one + "\n", "environment", "environment");
+    if (!documents.ok() || documents->empty()) continue;
+    WithholdSecrets(env.rules.settings, (*documents)[0], "");
+    for (const v1::Setting& setting : (*documents)[0].settings()) {
+      if (IsWithheld(setting)) {
+        absl::StrAppend(&text, "# withheld: ", setting.raw_key(), "\n");
+      } else {
+        absl::StrAppend(&text, setting.raw_key(), "=", setting.raw_value(), "\n");
+      }
+    }
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> AskGit(const std::string& folder, std::vector<std::string> words) {
+  ChildCommand command;
+  command.words = {"/usr/bin/git", "-C", folder};
+  command.words.insert(command.words.end(), words.begin(), words.end());
+  // It reads only: no lock, no refreshed index, no program that the repository names.
+  command.environment = {"GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1", "HOME=/", "LC_ALL=C",
+                         "GIT_TERMINAL_PROMPT=0"};
+  command.output_bytes_max = 256 << 20;
+  PARITECT_ASSIGN_OR_RETURN(ChildResult result, RunChild(command));
+  if (result.exit_code != 0) return absl::NotFoundError("no repository");
+  return result.output;
+}
+
+// Empty: the working folder is in no repository, or git is not here.
+std::string CodeText(const std::string& folder) {
+  auto commit = AskGit(folder, {"-c", absl::StrCat("safe.directory=", folder), "rev-parse", "HEAD"});
+  if (!commit.ok()) return "";
+  OrderedJson json;
+  json["git.commit"] = std::string(absl::StripAsciiWhitespace(*commit));
+  auto changes = AskGit(folder, {"-c", absl::StrCat("safe.directory=", folder), "-c", "core.fsmonitor=false", "diff",
+                                 "--no-ext-diff", "--no-textconv", "--binary", "HEAD"});
+  if (changes.ok()) {
+    json["git.dirty"] = !changes->empty();
+    if (!changes->empty()) json["git.diff_sha256"] = ToHex(Sha256(*changes));
+  }
+  return json.dump(1) + "\n";
+}
+
+std::string PlanText(const RunRequest& request, bool has_code) {
+  const v1::PlanInfo& info = request.plan.info();
+  std::string text = "# Written by `paritect run`.\n";
+  absl::StrAppend(&text, "run: ", YamlQuoted(request.run), "\nnode: ", YamlQuoted(DisplayBytes(info.node())), "\n");
+  if (info.world_size() > 0) absl::StrAppend(&text, "world_size: ", info.world_size(), "\n");
+  if (!info.platform().empty()) absl::StrAppend(&text, "platform: ", info.platform(), "\n");
+  if (!info.framework().empty()) absl::StrAppend(&text, "framework: ", info.framework(), "\n");
+  if (info.role() == v1::ROLE_FP32_REFERENCE) absl::StrAppend(&text, "role: fp32-reference\n");
+  absl::StrAppend(&text, "settings:\n  - {file: environment.txt, kind: environment}\n",
+                  "  - {file: command.sh, kind: script}\n", has_code ? "  - code.json\n" : "", "logs: [output.log]\n");
+  if (!request.traced) return text;
+  const std::string label = request.plan.datasets_size() == 1 ? request.plan.datasets(0).name() : "";
+  absl::StrAppend(&text, "shards:\n  - {trace: trace",
+                  label.empty() ? "" : absl::StrCat(", dataset: ", YamlQuoted(label)), "}\n");
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& request) {
+  const std::string parent = absl::StrCat(request.folder, "/", AsStep(request.run));
+  PARITECT_RETURN_IF_ERROR(MakeFolders(parent));
+  const std::string step = NodeStep(request);
+  std::string folder;
+  for (int attempt = 1;; ++attempt) {
+    folder = attempt == 1 ? absl::StrCat(parent, "/", step) : absl::StrCat(parent, "/", step, ".", attempt);
+    if (mkdir(folder.c_str(), 0700) == 0) break;
+    if (errno != EEXIST || attempt == kAttemptsMax) {
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
+    }
+  }
+  if (mkdir(absl::StrCat(folder, "/trace").c_str(), 0700) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
+  }
+  std::vector<std::string> shown;
+  for (const std::string& word : WithoutSecrets(request.words)) shown.push_back(ShellQuoted(word));
+  const std::string code = CodeText(env.working_directory);
+  std::map<std::string, std::string> files = {
+      {"command.sh", absl::StrCat("#!/bin/sh\n", absl::StrJoin(shown, " "), "\n")},
+      {"environment.txt", EnvironmentText(env, request.environment)},
+      {"plan.yaml", PlanText(request, !code.empty())}};
+  if (!code.empty()) files["code.json"] = code;
+  for (const auto& [name, text] : files) {
+    PARITECT_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder, "/", name), text));
+  }
+  return folder;
+}
+
+std::vector<std::string> DataRoots(CommandEnv& env, const v1::Plan& plan, const std::vector<std::string>& more) {
+  std::vector<std::string> paths = more;
+  for (const v1::DatasetSource& source : plan.datasets()) {
+    if (!source.root().empty()) paths.push_back(ResolvePath(plan, source.root()));
+  }
+  std::set<std::string> roots;
+  for (const std::string& path : paths) {
+    const std::string absolute = NormalPath(JoinPath(env.working_directory, path));
+    roots.insert(absolute);
+    roots.insert(RealPathOn(env.fs, absolute));
+  }
+  return {roots.begin(), roots.end()};
+}
+
+}  // namespace paritect

@@ -1,0 +1,39 @@
+// The folder of one recorded run: what `paritect run` writes beside the training, in forms that a plan names.
+//
+//   plan.yaml        names the rest; the folder can be given to `paritect check`
+//   command.sh       the command line, secrets masked
+//   environment.txt  variables of the allow-list; of the others the name alone
+//   code.json        revision of the working folder, and a digest of what is changed in it
+//   trace/           which process opened which file (libparitect-trace.so)
+//   output.log       what the command printed
+#ifndef PARITECT_CLIENT_RUN_RUN_FOLDER_H_
+#define PARITECT_CLIENT_RUN_RUN_FOLDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/command.h"
+#include "paritect/v1/plan.pb.h"
+
+namespace paritect {
+
+struct RunRequest {
+  std::string run;
+  std::string folder;                    // under which the run's own folder is made
+  v1::Plan plan;                         // of --plan; empty where there is none
+  bool traced = true;                    // whether the recorder is there
+  std::vector<std::string> words;        // the command
+  std::vector<std::string> environment;  // "NAME=VALUE"
+};
+
+// Makes the folder FOLDER/RUN/NODE[-rankN][.2 …] and the files that stand before the command runs. The result is its
+// path. InvalidArgument, PermissionDenied: it cannot be made.
+absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& request);
+
+// Where the plan's data sets stand, absolute, as written and with all links followed: what the recorder looks for.
+std::vector<std::string> DataRoots(CommandEnv& env, const v1::Plan& plan, const std::vector<std::string>& more);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CLIENT_RUN_RUN_FOLDER_H_

@@ -1,0 +1,289 @@
+#include "formats/shards/trace_assembler.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kNamesShown = 5;
+
+using Names = std::vector<std::string>;
+using Place = std::pair<std::int64_t, std::int64_t>;  // start, pid: sorts by birth
+
+void AddNote(v1::ShardList& list, absl::string_view kind, std::string message) {
+  v1::Note& note = *list.add_notes();
+  note.set_kind(std::string(kind));
+  note.set_message(std::move(message));
+}
+
+v1::Problem MakeProblem(absl::string_view id, absl::string_view what) {
+  v1::Problem problem;
+  problem.set_id(std::string(id));
+  (*problem.mutable_args())["what"] = std::string(what);
+  return problem;
+}
+
+// --- ranks of processes that no variable tells ---------------------------------------------------------
+
+// From the root of the tree down to the process itself.
+std::vector<Place> PathTo(const TraceImage& image) {
+  std::vector<Place> path;
+  for (auto it = image.ancestors.rbegin(); it != image.ancestors.rend(); ++it) path.emplace_back(it->second, it->first);
+  path.emplace_back(image.start, image.pid);
+  return path;
+}
+
+// Gives the children of the process that is above all of them ranks by birth. False: the tree does not tell.
+bool RankByBirth(const std::vector<TraceImage*>& images, int world_size) {
+  std::vector<std::vector<Place>> paths;
+  for (const TraceImage* image : images) paths.push_back(PathTo(*image));
+  std::size_t common = paths[0].size();
+  for (const auto& path : paths) {
+    std::size_t same = 0;
+    while (same < std::min(common, path.size()) && path[same] == paths[0][same]) ++same;
+    common = same;
+  }
+  std::set<Place> children;
+  for (const auto& path : paths) {
+    // The process above all reads itself: one rank, its workers below.
+    if (path.size() == common) return false;
+    children.insert(path[common]);
+  }
+  if (static_cast<int>(children.size()) != world_size) return false;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const auto rank = static_cast<std::int32_t>(std::distance(children.begin(), children.find(paths[i][common])));
+    for (TraceOpen& open : images[i]->opens) {
+      open.rank.rank = rank;
+      open.rank.world_size = world_size;
+    }
+  }
+  return true;
+}
+
+// --- one rank ------------------------------------------------------------------------------------------
+
+struct RankReads {
+  std::optional<std::int32_t> world_size;
+  bool by_birth = false;
+  std::map<Place, Names> images;  // by birth
+  std::vector<v1::Problem> problems;
+};
+
+// Whether `names` is one list again and again, each time in full, the last time perhaps not to its end.
+std::optional<std::vector<Names>> SplitRepeats(const Names& names) {
+  const std::size_t distinct = absl::flat_hash_set<absl::string_view>(names.begin(), names.end()).size();
+  std::vector<Names> epochs;
+  for (std::size_t begin = 0; begin < names.size(); begin += distinct) {
+    const std::size_t end = std::min(begin + distinct, names.size());
+    Names part(names.begin() + static_cast<std::ptrdiff_t>(begin), names.begin() + static_cast<std::ptrdiff_t>(end));
+    if (absl::flat_hash_set<absl::string_view>(part.begin(), part.end()).size() != part.size()) return std::nullopt;
+    epochs.push_back(std::move(part));
+  }
+  return epochs;
+}
+
+// Workers that live through all epochs repeat their own lists; workers of one epoch each repeat the rank's.
+std::optional<std::vector<Names>> EpochsOf(const RankReads& reads) {
+  Names all;
+  for (const auto& [place, names] : reads.images) all.insert(all.end(), names.begin(), names.end());
+  if (auto epochs = SplitRepeats(all)) return epochs;
+  std::vector<Names> epochs;
+  absl::flat_hash_set<std::string> seen;
+  std::size_t count = 0;
+  for (const auto& [place, names] : reads.images) {
+    auto own = SplitRepeats(names);
+    if (!own || own->empty() || own->back().size() != own->front().size()) return std::nullopt;
+    if (count != 0 && own->size() != count) return std::nullopt;
+    count = own->size();
+    epochs.resize(count);
+    for (const std::string& name : own->front()) {
+      if (!seen.insert(name).second) return std::nullopt;
+    }
+    for (std::size_t i = 0; i < count; ++i) epochs[i].insert(epochs[i].end(), (*own)[i].begin(), (*own)[i].end());
+  }
+  return epochs;
+}
+
+Names FirstOpens(const RankReads& reads) {
+  Names out;
+  absl::flat_hash_set<absl::string_view> seen;
+  for (const auto& [place, names] : reads.images) {
+    for (const std::string& name : names) {
+      if (seen.insert(name).second) out.push_back(name);
+    }
+  }
+  return out;
+}
+
+// --- one node ------------------------------------------------------------------------------------------
+
+class NodeAssembler {
+ public:
+  NodeAssembler(std::vector<TraceImage*> images, int world_size) : images_(std::move(images)), stated_(world_size) {}
+
+  ShardLists Assemble() {
+    FindRanks();
+    for (const TraceImage* image : images_) {
+      for (const TraceOpen& open : image->opens) AddOpen(*image, open);
+    }
+    for (const TraceImage* image : images_) AddProblems(*image);
+    ShardLists lists;
+    for (auto& [rank, reads] : ranks_) EmitRank(rank, reads, lists);
+    return lists;
+  }
+
+ private:
+  void FindRanks() {
+    std::vector<TraceImage*> unknown;
+    int size = stated_;
+    for (TraceImage* image : images_) {
+      for (const TraceOpen& open : image->opens) last_start_ = std::max(last_start_, open.rank.restarts);
+      if (!image->opens.empty() && !image->opens[0].rank.rank) unknown.push_back(image);
+      if (size == 0) size = image->rank.world_size.value_or(0);
+    }
+    DropLaunchers(unknown);
+    if (unknown.empty()) return;
+    if (size == 1) {
+      for (TraceImage* image : unknown) {
+        for (TraceOpen& open : image->opens) open.rank.rank = 0;
+      }
+      return;
+    }
+    if (size > 1) by_birth_ = RankByBirth(unknown, size);
+  }
+
+  // A process above one that has a rank started it: what it opened itself is no rank's share.
+  void DropLaunchers(std::vector<TraceImage*>& unknown) {
+    std::set<Place> above;
+    for (const TraceImage* image : images_) {
+      if (image->opens.empty() || !image->opens[0].rank.rank) continue;
+      for (const auto& [pid, start] : image->ancestors) above.insert({start, pid});
+    }
+    const auto launcher = [&](const TraceImage* image) { return above.contains({image->start, image->pid}); };
+    for (TraceImage* image : unknown) {
+      if (launcher(image)) image->opens.clear();
+    }
+    unknown.erase(std::remove_if(unknown.begin(), unknown.end(), launcher), unknown.end());
+  }
+
+  void AddOpen(const TraceImage& image, const TraceOpen& open) {
+    // What ran before the last restart was thrown away from its last checkpoint on, which nobody recorded.
+    if (open.rank.restarts != last_start_) return;
+    RankReads& reads = ranks_[open.rank.rank.value_or(-1)];
+    if (open.rank.world_size) reads.world_size = open.rank.world_size;
+    reads.images[{image.start, image.pid}].push_back(open.path);
+  }
+
+  void AddProblems(const TraceImage& image) {
+    const auto rank = image.opens.empty() ? image.rank.rank : image.opens.back().rank.rank;
+    std::vector<v1::Problem> problems;
+    if (image.lost > 0) problems.push_back(MakeProblem("trace_lost", absl::StrCat(image.lost)));
+    if (image.full) problems.push_back(MakeProblem("trace_full", absl::StrCat("pid ", image.pid)));
+    // A program without a rank (a launcher's helper) reads no shards.
+    if (rank) {
+      for (const std::string& program : image.unseen) {
+        problems.push_back(MakeProblem("trace_program_unseen", DisplayBytes(program)));
+      }
+    }
+    auto it = ranks_.find(rank.value_or(-1));
+    if (it == ranks_.end()) return;
+    it->second.problems.insert(it->second.problems.end(), problems.begin(), problems.end());
+  }
+
+  void EmitRank(std::int32_t rank, const RankReads& reads, ShardLists& lists) const {
+    const std::optional<std::vector<Names>> epochs = EpochsOf(reads);
+    const std::vector<Names> parts = epochs ? *epochs : std::vector<Names>{FirstOpens(reads)};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      v1::ShardList list;
+      list.set_format("trace");
+      if (rank >= 0) list.set_rank(rank);
+      if (reads.world_size) list.set_world_size(*reads.world_size);
+      if (parts.size() > 1) list.set_epoch(static_cast<std::int32_t>(i));
+      for (const std::string& name : parts[i]) list.add_items(name);
+      if (!epochs) AddNote(list, "epochs_unclear", "files were opened again; each stands once, by its first open");
+      if (reads.images.size() > 1) {
+        AddNote(list, "unordered",
+                absl::StrCat(reads.images.size(), " processes read side by side; their lists stand one after another"));
+      }
+      if (by_birth_) AddNote(list, "rank_by_birth", "no variable tells the rank: told by the order of the processes");
+      if (last_start_ > 0) *list.add_incomplete() = MakeProblem("trace_restarted", absl::StrCat(last_start_));
+      for (const v1::Problem& problem : reads.problems) *list.add_incomplete() = problem;
+      lists.push_back(std::move(list));
+    }
+  }
+
+  std::vector<TraceImage*> images_;
+  const int stated_;
+  bool by_birth_ = false;
+  std::int32_t last_start_ = 0;
+  std::map<std::int32_t, RankReads> ranks_;  // -1: not known
+};
+
+// The first whole listing of each folder; sorted ones tell nothing of the folder's own order.
+void CollectListings(const std::vector<TraceImage*>& images, std::vector<v1::DirectoryListing>& out) {
+  std::map<std::string, const TraceListing*> folders;
+  for (const TraceImage* image : images) {
+    for (const TraceListing& listing : image->listings) {
+      if (listing.whole && !listing.sorted && listing.names.size() > 1) folders.try_emplace(listing.folder, &listing);
+    }
+  }
+  for (const auto& [folder, listing] : folders) {
+    v1::DirectoryListing& one = out.emplace_back();
+    for (const std::string& name : listing->names) one.add_names(absl::StrCat(folder, "/", name));
+    v1::Note& note = *one.add_notes();
+    note.set_kind("live");
+    note.set_message("the order in which the training enumerated the folder");
+  }
+}
+
+}  // namespace
+
+TraceLists AssembleTrace(const std::vector<TraceFile>& files, int world_size) {
+  std::vector<TraceFile> kept = files;
+  std::map<std::string, std::vector<TraceImage*>> hosts;
+  std::int64_t damaged = 0;
+  for (TraceFile& file : kept) {
+    damaged += file.damaged;
+    for (TraceImage& image : file.images) hosts[image.host].push_back(&image);
+  }
+  TraceLists out;
+  for (auto& [host, images] : hosts) {
+    std::stable_sort(images.begin(), images.end(), [](const TraceImage* a, const TraceImage* b) {
+      return std::tie(a->start, a->pid) < std::tie(b->start, b->pid);
+    });
+    CollectListings(images, out.listings);
+    for (v1::ShardList& list : NodeAssembler(images, world_size).Assemble()) {
+      if (hosts.size() > 1) list.set_node(DisplayBytes(host));
+      if (damaged > 0) *list.add_incomplete() = MakeProblem("trace_damaged", absl::StrCat(damaged));
+      out.lists.push_back(std::move(list));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+bool SniffTrace(absl::string_view bytes) {
+  return bytes.substr(0, kTraceMagic.size()) == kTraceMagic;
+}
+
+absl::StatusOr<ShardLists> ReadTrace(absl::string_view bytes) {
+  auto file = ReadTraceFile(bytes);
+  if (!file.ok()) return file.status();
+  return AssembleTrace({*std::move(file)}, 0).lists;
+}
+
+}  // namespace
+
+extern const ShardFormat kTraceShardFormat;
+const ShardFormat kTraceShardFormat = {"trace", &SniffTrace, &ReadTrace};
+
+}  // namespace paritect

@@ -1,0 +1,64 @@
+// Records of libparitect-trace.so and of `paritect attach` (agent/trace/trace.h has the grammar): bytes in, what each
+// program image did out. Names are bytes.
+#ifndef PARITECT_FORMATS_SHARDS_TRACE_RECORDS_H_
+#define PARITECT_FORMATS_SHARDS_TRACE_RECORDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace paritect {
+
+inline constexpr absl::string_view kTraceMagic = "paritect-trace ";
+
+// What the variables of a process say of its place in the job.
+struct TraceRank {
+  std::optional<std::int32_t> rank;
+  std::optional<std::int32_t> world_size;
+  std::int32_t restarts = 0;  // torchelastic's count
+};
+
+struct TraceOpen {
+  std::int64_t at_ns = 0;  // monotonic clock of the node
+  std::string path;
+  TraceRank rank;  // as the variables stood then
+};
+
+struct TraceListing {
+  std::string folder;
+  std::vector<std::string> names;  // as the program got them
+  bool whole = false;              // read to its end, and all of it recorded
+  bool sorted = false;             // sorted by the call itself
+};
+
+// One process, from a fork or exec on.
+struct TraceImage {
+  std::int64_t pid = 0;
+  std::int64_t parent = 0;
+  std::int64_t start = 0;  // clock ticks since boot
+  std::string host;
+  std::vector<std::pair<std::int64_t, std::int64_t>> ancestors;  // pid, start; nearest first
+  TraceRank rank;                                                // as it ended
+  std::vector<TraceOpen> opens;
+  std::vector<TraceListing> listings;
+  std::vector<std::string> unseen;  // programs that it started and that cannot be recorded
+  std::int64_t lost = 0;            // records
+  bool full = false;
+};
+
+struct TraceFile {
+  std::vector<TraceImage> images;
+  std::int64_t damaged = 0;  // records that are none: cut off, or of a newer program
+};
+
+// Unimplemented: another version. A damaged record is counted, never fatal.
+absl::StatusOr<TraceFile> ReadTraceFile(absl::string_view bytes);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_SHARDS_TRACE_RECORDS_H_

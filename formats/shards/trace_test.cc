@@ -1,0 +1,210 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "formats/shards/trace_assembler.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string Records(const std::vector<std::string>& records) {
+  std::string bytes;
+  for (const std::string& record : records) absl::StrAppend(&bytes, record, absl::string_view("\0", 1));
+  return bytes;
+}
+
+// A process: its place in the tree, its variables, the names that it opens.
+struct Process {
+  int pid = 0;
+  std::vector<int> above;  // nearest first
+  std::vector<std::string> variables;
+  std::vector<std::string> names;
+  std::vector<std::string> more;
+};
+
+TraceFile Recorded(const Process& process) {
+  std::vector<std::string> records = {absl::StrCat("paritect-trace 1 ", process.pid, " 1 ", process.pid), "h host"};
+  for (int pid : process.above) records.push_back(absl::StrCat("a ", pid, " ", pid));
+  for (const std::string& variable : process.variables) records.push_back("v " + variable);
+  for (const std::string& name : process.names) records.push_back("o 5 /d/" + name);
+  records.insert(records.end(), process.more.begin(), process.more.end());
+  auto file = ReadTraceFile(Records(records));
+  EXPECT_TRUE(file.ok()) << file.status();
+  return *file;
+}
+
+TraceLists Assembled(const std::vector<Process>& processes, int world_size = 0) {
+  std::vector<TraceFile> files;
+  for (const Process& process : processes) files.push_back(Recorded(process));
+  return AssembleTrace(files, world_size);
+}
+
+// "rank/epoch: names"
+std::vector<std::string> Shown(const TraceLists& lists) {
+  std::vector<std::string> out;
+  for (const v1::ShardList& list : lists.lists) {
+    out.push_back(absl::StrCat(list.has_rank() ? absl::StrCat(list.rank()) : "?",
+                               list.has_epoch() ? absl::StrCat("/", list.epoch()) : "", ":"));
+    for (const std::string& item : list.items()) absl::StrAppend(&out.back(), " ", item.substr(3));
+  }
+  return out;
+}
+
+std::string NotesOf(const v1::ShardList& list) {
+  std::string out;
+  for (const v1::Note& note : list.notes()) absl::StrAppend(&out, out.empty() ? "" : " ", note.kind());
+  return out;
+}
+
+TEST(TraceRecords, NamesAreBytesAndDamageIsCounted) {
+  auto file =
+      ReadTraceFile(Records({"paritect-trace 1 7 1 99", "o 12 /d/a\nb\xff", "z what", "o x /d/c"}) + "o 13 /d/cu");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->images[0].opens.size(), 1u);
+  EXPECT_EQ(file->images[0].opens[0].path, "/d/a\nb\xff");
+  EXPECT_EQ(file->damaged, 3);
+  EXPECT_EQ(ReadTraceFile(Records({"paritect-trace 2 7 1 99"})).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_FALSE(ReadTraceFile("").ok());
+}
+
+TEST(TraceRecords, TheNearestLauncherTellsTheRank) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"RANK=3", "WORLD_SIZE=8", "SLURM_PROCID=0", "SLURM_STEP_NUM_TASKS=2"}, "3/8"},
+      {{"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=4"}, "1/4"},
+      {{"SLURM_PROCID=0", "SLURM_NTASKS=4"}, "-/-"},  // the batch step
+      {{"OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_SIZE=4"}, "2/4"},
+      {{"RANK_ID=5", "RANK_SIZE=8"}, "5/8"},
+      {{"RANK_ID=5", "MS_WORKER_NUM=8"}, "5/8"},
+      {{"PMI_RANK=1", "PMI_SIZE=2"}, "1/2"},
+      {{"WORLD_SIZE=2"}, "-/2"},
+      {{"RANK=x", "WORLD_SIZE=2"}, "-/2"},
+      {{"RANK=4"}, "4/-"},
+  };
+  for (const auto& [variables, expected] : cases) {
+    const TraceRank rank = Recorded({.pid = 1, .variables = variables}).images[0].rank;
+    EXPECT_EQ(absl::StrCat(rank.rank ? absl::StrCat(*rank.rank) : "-", "/",
+                           rank.world_size ? absl::StrCat(*rank.world_size) : "-"),
+              expected)
+        << absl::StrJoin(variables, " ");
+  }
+}
+
+TEST(TraceRecords, ARankThatTheProgramSetsCountsFromThenOn) {
+  TraceFile file =
+      *ReadTraceFile(Records({"paritect-trace 1 7 1 99", "o 1 /d/a", "v RANK=1", "o 2 /d/b", "v RANK=2", "o 3 /d/c"}));
+  ASSERT_EQ(file.images[0].opens.size(), 3u);
+  EXPECT_EQ(file.images[0].opens[0].rank.rank, 1);  // before it was known
+  EXPECT_EQ(file.images[0].opens[1].rank.rank, 1);
+  EXPECT_EQ(file.images[0].opens[2].rank.rank, 2);
+}
+
+TEST(TraceAssembler, WorkersOfARankStandOneAfterAnother) {
+  const std::vector<std::string> zero = {"RANK=0", "WORLD_SIZE=2"}, one = {"RANK=1", "WORLD_SIZE=2"};
+  const TraceLists lists = Assembled({{.pid = 12, .variables = zero, .names = {"c", "d"}},
+                                      {.pid = 11, .variables = zero, .names = {"a", "b"}},
+                                      {.pid = 10, .variables = one, .names = {"e"}}});
+  EXPECT_THAT(Shown(lists), ElementsAre("0: a b c d", "1: e"));
+  EXPECT_EQ(NotesOf(lists.lists[0]), "unordered");
+  EXPECT_EQ(NotesOf(lists.lists[1]), "");
+  EXPECT_EQ(lists.lists[0].world_size(), 2);
+  EXPECT_EQ(lists.lists[0].format(), "trace");
+}
+
+TEST(TraceAssembler, EpochsAreFullRepetitions) {
+  const std::vector<std::string> rank = {"RANK=0", "WORLD_SIZE=1"};
+  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a", "b", "b", "a", "a"}}})),
+              ElementsAre("0/0: a b", "0/1: b a", "0/2: a"));
+  // Workers of one epoch each, then workers that live through both.
+  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a"}},
+                               {.pid = 2, .variables = rank, .names = {"b"}},
+                               {.pid = 3, .variables = rank, .names = {"b"}},
+                               {.pid = 4, .variables = rank, .names = {"a"}}})),
+              ElementsAre("0/0: a b", "0/1: b a"));
+  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a", "b", "a", "b"}},
+                               {.pid = 2, .variables = rank, .names = {"c", "c"}}})),
+              ElementsAre("0/0: a b c", "0/1: a b c"));
+}
+
+TEST(TraceAssembler, OtherRepetitionsAreOneListAndSaidSo) {
+  const TraceLists lists = Assembled({{.pid = 1, .variables = {"RANK=0"}, .names = {"a", "a", "b", "b"}}});
+  EXPECT_THAT(Shown(lists), ElementsAre("0: a b"));
+  EXPECT_EQ(NotesOf(lists.lists[0]), "epochs_unclear");
+}
+
+TEST(TraceAssembler, RanksByBirthWhereNoVariableTells) {
+  const std::vector<std::string> size = {"WORLD_SIZE=2"};
+  // Two ranks below process 10, the first one with two workers that alone read.
+  const TraceLists lists = Assembled({{.pid = 13, .above = {11, 10, 1}, .variables = size, .names = {"a"}},
+                                      {.pid = 14, .above = {11, 10, 1}, .variables = size, .names = {"b"}},
+                                      {.pid = 12, .above = {10, 1}, .variables = size, .names = {"c"}}});
+  EXPECT_THAT(Shown(lists), ElementsAre("0: a b", "1: c"));
+  EXPECT_EQ(NotesOf(lists.lists[1]), "rank_by_birth");
+  // Three processes do not make a world of two: nothing is guessed.
+  EXPECT_THAT(Shown(Assembled({{.pid = 11, .above = {10, 1}, .variables = size, .names = {"a"}},
+                               {.pid = 12, .above = {10, 1}, .variables = size, .names = {"b"}},
+                               {.pid = 13, .above = {10, 1}, .variables = size, .names = {"c"}}})),
+              ElementsAre("?: a b c"));
+}
+
+TEST(TraceAssembler, AWorldOfOneNeedsNoVariables) {
+  EXPECT_THAT(Shown(Assembled({{.pid = 11, .above = {10, 1}, .names = {"a"}}}, 1)), ElementsAre("0: a"));
+  EXPECT_THAT(Shown(Assembled({{.pid = 11, .above = {10, 1}, .names = {"a"}}})), ElementsAre("?: a"));
+}
+
+TEST(TraceAssembler, WhatALauncherOpensIsNobodysShare) {
+  EXPECT_THAT(
+      Shown(Assembled({{.pid = 10, .above = {1}, .names = {"index"}},
+                       {.pid = 11, .above = {10, 1}, .variables = {"RANK=0", "WORLD_SIZE=1"}, .names = {"a"}}})),
+      ElementsAre("0: a"));
+}
+
+TEST(TraceAssembler, WhatMakesAListIncomplete) {
+  const std::vector<std::string> rank = {"RANK=0", "WORLD_SIZE=1"};
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"l 3", "trace_lost"}, {"f 9", "trace_full"}, {"u /bin/static", "trace_program_unseen"}, {"?", "trace_damaged"}};
+  for (const auto& [record, problem] : cases) {
+    const TraceLists lists = Assembled({{.pid = 1, .variables = rank, .names = {"a"}, .more = {record}}});
+    ASSERT_EQ(lists.lists[0].incomplete_size(), 1) << record;
+    EXPECT_EQ(lists.lists[0].incomplete(0).id(), problem);
+  }
+  const TraceLists again =
+      Assembled({{.pid = 1, .variables = rank, .names = {"a"}},
+                 {.pid = 2, .variables = {"RANK=0", "WORLD_SIZE=1", "TORCHELASTIC_RESTART_COUNT=1"}, .names = {"b"}}});
+  EXPECT_THAT(Shown(again), ElementsAre("0: b"));
+  EXPECT_EQ(again.lists[0].incomplete(0).id(), "trace_restarted");
+}
+
+TEST(TraceAssembler, ListingsAreWholeAndUnsorted) {
+  const Process process = {.pid = 1,
+                           .more = {"d 1 5 /d", "n 1 b/a", "n 1 c", "e 1 3 c", "d 2 5 /d/cut", "n 2 x/y", "e 2 2 p",
+                                    "s 3 6 /e", "n 3 a/b", "e 3 2 c"}};
+  const TraceLists lists = Assembled({process});
+  ASSERT_EQ(lists.listings.size(), 1u);
+  EXPECT_THAT(lists.listings[0].names(), ElementsAre("/d/b", "/d/a", "/d/c"));
+  EXPECT_THAT(lists.lists, IsEmpty());
+}
+
+TEST(TraceAssembler, TwoHostsInOneFolder) {
+  std::vector<TraceFile> files = {Recorded({.pid = 1, .variables = {"RANK=0", "WORLD_SIZE=2"}, .names = {"a"}}),
+                                  Recorded({.pid = 1, .variables = {"RANK=1", "WORLD_SIZE=2"}, .names = {"b"}})};
+  files[1].images[0].host = "other";
+  const TraceLists lists = AssembleTrace(files, 0);
+  ASSERT_EQ(lists.lists.size(), 2u);
+  EXPECT_EQ(lists.lists[0].node(), "host");
+  EXPECT_EQ(lists.lists[1].node(), "other");
+}
+
+TEST(TraceAssembler, HostileRecordsEnd) {
+  for (const char* record : {"o", "o ", "o 1", "n 99 x", "e 1 99999999999999999999 c", "a 1", "v x", "v =", "d 1",
+                             "paritect-trace 1 ", "l 99999999999999999999"}) {
+    auto file = ReadTraceFile(Records({"paritect-trace 1 7 1 99", record}));
+    if (file.ok()) (void)AssembleTrace({*file}, 2);
+  }
+}
+
+}  // namespace
+}  // namespace paritect
