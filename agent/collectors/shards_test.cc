@@ -56,7 +56,39 @@ TEST_F(ShardsCollectorTest, WhatCannotBeReadIsEvidence) {
   EXPECT_EQ(bundle.evidence(1).problem().id(), "source_stand_in");
   EXPECT_EQ(bundle.evidence(2).problem().id(), "source_unreadable");
   EXPECT_EQ(bundle.evidence(3).problem().id(), "pattern_matches_nothing");
-  EXPECT_EQ(bundle.evidence(4).problem().id(), "not_supported");
+  EXPECT_EQ(bundle.evidence(4).problem().id(), "source_absent");
+}
+
+TEST_F(ShardsCollectorTest, AFolderOfRecords) {
+  const auto record = [](absl::string_view rank, absl::string_view name) {
+    std::string text = absl::StrCat("paritect-trace 1 7 1 9|h n|v RANK=", rank,
+                                    "|v WORLD_SIZE=2|d 1 5 /d|n 1 b/a|e 1 2 c|o 5 /d/", name, "|");
+    std::replace(text.begin(), text.end(), '|', '\0');
+    return text;
+  };
+  fs_.AddFile("/job/t/trace/n-1-1.ptrace", record("0", "a"));
+  fs_.AddFile("/job/t/trace/n-2-2.ptrace", record("1", "b"));
+  fs_.AddFile("/job/t/output.log", "no record");
+  const v1::Bundle bundle = Collect("shards: [{trace: t, dataset: train, ranks: \"0-2\"}]\n");
+  ASSERT_EQ(bundle.evidence_size(), 4);
+  EXPECT_EQ(bundle.evidence(0).rank(), 0);
+  EXPECT_EQ(bundle.evidence(0).shards().dataset(), "train");
+  EXPECT_THAT(bundle.evidence(1).shards().items(), ElementsAre("/d/b"));
+  EXPECT_EQ(bundle.evidence(2).problem().id(), "shard_rank_absent");
+  EXPECT_THAT(bundle.evidence(3).listing().names(), ElementsAre("/d/b", "/d/a"));
+  fs_.AddFile("/job/e/x.txt", "");
+  EXPECT_EQ(Collect("shards: [{trace: e}]\n").evidence(0).problem().id(), "trace_empty");
+}
+
+TEST_F(ShardsCollectorTest, CompressedLists) {
+  // printf 'a\nb\n' | gzip -n
+  const absl::string_view bytes("\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xe4\x4a\xe2\x02\0\x97\x2a\x57\x18\x04\0\0\0", 24);
+  fs_.AddFile("/job/r0.txt.gz", bytes);
+  fs_.AddFile("/job/r1.txt.gz", bytes.substr(0, 14));
+  const v1::Bundle bundle = Collect("shards: [{list: \"r{rank}.txt.gz\"}]\n");
+  ASSERT_EQ(bundle.evidence_size(), 2);
+  EXPECT_THAT(bundle.evidence(0).shards().items(), ElementsAre("a", "b"));
+  EXPECT_EQ(bundle.evidence(1).outcome(), v1::OUTCOME_FAILED);
 }
 
 TEST_F(ShardsCollectorTest, OneListOfAWorldOfOneIsRankZero) {
