@@ -56,19 +56,31 @@ class TextLogParser : public LogParser {
     LogLine piece;
     piece.number = line.number;
     absl::string_view rest = line.text;
+    // A form is of text without prefixes, so a line of that form has none either.
+    piece.text = rest;
+    if (ReadKnownForm(piece, out)) return;
     for (;;) {
       const std::size_t inside = FindRankPrefixInside(rest);
       piece.text = rest.substr(0, inside);
       piece.piece = piece.piece || inside != absl::string_view::npos;
       piece.rank = StripRankPrefix(piece.text);
-      OnPiece(piece, out);
+      OnPiece(piece, line.text, out);
       if (inside == absl::string_view::npos) return;
       rest.remove_prefix(inside);
     }
   }
 
-  void OnPiece(LogLine& line, RunLogBuilder& out) {
+  void OnPiece(LogLine& line, absl::string_view whole, RunLogBuilder& out) {
+    const bool stripped = !line.piece && line.text.data() != whole.data();
+    if (stripped && ReadKnownForm(line, out)) return;
     if (needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
+    if (!line.piece && line.telling) {
+      fields_.Clear();
+      if (dialect_->Collect(line.text, fields_)) {
+        if (!out.reads_every_line_anew()) forms_.Learn(line.text, fields_);
+        if (dialect_->Emit(line, fields_, out)) return;
+      }
+    }
     if (dialect_->Line(line, out)) return;
     if (!needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
     if (!line.telling) return;
@@ -76,10 +88,17 @@ class TextLogParser : public LogParser {
     common_.Line(line, out);
   }
 
+  bool ReadKnownForm(const LogLine& line, RunLogBuilder& out) {
+    const LineFields* known = forms_.Match(line.text);
+    return known != nullptr && dialect_->Emit(line, *known, out);
+  }
+
   TextEncoding encoding_;
   TextLines lines_;
   std::unique_ptr<LineDialect> dialect_;
   bool needs_letters_ = false;
+  LineFields fields_;
+  LineForms forms_;
   CommonLines common_;
   bool at_end_ = false;
 };

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "formats/logs/line_form.h"
 #include "formats/logs/run_log_builder.h"
 #include "formats/text_lines.h"
 
@@ -66,6 +67,10 @@ class LineDialect {
   virtual ~LineDialect() = default;
   // Whether the line is one of this dialect; what it tells goes to `out`.
   virtual bool Line(const LogLine& line, RunLogBuilder& out) = 0;
+  // Dialects that read their usual line in two steps (line_form.h), which Line has then no part in. Collect: whether
+  // the line is such a line, by its text alone; Emit: what Line would answer.
+  virtual bool Collect(absl::string_view, LineFields&) { return false; }
+  virtual bool Emit(const LogLine&, const LineFields&, RunLogBuilder&) { return false; }
   virtual void Finish(RunLogBuilder&) {}
   // Whether Line looks at `telling`: it is settled before, else after.
   virtual bool wants_telling() const { return false; }

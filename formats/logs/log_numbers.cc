@@ -157,6 +157,55 @@ bool ReadPlain(absl::string_view text, LogNumber& number) {
 
 }  // namespace
 
+std::size_t ReadPlainLogNumber(absl::string_view text, LogNumber& number) {
+  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  constexpr int kPowersMax = 22;
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  const bool negative = p != end && *p == '-';
+  if (negative) ++p;
+  const char* const digits = p;
+  std::uint64_t mantissa = 0;
+  while (p != end && IsDigit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+  if (p == digits) return 0;
+  std::ptrdiff_t count = p - digits;
+  std::ptrdiff_t fraction = 0;
+  if (end - p > 1 && *p == '.' && IsDigit(p[1])) {
+    const char* const point = ++p;
+    while (p != end && IsDigit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+    fraction = p - point;
+    count += fraction;
+  }
+  int exponent = 0;
+  int exponent_digits = 0;
+  if (p != end && (*p == 'e' || *p == 'E')) {
+    const char* q = p + 1;
+    const bool down = q != end && *q == '-';
+    if (q != end && (*q == '-' || *q == '+')) ++q;
+    for (; q != end && IsDigit(*q); ++q, ++exponent_digits) {
+      if (exponent < 10'000) exponent = exponent * 10 + (*q - '0');
+    }
+    if (exponent_digits > 0) p = q;
+    if (down) exponent = -exponent;
+  }
+  const auto length = static_cast<std::size_t>(p - text.data());
+  number.text = text.substr(0, length);
+  // Digits and a power of ten that a double holds exactly: one rounding, the right one.
+  const std::ptrdiff_t power = exponent - fraction;
+  double value = 0;
+  if (count <= 18 && mantissa < (1ULL << 53) && power >= -kPowersMax && power <= kPowersMax) {
+    value = static_cast<double>(mantissa);
+    value = power < 0 ? value / kPowers[-power] : value * kPowers[power];
+    if (negative) value = -value;
+  } else {
+    auto [stop, error] = std::from_chars(text.data(), p, value, std::chars_format::general);
+    if (error != std::errc() || stop != p || !std::isfinite(value)) return 0;
+  }
+  Set(number, value, ResolutionOf(number.text));
+  return length;
+}
+
 LogNumber ReadLogNumber(absl::string_view text) {
   LogNumber number;
   text = absl::StripLeadingAsciiWhitespace(text);

@@ -26,6 +26,10 @@ struct LogNumber {
 // a closing bracket, or a comma that is not inside the number. Never uses the locale.
 LogNumber ReadLogNumber(absl::string_view text);
 
+// Only the plain decimal number "-?12.5E-05" that stands at the very front, whatever follows: its length, 0 where there
+// is none (also where its value is infinite). Gives what ReadLogNumber gives for such a number.
+std::size_t ReadPlainLogNumber(absl::string_view text, LogNumber& number);
+
 // The same for a text that holds the number alone ("2.4977", "\"0.00\"", "tensor(1.2, device='npu:0')").
 std::optional<double> ParseLogNumber(absl::string_view text);
 

@@ -38,100 +38,157 @@ bool IsTrainingLine(absl::string_view line) {
          absl::StrContains(line, "lm loss") || absl::StrContains(line, "lm_loss");
 }
 
+// What a line's numbers are.
+enum Slot {
+  kStep,
+  kTotal,
+  kLoss,
+  kLr,
+  kGradNorm,
+  kLossScale,
+  kSkipped,
+  kSamples,
+  kNanIterations,
+  kGlobalBatch,
+  kOtherLossOf,  // by its key
+  kEvalLoss,
+};
+
+struct FieldSlot {
+  absl::string_view key;
+  Slot slot;
+};
+
+// `lm loss` is the mean over the interval's advanced iterations.
+constexpr FieldSlot kFields[] = {
+    {"lm loss", kLoss},
+    {"lm_loss", kLoss},
+    {"loss", kLoss},
+    {"learning rate", kLr},
+    {"grad norm", kGradNorm},
+    {"loss scale", kLossScale},
+    {"number of skipped iterations", kSkipped},
+    {"consumed samples", kSamples},
+    {"number of nan iterations", kNanIterations},
+    {"global batch size", kGlobalBatch},
+};
+
 class MegatronDialect : public LineDialect {
  public:
-  bool Line(const LogLine& line, RunLogBuilder& out) override {
-    const absl::string_view rest = BehindIteration(line.text);
+  bool Collect(absl::string_view text, LineFields& fields) override {
+    const absl::string_view rest = BehindIteration(text);
     if (rest.empty()) return false;
-    out.set_interval_means();
-    return IsValidation(line.text) ? ValidationLine(line, rest, out) : TrainingLine(line, rest, out);
-  }
-
- private:
-  bool ValidationLine(const LogLine& line, absl::string_view rest, RunLogBuilder& out) {
-    LogRecord record;
     const LogNumber step = ReadLogNumber(rest);
     if (step.kind != LogNumber::Kind::kValue) return false;
+    fields.Add(kStep, step);
+    fields.kind = IsValidation(text) ? kValidation : kTraining;
+    return fields.kind == kValidation ? ValidationFields(text, fields) : TrainingFields(text, rest, fields);
+  }
+
+  bool Emit(const LogLine& line, const LineFields& fields, RunLogBuilder& out) override {
+    if (fields.values[0].number.text[0] == '-') return false;  // a step of a known form, and no step
+    out.set_interval_means();
+    LogRecord record;
     record.has_step = true;
-    record.values.set_step(static_cast<std::int64_t>(step.value));
     record.values.set_line(line.number);
-    const std::size_t at = line.text.find("lm loss value:");
-    if (at == absl::string_view::npos) return false;
-    const LogNumber loss = ReadLogNumber(line.text.substr(at + 14));
-    if (loss.kind == LogNumber::Kind::kValue) record.values.set_eval_loss(loss.value);
     if (line.rank) record.values.set_rank(*line.rank);
+    std::string refused;
+    bool has_loss = false;
+    for (const FieldValue& field : fields.values) {
+      const bool is_value = field.number.kind == LogNumber::Kind::kValue;
+      const bool is_loss = field.slot == kLoss && field.number.kind != LogNumber::Kind::kMissing;
+      has_loss = has_loss || is_loss;
+      if (is_value) Set(field, record, out);
+      if (is_loss && !is_value) absl::StrAppend(&refused, *field.key.name, " '", field.number.text, "'");
+    }
+    if (fields.kind == kTraining) {
+      if (!refused.empty()) {
+        out.AddNote(
+            "number_refused", line.number,
+            absl::StrCat("step ", record.values.step(), ": ", refused, " is not a number; the value is left out"));
+      }
+      if (!has_loss && !FullySkipped(record.values)) record.values.set_loss_absent(true);
+      last_step_ = record.values.step();
+    }
     out.Add(std::move(record));
     return true;
   }
 
-  bool TrainingLine(const LogLine& line, absl::string_view rest, RunLogBuilder& out) {
-    const LogNumber step = ReadLogNumber(rest);
-    if (step.kind != LogNumber::Kind::kValue) return false;
-    LogRecord record;
-    record.has_step = true;
-    record.values.set_step(static_cast<std::int64_t>(step.value));
-    record.values.set_line(line.number);
-    if (line.rank) record.values.set_rank(*line.rank);
+  bool Line(const LogLine& line, RunLogBuilder& out) override {
+    if (!line.piece) return false;  // Collect has seen it
+    LineFields fields;
+    return Collect(line.text, fields) && Emit(line, fields, out);
+  }
+
+ private:
+  enum Kind { kTraining, kValidation };
+
+  static bool ValidationFields(absl::string_view text, LineFields& fields) {
+    const std::size_t at = text.find("lm loss value:");
+    if (at == absl::string_view::npos) return false;
+    fields.Add(kEvalLoss, ReadLogNumber(text.substr(at + 14)));
+    return true;
+  }
+
+  static bool TrainingFields(absl::string_view text, absl::string_view rest, LineFields& fields) {
     const std::size_t slash = rest.find('/');
     if (slash != absl::string_view::npos && slash < rest.find('|')) {
-      const LogNumber total = ReadLogNumber(rest.substr(slash + 1));
-      if (total.kind == LogNumber::Kind::kValue) out.TotalSteps(static_cast<std::int64_t>(total.value));
+      fields.Add(kTotal, ReadLogNumber(rest.substr(slash + 1)));
     }
-    bool has_loss = false;
     bool has_fields = false;
-    std::string refused;
-    for (std::size_t bar = line.text.find('|'); bar != absl::string_view::npos;) {
-      const std::size_t next = line.text.find('|', bar + 1);
-      const absl::string_view field = absl::StripAsciiWhitespace(
-          line.text.substr(bar + 1, next == absl::string_view::npos ? next : next - bar - 1));
+    for (std::size_t bar = text.find('|'); bar != absl::string_view::npos;) {
+      const std::size_t next = text.find('|', bar + 1);
+      const absl::string_view field =
+          absl::StripAsciiWhitespace(text.substr(bar + 1, next == absl::string_view::npos ? next : next - bar - 1));
       bar = next;
       const std::size_t colon = field.find(':');
       if (colon == absl::string_view::npos) continue;
       has_fields = true;
-      has_loss =
-          Field(absl::StripTrailingAsciiWhitespace(field.substr(0, colon)), field.substr(colon + 1), record, refused) ||
-          has_loss;
+      AddField(absl::StripTrailingAsciiWhitespace(field.substr(0, colon)), field.substr(colon + 1), fields);
     }
-    if (!has_fields) return false;
-    if (!refused.empty()) {
-      out.AddNote(
-          "number_refused", line.number,
-          absl::StrCat("step ", record.values.step(), ": ", refused, " is not a number; the value is left out"));
-    }
-    if (!has_loss && !FullySkipped(record.values)) record.values.set_loss_absent(true);
-    last_step_ = record.values.step();
-    out.Add(std::move(record));
-    return true;
+    return has_fields;
   }
 
-  // Whether the field is the training loss. `lm loss` is the mean over the interval's advanced iterations.
-  static bool Field(absl::string_view key, absl::string_view text, LogRecord& record, std::string& refused) {
-    const LogNumber number = ReadLogNumber(text);
-    const bool is_loss = key == "lm loss" || key == "lm_loss" || key == "loss";
-    if (number.kind == LogNumber::Kind::kRefused || number.kind == LogNumber::Kind::kSpliced) {
-      if (is_loss) absl::StrAppend(&refused, key, " '", number.text, "'");
-      return is_loss;
+  static void AddField(absl::string_view key, absl::string_view text, LineFields& fields) {
+    for (const FieldSlot& known : kFields) {
+      if (known.key != key) continue;
+      fields.Add(known.slot, ReadLogNumber(text));
+      if (known.slot == kLoss) fields.values.back().key = LookUpLogKey(key);
+      return;
     }
-    if (number.kind != LogNumber::Kind::kValue) return false;
+    if (!absl::EndsWith(key, "loss")) return;
+    fields.Add(kOtherLossOf, ReadLogNumber(text));
+    fields.values.back().key = LookUpLogKey(key);
+  }
+
+  void Set(const FieldValue& field, LogRecord& record, RunLogBuilder& out) {
     StepValues& values = record.values;
-    const auto whole = static_cast<std::int64_t>(number.value > -9e15 && number.value < 9e15 ? number.value : 0);
-    if (is_loss) {
-      values.set_loss(number.value);
-      values.set_loss_resolution(number.resolution);
-    } else if (key == "learning rate") {
-      values.set_lr(number.value);
-    } else if (key == "grad norm") {
-      values.set_grad_norm(number.value);
-    } else if (key == "loss scale") {
-      values.set_loss_scale(number.value);
-    } else if (key == "number of skipped iterations") {
-      values.set_skipped(whole);
-    } else if (key == "consumed samples") {
-      values.set_samples(whole);
-    } else if (absl::EndsWith(key, "loss") || key == "number of nan iterations" || key == "global batch size") {
-      values.mutable_metrics().Set(key, number.value);
+    const double value = field.number.value;
+    const auto whole = static_cast<std::int64_t>(value > -9e15 && value < 9e15 ? value : 0);
+    switch (field.slot) {
+      case kStep: values.set_step(whole); break;
+      case kTotal: out.TotalSteps(whole); break;
+      case kLoss:
+        values.set_loss(value);
+        values.set_loss_resolution(field.number.resolution);
+        break;
+      case kLr: values.set_lr(value); break;
+      case kGradNorm: values.set_grad_norm(value); break;
+      case kLossScale: values.set_loss_scale(value); break;
+      case kSkipped: values.set_skipped(whole); break;
+      case kSamples: values.set_samples(whole); break;
+      case kEvalLoss: values.set_eval_loss(value); break;
+      case kOtherLossOf: values.mutable_metrics().Set(field.key.name, value); break;
+      case kNanIterations:
+        if (value > 0) values.mutable_metrics().Set(nan_iterations_, value);
+        break;
+      case kGlobalBatch:  // where it changes: it stands on every line
+        if (value != batch_) values.mutable_metrics().Set(global_batch_, value);
+        record.stays = record.stays || (value != batch_ && batches_++ < kBatchesKeptMax);
+        batch_ = value;
+        break;
+      default: break;
     }
-    return is_loss;
   }
 
   // An interval of which every step was skipped has no loss to print.
@@ -140,7 +197,13 @@ class MegatronDialect : public LineDialect {
     return last_step_ < 0 || values.step() <= last_step_ || values.skipped() >= values.step() - last_step_;
   }
 
+  static constexpr int kBatchesKeptMax = 10'000;
+
   std::int64_t last_step_ = -1;
+  double batch_ = -1;
+  int batches_ = 0;
+  MetricName nan_iterations_ = std::make_shared<const std::string>("number of nan iterations");
+  MetricName global_batch_ = std::make_shared<const std::string>("global batch size");
 };
 
 bool Sniff(const LogHead& head) {

@@ -115,31 +115,49 @@ void ForEachKeyValue(absl::string_view line,
   }
 }
 
+namespace {
+
+enum Slot { kKeyed, kTotalSteps, kPlaceEpoch, kPlaceStep, kPlaceTotal };
+enum Kind { kLine = 0, kEvaluationLine = 1, kPlace = 2 };
+
 // Fields of one line, whichever order they stand in.
-void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps) {
+void FindPlainFields(absl::string_view text, LineFields& fields) {
   ForEachKeyValue(text, [&](absl::string_view phrase, absl::string_view word, absl::string_view value) {
-    const LogField by_phrase = ClassifyLogKey(phrase);
     const LogField by_word = ClassifyLogKey(word);
+    const LogKey& by_phrase = LookUpLogKey(phrase);
     // "inference loss" is not "loss"; "Current learning rate" is "learning rate" even so.
-    const bool phrase_counts = by_phrase != LogField::kOther || by_word == LogField::kOther;
+    const bool phrase_counts = by_phrase.field != LogField::kOther || by_word == LogField::kOther;
     const bool step_like = by_word == LogField::kStep;
-    const LogField field = phrase_counts && !step_like ? by_phrase : by_word;
-    if (field == LogField::kOther || IsLossOfSomethingElse(phrase)) return;
+    const LogField field = phrase_counts && !step_like ? by_phrase.field : by_word;
+    if (field == LogField::kOther || by_phrase.loss_of_something_else) return;
     const LogNumber number = ReadLogNumber(value);
-    if (field == LogField::kStep && number.kind == LogNumber::Kind::kValue) {
-      const absl::string_view rest = absl::StripLeadingAsciiWhitespace(value.substr(number.text.size()));
-      if (absl::StartsWith(rest, "/")) {
-        const LogNumber total = ReadLogNumber(rest.substr(1));
-        if (total.kind == LogNumber::Kind::kValue) total_steps = static_cast<std::int64_t>(total.value);
-      }
-    }
-    fields.Add(phrase_counts && !step_like ? phrase : word, number);
+    fields.Add(phrase_counts && !step_like ? by_phrase : LookUpLogKey(word), number);
+    if (field != LogField::kStep || number.kind != LogNumber::Kind::kValue) return;
+    const absl::string_view rest = absl::StripLeadingAsciiWhitespace(value.substr(number.text.size()));
+    if (absl::StartsWith(rest, "/")) fields.Add(kTotalSteps, ReadLogNumber(rest.substr(1)));
   });
+}
+
+void TakeFields(const LineFields& found, FieldCollector& fields, std::int64_t& total_steps) {
+  for (const FieldValue& field : found.values) {
+    if (field.slot == kKeyed) fields.Add(field.key, field.number);
+    if (field.slot == kTotalSteps && field.number.kind == LogNumber::Kind::kValue) {
+      total_steps = static_cast<std::int64_t>(field.number.value);
+    }
+  }
+}
+
+}  // namespace
+
+void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps) {
+  LineFields found;
+  FindPlainFields(text, found);
+  TakeFields(found, fields, total_steps);
 }
 
 namespace {
 
-bool TakeInteger(absl::string_view& text, std::int64_t& value) {
+bool TakeInteger(absl::string_view& text, std::int64_t& value, absl::string_view& digits) {
   text = absl::StripLeadingAsciiWhitespace(text);
   std::size_t n = 0;
   value = 0;
@@ -147,6 +165,7 @@ bool TakeInteger(absl::string_view& text, std::int64_t& value) {
     value = value * 10 + (text[n] - '0');
     ++n;
   }
+  digits = text.substr(0, n);
   text.remove_prefix(n);
   return n > 0;
 }
@@ -160,8 +179,8 @@ bool TakeChar(absl::string_view& text, char c) {
 
 // "[ 10/270]" or "[ 10/1000 (  1%)]"
 bool TakeBracketStep(absl::string_view& text, EpochPlace& place) {
-  if (!TakeChar(text, '[') || !TakeInteger(text, place.step) || !TakeChar(text, '/')) return false;
-  if (!TakeInteger(text, place.steps_per_epoch)) return false;
+  if (!TakeChar(text, '[') || !TakeInteger(text, place.step, place.step_text) || !TakeChar(text, '/')) return false;
+  if (!TakeInteger(text, place.steps_per_epoch, place.total_text)) return false;
   const std::size_t close = text.find(']');
   if (close == absl::string_view::npos || close > 12) return false;
   text.remove_prefix(close + 1);
@@ -171,21 +190,25 @@ bool TakeBracketStep(absl::string_view& text, EpochPlace& place) {
 // "[3][ 10/270]", "[3]  [ 10/270]", "[3/90][10/270]" behind the word.
 bool TakeEpochBracket(absl::string_view& text, EpochPlace& place) {
   TakeChar(text, ':');
-  if (!TakeChar(text, '[') || !TakeInteger(text, place.epoch)) return false;
+  if (!TakeChar(text, '[') || !TakeInteger(text, place.epoch, place.epoch_text)) return false;
   std::int64_t total = 0;
-  if (TakeChar(text, '/') && !TakeInteger(text, total)) return false;
+  absl::string_view ignored;
+  if (TakeChar(text, '/') && !TakeInteger(text, total, ignored)) return false;
   return TakeChar(text, ']') && TakeBracketStep(text, place);
 }
 
 // "1/200, Step 10/3995" behind "Epoch ".
 bool TakeEpochComma(absl::string_view& text, EpochPlace& place) {
   std::int64_t total = 0;
-  if (!TakeInteger(text, place.epoch) || !TakeChar(text, '/') || !TakeInteger(text, total)) return false;
+  absl::string_view ignored;
+  if (!TakeInteger(text, place.epoch, place.epoch_text) || !TakeChar(text, '/')) return false;
+  if (!TakeInteger(text, total, ignored)) return false;
   TakeChar(text, ',');
   text = absl::StripLeadingAsciiWhitespace(text);
   if (!absl::StartsWithIgnoreCase(text, "step ")) return false;
   text.remove_prefix(5);
-  return TakeInteger(text, place.step) && TakeChar(text, '/') && TakeInteger(text, place.steps_per_epoch);
+  return TakeInteger(text, place.step, place.step_text) && TakeChar(text, '/') &&
+         TakeInteger(text, place.steps_per_epoch, place.total_text);
 }
 
 }  // namespace
@@ -202,7 +225,7 @@ bool FindEpochPlace(absl::string_view line, EpochPlace& place) {
   }
   if (const std::size_t at = line.find("Train: "); at != absl::string_view::npos) {
     absl::string_view rest = line.substr(at + 7);
-    if (TakeInteger(rest, place.epoch) && TakeBracketStep(rest, place)) {
+    if (TakeInteger(rest, place.epoch, place.epoch_text) && TakeBracketStep(rest, place)) {
       place.rest = rest;
       return true;
     }
@@ -210,11 +233,14 @@ bool FindEpochPlace(absl::string_view line, EpochPlace& place) {
   return false;
 }
 
-void AddAtEpochPlace(const LogLine& line, const EpochPlace& place, std::int64_t first_epoch, RunLogBuilder& out) {
+namespace {
+
+void AddPlaceFields(const LogLine& line, const EpochPlace& place, std::int64_t first_epoch, const LineFields& found,
+                    RunLogBuilder& out) {
   FieldCollector fields;
   fields.SetLine(line.number);
   std::int64_t total = 0;
-  CollectPlainFields(place.rest, fields, total);
+  TakeFields(found, fields, total);
   if (fields.spliced()) return out.Unparsed(line.number, "another writer's text stands inside a number");
   LogRecord& record = fields.record();
   record.has_step = true;
@@ -229,6 +255,38 @@ void AddAtEpochPlace(const LogLine& line, const EpochPlace& place, std::int64_t 
   out.Add(std::move(record));
 }
 
+// The place's numbers as fields, and back; false where a number of a known form is no integer.
+void AddPlaceNumbers(const EpochPlace& place, LineFields& fields) {
+  const std::pair<Slot, absl::string_view> numbers[] = {
+      {kPlaceEpoch, place.epoch_text}, {kPlaceStep, place.step_text}, {kPlaceTotal, place.total_text}};
+  for (const auto& [slot, text] : numbers) {
+    LogNumber number;
+    ReadPlainLogNumber(text, number);
+    fields.Add(slot, number);
+  }
+}
+
+bool PlaceOf(const LineFields& fields, EpochPlace& place) {
+  for (const FieldValue& field : fields.values) {
+    if (field.slot < kPlaceEpoch) continue;
+    const absl::string_view text = field.number.text;
+    const bool integer = field.number.kind == LogNumber::Kind::kValue && text.size() < 16 &&
+                         text.find_first_not_of("0123456789") == absl::string_view::npos;
+    if (!integer) return false;
+    const auto value = static_cast<std::int64_t>(field.number.value);
+    (field.slot == kPlaceEpoch ? place.epoch : field.slot == kPlaceStep ? place.step : place.steps_per_epoch) = value;
+  }
+  return true;
+}
+
+}  // namespace
+
+void AddAtEpochPlace(const LogLine& line, const EpochPlace& place, std::int64_t first_epoch, RunLogBuilder& out) {
+  LineFields found;
+  FindPlainFields(place.rest, found);
+  AddPlaceFields(line, place, first_epoch, found, out);
+}
+
 bool IsPlainLossLine(absl::string_view line) {
   if (!MayTell(line)) return false;
   FieldCollector fields;
@@ -239,12 +297,18 @@ bool IsPlainLossLine(absl::string_view line) {
   return fields.record().has_step && !fields.spliced() && fields.record().values.has_loss();
 }
 
-bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
-  if (!MayTell(line.text) && !MayEvaluate(line.text) && !line.piece) return false;
+bool CollectPlainLine(absl::string_view text, LineFields& fields) {
+  if (!MayTell(text) && !MayEvaluate(text)) return false;
+  FindPlainFields(text, fields);
+  fields.kind = IsEvaluationLine(text) ? kEvaluationLine : kLine;
+  return true;
+}
+
+bool EmitPlainLine(const LogLine& line, const LineFields& found, RunLogBuilder& out) {
   FieldCollector fields;
   std::int64_t total = 0;
   fields.SetLine(line.number);
-  CollectPlainFields(line.text, fields, total);
+  TakeFields(found, fields, total);
   if (!fields.record().has_step) {
     if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
     return line.piece;
@@ -258,7 +322,7 @@ bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
     return line.piece || (MayTell(line.text) && fields.has_values());
   }
   fields.Finish(out);
-  if (IsEvaluationLine(line.text)) fields.MarkEvaluation();
+  if (found.kind == kEvaluationLine) fields.MarkEvaluation();
   LogRecord& record = fields.record();
   if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
   const double epoch = record.values.epoch();
@@ -273,24 +337,51 @@ bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
   return true;
 }
 
+bool ReadPlainLine(const LogLine& line, RunLogBuilder& out) {
+  LineFields fields;
+  if (!CollectPlainLine(line.text, fields)) {
+    if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
+    return line.piece;
+  }
+  return EmitPlainLine(line, fields, out);
+}
+
 namespace {
 
 class PlainDialect : public LineDialect {
  public:
   bool wants_telling() const override { return true; }
 
-  bool Line(const LogLine& line, RunLogBuilder& out) override {
-    if (!line.telling) return WithoutLoss(line, out);
+  bool Collect(absl::string_view text, LineFields& fields) override {
     EpochPlace place;
-    if (MayTell(line.text) && !absl::StrContains(line.text, "est:") && FindEpochPlace(line.text, place)) {
+    if (MayTell(text) && !absl::StrContains(text, "est:") && FindEpochPlace(text, place)) {
+      AddPlaceNumbers(place, fields);
+      FindPlainFields(place.rest, fields);
+      fields.kind = kPlace;
+      return true;
+    }
+    return CollectPlainLine(text, fields);
+  }
+
+  bool Emit(const LogLine& line, const LineFields& fields, RunLogBuilder& out) override {
+    if (fields.kind == kPlace) {
+      EpochPlace place;
+      if (!PlaceOf(fields, place)) return false;
       if (!first_epoch_) first_epoch_ = place.epoch == 1 ? 1 : 0;
-      AddAtEpochPlace(line, place, *first_epoch_, out);
+      AddPlaceFields(line, place, *first_epoch_, fields, out);
       return true;
     }
     const std::size_t before = out.size();
-    const bool read = ReadPlainLine(line, out);
+    const bool read = EmitPlainLine(line, fields, out);
     if (out.size() > before) Remember(line.text, out.last()->values);
     return read;
+  }
+
+  bool Line(const LogLine& line, RunLogBuilder& out) override {
+    if (!line.telling) return WithoutLoss(line, out);
+    if (!line.piece) return false;  // Collect has seen it
+    LineFields fields;
+    return Collect(line.text, fields) ? Emit(line, fields, out) : ReadPlainLine(line, out);
   }
 
  private:

@@ -16,6 +16,9 @@ bool ReadPlainLine(const LogLine& line, RunLogBuilder& out);
 // What a framework's own progress text says of the place: "Epoch: [3][ 10/270]", "Epoch [3][10/270]", "Train: 3 [
 // 10/1000 (1%)]", "Epoch(train) [3][ 10/270]", "Epoch 1/200, Step 10/3995".
 struct EpochPlace {
+  absl::string_view epoch_text;
+  absl::string_view step_text;
+  absl::string_view total_text;
   std::int64_t epoch = 0;  // as printed
   std::int64_t step = 0;
   std::int64_t steps_per_epoch = 0;  // 0: not printed
@@ -27,7 +30,10 @@ bool FindEpochPlace(absl::string_view line, EpochPlace& place);
 // lines give evaluation values only.
 void AddAtEpochPlace(const LogLine& line, const EpochPlace& place, std::int64_t first_epoch, RunLogBuilder& out);
 
-class FieldCollector;
+// The same in two steps (line_form.h), for dialects whose usual lines are such lines.
+bool CollectPlainLine(absl::string_view text, LineFields& fields);
+bool EmitPlainLine(const LogLine& line, const LineFields& fields, RunLogBuilder& out);
+
 // All known fields of the text into `fields`; the number behind "step N/" into `total_steps`.
 void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps);
 

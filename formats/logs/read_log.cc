@@ -105,8 +105,10 @@ v1::RunLog Unknown(const Recognition& seen) {
   return out.Build("unknown");
 }
 
-absl::StatusOr<v1::RunLog> Parse(LogBytes& bytes, LogParser& parser, absl::string_view format) {
+absl::StatusOr<v1::RunLog> Parse(LogBytes& bytes, LogParser& parser, absl::string_view format,
+                                 const LogOptions& options) {
   RunLogBuilder out;
+  if (options.every_line_anew) out.set_reads_every_line_anew();
   std::vector<char> buffer(kChunkBytes);
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(std::size_t n, bytes.Read(absl::MakeSpan(buffer)));
@@ -157,7 +159,7 @@ absl::StatusOr<v1::RunLog> ReadLog(OpenLogBytes open, const LogOptions& options)
   }
   bytes = nullptr;
   PARITECT_ASSIGN_OR_RETURN(bytes, open());
-  return Parse(*bytes, *parser, name);
+  return Parse(*bytes, *parser, name, options);
 }
 
 }  // namespace paritect

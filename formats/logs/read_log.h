@@ -39,8 +39,9 @@ class GunzipBytes : public LogBytes {
 };
 
 struct LogOptions {
-  std::string format;   // by name; empty: recognise
-  std::string pattern;  // RE2 with named groups; beats recognition
+  std::string format;            // by name; empty: recognise
+  std::string pattern;           // RE2 with named groups; beats recognition
+  bool every_line_anew = false;  // for tests: no short cut for lines of a known form
 };
 
 // What a file is when it is not a log: "" or a word for a stand-in ("Git LFS pointer", "HTML page", "empty").

@@ -22,7 +22,7 @@ RunLogBuilder::Key RunLogBuilder::KeyOf(const StepValues& record) {
 void RunLogBuilder::Add(LogRecord record) {
   if (log_.end().state() == v1::RunEnd::STATE_ABORTED) log_.clear_end();  // it went on after all
   const Key key = KeyOf(record.values);
-  auto last = last_of_.find(key);
+  auto last = last_added_ != last_of_.end() && last_added_->first == key ? last_added_ : last_of_.find(key);
   if (last != last_of_.end()) {
     LogRecord& before = entries_[last->second];
     const bool same_step = before.has_step == record.has_step && before.values.step() == record.values.step() &&
@@ -40,8 +40,9 @@ void RunLogBuilder::Add(LogRecord record) {
     }
     last->second = entries_.size();
   } else {
-    last_of_.emplace(key, entries_.size());
+    last = last_of_.emplace(key, entries_.size()).first;
   }
+  last_added_ = last;
   entries_.push_back(std::move(record));
   if (entries_.size() >= thin_at_) Thin();
 }
@@ -267,6 +268,16 @@ void RunLogBuilder::NoteBreak(const Break& at, std::int64_t step, std::int64_t l
   }
 }
 
+// Steps that only grow, as in most logs: there is nothing to merge.
+bool RunLogBuilder::OnlyGrows(const std::vector<std::size_t>& indices, bool main) {
+  if (std::any_of(indices.begin(), indices.end(), [&](std::size_t i) { return entries_[i].repeats; })) return false;
+  if (!main || indices.empty()) return true;
+  v1::Segment& segment = *log_.add_segments();
+  segment.set_first(entries_[indices.front()].values.step());
+  segment.set_last(entries_[indices.back()].values.step());
+  return true;
+}
+
 // `indices`: the records of one rank and engine that have a step, in file order.
 void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main) {
   const std::vector<Break> breaks = FindBreaks(indices);
@@ -278,6 +289,7 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
             absl::StrCat("steps go back or repeat ", unexplained, " times in ", indices.size(),
                          " records: two writers in one file; records stand in file order"));
   }
+  if (breaks.empty() && OnlyGrows(indices, main)) return;
   std::map<std::int64_t, std::size_t> by_step;
   std::int64_t offset = 0;
   std::int64_t replaced = 0;
@@ -285,6 +297,7 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
   std::size_t next = 0;
   std::int64_t printed_before = 0;
   v1::Segment segment;
+  bool begun = false;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     StepValues& record = entries_[indices[i]].values;
     if (entries_[indices[i]].repeats && !interleaved) {
@@ -298,6 +311,7 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
       const bool from_start = printed <= 1;
       if (main) *log_.add_segments() = segment;
       segment.Clear();
+      begun = false;
       offset = 0;
       if (at.marker != nullptr) {
         const auto resumed = at.marker->global_step;
@@ -316,8 +330,9 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
     if (is_break) ++next;
     printed_before = printed;
     record.set_step(printed + offset);
-    if (segment.first() == 0 && segment.last() == 0) segment.set_first(record.step());
-    segment.set_last(std::max(record.step(), segment.last()));
+    if (!begun) segment.set_first(record.step());
+    segment.set_last(begun ? std::max(record.step(), segment.last()) : record.step());
+    begun = true;
     if (keep_all) continue;
     auto [found, fresh] = by_step.try_emplace(record.step(), indices[i]);
     if (!fresh) {

@@ -31,6 +31,7 @@ struct LogRecord {
   std::int64_t steps_per_epoch = 0;  // 0: not printed
   bool skipped_is_total = false;     // `skipped` counts from the start of the run
   bool repeats = false;              // the same step with the same loss stands right before it
+  bool stays = false;                // however long the log is (run_log_thin.cc): later records leave out what it tells
   bool taken = false;                // by TakeLive, as it is
 };
 
@@ -70,6 +71,10 @@ class RunLogBuilder {
   std::vector<LogRecord>& entries() { return entries_; }
 
   v1::RunLog Build(absl::string_view format);
+
+  // For tests: lines of a known form (line_form.h) are read like any other.
+  void set_reads_every_line_anew() { reads_every_line_anew_ = true; }
+  bool reads_every_line_anew() const { return reads_every_line_anew_; }
 
   // For a log that is still written: TakeLive is called between the lines, Build never. Readers that number steps when
   // all is read number them at once.
@@ -129,6 +134,7 @@ class RunLogBuilder {
   void CountersToDifferences();
   void MergeSegments();
   std::vector<Break> FindBreaks(const std::vector<std::size_t>& indices) const;
+  bool OnlyGrows(const std::vector<std::size_t>& indices, bool main);
   void MergeOne(const std::vector<std::size_t>& indices, bool main);
   void NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset);
   void FillEnd();
@@ -139,12 +145,14 @@ class RunLogBuilder {
   OverflowTold told_;
   std::vector<Marker> markers_;
   std::map<Key, std::size_t> last_of_;
+  std::map<Key, std::size_t>::iterator last_added_ = last_of_.end();
   std::map<std::string, int> note_counts_;
   std::int64_t kept_stride_ = 1;  // in printed intervals
   std::size_t thin_at_ = kLogRecordsMax;
   std::int64_t total_steps_ = 0;
   double total_epochs_ = 0;
   bool is_live_ = false;
+  bool reads_every_line_anew_ = false;
   LiveState live_;
   std::size_t forgotten_ = 0;  // entries that stood before entries_[0]
 };

@@ -12,7 +12,7 @@ namespace {
 bool MayGo(const LogRecord& entry) {
   const StepValues& record = entry.values;
   return entry.has_step && !record.overflow() && !record.has_eval_loss() && !record.has_accuracy() &&
-         !record.loss_absent();
+         !record.loss_absent() && !entry.stays;
 }
 
 }  // namespace
@@ -51,6 +51,7 @@ void RunLogBuilder::Thin() {
   entries_.resize(kept);
   for (Marker& marker : markers_) marker.at = moved_to[std::min(marker.at, moved_to.size() - 1)];
   last_of_.clear();
+  last_added_ = last_of_.end();
   for (std::size_t i = 0; i < kept; ++i) {
     if (!entries_[i].values.step_unknown()) last_of_[KeyOf(entries_[i].values)] = i;
   }
