@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include <iterator>
-#include <set>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/document.h"
@@ -51,6 +51,7 @@ class JsonBuilder {
   JsonBuilder(absl::string_view text, const DocumentLimits& limits) : text_(text), limits_(limits) {
     furthest = text.data();
     line_at_ = text.data();
+    line_start_ = text.data();
   }
 
   const char* furthest;
@@ -99,7 +100,7 @@ class JsonBuilder {
   struct Level {
     DocumentNode node;
     DocumentNode key;
-    std::set<std::string> keys;
+    absl::flat_hash_set<std::string> keys;
   };
 
   bool Refuse(int line, int column, absl::string_view message) {
@@ -107,26 +108,25 @@ class JsonBuilder {
     return false;
   }
 
-  // Lines are counted once: positions only move forward (but for the few bytes of the last token).
+  // Lines are counted once and where one begins is kept, since a whole document may be one line: positions only move
+  // forward (but for the few bytes of the last token).
   std::pair<int, int> LineColumn(const char* at) {
-    if (at < line_at_) {
-      while (line_at_ > at) {
-        --line_at_;
-        if (*line_at_ == '\n') --line_;
-      }
-    } else {
-      while (line_at_ < at) {
-        if (*line_at_ == '\n') ++line_;
-        ++line_at_;
-      }
+    bool crossed = false;  // backwards over the end of a line
+    for (; line_at_ > at; --line_at_) {
+      if (line_at_[-1] != '\n') continue;
+      --line_;
+      crossed = true;
     }
-    const char* start = at;
-    int column = 1;
-    while (start > text_.data() && start[-1] != '\n' && column < 1'000'000) {
-      --start;
-      ++column;
+    for (; line_at_ < at; ++line_at_) {
+      if (*line_at_ != '\n') continue;
+      ++line_;
+      line_start_ = line_at_ + 1;
     }
-    return {line_, column};
+    if (crossed) {
+      line_start_ = at;
+      while (line_start_ > text_.data() && line_start_[-1] != '\n') --line_start_;
+    }
+    return {line_, static_cast<int>(at - line_start_) + 1};
   }
 
   DocumentNode NodeAt(const char* at, DocumentNode::Kind kind) {
@@ -214,6 +214,7 @@ class JsonBuilder {
   std::vector<Level> levels_;
   std::size_t nodes_ = 0;
   const char* line_at_;
+  const char* line_start_;
   int line_ = 1;
 };
 

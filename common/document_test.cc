@@ -81,5 +81,33 @@ TEST(ParseDocument, EmptyIsNull) {
   EXPECT_TRUE(root->is_null());
 }
 
+TEST(ParseYaml, AMapsOwnKeyBeatsAMergedOneOnce) {
+  const auto root = ParseYaml("base: &b {a: 1, c: 3}\nuse:\n  <<: *b\n  a: 2\n");
+  ASSERT_TRUE(root.ok()) << root.status();
+  EXPECT_EQ(root->Find("use")->Find("a")->text, "2");
+  EXPECT_EQ(root->Find("use")->Find("c")->text, "3");
+  EXPECT_EQ(root->Find("use")->fields.size(), 2u);
+  EXPECT_FALSE(ParseYaml("base: &b {a: 1}\nuse:\n  <<: *b\n  a: 2\n  a: 3\n").ok());
+}
+
+// Each value costs the same, however many there are in one map or one line; else this takes hours.
+TEST(ParseJson, ManyKeysInOneLine) {
+  std::string text = "{";
+  for (int i = 0; i < 300'000; ++i) absl::StrAppend(&text, "\"k", i, "\": 1, ");
+  const auto root = ParseJson(text + "\"end\": 1}");
+  ASSERT_TRUE(root.ok()) << root.status();
+  EXPECT_EQ(root->fields.size(), 300'001u);
+  EXPECT_EQ(root->fields.back().first.line, 1);
+  EXPECT_EQ(root->fields.back().first.column, static_cast<int>(text.size()) + 1);
+}
+
+TEST(ParseYaml, ManyKeysInOneMap) {
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) absl::StrAppend(&text, "k", i, ": 1\n");
+  const auto root = ParseYaml(text);
+  ASSERT_TRUE(root.ok()) << root.status();
+  EXPECT_EQ(root->fields.size(), 300'000u);
+}
+
 }  // namespace
 }  // namespace paritect

@@ -6,9 +6,9 @@
 #include <yaml-cpp/parser.h>
 
 #include <map>
-#include <set>
 #include <sstream>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/document.h"
 #include "common/utf8.h"
@@ -76,7 +76,11 @@ class TreeBuilder : public YAML::EventHandler {
     YAML::anchor_t anchor = 0;
     bool have_key = false;
     DocumentNode key;
-    std::set<std::string> keys;
+    struct Place {
+      std::size_t index = 0;  // in node.fields
+      bool merged = false;
+    };
+    absl::flat_hash_map<std::string, Place> places;  // by key
   };
 
   static DocumentNode NodeAt(const YAML::Mark& mark, DocumentNode::Kind kind) {
@@ -148,17 +152,17 @@ class TreeBuilder : public YAML::EventHandler {
       Merge(level, node);
       return;
     }
-    if (!level.keys.insert(level.key.text).second) {
+    const auto [known, fresh] = level.places.try_emplace(level.key.text, Level::Place{level.node.fields.size()});
+    if (fresh) {
+      level.node.fields.emplace_back(std::move(level.key), std::move(node));
+      return;
+    }
+    if (!known->second.merged) {
       throw Refused{At(level.key.line, level.key.column, absl::StrCat("key '", level.key.text, "' stands twice"))};
     }
     // A key of the map itself beats one merged in before it.
-    for (auto& field : level.node.fields) {
-      if (field.first.text == level.key.text) {
-        field = {std::move(level.key), std::move(node)};
-        return;
-      }
-    }
-    level.node.fields.emplace_back(std::move(level.key), std::move(node));
+    known->second.merged = false;
+    level.node.fields[known->second.index] = {std::move(level.key), std::move(node)};
   }
 
   // YAML 1.1 merge key: fields of the map (or maps) named that the map itself does not have.
@@ -168,7 +172,8 @@ class TreeBuilder : public YAML::EventHandler {
     for (const DocumentNode& item : from.items) sources.push_back(&item);
     for (const DocumentNode* source : sources) {
       for (const auto& [key, value] : source->fields) {
-        if (level.node.Find(key.text) == nullptr) level.node.fields.emplace_back(key, value);
+        const Level::Place place = {level.node.fields.size(), true};
+        if (level.places.try_emplace(key.text, place).second) level.node.fields.emplace_back(key, value);
       }
     }
   }
