@@ -16,6 +16,34 @@ double FirstValues::relative() const {
   return a.value != 0 ? absolute() / std::fabs(a.value) : 1;
 }
 
+namespace {
+
+// Frameworks count the first optimizer step as 0 or as 1.
+constexpr std::int64_t kFirstStepMax = 1;
+
+// Logs that all begin after a resume show no first step, whatever number they print.
+bool BeginsWithResume(const RunSeries& run) {
+  for (const LogSource& source : run.logs) {
+    const auto& segments = source.log().segments();
+    if (segments.empty() || !segments[0].has_resumed_from() || segments[0].resumed_from() <= 0) return false;
+  }
+  return !run.logs.empty();
+}
+
+// Whether the pair can be used; what it cannot tell stands under `missing`.
+bool Judge(const CheckContext& context, v1::CheckResult& result, FirstValues& values) {
+  const MessageArgs args = {{"baseline", absl::StrCat(values.a.step)}, {"migrated", absl::StrCat(values.b.step)}};
+  values.of_first_step = values.a.step <= kFirstStepMax && values.b.step <= kFirstStepMax;
+  if (BeginsWithResume(*values.baseline) || BeginsWithResume(*values.migrated)) values.of_first_step = false;
+  if (values.of_first_step) return true;
+  // Another first step is another moment of the training: a resumed run, another log interval.
+  const bool same = values.a.step == values.b.step;
+  AddMissing(context, result, same ? "first_step_not_printed" : "first_steps_differ", values.subject, args);
+  return same;
+}
+
+}  // namespace
+
 std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs,
                                      Metric metric) {
   std::vector<FirstValues> all;
@@ -32,13 +60,7 @@ std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResul
       values.a = pair.baseline.points.front();
       values.b = pair.migrated.points.front();
       values.step = values.a.step;
-      // Another first step is another moment of the training: a resumed run, another log interval.
-      if (values.a.step != values.b.step) {
-        AddMissing(context, result, "first_steps_differ", values.subject,
-                   {{"baseline", absl::StrCat(values.a.step)}, {"migrated", absl::StrCat(values.b.step)}});
-        continue;
-      }
-      all.push_back(std::move(values));
+      if (Judge(context, result, values)) all.push_back(std::move(values));
     }
   }
   return all;
@@ -51,7 +73,7 @@ bool FirstLossAgrees(const Profile& profile, const FirstValues& values) {
          values.relative() < profile.threshold("first_step_relative_error");
 }
 
-std::string SameStartEvidence(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated) {
+std::string SameSeed(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated) {
   const SettingsView a = SettingsView::Of(context, Side::kBaseline, baseline.view);
   const SettingsView b = SettingsView::Of(context, Side::kMigrated, migrated.view);
   const EffectiveValue* seed_a = a.FindStated("seed");

@@ -16,23 +16,28 @@ struct FirstValues {
   const RunSeries* baseline = nullptr;
   const RunSeries* migrated = nullptr;
   std::string subject;
-  std::int64_t step = 0;
+  std::int64_t step = 0;  // as the baseline counts; the migrated side may count it from 1 where that counts from 0
   CurvePoint a;
   CurvePoint b;
+  // Both are values of the run's first optimizer step. A log that prints every tenth step does not show it: what it
+  // shows is told and proves nothing.
+  bool of_first_step = true;
   double absolute() const;
   double relative() const;  // of a
 };
 
-// The first printed step where both sides print the same one; else the reason under `missing`.
+// The first optimizer step (printed as 0 or 1) where both sides print it; else the reason under `missing`, with the
+// first printed step where both print the same one.
 std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs,
                                      Metric metric);
 
 // Within the profile's limits for the first loss.
 bool FirstLossAgrees(const Profile& profile, const FirstValues& values);
 
-// What says that both sides start from the same weights and batch, so that a difference is a fault:
-// "seed 1234 on both sides", "same pretrained content: ..."; "" where nothing does.
-std::string SameStartEvidence(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated);
+// The seed that both sides state ("seed 1234 (...; ...)"); "" where they do not. It is a ground to call a difference a
+// fault (checklist, first step), and none to call the weights equal: one seed gives other random numbers on another
+// device or framework.
+std::string SameSeed(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated);
 
 }  // namespace paritect
 

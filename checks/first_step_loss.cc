@@ -14,6 +14,7 @@ void Fill(v1::Finding& finding, const FirstValues& values) {
   finding.set_baseline(Short(values.a.value));
   finding.set_migrated(Short(values.b.value));
   SetFact(finding, "first_step", values.step);
+  if (values.b.step != values.a.step) SetFact(finding, "migrated_first_step", values.b.step);
   SetFact(finding, "baseline", values.a.value);
   SetFact(finding, "migrated", values.b.value);
   SetFact(finding, "first_absolute_error", values.absolute());
@@ -32,19 +33,23 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
                               {"relative", Percent(values.relative())},
                               {"a", Short(values.a.value)},
                               {"b", Short(values.b.value)}};
+    if (!values.of_first_step) {
+      Fill(AddNote(context, result, "first_printed_step", values.subject, args), values);
+      continue;
+    }
     if (FirstLossAgrees(context.profile, values)) {
       Fill(AddNote(context, result, "measured/first_loss", values.subject, args), values);
       continue;
     }
-    const std::string same_start = SameStartEvidence(context, *values.baseline, *values.migrated);
-    if (same_start.empty()) {
+    const std::string same_seed = SameSeed(context, *values.baseline, *values.migrated);
+    if (same_seed.empty()) {
       AddMissing(context, result, "start_not_known_equal", values.subject, args);
       Fill(AddWarning(context, result, "first_loss_far", values.subject, args), values);
       continue;
     }
     v1::Finding& finding = AddError(context, result, "first_loss_differs", values.subject, args);
     Fill(finding, values);
-    finding.add_evidence(same_start);
+    finding.add_evidence(same_seed);
   }
 }
 

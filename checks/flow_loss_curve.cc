@@ -1,9 +1,12 @@
 // training.flow.loss-curve: do the migrated loss curves agree with the baseline's?
 // Rules and their calibration on public GPU/NPU pairs: docs/thresholds.md.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/loss_comparison.h"
 #include "checks/nonfinite.h"
+#include "checks/ratio_cause.h"
 #include "checks/repeats.h"
 
 namespace paritect {
@@ -36,12 +39,47 @@ void Fill(v1::Finding& finding, const LossComparison& c) {
   if (!c.migrated_where.empty()) finding.add_evidence(c.migrated_where);
 }
 
+// A constant factor is a fact; what it comes from is said only where a quantity of the configuration equals it.
+void ReportConstantRatio(const CheckContext& context, v1::CheckResult& result, const LossComparison& c, double ratio) {
+  const RatioCause cause = CauseOfRatio(context, *c.baseline, *c.migrated, ratio);
+  MessageArgs args = ArgsOf(c);
+  args.emplace_back("cause", cause.text);
+  v1::Finding& finding = AddError(context, result, RatioMessage("constant_ratio", cause, ratio), c.subject, args);
+  Fill(finding, c);
+  for (const std::string& place : cause.evidence) finding.add_evidence(place);
+}
+
+// More jumps than the baseline makes (docs/thresholds.md, spikes): no difference of the curves, but a sign of one.
+void WarnOfSpikes(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+  const std::size_t a = c.spikes_of_baseline.size();
+  const std::size_t b = c.spikes_of_migrated.size();
+  if (b <= 2 * a + 2) return;
+  constexpr std::size_t kShown = 5;
+  std::string steps;
+  for (std::size_t i = 0; i < std::min(b, kShown); ++i) {
+    absl::StrAppend(&steps, i > 0 ? ", " : "", c.spikes_of_migrated[i]);
+  }
+  if (b > kShown) absl::StrAppend(&steps, ", ...");
+  v1::Finding& finding = AddWarning(context, result, "loss_spikes", c.subject,
+                                    {{"migrated", c.subject},
+                                     {"baseline", c.baseline_name},
+                                     {"count", absl::StrCat(b)},
+                                     {"baseline_count", absl::StrCat(a)},
+                                     {"steps", steps},
+                                     {"common", absl::StrCat(c.figures.common_steps)}});
+  finding.set_baseline(absl::StrCat(a));
+  finding.set_migrated(absl::StrCat(b));
+  SetFact(finding, "baseline_spikes", static_cast<std::int64_t>(a));
+  SetFact(finding, "migrated_spikes", static_cast<std::int64_t>(b));
+  SetFact(finding, "first_spike", c.spikes_of_migrated.front());
+}
+
 void ReportDifference(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
   const MessageArgs args = ArgsOf(c);
   const bool softened = c.figures.lower && !context.profile.loss_lower_fails;
   const v1::Severity severity = softened ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR;
   if (c.figures.constant_ratio.has_value()) {
-    Fill(AddFinding(context, result, v1::SEVERITY_ERROR, "constant_ratio", c.subject, args), c);
+    ReportConstantRatio(context, result, c, *c.figures.constant_ratio);
   } else if (c.figures.tail_alone) {
     Fill(AddFinding(context, result, severity, "loss_differs/tail", c.subject, args), c);
   } else if (c.figures.lower) {
@@ -53,10 +91,25 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
   }
 }
 
+// Steps that are not one amount of training were brought to one axis: said, so that figures can be followed.
+void NoteAxis(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+  if (c.axis.kind == StepAxis::Kind::kSteps) return;
+  const bool samples = c.axis.kind == StepAxis::Kind::kSamples;
+  v1::Finding& note = AddNote(context, result, samples ? "compared_by_samples" : "steps_counted_from_zero", c.subject,
+                              {{"migrated", c.subject},
+                               {"baseline", c.baseline_name},
+                               {"a", Short(c.axis.baseline_per_step)},
+                               {"b", Short(c.axis.migrated_per_step)},
+                               {"shift", absl::StrCat(c.axis.shift)}});
+  if (samples) SetFact(note, "baseline_samples_per_step", c.axis.baseline_per_step);
+  if (samples) SetFact(note, "migrated_samples_per_step", c.axis.migrated_per_step);
+}
+
 void Report(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
   MessageArgs args = ArgsOf(c);
   if (c.figures.common_steps > 0 && c.figures.verdict == CurveVerdict::kDiffer) {
     ReportDifference(context, result, c);
+    NoteAxis(context, result, c);
     return;
   }
   if (c.too_short) {
@@ -68,6 +121,7 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
     Fill(AddWarning(context, result, "loss_near_limit", c.subject, args), c);
   }
   if (c.figures.common_steps == 0) return;
+  NoteAxis(context, result, c);
   if (c.figures.small_values) Fill(AddWarning(context, result, "loss_small_values", c.subject, args), c);
   if (c.widened) AddNote(context, result, "limits_widened", c.subject, args);
   if (c.too_short) return;
@@ -81,7 +135,10 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     for (const RunSeries& run : pairs.runs(side)) FindNonFinite(context, result, run);
     pairs.RequireFinished(context, result, side);
   }
-  for (const LossComparison& comparison : CompareLosses(context, result, pairs)) Report(context, result, comparison);
+  for (const LossComparison& comparison : CompareLosses(context, result, pairs)) {
+    Report(context, result, comparison);
+    WarnOfSpikes(context, result, comparison);
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "checks/check.h"
 #include "checks/data_position.h"
 #include "checks/gradient_ratio.h"
+#include "checks/ratio_cause.h"
 #include "checks/repeats.h"
 #include "checks/run_pairs.h"
 
@@ -26,8 +27,51 @@ bool LossHasRatio(const RunSeries& baseline, const RunSeries& migrated, double r
   return of_loss.has_value() && *of_loss / ratio > 0.98 && *of_loss / ratio < 1.02;
 }
 
-// Norms that differ by more than half (docs/thresholds.md, R7) without a pattern that names the cause.
+// Norms that differ by more than half (docs/thresholds.md) without a pattern that names the cause.
 bool FarFromOne(double ratio) { return ratio > 1.5 || ratio < 1 / 1.5; }
+
+v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                            const RunSeries& migrated, const std::string& subject, double ratio, MessageArgs args) {
+  const RatioCause cause = CauseOfRatio(context, baseline, migrated, ratio);
+  args.emplace_back("cause", cause.text);
+  v1::Finding& finding =
+      AddError(context, result, RatioMessage("constant_gradient_ratio", cause, ratio), subject, args);
+  for (const std::string& place : cause.evidence) finding.add_evidence(place);
+  return finding;
+}
+
+v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                         const RunSeries& migrated, const std::string& subject, const GradientRatio& ratio) {
+  const MessageArgs args = {{"migrated", subject},
+                            {"baseline", baseline.name},
+                            {"ratio", Short(ratio.ratio)},
+                            {"tail", Short(ratio.tail_ratio)},
+                            {"largest", Short(ratio.largest)},
+                            {"largest_step", absl::StrCat(ratio.largest_step)},
+                            {"from", absl::StrCat(ratio.explodes_at)},
+                            {"jumps", absl::StrCat(ratio.jumps)},
+                            {"step", absl::StrCat(ratio.last_step)},
+                            {"common", absl::StrCat(ratio.steps)}};
+  switch (ratio.pattern) {
+    case GradientPattern::kGrowing: {
+      v1::Finding& finding = AddError(context, result, "gradients_not_cleared", subject, args);
+      SetFact(finding, "exponent", ratio.exponent);
+      return finding;
+    }
+    case GradientPattern::kConstantRatio:
+      if (LossHasRatio(baseline, migrated, ratio.ratio)) break;
+      return ReportConstant(context, result, baseline, migrated, subject, ratio.ratio, args);
+    case GradientPattern::kExploding: return AddError(context, result, "gradients_explode", subject, args);
+    case GradientPattern::kAlike:
+      if (FarFromOne(ratio.ratio)) return AddWarning(context, result, "gradient_norm_differs", subject, args);
+      if (FarFromOne(ratio.tail_ratio)) return AddWarning(context, result, "gradient_norm_differs/tail", subject, args);
+      if (ratio.jumps > 2 * ratio.baseline_jumps) {
+        return AddWarning(context, result, "gradient_norm_differs/jumps", subject, args);
+      }
+      break;
+  }
+  return AddNote(context, result, "measured/gradients_cleared", subject, args);
+}
 
 void CheckGradients(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                     const RunSeries& migrated, const CurvePair& pair) {
@@ -39,30 +83,19 @@ void CheckGradients(const CheckContext& context, v1::CheckResult& result, const 
                {{"common", absl::StrCat(norms.steps.size())}, {"coverage", Percent(norms.coverage)}, {"needed", "5"}});
     return;
   }
-  const MessageArgs args = {{"migrated", subject},
-                            {"baseline", baseline.name},
-                            {"ratio", Short(ratio->ratio)},
-                            {"step", absl::StrCat(ratio->last_step)},
-                            {"common", absl::StrCat(ratio->steps)}};
-  const bool constant = ratio->pattern == GradientPattern::kConstantRatio;
-  v1::Finding* finding = nullptr;
-  if (ratio->pattern == GradientPattern::kGrowing) {
-    finding = &AddError(context, result, "gradients_not_cleared", subject, args);
-    SetFact(*finding, "exponent", ratio->exponent);
-  } else if (constant && !LossHasRatio(baseline, migrated, ratio->ratio)) {
-    finding = &AddError(context, result, "constant_gradient_ratio", subject, args);
-  } else if (ratio->pattern == GradientPattern::kAlike && FarFromOne(ratio->ratio)) {
-    finding = &AddWarning(context, result, "gradient_norm_differs", subject, args);
-  } else {
-    finding = &AddNote(context, result, "measured/gradients_cleared", subject, args);
+  v1::Finding& finding = ReportRatio(context, result, baseline, migrated, subject, *ratio);
+  finding.set_baseline(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.a.front())));
+  finding.set_migrated(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.b.front())));
+  SetFact(finding, "ratio", ratio->ratio);
+  SetFact(finding, "common_steps", ratio->steps);
+  SetFact(finding, "last_step", ratio->last_step);
+  if (ratio->largest > 0) {
+    SetFact(finding, "tail_ratio", ratio->tail_ratio);
+    SetFact(finding, "largest_ratio", ratio->largest);
+    SetFact(finding, "largest_ratio_step", ratio->largest_step);
   }
-  finding->set_baseline(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.a.front())));
-  finding->set_migrated(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.b.front())));
-  SetFact(*finding, "ratio", ratio->ratio);
-  SetFact(*finding, "common_steps", ratio->steps);
-  SetFact(*finding, "last_step", ratio->last_step);
-  finding->add_evidence(pair.baseline.points.front().where);
-  finding->add_evidence(pair.migrated.points.front().where);
+  finding.add_evidence(pair.baseline.points.front().where);
+  finding.add_evidence(pair.migrated.points.front().where);
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {

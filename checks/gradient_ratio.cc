@@ -1,5 +1,6 @@
 #include "checks/gradient_ratio.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -29,10 +30,39 @@ Line FitLine(const std::vector<double>& x, const std::vector<double>& y) {
   return {xx > 0 ? xy / xx : 0, Correlation(x, y).value_or(0)};
 }
 
+constexpr double kJump = 10;    // a ratio that noise between two data orders does not reach
+constexpr double kFarTail = 5;  // of the last tenth's median
+
+// Ratios at the end and far from one, whatever their pattern.
+void MeasureJumps(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps, GradientRatio& result) {
+  const std::size_t tail = std::max<std::size_t>(kStepsMin, ratios.size() / 10);
+  result.tail_ratio = Median(std::vector<double>(ratios.end() - static_cast<std::ptrdiff_t>(tail), ratios.end()));
+  const std::size_t many = std::max<std::size_t>(3, ratios.size() / 20);
+  std::size_t in_a_row = 0;
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    if (ratios[i] > result.largest) {
+      result.largest = ratios[i];
+      result.largest_step = steps[i];
+    }
+    result.baseline_jumps += ratios[i] < 1 / kJump ? 1 : 0;
+    result.jumps += ratios[i] > kJump ? 1 : 0;
+    in_a_row = ratios[i] > kJump ? in_a_row + 1 : 0;
+    if (in_a_row != many || result.pattern == GradientPattern::kExploding) continue;
+    result.pattern = GradientPattern::kExploding;
+    result.explodes_at = steps[i + 1 - many];
+  }
+  if (result.pattern == GradientPattern::kExploding || result.tail_ratio < kFarTail) return;
+  result.pattern = GradientPattern::kExploding;
+  std::size_t first = ratios.size();
+  while (first > 0 && ratios[first - 1] > kFarTail / 2) --first;
+  result.explodes_at = steps[std::min(first, ratios.size() - 1)];
+}
+
 }  // namespace
 
 std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
   std::vector<double> ratios;
+  std::vector<std::int64_t> steps;
   std::vector<double> log_steps;
   std::vector<double> log_ratios;
   GradientRatio result;
@@ -40,6 +70,7 @@ std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
   for (std::size_t i = 0; i < norms.steps.size(); ++i) {
     if (!(norms.a[i] > 0) || !(norms.b[i] > 0)) continue;
     ratios.push_back(norms.b[i] / norms.a[i]);
+    steps.push_back(norms.steps[i]);
     if (log_steps.size() >= kStepsMax) continue;
     log_steps.push_back(std::log(static_cast<double>(norms.steps[i] + before)));
     log_ratios.push_back(std::log(ratios.back()));
@@ -63,7 +94,9 @@ std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
     result.pattern = GradientPattern::kGrowing;
     result.ratio = at_last;
     result.exponent = line.slope;
+    return result;
   }
+  MeasureJumps(ratios, steps, result);
   return result;
 }
 

@@ -10,7 +10,8 @@
 
 namespace paritect {
 
-enum class GradientPattern { kAlike, kConstantRatio, kGrowing };
+// kExploding: the migrated norms leave the baseline's for good, or for many steps in a row.
+enum class GradientPattern { kAlike, kConstantRatio, kGrowing, kExploding };
 
 struct GradientRatio {
   GradientPattern pattern = GradientPattern::kAlike;
@@ -18,6 +19,13 @@ struct GradientRatio {
   double exponent = 0;  // growing: ratio ~ step ^ exponent (1: all gradients point one way, 0.5: none do)
   std::int64_t last_step = 0;
   std::int64_t steps = 0;  // looked at
+  double tail_ratio = 1;   // median over the last tenth
+  double largest = 0;      // of all ratios, and where
+  std::int64_t largest_step = 0;
+  // Steps at which a norm is more than 10 times the other side's.
+  std::int64_t jumps = 0;           // of the migrated side
+  std::int64_t baseline_jumps = 0;  // of the baseline
+  std::int64_t explodes_at = 0;     // exploding: the first step beyond
 };
 
 // nullopt: fewer than 5 common positive norms.

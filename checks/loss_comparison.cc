@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/repeats.h"
+#include "checks/statistics.h"
 
 namespace paritect {
 namespace {
@@ -85,30 +86,64 @@ void ShowStep(const AlignedCurves& aligned, const Curve& baseline, LossCompariso
   }
 }
 
+std::vector<std::int64_t> SpikeSteps(const AlignedCurves& aligned, absl::Span<const double> values) {
+  std::vector<std::int64_t> steps;
+  for (const std::size_t at : Spikes(values)) steps.push_back(aligned.steps[at]);
+  return steps;
+}
+
+// Positions of the axis told as the baseline's steps.
+void TellBaselineSteps(LossComparison& c) {
+  if (c.axis.kind != StepAxis::Kind::kSamples) return;
+  for (std::int64_t* step : {&c.figures.first_step, &c.figures.max_step, &c.shown_step}) {
+    *step = BaselineStep(c.axis, *step);
+  }
+  if (c.figures.first_divergent_step.has_value()) {
+    c.figures.first_divergent_step = BaselineStep(c.axis, *c.figures.first_divergent_step);
+  }
+  for (auto* const steps : {&c.spikes_of_baseline, &c.spikes_of_migrated}) {
+    for (std::int64_t& step : *steps) step = BaselineStep(c.axis, step);
+  }
+}
+
+LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, const RunSeries& migrated,
+                          const CurvePair& pair) {
+  const CurveLimits limits = LimitsOf(context.profile);
+  LossComparison comparison;
+  comparison.baseline = pairs.reference();
+  comparison.migrated = &migrated;
+  comparison.subject = SubjectOf(migrated, pair.migrated);
+  comparison.axis = ChooseAxis(context, *pairs.reference(), migrated, pair.baseline, pair.migrated);
+  // On another axis the reference run stands alone: the mean of repeats is one over steps.
+  const bool by_steps = comparison.axis.kind == StepAxis::Kind::kSteps;
+  Yardstick yardstick{pair.baseline, pairs.reference()->name, limits, false, {}};
+  Curve curve = pair.migrated;
+  if (by_steps) yardstick = ChooseYardstick(CollectBaseline(pairs, pair.baseline, limits), pair.migrated, limits);
+  MoveToAxis(comparison.axis, yardstick.curve, curve);
+  const AlignedCurves aligned = Align(yardstick.curve, curve);
+  comparison.baseline_name = yardstick.name;
+  comparison.limits = yardstick.limits;
+  comparison.widened = yardstick.widened;
+  comparison.figures = Compare(aligned, yardstick.limits, yardstick.same_order);
+  comparison.too_short =
+      static_cast<double>(comparison.figures.common_steps) < context.profile.threshold("common_steps_min") ||
+      comparison.figures.coverage < context.profile.threshold("coverage_min");
+  comparison.spikes_of_baseline = SpikeSteps(aligned, aligned.a);
+  comparison.spikes_of_migrated = SpikeSteps(aligned, aligned.b);
+  ShowStep(aligned, yardstick.curve, comparison);
+  TellBaselineSteps(comparison);
+  return comparison;
+}
+
 }  // namespace
 
 std::vector<LossComparison> CompareLosses(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs) {
   std::vector<LossComparison> comparisons;
   const RunSeries* reference = pairs.reference();
   if (reference == nullptr) return comparisons;
-  const CurveLimits limits = LimitsOf(context.profile);
   for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {
     for (const CurvePair& pair : PairCurves(context, result, *reference, *migrated, Metric::kLoss)) {
-      const Yardstick yardstick = ChooseYardstick(CollectBaseline(pairs, pair.baseline, limits), pair.migrated, limits);
-      const AlignedCurves aligned = Align(yardstick.curve, pair.migrated);
-      LossComparison comparison;
-      comparison.baseline = reference;
-      comparison.migrated = migrated;
-      comparison.baseline_name = yardstick.name;
-      comparison.subject = SubjectOf(*migrated, pair.migrated);
-      comparison.limits = yardstick.limits;
-      comparison.widened = yardstick.widened;
-      comparison.figures = Compare(aligned, yardstick.limits, yardstick.same_order);
-      comparison.too_short =
-          static_cast<double>(comparison.figures.common_steps) < context.profile.threshold("common_steps_min") ||
-          comparison.figures.coverage < context.profile.threshold("coverage_min");
-      ShowStep(aligned, yardstick.curve, comparison);
-      comparisons.push_back(std::move(comparison));
+      comparisons.push_back(CompareOne(context, pairs, *migrated, pair));
     }
   }
   return comparisons;

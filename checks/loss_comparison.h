@@ -3,12 +3,14 @@
 #ifndef PARITECT_CHECKS_LOSS_COMPARISON_H_
 #define PARITECT_CHECKS_LOSS_COMPARISON_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "checks/check.h"
 #include "checks/curves.h"
 #include "checks/run_pairs.h"
+#include "checks/step_axis.h"
 
 namespace paritect {
 
@@ -19,8 +21,12 @@ struct LossComparison {
   std::string subject;        // migrated run, with its engine
   CurveLimits limits;         // those that counted
   bool widened = false;
+  StepAxis axis;           // steps of the figures are the baseline's
   bool too_short = false;  // below common_steps_min or coverage_min
   CurveComparison figures;
+  // Steps at which a loss jumps up and comes back (checks/statistics.h, Spikes), over the common steps.
+  std::vector<std::int64_t> spikes_of_baseline;
+  std::vector<std::int64_t> spikes_of_migrated;
   // The first divergent step's (else the first common step's) values and where they stand.
   std::int64_t shown_step = 0;
   double baseline_value = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -40,9 +41,32 @@ bool ScaleFallsAfter(const std::vector<const v1::StepRecord*>& records, std::siz
          records[i + 1]->loss_scale() < records[i]->loss_scale();
 }
 
+// Reductions of the scale between the records of one rank, at least: a scale that falls by 2^k over k or more steps was
+// halved k times. A step that goes back begins another segment, whose scale starts anew.
+void CountReductions(const std::vector<const v1::StepRecord*>& records, OverflowCount& count) {
+  constexpr double kFalls = 1.1;  // printed digits move less
+  const v1::StepRecord* before = nullptr;
+  bool every_step = true;
+  std::int64_t pairs = 0;
+  for (const v1::StepRecord* record : records) {
+    if (!record->has_loss_scale() || record->step_unknown() || !(record->loss_scale() > 0)) continue;
+    if (before != nullptr && record->step() > before->step()) {
+      const std::int64_t gap = record->step() - before->step();
+      const double ratio = before->loss_scale() / record->loss_scale();
+      const auto halvings = static_cast<std::int64_t>(std::llround(std::log2(std::max(1.0, ratio))));
+      if (ratio > kFalls) count.reductions += std::clamp<std::int64_t>(halvings, 1, gap);
+      every_step = every_step && gap == 1;
+      ++pairs;
+    }
+    before = record;
+  }
+  count.scale_at_every_step = every_step && pairs > 0;
+}
+
 Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& records) {
   Part part;
   part.count.reported = source.log().overflow_seen();
+  CountReductions(records, part.count);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const v1::StepRecord& record = *records[i];
     if (!record.step_unknown()) part.steps.insert(record.step());
@@ -131,11 +155,15 @@ void Join(Part& part, Part next) {
     part.count.skipped += next.count.skipped;
     part.count.applied += next.count.applied;
     part.count.unreported += next.count.unreported;
+    part.count.reductions += next.count.reductions;
+    part.count.scale_at_every_step = part.count.scale_at_every_step && next.count.scale_at_every_step;
   } else {
     if (next.count.skipped > part.count.skipped) part.count.evidence = next.count.evidence;
     part.count.skipped = std::max(part.count.skipped, next.count.skipped);
     part.count.applied = std::max(part.count.applied, next.count.applied);
     part.count.unreported = std::max(part.count.unreported, next.count.unreported);
+    part.count.reductions = std::max(part.count.reductions, next.count.reductions);
+    part.count.scale_at_every_step = part.count.scale_at_every_step || next.count.scale_at_every_step;
   }
   part.count.saturated = std::max(part.count.saturated, next.count.saturated);
   part.count.reported = part.count.reported || next.count.reported;

@@ -24,7 +24,10 @@ struct OverflowCount {
   // Only the printed steps, `told_steps` of them, say whether they overflowed; nothing counts those between.
   bool sampled = false;
   std::int64_t told_steps = 0;
-  bool scale_moves_unseen = false;  // the scale is not printed throughout, or falls between printed steps
+  // Overflows that the printed scale implies: it was reduced so many times. Only a dynamic scaler reduces it.
+  std::int64_t reductions = 0;
+  bool scale_at_every_step = false;  // no step between two printed scales: no reduction is hidden
+  bool scale_moves_unseen = false;   // the scale is not printed throughout, or falls between printed steps
   // Steps with an infinite gradient norm of which nothing says that they were skipped, and norms that stand
   // at the largest fp16 value, where a saturating device stops instead of overflowing.
   std::int64_t unreported = 0;

@@ -85,8 +85,28 @@ void ReportRate(const CheckContext& context, v1::CheckResult& result, const RunS
   }
 }
 
-void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const OverflowCount& count,
+// Every reduction of a dynamic scale is an overflow, whatever the log's own count says: the larger number stands.
+OverflowCount WithReductions(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
+                             const OverflowCount& told, const ScalerFacts& facts) {
+  OverflowCount count = told;
+  if (facts.kind != ScalerKind::kDynamic) return count;
+  const bool seen_by_scale = !count.reported && count.scale_at_every_step;
+  count.reported = count.reported || count.scale_at_every_step;
+  if (count.reductions <= count.skipped + count.applied) return count;
+  v1::Finding& finding = AddFinding(context, result, seen_by_scale ? v1::SEVERITY_NOTE : v1::SEVERITY_WARNING,
+                                    "overflow_by_scale", Subject(run, count),
+                                    {{"run", Subject(run, count)},
+                                     {"skipped", absl::StrCat(count.skipped)},
+                                     {"reductions", absl::StrCat(count.reductions)}});
+  SetFact(finding, "counted", count.skipped);
+  SetFact(finding, "reductions", count.reductions);
+  count.skipped = count.reductions - count.applied;
+  return count;
+}
+
+void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const OverflowCount& told,
                 const ScalerFacts& facts) {
+  const OverflowCount count = WithReductions(context, result, run, told, facts);
   const MessageArgs args = {{"run", Subject(run, count)}, {"skipped", absl::StrCat(count.skipped)}};
   if (count.unreported > 0 || count.saturated > 0) ReportUndetected(context, result, run, count);
   if (count.applied > 0) {
@@ -99,6 +119,8 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
     AddMissing(context, result, "steps_not_printed", run.name, args);
   } else if (!count.reported) {
     AddMissing(context, result, "overflow_not_reported", run.name, args);
+    // What the scale tells is a part of the overflows: enough to fail by.
+    if (count.rate() > LimitFor(context.profile, facts).limit) ReportRate(context, result, run, count, facts);
   } else {
     // A dynamic scale that never falls between two printed steps shows that nothing overflowed there.
     if (count.sampled && (facts.kind != ScalerKind::kDynamic || count.scale_moves_unseen)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "checks/step_axis.h"
 
 namespace paritect {
 namespace {
@@ -41,11 +42,13 @@ RunPairs::RunPairs(const CheckContext& context)
   finished_[1] = Finished(context.profile, migrated_);
 }
 
-bool RunPairs::GoesAsFar(const Profile& profile, const RunSeries& run) const {
+bool RunPairs::GoesAsFar(const CheckContext& context, const RunSeries& run) const {
   const RunSeries* other = reference();
   if (run.side == Side::kBaseline || other == nullptr || !other->ending.last_step.has_value()) return false;
-  return static_cast<double>(run.ending.last_step.value_or(-1)) >=
-         (1 - profile.threshold("finished_tolerance")) * static_cast<double>(*other->ending.last_step);
+  const StepAxis axis = ChooseAxis(context, *other, run, {}, {});
+  return static_cast<double>(run.ending.last_step.value_or(-1)) * axis.migrated_per_step >=
+         (1 - context.profile.threshold("finished_tolerance")) * static_cast<double>(*other->ending.last_step) *
+             axis.baseline_per_step;
 }
 
 std::vector<const RunSeries*> RunPairs::Comparable(Side side) const {
@@ -66,7 +69,7 @@ void RunPairs::RequireFinished(const CheckContext& context, v1::CheckResult& res
   const FinishedRuns& runs = finished(side);
   for (const FinishedRuns::Left& left : runs.others) {
     if (left.run->logs.empty()) continue;  // reported as evidence that is not there
-    if (runs.finished.empty() && !GoesAsFar(context.profile, *left.run)) {
+    if (runs.finished.empty() && !GoesAsFar(context, *left.run)) {
       AddMissing(context, result, left.message_id, left.run->name, left.args);
     } else {
       AddNote(context, result, left.message_id, left.run->name, left.args);
@@ -83,8 +86,9 @@ void RunPairs::RequireAsFar(const CheckContext& context, v1::CheckResult& result
   for (const RunSeries* run : finished(Side::kMigrated).finished) {
     if (run->ending.state != v1::RunEnd::STATE_UNSPECIFIED) continue;
     const std::int64_t last = run->ending.last_step.value_or(0);
-    if (static_cast<double>(last + PrintInterval(*run)) >=
-        (1 - context.profile.threshold("finished_tolerance")) * static_cast<double>(longest)) {
+    const StepAxis axis = ChooseAxis(context, *other, *run, {}, {});
+    if (static_cast<double>(last + PrintInterval(*run)) * axis.migrated_per_step >=
+        (1 - context.profile.threshold("finished_tolerance")) * static_cast<double>(longest) * axis.baseline_per_step) {
       continue;
     }
     AddMissing(context, result, "run_stops_early", run->name,

@@ -33,7 +33,7 @@ class RunPairs {
 
  private:
   // A migrated run that broke off after the reference run's last step has all that is compared.
-  bool GoesAsFar(const Profile& profile, const RunSeries& run) const;
+  bool GoesAsFar(const CheckContext& context, const RunSeries& run) const;
 
   void RequireAsFar(const CheckContext& context, v1::CheckResult& result) const;
 
