@@ -173,10 +173,22 @@ std::optional<double> EquivalencePValue(absl::Span<const double> a, absl::Span<c
 }
 
 std::int64_t RunsNeeded(double sd, double margin) {
-  constexpr double kAlphaPlusBeta = 1.645 + 0.842;  // one-sided 5 %, power 0.8
-  if (!(margin > 0) || !(sd > 0)) return 3;
-  const double ratio = sd * kAlphaPlusBeta / margin;
-  return std::max<std::int64_t>(3, static_cast<std::int64_t>(std::ceil(std::min(2 * ratio * ratio, 1e9))));
+  constexpr std::int64_t kRunsMin = 3;
+  constexpr double kRunsMax = 1e9;
+  if (!(margin > 0) || !(sd > 0)) return kRunsMin;
+  // One-sided 5 %, power 0.8. Student's quantiles depend on the answer: from the normal ones upwards until it stands.
+  double alpha_plus_beta = 1.645 + 0.842;
+  std::int64_t runs = kRunsMin;
+  for (int i = 0; i < 20; ++i) {
+    const double ratio = sd * alpha_plus_beta / margin;
+    const std::int64_t next =
+        std::max(kRunsMin, static_cast<std::int64_t>(std::ceil(std::min(2 * ratio * ratio, kRunsMax))));
+    if (next == runs && i > 0) break;
+    runs = next;
+    const double degrees = 2 * static_cast<double>(runs) - 2;
+    alpha_plus_beta = StudentTQuantile(0.95, degrees) + StudentTQuantile(0.8, degrees);
+  }
+  return runs;
 }
 
 std::optional<double> PredictionHalfWidth(double sd, int n, int k, double confidence) {

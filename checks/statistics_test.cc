@@ -36,7 +36,20 @@ double Reference(const std::string& name) {
       {"fisher(1,100,61,1000)", 0.0369581292308},
       {"fisher(3,10,9,12)", 0.0835573095635},
       {"correlation", 0.93267331798},
-      // REFERENCE
+      {"runs_needed(1,0.5)", 51},
+      {"runs_needed(1,1)", 14},
+      {"sd_upper(0.31,5)", 0.735430264337},
+      {"prediction(0.31,3,1)", 1.54016538129},
+      {"prediction(0.31,5,3)", 0.628564933701},
+      {"noise_last", 0.870462978961},
+      {"smooth_last(10)", 0.567155082151},
+      {"long_run_variance(10)", 0.0874440673921},
+      {"median", 0.499507582095},
+      {"sd", 0.292983006262},
+      {"difference_correlation", 0.958502961725},
+      {"onset", 251},
+      {"spikes", 3},
+      {"spikes_last", 350},  // REFERENCE
   };
   return table.at(name);
 }
@@ -69,6 +82,38 @@ TEST(Statistics, WorkedExamplesOfPublicRunSets) {
   EXPECT_NEAR(2 * StudentTCdf(-5.856, 5.00), 0.00206, 1e-5);
 }
 
+// `count` values with that mean and standard deviation.
+std::vector<double> Sample(std::size_t count, double mean, double sd) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(static_cast<double>(i));
+  const double middle = Mean(values);
+  const double spread = StandardDeviation(values);
+  for (double& value : values) value = mean + (value - middle) / spread * sd;
+  return values;
+}
+
+// The same run sets from their means and spreads: 16 runs against 20 are equivalent within 0.003, 16 against 5 differ,
+// are not shown to be within 0.005 and are within 0.01 (t, degrees and p as published with the sets).
+TEST(Statistics, WorkedExamplesFromMeansAndSpreads) {
+  const std::vector<double> sixteen = Sample(16, 3.28, 9.743e-4);
+  const std::vector<double> twenty = Sample(20, 3.28 + 1.44e-4, 1.4693e-3);
+  const std::optional<WelchResult> alike = WelchTest(sixteen, twenty);
+  ASSERT_TRUE(alike.has_value());
+  EXPECT_NEAR(alike->t, 0.352, 2e-3);
+  EXPECT_NEAR(alike->degrees, 33.0, 0.2);
+  EXPECT_NEAR(alike->p, 0.727, 2e-3);
+  EXPECT_NEAR(EquivalencePValue(sixteen, twenty, 0.003).value_or(1), 3.5e-8, 1e-8);
+  const std::vector<double> five = Sample(5, 3.28 + 4.404e-3, 1.5889e-3);
+  const std::vector<double> other = Sample(16, 3.28, 9.853e-4);
+  const std::optional<WelchResult> apart = WelchTest(other, five);
+  ASSERT_TRUE(apart.has_value());
+  EXPECT_NEAR(apart->t, 5.856, 5e-3);
+  EXPECT_NEAR(apart->degrees, 5.00, 0.02);
+  EXPECT_NEAR(apart->p, 0.00206, 3e-5);
+  EXPECT_NEAR(EquivalencePValue(other, five, 0.005).value_or(1), 0.231, 2e-3);
+  EXPECT_NEAR(EquivalencePValue(other, five, 0.01).value_or(1), 3.4e-4, 1e-5);
+}
+
 TEST(Statistics, WelchAndEquivalence) {
   const std::optional<WelchResult> welch = WelchTest(kA, kB);
   ASSERT_TRUE(welch.has_value());
@@ -95,7 +140,11 @@ TEST(Statistics, SmallSamplesAreTreatedHonestly) {
   EXPECT_THAT(StandardDeviationUpperBound(1, 3), Optional(DoubleNear(4.415, 1e-2)));
   EXPECT_THAT(PredictionHalfWidth(1, 3, 1), Optional(DoubleNear(4.303 * std::sqrt(4.0 / 3), 2e-3)));
   EXPECT_EQ(RunsNeeded(0.1, 0.5), 3);
-  EXPECT_EQ(RunsNeeded(1, 0.5), 50);
+  EXPECT_EQ(RunsNeeded(1, 0.5), static_cast<std::int64_t>(Reference("runs_needed(1,0.5)")));
+  EXPECT_EQ(RunsNeeded(1, 1), static_cast<std::int64_t>(Reference("runs_needed(1,1)")));
+  EXPECT_THAT(StandardDeviationUpperBound(0.31, 5), Optional(DoubleNear(Reference("sd_upper(0.31,5)"), 1e-8)));
+  EXPECT_THAT(PredictionHalfWidth(0.31, 3, 1), Optional(DoubleNear(Reference("prediction(0.31,3,1)"), 1e-8)));
+  EXPECT_THAT(PredictionHalfWidth(0.31, 5, 3), Optional(DoubleNear(Reference("prediction(0.31,5,3)"), 1e-8)));
 }
 
 TEST(Statistics, FisherExact) {
@@ -147,6 +196,25 @@ std::vector<double> Noise(std::size_t n) {
     values.push_back(static_cast<double>(state >> 11) / 9007199254740992.0);
   }
   return values;
+}
+
+TEST(Statistics, SeriesAgreeWithAnotherComputation) {
+  const std::vector<double> noise = Noise(400);
+  EXPECT_NEAR(noise.back(), Reference("noise_last"), 1e-11);
+  EXPECT_NEAR(Smooth(noise, 10).back(), Reference("smooth_last(10)"), 1e-10);
+  EXPECT_NEAR(LongRunVariance(noise, 10), Reference("long_run_variance(10)"), 1e-10);
+  EXPECT_NEAR(Median(noise), Reference("median"), 1e-10);
+  EXPECT_NEAR(StandardDeviation(noise), Reference("sd"), 1e-10);
+  std::vector<double> moved;
+  for (std::size_t i = 0; i < noise.size(); ++i) moved.push_back(noise[i] + 0.3 * noise[(i * 7) % noise.size()]);
+  EXPECT_THAT(DifferenceCorrelation(noise, moved), Optional(DoubleNear(Reference("difference_correlation"), 1e-10)));
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < noise.size(); ++i) differences.push_back((i < 250 ? 0.01 : 0.03) * noise[i]);
+  EXPECT_EQ(DeadZoneOnset(differences, 0.01), static_cast<std::size_t>(Reference("onset")));
+  std::vector<double> spiky = noise;
+  for (const std::size_t at : {100u, 220u, 221u, 350u}) spiky[at] += 6;
+  EXPECT_EQ(Spikes(spiky).size(), static_cast<std::size_t>(Reference("spikes")));
+  EXPECT_EQ(static_cast<double>(Spikes(spiky).back()), Reference("spikes_last"));
 }
 
 TEST(Statistics, LongRunVarianceLeavesDriftAway) {

@@ -57,6 +57,86 @@ def fisher(a, n, b, m):
     return float(sum(x for x in p if x <= mine))
 
 
+def t_quantile(p, v):
+    return invert(lambda x: t_cdf(x, v), p, 0, 50)
+
+
+def runs_needed(sd, margin):
+    """Smallest n a group for 80 % power of a one-sided 5 % test, by trying every n from the normal answer on."""
+    z = statistics.NormalDist().inv_cdf
+    n = max(3, math.floor(2 * (sd * (z(0.95) + z(0.8)) / margin) ** 2))  # t needs no fewer
+    while True:
+        v = 2 * n - 2
+        if n >= 2 * (sd * (t_quantile(0.95, v) + t_quantile(0.8, v)) / margin) ** 2:
+            return n
+        n += 1
+
+
+def noise(n):
+    state, out = 12345, []
+    for _ in range(n):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+        out.append((state >> 11) / 9007199254740992)
+    return out
+
+
+def smooth(values, window):
+    """Weights written out: every value counts (1 - w)^age."""
+    w = 2 / (window + 1)
+    n = len(values)
+    return (1 - w) ** (n - 1) * values[0] + sum(w * (1 - w) ** (n - 1 - i) * values[i] for i in range(1, n))
+
+
+def long_run_variance(values, blocks):
+    size = len(values) // blocks
+    parts = []
+    for j in range(blocks):
+        part = values[j * size:] if j == blocks - 1 else values[j * size:(j + 1) * size]
+        slope, intercept = statistics.linear_regression(range(len(part)), part)
+        parts.append([y - intercept - slope * x for x, y in enumerate(part)])
+    squares = math.fsum(v * v for p in parts for v in p)
+    factor = 1.0
+    for lag in range(1, max(1, size // 4) + 1):
+        products = math.fsum(a * b for p in parts for a, b in zip(p, p[lag:]))
+        pairs = sum(len(p) - lag for p in parts)
+        r = products / pairs / (squares / len(values)) + 2 / size
+        if r <= 0.05:
+            break
+        factor += 2 * r
+    return squares / (len(values) - 2 * blocks) * factor
+
+
+def onset(differences, zone):
+    """The start of the first stretch whose excess over the zone reaches 5 zones without falling to 0 in between."""
+    for start in range(len(differences)):
+        total = 0.0
+        for d in differences[start:]:
+            total += abs(d) - zone
+            if total <= 0:
+                break
+            if total > 5 * zone:
+                return start
+    return None
+
+
+def spikes(values):
+    found, i = [], 50
+    while i < len(values):
+        before = values[i - 50:i]
+        median = statistics.median(before)
+        limit = median + 8 * 1.4826 * statistics.median(abs(v - median) for v in before)
+        if values[i] > limit:
+            back = next((j for j in range(i + 1, min(len(values), i + 21)) if values[j] <= limit), None)
+            if back is not None:
+                found.append(i)
+                i = back
+        i += 1
+    return found
+
+
+NOISE = noise(400)
+MOVED = [v + 0.3 * NOISE[(i * 7) % 400] for i, v in enumerate(NOISE)]
+SPIKY = [v + (6 if i in (100, 220, 221, 350) else 0) for i, v in enumerate(NOISE)]
 A = [76.1, 76.0, 76.2, 75.9, 76.3]
 B = [75.8, 76.1, 75.9, 76.0]
 D, T, DF, SE = welch(A, B)
@@ -76,6 +156,21 @@ VALUES = {
     "fisher(1,100,61,1000)": fisher(1, 100, 61, 1000),
     "fisher(3,10,9,12)": fisher(3, 10, 9, 12),
     "correlation": statistics.correlation([1, 2, 4, 3], [2.0, 2.5, 5, 3]),
+    "runs_needed(1,0.5)": runs_needed(1, 0.5),
+    "runs_needed(1,1)": runs_needed(1, 1),
+    "sd_upper(0.31,5)": 0.31 * math.sqrt(4 / invert(lambda x: chi2_cdf(x, 4), 0.05, 0.01, 30)),
+    "prediction(0.31,3,1)": t_quantile(0.975, 2) * 0.31 * math.sqrt(1 + 1 / 3),
+    "prediction(0.31,5,3)": t_quantile(0.975, 4) * 0.31 * math.sqrt(1 / 3 + 1 / 5),
+    "noise_last": NOISE[-1],
+    "smooth_last(10)": smooth(NOISE, 10),
+    "long_run_variance(10)": long_run_variance(NOISE, 10),
+    "median": statistics.median(NOISE),
+    "sd": statistics.stdev(NOISE),
+    "difference_correlation": statistics.correlation([b - a for a, b in zip(NOISE, NOISE[1:])],
+                                                     [b - a for a, b in zip(MOVED, MOVED[1:])]),
+    "onset": onset([(0.01 if i < 250 else 0.03) * v for i, v in enumerate(NOISE)], 0.01),
+    "spikes": len(spikes(SPIKY)),
+    "spikes_last": spikes(SPIKY)[-1],
 }
 
 
