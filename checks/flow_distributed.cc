@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "checks/settings_check.h"
 
 namespace paritect {
@@ -38,6 +39,36 @@ double DevicesOfAll(const SettingsView& view, const std::set<std::string>& nodes
     sum += devices[node];
   }
   return sum;
+}
+
+// Two nodes of one run that take the same node rank: their processes take the same ranks, so that either the start-up
+// hangs or each node is a world of its own.
+void NodeRankTwice(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run) {
+  std::map<std::string, std::map<std::string, std::string>> nodes_by_rank;  // rank -> node -> where
+  for (const v1::Bundle* bundle : run.nodes) {
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      if (evidence.outcome() != v1::OUTCOME_COLLECTED) continue;
+      for (const v1::Setting& setting : evidence.settings().settings()) {
+        absl::string_view name = setting.raw_key();
+        absl::ConsumePrefix(&name, "env.");
+        // ${NODE_RANK:-0} of a script is what counts where nobody sets it.
+        if ((name != "NODE_RANK" && name != "GROUP_RANK") || setting.is_default() || setting.raw_value().empty())
+          continue;
+        nodes_by_rank[setting.raw_value()].try_emplace(
+            bundle->plan().node(), absl::StrCat(name, "=", setting.raw_value(), " (", setting.origin(), ")"));
+      }
+    }
+  }
+  for (const auto& [rank, nodes] : nodes_by_rank) {
+    if (nodes.size() < 2) continue;
+    std::vector<std::string> told;
+    for (const auto& [node, where] : nodes) told.push_back(absl::StrCat(node, ": ", where));
+    const std::string all = absl::StrJoin(told, ", ");
+    v1::Finding& finding =
+        AddError(context, result, "node_rank_twice", run.name, {{"run", run.name}, {"rank", rank}, {"nodes", all}});
+    (side == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = all;
+    for (const auto& [node, where] : nodes) finding.add_evidence(where);
+  }
 }
 
 // One address may be written in two ways (a name, a number), so that a difference is a warning.
@@ -89,6 +120,7 @@ void JudgeWorld(const CheckContext& context, v1::CheckResult& result, Side side,
     }
   }
   MasterDiffers(context, result, side, view);
+  NodeRankTwice(context, result, side, run);
   for (const SourcedValue* count : view.All("nodes")) {
     if (count->replaceable || NumberOf(*count) != 1) continue;
     AddError(context, result, "nodes_train_alone", count->node, {{"evidence", Told(*count)}})

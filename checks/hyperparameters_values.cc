@@ -8,7 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "checks/settings_check.h"
 #include "checks/settings_diff.h"
+#include "checks/unknown_settings.h"
 #include "common/numbers.h"
+#include "rules/argument_words.h"
 
 namespace paritect {
 namespace {
@@ -119,32 +121,51 @@ void CompareLength(const CheckContext& context, v1::CheckResult& result, const S
 
 constexpr int kUnknownShown = 20;
 
-// Arguments that no canonical key claims: nobody knows what they do, so a difference is a warning, and those of places
-// and devices are only counted.
+bool SameUnknown(const SourcedValue& a, const SourcedValue& b) {
+  return SameMeaning(SettingType::kText, a.value, b.value) || SameMeaning(SettingType::kBoolean, a.value, b.value);
+}
+
+void WarnOfUnknown(const CheckContext& context, v1::CheckResult& result, const std::string& name,
+                   const SourcedValue& a, const SourcedValue& b) {
+  if (HasFinding(result, "unknown_key_differs", name, ShowValue(a), ShowValue(b))) return;
+  v1::Finding& finding = AddWarning(context, result, "unknown_key_differs", name,
+                                    {{"key", a.raw_key}, {"baseline", a.text}, {"migrated", b.text}});
+  finding.set_baseline(ShowValue(a));
+  finding.set_migrated(ShowValue(b));
+  finding.add_evidence(a.origin);
+  finding.add_evidence(b.origin);
+}
+
+// Arguments that no canonical key claims. Nobody knows what they do: a difference in one whose name speaks of numbers
+// keeps the check from passing, in another it is a warning, and those of places and devices are only counted.
 void CompareUnknown(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                     const SettingsView& migrated) {
   int equal = 0;
   int differing = 0;
   int places = 0;
   int common = 0;
+  std::vector<std::string> significant;
   for (const auto& [name, a] : baseline.unknown()) {
     auto other = migrated.unknown().find(name);
     if (other == migrated.unknown().end()) continue;
     const SourcedValue& b = other->second;
     ++common;
-    if (SameMeaning(SettingType::kText, a.value, b.value) || SameMeaning(SettingType::kBoolean, a.value, b.value)) {
+    if (SameUnknown(a, b)) {
       ++equal;
-    } else if (NamesAPlace(name, a.text, b.text) || IsIgnoredKey(context.profile, name, a.raw_key)) {
-      ++places;
-    } else if (++differing <= kUnknownShown &&
-               !HasFinding(result, "unknown_key_differs", name, ShowValue(a), ShowValue(b))) {
-      v1::Finding& finding = AddWarning(context, result, "unknown_key_differs", name,
-                                        {{"key", a.raw_key}, {"baseline", a.text}, {"migrated", b.text}});
-      finding.set_baseline(ShowValue(a));
-      finding.set_migrated(ShowValue(b));
-      finding.add_evidence(a.origin);
-      finding.add_evidence(b.origin);
+      continue;
     }
+    if (NamesAPlace(name, a.text, b.text) || IsIgnoredKey(context.profile, name, a.raw_key)) {
+      ++places;
+      continue;
+    }
+    if (SpeaksOfNumbers(name)) {
+      significant.push_back(absl::StrCat(a.raw_key, ": ", ShowValue(a), ", ", ShowValue(b)));
+    }
+    if (++differing <= kUnknownShown) WarnOfUnknown(context, result, name, a, b);
+  }
+  if (!significant.empty()) {
+    AddMissing(context, result, "unknown_key_differs/significant", migrated.run_name(),
+               {{"keys", absl::StrJoin(significant, "; ")}});
   }
   const int one_sided = static_cast<int>(baseline.unknown().size() + migrated.unknown().size()) - 2 * common;
   if (differing > kUnknownShown) {
@@ -159,6 +180,18 @@ void CompareUnknown(const CheckContext& context, v1::CheckResult& result, const 
                                {"one_sided", absl::StrCat(one_sided)}});
   SetFact(note, "unknown_equal", equal);
   SetFact(note, "unknown_differing", differing);
+}
+
+// Two sources of one side that disagree on such an argument.
+void AddUnknownConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+  for (const auto& [name, values] : DisagreeingUnknown(context, view)) {
+    const SourcedValue& used = view.unknown().at(name);
+    for (const SourcedValue& other : values) {
+      if (SameUnknown(used, other) || NamesAPlace(name, used.text, other.text)) continue;
+      if (IsIgnoredKey(context.profile, name, used.raw_key) || !SpeaksOfNumbers(name)) continue;
+      AddConflicts(context, result, view, used.raw_key, used, {&other, 1});
+    }
+  }
 }
 
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
@@ -195,6 +228,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     AddPartConflicts(context, result, *view, TotalSteps(*view).part_conflicts);
     ReportNoNumbers(context, result, *view, {"optimizer", "seed", "model", "data"}, true);
     ReportNoNumbers(context, result, *view, {"length"});
+    AddUnknownConflicts(context, result, *view);
   }
   CompareDecayForm(context, result, baseline, migrated);
   CompareLength(context, result, baseline, migrated);

@@ -1,10 +1,13 @@
 #include "checks/platform.h"
 
+#include <algorithm>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 
 namespace paritect {
 namespace {
@@ -14,6 +17,7 @@ using absl::StrCat;
 struct Seen {
   const ProductFamily* family;
   std::string evidence;
+  bool by_chip_name = false;
 };
 
 class Reader {
@@ -23,11 +27,23 @@ class Reader {
   void Document(const v1::SettingsDocument& document) {
     const bool phy_id = HasPhyId(document);
     for (const v1::Setting& setting : document.settings()) {
+      if (setting.raw_key() == "npu.board_id") Board(setting.raw_value(), setting.origin());
       for (const CanonicalSetting& one : rules_.settings.Canonicalise(document.format(), setting)) {
         if (one.key->key == "chip_name") Chip(ValueToText(one.value), phy_id, setting.origin());
         if (one.key->key == "pci_id") Pci(ValueToText(one.value), setting.origin());
       }
     }
+  }
+
+  // A board id tells the product whatever the chip is called; other products share chip names.
+  void EndOfNode() {
+    if (board_seen_) {
+      seen_.erase(std::remove_if(seen_.begin() + static_cast<std::ptrdiff_t>(node_begins_), seen_.end(),
+                                 [](const Seen& one) { return one.by_chip_name; }),
+                  seen_.end());
+    }
+    board_seen_ = false;
+    node_begins_ = seen_.size();
   }
 
   void Stated(const v1::PlanInfo& plan) {
@@ -73,8 +89,19 @@ class Reader {
     if (family == nullptr) {
       unknown_.insert(name);
     } else {
-      seen_.push_back({family, StrCat(origin, ": ", name)});
+      seen_.push_back({family, StrCat(origin, ": ", name), family->npu});
     }
+  }
+
+  // Boards stand in the table of PCI ids, as "board:b0".
+  void Board(absl::string_view id, const std::string& origin) {
+    std::string lower = absl::AsciiStrToLower(id);
+    absl::string_view digits = lower;
+    absl::ConsumePrefix(&digits, "0x");
+    const ProductFamily* family = rules_.products.FamilyOfPciId(StrCat("board:", digits));
+    if (family == nullptr) return;
+    board_seen_ = true;
+    seen_.push_back({family, StrCat(origin, ": board ", id)});
   }
 
   // A list of PCI devices holds many others; an Ascend id that is not in the table is one to tell of.
@@ -88,6 +115,8 @@ class Reader {
 
   const Rules& rules_;
   std::vector<Seen> seen_;
+  std::size_t node_begins_ = 0;  // in seen_
+  bool board_seen_ = false;      // of the node that is being read
   std::set<std::string> unknown_;
 };
 
@@ -101,6 +130,7 @@ Platform PlatformOf(const Rules& rules, const RunView& run) {
       if (evidence.has_settings()) reader.Document(evidence.settings());
       for (const v1::SettingsDocument& document : evidence.run_log().settings()) reader.Document(document);
     }
+    reader.EndOfNode();
   }
   // After the devices: what a device shows is the better evidence of the two.
   for (const v1::Bundle* bundle : run.nodes) reader.Stated(bundle->plan());

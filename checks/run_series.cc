@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "checks/named_metric.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -32,6 +33,22 @@ std::optional<double> Read(const v1::StepRecord& record, Metric metric) {
   }
   return std::nullopt;
 }
+
+// One of the metrics that every log has, or one of its own by name.
+struct WantedMetric {
+  std::optional<Metric> known;
+  std::string name;
+
+  bool is(Metric metric) const { return known == metric; }
+  std::optional<double> In(const v1::StepRecord& record) const {
+    if (known.has_value()) return Read(record, *known);
+    const auto found = record.metrics().find(name);
+    return found == record.metrics().end() ? std::nullopt : std::optional<double>(found->second);
+  }
+};
+
+constexpr Metric kAllMetrics[] = {Metric::kLoss,     Metric::kLearningRate, Metric::kGradNorm, Metric::kLossScale,
+                                  Metric::kAccuracy, Metric::kEvalLoss,     Metric::kSamples};
 
 // Equal as printed: within the last digits, or both NaN.
 bool SameValue(const CurvePoint& a, const CurvePoint& b) {
@@ -61,7 +78,7 @@ bool PrintsOnLastRank(absl::string_view format) {
 // The points of one metric by (engine, rank), gathered log by log.
 class Gatherer {
  public:
-  Gatherer(const RunSeries& run, Metric metric) : run_(run), metric_(metric) {}
+  Gatherer(const RunSeries& run, WantedMetric metric) : run_(run), metric_(std::move(metric)) {}
 
   CurveSet Gather() {
     for (const LogSource& source : run_.logs) AddLog(source);
@@ -96,9 +113,9 @@ class Gatherer {
     bool disagree = false;
     bool without_rank = false;  // lines of several ranks in one file are no two writers of one curve
     for (const v1::StepRecord& record : log.records()) {
-      const std::optional<double> value = Read(record, metric_);
+      const std::optional<double> value = metric_.In(record);
       // An evaluation may be told by its epoch or its place in the log alone; a training value has its step.
-      const bool by_order = record.step_unknown() && (metric_ == Metric::kAccuracy || metric_ == Metric::kEvalLoss);
+      const bool by_order = record.step_unknown() && (metric_.is(Metric::kAccuracy) || metric_.is(Metric::kEvalLoss));
       if (!value.has_value() || (record.step_unknown() && !by_order)) continue;
       std::int64_t rank = kNoRank;
       if (record.has_rank()) {
@@ -108,7 +125,7 @@ class Gatherer {
       }
       without_rank = without_rank || rank == kNoRank;
       CurvePoint point{by_order ? ++evaluations : record.step(), *value,
-                       metric_ == Metric::kLoss ? record.loss_resolution() : 0, Where(source, record.line())};
+                       metric_.is(Metric::kLoss) ? record.loss_resolution() : 0, Where(source, record.line())};
       auto [it, added] = parts[{record.engine(), rank}].try_emplace(point.step, point);
       if (added) continue;
       repeated = true;
@@ -177,13 +194,13 @@ class Gatherer {
     Curve curve;
     curve.engine = engine;
     // Of what is printed once an interval only the loss is its mean; rates and norms are the last step's.
-    curve.interval_means = chosen->interval_means && metric_ == Metric::kLoss;
+    curve.interval_means = chosen->interval_means && metric_.is(Metric::kLoss);
     for (auto& [step, point] : points) curve.points.push_back(std::move(point));
     return curve;
   }
 
   const RunSeries& run_;
-  const Metric metric_;
+  const WantedMetric metric_;
   std::map<Key, Group> groups_;
   std::vector<CurveProblem> problems_;
 };
@@ -275,8 +292,32 @@ Curve FiniteOnly(const Curve& curve) {
   return result;
 }
 
+std::optional<Metric> FindMetric(absl::string_view name) {
+  for (const Metric metric : kAllMetrics) {
+    if (MetricName(metric) == name) return metric;
+  }
+  return std::nullopt;
+}
+
 CurveSet RunSeries::Curves(Metric metric) const {
-  return Gatherer(*this, metric).Gather();
+  return Gatherer(*this, {metric, ""}).Gather();
+}
+
+CurveSet CurvesOfMetric(const RunSeries& run, absl::string_view name) {
+  return Gatherer(run, {FindMetric(name), std::string(name)}).Gather();
+}
+
+std::vector<std::string> PrintedMetrics(const RunSeries& run) {
+  std::set<std::string> names;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      for (const Metric metric : kAllMetrics) {
+        if (Read(record, metric).has_value()) names.emplace(MetricName(metric));
+      }
+      for (const auto& [name, value] : record.metrics()) names.insert(name);
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 std::optional<FinalMetric> RunSeries::Final() const {

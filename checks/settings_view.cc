@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "checks/platform.h"
+#include "checks/unknown_settings.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -59,6 +60,26 @@ bool HoldsArguments(const v1::SettingsDocument& document) {
 bool MayDiffer(const SettingKey& key) {
   return key.group == "layers" || key.group == "platform" || key.group == "cluster" || key.group == "versions" ||
          key.group == "code";
+}
+
+// Whether a setting is an argument that may be compared by its own name: nothing withheld, no variable, no launcher's.
+bool IsArgument(const v1::SettingsDocument& document, const v1::Setting& setting) {
+  return setting.has_value() && HoldsArguments(document) && !absl::StartsWith(setting.raw_key(), "env.") &&
+         !absl::StartsWith(setting.raw_key(), "launch.");
+}
+
+SourcedValue ArgumentOf(const v1::Bundle& bundle, const v1::SettingsDocument& document, const v1::Setting& setting,
+                        bool from_log) {
+  SourcedValue value;
+  value.value = setting.value();
+  value.text = setting.raw_value();
+  value.raw_key = setting.raw_key();
+  value.origin = setting.origin();
+  value.format = document.format();
+  value.node = bundle.plan().node();
+  value.scope = setting.scope();
+  value.source = SourceOf(document, from_log);
+  return value;
 }
 
 }  // namespace
@@ -132,21 +153,40 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
 
 void SettingsView::AddUnknown(const v1::Bundle& bundle, const v1::SettingsDocument& document,
                               const v1::Setting& setting, bool from_log) {
-  if (!setting.has_value() || !HoldsArguments(document) || absl::StartsWith(setting.raw_key(), "env.") ||
-      absl::StartsWith(setting.raw_key(), "launch.")) {
-    return;
-  }
-  SourcedValue value;
-  value.value = setting.value();
-  value.text = setting.raw_value();
-  value.raw_key = setting.raw_key();
-  value.origin = setting.origin();
-  value.format = document.format();
-  value.node = bundle.plan().node();
-  value.scope = setting.scope();
-  value.source = SourceOf(document, from_log);
+  if (!IsArgument(document, setting)) return;
+  SourcedValue value = ArgumentOf(bundle, document, setting, from_log);
   auto [it, added] = unknown_.try_emplace(NormaliseSettingKey(setting.raw_key()), value);
   if (!added && value.source > it->second.source) it->second = std::move(value);
+}
+
+std::map<std::string, std::vector<SourcedValue>> DisagreeingUnknown(const CheckContext& context,
+                                                                    const SettingsView& view) {
+  std::map<std::string, std::vector<SourcedValue>> result;
+  const auto look_at = [&](const v1::Bundle& bundle, const v1::SettingsDocument& document, bool from_log) {
+    for (const v1::Setting& setting : document.settings()) {
+      if (!IsArgument(document, setting)) continue;
+      const std::string name = NormaliseSettingKey(setting.raw_key());
+      const auto used = view.unknown().find(name);
+      if (used == view.unknown().end()) continue;
+      SourcedValue value = ArgumentOf(bundle, document, setting, from_log);
+      if (value.scope != used->second.scope || value.source == used->second.source) continue;
+      if (value.node != used->second.node) continue;  // nodes are compared with each other elsewhere
+      if (SameMeaning(SettingType::kText, value.value, used->second.value) ||
+          SameMeaning(SettingType::kBoolean, value.value, used->second.value)) {
+        continue;
+      }
+      result[name].push_back(std::move(value));
+    }
+  };
+  for (const v1::Bundle& bundle : context.evidence.bundles(view.side())) {
+    if (bundle.plan().run() != view.run_name()) continue;
+    for (const v1::Evidence& evidence : bundle.evidence()) {
+      if (evidence.outcome() != v1::OUTCOME_COLLECTED) continue;
+      if (evidence.has_settings()) look_at(bundle, evidence.settings(), false);
+      for (const v1::SettingsDocument& document : evidence.run_log().settings()) look_at(bundle, document, true);
+    }
+  }
+  return result;
 }
 
 void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {

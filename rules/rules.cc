@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/document.h"
 #include "common/status_macros.h"
+#include "rules/argument_words.h"
+#include "rules/walk.h"
 
 namespace paritect {
 namespace {
@@ -26,6 +28,9 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "products.yaml") return rules.products.Add(root, overriding);
   if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
   if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
+  // Read by themselves where they are needed; here their form is proved.
+  if (file.name == "walk.yaml") return ReadWalk(root).status();
+  if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }
 
