@@ -23,12 +23,14 @@ absl::Span<const DiffKind* const> AllDiffKinds() {
 namespace {
 
 constexpr absl::string_view kName = "paritect diff";
-constexpr absl::string_view kSummary = "show what differs between two plans, folders or bundles: diff settings A B";
+constexpr absl::string_view kSummary =
+    "show what differs between two plans, folders or bundles: diff settings|curve A B";
 
 struct DiffOptions {
   std::vector<std::string> words;  // KIND A B
   bool all = false;
   std::string output = "table";
+  std::vector<std::string> metrics;
   AuditArguments common;
 };
 
@@ -39,7 +41,7 @@ absl::StatusOr<const DiffKind*> FindKind(const std::string& name) {
     known.emplace_back(kind->name);
   }
   // The contract has more kinds than this build: they are known words, not mistakes of typing.
-  for (absl::string_view later : {"data", "shards", "weights", "curve", "scripts"}) {
+  for (absl::string_view later : {"data", "shards", "weights", "scripts"}) {
     if (name == later) {
       return absl::InvalidArgumentError(
           absl::StrCat("diff ", name, ": not supported by this version; there are ", absl::StrJoin(known, ", ")));
@@ -52,7 +54,7 @@ absl::StatusOr<const DiffKind*> FindKind(const std::string& name) {
 ExitCode Differ(CommandEnv& env, const DiffOptions& o) {
   const auto fail = [&env](const absl::Status& status) { return UsageError(env, kName, status.message()); };
   if (o.words.size() != 3) {
-    return fail(absl::InvalidArgumentError("give a kind and two things to compare: diff settings A B"));
+    return fail(absl::InvalidArgumentError("give a kind and two things to compare: diff settings|curve A B"));
   }
   auto kind = FindKind(o.words[0]);
   if (!kind.ok()) return fail(kind.status());
@@ -64,8 +66,11 @@ ExitCode Differ(CommandEnv& env, const DiffOptions& o) {
   if (!render.ok()) return fail(render.status());
   auto profile = LoadProfile(env, o.common.profile, "");
   if (!profile.ok()) return fail(profile.status());
-  const DiffRequest request = {o.words[1],         o.words[2],         o.all,
-                               o.output == "json", *std::move(render), *std::move(profile)};
+  if (!o.metrics.empty() && o.words[0] != "curve") {
+    return fail(absl::InvalidArgumentError("--metric goes with diff curve alone"));
+  }
+  const DiffRequest request = {o.words[1],         o.words[2],         o.all, o.output == "json", o.metrics,
+                               *std::move(render), *std::move(profile)};
   const auto equal = (*kind)->run(env, request);
   if (!equal.ok()) return fail(equal.status());
   return *equal ? kExitOk : kExitFailed;
@@ -74,8 +79,14 @@ ExitCode Differ(CommandEnv& env, const DiffOptions& o) {
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DiffOptions o;
   Arguments arguments(kName, kSummary);
-  arguments.Texts("kind_and_sides", o.words, "settings A B; A, B: a plan, a folder, a bundle or a settings file");
-  arguments.Flag("--all", o.all, "show equal values too");
+  arguments.Texts("kind_and_sides", o.words,
+                  "settings A B or curve A B; A, B: a plan, a folder, a bundle, a settings or log file, a run or "
+                  "AUDIT:baseline on the server");
+  arguments.Flag("--all", o.all, "show equal values too; of curves: every common step in json");
+  arguments.Texts(
+      "--metric", o.metrics,
+      "of curves: loss (default), lr, grad_norm, loss_scale, accuracy, eval_loss, samples or a metric by the "
+      "name in the log; repeatable");
   arguments.Text("-o,--output", o.output, "table or json");
   arguments.Text("--profile", o.common.profile, "profile file whose ignore_keys are left out");
   arguments.Text("--lang", o.common.lang, "en, zh, or both as en,zh");

@@ -3,6 +3,7 @@
 #define PARITECT_CLIENT_DIFF_DIFF_KIND_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/audit_options.h"
@@ -13,8 +14,9 @@ namespace paritect {
 struct DiffRequest {
   std::string a;  // as the user names them
   std::string b;
-  bool all = false;   // also what is equal
-  bool json = false;  // else the table
+  bool all = false;                  // also what is equal
+  bool json = false;                 // else the table
+  std::vector<std::string> metrics;  // of curves; empty: the loss
   RenderOptions render;
   Profile profile;
 };
@@ -22,7 +24,7 @@ struct DiffRequest {
 struct DiffKind {
   absl::string_view name;     // "settings"
   absl::string_view summary;  // for the help
-  // Prints the difference. True: equal. A status is the user's mistake, in words.
+  // Prints the difference. True: equal. A status is the user's mistake, in words, or why it cannot be told.
   absl::StatusOr<bool> (*run)(CommandEnv& env, const DiffRequest& request);
 };
 

@@ -1,21 +1,17 @@
 // diff settings A B: effective values side by side, grouped by the item that judges them; equal ones are counted.
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "agent/collect.h"
 #include "checks/settings_diff.h"
 #include "client/diff/diff_kind.h"
-#include "client/offline_audit.h"
+#include "client/diff/diff_side.h"
 #include "client/render/table_writer.h"
 #include "client/report_json.h"
 #include "client/report_view.h"
 #include "client/terminal.h"
-#include "common/document.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
-#include "formats/bundle.h"
 
 namespace paritect {
 namespace {
@@ -23,77 +19,24 @@ namespace {
 using absl::StrCat;
 using Relation = SettingRow::Relation;
 
-constexpr std::size_t kHeadBytes = 1 << 20;
-
-bool IsFolder(FileSystem& fs, const std::string& path) {
-  auto info = fs.Stat(path);
-  return info.ok() && info->type == FileInfo::Type::kDirectory;
-}
-
-// A plan names what it collects; a configuration file of a framework does not.
-bool LooksLikePlan(FileSystem& fs, const std::string& path) {
-  if (absl::EndsWith(path, ".pbundle")) return true;
-  auto text = ReadWholeFile(fs, path, kHeadBytes);
-  if (!text.ok() || LooksLikeBundle(*text)) return true;
-  auto root = ParseDocument(*text);
-  if (!root.ok() || !root->is_map()) return BaseName(path) == "plan.yaml";
-  const DocumentNode* settings = root->Find("settings");
-  const DocumentNode* logs = root->Find("logs");
-  return BaseName(path) == "plan.yaml" || root->Find("run") != nullptr ||
-         (settings != nullptr && settings->is_list()) || (logs != nullptr && logs->is_list());
-}
-
-// Settings files without a plan: one file, or those that lie in a folder.
-absl::StatusOr<v1::Bundle> CollectFiles(CommandEnv& env, const std::string& path) {
-  v1::Plan plan;
-  plan.mutable_info()->set_run(DisplayBytes(path));
-  plan.mutable_info()->set_node(env.host_name);
-  plan.mutable_info()->set_role(v1::ROLE_RUN);
-  plan.mutable_info()->set_platform("auto");
-  plan.mutable_info()->set_framework("auto");
-  plan.mutable_info()->set_plan_file(DisplayBytes(path));
-  std::vector<std::string> names;
-  if (IsFolder(env.fs, path)) {
-    plan.set_base(path);
-    PARITECT_RETURN_IF_ERROR(env.fs.List(path, [&](const DirectoryEntry& entry) { names.push_back(entry.name); }));
-    std::sort(names.begin(), names.end());
-  } else {
-    plan.set_base(std::string(DirName(path)));
-    names.emplace_back(BaseName(path));
-  }
-  for (const std::string& name : names) {
-    if (!IsFolder(env.fs, JoinPath(plan.base(), name))) plan.add_settings()->set_file(name);
-  }
-  return CollectPlan({env.fs, env.rules}, plan);
-}
-
-absl::StatusOr<v1::Bundle> LoadSide(CommandEnv& env, const std::string& path) {
-  if (!env.fs.Stat(path).ok()) {
-    return absl::NotFoundError(
-        StrCat(DisplayBytes(path), ": not there; give a plan, a folder, an evidence bundle or a settings file"));
-  }
-  if (IsFolder(env.fs, path)) {
-    const bool planned = env.fs.Stat(JoinPath(path, "plan.yaml")).ok();
-    return planned ? LoadSidePlan(env, path) : CollectFiles(env, path);
-  }
-  return LooksLikePlan(env.fs, path) ? LoadSidePlan(env, path) : CollectFiles(env, path);
-}
-
 bool IsSettings(const v1::Evidence& evidence) {
   return evidence.kind() == v1::EVIDENCE_KIND_SETTINGS;
 }
 
 // What could not be read, one line a source; InvalidArgument where nothing at all was.
 absl::StatusOr<std::vector<std::string>> Unread(const Rules& rules, const RenderOptions& options,
-                                                const std::string& path, const v1::Bundle& bundle) {
+                                                const std::string& path, const std::vector<v1::Bundle>& bundles) {
   std::vector<std::string> unread;
-  bool any = !bundle.plan().facts().empty();
-  for (const v1::Evidence& evidence : bundle.evidence()) {
-    any = any || evidence.has_settings() || evidence.run_log().settings_size() > 0;
-    if (!IsSettings(evidence) || evidence.outcome() == v1::OUTCOME_COLLECTED) continue;
-    MessageArgs args(evidence.problem().args().begin(), evidence.problem().args().end());
-    std::sort(args.begin(), args.end());
-    unread.push_back(InAll(options.languages, rules.messages.Say(evidence.problem().id(), args)));
+  bool any = false;
+  for (const v1::Bundle& bundle : bundles) {
+    any = any || !bundle.plan().facts().empty();
+    for (const v1::Evidence& evidence : bundle.evidence()) {
+      any = any || evidence.has_settings() || evidence.run_log().settings_size() > 0;
+      if (!IsSettings(evidence) || evidence.outcome() == v1::OUTCOME_COLLECTED) continue;
+      MessageArgs args(evidence.problem().args().begin(), evidence.problem().args().end());
+      std::sort(args.begin(), args.end());
+      unread.push_back(InAll(options.languages, rules.messages.Say(evidence.problem().id(), args)));
+    }
   }
   if (any) return unread;
   return absl::InvalidArgumentError(
@@ -237,13 +180,15 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   std::vector<v1::Bundle> sides[2];
   std::vector<std::string> unread;
   for (int i = 0; i < 2; ++i) {
-    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadSide(env, *paths[i]));
-    PARITECT_ASSIGN_OR_RETURN(std::vector<std::string> one, Unread(env.rules, request.render, *paths[i], bundle));
+    PARITECT_ASSIGN_OR_RETURN(sides[i], LoadDiffSide(env, *paths[i], BareFiles::kSettings));
+    PARITECT_ASSIGN_OR_RETURN(std::vector<std::string> one, Unread(env.rules, request.render, *paths[i], sides[i]));
     unread.insert(unread.end(), one.begin(), one.end());
-    sides[i].push_back(std::move(bundle));
   }
   const EvidenceSet evidence(std::move(sides[0]), std::move(sides[1]));
+  // Every node of the side's first run; a run of another role stands alone.
   const auto run = [&](Side side) {
+    const std::vector<RunView> runs = evidence.Runs(side);
+    if (!runs.empty()) return runs[0];
     const v1::Bundle& bundle = evidence.bundles(side)[0];
     return RunView{bundle.plan().run(), bundle.plan().role(), {&bundle}};
   };
