@@ -1,5 +1,6 @@
-// The matrix of links between devices that `nvidia-smi topo -m` and `npu-smi info -t topo` print: a line of column heads
-// (GPU0 GPU1 ... or NPU0 NPU1 ...), then one row a device with "X" for itself and a word a link (NV12, HCCS, PIX, SYS).
+// The matrix of links between devices that `nvidia-smi topo -m` and `npu-smi info -t topo` print: a line of column
+// heads (GPU0 GPU1 ... or NPU0 NPU1 ...), then one row a device with "X" for itself and a word a link (NV12, HCCS,
+// PIX, SYS).
 // Kept: topology.devices (a count), topology.links (the words, each once), and each pair once as topology.GPU0.GPU1.
 #include <set>
 
