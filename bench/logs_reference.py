@@ -38,18 +38,51 @@ def jsonl(path):
     return records
 
 
+def fields(message):
+    """Number and value of each field of a message in wire form."""
+    at = 0
+    while at < len(message):
+        key, at = varint(message, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = varint(message, at)
+        elif kind == 1:
+            value, at = message[at : at + 8], at + 8
+        elif kind == 5:
+            value, at = message[at : at + 4], at + 4
+        else:
+            length, at = varint(message, at)
+            value, at = message[at : at + length], at + length
+        yield key >> 3, value
+
+
+def varint(message, at):
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
 def events(path):
-    """Frames only: neither checksums nor what is in them."""
-    records = 0
+    """Step, tag and simple value of every event; checksums are not looked at."""
+    series = {}
     with open(path, "rb") as file:
         while True:
             header = file.read(12)
             if len(header) < 12:
-                return records
+                return max(len(points) for points in series.values())
             (length,) = struct.unpack("<Q", header[:8])
-            file.read(length)
+            payload = file.read(length)
             file.read(4)
-            records += 1
+            event = dict(fields(payload))
+            for number, value in fields(event.get(5, b"")):
+                one = dict(fields(value))
+                if number == 1 and 2 in one:
+                    series.setdefault(one[1], {})[event.get(2, 0)] = struct.unpack("<f", one[2])[0]
 
 
 def main():

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "common/utf8.h"
+#include "formats/byte_scan.h"
 
 namespace paritect {
 namespace {
@@ -61,12 +62,20 @@ void AppendUtf8(std::uint32_t c, std::string& out) {
 }  // namespace
 
 TextEncoding DetectTextEncoding(absl::string_view head) {
+  if (absl::StartsWith(head, absl::string_view("\xFF\xFE\0\0", 4))) return TextEncoding::kUtf32Le;
+  if (absl::StartsWith(head, absl::string_view("\0\0\xFE\xFF", 4))) return TextEncoding::kUtf32Be;
   if (absl::StartsWith(head, "\xFF\xFE")) return TextEncoding::kUtf16Le;
   if (absl::StartsWith(head, "\xFE\xFF")) return TextEncoding::kUtf16Be;
   const std::size_t n = std::min<std::size_t>(head.size(), 4096) & ~std::size_t{1};
   if (n < 16) return TextEncoding::kUtf8;
-  std::size_t zeros[2] = {0, 0};
-  for (std::size_t i = 0; i < n; ++i) zeros[i & 1] += head[i] == '\0';
+  std::size_t quarter[4] = {0, 0, 0, 0};
+  for (std::size_t i = 0; i < n; ++i) quarter[i & 3] += head[i] == '\0';
+  const std::size_t most = n / 4 * 9 / 10;  // of a quarter that is NUL but for rare characters
+  if (quarter[2] >= most && quarter[3] >= most && quarter[1] * 8 > n && quarter[0] * 20 < n)
+    return TextEncoding::kUtf32Le;
+  if (quarter[0] >= most && quarter[1] >= most && quarter[2] * 8 > n && quarter[3] * 20 < n)
+    return TextEncoding::kUtf32Be;
+  const std::size_t zeros[2] = {quarter[0] + quarter[2], quarter[1] + quarter[3]};
   // Text in ASCII letters has a NUL in one half of each unit and hardly any in the other.
   if (zeros[1] * 5 > n * 2 && zeros[0] * 20 < n) return TextEncoding::kUtf16Le;
   if (zeros[0] * 5 > n * 2 && zeros[1] * 20 < n) return TextEncoding::kUtf16Be;
@@ -95,8 +104,28 @@ std::string StripAnsi(absl::string_view text) {
   return out;
 }
 
-std::string TextLines::Utf16ToUtf8(absl::string_view chunk) {
+std::string TextLines::WideToUtf8(absl::string_view chunk) {
   carry_.append(chunk.data(), chunk.size());
+  const bool wide = encoding_ == TextEncoding::kUtf32Le || encoding_ == TextEncoding::kUtf32Be;
+  return wide ? Utf32ToUtf8() : Utf16ToUtf8();
+}
+
+std::string TextLines::Utf32ToUtf8() {
+  std::string out;
+  std::size_t i = 0;
+  for (; i + 4 <= carry_.size(); i += 4) {
+    std::uint32_t c = 0;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t at = encoding_ == TextEncoding::kUtf32Be ? k : 3 - k;
+      c = c << 8 | static_cast<unsigned char>(carry_[i + at]);
+    }
+    if (c != 0xFEFF) AppendUtf8(c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) ? 0xFFFD : c, out);
+  }
+  carry_.erase(0, i);
+  return out;
+}
+
+std::string TextLines::Utf16ToUtf8() {
   std::string out;
   out.reserve(carry_.size());
   const int high = encoding_ == TextEncoding::kUtf16Be ? 0 : 1;
@@ -170,9 +199,29 @@ void TextLines::CountNuls(std::size_t n) {
   longest_hole_ = std::max(longest_hole_, hole_);
 }
 
+constexpr std::size_t kQuietBytesMax = 32 << 10;  // less than the longest line: none of a stretch is too long
+constexpr int kQuietPauseMax = 256;
+
+// Bytes of whole quiet lines at the front. Where there are none the search pauses for ever more lines.
+std::size_t TextLines::SkipQuiet(absl::string_view chunk, Quiet quiet) {
+  const absl::string_view stretch = chunk.substr(0, quiet(chunk.substr(0, kQuietBytesMax)));
+  const std::size_t end = stretch.rfind('\n');
+  if (end == absl::string_view::npos) {
+    quiet_pause_ = std::min(2 * quiet_pause_ + 1, kQuietPauseMax);
+    lines_till_quiet_ = quiet_pause_;
+    return 0;
+  }
+  quiet_pause_ = 0;
+  number_ += static_cast<std::int64_t>(CountNewlines(stretch.substr(0, end + 1)));
+  return end + 1;
+}
+
 // No CR, backspace or NUL in the chunk: only LF ends a line.
-void TextLines::FeedPlain(absl::string_view chunk, Sink sink) {
+void TextLines::FeedPlain(absl::string_view chunk, const Quiet* quiet, Sink sink) {
   while (!chunk.empty()) {
+    if (quiet != nullptr && lines_till_quiet_-- <= 0 && pending_.empty() && !after_hole_ && !may_have_escape_) {
+      chunk.remove_prefix(SkipQuiet(chunk, *quiet));
+    }
     const auto* end = static_cast<const char*>(std::memchr(chunk.data(), '\n', chunk.size()));
     if (end == nullptr) {
       Append(chunk);
@@ -186,13 +235,20 @@ void TextLines::FeedPlain(absl::string_view chunk, Sink sink) {
   }
 }
 
-void TextLines::FeedUtf8(absl::string_view chunk, Sink sink) {
+void TextLines::FeedUtf8(absl::string_view chunk, const Quiet* quiet, Sink sink) {
+  if (pending_.empty() && !HasOddBytes(chunk)) {
+    may_have_escape_ = false;
+    may_have_high_byte_ = false;
+    hole_ = 0;
+    FeedPlain(chunk, quiet, sink);
+    return;
+  }
   // A line that began in the chunk before keeps what that one may have.
   may_have_escape_ = (may_have_escape_ && !pending_.empty()) || Contains(chunk, '\x1b');
   may_have_high_byte_ = (may_have_high_byte_ && !pending_.empty()) || HasHighByte(chunk);
   if (!Contains(chunk, '\r') && !Contains(chunk, '\b') && !Contains(chunk, '\0')) {
     hole_ = 0;
-    FeedPlain(chunk, sink);
+    FeedPlain(chunk, quiet, sink);
     return;
   }
   std::size_t begin = 0;
@@ -226,10 +282,22 @@ void TextLines::FeedUtf8(absl::string_view chunk, Sink sink) {
 
 void TextLines::Feed(absl::string_view chunk, Sink sink) {
   if (encoding_ == TextEncoding::kUtf8) {
-    FeedUtf8(chunk, sink);
+    FeedUtf8(chunk, nullptr, sink);
   } else {
-    FeedUtf8(Utf16ToUtf8(chunk), sink);
+    FeedUtf8(WideToUtf8(chunk), nullptr, sink);
   }
+}
+
+void TextLines::Feed(absl::string_view chunk, Quiet quiet, Sink sink) {
+  if (encoding_ != TextEncoding::kUtf8) return Feed(chunk, sink);
+  FeedUtf8(chunk, &quiet, sink);
+}
+
+void TextLines::FeedHole(std::uint64_t bytes, Sink sink) {
+  if (bytes == 0) return;
+  if (encoding_ != TextEncoding::kUtf8) carry_.clear();
+  FeedUtf8(absl::string_view("\0", 1), nullptr, sink);
+  CountNuls(static_cast<std::size_t>(bytes - 1));
 }
 
 void TextLines::Finish(Sink sink) {

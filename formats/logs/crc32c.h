@@ -10,17 +10,30 @@
 namespace paritect {
 
 inline std::uint32_t Crc32c(absl::string_view bytes) {
-  static const std::array<std::uint32_t, 256> kTable = [] {
-    std::array<std::uint32_t, 256> table{};
+  // Eight bytes at a time: kTables[k] is a byte's share with k bytes behind it.
+  static constexpr auto kTables = [] {
+    std::array<std::array<std::uint32_t, 256>, 8> tables{};
     for (std::uint32_t i = 0; i < 256; ++i) {
       std::uint32_t c = i;
       for (int k = 0; k < 8; ++k) c = (c & 1) != 0 ? 0x82F63B78U ^ (c >> 1) : c >> 1;
-      table[i] = c;
+      tables[0][i] = c;
     }
-    return table;
+    for (std::size_t k = 1; k < 8; ++k) {
+      for (std::size_t i = 0; i < 256; ++i) {
+        tables[k][i] = tables[0][tables[k - 1][i] & 0xFF] ^ (tables[k - 1][i] >> 8);
+      }
+    }
+    return tables;
   }();
   std::uint32_t crc = 0xFFFFFFFFU;
-  for (char c : bytes) crc = kTable[(crc ^ static_cast<unsigned char>(c)) & 0xFF] ^ (crc >> 8);
+  const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
+  const auto* const end = p + bytes.size();
+  for (; end - p >= 8; p += 8) {
+    crc = kTables[7][(crc ^ p[0]) & 0xFF] ^ kTables[6][(crc >> 8 ^ p[1]) & 0xFF] ^
+          kTables[5][(crc >> 16 ^ p[2]) & 0xFF] ^ kTables[4][crc >> 24 ^ p[3]] ^ kTables[3][p[4]] ^ kTables[2][p[5]] ^
+          kTables[1][p[6]] ^ kTables[0][p[7]];
+  }
+  for (; p != end; ++p) crc = kTables[0][(crc ^ *p) & 0xFF] ^ (crc >> 8);
   return crc ^ 0xFFFFFFFFU;
 }
 

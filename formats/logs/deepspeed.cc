@@ -55,6 +55,8 @@ class DeepSpeedDialect : public LineDialect {
     }
   }
 
+  std::optional<absl::string_view> quiet_without() const override { return "ski"; }  // skipped=
+
   bool takes_plain_lines() const override { return true; }
 
  private:

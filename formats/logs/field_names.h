@@ -15,6 +15,7 @@ namespace paritect {
 enum class LogField {
   kOther,
   kStep,
+  kBatch,  // counts steps where nothing else does
   kTotalSteps,
   kEpoch,
   kSamples,

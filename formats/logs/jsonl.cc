@@ -17,7 +17,7 @@ constexpr absl::string_view kNotMetrics[] = {"_stamp",       "_timestamp",   "_r
                                              "time",         "elapsed_time", "remaining_time", "percentage",
                                              "n_parameters", "wall_time",    "lineno"};
 
-bool ReadRow(absl::string_view text, FieldCollector& fields) {
+bool CollectRow(absl::string_view text, LineFields& fields) {
   return ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
            absl::ConsumePrefix(&path, "data.");
            // ms-swift: "global_step/max_steps": "10/500"
@@ -25,21 +25,41 @@ bool ReadRow(absl::string_view text, FieldCollector& fields) {
            for (absl::string_view name : kNotMetrics) {
              if (path == name) return;
            }
-           fields.Add(path, ReadLogNumber(value));
+           fields.Add(LookUpLogKey(path), ReadLogNumber(value));
          }) > 0;
+}
+
+void TakeRow(const LineFields& row, FieldCollector& fields) {
+  for (const FieldValue& field : row.values) fields.Add(field.key, field.number);
+}
+
+bool ReadRow(absl::string_view text, FieldCollector& fields) {
+  LineFields row;
+  if (!CollectRow(text, row)) return false;
+  TakeRow(row, fields);
+  return true;
 }
 
 class JsonlDialect : public LineDialect {
  public:
+  bool Collect(absl::string_view text, LineFields& fields) override {
+    text = absl::StripAsciiWhitespace(text);
+    return absl::StartsWith(text, "{") && CollectRow(text, fields);
+  }
+
   bool Line(const LogLine& line, RunLogBuilder& out) override {
     const absl::string_view text = absl::StripAsciiWhitespace(line.text);
     if (!absl::StartsWith(text, "{")) return false;
+    LineFields row;
+    if (line.piece && CollectRow(text, row)) return Emit(line, row, out);
+    out.Unparsed(line.number, "a JSON line that is not whole");
+    return true;
+  }
+
+  bool Emit(const LogLine& line, const LineFields& row, RunLogBuilder& out) override {
     FieldCollector fields;
     fields.SetLine(line.number);
-    if (!ReadRow(text, fields)) {
-      out.Unparsed(line.number, "a JSON line that is not whole");
-      return true;
-    }
+    TakeRow(row, fields);
     LogRecord& record = fields.record();
     if (!record.has_step && !record.values.has_epoch()) return true;
     fields.Finish(out);

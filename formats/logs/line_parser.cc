@@ -18,7 +18,16 @@ class TextLogParser : public LogParser {
         needs_letters_(dialect_->wants_telling()) {}
 
   absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) override {
-    lines_.Feed(chunk, [&](const TextLine& line) { OnLine(line, out); });
+    const auto sink = [&](const TextLine& line) { OnLine(line, out); };
+    const auto quiet = [&](absl::string_view text) {
+      const auto more = dialect_->quiet_without();
+      return more && !out.reads_every_line_anew() ? QuietBytes(text, *more) : 0;
+    };
+    if (dialect_->quiet_without()) {
+      lines_.Feed(chunk, quiet, sink);
+    } else {
+      lines_.Feed(chunk, sink);
+    }
     return absl::OkStatus();
   }
 
@@ -32,6 +41,11 @@ class TextLogParser : public LogParser {
                   absl::StrCat(lines_.nul_bytes(), " NUL bytes, the longest run ", lines_.longest_hole(),
                                ": text may be lost there (nul_bytes)"));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status FeedHole(std::uint64_t bytes, RunLogBuilder& out) override {
+    lines_.FeedHole(bytes, [&](const TextLine& line) { OnLine(line, out); });
     return absl::OkStatus();
   }
 
@@ -59,6 +73,7 @@ class TextLogParser : public LogParser {
     // A form is of text without prefixes, so a line of that form has none either.
     piece.text = rest;
     if (ReadKnownForm(piece, out)) return;
+    if (const auto more = dialect_->quiet_without(); more && !HasTellingLetters(rest, *more)) return;
     for (;;) {
       const std::size_t inside = FindRankPrefixInside(rest);
       piece.text = rest.substr(0, inside);

@@ -12,25 +12,42 @@ namespace {
 
 class LlamaFactoryDialect : public LineDialect {
  public:
-  bool Line(const LogLine& line, RunLogBuilder& out) override {
-    const absl::string_view text = absl::StripAsciiWhitespace(line.text);
+  bool Collect(absl::string_view text, LineFields& fields) override {
+    text = absl::StripAsciiWhitespace(text);
     if (!absl::StartsWith(text, "{")) return false;
-    FieldCollector fields;
-    fields.SetLine(line.number);
-    std::int64_t total = 0;
-    bool is_eval = false;
     const std::size_t length = ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
-      if (path == "total_steps") total = static_cast<std::int64_t>(ParseLogNumber(value).value_or(0));
+      if (path == "total_steps") fields.Add(kTotal, ReadLogNumber(value));
       if (path == "percentage" || path == "elapsed_time" || path == "remaining_time" || path == "throughput" ||
           path == "total_tokens" || path == "total_steps") {
         return;
       }
       const LogNumber number = ReadLogNumber(value);
       if (value == "null") return;  // older versions print every key
-      is_eval = is_eval || absl::StartsWith(path, "eval_") || absl::StartsWith(path, "predict_");
-      fields.Add(path, number);
+      fields.Add(LookUpLogKey(path), number);
     });
-    if (length == 0 || !fields.record().has_step) {
+    return length > 0;
+  }
+
+  bool Line(const LogLine& line, RunLogBuilder& out) override {
+    if (!absl::StartsWith(absl::StripLeadingAsciiWhitespace(line.text), "{")) return false;
+    LineFields row;
+    if (line.piece && Collect(line.text, row)) return Emit(line, row, out);
+    out.Unparsed(line.number, "an object that is not whole, or without current_steps");
+    return true;
+  }
+
+  bool Emit(const LogLine& line, const LineFields& row, RunLogBuilder& out) override {
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    std::int64_t total = 0;
+    for (const FieldValue& field : row.values) {
+      if (field.slot != kTotal) {
+        fields.Add(field.key, field.number);
+      } else if (field.number.kind == LogNumber::Kind::kValue) {
+        total = static_cast<std::int64_t>(field.number.value);
+      }
+    }
+    if (!fields.record().has_step) {
       out.Unparsed(line.number, "an object that is not whole, or without current_steps");
       return true;
     }
@@ -42,6 +59,9 @@ class LlamaFactoryDialect : public LineDialect {
   }
 
   bool IsWholeWithoutEnd(absl::string_view line) const override { return IsWholeJsonObject(line); }
+
+ private:
+  static constexpr int kTotal = 1;
 };
 
 bool IsLine(absl::string_view line) {

@@ -1,5 +1,7 @@
 #include "formats/logs/log_format.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "formats/logs/json_fields.h"
@@ -30,6 +32,18 @@ bool IsWholeJsonObject(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
   return absl::StartsWith(text, "{") &&
          ForEachJsonField(text, [](absl::string_view, absl::string_view) {}) == text.size();
+}
+
+absl::Status LogParser::FeedHole(std::uint64_t bytes, RunLogBuilder& out) {
+  static constexpr char kZeros[4096] = {};
+  // No format has a use for more.
+  for (std::uint64_t left = std::min<std::uint64_t>(bytes, 1 << 20); left > 0;) {
+    const std::uint64_t n = std::min<std::uint64_t>(left, sizeof(kZeros));
+    absl::Status status = Feed(absl::string_view(kZeros, static_cast<std::size_t>(n)), out);
+    if (!status.ok()) return status;
+    left -= n;
+  }
+  return absl::OkStatus();
 }
 
 bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view line)> visit) {

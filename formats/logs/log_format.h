@@ -29,6 +29,8 @@ class LogParser {
   // Chunks need not end at line ends. DataLoss: damaged or hostile; what was read before stands.
   virtual absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) = 0;
   virtual absl::Status Finish(RunLogBuilder& out) = 0;
+  // As many NUL bytes, which the caller need not have read (a hole of a sparse file).
+  virtual absl::Status FeedHole(std::uint64_t bytes, RunLogBuilder& out);
   // For a log that is still written: hands over what it collected so far.
   virtual void HandOver(RunLogBuilder&) {}
   // The log goes on in a new file: what stands open of the old one is dropped.
@@ -60,7 +62,11 @@ struct LogLine {
 };
 
 // Whether `text` holds one of those groups (formats/logs/telling.cc): one vectorised pass in place of a dozen searches.
-bool HasTellingLetters(absl::string_view text);
+// `more`: three further letters that tell ("": none).
+bool HasTellingLetters(absl::string_view text, absl::string_view more = "");
+
+// How many bytes at the front hold none of them, in whole blocks.
+std::size_t QuietBytes(absl::string_view text, absl::string_view more);
 
 class LineDialect {
  public:
@@ -74,6 +80,9 @@ class LineDialect {
   virtual void Finish(RunLogBuilder&) {}
   // Whether Line looks at `telling`: it is settled before, else after.
   virtual bool wants_telling() const { return false; }
+  // Whether lines that hold neither telling letters nor these three are nothing to this dialect, as things stand ("":
+  // telling letters alone); no value: it looks at every line.
+  virtual std::optional<absl::string_view> quiet_without() const { return std::nullopt; }
   // Whether a last line without a line end proves by itself that it is whole (a JSON object that closes).
   virtual bool IsWholeWithoutEnd(absl::string_view) const { return false; }
   // Lines that are not the dialect's may still be `step N loss X` (the dialect itself prints no loss).

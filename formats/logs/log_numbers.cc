@@ -44,6 +44,10 @@ absl::string_view Unwrap(absl::string_view text) {
   return text;
 }
 
+bool EndsInChinese(absl::string_view sign) {
+  return sign == "，" || sign == "。" || sign == "；" || sign == "、" || sign == "）" || sign == "】";
+}
+
 absl::string_view TokenOf(absl::string_view text) {
   std::size_t i = 0;
   for (; i < text.size(); ++i) {
@@ -55,6 +59,7 @@ absl::string_view TokenOf(absl::string_view text) {
         !absl::StartsWith(absl::AsciiStrToLower(text.substr(0, i)), "-nan")) {
       break;
     }
+    if (i > 0 && EndsInChinese(text.substr(i, 3))) break;
     // A comma belongs to the token only between digits.
     if (c == ',' && !(i > 0 && IsDigit(text[i - 1]) && i + 1 < text.size() && IsDigit(text[i + 1]))) break;
   }
@@ -94,6 +99,26 @@ std::optional<std::string> WithoutUnderscores(absl::string_view token) {
     }
   }
   return out;
+}
+
+// "3.4K", "1.2M": thousands, millions; "76.1%" is 76.1. Value and resolution.
+std::optional<std::pair<double, double>> WithSuffix(absl::string_view token) {
+  if (token.size() < 2) return std::nullopt;
+  double factor = 0;
+  switch (token.back()) {
+    case '%': factor = 1; break;
+    case 'k':
+    case 'K': factor = 1e3; break;
+    case 'M': factor = 1e6; break;
+    case 'G':
+    case 'B': factor = 1e9; break;
+    default: return std::nullopt;
+  }
+  token.remove_suffix(1);
+  if (!IsDigit(token.back())) return std::nullopt;
+  const auto value = ParseDoubleWithCommas(token);
+  if (!value) return std::nullopt;
+  return std::make_pair(*value * factor, PrintResolution(token) * factor);
 }
 
 bool IsMissingWord(absl::string_view token) {
@@ -241,6 +266,10 @@ LogNumber ReadLogNumber(absl::string_view text) {
       Set(number, *parsed, PrintResolution(*digits));
       return number;
     }
+  }
+  if (auto scaled = WithSuffix(plain)) {
+    Set(number, scaled->first, scaled->second);
+    return number;
   }
   if (!LooksNumeric(token)) return number;  // a word: the value is not there
   const bool spliced = token.find_first_of("=[:<") != absl::string_view::npos;

@@ -114,6 +114,8 @@ class MegatronDialect : public LineDialect {
     return true;
   }
 
+  std::optional<absl::string_view> quiet_without() const override { return "ite"; }  // iteration
+
   bool Line(const LogLine& line, RunLogBuilder& out) override {
     if (!line.piece) return false;  // Collect has seen it
     LineFields fields;

@@ -17,8 +17,17 @@ bool IsPaddleLine(absl::string_view line) {
 
 class PaddleDialect : public LineDialect {
  public:
+  bool Collect(absl::string_view text, LineFields& fields) override {
+    return IsPaddleLine(text) && CollectPlainLine(text, fields);
+  }
+
+  bool Emit(const LogLine& line, const LineFields& fields, RunLogBuilder& out) override {
+    out.set_interval_means();
+    return EmitPlainLine(line, fields, out);
+  }
+
   bool Line(const LogLine& line, RunLogBuilder& out) override {
-    if (!IsPaddleLine(line.text)) return false;
+    if (!line.piece || !IsPaddleLine(line.text)) return false;
     out.set_interval_means();
     return ReadPlainLine(line, out);
   }

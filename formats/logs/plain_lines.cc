@@ -10,11 +10,26 @@
 namespace paritect {
 namespace {
 
+// First byte of a Chinese sign (U+4E00 and on, as UTF-8). The full-width colon, box drawings and the like are none.
+bool IsHan(char c) {
+  return c >= '\xE4' && c <= '\xE9';
+}
 bool IsAlpha(char c) {
-  return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_';
+  return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_' || IsHan(c);
 }
 bool IsWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '@' || c == '/' || c == '.' || c == '-';
+}
+
+// Chinese words and others end where the other kind begins ("训练loss"); "为" (is) is a separator.
+std::size_t WordEnd(absl::string_view line, std::size_t i) {
+  const std::size_t begin = i;
+  if (!IsHan(line[i])) {
+    while (i < line.size() && IsWord(line[i])) ++i;
+    return std::max(i, begin + 1);
+  }
+  while (i + 3 <= line.size() && IsHan(line[i]) && (i == begin || line.substr(i, 3) != "为")) i += 3;
+  return std::max(i, begin + 1);
 }
 
 // Skips blanks and a separator; whether one stood there.
@@ -25,6 +40,12 @@ bool SkipSeparator(absl::string_view line, std::size_t& i) {
   bool found = false;
   if (i < line.size() && (line[i] == ':' || line[i] == '=')) {
     ++i;
+    found = true;
+  } else if (absl::StartsWith(line.substr(i), "：") || absl::StartsWith(line.substr(i), "＝")) {
+    i += 3;
+    found = true;
+  } else if (absl::StartsWith(line.substr(i), "为")) {
+    i += 3;
     found = true;
   } else if (absl::StartsWith(line.substr(i), "is ")) {
     i += 3;
@@ -40,14 +61,14 @@ bool StartsNumber(absl::string_view text) {
   const char c = text[0];
   if (absl::ascii_isdigit(static_cast<unsigned char>(c))) return true;
   if (text.size() < 2) return false;
-  if (c == '-' || c == '+' || c == '.' || c == '[')
-    return absl::ascii_isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.';
+  const bool digit = absl::ascii_isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.';
+  if ((c == '-' || c == '+' || c == '.' || c == '[') && digit) return true;
   return absl::StartsWithIgnoreCase(text, "nan") || absl::StartsWithIgnoreCase(text, "inf") ||
          absl::StartsWith(text, "tensor(") || absl::StartsWith(text, "-inf") || absl::StartsWith(text, "-nan");
 }
 
 bool MayTell(absl::string_view line) {
-  return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS");
+  return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS") || absl::StrContains(line, "损失");
 }
 
 // "val_acc", "eval/accuracy", "test_acc1": an accuracy that is named after an evaluation.
@@ -64,7 +85,7 @@ bool IsEvaluationLine(absl::string_view line) {
       continue;
     }
     const std::size_t begin = i;
-    while (i < line.size() && IsWord(line[i])) ++i;
+    i = WordEnd(line, i);
     const std::string word = absl::AsciiStrToLower(line.substr(begin, i - begin));
     const LogField field = ClassifyLogKey(word);
     if (word == "train" || word == "training" ||
@@ -91,12 +112,13 @@ void ForEachKeyValue(absl::string_view line,
   std::size_t before_begin = 0;  // the word before this one, where only one blank is between them
   std::size_t before_end = 0;
   for (std::size_t i = 0; i < line.size();) {
-    if (!IsAlpha(line[i]) || (i > 0 && absl::ascii_isalnum(static_cast<unsigned char>(line[i - 1])))) {
+    const bool in_word = i > 0 && !IsHan(line[i]) && absl::ascii_isalnum(static_cast<unsigned char>(line[i - 1]));
+    if (!IsAlpha(line[i]) || in_word) {
       ++i;
       continue;
     }
     const std::size_t begin = i;
-    while (i < line.size() && IsWord(line[i])) ++i;
+    i = WordEnd(line, i);
     std::size_t end = i;
     while (end > begin && (line[end - 1] == '.' || line[end - 1] == '-' || line[end - 1] == '/')) --end;
     std::size_t at = i;
@@ -120,8 +142,28 @@ namespace {
 enum Slot { kKeyed, kTotalSteps, kPlaceEpoch, kPlaceStep, kPlaceTotal };
 enum Kind { kLine = 0, kEvaluationLine = 1, kPlace = 2 };
 
+// "第 10 步", "第 3 轮": the number stands before its word.
+void FindOrdinals(absl::string_view text, LineFields& fields) {
+  static constexpr absl::string_view kOrdinal = "第";
+  for (std::size_t at = text.find(kOrdinal); at != absl::string_view::npos; at = text.find(kOrdinal, at + 3)) {
+    const LogNumber number =
+        ReadLogNumber(text.substr(at + 3, 24).substr(0, text.substr(at + 3).find_first_not_of(" 0123456789")));
+    if (number.kind != LogNumber::Kind::kValue) continue;
+    const absl::string_view rest = absl::StripLeadingAsciiWhitespace(
+        text.substr(static_cast<std::size_t>(number.text.data() - text.data()) + number.text.size()));
+    if (absl::StartsWith(rest, "步") || absl::StartsWith(rest, "次迭代") || absl::StartsWith(rest, "个步") ||
+        absl::StartsWithIgnoreCase(rest, "step") || absl::StartsWith(rest, "个step")) {
+      fields.Add(LookUpLogKey("step"), number);
+    } else if (absl::StartsWith(rest, "轮") || absl::StartsWithIgnoreCase(rest, "epoch") ||
+               absl::StartsWith(rest, "个epoch")) {
+      fields.Add(LookUpLogKey("epoch"), number);
+    }
+  }
+}
+
 // Fields of one line, whichever order they stand in.
 void FindPlainFields(absl::string_view text, LineFields& fields) {
+  FindOrdinals(text, fields);
   ForEachKeyValue(text, [&](absl::string_view phrase, absl::string_view word, absl::string_view value) {
     const LogField by_word = ClassifyLogKey(word);
     const LogKey& by_phrase = LookUpLogKey(phrase);
@@ -132,19 +174,23 @@ void FindPlainFields(absl::string_view text, LineFields& fields) {
     if (field == LogField::kOther || by_phrase.loss_of_something_else) return;
     const LogNumber number = ReadLogNumber(value);
     fields.Add(phrase_counts && !step_like ? by_phrase : LookUpLogKey(word), number);
-    if (field != LogField::kStep || number.kind != LogNumber::Kind::kValue) return;
+    if ((field != LogField::kStep && field != LogField::kBatch) || number.kind != LogNumber::Kind::kValue) return;
     const absl::string_view rest = absl::StripLeadingAsciiWhitespace(value.substr(number.text.size()));
     if (absl::StartsWith(rest, "/")) fields.Add(kTotalSteps, ReadLogNumber(rest.substr(1)));
   });
 }
 
 void TakeFields(const LineFields& found, FieldCollector& fields, std::int64_t& total_steps) {
+  const FieldValue* batch = nullptr;
   for (const FieldValue& field : found.values) {
-    if (field.slot == kKeyed) fields.Add(field.key, field.number);
+    const bool is_batch = field.slot == kKeyed && field.key.field == LogField::kBatch;
+    if (is_batch && batch == nullptr) batch = &field;
+    if (field.slot == kKeyed && !is_batch) fields.Add(field.key, field.number);
     if (field.slot == kTotalSteps && field.number.kind == LogNumber::Kind::kValue) {
       total_steps = static_cast<std::int64_t>(field.number.value);
     }
   }
+  if (batch != nullptr && !fields.record().has_step) fields.Add(LookUpLogKey("step"), batch->number);
 }
 
 }  // namespace
@@ -153,84 +199,6 @@ void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int
   LineFields found;
   FindPlainFields(text, found);
   TakeFields(found, fields, total_steps);
-}
-
-namespace {
-
-bool TakeInteger(absl::string_view& text, std::int64_t& value, absl::string_view& digits) {
-  text = absl::StripLeadingAsciiWhitespace(text);
-  std::size_t n = 0;
-  value = 0;
-  while (n < text.size() && n < 16 && absl::ascii_isdigit(static_cast<unsigned char>(text[n]))) {
-    value = value * 10 + (text[n] - '0');
-    ++n;
-  }
-  digits = text.substr(0, n);
-  text.remove_prefix(n);
-  return n > 0;
-}
-
-bool TakeChar(absl::string_view& text, char c) {
-  text = absl::StripLeadingAsciiWhitespace(text);
-  if (text.empty() || text[0] != c) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-// "[ 10/270]" or "[ 10/1000 (  1%)]"
-bool TakeBracketStep(absl::string_view& text, EpochPlace& place) {
-  if (!TakeChar(text, '[') || !TakeInteger(text, place.step, place.step_text) || !TakeChar(text, '/')) return false;
-  if (!TakeInteger(text, place.steps_per_epoch, place.total_text)) return false;
-  const std::size_t close = text.find(']');
-  if (close == absl::string_view::npos || close > 12) return false;
-  text.remove_prefix(close + 1);
-  return true;
-}
-
-// "[3][ 10/270]", "[3]  [ 10/270]", "[3/90][10/270]" behind the word.
-bool TakeEpochBracket(absl::string_view& text, EpochPlace& place) {
-  TakeChar(text, ':');
-  if (!TakeChar(text, '[') || !TakeInteger(text, place.epoch, place.epoch_text)) return false;
-  std::int64_t total = 0;
-  absl::string_view ignored;
-  if (TakeChar(text, '/') && !TakeInteger(text, total, ignored)) return false;
-  return TakeChar(text, ']') && TakeBracketStep(text, place);
-}
-
-// "1/200, Step 10/3995" behind "Epoch ".
-bool TakeEpochComma(absl::string_view& text, EpochPlace& place) {
-  std::int64_t total = 0;
-  absl::string_view ignored;
-  if (!TakeInteger(text, place.epoch, place.epoch_text) || !TakeChar(text, '/')) return false;
-  if (!TakeInteger(text, total, ignored)) return false;
-  TakeChar(text, ',');
-  text = absl::StripLeadingAsciiWhitespace(text);
-  if (!absl::StartsWithIgnoreCase(text, "step ")) return false;
-  text.remove_prefix(5);
-  return TakeInteger(text, place.step, place.step_text) && TakeChar(text, '/') &&
-         TakeInteger(text, place.steps_per_epoch, place.total_text);
-}
-
-}  // namespace
-
-bool FindEpochPlace(absl::string_view line, EpochPlace& place) {
-  for (std::size_t at = line.find("poch"); at != absl::string_view::npos; at = line.find("poch", at + 4)) {
-    absl::string_view rest = line.substr(at + 4);
-    if (absl::StartsWith(rest, "(train)")) rest.remove_prefix(7);
-    absl::string_view other = rest;
-    if (TakeEpochBracket(rest, place) || TakeEpochComma(other, place)) {
-      place.rest = rest.size() < other.size() ? rest : other;
-      return true;
-    }
-  }
-  if (const std::size_t at = line.find("Train: "); at != absl::string_view::npos) {
-    absl::string_view rest = line.substr(at + 7);
-    if (TakeInteger(rest, place.epoch, place.epoch_text) && TakeBracketStep(rest, place)) {
-      place.rest = rest;
-      return true;
-    }
-  }
-  return false;
 }
 
 namespace {
@@ -351,6 +319,12 @@ namespace {
 class PlainDialect : public LineDialect {
  public:
   bool wants_telling() const override { return true; }
+
+  // A line of the form whose loss is left out begins as the others do.
+  std::optional<absl::string_view> quiet_without() const override {
+    if (!form_.empty() && form_.size() < 3) return std::nullopt;
+    return form_;
+  }
 
   bool Collect(absl::string_view text, LineFields& fields) override {
     EpochPlace place;

@@ -30,14 +30,27 @@ absl::StatusOr<std::size_t> ReadFull(LogBytes& bytes, absl::Span<char> buffer) {
 bool LooksBinary(absl::string_view head) {
   std::size_t odd = 0;
   std::size_t all = 0;
+  std::size_t runs = 0;
   for (std::size_t i = 0; i < head.size(); ++i) {
     const auto c = static_cast<unsigned char>(head[i]);
+    runs += c == 0 && (i == 0 || head[i - 1] != 0);
     if (c == 0) continue;
     ++all;
     odd += (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\b' && c != 0x1b && c != '\f' && c != '\a') ||
            c == 0x7f;
   }
-  return odd * 20 > all;
+  // A log has a hole or two; arrays and archives have zeros all over.
+  return odd * 20 > all || runs > 16 + all / 64 || (all == 0 && runs > 0);
+}
+
+// Sixteen-bit integers look like UTF-16 at first.
+bool IsBinaryInWide(absl::string_view head, TextEncoding encoding) {
+  std::string text;
+  TextLines lines(encoding);
+  const auto add = [&](const TextLine& line) { text.append(line.text.data(), line.text.size()); };
+  lines.Feed(head, add);
+  lines.Finish(add);
+  return LooksBinary(text);
 }
 
 bool IsGeneral(const LogFormat* format) {
@@ -69,7 +82,7 @@ absl::StatusOr<Recognition> Recognise(LogBytes& bytes) {
   seen.encoding = DetectTextEncoding(head);
   seen.stand_in = StandInOf(head);
   if (!seen.stand_in.empty()) return seen;
-  seen.binary = seen.encoding == TextEncoding::kUtf8 && LooksBinary(head);
+  seen.binary = seen.encoding == TextEncoding::kUtf8 ? LooksBinary(head) : IsBinaryInWide(head, seen.encoding);
   TextLines lines(seen.encoding);
   std::string text;
   for (int window = 0; n > 0; ++window) {

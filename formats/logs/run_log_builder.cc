@@ -389,9 +389,9 @@ v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   CountersToDifferences();
   log_.set_format(std::string(format));
   log_.mutable_records()->Reserve(static_cast<int>(entries_.size()));
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (!dropped_[i]) entries_[i].values.ToProto(*log_.add_records());
-  }
+  entries_.Consume([&](std::size_t i, const LogRecord& entry) {
+    if (!dropped_[i]) entry.values.ToProto(*log_.add_records());
+  });
   for (const auto& [kind, count] : note_counts_) {
     if (count <= kNotesOfOneKindMax) continue;
     v1::Note& note = *log_.add_notes();

@@ -14,6 +14,7 @@
 
 #include "absl/strings/string_view.h"
 #include "formats/logs/log_numbers.h"
+#include "formats/logs/record_list.h"
 #include "formats/logs/step_values.h"
 #include "paritect/v1/run_stats.pb.h"
 
@@ -68,7 +69,7 @@ class RunLogBuilder {
     entries_.back().taken = false;
     return &entries_.back();
   }
-  std::vector<LogRecord>& entries() { return entries_; }
+  RecordList<LogRecord>& entries() { return entries_; }
 
   v1::RunLog Build(absl::string_view format);
 
@@ -140,7 +141,7 @@ class RunLogBuilder {
   void FillEnd();
 
   v1::RunLog log_;
-  std::vector<LogRecord> entries_;
+  RecordList<LogRecord> entries_;
   std::vector<bool> dropped_;
   OverflowTold told_;
   std::vector<Marker> markers_;

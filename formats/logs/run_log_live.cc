@@ -66,7 +66,7 @@ void RunLogBuilder::ForgetTaken(const std::vector<std::size_t>& kept) {
     ++next;
   }
   moved_to[before] = next;
-  entries_.resize(next);
+  entries_.Shrink(next);
   for (auto& [key, at] : last_of_) at = moved_to[at];
   // A marker that stands before a record to come.
   std::erase_if(markers_, [&](const Marker& marker) { return marker.at < before; });

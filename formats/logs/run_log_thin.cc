@@ -48,7 +48,7 @@ void RunLogBuilder::Thin() {
   }
   moved_to[entries_.size()] = kept;
   if (kept == entries_.size()) kept_stride_ /= 2;  // nothing could go
-  entries_.resize(kept);
+  entries_.Shrink(kept);
   for (Marker& marker : markers_) marker.at = moved_to[std::min(marker.at, moved_to.size() - 1)];
   last_of_.clear();
   last_added_ = last_of_.end();

@@ -1,8 +1,11 @@
 #include "formats/logs/series_table.h"
 
+#include <algorithm>
+#include <queue>
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "formats/logs/field_names.h"
 
 namespace paritect {
 namespace {
@@ -18,20 +21,65 @@ LogNumber NumberOf(double value) {
 
 }  // namespace
 
-int SeriesTable::TagId(absl::string_view tag) {
-  auto [found, fresh] = tags_.try_emplace(std::string(tag), static_cast<int>(names_.size()));
-  if (fresh) names_.emplace_back(tag);
-  return found->second;
+SeriesTable::Series& SeriesTable::SeriesOf(absl::string_view tag) {
+  // Writers give the tags of a step in the same order each time.
+  const std::size_t guess = series_.empty() ? 0 : (last_used_ + 1) % series_.size();
+  if (guess < series_.size() && *series_[guess].name == tag) {
+    last_used_ = guess;
+    return series_[guess];
+  }
+  auto [found, fresh] = index_.try_emplace(std::string(tag), series_.size());
+  if (fresh) {
+    series_.emplace_back();
+    series_.back().name = std::make_shared<const std::string>(tag);
+    series_.back().key = LookUpLogKey(tag);
+  }
+  last_used_ = found->second;
+  return series_[last_used_];
 }
 
-void SeriesTable::Add(std::int64_t step, absl::string_view tag, double value) {
+bool SeriesTable::Add(std::int64_t step, absl::string_view tag, double value) {
+  Series& series = SeriesOf(tag);
+  const bool back = step < series.last_step;
+  series.last_step = step;
   if (values_ >= kValuesMax) {
     full_ = true;
-    return;
+    return back;
   }
-  auto [found, fresh] = rows_[step].insert_or_assign(TagId(tag), value);
-  (void)found;
-  ++(fresh ? values_ : replaced_);
+  if (!series.points.empty() && step <= series.points.back().step) {
+    if (step == series.points.back().step) {
+      series.points.back().value = value;
+      return back;
+    }
+    series.sorted = false;
+  }
+  series.points.push_back({step, value});
+  ++values_;
+  return back;
+}
+
+void SeriesTable::DropFrom(std::int64_t step) {
+  for (Series& series : series_) {
+    const std::size_t before = series.points.size();
+    std::erase_if(series.points, [&](const Point& point) { return point.step >= step; });
+    values_ -= before - series.points.size();
+    series.last_step = std::min(series.last_step, step);
+  }
+}
+
+// By step; of several points at one step the last that came.
+void SeriesTable::Sort(Series& series) {
+  series.next = 0;
+  if (series.sorted) return;
+  std::stable_sort(series.points.begin(), series.points.end(),
+                   [](const Point& a, const Point& b) { return a.step < b.step; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    if (kept > 0 && series.points[kept - 1].step == series.points[i].step) --kept;
+    series.points[kept++] = series.points[i];
+  }
+  series.points.resize(kept);
+  series.sorted = true;
 }
 
 // The surest name of a training loss; a lone other loss counts, several do not.
@@ -40,8 +88,8 @@ int SeriesTable::ChooseLoss() const {
   int other = -1;
   int others = 0;
   LogField best_field = LogField::kOtherLoss;
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    const LogField field = ClassifyLogKey(names_[i]);
+  for (std::size_t i = 0; i < series_.size(); ++i) {
+    const LogField field = series_[i].key.field;
     if (field == LogField::kOtherLoss) {
       ++others;
       other = static_cast<int>(i);
@@ -53,36 +101,58 @@ int SeriesTable::ChooseLoss() const {
   return best >= 0 ? best : others == 1 ? other : -1;
 }
 
-LogRecord SeriesTable::ToRecord(std::int64_t step, const std::map<int, double>& values, int loss,
-                                bool evaluation) const {
+// `present`: the series that have a point at `step`, in the order in which their tags came.
+void SeriesTable::AddRow(std::int64_t step, const std::vector<std::size_t>& present, int loss, bool evaluation,
+                         RunLogBuilder& out) {
   FieldCollector fields;
-  for (const auto& [id, value] : values) {
-    const std::string& name = names_[static_cast<std::size_t>(id)];
-    const LogField field = ClassifyLogKey(name);
-    StepValues& record = fields.record().values;
-    if (id == loss) {
-      evaluation ? record.set_eval_loss(value) : record.set_loss(value);
+  StepValues& values = fields.record().values;
+  values.mutable_metrics().Reserve(present.size());
+  for (const std::size_t id : present) {
+    const Series& series = series_[id];
+    const double value = series.points[series.next - 1].value;
+    const LogField field = series.key.field;
+    if (static_cast<int>(id) == loss) {
+      evaluation ? values.set_eval_loss(value) : values.set_loss(value);
     } else if (field != LogField::kOther && field != LogField::kOtherLoss && !IsTrainingLoss(field) &&
                field != LogField::kStep) {
-      fields.Add(name, NumberOf(value));
+      fields.Add(series.key, NumberOf(value));
     }
-    record.mutable_metrics().Set(name, value);
+    values.mutable_metrics().Set(series.name, value);
   }
   LogRecord record = std::move(fields.record());
   record.has_step = true;
   record.values.set_step(step);
-  return record;
+  out.Add(std::move(record));
 }
 
 void SeriesTable::Finish(RunLogBuilder& out) {
   const int loss = ChooseLoss();
   bool evaluation = false;
-  for (const std::string& name : names_) {
+  using Next = std::pair<std::int64_t, std::size_t>;  // step, series
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  for (std::size_t i = 0; i < series_.size(); ++i) {
+    Series& series = series_[i];
+    const std::string& name = *series.name;
     evaluation = evaluation || (absl::StartsWith(name, "evaluation_") && absl::EndsWith(name, "_vs_iterations"));
+    Sort(series);
+    if (!series.points.empty()) queue.emplace(series.points[0].step, i);
   }
-  for (const auto& [step, values] : rows_) out.Add(ToRecord(step, values, loss, evaluation));
+  std::vector<std::size_t> present;
+  while (!queue.empty()) {
+    const std::int64_t step = queue.top().first;
+    present.clear();
+    while (!queue.empty() && queue.top().first == step) {
+      const std::size_t id = queue.top().second;
+      queue.pop();
+      present.push_back(id);
+      Series& series = series_[id];
+      ++series.next;
+      if (series.next < series.points.size()) queue.emplace(series.points[series.next].step, id);
+    }
+    AddRow(step, present, loss, evaluation, out);
+  }
   if (full_) out.AddNote("too_many_values", 0, absl::StrCat("more than ", kValuesMax, " values; the rest is left out"));
-  rows_.clear();
+  for (Series& series : series_) series.points.clear();
   values_ = 0;
 }
 

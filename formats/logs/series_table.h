@@ -3,34 +3,51 @@
 #ifndef PARITECT_FORMATS_LOGS_SERIES_TABLE_H_
 #define PARITECT_FORMATS_LOGS_SERIES_TABLE_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "formats/logs/field_names.h"
 #include "formats/logs/run_log_builder.h"
 
 namespace paritect {
 
+// One column a tag.
 class SeriesTable {
  public:
   // The later of two values of one tag at one step stands. Beyond a bound on values nothing is added (Finish notes it).
-  void Add(std::int64_t step, absl::string_view tag, double value);
+  // Returns whether the tag's step goes back.
+  bool Add(std::int64_t step, absl::string_view tag, double value);
+  // A restart at `step`: what stands at it or behind it is void.
+  void DropFrom(std::int64_t step);
   // One record a step, in step order, all tags under `metrics`; the table is empty afterwards.
   void Finish(RunLogBuilder& out);
 
-  std::size_t replaced() const { return replaced_; }
-
  private:
-  int TagId(absl::string_view tag);
-  int ChooseLoss() const;
-  LogRecord ToRecord(std::int64_t step, const std::map<int, double>& values, int loss, bool evaluation) const;
+  struct Point {
+    std::int64_t step = 0;
+    double value = 0;
+  };
+  struct Series {
+    MetricName name;
+    LogKey key;
+    std::vector<Point> points;
+    std::int64_t last_step = 0;
+    bool sorted = true;
+    std::size_t next = 0;  // while rows are made
+  };
 
-  std::map<std::string, int> tags_;
-  std::vector<std::string> names_;
-  std::map<std::int64_t, std::map<int, double>> rows_;
+  Series& SeriesOf(absl::string_view tag);
+  int ChooseLoss() const;
+  void Sort(Series& series);
+  void AddRow(std::int64_t step, const std::vector<std::size_t>& present, int loss, bool evaluation,
+              RunLogBuilder& out);
+
+  absl::flat_hash_map<std::string, std::size_t> index_;
+  std::vector<Series> series_;
+  std::size_t last_used_ = 0;
   std::size_t values_ = 0;
-  std::size_t replaced_ = 0;
   bool full_ = false;
 };
 

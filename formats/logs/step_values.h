@@ -29,6 +29,7 @@ class Metrics {
   // Adds what `from` has and this one lacks; false, changing nothing, where both have a name with different values.
   bool Fold(const Metrics& from);
   bool empty() const { return entries_.empty(); }
+  void Reserve(std::size_t n) { entries_.reserve(n); }
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -106,6 +105,15 @@ std::optional<double> TensorValue(absl::string_view tensor) {
   return value;
 }
 
+// SessionLog: 1 status, whose value 1 is START.
+bool IsSessionStart(absl::string_view session) {
+  WireReader reader(session);
+  for (WireField field; reader.Next(field);) {
+    if (field.number == 1 && field.type == 0) return field.integer == 1;
+  }
+  return false;
+}
+
 class TensorBoardParser : public LogParser {
  public:
   absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) override {
@@ -178,10 +186,17 @@ class TensorBoardParser : public LogParser {
   void Event(absl::string_view event) {
     std::int64_t step = 0;
     absl::string_view summary;
+    absl::string_view session;
     WireReader reader(event);
     for (WireField field; reader.Next(field);) {
       if (field.number == 2 && field.type == 0) step = static_cast<std::int64_t>(field.integer);
       if (field.number == 5 && field.type == 2) summary = field.bytes;
+      if (field.number == 7 && field.type == 2) session = field.bytes;
+    }
+    if (IsSessionStart(session) && step > 0) {
+      // The run goes on from `step`: what was written behind it is void.
+      table_.DropFrom(step);
+      ++restarts_;
     }
     if (summary.empty()) return;
     WireReader values(summary);
@@ -191,28 +206,24 @@ class TensorBoardParser : public LogParser {
   }
 
   void Value(std::int64_t step, absl::string_view value) {
-    std::string tag;
+    absl::string_view tag;
     std::optional<double> number;
     WireReader reader(value);
     for (WireField field; reader.Next(field);) {
-      if (field.number == 1 && field.type == 2) tag = std::string(field.bytes);
+      if (field.number == 1 && field.type == 2) tag = field.bytes;
       if (field.number == 2 && field.type == 5) number = field.AsFloat();
       if (field.number == 8 && field.type == 2) number = TensorValue(field.bytes);
     }
     // Megatron and MindFormers write every scalar a second time over samples.
     if (!number || absl::EndsWith(tag, " vs samples") || absl::EndsWith(tag, " vs steps")) return;
     samples_axis_ = samples_axis_ || absl::StartsWith(tag, "Train/Samples/");
-    std::int64_t& last = last_step_[tag];
-    if (step < last) ++restarts_;
-    last = step;
-    table_.Add(step, tag, *number);
+    if (table_.Add(step, tag, *number)) ++restarts_;
   }
 
   SeriesTable table_;
   std::string pending_;
   std::uint64_t skip_ = 0;
   std::uint64_t offset_ = 0;
-  std::map<std::string, std::int64_t> last_step_;
   int restarts_ = 0;
   bool stopped_ = false;
   bool samples_axis_ = false;

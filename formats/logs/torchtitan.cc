@@ -16,6 +16,14 @@ bool IsTitanLine(absl::string_view line) {
 
 class TorchTitanDialect : public LineDialect {
  public:
+  bool Collect(absl::string_view text, LineFields& fields) override {
+    return IsTitanLine(text) && !absl::StrContains(text, "validate") && CollectPlainLine(text, fields);
+  }
+
+  bool Emit(const LogLine& line, const LineFields& fields, RunLogBuilder& out) override {
+    return EmitPlainLine(line, fields, out);
+  }
+
   bool Line(const LogLine& line, RunLogBuilder& out) override {
     if (!IsTitanLine(line.text)) return false;
     if (!absl::StrContains(line.text, "validate")) return ReadPlainLine(line, out);

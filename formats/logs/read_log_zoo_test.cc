@@ -1,0 +1,141 @@
+// Lines as programs in the field print them: each is claimed by one reader and gives what it tells.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/numbers.h"
+#include "formats/logs/read_log.h"
+
+namespace paritect {
+namespace {
+
+class TextBytes : public LogBytes {
+ public:
+  explicit TextBytes(absl::string_view text) : rest_(text) {}
+  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
+    const std::size_t n = rest_.copy(buffer.data(), buffer.size());
+    rest_.remove_prefix(n);
+    return n;
+  }
+
+ private:
+  absl::string_view rest_;
+};
+
+v1::RunLog Read(absl::string_view text) {
+  auto log = ReadLog([&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> { return std::make_unique<TextBytes>(text); },
+                     LogOptions());
+  return log.ok() ? *std::move(log) : v1::RunLog();
+}
+
+// "text 10:2.5 20:2.25/0.001": format; step, loss, learning rate, gradient norm, evaluation loss, accuracy.
+std::string Shown(absl::string_view text) {
+  const v1::RunLog log = Read(text);
+  return absl::StrCat(log.format(), log.records().empty() ? "" : " ",
+                      absl::StrJoin(log.records(), " ", [](std::string* out, const v1::StepRecord& r) {
+                        absl::StrAppend(out, r.step(), ":");
+                        if (r.has_loss()) absl::StrAppend(out, FormatDouble(r.loss()));
+                        if (r.has_lr()) absl::StrAppend(out, "/", FormatDouble(r.lr()));
+                        if (r.has_grad_norm()) absl::StrAppend(out, "^", FormatDouble(r.grad_norm()));
+                        if (r.has_loss_scale()) absl::StrAppend(out, "*", FormatDouble(r.loss_scale()));
+                        if (r.has_eval_loss()) absl::StrAppend(out, "~", FormatDouble(r.eval_loss()));
+                        if (r.has_accuracy()) absl::StrAppend(out, "@", FormatDouble(r.accuracy()));
+                      }));
+}
+
+TEST(LogZoo, EpochAndBatch) {
+  EXPECT_EQ(Shown("Train Epoch: 1 [0/60000 (0%)]\tLoss: 2.300000\nTrain Epoch: 1 [640/60000 (1%)]\tLoss: 2.200000\n"
+                  "Train Epoch: 2 [0/60000 (0%)]\tLoss: 0.500000\n"),
+            "text 0:2.3 640:2.2 60000:0.5");
+  EXPECT_EQ(Shown("Epoch [1/5], Step [100/600], Loss: 2.1\nEpoch [2/5], Step [100/600], Loss: 1.1\n"),
+            "text 100:2.1 700:1.1");
+  EXPECT_EQ(Shown("batch 10 epoch 1 loss 2.5\nbatch 20 epoch 1 loss 2.25\n"), "text 10:2.5 20:2.25");
+  EXPECT_EQ(Shown("batch 32 step 7 loss 2.5\n"), "text 7:2.5");
+  EXPECT_EQ(Shown("Epoch: 0, Batch: 10/200, Loss: 1.5, LR: 0.01\nEpoch: 1, Batch: 10/200, Loss: 1.25, LR: 0.01\n"),
+            "text 10:1.5/0.01 210:1.25/0.01");
+  EXPECT_EQ(Shown("Epoch 0:  50%|#####     | 469/938 [00:05<00:05, 90.12it/s, v_num=0, train_loss=0.321]\r"
+                  "Epoch 1:  10%|#         | 93/938 [00:01<00:05, 90.12it/s, v_num=0, train_loss=0.25]\n"),
+            "text 469:0.321 1031:0.25");
+}
+
+TEST(LogZoo, Chinese) {
+  EXPECT_EQ(Shown("第 10 步 损失: 2.5 学习率: 0.001\n第 20 步 损失: 2.25 学习率: 0.001\n"),
+            "text 10:2.5/0.001 20:2.25/0.001");
+  EXPECT_EQ(Shown("训练步数：10，损失：2.5，梯度范数：1.5\n"), "text 10:2.5^1.5");
+  EXPECT_EQ(Shown("迭代 30，loss为 2.5\n"), "text 30:2.5");
+  EXPECT_EQ(Shown("步数: 40 训练loss: 2.5\n"), "text 40:2.5");
+}
+
+TEST(LogZoo, Numbers) {
+  EXPECT_EQ(Shown("step 1 loss 3.4K acc 76.1%\nstep 2 loss 1,234.5\nstep 3 loss 1.2e+03\nstep 4 loss -inf\n"
+                  "step 5 loss nan(ind)\n"),
+            "text 1:3400@76.1 2:1234.5 3:1200 4:-inf 5:nan");
+}
+
+std::string Wide(absl::string_view text, std::size_t width, bool big) {
+  std::string out;
+  for (const char c : text) {
+    std::string unit(width, '\0');
+    unit[big ? width - 1 : 0] = c;
+    out += unit;
+  }
+  return out;
+}
+
+TEST(LogZoo, WideEncodings) {
+  const std::string text = "step 1 loss 2.5\nstep 2 loss 2.25\n";
+  for (const std::size_t width : {2, 4}) {
+    for (const bool big : {false, true}) EXPECT_EQ(Shown(Wide(text, width, big)), "text 1:2.5 2:2.25") << width << big;
+  }
+  EXPECT_EQ(Shown(absl::StrCat(absl::string_view("\xFF\xFE\0\0", 4), Wide(text, 4, false))), "text 1:2.5 2:2.25");
+}
+
+TEST(LogZoo, BinaryIsNoText) {
+  std::string integers;
+  for (int i = 0; i < 5000; ++i) {
+    const std::int64_t value = i * 37;
+    integers.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  std::string shorts;
+  for (int i = 0; i < 5000; ++i) {
+    const auto value = static_cast<std::int16_t>(i * 7 % 251);
+    shorts.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  for (const std::string& bytes : {integers, shorts, std::string(100'000, '\0')}) {
+    const v1::RunLog log = Read(bytes);
+    EXPECT_EQ(log.format(), "unknown");
+    ASSERT_EQ(log.notes_size(), 1);
+    EXPECT_EQ(log.notes(0).message(), "binary data that no reader of logs knows");
+  }
+}
+
+TEST(LogZoo, Frameworks) {
+  // fairseq, simple format
+  EXPECT_EQ(Shown("2020-05-20 10:15:10 | INFO | train_inner | epoch 001:     10 / 1102 loss=2.5, ppl=5.6, wps=100, "
+                  "num_updates=10, lr=0.0001, gnorm=1.8, loss_scale=64, train_wall=48, wall=60\n"),
+            "fairseq 10:2.5/1e-04^1.8*64");
+  // detectron2
+  EXPECT_EQ(Shown("[08/20 10:11:12 d2.utils.events]:  eta: 0:10:00  iter: 19  total_loss: 2.5  loss_cls: 1.5  "
+                  "loss_box_reg: 1  time: 0.21  data_time: 0.01  lr: 0.0004  max_mem: 2000M\n"),
+            "text 19:2.5/4e-04");
+  // ColossalAI, NeMo, torchtune
+  EXPECT_EQ(Shown("Epoch 0:  10%|#         | 10/100 [00:10<01:30, 1.0it/s, loss=2.5, lr=0.001]\n"),
+            "text 10:2.5/0.001");
+  EXPECT_EQ(Shown("Training epoch 0, iteration 9/99 | lr: 0.001 | global_batch_size: 8 | global_step: 9 | "
+                  "reduced_train_loss: 2.5 | train_step_timing in s: 1.2\n"),
+            "text 9:2.5/0.001");
+  EXPECT_EQ(Shown("Step 10 | loss:2.5 lr:2e-05 tokens_per_second_per_gpu:123.4\n"), "text 10:2.5/2e-05");
+  // PaddleDetection
+  EXPECT_EQ(
+      Shown("[08/20 10:11:12] ppdet.engine INFO: Epoch: [0] [ 20/100] learning_rate: 0.001 loss: 2.5 eta: 0:10\n"
+            "[08/20 10:11:12] ppdet.engine INFO: Epoch: [1] [ 20/100] learning_rate: 0.001 loss: 2.25 eta: 0:10\n"),
+      "text 20:2.5/0.001 120:2.25/0.001");
+  // YOLOv5's table has no step: it is no curve of steps
+  EXPECT_EQ(Shown("      1/299     4.2G    0.05   0.03   0.02   120   640: 100%|##########| 100/100 [00:10<00:00]\n"),
+            "unknown");
+  // tqdm without epoch
+  EXPECT_EQ(Shown(" 10%|#         | 10/100 [00:10<01:30, 1.0it/s, step=10, loss=2.5]\n"), "text 10:2.5");
+}
+
+}  // namespace
+}  // namespace paritect
