@@ -21,8 +21,8 @@ struct Interval {
 std::optional<Interval> BiasInterval(const AlignedCurves& curves);
 
 // The step since which the curves are apart: dead-zone cumulative sum over the relative differences (`paired`) or over
-// those of the smoothed curves. nullopt: they are not. Over a prefix it never names a step that a longer prefix takes
-// back.
+// those of the smoothed curves. nullopt: they are not. What a prefix of curves of one sign names, a longer one does not
+// take back.
 std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, bool paired);
 
 }  // namespace paritect

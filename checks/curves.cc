@@ -91,9 +91,19 @@ void BringTogether(const Curve& a, const Curve& b, Curve& changed, const Curve*&
   }
 }
 
-double RelativeDifference(double a, double b) {
+// What a difference is measured by, at least: 0 for values of one sign. Values that cross zero (the loss of a policy)
+// are small by chance at some steps, where any difference would be large: their usual size counts.
+double SizeFloor(absl::Span<const double> values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (values.empty() || *low >= 0 || *high <= 0) return 0;
+  std::vector<double> sizes;
+  for (double value : values) sizes.push_back(std::fabs(value));
+  return Median(std::move(sizes));
+}
+
+double RelativeDifference(double a, double b, double floor) {
   if (a == b) return 0;
-  const double size = std::fabs(a);
+  const double size = std::max(std::fabs(a), floor);
   return size > 0 ? (b - a) / size : (b > 0 ? 1 : -1);
 }
 
@@ -113,8 +123,9 @@ int SmoothingWindow(std::size_t n) {
 
 void Measure(const AlignedCurves& curves, CurveComparison& result) {
   const std::size_t n = curves.steps.size();
+  const double floor = SizeFloor(curves.a);
   for (std::size_t i = 0; i < n; ++i) {
-    const double difference = RelativeDifference(curves.a[i], curves.b[i]);
+    const double difference = RelativeDifference(curves.a[i], curves.b[i], floor);
     result.mean_relative_error += std::fabs(difference) / static_cast<double>(n);
     result.signed_mean_relative_error += difference / static_cast<double>(n);
     result.mean_absolute_error += std::fabs(curves.b[i] - curves.a[i]) / static_cast<double>(n);
@@ -124,14 +135,15 @@ void Measure(const AlignedCurves& curves, CurveComparison& result) {
     }
   }
   result.first_step = curves.steps.front();
-  result.first_relative_error = std::fabs(RelativeDifference(curves.a.front(), curves.b.front()));
+  result.first_relative_error = std::fabs(RelativeDifference(curves.a.front(), curves.b.front(), floor));
   result.first_absolute_error = std::fabs(curves.b.front() - curves.a.front());
   const std::vector<double> smooth_a = Smooth(curves.a, SmoothingWindow(n));
   const std::vector<double> smooth_b = Smooth(curves.b, SmoothingWindow(n));
   for (std::size_t i = 0; i < n; ++i) {
-    result.smoothed_relative_error += std::fabs(RelativeDifference(smooth_a[i], smooth_b[i])) / static_cast<double>(n);
+    result.smoothed_relative_error +=
+        std::fabs(RelativeDifference(smooth_a[i], smooth_b[i], floor)) / static_cast<double>(n);
   }
-  result.tail_relative_difference = RelativeDifference(Mean(Tail(curves.a)), Mean(Tail(curves.b)));
+  result.tail_relative_difference = RelativeDifference(Mean(Tail(curves.a)), Mean(Tail(curves.b)), floor);
 }
 
 // Of curves that do not agree: since when.
@@ -141,7 +153,8 @@ void FindOnset(const AlignedCurves& curves, CurveComparison& result) {
   const std::vector<double> a = paired ? curves.a : Smooth(curves.a, window);
   const std::vector<double> b = paired ? curves.b : Smooth(curves.b, window);
   std::vector<double> relative;
-  for (std::size_t i = 0; i < a.size(); ++i) relative.push_back(RelativeDifference(a[i], b[i]));
+  const double floor = SizeFloor(curves.a);
+  for (std::size_t i = 0; i < a.size(); ++i) relative.push_back(RelativeDifference(a[i], b[i], floor));
   if (const std::optional<std::size_t> onset = DeadZoneOnset(relative, kDeadZone)) {
     result.first_divergent_step = curves.steps[*onset];
   }
@@ -167,9 +180,11 @@ void ChooseMode(const AlignedCurves& curves, const CurveLimits& limits, std::opt
 }
 
 double MeanRounding(const AlignedCurves& curves) {
+  const double floor = SizeFloor(curves.a);
   double sum = 0;
   for (std::size_t i = 0; i < curves.steps.size(); ++i) {
-    if (curves.a[i] != 0) sum += curves.rounding[i] / std::fabs(curves.a[i]);
+    const double size = std::max(std::fabs(curves.a[i]), floor);
+    if (size > 0) sum += curves.rounding[i] / size;
   }
   return sum / static_cast<double>(curves.steps.size());
 }
@@ -182,12 +197,14 @@ bool EndsApart(const AlignedCurves& curves, const CurveLimits& limits, const Cur
   const std::size_t n = curves.steps.size();
   const std::size_t count = TailCount(n);
   if (std::fabs(difference) <= limits.tail_relative || count < kStepsBeyondMin) return false;
+  const double floor = SizeFloor(curves.a);
   std::size_t beyond = 0;
   double absolute = 0;
   for (std::size_t i = n - count; i < n; ++i) {
     const double one = curves.b[i] - curves.a[i];
     absolute += one / static_cast<double>(count);
-    if (one * difference > 0 && std::fabs(one) > limits.tail_relative * std::fabs(curves.a[i])) ++beyond;
+    if (one * difference > 0 && std::fabs(one) > limits.tail_relative * std::max(std::fabs(curves.a[i]), floor))
+      ++beyond;
   }
   return std::fabs(absolute) >= limits.mean_absolute && beyond >= std::max(kStepsBeyondMin, count / 5);
 }
@@ -217,9 +234,11 @@ bool BeyondNoise(const AlignedCurves& curves, const CurveLimits& limits, double 
   constexpr double kErrorsOfBlocks = 2.5;
   const std::size_t n = curves.steps.size();
   const std::vector<double> smooth = Smooth(curves.a, SmoothingWindow(n));
+  const double floor = SizeFloor(curves.a);
   std::vector<double> relative;
   for (std::size_t i = 0; i < n; ++i) {
-    relative.push_back(smooth[i] != 0 ? (curves.b[i] - curves.a[i]) / std::fabs(smooth[i]) : 0);
+    const double size = std::max(std::fabs(smooth[i]), floor);
+    relative.push_back(size > 0 ? (curves.b[i] - curves.a[i]) / size : 0);
   }
   const std::size_t blocks = n >= 200 ? 10 : n >= 15 ? 5 : 1;
   const std::size_t size = n / blocks;

@@ -47,6 +47,10 @@ void Answer(const Question& q, bool within, const std::string& subject, double v
   SetFact(finding, "baseline", value_a);
   SetFact(finding, "migrated", value_b);
   SetFact(finding, "margin", q.margin);
+  // What one more run of the baseline may give by itself, where its own runs tell.
+  if (const auto half = PredictionHalfWidth(StandardDeviation(q.a.values), static_cast<int>(q.a.values.size()), 1)) {
+    SetFact(finding, "baseline_next_run_within", *half);
+  }
   if (!where_a.empty()) finding.add_evidence(where_a);
   if (!where_b.empty()) finding.add_evidence(where_b);
 }

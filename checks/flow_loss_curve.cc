@@ -1,6 +1,7 @@
 // training.flow.loss-curve: do the migrated loss curves agree with the baseline's?
 // Rules and their calibration on public GPU/NPU pairs: docs/thresholds.md.
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
@@ -91,6 +92,23 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
   }
 }
 
+// Curves within their limits whose difference does not go around 0: a small, steady error (docs/thresholds.md).
+void WarnOfBias(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+  constexpr double kBias = 0.005;
+  const double bias = c.figures.signed_mean_relative_error;
+  if (c.figures.mode != CurveMode::kPaired || !c.bias.has_value() || std::fabs(bias) <= kBias) return;
+  if (c.bias->low <= 0 && c.bias->high >= 0) return;
+  if (std::fabs(bias) <= c.limits.mean_relative_pass && c.widened) return;  // no more than the repeats differ by
+  MessageArgs args = ArgsOf(c);
+  args.emplace_back("bias", Percent(bias));
+  args.emplace_back("low", Percent(c.bias->low));
+  args.emplace_back("high", Percent(c.bias->high));
+  v1::Finding& finding = AddWarning(context, result, "loss_biased", c.subject, args);
+  Fill(finding, c);
+  SetFact(finding, "bias_low", c.bias->low);
+  SetFact(finding, "bias_high", c.bias->high);
+}
+
 // Steps that are not one amount of training were brought to one axis: said, so that figures can be followed.
 void NoteAxis(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
   if (c.axis.kind == StepAxis::Kind::kSteps) return;
@@ -123,6 +141,7 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
   if (c.figures.common_steps == 0) return;
   NoteAxis(context, result, c);
   if (c.figures.small_values) Fill(AddWarning(context, result, "loss_small_values", c.subject, args), c);
+  if (c.figures.verdict == CurveVerdict::kAgree && !c.too_short) WarnOfBias(context, result, c);
   if (c.widened) AddNote(context, result, "limits_widened", c.subject, args);
   if (c.too_short) return;
   const bool paired = c.figures.mode == CurveMode::kPaired;

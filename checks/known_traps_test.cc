@@ -2,8 +2,8 @@
 // collide, only the first rank is looked at. One test a trap, named after what is right.
 #include <gtest/gtest.h>
 
+#include "checks/data_fixture.h"
 #include "checks/settings_fixture.h"
-#include "common/digest.h"
 
 namespace paritect {
 namespace {
@@ -111,19 +111,7 @@ TEST(KnownTraps, DottedKeysDoNotCollide) {
 }
 
 v1::Bundle Data(const std::string& run, const std::string& content) {
-  v1::Bundle bundle = NodeOf(run, run, "auto", "auto", {});
-  v1::Evidence& evidence = *bundle.add_evidence();
-  evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_source("data");
-  evidence.mutable_files()->set_dataset("train");
-  evidence.mutable_files()->set_format("tree");
-  v1::FileEntry& file = *evidence.mutable_files()->add_files();
-  file.set_path("a.bin");
-  file.set_type(v1::FILE_TYPE_REGULAR);
-  file.set_size_bytes(content.size());
-  file.set_md5(Md5(content));
-  return bundle;
+  return WithDataFile(NodeOf(run, run, "auto", "auto", {}), "a.bin", content);
 }
 
 TEST(KnownTraps, SameStatisticsAreNotTheSameData) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/curves.h"
+#include "checks/ratio_cause.h"
 #include "checks/repeats.h"
 #include "checks/run_pairs.h"
 
@@ -103,9 +104,17 @@ void Fill(v1::Finding& finding, const RunSeries& baseline, const AlignedCurves& 
   finding.add_evidence(aligned.at_b[at]->where);
 }
 
+// Where two curves differ, and at how many steps.
+struct Difference {
+  std::size_t first = 0;
+  std::size_t differing = 0;
+};
+
 void ReportDifference(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
-                      const std::string& subject, const CurvePair& pair, const AlignedCurves& aligned,
-                      std::size_t first, std::size_t differing) {
+                      const RunSeries& migrated, const CurvePair& pair, const AlignedCurves& aligned,
+                      const Difference& difference) {
+  const std::string subject = SubjectOf(migrated, pair.migrated);
+  const auto [first, differing] = difference;
   MessageArgs args = {{"migrated", subject},
                       {"baseline", baseline.name},
                       {"step", absl::StrCat(aligned.steps[first])},
@@ -118,21 +127,33 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
     return;
   }
   std::optional<double> factor;
+  RatioCause cause;
+  const auto explain = [&](double ratio) {
+    factor = ratio;
+    cause = CauseOfRatio(context, baseline, migrated, ratio);
+    args.emplace_back("cause", cause.text);
+  };
   if (const std::optional<int> faster = Faster(pair.baseline, pair.migrated)) {
-    factor = *faster;
+    explain(*faster);
     args.emplace_back("factor", absl::StrCat(*faster));
-    Fill(AddError(context, result, "schedule_faster", subject, args), baseline, aligned, first, differing);
+    Fill(AddError(context, result, cause.known() ? "schedule_faster/cause" : "schedule_faster", subject, args),
+         baseline, aligned, first, differing);
   } else if (const std::optional<int> slower = Faster(pair.migrated, pair.baseline)) {
-    factor = *slower;
+    explain(*slower);
     args.emplace_back("factor", absl::StrCat(*slower));
-    Fill(AddError(context, result, "schedule_faster/slower", subject, args), baseline, aligned, first, differing);
+    Fill(AddError(context, result, cause.known() ? "schedule_faster/slower_cause" : "schedule_faster/slower", subject,
+                  args),
+         baseline, aligned, first, differing);
   } else if (const std::optional<double> ratio = ConstantRatio(aligned.a, aligned.b)) {
-    factor = *ratio;
+    explain(*ratio);
     args.emplace_back("ratio", Short(*ratio));
-    Fill(AddError(context, result, "learning_rate_differs/ratio", subject, args), baseline, aligned, first, differing);
+    Fill(AddError(context, result, cause.known() ? "learning_rate_differs/cause" : "learning_rate_differs/ratio",
+                  subject, args),
+         baseline, aligned, first, differing);
   } else {
     Fill(AddError(context, result, "lr_curve_differs", subject, args), baseline, aligned, first, differing);
   }
+  for (const std::string& place : cause.evidence) result.mutable_findings()->rbegin()->add_evidence(place);
   if (factor.has_value()) SetFact(*result.mutable_findings()->rbegin(), "ratio", *factor);
 }
 
@@ -153,7 +174,7 @@ void CompareCurves(const CheckContext& context, v1::CheckResult& result, const R
   }
   // One line may be printed in the middle of a change of epoch.
   if (differing > std::max<std::size_t>(1, aligned.steps.size() / 100)) {
-    ReportDifference(context, result, baseline, subject, pair, aligned, first, differing);
+    ReportDifference(context, result, baseline, migrated, pair, aligned, {first, differing});
   }
   if (aligned.steps.size() < kStepsMin || aligned.coverage < context.profile.threshold("coverage_min")) {
     AddMissing(context, result, "too_few_common_steps", subject,

@@ -128,6 +128,7 @@ LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, co
   comparison.too_short =
       static_cast<double>(comparison.figures.common_steps) < context.profile.threshold("common_steps_min") ||
       comparison.figures.coverage < context.profile.threshold("coverage_min");
+  comparison.bias = BiasInterval(aligned);
   comparison.spikes_of_baseline = SpikeSteps(aligned, aligned.a);
   comparison.spikes_of_migrated = SpikeSteps(aligned, aligned.b);
   ShowStep(aligned, yardstick.curve, comparison);

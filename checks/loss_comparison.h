@@ -4,10 +4,12 @@
 #define PARITECT_CHECKS_LOSS_COMPARISON_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "checks/check.h"
+#include "checks/curve_figures.h"
 #include "checks/curves.h"
 #include "checks/run_pairs.h"
 #include "checks/step_axis.h"
@@ -24,6 +26,7 @@ struct LossComparison {
   StepAxis axis;           // steps of the figures are the baseline's
   bool too_short = false;  // below common_steps_min or coverage_min
   CurveComparison figures;
+  std::optional<Interval> bias;  // that holds the signed mean relative difference with 95 %
   // Steps at which a loss jumps up and comes back (checks/statistics.h, Spikes), over the common steps.
   std::vector<std::int64_t> spikes_of_baseline;
   std::vector<std::int64_t> spikes_of_migrated;

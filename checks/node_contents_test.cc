@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "checks/data_fixture.h"
 #include "checks/settings_fixture.h"
-#include "common/digest.h"
 
 namespace paritect {
 namespace {
@@ -27,19 +27,7 @@ TEST(NodeContents, CodeByRevision) {
 
 v1::Bundle Data(const std::string& node, const std::string& content) {
   v1::Bundle bundle = NodeOf("npu", node, "atlas-a2", "pytorch", {Arguments("json", {{"lr", "1"}})});
-  if (content.empty()) return bundle;
-  v1::Evidence& evidence = *bundle.add_evidence();
-  evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_source("data");
-  evidence.mutable_files()->set_dataset("train");
-  evidence.mutable_files()->set_format("tree");
-  v1::FileEntry& file = *evidence.mutable_files()->add_files();
-  file.set_path("a");
-  file.set_type(v1::FILE_TYPE_REGULAR);
-  file.set_size_bytes(content.size());
-  file.set_md5(Md5(content));
-  return bundle;
+  return content.empty() ? bundle : WithDataFile(std::move(bundle), "a", content);
 }
 
 TEST(NodeContents, DataByTheirFileLists) {

@@ -80,8 +80,10 @@ void ReportRate(const CheckContext& context, v1::CheckResult& result, const RunS
   }
   Fill(AddNote(context, result, "measured/overflow", Subject(run, count), args), run, count, facts, limit.limit);
   if (!limit.batch_known && over(context.profile.threshold("overflow_rate_large"))) {
-    Fill(AddWarning(context, result, "global_batch_needed", Subject(run, count), args), run, count, facts,
-         context.profile.threshold("overflow_rate_large"));
+    const double large = context.profile.threshold("overflow_rate_large");
+    Fill(AddWarning(context, result, "global_batch_needed", Subject(run, count),
+                    {{"run", Subject(run, count)}, {"rate", Percent(count.rate())}, {"limit", Percent(large)}}),
+         run, count, facts, large);
   }
 }
 
@@ -92,7 +94,9 @@ OverflowCount WithReductions(const CheckContext& context, v1::CheckResult& resul
   if (facts.kind != ScalerKind::kDynamic) return count;
   const bool seen_by_scale = !count.reported && count.scale_at_every_step;
   count.reported = count.reported || count.scale_at_every_step;
-  if (count.reductions <= count.skipped + count.applied) return count;
+  // A counter may tell of the last overflow with the next line: one apart is no contradiction.
+  const std::int64_t told_late = seen_by_scale ? 0 : 1;
+  if (count.reductions <= count.skipped + count.applied + told_late) return count;
   v1::Finding& finding = AddFinding(context, result, seen_by_scale ? v1::SEVERITY_NOTE : v1::SEVERITY_WARNING,
                                     "overflow_by_scale", Subject(run, count),
                                     {{"run", Subject(run, count)},

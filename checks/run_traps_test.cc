@@ -150,6 +150,39 @@ TEST(RunTraps, ARatioIsExplainedOnlyByWhatEqualsIt) {
   EXPECT_THAT(RatioTold(1.05, 4), ::testing::HasSubstr("its cause is not known"));
 }
 
+TEST(RunTraps, AScheduleThatIsTooFastIsNamedAfterTheWorldSize) {
+  const auto linear = [](const std::string& name, double factor) {
+    return RunOf(name, 1, 80, [factor](std::int64_t step, v1::StepRecord& r) {
+      r.set_lr(std::max(0.0, 1e-4 * (1 - factor * static_cast<double>(step - 1) / 80)));
+    });
+  };
+  const v1::CheckResult result =
+      RunOne("model.hyperparameters.learning-rate-curve", {linear("gpu", 1).Number("world_size", 8)},
+             {linear("npu", 8).Number("world_size", 8)});
+  ASSERT_THAT(Kinds(result), ElementsAre("schedule_faster"));
+  EXPECT_THAT(result.findings(0).message().en(), ::testing::HasSubstr("world_size 8 of npu"));
+}
+
+TEST(RunTraps, ASmallSteadyDifferenceIsTold) {
+  const std::string id = "training.flow.loss-curve";
+  const auto biased = [](std::int64_t step) { return Loss(step) * (1.008 + 0.002 * Jitter(11, step)); };
+  const v1::CheckResult result = RunOne(id, {Losses("gpu", Loss)}, {Losses("npu", biased)});
+  EXPECT_EQ(result.verdict(), v1::VERDICT_PASS);
+  EXPECT_THAT(Kinds(result, v1::SEVERITY_WARNING), ElementsAre("loss_biased"));
+  const auto around = [](std::int64_t step) { return Loss(step) * (1 + 0.01 * Jitter(11, step)); };
+  EXPECT_THAT(Kinds(RunOne(id, {Losses("gpu", Loss)}, {Losses("npu", around)}), v1::SEVERITY_WARNING), IsEmpty());
+}
+
+TEST(RunTraps, LossesAroundZeroAreMeasuredByTheirUsualSize) {
+  const std::string id = "training.flow.loss-curve";
+  const auto policy = [](std::int64_t step) { return 10 * std::sin(static_cast<double>(step)); };
+  const auto noisy = [&](std::int64_t step) { return policy(step) + 0.05 * Jitter(4, step); };
+  const auto shifted = [&](std::int64_t step) { return noisy(step) + 1; };
+  const v1::CheckResult alike = RunOne(id, {Losses("gpu", policy)}, {Losses("npu", noisy)});
+  EXPECT_EQ(alike.verdict(), v1::VERDICT_PASS) << alike.ShortDebugString();
+  EXPECT_EQ(RunOne(id, {Losses("gpu", policy)}, {Losses("npu", shifted)}).verdict(), v1::VERDICT_FAIL);
+}
+
 // --- spikes --------------------------------------------------------------------------------------
 
 TEST(RunTraps, MoreSpikesThanTheBaselineAreAWarning) {
