@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/glob.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
@@ -85,6 +87,14 @@ bool IsKind(const Messages& messages, const std::string& kind) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
+// " (truncated, a.bin)": what tells one waiver of a check from another.
+std::string Which(const ProfileWaiver& waiver) {
+  std::vector<std::string> parts;
+  if (!waiver.kind.empty()) parts.push_back(waiver.kind);
+  if (!waiver.subject.empty()) parts.push_back(DisplayBytes(waiver.subject));
+  return parts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
+}
+
 }  // namespace
 
 PersonsAnswers::PersonsAnswers(const EvidenceSet& evidence, const Profile& profile, std::string today)
@@ -140,15 +150,16 @@ void PersonsAnswers::Attest(v1::CheckResult& result) {
 
 void PersonsAnswers::Warn(const Rules& rules, v1::Report& report) const {
   const auto say = [&](absl::string_view id, const std::string& check, const std::string& by,
-                       const std::string& until) {
-    *report.add_warnings() = rules.messages.Say(id, {{"check", check}, {"until", until}, {"by", by}});
+                       const std::string& until, const std::string& which = "") {
+    *report.add_warnings() =
+        rules.messages.Say(id, {{"check", check}, {"until", until}, {"by", by}, {"which", which}});
   };
   for (std::size_t i = 0; i < profile_.waivers.size(); ++i) {
     const ProfileWaiver& waiver = profile_.waivers[i];
     if (rules.catalogue.FindCheck(waiver.check) == nullptr) {
-      say("answer_for_no_check", waiver.check, waiver.by, waiver.until);
+      say("answer_for_no_check", waiver.check, waiver.by, waiver.until, Which(waiver));
     } else if (waiver.kind.empty() && waiver.subject.empty()) {
-      say("waiver_names_nothing", waiver.check, waiver.by, waiver.until);
+      say("waiver_names_nothing", waiver.check, waiver.by, waiver.until, Which(waiver));
     } else if (!checks_run_.contains(waiver.check)) {
       continue;
     } else if (!waiver_used_[i] && !waiver.kind.empty() && !IsKind(rules.messages, waiver.kind)) {
@@ -156,11 +167,12 @@ void PersonsAnswers::Warn(const Rules& rules, v1::Report& report) const {
       const std::string nearest = NearestWord(waiver.kind, known);
       *report.add_warnings() =
           rules.messages.Say(nearest.empty() ? "waiver_kind_unknown" : "waiver_kind_unknown/nearest",
-                             {{"check", waiver.check}, {"by", waiver.by}, {"kind", waiver.kind}, {"nearest", nearest}});
+                             {{"check", waiver.check}, {"by", waiver.by}, {"kind", waiver.kind}, {"nearest", nearest},
+                              {"which", Which(waiver)}});
     } else if (!waiver_used_[i]) {
-      say("waiver_unused", waiver.check, waiver.by, waiver.until);
+      say("waiver_unused", waiver.check, waiver.by, waiver.until, Which(waiver));
     } else if (waiver.until < today_) {
-      say("waiver_expired", waiver.check, waiver.by, waiver.until);
+      say("waiver_expired", waiver.check, waiver.by, waiver.until, Which(waiver));
     }
   }
   for (const ProfileAttestation& attestation : profile_.attestations) {

@@ -19,6 +19,10 @@ absl::Status Refuse(absl::string_view text) {
       absl::StrCat("'", text, "' is no duration; write seconds or a number with s, m, h or d, like 90s, 30m, 6h, 1d"));
 }
 
+absl::Status RefuseLong(absl::string_view text) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is too long: at most ", kLongest / 86400, "d"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::int64_t> ParseDuration(absl::string_view text) {
@@ -36,11 +40,13 @@ absl::StatusOr<std::int64_t> ParseDuration(absl::string_view text) {
     for (const Unit& known : kUnits) {
       if (!rest.empty() && rest[0] == known.letter) unit = known.seconds;
     }
-    if (unit == 0 || *number > kLongest) return Refuse(text);
+    if (unit == 0) return Refuse(text);
+    if (*number > kLongest) return RefuseLong(text);
     if (!rest.empty()) rest.remove_prefix(1);
     total += *number * unit;
   }
-  if (total < 1 || total > kLongest) return Refuse(text);
+  if (total > kLongest) return RefuseLong(text);
+  if (total < 1) return Refuse(text);
   return total;
 }
 

@@ -90,14 +90,22 @@ std::vector<std::string> RootedFileSystem::BadRoots(const std::vector<std::strin
 }
 
 absl::Status RootedFileSystem::Refuse(absl::string_view path, absl::string_view needed) const {
+  // The whole machine is no root to propose.
+  if (needed == "/")
+    return absl::PermissionDeniedError(absl::StrCat(DisplayBytes(path), ": outside the allowed roots"));
   return absl::PermissionDeniedError(absl::StrCat(DisplayBytes(path), ": outside the allowed roots: add ",
                                                   DisplayBytes(needed), " to roots: in the agent's configuration"));
 }
 
-bool RootedFileSystem::LooksInside(absl::string_view normal) {
+bool RootedFileSystem::LooksBelow(absl::string_view normal) const {
   for (const std::string& root : roots_) {
     if (IsBelow(normal, root)) return true;
   }
+  return false;
+}
+
+bool RootedFileSystem::LooksInside(absl::string_view normal) {
+  if (LooksBelow(normal)) return true;
   return proof_ == Proof::kKernelName && IsInside(normal);
 }
 
@@ -184,6 +192,13 @@ absl::StatusOr<int> RootedFileSystem::OpenInside(absl::string_view path, LastLin
   if (fd.get() < 0) return Explain(errno, path, normal);
   const std::string real = RealPathOf(fd.get());
   if (real.empty()) return OpenBeneath(path, normal, flags);
+  if (!IsInside(real) && LooksBelow(normal)) {
+    // Named inside a root, and a link leads out: allowing its target for the link's sake may be what somebody wants
+    // who may not read it.
+    return absl::PermissionDeniedError(
+        absl::StrCat(DisplayBytes(path), ": a link on this path leads to ", DisplayBytes(real),
+                     ", outside the allowed roots: put the files themselves there, or a link that stays inside"));
+  }
   if (!IsInside(real)) return Refuse(path, DirName(real));
   return fd.Release();
 }

@@ -46,7 +46,8 @@ class RootedFileSystem : public FileSystem {
   // A descriptor (O_PATH) of what `path` names, proved to be inside the roots.
   absl::StatusOr<int> OpenInside(absl::string_view path, LastLink last);
   absl::StatusOr<int> OpenBeneath(absl::string_view path, absl::string_view normal, int flags);
-  bool LooksInside(absl::string_view normal);  // by spelling
+  bool LooksBelow(absl::string_view normal) const;  // by spelling
+  bool LooksInside(absl::string_view normal);       // the same, or below what a root is a link to
   // Whether the kernel's own name of an open file is inside a root; roots that are links are looked up.
   bool IsInside(absl::string_view real);
   // NotFound is said only of places inside the roots.

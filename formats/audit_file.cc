@@ -6,6 +6,7 @@
 #include "common/duration.h"
 #include "common/status_macros.h"
 #include "formats/plan.h"
+#include "re2/re2.h"
 
 namespace paritect {
 namespace {
@@ -87,6 +88,26 @@ Status ReadWebhook(const DocumentNode& v, v1::AuditDefinition& audit) {
   return ErrorAt(v, "`webhook` must be an http:// or https:// address");
 }
 
+// `live: false`, or how long growing logs are followed.
+Status ReadLive(const DocumentNode& v, v1::AuditDefinition& audit) {
+  if (v.is_scalar() && v.text == "true") return absl::OkStatus();
+  if (v.is_scalar() && v.text == "false") {
+    audit.set_live_off(true);
+    return absl::OkStatus();
+  }
+  auto seconds = ParseDuration(v.text);
+  if (!v.is_scalar() || !seconds.ok()) return ErrorAt(v, "`live` must be true, false, or a time like \"7d\"");
+  audit.set_live_seconds(*seconds);
+  return absl::OkStatus();
+}
+
+Status ReadUntil(const DocumentNode& v, v1::AuditDefinition& audit) {
+  static const LazyRE2 kDate = {"\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])"};
+  PARITECT_RETURN_IF_ERROR(ReadText(v, "until", *audit.mutable_until()));
+  if (RE2::FullMatch(audit.until(), *kDate)) return absl::OkStatus();
+  return ErrorAt(v, "`until` must be a date like 2026-12-31");
+}
+
 // An inline profile is read when it is used, over the rules of that time.
 Status ReadProfileName(const DocumentNode& v, v1::AuditDefinition& audit) {
   return v.is_map() ? absl::OkStatus() : ReadText(v, "profile", *audit.mutable_profile());
@@ -100,6 +121,8 @@ Status ReadAudit(const DocumentNode& root, v1::AuditDefinition& audit) {
                {"migrated", [&](const DocumentNode& v) { return ReadSide(v, "migrated", *audit.mutable_migrated()); }},
                {"profile", [&](const DocumentNode& v) { return ReadProfileName(v, audit); }},
                {"schedule", [&](const DocumentNode& v) { return ReadSchedule(v, audit); }},
+               {"live", [&](const DocumentNode& v) { return ReadLive(v, audit); }},
+               {"until", [&](const DocumentNode& v) { return ReadUntil(v, audit); }},
                {"webhook", [&](const DocumentNode& v) { return ReadWebhook(v, audit); }}}));
   if (audit.name().empty()) return ErrorAt(root, "an audit file needs `audit:`, its name");
   if (!audit.has_baseline() && !audit.has_migrated()) {

@@ -4,7 +4,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/duration.h"
+#include "common/message_bytes.h"
 #include "server/audits.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 namespace {
@@ -117,8 +119,14 @@ void Audits::OnTaskEnd(const std::string& node, std::uint64_t epoch, const v1::T
 }
 
 // What a node collected by itself is a recorded run, for audits that name it under `runs`.
+// The end of its task goes with the same commit: what is left of them at a start was not recorded yet.
 void Audits::RecordOwnRun(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
-  if (end.cancelled() || !end.refused().empty()) return;
+  WriteSet set;
+  set.documents.push_back({"task_end", TaskEndKey(end.task_id(), node), std::nullopt, {}});
+  if (end.cancelled() || !end.refused().empty()) {
+    ports_.commit(std::move(set)).IgnoreError();
+    return;
+  }
   v1::NodeTask task;
   task.set_task_id(end.task_id());
   task.set_node(node);
@@ -129,9 +137,24 @@ void Audits::RecordOwnRun(const std::string& node, std::uint64_t epoch, const v1
   if (!stored.ok() || stored->plan().run().empty()) return;  // its pieces stay, `verify` names what is damaged
   stored->set_source(absl::StrCat("plan of node ", node));
   stored->set_stored_unix_ms(clock_());
-  WriteSet set;
   AddBundleDocument(*stored, set);
   ports_.commit(std::move(set)).IgnoreError();
+}
+
+// The server may have ended between the end of a node's own task and its record.
+void Audits::RecordOwnRunsLeft() {
+  std::vector<std::pair<std::string, v1::TaskEnd>> left;
+  store_
+      .Scan("task_end", "own", "",
+            [&](absl::string_view key, absl::string_view value) {
+              v1::TaskEnd end;
+              const auto parts = SplitKey(key);
+              if (!parts || parts->size() != 2 || !ParseStable(value, end)) return true;
+              if (absl::StartsWith(end.task_id(), kOwnTaskPrefix)) left.emplace_back((*parts)[1], std::move(end));
+              return true;
+            })
+      .IgnoreError();
+  for (const auto& [node, end] : left) RecordOwnRun(node, end.epoch(), end);
 }
 
 // Under the lock: counts a change, and hands the run to the judge when nothing is owed any more.
@@ -147,7 +170,9 @@ void Audits::AfterChange(Active& active) {
 
 void Audits::TickRun(Active& active, const std::vector<KnownNode>& nodes, std::int64_t now) {
   std::map<std::string, const KnownNode*> by_name;
-  for (const KnownNode& node : nodes) by_name[node.name] = &node;
+  for (const KnownNode& node : nodes) {
+    if (!node.revoked) by_name[node.name] = &node;
+  }
   bool changed = false;
   for (v1::NodeTask& task : *active.run.mutable_tasks()) {
     if (IsOver(task)) continue;
@@ -158,7 +183,13 @@ void Audits::TickRun(Active& active, const std::vector<KnownNode>& nodes, std::i
     if (online) active.unseen_since.erase(task.node());
     const std::int64_t since = online ? now : active.unseen_since.try_emplace(task.node(), now).first->second;
     const bool timed_out = now >= active.deadline_unix_ms;
-    if (enrolled && now - since < options_.silent_after_ms && !timed_out) continue;
+    if (enrolled && now - since < options_.silent_after_ms && !timed_out) {
+      // Said at once; that it is silent is settled later.
+      const std::string detail = online ? "" : "not connected now";
+      changed = changed || detail != task.detail();
+      task.set_detail(detail);
+      continue;
+    }
     if (online && !timed_out) continue;
     task.set_state(v1::NODE_TASK_STATE_SILENT);
     task.set_detail(!enrolled ? "not enrolled" : timed_out && online ? kUnfinished : "not connected");
@@ -181,6 +212,7 @@ void Audits::Tick() {
 void Audits::TickSchedules(std::int64_t now) {
   for (auto& [name, definition] : definitions_) {
     if (definition.schedule_seconds() <= 0 || now / 1000 < definition.next_run_unix()) continue;
+    if (!definition.until().empty() && FormatDate(now) > definition.until()) continue;
     definition.set_next_run_unix(now / 1000 + definition.schedule_seconds());
     WriteSet set;
     set.documents.push_back({"audit", name, definition.SerializeAsString(), {}});

@@ -1,10 +1,12 @@
 // From the last node's answer to the stored report.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/runner.h"
 #include "common/digest.h"
+#include "common/glob.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
 #include "server/audits.h"
@@ -105,6 +107,26 @@ void Audits::JudgeLoop() {
   }
 }
 
+namespace {
+
+// A node that a side's patterns fit and that is revoked is one that did not report: it must not vanish.
+void AddRevoked(const v1::AuditRun& run, const std::map<std::string, KnownNode>& known, FleetFacts& facts) {
+  for (const std::string& name : run.revoked_nodes()) {
+    FleetFacts::Node fact;
+    const auto& baseline = run.definition().baseline().nodes();
+    const bool is_baseline = std::any_of(baseline.begin(), baseline.end(),
+                                         [&](const std::string& pattern) { return GlobMatch(pattern, name); });
+    fact.side = is_baseline ? Side::kBaseline : Side::kMigrated;
+    fact.name = name;
+    const auto found = known.find(name);
+    const bool seen = found != known.end() && found->second.last_seen_unix_ms > 0;
+    fact.last_seen = absl::StrCat(seen ? FormatTime(found->second.last_seen_unix_ms) : "never", " (revoked)");
+    facts.nodes.push_back(std::move(fact));
+  }
+}
+
+}  // namespace
+
 FleetFacts Audits::Facts(const v1::AuditRun& run, const std::vector<std::string>& damage, std::int64_t records) {
   FleetFacts facts;
   facts.damaged_records = damage;
@@ -136,6 +158,7 @@ FleetFacts Audits::Facts(const v1::AuditRun& run, const std::vector<std::string>
     }
     facts.nodes.push_back(std::move(fact));
   }
+  AddRevoked(run, known, facts);
   std::optional<v1::AuditLogEntry> previous;
   for (;;) {
     auto page = store_.ReadLog(facts.log_entries + 1, 1000);
@@ -253,7 +276,10 @@ void Audits::Judge(const std::string& key, v1::AuditRun run) {
   run.set_ended_unix_ms(clock_());
   std::set<std::string> silent;
   for (const v1::NodeTask& task : run.tasks()) {
-    if (task.questions().empty() && task.state() != v1::NODE_TASK_STATE_DONE) silent.insert(task.node());
+    const bool ended_by_person =
+        run.problem() == "cancelled" && task.state() == v1::NODE_TASK_STATE_CANCELLED;
+    const bool done = task.state() == v1::NODE_TASK_STATE_DONE || ended_by_person;
+    if (task.questions().empty() && !done) silent.insert(task.node());
   }
   for (const std::string& node : silent) run.add_silent_nodes(node);
   if (run.problem() == "cancelled") {
@@ -275,6 +301,7 @@ void Audits::Judge(const std::string& key, v1::AuditRun run) {
     active_.erase(key);
   }
   changed_.notify_all();
+  if (ports_.judged) ports_.judged(run.audit());
   Announce(run);
 }
 

@@ -32,7 +32,7 @@ bool IsPattern(absl::string_view name) {
 std::set<std::string> NodesOf(const v1::AuditSide& side, const std::vector<KnownNode>& known) {
   std::set<std::string> nodes;
   for (const KnownNode& node : known) {
-    if (Matches(side, node.name)) nodes.insert(node.name);
+    if (!node.revoked && Matches(side, node.name)) nodes.insert(node.name);
   }
   for (const std::string& pattern : side.nodes()) {
     if (!IsPattern(pattern)) nodes.insert(pattern);
@@ -43,8 +43,10 @@ std::set<std::string> NodesOf(const v1::AuditSide& side, const std::vector<Known
 absl::Status RequireNodes(const v1::AuditSide& side, absl::string_view name, const std::vector<KnownNode>& known) {
   if (side.nodes_size() == 0 || !NodesOf(side, known).empty()) return absl::OkStatus();
   std::vector<std::string> names;
-  for (const KnownNode& node : known) names.push_back(node.name);
-  return absl::FailedPreconditionError(absl::StrCat(
+  for (const KnownNode& node : known) {
+    if (!node.revoked) names.push_back(node.name);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
       "no enrolled node matches the ", name, " side's nodes (", absl::StrJoin(side.nodes(), ", "),
       "); enrolled: ", names.empty() ? "none; join them with `paritect-agent join`" : absl::StrJoin(names, ", ")));
 }
@@ -77,13 +79,13 @@ absl::Status RequireWork(const v1::AuditSide& side, bool migrated, const std::ve
   }
   for (int plan = 0; plan < side.plans_size(); ++plan) {
     if (plans.count(plan) > 0) continue;
-    return absl::FailedPreconditionError(
+    return absl::InvalidArgumentError(
         absl::StrCat("plan ", plan + 1, " of the ", name, " side (run ", side.plans(plan).info().run(),
                      ") is for node '", side.plans(plan).info().node(), "', which is none of that side's nodes"));
   }
   for (const std::string& node : NodesOf(side, known)) {
     if (side.plans_size() == 0 || nodes.count(node) > 0) continue;
-    return absl::FailedPreconditionError(
+    return absl::InvalidArgumentError(
         absl::StrCat("node '", node, "' is one of the ", name, " side's nodes, but no plan of that side is for it"));
   }
   return absl::OkStatus();
@@ -143,6 +145,7 @@ absl::Status Audits::Load() {
     run.set_state(v1::AUDIT_RUN_STATE_COLLECTING);
     Begin(std::move(run), 0);
   }
+  RecordOwnRunsLeft();
   judge_ = std::thread([this] { JudgeLoop(); });
   return absl::OkStatus();
 }
@@ -156,13 +159,23 @@ void Audits::Stop() {
   if (judge_.joinable()) judge_.join();
 }
 
-absl::StatusOr<std::string> Audits::Create(const std::string& text, const std::string& file, bool replace,
-                                           const std::string& by) {
+absl::Status Audits::RequireRuns(const v1::AuditDefinition& definition) {
+  for (const v1::AuditSide* side : {&definition.baseline(), &definition.migrated()}) {
+    for (const std::string& run : side->runs()) PARITECT_RETURN_IF_ERROR(RecordedRun(store_, run).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Audits::Created> Audits::Create(const std::string& text, const std::string& file, bool replace,
+                                               const std::string& by) {
   auto parsed = ParseAuditFile(text);
   if (!parsed.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":", parsed.status().message()));
   auto profile = ReadAuditProfile(*parsed, rules_.profile);
   if (!profile.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":", profile.status().message()));
   v1::AuditDefinition& definition = *parsed;
+  if (const absl::Status runs = RequireRuns(*parsed); !runs.ok()) {
+    return absl::Status(runs.code(), absl::StrCat(file, ": ", runs.message()));
+  }
   const std::int64_t now_s = clock_() / 1000;
   std::lock_guard<std::mutex> lock(mutex_);
   const auto known = definitions_.find(definition.name());
@@ -177,8 +190,9 @@ absl::StatusOr<std::string> Audits::Create(const std::string& text, const std::s
   WriteSet set;
   set.documents.push_back({std::string(kAuditCollection), definition.name(), definition.SerializeAsString(), {}});
   PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));
+  const bool replaced = known != definitions_.end() && known->second.source() != text;
   definitions_[definition.name()] = definition;
-  return definition.name();
+  return Created{definition.name(), replaced};
 }
 
 std::vector<v1::AuditDefinition> Audits::Definitions() {
@@ -219,6 +233,7 @@ absl::StatusOr<std::int64_t> Audits::StartLocked(const std::string& name, const 
   const std::vector<KnownNode> nodes = ports_.nodes();
   PARITECT_RETURN_IF_ERROR(RequireNodes(found->second.baseline(), "baseline", nodes));
   PARITECT_RETURN_IF_ERROR(RequireNodes(found->second.migrated(), "migrated", nodes));
+  PARITECT_RETURN_IF_ERROR(RequireRuns(found->second));
   v1::AuditRun run = MakeRun(found->second, by, nodes);
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t last, LastNumber(name));
   run.set_number(last + 1);
@@ -231,7 +246,8 @@ absl::StatusOr<std::int64_t> Audits::StartLocked(const std::string& name, const 
   set.documents.push_back({std::string(kRunCollection), AuditRunKey(name, run.number()), run.SerializeAsString(), {}});
   PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));
   const std::int64_t number = run.number();
-  Begin(std::move(run), timeout_ms);
+  Begin(run, timeout_ms);
+  if (ports_.begin_live) ports_.begin_live(run);
   return number;
 }
 
@@ -245,6 +261,13 @@ v1::AuditRun Audits::MakeRun(const v1::AuditDefinition& definition, const std::s
   *run.mutable_definition() = definition;
   for (const KnownNode& node : nodes) {
     if (node.lost_records > 0) (*run.mutable_lost_before())[node.name] = node.lost_records;
+    // A name that a side gives outright is a row of its own already.
+    const auto by_pattern = [&](const v1::AuditSide& side) {
+      const auto& names = side.nodes();
+      return Matches(side, node.name) && std::find(names.begin(), names.end(), node.name) == names.end();
+    };
+    const bool fits = by_pattern(definition.baseline()) || by_pattern(definition.migrated());
+    if (node.revoked && fits) run.add_revoked_nodes(node.name);
   }
   return run;
 }

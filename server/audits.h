@@ -37,6 +37,7 @@ struct KnownNode {
   std::int64_t last_seen_unix_ms = 0;  // 0: never
   std::optional<std::int64_t> clock_offset_ms;
   std::int64_t lost_records = 0;  // since it was enrolled
+  bool revoked = false;
 };
 
 // How audits reach the rest of the server; none of them may call back into Audits.
@@ -50,6 +51,10 @@ struct AuditPorts {
   std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&)> load_bundle;  // DataLoss: damaged
   std::function<std::string(std::size_t)> random_bytes;
   std::function<void(const std::string& url, const std::string& json)> notify;
+  // The live comparison (server/live.h); may be empty. Called with the lock of Audits held, but for `judged`.
+  std::function<void(const v1::AuditRun&)> begin_live;
+  std::function<void(const std::string& audit)> judged;
+  std::function<void(const std::string& audit, WriteSet&)> remove_live;
 };
 
 struct AuditOptionsOfServer {
@@ -65,12 +70,23 @@ class Audits {
   absl::Status Load();
   void Stop();  // the judge's thread ends after the report it is at
 
-  // InvalidArgument "FILE:LINE:COLUMN: ..."; AlreadyExists without `replace`.
-  absl::StatusOr<std::string> Create(const std::string& text, const std::string& file, bool replace,
+  struct Created {
+    std::string name;
+    bool replaced = false;  // there was another one of that name
+  };
+  // InvalidArgument "FILE:LINE:COLUMN: ..."; NotFound: a run that is not recorded; AlreadyExists without `replace`.
+  absl::StatusOr<Created> Create(const std::string& text, const std::string& file, bool replace,
                                      const std::string& by);
   std::vector<v1::AuditDefinition> Definitions();
 
-  // NotFound; FailedPrecondition: no enrolled node matches, a run is under way. Gives the run's number.
+  // The audit with its runs, reports and answers; recorded runs stay. Gives how many runs went. NotFound;
+  // FailedPrecondition: a run is under way.
+  absl::StatusOr<std::int64_t> Remove(const std::string& name);
+  // False: it had no schedule. The next `Create` brings it back. NotFound.
+  absl::StatusOr<bool> StopSchedule(const std::string& name);
+
+  // NotFound: no such audit, a run that is not recorded; InvalidArgument: no enrolled node matches;
+  // FailedPrecondition: a run is under way. Gives the run's number.
   absl::StatusOr<std::int64_t> Start(const std::string& name, const std::string& by, std::int64_t timeout_ms);
   absl::Status Cancel(const std::string& name, std::int64_t number);
 
@@ -103,6 +119,8 @@ class Audits {
   };
 
   v1::AuditRun MakeRun(const v1::AuditDefinition& definition, const std::string& by, std::vector<KnownNode> nodes);
+  absl::Status RequireRuns(const v1::AuditDefinition& definition);
+  void RecordOwnRunsLeft();
   absl::StatusOr<v1::AuditRun> StoredRun(const std::string& name, std::int64_t number);
   absl::StatusOr<std::int64_t> LastNumber(const std::string& name);
   absl::StatusOr<std::int64_t> StartLocked(const std::string& name, const std::string& by, std::int64_t timeout_ms);

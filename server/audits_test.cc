@@ -153,7 +153,7 @@ TEST_F(AuditsTest, RefusesWithReasons) {
   EXPECT_TRUE(absl::IsNotFound(audits_->FindReport("a", 0).status()));
   nodes_.clear();
   const absl::Status status = audits_->Start("a", "o", 0).status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_NE(std::string(status.message()).find("gpu-*"), std::string::npos);
 }
 

@@ -130,6 +130,14 @@ absl::StatusOr<v1::JoinToken> Enrolment::UseToken(const std::string& key, const 
     return absl::PermissionDeniedError(
         absl::StrCat("this token is for '", token.node(), "', not for '", request.name(), "'"));
   }
+  const auto& accepts = request.accepts();
+  if (!accepts.empty() && std::find(accepts.begin(), accepts.end(), token.role()) == accepts.end()) {
+    const std::string role(RoleName(*FromProto(token.role())));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this token is for the role ", role, "; it was not used up: ",
+        token.role() == v1::ACCESS_ROLE_AGENT ? "nodes join with `paritect-agent join`"
+                                              : "persons join with `paritect join`, nodes need a token of role agent"));
+  }
   token.set_uses_left(token.uses_left() - 1);
   DocumentWrite document = {std::string(kTokens), key, std::nullopt, {}};
   if (token.uses_left() > 0) document.value = token.SerializeAsString();

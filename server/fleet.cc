@@ -141,6 +141,11 @@ void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
   std::lock_guard<std::mutex> lock(node.mutex);
   record.set_last_seen_unix_ms(std::max(record.last_seen_unix_ms(), node.last_seen_unix_ms));
   if (node.hello.protocol() != 0) *record.mutable_hello() = node.hello;
+  // Numbers that a killed agent had reserved are no records: what waits is what the node says waits.
+  const auto waiting = static_cast<std::uint64_t>(std::max<std::int64_t>(0, node.spool.records()));
+  if (node.spool_known && node.hello.next_sequence() > waiting) {
+    record.mutable_hello()->set_first_available(node.hello.next_sequence() - waiting);
+  }
   record.set_clock_offset_known(node.clock_known);
   record.set_clock_offset_ms(node.clock_offset_ms);
 }
@@ -161,11 +166,12 @@ std::vector<KnownNode> Fleet::Agents() {
   std::vector<KnownNode> out;
   for (const auto& [name, node] : nodes_) {
     const auto holder = holders_.find(HolderKey(v1::ACCESS_ROLE_AGENT, name));
-    if (holder == holders_.end() || holder->second.state() != "active") continue;
+    if (holder == holders_.end()) continue;
     std::lock_guard<std::mutex> node_lock(node->mutex);
     KnownNode known;
     known.name = name;
-    known.online = node->session != 0 && now - node->last_seen_unix_ms < options_.online_ms;
+    known.revoked = holder->second.state() != "active";
+    known.online = !known.revoked && node->session != 0 && now - node->last_seen_unix_ms < options_.online_ms;
     known.last_seen_unix_ms = node->last_seen_unix_ms;
     if (node->clock_known) known.clock_offset_ms = node->clock_offset_ms;
     known.lost_records = node->lost_records;

@@ -25,6 +25,7 @@
 namespace paritect {
 
 struct FleetOptions {
+  std::string program;  // "paritect-server 0.1.0"
   std::int64_t window_bytes = 8 << 20;
   std::int64_t window_records = 50'000;
   std::int64_t batch_bytes_max = 1 << 20;
@@ -44,6 +45,8 @@ struct FleetPorts {
   std::function<std::vector<v1::Task>(const std::string& node, const std::set<std::string>& done)> tasks_for;
   std::function<void(const std::string& node, const v1::TaskProgress&)> progress;
   std::function<void(const std::string& node, std::uint64_t epoch, const v1::TaskEnd&)> task_end;
+  // Steps of a followed log, once they are durable; may be empty.
+  std::function<void(const std::string& node, const v1::StepChunk&)> steps;
 };
 
 struct FleetCounters {
@@ -78,7 +81,7 @@ class Fleet {
   // backup) is taken in: the authority's signature is the proof, the store only knows who was revoked.
   absl::Status Accepts(const v1::NodeRecord& peer);
   std::vector<v1::NodeRecord> Holders();
-  // What audits need of the agents.
+  // What audits need of the agents, the revoked ones included.
   std::vector<KnownNode> Agents();
   // Marks every holder of that name and ends its session. NotFound. The set must be committed first: see RevocationSet.
   absl::StatusOr<WriteSet> PrepareRevocation(const std::string& name, const std::string& by);
@@ -111,6 +114,7 @@ class Fleet {
     bool clock_known = false;
     bool seen_changed = false;
     v1::SpoolState spool;
+    bool spool_known = false;  // by a heartbeat of this session
     std::map<std::uint64_t, v1::Watermark> watermarks;  // of each epoch; durable
     std::int64_t lost_records = 0;
     bool committing = false;
@@ -128,7 +132,7 @@ class Fleet {
   void Commit(const std::shared_ptr<Node>& node);
   void CommitWaiting(const std::shared_ptr<Node>& node);
   void Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1::Watermark watermark,
-                 std::vector<v1::TaskEnd> ended, absl::Status status);
+                 std::vector<v1::TaskEnd> ended, std::vector<v1::StepChunk> steps, absl::Status status);
   void ReceiveBatch(const std::shared_ptr<Node>& node, const v1::Batch& batch);
   void NoteClock(Node& node, std::int64_t wall_unix_ms);
   void AskAgain(Node& node, std::uint64_t epoch, std::uint64_t sequence);

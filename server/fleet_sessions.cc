@@ -66,6 +66,7 @@ bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::sha
   node.session = session;
   node.link = std::move(link);
   node.hello = hello;
+  node.spool_known = false;
   node.waiting.clear();
   node.waiting_bytes = 0;
   node.resend_asked = false;
@@ -88,6 +89,7 @@ void Fleet::Welcome(Node& node) {
   node.welcome_owed = false;
   v1::ServerMessage message;
   v1::Welcome& welcome = *message.mutable_welcome();
+  welcome.set_program(options_.program);
   welcome.set_node(node.name);
   welcome.set_durable_sequence(node.watermarks[node.hello.epoch()].durable_sequence());
   welcome.set_window_bytes(options_.window_bytes);
@@ -151,6 +153,7 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
   if (message.has_heartbeat()) {
     NoteClock(*node, message.heartbeat().wall_unix_ms());
     node->spool = message.heartbeat().spool();
+    node->spool_known = true;
   } else if (message.has_batch()) {
     NoteClock(*node, 0);
     ReceiveBatch(node, message.batch());
@@ -239,8 +242,9 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
     return;
   }
   node->committing = true;
-  const auto done = [this, node, epoch, watermark = result->watermark, ended = result->ended](absl::Status status) {
-    Committed(node, epoch, watermark, ended, status);
+  const auto done = [this, node, epoch, watermark = result->watermark, ended = result->ended,
+                     steps = result->steps](absl::Status status) {
+    Committed(node, epoch, watermark, ended, steps, status);
   };
   const absl::Status accepted = ports_.submit(std::move(result->set), done);
   if (accepted.ok()) return;
@@ -254,7 +258,7 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
 }
 
 void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1::Watermark watermark,
-                      std::vector<v1::TaskEnd> ended, absl::Status status) {
+                      std::vector<v1::TaskEnd> ended, std::vector<v1::StepChunk> steps, absl::Status status) {
   SessionId welcomed = 0;
   {
     std::lock_guard<std::mutex> lock(node->mutex);
@@ -283,6 +287,10 @@ void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1
   }
   if (welcomed != 0) ports_.defer([this, node, welcomed] { SendTasks(node, welcomed); });
   if (!status.ok()) return;
+  for (v1::StepChunk& chunk : steps) {
+    if (!ports_.steps) break;
+    ports_.defer([this, node, chunk = std::move(chunk)] { ports_.steps(node->name, chunk); });
+  }
   for (const v1::TaskEnd& end : ended) {
     ports_.defer([this, node, epoch, end] { ports_.task_end(node->name, epoch, end); });
   }

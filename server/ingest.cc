@@ -199,6 +199,7 @@ class BatchIngest {
     if (series == nullptr) return {"name_too_long", "the run's name"};
     series->set_last_sequence(sequence);
     if (!chunk.steps().empty()) series->set_last_step(chunk.steps().rbegin()->step());
+    if (!chunk.task_id().empty()) result_.steps.push_back(chunk);
     return {};
   }
 

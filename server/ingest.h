@@ -31,6 +31,7 @@ struct IngestResult {
   v1::Watermark watermark;                   // once `set` is durable
   std::optional<std::uint64_t> resend_from;  // a hole: records at and after this number are wanted again
   std::vector<v1::TaskEnd> ended;            // tasks that ended, for whoever waits; the epoch is filled in
+  std::vector<v1::StepChunk> steps;          // of logs that a task follows
   std::int64_t records = 0;                  // taken and understood
   std::int64_t duplicates = 0;               // skipped
   std::int64_t refused = 0;

@@ -10,6 +10,7 @@
 #include "formats/audit_file.h"
 #include "formats/bundle.h"
 #include "server/bundle_reader.h"
+#include "storage/sqlite.h"
 
 namespace paritect {
 namespace {
@@ -65,11 +66,11 @@ absl::StatusOr<v1::RevokeNodeResponse> OperatorCalls::RevokeNode(const v1::Revok
 
 absl::StatusOr<v1::CreateAuditResponse> OperatorCalls::CreateAudit(const v1::CreateAuditRequest& request,
                                                                    const std::string& by) {
-  PARITECT_ASSIGN_OR_RETURN(const std::string name,
+  PARITECT_ASSIGN_OR_RETURN(const Audits::Created created,
                             parts_.audits.Create(request.text(), request.file(), request.replace(), by));
   v1::CreateAuditResponse response;
-  response.set_name(name);
-  response.set_replaced(request.replace());
+  response.set_name(created.name);
+  response.set_replaced(created.replaced);
   return response;
 }
 
@@ -342,7 +343,8 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
       "restart the server: it renews its own certificate; one of another authority must be replaced");
   std::int64_t online = 0;
   std::int64_t lost = 0;
-  const std::vector<KnownNode> nodes = parts_.fleet.Agents();
+  std::vector<KnownNode> nodes = parts_.fleet.Agents();
+  std::erase_if(nodes, [](const KnownNode& node) { return node.revoked; });
   for (const KnownNode& node : nodes) {
     online += node.online ? 1 : 0;
     lost += node.lost_records;
@@ -352,6 +354,10 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
       "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them", "warning");
   add("lost_records", lost == 0, absl::StrCat(lost, " records were lost by nodes"),
       "`cluster.coverage.records` of an audit names the nodes", "warning");
+  if (stats.ok()) *response.mutable_log_head() = stats->log_head;
+  if (const std::string old = OldSqlite(); !old.empty()) {
+    add("sqlite", false, old, "install the distribution's newer libsqlite3 and restart the server", "warning");
+  }
   if (request.deep()) {
     auto faults = parts_.store.Verify();
     add("integrity", faults.ok() && faults->empty(),

@@ -11,6 +11,7 @@
 #include "server/audits.h"
 #include "server/enrolment.h"
 #include "server/fleet.h"
+#include "server/live.h"
 #include "storage/fleet_store.h"
 
 namespace paritect {
@@ -20,6 +21,7 @@ struct ServerParts {
   FleetStore& store;
   Fleet& fleet;
   Audits& audits;
+  Live& live;
   Enrolment& enrolment;
   const Rules& rules;
   WallClock clock;
@@ -41,6 +43,10 @@ class OperatorCalls {
   absl::StatusOr<v1::ListAuditsResponse> ListAudits(const v1::ListAuditsRequest& request, const std::string& by);
   absl::StatusOr<v1::RunAuditResponse> RunAudit(const v1::RunAuditRequest& request, const std::string& by);
   absl::StatusOr<v1::CancelAuditResponse> CancelAudit(const v1::CancelAuditRequest& request, const std::string& by);
+  absl::StatusOr<v1::StopAuditResponse> StopAudit(const v1::StopAuditRequest& request, const std::string& by);
+  absl::StatusOr<v1::RemoveAuditResponse> RemoveAudit(const v1::RemoveAuditRequest& request, const std::string& by);
+  absl::StatusOr<v1::RemoveRunResponse> RemoveRun(const v1::RemoveRunRequest& request, const std::string& by);
+  absl::StatusOr<v1::RemoveAnswerResponse> RemoveAnswer(const v1::RemoveAnswerRequest& request, const std::string& by);
   absl::StatusOr<v1::GetReportResponse> GetReport(const v1::GetReportRequest& request, const std::string& by);
   absl::StatusOr<v1::ListAuditRunsResponse> ListAuditRuns(const v1::ListAuditRunsRequest& request,
                                                           const std::string& by);
@@ -58,11 +64,11 @@ class OperatorCalls {
   // Bundle files, one after the other.
   absl::StatusOr<std::vector<std::string>> GetEvidence(const v1::GetEvidenceRequest& request);
 
+  absl::Status RequireAudit(const std::string& name);  // NotFound
   Audits& audits() { return parts_.audits; }
+  Live& live() { return parts_.live; }
 
  private:
-  absl::Status RequireAudit(const std::string& name);
-
   ServerParts parts_;
   std::mutex numbers_;  // one waiver is numbered at a time
 };

@@ -142,6 +142,8 @@ class FleetMemory : public FleetStore {
     stats.contents = static_cast<std::int64_t>(contents_.size());
     stats.batches = static_cast<std::int64_t>(batches_.size());
     stats.log_entries = static_cast<std::int64_t>(log_.size());
+    if (!log_.empty()) stats.log_head.set_number(log_.back().number());
+    if (!log_.empty()) stats.log_head.set_hash(log_.back().hash());
     return stats;
   }
 

@@ -163,6 +163,13 @@ absl::Status WriteLog(PreparedConnection& writer, const v1::AuditLogEntry& one,
   return absl::OkStatus();
 }
 
+absl::Status WriteLogHead(PreparedConnection& writer, v1::AuditLogEntry head) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * put,
+                            writer.Use("INSERT INTO log_head(id, number, entry) VALUES(1,?,?) ON CONFLICT(id) DO "
+                                       "UPDATE SET number=excluded.number, entry=excluded.entry"));
+  return put->Bind(1, head.number()).BindBlob(2, SerializeStable(head)).Run();
+}
+
 // --- reading ----------------------------------------------------------------------------------------
 
 absl::StatusOr<v1::AuditLogEntry> ParseLogEntry(std::int64_t number, absl::string_view bytes) {
@@ -199,7 +206,7 @@ absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::opt
   for (const BatchWrite& batch : set.batches) PARITECT_RETURN_IF_ERROR(WriteBatch(writer, batch));
   added.batches += static_cast<std::int64_t>(set.batches.size());
   for (const v1::AuditLogEntry& entry : set.log) PARITECT_RETURN_IF_ERROR(WriteLog(writer, entry, log_tail));
-  return absl::OkStatus();
+  return set.log.empty() ? absl::OkStatus() : WriteLogHead(writer, *log_tail);
 }
 
 absl::Status DropContentRow(PreparedConnection& writer, absl::string_view sha256, Tally& added) {
@@ -260,6 +267,15 @@ absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int6
 absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(PreparedConnection& reader) {
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
                             reader.Use("SELECT number, entry FROM log ORDER BY number DESC LIMIT 1"));
+  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+  if (!row) return std::nullopt;
+  PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));
+  rows->Reset();
+  return entry;
+}
+
+absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogHead(PreparedConnection& reader) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT number, entry FROM log_head"));
   PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
   if (!row) return std::nullopt;
   PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));

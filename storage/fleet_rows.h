@@ -37,6 +37,8 @@ absl::Status AddTally(PreparedConnection& writer, const Tally& added);
 // At most `rows` of them, in a transaction of its own; how many.
 absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int64_t received_before_unix_ms, int rows);
 
+// The newest entry as it is kept apart from the log.
+absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogHead(PreparedConnection& reader);
 absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(PreparedConnection& reader);
 absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& reader, std::int64_t from, int limit);
 absl::StatusOr<std::optional<std::string>> ReadDocument(PreparedConnection& reader, absl::string_view collection,

@@ -34,6 +34,11 @@ CREATE TABLE log(number INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
 CREATE TABLE tally(name TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO tally VALUES('document', 0), ('content', 0), ('batch', 0);
 )",
+    // The newest entry of the log once more: that the last ones were cut off shows.
+    R"(
+CREATE TABLE log_head(id INTEGER PRIMARY KEY CHECK(id = 1), number INTEGER NOT NULL, entry BLOB NOT NULL) STRICT;
+INSERT INTO log_head SELECT 1, number, entry FROM log ORDER BY number DESC LIMIT 1;
+)",
 };
 
 // Pages: the write-ahead log is carried over into the file by the commit that brings it above 16 MiB.

@@ -246,6 +246,9 @@ absl::StatusOr<FleetStoreStats> FleetSqlite::Stats() {
   stats.contents = tally.contents;
   stats.batches = tally.batches;
   PARITECT_ASSIGN_OR_RETURN(stats.log_entries, reader->connection().ReadInt("SELECT max(number) FROM log"));
+  PARITECT_ASSIGN_OR_RETURN(const std::optional<v1::AuditLogEntry> last, ReadLogTail(*reader));
+  if (last) stats.log_head.set_number(last->number());
+  if (last) stats.log_head.set_hash(last->hash());
   return stats;
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/digest.h"
 #include "common/file_system.h"
+#include "common/message_bytes.h"
 #include "storage/fleet_schema.h"
 #include "storage/fleet_test_util.h"
 #include "storage/sqlite.h"
@@ -202,6 +203,44 @@ TEST(FleetSqlite, AChangedLogIsFound) {
   EXPECT_THAT(problem_after("DELETE FROM batch WHERE id=200"), HasSubstr("the last batch of node n"));
 }
 
+TEST(FleetSqlite, ALogWhoseEndWasCutOffIsFound) {
+  const std::string path = NewStorePath("cutlog");
+  {
+    const auto store = *OpenFile(path);
+    for (const char* action : {"a", "b", "c"}) {
+      WriteSet set;
+      set.log.push_back(LogEntry(action));
+      ASSERT_TRUE(CommitOne(*store, set).ok());
+    }
+    EXPECT_THAT(*store->Verify(), IsEmpty());
+    EXPECT_EQ(store->Stats()->log_head.number(), 3);
+  }
+  {
+    SqliteConnection connection = *SqliteConnection::Open(path);
+    ASSERT_TRUE(connection.Execute("DELETE FROM log WHERE number=3").ok());
+  }
+  EXPECT_THAT(*(*OpenFile(path))->Verify(), testing::ElementsAre(HasSubstr("cut off: 3 entries were written, 2")));
+  {
+    SqliteConnection connection = *SqliteConnection::Open(path);
+    ASSERT_TRUE(connection.Execute("DELETE FROM log").ok());
+  }
+  EXPECT_THAT(*(*OpenFile(path))->Verify(), testing::ElementsAre(HasSubstr("cut off: 3 entries were written, 0")));
+}
+
+// A database of the version before has no head: it is taken from the log once.
+TEST(FleetSqlite, TheHeadOfALogOfTheFirstVersionIsTakenOver) {
+  const std::string path = NewStorePath("oldlog");
+  {
+    SqliteConnection connection = *SqliteConnection::Open(path);
+    ASSERT_TRUE(PrepareFleetFile(connection, path, FleetMigrations().subspan(0, 1)).ok());
+    v1::AuditLogEntry entry = LogEntry("a");
+    ChainLogEntry(nullptr, entry);
+    SqliteStatement insert = *connection.Prepare("INSERT INTO log(number, entry) VALUES(1,?)");
+    ASSERT_TRUE(insert.BindBlob(1, SerializeStable(entry)).Run().ok());
+  }
+  EXPECT_THAT(*(*OpenFile(path))->Verify(), IsEmpty());
+}
+
 TEST(FleetSqlite, CompactGivesSpaceBack) {
   const std::string path = NewStorePath("space");
   const auto store = *OpenFile(path);
@@ -244,12 +283,12 @@ TEST(FleetSqlite, MigratesForwardAndKeepsACopyOfWhatWas) {
   {
     SqliteConnection connection = *SqliteConnection::Open(path);
     ASSERT_TRUE(PrepareFleetFile(connection, path, migrations).ok());
-    EXPECT_EQ(*connection.ReadInt("PRAGMA user_version"), 2);
+    EXPECT_EQ(*connection.ReadInt("PRAGMA user_version"), 3);
     EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM later"), 0);
     EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM document"), 200);
   }
   EXPECT_EQ(OpenFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(*(*OpenFile(path + ".before-v2"))->Get("a", "key7"), "value7");
+  EXPECT_EQ(*(*OpenFile(path + ".before-v3"))->Get("a", "key7"), "value7");
 
   // One that fails leaves the version it found.
   const std::string other = FilledFile("fails");

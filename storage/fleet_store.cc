@@ -109,6 +109,19 @@ void ChainLogEntry(const v1::AuditLogEntry* previous, v1::AuditLogEntry& entry) 
   entry.set_hash(HashOf(entry));
 }
 
+std::string CheckLogHead(const v1::AuditLogEntry* head, const v1::AuditLogEntry* last) {
+  const std::int64_t written = head == nullptr ? 0 : head->number();
+  const std::int64_t there = last == nullptr ? 0 : last->number();
+  if (there < written) {
+    return absl::StrCat("the log's end was cut off: ", written, " entries were written, ", there, " are there");
+  }
+  if (there > written) return absl::StrCat("log entry ", there, " was not written by this program");
+  if (head != nullptr && head->hash() != last->hash()) {
+    return absl::StrCat("log entry ", there, " is not the one that was written");
+  }
+  return "";
+}
+
 std::string CheckLogLink(const v1::AuditLogEntry* previous, const v1::AuditLogEntry& entry) {
   const std::int64_t expected = previous == nullptr ? 1 : previous->number() + 1;
   if (entry.number() != expected) {

@@ -72,6 +72,7 @@ struct FleetStoreStats {
   std::int64_t contents = 0;
   std::int64_t batches = 0;
   std::int64_t log_entries = 0;
+  v1::LogHead log_head;  // of the newest entry; number 0: none
 };
 
 class FleetStore {
@@ -126,6 +127,8 @@ absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri
 // The chain's law, for stores and for whoever verifies a log: sets number, previous and hash of the entry that follows
 // `previous` (nullptr: the first).
 void ChainLogEntry(const v1::AuditLogEntry* previous, v1::AuditLogEntry& entry);
+// Whether the log's last entry is the one that is kept apart from it; nullptr: none. Empty, or what is wrong.
+std::string CheckLogHead(const v1::AuditLogEntry* head, const v1::AuditLogEntry* last);
 // Empty, or what is wrong between two neighbours.
 std::string CheckLogLink(const v1::AuditLogEntry* previous, const v1::AuditLogEntry& entry);
 

@@ -111,11 +111,18 @@ absl::Status CheckTally(PreparedConnection& reader, Problems& problems) {
   }
 }
 
+absl::Status CheckHeadOfLog(PreparedConnection& reader, const v1::AuditLogEntry* last, Problems& problems) {
+  PARITECT_ASSIGN_OR_RETURN(const std::optional<v1::AuditLogEntry> head, ReadLogHead(reader));
+  const std::string problem = CheckLogHead(head ? &*head : nullptr, last);
+  if (!problem.empty()) Note(absl::DataLossError(problem), problems);
+  return absl::OkStatus();
+}
+
 absl::Status CheckLog(PreparedConnection& reader, Problems& problems) {
   std::optional<v1::AuditLogEntry> previous;
   for (std::int64_t from = 1;;) {
     PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditLogEntry> page, ReadLogRows(reader, from, kLogPage));
-    if (page.empty()) return absl::OkStatus();
+    if (page.empty()) return CheckHeadOfLog(reader, previous ? &*previous : nullptr, problems);
     for (v1::AuditLogEntry& entry : page) {
       const std::string problem = CheckLogLink(previous ? &*previous : nullptr, entry);
       if (!problem.empty()) Note(absl::DataLossError(problem), problems);

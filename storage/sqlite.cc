@@ -192,4 +192,17 @@ absl::Status SqliteTransaction::Commit() {
   return absl::OkStatus();
 }
 
+std::string OldSqlite(int version_number, absl::string_view version) {
+  const bool mended = version_number >= 3'051'003 || (version_number >= 3'050'007 && version_number < 3'051'000) ||
+                      (version_number >= 3'044'006 && version_number < 3'045'000);
+  if (mended) return "";
+  return absl::StrCat("SQLite ", version, " has the fault of resetting its write-ahead log (mended in 3.51.3, 3.50.7, "
+                      "3.44.6); the server keeps clear of it with one writing connection: let no other program open "
+                      "its database");
+}
+
+std::string OldSqlite() {
+  return OldSqlite(sqlite3_libversion_number(), sqlite3_libversion());
+}
+
 }  // namespace paritect

@@ -85,6 +85,11 @@ class SqliteTransaction {
   SqliteConnection* connection_;
 };
 
+// Empty, or what to know of a SQLite whose write-ahead log can be reset under a reader's feet (before 3.51.3, 3.50.7,
+// 3.44.6; https://sqlite.org/wal.html#walresetbug). Here one connection alone writes and checkpoints.
+std::string OldSqlite();
+std::string OldSqlite(int version_number, absl::string_view version);
+
 }  // namespace paritect
 
 #endif  // PARITECT_STORAGE_SQLITE_H_

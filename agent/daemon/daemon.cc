@@ -25,6 +25,7 @@ namespace {
 constexpr std::uint64_t kConfigBytesMax = 1 << 20;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kClockStepMs = 2'000;
+constexpr std::int64_t kMendEveryMs = 10'000;
 constexpr std::int64_t kExpireEveryMs = 600'000;
 constexpr std::int64_t kReleaseAfterMs = 5'000;  // the session has begun by then
 constexpr std::int64_t kSameTroubleMs = 600'000;
@@ -91,6 +92,9 @@ AgentDaemon::AgentDaemon(DaemonOptions options, std::unique_ptr<Spool> spool, Wa
   queue_ = std::make_unique<TaskQueue>(runner_, log_, TasksInSpool(*spool_),
                                        TaskQueue::Ports{.bounds = [this] { return Bounds(); },
                                                         .ended = [this](const std::string& id) { OnTaskEnded(id); }});
+  follower_ = std::make_unique<Follower>(
+      recorder_, log_, options_.credential.credential.identity.name, options_.program,
+      Follower::Ports{.bounds = [this] { return Bounds(); }, .steady_ms = &SteadyMs, .wall_ms = &WallMs});
   renewal_ = std::make_unique<Renewal>(
       options_.credential,
       Renewal::Ports{
@@ -127,11 +131,12 @@ UplinkPorts AgentDaemon::MakePorts() {
   ports.hello = [this] { return MakeHello(); };
   ports.on_task = [this](const v1::Task& task) {
     log_.Info(absl::StrCat("task ", task.id(), " of ", task.plan().info().plan_file()));
-    queue_->Add(task);
+    task.follow() ? follower_->Add(task) : queue_->Add(task);
   };
   ports.on_cancel = [this](const std::string& id) {
     log_.Info(absl::StrCat("task ", id, " is not wanted any more"));
     queue_->Cancel(id);
+    follower_->Cancel(id);
   };
   ports.on_acknowledged = [this](std::uint64_t durable) { queue_->OnAcknowledged(durable); };
   ports.on_connected = [this](const std::string& server, const v1::Welcome& welcome) {
@@ -164,6 +169,10 @@ void AgentDaemon::OnDisconnected(const std::string& server, const absl::Status& 
   if (absl::Now() > absl::FromUnixSeconds(renewal_->not_after())) {
     absl::StrAppend(&trouble, "; this node's certificate expired on ", FormatUtc(renewal_->not_after()),
                     ": join again (paritect-agent join)");
+  }
+  if (absl::IsPermissionDenied(status) && absl::StrContains(status.message(), "revoked")) {
+    absl::StrAppend(&trouble, "; if this machine shall be a node again, join again with a new token (paritect token "
+                              "create --node NAME, then paritect-agent join)");
   }
   const std::string line = absl::StrCat(trouble, "; next try in ", absl::FormatDuration(absl::Milliseconds(retry_ms)));
   if (absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status)) RereadCredential();
@@ -210,6 +219,7 @@ AgentDaemon::End AgentDaemon::Finish() {
   log_.Info("stopping");
   const absl::Time until = absl::Now() + kStopPatience;
   queue_->Shutdown(absl::ZeroDuration());
+  follower_->Shutdown();
   uplink_->Stop();
   while (!uplink_->stopped() && absl::Now() < until) {
     const std::int64_t due = uplink_->Step();
@@ -232,7 +242,24 @@ std::int64_t AgentDaemon::Housekeep() {
     ReleaseIdleMemory();
   }
   const std::int64_t others = std::min(RenewCertificate(), RunOwnPlans());
-  return std::min({WatchClock(), others, expire_due_ms_ - now, release_due_ms_ - now});
+  return std::min({WatchClock(), WatchSpool(now), others, expire_due_ms_ - now, release_due_ms_ - now});
+}
+
+// Whether its folder still is what it was: a few calls every ten seconds.
+std::int64_t AgentDaemon::WatchSpool(std::int64_t now) {
+  if (now < mend_due_ms_) return mend_due_ms_ - now;
+  mend_due_ms_ = now + kMendEveryMs;
+  const auto lost = spool_->Mend();
+  if (!lost.ok()) {
+    log_.Error(absl::StrCat("the spool's folder was taken away and cannot be made anew: ", lost.status().message()));
+  } else if (*lost > 0) {
+    log_.Error(absl::StrCat("the spool's folder was taken away or replaced while the agent ran; it was made anew, and "
+                            "what waited in it for the server (",
+                            *lost, " records at most) is told as lost"));
+    recorder_.PutEvent("spool_taken_away", absl::StrCat(*lost, " records at most"));
+    uplink_->RecordsWait();
+  }
+  return kMendEveryMs;
 }
 
 std::int64_t AgentDaemon::WatchClock() {

@@ -16,6 +16,7 @@
 #include "agent/daemon/agent_config.h"
 #include "agent/daemon/agent_log.h"
 #include "agent/daemon/agent_state.h"
+#include "agent/daemon/follower.h"
 #include "agent/daemon/own_plans.h"
 #include "agent/daemon/recorder.h"
 #include "agent/daemon/renewal.h"
@@ -68,6 +69,7 @@ class AgentDaemon {
   // Each gives the time until it wants to be called again.
   std::int64_t Housekeep();
   std::int64_t WatchClock();
+  std::int64_t WatchSpool(std::int64_t now);
   std::int64_t RenewCertificate();
   std::int64_t RunOwnPlans();
   void Adopt(const Credential& credential);
@@ -90,11 +92,13 @@ class AgentDaemon {
   std::unique_ptr<Uplink> uplink_;
   TaskRunner runner_;
   std::unique_ptr<TaskQueue> queue_;
+  std::unique_ptr<Follower> follower_;
   std::unique_ptr<Renewal> renewal_;
   OwnPlans own_plans_;
 
   std::int64_t clock_offset_ms_ = 0;  // wall minus steady
   std::int64_t expire_due_ms_ = 0;
+  std::int64_t mend_due_ms_ = 0;
   std::atomic<std::int64_t> release_due_ms_ = 0;
   std::string last_trouble_;  // that was logged
   std::int64_t last_trouble_ms_ = 0;

@@ -62,6 +62,7 @@ absl::StatusOr<Credential> JoinKnownServer(const JoinQuery& query, const std::st
   request.set_token(query.token);
   request.set_name(query.node);
   request.set_signing_request_pem(made.request_pem);
+  request.add_accepts(v1::ACCESS_ROLE_AGENT);
   const RpcTarget target = {.server = query.server, .tls = {authority_pem, "", ""}};
   PARITECT_ASSIGN_OR_RETURN(const v1::JoinResponse response, CallJoin(target, request));
   Credential credential;

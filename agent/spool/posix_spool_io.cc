@@ -184,6 +184,12 @@ class PosixIo : public SpoolIo {
     return std::make_unique<PosixSpoolLock>(fd);
   }
 
+  absl::StatusOr<std::string> Identity(absl::string_view path) override {
+    struct stat st = {};
+    if (lstat(std::string(path).c_str(), &st) != 0) return ErrnoStatus(errno, "stat", path);
+    return absl::StrCat(st.st_dev, ":", st.st_ino);
+  }
+
   absl::StatusOr<std::uint64_t> Random() override {
     std::uint64_t bits = 0;
     if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits)) return ErrnoStatus(errno, "getrandom", "");

@@ -82,6 +82,7 @@ absl::Status Spool::Recover() {
     index_.ForgetSkipsUpTo(low_water_);
   }
   (void)DeleteAcknowledged();  // tried again with every acknowledgement
+  identity_ = IdentityNow();
   return absl::OkStatus();
 }
 

@@ -99,6 +99,11 @@ class Spool {
   // Drops bulk segments that are too old; Append does it too. To be called now and then where nothing is appended.
   absl::Status Expire();
 
+  // To be called now and then: notices that the folder was taken away, emptied or replaced under the spool's feet, and
+  // makes it anew. What was in it is a gap from then on; numbers and epoch go on. 0: nothing was amiss, else the number
+  // of records that are lost, at least 1. FailedPrecondition: another process uses the new folder.
+  absl::StatusOr<std::uint64_t> Mend();
+
   // Notes the exact end, so that the next Open leaves no number out. Append fails from then on.
   absl::Status Close();
 
@@ -123,6 +128,8 @@ class Spool {
   };
 
   Spool(std::string directory, SpoolOptions options, Clock clock, SpoolIo& io, std::unique_ptr<SpoolLock> lock);
+  std::string IdentityNow() const;
+  bool SegmentsAreThere() const ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Recover() ABSL_LOCKS_EXCLUDED(commit_mutex_, mutex_);
 
   // Group commit.
@@ -151,7 +158,7 @@ class Spool {
   const SpoolOptions options_;
   const Clock clock_;
   SpoolIo& io_;
-  const std::unique_ptr<SpoolLock> lock_;
+  std::unique_ptr<SpoolLock> lock_;
   std::uint64_t epoch_ = 0;  // set by Recover, constant afterwards
   std::uint64_t foreign_files_ = 0;
 
@@ -169,6 +176,7 @@ class Spool {
   NumberRange pending_skip_ ABSL_GUARDED_BY(commit_mutex_);
   std::string buffer_ ABSL_GUARDED_BY(commit_mutex_);
   bool closed_ ABSL_GUARDED_BY(commit_mutex_) = false;
+  std::string identity_ ABSL_GUARDED_BY(commit_mutex_);  // of the folder, as it was opened or made
 
   SpoolReader reader_ ABSL_GUARDED_BY(read_mutex_);
 

@@ -53,6 +53,10 @@ class SpoolIo {
   virtual absl::Status SyncDirectory(absl::string_view directory) = 0;
   // An exclusive lock between processes and within one; FailedPrecondition names the process that holds it.
   virtual absl::StatusOr<std::unique_ptr<SpoolLock>> Lock(absl::string_view path) = 0;
+  // Changes when another file or folder takes the place; NotFound. Unimplemented: it cannot tell.
+  virtual absl::StatusOr<std::string> Identity(absl::string_view) {
+    return absl::UnimplementedError("no identities");
+  }
   virtual absl::StatusOr<std::uint64_t> Random() = 0;  // 64 unpredictable bits
 };
 

@@ -31,6 +31,12 @@ class SpoolState {
   absl::StatusOr<Loaded> Load();
   // Durable when it returns OK. Makes the file if need be.
   absl::Status Save(const spool_format::Slot& slot);
+  // The files were taken away: both are made anew.
+  void Forget() {
+    state_.reset();
+    mark_.reset();
+    first_to_write_ = 0;
+  }
   // Not durable. An error costs only exactness after a crash.
   absl::Status Mark(const spool_format::Slot& slot);
 

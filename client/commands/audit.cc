@@ -1,8 +1,9 @@
-// paritect audit create | run | ls | show | wait | cancel: audits of a server.
+// paritect audit create | run | ls | show | wait | cancel | events | stop | rm: audits of a server.
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
 #include "client/audit_options.h"
+#include "client/remote/audit_events.h"
 #include "client/remote/audit_run.h"
 #include "client/remote/words.h"
 #include "client/terminal.h"
@@ -222,9 +223,11 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
   ReportArguments report;
   std::string name;
   int number = 0;
+  bool watch = false;
   Arguments arguments(kShow, "print the last report of an audit, and what changed since the run before");
   arguments.Text("name", name, "the audit's name", true);
   arguments.Int("--run", number, "that run's report (`paritect audit ls NAME` lists them; default: the last)");
+  arguments.Flag("--watch", watch, "then print what the live comparison sees, until the training ends");
   DeclareReportArguments(arguments, report);
   DeclareRemoteArguments(arguments, remote);
   if (auto code = ParseOrAnswer(env, kShow, arguments, args)) return *code;
@@ -233,10 +236,17 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
   if (!prepared.ok()) return UsageError(env, kShow, prepared.status().message());
   return WithServer(env, kShow, remote, [&](Connection& connection) {
     auto answer = LastReport(env, *connection.server, name, number);
+    const EventsRequest events = {name, true, !env.out_is_terminal, report.text.lang};
+    // A training may be watched before its audit's first report is there.
+    if (!answer.ok() && watch && absl::IsFailedPrecondition(answer.status())) {
+      return PrintEvents(env, kShow, events, *connection.server);
+    }
     if (!answer.ok()) return ServerError(env, kShow, answer.status());
     const ExitCode code = PrintAuditReport(env, kShow, *prepared, *answer);
     PrintChanged(env, *prepared, answer->run());
-    return code;
+    if (!watch) return code;
+    const ExitCode live = PrintEvents(env, kShow, events, *connection.server);
+    return live == kExitOk ? code : live;
   });
 }
 
@@ -319,7 +329,10 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   static constexpr Verb kVerbs[] = {
       {"create", "create an audit from its file", &Create}, {"run", "run it now and print its report", &AuditRunVerb},
       {"ls", "list audits, or one audit's runs", &List},    {"show", "print the last report, and what changed", &Show},
-      {"wait", "wait until its run has ended", &Wait},      {"cancel", "end the run that is under way", &Cancel}};
+      {"wait", "wait until its run has ended", &Wait},      {"cancel", "end the run that is under way", &Cancel},
+      {"events", "what the live comparison saw", &AuditEventsVerb},
+      {"stop", "end its schedule and the following of its logs", &AuditStopVerb},
+      {"rm", "remove it with its runs and reports", &AuditRemoveVerb}};
   return RunVerb(env, kName, kSummary, kVerbs, args);
 }
 

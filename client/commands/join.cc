@@ -78,6 +78,9 @@ absl::StatusOr<Credential> Join(CommandEnv& env, const JoinArguments& o) {
   PARITECT_ASSIGN_OR_RETURN(const KeyPair key, KeyPair::Generate());
   v1::JoinRequest request;
   request.set_token(o.token);
+  for (const v1::AccessRole role : {v1::ACCESS_ROLE_VIEWER, v1::ACCESS_ROLE_OPERATOR, v1::ACCESS_ROLE_ADMIN}) {
+    request.add_accepts(role);
+  }
   request.set_name(o.name);
   PARITECT_ASSIGN_OR_RETURN(*request.mutable_signing_request_pem(), CertificateRequest::Make(key, o.name));
   PARITECT_ASSIGN_OR_RETURN(const v1::JoinResponse response,

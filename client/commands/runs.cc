@@ -1,6 +1,7 @@
-// paritect runs ls | show NAME: recorded and imported runs.
+// paritect runs ls | show | rm NAME: recorded and imported runs.
 #include "absl/strings/str_join.h"
 #include "client/audit_options.h"
+#include "client/language.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
 #include "client/verbs.h"
@@ -11,6 +12,7 @@ namespace {
 constexpr absl::string_view kName = "paritect runs";
 constexpr absl::string_view kList = "paritect runs ls";
 constexpr absl::string_view kShow = "paritect runs show";
+constexpr absl::string_view kRemove = "paritect runs rm";
 constexpr absl::string_view kSummary = "list the training runs whose evidence the server keeps";
 
 OrderedJson RowJson(const v1::RunRow& row) {
@@ -82,9 +84,26 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
   return Answer(env, kShow, remote, run, output);
 }
 
+ExitCode Remove(CommandEnv& env, const std::vector<std::string>& args) {
+  RemoteArguments remote;
+  v1::RemoveRunRequest request;
+  Arguments arguments(kRemove, "remove a recorded or imported run that no audit names");
+  arguments.Text("name", *request.mutable_run(), "the run's name", true);
+  DeclareRemoteArguments(arguments, remote);
+  if (auto code = ParseOrAnswer(env, kRemove, arguments, args)) return *code;
+  return WithServer(env, kRemove, remote, [&](Connection& connection) {
+    auto response = connection.server->RemoveRun(request);
+    if (!response.ok()) return ServerError(env, kRemove, response.status());
+    const MessageArgs words = {{"run", request.run()}, {"bundles", absl::StrCat(response->bundles())}};
+    env.out << In(LanguageFromEnvironment(env.getenv), env.rules.messages.Say("removed_run", words)) << "\n";
+    return kExitOk;
+  });
+}
+
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   static constexpr Verb kVerbs[] = {{"ls", "list recorded and imported runs", &List},
-                                    {"show", "show one of them", &Show}};
+                                    {"show", "show one of them", &Show},
+                                    {"rm", "remove one of them", &Remove}};
   return RunVerb(env, kName, kSummary, kVerbs, args);
 }
 

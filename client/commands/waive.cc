@@ -2,6 +2,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "client/audit_options.h"
+#include "client/language.h"
 #include "client/remote/answers.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr absl::string_view kName = "paritect waive";
 constexpr absl::string_view kAdd = "paritect waive add";
 constexpr absl::string_view kList = "paritect waive ls";
+constexpr absl::string_view kRemove = "paritect waive rm";
 constexpr absl::string_view kLint = "paritect waive lint";
 constexpr absl::string_view kSummary = "accept findings until a date; list and check what was accepted";
 constexpr std::uint64_t kFileBytesMax = 4 << 20;
@@ -285,9 +287,38 @@ ExitCode Lint(CommandEnv& env, const std::vector<std::string>& args) {
   });
 }
 
+ExitCode Remove(CommandEnv& env, const std::vector<std::string>& args) {
+  RemoteArguments remote;
+  v1::RemoveAnswerRequest request;
+  int number = 0;
+  Arguments arguments(kRemove, "remove a waiver by its number, or an attestation by --audit and --check");
+  arguments.Int("number", number, "the waiver's number (`paritect waive ls`)");
+  arguments.Text("--audit", *request.mutable_audit(), "the audit of an attestation");
+  arguments.Text("--check", *request.mutable_check(), "the check of an attestation");
+  DeclareRemoteArguments(arguments, remote);
+  if (auto code = ParseOrAnswer(env, kRemove, arguments, args)) return *code;
+  const bool attestation = !request.audit().empty() && !request.check().empty();
+  if ((number > 0) == attestation) {
+    return UsageError(env, kRemove, "give a waiver's number, or --audit and --check of an attestation");
+  }
+  request.set_waiver(number);
+  return WithServer(env, kRemove, remote, [&](Connection& connection) {
+    auto response = connection.server->RemoveAnswer(request);
+    if (!response.ok()) return ServerError(env, kRemove, response.status());
+    const MessageArgs words = {
+        {"number", absl::StrCat(number)}, {"check", request.check()}, {"audit", request.audit()}};
+    env.out << In(LanguageFromEnvironment(env.getenv),
+                  attestation ? env.rules.messages.Say("removed_attestation", words)
+                              : env.rules.messages.Say("removed_waiver", words))
+            << "\n";
+    return kExitOk;
+  });
+}
+
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   static constexpr Verb kVerbs[] = {{"add", "accept findings of a check until a date", &Add},
                                     {"ls", "list waivers and attestations", &List},
+                                    {"rm", "remove a waiver or an attestation", &Remove},
                                     {"lint", "find those that have ended, match nothing or waive nothing", &Lint}};
   return RunVerb(env, kName, kSummary, kVerbs, args);
 }

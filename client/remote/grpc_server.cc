@@ -72,6 +72,19 @@ class GrpcServer : public RemoteServer {
     return left ? absl::OkStatus() : InWords(status);
   }
 
+  absl::Status WatchEvents(const v1::WatchEventsRequest& request,
+                           absl::FunctionRef<bool(const v1::LiveEvent&)> visit) override {
+    PARITECT_RETURN_IF_ERROR(Connect());
+    grpc::ClientContext context;
+    auto reader = stub_->WatchEvents(&context, request);
+    v1::LiveEvent event;
+    bool more = true;
+    while (more && reader->Read(&event)) more = visit(event);
+    if (!more) context.TryCancel();
+    const grpc::Status status = reader->Finish();
+    return more ? InWords(status) : absl::OkStatus();
+  }
+
   absl::StatusOr<v1::ImportResponse> Import(NextChunk next) override {
     PARITECT_RETURN_IF_ERROR(Connect());
     grpc::ClientContext context;

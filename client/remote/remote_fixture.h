@@ -29,6 +29,7 @@ struct FakeFleet {
   std::vector<std::pair<std::vector<v1::AuditRun>, absl::Status>> watches;
   std::function<absl::StatusOr<v1::ImportResponse>(const std::string& file, const std::string& bytes)> on_import;
   std::function<absl::StatusOr<std::vector<std::string>>(const v1::GetEvidenceRequest&)> on_evidence;
+  std::vector<v1::LiveEvent> events;
   std::vector<TlsProbe> probes;
   std::vector<std::string> calls;
   Credential credential;  // with which it was called
@@ -64,6 +65,15 @@ class FakeServer : public RemoteServer {
       if (!visit(run)) return absl::OkStatus();
     }
     return status;
+  }
+
+  absl::Status WatchEvents(const v1::WatchEventsRequest&,
+                           absl::FunctionRef<bool(const v1::LiveEvent&)> visit) override {
+    fleet_.calls.push_back("WatchEvents");
+    for (const v1::LiveEvent& event : fleet_.events) {
+      if (!visit(event)) break;
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<v1::ImportResponse> Import(NextChunk next) override {

@@ -27,6 +27,7 @@ namespace paritect {
 // clang-format off
 #define PARITECT_OPERATOR_CALLS(X)                                                                       \
   X(CreateToken) X(ListNodes) X(RevokeNode) X(CreateAudit) X(ListAudits) X(RunAudit) X(CancelAudit)      \
+  X(StopAudit) X(RemoveAudit) X(RemoveRun) X(RemoveAnswer)                                               \
   X(GetReport) X(ListAuditRuns) X(ListRuns) X(Attest) X(AddWaiver) X(ListWaivers) X(ReadLog)
 // clang-format on
 
@@ -50,6 +51,9 @@ class RemoteServer {
   // (0: never).
   virtual absl::Status WatchAudit(const v1::WatchAuditRequest& request, std::int64_t timeout_ms,
                                   absl::FunctionRef<bool(const v1::AuditRun&)> visit) = 0;
+  // Calls `visit` with every event until no more will come or `visit` returns false.
+  virtual absl::Status WatchEvents(const v1::WatchEventsRequest& request,
+                                   absl::FunctionRef<bool(const v1::LiveEvent&)> visit) = 0;
   virtual absl::StatusOr<v1::ImportResponse> Import(NextChunk next) = 0;
   // Every address of the credential, asked by hand (tls_probe.h).
   virtual std::vector<TlsProbe> Probe() = 0;

@@ -109,6 +109,12 @@ void LiveLog::StartNewFile() {
   first_window_ = true;
 }
 
+v1::RunLog LiveLog::About() const {
+  v1::RunLog about = out_->LiveAbout();
+  about.set_format(std::string(format()));
+  return about;
+}
+
 std::vector<v1::StepRecord> LiveLog::Take() {
   if (parser_ != nullptr) parser_->HandOver(*out_);
   return out_->TakeLive();

@@ -37,6 +37,8 @@ class LiveLog {
   absl::string_view format() const { return format_ == nullptr ? name_ : format_->name; }
   // What the log says of its end so far.
   const v1::RunEnd& end() const { return out_->end(); }
+  // What it tells beside its records so far: format, flags, settings, end.
+  v1::RunLog About() const;
 
  private:
   absl::Status Recognise(absl::string_view appended);

@@ -85,6 +85,8 @@ class RunLogBuilder {
   // the log told so far (run_log_live.cc). What was taken is forgotten, but for the last record of each rank.
   std::vector<v1::StepRecord> TakeLive();
   const v1::RunEnd& end() const { return log_.end(); }
+  // What was told beside the records so far: flags, settings, notes, the end mark, what the run states of its length.
+  v1::RunLog LiveAbout() const;
 
  private:
   struct Marker {

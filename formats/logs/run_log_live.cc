@@ -74,6 +74,24 @@ void RunLogBuilder::ForgetTaken(const std::vector<std::size_t>& kept) {
   forgotten_ += before - next;
 }
 
+v1::RunLog RunLogBuilder::LiveAbout() const {
+  v1::RunLog about = log_;
+  v1::RunEnd& end = *about.mutable_end();
+  if (total_steps_ > 0) end.set_total_steps(total_steps_);
+  std::int64_t last = live_.last_step;
+  double epoch = 0;
+  for (const LogRecord& entry : entries_) {
+    epoch = std::max(epoch, entry.values.has_epoch() ? entry.values.epoch() : 0);
+    if (entry.has_step) last = std::max(last, entry.values.step());
+  }
+  const bool reached = (total_steps_ > 0 && last >= total_steps_) || (total_epochs_ > 0 && epoch >= total_epochs_);
+  if (reached) end.set_state(v1::RunEnd::STATE_FINISHED);
+  if (end.state() == v1::RunEnd::STATE_UNSPECIFIED && (total_steps_ > 0 || total_epochs_ > 0)) {
+    end.set_state(v1::RunEnd::STATE_UNFINISHED);
+  }
+  return about;
+}
+
 std::vector<v1::StepRecord> RunLogBuilder::TakeLive() {
   std::vector<v1::StepRecord> taken;
   std::vector<std::size_t> kept;

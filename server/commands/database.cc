@@ -1,7 +1,11 @@
 // paritect-server backup | verify | compact: the database of a server that does not run. (Of one that runs:
 // `paritect doctor --deep`, and a backup through the Backup call.)
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/arguments.h"
+#include "common/digest.h"
 #include "server/server_command.h"
 #include "storage/fleet_store.h"
 
@@ -33,19 +37,44 @@ int Backup(ServerEnv& env, const std::vector<std::string>& args) {
   return kServerOk;
 }
 
+// Empty, or that the log does not hold the entry any more; InvalidArgument: not NUMBER:HASH.
+absl::StatusOr<std::string> MissingLogHead(FleetStore& store, const std::string& head) {
+  const std::vector<std::string> parts = absl::StrSplit(head, ':');
+  std::int64_t number = 0;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &number) || number < 1 || parts[1].size() != 64) {
+    return absl::InvalidArgumentError(absl::StrCat("--log-head ", head, ": must be NUMBER:HASH, as it was printed"));
+  }
+  const auto entries = store.ReadLog(number, 1);
+  if (!entries.ok()) return std::string(entries.status().message());
+  if (entries->empty()) return absl::StrCat("the log's end was cut off: entry ", number, " is not there any more");
+  if (ToHex((*entries)[0].hash()) == absl::AsciiStrToLower(parts[1])) return "";
+  return absl::StrCat("log entry ", number, " is not the one that was printed");
+}
+
 int Verify(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
+  std::string head;
   Arguments arguments("paritect-server verify", "check pages, digests and the log's chain of a stopped server");
   arguments.Text("DIR", folder, "the server's folder", true);
+  arguments.Text("--log-head", head, "NUMBER:HASH as a start or `paritect doctor` printed it: must be in the log");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "verify", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
   auto store = OpenStoreOf(folder);
   if (!store.ok()) return ServerError(env, "verify", store.status().message(), kServerUsage);
-  const auto faults = (*store)->Verify();
+  auto faults = (*store)->Verify();
   if (!faults.ok()) return ServerError(env, "verify", faults.status().message(), kServerFailed);
+  if (!head.empty()) {
+    const auto missing = MissingLogHead(**store, head);
+    if (!missing.ok()) return ServerError(env, "verify", missing.status().message(), kServerUsage);
+    if (!missing->empty()) faults->push_back(*missing);
+  }
   for (const std::string& fault : *faults) env.out << fault << "\n";
   if (faults->empty()) env.out << "whole: every page, digest and link of the log\n";
+  const auto stats = (*store)->Stats();
+  if (stats.ok() && stats->log_head.number() > 0) {
+    env.out << "log head " << stats->log_head.number() << ":" << ToHex(stats->log_head.hash()) << "\n";
+  }
   return faults->empty() ? kServerOk : kServerFailed;
 }
 

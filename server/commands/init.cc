@@ -1,6 +1,7 @@
 // paritect-server init DIR: certificate authority, server certificate, first admin credential.
 #include <sys/stat.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/arguments.h"
 #include "common/host_port.h"
@@ -14,6 +15,14 @@ namespace {
 constexpr absl::string_view kName = "init";
 constexpr absl::string_view kSummary = "make a server's folder: database, certificate authority, admin credential";
 
+// A pattern ("*.example.com") is good for the certificate and no address that could be dialled.
+std::string FirstAddress(const InitOptions& options, const std::string& otherwise) {
+  for (const std::string& host : options.hosts) {
+    if (!absl::StrContains(host, '*')) return host;
+  }
+  return otherwise;
+}
+
 absl::StatusOr<InitResult> Init(ServerEnv& env, const std::string& folder, InitOptions& options,
                                 const std::string& address) {
   auto listen = ParseHostPort(address);
@@ -21,7 +30,7 @@ absl::StatusOr<InitResult> Init(ServerEnv& env, const std::string& folder, InitO
   // What --address names is what clients will dial, so the certificate has it too.
   const bool any = listen->host.empty() || listen->host == "0.0.0.0" || listen->host == "::";
   if (any)
-    listen->host = !options.hosts.empty() ? options.hosts[0] : env.host_name.empty() ? "localhost" : env.host_name;
+    listen->host = FirstAddress(options, env.host_name.empty() ? "localhost" : env.host_name);
   options.hosts.push_back(listen->host);
   options.address = FormatHostPort(*listen);
   options.host_name = env.host_name;
@@ -51,7 +60,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
     env.out << arguments.help();
     return kServerOk;
   }
-  if (address.empty()) address = absl::StrCat(options.hosts.empty() ? "localhost" : options.hosts[0], ":7400");
+  if (address.empty()) address = absl::StrCat(FirstAddress(options, "localhost"), ":7400");
   const auto result = Init(env, folder, options, address);
   if (!result.ok()) return ServerError(env, kName, result.status().message(), kServerUsage);
   const std::string database = absl::StrCat(folder, "/paritect.db");

@@ -55,6 +55,11 @@ PARITECT_SERVE(CreateAudit, request->file())
 PARITECT_SERVE(ListAudits, "")
 PARITECT_SERVE(RunAudit, request->name())
 PARITECT_SERVE(CancelAudit, request->name())
+PARITECT_SERVE(StopAudit, request->name())
+PARITECT_SERVE(RemoveAudit, request->name())
+PARITECT_SERVE(RemoveRun, request->run())
+PARITECT_SERVE(RemoveAnswer, request->waiver() > 0 ? absl::StrCat("waiver ", request->waiver())
+                                                   : absl::StrCat(request->audit(), " ", request->check()))
 PARITECT_SERVE(GetReport, request->name())
 PARITECT_SERVE(ListAuditRuns, request->name())
 PARITECT_SERVE(ListRuns, request->run())
@@ -101,6 +106,26 @@ grpc::Status OperatorsService::WatchAudit(grpc::ServerContext* context, const v1
     first = false;
     sent = revision;
     std::this_thread::sleep_for(std::chrono::milliseconds(kWatchEveryMs));
+  }
+  return grpc::Status::CANCELLED;
+}
+
+grpc::Status OperatorsService::WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
+                                           grpc::ServerWriter<v1::LiveEvent>* writer) {
+  const auto caller = gate_.Admit(*context, MethodOf("WatchEvents"));
+  if (!caller.ok()) return ToGrpc(caller.status());
+  const absl::Status known = calls_.RequireAudit(request->name());
+  gate_.log().Write(caller->Actor(), "WatchEvents", request->name(), known);
+  if (!known.ok()) return ToGrpc(known);
+  std::int64_t after = request->after();
+  for (bool followed = true; !context->IsCancelled();) {
+    const auto events = calls_.live().Events(request->name(), after, request->follow() ? 1000 : 0, followed);
+    if (!events.ok()) return ToGrpc(events.status());
+    for (const v1::LiveEvent& event : *events) {
+      if (!writer->Write(event)) return grpc::Status::OK;
+      after = event.number();
+    }
+    if (events->empty() && (!followed || !request->follow())) return grpc::Status::OK;
   }
   return grpc::Status::CANCELLED;
 }

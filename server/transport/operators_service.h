@@ -24,6 +24,10 @@ class OperatorsService final : public v1::Operators::Service {
   PARITECT_RPC(ListAudits)
   PARITECT_RPC(RunAudit)
   PARITECT_RPC(CancelAudit)
+  PARITECT_RPC(StopAudit)
+  PARITECT_RPC(RemoveAudit)
+  PARITECT_RPC(RemoveRun)
+  PARITECT_RPC(RemoveAnswer)
   PARITECT_RPC(GetReport)
   PARITECT_RPC(ListAuditRuns)
   PARITECT_RPC(ListRuns)
@@ -35,6 +39,8 @@ class OperatorsService final : public v1::Operators::Service {
   PARITECT_RPC(GetMetrics)
 #undef PARITECT_RPC
   grpc::Status Diagnose(grpc::ServerContext*, const v1::DiagnosisRequest*, v1::DiagnosisResponse*) override;
+  grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
+                           grpc::ServerWriter<v1::LiveEvent>* writer) override;
   grpc::Status WatchAudit(grpc::ServerContext*, const v1::WatchAuditRequest*,
                           grpc::ServerWriter<v1::AuditRun>*) override;
   grpc::Status Import(grpc::ServerContext*, grpc::ServerReader<v1::ImportChunk>*, v1::ImportResponse*) override;

@@ -8,11 +8,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/digest.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "server/bundle_reader.h"
 #include "server/call_log.h"
 #include "server/executor.h"
+#include "server/live.h"
 #include "server/metrics.h"
 #include "server/operators.h"
 #include "server/retention.h"
@@ -71,14 +73,15 @@ class Server {
         folder_(std::move(folder)),
         store_(std::move(store)),
         writer_(*store_),
-        fleet_(*store_, env.clock, FleetOptions{}, MakeFleetPorts()),
+        fleet_(*store_, env.clock, MakeFleetOptions(), MakeFleetPorts()),
+        live_(*store_, env.rules, env.clock, LiveOptions{}, MakeLivePorts()),
         audits_(*store_, env.rules, env.clock, options.audits, MakeAuditPorts()),
         enrolment_(
             folder_, *store_, fleet_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
             MakeEnrolmentOptions(options)),
         log_([this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); },
              env.clock),
-        calls_({*store_, fleet_, audits_, enrolment_, env.rules, env.clock,
+        calls_({*store_, fleet_, audits_, live_, enrolment_, env.rules, env.clock,
                 [this](WriteSet set) { return writer_.Submit(std::move(set)); }, [this] { return Metrics(); },
                 absl::StrCat("paritect-server ", kProgramVersion), folder_.server_not_after}),
         gate_(folder_, fleet_, log_, options.insecure_loopback),
@@ -94,11 +97,13 @@ class Server {
     grpc_.reset();
     executor_.Stop();
     audits_.Stop();
+    live_.Stop();
     writer_.Stop();
   }
 
   absl::Status Start() {
     PARITECT_RETURN_IF_ERROR(fleet_.Load());
+    PARITECT_RETURN_IF_ERROR(live_.Load());
     PARITECT_RETURN_IF_ERROR(audits_.Load());
     GrpcServerOptions grpc_options;
     PARITECT_ASSIGN_OR_RETURN(grpc_options.address, ParseHostPort(options_.listen));
@@ -117,6 +122,7 @@ class Server {
 
   void Tick() {
     audits_.Tick();
+    live_.Tick();
     const std::int64_t now = env_.clock();
     if (now - seen_ms_ < kSeenEveryMs) return;
     seen_ms_ = now;
@@ -130,6 +136,7 @@ class Server {
     grpc_->Stop(kStopGraceMs);
     executor_.Stop();
     audits_.Stop();
+    live_.Stop();
     retention_.Stop();
     WriteSet set = fleet_.SeenSet();
     if (!set.empty()) writer_.Submit(std::move(set)).IgnoreError();
@@ -143,6 +150,12 @@ class Server {
     return out;
   }
 
+  static FleetOptions MakeFleetOptions() {
+    FleetOptions options;
+    options.program = absl::StrCat("paritect-server ", kProgramVersion);
+    return options;
+  }
+
   FleetPorts MakeFleetPorts() {
     FleetPorts ports;
     ports.submit = [this](WriteSet set, Writer::Done done) {
@@ -151,13 +164,17 @@ class Server {
     ports.retry_after_ms = [this] { return absl::ToInt64Milliseconds(writer_.RetryAfter()); };
     ports.defer = [this](std::function<void()> work) { executor_.Post(std::move(work)); };
     ports.tasks_for = [this](const std::string& node, const std::set<std::string>& done) {
-      return audits_.TasksFor(node, done);
+      std::vector<v1::Task> tasks = audits_.TasksFor(node, done);
+      for (v1::Task& task : live_.TasksFor(node)) tasks.push_back(std::move(task));
+      return tasks;
     };
+    ports.steps = [this](const std::string& node, const v1::StepChunk& chunk) { live_.OnSteps(node, chunk); };
     ports.progress = [this](const std::string& node, const v1::TaskProgress& progress) {
       audits_.OnProgress(node, progress);
     };
     ports.task_end = [this](const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
-      audits_.OnTaskEnd(node, epoch, end);
+      absl::StartsWith(end.task_id(), kLiveTaskPrefix) ? live_.OnTaskEnd(node, end)
+                                                       : audits_.OnTaskEnd(node, epoch, end);
     };
     return ports;
   }
@@ -173,14 +190,29 @@ class Server {
     };
     ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
     ports.random_bytes = &RandomBytes;
-    ports.notify = [this](const std::string& url, const std::string& json) {
-      const auto sent = PostJson(url, json);
-      log_.Write("server", "Webhook", url,
-                 sent.ok() && *sent < 400 ? absl::OkStatus()
-                                          : absl::UnavailableError(sent.ok() ? absl::StrCat("status ", *sent)
-                                                                             : std::string(sent.status().message())));
-    };
+    ports.notify = [this](const std::string& url, const std::string& json) { Notify(url, json); };
+    ports.begin_live = [this](const v1::AuditRun& run) { live_.Begin(run); };
+    ports.judged = [this](const std::string& audit) { live_.Judged(audit); };
+    ports.remove_live = [this](const std::string& audit, WriteSet& set) { live_.Remove(audit, set); };
     return ports;
+  }
+
+  LivePorts MakeLivePorts() {
+    LivePorts ports;
+    ports.dispatch = [this](const std::string& node, const v1::Task& task) { fleet_.Dispatch(node, task); };
+    ports.cancel = [this](const std::string& node, const std::string& task) { fleet_.Cancel(node, task); };
+    ports.commit = [this](WriteSet set) { return writer_.Submit(std::move(set)); };
+    ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
+    ports.notify = [this](const std::string& url, const std::string& json) { Notify(url, json); };
+    return ports;
+  }
+
+  void Notify(const std::string& url, const std::string& json) {
+    const auto sent = PostJson(url, json);
+    log_.Write("server", "Webhook", url,
+               sent.ok() && *sent < 400 ? absl::OkStatus()
+                                        : absl::UnavailableError(sent.ok() ? absl::StrCat("status ", *sent)
+                                                                           : std::string(sent.status().message())));
   }
 
   std::string Metrics() {
@@ -206,6 +238,7 @@ class Server {
   Executor executor_;
   Writer writer_;
   Fleet fleet_;
+  Live live_;
   Audits audits_;
   Enrolment enrolment_;
   CallLog log_;
@@ -241,6 +274,11 @@ absl::Status Serve(ServerEnv& env, const ServeOptions& options, std::function<vo
       options.store.empty() ? absl::StrCat("sqlite:", options.folder, "/paritect.db") : options.store;
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenFleetStore(uri));
   const Signals signals;
+  if (const auto stats = store->Stats(); stats.ok() && stats->log_head.number() > 0) {
+    // In the journal, outside the database: what was there cannot be cut off unseen.
+    env.err << "paritect-server: log of calls: " << stats->log_head.number() << ":" << ToHex(stats->log_head.hash())
+            << "\n";
+  }
   Server server(env, options, std::move(folder), std::move(store));
   PARITECT_RETURN_IF_ERROR(server.Start());
   ready(server.port(), server.web_port());

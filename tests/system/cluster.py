@@ -3,7 +3,9 @@
 
 Each test starts its own server in a folder of its own, over mTLS with its own authority. Python's standard library alone.
 """
+import http.server
 import json
+import math
 import os
 import random
 import re
@@ -673,6 +675,211 @@ def test_strange_names_and_many_files():
                                    for c in item["checks"] if c["id"].startswith("data.dataset") for f in c["findings"])
         check(of(there) == of(here), f"findings differ:\n{of(there)}\n{of(here)}")
         check(any(kind in ("missing", "changed") for kind, _ in of(here)), str(of(here)))
+
+
+class Webhook:
+    """An HTTP server that keeps what it is sent."""
+
+    def __init__(self):
+        received = self.received = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        self.thread = threading.Thread(target=self.server.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+class Training:
+    """Writes a log line by line, as a training does."""
+
+    def __init__(self, path, total):
+        self.path, self.total, self.step = path, total, 0
+
+    @staticmethod
+    def loss(step):
+        return 2 + 6 * math.exp(-step / 50) + 0.03 * math.sin(7 * step)
+
+    def write(self, steps, factor=1.0, loss=None):
+        with open(self.path, "a") as log:
+            for _ in range(steps):
+                self.step += 1
+                value = loss or f"{self.loss(self.step) * factor:.4f}"
+                log.write(f"step {self.step}/{self.total} loss {value} lr 0.001\n")
+                log.flush()
+
+
+class Events:
+    """What `audit events --watch` prints, line by line."""
+
+    def __init__(self, cluster, audit):
+        self.process = subprocess.Popen([binary("paritect"), "audit", "events", audit, "--watch", "-o", "json"],
+                                        stdout=subprocess.PIPE, text=True, env=cluster.environment, cwd=cluster.work)
+        self.seen = []
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.seen.append((time.time(), json.loads(line)))
+
+    def wait(self, event, seconds=10):
+        deadline = time.time() + seconds
+        while time.time() < deadline:
+            for at, one in list(self.seen):
+                if one["event"] == event:
+                    return at, one
+            time.sleep(0.05)
+        raise Failure(f"no {event} in {seconds} s: {self.seen}")
+
+    def end(self):
+        code = self.process.wait(30)
+        self.thread.join()
+        return code
+
+
+def live_cluster(cluster, webhook="", extra=""):
+    """A finished baseline and a migrated training that has begun; the audit ran once."""
+    logs = os.path.join(cluster.work, "logs")
+    os.mkdir(logs)
+    for node in ("gpu-01", "npu-01"):
+        cluster.join(node)
+        cluster.start_agent(node, [logs])
+    cluster.wait_online("gpu-01", "npu-01")
+    Training(os.path.join(logs, "gpu.log"), 400).write(400)
+    training = Training(os.path.join(logs, "npu.log"), 400)
+    training.write(30)
+    path = os.path.join(cluster.work, "live.yaml")
+    with open(path, "w") as file:
+        file.write(f"audit: live\n"
+                   f"baseline: {{nodes: [gpu-01], plans: [{{run: g, live: false, logs: [{logs}/gpu.log]}}]}}\n"
+                   f"migrated: {{nodes: [npu-01], plans: [{{run: n, live: false, logs: [{logs}/npu.log]}}]}}\n"
+                   + (f"webhook: {webhook}\n" if webhook else "") + extra)
+    cluster.client("audit", "create", path)
+    cluster.client("audit", "run", "live", "-o", "json", code=[0, 1])
+    return training
+
+
+def test_live():
+    with Webhook() as webhook, Cluster() as cluster:
+        training = live_cluster(cluster, webhook.url)
+        events = Events(cluster, "live")
+        events.wait("live_started")
+        for _ in range(10):
+            training.write(2)
+            time.sleep(0.1)
+        check([e["event"] for _, e in events.seen] == ["live_started"], f"nothing to tell yet: {events.seen}")
+        training.write(1, factor=1.5)
+        began = time.time()
+        at, event = events.wait("divergence")
+        print(f"divergence told after {at - began:.2f} s")
+        check(event["step"] == training.step and event["kind"] == "loss_differs", str(event))
+        check(event["training_run"] == "n" and event["node"] == "npu-01" and event["message"]["zh"], str(event))
+        training.write(20)
+        training.write(1, loss="nan")
+        began = time.time()
+        at, event = events.wait("non_finite")
+        print(f"non-finite value told after {at - began:.2f} s")
+        check(event["step"] == training.step and event["kind"] == "nan_loss", str(event))
+        # The file is rotated, later cut short; a server that is killed meanwhile goes on where it was.
+        os.rename(training.path, training.path + ".1")
+        training.write(20)
+        events.wait("log_changed")
+        cluster.kill_server()
+        training.write(20)
+        cluster.start_server()
+        cluster.wait_online("npu-01")
+        training.write(50)
+        training.write(400 - training.step)
+        code = events.end()
+        check(code == 1, f"exit code {code}")
+        kinds = [e["event"] for _, e in events.seen]
+        check(kinds == ["live_started", "divergence", "non_finite", "log_changed", "live_ended"], str(kinds))
+        check(events.seen[-1][1]["detail"] == "finished", str(events.seen[-1]))
+        sent = [one["event"] for one in webhook.received]
+        check(sent.count("divergence") == 1 and sent.count("non_finite") == 1, str(sent))
+        again = cluster.client("audit", "events", "live", "-o", "json", code=1).stdout
+        check(len(again.splitlines()) == len(kinds), again)
+        # Every step reached the store once.
+        steps = read_steps(cluster)
+        check(sorted(steps) == list(range(1, 401)), f"{len(steps)} steps, {len(set(steps))} different")
+
+
+def read_steps(cluster):
+    """The numbers of the steps in the stored batches: Batch.envelopes[].record -> Record.steps.steps[].step."""
+    def fields(data):
+        at = 0
+        while at < len(data):
+            tag, at = varint(data, at)
+            if tag & 7 == 0:
+                value, at = varint(data, at)
+            elif tag & 7 == 2:
+                size, at = varint(data, at)
+                value, at = data[at:at + size], at + size
+            else:
+                size = 8 if tag & 7 == 1 else 4
+                value, at = data[at:at + size], at + size
+            yield tag >> 3, value
+
+    def varint(data, at):
+        value, shift = 0, 0
+        while True:
+            byte = data[at]
+            value |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                return value, at
+
+    def all_of(data, number):
+        return [value for field, value in fields(data) if field == number]
+
+    steps = []
+    with cluster.database() as database:
+        for (payload,) in database.execute("SELECT payload FROM batch ORDER BY id"):
+            for envelope in all_of(payload, 2):
+                for record in all_of(envelope, 2):
+                    for chunk in all_of(record, 6):
+                        for step in all_of(chunk, 4):
+                            steps += all_of(step, 1)
+    return steps
+
+
+def test_live_stop():
+    with Cluster() as cluster:
+        training = live_cluster(cluster, extra='schedule: "6h"\n')
+        events = Events(cluster, "live")
+        events.wait("live_started")
+        stopped = cluster.client("audit", "stop", "live").stdout
+        check("schedule" in stopped and "followed" in stopped, stopped)
+        check(events.end() == 0, str(events.seen))
+        check(events.seen[-1][1]["event"] == "live_ended" and events.seen[-1][1]["detail"] == "stopped", str(events.seen))
+        training.write(10, factor=3)
+        time.sleep(2)
+        check(len(cluster.client("audit", "events", "live", "-o", "json").stdout.splitlines()) == 2, "it was stopped")
+        check(json.loads(cluster.client("audit", "ls", "-o", "json").stdout)[0]["schedule_seconds"] is None, "schedule")
+        # What an audit names cannot be removed before it.
+        cluster.client("runs", "rm", "g")
+        cluster.client("runs", "rm", "g", code=2)
+        cluster.client("audit", "rm", "live")
+        cluster.client("audit", "rm", "live", code=2)
+        cluster.client("audit", "events", "live", code=2)
+        check(json.loads(cluster.client("audit", "ls", "-o", "json").stdout) == [], "no audit is left")
 
 
 def test_fleet():

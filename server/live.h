@@ -1,0 +1,136 @@
+// Live comparison: while a migrated run trains, its steps are compared with the baseline as they arrive, and what is
+// worth telling (checks/live_comparison.h) becomes an event, once.
+//
+// Follows begin with a run of their audit and end when the logs say that the training ended, when nobody writes to them
+// any more, at the audit's limit, or by an operator. They survive a restart: the steps are read back from the batches
+// that were stored. Thread-safe; one thread compares. Order of locks: that of Audits, this, the fleet's.
+#ifndef PARITECT_SERVER_LIVE_H_
+#define PARITECT_SERVER_LIVE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checks/live_comparison.h"
+#include "paritect/v1/fleet.pb.h"
+#include "rules/rules.h"
+#include "server/wall_clock.h"
+#include "storage/fleet_store.h"
+
+namespace paritect {
+
+// Task ids of follows begin so; audits have none of this form.
+inline constexpr char kLiveTaskPrefix[] = "live:";
+
+struct LivePorts {
+  std::function<void(const std::string& node, const v1::Task&)> dispatch;  // dropped where it is not connected
+  std::function<void(const std::string& node, const std::string& task_id)> cancel;
+  std::function<absl::Status(WriteSet)> commit;  // durable when it returns
+  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&)> load_bundle;
+  std::function<void(const std::string& url, const std::string& json)> notify;
+};
+
+struct LiveOptions {
+  std::int64_t limit_ms = std::int64_t{30} * 86'400'000;  // where the audit states none
+  std::int64_t every_ms = 500;                            // a follow is compared so often at most
+  // What is seen once may be put right by the next line (an overflow that explains a NaN).
+  std::int64_t settle_ms = 1500;
+};
+
+class Live {
+ public:
+  Live(FleetStore& store, const Rules& rules, WallClock clock, LiveOptions options, LivePorts ports);
+  ~Live();  // Stop()
+
+  absl::Status Load();
+  void Stop();
+
+  // Follows the logs of the run's migrated side, unless that is done already or the audit does not want it.
+  void Begin(const v1::AuditRun& run);
+  // A run of that audit was judged: its baseline may be one now.
+  void Judged(const std::string& audit);
+  // NotFound: nothing is followed.
+  absl::Status End(const std::string& audit, const std::string& why);
+  // With the documents that tell of it; for an audit that is removed.
+  void Remove(const std::string& audit, WriteSet& set);
+
+  std::vector<v1::Task> TasksFor(const std::string& node);
+  void OnSteps(const std::string& node, const v1::StepChunk& chunk);
+  void OnTaskEnd(const std::string& node, const v1::TaskEnd& end);
+  // Time limits: to be called now and then.
+  void Tick();
+
+  // The events of the audit after number `after`; waits for one at most `wait_ms` while something is followed.
+  // `followed`: whether more may come.
+  absl::StatusOr<std::vector<v1::LiveEvent>> Events(const std::string& audit, std::int64_t after, std::int64_t wait_ms,
+                                                    bool& followed);
+
+ private:
+  using StepKey = std::tuple<std::int32_t, std::string, std::int64_t>;  // rank, engine, step
+  struct Series {
+    std::string node;
+    std::string run;
+    int plan = 0;
+    v1::StepChunk head;  // run, rank, source
+    v1::RunLog about;
+    std::map<StepKey, v1::StepRecord> records;
+    std::map<std::int64_t, v1::StepRecord> unplaced;  // without a step, by line
+  };
+  struct Active {
+    v1::LiveFollow follow;
+    std::map<std::string, Series> series;
+    std::vector<v1::Bundle> baseline;  // logs and settings alone
+    bool baseline_due = true;
+    bool read_back = false;  // its steps are in the store
+    bool dirty = false;
+    bool started = false;
+    std::string ending;  // why it ends, once what came was compared
+    std::int64_t due_ms = 0;
+    std::int64_t last_number = 0;
+    std::map<std::string, std::int64_t> seen;  // findings not told yet, since when
+    std::set<std::string> told;
+    std::set<std::string> earlier;  // told by follows before: the same log is not told twice
+  };
+
+  void Loop();
+  // One follow that is due; false: none.
+  bool CompareOne(std::unique_lock<std::mutex>& lock);
+  void ReadBack(const v1::LiveFollow& follow);
+  std::vector<v1::Bundle> LoadBaseline(const v1::LiveFollow& follow);
+  static void Apply(const std::string& node, const v1::StepChunk& chunk, Active& active);
+  std::vector<v1::Bundle> MigratedBundles(const Active& active) const;
+  std::vector<v1::LiveEvent> NewEvents(Active& active, const std::vector<LiveFinding>& found, std::int64_t now);
+  v1::LiveEvent NewEvent(Active& active, const std::string& event, const std::string& detail);
+  void Tell(std::vector<v1::LiveEvent> events, const v1::LiveFollow& follow, bool ended);
+  void LoadTold(Active& active);
+  v1::Task MakeTask(const v1::LiveFollow& follow, const v1::NodeTask& task) const;
+  void AddTasks(const v1::AuditRun& run, v1::LiveFollow& follow) const;
+  void Store(const v1::LiveFollow& follow);
+
+  FleetStore& store_;
+  const Rules& rules_;
+  const WallClock clock_;
+  const LiveOptions options_;
+  const LivePorts ports_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Active> active_;  // by audit
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+std::string LiveEventKey(const std::string& audit, std::int64_t number);
+
+}  // namespace paritect
+
+#endif  // PARITECT_SERVER_LIVE_H_
