@@ -50,7 +50,7 @@ TableKind KindOf(const std::vector<absl::string_view>& cells) {
   bool epoch = false;
   for (absl::string_view cell : cells) {
     if (IsNumberCell(cell) || cell.size() > 200 || absl::StrContains(cell, "{")) return TableKind::kNone;
-    if (cell.find_first_of("=|()<>") != absl::string_view::npos) return TableKind::kNone;
+    if (cell.find_first_of("=|<>") != absl::string_view::npos) return TableKind::kNone;
     const LogField field = ClassifyLogKey(cell);
     step = step || field == LogField::kStep;
     epoch = epoch || field == LogField::kEpoch;

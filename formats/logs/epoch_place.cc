@@ -50,8 +50,10 @@ bool TakeEpochBracket(absl::string_view& text, EpochPlace& place) {
 bool TakeEpochProgress(absl::string_view& text, EpochPlace& place) {
   std::int64_t total = 0;
   absl::string_view ignored;
+  const bool bracket = TakeChar(text, '[');
   if (!TakeInteger(text, place.epoch, place.epoch_text)) return false;
   if (TakeChar(text, '/') && !TakeInteger(text, total, ignored)) return false;
+  if (bracket && !TakeChar(text, ']')) return false;
   if (!TakeChar(text, ':') || !TakeInteger(text, total, ignored) || !absl::StartsWith(text, "%|")) return false;
   const std::size_t end = text.find("| ", 2);
   if (end == absl::string_view::npos) return false;
@@ -113,6 +115,11 @@ bool FindEpochPlace(absl::string_view line, EpochPlace& place) {
   }
   if (const std::size_t at = line.find("Train: "); at != absl::string_view::npos) {
     absl::string_view rest = line.substr(at + 7);
+    absl::string_view brackets = rest;
+    if (TakeEpochBracket(brackets, place)) {  // "Train: [0/300][10/1251]"
+      place.rest = brackets;
+      return true;
+    }
     if (TakeInteger(rest, place.epoch, place.epoch_text) && TakeBracketStep(rest, place)) {
       place.rest = rest;
       return true;

@@ -14,7 +14,7 @@
 namespace paritect {
 namespace {
 
-enum class Shape { kNone, kLossMonitor, kOutputs, kGlobal, kMindYolo };
+enum class Shape { kNone, kLossMonitor, kOutputs, kGlobal, kMindYolo, kEpochMean };
 
 Shape ShapeOf(absl::string_view line) {
   const bool epoch = absl::StrContains(line, "poch");
@@ -26,6 +26,11 @@ Shape ShapeOf(absl::string_view line) {
   if (absl::StrContains(line, "Epoch ") && absl::StrContains(line, ", Step ") &&
       (absl::StrContains(line, "imgsize") || absl::StrContains(line, "step time"))) {
     return Shape::kMindYolo;
+  }
+  // A line an epoch: "epoch: [2/90] loss: 1.045892, epoch time: 2.413 s, per step time: 12.377 ms"
+  if (absl::StrContains(line, "epoch: [") && absl::StrContains(line, "] loss: ") &&
+      absl::StrContains(line, ", epoch time: ")) {
+    return Shape::kEpochMean;
   }
   return Shape::kNone;
 }
@@ -40,11 +45,28 @@ class MindSporeDialect : public LineDialect {
         if (!FindEpochPlace(line.text, place)) return false;
         if (absl::StrContains(place.rest, "loss")) AddAtEpochPlace(line, place, 1, out);
         return true;
+      case Shape::kEpochMean: EpochMean(line, out); return true;
       default: Values(line, out); return true;
     }
   }
 
  private:
+  void EpochMean(const LogLine& line, RunLogBuilder& out) {
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    std::int64_t total = 0;
+    CollectPlainFields(line.text.substr(0, line.text.find(", epoch time: ")), fields, total);
+    if (!fields.record().values.has_epoch() || !fields.has_loss_key()) return;
+    fields.Finish(out);
+    LogRecord& record = fields.record();
+    if (line.rank) record.values.set_rank(*line.rank);
+    record.has_step = true;
+    record.values.set_step(static_cast<std::int64_t>(record.values.epoch()));
+    if (!noted_) out.AddNote("step_is_epoch", line.number, "rows name no step; the epoch stands for it");
+    noted_ = true;
+    out.Add(std::move(record));
+  }
+
   static void Values(const LogLine& line, RunLogBuilder& out) {
     FieldCollector fields;
     fields.SetLine(line.number);
@@ -81,6 +103,8 @@ class MindSporeDialect : public LineDialect {
       text.remove_prefix(next + 3);
     }
   }
+
+  bool noted_ = false;
 };
 
 bool Sniff(const LogHead& head) {

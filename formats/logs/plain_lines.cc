@@ -67,6 +67,13 @@ bool StartsNumber(absl::string_view text) {
          absl::StartsWith(text, "tensor(") || absl::StartsWith(text, "-inf") || absl::StartsWith(text, "-nan");
 }
 
+// "epoch[0]", "iter[100]"; of other words a bracket holds an index.
+bool IsBracketedPlace(absl::string_view word, absl::string_view rest) {
+  if (rest.size() < 2 || rest[0] != '[' || !absl::ascii_isdigit(static_cast<unsigned char>(rest[1]))) return false;
+  const LogField field = ClassifyLogKey(word);
+  return field == LogField::kStep || field == LogField::kEpoch || field == LogField::kBatch;
+}
+
 bool MayTell(absl::string_view line) {
   return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS") || absl::StrContains(line, "损失");
 }
@@ -122,7 +129,7 @@ void ForEachKeyValue(absl::string_view line,
     std::size_t end = i;
     while (end > begin && (line[end - 1] == '.' || line[end - 1] == '-' || line[end - 1] == '/')) --end;
     std::size_t at = i;
-    const bool separated = SkipSeparator(line, at);
+    const bool separated = SkipSeparator(line, at) || IsBracketedPlace(line.substr(begin, end - begin), line.substr(i));
     const absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(at));
     if (separated || (at > i && StartsNumber(value))) {
       const bool joined = before_end > 0 && before_end + 1 == begin && line[before_end] == ' ';

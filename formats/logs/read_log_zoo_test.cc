@@ -133,6 +133,19 @@ TEST(LogZoo, Frameworks) {
   // YOLOv5's table has no step: it is no curve of steps
   EXPECT_EQ(Shown("      1/299     4.2G    0.05   0.03   0.02   120   640: 100%|##########| 100/100 [00:10<00:00]\n"),
             "unknown");
+  // MindSpore's model zoo
+  EXPECT_EQ(Shown("2023-02-17 14:27:31,711:INFO:epoch: [2/90] loss: 1.5, epoch time: 2.413 s, per step time: 12 ms\n"),
+            "mindspore 2:1.5");
+  EXPECT_EQ(Shown("epoch[0], iter[100], loss:1699.77, 0.45 imgs/sec, lr:0.25\n"
+                  "epoch[1], iter[200], loss:699.77, 0.45 imgs/sec, lr:0.25\n"),
+            "text 100:1699.77/0.25 200:699.77/0.25");
+  EXPECT_EQ(Shown("step 3 loss[0] 7 loss: 2.5\n"), "text 3:2.5");
+  // Swin, OpenRLHF
+  EXPECT_EQ(Shown("INFO Train: [0/300][10/1251]\teta 1:00 lr 0.25\tloss 6.5 (6.9)\tgrad_norm 1.5 (1.6)\tmem 5MB\n"
+                  "INFO Train: [1/300][10/1251]\teta 1:00 lr 0.25\tloss 5.5 (6.9)\tgrad_norm 1.5 (1.6)\tmem 5MB\n"),
+            "text 10:6.5/0.25^1.5 1261:5.5/0.25^1.5");
+  EXPECT_EQ(Shown("Train epoch [1/2]:  10%|#   | 10/100 [00:10<01:30, gpt_loss=2.5, loss_mean=2.6, lr=1e-5]\n"),
+            "text 10:2.6/1e-05");
   // tqdm without epoch
   EXPECT_EQ(Shown(" 10%|#         | 10/100 [00:10<01:30, 1.0it/s, step=10, loss=2.5]\n"), "text 10:2.5");
 }
