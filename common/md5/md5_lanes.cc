@@ -1,7 +1,7 @@
 // The kernel, written once over Highway's vectors and compiled for each kind of processor.
 //
-// Per vector of N lanes: the 16 words of N blocks are loaded as 128-bit quarters, put together so that a 4 x 4 transpose
-// inside each 128-bit part finishes the job (inserts from memory are cheap, shuffles are not), stored, and
+// Per vector of N lanes: the 16 words of N blocks are loaded as 128-bit quarters, put together so that a 4 x 4
+// transpose inside each 128-bit part finishes the job (inserts from memory are cheap, shuffles are not), stored, and
 // added in the 64 steps. Several vectors are interleaved, for one is a serial chain. What decides the speed is the
 // transpose and the number of operations a step; the forms of the round functions follow from that:
 //   F = d ^ (b & (c ^ d)); G = (d & b) + (~d & c), whose second half does not wait for b;
