@@ -47,6 +47,9 @@ struct CollectorEnv {
   // Whether the node's running training belongs to the plan. An agent's default is to read the node too, but a plan
   // that names logs or settings tells of a run of its own, which another job on the node must not be mixed into.
   bool live_processes = true;
+  // Folder of the digest cache (agent/datasets/digest_cache.h), so that unchanged files are not read again; empty: all
+  // are read.
+  std::string digest_cache;
   // Told a few times a second how far the work is, on the collection's thread; empty: nobody asks.
   std::function<void(const CollectProgress&)> progress;
 };

@@ -123,9 +123,38 @@ class LimitedFile : public File {
     return n;
   }
   absl::StatusOr<FileInfo> Info() override { return file_->Info(); }
+  absl::StatusOr<FileInfo> InfoAtOpen() override { return file_->InfoAtOpen(); }
+  int Descriptor() const override { return file_->Descriptor(); }
+  absl::Status Charge(std::uint64_t bytes) override {
+    PARITECT_RETURN_IF_ERROR(file_->Charge(bytes));
+    limit_.Take(bytes);
+    return absl::OkStatus();
+  }
 
  private:
   const std::unique_ptr<File> file_;
+  BandwidthLimit& limit_;
+};
+
+class LimitedFolder : public Folder {
+ public:
+  LimitedFolder(std::unique_ptr<Folder> folder, BandwidthLimit& limit) : folder_(std::move(folder)), limit_(limit) {}
+
+  absl::Status List(absl::FunctionRef<void(const DirectoryEntry&)> entry) override { return folder_->List(entry); }
+  absl::StatusOr<FileInfo> Stat(const std::string& name) override { return folder_->Stat(name); }
+  absl::StatusOr<FileInfo> LStat(const std::string& name) override { return folder_->LStat(name); }
+  absl::StatusOr<std::string> ReadLink(const std::string& name) override { return folder_->ReadLink(name); }
+  absl::StatusOr<std::unique_ptr<File>> Open(const std::string& name) override {
+    PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, folder_->Open(name));
+    return std::make_unique<LimitedFile>(std::move(file), limit_);
+  }
+  absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(const std::string& name) override {
+    PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<Folder> folder, folder_->OpenFolder(name));
+    return std::make_unique<LimitedFolder>(std::move(folder), limit_);
+  }
+
+ private:
+  const std::unique_ptr<Folder> folder_;
   BandwidthLimit& limit_;
 };
 
@@ -134,6 +163,11 @@ class LimitedFile : public File {
 absl::StatusOr<std::unique_ptr<File>> LimitedFileSystem::Open(absl::string_view path) {
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, base_.Open(path));
   return std::make_unique<LimitedFile>(std::move(file), limit_);
+}
+
+absl::StatusOr<std::unique_ptr<Folder>> LimitedFileSystem::OpenFolder(absl::string_view path) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<Folder> folder, base_.OpenFolder(path));
+  return std::make_unique<LimitedFolder>(std::move(folder), limit_);
 }
 
 }  // namespace paritect

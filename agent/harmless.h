@@ -67,6 +67,8 @@ class LimitedFileSystem : public FileSystem {
     return base_.List(path, entry);
   }
   absl::StatusOr<std::string> ReadLink(absl::string_view path) override { return base_.ReadLink(path); }
+  absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(absl::string_view path) override;
+  DiskInfo Disk(absl::string_view path) override { return base_.Disk(path); }
 
  private:
   FileSystem& base_;

@@ -13,10 +13,9 @@ namespace paritect {
 
 absl::StatusOr<v1::FileList> ReadDatasetTree(CommandEnv& env, const std::string& path, const TreeOptions& options,
                                              const HashOptions& hash) {
-  PARITECT_ASSIGN_OR_RETURN(Tree tree, WalkTree(env.fs, path, options));
-  HashTree(env.fs, path, hash, tree);
-  tree.list.set_root(path);
-  return std::move(tree.list);
+  PARITECT_ASSIGN_OR_RETURN(v1::FileList list, HashDataset(env.fs, path, options, hash));
+  list.set_root(path);
+  return list;
 }
 
 absl::StatusOr<v1::FileList> ReadDatasetManifest(CommandEnv& env, const std::string& path) {

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::size_t kReadChunkBytes = 1 << 16;
+constexpr std::int64_t kStatBlockBytes = 512;  // stat(2): st_blocks
 
 }  // namespace
 
@@ -54,6 +55,7 @@ FileInfo FileInfoOf(const struct stat& st) {
   info.device = st.st_dev;
   info.inode = st.st_ino;
   info.links = st.st_nlink;
+  info.may_have_holes = st.st_blocks * kStatBlockBytes < st.st_size;
   return info;
 }
 
@@ -61,7 +63,7 @@ namespace {
 
 class PosixFile : public File {
  public:
-  PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  PosixFile(int fd, const FileInfo& opened, std::string path) : fd_(fd), opened_(opened), path_(std::move(path)) {}
   ~PosixFile() override { close(fd_); }
   PosixFile(const PosixFile&) = delete;
   PosixFile& operator=(const PosixFile&) = delete;
@@ -79,21 +81,24 @@ class PosixFile : public File {
     if (fstat(fd_, &st) != 0) return ErrnoStatus(errno, "stat", path_);
     return FileInfoOf(st);
   }
+  absl::StatusOr<FileInfo> InfoAtOpen() override { return opened_; }
+  int Descriptor() const override { return fd_; }
 
  private:
   const int fd_;
+  const FileInfo opened_;
   const std::string path_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<File>> RegularFileOf(int fd, absl::string_view path) {
-  auto file = std::make_unique<PosixFile>(fd, std::string(path));
-  PARITECT_ASSIGN_OR_RETURN(FileInfo info, file->Info());
-  if (info.type != FileInfo::Type::kRegular) {
-    return absl::FailedPreconditionError(absl::StrCat("open ", DisplayBytes(path), ": not a regular file"));
-  }
-  return file;
+  struct stat st;
+  const int error = fstat(fd, &st) == 0 ? 0 : errno;
+  if (error == 0 && S_ISREG(st.st_mode)) return std::make_unique<PosixFile>(fd, FileInfoOf(st), std::string(path));
+  close(fd);
+  if (error != 0) return ErrnoStatus(error, "stat", path);
+  return absl::FailedPreconditionError(absl::StrCat("open ", DisplayBytes(path), ": not a regular file"));
 }
 
 absl::Status ListDescriptor(int fd, absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry) {
@@ -152,6 +157,20 @@ class PosixFileSystemImpl : public FileSystem {
     target.resize(static_cast<std::size_t>(n));
     return target;
   }
+
+  absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(absl::string_view path) override {
+    const int fd = open(std::string(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return ErrnoStatus(errno, "list", path);
+    return FolderOf(fd, path, nullptr);
+  }
+
+  DiskInfo Disk(absl::string_view path) override {
+    const int fd = open(std::string(path).c_str(), O_PATH | O_CLOEXEC);
+    if (fd < 0) return {};
+    const DiskInfo disk = DiskOf(fd);
+    close(fd);
+    return disk;
+  }
 };
 
 }  // namespace
@@ -179,28 +198,6 @@ absl::StatusOr<std::string> ReadWholeFile(FileSystem& fs, absl::string_view path
                                                        " bytes found, at most ", limit_bytes, " are read"));
     }
   }
-}
-
-absl::Status WriteFileAtomically(absl::string_view path, absl::string_view bytes) {
-  const std::string temporary = absl::StrCat(path, ".tmp", getpid());
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return ErrnoStatus(errno, "write", path);
-  absl::string_view left = bytes;
-  int error = 0;
-  while (!left.empty() && error == 0) {
-    const ssize_t n = write(fd, left.data(), left.size());
-    if (n >= 0) {
-      left.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno != EINTR) {
-      error = errno;
-    }
-  }
-  if (error == 0 && fsync(fd) != 0 && errno != EINVAL) error = errno;
-  if (close(fd) != 0 && error == 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), std::string(path).c_str()) != 0) error = errno;
-  if (error == 0) return absl::OkStatus();
-  unlink(temporary.c_str());
-  return ErrnoStatus(error, "write", path);
 }
 
 std::string JoinPath(absl::string_view base, absl::string_view name) {

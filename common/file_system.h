@@ -28,10 +28,19 @@ struct FileInfo {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t links = 1;
+  bool may_have_holes = false;  // fewer bytes on the disk than in the file
 };
 
 struct DirectoryEntry {
   std::string name;  // raw bytes, no '/'
+};
+
+// The disk (mounted file system) that a path stands on.
+struct DiskInfo {
+  std::uint64_t id = 0;         // 0: not known
+  bool network = false;         // other machines may write to it, under clocks of their own
+  bool stable_numbers = false;  // inode numbers stay with their files: they and the times identify a content
+  bool rotational = false;      // a spinning disk: reading here and there costs
 };
 
 // Sequential reading of one open file. Not thread-safe.
@@ -42,6 +51,30 @@ class File {
   virtual absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) = 0;
   // What the open file is now (fstat): tells whether it changed while it was read.
   virtual absl::StatusOr<FileInfo> Info() = 0;
+  // What it was when it was opened; saves a system call.
+  virtual absl::StatusOr<FileInfo> InfoAtOpen() { return Info(); }
+
+  // The open descriptor, for mapping, advice and reading at a place; -1: there is none, only Read. Who reads by
+  // it asks Charge first: it waits where the bytes read a second are limited and fails where the work was stopped.
+  virtual int Descriptor() const { return -1; }
+  virtual absl::Status Charge(std::uint64_t bytes) {
+    (void)bytes;
+    return absl::OkStatus();
+  }
+};
+
+// An open folder. What stands in it is reached by name, without its path being looked up again: names in one folder
+// cost less, and a path may be of any length. Not thread-safe. Names are plain: neither "", ".", ".." nor with '/'.
+class Folder {
+ public:
+  virtual ~Folder() = default;
+  // As FileSystem::List.
+  virtual absl::Status List(absl::FunctionRef<void(const DirectoryEntry&)> entry) = 0;
+  virtual absl::StatusOr<FileInfo> Stat(const std::string& name) = 0;   // follows links
+  virtual absl::StatusOr<FileInfo> LStat(const std::string& name) = 0;  // does not
+  virtual absl::StatusOr<std::string> ReadLink(const std::string& name) = 0;
+  virtual absl::StatusOr<std::unique_ptr<File>> Open(const std::string& name) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(const std::string& name) = 0;
 };
 
 class FileSystem {
@@ -56,6 +89,12 @@ class FileSystem {
   // Calls `entry` for each name but "." and "..", in the order in which the file system enumerates.
   virtual absl::Status List(absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry) = 0;
   virtual absl::StatusOr<std::string> ReadLink(absl::string_view path) = 0;
+
+  // Follows links. NotFound, FailedPrecondition (no folder), ... The file system must outlive it. By default a folder
+  // that does everything by path.
+  virtual absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(absl::string_view path);
+  // By default nothing is known.
+  virtual DiskInfo Disk(absl::string_view path);
 };
 
 // The machine's own file system. Stateless.

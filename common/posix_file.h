@@ -23,6 +23,13 @@ absl::StatusOr<std::unique_ptr<File>> RegularFileOf(int fd, absl::string_view pa
 absl::Status ListDescriptor(int fd, absl::string_view path,
                             absl::FunctionRef<void(const DirectoryEntry&)> entry);
 
+// The folder open as `fd`, which is taken over. `path` is for messages. `links` opens what a name that is a link
+// leads to, by its path; nullptr: the kernel may follow it.
+std::unique_ptr<Folder> FolderOf(int fd, absl::string_view path, FileSystem* links);
+
+// Which disk the open file stands on.
+DiskInfo DiskOf(int fd);
+
 }  // namespace paritect
 
 #endif  // PARITECT_COMMON_POSIX_FILE_H_

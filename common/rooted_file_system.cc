@@ -258,4 +258,19 @@ absl::StatusOr<std::string> RootedFileSystem::ReadLink(absl::string_view path) {
   return target;
 }
 
+absl::StatusOr<std::unique_ptr<Folder>> RootedFileSystem::OpenFolder(absl::string_view path) {
+  PARITECT_ASSIGN_OR_RETURN(int place, OpenInside(path, LastLink::kFollow));
+  const Descriptor fd(place);
+  const int folder = openat(fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return ErrnoStatus(errno, "list", path);
+  return FolderOf(folder, path, this);
+}
+
+DiskInfo RootedFileSystem::Disk(absl::string_view path) {
+  auto place = OpenInside(path, LastLink::kFollow);
+  if (!place.ok()) return {};
+  const Descriptor fd(*place);
+  return DiskOf(fd.get());
+}
+
 }  // namespace paritect

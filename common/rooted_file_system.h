@@ -40,6 +40,9 @@ class RootedFileSystem : public FileSystem {
   absl::StatusOr<FileInfo> LStat(absl::string_view path) override;
   absl::Status List(absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry) override;
   absl::StatusOr<std::string> ReadLink(absl::string_view path) override;
+  // What a name in a folder proved to be inside leads to is inside too, but for links, which are proved by their path.
+  absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(absl::string_view path) override;
+  DiskInfo Disk(absl::string_view path) override;
 
  private:
   enum class LastLink { kFollow, kStay };

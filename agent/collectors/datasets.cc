@@ -38,13 +38,12 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
   options.include.assign(source.include().begin(), source.include().end());
   options.exclude.assign(source.exclude().begin(), source.exclude().end());
   options.follow_symlinks = source.follow_symlinks();
-  auto tree = WalkTree(env.fs, root, options);
-  if (!tree.ok()) {
-    return Problem(ProblemEvidence(v1::EVIDENCE_KIND_DATASET_FILES, source.root(), tree.status()), source);
-  }
   HashOptions hash;
   hash.threads = static_cast<int>(std::min<unsigned>(kThreadsMax, std::max(1U, std::thread::hardware_concurrency())));
   hash.eager_alternates = env.for_bundle;
+  std::unique_ptr<DigestCache> cache;
+  if (!env.digest_cache.empty()) cache = DigestCache::Open({.folder = env.digest_cache});
+  hash.cache = cache.get();
   if (env.progress) {
     hash.progress = [&env](const HashProgress& progress) {
       env.progress({.stage = "datasets",
@@ -54,12 +53,20 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
                     .bytes_total = static_cast<std::int64_t>(progress.bytes_total)});
     };
   }
-  HashTree(env.fs, root, hash, *tree);
+  auto list = HashDataset(env.fs, root, options, hash);
+  if (!list.ok()) {
+    return Problem(ProblemEvidence(v1::EVIDENCE_KIND_DATASET_FILES, source.root(), list.status()), source);
+  }
   v1::Evidence evidence = Collected(v1::EVIDENCE_KIND_DATASET_FILES, source, source.root());
-  *evidence.mutable_files() = std::move(tree->list);
+  *evidence.mutable_files() = *std::move(list);
   evidence.mutable_files()->set_dataset(source.name());
   evidence.mutable_files()->set_part(source.part());
   evidence.mutable_files()->set_root(root);
+  for (const std::string& warning : cache != nullptr ? cache->warnings() : std::vector<std::string>()) {
+    v1::Note& note = *evidence.mutable_files()->add_notes();
+    note.set_kind("digest_cache");
+    note.set_message(warning);
+  }
   return evidence;
 }
 

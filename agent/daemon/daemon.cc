@@ -83,9 +83,10 @@ AgentDaemon::AgentDaemon(DaemonOptions options, std::unique_ptr<Spool> spool, Wa
       transport_({options_.credential.credential.authority_pem, options_.credential.credential.certificate_pem,
                   options_.credential.credential.key_pem}),
       runner_(rules, recorder_, log, options_.credential.credential.identity.name, options_.program,
-              {.live = options_.live, .wall_ms = &WallMs, .progress = [this](const v1::TaskProgress& progress) {
-                 uplink_->SetProgress(progress);
-               }}) {
+              {.live = options_.live,
+               .wall_ms = &WallMs,
+               .progress = [this](const v1::TaskProgress& progress) { uplink_->SetProgress(progress); },
+               .digest_cache = options_.state.folder + "/digests"}) {
   UplinkOptions uplink_options;
   uplink_options.servers = Servers(options_.credential.credential);
   uplink_ = std::make_unique<Uplink>(std::move(uplink_options), *spool_, transport_, MakePorts());

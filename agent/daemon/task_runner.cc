@@ -174,6 +174,7 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
                       .redaction_key = task.redaction_key(),
                       .live = live ? &*live : nullptr,
                       .live_processes = task.plan().info().live() || TellsOfNoRun(task.plan())};
+  env.digest_cache = ports_.digest_cache;
   env.progress = [&](const CollectProgress& now) {
     progress.set_stage(std::string(now.stage));
     progress.set_files_done(now.files_done);

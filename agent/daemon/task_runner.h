@@ -30,6 +30,7 @@ struct TaskPorts {
   const LiveNode* live = nullptr;  // the node that is read; nullptr: none
   std::function<std::int64_t()> wall_ms;
   std::function<void(const v1::TaskProgress&)> progress;
+  std::string digest_cache = {};  // as in CollectorEnv
 };
 
 // Thread-compatible; the borrowed parts must outlive it.

@@ -5,7 +5,7 @@
 namespace paritect {
 namespace {
 
-absl::Status Stopped() {
+absl::Status StoppedStatus() {
   return absl::CancelledError("the task was stopped");
 }
 
@@ -14,10 +14,16 @@ class WatchedFile : public File {
   WatchedFile(std::unique_ptr<File> base, Cancellation& cancellation)
       : base_(std::move(base)), cancellation_(cancellation) {}
   absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
-    if (cancellation_.stopped()) return Stopped();
+    if (cancellation_.stopped()) return StoppedStatus();
     return base_->Read(buffer);
   }
   absl::StatusOr<FileInfo> Info() override { return base_->Info(); }
+  absl::StatusOr<FileInfo> InfoAtOpen() override { return base_->InfoAtOpen(); }
+  int Descriptor() const override { return base_->Descriptor(); }
+  absl::Status Charge(std::uint64_t bytes) override {
+    if (cancellation_.stopped()) return StoppedStatus();
+    return base_->Charge(bytes);
+  }
 
  private:
   const std::unique_ptr<File> base_;
@@ -26,8 +32,57 @@ class WatchedFile : public File {
 
 }  // namespace
 
+class WatchedFileSystem::WatchedFolder : public Folder {
+ public:
+  WatchedFolder(std::unique_ptr<Folder> base, std::string path, WatchedFileSystem& owner)
+      : base_(std::move(base)), path_(std::move(path)), owner_(owner) {}
+
+  absl::Status List(absl::FunctionRef<void(const DirectoryEntry&)> entry) override {
+    PARITECT_RETURN_IF_ERROR(owner_.Look(path_));
+    return base_->List(entry);
+  }
+  absl::StatusOr<FileInfo> Stat(const std::string& name) override {
+    PARITECT_RETURN_IF_ERROR(owner_.Stopped());
+    return base_->Stat(name);
+  }
+  absl::StatusOr<FileInfo> LStat(const std::string& name) override {
+    PARITECT_RETURN_IF_ERROR(owner_.Stopped());
+    return base_->LStat(name);
+  }
+  absl::StatusOr<std::string> ReadLink(const std::string& name) override {
+    PARITECT_RETURN_IF_ERROR(owner_.Stopped());
+    return base_->ReadLink(name);
+  }
+  absl::StatusOr<std::unique_ptr<File>> Open(const std::string& name) override {
+    PARITECT_RETURN_IF_ERROR(owner_.Look(JoinPath(path_, name)));
+    PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, base_->Open(name));
+    return std::make_unique<WatchedFile>(std::move(file), owner_.cancellation_);
+  }
+  absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(const std::string& name) override {
+    std::string path = JoinPath(path_, name);
+    PARITECT_RETURN_IF_ERROR(owner_.Look(path));
+    PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<Folder> folder, base_->OpenFolder(name));
+    return std::make_unique<WatchedFolder>(std::move(folder), std::move(path), owner_);
+  }
+
+ private:
+  const std::unique_ptr<Folder> base_;
+  const std::string path_;
+  WatchedFileSystem& owner_;
+};
+
+absl::Status WatchedFileSystem::Stopped() {
+  return cancellation_.stopped() ? StoppedStatus() : absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Folder>> WatchedFileSystem::OpenFolder(absl::string_view path) {
+  PARITECT_RETURN_IF_ERROR(Look(path));
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<Folder> folder, base_.OpenFolder(path));
+  return std::make_unique<WatchedFolder>(std::move(folder), std::string(path), *this);
+}
+
 absl::Status WatchedFileSystem::Look(absl::string_view path) {
-  if (cancellation_.stopped()) return Stopped();
+  if (cancellation_.stopped()) return StoppedStatus();
   absl::MutexLock lock(&mutex_);
   current_ = std::string(path);
   return absl::OkStatus();
@@ -45,12 +100,12 @@ absl::StatusOr<std::unique_ptr<File>> WatchedFileSystem::Open(absl::string_view 
 }
 
 absl::StatusOr<FileInfo> WatchedFileSystem::Stat(absl::string_view path) {
-  if (cancellation_.stopped()) return Stopped();
+  if (cancellation_.stopped()) return StoppedStatus();
   return base_.Stat(path);
 }
 
 absl::StatusOr<FileInfo> WatchedFileSystem::LStat(absl::string_view path) {
-  if (cancellation_.stopped()) return Stopped();
+  if (cancellation_.stopped()) return StoppedStatus();
   return base_.LStat(path);
 }
 
@@ -60,7 +115,7 @@ absl::Status WatchedFileSystem::List(absl::string_view path, absl::FunctionRef<v
 }
 
 absl::StatusOr<std::string> WatchedFileSystem::ReadLink(absl::string_view path) {
-  if (cancellation_.stopped()) return Stopped();
+  if (cancellation_.stopped()) return StoppedStatus();
   return base_.ReadLink(path);
 }
 

@@ -23,11 +23,15 @@ class WatchedFileSystem : public FileSystem {
   absl::StatusOr<FileInfo> LStat(absl::string_view path) override;
   absl::Status List(absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry) override;
   absl::StatusOr<std::string> ReadLink(absl::string_view path) override;
+  absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(absl::string_view path) override;
+  DiskInfo Disk(absl::string_view path) override { return base_.Disk(path); }
 
   std::string current();  // the path opened or listed last
 
  private:
+  class WatchedFolder;
   absl::Status Look(absl::string_view path);
+  absl::Status Stopped();
 
   FileSystem& base_;
   Cancellation& cancellation_;

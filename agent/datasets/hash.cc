@@ -1,16 +1,17 @@
 #include "agent/datasets/hash.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <map>
-#include <mutex>
+#include <cstring>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
-#include "agent/datasets/names.h"
-#include "common/digest.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "agent/datasets/file_queue.h"
+#include "agent/datasets/lane_hasher.h"
+#include "agent/datasets/walker.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/datasets/alternates.h"
@@ -19,203 +20,285 @@
 namespace paritect {
 namespace {
 
-constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kEagerBytesMax = 64 << 10;
-constexpr auto kProgressInterval = std::chrono::milliseconds(250);
+constexpr absl::Duration kProgressInterval = absl::Milliseconds(250);
+constexpr absl::Duration kIdleWait = absl::Milliseconds(20);
+constexpr int kFilesAtOnceMin = 8;             // fewer streams are no faster on two threads than on one
+constexpr std::size_t kWaitingMax = 64 << 10;  // one thread alone walks so far ahead of the hashing
 
-struct ReadResult {
-  std::string md5;
-  std::uint64_t size_bytes = 0;
-  std::string head;  // up to kHintHeadBytes
-  std::string tail;  // up to kHintTailBytes
-  bool changed = false;
-};
-
-bool SameFile(const FileInfo& a, const FileInfo& b) {
-  return a.size_bytes == b.size_bytes && a.mtime_ns == b.mtime_ns && a.ctime_ns == b.ctime_ns;
-}
-
-void KeepTail(absl::string_view chunk, std::string& tail) {
-  if (chunk.size() >= kHintTailBytes) {
-    tail.assign(chunk.data() + chunk.size() - kHintTailBytes, kHintTailBytes);
-    return;
-  }
-  tail.append(chunk.data(), chunk.size());
-  if (tail.size() > kHintTailBytes) tail.erase(0, tail.size() - kHintTailBytes);
-}
-
-absl::StatusOr<ReadResult> ReadOnce(FileSystem& fs, const std::string& path, std::vector<char>& buffer,
-                                    std::atomic<std::uint64_t>& bytes_done) {
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
-  PARITECT_ASSIGN_OR_RETURN(FileInfo before, file->Info());
-  Digest digest(DigestKind::kMd5);
-  if (!digest.available()) return absl::FailedPreconditionError("this OpenSSL refuses MD5 (FIPS mode?)");
-  ReadResult result;
-  for (;;) {
-    PARITECT_ASSIGN_OR_RETURN(std::size_t n, file->Read(absl::MakeSpan(buffer)));
-    if (n == 0) break;
-    const absl::string_view chunk(buffer.data(), n);
-    digest.Update(chunk);
-    result.size_bytes += n;
-    bytes_done += n;
-    // A file that yields more than its size is being written to; it may never end.
-    if (result.size_bytes > before.size_bytes + kReadBytes) break;
-    if (result.head.size() < kHintHeadBytes) {
-      result.head.append(chunk.data(), std::min(n, kHintHeadBytes - result.head.size()));
-    }
-    KeepTail(chunk, result.tail);
-  }
-  PARITECT_ASSIGN_OR_RETURN(FileInfo after, file->Info());
-  result.changed = !SameFile(before, after) || result.size_bytes != before.size_bytes;
-  result.md5 = digest.Finish();
-  return result;
-}
-
-void SetError(absl::string_view id, absl::string_view path, absl::string_view why, v1::FileEntry& entry) {
-  v1::Problem& problem = *entry.mutable_error();
+v1::Problem MakeProblem(absl::string_view id, absl::string_view path, absl::string_view why) {
+  v1::Problem problem;
   problem.set_id(std::string(id));
   (*problem.mutable_args())["source"] = DisplayBytes(path);
   if (!why.empty()) (*problem.mutable_args())["why"] = DisplayBytes(why);
+  return problem;
 }
 
-class Engine {
- public:
-  Engine(FileSystem& fs, absl::string_view root, const HashOptions& options, Tree& tree)
-      : fs_(fs), root_(root), options_(options), tree_(tree) {}
+// As many open files as a process may have, shared among the threads; each may open as many ahead again.
+int FilesAtOnceMax(int threads) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  const rlim_t others = 192;  // open folders and whatever else the program has
+  const rlim_t files = limit.rlim_cur > others ? (limit.rlim_cur - others) / 2 : 1;
+  return static_cast<int>(std::clamp<rlim_t>(files / static_cast<rlim_t>(threads), 1, kMd5LanesMax));
+}
 
-  void Run() {
-    MakeJobs();
-    const int threads = std::clamp(options_.threads, 1, static_cast<int>(std::max<std::size_t>(1, jobs_.size())));
-    if (threads == 1) {
-      HashJobs();
-    } else {
-      RunThreads(threads);
+// One run: workers that walk and hash, whatever there is to do.
+class HashRun : public HashWork {
+ public:
+  HashRun(FileSystem& fs, absl::string_view root, const TreeOptions& tree, const HashOptions& options)
+      : fs_(fs),
+        root_(root),
+        options_(options),
+        disk_(fs.Disk(root)),
+        queue_(table_),
+        walker_(fs, root, tree, mutex_, table_, [this](std::uint32_t row, const FileInfo& info) { Found(row, info); }) {
+  }
+
+  absl::StatusOr<FileTable> Run() {
+    PARITECT_RETURN_IF_ERROR(walker_.Start());
+    // A spinning disk is read by one head.
+    threads_ = disk_.rotational ? 1 : std::max(1, options_.threads);
+    running_ = threads_;
+    files_at_once_max_ = FilesAtOnceMax(threads_);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < threads_; ++i) threads.emplace_back([this, i] { Work(i == 0); });
+    {
+      absl::MutexLock lock(&mutex_);
+      const auto ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return running_ == 0; };
+      while (!mutex_.AwaitWithTimeout(absl::Condition(&ended), kProgressInterval)) Report();
     }
+    for (std::thread& thread : threads) thread.join();
+    walker_.MarkUnseenFolders();
+    const absl::MutexLock lock(&mutex_);
     Report();
-    for (const auto& [copy, original] : hard_links_) CopyResult(original, copy);
+    if (!stopped_.ok()) return stopped_;
+    return std::move(table_);
+  }
+
+  std::optional<std::uint32_t> Next() override {
+    for (;;) {
+      {
+        const absl::MutexLock lock(&mutex_);
+        if (std::optional<std::uint32_t> at = queue_.Pop()) {
+          current_ = *at;
+          return at;
+        }
+        if (threads_ > 1 || !walker_.has_open()) return std::nullopt;
+      }
+      walker_.ReadOne();
+    }
+  }
+
+  absl::StatusOr<std::unique_ptr<File>> Open(std::uint32_t id) override { return walker_.OpenFile(id); }
+
+  HashStart StartOf(std::uint32_t, const FileInfo& info) override {
+    if (options_.cache == nullptr) return {};
+    return {options_.cache->FindStates(DiskOf(info), info)};
+  }
+
+  void Reached(std::uint32_t, const FileInfo& info, const std::vector<Md5State>& states) override {
+    if (options_.cache != nullptr) options_.cache->AddStates(DiskOf(info), info, states);
+  }
+
+  void DoneBytes(std::uint64_t bytes) override { bytes_done_ += bytes; }
+
+  int FilesAtOnce(bool cold) override {
+    if (disk_.rotational && cold) return 1;
+    const int left = static_cast<int>(std::min<std::int64_t>(files_left_, 1 << 20));
+    return std::min(files_at_once_max_, std::max(kFilesAtOnceMin, (left + threads_ - 1) / threads_));
+  }
+
+  void Done(std::uint32_t id, HashedFile file) override {
+    std::unique_ptr<v1::FileEntry> content;
+    if (file.status.ok() && !file.changed) content = LookAtContent(id, file);
+    if (file.status.ok() && !file.changed && options_.cache != nullptr) {
+      LookedAt looked = LookedAt::kNot;
+      if (options_.look_at_content && content == nullptr) {
+        const bool all = options_.eager_alternates || file.size_bytes > kEagerBytesMax;
+        looked = all ? LookedAt::kHintsAndAlternates : LookedAt::kHints;
+      }
+      options_.cache->Add(DiskOf(file.info), file.info, file.md5, looked, file.began_ns);
+    }
+    const absl::MutexLock lock(&mutex_);
+    ++files_done_;
+    --files_left_;
+    FileRow& row = table_.row(id);
+    if (absl::IsCancelled(file.status)) {
+      Stop(file.status);
+    } else if (!file.status.ok()) {
+      const bool gone = absl::IsNotFound(file.status);
+      SetError(id, MakeProblem(gone ? "file_vanished" : "source_unreadable", table_.PathOf(id), file.status.message()));
+    } else if (file.changed) {
+      SetError(id, MakeProblem("file_changes", table_.PathOf(id), "")).changed = true;
+    } else {
+      row.size_bytes = file.size_bytes;
+      std::memcpy(row.md5, file.md5, kMd5Bytes);
+      row.flags |= FileRow::kHashed | (file.past_cache ? FileRow::kPastCache : 0);
+      if (!file.states.empty()) table_.states[id] = std::move(file.states);
+      if (content != nullptr) table_.extras[id].content = std::move(content);
+    }
   }
 
  private:
-  // Regular files, each content once, largest first.
-  void MakeJobs() {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, int> first;
-    for (int i = 0; i < tree_.list.files_size(); ++i) {
-      const v1::FileEntry& entry = tree_.list.files(i);
-      if (entry.type() != v1::FILE_TYPE_REGULAR || entry.has_error()) continue;
-      const FileInfo& info = tree_.infos[static_cast<std::size_t>(i)];
-      const bool shared = info.links > 1 || !entry.link_target().empty();
-      if (shared && info.inode != 0) {
-        auto [it, added] = first.emplace(std::make_pair(info.device, info.inode), i);
-        if (!added) {
-          hard_links_.emplace_back(i, it->second);
-          continue;
-        }
-      }
-      jobs_.push_back(i);
-      bytes_total_ += info.size_bytes;
-    }
-    std::stable_sort(jobs_.begin(), jobs_.end(), [this](int a, int b) {
-      return tree_.infos[static_cast<std::size_t>(a)].size_bytes > tree_.infos[static_cast<std::size_t>(b)].size_bytes;
-    });
-  }
-
-  void HashJobs() {
-    std::vector<char> buffer(kReadBytes);
+  void Work(bool first) {
+    const BlockReaderOptions reader = {
+        .map = !disk_.network, .past_cache = options_.past_cache, .keep_ends = options_.look_at_content};
+    LaneHasher hasher(*this, reader);
     for (;;) {
-      const std::size_t at = next_job_.fetch_add(1);
-      if (at >= jobs_.size()) return;
-      HashOne(*tree_.list.mutable_files(jobs_[at]), buffer);
-      ++files_done_;
-      if (options_.threads == 1 && at % 1024 == 0) Report();
+      while (WantsToWalk(first) && walker_.ReadOne()) {
+      }
+      hasher.Run();
+      const absl::MutexLock lock(&mutex_);
+      const auto more = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+        return queue_.size() > 0 || walker_.has_open() || walker_.done();
+      };
+      while (!more()) mutex_.AwaitWithTimeout(absl::Condition(&more), kIdleWait);
+      if (queue_.size() > 0 || walker_.has_open()) continue;
+      --running_;
+      return;
     }
   }
 
-  void RunThreads(int count) {
-    std::mutex mutex;
-    std::condition_variable finished;
-    int running = count;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i) {
-      threads.emplace_back([&] {
-        HashJobs();
-        const std::lock_guard<std::mutex> lock(mutex);
-        --running;
-        finished.notify_one();
-      });
+  // The first thread goes ahead of the others; alone it walks only so far, except where the order on the disk is
+  // wanted, which only the whole list gives.
+  bool WantsToWalk(bool first) {
+    const absl::MutexLock lock(&mutex_);
+    if (disk_.rotational) {
+      if (!walker_.has_open()) queue_.SortByInode();
+      return walker_.has_open();
     }
-    {
-      std::unique_lock<std::mutex> lock(mutex);
-      while (running > 0) {
-        finished.wait_for(lock, kProgressInterval);
-        Report();
+    if (!first) return queue_.size() == 0;
+    return threads_ > 1 || queue_.size() < kWaitingMax;
+  }
+
+  // A regular file was found; called with mutex_ held.
+  void Found(std::uint32_t at, const FileInfo& info) {
+    FileRow& row = table_.row(at);
+    if ((info.links > 1 || row.is(FileRow::kFollowed)) && info.inode != 0) {
+      const auto [known, added] = shared_.emplace(std::make_pair(info.device, info.inode), at);
+      if (!added) {
+        table_.MarkCopy(at, known->second);
+        return;
       }
     }
-    for (std::thread& thread : threads) thread.join();
+    ++files_total_;
+    bytes_total_ += info.size_bytes;
+    if (options_.cache != nullptr && FindInCache(row, info)) return;
+    ++files_left_;
+    queue_.Push(at, info.inode);
   }
 
-  void HashOne(v1::FileEntry& entry, std::vector<char>& buffer) {
-    const std::string path = PathOnDisk(root_, tree_.root_is_file, entry.path());
-    auto result = ReadOnce(fs_, path, buffer, bytes_done_);
-    if (result.ok() && result->changed) result = ReadOnce(fs_, path, buffer, bytes_done_);
-    if (!result.ok()) {
-      const bool gone = absl::IsNotFound(result.status());
-      SetError(gone ? "file_vanished" : "source_unreadable", entry.path(), result.status().message(), entry);
-      return;
+  bool FindInCache(FileRow& row, const FileInfo& info) {
+    if (info.size_bytes == 0) return false;
+    const auto found = options_.cache->Find(DiskOfLocked(info), info);
+    LookedAt wanted = LookedAt::kNot;
+    if (options_.look_at_content) {
+      wanted = options_.eager_alternates ? LookedAt::kHintsAndAlternates : LookedAt::kHints;
     }
-    if (result->changed) {
-      SetError("file_changes", entry.path(), "", entry);
-      entry.add_hints(v1::FILE_HINT_CHANGED_WHILE_READ);
-      return;
-    }
-    entry.set_size_bytes(result->size_bytes);
-    entry.set_md5(result->md5);
-    AddContentHints(result->head, result->tail, result->size_bytes, entry);
-    if (options_.eager_alternates && result->size_bytes <= kEagerBytesMax) {
-      AddTextAlternates(result->head, entry);
-    }
+    if (!found || found->looked < wanted) return false;
+    std::memcpy(row.md5, found->md5, kMd5Bytes);
+    row.flags |= FileRow::kHashed | FileRow::kFromCache;
+    row.hashed_at_unix_s = static_cast<std::uint32_t>(found->hashed_at_unix_s);
+    ++files_done_;
+    ++files_from_cache_;
+    bytes_done_ += info.size_bytes;
+    return true;
   }
 
-  void CopyResult(int from, int to) {
-    const v1::FileEntry& original = tree_.list.files(from);
-    v1::FileEntry& copy = *tree_.list.mutable_files(to);
-    const std::string path = copy.path();
-    const std::string target = copy.link_target();
-    copy = original;
-    copy.set_path(path);
-    copy.set_link_target(target);
-    copy.clear_hints();
-    copy.clear_readings();
-    copy.clear_decoded_name();
-    copy.clear_decoded_from();
-    AddNameHints(path, copy);
-    AddNameReadings(copy);
-    for (int hint : original.hints()) {  // the content's hints hold for every name
-      const bool of_name = hint == v1::FILE_HINT_OS_JUNK || hint == v1::FILE_HINT_UNFINISHED_TRANSFER;
-      if (!of_name) copy.add_hints(static_cast<v1::FileHint>(hint));
+  // nullptr: nothing to remark.
+  std::unique_ptr<v1::FileEntry> LookAtContent(std::uint32_t id, const HashedFile& file) {
+    if (!options_.look_at_content) return nullptr;
+    auto content = std::make_unique<v1::FileEntry>();
+    {
+      const absl::MutexLock lock(&mutex_);
+      content->set_path(table_.PathOf(id));
     }
+    AddContentHints(file.head, file.tail, file.size_bytes, *content);
+    if (options_.eager_alternates && file.size_bytes <= kEagerBytesMax) AddTextAlternates(file.head, *content);
+    const bool plain = content->hints().empty() && content->alternates().empty() && content->lfs_oid_sha256().empty();
+    return plain ? nullptr : std::move(content);
   }
 
-  void Report() const {
+  FileExtra& SetError(std::uint32_t id, v1::Problem problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    table_.row(id).flags |= FileRow::kNotRead;
+    FileExtra& extra = table_.extras[id];
+    extra.error = std::move(problem);
+    extra.has_error = true;
+    return extra;
+  }
+
+  void Stop(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    stopped_ = why;
+    queue_.Clear();
+    walker_.Stop();
+  }
+
+  DiskInfo DiskOf(const FileInfo& info) {
+    const absl::MutexLock lock(&mutex_);
+    return DiskOfLocked(info);
+  }
+  // A tree may span several disks, but the root's is nearly always the one; of others nothing is kept.
+  DiskInfo DiskOfLocked(const FileInfo& info) {
+    if (root_device_ == 0) {
+      const auto root = fs_.Stat(root_);
+      root_device_ = root.ok() ? root->device : info.device;
+    }
+    return info.device == root_device_ ? disk_ : DiskInfo();
+  }
+
+  void Report() {
     if (!options_.progress) return;
-    options_.progress({files_done_.load(), jobs_.size(), bytes_done_.load(), bytes_total_});
+    HashProgress now;
+    now.files_done = files_done_;
+    now.files_total = files_total_;
+    now.bytes_done = std::min<std::uint64_t>(bytes_done_, bytes_total_);
+    now.bytes_total = bytes_total_;
+    now.files_from_cache = files_from_cache_;
+    now.walking = !walker_.done();
+    if (current_ < table_.size()) now.current = table_.PathOf(current_);
+    options_.progress(now);
   }
 
   FileSystem& fs_;
   const std::string root_;
   const HashOptions& options_;
-  Tree& tree_;
-  std::vector<int> jobs_;                        // indices of files
-  std::vector<std::pair<int, int>> hard_links_;  // copy, original
+  const DiskInfo disk_;
+  absl::Mutex mutex_;  // guards all below but the atomics
+  FileTable table_;
+  FileQueue queue_;
+  Walker walker_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> shared_;  // by device and inode
+  std::uint64_t root_device_ = 0;
+  int threads_ = 1;
+  int files_at_once_max_ = 1;
+  int running_ = 0;
+  std::uint64_t files_total_ = 0;
+  std::uint64_t files_done_ = 0;
+  std::uint64_t files_from_cache_ = 0;
   std::uint64_t bytes_total_ = 0;
-  std::atomic<std::size_t> next_job_ = 0;
-  std::atomic<std::uint64_t> files_done_ = 0;
+  std::uint32_t current_ = UINT32_MAX;
+  absl::Status stopped_;
   std::atomic<std::uint64_t> bytes_done_ = 0;
+  std::atomic<std::int64_t> files_left_ = 0;  // found, not done
 };
 
 }  // namespace
 
-void HashTree(FileSystem& fs, absl::string_view root, const HashOptions& options, Tree& tree) {
-  Engine(fs, root, options, tree).Run();
+absl::StatusOr<FileTable> HashFolder(FileSystem& fs, absl::string_view root, const TreeOptions& tree,
+                                     const HashOptions& options) {
+  return HashRun(fs, root, tree, options).Run();
+}
+
+absl::StatusOr<FileTable> WalkFolder(FileSystem& fs, absl::string_view root, const TreeOptions& tree) {
+  absl::Mutex mutex;
+  FileTable table;
+  Walker walker(fs, root, tree, mutex, table, [](std::uint32_t, const FileInfo&) {});
+  PARITECT_RETURN_IF_ERROR(walker.Start());
+  while (walker.ReadOne()) {
+  }
+  walker.MarkUnseenFolders();
+  return table;
 }
 
 }  // namespace paritect

@@ -1,16 +1,20 @@
-// The hashing engine: fills MD5, hints and errors of the regular files of a tree.
+// The hashing engine: the names below a root with the exact MD5 of each regular file.
 //
-// Exact MD5 of the whole content is what the pre-tuning checklist asks for. One file is one job; jobs run
-// on `threads` threads, largest first (a lone large file decides the time). A later engine that hashes
-// several files at once in SIMD lanes takes the place of HashJobs and nothing else.
+// Exact MD5 of the whole content is what the pre-tuning checklist asks for. Files are hashed many at a time
+// (lane_hasher.h) while the folders are still being read; large ones first. Every file is read once: hard links share
+// a reading, what a cache knows is not read at all unless that is asked for.
 #ifndef PARITECT_AGENT_DATASETS_HASH_H_
 #define PARITECT_AGENT_DATASETS_HASH_H_
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "agent/datasets/digest_cache.h"
+#include "agent/datasets/file_table.h"
 #include "agent/datasets/tree.h"
 #include "common/file_system.h"
 
@@ -18,24 +22,44 @@ namespace paritect {
 
 struct HashProgress {
   std::uint64_t files_done = 0;
-  std::uint64_t files_total = 0;
+  std::uint64_t files_total = 0;  // found until now
   std::uint64_t bytes_done = 0;
   std::uint64_t bytes_total = 0;
+  std::uint64_t files_from_cache = 0;  // of files_done
+  bool walking = false;                // the totals still grow
+  std::string current;                 // a file that is being read, relative to the root
 };
 
 struct HashOptions {
   int threads = 2;
-  // Also the digests that explain a difference later ("lf", "no-bom", "sorted-lines") of small text
-  // files: for evidence that leaves the machine, where nobody can ask again.
+  // Look at the contents: hints of what a file is, and (eager) the digests that explain a difference later ("lf",
+  // "no-bom", "sorted-lines") of small text files, for evidence that leaves the machine, where nobody can ask again.
+  bool look_at_content = true;
   bool eager_alternates = false;
+  DigestCache* cache = nullptr;  // nullptr: every file is read
+  bool past_cache = false;       // read the medium, not what memory holds of it
   // Called on the calling thread, a few times a second and once at the end.
   std::function<void(const HashProgress&)> progress;
 };
 
-// `root` as given to WalkTree. Hard links are read once. A file that changes while it is read is read once
-// more; when it changes again it has no MD5, an error and the hint CHANGED_WHILE_READ. What cannot be
-// read has an error; nothing here fails as a whole.
-void HashTree(FileSystem& fs, absl::string_view root, const HashOptions& options, Tree& tree);
+// An error: the root itself cannot be looked at, or the work was stopped (Cancelled). What cannot be read below is
+// said in the table. A file that changes while it is read is read once more; when it changes again it has no digest and
+// says so. One that is done carries the digest of what stood between two equal looks at its size and times.
+absl::StatusOr<FileTable> HashFolder(FileSystem& fs, absl::string_view root, const TreeOptions& tree,
+                                     const HashOptions& options);
+
+// The names and sizes alone.
+absl::StatusOr<FileTable> WalkFolder(FileSystem& fs, absl::string_view root, const TreeOptions& tree);
+
+// The table as evidence, sorted by path bytes.
+v1::FileList ToFileList(const FileTable& table);
+
+// One row of it.
+v1::FileEntry ToFileEntry(const FileTable& table, std::uint32_t row, const std::string& path);
+
+// Both in one.
+absl::StatusOr<v1::FileList> HashDataset(FileSystem& fs, absl::string_view root, const TreeOptions& tree,
+                                         const HashOptions& options);
 
 }  // namespace paritect
 

@@ -15,22 +15,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Tree Walk(FileSystem& fs, TreeOptions options = {}) {
-  auto tree = WalkTree(fs, "ds", options);
-  EXPECT_TRUE(tree.ok()) << tree.status();
-  if (!tree.ok()) return {};
-  HashTree(fs, "ds", {.threads = 2}, *tree);
-  return *std::move(tree);
+v1::FileList Walk(FileSystem& fs, TreeOptions options = {}) {
+  auto list = HashDataset(fs, "ds", options, {.threads = 2});
+  EXPECT_TRUE(list.ok()) << list.status();
+  return list.ok() ? *std::move(list) : v1::FileList();
 }
 
-std::vector<std::string> Names(const Tree& tree) {
+std::vector<std::string> Names(const v1::FileList& tree) {
   std::vector<std::string> names;
-  for (const v1::FileEntry& file : tree.list.files()) names.push_back(file.path());
+  for (const v1::FileEntry& file : tree.files()) names.push_back(file.path());
   return names;
 }
 
-const v1::FileEntry& Entry(const Tree& tree, absl::string_view path) {
-  for (const v1::FileEntry& file : tree.list.files()) {
+const v1::FileEntry& Entry(const v1::FileList& tree, absl::string_view path) {
+  for (const v1::FileEntry& file : tree.files()) {
     if (file.path() == path) return file;
   }
   ADD_FAILURE() << "no entry " << path;
@@ -44,7 +42,7 @@ TEST(WalkTree, SortsByBytesAndHashes) {
   fs.AddFile("ds/a/x", "3");
   fs.AddFile("ds/\xD6\xD0", "4");
   fs.AddDirectory("ds/empty");
-  const Tree tree = Walk(fs);
+  const v1::FileList tree = Walk(fs);
   EXPECT_THAT(Names(tree), ElementsAre("a-1", "a/x", "b", "empty", "\xD6\xD0"));
   EXPECT_EQ(Entry(tree, "a/x").md5(), Md5("3"));
   EXPECT_EQ(Entry(tree, "empty").type(), v1::FILE_TYPE_DIRECTORY);
@@ -70,13 +68,13 @@ TEST(WalkTree, LinksAreFollowedOrNamed) {
   fs.AddSymlink("ds/gone", "nowhere");
   fs.AddSymlink("ds/s/loop", "..");
   fs.AddSymlink("ds/out", "../store");
-  const Tree plain = Walk(fs);
+  const v1::FileList plain = Walk(fs);
   EXPECT_EQ(Entry(plain, "file").md5(), Md5("1"));
   EXPECT_EQ(Entry(plain, "file").link_target(), "a");
   EXPECT_TRUE(HasHint(Entry(plain, "gone"), v1::FILE_HINT_DANGLING_LINK));
   EXPECT_TRUE(HasHint(Entry(plain, "s/loop"), v1::FILE_HINT_LINK_LOOP));
   EXPECT_EQ(Entry(plain, "out").error().id(), "folder_link_not_entered");
-  const Tree followed = Walk(fs, {.follow_symlinks = true});
+  const v1::FileList followed = Walk(fs, {.follow_symlinks = true});
   EXPECT_THAT(Names(followed), ElementsAre("a", "file", "gone", "out/x", "s/loop"));
   EXPECT_EQ(Entry(followed, "out/x").md5(), Md5("2"));
 }
@@ -89,23 +87,23 @@ TEST(WalkTree, WhatCannotBeReadIsEvidence) {
   fs.AddSpecial("ds/fifo");
   fs.MakeUnreadable("ds/locked");
   fs.MakeUnreadable("ds/secret");
-  const Tree tree = Walk(fs);
+  const v1::FileList tree = Walk(fs);
   EXPECT_EQ(Entry(tree, "a").md5(), Md5("1"));
   EXPECT_EQ(Entry(tree, "secret").md5(), "");
   EXPECT_EQ(Entry(tree, "secret").error().id(), "source_unreadable");
   EXPECT_EQ(Entry(tree, "fifo").type(), v1::FILE_TYPE_SPECIAL);
-  ASSERT_EQ(tree.list.unread_folders_size(), 1);
-  EXPECT_EQ(tree.list.unread_folders(0).path(), "locked");
+  ASSERT_EQ(tree.unread_folders_size(), 1);
+  EXPECT_EQ(tree.unread_folders(0).path(), "locked");
   fs.MakeUnreadable("ds");
-  EXPECT_FALSE(WalkTree(fs, "ds", {}).ok());
-  EXPECT_TRUE(absl::IsNotFound(WalkTree(fs, "nowhere", {}).status()));
+  EXPECT_FALSE(HashDataset(fs, "ds", {}, {}).ok());
+  EXPECT_TRUE(absl::IsNotFound(WalkFolder(fs, "nowhere", {}).status()));
 }
 
 TEST(HashTree, ReadsAFileThatChangesOnceMore) {
   MemoryFileSystem fs;
   fs.AddFile("ds/a", "old");
   fs.ChangeWhileRead("ds/a", "newer");
-  const Tree tree = Walk(fs);
+  const v1::FileList tree = Walk(fs);
   EXPECT_EQ(Entry(tree, "a").md5(), Md5("newer"));
   EXPECT_EQ(Entry(tree, "a").size_bytes(), 5);
 }
@@ -129,7 +127,7 @@ class EndlessFileSystem : public MemoryFileSystem {
 TEST(WalkTree, AFileThatOutgrowsItsSizeIsLeft) {
   EndlessFileSystem fs;
   fs.AddFile("ds/a", "1");
-  const Tree tree = Walk(fs);
+  const v1::FileList tree = Walk(fs);
   EXPECT_EQ(Entry(tree, "a").md5(), "");
   EXPECT_EQ(Entry(tree, "a").error().id(), "file_changes");
 }
@@ -143,24 +141,24 @@ TEST(WalkTree, ARootMayBeOneFile) {
 TEST(WalkTree, StopsAtItsLimitAndSaysSo) {
   MemoryFileSystem fs;
   for (int i = 0; i < 50; ++i) fs.AddFile(absl::StrCat("ds/", i), "x");
-  const Tree tree = Walk(fs, {.entries_max = 10});
-  EXPECT_EQ(tree.list.files_size(), 10);
-  EXPECT_EQ(tree.list.incomplete_size(), 1);
+  const v1::FileList tree = Walk(fs, {.entries_max = 10});
+  EXPECT_EQ(tree.files_size(), 10);
+  EXPECT_EQ(tree.incomplete_size(), 1);
 }
 
 TEST(AnswerDatasetQuestion, AnswersOnlyOfTheFileAsItWas) {
   MemoryFileSystem fs;
   fs.AddFile("ds/a", "b\r\na\r\n");
-  Tree tree = Walk(fs);
-  tree.list.set_root("ds");
-  AnswerDatasetQuestion(fs, "a", {"prefix:1", "lf"}, tree.list);
-  ASSERT_EQ(tree.list.files(0).alternates_size(), 2);
-  EXPECT_EQ(tree.list.files(0).alternates(0).md5(), Md5("b"));
-  EXPECT_EQ(tree.list.files(0).alternates(1).md5(), Md5("b\na\n"));
+  v1::FileList tree = Walk(fs);
+  tree.set_root("ds");
+  AnswerDatasetQuestion(fs, "a", {"prefix:1", "lf"}, tree);
+  ASSERT_EQ(tree.files(0).alternates_size(), 2);
+  EXPECT_EQ(tree.files(0).alternates(0).md5(), Md5("b"));
+  EXPECT_EQ(tree.files(0).alternates(1).md5(), Md5("b\na\n"));
   fs.AddFile("ds/a", "longer than it was");
-  AnswerDatasetQuestion(fs, "a", {"sha256"}, tree.list);
-  EXPECT_EQ(tree.list.files(0).alternates_size(), 2);
-  AnswerDatasetQuestion(fs, "gone", {"sha256"}, tree.list);
+  AnswerDatasetQuestion(fs, "a", {"sha256"}, tree);
+  EXPECT_EQ(tree.files(0).alternates_size(), 2);
+  AnswerDatasetQuestion(fs, "gone", {"sha256"}, tree);
 }
 
 }  // namespace

@@ -1,19 +1,18 @@
 // paritect manifest: the data-set engine by itself. create makes a list, verify compares a list with a folder,
 // diff compares two lists or folders.
-#include <chrono>
-#include <thread>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "agent/harmless.h"
 #include "checks/dataset_difference.h"
 #include "checks/dataset_explain.h"
 #include "checks/dataset_pairs.h"
 #include "client/command.h"
 #include "client/dataset_lists.h"
-#include "client/report_json.h"
+#include "client/manifest_progress.h"
 #include "common/arguments.h"
+#include "common/atomic_file.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/datasets/manifest.h"
@@ -47,49 +46,6 @@ ExitCode Refuse(CommandEnv& env, const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ? kExitUsage : kExitFailed;
 }
 
-// Progress on standard error: one line that renews itself on a terminal, lines or JSON lines elsewhere.
-class Progress {
- public:
-  Progress(CommandEnv& env, const std::string& mode) : env_(env), mode_(mode) {
-    if (mode_ == "auto") mode_ = env.err_is_terminal ? "bar" : "none";
-  }
-
-  void Show(const HashProgress& now) {
-    if (mode_ == "none") return;
-    const auto time = std::chrono::steady_clock::now();
-    const bool end = now.files_done == now.files_total;
-    const auto pause = mode_ == "bar" ? std::chrono::milliseconds(200) : std::chrono::milliseconds(1000);
-    if (!end && time - last_ < pause) return;
-    if (end && ended_) return;
-    ended_ = end;
-    last_ = time;
-    const double seconds = std::chrono::duration<double>(time - start_).count();
-    const double rate = seconds > 0 ? static_cast<double>(now.bytes_done) / seconds : 0;
-    const double left =
-        rate > 0 ? static_cast<double>(now.bytes_total - std::min(now.bytes_total, now.bytes_done)) / rate : 0;
-    if (mode_ == "json") {
-      const OrderedJson json = {{"files_done", now.files_done}, {"files_total", now.files_total},
-                                {"bytes_done", now.bytes_done}, {"bytes_total", now.bytes_total},
-                                {"seconds", seconds},           {"seconds_left", left}};
-      env_.err << DumpJson(json, -1) << "\n";
-    } else {
-      env_.err << (mode_ == "bar" ? "\r" : "")
-               << absl::StrFormat("%d of %d files, %.1f of %.1f MB, %.0f MB/s, %.0f s left", now.files_done,
-                                  now.files_total, static_cast<double>(now.bytes_done) / 1e6,
-                                  static_cast<double>(now.bytes_total) / 1e6, rate / 1e6, left)
-               << (mode_ == "bar" && !end ? "   " : "\n");
-    }
-    env_.err.flush();
-  }
-
- private:
-  CommandEnv& env_;
-  std::string mode_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_;
-  bool ended_ = false;
-};
-
 TreeOptions TreeOf(const ManifestOptions& o) {
   TreeOptions tree;
   tree.include = o.include;
@@ -112,27 +68,146 @@ void ExcludeFile(absl::string_view folder, absl::string_view file, TreeOptions& 
   }
 }
 
-HashOptions HashOf(const ManifestOptions& o, Progress& progress) {
-  HashOptions hash;
-  hash.threads = o.jobs;
-  hash.progress = [&progress](const HashProgress& now) { progress.Show(now); };
-  return hash;
+// What is not from now is said: it proves nothing about a medium that went bad since.
+void SayWhen(CommandEnv& env, std::uint64_t read, std::uint64_t cached, std::int64_t oldest_unix_s) {
+  if (cached == 0) return;
+  const std::string since =
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(oldest_unix_s), absl::UTCTimeZone());
+  env.err << "paritect manifest: " << read << " files hashed now, " << cached
+          << " from the cache (unchanged since they were hashed, " << since << " or later; --no-cache reads them)\n";
+}
+
+void SayCached(CommandEnv& env, const v1::FileList& list) {
+  std::uint64_t cached = 0;
+  std::uint64_t read = 0;
+  std::int64_t oldest_ms = INT64_MAX;
+  for (const v1::FileEntry& file : list.files()) {
+    if (file.md5().empty()) continue;
+    ++(file.from_cache() ? cached : read);
+    if (file.from_cache()) oldest_ms = std::min<std::int64_t>(oldest_ms, file.hashed_at_unix_ms());
+  }
+  SayWhen(env, read, cached, oldest_ms / 1000);
+}
+
+// What a run hashes with: its cache lives as long as the run.
+class Hashing {
+ public:
+  Hashing(CommandEnv& env, const ManifestOptions& o) : env_(env), options_(o), progress_(env, o.progress) {
+    const bool read = !o.no_cache && !o.media;
+    cache_ = DigestCache::Open({.folder = UserCacheFolder(env.getenv("XDG_CACHE_HOME"), env.getenv("HOME")),
+                                .read = read,
+                                .resume = read || o.resume});
+    hash_.threads = o.jobs;
+    hash_.cache = cache_.get();
+    hash_.past_cache = o.media;
+    hash_.progress = [this](const HashProgress& now) { progress_.Show(now); };
+  }
+
+  const HashOptions& look() const { return hash_; }
+  HashOptions digests_only() const {
+    HashOptions hash = hash_;
+    hash.look_at_content = false;
+    return hash;
+  }
+
+  // What was wrong with the cache; what did not come from reading now.
+  void Say(const FileTable* table) {
+    progress_.Clear();
+    cache_->Close();
+    for (const std::string& warning : cache_->warnings()) env_.err << "paritect manifest: " << warning << "\n";
+    if (table == nullptr) return;
+    std::uint64_t cached = 0;
+    std::uint64_t read = 0;
+    std::uint64_t not_direct = 0;
+    std::int64_t oldest = INT64_MAX;
+    for (std::uint32_t at = 0; at < table->size(); ++at) {
+      const FileRow& row = table->row(at);
+      if (!row.is(FileRow::kHashed)) continue;
+      ++(row.is(FileRow::kFromCache) ? cached : read);
+      if (row.is(FileRow::kFromCache)) oldest = std::min<std::int64_t>(oldest, row.hashed_at_unix_s);
+      if (!row.is(FileRow::kPastCache) && row.size_bytes > 0) ++not_direct;
+    }
+    SayWhen(env_, read, cached, oldest);
+    if (options_.media && not_direct > 0) {
+      env_.err << "paritect manifest: " << not_direct
+               << " files could not be read past the page cache; it was asked to let go of them before\n";
+    }
+  }
+
+ private:
+  CommandEnv& env_;
+  const ManifestOptions& options_;
+  ManifestProgress progress_;
+  std::unique_ptr<DigestCache> cache_;
+  HashOptions hash_;
+};
+
+// What a list of the table would lack, as a list of its own.
+v1::FileList Troubles(const FileTable& table) {
+  v1::FileList list;
+  for (const auto& [at, extra] : table.extras) {
+    if (extra.has_error || extra.dangling) *list.add_files() = ToFileEntry(table, at, table.PathOf(at));
+  }
+  for (const v1::Problem& problem : table.incomplete) *list.add_incomplete() = problem;
+  for (const v1::UnreadFolder& folder : table.unread_folders) *list.add_unread_folders() = folder;
+  return list;
+}
+
+// The list in parts, so that it never stands in memory as a whole; of JSON, which has an end of its own, it does.
+absl::Status WriteList(const FileTable& table, const std::string& format,
+                       WriteBytes write) {
+  constexpr int kPart = 4096;
+  const bool parts = format != "json";
+  PARITECT_ASSIGN_OR_RETURN(const std::string head, WriteManifest(v1::FileList(), format));
+  if (parts) PARITECT_RETURN_IF_ERROR(write(head));
+  v1::FileList part;
+  absl::Status status;
+  const auto Flush = [&]() -> absl::Status {
+    PARITECT_ASSIGN_OR_RETURN(const std::string text, WriteManifest(part, format));
+    part.clear_files();
+    return write(parts ? absl::string_view(text).substr(head.size()) : text);
+  };
+  table.ForEachSorted([&](std::uint32_t at, const std::string& path) {
+    const FileRow& row = table.row(table.OriginalOf(at));
+    if (!status.ok() || row.type != FileRow::kRegular || table.row(at).type != FileRow::kRegular) return;
+    v1::FileEntry& entry = *part.add_files();
+    entry.set_path(path);
+    entry.set_type(v1::FILE_TYPE_REGULAR);
+    entry.set_size_bytes(row.size_bytes);
+    if (row.is(FileRow::kHashed)) entry.set_md5(reinterpret_cast<const char*>(row.md5), kMd5Bytes);
+    if (parts && part.files_size() >= kPart) status = Flush();
+  });
+  return status.ok() ? Flush() : status;
+}
+
+ExitCode WriteOut(CommandEnv& env, const ManifestOptions& o, const FileTable& table) {
+  if (!o.output.empty()) {
+    const absl::Status written =
+        WriteFileInParts(o.output, [&](WriteBytes write) { return WriteList(table, o.format, write); });
+    return written.ok() ? kExitOk : Refuse(env, written);
+  }
+  const absl::Status written = WriteList(table, o.format, [&](absl::string_view text) {
+    env.out << text;
+    return absl::OkStatus();
+  });
+  return written.ok() ? kExitOk : Refuse(env, written);
 }
 
 ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
   if (o.paths.size() != 1) return UsageError(env, "create takes one folder");
   TreeOptions tree = TreeOf(o);
   if (!o.output.empty()) ExcludeFile(o.paths[0], o.output, tree);
-  Progress progress(env, o.progress);
-  auto list = ReadDatasetTree(env, o.paths[0], tree, HashOf(o, progress));
-  if (!list.ok()) return Refuse(env, list.status());
-  const std::vector<ListGap> gaps = GapsOf(env, *list);
+  Hashing hashing(env, o);
+  auto table = HashFolder(env.fs, o.paths[0], tree, hashing.digests_only());
+  hashing.Say(table.ok() ? &*table : nullptr);
+  if (!table.ok()) return Refuse(env, table.status());
+  const v1::FileList troubles = Troubles(*table);
   int unread = 0;
-  for (const ListGap& gap : gaps) {
+  for (const ListGap& gap : GapsOf(env, troubles)) {
     env.err << "paritect manifest: " << gap.text << "\n";
     if (gap.id != "folder_link_not_entered") ++unread;
   }
-  for (const v1::FileEntry& file : list->files()) {
+  for (const v1::FileEntry& file : troubles.files()) {
     if (HasFileHint(file, v1::FILE_HINT_DANGLING_LINK)) {
       env.err << "paritect manifest: " << DisplayBytes(file.path()) << ": a link whose target is not there; left out\n";
     }
@@ -141,14 +216,7 @@ ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
     env.err << "paritect manifest: no list written: it would lack " << unread << " names\n";
     return kExitFailed;
   }
-  auto text = WriteManifest(*list, o.format);
-  if (!text.ok()) return Refuse(env, text.status());
-  if (o.output.empty()) {
-    env.out << *text;
-    return kExitOk;
-  }
-  const absl::Status written = WriteFileAtomically(o.output, *text);
-  return written.ok() ? kExitOk : Refuse(env, written);
+  return WriteOut(env, o, *table);
 }
 
 // One line a difference: KIND, path, what is wrong.
@@ -253,19 +321,25 @@ ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
   if (folder.empty()) folder = std::string(DirName(o.paths[0]));
   TreeOptions tree = TreeOf(o);
   ExcludeFile(folder, o.paths[0], tree);
-  Progress progress(env, o.progress);
-  auto found = ReadDatasetTree(env, folder, tree, HashOf(o, progress));
+  Hashing hashing(env, o);
+  auto found = ReadDatasetTree(env, folder, tree, hashing.look());
+  hashing.Say(nullptr);
+  if (found.ok()) SayCached(env, *found);
   if (!found.ok()) return Refuse(env, found.status());
   return CompareLists(env, *std::move(list), *std::move(found));
 }
 
 ExitCode Diff(CommandEnv& env, const ManifestOptions& o) {
   if (o.paths.size() != 2) return UsageError(env, "diff takes two lists or folders");
-  Progress progress(env, o.progress);
-  const HashOptions hash = HashOf(o, progress);
-  auto a = ReadDatasetAny(env, o.paths[0], TreeOf(o), hash);
+  Hashing hashing(env, o);
+  auto a = ReadDatasetAny(env, o.paths[0], TreeOf(o), hashing.look());
   if (!a.ok()) return Refuse(env, a.status());
-  auto b = ReadDatasetAny(env, o.paths[1], TreeOf(o), hash);
+  auto b = ReadDatasetAny(env, o.paths[1], TreeOf(o), hashing.look());
+  hashing.Say(nullptr);
+  if (b.ok()) {
+    SayCached(env, *a);
+    SayCached(env, *b);
+  }
   if (!b.ok()) return Refuse(env, b.status());
   return CompareLists(env, *std::move(a), *std::move(b));
 }
@@ -294,18 +368,15 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Texts("--include", o.include, "only names that fit (relative to the folder)");
   arguments.Texts("--exclude", o.exclude, "leave out names that fit");
   arguments.Text("--progress", o.progress, "auto | plain | json | none");
-  arguments.Flag("--no-cache", o.no_cache, "read every file (this version always does)");
+  arguments.Flag("--no-cache", o.no_cache, "read every file, also those that are known and unchanged");
   arguments.Text("--bwlimit", o.bwlimit, "bytes read a second at most: 200M, 1.5G; 0: no limit");
-  arguments.Flag("--media", o.media, "read past the page cache (later version)");
-  arguments.Flag("--resume", o.resume, "go on where a run stopped (later version)");
+  arguments.Flag("--media", o.media, "read the medium past the page cache; implies --no-cache");
+  arguments.Flag("--resume", o.resume, "go on where a stopped run with --no-cache or --media was");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return UsageError(env, parsed.status().message());
   if (!*parsed) {
     env.out << arguments.help();
     return kExitOk;
-  }
-  for (const auto& [given, name] : {std::make_pair(o.media, "--media"), std::make_pair(o.resume, "--resume")}) {
-    if (given) return UsageError(env, absl::StrCat(name, ": not supported by this version"));
   }
   if (!IsOneOf(o.format, {"md5sum", "bsd", "hashdeep", "bagit", "csv", "json"})) {
     return UsageError(env, absl::StrCat("--format ", o.format, ": there are md5sum, bsd, hashdeep, bagit, csv, json"));

@@ -1,0 +1,94 @@
+// A table as evidence.
+#include "agent/datasets/hash.h"
+#include "agent/datasets/names.h"
+#include "common/status_macros.h"
+#include "formats/datasets/file_hints.h"
+
+namespace paritect {
+namespace {
+
+v1::FileType TypeOf(const FileRow& row) {
+  switch (row.type) {
+    case FileRow::kRegular: return v1::FILE_TYPE_REGULAR;
+    case FileRow::kSymlink: return v1::FILE_TYPE_SYMLINK;
+    case FileRow::kEmptyFolder: return v1::FILE_TYPE_DIRECTORY;
+    case FileRow::kSpecial: return v1::FILE_TYPE_SPECIAL;
+  }
+  return v1::FILE_TYPE_UNSPECIFIED;
+}
+
+void AddHintOnce(v1::FileHint hint, v1::FileEntry& entry) {
+  if (!HasHint(entry, hint)) entry.add_hints(hint);
+}
+
+// The content's hints hold for every name.
+void AddContent(const v1::FileEntry& content, v1::FileEntry& entry) {
+  for (const int hint : content.hints()) AddHintOnce(static_cast<v1::FileHint>(hint), entry);
+  *entry.mutable_alternates() = content.alternates();
+  if (content.has_lfs_size_bytes()) entry.set_lfs_size_bytes(content.lfs_size_bytes());
+  entry.set_lfs_oid_sha256(content.lfs_oid_sha256());
+}
+
+void AddExtra(const FileExtra& extra, v1::FileEntry& entry) {
+  if (extra.has_error) *entry.mutable_error() = extra.error;
+  if (extra.changed) AddHintOnce(v1::FILE_HINT_CHANGED_WHILE_READ, entry);
+  if (extra.content != nullptr) AddContent(*extra.content, entry);
+}
+
+}  // namespace
+
+v1::FileEntry ToFileEntry(const FileTable& table, std::uint32_t at, const std::string& path) {
+  const FileRow& row = table.row(at);
+  v1::FileEntry entry;
+  entry.set_path(path);
+  entry.set_type(TypeOf(row));
+  AddNameReadings(entry);
+  const auto own = table.extras.find(at);
+  if (own != table.extras.end()) {
+    entry.set_link_target(own->second.link_target);
+    if (own->second.loop) entry.add_hints(v1::FILE_HINT_LINK_LOOP);
+    if (own->second.dangling) entry.add_hints(v1::FILE_HINT_DANGLING_LINK);
+    AddExtra(own->second, entry);
+  }
+  if (row.type != FileRow::kRegular) return entry;
+  const std::uint32_t source = table.OriginalOf(at);
+  const FileRow& content = table.row(source);
+  entry.set_size_bytes(content.size_bytes);
+  const std::vector<int> hints(entry.hints().begin(), entry.hints().end());
+  entry.clear_hints();
+  AddNameHints(path, entry);
+  for (const int hint : hints) AddHintOnce(static_cast<v1::FileHint>(hint), entry);
+  if (source != at) {
+    const auto other = table.extras.find(source);
+    if (other != table.extras.end()) AddExtra(other->second, entry);
+  }
+  if (!content.is(FileRow::kHashed)) return entry;
+  entry.set_md5(reinterpret_cast<const char*>(content.md5), kMd5Bytes);
+  if (content.size_bytes == 0) AddHintOnce(v1::FILE_HINT_EMPTY, entry);
+  if (content.is(FileRow::kFromCache)) {
+    entry.set_from_cache(true);
+    entry.set_hashed_at_unix_ms(std::int64_t{1000} * content.hashed_at_unix_s);
+  }
+  return entry;
+}
+
+v1::FileList ToFileList(const FileTable& table) {
+  v1::FileList list;
+  list.set_format("tree");
+  list.mutable_files()->Reserve(static_cast<int>(table.size()));
+  table.ForEachSorted(
+      [&](std::uint32_t at, const std::string& path) { *list.add_files() = ToFileEntry(table, at, path); });
+  for (const v1::Problem& problem : table.incomplete) *list.add_incomplete() = problem;
+  for (const v1::UnreadFolder& folder : table.unread_folders) *list.add_unread_folders() = folder;
+  auto& unread = *list.mutable_unread_folders();
+  std::sort(unread.begin(), unread.end(), [](const auto& a, const auto& b) { return a.path() < b.path(); });
+  return list;
+}
+
+absl::StatusOr<v1::FileList> HashDataset(FileSystem& fs, absl::string_view root, const TreeOptions& tree,
+                                         const HashOptions& options) {
+  PARITECT_ASSIGN_OR_RETURN(const FileTable table, HashFolder(fs, root, tree, options));
+  return ToFileList(table);
+}
+
+}  // namespace paritect

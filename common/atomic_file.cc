@@ -1,0 +1,52 @@
+#include "common/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "common/file_system.h"
+#include "common/posix_file.h"
+
+namespace paritect {
+namespace {
+
+// 0 or errno.
+int WriteAll(int fd, absl::string_view left) {
+  while (!left.empty()) {
+    const ssize_t n = write(fd, left.data(), left.size());
+    if (n >= 0) {
+      left.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::Status WriteFileInParts(absl::string_view path, absl::FunctionRef<absl::Status(WriteBytes)> produce) {
+  const std::string temporary = absl::StrCat(path, ".tmp", getpid());
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return ErrnoStatus(errno, "write", path);
+  absl::Status status = produce([&](absl::string_view bytes) {
+    const int error = WriteAll(fd, bytes);
+    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "write", path);
+  });
+  int error = 0;
+  if (status.ok() && fsync(fd) != 0 && errno != EINVAL) error = errno;
+  if (close(fd) != 0 && error == 0) error = errno;
+  if (status.ok() && error == 0 && rename(temporary.c_str(), std::string(path).c_str()) != 0) error = errno;
+  if (status.ok() && error != 0) status = ErrnoStatus(error, "write", path);
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+absl::Status WriteFileAtomically(absl::string_view path, absl::string_view bytes) {
+  return WriteFileInParts(path, [bytes](WriteBytes write) { return write(bytes); });
+}
+
+}  // namespace paritect

@@ -1,0 +1,18 @@
+// Writing a file in full or not at all, part by part.
+#ifndef PARITECT_COMMON_ATOMIC_FILE_H_
+#define PARITECT_COMMON_ATOMIC_FILE_H_
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace paritect {
+
+// Writes what `produce` gives to its argument under a temporary name beside `path`, then fsync and rename. An error of
+// writing or of `produce` leaves what stood there before.
+using WriteBytes = absl::FunctionRef<absl::Status(absl::string_view)>;
+absl::Status WriteFileInParts(absl::string_view path, absl::FunctionRef<absl::Status(WriteBytes)> produce);
+
+}  // namespace paritect
+
+#endif  // PARITECT_COMMON_ATOMIC_FILE_H_
