@@ -109,6 +109,19 @@ TEST(LogZoo, BinaryIsNoText) {
   }
 }
 
+// A log of any length fits into memory, whatever its lines tell.
+TEST(LogZoo, FloodsAreBounded) {
+  std::string overflows;
+  for (int i = 0; i < 510'000; ++i) overflows += "Gradient overflow.  Skipping step, loss scaler 0\n";
+  const v1::RunLog flood = Read(absl::StrCat("step 1 loss 2.5\n", overflows));
+  EXPECT_LE(flood.records_size(), 500'001);
+  ASSERT_GT(flood.notes_size(), 0);
+  EXPECT_EQ(flood.notes(0).kind(), "overflows_left_out");
+  std::string evaluations;
+  for (int i = 1; i <= 1'200'000; ++i) absl::StrAppend(&evaluations, "step ", i, " loss 2.5 val_loss 2.5\n");
+  EXPECT_LE(Read(evaluations).records_size(), 1'000'000);
+}
+
 TEST(LogZoo, Frameworks) {
   // fairseq, simple format
   EXPECT_EQ(Shown("2020-05-20 10:15:10 | INFO | train_inner | epoch 001:     10 / 1102 loss=2.5, ppl=5.6, wps=100, "

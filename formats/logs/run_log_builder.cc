@@ -55,6 +55,12 @@ void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank
   const bool told_before = !rank && !applied && scale && *scale > 1 && before.scale == *scale &&
                            before.line + 1 >= line && before.entries == entries_.size();
   if (told_before) return;
+  if (++overflows_ > kLogRecordsMax) {  // a log of nothing else must not fill the memory
+    if (overflows_ == kLogRecordsMax + 1) {
+      AddNote("overflows_left_out", line, absl::StrCat("more than ", kLogRecordsMax, " overflow messages"));
+    }
+    return;
+  }
   LogRecord record;
   record.values.set_line(line);
   record.values.set_overflow(true);

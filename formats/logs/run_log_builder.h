@@ -152,6 +152,8 @@ class RunLogBuilder {
   std::map<std::string, int> note_counts_;
   std::int64_t kept_stride_ = 1;  // in printed intervals
   std::size_t thin_at_ = kLogRecordsMax;
+  bool thins_all_ = false;  // evaluations as well: most records are of the kinds that should stay
+  std::size_t overflows_ = 0;
   std::int64_t total_steps_ = 0;
   double total_epochs_ = 0;
   bool is_live_ = false;

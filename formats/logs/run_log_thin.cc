@@ -1,7 +1,7 @@
 // A log may hold more records than memory: then the printed intervals are widened to every second, every fourth ...
 // one. Which ones stay depends on the step alone, so that the logs of two sides keep the same steps. Records that tell
-// of an overflow, an evaluation or a refused number stay; the skipped steps of a record that goes are added to the next
-// that stays.
+// of an overflow, an evaluation or a refused number stay unless there are too many of them; the skipped steps of a
+// record that goes are added to the next that stays.
 #include <algorithm>
 
 #include "formats/logs/run_log_builder.h"
@@ -9,8 +9,9 @@
 namespace paritect {
 namespace {
 
-bool MayGo(const LogRecord& entry) {
+bool MayGo(const LogRecord& entry, bool all) {
   const StepValues& record = entry.values;
+  if (all) return entry.has_step && !record.overflow();
   return entry.has_step && !record.overflow() && !record.has_eval_loss() && !record.has_accuracy() &&
          !record.loss_absent() && !entry.stays;
 }
@@ -33,7 +34,8 @@ void RunLogBuilder::Thin() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     moved_to[i] = kept;
     LogRecord& entry = entries_[i];
-    const bool goes = MayGo(entry) && i + 1 < entries_.size() && (entry.values.step() / interval) % kept_stride_ != 0;
+    const bool goes =
+        MayGo(entry, thins_all_) && i + 1 < entries_.size() && (entry.values.step() / interval) % kept_stride_ != 0;
     if (goes) {
       if (!entry.skipped_is_total) owed[KeyOf(entry.values)] += entry.values.skipped();
       continue;
@@ -55,6 +57,7 @@ void RunLogBuilder::Thin() {
   for (std::size_t i = 0; i < kept; ++i) {
     if (!entries_[i].values.step_unknown()) last_of_[KeyOf(entries_[i].values)] = i;
   }
+  thins_all_ = thins_all_ || kept > kLogRecordsMax / 4 * 3;
   // Records that may not go do not make every new one search again.
   thin_at_ = std::max(kLogRecordsMax, 2 * kept);
 }
