@@ -108,6 +108,18 @@ TEST_F(DiffCurveTest, OtherMetricsAndPlans) {
   EXPECT_THAT(err_.str(), HasSubstr("loss"));
 }
 
+TEST_F(DiffCurveTest, StepsFromZeroAndFromOneAreTheSame) {
+  std::string text;
+  for (int step = 1; step <= 200; ++step) {
+    absl::StrAppend(&text, "{\"step\": ", step - 1, ", \"loss\": ", Course(step), "}\n");
+  }
+  fs_.AddFile("/zero.log", text);
+  EXPECT_EQ(Diff({"/zero.log", "/a.log", "-o", "json"}), kExitOk) << err_.str();
+  const auto json = nlohmann::json::parse(out_.str(), nullptr, false);
+  EXPECT_EQ(json["curves"][0]["shift"], -1);
+  EXPECT_EQ(json["curves"][0]["common_steps"], 200);
+}
+
 TEST_F(DiffCurveTest, WhatCannotBeToldEndsWithTwo) {
   fs_.AddFile("/short.log", Log(Course, 10));
   EXPECT_EQ(Diff({"/a.log", "/short.log"}), kExitUsage);

@@ -9,6 +9,7 @@
 #include "checks/repeats.h"
 #include "checks/run_pairs.h"
 #include "checks/statistics.h"
+#include "checks/step_axis.h"
 #include "client/diff/diff_kind.h"
 #include "client/diff/diff_side.h"
 #include "client/diff/sparkline.h"
@@ -42,6 +43,7 @@ struct Compared {
   std::int64_t nonfinite_b = 0;
   std::size_t spikes_a = 0;
   std::size_t spikes_b = 0;
+  StepAxis axis;  // of the loss; steps of the figures are those of a
   Answer answer = Answer::kUnknown;
 };
 
@@ -79,6 +81,7 @@ Answer AnswerOf(const Profile& profile, const Compared& c) {
 void Measure(const Profile& profile, Compared& c) {
   c.nonfinite_a = NonFinite(c.a);
   c.nonfinite_b = NonFinite(c.b);
+  MoveToAxis(c.axis, c.a, c.b);
   c.aligned = Align(c.a, c.b);
   const bool computed = c.metric == "lr" || c.metric == "samples" || c.metric == "loss_scale";
   c.figures = Compare(c.aligned, LimitsFor(profile, c.metric), computed ? std::optional<bool>(true) : std::nullopt);
@@ -87,6 +90,9 @@ void Measure(const Profile& profile, Compared& c) {
   c.spikes_a = Spikes(c.aligned.a).size();
   c.spikes_b = Spikes(c.aligned.b).size();
   c.answer = AnswerOf(profile, c);
+  for (std::int64_t& step : c.aligned.steps) step = BaselineStep(c.axis, step);
+  for (std::int64_t* step : {&c.figures.first_step, &c.figures.max_step}) *step = BaselineStep(c.axis, *step);
+  if (c.diverges_since.has_value()) c.diverges_since = BaselineStep(c.axis, *c.diverges_since);
 }
 
 // The curves of a metric of one run, or why there are none, in words.
@@ -104,12 +110,12 @@ absl::StatusOr<CurveSet> CurvesOf(const Rules& rules, const RenderOptions& optio
                                            names.empty() ? "" : StrCat("; they print ", absl::StrJoin(names, ", "))));
 }
 
-absl::Status CompareRuns(const Rules& rules, const DiffRequest& request, const RunSeries& a, const RunSeries& b,
-                         std::vector<Compared>& all) {
+absl::Status CompareRuns(const CheckContext& context, const DiffRequest& request, const RunSeries& a,
+                         const RunSeries& b, std::vector<Compared>& all) {
   const std::vector<std::string> metrics = request.metrics.empty() ? std::vector<std::string>{"loss"} : request.metrics;
   for (const std::string& metric : metrics) {
-    PARITECT_ASSIGN_OR_RETURN(const CurveSet left, CurvesOf(rules, request.render, a, metric));
-    PARITECT_ASSIGN_OR_RETURN(const CurveSet right, CurvesOf(rules, request.render, b, metric));
+    PARITECT_ASSIGN_OR_RETURN(const CurveSet left, CurvesOf(context.rules, request.render, a, metric));
+    PARITECT_ASSIGN_OR_RETURN(const CurveSet right, CurvesOf(context.rules, request.render, b, metric));
     for (const Curve& curve : left.curves) {
       for (const Curve& other : right.curves) {
         const bool only = left.curves.size() == 1 && right.curves.size() == 1;
@@ -121,6 +127,7 @@ absl::Status CompareRuns(const Rules& rules, const DiffRequest& request, const R
         c.engine = other.engine;
         c.a = curve;
         c.b = other;
+        if (metric == "loss") c.axis = ChooseAxis(context, a, b, curve, other);
       }
     }
   }
@@ -154,6 +161,8 @@ OrderedJson ToJson(const Compared& c, bool with_points) {
   json["nonfinite_b"] = c.nonfinite_b;
   json["common_steps"] = f.common_steps;
   if (f.common_steps == 0) return json;
+  json["axis"] = c.axis.kind == StepAxis::Kind::kSamples ? "samples" : "steps";
+  if (c.axis.shift != 0) json["shift"] = c.axis.shift;
   json["coverage"] = f.coverage;
   json["mode"] = f.mode == CurveMode::kPaired ? "paired" : "unpaired";
   json["first_step"] = f.first_step;
@@ -196,6 +205,7 @@ class Printer {
       return;
     }
     Draw(c);
+    Axis(c);
     Figures(c);
     w_.Wrapped(2, "", Say(StrCat("curve_", AnswerWord(c.answer))),
                c.answer == Answer::kEqual ? Style::kGreen : Style::kRed);
@@ -230,9 +240,23 @@ class Printer {
                                                                           {"high", Short(pair.high)}}));
   }
 
+  void Axis(const Compared& c) {
+    if (c.axis.kind == StepAxis::Kind::kSteps) return;
+    w_.Wrapped(2, "",
+               Say(c.axis.kind == StepAxis::Kind::kSamples ? "compared_by_samples" : "steps_counted_from_zero",
+                   {{"migrated", "b"},
+                    {"baseline", "a"},
+                    {"a", Short(c.axis.baseline_per_step)},
+                    {"b", Short(c.axis.migrated_per_step)},
+                    {"shift", StrCat(c.axis.shift)}}),
+               Style::kYellow);
+  }
+
   void Line(absl::string_view label_id, const std::string& value) {
     w_.Wrapped(2, StrCat(Say(label_id), ":"), value, Style::kDim);
   }
+
+  std::string Step(std::int64_t step) const { return Say("curve_step", {{"step", StrCat(step)}}); }
 
   static std::string Signed(double fraction) { return StrCat(fraction > 0 ? "+" : "", Percent(fraction)); }
 
@@ -243,11 +267,11 @@ class Printer {
                               {"coverage", Percent(f.coverage)},
                               {"correlation", f.correlation.has_value() ? Short(*f.correlation) : "-"}}));
     Line("curve_first", StrCat(Short(c.aligned.a.front()), " / ", Short(c.aligned.b.front()), ", ",
-                               Percent(f.first_relative_error), " (", Say("curve_step"), " ", f.first_step, ")"));
+                               Percent(f.first_relative_error), " (", Step(f.first_step), ")"));
     Line("curve_mean",
          StrCat(Percent(f.mean_relative_error), " (", Say("curve_absolute"), " ", Short(f.mean_absolute_error), ")"));
     Line("curve_smoothed", Percent(f.smoothed_relative_error));
-    Line("curve_max", StrCat(Percent(f.max_relative_error), " (", Say("curve_step"), " ", f.max_step, ")"));
+    Line("curve_max", StrCat(Percent(f.max_relative_error), " (", Step(f.max_step), ")"));
     std::string bias = Signed(f.signed_mean_relative_error);
     if (c.bias.has_value()) {
       absl::StrAppend(&bias, ", 95 %: ", Signed(c.bias->low), " ... ", Signed(c.bias->high));
@@ -255,8 +279,7 @@ class Printer {
     }
     Line("curve_bias", bias);
     Line("curve_tail", Signed(f.tail_relative_difference));
-    Line("curve_since",
-         c.diverges_since.has_value() ? StrCat(Say("curve_step"), " ", *c.diverges_since) : Say("curve_never"));
+    Line("curve_since", c.diverges_since.has_value() ? Step(*c.diverges_since) : Say("curve_never"));
     if (f.constant_ratio.has_value()) Line("curve_ratio", Short(*f.constant_ratio));
     if (c.spikes_a + c.spikes_b > 0) Line("curve_spikes", StrCat(c.spikes_a, " / ", c.spikes_b));
     if (c.nonfinite_a + c.nonfinite_b > 0) Line("curve_nonfinite", StrCat(c.nonfinite_a, " / ", c.nonfinite_b));
@@ -307,7 +330,7 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   if (others.empty()) return absl::InvalidArgumentError(StrCat(DisplayBytes(request.b), ": no log that could be read"));
   std::vector<Compared> all;
   for (const RunSeries* other : others) {
-    PARITECT_RETURN_IF_ERROR(CompareRuns(env.rules, request, *pairs.reference(), *other, all));
+    PARITECT_RETURN_IF_ERROR(CompareRuns(context, request, *pairs.reference(), *other, all));
   }
   // Only now: the aligned values point into curves that no longer move.
   for (Compared& c : all) Measure(request.profile, c);
