@@ -122,6 +122,17 @@ class LimitedFile : public File {
     limit_.Take(n);
     return n;
   }
+  absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer) override {
+    std::size_t done = 0;
+    while (done < buffer.size()) {
+      const std::size_t wanted = std::min<std::size_t>(buffer.size() - done, limit_.ReadBytesMax());
+      PARITECT_ASSIGN_OR_RETURN(std::size_t n, file_->ReadAt(offset + done, buffer.subspan(done, wanted)));
+      limit_.Take(n);
+      done += n;
+      if (n < wanted) break;
+    }
+    return done;
+  }
   absl::StatusOr<FileInfo> Info() override { return file_->Info(); }
   absl::StatusOr<FileInfo> InfoAtOpen() override { return file_->InfoAtOpen(); }
   int Descriptor() const override { return file_->Descriptor(); }

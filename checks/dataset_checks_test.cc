@@ -4,69 +4,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/dataset_follow_up.h"
-#include "checks/runner.h"
-#include "common/digest.h"
+#include "checks/dataset_test_util.h"
 
 namespace paritect {
 namespace {
 
+using dataset_test::Found;
+using dataset_test::Judge;
+using dataset_test::OneSide;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-class OneSide {
- public:
-  explicit OneSide(absl::string_view node, absl::string_view format = "tree") {
-    bundle_.mutable_plan()->set_run("run");
-    bundle_.mutable_plan()->set_node(std::string(node));
-    bundle_.mutable_plan()->set_role(v1::ROLE_RUN);
-    v1::Evidence& evidence = *bundle_.add_evidence();
-    evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
-    evidence.set_outcome(v1::OUTCOME_COLLECTED);
-    evidence.set_source("data");
-    evidence.mutable_files()->set_dataset("train");
-    evidence.mutable_files()->set_format(std::string(format));
-  }
-  // In byte order, as a collector gives them.
-  OneSide& File(absl::string_view path, absl::string_view content) {
-    v1::FileEntry& file = *list().add_files();
-    file.set_path(std::string(path));
-    file.set_type(v1::FILE_TYPE_REGULAR);
-    file.set_size_bytes(content.size());
-    file.set_md5(Md5(content));
-    return *this;
-  }
-  v1::FileEntry& last() { return *list().mutable_files(list().files_size() - 1); }
-  v1::FileList& list() { return *bundle_.mutable_evidence(0)->mutable_files(); }
-  v1::Bundle bundle() const { return bundle_; }
-
- private:
-  v1::Bundle bundle_;
-};
-
-v1::CheckResult Judge(absl::string_view id, std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated) {
-  const EvidenceSet evidence(std::move(baseline), std::move(migrated));
-  const v1::Report report = RunAudit(evidence, BuiltInRules().profile, BuiltInRules(), {.today = "2026-06-01"});
-  for (const auto& item : report.items()) {
-    for (const auto& check : item.checks()) {
-      if (check.id() == absl::StrCat("data.dataset.", id)) return check;
-    }
-  }
-  ADD_FAILURE() << "no check " << id;
-  return {};
-}
-
-v1::CheckResult Judge(absl::string_view id, const OneSide& baseline, const OneSide& migrated) {
-  return Judge(id, {baseline.bundle()}, {migrated.bundle()});
-}
-
-// "error kind subject", in order.
-std::vector<std::string> Found(const v1::CheckResult& result) {
-  static constexpr const char* kWords[] = {"?", "error", "warning", "note"};
-  std::vector<std::string> out;
-  for (const v1::Finding& f : result.findings())
-    out.push_back(absl::StrCat(kWords[f.severity()], " ", f.kind(), " ", f.subject()));
-  return out;
-}
 
 TEST(DatasetFiles, PassFailNotPerformed) {
   EXPECT_EQ(Judge("files", OneSide("g").File("a", "1"), OneSide("n").File("a", "1")).verdict(), v1::VERDICT_PASS);
@@ -282,6 +229,79 @@ TEST(DatasetNodes, PartsAreUnitedAndMustNotContradict) {
   EXPECT_EQ(Judge("nodes", {baseline.bundle()}, {n0.bundle(), n1.bundle()}).verdict(), v1::VERDICT_FAIL);
 }
 
+TEST(DatasetNodes, APartBesideTheWholeSet) {
+  OneSide part("n0");
+  part.File("a", "1").list().set_part(true);
+  const OneSide whole = OneSide("n1").File("a", "1").File("b", "2");
+  const v1::Bundle g = OneSide("g").File("a", "1").File("b", "2").bundle();
+  for (const char* id : {"files", "content", "nodes"}) {
+    EXPECT_EQ(Judge(id, {g}, {part.bundle(), whole.bundle()}).verdict(), v1::VERDICT_PASS) << id;
+    EXPECT_EQ(Judge(id, {part.bundle(), whole.bundle()}, {g}).verdict(), v1::VERDICT_PASS) << id;
+  }
+  OneSide stale("n0");
+  stale.File("a", "x").File("c", "3").list().set_part(true);
+  EXPECT_THAT(Found(Judge("nodes", {g}, {stale.bundle(), whole.bundle()})),
+              ElementsAre("error content_differs a", "error extra c", "note not_applicable baseline"));
+  // One part alone: nobody showed the rest, so nothing is missing and nothing passes.
+  const v1::CheckResult alone = Judge("files", {g}, {part.bundle()});
+  EXPECT_THAT(Found(alone), IsEmpty());
+  EXPECT_EQ(alone.verdict(), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(Judge("content", {g}, {stale.bundle()}).verdict(), v1::VERDICT_FAIL);
+}
+
+TEST(DatasetFiles, TwoFoldersOfOneNameInOnePlan) {
+  v1::Bundle two = OneSide("n").File("a", "1").bundle();
+  *two.add_evidence() = OneSide("n").File("b", "2").bundle().evidence(0);
+  const v1::Bundle g = OneSide("g").File("a", "1").File("b", "2").bundle();
+  EXPECT_EQ(Judge("files", {g}, {two}).verdict(), v1::VERDICT_NOT_PERFORMED);
+  for (v1::Evidence& one : *two.mutable_evidence()) one.mutable_files()->set_part(true);
+  EXPECT_EQ(Judge("files", {g}, {two}).verdict(), v1::VERDICT_PASS);
+}
+
+TEST(DatasetFiles, WhatOnlyOneNodeLacks) {
+  const OneSide right = OneSide("n1").File("a", "1").File("b", "2");
+  const OneSide lacks = OneSide("n0").File("a", "1");
+  const v1::CheckResult one = Judge("files", {right.bundle()}, {lacks.bundle(), right.bundle()});
+  ASSERT_THAT(Found(one), ElementsAre("error missing b"));
+  EXPECT_THAT(one.findings(0).message().en(), ::testing::HasSubstr("not on n0, but on other nodes"));
+  const v1::CheckResult all = Judge("files", {right.bundle()}, {lacks.bundle()});
+  EXPECT_THAT(all.findings(0).message().en(), ::testing::HasSubstr("not on the migrated side"));
+}
+
+TEST(DatasetContent, OneMd5WithTwoSizesDoesNotPass) {
+  OneSide a("g", "manifest-csv"), b("n", "manifest-hashdeep");
+  a.File("a", "1").last().set_size_bytes(2364);
+  b.File("a", "1").last().set_size_bytes(1442);
+  EXPECT_THAT(Found(Judge("content", a, b)), ElementsAre("error content_differs a"));
+}
+
+TEST(DatasetKind, StandInsDoNotPass) {
+  OneSide pointer = OneSide("n").File("a", "pointer");
+  pointer.last().add_hints(v1::FILE_HINT_LFS_POINTER);
+  const OneSide data = OneSide("g").File("a", "data");
+  EXPECT_THAT(Found(Judge("kind", data, pointer)), ElementsAre("error stand_ins train"));
+  EXPECT_EQ(Judge("kind", pointer, pointer).verdict(), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(Judge("kind", data, data).verdict(), v1::VERDICT_PASS);
+  // A list without digests: the other side may hold the same pointer.
+  OneSide list("g", "manifest-md5sum");
+  list.File("a", "pointer").last().clear_md5();
+  EXPECT_EQ(Judge("kind", list, pointer).verdict(), v1::VERDICT_NOT_PERFORMED);
+  // A data set of pages is no heap of error messages.
+  OneSide pages("g");
+  for (int i = 0; i < 20; ++i) {
+    pages.File(absl::StrCat("p", i + 10), absl::StrCat(i)).last().add_hints(v1::FILE_HINT_HTML_PAGE);
+  }
+  EXPECT_EQ(Judge("kind", pages, pages).verdict(), v1::VERDICT_PASS);
+}
+
+TEST(DatasetDuplicates, AnUnreadFolderDoesNotPass) {
+  OneSide unread = OneSide("n").File("a", "1");
+  v1::UnreadFolder& folder = *unread.list().add_unread_folders();
+  folder.set_path("b");
+  folder.mutable_problem()->set_id("source_unreadable");
+  EXPECT_EQ(Judge("duplicates", OneSide("g").File("a", "1"), unread).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
 TEST(DatasetNodes, WithoutADigestNothingIsTheSame) {
   const v1::Bundle g = OneSide("g").File("a", "1").bundle();
   OneSide n0("n0", "manifest-md5sum"), n1("n1", "manifest-md5sum");
@@ -363,12 +383,17 @@ TEST(DatasetDuplicates, AreNotes) {
 TEST(DatasetQuestions, AskOnlyOfDifferingFilesInTrees) {
   const EvidenceSet evidence({OneSide("g").File("a", "12345").File("b", "1").bundle()},
                              {OneSide("n").File("a", "123").File("b", "1").bundle()});
-  const std::vector<DatasetQuestion> questions = DatasetQuestions(evidence);
+  const std::vector<DatasetQuestion> questions = DatasetQuestions(evidence, {.record_files_max = 0});
   ASSERT_EQ(questions.size(), 2u);
   EXPECT_EQ(questions[0].path, "a");
   EXPECT_THAT(questions[0].laws, ::testing::Contains("prefix:3"));
-  EXPECT_EQ(DatasetQuestions(evidence, {.pairs_max = 0}).size(), 0u);
-  EXPECT_EQ(DatasetQuestions(evidence, {.bytes_max = 2}).size(), 0u);
+  EXPECT_EQ(DatasetQuestions(evidence, {.pairs_max = 0, .record_files_max = 0}).size(), 0u);
+  EXPECT_EQ(DatasetQuestions(evidence, {.bytes_max = 2, .record_files_max = 0}).size(), 0u);
+  // Records are asked of equal files too, once a content.
+  const std::vector<DatasetQuestion> records = DatasetQuestions(evidence, {.pairs_max = 0});
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[2].path, "b");
+  EXPECT_EQ(records[2].side, Side::kMigrated);
   const EvidenceSet lists({OneSide("g", "manifest-csv").File("a", "12").bundle()},
                           {OneSide("n", "manifest-csv").File("a", "1").bundle()});
   EXPECT_EQ(DatasetQuestions(lists).size(), 0u);

@@ -110,6 +110,11 @@ class ContentEvaluation {
       SetFact(*finding, "migrated_size", static_cast<std::uint64_t>(migrated.size_bytes()));
     if (!baseline.md5().empty()) SetFact(*finding, "baseline_md5", ToHex(baseline.md5()));
     if (!migrated.md5().empty()) SetFact(*finding, "migrated_md5", ToHex(migrated.md5()));
+    for (const char* fact : {"at", "end"}) {
+      for (const auto& [name, value] : why.args) {
+        if (name == fact) SetFact(*finding, fact, value);
+      }
+    }
     SetFact(*finding, "dataset", name_);
     if (several_) SetFact(*finding, "node", migrated_->where);
     finding->add_evidence(absl::StrCat(baseline_->where, ": ", DisplayBytes(baseline_->origins[0].source)));

@@ -44,9 +44,11 @@ Groups ContentsOf(const EvidenceSet& evidence, Side side, std::int64_t& without_
   return groups;
 }
 
-// A data set without a file shows no duplicate, and says nothing.
-void ReportEmpty(const CheckContext& context, v1::CheckResult& result, Side side) {
+// A data set without a file shows no duplicate, and says nothing; nor do folders that could not be read, or a list that
+// is cut.
+void ReportUnseen(const CheckContext& context, v1::CheckResult& result, Side side) {
   for (const DatasetSet& set : DatasetsOf(context.evidence, side)) {
+    ReportIncomplete(context, set.views.front(), result);
     if (set.views.front().files.empty()) {
       AddMissing(context, result, "dataset_empty/side", SideName(side), {{"dataset", DisplayBytes(set.name)}});
     }
@@ -86,7 +88,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (Side side : kBothSides) {
     std::int64_t without_md5 = 0;
     sides[static_cast<int>(side)] = ContentsOf(context.evidence, side, without_md5);
-    if (context.evidence.Has(side, v1::EVIDENCE_KIND_DATASET_FILES)) ReportEmpty(context, result, side);
+    if (context.evidence.Has(side, v1::EVIDENCE_KIND_DATASET_FILES)) ReportUnseen(context, result, side);
     if (without_md5 > 0) {
       AddMissing(context, result, "files_without_digest", SideName(side), {{"count", absl::StrCat(without_md5)}});
     }

@@ -13,6 +13,11 @@ namespace {
 
 // Whole-content laws are asked of files up to this size (the collector's own limit is higher).
 constexpr std::uint64_t kWholeContentBytesMax = 64 << 20;
+// A zero tail shorter than a disk's block is no sign of a torn write.
+constexpr std::uint64_t kZeroTailBytesMin = 512;
+constexpr std::uint64_t kBlockBytesMin = 4096;
+constexpr std::uint64_t kBlocksMax = 256;
+constexpr std::size_t kMd5Bytes = 16;
 constexpr absl::string_view kEmptyMd5Hex = "d41d8cd98f00b204e9800998ecf8427e";
 
 bool IsArchive(absl::string_view path) {
@@ -95,6 +100,57 @@ std::optional<Explanation> ExplainArchive(const v1::FileEntry& baseline, const v
   return Explanation{same_order ? "content_differs/archive_headers" : "members_reordered", {}};
 }
 
+// Where the zeros at the end begin; nullopt: not asked.
+std::optional<std::uint64_t> ZerosFrom(const v1::FileEntry& entry) {
+  const auto answer = AlternateOf(entry, "zeros");
+  if (!answer || answer->size() != 8) return std::nullopt;
+  std::uint64_t at = 0;
+  for (int i = 7; i >= 0; --i) at = at << 8 | static_cast<unsigned char>((*answer)[static_cast<std::size_t>(i)]);
+  return at;
+}
+
+std::optional<Explanation> ExplainZeroTail(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {
+  const auto b = ZerosFrom(baseline);
+  const auto m = ZerosFrom(migrated);
+  if (!b || !m || baseline.size_bytes() != migrated.size_bytes()) return std::nullopt;
+  const std::uint64_t size = baseline.size_bytes();
+  const std::uint64_t from = std::min(*b, *m);
+  if (from > size || size - from < kZeroTailBytesMin || std::max(*b, *m) - from < kZeroTailBytesMin)
+    return std::nullopt;
+  return Explanation{*m < *b ? "content_differs/zero_tail" : "content_differs/zero_tail_baseline",
+                     {{"at", absl::StrCat(from)}, {"count", absl::StrCat(size - from)}}};
+}
+
+std::uint64_t BlockBytesFor(std::uint64_t size) {
+  const std::uint64_t even = (size + kBlocksMax - 1) / kBlocksMax;
+  return std::max(kBlockBytesMin, (even + kBlockBytesMin - 1) / kBlockBytesMin * kBlockBytesMin);
+}
+
+// The same blocks asked of both sides: the first that differs.
+std::optional<Explanation> ExplainBlocks(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {
+  if (!baseline.has_size_bytes() || !migrated.has_size_bytes()) return std::nullopt;
+  const std::uint64_t common = std::min<std::uint64_t>(baseline.size_bytes(), migrated.size_bytes());
+  const std::uint64_t block = BlockBytesFor(common);
+  const std::string law = absl::StrCat("blocks:", block);
+  const auto b = AlternateOf(baseline, law);
+  const auto m = AlternateOf(migrated, law);
+  if (!b || !m) return std::nullopt;
+  const std::size_t blocks = std::min(b->size(), m->size()) / kMd5Bytes;
+  std::size_t first = blocks;
+  std::size_t differing = 0;
+  for (std::size_t i = blocks; i > 0; --i) {
+    if (b->compare((i - 1) * kMd5Bytes, kMd5Bytes, *m, (i - 1) * kMd5Bytes, kMd5Bytes) == 0) continue;
+    first = i - 1;
+    ++differing;
+  }
+  if (first == blocks) return std::nullopt;
+  return Explanation{"content_differs/first_block",
+                     {{"at", absl::StrCat(first * block)},
+                      {"end", absl::StrCat(std::min<std::uint64_t>(common, (first + 1) * block))},
+                      {"count", absl::StrCat(differing)},
+                      {"blocks", absl::StrCat(blocks)}}};
+}
+
 std::optional<Explanation> ExplainOtherFile(const FilePair& pair, const ExplainContext& context) {
   const v1::FileEntry& migrated = *pair.migrated->entry;
   for (const CaseCollision& collision : context.difference.collisions) {
@@ -125,13 +181,24 @@ ContentVerdict CompareContent(const v1::FileEntry& baseline, const v1::FileEntry
     return HasFileHint(other, v1::FILE_HINT_DANGLING_LINK) || other.has_error() ? ContentVerdict::kUnknown
                                                                                 : ContentVerdict::kDiffers;
   }
-  if (!baseline.md5().empty() && !migrated.md5().empty()) {
-    return baseline.md5() == migrated.md5() ? ContentVerdict::kEqual : ContentVerdict::kDiffers;
-  }
-  const bool moving = HasFileHint(baseline, v1::FILE_HINT_CHANGED_WHILE_READ) ||
-                      HasFileHint(migrated, v1::FILE_HINT_CHANGED_WHILE_READ);
   const bool sizes_differ =
       baseline.has_size_bytes() && migrated.has_size_bytes() && baseline.size_bytes() != migrated.size_bytes();
+  if (!baseline.md5().empty() && !migrated.md5().empty()) {
+    // One MD5 and two sizes: at least one list was not made from the file that it names.
+    return baseline.md5() == migrated.md5() && !sizes_differ ? ContentVerdict::kEqual : ContentVerdict::kDiffers;
+  }
+  // A list may state SHA-256 alone; the other side is then asked for it.
+  const auto b_sha256 = AlternateOf(baseline, "sha256");
+  const auto m_sha256 = AlternateOf(migrated, "sha256");
+  if (b_sha256 && m_sha256 && !b_sha256->empty() && !m_sha256->empty()) {
+    return *b_sha256 == *m_sha256 && !sizes_differ ? ContentVerdict::kEqual : ContentVerdict::kDiffers;
+  }
+  // CRC-32 shows damage; that it agrees proves nothing.
+  const auto b_crc = AlternateOf(baseline, "crc32");
+  const auto m_crc = AlternateOf(migrated, "crc32");
+  if (b_crc && m_crc && *b_crc != *m_crc) return ContentVerdict::kDiffers;
+  const bool moving = HasFileHint(baseline, v1::FILE_HINT_CHANGED_WHILE_READ) ||
+                      HasFileHint(migrated, v1::FILE_HINT_CHANGED_WHILE_READ);
   return sizes_differ && !moving ? ContentVerdict::kDiffers : ContentVerdict::kUnknown;
 }
 
@@ -166,15 +233,23 @@ Explanation ExplainContent(const FilePair& pair, const ExplainContext& context) 
       migrated.type() == v1::FILE_TYPE_SPECIAL) {
     return {"content_differs/type", {}};
   }
+  if (!baseline.md5().empty() && baseline.md5() == migrated.md5()) return {"content_differs/size_contradicts", {}};
   if (auto why = ExplainStandIn(migrated, baseline, true)) return *why;
   if (auto why = ExplainStandIn(baseline, migrated, false)) return *why;
   if (IsEmpty(migrated) && !IsEmpty(baseline)) return {"empty_file", {}};
   if (IsEmpty(baseline) && !IsEmpty(migrated)) return {"content_differs/baseline_empty", {}};
   if (auto why = ExplainOtherFile(pair, context)) return *why;
-  if (baseline.md5().empty() || migrated.md5().empty()) return {"content_differs/size_only", {}};
+  if (baseline.md5().empty() || migrated.md5().empty()) {
+    const bool sizes_equal =
+        baseline.has_size_bytes() && migrated.has_size_bytes() && baseline.size_bytes() == migrated.size_bytes();
+    const bool by_size = baseline.has_size_bytes() && migrated.has_size_bytes() && !sizes_equal;
+    return {by_size ? "content_differs/size_only" : "content_differs/other_digest", {}};
+  }
   if (auto why = ExplainLength(baseline, migrated)) return *why;
   if (auto why = ExplainText(baseline, migrated)) return *why;
   if (auto why = ExplainArchive(baseline, migrated)) return *why;
+  if (auto why = ExplainZeroTail(baseline, migrated)) return *why;
+  if (auto why = ExplainBlocks(baseline, migrated)) return *why;
   const bool sizes = baseline.has_size_bytes() && migrated.has_size_bytes();
   if (sizes && baseline.size_bytes() == migrated.size_bytes()) return {"content_differs/same_size", {}};
   if (!sizes || migrated.size_bytes() > baseline.size_bytes()) return {"content_differs", {}};
@@ -182,11 +257,34 @@ Explanation ExplainContent(const FilePair& pair, const ExplainContext& context) 
   return {asked ? "content_differs/shorter" : "content_differs/maybe_cut", {}};
 }
 
+namespace {
+
+// Where they begin to differ, and whether one ends in zeros: read together with what else is asked.
+void AskBlocks(const v1::FileEntry& baseline, const v1::FileEntry& migrated, ContentQuestions& questions) {
+  const std::uint64_t common = std::min<std::uint64_t>(baseline.size_bytes(), migrated.size_bytes());
+  const std::string law = absl::StrCat("blocks:", BlockBytesFor(common));
+  for (auto* laws : {&questions.baseline, &questions.migrated}) {
+    laws->push_back(law);
+    if (baseline.size_bytes() == migrated.size_bytes()) laws->push_back("zeros");
+  }
+}
+
+}  // namespace
+
 ContentQuestions QuestionsFor(const FilePair& pair, const ExplainContext& context) {
   const v1::FileEntry& baseline = *pair.baseline->entry;
   const v1::FileEntry& migrated = *pair.migrated->entry;
   const std::string id = ExplainContent(pair, context).message_id;
   ContentQuestions questions;
+  if (CompareContent(baseline, migrated) == ContentVerdict::kUnknown) {
+    for (const char* law : {"sha256", "crc32"}) {
+      const bool b = AlternateOf(baseline, law).has_value();
+      const bool m = AlternateOf(migrated, law).has_value();
+      if (b && !m) questions.migrated.emplace_back(law);
+      if (m && !b) questions.baseline.emplace_back(law);
+    }
+    return questions;
+  }
   if (id == "lfs_pointer" && baseline.has_size_bytes() && baseline.size_bytes() == migrated.lfs_size_bytes()) {
     questions.baseline.push_back("sha256");
     return questions;
@@ -203,6 +301,7 @@ ContentQuestions QuestionsFor(const FilePair& pair, const ExplainContext& contex
   } else if (sizes && baseline.size_bytes() < migrated.size_bytes()) {
     questions.migrated.push_back(absl::StrCat("prefix:", baseline.size_bytes()));
   }
+  if (sizes) AskBlocks(baseline, migrated, questions);
   std::vector<std::string> laws = {"lf", "no-bom", "sorted-lines"};
   if (IsArchive(pair.baseline->path)) laws = {"members", "members-in-order"};
   for (const std::string& law : laws) {

@@ -18,7 +18,8 @@ enum class ContentVerdict {
   kUnknown,  // a digest is missing and the sizes do not decide
 };
 
-// By MD5; where one is missing, sizes that differ decide. Two dangling links, folder links, special files:
+// By MD5, else by SHA-256 where both have it; where one is missing, sizes or CRC-32 that differ decide. Two dangling
+// links, folder links, special files:
 // equal where there is nothing to compare, unknown where content should be.
 ContentVerdict CompareContent(const v1::FileEntry& baseline, const v1::FileEntry& migrated);
 

@@ -1,8 +1,10 @@
 // data.dataset.files: are the two lists of relative paths equal, byte by byte?
 // Source: pre-tuning checklist, 数据集与基准一致, step 1. A name that is gone and one that is new are told as
 // one finding where they are the same file (other Unicode form, other character set, renamed, moved).
+#include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,7 @@
 #include "checks/dataset_difference.h"
 #include "checks/dataset_explain.h"
 #include "checks/dataset_pairs.h"
+#include "checks/dataset_shard_names.h"
 #include "checks/finding_budget.h"
 #include "common/file_system.h"
 #include "common/utf8.h"
@@ -57,7 +60,11 @@ class FilesEvaluation {
       name_ = pair.name;
       baseline_ = &pair.baseline[0];
       migrated_ = &migrated;
-      several_ = pair.migrated.size() > 1;
+      others_.clear();
+      for (const DatasetView& other : pair.migrated) {
+        if (&other != &migrated) others_.push_back(&other);
+      }
+      several_ = !others_.empty();
       const DatasetDifference difference = CompareViews(*baseline_, migrated);
       CommonLinks(difference);
       for (const NamedFile* file : difference.missing) Missing(*file);
@@ -70,6 +77,7 @@ class FilesEvaluation {
         Report(id, c.gone->path, {{"other", c.kept->path}}, c.gone->path, c.kept->path);
       }
       ClassFolders();
+      MissingNumbers();
     }
   }
 
@@ -129,6 +137,11 @@ class FilesEvaluation {
     return it != view.files.end() && absl::StartsWith(it->path, folder);
   }
 
+  // Whether another node of the migrated side has what this one lacks.
+  bool OthersHold(absl::string_view path) const {
+    return std::any_of(others_.begin(), others_.end(), [&](const DatasetView* v) { return v->Find(path) != nullptr; });
+  }
+
   void Missing(const NamedFile& file) {
     const v1::FileEntry& entry = *file.entry;
     Unseen(entry);
@@ -142,6 +155,8 @@ class FilesEvaluation {
       Report("dangling_link/baseline", file.path, {{"target", entry.link_target()}}, file.path, "");
     } else if (HasFileHint(entry, v1::FILE_HINT_LINK_LOOP)) {
       Report("link_loop/baseline", file.path, {{"target", entry.link_target()}}, file.path, "");
+    } else if (OthersHold(file.path)) {
+      Report("missing/node", file.path, {{"nodes", migrated_->where}}, file.path, "");
     } else {
       Report("missing", file.path, {}, file.path, "");
     }
@@ -164,6 +179,8 @@ class FilesEvaluation {
       Report("os_junk", file.path, {}, "", file.path);
     } else if (HasFileHint(entry, v1::FILE_HINT_UNFINISHED_TRANSFER)) {
       Report("unfinished_transfer", file.path, {}, "", file.path);
+    } else if (several_ && !OthersHold(file.path)) {
+      Report("extra/node", file.path, {{"nodes", migrated_->where}}, "", file.path);
     } else {
       Report("extra", file.path, {}, "", file.path);
     }
@@ -191,6 +208,20 @@ class FilesEvaluation {
       if (most < 2 || (files != baseline.files.end() && files->second >= most)) continue;
       if (baseline_->IsSilentOn(folder + "/x") || migrated_->IsSilentOn(folder + "/x")) continue;
       ReportFolders(folder, b, m);
+    }
+  }
+
+  // What one side lacks stands under missing or extra; what both lack no comparison shows.
+  void MissingNumbers() {
+    if (baseline_->incomplete || migrated_->incomplete || migrated_->beside_whole || migrated_->lone_part) return;
+    const std::map<std::string, ShardSeries> migrated = ShardGaps(*migrated_);
+    for (const auto& [series, gap] : ShardGaps(*baseline_)) {
+      auto same = migrated.find(series);
+      if (same == migrated.end() || same->second.missing != gap.missing) continue;
+      std::string numbers = absl::StrJoin(gap.missing, ", ");
+      if (static_cast<std::size_t>(gap.missing_total) > gap.missing.size()) absl::StrAppend(&numbers, " ...");
+      Report("shard_numbers_missing", series, {{"numbers", numbers}, {"count", absl::StrCat(gap.count)}}, "", "",
+             v1::SEVERITY_WARNING);
     }
   }
 
@@ -223,6 +254,7 @@ class FilesEvaluation {
   std::string name_;
   const DatasetView* baseline_ = nullptr;
   const DatasetView* migrated_ = nullptr;
+  std::vector<const DatasetView*> others_;  // of the migrated side
   bool several_ = false;
 };
 

@@ -7,8 +7,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/file_system.h"
+#include "common/utf8.h"
 
 namespace paritect {
 namespace {
@@ -187,11 +189,28 @@ void DropCutName(const DatasetView& other, DatasetView& view) {
   view.incomplete = view.incomplete || view.files.size() != before;
 }
 
+// A node that holds a part beside a node that holds the whole set: the whole speaks for the side, and the part is held
+// against it for what it names. One part alone is not the side's data set: the others were not shown.
+void SettleParts(DatasetSet& set) {
+  const auto IsPart = [](const DatasetView& view) {
+    return std::all_of(view.origins.begin(), view.origins.end(),
+                       [](const DatasetOrigin& origin) { return origin.list->part(); });
+  };
+  for (DatasetView& view : set.views) {
+    if (!IsPart(view)) continue;
+    view.beside_whole = std::any_of(set.views.begin(), set.views.end(),
+                                    [&](const DatasetView& other) { return !IsPart(other) && other.run == view.run; });
+    view.lone_part = view.origins.size() == 1 && !view.beside_whole;
+  }
+  std::stable_partition(set.views.begin(), set.views.end(), [](const DatasetView& v) { return !v.beside_whole; });
+}
+
 std::vector<DatasetView> Distinct(std::vector<DatasetView> views) {
   std::vector<DatasetView> out;
   for (DatasetView& view : views) {
     auto same = std::find_if(out.begin(), out.end(), [&](const DatasetView& known) {
-      return known.is_tree == view.is_tree && known.incomplete == view.incomplete && SameFiles(known, view);
+      return known.is_tree == view.is_tree && known.incomplete == view.incomplete &&
+             known.beside_whole == view.beside_whole && SameFiles(known, view);
     });
     if (same == out.end()) {
       out.push_back(std::move(view));
@@ -220,6 +239,20 @@ void MarkLostParts(const std::vector<v1::Bundle>& bundles, std::map<std::string,
   }
 }
 
+// Two folders of one plan under one name, not all marked as parts: what the node trains on is not clear.
+bool AreRivals(const DatasetView& view) {
+  int trees = 0;
+  bool all_parts = true;
+  for (const DatasetOrigin& origin : view.origins) {
+    if (origin.list->format() != "tree") continue;
+    ++trees;
+    all_parts = all_parts && origin.list->part();
+  }
+  return trees > 1 && !all_parts;
+}
+
+}  // namespace
+
 void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::CheckResult& result) {
   for (const DatasetOrigin& origin : view.origins) {
     for (const v1::Problem& problem : origin.list->incomplete()) AddMissing(context, result, problem, origin.where);
@@ -230,9 +263,15 @@ void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::
       AddMissing(context, result, "manifest_last_line_open", origin.where, {{"source", origin.source}});
     }
   }
+  const std::string dataset = DisplayBytes(view.origins[0].list->dataset());
+  if (AreRivals(view)) {
+    std::vector<std::string> folders;
+    for (const DatasetOrigin& origin : view.origins) folders.push_back(DisplayBytes(origin.source));
+    AddMissing(context, result, "dataset_two_folders", view.where,
+               {{"dataset", dataset}, {"folders", absl::StrJoin(folders, ", ")}});
+  }
+  if (view.lone_part) AddMissing(context, result, "dataset_lone_part", view.where, {{"dataset", dataset}});
 }
-
-}  // namespace
 
 const NamedFile* DatasetView::Find(absl::string_view path) const {
   auto it = std::lower_bound(files.begin(), files.end(), path,
@@ -241,7 +280,7 @@ const NamedFile* DatasetView::Find(absl::string_view path) const {
 }
 
 bool DatasetView::IsSilentOn(absl::string_view path) const {
-  return incomplete || IsBelowSilent(path);
+  return incomplete || beside_whole || lone_part || IsBelowSilent(path);
 }
 
 bool DatasetView::IsBelowSilent(absl::string_view path) const {
@@ -280,6 +319,7 @@ std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side) {
   std::vector<DatasetSet> out;
   for (auto& [name, set] : sets) {
     for (DatasetView& view : set.views) Unite(view);
+    SettleParts(set);
     out.push_back(std::move(set));
   }
   return out;

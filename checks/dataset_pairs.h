@@ -37,6 +37,8 @@ struct DatasetView {
   std::vector<std::string> silent_folders;  // not read or not entered: nothing is known below
   bool is_tree = true;                      // walked, so links and empty folders are known
   bool incomplete = false;                  // what it does not name says nothing
+  bool beside_whole = false;                // a part, while another node of the run holds the whole set
+  bool lone_part = false;                   // the only part that was shown: where the rest is, nobody said
   // The same path in two parts with different content.
   std::vector<std::pair<NamedFile, NamedFile>> contradictions;
 
@@ -67,6 +69,10 @@ std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence);
 // A name without partner, both sides empty, lists that are incomplete: what keeps `files` and `content` from
 // passing, whatever they find. True when there is something to compare.
 bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::CheckResult& result);
+
+// What keeps any check over this holder's files from passing: lists that are cut, folders that could not be read, two
+// folders under one name, one part without the others.
+void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::CheckResult& result);
 
 // Same names, sizes and MD5s.
 bool SameFiles(const DatasetView& a, const DatasetView& b);

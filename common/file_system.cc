@@ -76,6 +76,20 @@ class PosixFile : public File {
     }
   }
 
+  absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer) override {
+    std::size_t done = 0;
+    while (done < buffer.size()) {
+      const ssize_t n = pread(fd_, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
+      if (n == 0) break;
+      if (n > 0) {
+        done += static_cast<std::size_t>(n);
+      } else if (errno != EINTR) {
+        return ErrnoStatus(errno, "read", path_);
+      }
+    }
+    return done;
+  }
+
   absl::StatusOr<FileInfo> Info() override {
     struct stat st;
     if (fstat(fd_, &st) != 0) return ErrnoStatus(errno, "stat", path_);
@@ -91,6 +105,10 @@ class PosixFile : public File {
 };
 
 }  // namespace
+
+absl::StatusOr<std::size_t> File::ReadAt(std::uint64_t, absl::Span<char>) {
+  return absl::UnimplementedError("this file is read from its beginning only");
+}
 
 absl::StatusOr<std::unique_ptr<File>> RegularFileOf(int fd, absl::string_view path) {
   struct stat st;

@@ -43,12 +43,14 @@ struct DiskInfo {
   bool rotational = false;      // a spinning disk: reading here and there costs
 };
 
-// Sequential reading of one open file. Not thread-safe.
+// One open file. Not thread-safe.
 class File {
  public:
   virtual ~File() = default;
   // Reads up to buffer.size() bytes; 0 at the end.
   virtual absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) = 0;
+  // Fills `buffer` from that byte on; fewer bytes only at the end of the file. Leaves the place of Read alone.
+  virtual absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer);
   // What the open file is now (fstat): tells whether it changed while it was read.
   virtual absl::StatusOr<FileInfo> Info() = 0;
   // What it was when it was opened; saves a system call.

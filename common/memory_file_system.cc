@@ -30,6 +30,13 @@ class MemoryFileSystem::OpenFile : public File {
     return n;
   }
 
+  absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer) override {
+    if (offset >= node_.bytes.size()) return std::size_t{0};
+    const std::size_t n = std::min<std::size_t>(buffer.size(), node_.bytes.size() - offset);
+    std::memcpy(buffer.data(), node_.bytes.data() + offset, n);
+    return n;
+  }
+
   absl::StatusOr<FileInfo> Info() override { return node_.info; }
 
  private:

@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kDigestBytes = 32;
 // A payload below this is not worth a part of its own.
 constexpr std::size_t kOwnPartBytesMin = 1024;
+// Files of one part of a file list, in the middle: about 10 KiB.
+constexpr std::uint64_t kFilesOfPart = 128;
 
 void AddPart(std::string bytes, EvidenceParts& out) {
   out.piece.add_part_sha256(Sha256(bytes));
@@ -22,6 +24,63 @@ void AddParts(absl::string_view bytes, EvidenceParts& out) {
   for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kContentPartBytesMax))) {
     AddPart(std::string(bytes.substr(0, kContentPartBytesMax)), out);
   }
+}
+
+// A number of Protobuf's wire form; false at the end of the bytes.
+bool TakeVarint(absl::string_view bytes, std::size_t& at, std::uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 64 && at < bytes.size(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes[at++]);
+    value |= std::uint64_t{byte & 0x7FU} << shift;
+    if ((byte & 0x80) == 0) return true;
+  }
+  return false;
+}
+
+// Whether a part begins before the file of this entry: decided by its name, so that it is the same on every node and
+// for every version of the list.
+bool BeginsPart(absl::string_view entry) {
+  std::size_t at = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t length = 0;
+  if (!TakeVarint(entry, at, tag) || tag != 0x0A || !TakeVarint(entry, at, length)) return false;
+  std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (char c : entry.substr(at, length)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return (hash >> 32) % kFilesOfPart == 0;
+}
+
+// Where a serialized file list is cut: before its first file, before files whose name says so, behind the last one.
+// Lists that differ in few files so have all other parts in common. Empty: no file list.
+std::vector<std::size_t> ListCuts(absl::string_view body) {
+  constexpr std::uint64_t kFilesTag = v1::Evidence::kFilesFieldNumber << 3 | 2;
+  constexpr std::uint64_t kEntryTag = v1::FileList::kFilesFieldNumber << 3 | 2;
+  std::vector<std::size_t> cuts;
+  std::size_t at = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t length = 0;
+  if (!TakeVarint(body, at, tag) || tag != kFilesTag || !TakeVarint(body, at, length)) return cuts;
+  bool inside = false;
+  while (at < body.size()) {
+    const std::size_t begin = at;
+    if (!TakeVarint(body, at, tag) || !TakeVarint(body, at, length)) return {};
+    const std::size_t kind = tag & 7;
+    if (kind != 0 && kind != 2) return {};
+    if (kind == 2 && length > body.size() - at) return {};
+    const bool entry = tag == kEntryTag;
+    if (entry != inside || (entry && BeginsPart(body.substr(at, length)))) cuts.push_back(begin);
+    inside = entry;
+    if (kind == 2) at += length;
+  }
+  return cuts;
+}
+
+void AddBody(absl::string_view body, EvidenceParts& out) {
+  std::size_t begin = 0;
+  for (std::size_t cut : ListCuts(body)) {
+    AddParts(body.substr(begin, cut - begin), out);
+    begin = cut;
+  }
+  AddParts(body.substr(begin), out);
 }
 
 // What was found, without where, changes its owner; no copy of what may be large.
@@ -88,7 +147,7 @@ absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence) {
     body.clear();
   }
   AddParts(head, out);
-  AddParts(body, out);
+  AddBody(body, out);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "common/document.h"
 #include "common/status_macros.h"
 #include "rules/argument_words.h"
+#include "rules/file_names.h"
 #include "rules/walk.h"
 
 namespace paritect {
@@ -31,6 +32,10 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   // Read by themselves where they are needed; here their form is proved.
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
+  if (file.name == "file_names.yaml") {
+    if (overriding) return absl::InvalidArgumentError("1:1: names of files cannot be overridden");
+    return ReadFileNames(root).status();  // used by formats, which have no rules at hand: BuiltInFileNames
+  }
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }
 

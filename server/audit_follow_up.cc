@@ -1,6 +1,8 @@
 // The second round of an audit: which of the files that differ is cut off, which is only written with other line ends?
 // Two file lists cannot tell; the nodes that hold the files can, for the few that differ. Asked once; without answers
 // the report says less, never something else.
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "checks/dataset_follow_up.h"
@@ -22,9 +24,11 @@ bool Audits::AskAboutFiles(const std::string& key, const EvidenceSet& evidence, 
     file.set_root(one.files().root());
     file.set_path(question.path);
     for (const std::string& law : question.laws) file.add_laws(law);
-    for (const v1::FileEntry& entry : one.files().files()) {
-      if (entry.path() == question.path) file.set_size_bytes(entry.size_bytes());
-    }
+    const auto& files = one.files().files();  // sorted by path
+    const auto entry =
+        std::lower_bound(files.begin(), files.end(), question.path,
+                         [](const v1::FileEntry& f, const std::string& path) { return f.path() < path; });
+    if (entry != files.end() && entry->path() == question.path) file.set_size_bytes(entry->size_bytes());
     v1::NodeTask& follow_up = asked[task];
     if (follow_up.task_id().empty()) {
       const v1::NodeTask& first = run.tasks(task);
@@ -72,7 +76,11 @@ void Audits::TakeAnswers(const v1::AuditRun& run, const Gathered& gathered, Evid
       for (const v1::FileEntry& file : answer.files().files()) files[file.path()] = &file;
       for (v1::FileEntry& file : *bundle->mutable_evidence(index)->mutable_files()->mutable_files()) {
         const auto known = files.find(file.path());
-        if (known != files.end()) file.mutable_alternates()->MergeFrom(known->second->alternates());
+        if (known == files.end()) continue;
+        file.mutable_alternates()->MergeFrom(known->second->alternates());
+        if (!known->second->has_record_look()) continue;
+        *file.mutable_record_look() = known->second->record_look();
+        if (known->second->has_records()) file.set_records(known->second->records());
       }
     }
   }

@@ -2,9 +2,11 @@
 // bundle as such and is named on standard error; only a wrong plan or a file that cannot be written is
 // an error of the command itself.
 #include "agent/collect.h"
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/agent_command.h"
+#include "agent/datasets/follow_up.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "common/version.h"
@@ -14,6 +16,8 @@ namespace paritect {
 namespace {
 
 constexpr absl::string_view kUsage = "PLAN -o FILE.pbundle";
+constexpr std::size_t kRecordFilesMax = 10'000;
+constexpr std::uint64_t kRecordBytesMax = 4ull << 30;
 
 struct CollectOptions {
   std::string plan;
@@ -73,6 +77,10 @@ absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const std::string& path) {
   // No key: whoever reads the bundle could not compare with another's hashes.
   const CollectorEnv collector_env = {.fs = env.fs, .rules = env.rules, .for_bundle = true, .live = env.live};
   v1::Bundle bundle = CollectPlan(collector_env, plan);
+  // Nobody can ask later what an audit would ask at once.
+  for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
+    if (evidence.has_files()) LookAtAllRecords(env.fs, kRecordFilesMax, kRecordBytesMax, *evidence.mutable_files());
+  }
   bundle.set_collected_by(absl::StrCat("paritect-agent ", kProgramVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms);
   return bundle;

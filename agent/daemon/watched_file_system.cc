@@ -17,6 +17,10 @@ class WatchedFile : public File {
     if (cancellation_.stopped()) return StoppedStatus();
     return base_->Read(buffer);
   }
+  absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer) override {
+    if (cancellation_.stopped()) return Stopped();
+    return base_->ReadAt(offset, buffer);
+  }
   absl::StatusOr<FileInfo> Info() override { return base_->Info(); }
   absl::StatusOr<FileInfo> InfoAtOpen() override { return base_->InfoAtOpen(); }
   int Descriptor() const override { return base_->Descriptor(); }

@@ -16,6 +16,10 @@ namespace paritect {
 void AnswerDatasetQuestion(FileSystem& fs, const std::string& path, const std::vector<std::string>& laws,
                            v1::FileList& list);
 
+// Looks at the records of a walked tree's files (law "records") where nobody can ask later: in path order, until
+// `files_max` files or `bytes_max` bytes were read. Stand-ins and files with an error are passed over.
+void LookAtAllRecords(FileSystem& fs, std::size_t files_max, std::uint64_t bytes_max, v1::FileList& list);
+
 }  // namespace paritect
 
 #endif  // PARITECT_AGENT_DATASETS_FOLLOW_UP_H_

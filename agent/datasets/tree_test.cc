@@ -161,5 +161,22 @@ TEST(AnswerDatasetQuestion, AnswersOnlyOfTheFileAsItWas) {
   AnswerDatasetQuestion(fs, "gone", {"sha256"}, tree);
 }
 
+TEST(AnswerDatasetQuestion, BlocksZerosCrcAndRecords) {
+  MemoryFileSystem fs;
+  fs.AddFile("ds/a.jsonl", absl::StrCat("{\"a\": 1}\n{}\n", std::string(600, '\0')));
+  v1::FileList tree = Walk(fs);
+  tree.set_root("ds");
+  AnswerDatasetQuestion(fs, "a.jsonl", {"blocks:512", "zeros", "crc32", "records"}, tree);
+  const v1::FileEntry& entry = tree.files(0);
+  ASSERT_EQ(entry.alternates_size(), 3);
+  EXPECT_EQ(entry.alternates(0).law(), "blocks:512");
+  EXPECT_EQ(entry.alternates(0).md5().size(), 32u);
+  EXPECT_EQ(entry.alternates(1).law(), "zeros");
+  EXPECT_EQ(entry.alternates(1).md5(), std::string("\x0C\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(entry.alternates(2).md5().size(), 4u);
+  EXPECT_EQ(entry.record_look().format(), "jsonl");
+  EXPECT_EQ(entry.record_look().damage().id(), "record_damaged/cut");
+}
+
 }  // namespace
 }  // namespace paritect

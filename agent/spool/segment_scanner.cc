@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/spool/crc32c.h"
+#include "common/crc32c.h"
 #include "common/status_macros.h"
 
 namespace paritect {

@@ -106,5 +106,40 @@ TEST_F(DiffCommandTest, MistakesEndWithTwo) {
   EXPECT_THAT(err_.str(), HasSubstr("no settings found"));
 }
 
+TEST_F(DiffCommandTest, DataAsATreeOfFolders) {
+  fs_.AddFile("/a/x/1", "one");
+  fs_.AddFile("/a/x/2", "two");
+  fs_.AddFile("/a/y/3", "three");
+  fs_.AddFile("/b/x/1", "one");
+  fs_.AddFile("/b/x/2", "tw0");
+  fs_.AddFile("/b/z/3", "three");
+  EXPECT_EQ(Diff({"data", "/a", "/b"}), kExitFailed) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("x/ 1 content_differs, 1 ="));
+  EXPECT_THAT(out_.str(), HasSubstr("moved 3 -> z/3"));
+  EXPECT_THAT(out_.str(), HasSubstr("1 equal, 2 different: 1 content_differs, 1 moved"));
+  EXPECT_EQ(Diff({"data", "/a", "/b", "-o", "json"}), kExitFailed);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["kind"], "data");
+  EXPECT_EQ(json["datasets"][0]["counts"]["equal"], 1);
+  EXPECT_EQ(json["datasets"][0]["differences"][0]["path"], "x/2");
+  EXPECT_EQ(json["datasets"][0]["differences"][1]["other"], "z/3");
+  EXPECT_EQ(Diff({"data", "/a", "/a"}), kExitOk) << out_.str();
+}
+
+TEST_F(DiffCommandTest, DataOfAPlanAgainstAListAndAFolder) {
+  fs_.AddFile("/a/1", "a");
+  fs_.AddFile("/p/plan.yaml", "run: r\nnode: n\ndatasets: [{name: train, root: data}]\n");
+  fs_.AddFile("/p/data/1", "a");
+  fs_.AddFile("/list.md5", "0cc175b9c0f1b6a831c399e269772661  1\n");
+  EXPECT_EQ(Diff({"data", "/p", "/a"}), kExitOk) << out_.str() << err_.str();
+  EXPECT_EQ(Diff({"data", "/list.md5", "/p"}), kExitOk) << out_.str() << err_.str();
+  fs_.AddFile("/list.md5", "0cc175b9c0f1b6a831c399e269772661  1\n0cc175b9c0f1b6a831c399e269772661  2\n");
+  EXPECT_EQ(Diff({"data", "/list.md5", "/p"}), kExitFailed);
+  EXPECT_EQ(Diff({"data", "/gone", "/p"}), kExitUsage);
+  fs_.AddFile("/other.yaml", "run: r\nnode: n\ndatasets: [{name: val, root: a}]\n");
+  EXPECT_EQ(Diff({"data", "/other.yaml", "/p"}), kExitFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("only A has this data set"));
+}
+
 }  // namespace
 }  // namespace paritect

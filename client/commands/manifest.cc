@@ -6,9 +6,8 @@
 #include "absl/time/time.h"
 #include "agent/harmless.h"
 #include "checks/dataset_difference.h"
-#include "checks/dataset_explain.h"
-#include "checks/dataset_pairs.h"
 #include "client/command.h"
+#include "client/dataset_comparison.h"
 #include "client/dataset_lists.h"
 #include "client/manifest_progress.h"
 #include "common/arguments.h"
@@ -154,7 +153,7 @@ v1::FileList Troubles(const FileTable& table) {
 }
 
 // The list in parts, so that it never stands in memory as a whole; of JSON, which has an end of its own, it does.
-absl::Status WriteList(const FileTable& table, const std::string& format,
+absl::Status WriteList(const FileTable& table, const std::string& format, ListingDigester& digester,
                        WriteBytes write) {
   constexpr int kPart = 4096;
   const bool parts = format != "json";
@@ -175,22 +174,29 @@ absl::Status WriteList(const FileTable& table, const std::string& format,
     entry.set_type(v1::FILE_TYPE_REGULAR);
     entry.set_size_bytes(row.size_bytes);
     if (row.is(FileRow::kHashed)) entry.set_md5(reinterpret_cast<const char*>(row.md5), kMd5Bytes);
+    digester.Add(entry);
     if (parts && part.files_size() >= kPart) status = Flush();
   });
   return status.ok() ? Flush() : status;
 }
 
 ExitCode WriteOut(CommandEnv& env, const ManifestOptions& o, const FileTable& table) {
-  if (!o.output.empty()) {
-    const absl::Status written =
-        WriteFileInParts(o.output, [&](WriteBytes write) { return WriteList(table, o.format, write); });
-    return written.ok() ? kExitOk : Refuse(env, written);
+  ListingDigester digester;
+  absl::Status written;
+  if (o.output.empty()) {
+    written = WriteList(table, o.format, digester, [&](absl::string_view text) {
+      env.out << text;
+      return absl::OkStatus();
+    });
+  } else {
+    written = WriteFileInParts(o.output, [&](WriteBytes write) { return WriteList(table, o.format, digester, write); });
   }
-  const absl::Status written = WriteList(table, o.format, [&](absl::string_view text) {
-    env.out << text;
-    return absl::OkStatus();
-  });
-  return written.ok() ? kExitOk : Refuse(env, written);
+  if (!written.ok()) return Refuse(env, written);
+  if (o.progress == "plain" || (o.progress == "auto" && env.err_is_terminal)) {
+    env.err << "digest md5:" << ToHex(digester.Finish())
+            << "  (find . -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum | md5sum)\n";
+  }
+  return kExitOk;
 }
 
 ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
@@ -220,65 +226,12 @@ ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
 }
 
 // One line a difference: KIND, path, what is wrong.
-class DifferencePrinter {
- public:
-  explicit DifferencePrinter(CommandEnv& env) : env_(env) {}
-
-  void Print(const DatasetView& a, const DatasetView& b) {
-    const DatasetDifference difference = CompareViews(a, b);
-    const ExplainContext context = MakeExplainContext(difference, a);
-    for (const FilePair& pair : difference.common) Compare(pair, context);
-    for (const FilePair& pair : difference.renamed) {
-      Line(pair.how == "case" ? "renamed" : pair.how, pair.baseline->path, DisplayBytes(pair.migrated->path));
-      Compare(pair, context);
-    }
-    for (const CaseCollision& c : difference.collisions)
-      Line("case_collision", c.gone->path, DisplayBytes(c.kept->path));
-    for (const NamedFile* file : difference.missing) OneSide("missing", *file, b);
-    for (const NamedFile* file : difference.extra) OneSide("extra", *file, a);
-  }
-
-  int differences() const { return differences_; }
-  int compared() const { return compared_; }
-  int unknown() const { return unknown_; }
-
- private:
-  // Links and special files that the other side, a list, cannot name are no difference.
-  void OneSide(const char* word, const NamedFile& file, const DatasetView& other) {
-    if (file.entry->type() != v1::FILE_TYPE_REGULAR && !other.is_tree) return;
-    Line(word, file.path, "");
-  }
-
-  void Compare(const FilePair& pair, const ExplainContext& context) {
-    switch (CompareContent(*pair.baseline->entry, *pair.migrated->entry)) {
-      case ContentVerdict::kEqual: ++compared_; return;
-      case ContentVerdict::kUnknown:
-        ++unknown_;
-        env_.out << "unknown\t" << DisplayBytes(pair.baseline->path) << "\tno digest on one side\n";
-        return;
-      case ContentVerdict::kDiffers: break;
-    }
-    ++compared_;
-    Explanation why = ExplainContent(pair, context);
-    for (auto& [name, value] : why.args) value = DisplayBytes(value);
-    why.args.emplace_back("dataset", "-");
-    std::string text = env_.rules.messages.Say(why.message_id, why.args).en();
-    const auto tail = text.rfind(" (data set -)");
-    if (tail != std::string::npos) text.resize(tail);
-    Line(why.message_id.substr(0, why.message_id.find('/')), pair.baseline->path, text);
-  }
-
-  void Line(absl::string_view kind, absl::string_view path, absl::string_view text) {
-    ++differences_;
-    env_.out << std::string(kind) << "\t" << DisplayBytes(path) << (text.empty() ? "" : "\t") << std::string(text)
-             << "\n";
-  }
-
-  CommandEnv& env_;
-  int differences_ = 0;
-  int compared_ = 0;
-  int unknown_ = 0;
-};
+void PrintDifference(CommandEnv& env, const FileDifference& one) {
+  std::string text = one.message.en();
+  if (one.kind == "unknown") text = "no digest on one side";
+  if (text.empty()) text = DisplayBytes(one.other);
+  env.out << one.kind << "\t" << DisplayBytes(one.path) << (text.empty() ? "" : "\t") << text << "\n";
+}
 
 ExitCode CompareLists(CommandEnv& env, v1::FileList a, v1::FileList b) {
   int gaps = 0;
@@ -291,25 +244,62 @@ ExitCode CompareLists(CommandEnv& env, v1::FileList a, v1::FileList b) {
     }
   }
   const std::unique_ptr<EvidenceSet> set = PairLists(env, std::move(a), std::move(b));
-  const std::vector<DatasetPair> pairs = PairDatasets(*set);
-  DifferencePrinter printer(env);
+  std::size_t compared = 0;
+  std::size_t differences = 0;
+  int unknown = 0;
+  int by_crc32 = 0;
   bool cut = false;
-  for (const DatasetPair& pair : pairs) {
-    for (const DatasetView& migrated : pair.migrated) {
-      printer.Print(pair.baseline[0], migrated);
-      cut = cut || pair.baseline[0].incomplete || migrated.incomplete;
+  for (const DatasetComparison& one : CompareDatasets(*set, env.rules)) {
+    for (const FileDifference& difference : one.differences) {
+      PrintDifference(env, difference);
+      const bool both = difference.a_size && difference.b_size;
+      compared += difference.kind != "unknown" && both ? 1 : 0;
     }
+    compared += one.equal.size();
+    differences += one.differences.size() - static_cast<std::size_t>(one.unknown);
+    unknown += one.unknown;
+    by_crc32 += one.by_crc32;
+    cut = cut || one.incomplete;
   }
   if (cut) env.err << "paritect manifest: a list is cut or not whole: what it does not name was not judged\n";
-  env.err << printer.compared() << " files compared, " << printer.differences() << " differences";
-  if (printer.unknown() > 0) env.err << ", " << printer.unknown() << " without a digest";
+  env.err << compared << " files compared, " << differences << " differences";
+  if (unknown > 0) env.err << ", " << unknown << " without a digest";
+  if (by_crc32 > 0) env.err << ", " << by_crc32 << " by CRC-32 alone, which proves little";
   env.err << "\n";
-  if (printer.compared() == 0 && printer.differences() == 0) {
+  if (compared == 0 && differences == 0) {
     env.err << "paritect manifest: nothing was compared\n";
     return kExitFailed;
   }
   // What could not be looked at was not verified.
-  return printer.differences() + printer.unknown() + gaps > 0 || cut ? kExitFailed : kExitOk;
+  return differences > 0 || unknown + gaps > 0 || cut ? kExitFailed : kExitOk;
+}
+
+// Names and sizes alone, before a byte is read: how many of the list's files are surely wrong. A missing name may be
+// one that moved, as long as there are as many names that the list does not have.
+std::size_t WrongBySize(CommandEnv& env, const v1::FileList& list, const v1::FileList& found) {
+  std::vector<v1::Bundle> sides(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    v1::Evidence& evidence = *sides[i].add_evidence();
+    evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    *evidence.mutable_files() = i == 0 ? list : found;
+  }
+  const EvidenceSet set({std::move(sides[0])}, {std::move(sides[1])});
+  std::size_t wrong = 0;
+  std::size_t missing = 0;
+  std::size_t extra = 0;
+  for (const DatasetComparison& one : CompareDatasets(set, env.rules)) {
+    for (const FileDifference& difference : one.differences) {
+      if (difference.kind == "missing") {
+        ++missing;
+      } else if (difference.kind == "extra") {
+        ++extra;
+      } else if (difference.kind != "unknown") {
+        ++wrong;
+      }
+    }
+  }
+  return wrong + (missing > extra ? missing - extra : 0);
 }
 
 ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
@@ -321,6 +311,20 @@ ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
   if (folder.empty()) folder = std::string(DirName(o.paths[0]));
   TreeOptions tree = TreeOf(o);
   ExcludeFile(folder, o.paths[0], tree);
+  auto walked = WalkFolder(env.fs, folder, tree);
+  if (!walked.ok()) return Refuse(env, walked.status());
+  v1::FileList names = ToFileList(*walked);
+  names.set_root(folder);
+  const std::size_t wrong = WrongBySize(env, *list, names);
+  if (wrong > 0) {
+    env.err << "paritect manifest: by names and sizes alone, at least " << wrong << " of " << list->files_size()
+            << " files are missing or of another size\n";
+  }
+  // Where most of it is wrong, reading the rest for hours tells nothing more.
+  if (wrong * 2 > static_cast<std::size_t>(list->files_size())) {
+    env.err << "paritect manifest: more than half: no file was read\n";
+    return CompareLists(env, *std::move(list), std::move(names));
+  }
   Hashing hashing(env, o);
   auto found = ReadDatasetTree(env, folder, tree, hashing.look());
   hashing.Say(nullptr);

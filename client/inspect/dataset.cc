@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "agent/datasets/follow_up.h"
 #include "client/dataset_lists.h"
 #include "client/inspector.h"
 #include "common/digest.h"
@@ -26,6 +27,9 @@ bool Recognises(absl::string_view path, bool is_folder, absl::string_view head) 
   }
   return LooksLikeManifest(head, path);
 }
+
+constexpr std::size_t kRecordFilesMax = 10'000;
+constexpr std::uint64_t kRecordBytesMax = 1ull << 30;
 
 const char* HintWord(int hint) {
   switch (hint) {
@@ -57,7 +61,8 @@ OrderedJson FileToJson(const CommandEnv& env, const v1::FileEntry& file) {
   PutPath(file.path(), json);
   if (file.has_size_bytes()) json["size"] = file.size_bytes();
   json["md5"] = file.md5().empty() ? OrderedJson(nullptr) : OrderedJson(ToHex(file.md5()));
-  if (file.has_records()) json["records"] = file.records();
+  // Lines of a plain text are no records of their own.
+  if (file.has_records() && file.record_look().format() != "text") json["records"] = file.records();
   std::vector<std::string> hints;
   for (int hint : file.hints()) {
     if (*HintWord(hint) != '\0') hints.emplace_back(HintWord(hint));
@@ -173,6 +178,7 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   PARITECT_ASSIGN_OR_RETURN(FileInfo info, env.fs.Stat(path));
   if (info.type == FileInfo::Type::kDirectory) {
     PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadDatasetTree(env, path, TreeOptions(), HashOptions()));
+    LookAtAllRecords(env.fs, kRecordFilesMax, kRecordBytesMax, list);
     return ListToJson(env, request, list);
   }
   if (info.size_bytes == 0) return UnknownToJson("an empty file");

@@ -11,33 +11,13 @@
 #include "common/digest.h"
 #include "common/file_system.h"
 #include "common/numbers.h"
+#include "rules/file_names.h"
 
 namespace paritect {
 namespace {
 
 using absl::string_view;
 
-// Names of whole files, in lower case.
-constexpr string_view kJunkNames[] = {".ds_store", "thumbs.db",  "ehthumbs.db", "desktop.ini", ".localized",
-                                      ".apdisk",   ".directory", "icon\r",      ".nomedia",    ".volumeicon.icns"};
-// Folders: everything below is junk.
-constexpr string_view kJunkFolders[] = {"__macosx",
-                                        ".appledouble",
-                                        ".spotlight-v100",
-                                        ".trashes",
-                                        ".fseventsd",
-                                        ".temporaryitems",
-                                        "$recycle.bin",
-                                        "@eadir",
-                                        "system volume information",
-                                        "lost+found",
-                                        ".ipynb_checkpoints",
-                                        ".documentrevisions-v100"};
-// Endings that transfer programs put behind a name while they work.
-constexpr string_view kTransferEndings[] = {
-    ".part",       ".partial", ".crdownload", ".download",  ".incomplete",  ".aria2",    ".filepart",
-    ".opdownload", ".!ut",     ".!qb",        ".bc!",       ".xltd",        ".td",       ".downloading",
-    ".gstmp",      ".tmp",     ".temp",       ".uploading", ".unconfirmed", ".wgetpart", ".obstmp"};
 constexpr std::size_t kRsyncSuffixLength = 6;
 
 void AddHint(v1::FileHint hint, v1::FileEntry& entry) {
@@ -48,11 +28,11 @@ bool IsJunk(string_view path) {
   const std::vector<string_view> parts = absl::StrSplit(path, '/');
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string part = absl::AsciiStrToLower(parts[i]);
-    for (string_view folder : kJunkFolders) {
+    for (const std::string& folder : BuiltInFileNames().junk_folders) {
       if (part == folder) return true;
     }
     if (i + 1 < parts.size()) continue;
-    for (string_view name : kJunkNames) {
+    for (const std::string& name : BuiltInFileNames().junk_names) {
       if (part == name) return true;
     }
     if (absl::StartsWith(part, "._") && part.size() > 2) return true;      // AppleDouble
@@ -275,12 +255,12 @@ std::optional<std::string> FinalNameOfTransfer(string_view path) {
     return absl::StrCat(prefix, name.substr(1, name.size() - kRsyncSuffixLength - 2));
   }
   const std::string lower = absl::AsciiStrToLower(name);
-  for (string_view ending : kTransferEndings) {
+  for (const std::string& ending : BuiltInFileNames().transfer_endings) {
     if (lower.size() > ending.size() && absl::EndsWith(lower, ending)) {
       return absl::StrCat(prefix, name.substr(0, name.size() - ending.size()));
     }
   }
-  for (string_view kept : {".~tmp~", ".rsync-partial", ".rsync-tmp"}) {
+  for (const std::string& kept : BuiltInFileNames().transfer_folders) {
     if (folder == kept) return std::string(name);
     if (absl::EndsWith(folder, absl::StrCat("/", kept))) {
       return absl::StrCat(folder.substr(0, folder.size() - kept.size()), name);

@@ -16,7 +16,7 @@ constexpr std::size_t kHeadBytes = 64 << 10;
 
 // In order of trial: the more particular first.
 constexpr const ManifestForm* kForms[] = {&kHashdeepForm, &kMtreeForm,  &kJsonForm, &kBagitForm,
-                                          &kBsdForm,      &kMd5sumForm, &kCsvForm};
+                                          &kBsdForm,      &kMd5sumForm, &kCsvForm,  &kSfvForm};
 
 void AppendUtf8(std::uint32_t code, std::string& out) {
   if (code < 0x80) {
@@ -83,7 +83,7 @@ bool LooksLikeManifest(string_view head, string_view file_name) {
 absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_name) {
   const std::string text = ToBytes(bytes);
   absl::Status last =
-      absl::InvalidArgumentError("no line of a known list form (md5sum, BSD, hashdeep, BagIt, mtree, CSV, JSON)");
+      absl::InvalidArgumentError("no line of a known list form (md5sum, BSD, hashdeep, BagIt, mtree, CSV, JSON, SFV)");
   for (const ManifestForm* form : kForms) {
     if (!form->fits(HeadOf(text), file_name)) continue;
     ManifestBuilder builder;

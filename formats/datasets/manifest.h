@@ -2,7 +2,8 @@
 //
 // Read: GNU md5sum (text and binary mark, "\" escapes, -z), BSD tags (md5, openssl, cksum --tag, rhash),
 // hashdeep, BagIt (RFC 8493), mtree, CSV/TSV with a header, JSON (own form, DVC .dir, rclone lsjson, a map
-// from name to digest, JSON Lines). Source of the forms: the tools' manuals; coreutils' md5sum.c for escapes.
+// from name to digest, JSON Lines, object-store listings with Key, Size, ETag), SFV. Source of the forms: the tools'
+// manuals; coreutils' md5sum.c for escapes.
 //
 // One rule for all: "./" and a common absolute folder are taken off the names (FileList.root keeps it);
 // "\" separates only where the whole list uses it; digests in any case; BOM, CRLF, UTF-16 and "#" lines are
@@ -15,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/digest.h"
 #include "paritect/v1/dataset.pb.h"
 
 namespace paritect {
@@ -37,6 +39,17 @@ absl::StatusOr<std::string> WriteManifest(const v1::FileList& list, absl::string
 // What `find . -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum | md5sum` prints, as 16 raw bytes:
 // anyone can check us by hand. "" where a file has no MD5.
 std::string ListingDigest(const v1::FileList& list);
+
+// The same of files that come one by one, sorted by the bytes of their paths.
+class ListingDigester {
+ public:
+  void Add(const v1::FileEntry& file);  // what is no file is left out
+  std::string Finish();                 // once
+
+ private:
+  Digest digest_{DigestKind::kMd5};
+  bool whole_ = true;
+};
 
 }  // namespace paritect
 

@@ -81,6 +81,19 @@ bool SetDigest(absl::string_view hex, ManifestFile& file) {
   }
 }
 
+bool SetEtag(absl::string_view etag, ManifestFile& file) {
+  etag = absl::StripAsciiWhitespace(etag);
+  absl::ConsumePrefix(&etag, "\"");
+  absl::ConsumeSuffix(&etag, "\"");
+  if (etag.empty()) return true;
+  file.etag = true;
+  const auto dash = etag.find('-');
+  file.multipart = dash != absl::string_view::npos;
+  if (!file.multipart) return SetDigest(etag, file);
+  ManifestFile parts;
+  return SetDigest(etag.substr(0, dash), parts);
+}
+
 std::vector<TextLine> SplitLines(absl::string_view text, char separator) {
   std::vector<TextLine> lines;
   std::int64_t number = 0;
@@ -135,14 +148,20 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
   list_.set_root(root);
   std::stable_sort(files_.begin(), files_.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   bool other_digests = false;
+  std::size_t etags = 0;
+  std::size_t multipart = 0;
   for (const ManifestFile& file : files_) {
+    etags += file.etag && !file.multipart ? 1 : 0;
+    multipart += file.multipart ? 1 : 0;
     if (file.path.empty() || file.path == ".") continue;
     const int count = list_.files_size();
     if (count > 0 && list_.files(count - 1).path() == file.path) {
       v1::FileEntry& before = *list_.mutable_files(count - 1);
       if (before.has_error()) continue;  // contradicted once: a third line makes neither right
-      if (before.md5() == file.md5 || file.md5.empty()) continue;  // repeated, or a second algorithm
-      if (!before.md5().empty()) {
+      const bool sizes_differ = before.has_size_bytes() && file.size_bytes && before.size_bytes() != *file.size_bytes;
+      if (!sizes_differ && (before.md5() == file.md5 || file.md5.empty())) continue;  // repeated, or a second algorithm
+      if (sizes_differ) before.clear_size_bytes();
+      if (sizes_differ || !before.md5().empty()) {
         before.clear_md5();
         before.mutable_error()->set_id("manifest_name_twice");
         continue;
@@ -160,12 +179,20 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
     if (file.size_bytes) entry.set_size_bytes(*file.size_bytes);
     if (file.records) entry.set_records(*file.records);
     if (file.name_may_be_cut) entry.add_hints(v1::FILE_HINT_LAST_LINE_OPEN);
-    if (!file.sha256.empty()) {
-      v1::AlternateDigest& sha256 = *entry.add_alternates();
-      sha256.set_law("sha256");
-      sha256.set_md5(file.sha256);
+    for (const auto& [law, digest] : {std::make_pair("sha256", &file.sha256), std::make_pair("crc32", &file.crc32)}) {
+      if (digest->empty()) continue;
+      v1::AlternateDigest& alternate = *entry.add_alternates();
+      alternate.set_law(law);
+      alternate.set_md5(*digest);
     }
     other_digests = other_digests || (entry.type() == v1::FILE_TYPE_REGULAR && file.md5.empty());
+  }
+  if (multipart > 0) {
+    AddNote("etag_multipart", absl::StrCat(multipart, " objects were uploaded in parts: their ETag is no MD5"));
+  }
+  if (etags > 0) {
+    AddNote("etag",
+            absl::StrCat(etags, " ETags are taken as MD5: right for uploads in one part without KMS encryption"));
   }
   if (other_digests) AddNote("no_md5", "some files have no MD5 in this list (another algorithm, or none)");
   return std::move(list_);

@@ -17,6 +17,7 @@ struct ManifestFile {
   std::string path;  // as the list spells it, unescaped
   std::string md5;   // raw; empty: not stated
   std::string sha256;
+  std::string crc32;  // 4 bytes, big endian as SFV prints it
   std::optional<std::uint64_t> size_bytes;
   std::optional<std::uint64_t> records;
   std::string link_target;
@@ -24,6 +25,8 @@ struct ManifestFile {
   bool directory = false;
   bool exact_name = false;       // backslashes in it are real: its line had escapes
   bool name_may_be_cut = false;  // last line without a line end
+  bool etag = false;             // md5 is an object store's ETag
+  bool multipart = false;        // ... of an upload in parts, which is no MD5 of the content
 };
 
 class ManifestBuilder {
@@ -56,6 +59,9 @@ void UnifyNames(const std::vector<RawName>& names, std::string& root);
 // known, not kept). False: no digest.
 bool SetDigest(absl::string_view hex, ManifestFile& file);
 
+// An object store's ETag, in quotes or not. "…-12" is the MD5 of the parts' MD5s and says nothing of the content.
+bool SetEtag(absl::string_view etag, ManifestFile& file);
+
 // The lines of a text without their ends; NUL separates where the text holds NUL.
 struct TextLine {
   absl::string_view text;
@@ -75,6 +81,7 @@ extern const ManifestForm kMd5sumForm;
 extern const ManifestForm kBsdForm;
 extern const ManifestForm kBagitForm;
 extern const ManifestForm kHashdeepForm;
+extern const ManifestForm kSfvForm;
 extern const ManifestForm kMtreeForm;
 extern const ManifestForm kCsvForm;
 extern const ManifestForm kJsonForm;

@@ -20,7 +20,7 @@ bool FitsJson(string_view head, string_view) {
   head = absl::StripLeadingAsciiWhitespace(head);
   if (head.empty() || (head.front() != '{' && head.front() != '[')) return false;
   const std::string lower = absl::AsciiStrToLower(head);
-  for (string_view word : {"\"md5\"", "\"md5sum\"", "\"relpath\"", "\"path_b64\"", "\"sha256\""}) {
+  for (string_view word : {"\"md5\"", "\"md5sum\"", "\"relpath\"", "\"path_b64\"", "\"sha256\"", "\"etag\""}) {
     if (absl::StrContains(lower, word)) return true;
   }
   if (absl::StrContains(lower, "\"path\"") && absl::StrContains(lower, "\"size\"")) return true;
@@ -55,6 +55,8 @@ bool ReadObject(const DocumentNode& node, ManifestFile& file) {
         return false;
     }
   }
+  const DocumentNode* etag = FindAny(node, {"ETag", "etag", "Etag"});
+  if (etag != nullptr && file.md5.empty() && etag->is_scalar() && !SetEtag(etag->text, file)) return false;
   std::uint64_t number = 0;
   if (const DocumentNode* size = FindAny(node, {"size", "Size", "size_bytes", "bytes"});
       size != nullptr && size->is_scalar()) {
@@ -66,7 +68,8 @@ bool ReadObject(const DocumentNode& node, ManifestFile& file) {
     file.records = number;
   }
   const DocumentNode* folder = FindAny(node, {"IsDir"});
-  file.directory = folder != nullptr && folder->text == "true";
+  const bool folder_key = node.Find("Key") != nullptr && absl::EndsWith(file.path, "/");
+  file.directory = folder_key || (folder != nullptr && folder->text == "true");
   return !file.path.empty();
 }
 
@@ -111,7 +114,10 @@ absl::Status ReadJsonLines(string_view text, ManifestBuilder& sink) {
 absl::Status ReadJson(string_view text, ManifestBuilder& sink) {
   auto root = ParseJson(text, kLimits);
   if (!root.ok()) return ReadJsonLines(text, sink);  // also a document that is cut: no line of it is whole
-  const DocumentNode* files = root->is_list() ? &*root : root->Find("files");
+  // A bucket's listing: {"Contents": [{"Key", "Size", "ETag"}]}; cut where it says so.
+  const DocumentNode* files = root->is_list() ? &*root : FindAny(*root, {"files", "Contents"});
+  const DocumentNode* more = root->Find("IsTruncated");
+  if (more != nullptr && more->text == "true") sink.BadLine(more->line, "IsTruncated: true", false);
   if (files != nullptr && files->is_list()) {
     for (const DocumentNode& one : files->items) ReadOne(one, sink);
     if (const DocumentNode* prefix = root->Find("incomplete"); prefix != nullptr && prefix->text == "true") {

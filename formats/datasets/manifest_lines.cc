@@ -157,6 +157,35 @@ absl::Status ReadBagit(string_view text, ManifestBuilder& sink) {
   return ReadLines(text, &ReadBagitLine, true, sink);
 }
 
+// SFV: "name CRC32", ";" comments.
+ReadLine ReadSfvLine(string_view line) {
+  constexpr std::size_t kDigits = 8;
+  ReadLine result;
+  line = absl::StripTrailingAsciiWhitespace(line);
+  if (line.size() < kDigits + 2 || HexLength(line.substr(line.size() - kDigits)) != kDigits) return result;
+  const string_view name = line.substr(0, line.size() - kDigits);
+  if (name.back() != ' ' && name.back() != '\t') return result;
+  result.file.path = std::string(absl::StripTrailingAsciiWhitespace(name));
+  result.file.crc32 = *FromHex(line.substr(line.size() - kDigits));
+  result.ok = !result.file.path.empty();
+  return result;
+}
+
+// Any text may have a line that ends in eight hexadecimal digits: the name or every line must say so.
+bool FitsSfv(string_view head, string_view file_name) {
+  if (absl::EndsWithIgnoreCase(file_name, ".sfv")) return AnyLineFits(head, &ReadSfvLine);
+  int lines = 0;
+  for (const TextLine& line : SplitLines(head)) {
+    if (IsComment(line.text) || line.open) continue;
+    if (!ReadSfvLine(line.text).ok) return false;
+    ++lines;
+  }
+  return lines > 0;
+}
+absl::Status ReadSfv(string_view text, ManifestBuilder& sink) {
+  return ReadLines(text, &ReadSfvLine, false, sink);
+}
+
 constexpr string_view kHashdeepMark = "%%%% HASHDEEP-";
 
 bool FitsHashdeep(string_view head, string_view) {
@@ -204,6 +233,7 @@ absl::Status ReadHashdeep(string_view text, ManifestBuilder& sink) {
 const ManifestForm kMd5sumForm = {"manifest-md5sum", &FitsMd5sum, &ReadMd5sum};
 const ManifestForm kBsdForm = {"manifest-bsd", &FitsBsd, &ReadBsd};
 const ManifestForm kBagitForm = {"manifest-bagit", &FitsBagit, &ReadBagit};
+const ManifestForm kSfvForm = {"manifest-sfv", &FitsSfv, &ReadSfv};
 const ManifestForm kHashdeepForm = {"manifest-hashdeep", &FitsHashdeep, &ReadHashdeep};
 
 }  // namespace paritect

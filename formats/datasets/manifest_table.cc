@@ -10,16 +10,17 @@ namespace {
 
 using absl::string_view;
 
-enum class Column { kOther, kPath, kPathBase64, kMd5, kSha256, kSize, kRecords };
+enum class Column { kOther, kPath, kPathBase64, kMd5, kEtag, kSha256, kSize, kRecords };
 
 Column ColumnOf(string_view header) {
   const std::string name = absl::AsciiStrToLower(absl::StripAsciiWhitespace(header));
   for (string_view word : {"path", "name", "file", "filename", "file_name", "relpath", "relative_path", "key"}) {
     if (name == word) return Column::kPath;
   }
-  for (string_view word : {"md5", "md5sum", "md5_hash", "md5hash", "hash", "checksum", "digest", "etag"}) {
+  for (string_view word : {"md5", "md5sum", "md5_hash", "md5hash", "hash", "checksum", "digest"}) {
     if (name == word) return Column::kMd5;
   }
+  if (name == "etag" || name == "e_tag") return Column::kEtag;
   for (string_view word : {"size", "bytes", "size_bytes", "length", "filesize", "file_size"}) {
     if (name == word) return Column::kSize;
   }
@@ -84,7 +85,8 @@ char SeparatorOf(string_view head) {
       if (absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(name), "dtype")) return '\0';  // a table of tensors
       const Column column = ColumnOf(name);
       path = path || column == Column::kPath || column == Column::kPathBase64;
-      content = content || column == Column::kMd5 || column == Column::kSha256 || column == Column::kSize;
+      content = content || column == Column::kMd5 || column == Column::kEtag || column == Column::kSha256 ||
+                column == Column::kSize;
     }
     if (path && content) return separator;
   }
@@ -100,11 +102,11 @@ bool ReadField(Column column, string_view value, ManifestFile& file) {
   switch (column) {
     case Column::kPath: file.path = std::string(value); return true;
     case Column::kPathBase64: return value.empty() || absl::Base64Unescape(value, &file.path);
+    case Column::kEtag: return SetEtag(value, file);
     case Column::kMd5:
     case Column::kSha256: {
       const string_view hex = absl::StripAsciiWhitespace(absl::StripPrefix(absl::StripSuffix(value, "\""), "\""));
-      // An ETag of a multipart upload ("...-12") is no MD5 of the content.
-      return hex.empty() || absl::StrContains(hex, "-") || SetDigest(hex, file);
+      return hex.empty() || (absl::StrContains(hex, "-") ? SetEtag(hex, file) : SetDigest(hex, file));
     }
     case Column::kSize:
     case Column::kRecords:

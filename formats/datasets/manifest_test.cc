@@ -158,6 +158,39 @@ TEST(ParseListing, KeepsTheOrder) {
   EXPECT_THAT(listing.names(), ElementsAre("b", "a", "c"));
 }
 
+TEST(ParseManifest, OneMd5WithTwoSizesIsAContradiction) {
+  const v1::FileList list = Read("path,size,md5\nx,10,$A\nx,20,$A\n");
+  ASSERT_EQ(list.files_size(), 1);
+  EXPECT_EQ(list.files(0).error().id(), "manifest_name_twice");
+  EXPECT_FALSE(list.files(0).has_size_bytes());
+}
+
+TEST(ParseManifest, SfvStatesCrc32AndNoMd5) {
+  const v1::FileList list = Read("; made by cksfv\ns/a file.bin 352441C2\nb 0000000F\n", "list.sfv");
+  EXPECT_EQ(list.format(), "manifest-sfv");
+  EXPECT_THAT(Names(list), ElementsAre("b", "s/a file.bin"));
+  ASSERT_EQ(list.files(1).alternates_size(), 1);
+  EXPECT_EQ(list.files(1).alternates(0).law(), "crc32");
+  EXPECT_EQ(ToHex(list.files(1).alternates(0).md5()), "352441c2");
+  EXPECT_EQ(list.files(1).md5(), "");
+  EXPECT_FALSE(ParseManifest("some prose\nthat ends in deadbeef\nbut not always\n", "x.txt").ok());
+}
+
+TEST(ParseManifest, BucketListingsAndTheirEtags) {
+  const v1::FileList list =
+      Read(R"({"Contents": [{"Key": "train/a", "Size": 1, "ETag": "\"$A\""}, {"Key": "train/", "Size": 0, "ETag": ""},)"
+           R"( {"Key": "train/big", "Size": 99, "ETag": "\"$B-12\""}], "IsTruncated": false})");
+  EXPECT_THAT(Names(list), ElementsAre("train/a", "train/big"));
+  EXPECT_EQ(ToHex(list.files(0).md5()), kA);
+  EXPECT_EQ(list.files(1).md5(), "");  // of the parts' MD5s, not of the content
+  EXPECT_EQ(list.files(1).size_bytes(), 99u);
+  std::vector<std::string> notes;
+  for (const v1::Note& note : list.notes()) notes.push_back(note.kind());
+  EXPECT_THAT(notes, ElementsAre("etag_multipart", "etag", "no_md5"));
+  EXPECT_EQ(Read(R"({"Contents": [{"Key": "a", "Size": 1, "ETag": "$A"}], "IsTruncated": true})").incomplete_size(), 1);
+  EXPECT_THAT(Read("key,size,etag\na,1,\"$A\"\nb,2,$B-3\n").notes(), SizeIs(3));
+}
+
 TEST(ParseManifest, ANameThatWasContradictedStaysSo) {
   for (const char* text : {"$A  x\n$B  x\n$A  x\n", "$B  x\n$A  x\n$A  x\n", "$A  x\n$B  x\n"}) {
     const v1::FileList list = Read(text);

@@ -116,14 +116,20 @@ absl::StatusOr<std::string> WriteManifest(const v1::FileList& list, string_view 
   return out;
 }
 
+void ListingDigester::Add(const v1::FileEntry& file) {
+  if (!IsListed(file)) return;
+  whole_ = whole_ && !file.md5().empty();
+  digest_.Update(Md5sumLine(file, "./"));
+}
+
+std::string ListingDigester::Finish() {
+  return whole_ ? digest_.Finish() : "";
+}
+
 std::string ListingDigest(const v1::FileList& list) {
-  Digest digest(DigestKind::kMd5);
-  for (const v1::FileEntry& file : list.files()) {
-    if (!IsListed(file)) continue;
-    if (file.md5().empty()) return "";
-    digest.Update(Md5sumLine(file, "./"));
-  }
-  return digest.Finish();
+  ListingDigester digester;
+  for (const v1::FileEntry& file : list.files()) digester.Add(file);
+  return digester.Finish();
 }
 
 }  // namespace paritect

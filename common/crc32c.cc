@@ -1,4 +1,4 @@
-#include "agent/spool/crc32c.h"
+#include "common/crc32c.h"
 
 #include <isa-l/crc.h>
 

@@ -1,6 +1,6 @@
 // CRC-32C (Castagnoli), the checksum of iSCSI, by ISA-L: carry-less multiplication where the processor has it.
-#ifndef PARITECT_AGENT_SPOOL_CRC32C_H_
-#define PARITECT_AGENT_SPOOL_CRC32C_H_
+#ifndef PARITECT_COMMON_CRC32C_H_
+#define PARITECT_COMMON_CRC32C_H_
 
 #include <cstdint>
 
@@ -13,4 +13,4 @@ std::uint32_t Crc32c(std::uint32_t crc, absl::string_view bytes);
 
 }  // namespace paritect
 
-#endif  // PARITECT_AGENT_SPOOL_CRC32C_H_
+#endif  // PARITECT_COMMON_CRC32C_H_

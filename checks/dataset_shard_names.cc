@@ -1,0 +1,77 @@
+#include "checks/dataset_shard_names.h"
+
+#include <optional>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kDigitsMin = 2;
+constexpr std::size_t kDigitsMax = 9;
+
+struct Numbered {
+  std::string series;
+  std::int64_t number = 0;
+  std::int64_t count = 0;
+};
+
+std::size_t DigitsBefore(absl::string_view text, std::size_t end) {
+  std::size_t n = 0;
+  while (n < end && absl::ascii_isdigit(static_cast<unsigned char>(text[end - n - 1]))) ++n;
+  return n;
+}
+
+// "a-00007-of-00010.tar": series "a-#-of-00010.tar".
+std::optional<Numbered> Parse(absl::string_view path) {
+  constexpr absl::string_view kOf = "-of-";
+  for (std::size_t at = path.rfind(kOf); at != absl::string_view::npos && at > 0; at = path.rfind(kOf, at - 1)) {
+    const std::size_t before = DigitsBefore(path, at);
+    std::size_t after = 0;
+    const std::size_t begin = at + kOf.size();
+    while (begin + after < path.size() && absl::ascii_isdigit(static_cast<unsigned char>(path[begin + after]))) ++after;
+    if (before < kDigitsMin || after < kDigitsMin || before > kDigitsMax || after > kDigitsMax) continue;
+    Numbered out;
+    if (!absl::SimpleAtoi(path.substr(at - before, before), &out.number) ||
+        !absl::SimpleAtoi(path.substr(begin, after), &out.count)) {
+      continue;
+    }
+    out.series = absl::StrCat(path.substr(0, at - before), "#", path.substr(at));
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::map<std::string, ShardSeries> ShardGaps(const DatasetView& view) {
+  std::map<std::string, std::pair<std::int64_t, std::set<std::int64_t>>> found;
+  for (const NamedFile& file : view.files) {
+    const auto numbered = Parse(file.path);
+    if (!numbered) continue;
+    auto& series = found[numbered->series];
+    series.first = numbered->count;
+    series.second.insert(numbered->number);
+  }
+  std::map<std::string, ShardSeries> gaps;
+  for (const auto& [name, series] : found) {
+    const auto& [count, numbers] = series;
+    const std::int64_t first = numbers.contains(0) ? 0 : numbers.contains(count) ? 1 : -1;
+    // Without either end nobody can tell from which number they count; 0 is the usual one.
+    const std::int64_t from = first < 0 ? 0 : first;
+    ShardSeries gap;
+    gap.count = count;
+    gap.missing_total = count - static_cast<std::int64_t>(numbers.size());
+    if (gap.missing_total <= 0) continue;
+    for (std::int64_t i = from; i < from + count && gap.missing.size() < kShardNumbersMax; ++i) {
+      if (!numbers.contains(i)) gap.missing.push_back(i);
+    }
+    gaps.emplace(name, std::move(gap));
+  }
+  return gaps;
+}
+
+}  // namespace paritect

@@ -1,0 +1,246 @@
+#include "formats/datasets/record_count.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/crc32c.h"
+
+namespace paritect {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Number(std::uint64_t value, int width) {
+  std::string out;
+  for (int i = 0; i < width; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  return out;
+}
+
+v1::FileEntry Look(absl::string_view path, const std::string& bytes, std::uint64_t bytes_max = 1 << 30,
+                   const SizeOfFile& size_of = nullptr) {
+  v1::FileEntry entry;
+  entry.set_path(std::string(path));
+  entry.set_size_bytes(bytes.size());
+  const auto read = [&bytes](std::uint64_t offset, absl::Span<char> buffer) -> absl::StatusOr<std::size_t> {
+    if (offset >= bytes.size()) return std::size_t{0};
+    return bytes.copy(buffer.data(), buffer.size(), offset);
+  };
+  const std::uint64_t read_bytes = CountRecords(read, size_of, {bytes_max}, entry);
+  EXPECT_LE(read_bytes, std::max<std::uint64_t>(bytes_max, kRecordHeadBytes));
+  return entry;
+}
+
+// "FORMAT RECORDS", "FORMAT damage KIND at AT", "FORMAT ?" (not looked to the end), "unknown".
+std::string Seen(const v1::FileEntry& entry) {
+  const v1::RecordLook& look = entry.record_look();
+  if (look.format().empty()) return "unknown";
+  if (look.has_damage()) {
+    const std::string kind = look.damage().id().substr(std::string("record_damaged/").size());
+    return absl::StrCat(look.format(), " ", kind, " at ", look.damage().args().at("at"));
+  }
+  if (look.has_not_looked()) return absl::StrCat(look.format(), " ? ", look.not_looked().id());
+  return absl::StrCat(look.format(), " ", entry.has_records() ? absl::StrCat(entry.records()) : "-",
+                      look.whole() ? "" : " partly");
+}
+std::string SeenOf(absl::string_view path, const std::string& bytes) {
+  return Seen(Look(path, bytes));
+}
+
+std::uint32_t Mask(std::uint32_t crc) {
+  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
+}
+std::string TfRecord(const std::string& data) {
+  const std::string length = Number(data.size(), 8);
+  return absl::StrCat(length, Number(Mask(Crc32c(0, length)), 4), data, Number(Mask(Crc32c(0, data)), 4));
+}
+
+TEST(CountRecords, TfRecord) {
+  const std::string one = TfRecord("first");
+  const std::string large = TfRecord(std::string(700'000, 'x'));
+  const std::string whole = one + large + TfRecord("");
+  EXPECT_EQ(SeenOf("a.tfrecord-00000-of-00002", whole), "tfrecord 3");
+  EXPECT_EQ(SeenOf("a", whole.substr(0, whole.size() - 1)),
+            absl::StrCat("tfrecord cut at ", one.size() + large.size()));
+  EXPECT_EQ(SeenOf("a", one + large.substr(0, 1000)), "tfrecord cut at 21");
+  EXPECT_EQ(SeenOf("a", one + "\x01"), "tfrecord cut at 21");
+  std::string flipped = whole;
+  flipped[13] ^= 1;
+  EXPECT_EQ(SeenOf("a", flipped), "tfrecord checksum at 12");
+  EXPECT_EQ(SeenOf("a", one + std::string(64, '\0')), "tfrecord checksum at 21");  // a tail of zeros
+  EXPECT_EQ(Seen(Look("a", whole, 100'000)), "tfrecord ? records_too_large");
+}
+
+std::string RecordIo(const std::string& data, std::uint64_t piece = 0) {
+  std::string out = Number(0xCED7230A, 4) + Number(piece << 29 | data.size(), 4) + data;
+  out.resize((out.size() + 3) / 4 * 4);
+  return out;
+}
+
+TEST(CountRecords, RecordIo) {
+  const std::string split = RecordIo("abc", 1) + RecordIo("defgh", 2) + RecordIo("i", 3);
+  EXPECT_EQ(SeenOf("a.rec", RecordIo("12345") + split + RecordIo("x")), "recordio 3");
+  EXPECT_EQ(SeenOf("a.rec", RecordIo("12345") + RecordIo("abc", 1)), "recordio cut at 28");
+  EXPECT_EQ(SeenOf("a.rec", RecordIo("12345") + "garbage!"), "recordio garbled at 16");
+  EXPECT_EQ(SeenOf("a.rec", RecordIo("12345").substr(0, 12)), "recordio cut at 0");
+}
+
+TEST(CountRecords, JsonLines) {
+  EXPECT_EQ(SeenOf("a.jsonl", "{\"a\": \"}\\\"{\"}\n\n{\"b\": [1, {}]}\r\n{}"), "jsonl 3");
+  EXPECT_EQ(SeenOf("a.json", "{\"a\": 1}\n{\"a\": 2}\n"), "jsonl 2");
+  EXPECT_EQ(SeenOf("a.jsonl", "\xEF\xBB\xBF{\"a\": 1}\n{\"a\": 2}\n"), "jsonl 2");
+  EXPECT_EQ(SeenOf("a.jsonl", "{\"a\": 1}\n{\"a\": [1, 2"), "jsonl cut at 9");
+  EXPECT_EQ(SeenOf("a.jsonl", "{\"a\": 1}\n{\"a\": \n{\"a\": 3}\n"), "jsonl garbled at 9");
+  EXPECT_EQ(SeenOf("a.jsonl", std::string("{\"a\": 1}\n\0\0\0\n", 13)), "jsonl garbled at 9");
+  // One document over many lines is no list of records.
+  EXPECT_EQ(SeenOf("a.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n"), "text 4");
+}
+
+TEST(CountRecords, Csv) {
+  EXPECT_EQ(SeenOf("a.csv", "id,text\r\n1,\"a\nb \"\"c\"\"\"\r\n2,d\r\n"), "csv 3");
+  EXPECT_EQ(SeenOf("a.csv", "id;text\n1;it's 5\" wide\n2;x"), "csv 3");
+  EXPECT_EQ(SeenOf("a.csv", "id,text\n1,\"a\nb\n"), "csv cut at 8");
+  EXPECT_EQ(SeenOf("a.csv", "id,text,z\n1,a,b\n2,c"), "csv cut at 16");
+  EXPECT_EQ(SeenOf("a.tsv", "id\ttext\n1\t\"a\n2\tb\n"), "csv 3");
+}
+
+std::string TarHeader(const std::string& name, std::size_t size, char type = '0') {
+  std::string block(512, '\0');
+  block.replace(0, name.size(), name);
+  block.replace(100, 7, "0000644");
+  std::string octal;
+  for (std::size_t rest = size; rest > 0; rest /= 8) octal.insert(octal.begin(), static_cast<char>('0' + rest % 8));
+  block.replace(124, 11, std::string(11 - octal.size(), '0') + octal);
+  block[156] = type;
+  block.replace(257, 6, std::string("ustar\0", 6));
+  block.replace(148, 8, std::string(8, ' '));
+  unsigned sum = 0;
+  for (char c : block) sum += static_cast<unsigned char>(c);
+  std::string check;
+  for (int i = 0; i < 6; ++i, sum /= 8) check.insert(check.begin(), static_cast<char>('0' + sum % 8));
+  block.replace(148, 7, check + '\0');
+  return block;
+}
+std::string Member(const std::string& name, const std::string& data, char type = '0') {
+  std::string out = TarHeader(name, data.size(), type) + data;
+  out.resize((out.size() + 511) / 512 * 512);
+  return out;
+}
+
+TEST(CountRecords, Tar) {
+  const std::string members = Member("a.jpg", std::string(1000, 'x')) + Member("a.cls", "1") + Member("d/", "", '5');
+  const std::string whole = members + std::string(1024, '\0');
+  EXPECT_EQ(SeenOf("shard-000.tar", whole), "tar 2");
+  EXPECT_EQ(SeenOf("x", members), absl::StrCat("tar no_end at ", members.size()));
+  EXPECT_EQ(SeenOf("x", members.substr(0, 900)), "tar cut at 0");
+  std::string garbled = whole;
+  garbled[1536] ^= 1;
+  EXPECT_EQ(SeenOf("x", garbled), "tar garbled at 1536");
+  const std::string pax = Member("pax", "18 size=0000000600\n", 'x');
+  EXPECT_EQ(
+      SeenOf("x", pax + TarHeader("big", 0) + std::string(1024, 'y') + Member("b", "1") + std::string(1024, '\0')),
+      "tar 2");
+}
+
+std::string Gzip(const std::string& text) {
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 1000, '\0');
+  std::string in = text;
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST(CountRecords, GzipAndWhatIsInside) {
+  const std::string lines = "{\"a\": 1}\n{\"a\": 2}\n";
+  EXPECT_EQ(SeenOf("a.jsonl.gz", Gzip(lines)), "gzip 2");
+  EXPECT_EQ(SeenOf("a.jsonl.gz", Gzip(lines) + Gzip(lines)), "gzip 4");
+  EXPECT_EQ(SeenOf("a.tgz", Gzip(Member("a", std::string(9000, 'q')) + Member("b", "1") + std::string(1024, '\0'))),
+            "gzip 2");
+  EXPECT_EQ(SeenOf("a.gz", Gzip(TfRecord("a") + TfRecord("b"))), "gzip 2");
+  EXPECT_EQ(SeenOf("a.gz", Gzip(std::string("\x01\x02\x03\0\0", 5))), "gzip -");
+  const std::string whole = Gzip(std::string(100'000, 'a') + lines);
+  EXPECT_EQ(SeenOf("a.gz", whole.substr(0, whole.size() - 6)), absl::StrCat("gzip cut at ", whole.size() - 6));
+  std::string wrong = whole;
+  wrong[wrong.size() - 8] ^= 1;
+  EXPECT_THAT(SeenOf("a.gz", wrong), HasSubstr("gzip checksum at"));
+  EXPECT_EQ(SeenOf("a.jsonl.gz", Gzip("{\"a\": 1}\n{\"a\": ")), "gzip cut at 9");
+}
+
+TEST(CountRecords, Npy) {
+  const auto Npy = [](const std::string& header, std::size_t data) {
+    return absl::StrCat("\x93NUMPY\x01", std::string(1, '\0'), Number(header.size(), 2), header,
+                        std::string(data, 'x'));
+  };
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }\n";
+  EXPECT_EQ(SeenOf("a.npy", Npy(header, 120)), "npy 10");
+  EXPECT_EQ(SeenOf("a.npy", Npy(header, 119)), absl::StrCat("npy cut at ", 10 + header.size() + 119));
+  EXPECT_THAT(SeenOf("a.npy", Npy(header, 121)), HasSubstr("npy size at"));
+  EXPECT_EQ(SeenOf("a.npy", Npy("{'descr': '|O', 'fortran_order': False, 'shape': (7,), }", 33)), "npy 7 partly");
+  EXPECT_THAT(SeenOf("a.npy", Npy("nonsense", 33)), HasSubstr("npy garbled"));
+}
+
+TEST(CountRecords, MegatronIndexAndItsData) {
+  const std::string index = std::string("MMIDIDX\0\0", 9) + Number(1, 8) + Number(8, 1) + Number(2, 8) + Number(3, 8) +
+                            Number(5, 4) + Number(7, 4) + Number(0, 8) + Number(10, 8) + Number(0, 8) + Number(1, 8) +
+                            Number(2, 8);
+  std::uint64_t size = 24;
+  const SizeOfFile size_of = [&](absl::string_view path) -> std::optional<std::uint64_t> {
+    return path == "d/text.bin" ? std::optional<std::uint64_t>(size) : std::nullopt;
+  };
+  EXPECT_EQ(Seen(Look("d/text.idx", index, 1 << 20, size_of)), "megatron-idx 2");
+  size = 20;
+  EXPECT_EQ(Seen(Look("d/text.idx", index, 1 << 20, size_of)), "megatron-idx size at 20");
+  EXPECT_EQ(Seen(Look("d/other.idx", index, 1 << 20, size_of)), "megatron-idx 2 partly");
+  EXPECT_EQ(SeenOf("a.idx", index.substr(0, index.size() - 8)), absl::StrCat("megatron-idx cut at ", index.size() - 8));
+  std::string wrong = index;
+  wrong[34 + 8 + 8] ^= 4;
+  EXPECT_EQ(SeenOf("a.idx", wrong), "megatron-idx garbled at 50");
+}
+
+TEST(CountRecords, MindRecord) {
+  const std::string header =
+      "{\"header_size\":4096,\"index_fields\":[],\"page\":[{\"page_id\":0,\"shard_id\":0,\"page_type\":\"RAW_DATA\","
+      "\"page_type_id\":0,\"start_row_id\":0,\"end_row_id\":12,\"row_group_ids\":[{\"id\":0,\"offset\":0}],"
+      "\"page_size\":500},{\"page_id\":1,\"shard_id\":0,\"page_type\":\"BLOB_DATA\",\"page_type_id\":0,"
+      "\"start_row_id\":0,\"end_row_id\":12,\"row_group_ids\":[],\"page_size\":900}],\"page_size\":1024,"
+      "\"schema\":[],\"shard_addresses\":[\"a\"],\"shard_id\":0,\"statistics\":[],\"version\":\"3.0\"}";
+  std::string file = Number(header.size(), 8) + header;
+  file.resize(4096 + 2048, ' ');
+  EXPECT_EQ(SeenOf("a.mindrecord", file), "mindrecord 12");
+  EXPECT_EQ(SeenOf("a.mindrecord", file.substr(0, 5500)), "mindrecord cut at 5500");
+  file[40] = '\x01';
+  EXPECT_THAT(SeenOf("a.mindrecord", file), HasSubstr("mindrecord garbled at 8"));
+}
+
+TEST(CountRecords, OneSampleAFileAndUnknown) {
+  EXPECT_EQ(SeenOf("a.png", absl::StrCat("\x89PNG\r\n\x1a\n", "data", "IEND\xAE\x42\x60\x82")), "single -");
+  EXPECT_EQ(SeenOf("a.png", "\x89PNG\r\n\x1a\ndata"), "single cut at 12");
+  EXPECT_EQ(SeenOf("a.bin", std::string("\x01\x02\x00\xFF", 4)), "unknown");
+  EXPECT_EQ(SeenOf("a.txt", "one\ntwo\nthree"), "text 3");
+}
+
+// Every prefix and every flipped byte of a file of each form: an answer, no crash.
+TEST(CountRecords, HostileBytes) {
+  const std::string files[] = {
+      TfRecord("abc") + TfRecord("d"),  RecordIo("abc") + RecordIo("d"), Member("a", "1") + std::string(1024, '\0'),
+      Gzip("{\"a\": 1}\n{\"a\": 2}\n"), std::string("PAR1....PAR1"),     std::string("ARROW1\0\0xxxxxxxxxxARROW1", 24)};
+  for (const std::string& file : files) {
+    for (std::size_t i = 0; i < file.size(); i += 1 + file.size() / 300) {
+      (void)SeenOf("x.tar.gz", file.substr(0, i));
+      std::string flipped = file;
+      flipped[i] = static_cast<char>(flipped[i] ^ 0xFF);
+      (void)SeenOf("x.csv", flipped);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace paritect

@@ -1,0 +1,112 @@
+// JSON Lines: one whole JSON value a line. Brackets and strings are followed, not the grammar in between.
+// Source: jsonlines.org; RFC 8259.
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/status_macros.h"
+#include "formats/datasets/records/record_form.h"
+
+namespace paritect {
+namespace {
+
+// Where one line's value stands.
+struct LineState {
+  std::int64_t depth = 0;
+  bool in_string = false;
+  bool escaped = false;
+  bool begun = false;
+  bool ended = false;
+  bool wrong = false;  // something behind the value, a bracket too many, a NUL
+
+  bool whole() const { return begun && ended && !wrong; }
+
+  void Take(char c) {
+    if (in_string) {
+      if (c == '\0') wrong = true;
+      if (escaped) {
+        escaped = false;
+      } else if (c == '\\') {
+        escaped = true;
+      } else if (c == '"') {
+        in_string = false;
+        ended = depth == 0;
+      }
+      return;
+    }
+    if (c == ' ' || c == '\t' || c == '\r') return;
+    if (ended || c == '\0') wrong = true;
+    if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      ended = --depth == 0;
+      if (depth < 0) wrong = true;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (!begun) {
+      wrong = true;  // numbers and words alone are no records
+    }
+    begun = true;
+  }
+};
+
+bool IsLinesName(const std::string& extension) {
+  return extension == "jsonl" || extension == "ndjson" || extension == "jsonlines";
+}
+
+// The first line is a whole object, and so begins the second; a name that says JSON Lines needs the beginning only.
+bool Fits(const RecordHead& head) {
+  absl::string_view text = absl::StripLeadingAsciiWhitespace(absl::StripPrefix(head.bytes, "\xEF\xBB\xBF"));
+  if (text.empty() || (text[0] != '{' && !(text[0] == '[' && IsLinesName(head.extension)))) return false;
+  const auto end = text.find('\n');
+  if (end == absl::string_view::npos) return IsLinesName(head.extension);
+  LineState line;
+  for (char c : text.substr(0, end)) line.Take(c);
+  if (!line.whole()) return IsLinesName(head.extension);
+  text = absl::StripLeadingAsciiWhitespace(text.substr(end));
+  return IsLinesName(head.extension) || (!text.empty() && text[0] == '{');
+}
+
+absl::Status Scan(RecordReader& reader, RecordScan& scan) {
+  LineState line;
+  std::uint64_t number = 1;
+  std::uint64_t begin = 0;
+  std::uint64_t at = 0;
+  scan.records = 0;
+  const auto End = [&](bool at_end) {
+    if (line.whole()) {
+      ++*scan.records;
+    } else if (at_end && line.begun && !line.wrong) {
+      scan.Cut(begin, absl::StrCat("line ", number));
+    } else if (line.begun) {
+      scan.Garbled(begin, absl::StrCat("line ", number));
+    }
+    line = LineState();
+  };
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(absl::string_view piece, reader.Next(at));
+    if (piece.empty()) break;
+    if (at == 0 && piece.substr(0, 3) == "\xEF\xBB\xBF") {
+      at = 3;
+      continue;
+    }
+    for (char c : piece) {
+      ++at;
+      if (c != '\n') {
+        line.Take(c);
+        continue;
+      }
+      End(false);
+      ++number;
+      begin = at;
+    }
+  }
+  End(true);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+extern const RecordForm kJsonLinesRecords;
+const RecordForm kJsonLinesRecords = {"jsonl", true, &Fits, &Scan};
+
+}  // namespace paritect

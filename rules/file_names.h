@@ -1,0 +1,29 @@
+// Names that say what a file is: junk of operating systems, unfinished transfers. Data: rules/data/file_names.yaml.
+#ifndef PARITECT_RULES_FILE_NAMES_H_
+#define PARITECT_RULES_FILE_NAMES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/document.h"
+
+namespace paritect {
+
+// All in lower case.
+struct FileNames {
+  std::vector<std::string> junk_names;        // whole last names
+  std::vector<std::string> junk_folders;      // everything below them
+  std::vector<std::string> transfer_endings;  // with their dot
+  std::vector<std::string> transfer_folders;
+};
+
+// InvalidArgument "LINE:COLUMN: ..." for an unknown key, or a value that is no list of lower-case texts.
+absl::StatusOr<FileNames> ReadFileNames(const DocumentNode& root);
+
+// The embedded ones, loaded once.
+const FileNames& BuiltInFileNames();
+
+}  // namespace paritect
+
+#endif  // PARITECT_RULES_FILE_NAMES_H_
