@@ -3,6 +3,7 @@
 #define PARITECT_CHECKS_EVIDENCE_SET_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,17 +32,17 @@ struct FleetFacts {
   struct Node {
     Side side = Side::kBaseline;
     std::string name;
-    bool reported = false;          // all that was asked of it
-    std::string last_seen;          // in words or as a time; empty: never
+    bool reported = false;                        // all that was asked of it
+    std::string last_seen;                        // in words or as a time; empty: never
     std::optional<std::int64_t> clock_offset_ms;  // node minus server
-    std::int64_t lost_records = 0;  // that the node itself declared lost, or the server could not keep
-    bool unfinished = false;        // it was at work when the time was over
+    std::int64_t lost_records = 0;                // that the node itself declared lost, or the server could not keep
+    bool unfinished = false;                      // it was at work when the time was over
   };
   std::vector<Node> nodes;
   std::vector<std::string> damaged_records;  // stored evidence that no longer has its digest, in words
   std::int64_t records_checked = 0;
-  std::int64_t log_entries = 0;   // of the log of calls; its chain was followed through all of them
-  std::string log_fault;          // where it breaks; empty: whole
+  std::int64_t log_entries = 0;  // of the log of calls; its chain was followed through all of them
+  std::string log_fault;         // where it breaks; empty: whole
 };
 
 // Immutable once made; views point into it and must not outlive it.
@@ -53,7 +54,12 @@ class EvidenceSet {
   EvidenceSet& operator=(const EvidenceSet&) = delete;
 
   const std::vector<v1::Bundle>& bundles(Side side) const;
+  // Drops what was derived (shard_pairs_memo).
   std::vector<v1::Bundle>& mutable_bundles(Side side);
+
+  // Where checks/shard_view.cc keeps the lists of all ranks in common form: seven checks start from them, and they are
+  // the largest thing derived from evidence. One thread at a time.
+  std::shared_ptr<const void>& shard_pairs_memo() const { return shard_pairs_memo_; }
 
   // Of a server's audit; else nullptr.
   const FleetFacts* fleet() const { return fleet_ ? &*fleet_ : nullptr; }
@@ -72,6 +78,7 @@ class EvidenceSet {
   std::vector<v1::Bundle> baseline_;
   std::vector<v1::Bundle> migrated_;
   std::optional<FleetFacts> fleet_;
+  mutable std::shared_ptr<const void> shard_pairs_memo_;
 };
 
 // "rank 3 of npu-01", "npu-01", or the run's name where the node is not known: for `missing[].from`.

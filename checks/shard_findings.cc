@@ -99,12 +99,31 @@ bool Comparable(const CheckContext& context, v1::CheckResult& result, const Shar
 }
 
 const ShardEpoch* FindEpoch(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other) {
+  const auto first = [](const ShardRun& one) { return one.epochs.empty() ? 0 : one.epochs[0].epoch.value_or(0); };
+  const int shift = first(run) + first(other) == 1 ? first(other) - first(run) : 0;
   for (const ShardEpoch& one : other.epochs) {
-    if (one.epoch == epoch.epoch) return &one;
+    if (one.epoch.has_value() != epoch.epoch.has_value()) continue;
+    if (!one.epoch || *one.epoch == *epoch.epoch + shift) return &one;
   }
   const bool single = run.epochs.size() == 1 && other.epochs.size() == 1;
   return single && (!other.epochs[0].epoch || !epoch.epoch) ? &other.epochs[0] : nullptr;
 }
+
+bool Unordered(const ShardEpoch& a, const ShardEpoch& b) {
+  const auto unordered = [](const ShardReader& reader) { return reader.unordered; };
+  return std::any_of(a.readers.begin(), a.readers.end(), unordered) ||
+         std::any_of(b.readers.begin(), b.readers.end(), unordered);
+}
+
+namespace {
+
+bool IsSubset(std::vector<ItemId> part, std::vector<ItemId> whole) {
+  std::sort(part.begin(), part.end());
+  std::sort(whole.begin(), whole.end());
+  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+}  // namespace
 
 bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other, const ShardEpoch& other_epoch) {
   if (!run.recorded_by_step || !other.recorded_by_step || &epoch != &run.epochs.back()) return false;
@@ -113,7 +132,8 @@ bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& o
   bool shorter = false;
   for (std::size_t rank = 0; rank < lists.size(); ++rank) {
     if (lists[rank].size() > others[rank].size()) return false;
-    if (!std::equal(lists[rank].begin(), lists[rank].end(), others[rank].begin())) return false;
+    const bool head = std::equal(lists[rank].begin(), lists[rank].end(), others[rank].begin());
+    if (!head && !(Unordered(epoch, other_epoch) && IsSubset(lists[rank], others[rank]))) return false;
     shorter = shorter || lists[rank].size() < others[rank].size();
   }
   return shorter;

@@ -56,13 +56,16 @@ SharedItems FindSharedItems(const ShardPair& pair, const ShardEpoch& epoch, cons
 // Padding entries of an epoch by ItemId where its lists are padded by wrap-around; else empty.
 std::vector<bool> PaddingOf(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch);
 
+// Whether a list of either epoch does not show the order in which its rank read.
+bool Unordered(const ShardEpoch& a, const ShardEpoch& b);
+
 // Whether the step-by-step recording of `run` was merely stopped earlier than the other's: the same world size,
 // every rank's list is the head of the other's, and no later epoch shows that this one was finished. What stands
 // after its end is then unknown, not unread.
 bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other, const ShardEpoch& other_epoch);
 
 // The epoch of `other` that has the number of `epoch`, which is one of `run`; or nullptr. Where each has one epoch
-// and only one of them is numbered, they are the same.
+// and only one of them is numbered, they are the same. Some loops count from 0, others from 1: the first is the first.
 const ShardEpoch* FindEpoch(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other);
 
 }  // namespace paritect

@@ -166,6 +166,13 @@ ShardRule InferShardRule(const ShardPair& pair, const Lists& lists) {
   return rule;
 }
 
+ShardRule InferShardRule(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch) {
+  ShardRule rule = InferShardRule(pair, ListsByRank(run, epoch));
+  rule.unordered = std::any_of(epoch.readers.begin(), epoch.readers.end(),
+                               [](const ShardReader& reader) { return reader.unordered; });
+  return rule;
+}
+
 namespace {
 
 bool SameSplit(ShardSplit a, ShardSplit b) {
@@ -211,6 +218,9 @@ RuleDifference CompareShardRules(const ShardRule& baseline, int baseline_ranks, 
   const bool ordered = baseline.orders != 0 && migrated.orders != 0;
   if (known && !SameSplit(baseline.split, migrated.split)) return RuleDifference::kSplit;
   if (ordered && (baseline.orders & migrated.orders) == 0) return RuleDifference::kOrder;
+  if (baseline.unordered || migrated.unordered) {
+    return ordered && known ? RuleDifference::kNone : RuleDifference::kUnknown;
+  }
   if (ordered != (baseline.orders != 0 || migrated.orders != 0)) return RuleDifference::kOrder;
   if (ordered && baseline.shuffled_within != migrated.shuffled_within) return RuleDifference::kOrder;
   if (known && !SamePadding(baseline, baseline_ranks, migrated, migrated_ranks)) return RuleDifference::kPadding;

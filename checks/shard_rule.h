@@ -36,10 +36,13 @@ struct ShardRule {
   std::vector<ItemId> sequence;  // what was split, without padding; by the split told, else by stride
   std::vector<ItemId> padding;   // wrapped-around entries, in order
   bool regular = false;          // no entry is there twice but by padding
+  bool unordered = false;        // the lists do not show the order in which their ranks read
 };
 
 // `lists`: index = rank, every rank there.
 ShardRule InferShardRule(const ShardPair& pair, const std::vector<std::vector<ItemId>>& lists);
+// Of an epoch's lists; empty where a rank is missing.
+ShardRule InferShardRule(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch);
 
 enum class RuleDifference { kNone, kOrder, kSplit, kPadding, kUnknown };
 

@@ -4,15 +4,15 @@
 #include <set>
 #include <tuple>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/shard_names.h"
+#include "checks/shard_roots.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
 
-constexpr std::size_t kSampleNames = 2000;         // for aligning data roots
 constexpr std::size_t kMissingRanksMax = 100'000;  // a list may state any world size
 
 std::string NodeOf(const v1::Bundle& bundle, const v1::Evidence& evidence) {
@@ -69,6 +69,10 @@ class RunBuilder {
     reader.segment = list.segment();
     reader.world_size = list.world_size();
     reader.evidence = &evidence;
+    for (const v1::Note& note : list.notes()) {
+      reader.unordered = reader.unordered || note.kind() == "unordered";
+      reader.epochs_unclear = reader.epochs_unclear || note.kind() == "epochs_unclear";
+    }
     if (!list.sample_numbers()) SpellPlainly(reader);
     run_.partly_unreadable = run_.partly_unreadable || list.incomplete_size() > 0;
     run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace";
@@ -170,54 +174,9 @@ class RunBuilder {
 
 // --- names ------------------------------------------------------------------------------------------
 
-template <typename Visit>
-void ForEachReader(const ShardRun& run, Visit visit) {
-  for (const ShardEpoch& epoch : run.epochs) {
-    for (const ShardReader& reader : epoch.readers) visit(reader);
-  }
-}
-
-DataRoot RootOf(const std::vector<const ShardRun*>& runs) {
-  DataRoot root;
-  for (const ShardRun* run : runs) {
-    ForEachReader(*run, [&](const ShardReader& reader) {
-      for (const std::string& item : reader.names()) root.Add(item);
-    });
-  }
-  return root;
-}
-
-std::vector<absl::string_view> Sample(const std::vector<const ShardRun*>& runs) {
-  std::size_t total = 0;
-  for (const ShardRun* run : runs) {
-    ForEachReader(*run, [&](const ShardReader& reader) { total += reader.names().size(); });
-  }
-  const std::size_t stride = std::max<std::size_t>(1, total / kSampleNames);
-  std::vector<absl::string_view> sample;
-  std::size_t i = 0;
-  for (const ShardRun* run : runs) {
-    ForEachReader(*run, [&](const ShardReader& reader) {
-      for (const std::string& item : reader.names()) {
-        if (i++ % stride == 0) sample.push_back(item);
-      }
-    });
-  }
-  return sample;
-}
-
-absl::flat_hash_set<absl::string_view> RelativeNames(const std::vector<const ShardRun*>& runs, const DataRoot& root) {
-  absl::flat_hash_set<absl::string_view> names;
-  for (const ShardRun* run : runs) {
-    ForEachReader(*run, [&](const ShardReader& reader) {
-      for (const std::string& item : reader.names()) names.insert(root.Relative(item));
-    });
-  }
-  return names;
-}
-
 // The names that a data set of that label holds by its list, of the first side that has one.
 struct DeclaredFiles {
-  absl::flat_hash_set<absl::string_view> names;
+  NameSet names;
   bool incomplete = false;
 };
 
@@ -245,6 +204,8 @@ DeclaredFiles FilesOf(const EvidenceSet& evidence, const std::string& dataset) {
   for (Side side : kBothSides) {
     evidence.ForEach(side, v1::EVIDENCE_KIND_DATASET_LISTING, [&](const v1::Bundle&, const v1::Evidence& one) {
       if (one.listing().dataset() != dataset) return;
+      // The recorder's: what a program listed, by full path. No list of the data set.
+      if (one.listing().names_size() > 0 && absl::StartsWith(one.listing().names(0), "/")) return;
       for (const std::string& name : one.listing().names()) out.names.insert(name);
     });
   }
@@ -261,16 +222,18 @@ class PairBuilder {
 
   void Build() {
     pair_.sample_numbers = AllNumbers({0, 1});
-    pair_.numbers_against_names = !pair_.sample_numbers && !sides_[0].empty() && !sides_[1].empty() &&
-                                  (AllNumbers({0}) || AllNumbers({1}));
+    pair_.numbers_against_names =
+        !pair_.sample_numbers && !sides_[0].empty() && !sides_[1].empty() && (AllNumbers({0}) || AllNumbers({1}));
     DeclaredFiles files;
     if (!pair_.sample_numbers && !pair_.dataset.empty()) files = FilesOf(evidence_, pair_.dataset);
-    DataRoot roots[2] = {RootOf(Views(0)), RootOf(Views(1))};
-    const bool by_list = !pair_.sample_numbers && AlignToFiles(files, roots);
-    if (!by_list && !pair_.sample_numbers) AlignSides(roots);
+    SideNames names[2] = {SideNames(Views(0)), SideNames(Views(1))};
+    for (SideNames& side : names) side.UseCommonRoot();
+    const bool by_list = !files.names.empty() && AlignToFiles(files.names, names);
+    pair_.file_list_other = !by_list && !files.names.empty();
+    if (!by_list && !pair_.sample_numbers && !sides_[0].empty() && !sides_[1].empty()) AlignSides(names[0], names[1]);
     NameInterner interner;
     for (int side = 0; side < 2; ++side) {
-      for (ShardRun* run : sides_[side]) InternRun(*run, roots[side], interner);
+      for (ShardRun* run : sides_[side]) InternRun(*run, names[side], interner);
     }
     std::vector<ItemId> declared;
     if (by_list) {
@@ -278,6 +241,11 @@ class PairBuilder {
       for (absl::string_view name : files.names) declared.push_back(interner.Intern(name));
     }
     pair_.names = std::move(interner).TakeNames();
+    for (auto& side : sides_) {
+      for (ShardRun* run : side) {
+        for (ShardEpoch& epoch : run->epochs) SetCommonApart(epoch);
+      }
+    }
     Expect(by_list, declared);
   }
 
@@ -299,28 +267,46 @@ class PairBuilder {
   }
 
   // False where the list names something else than the shards do (half of the names are not in it).
-  bool AlignToFiles(const DeclaredFiles& files, DataRoot (&roots)[2]) const {
-    if (files.names.empty()) return false;
-    DataRoot aligned[2] = {roots[0], roots[1]};
-    for (int side = 0; side < 2; ++side) {
-      const std::vector<absl::string_view> sample = Sample(Views(side));
-      if (!sample.empty() && aligned[side].AlignTo(files.names, sample) * 2 < sample.size()) return false;
-    }
-    roots[0] = std::move(aligned[0]);
-    roots[1] = std::move(aligned[1]);
+  static bool AlignToFiles(const NameSet& files, SideNames (&names)[2]) {
+    SideNames aligned[2] = {names[0], names[1]};
+    if (!AlignToList(aligned[0], files) || !AlignToList(aligned[1], files)) return false;
+    names[0] = std::move(aligned[0]);
+    names[1] = std::move(aligned[1]);
     return true;
   }
 
-  // Usually both roots fit as they are; else the deeper one gives folders back.
-  void AlignSides(DataRoot (&roots)[2]) const {
-    if (sides_[0].empty() || sides_[1].empty()) return;
-    DataRoot first = roots[0], second = roots[1];
-    const std::size_t by_second = second.AlignTo(RelativeNames(Views(0), roots[0]), Sample(Views(1)));
-    const std::size_t by_first = first.AlignTo(RelativeNames(Views(1), roots[1]), Sample(Views(0)));
-    if (by_first > by_second) {
-      roots[0] = std::move(first);
-    } else {
-      roots[1] = std::move(second);
+  static absl::string_view EndingOf(absl::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    return dot == absl::string_view::npos || dot < name.rfind('/') + 1 ? absl::string_view() : name.substr(dot);
+  }
+
+  // The recorder also sees what every rank opens beside its shards (an index, a table of labels): files that all ranks
+  // read, of a kind of which no rank reads one alone.
+  void SetCommonApart(ShardEpoch& epoch) {
+    std::set<int> ranks;
+    bool traced = !epoch.readers.empty();
+    for (const ShardReader& reader : epoch.readers) {
+      ranks.insert(reader.rank);
+      traced = traced && reader.evidence->shards().format() == "trace";
+    }
+    pair_.traced = pair_.traced || traced;
+    if (!traced || ranks.size() < 2) return;
+    std::vector<std::uint32_t> readers(pair_.names.size(), 0);
+    for (const ShardReader& reader : epoch.readers) {
+      for (ItemId id : reader.items) ++readers[id];
+    }
+    std::set<absl::string_view> shard_endings;
+    for (ItemId id = 0; id < readers.size(); ++id) {
+      if (readers[id] > 0 && readers[id] < ranks.size()) shard_endings.insert(EndingOf(pair_.names[id]));
+    }
+    if (shard_endings.empty()) return;  // every rank reads everything
+    for (ShardReader& reader : epoch.readers) {
+      const auto shard = [&](ItemId id) {
+        return readers[id] < ranks.size() || shard_endings.contains(EndingOf(pair_.names[id]));
+      };
+      auto first = std::stable_partition(reader.items.begin(), reader.items.end(), shard);
+      reader.common.assign(first, reader.items.end());
+      reader.items.erase(first, reader.items.end());
     }
   }
 
@@ -330,12 +316,13 @@ class PairBuilder {
     return text;
   }
 
-  void InternRun(ShardRun& run, const DataRoot& root, NameInterner& interner) const {
+  void InternRun(ShardRun& run, const SideNames& names, NameInterner& interner) const {
     for (ShardEpoch& epoch : run.epochs) {
       for (ShardReader& reader : epoch.readers) {
-        reader.items.reserve(reader.names().size());
+        reader.items.reserve(static_cast<std::size_t>(reader.names().size()));
         for (const std::string& item : reader.names()) {
-          reader.items.push_back(interner.Intern(pair_.sample_numbers ? CanonicalNumber(item) : root.Relative(item)));
+          reader.items.push_back(
+              interner.Intern(pair_.sample_numbers ? CanonicalNumber(item) : names.Relative(reader, item)));
         }
       }
     }
@@ -387,7 +374,9 @@ std::vector<const ShardRun*> ShardPair::Runs() const {
   return runs;
 }
 
-std::vector<ShardPair> PairShards(const EvidenceSet& evidence) {
+namespace {
+
+std::vector<ShardPair> MakePairs(const EvidenceSet& evidence) {
   const std::set<std::string> labels[2] = {Labels(evidence, Side::kBaseline), Labels(evidence, Side::kMigrated)};
   std::set<std::string> all = labels[0];
   all.insert(labels[1].begin(), labels[1].end());
@@ -416,10 +405,19 @@ std::vector<ShardPair> PairShards(const EvidenceSet& evidence) {
   return pairs;
 }
 
+}  // namespace
+
+const std::vector<ShardPair>& PairShards(const EvidenceSet& evidence) {
+  std::shared_ptr<const void>& memo = evidence.shard_pairs_memo();
+  if (memo == nullptr) memo = std::make_shared<const std::vector<ShardPair>>(MakePairs(evidence));
+  return *static_cast<const std::vector<ShardPair>*>(memo.get());
+}
+
 std::vector<bool> ItemsRead(const ShardPair& pair, const ShardEpoch& epoch) {
   std::vector<bool> read(pair.names.size(), false);
   for (const ShardReader& reader : epoch.readers) {
     for (ItemId id : reader.items) read[id] = true;
+    for (ItemId id : reader.common) read[id] = true;
   }
   return read;
 }

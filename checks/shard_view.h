@@ -31,6 +31,12 @@ struct ShardReader {
   // The list again where a name in it is not spelled plainly ("a//b" is the file "a/b"); else empty.
   std::shared_ptr<const google::protobuf::RepeatedPtrField<std::string>> plain_names;
   bool repeats_rank = false;  // another list of this rank stands before it (other node, or other content)
+  // Of the recorder: several processes of the rank read side by side, so the order between them is not known.
+  bool unordered = false;
+  // Of the recorder: files were opened again and no epoch can be told; each stands once.
+  bool epochs_unclear = false;
+  // Files that every rank opened and that are no shards (an index, a label table); not in `items`.
+  std::vector<ItemId> common;
 
   const google::protobuf::RepeatedPtrField<std::string>& names() const {
     return plain_names ? *plain_names : evidence->shards().items();
@@ -66,23 +72,26 @@ enum class ExpectedFrom { kFileList, kUnion, kNumbers };
 struct ShardPair {
   std::string dataset;
   bool sample_numbers = false;
-  bool numbers_against_names = false;  // one side recorded sample numbers, the other files: nothing meets
+  bool numbers_against_names = false;    // one side recorded sample numbers, the other files: nothing meets
   std::vector<absl::string_view> names;  // by ItemId
   std::optional<ShardRun> baseline;      // the reference run
   std::vector<ShardRun> migrated;        // every run
   ExpectedFrom expected_from = ExpectedFrom::kUnion;
   std::vector<bool> expected;  // by ItemId
   bool file_list_incomplete = false;
+  // The data set's list and the shard lists do not name the same files (most of these are not in it): not used.
+  bool file_list_other = false;
+  bool traced = false;  // a list is of the recorder: it also holds what is opened beside the shards
 
   // Baseline first.
   std::vector<const ShardRun*> Runs() const;
 };
 
 // One pair a label, sorted by label. A label that only one side has stands alone; a label that is empty
-// on one side is paired with the only label of the other.
-std::vector<ShardPair> PairShards(const EvidenceSet& evidence);
+// on one side is paired with the only label of the other. Made once for one evidence set.
+const std::vector<ShardPair>& PairShards(const EvidenceSet& evidence);
 
-// Distinct items of an epoch, by ItemId.
+// Distinct items of an epoch, by ItemId; those that all ranks read in common count too.
 std::vector<bool> ItemsRead(const ShardPair& pair, const ShardEpoch& epoch);
 
 // The lists of an epoch by rank, segments of a run put one after another: index = rank. Empty where the

@@ -59,7 +59,11 @@ class EpochCheck {
 
  private:
   void Collect(ItemId id, std::string name) {
-    if (!pair_.expected[id] || read_[id]) return;
+    if (read_[id]) return;
+    // What the other side reads is data, whether or not this side's folder has it. The recorder also sees files that
+    // are none.
+    const bool by_other = !pair_.traced && !other_read_.empty() && other_read_[id];
+    if (!pair_.expected[id] && !by_other) return;
     (other_read_.empty() || other_read_[id] ? by_one_ : by_both_).Add(std::move(name));
   }
 
@@ -172,6 +176,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     NoteExpected(context, result, pair);
     if (pair.file_list_incomplete) {
       AddMissing(context, result, "shard_list_of_files_incomplete", pair.dataset, {{"dataset", pair.dataset}});
+    }
+    if (pair.file_list_other) {
+      AddMissing(context, result, "shard_list_of_files_other", pair.dataset, {{"dataset", pair.dataset}});
     }
     for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);
     BothSides(context, result, pair);

@@ -63,10 +63,20 @@ class RunCheck {
       ReportNotSharded(epoch);
       return;
     }
+    if (!shared.items.empty() && EpochsUnclear(epoch)) {
+      // A file that two ranks read may have been read in two epochs.
+      AddMissing(context_, result_, "shard_epochs_unclear", run_.run, {{"run", run_.run}});
+      return;
+    }
     const bool only_padding = !padding.empty() && FindSharedItems(pair_, epoch, padding).items.empty();
     for (std::size_t i = 0; i < shared.items.size() && i < kFindingsMade; ++i) {
       ReportItem(epoch, shared.items[i], only_padding ? "read_twice/padding" : "read_twice", shared.items.size());
     }
+  }
+
+  static bool EpochsUnclear(const ShardEpoch& epoch) {
+    return std::any_of(epoch.readers.begin(), epoch.readers.end(),
+                       [](const ShardReader& reader) { return reader.epochs_unclear; });
   }
 
   void NotePadding(const ShardEpoch& epoch, std::size_t count) {

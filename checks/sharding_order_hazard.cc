@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "checks/check.h"
 #include "checks/shard_findings.h"
 #include "common/digest.h"
@@ -72,6 +73,22 @@ bool IsLive(const v1::DirectoryListing& listing) {
                      [](const v1::Note& note) { return note.kind() == "live"; });
 }
 
+// A data set's own listing holds relative names; the recorder's holds one folder each, whose parents may differ by
+// node.
+std::string FolderOf(const v1::DirectoryListing& listing) {
+  if (listing.names_size() == 0 || !absl::StartsWith(listing.names(0), "/")) return listing.dataset();
+  const std::vector<absl::string_view> steps = absl::StrSplit(listing.names(0), '/');
+  return absl::StrCat(listing.dataset(), listing.dataset().empty() ? "" : ": ", DisplayBytes(steps[steps.size() - 2]));
+}
+
+Listing BaseNames(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  Listing out(names.begin(), names.end());
+  for (absl::string_view& name : out) {
+    if (absl::StartsWith(name, "/")) name.remove_prefix(name.rfind('/') + 1);
+  }
+  return out;
+}
+
 // Whether recorded lists of the run show that the order of the folder does no harm: several nodes, whole,
 // nothing read twice.
 bool ListsAgree(const std::vector<ShardPair>& pairs, Side side, const std::string& run_name) {
@@ -120,7 +137,7 @@ class SideCheck {
         if (!evidence.has_listing()) continue;
         const auto& names = evidence.listing().names();
         const bool live = IsLive(evidence.listing());
-        by_dataset[evidence.listing().dataset()].push_back({bundle->plan().node(), {names.begin(), names.end()}, live});
+        by_dataset[FolderOf(evidence.listing())].push_back({bundle->plan().node(), BaseNames(names), live});
         shown_ = shown_ || !live;
       }
     }
@@ -225,7 +242,7 @@ class SideCheck {
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  const std::vector<ShardPair> pairs = PairShards(context.evidence);
+  const std::vector<ShardPair>& pairs = PairShards(context.evidence);
   for (Side side : kBothSides) {
     for (v1::EvidenceKind kind : {v1::EVIDENCE_KIND_DATASET_LISTING, v1::EVIDENCE_KIND_SCRIPTS}) {
       context.evidence.ForEach(side, kind, [&](const v1::Bundle& bundle, const v1::Evidence& evidence) {

@@ -34,6 +34,7 @@ class PairCheck {
 
   void Run() {
     bool all = true;
+    int compared = 0;
     for (const ShardEpoch& migrated : migrated_.epochs) {
       all = all && FindEpoch(migrated_, migrated, baseline_) != nullptr;
     }
@@ -41,17 +42,22 @@ class PairCheck {
       const ShardEpoch* migrated = FindEpoch(baseline_, baseline, migrated_);
       all = all && migrated != nullptr;
       if (migrated == nullptr) continue;
+      ++compared;
       if (SameWorld()) {
         CompareLists(baseline, *migrated);
       } else {
         CompareByRule(baseline, *migrated);
       }
     }
-    // An epoch that one side alone recorded may be read in another order.
-    if (!all) {
-      AddMissing(context_, result_, "shard_epochs_differ", migrated_.run,
-                 {{"baseline", EpochsText(baseline_)}, {"migrated", EpochsText(migrated_)}});
+    if (all) return;
+    const MessageArgs epochs = {{"baseline", EpochsText(baseline_)}, {"migrated", EpochsText(migrated_)}};
+    if (compared == 0) {
+      AddMissing(context_, result_, "shard_epochs_differ", migrated_.run, epochs);
+      return;
     }
+    // A run of more epochs is the same rule at work for longer: those that both recorded decide.
+    v1::Finding& note = AddNote(context_, result_, "epochs_compared", migrated_.run, epochs);
+    SetFact(note, "epochs_compared", compared);
   }
 
  private:
@@ -89,20 +95,55 @@ class PairCheck {
       AddMissing(context_, result_, "shard_recording_shorter", run, {{"run", run}});
       return;
     }
-    const RankLists theirs = ByRank(migrated);
-    for (const auto& [rank, list] : ByRank(baseline)) {
+    const RankLists theirs = ByRank(migrated), ours = ByRank(baseline);
+    const std::map<std::vector<ItemId>, int> holders = Holders(ours);
+    const bool unordered = Unordered(baseline, migrated);
+    bool order_unknown = false;
+    for (const auto& [rank, list] : ours) {
       auto it = theirs.find(rank);
-      if (it == theirs.end()) continue;  // a missing rank is reported as such
-      if (list != it->second) ReportRank(rank, list, it->second, migrated);
+      if (it == theirs.end() || list == it->second) continue;  // a missing rank is reported as such
+      if (unordered && Sorted(list) == Sorted(it->second)) {
+        order_unknown = true;
+        continue;
+      }
+      auto holder = holders.find(unordered ? Sorted(it->second) : it->second);
+      if (unordered && holder == holders.end()) holder = holders.find(it->second);
+      ReportRank({rank, holder == holders.end() ? -1 : holder->second}, list, it->second, migrated);
     }
+    if (order_unknown)
+      AddMissing(context_, result_, "shard_order_not_recorded", migrated_.run, {{"run", migrated_.run}});
+  }
+
+  static std::vector<ItemId> Sorted(std::vector<ItemId> list) {
+    std::sort(list.begin(), list.end());
+    return list;
+  }
+
+  // Which rank holds a list, as it is and sorted; lists that several ranks hold tell nothing.
+  static std::map<std::vector<ItemId>, int> Holders(const RankLists& lists) {
+    std::map<std::vector<ItemId>, int> holders;
+    for (const auto& [rank, list] : lists) {
+      if (list.empty()) continue;
+      for (std::vector<ItemId> one : {list, Sorted(list)}) {
+        auto [it, added] = holders.try_emplace(std::move(one), rank);
+        if (!added && it->second != rank) it->second = -1;
+      }
+    }
+    return holders;
   }
 
   std::string NameAt(const std::vector<ItemId>& list, std::size_t at) const {
     return at < list.size() ? DisplayBytes(pair_.names[list[at]]) : "-";
   }
 
-  void ReportRank(int rank, const std::vector<ItemId>& baseline, const std::vector<ItemId>& migrated,
+  struct Rank {
+    int rank = 0;
+    int holder = -1;  // the baseline's rank that reads this list; -1: none
+  };
+
+  void ReportRank(Rank which, const std::vector<ItemId>& baseline, const std::vector<ItemId>& migrated,
                   const ShardEpoch& epoch) {
+    const int rank = which.rank;
     const std::size_t common = std::min(baseline.size(), migrated.size());
     std::size_t at = 0;
     while (at < common && baseline[at] == migrated[at]) ++at;
@@ -116,6 +157,10 @@ class PairCheck {
     what.set_zh(absl::StrCat(same_set ? "条目相同而次序不同" : "条目不同", "，分别 ", baseline.size(), " 与 ",
                              migrated.size(), " 项，自第 ", at + 1, " 项起（", NameAt(baseline, at), " 与 ",
                              NameAt(migrated, at), "）"));
+    if (which.holder >= 0 && which.holder != rank) {
+      what.set_en(absl::StrCat("the baseline's list of rank ", which.holder, ", ", what.en()));
+      what.set_zh(absl::StrCat("即基准 rank ", which.holder, " 的列表，", what.zh()));
+    }
     v1::Finding& finding =
         AddShardFinding(context_, result_, v1::SEVERITY_ERROR, "assignment_differs", absl::StrCat("rank ", rank),
                         {{"rank", PlainText(absl::StrCat(rank))}, {"what", what}});
@@ -125,6 +170,7 @@ class PairCheck {
     SetFact(finding, "migrated_count", static_cast<std::uint64_t>(migrated.size()));
     SetFact(finding, "first_difference", static_cast<std::uint64_t>(at));
     SetFact(finding, "run", migrated_.run);
+    if (which.holder >= 0) SetFact(finding, "baseline_rank_of_list", which.holder);
     if (epoch.epoch) SetFact(finding, "epoch", *epoch.epoch);
   }
 
@@ -134,8 +180,7 @@ class PairCheck {
     v1::Finding& note = AddNote(context_, result_, "compared_by_rule", pair_.dataset, sizes);
     SetFact(note, "baseline_world_size", ranks[0]);
     SetFact(note, "migrated_world_size", ranks[1]);
-    const ShardRule rules[2] = {InferShardRule(pair_, ListsByRank(baseline_, baseline)),
-                                InferShardRule(pair_, ListsByRank(migrated_, migrated))};
+    const ShardRule rules[2] = {InferShardRule(pair_, baseline_, baseline), InferShardRule(pair_, migrated_, migrated)};
     switch (CompareShardRules(rules[0], ranks[0], rules[1], ranks[1])) {
       case RuleDifference::kNone: return;
       case RuleDifference::kUnknown: AddMissing(context_, result_, "shard_rule_unknown", migrated_.run, sizes); return;

@@ -24,6 +24,9 @@
 //   u PATH                               a program is started that cannot be recorded (static, setuid)
 //   l COUNT                              so many records were lost before this one
 //   f LIMIT                              the file is full: nothing is recorded any more
+// and of `paritect attach` (attached_recorder.h):
+//   m counts                             each file stands once, by its first open
+//   j before                             the process, or its rank, ran before it was recorded
 #ifndef PARITECT_AGENT_TRACE_TRACE_H_
 #define PARITECT_AGENT_TRACE_TRACE_H_
 

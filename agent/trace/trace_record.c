@@ -1,5 +1,6 @@
 // The record file of a process. One word of state, {pid, descriptor}: a forked child sees another pid and opens its own
-// file; nothing has to be told of fork, vfork or clone. The descriptor stands high, away from those that programs count
+// file; nothing has to be told of fork, vfork or clone. There are two such words: a child of vfork shares its parent's
+// memory, and must not make it forget its descriptor. The descriptor stands high, away from those that programs count
 // on, and is looked at before each record: a program that closes everything may have another file under its number.
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,11 @@
 #define PARTS_MAX 8
 #define ANCESTORS_MAX 16
 
-static uint64_t state;  // pid << 32 | descriptor
-static uint64_t file_device, file_inode;
+struct RecordFile {
+  uint64_t state;  // pid << 32 | descriptor
+  uint64_t device, inode;
+};
+static struct RecordFile files[2];
 static uint64_t begun;            // pid whose header is written
 static unsigned written_version;  // of the variables
 static uint64_t written_bytes, lost;
@@ -165,19 +169,26 @@ static int OpenFile(uint64_t pid, uint64_t start) {
   return low;
 }
 
-static int IsOurs(int fd) {
+static int IsOurs(const struct RecordFile* file, int fd) {
   struct stat now;
-  return syscall(SYS_fstat, fd, &now) == 0 && (uint64_t)now.st_ino == __atomic_load_n(&file_inode, __ATOMIC_ACQUIRE) &&
-         (uint64_t)now.st_dev == __atomic_load_n(&file_device, __ATOMIC_ACQUIRE);
+  return syscall(SYS_fstat, fd, &now) == 0 && (uint64_t)now.st_ino == __atomic_load_n(&file->inode, __ATOMIC_ACQUIRE) &&
+         (uint64_t)now.st_dev == __atomic_load_n(&file->device, __ATOMIC_ACQUIRE);
 }
 
 // The descriptor of this process's file; -1: there is none.
 static int Descriptor(void) {
   const uint64_t pid = (uint64_t)syscall(SYS_getpid);
-  uint64_t known = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
-  if (known >> 32 == pid && IsOurs((int)(uint32_t)known)) return (int)(uint32_t)known;
+  struct RecordFile* file = NULL;
+  for (size_t i = 0; i < 2; ++i) {
+    const uint64_t known = __atomic_load_n(&files[i].state, __ATOMIC_ACQUIRE);
+    if (known >> 32 != pid) continue;
+    if (IsOurs(&files[i], (int)(uint32_t)known)) return (int)(uint32_t)known;
+    file = &files[i];  // closed by the program
+  }
   uint64_t parent = 0, start = 0;
   ReadStat(pid, &parent, &start);
+  if (file == NULL) file = &files[__atomic_load_n(&files[0].state, __ATOMIC_ACQUIRE) >> 32 == parent ? 1 : 0];
+  uint64_t known = __atomic_load_n(&file->state, __ATOMIC_ACQUIRE);
   const int fd = OpenFile(pid, start);
   struct stat made;
   if (fd < 0) return -1;
@@ -186,12 +197,13 @@ static int Descriptor(void) {
     return -1;
   }
   // Threads that come here together get one and the same file: the later descriptor is closed again.
-  if (!__atomic_compare_exchange_n(&state, &known, pid << 32 | (uint32_t)fd, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  if (!__atomic_compare_exchange_n(&file->state, &known, pid << 32 | (uint32_t)fd, 0, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_ACQUIRE)) {
     CloseRaw(fd);
     return known >> 32 == pid ? (int)(uint32_t)known : -1;
   }
-  __atomic_store_n(&file_inode, (uint64_t)made.st_ino, __ATOMIC_RELEASE);
-  __atomic_store_n(&file_device, (uint64_t)made.st_dev, __ATOMIC_RELEASE);
+  __atomic_store_n(&file->inode, (uint64_t)made.st_ino, __ATOMIC_RELEASE);
+  __atomic_store_n(&file->device, (uint64_t)made.st_dev, __ATOMIC_RELEASE);
   uint64_t before = __atomic_load_n(&begun, __ATOMIC_ACQUIRE);
   if (before != pid && __atomic_compare_exchange_n(&begun, &before, pid, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     written_bytes = 0;

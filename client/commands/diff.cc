@@ -41,7 +41,7 @@ absl::StatusOr<const DiffKind*> FindKind(const std::string& name) {
     known.emplace_back(kind->name);
   }
   // The contract has more kinds than this build: they are known words, not mistakes of typing.
-  for (absl::string_view later : {"shards", "weights", "scripts"}) {
+  for (absl::string_view later : {"weights", "scripts"}) {
     if (name == later) {
       return absl::InvalidArgumentError(
           absl::StrCat("diff ", name, ": not supported by this version; there are ", absl::StrJoin(known, ", ")));
@@ -80,8 +80,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DiffOptions o;
   Arguments arguments(kName, kSummary);
   arguments.Texts("kind_and_sides", o.words,
-                  "settings, data or curve A B; A, B: a plan, a folder, a bundle, a settings or log file, a list, a run "
-                  "or AUDIT:baseline on the server");
+                  "settings, data, curve or shards A B; A, B: a plan, a folder, a bundle, a settings or log file, a list, "
+                  "a run or AUDIT:baseline on the server");
   arguments.Flag("--all", o.all, "show equal values too; of curves: every common step in json");
   arguments.Texts(
       "--metric", o.metrics,

@@ -136,8 +136,11 @@ std::string PlanText(const RunRequest& request, bool has_code) {
   if (!info.platform().empty()) absl::StrAppend(&text, "platform: ", info.platform(), "\n");
   if (!info.framework().empty()) absl::StrAppend(&text, "framework: ", info.framework(), "\n");
   if (info.role() == v1::ROLE_FP32_REFERENCE) absl::StrAppend(&text, "role: fp32-reference\n");
-  absl::StrAppend(&text, "settings:\n  - {file: environment.txt, kind: environment}\n",
-                  "  - {file: command.sh, kind: script}\n", has_code ? "  - code.json\n" : "", "logs: [output.log]\n");
+  if (!request.words.empty()) {
+    absl::StrAppend(&text, "settings:\n  - {file: environment.txt, kind: environment}\n",
+                    "  - {file: command.sh, kind: script}\n", has_code ? "  - code.json\n" : "",
+                    "logs: [output.log]\n");
+  }
   if (!request.traced) return text;
   const std::string label = request.plan.datasets_size() == 1 ? request.plan.datasets(0).name() : "";
   absl::StrAppend(&text, "shards:\n  - {trace: trace",
@@ -162,14 +165,17 @@ absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& req
   if (mkdir(absl::StrCat(folder, "/trace").c_str(), 0700) != 0) {
     return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
   }
-  std::vector<std::string> shown;
-  for (const std::string& word : WithoutSecrets(request.words)) shown.push_back(ShellQuoted(word));
-  const std::string code = CodeText(env.working_directory);
-  std::map<std::string, std::string> files = {
-      {"command.sh", absl::StrCat("#!/bin/sh\n", absl::StrJoin(shown, " "), "\n")},
-      {"environment.txt", EnvironmentText(env, request.environment)},
-      {"plan.yaml", PlanText(request, !code.empty())}};
-  if (!code.empty()) files["code.json"] = code;
+  std::map<std::string, std::string> files;
+  std::string code;
+  if (!request.words.empty()) {
+    std::vector<std::string> shown;
+    for (const std::string& word : WithoutSecrets(request.words)) shown.push_back(ShellQuoted(word));
+    files["command.sh"] = absl::StrCat("#!/bin/sh\n", absl::StrJoin(shown, " "), "\n");
+    files["environment.txt"] = EnvironmentText(env, request.environment);
+    code = CodeText(env.working_directory);
+    if (!code.empty()) files["code.json"] = code;
+  }
+  files["plan.yaml"] = PlanText(request, !code.empty());
   for (const auto& [name, text] : files) {
     PARITECT_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder, "/", name), text));
   }

@@ -23,7 +23,7 @@ struct RunRequest {
   std::string folder;                    // under which the run's own folder is made
   v1::Plan plan;                         // of --plan; empty where there is none
   bool traced = true;                    // whether the recorder is there
-  std::vector<std::string> words;        // the command
+  std::vector<std::string> words;        // the command; none: a job that is attached to
   std::vector<std::string> environment;  // "NAME=VALUE"
 };
 

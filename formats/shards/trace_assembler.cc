@@ -72,7 +72,7 @@ bool RankByBirth(const std::vector<TraceImage*>& images, int world_size) {
 
 struct RankReads {
   std::optional<std::int32_t> world_size;
-  bool by_birth = false;
+  bool once = false;  // opens were not counted: several epochs look like one
   std::map<Place, Names> images;  // by birth
   std::vector<v1::Problem> problems;
 };
@@ -180,12 +180,14 @@ class NodeAssembler {
     RankReads& reads = ranks_[open.rank.rank.value_or(-1)];
     if (open.rank.world_size) reads.world_size = open.rank.world_size;
     reads.images[{image.start, image.pid}].push_back(open.path);
+    reads.once = reads.once || image.once;
   }
 
   void AddProblems(const TraceImage& image) {
     const auto rank = image.opens.empty() ? image.rank.rank : image.opens.back().rank.rank;
     std::vector<v1::Problem> problems;
     if (image.lost > 0) problems.push_back(MakeProblem("trace_lost", absl::StrCat(image.lost)));
+    if (image.joined_late) problems.push_back(MakeProblem("trace_attached", absl::StrCat("pid ", image.pid)));
     if (image.full) problems.push_back(MakeProblem("trace_full", absl::StrCat("pid ", image.pid)));
     // A program without a rank (a launcher's helper) reads no shards.
     if (rank) {
@@ -199,7 +201,7 @@ class NodeAssembler {
   }
 
   void EmitRank(std::int32_t rank, const RankReads& reads, ShardLists& lists) const {
-    const std::optional<std::vector<Names>> epochs = EpochsOf(reads);
+    const std::optional<std::vector<Names>> epochs = reads.once ? std::nullopt : EpochsOf(reads);
     const std::vector<Names> parts = epochs ? *epochs : std::vector<Names>{FirstOpens(reads)};
     for (std::size_t i = 0; i < parts.size(); ++i) {
       v1::ShardList list;
@@ -208,7 +210,9 @@ class NodeAssembler {
       if (reads.world_size) list.set_world_size(*reads.world_size);
       if (parts.size() > 1) list.set_epoch(static_cast<std::int32_t>(i));
       for (const std::string& name : parts[i]) list.add_items(name);
-      if (!epochs) AddNote(list, "epochs_unclear", "files were opened again; each stands once, by its first open");
+      if (!epochs || reads.once) {
+        AddNote(list, "epochs_unclear", "files were opened again, or opens not counted; each stands once");
+      }
       if (reads.images.size() > 1) {
         AddNote(list, "unordered",
                 absl::StrCat(reads.images.size(), " processes read side by side; their lists stand one after another"));

@@ -104,6 +104,8 @@ class Reader {
       case 'e': return ReadFolderEnd(rest);
       case 'u': image.unseen.emplace_back(rest); return true;
       case 'f': image.full = true; return true;
+      case 'm': image.once = true; return true;
+      case 'j': image.joined_late = true; return true;
       case 'l': return ReadLost(rest);
       default: return false;
     }

@@ -49,6 +49,8 @@ struct TraceImage {
   std::vector<std::string> unseen;  // programs that it started and that cannot be recorded
   std::int64_t lost = 0;            // records
   bool full = false;
+  bool once = false;         // of `attach`: each file stands once, however often it was opened
+  bool joined_late = false;  // of `attach`: it ran before it was recorded
 };
 
 struct TraceFile {
