@@ -88,6 +88,26 @@ constexpr Row kTable[] = {
     {"ascend-950", "pytorch", "2.7.1", "", "inf_nan_mode", "?", "no effect there"},
     {"atlas-a2", "tensorflow", "1.15.0", "", "inf_nan_force_disable", "false", "INF_NAN_MODE_FORCE_DISABLE.md"},
     {"atlas-a3", "tensorflow", "1.15.0", "", "inf_nan_force_disable", "false", "INF_NAN_MODE_FORCE_DISABLE.md"},
+    // Schedules, adapters and what is off by itself.
+    {"nvidia", "pytorch", "2.1.0", "hf-training-args-json", "lr_min", "0", "Transformers optimization.py"},
+    {"nvidia", "pytorch", "2.1.0", "hf-training-args", "lr_min", "0", "Transformers optimization.py"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "lr_min", "0", "Transformers optimization.py"},
+    {"atlas-a2", "mindspore", "2.2.0", "mindformers-yaml", "lr_min", "0", "MindFormers lr_schedule.py"},
+    {"nvidia", "pytorch", "2.1.0", "megatron-args", "lr_min", "0", "Megatron arguments.py"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "finetuning_type", "lora", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "lora_rank", "8", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "lora_dropout", "0", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "lora_target_modules", "all", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "use_rslora", "false", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "use_dora", "false", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "pissa_init", "false", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "freeze_trainable_layers", "2", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "llamafactory-yaml", "rope_scaling", "off", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "", "neftune_noise_alpha", "0", "TrainingArguments"},
+    {"nvidia", "pytorch", "2.1.0", "", "loraplus_lr_ratio", "1", "LLaMA-Factory hparams"},
+    {"nvidia", "pytorch", "2.1.0", "", "rampup_batch_size", "off", "Megatron arguments.py"},
+    {"nvidia", "pytorch", "2.1.0", "", "pure_bf16", "false", "LLaMA-Factory hparams"},
+    {"atlas-a2", "mindspore", "2.2.0", "mindformers-yaml", "use_clip_grad", "false", "MindFormers wrapper.py"},
     // Determinism and graph options.
     {"nvidia", "pytorch", "2.1.0", "", "deterministic", "false", "PyTorch use_deterministic_algorithms"},
     {"atlas-a2", "pytorch", "2.1.0", "", "deterministic", "false", "PyTorch use_deterministic_algorithms"},
@@ -229,7 +249,7 @@ TEST(OverrideFiles, ANewAlias) {
   const v1::Bundle gpu = Gpu({Arguments("yaml", {{"our_decay", "0.1"}, {"seed", "1"}})});
   const v1::Bundle npu = Npu({Arguments("yaml", {{"weight_decay", "0.01"}, {"seed", "1"}})});
   constexpr absl::string_view kValues = "model.hyperparameters.values";
-  EXPECT_EQ(VerdictBy(BuiltInRules(), kValues, gpu, npu), "not_performed: !npu");
+  EXPECT_EQ(VerdictBy(BuiltInRules(), kValues, gpu, npu), "not_performed: ~unknown_key_one_sided baseline: npu, !npu");
   const Rules rules = With("settings.yaml", "keys: [{key: weight_decay, aliases: [our_decay]}]\n");
   EXPECT_EQ(VerdictBy(rules, kValues, gpu, npu), "fail: value_differs weight_decay");
 }

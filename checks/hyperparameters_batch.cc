@@ -27,6 +27,21 @@ void AddScalingNote(const CheckContext& context, v1::CheckResult& result, const 
   SetFact(note, "ratio", ratio);
 }
 
+// A batch that grows at the start reaches the same size on another way.
+void CompareRampUp(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                   const SettingsView& migrated) {
+  const EffectiveValue* a = baseline.Find("rampup_batch_size");
+  const EffectiveValue* b = migrated.Find("rampup_batch_size");
+  if (a == nullptr || b == nullptr || SameMeaning(SettingType::kText, a->value.value, b->value.value)) return;
+  const std::string shown_a = ShowValue(a->value);
+  const std::string shown_b = ShowValue(b->value);
+  if (HasFinding(result, "global_batch_differs", "rampup_batch_size", shown_a, shown_b)) return;
+  v1::Finding& finding = AddError(context, result, "global_batch_differs/ramp_up", "rampup_batch_size",
+                                  {{"baseline", shown_a}, {"migrated", shown_b}});
+  finding.set_baseline(shown_a);
+  finding.set_migrated(shown_b);
+}
+
 void Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
              const SettingsView& migrated) {
   const Derived a = GlobalBatch(baseline);
@@ -71,6 +86,7 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     Compare(context, result, baseline, migrated);
+    CompareRampUp(context, result, baseline, migrated);
   });
 }
 

@@ -1,6 +1,7 @@
 // model.hyperparameters.values: are all recognised hyperparameters equal by effective value?
 // Parts of a derived quantity (batch, parallel sizes, schedule) are compared through the quantity only, in
 // .global-batch and .learning-rate. Source: pre-tuning checklist, 模型超参.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/settings_check.h"
 #include "checks/settings_diff.h"
+#include "checks/unknown_keys.h"
 #include "checks/unknown_settings.h"
 #include "common/numbers.h"
 #include "rules/argument_words.h"
@@ -85,8 +87,8 @@ void CompareDecayForm(const CheckContext& context, v1::CheckResult& result, cons
 }
 
 // Training length in samples, so that another batch with as many fewer steps is no other length; epochs where the
-// steps are not known.
-void CompareLength(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+// steps are not known. False where neither can be compared; equal steps of unknown batches are, unequal ones are not.
+bool CompareLength(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                    const SettingsView& migrated) {
   const Derived steps[] = {TotalSteps(baseline), TotalSteps(migrated)};
   const Derived batch[] = {GlobalBatch(baseline), GlobalBatch(migrated)};
@@ -95,18 +97,18 @@ void CompareLength(const CheckContext& context, v1::CheckResult& result, const S
   if (!steps[0].value || !steps[1].value) {
     const EffectiveValue* a = baseline.FindStated("train_epochs");
     const EffectiveValue* b = migrated.FindStated("train_epochs");
-    if (a == nullptr || b == nullptr || epochs == keys.end()) return;
+    if (a == nullptr || b == nullptr || epochs == keys.end()) return false;
     const SettingKey& key = epochs->second;
-    if (Ignored(context.profile, key, a, b) || SameMeaning(key.type, a->value.value, b->value.value)) return;
+    if (Ignored(context.profile, key, a, b) || SameMeaning(key.type, a->value.value, b->value.value)) return true;
     AddDifference(context, result, key, a->value, b->value);
-    return;
+    return true;
   }
-  if (!batch[0].value || !batch[1].value) return;
+  if (!batch[0].value || !batch[1].value) return *steps[0].value == *steps[1].value;
   const double samples[] = {*steps[0].value * *batch[0].value, *steps[1].value * *batch[1].value};
-  if (std::fabs(samples[1] - samples[0]) <= context.profile.threshold("finished_tolerance") * samples[0]) return;
+  if (std::fabs(samples[1] - samples[0]) <= context.profile.threshold("finished_tolerance") * samples[0]) return true;
   const std::string shown[] = {absl::StrCat(steps[0].text, " x ", FormatDouble(*batch[0].value)),
                                absl::StrCat(steps[1].text, " x ", FormatDouble(*batch[1].value))};
-  if (HasFinding(result, "value_differs", "training length", shown[0], shown[1])) return;
+  if (HasFinding(result, "value_differs", "training length", shown[0], shown[1])) return true;
   v1::Finding& finding = AddError(context, result, "value_differs/length", "training length",
                                   {{"baseline", FormatDouble(samples[0])}, {"migrated", FormatDouble(samples[1])}});
   finding.set_baseline(shown[0]);
@@ -117,6 +119,7 @@ void CompareLength(const CheckContext& context, v1::CheckResult& result, const S
   for (const Derived& one : steps) {
     for (const std::string& evidence : one.evidence) finding.add_evidence(evidence);
   }
+  return true;
 }
 
 constexpr int kUnknownShown = 20;
@@ -125,10 +128,11 @@ bool SameUnknown(const SourcedValue& a, const SourcedValue& b) {
   return SameMeaning(SettingType::kText, a.value, b.value) || SameMeaning(SettingType::kBoolean, a.value, b.value);
 }
 
-void WarnOfUnknown(const CheckContext& context, v1::CheckResult& result, const std::string& name,
-                   const SourcedValue& a, const SourcedValue& b) {
-  if (HasFinding(result, "unknown_key_differs", name, ShowValue(a), ShowValue(b))) return;
-  v1::Finding& finding = AddWarning(context, result, "unknown_key_differs", name,
+void WarnOfUnknown(const CheckContext& context, v1::CheckResult& result, const UnknownDifference& one) {
+  const SourcedValue& a = *one.baseline;
+  const SourcedValue& b = *one.migrated;
+  if (HasFinding(result, "unknown_key_differs", one.name, ShowValue(a), ShowValue(b))) return;
+  v1::Finding& finding = AddWarning(context, result, "unknown_key_differs", one.name,
                                     {{"key", a.raw_key}, {"baseline", a.text}, {"migrated", b.text}});
   finding.set_baseline(ShowValue(a));
   finding.set_migrated(ShowValue(b));
@@ -136,49 +140,59 @@ void WarnOfUnknown(const CheckContext& context, v1::CheckResult& result, const s
   finding.add_evidence(b.origin);
 }
 
+// Keys that one side alone has, although the other side's file is of the same kind: one warning that names them.
+void WarnOfOneSided(const CheckContext& context, v1::CheckResult& result, const SettingsView& migrated,
+                    const std::vector<std::string>& keys, Side side) {
+  if (keys.empty()) return;
+  const std::size_t shown = std::min(keys.size(), static_cast<std::size_t>(kUnknownShown));
+  v1::Finding& finding =
+      AddWarning(context, result, "unknown_key_one_sided", absl::StrCat(SideName(side), ": ", migrated.run_name()),
+                 {{"side", std::string(SideName(side))},
+                  {"count", absl::StrCat(keys.size())},
+                  {"keys", absl::StrJoin(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(shown), ", ")}});
+  SetFact(finding, "count", static_cast<std::int64_t>(keys.size()));
+}
+
 // Arguments that no canonical key claims. Nobody knows what they do: a difference in one whose name speaks of numbers
 // keeps the check from passing, in another it is a warning, and those of places and devices are only counted.
 void CompareUnknown(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                     const SettingsView& migrated) {
-  int equal = 0;
+  const UnknownKeys keys = CompareUnknownKeys(context, baseline, migrated);
   int differing = 0;
-  int places = 0;
-  int common = 0;
   std::vector<std::string> significant;
-  for (const auto& [name, a] : baseline.unknown()) {
-    auto other = migrated.unknown().find(name);
-    if (other == migrated.unknown().end()) continue;
-    const SourcedValue& b = other->second;
-    ++common;
-    if (SameUnknown(a, b)) {
-      ++equal;
+  std::vector<std::string> only[2];
+  for (const UnknownDifference& one : keys.differing) {
+    if (IsArgumentOf(one, "optimizer") || IsArgumentOf(one, "model")) continue;  // an error of this check
+    if (one.baseline != nullptr && one.migrated != nullptr) {
+      if (SpeaksOfNumbers(one.name) && !context.rules.settings.IsExcepted(one.name)) {
+        significant.push_back(
+            absl::StrCat(one.baseline->raw_key, ": ", ShowValue(*one.baseline), ", ", ShowValue(*one.migrated)));
+      }
+      if (++differing <= kUnknownShown) WarnOfUnknown(context, result, one);
       continue;
     }
-    if (NamesAPlace(name, a.text, b.text) || IsIgnoredKey(context.profile, name, a.raw_key)) {
-      ++places;
-      continue;
-    }
-    if (SpeaksOfNumbers(name)) {
-      significant.push_back(absl::StrCat(a.raw_key, ": ", ShowValue(a), ", ", ShowValue(b)));
-    }
-    if (++differing <= kUnknownShown) WarnOfUnknown(context, result, name, a, b);
+    // A script passes what its program needs; of a file that lists what was chosen, the other side's may lack it.
+    const SourcedValue& value = one.baseline != nullptr ? *one.baseline : *one.migrated;
+    if (!one.same_format || value.source == SettingSource::kLaunch) continue;
+    only[one.baseline != nullptr ? 0 : 1].push_back(absl::StrCat(value.raw_key, "=", ShowValue(value)));
   }
   if (!significant.empty()) {
     AddMissing(context, result, "unknown_key_differs/significant", migrated.run_name(),
                {{"keys", absl::StrJoin(significant, "; ")}});
   }
-  const int one_sided = static_cast<int>(baseline.unknown().size() + migrated.unknown().size()) - 2 * common;
+  WarnOfOneSided(context, result, migrated, only[0], Side::kBaseline);
+  WarnOfOneSided(context, result, migrated, only[1], Side::kMigrated);
   if (differing > kUnknownShown) {
     AddNote(context, result, "more_unknown_keys", migrated.run_name(),
             {{"count", absl::StrCat(differing - kUnknownShown)}});
   }
-  if (common == 0) return;
+  if (keys.equal + differing + keys.places == 0) return;
   v1::Finding& note = AddNote(context, result, "measured/unknown_keys", migrated.run_name(),
-                              {{"equal", absl::StrCat(equal)},
+                              {{"equal", absl::StrCat(keys.equal)},
                                {"differing", absl::StrCat(differing)},
-                               {"places", absl::StrCat(places)},
-                               {"one_sided", absl::StrCat(one_sided)}});
-  SetFact(note, "unknown_equal", equal);
+                               {"places", absl::StrCat(keys.places)},
+                               {"one_sided", absl::StrCat(keys.one_sided)}});
+  SetFact(note, "unknown_equal", keys.equal);
   SetFact(note, "unknown_differing", differing);
 }
 
@@ -194,35 +208,64 @@ void AddUnknownConflicts(const CheckContext& context, v1::CheckResult& result, c
   }
 }
 
+// A number or switch that leaves things as they are without the option.
+bool IsOff(const EffectiveValue& found) {
+  const v1::Value& value = found.value.value;
+  return value.kind_case() == v1::Value::kBoolean ? !value.boolean() : ValueToText(value) == "0";
+}
+
+// What one side alone states.
+struct OneSided {
+  std::vector<std::string> unknown;  // numbers and switches: what the other side used is not known
+  std::vector<std::string> told;     // names (the optimizer): a script may hold them without an option
+
+  void Take(const SettingKey& key, const SettingsView& other, const EffectiveValue& found) {
+    const bool word = key.type == SettingType::kWord || key.type == SettingType::kText;
+    const bool of_library = key.optional && (!other.HasFormat(found.value.format) || IsOff(found));
+    (of_library || (word && !key.optional) ? told : unknown)
+        .push_back(absl::StrCat(key.key, "=", ValueToText(found.value.value), " (", found.value.origin, ")"));
+  }
+};
+
+// One key that is stated somewhere. True where it was compared.
+bool CompareOne(const CheckContext& context, v1::CheckResult& result, const SettingKey& key,
+                const SettingsView& baseline, const SettingsView& migrated, OneSided& one_sided) {
+  const EffectiveValue* a = baseline.Find(key.key);
+  const EffectiveValue* b = migrated.Find(key.key);
+  // None of an option that a library need not have is a value: it is off.
+  const SourcedValue* none_a = key.optional && a == nullptr ? baseline.FindNone(key.key) : nullptr;
+  const SourcedValue* none_b = key.optional && b == nullptr ? migrated.FindNone(key.key) : nullptr;
+  if ((none_a != nullptr && b != nullptr) || (none_b != nullptr && a != nullptr)) {
+    if (IsOff(none_a != nullptr ? *b : *a)) return true;
+    AddDifference(context, result, key, none_a != nullptr ? *none_a : a->value, none_b != nullptr ? *none_b : b->value);
+    return true;
+  }
+  if (a == nullptr || b == nullptr) {
+    one_sided.Take(key, a == nullptr ? baseline : migrated, a == nullptr ? *b : *a);
+    return false;
+  }
+  if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
+  return true;
+}
+
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                    const SettingsView& migrated) {
   int compared = 0;
-  std::vector<std::string> one_sided;        // numbers and switches: what the other side used is not known
-  std::vector<std::string> one_sided_words;  // names (the optimizer): a script may hold them without an option
-  bool common_elsewhere = false;  // schedule and length are compared by .learning-rate and the curves
+  OneSided one_sided;
   for (const auto& [name, key] : context.rules.settings.keys()) {
-    if (!key.compared) {
-      const bool judged = key.group == "schedule" || key.group == "length";
-      common_elsewhere =
-          common_elsewhere || (judged && baseline.FindStated(name) != nullptr && migrated.FindStated(name) != nullptr);
-      continue;
-    }
+    if (!key.compared) continue;
     const EffectiveValue* a = baseline.Find(name);
     const EffectiveValue* b = migrated.Find(name);
+    const bool stated = baseline.FindStated(name) != nullptr || migrated.FindStated(name) != nullptr;
+    // Two defaults that nobody states show nothing of what the runs used; nor does the default of an option that the
+    // other side's library may not have.
     if ((a == nullptr && b == nullptr) || Ignored(context.profile, key, a, b)) continue;
+    if (!stated && (key.optional || (a != nullptr && b != nullptr))) continue;
     for (const SettingsView* view : {&baseline, &migrated}) {
       const EffectiveValue* one = view->Find(name);
       if (one != nullptr) AddConflicts(context, result, *view, name, one->value, one->disagreeing);
     }
-    if (a == nullptr || b == nullptr) {
-      const bool word = key.type == SettingType::kWord || key.type == SettingType::kText;
-      (word ? one_sided_words : one_sided)
-          .push_back(absl::StrCat(name, "=", ValueToText((a != nullptr ? a : b)->value.value), " (",
-                                  (a != nullptr ? a : b)->value.origin, ")"));
-      continue;
-    }
-    ++compared;
-    if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
+    if (CompareOne(context, result, key, baseline, migrated, one_sided)) ++compared;
   }
   for (const SettingsView* view : {&baseline, &migrated}) {
     AddPartConflicts(context, result, *view, TotalSteps(*view).part_conflicts);
@@ -231,18 +274,22 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     AddUnknownConflicts(context, result, *view);
   }
   CompareDecayForm(context, result, baseline, migrated);
-  CompareLength(context, result, baseline, migrated);
+  if (CompareLength(context, result, baseline, migrated)) ++compared;
   CompareUnknown(context, result, baseline, migrated);
-  if (compared == 0 && !common_elsewhere) {
+  for (absl::string_view owner : {"optimizer", "model"}) {
+    JudgeUnknownKeys(context, result, baseline, migrated, owner, "value_differs/argument");
+  }
+  if (compared == 0) {
     AddMissing(context, result, "no_common_settings", migrated.run_name(), {{"run", migrated.run_name()}});
     return;
   }
   // Where a default is not known, nothing is guessed (checklist, verdicts).
-  if (!one_sided.empty()) {
-    AddMissing(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided, ", ")}});
+  if (!one_sided.unknown.empty()) {
+    AddMissing(context, result, "only_on_one_side", migrated.run_name(),
+               {{"keys", absl::StrJoin(one_sided.unknown, ", ")}});
   }
-  if (!one_sided_words.empty()) {
-    AddNote(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided_words, ", ")}});
+  if (!one_sided.told.empty()) {
+    AddNote(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided.told, ", ")}});
   }
   v1::Finding& note =
       AddNote(context, result, "measured/settings", migrated.run_name(), {{"count", absl::StrCat(compared)}});

@@ -53,7 +53,8 @@ void JudgeNode(const CheckContext& context, v1::CheckResult& result, const Setti
   }
   const bool disabled = Is(On(view, kVariables[0], node), "0");
   const bool forced = Is(On(view, kVariables[1], node), "1");
-  if (forced || Is(On(view, kVariables[2], node), "saturation_mode")) {
+  const bool saturates = forced || Is(On(view, kVariables[2], node), "saturation_mode");
+  if (saturates) {
     v1::Finding& finding = AddError(context, result, "saturation_mode", node, args);
     finding.set_migrated(absl::StrJoin(set, ", "));
     // Order-preserving reduction works in INF/NaN mode only.
@@ -62,6 +63,9 @@ void JudgeNode(const CheckContext& context, v1::CheckResult& result, const Setti
   } else if (disabled) {
     AddWarning(context, result, "saturation_mode/refused", node, args).set_migrated(absl::StrJoin(set, ", "));
   }
+  // The saturation mode can be asked for in a script too, by variable or by call (set_device_sat_mode).
+  ReportUnreadScripts(context, result, view, "INF_NAN_MODE_FORCE_DISABLE, set_device_sat_mode");
+  if (!saturates && !disabled) AddNote(context, result, "measured/inf_nan", node, args);
   if (!HasEnvironment(bundle)) AddMissing(context, result, "environment_unknown", node, {{"node", node}});
 }
 

@@ -8,6 +8,7 @@
 #include "checks/check.h"
 #include "checks/platform.h"
 #include "checks/scaler.h"
+#include "checks/settings_check.h"
 #include "checks/settings_view.h"
 
 namespace paritect {
@@ -20,6 +21,36 @@ std::int64_t WorldSize(const RunView& view, const SettingsView& settings) {
   return size;
 }
 
+bool UsesNpuOptimizer(const SettingsView& settings) {
+  return settings.Text("loss_scale_optimizer") == "npu" ||
+         (settings.framework() == "tensorflow" && settings.FindStated("loss_scale_distributed") != nullptr);
+}
+
+void CheckDistributed(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const RunView& view,
+                      const SettingsView& settings, const Platform& platform) {
+  std::optional<bool> distributed = settings.Boolean("loss_scale_distributed");
+  std::string origin;
+  if (distributed.has_value()) {
+    origin = settings.Find("loss_scale_distributed")->value.origin;
+  } else if (settings.Text("loss_scale_optimizer") == "npu") {
+    distributed = false;  // NPULossScaleOptimizer(..., is_distributed=False) by its signature
+    origin = absl::StrCat(settings.Find("loss_scale_optimizer")->value.origin, " (default)");
+  }
+  const std::int64_t world_size = WorldSize(view, settings);
+  if (!distributed.has_value() || world_size == 0 || platform.family == nullptr) {
+    AddMissing(context, result, "loss_scale_optimizer_unknown", run.name,
+               {{"run", run.name}, {"product", platform.family != nullptr ? platform.family->name : ""}});
+    return;
+  }
+  const bool wrong = *distributed != (world_size > 1);
+  const MessageArgs args = {{"stated", *distributed ? "True" : "False"}, {"world_size", absl::StrCat(world_size)}};
+  v1::Finding& finding = wrong ? AddError(context, result, "is_distributed_mismatch", run.name, args)
+                               : AddNote(context, result, "measured/is_distributed", run.name, args);
+  SetFact(finding, "is_distributed", *distributed);
+  SetFact(finding, "world_size", world_size);
+  finding.add_evidence(origin);
+}
+
 void CheckRun(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const RunView& view) {
   const Platform platform = PlatformOf(context.rules, view);
   const SettingsView settings = SettingsView::Of(context, Side::kMigrated, view);
@@ -29,31 +60,24 @@ void CheckRun(const CheckContext& context, v1::CheckResult& result, const RunSer
     AddWarning(context, result, "overflow_check_off", run.name, who)
         .add_evidence(settings.Find("overflow_check")->value.origin);
   }
-  // Only TensorFlow on the Atlas training series has an optimizer of its own for this.
-  if ((platform.family != nullptr && platform.family->id != "atlas-training") ||
-      (!framework.empty() && framework != "tensorflow")) {
+  // Only TensorFlow on the Atlas training series has an optimizer of its own for this. Where it is used all the same,
+  // its is_distributed still decides whether the ranks agree on an overflow (TF Adapter, NPULossScaleOptimizer).
+  const bool needless = (platform.family != nullptr && platform.family->id != "atlas-training") ||
+                        (!framework.empty() && framework != "tensorflow");
+  const bool other_framework = framework == "pytorch" || framework == "mindspore";
+  if (needless && (other_framework || !UsesNpuOptimizer(settings))) {
+    if (!other_framework && ReportUnreadScripts(context, result, settings, "NPULossScaleOptimizer, is_distributed"))
+      return;
     AddNote(context, result, "not_applicable/loss_scale_optimizer", run.name, who);
     return;
   }
   if (const EffectiveValue* own = settings.FindStated("loss_scale_optimizer");
-      own != nullptr && platform.family != nullptr && settings.Text("loss_scale_optimizer") != "npu") {
+      own != nullptr && !needless && platform.family != nullptr && settings.Text("loss_scale_optimizer") != "npu") {
     AddError(context, result, "native_loss_scale_optimizer/settings", run.name,
              {{"value", ShowValue(own->value)}, {"product", platform.family->name}})
         .add_evidence(own->value.origin);
   }
-  const std::optional<bool> distributed = settings.Boolean("loss_scale_distributed");
-  const std::int64_t world_size = WorldSize(view, settings);
-  if (!distributed.has_value() || world_size == 0 || platform.family == nullptr) {
-    AddMissing(context, result, "loss_scale_optimizer_unknown", run.name, who);
-    return;
-  }
-  if (*distributed == (world_size > 1)) return;
-  v1::Finding& finding =
-      AddError(context, result, "is_distributed_mismatch", run.name,
-               {{"stated", *distributed ? "True" : "False"}, {"world_size", absl::StrCat(world_size)}});
-  SetFact(finding, "is_distributed", *distributed);
-  SetFact(finding, "world_size", world_size);
-  finding.add_evidence(settings.Find("loss_scale_distributed")->value.origin);
+  CheckDistributed(context, result, run, view, settings, platform);
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {

@@ -20,6 +20,8 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
     v1::Finding& finding = AddError(context, result, "overflow_applied", run.name, args);
     SetFact(finding, "count", count.applied);
     for (const std::string& where : count.applied_evidence) finding.add_evidence(where);
+  } else if (count.steps == 0 && count.skipped == 0) {
+    AddMissing(context, result, "no_steps_in_log", run.name, args);
   } else if (!count.reported || count.unreported > 0) {
     AddMissing(context, result, "overflow_not_reported", run.name, args);
   } else {
@@ -35,7 +37,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const RunSeries& run : SeriesOf(context.evidence, Side::kMigrated)) {
     if (run.logs.empty()) continue;
     if (NoScalerNeeded(context, result, run, ScalerOf(context, run))) continue;
-    for (const OverflowCount& count : CountOverflows(run)) CheckCount(context, result, run, count);
+    const std::vector<OverflowCount> counts = CountOverflows(run);
+    if (counts.empty()) AddMissing(context, result, "no_steps_in_log", run.name, {{"run", run.name}});
+    for (const OverflowCount& count : counts) CheckCount(context, result, run, count);
   }
 }
 

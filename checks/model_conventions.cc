@@ -2,7 +2,9 @@
 // PyTorch's BatchNorm momentum weighs the new statistic, MindSpore's and Keras' the old one: one is 1 minus the other.
 // Dropout's keep_prob is 1 - p (the canonical value is p). The optimizer's momentum is the same number everywhere.
 // Source: MindSpore precision checklist, 网络定义; MindSpore's API mapping documents.
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -18,18 +20,31 @@ struct Printed {
   const SourcedValue* source = nullptr;
 };
 
-std::vector<Printed> ValuesOf(const SettingsView& view, absl::string_view key) {
+// Layer by layer in the order of the print.
+std::vector<Printed> LayersOf(const SettingsView& view, absl::string_view key) {
   std::vector<Printed> out;
-  std::set<double> seen;
-  for (const SourcedValue* value : view.All(key)) {
+  const std::vector<const SourcedValue*> all = view.All(key);
+  for (const SourcedValue* value : all) {
+    if (value->node != all[0]->node) continue;  // every node prints the same model
     const v1::Value typed = TypedValue(SettingType::kNumber, value->value);
     const double number =
         typed.kind_case() == v1::Value::kInteger ? static_cast<double>(typed.integer()) : typed.number();
     const bool turned = key == "batchnorm_momentum" && view.framework() != "pytorch";
-    const double meaning = turned ? 1 - number : number;
-    if (seen.insert(std::round(meaning * 1e9)).second) {
-      out.push_back({meaning, ParseDouble(value->text).value_or(number), value});
-    }
+    out.push_back({turned ? 1 - number : number, ParseDouble(value->text).value_or(number), value});
+  }
+  return out;
+}
+
+bool SameNumber(const Printed& a, const Printed& b) {
+  return std::fabs(a.meaning - b.meaning) < 1e-9;
+}
+
+// Each value once.
+std::vector<Printed> DistinctOf(const std::vector<Printed>& layers) {
+  std::vector<Printed> out;
+  std::set<double> seen;
+  for (const Printed& one : layers) {
+    if (seen.insert(std::round(one.meaning * 1e9)).second) out.push_back(one);
   }
   return out;
 }
@@ -59,11 +74,48 @@ bool Idle(absl::string_view key, const Printed& value) {
   return key == "dropout_p" && value.meaning == 0;
 }
 
+using LayersByName = std::map<std::string, std::vector<Printed>>;
+
+LayersByName ByName(absl::string_view key, const std::vector<Printed>& layers) {
+  LayersByName named;
+  for (const Printed& one : layers) {
+    if (!Idle(key, one)) named[one.source->scope].push_back(one);
+  }
+  return named;
+}
+
+bool SameNames(const LayersByName& a, const LayersByName& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.size() == y.second.size();
+  });
+}
+
+// Both sides have the same values; whether each layer has its own is another question. Layers are paired by name, or
+// by the order of the print.
+void ComparePlaces(const CheckContext& context, v1::CheckResult& result, const std::string& run, absl::string_view key,
+                   std::vector<Printed> a, std::vector<Printed> b) {
+  const LayersByName x = ByName(key, a);
+  const LayersByName y = ByName(key, b);
+  if (SameNames(x, y)) {
+    for (const auto& [name, layers] : x) {
+      for (std::size_t i = 0; i < layers.size(); ++i) {
+        const Printed& other = y.at(name)[i];
+        if (!SameNumber(layers[i], other)) AddDifference(context, result, key, layers[i], other);
+      }
+    }
+    return;
+  }
+  for (std::vector<Printed>* side : {&a, &b}) std::erase_if(*side, [&](const Printed& one) { return Idle(key, one); });
+  if (DistinctOf(a).size() < 2 || std::equal(a.begin(), a.end(), b.begin(), b.end(), SameNumber)) return;
+  AddMissing(context, result, "layers_not_paired", run, {{"key", std::string(key)}});
+}
+
 // False where a side does not print the key.
 bool CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                 const SettingsView& migrated, absl::string_view key) {
-  const std::vector<Printed> a = ValuesOf(baseline, key);
-  const std::vector<Printed> b = ValuesOf(migrated, key);
+  const std::vector<Printed> layers[] = {LayersOf(baseline, key), LayersOf(migrated, key)};
+  const std::vector<Printed> a = DistinctOf(layers[0]);
+  const std::vector<Printed> b = DistinctOf(layers[1]);
   if (a.empty() || b.empty()) return false;
   bool told = false;
   for (const Printed& one : b) {
@@ -71,10 +123,13 @@ bool CompareKey(const CheckContext& context, v1::CheckResult& result, const Sett
     AddDifference(context, result, key, a[0], one);
     told = true;
   }
+  const bool told_of_migrated = told;
   for (const Printed& one : a) {
-    if (told || Has(b, one.meaning) || Idle(key, one)) continue;
+    if (told_of_migrated || Has(b, one.meaning) || Idle(key, one)) continue;
     AddDifference(context, result, key, one, b[0]);
+    told = true;
   }
+  if (!told) ComparePlaces(context, result, migrated.run_name(), key, layers[0], layers[1]);
   return true;
 }
 

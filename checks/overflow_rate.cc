@@ -180,7 +180,9 @@ void EvaluateOverflowRate(const CheckContext& context, v1::CheckResult& result, 
       WarnOfSkips(context, result, run, facts);
       continue;
     }
-    for (const OverflowCount& count : CountOverflows(run)) CheckCount(context, result, run, count, facts);
+    const std::vector<OverflowCount> counts = CountOverflows(run);
+    if (counts.empty()) AddMissing(context, result, "no_steps_in_log", run.name, {{"run", run.name}});
+    for (const OverflowCount& count : counts) CheckCount(context, result, run, count, facts);
     if (side == Side::kMigrated) CompareSides(context, result, run);
     if (const std::optional<RankDisagreement> ranks = FindRankDisagreement(run)) {
       v1::Finding& finding = AddError(context, result, "overflow_count_differs", run.name,

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/platform.h"
@@ -52,6 +54,14 @@ bool AnySettings(const CheckContext& context, Side side) {
   return any;
 }
 
+// DeepSpeed's fp16 section against the arguments of the trainer beside it, and the like.
+void TypeConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+  for (const char* key : {"bf16", "fp16"}) {
+    const EffectiveValue* found = view.FindStated(key);
+    if (found != nullptr) AddConflicts(context, result, view, key, found->value, found->disagreeing);
+  }
+}
+
 void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
   // A loss scale in the log is evidence enough; that no settings file was given does not matter then.
   const std::vector<RunView> runs = context.evidence.Runs(side);
@@ -64,6 +74,7 @@ void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
   for (const RunView& run : context.evidence.Runs(side)) {
     const SettingsView view = SettingsView::Of(context, side, run);
     const ComputeType type = ComputeTypeOf(view);
+    TypeConflicts(context, result, view);
     std::string evidence;
     const bool scale_seen = LogsShowLossScale(run, evidence);
     if (type.dtype == "float32" && !scale_seen) {
@@ -95,6 +106,8 @@ void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side 
       v1::Finding& finding =
           AddError(context, result, "two_mechanisms", view.run_name(), {{"mechanisms", absl::StrJoin(told, "; ")}});
       for (const std::string& evidence : told) finding.add_evidence(evidence);
+    } else if (ReportUnreadScripts(context, result, view, "autocast, casts by hand")) {
+      continue;
     } else if (LibraryDecides(view) && !mechanisms.empty()) {
       AddNote(context, result, "measured/mechanism", view.run_name(), {{"mechanism", mechanisms[0].evidence}});
     } else {
@@ -159,7 +172,10 @@ void CompareMechanism(const CheckContext& context, v1::CheckResult& result, cons
 
 void SameMechanism(const CheckContext& context, v1::CheckResult& result) {
   for (Side side : kBothSides) {
-    for (const SettingsView& view : ViewsOf(context, side)) TypeByVariable(context, result, view);
+    for (const SettingsView& view : ViewsOf(context, side)) {
+      TypeByVariable(context, result, view);
+      TypeConflicts(context, result, view);
+    }
   }
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     CompareMechanism(context, result, baseline, migrated);
@@ -183,12 +199,18 @@ void MigratedSingle(const CheckContext& context, v1::CheckResult& result) {
 
 std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view) {
   std::vector<Mechanism> out;
+  // The weights themselves in the short type, without an automatic mode: another way than bf16: true.
+  if (view.Boolean("pure_bf16").value_or(false)) out.push_back({"weights", "", Origin(*view.Find("pure_bf16"))});
   for (const char* key : {"bf16", "fp16"}) {
-    if (out.empty() && view.Boolean(key).value_or(false)) out.push_back({"option", "", Origin(*view.Find(key))});
+    if (!out.empty() || !view.Boolean(key).value_or(false)) continue;
+    const bool apex = key == std::string("fp16") && view.Text("half_precision_backend") == "apex";
+    out.push_back(
+        {apex ? "apex" : "option", apex ? view.Text("fp16_opt_level").value_or("") : "", Origin(*view.Find(key))});
   }
   const EffectiveValue* dtype = view.FindStated("compute_dtype");
   if (out.empty() && dtype != nullptr && view.Text("compute_dtype") != "float32") {
-    out.push_back({"option", "", Origin(*dtype)});
+    const bool weights = absl::EndsWith(absl::AsciiStrToLower(dtype->value.text), "-true");
+    out.push_back({weights ? "weights" : "option", "", Origin(*dtype)});
   }
   const auto apex = view.Text("amp_opt_level");
   if (apex && (*apex == "o1" || *apex == "o2" || *apex == "o3")) {

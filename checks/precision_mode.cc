@@ -77,6 +77,9 @@ class Judge {
 
   // Nothing set in what was read: the default counts, where it is known and nothing else could have set it.
   void Unset() {
+    // A dump of the session's configuration shows what the script set.
+    const bool dumped = view_.framework() == "tensorflow" && view_.HasFormat("session-config");
+    if (!dumped && ReportUnreadScripts(context_, result_, view_, "precision_mode, precision_mode_v2")) return;
     if (view_.framework().empty()) {
       AddMissing(context_, result_, "framework_unknown", view_.run_name());
       return;

@@ -10,6 +10,7 @@ namespace {
 struct Shortcut {
   std::optional<bool> on;
   std::string evidence;
+  bool by_default = false;  // nothing states it
 };
 
 Shortcut ShortcutOf(const SettingsView& view, absl::string_view key) {
@@ -18,7 +19,16 @@ Shortcut ShortcutOf(const SettingsView& view, absl::string_view key) {
   const EffectiveValue* found = view.Find(key);
   const std::optional<bool> on = view.Boolean(key);
   if (found == nullptr || !on) return {};
-  return {on, absl::StrCat(found->value.raw_key, "=", ShowValue(found->value))};
+  return {on, absl::StrCat(found->value.raw_key, "=", ShowValue(found->value)),
+          found->value.source == SettingSource::kDefault};
+}
+
+// The shortcut as far as it is known: a default counts for nothing where a script that may set it was not read.
+Shortcut KnownShortcut(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                       absl::string_view key) {
+  const Shortcut found = ShortcutOf(view, key);
+  if (found.by_default && ReportUnreadScripts(context, result, view, "allow_tf32, allow_hf32")) return {};
+  return found;
 }
 
 absl::string_view OnOff(bool on) {
@@ -61,8 +71,8 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
     AddNote(context, result, "hf32_ineffective", migrated.run_name(), {{"dtype", dtype}});
   }
   const bool fp32 = ComputeTypeOf(baseline).dtype == "float32" || ComputeTypeOf(migrated).dtype == "float32";
-  const Shortcut a = ShortcutOf(baseline, "matmul_low_precision");
-  const Shortcut b = ShortcutOf(migrated, "matmul_low_precision");
+  const Shortcut a = KnownShortcut(context, result, baseline, "matmul_low_precision");
+  const Shortcut b = KnownShortcut(context, result, migrated, "matmul_low_precision");
   if (BothKnown(context, result, "matmul", baseline, a, migrated, b)) {
     const auto severity = fp32 ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING;
     if (*a.on != *b.on) {
@@ -74,8 +84,8 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
       note.set_migrated(b.evidence);
     }
   }
-  const Shortcut x = ShortcutOf(baseline, "conv_low_precision");
-  const Shortcut y = ShortcutOf(migrated, "conv_low_precision");
+  const Shortcut x = KnownShortcut(context, result, baseline, "conv_low_precision");
+  const Shortcut y = KnownShortcut(context, result, migrated, "conv_low_precision");
   if (!BothKnown(context, result, "convolution", baseline, x, migrated, y)) return;
   if (*x.on != *y.on) {
     AddDifference(context, result, v1::SEVERITY_WARNING, "convolution", x, y);
@@ -100,7 +110,7 @@ void JudgeReference(const CheckContext& context, v1::CheckResult& result, const 
              {{"run", run}, {"dtype", type.dtype}, {"evidence", type.evidence}})
         .add_evidence(type.evidence);
   }
-  const Shortcut matmul = ShortcutOf(view, "matmul_low_precision");
+  const Shortcut matmul = KnownShortcut(context, result, view, "matmul_low_precision");
   if (!matmul.on) {
     AddMissing(context, result, "shortcut_unknown", run, {{"what", "matmul"}, {"run", run}});
   } else if (*matmul.on) {
@@ -110,7 +120,7 @@ void JudgeReference(const CheckContext& context, v1::CheckResult& result, const 
     AddNote(context, result, "measured/shortcut", run, {{"what", "matmul"}, {"state", "off"}})
         .add_evidence(matmul.evidence);
   }
-  const Shortcut convolution = ShortcutOf(view, "conv_low_precision");
+  const Shortcut convolution = KnownShortcut(context, result, view, "conv_low_precision");
   if (convolution.on.value_or(false)) {
     AddNote(context, result, "reduced_convolution", run).add_evidence(convolution.evidence);
   }

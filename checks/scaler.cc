@@ -150,7 +150,7 @@ ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run) {
   const SettingsView settings = SettingsView::Of(context, run.side, run.view);
   ScalerFacts facts;
   const ComputeType type = ComputeTypeOf(settings);
-  facts.dtype = type.dtype;
+  if (!type.contradicted) facts.dtype = type.dtype;
   facts.dtype_evidence = type.evidence;
   ReadParameters(settings, facts);
   ReadPrintedBatch(run, facts);

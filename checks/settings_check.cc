@@ -124,6 +124,15 @@ void ReportNoNumbers(const CheckContext& context, v1::CheckResult& result, const
   }
 }
 
+bool ReportUnreadScripts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                         absl::string_view what) {
+  for (const std::string& script : view.unread_scripts()) {
+    AddMissing(context, result, "script_not_read", view.run_name(),
+               {{"script", script}, {"what", std::string(what)}, {"run", view.run_name()}});
+  }
+  return !view.unread_scripts().empty();
+}
+
 void WarnOfUnknownFacts(const CheckContext& context, v1::CheckResult& result) {
   // Facts that checks read by name, without a setting behind them.
   static constexpr absl::string_view kOwn[] = {"reference_accuracy"};

@@ -44,6 +44,11 @@ void AddPartConflicts(const CheckContext& context, v1::CheckResult& result, cons
 void ReportNoNumbers(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
                      std::initializer_list<absl::string_view> groups, bool compared_only = false);
 
+// Scripts of the run that were not read, where the check would else trust a default or that nothing is set (`what`: the
+// option that they may set). Reports each; true where there is one.
+bool ReportUnreadScripts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                         absl::string_view what);
+
 // Warns of facts of the plans that no check knows, with the nearest name that one knows: most likely a slip of the pen.
 void WarnOfUnknownFacts(const CheckContext& context, v1::CheckResult& result);
 

@@ -102,16 +102,41 @@ Derived WorldSize(const SettingsView& view) {
   return derived;
 }
 
+// Whether the parts of a pipeline are what makes the batch: with stages, micro-batches count and accumulation does not;
+// without, it is the other way round. Source: MindFormers, trainer/base_trainer.py
+// (_check_global_batch_size_for_auto_parallel, _check_grad_accumulation_steps).
+void TakeMindFormers(const SettingsView& view, Factors& factors) {
+  const std::string mode = view.Text("parallel_mode").value_or("semi_auto_parallel");
+  const bool automatic = mode == "semi_auto_parallel" || mode == "auto_parallel";
+  const bool pipeline = automatic && view.Number("pipeline_parallel_size").value_or(1) > 1;
+  if (pipeline) factors.Take(view, "micro_batch_num", 1);
+  if (automatic) factors.Take(view, "micro_batch_interleave_num", 1);
+  if (!pipeline && mode == "semi_auto_parallel") factors.Take(view, "gradient_accumulation_steps", 1);
+  // Other modes put the accumulation back to 1, by version.
+  if (!pipeline && mode != "semi_auto_parallel" && view.Number("gradient_accumulation_steps").value_or(1) > 1) {
+    factors.lacking.emplace_back("parallel_mode");
+  }
+}
+
+// The number of ranks that a batch is multiplied with. MindFormers without full_batch reads on every device.
+Derived ReadingRanks(const SettingsView& view) {
+  if (!view.HasFormat("mindformers-yaml")) return DataParallelSize(view);
+  const std::string mode = view.Text("parallel_mode").value_or("semi_auto_parallel");
+  const bool automatic = mode == "semi_auto_parallel" || mode == "auto_parallel";
+  if (automatic && view.Boolean("full_batch").value_or(true)) return DataParallelSize(view);
+  return WorldSize(view);
+}
+
 // The product that makes the global batch in the way of the side's library.
 Derived ComputedBatch(const SettingsView& view) {
   Factors factors;
   factors.Take(view, "micro_batch_size");
-  factors.Take(view, "gradient_accumulation_steps");
   if (view.HasFormat("mindformers-yaml")) {
-    factors.Take(view, "micro_batch_num", 1);
-    factors.Take(view, "micro_batch_interleave_num", 1);
+    TakeMindFormers(view, factors);
+  } else {
+    factors.Take(view, "gradient_accumulation_steps");
   }
-  Derived parallel = DataParallelSize(view);
+  Derived parallel = ReadingRanks(view);
   if (!parallel.value) {
     factors.lacking.insert(factors.lacking.end(), parallel.lacking.begin(), parallel.lacking.end());
   } else {
@@ -233,9 +258,15 @@ Derived TotalSteps(const SettingsView& view) {
 Derived WarmupSteps(const SettingsView& view) {
   const EffectiveValue* steps = view.FindStated("warmup_steps");
   const auto number = view.Number("warmup_steps");
-  if (steps != nullptr && number && *number > 0) return Stated(*steps, *number);
-  if (const EffectiveValue* ratio = view.FindStated("warmup_ratio"); ratio != nullptr && view.Number("warmup_ratio")) {
-    Derived total = TotalSteps(view);
+  const EffectiveValue* ratio = view.FindStated("warmup_ratio");
+  // MindFormers takes the ratio where both are given (core/lr/lr_schedule.py), the others the steps.
+  const bool ratio_first = ratio != nullptr && ratio->value.format == "mindformers-yaml";
+  if (steps != nullptr && number && *number > 0 && !ratio_first) return Stated(*steps, *number);
+  if (ratio != nullptr && view.Number("warmup_ratio")) {
+    // Its total_steps is the length of the schedule.
+    const EffectiveValue* length = ratio_first ? view.FindStated("lr_decay_steps") : nullptr;
+    Derived total = length != nullptr && view.Number("lr_decay_steps") ? Stated(*length, *view.Number("lr_decay_steps"))
+                                                                       : TotalSteps(view);
     if (*view.Number("warmup_ratio") == 0) return Stated(*ratio, 0);
     if (total.value) {
       Derived derived = Stated(*ratio, std::ceil(*view.Number("warmup_ratio") * *total.value - 1e-9));
@@ -267,11 +298,35 @@ Derived WarmupSteps(const SettingsView& view) {
   return unknown;
 }
 
-ComputeType ComputeTypeOf(const SettingsView& view) {
+Derived DecaySteps(const SettingsView& view) {
+  const EffectiveValue* steps = view.FindStated("lr_decay_steps");
+  if (steps != nullptr && view.Number("lr_decay_steps")) return Stated(*steps, *view.Number("lr_decay_steps"));
+  const EffectiveValue* samples = view.FindStated("lr_decay_samples");
+  if (samples != nullptr && view.Number("lr_decay_samples")) {
+    Derived batch = GlobalBatch(view);
+    if (!batch.value || *batch.value <= 0) return batch;
+    return Stated(*samples, std::ceil(*view.Number("lr_decay_samples") / *batch.value));
+  }
+  return TotalSteps(view);
+}
+
+bool StatesDecay(const SettingsView& view) {
+  return view.FindStated("lr_decay_steps") != nullptr || view.FindStated("lr_decay_samples") != nullptr;
+}
+
+const EffectiveValue* BaseRate(const SettingsView& view) {
+  const EffectiveValue* peak = view.FindStated("warmup_max_lr");
+  return peak != nullptr ? peak : view.Find("lr_base");
+}
+
+namespace {
+
+ComputeType StatedType(const SettingsView& view) {
   auto evidence = [&](absl::string_view key) {
     const EffectiveValue* found = view.FindStated(key);
     return found == nullptr ? "" : StrCat(found->value.raw_key, "=", found->value.text, " (", found->value.origin, ")");
   };
+  if (view.Boolean("pure_bf16").value_or(false)) return {"bfloat16", evidence("pure_bf16")};
   if (view.Boolean("bf16").value_or(false)) return {"bfloat16", evidence("bf16")};
   if (view.Boolean("fp16").value_or(false)) return {"float16", evidence("fp16")};
   if (auto level = view.Text("amp_opt_level"); level && view.FindStated("amp_opt_level") != nullptr) {
@@ -292,6 +347,17 @@ ComputeType ComputeTypeOf(const SettingsView& view) {
   const bool both_off = view.FindStated("fp16") != nullptr && view.FindStated("bf16") != nullptr;
   if (both_off) return {"float32", StrCat(evidence("fp16"), ", ", evidence("bf16"))};
   return {};
+}
+
+}  // namespace
+
+ComputeType ComputeTypeOf(const SettingsView& view) {
+  ComputeType type = StatedType(view);
+  for (absl::string_view key : {"bf16", "fp16"}) {
+    const EffectiveValue* found = view.FindStated(key);
+    type.contradicted = type.contradicted || (found != nullptr && !found->disagreeing.empty());
+  }
+  return type;
 }
 
 }  // namespace paritect

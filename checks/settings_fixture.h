@@ -81,6 +81,26 @@ inline v1::Bundle WithUnreadable(v1::Bundle bundle) {
   return bundle;
 }
 
+// A script that the plan names and this version does not read.
+inline v1::Bundle WithUnreadScript(v1::Bundle bundle) {
+  v1::Evidence& evidence = *bundle.add_evidence();
+  evidence.set_kind(v1::EVIDENCE_KIND_SCRIPTS);
+  evidence.set_outcome(v1::OUTCOME_ABSENT);
+  evidence.set_source("train.py");
+  evidence.mutable_problem()->set_id("not_supported");
+  return bundle;
+}
+
+// A log without a training step.
+inline v1::Bundle WithEmptyLog(v1::Bundle bundle) {
+  v1::Evidence& evidence = *bundle.add_evidence();
+  evidence.set_kind(v1::EVIDENCE_KIND_RUN_LOG);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_source("head.log");
+  evidence.mutable_run_log();
+  return bundle;
+}
+
 // A log that says how the run ended.
 inline v1::Bundle WithEnd(v1::Bundle bundle, v1::RunEnd::State state) {
   v1::Evidence& evidence = *bundle.add_evidence();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -96,13 +97,17 @@ SettingsView SettingsView::Of(const CheckContext& context, Side side, const RunV
     view.framework_version_ = *version;
   }
   view.AddDefaults(context.rules);
+  view.ApplySwitches(context.rules);
   return view;
 }
 
 void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bundle) {
   if (bundle.plan().framework() != "auto" && !bundle.plan().framework().empty()) framework_ = bundle.plan().framework();
   for (const v1::Evidence& evidence : bundle.evidence()) {
-    if (evidence.outcome() != v1::OUTCOME_COLLECTED) continue;
+    if (evidence.outcome() != v1::OUTCOME_COLLECTED) {
+      if (evidence.kind() == v1::EVIDENCE_KIND_SCRIPTS) unread_scripts_.push_back(evidence.source());
+      continue;
+    }
     if (evidence.has_settings()) {
       AddDocument(context.rules, bundle, evidence.settings(), false);
     }
@@ -237,9 +242,14 @@ void SettingsView::Settle(const Rules& rules) {
     const SettingKey* key = rules.settings.FindKey(name);
     if (key == nullptr) continue;
     const SourcedValue* best = nullptr;
+    const auto strong = [&](const SourcedValue& one) {
+      return std::find(key->stronger.begin(), key->stronger.end(), one.format) != key->stronger.end();
+    };
     for (const SourcedValue& value : values) {
       if (IsNull(value.value)) continue;
-      const auto rank = [](const SourcedValue& one) { return std::make_pair(!one.replaceable, one.source); };
+      const auto rank = [&](const SourcedValue& one) {
+        return std::make_tuple(strong(one), !one.replaceable, one.source);
+      };
       if (best == nullptr || rank(value) > rank(*best)) best = &value;
     }
     if (best == nullptr) continue;
@@ -247,6 +257,7 @@ void SettingsView::Settle(const Rules& rules) {
     for (const SourcedValue& value : values) {
       if (MayDiffer(*key) || IsNull(value.value) || value.scope != best->scope || value.replaceable)
         continue;
+      if (strong(*best) && !strong(value)) continue;  // replaced by the library, and no contradiction
       if (!SameMeaning(key->type, value.value, best->value)) effective.disagreeing.push_back(value);
     }
     effective_[name] = std::move(effective);
@@ -280,6 +291,21 @@ void SettingsView::AddDefaults(const Rules& rules) {
   }
 }
 
+void SettingsView::ApplySwitches(const Rules& rules) {
+  for (const auto& [name, key] : rules.settings.keys()) {
+    if (key.switched_by.empty() || Boolean(key.switched_by) != false) continue;
+    const EffectiveValue& off_by = *Find(key.switched_by);
+    // By a default alone nothing is said where the value itself is not stated either.
+    if (off_by.value.source == SettingSource::kDefault && FindStated(name) == nullptr) continue;
+    EffectiveValue effective = off_by;
+    v1::Value off;
+    off.set_text(key.off);
+    effective.value.value = TypedValue(key.type, off, key.words);
+    if (effective.value.source == SettingSource::kDefault) effective.value.source = SettingSource::kFile;
+    effective_[name] = std::move(effective);
+  }
+}
+
 const EffectiveValue* SettingsView::Find(absl::string_view key) const {
   auto it = effective_.find(std::string(key));
   return it == effective_.end() ? nullptr : &it->second;
@@ -309,6 +335,12 @@ std::optional<std::string> SettingsView::Text(absl::string_view key) const {
   const EffectiveValue* found = Find(key);
   if (found == nullptr || found->value.value.kind_case() != v1::Value::kText) return std::nullopt;
   return found->value.value.text();
+}
+
+const SourcedValue* SettingsView::FindNone(absl::string_view key) const {
+  auto it = values_.find(std::string(key));
+  if (it == values_.end() || FindStated(key) != nullptr) return nullptr;
+  return it->second.empty() ? nullptr : &it->second.front();
 }
 
 std::vector<const SourcedValue*> SettingsView::All(absl::string_view key) const {

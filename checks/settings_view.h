@@ -66,6 +66,8 @@ class SettingsView {
   std::optional<double> Number(absl::string_view key) const;
   std::optional<bool> Boolean(absl::string_view key) const;
   std::optional<std::string> Text(absl::string_view key) const;
+  // Where a source states that the key has no value (None) and none gives one; else nullptr.
+  const SourcedValue* FindNone(absl::string_view key) const;
   // Every stated value of a key, all scopes and sources, in order of origin.
   std::vector<const SourcedValue*> All(absl::string_view key) const;
   // Every key that a source states, in byte order.
@@ -75,6 +77,10 @@ class SettingsView {
   const std::map<std::string, SourcedValue>& unknown() const { return unknown_; }
   // Values of numeric keys that are no numbers ("lr: abc"), by canonical key; they count for nothing.
   const std::map<std::string, std::vector<SourcedValue>>& unreadable() const { return unreadable_; }
+
+  // Scripts that the plans name and that were not read, as the plans name them: what they set is not known, so that a
+  // default or "not set" proves nothing.
+  const std::vector<std::string>& unread_scripts() const { return unread_scripts_; }
 
   // Environment variables by name, one entry a node that has it.
   const std::map<std::string, std::vector<VariableOnNode>>& variables() const { return variables_; }
@@ -104,6 +110,7 @@ class SettingsView {
   void Add(const std::string& key, SourcedValue value);
   void Settle(const Rules& rules);
   void AddDefaults(const Rules& rules);
+  void ApplySwitches(const Rules& rules);
 
   Side side_ = Side::kBaseline;
   std::string run_name_;
@@ -113,6 +120,7 @@ class SettingsView {
   std::map<std::string, SourcedValue> unknown_;
   std::map<std::string, std::vector<VariableOnNode>> variables_;
   std::vector<std::string> formats_;
+  std::vector<std::string> unread_scripts_;
   std::string framework_;
   std::string framework_version_;
   std::string product_;
@@ -147,10 +155,18 @@ Derived DataParallelSize(const SettingsView& view);
 Derived WarmupSteps(const SettingsView& view);
 // Optimizer steps of the whole training.
 Derived TotalSteps(const SettingsView& view);
+// Optimizer steps over which the learning rate falls: as stated, else the whole training.
+Derived DecaySteps(const SettingsView& view);
+// Whether a source states that length.
+bool StatesDecay(const SettingsView& view);
+// The highest learning rate: lr_base, or what the warm-up of a DeepSpeed scheduler leads to, which replaces it.
+const EffectiveValue* BaseRate(const SettingsView& view);
 // "float16", "bfloat16", "float32" or "" where not known: the type in which the run computes, with its origin.
 struct ComputeType {
   std::string dtype;
   std::string evidence;
+  // fp16 or bf16 as two sources of the run state it otherwise: which of them counts is not known.
+  bool contradicted = false;
 };
 ComputeType ComputeTypeOf(const SettingsView& view);
 

@@ -1,5 +1,6 @@
 #include "rules/settings_rules.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/ascii.h"
@@ -156,13 +157,15 @@ absl::Status SettingsRules::Add(const DocumentNode& root, bool overriding) {
   for (const auto& [name, value] : root.fields) {
     if (name.text == "keys" && value.is_list()) {
       for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddKey(one, overriding));
+    } else if (name.text == "subtrees" && value.is_list()) {
+      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddSubtree(one));
     } else if (name.text == "variables" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariables(value));
     } else if (name.text == "variable_defaults" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariableDefaults(value));
     } else {
-      return ErrorAt(
-          name, StrCat("unknown key '", name.text, "' in settings rules; known: keys, variables, variable_defaults"));
+      return ErrorAt(name, StrCat("unknown key '", name.text,
+                                  "' in settings rules; known: keys, subtrees, variables, variable_defaults"));
     }
   }
   return absl::OkStatus();
@@ -184,13 +187,21 @@ absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
   PARITECT_RETURN_IF_ERROR(ReadTextField(node, "group", key.group));
   PARITECT_RETURN_IF_ERROR(ReadTextField(node, "source", key.source));
   PARITECT_RETURN_IF_ERROR(ReadTextField(node, "pipeline", key.pipeline));
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "switched_by", key.switched_by));
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "off", key.off));
   for (const auto& [field, value] : node.fields) {
     if (field.text == "compared") {
       key.compared = value.text == "true";
+    } else if (field.text == "optional") {
+      key.optional = value.text == "true";
     } else if (field.text == "words" && value.is_map()) {
       for (const auto& [spelling, word] : value.fields) key.words[absl::AsciiStrToLower(spelling.text)] = word.text;
     } else if (field.text == "unset" && value.is_list()) {
       for (const DocumentNode& word : value.items) key.unset.push_back(word.text);
+    } else if (field.text == "stronger" && value.is_list()) {
+      for (const DocumentNode& format : value.items) key.stronger.push_back(format.text);
+    } else if (field.text == "styles" && value.is_list()) {
+      for (const DocumentNode& style : value.items) key.styles.push_back(style.text);
     } else if (field.text == "aliases") {
       PARITECT_RETURN_IF_ERROR(AddAliases(value, "", key));
     } else if (field.text == "in" && value.is_map()) {
@@ -198,7 +209,7 @@ absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
         PARITECT_RETURN_IF_ERROR(AddAliases(names, format.text, key));
       }
     } else if (field.text != "key" && field.text != "type" && field.text != "group" && field.text != "source" &&
-               field.text != "pipeline") {
+               field.text != "pipeline" && field.text != "switched_by" && field.text != "off") {
       return ErrorAt(field, StrCat("unknown key '", field.text, "' in an entry of `keys`"));
     }
   }
@@ -227,6 +238,44 @@ absl::Status SettingsRules::AddAliases(const DocumentNode& node, const std::stri
     by_alias_.emplace(StrCat(format, "\n", alias.name), Target{key.key, alias.convert});
   }
   return absl::OkStatus();
+}
+
+absl::Status SettingsRules::AddSubtree(const DocumentNode& node) {
+  SettingSubtree subtree;
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "owner", subtree.owner));
+  for (const auto& [field, value] : node.fields) {
+    if (field.text == "sure") {
+      subtree.sure = value.text == "true";
+    } else if ((field.text == "names" || field.text == "but") && value.is_list()) {
+      std::vector<std::string>& names = field.text == "names" ? subtree.names : subtree.but;
+      for (const DocumentNode& name : value.items) names.push_back(NormaliseSettingKey(name.text));
+    } else if (field.text != "owner" && field.text != "source") {
+      return ErrorAt(field, StrCat("unknown key '", field.text, "' in an entry of `subtrees`"));
+    }
+  }
+  if (subtree.owner.empty() || subtree.names.empty()) {
+    return ErrorAt(node, "an entry of `subtrees` needs `owner` and `names`");
+  }
+  subtrees_.push_back(std::move(subtree));
+  return absl::OkStatus();
+}
+
+const SettingSubtree* SettingsRules::SubtreeOf(absl::string_view name) const {
+  const auto matches = [&](const std::string& pattern) { return GlobMatch(pattern, name); };
+  for (const SettingSubtree& subtree : subtrees_) {
+    if (std::any_of(subtree.names.begin(), subtree.names.end(), matches)) {
+      return std::any_of(subtree.but.begin(), subtree.but.end(), matches) ? nullptr : &subtree;
+    }
+  }
+  return nullptr;
+}
+
+bool SettingsRules::IsExcepted(absl::string_view name) const {
+  const auto matches = [&](const std::string& pattern) { return GlobMatch(pattern, name); };
+  return std::any_of(subtrees_.begin(), subtrees_.end(), [&](const SettingSubtree& subtree) {
+    return std::any_of(subtree.names.begin(), subtree.names.end(), matches) &&
+           std::any_of(subtree.but.begin(), subtree.but.end(), matches);
+  });
 }
 
 absl::Status SettingsRules::AddVariableDefaults(const DocumentNode& node) {
@@ -313,6 +362,8 @@ v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<st
         out.set_boolean(word->second == "true");
       } else if (auto boolean = BooleanOf(value)) {
         out.set_boolean(*boolean);
+      } else if (value.text() == "auto") {  // left to the library
+        out.set_null(true);
       }
       break;
     }

@@ -30,10 +30,16 @@ struct SettingKey {
   SettingType type = SettingType::kText;
   std::string group;      // optimizer | schedule | batch | parallel | precision | loss-scale | model | data | ...
   bool compared = false;  // by model.hyperparameters.values
+  bool optional = false;  // not every library has it: stated on one side alone, it counts within one format only
   std::string pipeline;   // the check of data.preprocessing that compares it: shuffle | padding | transform | ...
   std::vector<SettingAlias> aliases;
   std::map<std::string, std::string> words;  // of a kWord key: spelling -> canonical word
   std::vector<std::string> unset;            // values that mean "not set" (max_steps: -1)
+  // A boolean key without which this one is off, and what "off" is: "0" of clip_grad with use_clip_grad: False.
+  std::string switched_by;
+  std::string off;
+  std::vector<std::string> stronger;  // formats whose value replaces that of others (a DeepSpeed scheduler: HF's)
+  std::vector<std::string> styles;    // of a schedule's key: the values of lr_style that read it; empty: every one
   std::string source;
 };
 
@@ -48,6 +54,15 @@ enum class VariableEffect {
 struct CanonicalSetting {
   const SettingKey* key = nullptr;
   v1::Value value;  // typed; `null` where the source states None
+};
+
+// Names of one concern: a key among them that no canonical key claims can still not be passed over in silence.
+struct SettingSubtree {
+  std::string owner;  // schedule | optimizer | model
+  // The names are arguments of the thing itself (lr_scheduler_kwargs.*): a difference is one. Else they only sound so.
+  bool sure = false;
+  std::vector<std::string> names;  // globs over normalised names
+  std::vector<std::string> but;    // of these not
 };
 
 // "Learning-Rate" -> "learning_rate"; a leading "--" goes.
@@ -66,6 +81,11 @@ class SettingsRules {
   const SettingKey* FindKey(absl::string_view key) const;
   const std::map<std::string, SettingKey>& keys() const { return keys_; }
 
+  // The first subtree that names the key; nullptr where none does. `name`: normalised.
+  const SettingSubtree* SubtreeOf(absl::string_view name) const;
+  // Whether a subtree names the key only to leave it out (`but`): what it does changes no number.
+  bool IsExcepted(absl::string_view name) const;
+
   VariableEffect EffectOf(absl::string_view variable) const;
   // What counts where a variable is not set, for comparing nodes; "" where unset means something of its own.
   std::string DefaultOf(absl::string_view variable) const;
@@ -79,11 +99,13 @@ class SettingsRules {
   };
   absl::Status AddKey(const DocumentNode& node, bool overriding);
   absl::Status AddAliases(const DocumentNode& node, const std::string& format, SettingKey& key);
+  absl::Status AddSubtree(const DocumentNode& node);
   absl::Status AddVariables(const DocumentNode& node);
   absl::Status AddVariableDefaults(const DocumentNode& node);
 
   std::map<std::string, SettingKey> keys_;
   std::multimap<std::string, Target> by_alias_;  // "format\nname" or "\nname"
+  std::vector<SettingSubtree> subtrees_;
   std::map<std::string, VariableEffect> variables_;
   std::map<std::string, std::string> variable_defaults_;
   std::vector<std::pair<std::string, VariableEffect>> variable_patterns_;  // globs, in order
