@@ -18,7 +18,7 @@ class WatchedFile : public File {
     return base_->Read(buffer);
   }
   absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer) override {
-    if (cancellation_.stopped()) return Stopped();
+    if (cancellation_.stopped()) return StoppedStatus();
     return base_->ReadAt(offset, buffer);
   }
   absl::StatusOr<FileInfo> Info() override { return base_->Info(); }

@@ -59,7 +59,7 @@ class ServerFolderTest : public testing::Test {
 
   absl::Status Init(const InitOptions& options) { return InitServerFolder(target_, options).status(); }
 
-  const Folder folder_;
+  const pki_testing::Folder folder_;
   const std::string target_ = folder_ / "server";
   const Authority corporate_ = NewAuthority();
 };
