@@ -6,19 +6,16 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/glob.h"
-#include "common/numbers.h"
 #include "common/status_macros.h"
+#include "rules/setting_values.h"
 
 namespace paritect {
 namespace {
 
 using absl::StrCat;
-
-constexpr double kSameNumber = 1e-12;  // relative: what is left of 1 - 0.9 against 0.1
 
 bool ReadType(absl::string_view word, SettingType& type) {
   static const std::map<std::string, SettingType, std::less<>> kTypes = {
@@ -43,66 +40,8 @@ bool ReadConversion(absl::string_view word, SettingConversion& convert) {
   return true;
 }
 
-std::optional<bool> BooleanOf(const v1::Value& value) {
-  switch (value.kind_case()) {
-    case v1::Value::kBoolean: return value.boolean();
-    case v1::Value::kInteger:
-      if (value.integer() == 0 || value.integer() == 1) return value.integer() == 1;
-      return std::nullopt;
-    case v1::Value::kNumber:
-      if (value.number() == 0 || value.number() == 1) return value.number() == 1;
-      return std::nullopt;
-    case v1::Value::kText: break;
-    default: return std::nullopt;
-  }
-  const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(value.text()));
-  for (absl::string_view yes : {"true", "1", "on", "yes", "y", "t", "enable", "enabled"}) {
-    if (word == yes) return true;
-  }
-  for (absl::string_view no : {"false", "0", "off", "no", "n", "f", "disable", "disabled"}) {
-    if (word == no) return false;
-  }
-  return std::nullopt;
-}
-
-// "2**32" and "2^16" as people write powers of two.
-std::optional<double> PowerText(absl::string_view text) {
-  for (absl::string_view sign : {"**", "^"}) {
-    const auto at = text.find(sign);
-    if (at == absl::string_view::npos) continue;
-    auto base = ParseDouble(text.substr(0, at));
-    auto exponent = ParseDouble(text.substr(at + sign.size()));
-    if (base && exponent && std::fabs(*exponent) <= 1024) return std::pow(*base, *exponent);
-  }
-  return std::nullopt;
-}
-
-std::optional<double> NumberOf(const v1::Value& value) {
-  switch (value.kind_case()) {
-    case v1::Value::kInteger: return static_cast<double>(value.integer());
-    case v1::Value::kNumber: return value.number();
-    case v1::Value::kText:
-      if (auto plain = ParseDoubleWithCommas(value.text())) return plain;
-      return PowerText(value.text());
-    default: return std::nullopt;
-  }
-}
-
-v1::Value NumberValue(double number) {
-  v1::Value value;
-  const bool whole = std::floor(number) == number && std::fabs(number) < 9e15;
-  if (whole) {
-    value.set_integer(static_cast<std::int64_t>(number));
-  } else {
-    value.set_number(number);
-  }
-  return value;
-}
-
-std::string VersionWithoutBuild(absl::string_view text) {
-  text = absl::StripAsciiWhitespace(text);
-  if (auto plus = text.find('+'); plus != absl::string_view::npos) text = text.substr(0, plus);
-  return absl::AsciiStrToLower(text);
+bool IsWordOf(const SettingKey& key, absl::string_view text) {
+  return std::any_of(key.words.begin(), key.words.end(), [&](const auto& one) { return one.second == text; });
 }
 
 std::optional<v1::Value> Convert(SettingConversion convert, const v1::Value& value) {
@@ -324,7 +263,11 @@ std::vector<CanonicalSetting> SettingsRules::Canonicalise(absl::string_view form
     const SettingKey& key = keys_.at(from->second.key);
     CanonicalSetting one = {&key, TypedValue(key.type, *converted, key.words)};
     const std::string text = ValueToText(one.value);
-    if (std::find(key.unset.begin(), key.unset.end(), text) != key.unset.end()) one.value.set_null(true);
+    const auto unset = [&](absl::string_view word) {
+      return std::find(key.unset.begin(), key.unset.end(), word) != key.unset.end();
+    };
+    if (unset("*") && !IsWordOf(key, text)) continue;
+    if (unset(text)) one.value.set_null(true);
     out.push_back(std::move(one));
   }
   return out;
@@ -342,90 +285,6 @@ VariableEffect SettingsRules::EffectOf(absl::string_view variable) const {
     if (GlobMatch(pattern, variable)) return effect;
   }
   return VariableEffect::kUnknown;
-}
-
-v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<std::string, std::string>& words) {
-  v1::Value out = value;
-  if (value.kind_case() == v1::Value::kNull) return out;
-  if (value.kind_case() == v1::Value::kText) {
-    const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(value.text()));
-    if (word == "none" || word == "null") {
-      out.set_null(true);
-      return out;
-    }
-  }
-  switch (type) {
-    case SettingType::kBoolean: {
-      // "fp32_precision: tf32" says whether a shortcut is on by a word of its own.
-      const auto word = words.find(absl::AsciiStrToLower(absl::StripAsciiWhitespace(ValueToText(value))));
-      if (word != words.end()) {
-        out.set_boolean(word->second == "true");
-      } else if (auto boolean = BooleanOf(value)) {
-        out.set_boolean(*boolean);
-      } else if (value.text() == "auto") {  // left to the library
-        out.set_null(true);
-      }
-      break;
-    }
-    case SettingType::kNumber:
-      if (auto number = NumberOf(value)) {
-        out = NumberValue(*number);
-      } else if (value.text() == "auto") {  // left to the library
-        out.set_null(true);
-      }
-      break;
-    case SettingType::kWord: {
-      const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(ValueToText(value)));
-      auto it = words.find(word);
-      out.set_text(it == words.end() ? word : it->second);
-      break;
-    }
-    case SettingType::kVersion: out.set_text(VersionWithoutBuild(ValueToText(value))); break;
-    case SettingType::kText:
-    case SettingType::kPath: break;
-  }
-  return out;
-}
-
-bool IsNoNumber(const CanonicalSetting& setting) {
-  return setting.key->type == SettingType::kNumber && setting.value.kind_case() == v1::Value::kText;
-}
-
-bool SameMeaning(SettingType type, const v1::Value& a, const v1::Value& b) {
-  const bool a_null = a.kind_case() == v1::Value::kNull;
-  const bool b_null = b.kind_case() == v1::Value::kNull;
-  if (a_null || b_null) return a_null && b_null;
-  if (type == SettingType::kBoolean) {
-    auto x = BooleanOf(a);
-    auto y = BooleanOf(b);
-    if (x && y) return *x == *y;
-  }
-  auto x = NumberOf(a);
-  auto y = NumberOf(b);
-  if (x && y && type != SettingType::kVersion) {
-    if (std::isnan(*x) || std::isnan(*y)) return std::isnan(*x) && std::isnan(*y);
-    return *x == *y || std::fabs(*x - *y) <= kSameNumber * std::max(std::fabs(*x), std::fabs(*y));
-  }
-  return ValueToText(a) == ValueToText(b);
-}
-
-std::string ValueToText(const v1::Value& value) {
-  switch (value.kind_case()) {
-    case v1::Value::kBoolean: return value.boolean() ? "true" : "false";
-    case v1::Value::kInteger: return StrCat(value.integer());
-    case v1::Value::kNumber: return FormatDouble(value.number());
-    case v1::Value::kText: return value.text();
-    case v1::Value::kNull: return "none";
-    case v1::Value::kList: {
-      std::vector<std::string> items;
-      for (const v1::Value& item : value.list().items()) {
-        items.push_back(item.kind_case() == v1::Value::kList ? "[...]" : ValueToText(item));
-      }
-      return StrCat("[", absl::StrJoin(items, ", "), "]");
-    }
-    case v1::Value::KIND_NOT_SET: return "";
-  }
-  return "";
 }
 
 }  // namespace paritect

@@ -35,6 +35,73 @@ TEST(SettingsRules, NamesAcrossFrameworksMeetInOne) {
   EXPECT_EQ(Canonical("x", "no_such_thing", "1"), "");
 }
 
+// What Python prints of a member of an enumeration or of a type is its last word.
+TEST(SettingsRules, PrintedMembersAndTypes) {
+  EXPECT_THAT(Canonical("x", "optim", "OptimizerNames.ADAMW_TORCH"), HasSubstr("optimizer=adam;"));
+  EXPECT_THAT(Canonical("x", "optim", "<OptimizerNames.ADAMW_TORCH: 'adamw_torch'>"), HasSubstr("optimizer=adam;"));
+  EXPECT_THAT(Canonical("x", "optim", "OptimizerNames.NEW_ONE"), HasSubstr("optimizer=new_one;"));
+  EXPECT_THAT(Canonical("x", "optim", "my.module.Special"), HasSubstr("optimizer=my.module.special;"));
+  EXPECT_THAT(Canonical("x", "optimizer", "torch.optim.AdamW"), HasSubstr("optimizer=adam;"));
+  EXPECT_EQ(Canonical("x", "lr_scheduler_type", "SchedulerType.CONSTANT_WITH_WARMUP"), "lr_style=constant;");
+  EXPECT_EQ(Canonical("x", "lr_scheduler_type", "SchedulerType.POLYNOMIAL"), "lr_style=polynomial;");
+  for (const char* half : {"torch.bfloat16", "mindspore.bfloat16", "BFloat16", "<class 'torch.bfloat16'>",
+                           "<dtype: 'bfloat16'>", "bf16-mixed", "mixed_bfloat16", "amp_bf16"})
+    EXPECT_EQ(Canonical("x", "compute_dtype", half), "compute_dtype=bfloat16;") << half;
+  for (const char* half : {"16", "16-mixed", "16-true", "fp16", "mixed_float16", "amp_fp16", "torch.half"})
+    EXPECT_EQ(Canonical("x", "trainer.precision", half), "compute_dtype=float16;") << half;
+  EXPECT_EQ(Canonical("x", "lr", "np.float64(0.0001)"), "lr_base=1e-04;");
+}
+
+// A word beside numbers: a closed key takes its words and nothing else.
+TEST(SettingsRules, ADynamicLossScaleIsNoNumber) {
+  EXPECT_THAT(Canonical("apex-options", "loss_scale", "dynamic"), HasSubstr("loss_scale=none;"));
+  EXPECT_THAT(Canonical("mmengine-config", "optim_wrapper.loss_scale", "dynamic"),
+              HasSubstr("loss_scale_policy=dynamic;"));
+  EXPECT_EQ(Canonical("mmengine-config", "optim_wrapper.loss_scale", "128.0"), "loss_scale=128;");
+  EXPECT_EQ(Canonical("mmengine-config", "optim_wrapper.type", "AmpOptimWrapper"), "amp_wrapper=amp;");
+  EXPECT_EQ(Canonical("mmengine-config", "optim_wrapper.type", "MyWrapper"), "");
+}
+
+TEST(SettingsRules, NumbersOfFloat32AreTheSame) {
+  const auto same = [](double a, double b) {
+    v1::Value x, y;
+    x.set_number(a);
+    y.set_number(b);
+    return SameMeaning(SettingType::kNumber, x, y) && SameMeaning(SettingType::kNumber, y, x);
+  };
+  EXPECT_TRUE(same(0.0001, 9.999999747378752e-05));
+  EXPECT_TRUE(same(0.9, 0.8999999761581421));
+  EXPECT_TRUE(same(0.999, 0.9990000128746033));
+  EXPECT_TRUE(same(1e-7, 1.0000000116860974e-07));
+  EXPECT_TRUE(same(0.9, 0.899999976));  // %.9g
+  EXPECT_FALSE(same(0.0001, 0.00010000001));
+  EXPECT_FALSE(same(0.9, 0.90000001));
+  EXPECT_FALSE(same(0.9, 0.8999));
+  EXPECT_FALSE(same(16777217, 16777216));  // whole numbers are exact
+  EXPECT_FALSE(same(1e-8, 0));
+}
+
+TEST(SettingsRules, ListsByItems) {
+  const auto same = [](const std::string& a, const std::string& b) {
+    v1::Value x, y;
+    x.set_text(a);
+    y.set_text(b);
+    return SameMeaning(SettingType::kText, x, y);
+  };
+  EXPECT_TRUE(same("949,50,1", "949, 50, 1"));
+  EXPECT_TRUE(same("[0.485, 0.456]", "0.485,0.456"));
+  EXPECT_TRUE(same("(949.0, 50, 1)", "949,50,1"));
+  EXPECT_FALSE(same("949,50,1", "949,50"));
+  EXPECT_FALSE(same("949,50,1", "949,51,1"));
+  EXPECT_FALSE(same("a,b", "a,c"));
+  EXPECT_TRUE(same("[a,b]", "[a, b]"));
+  EXPECT_FALSE(same("Dear User,\n", "Dear User,"));
+  v1::Value list, text;
+  for (int i : {949, 50, 1}) list.mutable_list()->add_items()->set_integer(i);
+  text.set_text("949, 50,1");
+  EXPECT_TRUE(SameMeaning(SettingType::kText, list, text));
+}
+
 TEST(SettingsRules, OneRawValueMayHoldTwo) {
   v1::Setting setting;
   setting.set_raw_key("optimizer.betas");
