@@ -18,6 +18,11 @@ using absl::StrCat;
 constexpr absl::string_view kLocalHeader("PK\x03\x04", 4);
 constexpr absl::string_view kCentralHeader("PK\x01\x02", 4);
 constexpr absl::string_view kEndHeader("PK\x05\x06", 4);
+constexpr absl::string_view kEnd64Header("PK\x06\x06", 4);
+constexpr absl::string_view kLocator64Header("PK\x06\x07", 4);
+constexpr std::size_t kEnd64Bytes = 56;
+constexpr std::size_t kLocator64Bytes = 20;
+constexpr std::size_t kIn64 = 0xFFFFFFFFu;  // "see the ZIP64 field"
 constexpr std::size_t kLocalBytes = 30;
 constexpr std::size_t kCentralBytes = 46;
 constexpr std::size_t kEndBytes = 22;
@@ -75,7 +80,30 @@ absl::Status Locate(absl::string_view archive, std::size_t directory, ZipEntry& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<ZipEntry> ReadCentral(absl::string_view archive, std::size_t at, std::size_t name_size) {
+// Sizes and place of an entry that do not fit into 32 bits, from its ZIP64 field (id 1): those that are told to be
+// there, in this order.
+bool ReadWide(absl::string_view extra, ZipEntry& entry) {
+  if (entry.size != kIn64 && entry.packed_size != kIn64 && entry.local_at != kIn64) return true;
+  while (extra.size() >= 4) {
+    const std::size_t size = Unsigned(extra, 2, 2);
+    if (extra.size() - 4 < size) return false;
+    absl::string_view field = extra.substr(4, size);
+    if (Unsigned(extra, 0, 2) == 1) {
+      for (std::size_t* value : {&entry.size, &entry.packed_size, &entry.local_at}) {
+        if (*value != kIn64) continue;
+        if (field.size() < 8) return false;
+        *value = Unsigned(field, 0, 8);
+        field.remove_prefix(8);
+      }
+      return true;
+    }
+    extra.remove_prefix(4 + size);
+  }
+  return false;
+}
+
+absl::StatusOr<ZipEntry> ReadCentral(absl::string_view archive, std::size_t at, std::size_t name_size,
+                                     absl::string_view extra) {
   ZipEntry entry;
   entry.name = std::string(archive.substr(at + kCentralBytes, name_size));
   PARITECT_RETURN_IF_ERROR(CheckName(entry.name));
@@ -85,8 +113,8 @@ absl::StatusOr<ZipEntry> ReadCentral(absl::string_view archive, std::size_t at, 
   entry.packed_size = Unsigned(archive, at + 20, 4);
   entry.size = Unsigned(archive, at + 24, 4);
   entry.local_at = Unsigned(archive, at + 42, 4);
-  if (entry.packed_size == 0xFFFFFFFFu || entry.size == 0xFFFFFFFFu || entry.local_at == 0xFFFFFFFFu)
-    return Damaged(entry.name, "a ZIP64 entry, which is not read here");
+  if (!ReadWide(extra, entry)) return Damaged(entry.name, "its ZIP64 sizes are not there");
+  if (entry.packed_size > archive.size()) return Damaged(entry.name, "longer than the archive");
   if (entry.size > kPlainBytes && entry.size / std::max<std::size_t>(entry.packed_size, 1) > kRatioMax)
     return Damaged(entry.name, "unpacks to many hundred times its length (a ZIP bomb)");
   if (entry.method != 0 && entry.method != 8) return Damaged(entry.name, StrCat("packed by method ", entry.method));
@@ -122,30 +150,59 @@ std::vector<std::string> ZipNamesInHead(absl::string_view head) {
   return names;
 }
 
-absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(absl::string_view archive) {
+namespace {
+
+struct Directory {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t count = 0;
+};
+
+// Where the directory lies, by the end record or, where that says that it does not fit, by the ZIP64 one before it.
+absl::StatusOr<Directory> FindDirectory(absl::string_view archive) {
   const std::size_t end = FindEnd(archive);
   if (end == absl::string_view::npos) return absl::DataLossError("the ZIP directory is cut off");
   if (Unsigned(archive, end + 4, 2) != 0 || Unsigned(archive, end + 6, 2) != 0)
     return absl::DataLossError("a ZIP file of several volumes");
-  const std::size_t count = Unsigned(archive, end + 10, 2);
-  const std::size_t directory = Unsigned(archive, end + 16, 4);
-  if (directory > end || end - directory != Unsigned(archive, end + 12, 4))
+  Directory directory = {Unsigned(archive, end + 16, 4), end, Unsigned(archive, end + 10, 2)};
+  std::size_t bytes = Unsigned(archive, end + 12, 4);
+  const bool full = directory.count == 0xFFFF || bytes == kIn64 || directory.begin == kIn64;
+  const std::size_t locator = end < kLocator64Bytes ? 0 : end - kLocator64Bytes;
+  if (full && end >= kLocator64Bytes && absl::StartsWith(archive.substr(locator), kLocator64Header)) {
+    const std::size_t at = Unsigned(archive, locator + 8, 8);
+    if (at > locator || locator - at < kEnd64Bytes || !absl::StartsWith(archive.substr(at), kEnd64Header))
+      return absl::DataLossError("the ZIP64 end record is not where its locator says");
+    directory = {Unsigned(archive, at + 48, 8), at, Unsigned(archive, at + 32, 8)};
+    bytes = Unsigned(archive, at + 40, 8);
+  }
+  if (directory.begin > directory.end || directory.end - directory.begin != bytes)
     return absl::DataLossError("the ZIP directory is not where its end says");
+  return directory;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ZipEntry>> ReadZipDirectory(absl::string_view archive) {
+  PARITECT_ASSIGN_OR_RETURN(const Directory place, FindDirectory(archive));
+  const std::size_t directory = place.begin;
+  const std::size_t end = place.end;
   std::vector<ZipEntry> entries;
   std::size_t seen = 0;
   for (std::size_t at = directory; at < end; ++seen) {
-    if (end - at < kCentralBytes || !absl::StartsWith(archive.substr(at), kCentralHeader) || seen >= kEntriesMax)
+    if (seen >= kEntriesMax) return absl::DataLossError(StrCat("a ZIP file of more than ", kEntriesMax, " entries"));
+    if (end - at < kCentralBytes || !absl::StartsWith(archive.substr(at), kCentralHeader))
       return absl::DataLossError("the ZIP directory is damaged");
     const std::size_t name_size = Unsigned(archive, at + 28, 2);
     const std::size_t next =
         at + kCentralBytes + name_size + Unsigned(archive, at + 30, 2) + Unsigned(archive, at + 32, 2);
     if (next > end) return absl::DataLossError("the ZIP directory is damaged");
-    PARITECT_ASSIGN_OR_RETURN(ZipEntry entry, ReadCentral(archive, at, name_size));
+    const absl::string_view extra = archive.substr(at + kCentralBytes + name_size, Unsigned(archive, at + 30, 2));
+    PARITECT_ASSIGN_OR_RETURN(ZipEntry entry, ReadCentral(archive, at, name_size, extra));
     PARITECT_RETURN_IF_ERROR(Locate(archive, directory, entry));
     entries.push_back(std::move(entry));
     at = next;
   }
-  if ((seen & 0xFFFF) != count)
+  if (seen != place.count && (seen & 0xFFFF) != place.count)
     return absl::DataLossError("the ZIP directory holds another number of entries than it says");
   PARITECT_RETURN_IF_ERROR(CheckOverlap(entries));
   entries.erase(

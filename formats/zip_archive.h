@@ -2,8 +2,9 @@
 //
 // Refused (DataLoss "why"): names that leave the folder ("../x", "/x", "C:\x", NUL), encrypted entries, entries that
 // overlap each other or the directory (one stored block told as many files), a local header that names another file,
-// sizes beyond the archive, several volumes. ZIP64 is not read. Memory is bounded by the limits, never by what an entry
-// states of itself. Source: PKWARE APPNOTE.TXT 6.3; D. Fifield, "A better zip bomb" (overlapping files).
+// sizes beyond the archive, several volumes, more than 200 000 entries. ZIP64 is read. Memory is bounded by the limits,
+// never by what an entry states of itself. Source: PKWARE APPNOTE.TXT 6.3; D. Fifield, "A better zip bomb" (overlapping
+// files).
 #ifndef PARITECT_FORMATS_ZIP_ARCHIVE_H_
 #define PARITECT_FORMATS_ZIP_ARCHIVE_H_
 

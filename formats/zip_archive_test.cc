@@ -31,6 +31,46 @@ TEST(ZipArchive, EntriesInOrderStoredAndDeflated) {
   EXPECT_EQ(Why(MakeZip({})), "");
 }
 
+// An archive whose end record says "see the ZIP64 record", as a file of more than 65 535 entries has it. `wide`: the
+// sizes of the first entry stand in its ZIP64 field.
+std::string MakeZip64(const std::vector<ZipFile>& files, bool wide, std::size_t moved = 0) {
+  std::string archive = MakeZip(files);
+  std::string end = archive.substr(archive.size() - 22);
+  const auto number = [](const std::string& bytes, std::size_t at) {
+    std::size_t value = 0;
+    for (std::size_t i = 4; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+    return value;
+  };
+  const std::size_t begin = number(end, 16);
+  std::string directory = archive.substr(begin, number(end, 12));
+  archive.resize(begin);
+  if (wide) {
+    const std::string field =
+        ZipLittle(1, 2) + ZipLittle(16, 2) + ZipLittle(number(directory, 24), 8) + ZipLittle(number(directory, 20), 8);
+    directory.replace(20, 8, std::string(8, '\xFF'));
+    directory.replace(30, 2, ZipLittle(field.size(), 2));
+    directory.insert(46 + files[0].name.size(), field);
+  }
+  const std::size_t at = begin + directory.size();
+  archive += directory + "PK\x06\x06" + ZipLittle(44, 8) + ZipLittle(45, 2) + ZipLittle(45, 2) + ZipLittle(0, 8) +
+             ZipLittle(files.size(), 8) + ZipLittle(files.size(), 8) + ZipLittle(directory.size(), 8) +
+             ZipLittle(begin, 8) + "PK\x06\x07" + ZipLittle(0, 4) + ZipLittle(at + moved, 8) + ZipLittle(1, 4);
+  end.replace(8, 12, std::string(12, '\xFF'));
+  return archive + end;
+}
+
+TEST(ZipArchive, OfSixtyFourBits) {
+  const std::vector<ZipFile> files = {{"a", "1"}, {"b", std::string(100, 'x'), true}};
+  const std::string right = absl::StrCat("a=1;b=", std::string(100, 'x'), ";");
+  EXPECT_EQ(Why(MakeZip64(files, false)), right);
+  EXPECT_EQ(Why(MakeZip64(files, true)), right);
+  EXPECT_THAT(Why(MakeZip64(files, true, 1)), HasSubstr("ZIP64 end record"));
+  EXPECT_THAT(Why(MakeZip64(files, true, 1ull << 62)), HasSubstr("ZIP64 end record"));
+  std::string cut = MakeZip64(files, true);
+  cut.replace(cut.find("PK\x01\x02") + 30, 2, ZipLittle(3, 2));
+  EXPECT_FALSE(ReadZipDirectory(cut).ok());
+}
+
 TEST(ZipArchive, NamesThatLeaveTheFolderAreRefused) {
   for (const char* name : {"../a", "a/../../b", "/etc/passwd", "C:\\x", "..\\x", "\\x"}) {
     EXPECT_THAT(Why(MakeZip({{name, "1"}})), HasSubstr("name")) << name;

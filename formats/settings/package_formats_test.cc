@@ -27,6 +27,8 @@ TEST(Packages, EveryTool) {
   EXPECT_EQ(Read("Package    Version      Editable project location\n---------- -----------\n"
                  "torch      2.1.0+cu121\nflash-attn 2.5.6\nnumpy 1.26.4 /src/numpy\n"),
             absl::StrCat(kTwo, " package.numpy=1.26.4"));
+  EXPECT_EQ(Read("Package    Version\n---------- -----------\ntorch      2.1.0+cu121\nflash-attn 2.5.6\n"), kTwo);
+  EXPECT_EQ(Read("Package Version\n------- -------\ntorch   2.1.0\n"), "packages: package.torch=2.1.0");
   EXPECT_EQ(Read(R"([{"name": "torch", "version": "2.1.0+cu121"}, {"name": "flash.attn", "version": "2.5.6"}])"), kTwo);
   EXPECT_EQ(Read("# packages in environment at /opt/conda:\n#\n# Name  Version  Build  Channel\n"
                  "torch   2.1.0+cu121   pypi_0   pypi\nflash-attn  2.5.6  py310_0  conda-forge\n"),

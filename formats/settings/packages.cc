@@ -109,6 +109,7 @@ int Sniff(absl::string_view head) {
   }
   if (IsJsonList(head.substr(0, 4096))) return 85;
   if (IsCondaEnvironment(head)) return 86;
+  bool table = false;  // the heading of `pip list`
   int packages = 0;
   int pinned = 0;
   int single = 0;  // "name=1.2.3", a name that is not in capitals
@@ -116,6 +117,11 @@ int Sniff(absl::string_view head) {
   ForEachLine(head, [&](absl::string_view line, std::int64_t) {
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#' || line[0] == '-') return;
+    const Words words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (words.size() >= 2 && words[0] == "Package" && words[1] == "Version") {
+      table = true;
+      return;
+    }
     PackageLine package;
     if (!SplitPackageLine(line, package)) {
       ++others;
@@ -131,6 +137,7 @@ int Sniff(absl::string_view head) {
                   : 0;
   });
   if (packages == 0) return 0;
+  if (table && others * 5 <= packages) return 82;
   if (pinned > 0 && others * 5 <= packages) return 80;
   if (packages >= 3 && single * 10 >= packages * 8 && others * 10 <= packages) return 66;
   if (packages >= 3 && others <= 1 && absl::StrContains(head, "Package")) return 78;
