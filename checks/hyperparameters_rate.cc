@@ -257,6 +257,10 @@ void CompareScaling(const CheckContext& context, v1::CheckResult& result, const 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     const bool known = CompareBase(context, result, baseline, migrated);
+    for (absl::string_view key : {"lr_style", "lr_min", "lr_decay_power", "lr_decay_steps", "warmup_init",
+                                  "warmup_steps", "warmup_ratio", "warmup_samples", "warmup_epochs"}) {
+      for (const SettingsView* view : {&baseline, &migrated}) ReportUntold(context, result, *view, key);
+    }
     CompareSchedule(context, result, baseline, migrated);
     CompareEnd(context, result, baseline, migrated);
     CompareDecay(context, result, baseline, migrated);

@@ -257,9 +257,11 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     const EffectiveValue* a = baseline.Find(name);
     const EffectiveValue* b = migrated.Find(name);
     const bool stated = baseline.FindStated(name) != nullptr || migrated.FindStated(name) != nullptr;
+    if (Ignored(context.profile, key, a, b)) continue;
+    for (const SettingsView* view : {&baseline, &migrated}) ReportUntold(context, result, *view, name);
     // Two defaults that nobody states show nothing of what the runs used; nor does the default of an option that the
     // other side's library may not have.
-    if ((a == nullptr && b == nullptr) || Ignored(context.profile, key, a, b)) continue;
+    if (a == nullptr && b == nullptr) continue;
     if (!stated && (key.optional || (a != nullptr && b != nullptr))) continue;
     for (const SettingsView* view : {&baseline, &migrated}) {
       const EffectiveValue* one = view->Find(name);

@@ -30,8 +30,8 @@ bool Is(const VariableOnNode* variable, absl::string_view value) {
 
 bool HasEnvironment(const v1::Bundle& bundle) {
   for (const v1::Evidence& evidence : bundle.evidence()) {
-    if (evidence.has_settings() && (evidence.settings().format() == "environment" ||
-                                    evidence.settings().format() == "msprobe-config-check")) {
+    if (evidence.has_settings() &&
+        (evidence.settings().format() == "environment" || evidence.settings().format() == "msprobe-config-check")) {
       return true;
     }
   }
@@ -66,6 +66,12 @@ void JudgeNode(const CheckContext& context, v1::CheckResult& result, const Setti
   // The saturation mode can be asked for in a script too, by variable or by call (set_device_sat_mode).
   ReportUnreadScripts(context, result, view, "INF_NAN_MODE_FORCE_DISABLE, set_device_sat_mode");
   if (!saturates && !disabled) AddNote(context, result, "measured/inf_nan", node, args);
+  for (const char* name : kVariables) {
+    const VariableOnNode* one = On(view, name, node);
+    if (one != nullptr && one->untold)
+      AddMissing(context, result, "value_not_told", node,
+                 {{"key", name}, {"value", one->text}, {"origin", one->origin}});
+  }
   if (!HasEnvironment(bundle)) AddMissing(context, result, "environment_unknown", node, {{"node", node}});
 }
 

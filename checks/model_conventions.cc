@@ -3,7 +3,6 @@
 // Dropout's keep_prob is 1 - p (the canonical value is p). The optimizer's momentum is the same number everywhere.
 // Source: MindSpore precision checklist, 网络定义; MindSpore's API mapping documents.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -16,6 +15,7 @@ namespace {
 
 struct Printed {
   double meaning = 0;  // in PyTorch's convention
+  double turned = 0;   // the same in the other convention, as it is written there: 1 - 0.9 is no exact 0.1
   double written = 0;
   const SourcedValue* source = nullptr;
 };
@@ -30,13 +30,23 @@ std::vector<Printed> LayersOf(const SettingsView& view, absl::string_view key) {
     const double number =
         typed.kind_case() == v1::Value::kInteger ? static_cast<double>(typed.integer()) : typed.number();
     const bool turned = key == "batchnorm_momentum" && view.framework() != "pytorch";
-    out.push_back({turned ? 1 - number : number, ParseDouble(value->text).value_or(number), value});
+    const double other = 1 - number;
+    out.push_back({turned ? other : number, turned ? number : other, ParseDouble(value->text).value_or(number), value});
   }
   return out;
 }
 
-bool SameNumber(const Printed& a, const Printed& b) {
-  return std::fabs(a.meaning - b.meaning) < 1e-9;
+bool SameNumber(double a, double b) {
+  v1::Value x;
+  v1::Value y;
+  x.set_number(a);
+  y.set_number(b);
+  return SameMeaning(SettingType::kNumber, x, y);
+}
+
+bool SameLayer(absl::string_view key, const Printed& a, const Printed& b) {
+  const bool turns = key == "batchnorm_momentum" || key == "dropout_p";
+  return SameNumber(a.meaning, b.meaning) || (turns && SameNumber(a.turned, b.turned));
 }
 
 // Each value once.
@@ -44,16 +54,13 @@ std::vector<Printed> DistinctOf(const std::vector<Printed>& layers) {
   std::vector<Printed> out;
   std::set<double> seen;
   for (const Printed& one : layers) {
-    if (seen.insert(std::round(one.meaning * 1e9)).second) out.push_back(one);
+    if (seen.insert(one.meaning).second) out.push_back(one);
   }
   return out;
 }
 
-bool Has(const std::vector<Printed>& values, double meaning) {
-  for (const Printed& one : values) {
-    if (std::fabs(one.meaning - meaning) < 1e-9) return true;
-  }
-  return false;
+bool Has(absl::string_view key, const std::vector<Printed>& values, const Printed& wanted) {
+  return std::any_of(values.begin(), values.end(), [&](const Printed& one) { return SameLayer(key, one, wanted); });
 }
 
 void AddDifference(const CheckContext& context, v1::CheckResult& result, absl::string_view key, const Printed& a,
@@ -100,13 +107,14 @@ void ComparePlaces(const CheckContext& context, v1::CheckResult& result, const s
     for (const auto& [name, layers] : x) {
       for (std::size_t i = 0; i < layers.size(); ++i) {
         const Printed& other = y.at(name)[i];
-        if (!SameNumber(layers[i], other)) AddDifference(context, result, key, layers[i], other);
+        if (!SameLayer(key, layers[i], other)) AddDifference(context, result, key, layers[i], other);
       }
     }
     return;
   }
   for (std::vector<Printed>* side : {&a, &b}) std::erase_if(*side, [&](const Printed& one) { return Idle(key, one); });
-  if (DistinctOf(a).size() < 2 || std::equal(a.begin(), a.end(), b.begin(), b.end(), SameNumber)) return;
+  const auto same = [&](const Printed& one, const Printed& other) { return SameLayer(key, one, other); };
+  if (DistinctOf(a).size() < 2 || std::equal(a.begin(), a.end(), b.begin(), b.end(), same)) return;
   AddMissing(context, result, "layers_not_paired", run, {{"key", std::string(key)}});
 }
 
@@ -119,13 +127,13 @@ bool CompareKey(const CheckContext& context, v1::CheckResult& result, const Sett
   if (a.empty() || b.empty()) return false;
   bool told = false;
   for (const Printed& one : b) {
-    if (Has(a, one.meaning) || Idle(key, one)) continue;
+    if (Has(key, a, one) || Idle(key, one)) continue;
     AddDifference(context, result, key, a[0], one);
     told = true;
   }
   const bool told_of_migrated = told;
   for (const Printed& one : a) {
-    if (told_of_migrated || Has(b, one.meaning) || Idle(key, one)) continue;
+    if (told_of_migrated || Has(key, b, one) || Idle(key, one)) continue;
     AddDifference(context, result, key, one, b[0]);
     told = true;
   }

@@ -19,6 +19,8 @@ std::string Judge(absl::string_view check, const KeysAndTexts& torch, const Keys
 TEST(NetworkDefinition, BatchNormMomentumIsOneMinus) {
   const char kCheck[] = "network.definition.batchnorm-momentum";
   EXPECT_EQ(Judge(kCheck, {{"batchnorm.momentum", "0.1"}}, {{"batchnorm.momentum", "0.9"}}), "pass");
+  // As a float32 of 0.9 prints.
+  EXPECT_EQ(Judge(kCheck, {{"batchnorm.momentum", "0.1"}}, {{"batchnorm.momentum", "0.8999999761581421"}}), "pass");
   EXPECT_EQ(Judge(kCheck, {{"batchnorm.momentum", "0.1"}}, {{"batchnorm.momentum", "0.1"}}),
             "fail: convention_differs batchnorm_momentum");
   EXPECT_EQ(Judge(kCheck, {{"batchnorm.momentum", "0.1"}}, {{"dropout.p", "0.1"}}), "not_performed: !npu");
@@ -66,6 +68,13 @@ TEST(Conventions, EveryLayerIsCompared) {
   EXPECT_EQ(Judge("network.definition.batchnorm-momentum",
                   {{"batchnorm.momentum", "0.1"}, {"batchnorm.momentum", "0.01"}}, {{"batchnorm.momentum", "0.9"}}),
             "fail: convention_differs batchnorm_momentum");
+}
+
+TEST(Conventions, SmallNumbersAreNoNoise) {
+  const char kCheck[] = "model.hyperparameters.conventions";
+  EXPECT_EQ(Judge(kCheck, {{"layernorm.eps", "1e-12"}}, {{"layernorm.eps", "1e-10"}}),
+            "fail: convention_differs layernorm_eps");
+  EXPECT_EQ(Judge(kCheck, {{"layernorm.eps", "1e-5"}}, {{"layernorm.eps", "9.999999747378752e-06"}}), "pass");
 }
 
 }  // namespace

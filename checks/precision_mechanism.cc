@@ -37,13 +37,21 @@ void AddMixedMode(const Rules& rules, const SettingsView& view, std::vector<Mech
   }
 }
 
+// A level that stands beside its own switch counts where that is on (DeepSpeed: amp.enabled, amp.opt_level).
+bool ApexIsOn(const SettingsView& view) {
+  const EffectiveValue* level = view.FindStated("amp_opt_level");
+  const EffectiveValue* own = view.FindStated("amp_enabled");
+  if (level == nullptr || own == nullptr || level->value.raw_key != "amp.opt_level") return true;
+  return own->value.raw_key != "amp.enabled" || view.Boolean("amp_enabled").value_or(true);
+}
+
 // Libraries that decide the type by their options alone: no cast by hand stands beside them in a user's script.
 bool LibraryDecides(const SettingsView& view) {
   for (const char* format : {"megatron-args", "deepspeed-json", "mindformers-yaml", "hf-training-args-json",
                              "hf-training-args", "llamafactory-yaml", "apex-options"}) {
     if (view.HasFormat(format)) return true;
   }
-  return false;
+  return view.FindStated("amp_wrapper") != nullptr;
 }
 
 // Any piece of settings evidence, also one that failed.
@@ -208,15 +216,24 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
         {apex ? "apex" : "option", apex ? view.Text("fp16_opt_level").value_or("") : "", Origin(*view.Find(key))});
   }
   const EffectiveValue* dtype = view.FindStated("compute_dtype");
-  if (out.empty() && dtype != nullptr && view.Text("compute_dtype") != "float32") {
+  const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
+  if (out.empty() && wrapper == nullptr && dtype != nullptr && view.Text("compute_dtype") != "float32") {
+    // Lightning's "bf16-true" casts the weights, "bf16-mixed" does not.
     const bool weights = absl::EndsWith(absl::AsciiStrToLower(dtype->value.text), "-true");
     out.push_back({weights ? "weights" : "option", "", Origin(*dtype)});
   }
-  const auto apex = view.Text("amp_opt_level");
-  if (apex && (*apex == "o1" || *apex == "o2" || *apex == "o3")) {
-    out.push_back({"apex", *apex, Origin(*view.Find("amp_opt_level"))});
+  if (wrapper != nullptr && view.Text("amp_wrapper") != "plain") {
+    out.push_back({*view.Text("amp_wrapper"), "", Origin(*wrapper)});
   }
-  if (view.Boolean("amp_enabled").value_or(false)) out.push_back({"amp", "", Origin(*view.Find("amp_enabled"))});
+  const auto apex = view.Text("amp_opt_level");
+  const bool leveled = apex && (*apex == "o1" || *apex == "o2" || *apex == "o3") && ApexIsOn(view);
+  if (leveled) out.push_back({"apex", *apex, Origin(*view.Find("amp_opt_level"))});
+  // DeepSpeed's `amp` is apex: its switch and its level are one mechanism.
+  if (const EffectiveValue* own = view.Find("amp_enabled");
+      own != nullptr && view.Boolean("amp_enabled").value_or(false) && !leveled) {
+    const bool apex_default = own->value.raw_key == "amp.enabled";
+    out.push_back({apex_default ? "apex" : "amp", apex_default ? "o1" : "", Origin(*own)});
+  }
   const auto level = view.Text("amp_level");
   if (level && *level != "o0") out.push_back({"amp_level", *level, Origin(*view.Find("amp_level"))});
   AddMixedMode(rules, view, out);

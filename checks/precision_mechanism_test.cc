@@ -101,5 +101,49 @@ TEST(InfNanMode, ByProduct) {
       "not_performed: !npu-2");
 }
 
+// DeepSpeed's `amp` is apex: its switch and its level are one mechanism, and off means off.
+TEST(SingleMechanism, TheSwitchOfApexIsNoSecondOne) {
+  const auto amp = [](const std::string& enabled, const std::string& level) {
+    return Arguments(
+        "deepspeed-json",
+        {{"amp.enabled", enabled}, {"amp.opt_level", level}, {"fp16.enabled", "false"}, {"bf16.enabled", "false"}});
+  };
+  EXPECT_EQ(Verdict("migrated.mixed-precision.single-mechanism", {}, {Npu({amp("true", "O1")})}), "pass");
+  const char kSame[] = "migrated.mixed-precision.same-mechanism";
+  EXPECT_EQ(Verdict(kSame, {Gpu({amp("true", "O1")})}, {Npu({amp("true", "O1")})}), "pass");
+  EXPECT_EQ(Verdict(kSame, {Gpu({amp("true", "O1")})}, {Npu({amp("true", "O2")})}),
+            "fail: mechanism_differs mechanism");
+  EXPECT_EQ(Verdict("migrated.mixed-precision.enabled", {}, {Npu({amp("false", "O1")})}),
+            "fail: mixed_precision_off npu");
+}
+
+TEST(SameMechanism, SpellingsOfLightningAccelerateAndMmengine) {
+  const char kSame[] = "migrated.mixed-precision.same-mechanism";
+  const auto precision = [](const std::string& word) { return Arguments("yaml", {{"trainer.precision", word}}); };
+  EXPECT_EQ(Verdict(kSame, {Gpu({precision("16")})}, {Npu({precision("16-mixed")})}), "pass");
+  EXPECT_EQ(Verdict(kSame, {Gpu({precision("16-mixed")})}, {Npu({precision("bf16-mixed")})}),
+            "fail: dtype_differs compute type");
+  EXPECT_EQ(Verdict(kSame, {Gpu({precision("bf16-mixed")})}, {Npu({precision("bf16-true")})}),
+            "fail: mechanism_differs mechanism");
+  EXPECT_EQ(Verdict(kSame, {Gpu({precision("16-mixed")})}, {Npu({precision("32-true")})}),
+            "fail: dtype_differs compute type");
+  const auto launch = [](const std::string& word) {
+    return Arguments("launch-script", {{"launch.mixed_precision", word}});
+  };
+  EXPECT_EQ(Verdict(kSame, {Gpu({launch("fp16")})}, {Npu({launch("bf16")})}), "fail: dtype_differs compute type");
+  const auto mmengine = [](KeysAndTexts keys) { return Arguments("mmengine-config", keys); };
+  const auto amp = mmengine({{"optim_wrapper.type", "AmpOptimWrapper"}});
+  EXPECT_EQ(Verdict(kSame, {Gpu({amp})}, {Npu({amp})}), "pass");
+  EXPECT_EQ(Verdict(kSame, {Gpu({amp})}, {Npu({mmengine({{"optim_wrapper.type", "OptimWrapper"}})})}),
+            "fail: dtype_differs compute type");
+  EXPECT_EQ(
+      Verdict(kSame, {Gpu({amp})},
+              {Npu({mmengine({{"optim_wrapper.type", "AmpOptimWrapper"}, {"optim_wrapper.dtype", "bfloat16"}})})}),
+      "fail: dtype_differs compute type");
+  EXPECT_EQ(
+      Verdict("migrated.mixed-precision.enabled", {}, {Npu({mmengine({{"optim_wrapper.type", "OptimWrapper"}})})}),
+      "fail: mixed_precision_off npu");
+}
+
 }  // namespace
 }  // namespace paritect

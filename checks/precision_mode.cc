@@ -19,6 +19,9 @@ class Judge {
 
   void Run() {
     ByTheWay();
+    bool untold = false;
+    for (const char* option : {"precision_mode", "precision_mode_v2", "accelerate_train_mode"})
+      untold = ReportUntold(context_, result_, view_, option) || untold;
     const EffectiveValue* v1 = view_.FindStated("precision_mode");
     const EffectiveValue* v2 = view_.FindStated("precision_mode_v2");
     for (const EffectiveValue* one : {v1, v2}) {
@@ -32,7 +35,7 @@ class Judge {
     }
     if (v1 != nullptr) return Stated("precision_mode", v1->value);
     if (v2 != nullptr) return Stated("precision_mode_v2", v2->value);
-    Unset();
+    if (!untold) Unset();
   }
 
  private:

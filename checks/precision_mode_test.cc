@@ -56,6 +56,25 @@ TEST(PrecisionMode, TheTrainingSeriesNeedsTheFirstOption) {
   }
 }
 
+// FLAGS.mode, $MODE: the option is set, so the default does not count; and what it is set to is not known.
+TEST(PrecisionMode, SetToWhatTheSourceDoesNotTell) {
+  for (const char* option : {"precision_mode", "precision_mode_v2", "experimental_accelerate_train_mode"}) {
+    SCOPED_TRACE(option);
+    v1::SettingsDocument source =
+        SettingsOf("session-config", "session-config", {{"iterations_per_loop", "1"}, {option, "FLAGS.mode"}});
+    source.mutable_settings(1)->clear_value();
+    EXPECT_EQ(Verdict(kCheck, {}, {Npu({source}, "tensorflow", "atlas-a2")}), "not_performed: !npu");
+    EXPECT_EQ(Verdict(kCheck, {}, {Npu({source}, "tensorflow", "atlas-training")}), "not_performed: !npu");
+    // Another source that states it is believed.
+    const auto stated = Arguments("launch-script", {{"precision_mode_v2", "origin"}});
+    if (option == std::string("precision_mode_v2")) {
+      EXPECT_EQ(Verdict(kCheck, {}, {Npu({source, stated}, "tensorflow", "atlas-a2")}), "pass");
+    }
+  }
+  // An empty text is no value either, and is not set.
+  EXPECT_EQ(Judge({"atlas-a2", "tensorflow", {{"precision_mode", ""}}, ""}), "pass");
+}
+
 TEST(PrecisionMode, BothOptionsAreNeverLegal) {
   for (const std::string product : {"atlas-training", "atlas-a2", "atlas-a3", "ascend-950"}) {
     EXPECT_EQ(Judge({product,

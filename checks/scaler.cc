@@ -49,6 +49,11 @@ void ReadKind(const SettingsView& settings, ScalerFacts& facts) {
     ReadType(type->value.text, type->value.origin, facts);
     if (facts.kind != ScalerKind::kUnknown) return;
   }
+  if (const EffectiveValue* policy = settings.FindStated("loss_scale_policy")) {
+    facts.kind = ScalerKind::kDynamic;
+    facts.evidence = policy->value.origin;
+    return;
+  }
   const std::vector<const SourcedValue*> stated = settings.All("loss_scale");
   if (!stated.empty()) {
     facts.evidence = stated.front()->origin;

@@ -133,6 +133,15 @@ bool ReportUnreadScripts(const CheckContext& context, v1::CheckResult& result, c
   return !view.unread_scripts().empty();
 }
 
+bool ReportUntold(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                  absl::string_view key) {
+  const SourcedValue* untold = view.Untold(key);
+  if (untold == nullptr) return false;
+  AddMissing(context, result, "value_not_told", view.run_name(),
+             {{"key", std::string(key)}, {"value", untold->text}, {"origin", untold->origin}});
+  return true;
+}
+
 void WarnOfUnknownFacts(const CheckContext& context, v1::CheckResult& result) {
   // Facts that checks read by name, without a setting behind them.
   static constexpr absl::string_view kOwn[] = {"reference_accuracy"};

@@ -49,6 +49,10 @@ void ReportNoNumbers(const CheckContext& context, v1::CheckResult& result, const
 bool ReportUnreadScripts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
                          absl::string_view what);
 
+// Reports, where a source sets the key to what it does not tell, that its value is not known. True where it does.
+bool ReportUntold(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                  absl::string_view key);
+
 // Warns of facts of the plans that no check knows, with the nearest name that one knows: most likely a slip of the pen.
 void WarnOfUnknownFacts(const CheckContext& context, v1::CheckResult& result);
 

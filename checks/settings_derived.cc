@@ -329,12 +329,25 @@ ComputeType StatedType(const SettingsView& view) {
   if (view.Boolean("pure_bf16").value_or(false)) return {"bfloat16", evidence("pure_bf16")};
   if (view.Boolean("bf16").value_or(false)) return {"bfloat16", evidence("bf16")};
   if (view.Boolean("fp16").value_or(false)) return {"float16", evidence("fp16")};
-  if (auto level = view.Text("amp_opt_level"); level && view.FindStated("amp_opt_level") != nullptr) {
+  const EffectiveValue* apex = view.FindStated("amp_opt_level");
+  const bool apex_off =
+      apex != nullptr && apex->value.raw_key == "amp.opt_level" && view.Boolean("amp_enabled") == false;
+  if (auto level = view.Text("amp_opt_level"); level && apex != nullptr && !apex_off) {
     if (*level == "o1" || *level == "o2" || *level == "o3") return {"float16", evidence("amp_opt_level")};
     if (*level == "o0") return {"float32", evidence("amp_opt_level")};
   }
+  if (const EffectiveValue* own = view.FindStated("amp_enabled");  // of DeepSpeed: apex at its default, O1
+      own != nullptr && own->value.raw_key == "amp.enabled" && view.Boolean("amp_enabled").value_or(false)) {
+    return {"float16", evidence("amp_enabled")};
+  }
+  if (auto dtype = view.Text("amp_dtype"); dtype && view.Boolean("amp_enabled").value_or(false)) {
+    return {*dtype, evidence("amp_dtype")};
+  }
   if (auto dtype = view.Text("compute_dtype"); dtype && view.FindStated("compute_dtype") != nullptr) {
     if (*dtype == "float16" || *dtype == "bfloat16" || *dtype == "float32") return {*dtype, evidence("compute_dtype")};
+  }
+  if (auto wrapper = view.Text("amp_wrapper"); wrapper && view.Untold("compute_dtype") == nullptr) {
+    return {*wrapper == "amp" || *wrapper == "apex" ? "float16" : "float32", evidence("amp_wrapper")};
   }
   for (absl::string_view key : {"precision_mode", "precision_mode_v2"}) {
     const EffectiveValue* mode = view.FindStated(key);

@@ -43,6 +43,11 @@ bool IsNull(const v1::Value& value) {
   return value.kind_case() == v1::Value::kNull || value.kind_case() == v1::Value::KIND_NOT_SET;
 }
 
+// Set to what the source does not tell. What was withheld has no text either.
+bool IsUntold(const v1::Setting& setting) {
+  return !setting.has_value() && !setting.raw_value().empty();
+}
+
 // Documents of a run's arguments: not what a node has, and not what a model or an optimizer is made of.
 bool HoldsArguments(const v1::SettingsDocument& document) {
   for (absl::string_view other :
@@ -130,11 +135,12 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
     if (environment || absl::ConsumePrefix(&variable, "env.")) {
       variables_[std::string(variable)].push_back({bundle.plan().node(), setting.origin(),
                                                    !setting.has_value() && setting.raw_value().empty(),
-                                                   setting.raw_value(), setting.keyed_hash()});
+                                                   setting.raw_value(), setting.keyed_hash(), IsUntold(setting)});
     }
     if (setting.raw_key() == "framework" && framework_.empty()) framework_ = absl::AsciiStrToLower(setting.raw_value());
     std::vector<CanonicalSetting> canonical = rules.settings.Canonicalise(document.format(), setting);
     if (canonical.empty()) AddUnknown(bundle, document, setting, from_log);
+    if (IsUntold(setting)) AddUntold(rules, bundle, document, setting, from_log);
     for (CanonicalSetting& one : canonical) {
       SourcedValue value;
       const bool no_number = IsNoNumber(one);
@@ -192,6 +198,23 @@ std::map<std::string, std::vector<SourcedValue>> DisagreeingUnknown(const CheckC
     }
   }
   return result;
+}
+
+void SettingsView::AddUntold(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
+                             const v1::Setting& setting, bool from_log) {
+  v1::Setting stated = setting;  // a value of any kind, for the keys that the name states
+  stated.mutable_value()->set_text(setting.raw_value());
+  for (const CanonicalSetting& one : rules.settings.Canonicalise(document.format(), stated)) {
+    SourcedValue value;
+    value.text = setting.raw_value();
+    value.raw_key = setting.raw_key();
+    value.origin = setting.origin();
+    value.format = document.format();
+    value.node = bundle.plan().node();
+    value.scope = setting.scope();
+    value.source = SourceOf(document, from_log);
+    untold_.try_emplace(one.key->key, std::move(value));
+  }
 }
 
 void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
@@ -255,20 +278,20 @@ void SettingsView::Settle(const Rules& rules) {
     if (best == nullptr) continue;
     EffectiveValue effective{*best, {}};
     for (const SourcedValue& value : values) {
-      if (MayDiffer(*key) || IsNull(value.value) || value.scope != best->scope || value.replaceable)
-        continue;
+      if (MayDiffer(*key) || IsNull(value.value) || value.scope != best->scope || value.replaceable) continue;
       if (strong(*best) && !strong(value)) continue;  // replaced by the library, and no contradiction
       if (!SameMeaning(key->type, value.value, best->value)) effective.disagreeing.push_back(value);
     }
     effective_[name] = std::move(effective);
   }
+  for (const auto& [name, effective] : effective_) untold_.erase(name);
 }
 
 void SettingsView::AddDefaults(const Rules& rules) {
   std::vector<std::string> libraries = formats_;
   libraries.push_back("");
   for (const DefaultValue& candidate : rules.defaults.all()) {
-    if (effective_.contains(candidate.key)) continue;
+    if (effective_.contains(candidate.key) || untold_.contains(candidate.key)) continue;
     const SettingKey* key = rules.settings.FindKey(candidate.key);
     if (key == nullptr || key->group == "layers") continue;
     for (const std::string& library : libraries) {
@@ -314,6 +337,11 @@ const EffectiveValue* SettingsView::Find(absl::string_view key) const {
 const EffectiveValue* SettingsView::FindStated(absl::string_view key) const {
   const EffectiveValue* found = Find(key);
   return found != nullptr && found->value.source != SettingSource::kDefault ? found : nullptr;
+}
+
+const SourcedValue* SettingsView::Untold(absl::string_view key) const {
+  auto it = untold_.find(std::string(key));
+  return it == untold_.end() ? nullptr : &it->second;
 }
 
 std::optional<double> SettingsView::Number(absl::string_view key) const {

@@ -5,7 +5,8 @@
 // nearest to the run (log > file the run wrote > file it was given > launch script > plan fact), and a
 // source that disagrees is kept beside it (`disagreeing`), never dropped. Where no source states a key,
 // the default of product x framework x version counts (rules/data/defaults.yaml), marked kDefault; where
-// that is not known the key has no value, and a check says so instead of guessing.
+// that is not known the key has no value, and a check says so instead of guessing. A key that a source sets to what it
+// does not tell (args.mode, $MODE) has no value either, and the default does not count.
 // Source: pre-tuning checklist, 模型超参 ("需要检查实际执行超参与参考基准的一致性").
 #ifndef PARITECT_CHECKS_SETTINGS_VIEW_H_
 #define PARITECT_CHECKS_SETTINGS_VIEW_H_
@@ -51,6 +52,7 @@ struct VariableOnNode {
   bool withheld = false;  // outside the allow-list: only whether it is set is known
   std::string text;
   std::string keyed_hash;
+  bool untold = false;  // set to what its source does not tell ($MODE); `text` is the expression
 };
 
 class SettingsView {
@@ -82,6 +84,11 @@ class SettingsView {
   // default or "not set" proves nothing.
   const std::vector<std::string>& unread_scripts() const { return unread_scripts_; }
 
+  // Keys that sources set to what they do not tell (an expression, a variable from outside, a line under a condition)
+  // and that no other source states: they have no value, and no default counts for them.
+  const std::map<std::string, SourcedValue>& untold() const { return untold_; }
+  const SourcedValue* Untold(absl::string_view key) const;
+
   // Environment variables by name, one entry a node that has it.
   const std::map<std::string, std::vector<VariableOnNode>>& variables() const { return variables_; }
   // The value of a variable where all nodes that set it agree.
@@ -106,6 +113,8 @@ class SettingsView {
   void AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document, bool from_log);
   void AddUnknown(const v1::Bundle& bundle, const v1::SettingsDocument& document, const v1::Setting& setting,
                   bool from_log);
+  void AddUntold(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
+                 const v1::Setting& setting, bool from_log);
   void AddFacts(const Rules& rules, const v1::Bundle& bundle);
   void Add(const std::string& key, SourcedValue value);
   void Settle(const Rules& rules);
@@ -116,6 +125,7 @@ class SettingsView {
   std::string run_name_;
   std::map<std::string, std::vector<SourcedValue>> values_;  // as read
   std::map<std::string, std::vector<SourcedValue>> unreadable_;
+  std::map<std::string, SourcedValue> untold_;
   std::map<std::string, EffectiveValue> effective_;
   std::map<std::string, SourcedValue> unknown_;
   std::map<std::string, std::vector<VariableOnNode>> variables_;

@@ -1,8 +1,12 @@
 #include "formats/settings/builder.h"
 
+#include <limits>
+#include <optional>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -55,6 +59,37 @@ std::string Unquote(absl::string_view text) {
   return out;
 }
 
+// Integers as Python, YAML and TOML write them: 0x2A, 0o17, 0b11, 100_000.
+std::optional<std::int64_t> SpelledInteger(absl::string_view text) {
+  if (auto plain = ParseInt(text)) return plain;
+  const bool negative = absl::ConsumePrefix(&text, "-");
+  if (!negative) absl::ConsumePrefix(&text, "+");
+  int base = 10;
+  for (const auto& [sign, of] : {std::pair<char, int>{'x', 16}, {'o', 8}, {'b', 2}}) {
+    if (text.size() > 2 && text[0] == '0' && absl::ascii_tolower(static_cast<unsigned char>(text[1])) == sign)
+      base = of;
+  }
+  if (base != 10) text.remove_prefix(2);
+  if (text.empty() || text.size() > 80 || text.front() == '_' || text.back() == '_' || absl::StrContains(text, "__"))
+    return std::nullopt;
+  std::int64_t value = 0;
+  for (char c : text) {
+    if (c == '_') continue;
+    const unsigned char lower = static_cast<unsigned char>(absl::ascii_tolower(static_cast<unsigned char>(c)));
+    const int digit = absl::ascii_isdigit(lower) ? lower - '0' : absl::ascii_isxdigit(lower) ? lower - 'a' + 10 : 99;
+    if (digit >= base || value > (std::numeric_limits<std::int64_t>::max() - digit) / base) return std::nullopt;
+    value = value * base + digit;
+  }
+  return negative ? -value : value;
+}
+
+// "010" is eight in YAML 1.1 (PyYAML), "08" a text.
+std::optional<std::int64_t> YamlOctal(absl::string_view text) {
+  const bool octal = text.size() > 1 && text.size() < 20 && text[0] == '0' &&
+                     text.find_first_not_of("01234567_") == absl::string_view::npos;
+  return octal ? SpelledInteger(absl::StrCat("0o", text.substr(1))) : std::nullopt;
+}
+
 v1::Value ValueAtDepth(absl::string_view text, int depth);
 
 bool ReadList(absl::string_view text, int depth, v1::Value& value) {
@@ -79,7 +114,7 @@ v1::Value ValueAtDepth(absl::string_view text, int depth) {
     value.set_boolean(true);
   } else if (text == "False" || text == "false") {
     value.set_boolean(false);
-  } else if (auto integer = ParseInt(text)) {
+  } else if (auto integer = SpelledInteger(text)) {
     value.set_integer(*integer);
   } else if (auto number = ParseDouble(text)) {
     value.set_number(*number);
@@ -97,6 +132,8 @@ v1::Value ValueOfNode(const DocumentNode& node) {
     value.set_null(true);
   } else if (node.quoted) {
     value.set_text(node.text);
+  } else if (const auto octal = YamlOctal(node.text)) {
+    value.set_integer(*octal);
   } else {
     value = ValueOfText(node.text);
   }

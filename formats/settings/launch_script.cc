@@ -246,7 +246,32 @@ class ArgumentReader {
     const Words inner = words.subspan(launcher + 1, entry - launcher - (module ? 2 : 1));
     Environment(inner);
     Options(inner, "launch.", 1, Base(words[launcher].text));
+    launcher_ = std::string(Base(words[launcher].text));
     Options(words.subspan(entry + 1), "", words.size());
+    OneNode(words.subspan(launcher, entry - launcher));
+  }
+
+  // What the job manager reads of the script ("#SBATCH --ntasks-per-node=8"). Where srun starts the ranks themselves,
+  // the numbers that it does not state again are theirs.
+  void JobOptions(absl::string_view script) {
+    ForEachLine(script, [&](absl::string_view line, std::int64_t number) {
+      if (!absl::ConsumePrefix(&line, "#SBATCH ")) return;
+      std::vector<ShellWord> words;
+      line = line.substr(0, line.find(" #"));
+      for (absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
+        words.push_back({std::string(word), number, false, false});
+      }
+      Options(words, "launch.sbatch.", 1, "srun");
+    });
+  }
+  void JobOptionsOfSrun() {
+    if (launcher_ != "srun") return;
+    for (absl::string_view name : {"ntasks-per-node", "ntasks"}) {
+      const auto stated = places_.find(StrCat("launch.sbatch.", name));
+      if (stated == places_.end() || places_.contains(StrCat("launch.", name))) continue;
+      const Argument argument = arguments_[stated->second];
+      Add(StrCat("launch.", name), argument.word, argument.text);
+    }
   }
 
   v1::SettingsDocument Finish() {
@@ -268,6 +293,23 @@ class ArgumentReader {
     std::string text;
   };
 
+  // torchrun without --nnodes runs on one node (torch/distributed/run.py, nnodes "1:1"); its variable PET_NNODES may
+  // say otherwise, unless it is --standalone.
+  void OneNode(Words launch) {
+    const bool torchrun =
+        IsOneOf(Base(launch[0].text), {"torchrun"}) ||
+        std::any_of(launch.begin(), launch.end(), [](const ShellWord& word) {
+          return IsOneOf(word.text, {"torch.distributed.run", "torch.distributed.launch", "torch_npu.distributed.run"});
+        });
+    if (!torchrun || places_.contains("launch.nnodes") || places_.contains("launch.nnode")) return;
+    ShellWord word = launch[0];
+    word.unresolved = false;
+    word.fallback = !places_.contains("launch.standalone");
+    const bool unclear = std::any_of(launch.begin(), launch.end(), [](const ShellWord& w) { return w.unresolved; });
+    if (word.fallback && unclear) return;
+    Add("launch.nnodes", word, "1");
+  }
+
   void Variable(const ShellWord& word, absl::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == absl::string_view::npos || !IsIdentifier(text.substr(0, equals))) return;
@@ -285,6 +327,7 @@ class ArgumentReader {
   }
 
   SettingsBuilder builder_;
+  std::string launcher_;  // the innermost
   std::vector<Argument> arguments_;
   std::map<std::string, std::size_t> places_;
 };
@@ -304,19 +347,11 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
     reader.Note("sourced_script", file.line,
                 StrCat(file.text, ": what it sets is not read here; name it under settings too"));
   }
-  // What the job manager reads of the script.
-  ForEachLine(text, [&](absl::string_view line, std::int64_t number) {
-    if (!absl::ConsumePrefix(&line, "#SBATCH ")) return;
-    std::vector<ShellWord> words;
-    line = line.substr(0, line.find(" #"));
-    for (absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
-      words.push_back({std::string(word), number, false, false});
-    }
-    reader.Options(words, "launch.sbatch.", 1, "srun");
-  });
+  reader.JobOptions(text);
   if (training != nullptr) {
     for (const auto& [name, word] : training->environment) reader.Add(StrCat("env.", name), word, word.text);
     reader.Command(*training);
+    reader.JobOptionsOfSrun();
   } else {
     reader.Note("no_training_command", 0, "no command of a known launcher or Python");
   }

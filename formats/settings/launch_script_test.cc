@@ -141,5 +141,20 @@ TEST(ShellScripts, HostileTextEndsAndStaysBounded) {
   (void)ReadShellScript(absl::StrCat("python a.py --x ", nested, "\n"));
 }
 
+TEST(LaunchScripts, NodesAndTasksThatNobodyWrites) {
+  EXPECT_THAT(Read("torchrun --standalone --nproc-per-node=4 a.py\n"), HasSubstr("launch.nnodes=1@1 "));
+  EXPECT_THAT(Read("python -m torch.distributed.run --nproc_per_node=4 a.py\n"), HasSubstr("launch.nnodes=~1@1 "));
+  EXPECT_THAT(Read("torchrun --nnodes 2 --nproc-per-node=4 a.py\n"), Not(HasSubstr("launch.nnodes=1@")));
+  // Arguments from outside may hold it.
+  EXPECT_THAT(Read("torchrun $DISTRIBUTED a.py\n"), Not(HasSubstr("launch.nnodes")));
+  // Where srun starts the ranks, the job's tasks are they; where it starts a launcher, they are not.
+  EXPECT_THAT(Read("#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\nsrun python a.py\n"),
+              HasSubstr("launch.ntasks-per-node=8@2 "));
+  EXPECT_THAT(Read("#SBATCH --ntasks-per-node=8\nsrun --ntasks-per-node=4 python a.py\n"),
+              HasSubstr("launch.ntasks-per-node=4@2 "));
+  EXPECT_THAT(Read("#SBATCH --ntasks-per-node=1\nsrun torchrun --nproc_per_node=8 a.py\n"),
+              Not(HasSubstr("launch.ntasks-per-node=1")));
+}
+
 }  // namespace
 }  // namespace paritect

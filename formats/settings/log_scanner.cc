@@ -92,6 +92,26 @@ absl::string_view WithoutWorkerMark(absl::string_view line) {
                                                                                            : line;
 }
 
+// The value behind a printed member of an enumeration: "SaveStrategy.STEPS" and "<SaveStrategy.STEPS: 'steps'>" are
+// "steps"; "" where the text is none. Members are in capitals and named as their value (Transformers,
+// training_args.py).
+std::string EnumMember(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  const std::size_t colon = text.find(": '");
+  if (absl::StartsWith(text, "<") && absl::EndsWith(text, "'>") && colon != absl::string_view::npos &&
+      colon + 5 <= text.size()) {
+    return std::string(text.substr(colon + 3, text.size() - colon - 5));
+  }
+  const std::size_t dot = text.find('.');
+  if (dot == absl::string_view::npos || !absl::ascii_isupper(static_cast<unsigned char>(text[0])) ||
+      !IsIdentifier(text.substr(0, dot)) || !IsIdentifier(text.substr(dot + 1)))
+    return "";
+  const absl::string_view member = text.substr(dot + 1);
+  const bool capitals = std::none_of(member.begin(), member.end(),
+                                     [](char c) { return absl::ascii_islower(static_cast<unsigned char>(c)); });
+  return capitals ? absl::AsciiStrToLower(member) : "";
+}
+
 bool HasWordBefore(absl::string_view line, std::size_t at) {
   return at > 0 && (absl::ascii_isalnum(static_cast<unsigned char>(line[at - 1])) || line[at - 1] == '_');
 }
@@ -286,8 +306,10 @@ void LogSettingsScanner::State::Arguments(absl::string_view text, std::int64_t n
       continue;
     const auto lines_before = std::count(inside.data(), part.data(), '\n');
     const absl::string_view key = absl::StripAsciiWhitespace(part.substr(0, equals));
-    if (block->seen.insert(std::string(key)).second)
-      block->builder->Add(key, part.substr(equals + 1), number + lines_before);
+    if (!block->seen.insert(std::string(key)).second) continue;
+    v1::Setting* setting = block->builder->Add(key, part.substr(equals + 1), number + lines_before);
+    const std::string member = setting == nullptr ? "" : EnumMember(setting->value().text());
+    if (!member.empty()) setting->mutable_value()->set_text(member);
   }
   if (format == "argparse-namespace" || format == "hf-training-args") block->closed = true;
 }

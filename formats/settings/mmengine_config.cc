@@ -7,7 +7,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/numbers.h"
 #include "formats/settings/builder.h"
+#include "formats/settings/python_source.h"
 #include "formats/settings/python_text.h"
 #include "formats/settings/settings_format.h"
 
@@ -77,6 +80,8 @@ class Reader {
     if (Inside(text, "dict(", inside)) return AddPairs(key, inside, '=', depth);
     if (Inside(text, "{", inside)) return AddPairs(key, inside, ':', depth);
     if (Inside(text, "[", inside) && absl::StrContains(inside, "dict(")) {
+      // What happens to a sample, as one value to compare: a step more or less moves the numbers of all that follow.
+      if (absl::EndsWith(key, "pipeline")) builder_.AddText(key, Describe(text, depth), LineOf(text));
       int number = 0;
       for (absl::string_view item : SplitOutsideBrackets(inside, ',')) {
         Add(StrCat(key, ".", number++), item, depth + 1);
@@ -97,15 +102,67 @@ class Reader {
     }
   }
 
+  // The divider of a dictionary's names and values, 0 where the text is none.
+  static char IsDictionary(absl::string_view text, absl::string_view& inside) {
+    return Inside(text, "dict(", inside) ? '=' : Inside(text, "{", inside) ? ':' : '\0';
+  }
+
+  // A list of transforms in one spelling: "[RandomResizedCrop(scale=224), RandomFlip(prob=0.5)]", whatever the order of
+  // the arguments. How files are read is left out. NOLINTNEXTLINE(misc-no-recursion)
+  std::string Describe(absl::string_view text, int depth) const {
+    absl::string_view inside;
+    text = absl::StripAsciiWhitespace(text);
+    if (auto named = literals_.find(std::string(text)); named != literals_.end()) text = named->second;
+    if (depth > kDepthMax) return std::string(text);
+    if (const char divider = IsDictionary(text, inside); divider != 0) {
+      std::map<std::string, std::string> arguments;
+      for (absl::string_view pair : SplitOutsideBrackets(inside, ',')) {
+        const std::size_t at = pair.find(divider);
+        if (at == absl::string_view::npos) continue;
+        const v1::Value name = ValueOfText(pair.substr(0, at));
+        arguments[name.text()] = Describe(pair.substr(at + 1), depth + 1);
+      }
+      for (const char* loading : {"backend_args", "file_client_args", "imdecode_backend", "_scope_"})
+        arguments.erase(loading);
+      const std::string type = arguments["type"];
+      arguments.erase("type");
+      return StrCat(type, "(", absl::StrJoin(arguments, ", ", absl::PairFormatter("=")), ")");
+    }
+    if (Inside(text, "[", inside) || Inside(text, "(", inside)) {
+      std::vector<std::string> items;
+      for (absl::string_view item : SplitOutsideBrackets(inside, ',')) {
+        if (!item.empty()) items.push_back(Describe(item, depth + 1));
+      }
+      return StrCat("[", absl::StrJoin(items, ", "), "]");
+    }
+    const v1::Value value = ValueOfText(text);
+    return value.kind_case() == v1::Value::kNumber ? FormatDouble(value.number()) : PlainText(value);
+  }
+
+  static std::string PlainText(const v1::Value& value) {
+    switch (value.kind_case()) {
+      case v1::Value::kInteger: return StrCat(value.integer());
+      case v1::Value::kBoolean: return value.boolean() ? "True" : "False";
+      case v1::Value::kText: return value.text();
+      default: return "None";
+    }
+  }
+
   void AddValue(const std::string& key, absl::string_view text, int depth) {
     std::string value(text);
     if (auto named = literals_.find(value); named != literals_.end()) value = named->second;
     v1::Setting* setting = builder_.Add(key, value, LineOf(text));
     if (setting == nullptr) return;
-    // A bare word or an expression: what it would give is not known.
-    const bool literal =
-        setting->value().kind_case() != v1::Value::kText || value.front() == '\'' || value.front() == '"';
-    if (!literal) setting->clear_value();
+    // A bare word or an expression: what it would give is not known. Of a class its name is (mmengine's lazy imports).
+    const bool literal = IsPythonLiteral(value);
+    const bool name = absl::EndsWith(key, ".type") && std::all_of(value.begin(), value.end(), [](char c) {
+                        return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+                      });
+    if (!literal && name) {
+      setting->mutable_value()->set_text(value.substr(value.rfind('.') + 1));
+    } else if (!literal) {
+      setting->clear_value();
+    }
     if (literal && depth == 0) literals_[key] = value;
   }
 

@@ -43,7 +43,7 @@ TEST(SettingsFormats, LaunchScripts) {
   EXPECT_EQ(Read("#!/bin/bash\nLR=1e-4\nARGS=(--lr $LR --betas 0.9 0.95)\nN=$((2*4))\n"
                  "torchrun --nproc_per_node $N train.py \"${ARGS[@]}\" \\\n  --seed=7 --bf16 --data $OUTSIDE\n"),
             "launch-script: launch.command=torchrun; launch.entry=train.py; launch.nproc_per_node=8; lr=1e-04; "
-            "betas=[0.9, 0.95]; seed=7; bf16=true; data=?;");
+            "betas=[0.9, 0.95]; seed=7; bf16=true; data=?; launch.nnodes=1;");
   EXPECT_THAT(Read("#!/bin/sh\nif [ $1 ]; then X=1; else X=2; fi\npython a.py --x $X\n"), HasSubstr(" x=?;"));
 }
 
