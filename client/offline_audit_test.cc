@@ -56,17 +56,40 @@ class OfflineAuditTest : public ::testing::Test {
     return DumpJson(ReportToJson(RunAudit(**evidence, env.rules.profile, env.rules, options)));
   }
 
+  // What the report decides: each check's verdict and the errors behind it. Of a bundle nobody can ask further, so it
+  // explains a difference less closely.
+  std::string Decided(const std::string& baseline, const std::string& migrated) {
+    CommandEnv env = Env();
+    auto evidence = LoadEvidence(env, {baseline}, {migrated});
+    if (!evidence.ok()) return std::string(evidence.status().message());
+    AuditOptions options;
+    options.today = env.today;
+    std::string text;
+    const v1::Report report = RunAudit(**evidence, env.rules.profile, env.rules, options);
+    for (const v1::ItemResult& item : report.items()) {
+      for (const v1::CheckResult& check : item.checks()) {
+        absl::StrAppend(&text, check.id(), " ", v1::Verdict_Name(check.verdict()));
+        for (const v1::Finding& finding : check.findings()) {
+          if (finding.severity() != v1::SEVERITY_ERROR) continue;
+          absl::StrAppend(&text, " ", finding.kind(), " ", finding.subject());
+        }
+        text += "\n";
+      }
+    }
+    return text;
+  }
+
   MemoryFileSystem fs_;
   std::ostringstream out_;
 };
 
-TEST_F(OfflineAuditTest, ABundleGivesTheReportOfItsPlan) {
-  const std::string direct = Report("/gpu", "/npu/plan.yaml");
+TEST_F(OfflineAuditTest, ABundleGivesTheVerdictsOfItsPlan) {
+  const std::string direct = Decided("/gpu", "/npu/plan.yaml");
   ASSERT_THAT(direct, HasSubstr("content_differs"));
   Pack("/gpu", "/packed/gpu.pbundle");
   Pack("/npu", "/packed/any-name");  // recognised by content
-  EXPECT_EQ(Report("/packed/gpu.pbundle", "/packed/any-name"), direct);
-  EXPECT_EQ(Report("/packed/gpu.pbundle", "/npu"), direct);
+  EXPECT_EQ(Decided("/packed/gpu.pbundle", "/packed/any-name"), direct);
+  EXPECT_EQ(Decided("/packed/gpu.pbundle", "/npu"), direct);
 }
 
 TEST_F(OfflineAuditTest, ADamagedBundleIsNamedWithItsPlace) {

@@ -175,7 +175,7 @@ TEST(AnswerDatasetQuestion, BlocksZerosCrcAndRecords) {
   EXPECT_EQ(entry.alternates(1).md5(), std::string("\x0C\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(entry.alternates(2).md5().size(), 4u);
   EXPECT_EQ(entry.record_look().format(), "jsonl");
-  EXPECT_EQ(entry.record_look().damage().id(), "record_damaged/cut");
+  EXPECT_EQ(entry.record_look().damage().id(), "record_damaged/garbled");
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ TEST_F(RemoteCommandsTest, WhatIsNoBundleIsNotSent) {
   fs_.AddFile("/in/text.pbundle", "run: x\n");
   fs_.AddFile("/in/empty.pbundle", "");
   EXPECT_EQ(Run({"import", "/in/msprobe.zip"}), kExitUsage);
-  EXPECT_THAT(err(), HasSubstr("not supported by this version"));
+  EXPECT_THAT(err(), HasSubstr("a zip archive, and not one of msprobe's config_check"));
   EXPECT_EQ(Run({"import", "/in/text.pbundle"}), kExitUsage);
   EXPECT_THAT(err(), HasSubstr("not an evidence bundle (7 bytes)"));
   EXPECT_EQ(Run({"import", "/in/empty.pbundle"}), kExitUsage);
@@ -403,11 +403,11 @@ TEST_F(RemoteCommandsTest, CompletionKnowsVerbsAndTheirOptions) {
   environment().erase("PARITECT_CREDENTIAL");
   EXPECT_EQ(Run({"completion", "bash"}), kExitOk);
   EXPECT_THAT(out(), HasSubstr("\"audit run \"*) choices=\"-h --help --watch"));
-  EXPECT_THAT(out(), HasSubstr("audit) choices=\"create run ls show wait cancel\""));
+  EXPECT_THAT(out(), HasSubstr("audit) choices=\"create run ls show wait cancel events stop rm\""));
   EXPECT_EQ(Run({"completion", "fish"}), kExitOk);
   EXPECT_THAT(out(), HasSubstr("'__fish_seen_subcommand_from token; and __fish_seen_subcommand_from create' -l role"));
   EXPECT_EQ(Run({"completion", "zsh"}), kExitOk);
-  EXPECT_THAT(out(), HasSubstr("waive) choices=\"add ls lint\""));
+  EXPECT_THAT(out(), HasSubstr("waive) choices=\"add ls rm lint\""));
 }
 
 }  // namespace

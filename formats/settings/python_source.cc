@@ -276,6 +276,21 @@ void ForEachName(absl::string_view text, Visit visit) {
   }
 }
 
+// The text without what stands in the brackets behind a name: "y[A].b" -> "y[].b"; a name in an index is read.
+std::string WithoutIndices(absl::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out.push_back(text[i]);
+    const bool index = i > 0 && (text[i] == '[' || text[i] == '(') &&
+                       (IsWordSign(text[i - 1]) || absl::StrContains(")]", text[i - 1]));
+    const std::size_t close = index ? ClosingBracket(text, i) : kNone;
+    if (close == kNone) continue;
+    out.push_back(text[close]);
+    i = close;
+  }
+  return out;
+}
+
 // What a statement gives a value: names, how often.
 class Writes {
  public:
@@ -285,8 +300,8 @@ class Writes {
       return ForEachName(text, [&](absl::string_view name) { ++counts_[std::string(name)]; });
     }
     if (const std::size_t equals = FindAssignment(text); equals != kNone) {
-      const std::size_t last = LastTarget(text, equals);
-      ForEachName(text.substr(0, last), [&](absl::string_view name) { ++counts_[std::string(name)]; });
+      const std::string targets = WithoutIndices(text.substr(0, LastTarget(text, equals)));
+      ForEachName(targets, [&](absl::string_view name) { ++counts_[std::string(name)]; });
     }
     for (absl::string_view inner : {"for ", "lambda ", " as "}) {
       for (std::size_t at = text.find(inner); at != kNone; at = text.find(inner, at + 1)) {
