@@ -97,7 +97,7 @@ ExitCode Examine(CommandEnv& env, const DoctorOptions& o) {
   for (const v1::DiagnosisLine& line : answer->lines()) {
     diagnosis.Add({{line.id(), line.state(), line.message(), line.remedy()}});
   }
-  if (!o.no_log) diagnosis.Add(DiagnoseLog(*connection->server));
+  if (!o.no_log) diagnosis.Add(DiagnoseLog(*connection->server, answer->log_head()));
   return end(kExitOk);
 }
 

@@ -20,6 +20,7 @@ class DoctorTest : public RemoteTest {
       line.set_state(server_state_);
       line.set_message("SQLite 3.40.1");
       line.set_remedy(server_state_ == "ok" ? "" : "update it");
+      *response.mutable_log_head() = head_;
       return response;
     };
     fleet_.on_ReadLog = [this](const v1::ReadLogRequest& request) {
@@ -51,6 +52,7 @@ class DoctorTest : public RemoteTest {
   std::string server_state_ = "ok";
   std::int64_t clock_ms_ = 0;
   std::vector<v1::AuditLogEntry> log_;
+  v1::LogHead head_;
 };
 
 TEST_F(DoctorTest, AHealthyServer) {
@@ -98,6 +100,17 @@ TEST_F(DoctorTest, ABrokenLogIsFoundWhereverItBreaks) {
   EXPECT_EQ(Run({"doctor", "--no-log"}), kExitOk);
   log_ = whole;
   log_.erase(log_.begin() + 1000);
+  EXPECT_EQ(StateOf("log_chain"), "error");
+  // What is cut off the end leaves a whole chain behind; the head is kept elsewhere.
+  log_ = whole;
+  head_.set_number(2500);
+  head_.set_hash(whole.back().hash());
+  EXPECT_EQ(Run({"doctor"}), kExitOk);
+  EXPECT_THAT(out(), HasSubstr("; head 2500:"));
+  log_.pop_back();
+  EXPECT_EQ(StateOf("log_chain"), "error");
+  log_ = whole;
+  head_.set_hash(whole[0].hash());
   EXPECT_EQ(StateOf("log_chain"), "error");
   fleet_.on_ReadLog = [](const v1::ReadLogRequest&) -> absl::StatusOr<v1::ReadLogResponse> {
     return absl::PermissionDeniedError("it takes an admin");

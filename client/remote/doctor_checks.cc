@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/digest.h"
 #include "common/duration.h"
 #include "common/numbers.h"
 #include "common/pki/certificate.h"
@@ -29,6 +30,14 @@ std::vector<std::int64_t> VersionOf(absl::string_view program) {
     numbers.push_back(*number);
   }
   return numbers;
+}
+
+// What the log was when the server last wrote to it is kept beside it: entries that were cut off its end are missed.
+DoctorLine CutLog(const v1::LogHead& head) {
+  return {"log_chain", "error",
+          absl::StrCat("the log of calls does not hold what stood at its end, entry ", head.number(), ":",
+                       ToHex(head.hash())),
+          "somebody cut or changed the database by hand: compare it with a backup (paritect-server verify)"};
 }
 
 }  // namespace
@@ -101,7 +110,7 @@ std::vector<DoctorLine> DiagnoseVersions(absl::string_view program) {
       {"version_skew", "warning", text, "use the same version on both ends: a neighbour works, but lacks what is new"}};
 }
 
-std::vector<DoctorLine> DiagnoseLog(RemoteServer& server) {
+std::vector<DoctorLine> DiagnoseLog(RemoteServer& server, const v1::LogHead& head) {
   std::int64_t count = 0;
   std::optional<v1::AuditLogEntry> previous;
   for (;;) {
@@ -123,11 +132,14 @@ std::vector<DoctorLine> DiagnoseLog(RemoteServer& server) {
       }
       previous = entry;
       ++count;
+      if (count == head.number() && entry.hash() != head.hash()) return {CutLog(head)};
     }
     // A short page is the last one: reading is itself a call that the log grows by.
     if (page->entries_size() < kLogPage) break;
   }
-  return {{"log_chain", "ok", absl::StrCat(count, " entries, every one follows from the one before"), ""}};
+  if (count < head.number()) return {CutLog(head)};
+  const std::string end = head.number() == 0 ? "" : absl::StrCat("; head ", head.number(), ":", ToHex(head.hash()));
+  return {{"log_chain", "ok", absl::StrCat(count, " entries, every one follows from the one before", end), ""}};
 }
 
 }  // namespace paritect

@@ -31,8 +31,9 @@ std::vector<DoctorLine> DiagnoseClock(std::int64_t server_unix_ms, std::int64_t 
 // `program`: "paritect-server 0.1.0". The same minor version is ok; a neighbour works, and warns.
 std::vector<DoctorLine> DiagnoseVersions(absl::string_view program);
 
-// Reads the whole log of calls and follows its chain.
-std::vector<DoctorLine> DiagnoseLog(RemoteServer& server);
+// Reads the whole log of calls and follows its chain. `head`: the end that the server keeps beside the log (number 0:
+// not known); an entry that it names and the log does not hold was cut off.
+std::vector<DoctorLine> DiagnoseLog(RemoteServer& server, const v1::LogHead& head);
 
 }  // namespace paritect
 
