@@ -28,7 +28,7 @@ struct StageAnswer {
 };
 
 struct Diagnosis {
-  // 0: converges, curves and accuracy agree; 1, 2, 3; nullopt: not decided.
+  // 0: converges and the curves agree; 1, 2, 3; nullopt: not decided.
   std::optional<int> scenario;
   const v1::CheckResult* decided_by = nullptr;  // convergence.scenario; nullptr where the report has none
   std::vector<StageAnswer> stages;              // of every training, and those of the scenario (all where undecided)

@@ -27,7 +27,7 @@ void JudgeRun(const CheckContext& context, v1::CheckResult& result, const RunVie
     }
     return;
   }
-  if (*size <= 1 && run.nodes.size() == 1 && local.value_or(1) <= 1) {
+  if (*size <= 1 && run.Reporting().size() <= 1 && local.value_or(1) <= 1) {
     AddNote(context, result, "not_applicable", run.name, {{"why", absl::StrCat("world size ", FormatDouble(*size))}})
         .add_evidence(world->value.origin);
   } else if (*size <= 1) {

@@ -1,10 +1,14 @@
 #include "checks/evidence_set.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace paritect {
 
-absl::string_view SideName(Side side) { return side == Side::kBaseline ? "baseline" : "migrated"; }
+absl::string_view SideName(Side side) {
+  return side == Side::kBaseline ? "baseline" : "migrated";
+}
 
 EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated)
     : baseline_(std::move(baseline)), migrated_(std::move(migrated)) {}
@@ -28,6 +32,16 @@ v1::Role RoleOf(const v1::Bundle& bundle) {
 }
 
 }  // namespace
+
+std::set<std::string> RunView::Reporting() const {
+  std::set<std::string> names;
+  for (const v1::Bundle* bundle : nodes) {
+    const bool any = std::any_of(bundle->evidence().begin(), bundle->evidence().end(),
+                                 [](const v1::Evidence& one) { return one.outcome() == v1::OUTCOME_COLLECTED; });
+    if (any) names.insert(bundle->plan().node());
+  }
+  return names;
+}
 
 std::vector<RunView> EvidenceSet::Runs(Side side, v1::Role role) const {
   std::vector<RunView> runs;

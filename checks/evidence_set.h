@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,10 @@ absl::string_view SideName(Side side);
 struct RunView {
   std::string name;
   v1::Role role = v1::ROLE_RUN;
-  std::vector<const v1::Bundle*> nodes;
+  std::vector<const v1::Bundle*> nodes;  // in the order given; two plans of one node are two
+
+  // Names of the nodes that gave evidence: not those that a server only waited for.
+  std::set<std::string> Reporting() const;
 };
 
 // What a server knows beyond the bundles; an audit straight from plans or bundles has none.

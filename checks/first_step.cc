@@ -85,4 +85,28 @@ std::string SameSeed(const CheckContext& context, const RunSeries& baseline, con
   return "";
 }
 
+bool RepeatsStartAlike(const CheckContext& context, const RunPairs& pairs) {
+  const RunSeries* reference = pairs.reference();
+  if (reference == nullptr) return true;
+  const SettingsView view = SettingsView::Of(context, Side::kBaseline, reference->view);
+  const EffectiveValue* seed = view.FindStated("seed");
+  for (const RunSeries& repeat : pairs.runs(Side::kBaseline)) {
+    if (&repeat == reference || repeat.logs.empty()) continue;
+    const SettingsView other = SettingsView::Of(context, Side::kBaseline, repeat.view);
+    const EffectiveValue* repeated = other.FindStated("seed");
+    const bool same_seed = seed != nullptr && repeated != nullptr &&
+                           SameMeaning(SettingType::kNumber, seed->value.value, repeated->value.value);
+    if (!same_seed) continue;
+    v1::CheckResult unused;
+    for (const CurvePair& pair : PairCurves(context, unused, *reference, repeat, Metric::kLoss)) {
+      if (pair.baseline.points.empty() || pair.migrated.points.empty()) continue;
+      FirstValues values;
+      values.a = pair.baseline.points.front();
+      values.b = pair.migrated.points.front();
+      if (!FirstLossAgrees(context.profile, values)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace paritect

@@ -39,6 +39,10 @@ bool FirstLossAgrees(const Profile& profile, const FirstValues& values);
 // device or framework.
 std::string SameSeed(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated);
 
+// False where baseline runs of the reference's seed start with another loss: the seed then fixes neither weights nor
+// samples, and says nothing of the migrated run's start.
+bool RepeatsStartAlike(const CheckContext& context, const RunPairs& pairs);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_FIRST_STEP_H_

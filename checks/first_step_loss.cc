@@ -42,7 +42,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       continue;
     }
     const std::string same_seed = SameSeed(context, *values.baseline, *values.migrated);
-    if (same_seed.empty()) {
+    if (same_seed.empty() || !RepeatsStartAlike(context, pairs)) {
       AddMissing(context, result, "start_not_known_equal", values.subject, args);
       Fill(AddWarning(context, result, "first_loss_far", values.subject, args), values);
       continue;

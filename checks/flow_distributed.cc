@@ -109,8 +109,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
 }  // namespace
 
 void JudgeWorld(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run) {
-  std::set<std::string> nodes;
-  for (const v1::Bundle* bundle : run.nodes) nodes.insert(bundle->plan().node());
+  const std::set<std::string> nodes = run.Reporting();
   const SettingsView view = SettingsView::Of(context, side, run);
   if (nodes.size() < 2) return;
   for (const SourcedValue* address : view.All("master_addr")) {

@@ -84,10 +84,10 @@ class EpochCheck {
     }
   }
 
-  // A recording by step ends where it was stopped. A list of sample numbers was cut short where far more is
-  // unread than a dropped last batch explains. A list of files is taken as whole.
+  // A recording by step ends where it was stopped: in its last epoch. A list of sample numbers was cut short where far
+  // more is unread than a dropped last batch explains. A list of files is taken as whole.
   bool BothEndEarly(bool other_by_step, int ranks) const {
-    if (run_.recorded_by_step && other_by_step) return true;
+    if (run_.recorded_by_step && other_by_step && &epoch_ == &run_.epochs.back()) return true;
     return pair_.sample_numbers && by_both_.total >= static_cast<std::size_t>(std::max(ranks, 2));
   }
 
@@ -105,6 +105,8 @@ class EpochCheck {
     v1::Finding& finding = AddNote(context_, result_, "not_read/both", pair_.dataset);
     SetFact(finding, "count", static_cast<std::uint64_t>(by_both_.total));
     for (std::size_t i = 0; i < by_both_.names.size() && i < kNamesShown; ++i) finding.add_evidence(by_both_.names[i]);
+    // Whether the recording was stopped or the rest is never read cannot be told of one epoch.
+    if (pair_.traced) AddMissing(context_, result_, "recording_of_part", pair_.dataset);
   }
 
   const CheckContext& context_;

@@ -1,9 +1,11 @@
 // paritect diagnose: the walk from the symptom to its cause, each step answered by checks, with what to do next.
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "checks/diagnosis.h"
 #include "checks/runner.h"
 #include "client/audit_options.h"
@@ -55,17 +57,37 @@ std::vector<const v1::Finding*> FindingsOf(const StepAnswer& answer, v1::Severit
   return findings;
 }
 
+// Checks of the report that fail and that no step of the shown stages asks.
+std::vector<std::string> FailedElsewhere(const Diagnosis& diagnosis, const v1::Report& report) {
+  std::set<std::string> asked;
+  for (const StageAnswer& stage : diagnosis.stages) {
+    for (const StepAnswer& step : stage.steps) {
+      for (const v1::CheckResult* check : step.checks) asked.insert(check->id());
+    }
+  }
+  std::vector<std::string> failed;
+  for (const v1::ItemResult& item : report.items()) {
+    for (const v1::CheckResult& check : item.checks()) {
+      if (check.verdict() == v1::VERDICT_FAIL && !asked.contains(check.id())) failed.push_back(check.id());
+    }
+  }
+  return failed;
+}
+
 // The tree of stages and steps on a terminal; continuation lines keep the branches.
 class Tree {
  public:
   Tree(const Rules& rules, const RenderOptions& options, std::ostream& out)
       : rules_(rules), options_(options), w_(options, out) {}
 
-  void Print(const Diagnosis& diagnosis) {
+  void Print(const Diagnosis& diagnosis, const std::vector<std::string>& failed_elsewhere) {
     w_.Wrapped(0, absl::StrCat(Say("diagnose_heading"), ":"), Say(ScenarioId(diagnosis)), Style::kBold);
     if (diagnosis.decided_by != nullptr) Decision(*diagnosis.decided_by);
     for (std::size_t i = 0; i < diagnosis.stages.size(); ++i) Stage(diagnosis, i);
     w_.Line();
+    if (!failed_elsewhere.empty()) {
+      w_.Wrapped(0, absl::StrCat(Say("diagnose_failed"), ":"), absl::StrJoin(failed_elsewhere, ", "), Style::kRed);
+    }
     Next(diagnosis);
   }
 
@@ -280,9 +302,11 @@ OrderedJson ToJson(const Diagnosis& diagnosis, const Rules& rules) {
 ExitCode Tell(CommandEnv& env, const DiagnoseOptions& o, const RenderOptions& options, const v1::Report& report) {
   const Diagnosis diagnosis = Diagnose(BuiltInWalk(), report);
   if (o.output == "json") {
-    env.out << DumpJson(ToJson(diagnosis, env.rules)) << "\n";
+    OrderedJson json = ToJson(diagnosis, env.rules);
+    json["failed_elsewhere"] = FailedElsewhere(diagnosis, report);
+    env.out << DumpJson(json) << "\n";
   } else {
-    Tree(env.rules, options, env.out).Print(diagnosis);
+    Tree(env.rules, options, env.out).Print(diagnosis, FailedElsewhere(diagnosis, report));
   }
   return diagnosis.failed() ? kExitFailed : kExitOk;
 }
