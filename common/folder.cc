@@ -110,14 +110,16 @@ class PathFolder : public Folder {
 struct DiskKind {
   unsigned long magic;
   bool network;
+  bool stable = true;
 };
-constexpr DiskKind kStableDisks[] = {
+constexpr DiskKind kDisks[] = {
     {0xEF53, false},      // ext2, ext3, ext4
     {0x58465342, false},  // XFS
     {0x9123683E, false},  // Btrfs
     {0xF2F52010, false},  // F2FS
     {0x2FC12FC1, false},  // ZFS
-    {0x01021994, false},  // tmpfs
+    // tmpfs stamps no time where a mapping is written to: its times prove nothing of the content.
+    {0x01021994, false, false},
     {0x794C7630, false},  // overlayfs
     {0x6969, true},       // NFS
     {0x0BD00BD0, true},   // Lustre
@@ -158,9 +160,9 @@ DiskInfo DiskOf(int fd) {
   static_assert(sizeof(about.f_fsid) == sizeof(disk.id));
   std::memcpy(&disk.id, &about.f_fsid, sizeof(disk.id));
   disk.network = true;
-  for (const DiskKind& kind : kStableDisks) {
+  for (const DiskKind& kind : kDisks) {
     if (kind.magic != static_cast<unsigned long>(about.f_type)) continue;
-    disk.stable_numbers = true;
+    disk.stable_numbers = kind.stable;
     disk.network = kind.network;
   }
   disk.rotational = !disk.network && IsRotational(st.st_dev);

@@ -18,6 +18,7 @@ namespace paritect {
 struct BlockReaderOptions {
   bool map = true;          // large files may be mapped: a local disk
   bool past_cache = false;  // read the medium, not what memory holds of it
+  bool settle = false;      // write out what is dirty first: the next write through a mapping then stamps the file anew
   bool keep_ends = false;   // keep the file's beginning and end for who looks at the content
 };
 
@@ -72,8 +73,8 @@ class BlockReader {
   int direct_ = -1;  // a second one, past the page cache
   bool map_ = false;
   bool cold_ = false;
-  bool short_ = false;           // it ended before its size, or its mapping broke
-  std::uint64_t position_ = 0;   // bytes given out or standing in the padding
+  bool short_ = false;            // it ended before its size, or its mapping broke
+  std::uint64_t position_ = 0;    // bytes given out or standing in the padding
   std::uint64_t data_until_ = 0;  // up to here no hole
   MappedWindow window_;
   std::unique_ptr<unsigned char, void (*)(void*)> buffer_{nullptr, nullptr};

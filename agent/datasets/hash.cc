@@ -142,8 +142,10 @@ class HashRun : public HashWork {
 
  private:
   void Work(bool first) {
-    const BlockReaderOptions reader = {
-        .map = !disk_.network, .past_cache = options_.past_cache, .keep_ends = options_.look_at_content};
+    const BlockReaderOptions reader = {.map = !disk_.network,
+                                       .past_cache = options_.past_cache,
+                                       .settle = options_.cache != nullptr,
+                                       .keep_ends = options_.look_at_content};
     LaneHasher hasher(*this, reader);
     for (;;) {
       while (WantsToWalk(first) && walker_.ReadOne()) {

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -247,6 +248,12 @@ TEST_F(HashDisk, AStoppedWorkEndsSoon) {
 
 class HashCache : public HashDisk {
  protected:
+  void SetUp() override {
+    HashDisk::SetUp();
+    if (!PosixFileSystem().Disk(root_).stable_numbers) {
+      GTEST_SKIP() << "no digests are kept of the temporary folder's disk";
+    }
+  }
   // Times cannot be set back, so the tests of hits make files and wait for the margin once.
   static void Wait() { usleep(2'200'000); }
   std::unique_ptr<DigestCache> Cache(bool read = true, bool resume = true) const {
@@ -284,6 +291,30 @@ TEST_F(HashCache, UnchangedFilesAreNotReadAgain) {
   EXPECT_EQ(Entry(list, "a").md5(), Md5("2"));
   auto fresh = Cache(false, false);
   EXPECT_FALSE(Entry(HashWith(*fresh), "other").from_cache());
+}
+
+// The kernel stamps a file when a mapped page becomes dirty, not at each store into it.
+TEST_F(HashCache, AStoreIntoAPageThatWasDirtyIsSeen) {
+  Write("a", Noise(300'000, 1));
+  const int fd = open(At("a").c_str(), O_RDWR);
+  ASSERT_GE(fd, 0);
+  void* mapped = mmap(nullptr, 300'000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  ASSERT_NE(mapped, MAP_FAILED);
+  volatile char* bytes = static_cast<volatile char*>(mapped);
+  bytes[0] = static_cast<char>(bytes[0] + 1);
+  Wait();
+  std::string before;
+  {
+    auto cache = Cache();
+    before = Entry(HashWith(*cache), "a").md5();
+  }
+  bytes[0] = static_cast<char>(bytes[0] + 1);
+  auto cache = Cache();
+  const v1::FileList list = HashWith(*cache);
+  EXPECT_FALSE(Entry(list, "a").from_cache());
+  EXPECT_NE(Entry(list, "a").md5(), before);
+  munmap(mapped, 300'000);
 }
 
 TEST_F(HashCache, AFileJustWrittenIsNotKept) {
