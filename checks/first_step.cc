@@ -52,7 +52,12 @@ std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResul
   for (const RunSeries& migrated : pairs.runs(Side::kMigrated)) {
     if (migrated.logs.empty()) continue;
     for (const CurvePair& pair : PairCurves(context, result, *reference, migrated, metric)) {
-      if (pair.baseline.points.empty() || pair.migrated.points.empty()) continue;
+      if (pair.baseline.points.empty() || pair.migrated.points.empty()) {
+        const bool of_baseline = pair.baseline.points.empty();
+        const std::string& run = of_baseline ? reference->name : migrated.name;
+        AddMissing(context, result, "no_finite_value", SubjectOf(migrated, pair.migrated), {{"run", run}});
+        continue;
+      }
       FirstValues values;
       values.baseline = reference;
       values.migrated = &migrated;

@@ -1,6 +1,7 @@
 #include "checks/nonfinite.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -60,11 +61,17 @@ class Walker {
     }
     if (record.loss_absent() && seen_real_ && !skipped) found_.missing.Add(record, 0, source_);
     if (record.has_loss()) NextLoss(record, skipped);
+    // Megatron prints the mean of an interval over its steps without NaN, and how many it left out. Those of skipped
+    // steps are overflows of the search for a scale.
+    const auto left_out = record.metrics().find("number of nan iterations");
+    if (left_out != record.metrics().end() && left_out->second > static_cast<double>(record.skipped())) {
+      found_.nan_loss.Add(record, std::numeric_limits<double>::quiet_NaN(), source_);
+    }
   }
 
-  // NaN at the very beginning that heals is a value that was not recorded, not a training gone wrong.
+  // One NaN at the very beginning that heals is a value that was not recorded, not a training gone wrong.
   void End() {
-    if (seen_real_) return;
+    if (seen_real_ && leading_.size() < 2) return;
     for (const auto& [record, value] : leading_) found_.nan_loss.Add(*record, value, source_);
   }
 

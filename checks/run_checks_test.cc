@@ -130,6 +130,17 @@ TEST(RunChecks, NonFiniteLossesFailWithoutTheOtherSide) {
   RunFixture run = Plain("npu");
   run.Record(201).set_loss(nan);
   EXPECT_THAT(Kinds(RunOne("training.flow.loss-curve", {}, {run})), ElementsAre("nan_loss"));
+  // One NaN before anything else may be a value that was not there yet; several are none.
+  const auto begins = [&](int count) {
+    RunFixture begin("npu");
+    return begin.Losses(1, 200, [&](std::int64_t s) { return s <= count ? nan : Loss(s); });
+  };
+  EXPECT_THAT(Kinds(RunOne("training.flow.loss-curve", {}, {begins(20)})), ElementsAre("nan_loss"));
+  EXPECT_EQ(RunOne("first-step.forward.loss", {Plain("gpu")}, {begins(200)}).verdict(), v1::VERDICT_NOT_PERFORMED);
+  // Megatron leaves NaN out of an interval's mean and counts it; those of skipped steps are overflows.
+  RunFixture counted = Plain("npu");
+  (*counted.Record(201).mutable_metrics())["number of nan iterations"] = 3;
+  EXPECT_THAT(Kinds(RunOne("training.flow.loss-curve", {}, {counted})), ElementsAre("nan_loss"));
   RunFixture zeros = Plain("npu");
   for (int step = 201; step < 205; ++step) zeros.Record(step).set_loss(0);
   EXPECT_THAT(Kinds(RunOne("training.flow.loss-curve", {}, {zeros})), ElementsAre("nan_suspected"));
