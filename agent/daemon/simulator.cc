@@ -116,7 +116,8 @@ class Shard {
         }
         if (stopping && (now >= stop_by_us || Stopped())) break;
       }
-      StepWhatIsDue(now, window);
+      // What was not produced by now is none of what was delivered.
+      StepWhatIsDue(now, stopping ? std::nullopt : window);
       Rest(std::min(tick_us, timers_.empty() ? now + kIdleUs : timers_.top().first));
     }
     Tick();
