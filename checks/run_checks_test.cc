@@ -125,6 +125,26 @@ TEST(RunChecks, AnUnfinishedRunCannotPass) {
   EXPECT_EQ(RunOne("training.flow.loss-curve", {Plain("gpu")}, {npu}).verdict(), v1::VERDICT_NOT_PERFORMED);
 }
 
+// The curve of one rank speaks for the others only where they train alike.
+TEST(RunChecks, RanksThatTrainOtherwiseKeepACurveFromPassing) {
+  const auto ranks = [](double factor, double rate, double noise) {
+    RunFixture run("npu");
+    for (std::int64_t step = 1; step <= 200; ++step) {
+      for (int rank = 0; rank < 2; ++rank) {
+        v1::StepRecord& record = run.Record(step);
+        record.set_rank(rank);
+        record.set_loss(Loss(step) * (rank == 0 ? 1 : factor) + (rank == 0 ? 0 : noise * (step % 2 == 0 ? 1 : -1)));
+        record.set_lr(rank == 0 ? 1 : rate);
+      }
+    }
+    return run;
+  };
+  const std::string id = "training.flow.loss-curve";
+  EXPECT_EQ(RunOne(id, {Plain("gpu")}, {ranks(1, 1, 0)}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(id, {Plain("gpu")}, {ranks(1, 1, 0.3)}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(id, {Plain("gpu")}, {ranks(1.5, 1, 0)}).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
 TEST(RunChecks, NonFiniteLossesFailWithoutTheOtherSide) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   RunFixture run = Plain("npu");

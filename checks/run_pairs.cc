@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "checks/repeats.h"
 #include "checks/step_axis.h"
 
 namespace paritect {
@@ -16,10 +17,24 @@ const Curve* FindCurve(const CurveSet& set, const std::string& engine) {
   return nullptr;
 }
 
+constexpr double kRateSpreadMax = 1e-3;  // one schedule drives all ranks; what is left is how it is printed
+
 bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, Metric metric,
             const CurveSet& set) {
   AddProblems(context, result, set.problems);
   if (!set.problems.empty()) return false;
+  // A curve of one rank speaks for the others only where they train alike.
+  for (const Curve& curve : set.curves) {
+    const bool rate = metric == Metric::kLearningRate;
+    if (!rate && metric != Metric::kLoss) break;
+    const double limit = rate ? kRateSpreadMax : context.profile.threshold("loss_tail_relative_difference");
+    if (curve.rank_spread <= limit) continue;
+    AddMissing(context, result, "curve_ranks_differ", run.name,
+               {{"run", run.name},
+                {"metric", std::string(MetricName(metric))},
+                {"rank", absl::StrCat(curve.spread_rank)},
+                {"relative", Percent(curve.rank_spread)}});
+  }
   if (!set.curves.empty()) return true;
   AddMissing(context, result, "metric_not_printed", run.name,
              {{"run", run.name}, {"metric", std::string(MetricName(metric))}});

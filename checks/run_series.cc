@@ -75,6 +75,33 @@ bool PrintsOnLastRank(absl::string_view format) {
   return format == "megatron";
 }
 
+// How far `other`'s mean lies from `chosen`'s, relative: where it is beyond four standard errors of the step-by-step
+// differences (ranks train on other samples, so each step differs), and there are ten steps to tell it from. Zeros and
+// what is not finite are values that a rank does not have (the stages of a pipeline before the last).
+double SpreadOf(const PointsByStep& chosen, const PointsByStep& other) {
+  constexpr int kStepsMin = 10;
+  constexpr double kStandardErrors = 4;
+  double n = 0;
+  double sum = 0;
+  double difference = 0;
+  double squares = 0;
+  for (const auto& [step, point] : other) {
+    const auto at = chosen.find(step);
+    if (at == chosen.end()) continue;
+    const double a = at->second.value;
+    const double b = point.value;
+    if (!std::isfinite(a) || !std::isfinite(b) || a == 0 || b == 0) continue;
+    ++n;
+    sum += a;
+    difference += b - a;
+    squares += (b - a) * (b - a);
+  }
+  if (n < kStepsMin || sum == 0) return 0;
+  const double variance = std::max(0.0, (squares - difference * difference / n) / (n - 1));
+  const bool beyond = std::fabs(difference / n) > kStandardErrors * std::sqrt(variance / n);
+  return beyond ? std::fabs(difference / sum) : 0;
+}
+
 // The points of one metric by (engine, rank), gathered log by log.
 class Gatherer {
  public:
@@ -195,6 +222,12 @@ class Gatherer {
     curve.engine = engine;
     // Of what is printed once an interval only the loss is its mean; rates and norms are the last step's.
     curve.interval_means = chosen->interval_means && metric_.is(Metric::kLoss);
+    for (const auto& [rank, group] : ranks) {
+      const double spread = agree ? 0 : SpreadOf(points, group->points);
+      if (spread <= curve.rank_spread) continue;
+      curve.rank_spread = spread;
+      curve.spread_rank = rank;
+    }
     for (auto& [step, point] : points) curve.points.push_back(std::move(point));
     return curve;
   }

@@ -5,7 +5,7 @@
 // - parts that follow each other are joined, the later part wins where they overlap;
 // - ranks that print the same values agree and count once; where they differ the rank that defines the
 //   printed value is taken: the last one where the framework prints there (Megatron and what grew from
-//   it), else rank 0;
+//   it), else rank 0; how far the others are from it stands in Curve::rank_spread;
 // - two logs that tell different values of the same steps, or a log with two writers that disagree, give
 //   no curve: the check says so under `missing` instead of choosing one.
 #ifndef PARITECT_CHECKS_RUN_SERIES_H_
@@ -47,6 +47,10 @@ struct Curve {
   std::string engine;              // "" where the log names none
   std::vector<CurvePoint> points;  // rising step, one a step
   bool interval_means = false;     // a value is the mean of the steps since the one before
+  // Where ranks printed different values: how far another rank's mean lies from this one's over their common steps,
+  // relative, the largest; 0 where that is within the scatter of the steps or there are too few.
+  double rank_spread = 0;
+  std::int64_t spread_rank = 0;
 };
 
 // The same curve without NaN and infinities.

@@ -142,16 +142,9 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
     if (canonical.empty()) AddUnknown(bundle, document, setting, from_log);
     if (IsUntold(setting)) AddUntold(rules, bundle, document, setting, from_log);
     for (CanonicalSetting& one : canonical) {
-      SourcedValue value;
+      SourcedValue value = ArgumentOf(bundle, document, setting, from_log);
       const bool no_number = IsNoNumber(one);
       value.value = std::move(one.value);
-      value.text = setting.raw_value();
-      value.raw_key = setting.raw_key();
-      value.origin = setting.origin();
-      value.format = document.format();
-      value.node = bundle.plan().node();
-      value.scope = setting.scope();
-      value.source = SourceOf(document, from_log);
       value.replaceable = setting.is_default() && document.format() == "launch-script";
       if (no_number) {
         unreadable_[one.key->key].push_back(std::move(value));

@@ -67,11 +67,12 @@ std::optional<ExitCode> ParseOrAnswer(CommandEnv& env, absl::string_view command
   return kExitOk;
 }
 
-std::optional<ExitCode> RefuseListFormat(CommandEnv& env, absl::string_view command, const std::string& output) {
-  if (output == "table" || output == "json") return std::nullopt;
+std::optional<ExitCode> RefuseListFormat(CommandEnv& env, absl::string_view command, const std::string& output,
+                                         const std::string& plain) {
+  if (output == plain || output == "json") return std::nullopt;
   return UsageError(env, command,
-                    absl::StrCat("-o ", output, ": not supported by this version; there are table, json",
-                                 DidYouMean(output, {"table", "json"})));
+                    absl::StrCat("-o ", output, ": not supported by this version; there are ", plain, ", json",
+                                 DidYouMean(output, {plain, "json"})));
 }
 
 }  // namespace paritect

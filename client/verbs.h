@@ -28,8 +28,10 @@ ExitCode RunVerb(CommandEnv& env, absl::string_view command, absl::string_view s
 std::optional<ExitCode> ParseOrAnswer(CommandEnv& env, absl::string_view command, Arguments& arguments,
                                       const std::vector<std::string>& args);
 
-// For listings, which have two forms: "table" and "json". nullopt: one of them.
-std::optional<ExitCode> RefuseListFormat(CommandEnv& env, absl::string_view command, const std::string& output);
+// For answers that have two forms: json and one for people, "table" of listings, "text" of explanations. nullopt: one
+// of them.
+std::optional<ExitCode> RefuseListFormat(CommandEnv& env, absl::string_view command, const std::string& output,
+                                         const std::string& plain = "table");
 
 }  // namespace paritect
 

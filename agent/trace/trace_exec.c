@@ -9,23 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/trace/trace.h"
+#include "agent/trace/trace_hooks.h"
 
 static int (*next_execve)(const char*, char* const[], char* const[]);
 static int (*next_execv)(const char*, char* const[]);
 static int (*next_posix_spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
                                char* const[], char* const[]);
-
-#define RESOLVE(function) \
-  if (next_##function == NULL) *(void**)&next_##function = TraceNext(#function)
-// As RESOLVE, in a hook: a C library without this function has nobody who calls it.
-#define NEED(function, none)     \
-  TraceStart();                  \
-  RESOLVE(function);             \
-  if (next_##function == NULL) { \
-    errno = ENOSYS;              \
-    return none;                 \
-  }
 
 void TraceResolveExec(void) {
   RESOLVE(execve);

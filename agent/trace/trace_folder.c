@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/trace/trace.h"
+#include "agent/trace/trace_hooks.h"
 
 #define SLOTS 64
 #define SLOT_BYTES 4000
@@ -41,17 +41,6 @@ static int (*next_scandir)(const char*, struct dirent***, Filter, Compare);
 static int (*next_scandir64)(const char*, struct dirent64***, Filter64, Compare64);
 static int (*next_scandirat)(int, const char*, struct dirent***, Filter, Compare);
 static int (*next_scandirat64)(int, const char*, struct dirent64***, Filter64, Compare64);
-
-#define RESOLVE(function) \
-  if (next_##function == NULL) *(void**)&next_##function = TraceNext(#function)
-// As RESOLVE, in a hook: a C library without this function has nobody who calls it.
-#define NEED(function, none)     \
-  TraceStart();                  \
-  RESOLVE(function);             \
-  if (next_##function == NULL) { \
-    errno = ENOSYS;              \
-    return none;                 \
-  }
 
 void TraceResolveFolder(void) {
   RESOLVE(opendir);

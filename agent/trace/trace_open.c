@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/trace/trace.h"
+#include "agent/trace/trace_hooks.h"
 
 // dlsym moved from libdl to libc in 2.34; the old version is there in both.
 #if defined(__x86_64__)
@@ -42,30 +42,19 @@ static FILE* (*next_fopen64)(const char*, const char*);
 static FILE* (*next_freopen)(const char*, const char*, FILE*);
 static FILE* (*next_freopen64)(const char*, const char*, FILE*);
 
-#define RESOLVE(function, name) \
-  if (next_##function == NULL) *(void**)&next_##function = TraceNext(name)
-// As RESOLVE, in a hook: a C library without this function has nobody who calls it.
-#define NEED(function, name, none) \
-  TraceStart();                    \
-  RESOLVE(function, name);         \
-  if (next_##function == NULL) {   \
-    errno = ENOSYS;                \
-    return none;                   \
-  }
-
 void TraceResolveOpen(void) {
-  RESOLVE(open, "open");
-  RESOLVE(open64, "open64");
-  RESOLVE(openat, "openat");
-  RESOLVE(openat64, "openat64");
-  RESOLVE(open_2, "__open_2");
-  RESOLVE(open64_2, "__open64_2");
-  RESOLVE(openat_2, "__openat_2");
-  RESOLVE(openat64_2, "__openat64_2");
-  RESOLVE(fopen, "fopen");
-  RESOLVE(fopen64, "fopen64");
-  RESOLVE(freopen, "freopen");
-  RESOLVE(freopen64, "freopen64");
+  RESOLVE_AS(open, "open");
+  RESOLVE_AS(open64, "open64");
+  RESOLVE_AS(openat, "openat");
+  RESOLVE_AS(openat64, "openat64");
+  RESOLVE_AS(open_2, "__open_2");
+  RESOLVE_AS(open64_2, "__open64_2");
+  RESOLVE_AS(openat_2, "__openat_2");
+  RESOLVE_AS(openat64_2, "__openat64_2");
+  RESOLVE_AS(fopen, "fopen");
+  RESOLVE_AS(fopen64, "fopen64");
+  RESOLVE_AS(freopen, "freopen");
+  RESOLVE_AS(freopen64, "freopen64");
 }
 
 // Kept out of the hooks: the buffers would stand on the stack of every open.
@@ -95,7 +84,7 @@ static mode_t ModeOf(int flags, va_list arguments) {
     va_start(arguments, flags);                                 \
     const mode_t mode = ModeOf(flags, arguments);               \
     va_end(arguments);                                          \
-    NEED(function, #function, -1)                               \
+    NEED_AS(function, #function, -1)                            \
     const int fd = next_##function(path, flags, mode);          \
     Opened(AT_FDCWD, path, flags, fd);                          \
     return fd;                                                  \
@@ -109,7 +98,7 @@ DEFINE_OPEN(open64)
     va_start(arguments, flags);                                            \
     const mode_t mode = ModeOf(flags, arguments);                          \
     va_end(arguments);                                                     \
-    NEED(function, #function, -1)                                          \
+    NEED_AS(function, #function, -1)                                       \
     const int fd = next_##function(dirfd, path, flags, mode);              \
     Opened(dirfd, path, flags, fd);                                        \
     return fd;                                                             \
@@ -121,7 +110,7 @@ DEFINE_OPENAT(openat64)
 #define DEFINE_OPEN_2(function)                                \
   TRACE_EXPORT int __##function(const char* path, int flags);  \
   TRACE_EXPORT int __##function(const char* path, int flags) { \
-    NEED(function, "__" #function, -1)                         \
+    NEED_AS(function, "__" #function, -1)                      \
     const int fd = next_##function(path, flags);               \
     Opened(AT_FDCWD, path, flags, fd);                         \
     return fd;                                                 \
@@ -132,7 +121,7 @@ DEFINE_OPEN_2(open64_2)
 #define DEFINE_OPENAT_2(function)                                         \
   TRACE_EXPORT int __##function(int dirfd, const char* path, int flags);  \
   TRACE_EXPORT int __##function(int dirfd, const char* path, int flags) { \
-    NEED(function, "__" #function, -1)                                    \
+    NEED_AS(function, "__" #function, -1)                                 \
     const int fd = next_##function(dirfd, path, flags);                   \
     Opened(dirfd, path, flags, fd);                                       \
     return fd;                                                            \
@@ -148,7 +137,7 @@ static void OpenedStream(const char* path, const char* mode, FILE* stream) {
 
 #define DEFINE_FOPEN(function)                                      \
   TRACE_EXPORT FILE* function(const char* path, const char* mode) { \
-    NEED(function, #function, NULL)                                 \
+    NEED_AS(function, #function, NULL)                              \
     FILE* stream = next_##function(path, mode);                     \
     OpenedStream(path, mode, stream);                               \
     return stream;                                                  \
@@ -158,7 +147,7 @@ DEFINE_FOPEN(fopen64)
 
 #define DEFINE_FREOPEN(function)                                               \
   TRACE_EXPORT FILE* function(const char* path, const char* mode, FILE* old) { \
-    NEED(function, #function, NULL)                                            \
+    NEED_AS(function, #function, NULL)                                         \
     FILE* stream = next_##function(path, mode, old);                           \
     OpenedStream(path, mode, stream);                                          \
     return stream;                                                             \

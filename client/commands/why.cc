@@ -273,10 +273,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DeclareRemoteArguments(arguments, o.remote);
   arguments.Text("-o,--output", o.output, "text or json");
   if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
-  if (o.output != "text" && o.output != "json") {
-    return UsageError(env, kName,
-                      absl::StrCat("-o ", o.output, ": not supported by this version; there are text, json"));
-  }
+  if (auto code = RefuseListFormat(env, kName, o.output, "text")) return *code;
   return Ask(env, o);
 }
 

@@ -78,6 +78,12 @@ ReadLine ReadBsdLine(string_view line) {
   if (close == 0 || close <= open + 1) return result;
   const string_view hex = absl::StripAsciiWhitespace(line.substr(line.find('=', close) + 1));
   if (!SetDigest(hex, result.file)) return result;
+  // Other digests have the same length: MD4 and BLAKE2b-128 are no MD5, SM3 and BLAKE2b-256 no SHA-256.
+  const string_view tag = absl::StripAsciiWhitespace(line.substr(0, open));
+  if (!absl::EqualsIgnoreCase(tag, "MD5")) result.file.md5.clear();
+  const bool sha256 = absl::EqualsIgnoreCase(tag, "SHA256") || absl::EqualsIgnoreCase(tag, "SHA2-256") ||
+                      absl::EqualsIgnoreCase(tag, "SHA-256");
+  if (!sha256) result.file.sha256.clear();
   result.file.path = std::string(line.substr(open + 1, close - open - 2));
   result.ok = !result.file.path.empty();
   return result;

@@ -149,6 +149,17 @@ TEST(WriteManifest, IsReadBackInEveryForm) {
   EXPECT_FALSE(WriteManifest(list, "md5sum").ok());
 }
 
+// Digests of one length are not one digest.
+TEST(ParseManifest, ABsdTagSaysWhichDigestItIs) {
+  for (const char* tag : {"BLAKE2b-128", "MD4", "RIPEMD128"}) {
+    const v1::FileList list = Read(absl::StrCat(tag, " (a) = $A\n"));
+    ASSERT_EQ(list.files_size(), 1) << tag;
+    EXPECT_EQ(list.files(0).md5(), "") << tag;
+  }
+  EXPECT_EQ(Read("SM3 (a) = $A$A\n").files(0).alternates_size(), 0);
+  EXPECT_EQ(Read("SHA256 (a) = $A$A\n").files(0).alternates(0).law(), "sha256");
+}
+
 TEST(ListingDigest, IsTheMd5OfTheSortedMd5sumListing) {
   EXPECT_EQ(ListingDigest(Read("$B  b\n$A  a\n")), Md5(absl::StrCat(kA, "  ./a\n", kB, "  ./b\n")));
 }

@@ -84,6 +84,9 @@ class CsvDialect : public LineDialect {
     LogField best = LogField::kOtherLoss;
     int others = 0;
     loss_ = -1;
+    filled_.clear();
+    rows_with_loss_ = 0;
+    sparse_ = false;
     int other = -1;
     for (absl::string_view cell : Cells(header_, separator_)) {
       const int at = static_cast<int>(columns_.size());
@@ -106,6 +109,8 @@ class CsvDialect : public LineDialect {
   void Row(const std::vector<absl::string_view>& cells, std::int64_t line, RunLogBuilder& out) {
     FieldCollector fields;
     fields.SetLine(line);
+    bool evaluation = false;
+    for (std::size_t i = 0; i < cells.size(); ++i) evaluation = evaluation || NamesEvaluation(columns_[i], cells[i]);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (cells[i].empty()) continue;
       const LogNumber number = ReadLogNumber(cells[i]);
@@ -116,13 +121,33 @@ class CsvDialect : public LineDialect {
         fields.Add(columns_[i], number);
         continue;
       }
-      if (number.kind == LogNumber::Kind::kValue)
+      // The training row of the step has the metric by this name.
+      if (number.kind == LogNumber::Kind::kValue && !evaluation)
         fields.record().values.mutable_metrics().Set(columns_[i], number.value);
     }
-    Emit(fields, line, out);
+    if (!evaluation && LossIsGone(cells)) fields.record().values.set_loss_absent(true);
+    Emit(fields, evaluation, line, out);
   }
 
-  void Emit(FieldCollector& fields, std::int64_t line, RunLogBuilder& out) {
+  // pandas leaves the cell of a NaN empty. A row is missing its loss where the rows before had theirs, ten at least and
+  // without a gap, and where it holds nothing that they did not hold (rows of evaluations have columns of their own).
+  bool LossIsGone(const std::vector<absl::string_view>& cells) {
+    constexpr int kRowsMin = 10;
+    if (loss_ < 0 || sparse_) return false;
+    if (!cells[static_cast<std::size_t>(loss_)].empty()) {
+      ++rows_with_loss_;
+      filled_.resize(cells.size());
+      for (std::size_t i = 0; i < cells.size(); ++i) filled_[i] = filled_[i] || !cells[i].empty();
+      return false;
+    }
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!cells[i].empty() && (i >= filled_.size() || !filled_[i])) return false;  // a row of another kind
+    }
+    sparse_ = rows_with_loss_ < kRowsMin;
+    return !sparse_;
+  }
+
+  void Emit(FieldCollector& fields, bool evaluation, std::int64_t line, RunLogBuilder& out) {
     LogRecord& record = fields.record();
     const double epoch = record.values.epoch();
     if (!record.has_step && record.values.has_epoch() && epoch == std::floor(epoch) && std::fabs(epoch) < 9e15) {
@@ -133,6 +158,7 @@ class CsvDialect : public LineDialect {
     }
     if (!record.has_step) return out.Unparsed(line, "a row without a step");
     fields.Finish(out);
+    if (evaluation) fields.MarkEvaluation();
     out.Add(std::move(record));
   }
 
@@ -150,13 +176,16 @@ class CsvDialect : public LineDialect {
         fields.record().values.mutable_metrics().Set(absl::StrCat(name, "/", columns_[i]), number.value);
       }
     }
-    Emit(fields, line, out);
+    Emit(fields, false, line, out);
   }
 
   std::string header_;
   char separator_ = ',';
   std::vector<std::string> columns_;
   int loss_ = -1;
+  std::vector<bool> filled_;  // columns that rows with a loss fill
+  int rows_with_loss_ = 0;
+  bool sparse_ = false;  // a loss now and then: an empty cell tells nothing
   int monitor_name_ = -1;
   bool noted_ = false;
 };

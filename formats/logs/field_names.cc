@@ -244,6 +244,17 @@ bool IsLossOfSomethingElse(absl::string_view key) {
   return LookUpLogKey(key).loss_of_something_else;
 }
 
+bool NamesEvaluation(absl::string_view key, absl::string_view value) {
+  static constexpr absl::string_view kKeys[] = {"split", "phase", "mode", "stage", "type", "set", "subset", "prefix"};
+  static constexpr absl::string_view kParts[] = {"val",        "valid", "validation", "validate", "eval",
+                                                 "evaluation", "test",  "testing",    "dev"};
+  const auto is_one_of = [](absl::string_view word, absl::Span<const absl::string_view> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](absl::string_view one) { return absl::EqualsIgnoreCase(word, one); });
+  };
+  return is_one_of(key, kKeys) && is_one_of(value, kParts);
+}
+
 LogField ClassifyLogKey(absl::string_view key) {
   return LookUpLogKey(key).field;
 }

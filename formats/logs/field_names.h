@@ -49,6 +49,9 @@ const LogKey& LookUpLogKey(absl::string_view key);
 // By the key as written: case, '-', ' ', '/' and '.' do not matter ("train/loss" = "Train Loss" = "train_loss").
 LogField ClassifyLogKey(absl::string_view key);
 
+// Whether a row's field says that the row is of an evaluation: "split": "val", "phase": "eval".
+bool NamesEvaluation(absl::string_view key, absl::string_view value);
+
 // Prose about what got lost: "packet loss 3 %".
 bool IsLossOfSomethingElse(absl::string_view key);
 

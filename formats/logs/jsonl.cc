@@ -13,6 +13,8 @@
 namespace paritect {
 namespace {
 
+constexpr int kEvaluationRow = 1;  // LineFields::kind
+
 constexpr absl::string_view kNotMetrics[] = {"_stamp",       "_timestamp",   "_runtime",       "timestamp",
                                              "time",         "elapsed_time", "remaining_time", "percentage",
                                              "n_parameters", "wall_time",    "lineno"};
@@ -25,6 +27,7 @@ bool CollectRow(absl::string_view text, LineFields& fields) {
            for (absl::string_view name : kNotMetrics) {
              if (path == name) return;
            }
+           if (NamesEvaluation(path, value)) fields.kind = kEvaluationRow;
            fields.Add(LookUpLogKey(path), ReadLogNumber(value));
          }) > 0;
 }
@@ -63,6 +66,7 @@ class JsonlDialect : public LineDialect {
     LogRecord& record = fields.record();
     if (!record.has_step && !record.values.has_epoch()) return true;
     fields.Finish(out);
+    if (row.kind == kEvaluationRow) fields.MarkEvaluation();
     const double epoch = record.values.epoch();
     if (!record.has_step && epoch == std::floor(epoch) && std::fabs(epoch) < 9e15) {
       record.has_step = true;

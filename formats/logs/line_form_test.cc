@@ -10,22 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "formats/logs/read_log.h"
+#include "formats/logs/text_bytes.h"
 
 namespace paritect {
 namespace {
-
-class TextBytes : public LogBytes {
- public:
-  explicit TextBytes(absl::string_view text) : rest_(text) {}
-  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
-    const std::size_t n = rest_.copy(buffer.data(), buffer.size());
-    rest_.remove_prefix(n);
-    return n;
-  }
-
- private:
-  absl::string_view rest_;
-};
 
 std::string ReadToText(const std::string& text, absl::string_view format, bool every_line_anew) {
   LogOptions options;

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
+#include "formats/logs/text_bytes.h"
 
 namespace paritect {
 namespace {
@@ -17,25 +18,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class StringBytes : public LogBytes {
- public:
-  StringBytes(absl::string_view text, std::size_t chunk) : text_(text), chunk_(chunk) {}
-  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
-    const std::size_t n = std::min({buffer.size(), chunk_, text_.size()});
-    text_.copy(buffer.data(), n);
-    text_.remove_prefix(n);
-    return n;
-  }
-
- private:
-  absl::string_view text_;
-  std::size_t chunk_;
-};
-
 absl::StatusOr<v1::RunLog> Read(absl::string_view text, std::size_t chunk = 1 << 20, const LogOptions& options = {}) {
   return ReadLog(
       [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> {
-        return std::make_unique<GunzipBytes>(std::make_unique<StringBytes>(text, chunk));
+        return std::make_unique<GunzipBytes>(std::make_unique<TextBytes>(text, chunk));
       },
       options);
 }

@@ -5,22 +5,10 @@
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
 #include "formats/logs/read_log.h"
+#include "formats/logs/text_bytes.h"
 
 namespace paritect {
 namespace {
-
-class TextBytes : public LogBytes {
- public:
-  explicit TextBytes(absl::string_view text) : rest_(text) {}
-  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
-    const std::size_t n = rest_.copy(buffer.data(), buffer.size());
-    rest_.remove_prefix(n);
-    return n;
-  }
-
- private:
-  absl::string_view rest_;
-};
 
 v1::RunLog Read(absl::string_view text) {
   auto log = ReadLog([&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> { return std::make_unique<TextBytes>(text); },
@@ -161,6 +149,41 @@ TEST(LogZoo, Frameworks) {
             "text 10:2.6/1e-05");
   // tqdm without epoch
   EXPECT_EQ(Shown(" 10%|#         | 10/100 [00:10<01:30, 1.0it/s, step=10, loss=2.5]\n"), "text 10:2.5");
+}
+
+// Rows that say of which part of the data they are.
+TEST(ReadLogZoo, RowsOfAnEvaluationAreNoTraining) {
+  for (const char* text : {"{\"split\": \"train\", \"step\": 8, \"loss\": 3.5}\n"
+                           "{\"split\": \"val\", \"step\": 8, \"loss\": 9.0}\n",
+                           "{\"step\": 8, \"loss\": 3.5}\n{\"step\": 8, \"loss\": 9.0, \"mode\": \"test\"}\n",
+                           "split,step,loss\ntrain,8,3.5\nval,8,9.0\n"}) {
+    const v1::RunLog log = Read(text);
+    ASSERT_EQ(log.records_size(), 1) << text;
+    EXPECT_EQ(log.records(0).loss(), 3.5) << text;
+    EXPECT_EQ(log.records(0).eval_loss(), 9.0) << text;
+  }
+}
+
+// pandas writes NaN as an empty cell.
+TEST(ReadLogZoo, AnEmptyCellAfterManyLossesIsAMissingLoss) {
+  const auto missing = [](const std::string& text) {
+    int count = 0;
+    const v1::RunLog log = Read(text);
+    for (const v1::StepRecord& record : log.records()) count += record.loss_absent() ? 1 : 0;
+    return count;
+  };
+  std::string text = "step,lr,loss\n";
+  for (int step = 1; step <= 12; ++step) absl::StrAppend(&text, step, ",0.25,3.5\n");
+  EXPECT_EQ(missing(text + "13,0.25,\n14,0.25,\n"), 2);
+  // A loss every other row is printed so; a row with a column of its own is about that.
+  std::string now_and_then = "step,lr,loss\n";
+  for (int step = 1; step <= 30; ++step) {
+    absl::StrAppend(&now_and_then, step, ",0.25,", step % 2 == 1 ? "3.5" : "", "\n");
+  }
+  EXPECT_EQ(missing(now_and_then), 0);
+  std::string beside = "step,loss,val_loss\n";
+  for (int step = 1; step <= 12; ++step) absl::StrAppend(&beside, step, ",3.5,\n");
+  EXPECT_EQ(missing(beside + "13,,9.0\n"), 0);
 }
 
 }  // namespace
