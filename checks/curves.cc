@@ -210,7 +210,9 @@ bool EndsApart(const AlignedCurves& curves, const CurveLimits& limits, const Cur
 }
 
 CurveVerdict PairedVerdict(const AlignedCurves& curves, const CurveLimits& limits, CurveComparison& result) {
-  if (result.mean_relative_error <= limits.mean_relative && EndsApart(curves, limits, result)) {
+  const bool within =
+      result.mean_relative_error <= limits.mean_relative || result.mean_absolute_error < limits.mean_absolute;
+  if (within && EndsApart(curves, limits, result)) {
     result.tail_alone = true;
     result.lower = result.tail_relative_difference < 0;
     return CurveVerdict::kDiffer;

@@ -61,9 +61,16 @@ class RecordsEvaluation {
     return !entry.has_size_bytes() || entry.size_bytes() > 0;
   }
 
+  // What should be there instead has records that nobody saw.
+  static bool IsStandIn(const v1::FileEntry& entry) {
+    return HasFileHint(entry, v1::FILE_HINT_LFS_POINTER) || HasFileHint(entry, v1::FILE_HINT_LFS_POINTER_DAMAGED) ||
+           HasFileHint(entry, v1::FILE_HINT_HTML_PAGE);
+  }
+
   void Compare(const FilePair& pair) {
     const v1::FileEntry& b = *pair.baseline->entry;
     const v1::FileEntry& m = *pair.migrated->entry;
+    if (IsStandIn(b) || IsStandIn(m)) ++totals_.unseen;
     if (!HasContent(b) || !HasContent(m)) return;
     const ContentVerdict content = CompareContent(b, m);
     if (content == ContentVerdict::kEqual) {

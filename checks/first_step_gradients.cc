@@ -30,7 +30,8 @@ struct Gate {
   bool losses_agree = false;
 };
 
-Gate GateOf(const CheckContext& context, const std::vector<FirstValues>& losses, const FirstValues& norms) {
+Gate GateOf(const CheckContext& context, const RunPairs& pairs, const std::vector<FirstValues>& losses,
+            const FirstValues& norms) {
   for (const FirstValues& loss : losses) {
     if (loss.migrated != norms.migrated || loss.step != norms.step) continue;
     if (FirstLossAgrees(context.profile, loss)) {
@@ -39,6 +40,7 @@ Gate GateOf(const CheckContext& context, const std::vector<FirstValues>& losses,
               true};
     }
   }
+  if (!RepeatsStartAlike(context, pairs)) return {};
   return {SameSeed(context, *norms.baseline, *norms.migrated), false};
 }
 
@@ -74,7 +76,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       Fill(AddNote(context, result, "first_printed_step/gradient", values.subject, args), values);
       continue;
     }
-    const Gate gate = GateOf(context, first_losses, values);
+    const Gate gate = GateOf(context, pairs, first_losses, values);
     if (values.relative() <= limit) {
       Fill(AddNote(context, result, "measured/first_gradient", values.subject, args), values);
     } else if (gate.evidence.empty()) {

@@ -180,7 +180,10 @@ void CompareDecay(const CheckContext& context, v1::CheckResult& result, const Se
     const EffectiveValue* one = view->FindStated("lr_decay_steps");
     if (one != nullptr) AddConflicts(context, result, *view, "lr_decay_steps", one->value, one->disagreeing);
   }
-  if (CountsOtherwise(baseline) != CountsOtherwise(migrated)) return;
+  if (CountsOtherwise(baseline) != CountsOtherwise(migrated)) {
+    AddMissing(context, result, "decay_length_unknown", migrated.run_name(), {{"run", migrated.run_name()}});
+    return;
+  }
   const Derived a = DecaySteps(baseline);
   const Derived b = DecaySteps(migrated);
   if (!a.value || !b.value) {
@@ -257,9 +260,11 @@ void CompareScaling(const CheckContext& context, v1::CheckResult& result, const 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     const bool known = CompareBase(context, result, baseline, migrated);
-    for (absl::string_view key : {"lr_style", "lr_min", "lr_decay_power", "lr_decay_steps", "warmup_init",
-                                  "warmup_steps", "warmup_ratio", "warmup_samples", "warmup_epochs"}) {
-      for (const SettingsView* view : {&baseline, &migrated}) ReportUntold(context, result, *view, key);
+    for (const auto& [name, key] : context.rules.settings.keys()) {
+      if (key.group != "schedule") continue;
+      for (const SettingsView* view : {&baseline, &migrated}) {
+        if (Reads(*view, key)) ReportUntold(context, result, *view, name);
+      }
     }
     CompareSchedule(context, result, baseline, migrated);
     CompareEnd(context, result, baseline, migrated);

@@ -122,6 +122,21 @@ bool CompareLength(const CheckContext& context, v1::CheckResult& result, const S
   return true;
 }
 
+// A length that both sides state in one measure and that cannot be compared all the same (other steps of batches that
+// are not known), or that a source sets to what it does not tell. Epochs on one side and steps on the other are left to
+// the curves.
+void ReportLength(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                  const SettingsView& migrated) {
+  for (absl::string_view key : {"train_steps", "train_epochs", "train_samples"}) {
+    const bool both = baseline.FindStated(key) != nullptr && migrated.FindStated(key) != nullptr;
+    for (const SettingsView* view : {&baseline, &migrated}) {
+      if (!both && view->Untold(key) == nullptr) continue;
+      AddMissing(context, result, "training_length_unknown", view->run_name(),
+                 {{"key", std::string(key)}, {"run", view->run_name()}});
+    }
+  }
+}
+
 constexpr int kUnknownShown = 20;
 
 bool SameUnknown(const SourcedValue& a, const SourcedValue& b) {
@@ -219,10 +234,10 @@ struct OneSided {
   std::vector<std::string> unknown;  // numbers and switches: what the other side used is not known
   std::vector<std::string> told;     // names (the optimizer): a script may hold them without an option
 
-  void Take(const SettingKey& key, const SettingsView& other, const EffectiveValue& found) {
+  void Take(const SettingKey& key, const EffectiveValue& found) {
     const bool word = key.type == SettingType::kWord || key.type == SettingType::kText;
-    const bool of_library = key.optional && (!other.HasFormat(found.value.format) || IsOff(found));
-    (of_library || (word && !key.optional) ? told : unknown)
+    const bool off = key.optional && IsOff(found);
+    (off || (word && !key.optional) ? told : unknown)
         .push_back(absl::StrCat(key.key, "=", ValueToText(found.value.value), " (", found.value.origin, ")"));
   }
 };
@@ -241,7 +256,7 @@ bool CompareOne(const CheckContext& context, v1::CheckResult& result, const Sett
     return true;
   }
   if (a == nullptr || b == nullptr) {
-    one_sided.Take(key, a == nullptr ? baseline : migrated, a == nullptr ? *b : *a);
+    one_sided.Take(key, a == nullptr ? *b : *a);
     return false;
   }
   if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
@@ -276,7 +291,11 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     AddUnknownConflicts(context, result, *view);
   }
   CompareDecayForm(context, result, baseline, migrated);
-  if (CompareLength(context, result, baseline, migrated)) ++compared;
+  if (CompareLength(context, result, baseline, migrated)) {
+    ++compared;
+  } else {
+    ReportLength(context, result, baseline, migrated);
+  }
   CompareUnknown(context, result, baseline, migrated);
   for (absl::string_view owner : {"optimizer", "model"}) {
     JudgeUnknownKeys(context, result, baseline, migrated, owner, "value_differs/argument");

@@ -28,14 +28,10 @@ bool UsesNpuOptimizer(const SettingsView& settings) {
 
 void CheckDistributed(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const RunView& view,
                       const SettingsView& settings, const Platform& platform) {
-  std::optional<bool> distributed = settings.Boolean("loss_scale_distributed");
+  const std::optional<bool> distributed = settings.Boolean("loss_scale_distributed");
   std::string origin;
-  if (distributed.has_value()) {
-    origin = settings.Find("loss_scale_distributed")->value.origin;
-  } else if (settings.Text("loss_scale_optimizer") == "npu") {
-    distributed = false;  // NPULossScaleOptimizer(..., is_distributed=False) by its signature
-    origin = absl::StrCat(settings.Find("loss_scale_optimizer")->value.origin, " (default)");
-  }
+  // Where the call leaves it out, its reader states the signature's False.
+  if (distributed.has_value()) origin = settings.Find("loss_scale_distributed")->value.origin;
   const std::int64_t world_size = WorldSize(view, settings);
   if (!distributed.has_value() || world_size == 0 || platform.family == nullptr) {
     AddMissing(context, result, "loss_scale_optimizer_unknown", run.name,

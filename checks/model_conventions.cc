@@ -20,12 +20,12 @@ struct Printed {
   const SourcedValue* source = nullptr;
 };
 
-// Layer by layer in the order of the print.
-std::vector<Printed> LayersOf(const SettingsView& view, absl::string_view key) {
+// Layer by layer in the order of the print: of one node, or of all.
+std::vector<Printed> LayersOf(const SettingsView& view, absl::string_view key, bool first_node_only) {
   std::vector<Printed> out;
   const std::vector<const SourcedValue*> all = view.All(key);
   for (const SourcedValue* value : all) {
-    if (value->node != all[0]->node) continue;  // every node prints the same model
+    if (first_node_only && value->node != all[0]->node) continue;
     const v1::Value typed = TypedValue(SettingType::kNumber, value->value);
     const double number =
         typed.kind_case() == v1::Value::kInteger ? static_cast<double>(typed.integer()) : typed.number();
@@ -121,9 +121,8 @@ void ComparePlaces(const CheckContext& context, v1::CheckResult& result, const s
 // False where a side does not print the key.
 bool CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                 const SettingsView& migrated, absl::string_view key) {
-  const std::vector<Printed> layers[] = {LayersOf(baseline, key), LayersOf(migrated, key)};
-  const std::vector<Printed> a = DistinctOf(layers[0]);
-  const std::vector<Printed> b = DistinctOf(layers[1]);
+  const std::vector<Printed> a = DistinctOf(LayersOf(baseline, key, false));
+  const std::vector<Printed> b = DistinctOf(LayersOf(migrated, key, false));
   if (a.empty() || b.empty()) return false;
   bool told = false;
   for (const Printed& one : b) {
@@ -137,7 +136,9 @@ bool CompareKey(const CheckContext& context, v1::CheckResult& result, const Sett
     AddDifference(context, result, key, one, b[0]);
     told = true;
   }
-  if (!told) ComparePlaces(context, result, migrated.run_name(), key, layers[0], layers[1]);
+  if (told) return true;
+  ComparePlaces(context, result, migrated.run_name(), key, LayersOf(baseline, key, true),
+                LayersOf(migrated, key, true));
   return true;
 }
 

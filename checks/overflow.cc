@@ -49,7 +49,11 @@ void CountReductions(const std::vector<const v1::StepRecord*>& records, Overflow
   bool every_step = true;
   std::int64_t pairs = 0;
   for (const v1::StepRecord* record : records) {
-    if (!record->has_loss_scale() || record->step_unknown() || !(record->loss_scale() > 0)) continue;
+    if (record->step_unknown()) continue;
+    if (!record->has_loss_scale() || !(record->loss_scale() > 0)) {
+      every_step = every_step && !record->has_loss();
+      continue;
+    }
     if (before != nullptr && record->step() > before->step()) {
       const std::int64_t gap = record->step() - before->step();
       const double ratio = before->loss_scale() / record->loss_scale();

@@ -201,6 +201,11 @@ Derived DataParallelSize(const SettingsView& view) {
   if (!world.value) return world;
   double divisor = 1;
   for (absl::string_view key : {"tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size"}) {
+    if (view.Untold(key) != nullptr) {
+      Derived unknown;
+      unknown.lacking = {std::string(key)};
+      return unknown;
+    }
     const EffectiveValue* stated = view.FindStated(key);
     auto number = view.Number(key);
     if (stated == nullptr || !number || *number <= 1) continue;

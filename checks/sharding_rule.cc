@@ -170,7 +170,10 @@ bool ReportRanksApart(const CheckContext& context, v1::CheckResult& result, cons
     if (sets[0][rank] == sets[1][rank]) other_order.push_back(static_cast<int>(rank));
   }
   if (apart * 2 > baseline.size()) return false;
-  if (other_order.empty()) return true;  // other entries: same-assignment names the ranks
+  if (other_order.empty()) {  // other entries: same-assignment names the ranks
+    AddMissing(context, result, "shard_rule_not_told", run.run, {{"run", run.run}});
+    return true;
+  }
   const std::string ranks = FormatRanks(other_order, 20);
   v1::Finding& finding = AddError(context, result, "rank_order/alone", absl::StrCat("rank ", ranks),
                                   {{"ranks", ranks}, {"count", absl::StrCat(baseline.size() - apart)}});

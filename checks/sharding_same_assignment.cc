@@ -51,11 +51,10 @@ class PairCheck {
     }
     if (all) return;
     const MessageArgs epochs = {{"baseline", EpochsText(baseline_)}, {"migrated", EpochsText(migrated_)}};
-    if (compared == 0) {
-      AddMissing(context_, result_, "shard_epochs_differ", migrated_.run, epochs);
-      return;
-    }
-    // A run of more epochs is the same rule at work for longer: those that both recorded decide.
+    // What both recorded can fail; what one side alone recorded is not compared (a sampler that never learns the epoch
+    // shows only in the second).
+    AddMissing(context_, result_, "shard_epochs_differ", migrated_.run, epochs);
+    if (compared == 0) return;
     v1::Finding& note = AddNote(context_, result_, "epochs_compared", migrated_.run, epochs);
     SetFact(note, "epochs_compared", compared);
   }

@@ -29,13 +29,14 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "products.yaml") return rules.products.Add(root, overriding);
   if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
   if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
-  // Read by themselves where they are needed; here their form is proved.
+  // Read by themselves where they are needed, without the rules at hand; here their form is proved.
+  const bool by_itself =
+      file.name == "walk.yaml" || file.name == "argument_words.yaml" || file.name == "file_names.yaml";
+  if (by_itself && overriding)
+    return absl::InvalidArgumentError(absl::StrCat("1:1: ", file.name, " cannot be overridden"));
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
-  if (file.name == "file_names.yaml") {
-    if (overriding) return absl::InvalidArgumentError("1:1: names of files cannot be overridden");
-    return ReadFileNames(root).status();  // used by formats, which have no rules at hand: BuiltInFileNames
-  }
+  if (file.name == "file_names.yaml") return ReadFileNames(root).status();
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }
 
