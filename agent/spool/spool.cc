@@ -82,7 +82,7 @@ absl::Status Spool::Recover() {
     index_.ForgetSkipsUpTo(low_water_);
   }
   (void)DeleteAcknowledged();  // tried again with every acknowledgement
-  identity_ = IdentityNow();
+  identity_ = IdentityNow().value_or("");
   return absl::OkStatus();
 }
 

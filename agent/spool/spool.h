@@ -128,8 +128,10 @@ class Spool {
   };
 
   Spool(std::string directory, SpoolOptions options, Clock clock, SpoolIo& io, std::unique_ptr<SpoolLock> lock);
-  std::string IdentityNow() const;
-  bool SegmentsAreThere() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // What the folder and its state are now; empty: not there, or the I/O tells no identities.
+  absl::StatusOr<std::string> IdentityNow() const;
+  std::vector<Segment> MissingSegments() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::uint64_t ForgetSegments(const std::vector<Segment>& gone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   absl::Status Recover() ABSL_LOCKS_EXCLUDED(commit_mutex_, mutex_);
 
   // Group commit.

@@ -1,4 +1,6 @@
 // A spool's folder that is taken away, emptied or replaced while it is in use.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "agent/spool/spool.h"
 #include "common/file_system.h"
@@ -6,32 +8,52 @@
 
 namespace paritect {
 
-// What the folder and its state are now; empty: not there, or the I/O tells no identities.
-std::string Spool::IdentityNow() const {
+absl::StatusOr<std::string> Spool::IdentityNow() const {
   std::string identity;
   for (const std::string& path : {directory_, JoinPath(directory_, "state"), JoinPath(directory_, "lock")}) {
     const auto one = io_.Identity(path);
-    if (!one.ok()) return "";
+    if (absl::IsNotFound(one.status()) || absl::IsUnimplemented(one.status())) return "";
+    if (!one.ok()) return one.status();  // a disk in trouble has not lost the folder
     absl::StrAppend(&identity, *one, "/");
   }
   return identity;
 }
 
-bool Spool::SegmentsAreThere() const {
+std::vector<Segment> Spool::MissingSegments() const {
+  std::vector<Segment> gone;
   absl::MutexLock lock(&mutex_);
   for (const RecordClass record_class : {RecordClass::kCritical, RecordClass::kBulk}) {
     for (const auto& [first, segment] : index_.Of(record_class)) {
       const std::string name = spool_format::EncodeSegmentName({record_class, first});
-      if (absl::IsNotFound(io_.Identity(JoinPath(directory_, name)).status())) return false;
+      if (absl::IsNotFound(io_.Identity(JoinPath(directory_, name)).status())) gone.push_back(segment);
     }
   }
-  return true;
+  return gone;
+}
+
+// The folder is ours: what is missing is lost, as a gap, and nothing else. The number of lost records.
+std::uint64_t Spool::ForgetSegments(const std::vector<Segment>& gone) {
+  if (gone.empty()) return 0;
+  std::uint64_t lost = 0;
+  absl::MutexLock read(&read_mutex_);
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const Segment& segment : gone) {
+      if (IsActive(segment)) active_[static_cast<int>(segment.record_class)] = Active();
+      const std::uint64_t from = std::max(segment.first, low_water_ + 1);
+      lost += segment.last < from ? 0 : std::min(segment.records, segment.last + 1 - from);
+      index_.Erase(segment.record_class, segment.first);
+    }
+  }
+  reader_.Forget();
+  return std::max<std::uint64_t>(1, lost);
 }
 
 absl::StatusOr<std::uint64_t> Spool::Mend() {
   absl::MutexLock commit(&commit_mutex_);
   if (closed_ || identity_.empty()) return 0;
-  if (IdentityNow() == identity_ && SegmentsAreThere()) return 0;
+  PARITECT_ASSIGN_OR_RETURN(const std::string now, IdentityNow());
+  if (now == identity_) return ForgetSegments(MissingSegments());
   PARITECT_RETURN_IF_ERROR(io_.MakeDirectory(directory_));
   PARITECT_RETURN_IF_ERROR(io_.SyncDirectory(DirName(directory_)));
   lock_.reset();
@@ -57,7 +79,7 @@ absl::StatusOr<std::uint64_t> Spool::Mend() {
     reader_.Forget();
   }
   PARITECT_RETURN_IF_ERROR(state_.Save(SlotNow()));
-  identity_ = IdentityNow();
+  PARITECT_ASSIGN_OR_RETURN(identity_, IdentityNow());
   return lost == 0 ? 1 : lost;
 }
 

@@ -82,5 +82,18 @@ TEST_F(SpoolMendTest, ASegmentIsDeleted) {
   ExpectMended();
 }
 
+// What stands in other segments is not lost with one.
+TEST_F(SpoolMendTest, OneSegmentOfTwoIsDeleted) {
+  const NewRecord bulk = {"x", 1};
+  ASSERT_EQ(*spool_->Append(RecordClass::kBulk, absl::MakeConstSpan(&bulk, 1)), 3u);
+  ASSERT_EQ(All(*spool_), "2b3x");
+  // The critical class's segment, by its record.
+  Shell("rm $(grep -l b " + folder_ + "/* | grep -v -e state -e mark -e lock | head -1)");
+  EXPECT_EQ(*spool_->Mend(), 1u);
+  const std::string left = All(*spool_);
+  EXPECT_TRUE(left == "[2-2]3x" || left == "2b[3-3]") << left;
+  EXPECT_EQ(*spool_->Mend(), 0u);
+}
+
 }  // namespace
 }  // namespace paritect
