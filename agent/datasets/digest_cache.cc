@@ -288,11 +288,16 @@ std::optional<CachedDigest> DigestCache::Find(const DiskInfo& disk, const FileIn
   return digest;
 }
 
+// Written to so shortly before it was read that a later write may bear the same times.
+static bool IsRacy(const DiskInfo& disk, const FileInfo& file, std::int64_t read_began_ns) {
+  const std::int64_t margin = disk.network ? kRacyMarginNetworkNs : kRacyMarginNs;
+  return std::max(file.mtime_ns, file.ctime_ns) + margin >= read_began_ns;
+}
+
 void DigestCache::Add(const DiskInfo& disk, const FileInfo& file, const unsigned char* md5, LookedAt looked,
                       std::int64_t read_began_ns) {
   if (!disk.stable_numbers || disk.id == 0 || file.inode == 0 || file.size_bytes == 0) return;
-  const std::int64_t margin = disk.network ? kRacyMarginNetworkNs : kRacyMarginNs;
-  if (std::max(file.mtime_ns, file.ctime_ns) + margin >= read_began_ns) return;
+  if (IsRacy(disk, file, read_began_ns)) return;
   CacheRecord record = CacheRecord::Of(disk, file);
   std::memcpy(record.md5, md5, kMd5Bytes);
   record.value = static_cast<std::uint32_t>(read_began_ns / kSecond);
@@ -302,8 +307,9 @@ void DigestCache::Add(const DiskInfo& disk, const FileInfo& file, const unsigned
   ++added_;
 }
 
-void DigestCache::AddStates(const DiskInfo& disk, const FileInfo& file, const std::vector<Md5State>& states) {
-  if (!disk.stable_numbers || disk.id == 0 || file.inode == 0) return;
+void DigestCache::AddStates(const DiskInfo& disk, const FileInfo& file, const std::vector<Md5State>& states,
+                            std::int64_t read_began_ns) {
+  if (!disk.stable_numbers || disk.id == 0 || file.inode == 0 || IsRacy(disk, file, read_began_ns)) return;
   CacheRecord record = CacheRecord::Of(disk, file);
   const absl::MutexLock lock(&mutex_);
   std::map<std::uint32_t, Md5State>& known = states_[KeyOf(record)];

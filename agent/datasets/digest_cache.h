@@ -45,9 +45,9 @@ struct CachedDigest {
 class DigestCache {
  public:
   struct Options {
-    std::string folder;  // made where it is missing
-    bool read = true;    // false: digests of earlier runs are not used; what is computed is kept
-    bool resume = true;  // what a run that was stopped had done is used even so
+    std::string folder;                      // made where it is missing
+    bool read = true;                        // false: digests of earlier runs are not used; what is computed is kept
+    bool resume = true;                      // what a run that was stopped had done is used even so
     std::uint64_t records_max = 16'000'000;  // of 64 bytes; the oldest are dropped
   };
 
@@ -63,7 +63,8 @@ class DigestCache {
   void Add(const DiskInfo& disk, const FileInfo& file, const unsigned char* md5, LookedAt looked,
            std::int64_t read_began_ns);
   // The states of a large file's beginning, in order; those given before are not written again.
-  void AddStates(const DiskInfo& disk, const FileInfo& file, const std::vector<Md5State>& states);
+  void AddStates(const DiskInfo& disk, const FileInfo& file, const std::vector<Md5State>& states,
+                 std::int64_t read_began_ns);
   // What a stopped run left of it; empty: begin at the beginning.
   std::vector<Md5State> FindStates(const DiskInfo& disk, const FileInfo& file) const;
 
@@ -88,8 +89,8 @@ class DigestCache {
 
   const Options options_;
   MappedWindow window_;
-  std::size_t count_ = 0;                // records in the mapped file
-  std::vector<CacheRecord> left_;        // by a stopped run, sorted; where `digests` could not be written
+  std::size_t count_ = 0;          // records in the mapped file
+  std::vector<CacheRecord> left_;  // by a stopped run, sorted; where `digests` could not be written
   int journal_ = -1;
   std::string journal_path_;
   bool merged_ = false;

@@ -21,12 +21,12 @@ namespace paritect {
 struct FileRow {
   enum Type : std::uint8_t { kRegular, kSymlink, kEmptyFolder, kSpecial };
   enum Flag : std::uint8_t {
-    kHashed = 1,     // md5 is the digest
-    kFromCache = 2,  // ... and was not computed now
-    kCopy = 4,       // a hard link to another row, whose number stands in md5
-    kNotRead = 8,    // no digest; the reason is in the table's extras
+    kHashed = 1,      // md5 is the digest
+    kFromCache = 2,   // ... and was not computed now
+    kCopy = 4,        // a hard link to another row, whose number stands in md5
+    kNotRead = 8,     // no digest; the reason is in the table's extras
     kPastCache = 32,  // read from the medium, past the page cache
-    kFollowed = 16,  // a link to a regular file; its target is in the extras
+    kFollowed = 16,   // a link to a regular file; its target is in the extras
   };
   std::uint64_t size_bytes = 0;
   // Before the digest: inode number and the next row that waits (file_queue.h), or the row that this is a copy of.

@@ -97,8 +97,9 @@ class HashRun : public HashWork {
     return {options_.cache->FindStates(DiskOf(info), info)};
   }
 
-  void Reached(std::uint32_t, const FileInfo& info, const std::vector<Md5State>& states) override {
-    if (options_.cache != nullptr) options_.cache->AddStates(DiskOf(info), info, states);
+  void Reached(std::uint32_t, const FileInfo& info, const std::vector<Md5State>& states,
+               std::int64_t read_began_ns) override {
+    if (options_.cache != nullptr) options_.cache->AddStates(DiskOf(info), info, states, read_began_ns);
   }
 
   void DoneBytes(std::uint64_t bytes) override { bytes_done_ += bytes; }

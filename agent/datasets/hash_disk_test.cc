@@ -377,7 +377,7 @@ TEST_F(HashCache, GoesOnWhereAStoppedRunWas) {
   const pid_t child = fork();
   if (child == 0) {
     auto cache = Cache();
-    cache->AddStates(disk, *info, {lane.state});
+    cache->AddStates(disk, *info, {lane.state}, info->ctime_ns + 10'000'000'000);
     _exit(0);  // as if killed: nothing is put in order
   }
   int status = 0;

@@ -87,6 +87,14 @@ void LaneHasher::Fail(const Lane& lane, absl::Status status) {
   work_.Done(lane.id, std::move(result));
 }
 
+// A page that is dirty already is written to through a mapping without a stamp, however long ago the stamp was; once it
+// is written out, the next store faults and stamps the file (Linux: clear_page_dirty_for_io, file_update_time).
+static void WriteOut(File& file) {
+  if (file.Descriptor() < 0) return;
+  constexpr unsigned kAll = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  (void)sync_file_range(file.Descriptor(), 0, 0, kAll);  // a disk without it (ESPIPE, EINVAL) keeps what it had
+}
+
 // False: there is nothing to hash, and it was said.
 bool LaneHasher::Begin(Lane& lane, Opened opened) {
   lane.id = opened.id;
@@ -96,12 +104,7 @@ bool LaneHasher::Begin(Lane& lane, Opened opened) {
     Fail(lane, opened.file.status());
     return false;
   }
-  // A page that is dirty already is written to through a mapping without a stamp, however long ago the stamp was; once
-  // it is written out, the next store faults and stamps the file (Linux: clear_page_dirty_for_io, file_update_time).
-  if (const int fd = (*opened.file)->Descriptor(); options_.settle && fd >= 0) {
-    constexpr unsigned kAll = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    (void)sync_file_range(fd, 0, 0, kAll);  // a disk without it (ESPIPE, EINVAL) keeps what it had
-  }
+  if (options_.settle) WriteOut(**opened.file);
   auto info = (*opened.file)->InfoAtOpen();
   if (!info.ok()) {
     Fail(lane, info.status());
@@ -130,6 +133,7 @@ bool LaneHasher::Reopen(Lane& lane) {
     Fail(lane, file.status());
     return false;
   }
+  if (options_.settle) WriteOut(**file);
   if (absl::Status started = lane.reader.Start(*std::move(file), 0); !started.ok()) {
     Fail(lane, started);
     return false;
@@ -186,7 +190,7 @@ bool LaneHasher::Settle(std::size_t at, std::size_t blocks) {
   if (lane.hashed == lane.next_state) {
     if (lane.hashed <= lane.reader.info().size_bytes) lane.states.push_back(md5_[at].state);
     lane.next_state += lane.step;
-    if (lane.states.size() % kReachedEvery == 0) work_.Reached(lane.id, lane.reader.info(), lane.states);
+    if (lane.states.size() % kReachedEvery == 0) work_.Reached(lane.id, lane.reader.info(), lane.states, lane.began_ns);
   }
   if (lane.run.blocks > 0) return true;
   if (lane.run.last) return Finish(at);

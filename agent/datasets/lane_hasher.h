@@ -20,11 +20,11 @@ namespace paritect {
 std::uint64_t StateStepBytes(std::uint64_t file_bytes);
 
 struct HashedFile {
-  absl::Status status;        // why there is no digest
-  bool changed = false;       // it changed while it was read, twice: no digest either
-  bool past_cache = false;    // read past the page cache
-  FileInfo info;              // as opened
-  std::int64_t began_ns = 0;  // the clock before it was opened
+  absl::Status status;           // why there is no digest
+  bool changed = false;          // it changed while it was read, twice: no digest either
+  bool past_cache = false;       // read past the page cache
+  FileInfo info;                 // as opened
+  std::int64_t began_ns = 0;     // the clock before it was opened
   std::uint64_t size_bytes = 0;  // that were hashed
   unsigned char md5[kMd5Bytes] = {};
   absl::string_view head;  // valid during HashWork::Done; only where asked for
@@ -49,7 +49,8 @@ class HashWork {
   virtual void Done(std::uint32_t id, HashedFile file) = 0;
   virtual void DoneBytes(std::uint64_t bytes) = 0;  // for the progress; padding counts too
   // A state of a large file that is not done yet: whoever goes on later needs it.
-  virtual void Reached(std::uint32_t id, const FileInfo& info, const std::vector<Md5State>& states) = 0;
+  virtual void Reached(std::uint32_t id, const FileInfo& info, const std::vector<Md5State>& states,
+                       std::int64_t read_began_ns) = 0;
   // How many files one thread should have open now: few files are shared among the threads. `cold`: the last one came
   // from the disk, not from memory.
   virtual int FilesAtOnce(bool cold) = 0;
