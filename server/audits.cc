@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr absl::string_view kAuditCollection = "audit";
 constexpr absl::string_view kRunCollection = "audit_run";
+constexpr absl::string_view kNumberCollection = "audit_number";  // key: the audit; the last number that was given
 
 bool Matches(const v1::AuditSide& side, absl::string_view node) {
   return std::any_of(side.nodes().begin(), side.nodes().end(),
@@ -210,6 +212,10 @@ absl::StatusOr<std::int64_t> Audits::LastNumber(const std::string& name) {
         if (run.ParseFromArray(value.data(), static_cast<int>(value.size()))) last = std::max(last, run.number());
         return true;
       }));
+  // Runs go with retention and with their audit; a number that comes again would bring old evidence with it.
+  PARITECT_ASSIGN_OR_RETURN(const std::optional<std::string> used, store_.Get(kNumberCollection, name));
+  std::int64_t number = 0;
+  if (used && absl::SimpleAtoi(*used, &number)) last = std::max(last, number);
   return last;
 }
 
@@ -244,6 +250,7 @@ absl::StatusOr<std::int64_t> Audits::StartLocked(const std::string& name, const 
   PARITECT_RETURN_IF_ERROR(RequireWork(found->second.migrated(), true, nodes, run));
   WriteSet set;
   set.documents.push_back({std::string(kRunCollection), AuditRunKey(name, run.number()), run.SerializeAsString(), {}});
+  set.documents.push_back({std::string(kNumberCollection), name, absl::StrCat(run.number()), {}});
   PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));
   const std::int64_t number = run.number();
   Begin(run, timeout_ms);

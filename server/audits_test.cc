@@ -126,6 +126,19 @@ TEST_F(AuditsTest, ANodeThatGoesAwayIsSilentAfterTheLimitAndLateAnswersCount) {
   EXPECT_EQ(WaitForEnd().silent_nodes_size(), 2);
 }
 
+// A number that came again would bring the evidence of a removed run with it.
+TEST_F(AuditsTest, NumbersOfARemovedAuditAreNotGivenAgain) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "o").ok());
+  ASSERT_TRUE(audits_->Start("a", "o", 0).ok());
+  Deliver("gpu-01", "a.1.b0");
+  Deliver("npu-01", "a.1.m0");
+  audits_->Tick();
+  WaitForEnd();
+  ASSERT_TRUE(audits_->Remove("a").ok());
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "o").ok());
+  EXPECT_EQ(*audits_->Start("a", "o", 0), 2);
+}
+
 TEST_F(AuditsTest, SurvivesARestart) {
   ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "o").ok());
   ASSERT_TRUE(audits_->Start("a", "o", 0).ok());

@@ -7,12 +7,18 @@
 #include "absl/strings/str_format.h"
 #include "common/status_macros.h"
 #include "formats/live_event.h"
+#include "server/wall_clock.h"
 
 namespace paritect {
 namespace {
 
 constexpr absl::string_view kFollows = "live";
 constexpr absl::string_view kEvents = "live_event";
+
+// Whether the day that `date` names ("2026-11-29"; empty: none) is over.
+bool IsAfter(std::int64_t unix_ms, const std::string& date) {
+  return !date.empty() && FormatDate(unix_ms) > date;
+}
 
 bool IsOver(const v1::NodeTask& task) {
   return task.state() != v1::NODE_TASK_STATE_WAITING && task.state() != v1::NODE_TASK_STATE_RUNNING;
@@ -129,11 +135,17 @@ void Live::Begin(const v1::AuditRun& run) {
   const bool same = found != active_.end() && found->second.ending.empty() &&
                     found->second.follow.definition().source() == definition.source();
   if (found != active_.end() && !same) {
-    for (const v1::NodeTask& task : found->second.follow.tasks()) ports_.cancel(task.node(), task.task_id());
+    v1::LiveFollow old = std::move(found->second.follow);
+    for (const v1::NodeTask& task : old.tasks()) ports_.cancel(task.node(), task.task_id());
     active_.erase(found);
+    // Kept as ended, or a restart would go on with it.
+    old.set_ended(true);
+    old.set_ended_because("replaced");
+    old.set_ended_unix_ms(clock_());
+    Store(old);
   }
-  if (definition.live_off()) return;
   const std::int64_t now = clock_();
+  if (definition.live_off() || IsAfter(now, definition.until())) return;
   v1::LiveFollow follow;
   if (same) follow = active_[run.audit()].follow;
   const int before = follow.tasks_size();
@@ -236,6 +248,7 @@ void Live::Apply(const std::string& node, const v1::StepChunk& chunk, Active& ac
 void Live::OnSteps(const std::string& node, const v1::StepChunk& chunk) {
   std::vector<v1::LiveEvent> events;
   v1::LiveFollow follow;
+  bool wanted = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (auto& [audit, active] : active_) {
@@ -243,6 +256,7 @@ void Live::OnSteps(const std::string& node, const v1::StepChunk& chunk) {
         return task.node() == node && task.task_id() == chunk.task_id();
       };
       if (!std::any_of(active.follow.tasks().begin(), active.follow.tasks().end(), is_it)) continue;
+      wanted = true;
       Apply(node, chunk, active);
       if (!active.started && chunk.steps_size() > 0) {
         active.started = true;
@@ -256,6 +270,8 @@ void Live::OnSteps(const std::string& node, const v1::StepChunk& chunk) {
       follow = active.follow;
     }
   }
+  // A node that was away when its follow was stopped goes on until it is told.
+  if (!wanted) ports_.cancel(node, chunk.task_id());
   if (!events.empty()) Tell(std::move(events), follow, false);
   changed_.notify_all();
 }
@@ -287,7 +303,8 @@ void Live::Tick() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [audit, active] : active_) {
-      if (now >= active.follow.until_unix_ms() && active.ending.empty()) over.push_back(audit);
+      const bool past = now >= active.follow.until_unix_ms() || IsAfter(now, active.follow.definition().until());
+      if (past && active.ending.empty()) over.push_back(audit);
     }
   }
   for (const std::string& audit : over) End(audit, "time_over").IgnoreError();

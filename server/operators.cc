@@ -29,6 +29,13 @@ absl::Status CheckDate(absl::string_view text, absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat("`", name, "` must be a date like 2026-12-31, not '", text, "'"));
 }
 
+// A webhook's address may carry a password, and so may the text that states it.
+void HideFromViewers(const std::string& by, v1::AuditDefinition& definition) {
+  if (!absl::StartsWith(by, "viewer/")) return;
+  definition.clear_source();
+  if (!definition.webhook().empty()) definition.set_webhook("(set)");
+}
+
 }  // namespace
 
 absl::StatusOr<v1::CreateTokenResponse> OperatorCalls::CreateToken(const v1::CreateTokenRequest& request,
@@ -74,17 +81,12 @@ absl::StatusOr<v1::CreateAuditResponse> OperatorCalls::CreateAudit(const v1::Cre
   return response;
 }
 
-absl::StatusOr<v1::ListAuditsResponse> OperatorCalls::ListAudits(const v1::ListAuditsRequest&,
-                                                                 const std::string& by) {
+absl::StatusOr<v1::ListAuditsResponse> OperatorCalls::ListAudits(const v1::ListAuditsRequest&, const std::string& by) {
   v1::ListAuditsResponse response;
   for (v1::AuditDefinition& definition : parts_.audits.Definitions()) {
     v1::AuditRow& row = *response.add_audits();
     definition.clear_redaction_key();
-    // A webhook's address may carry a password, and so may the text that states it.
-    if (absl::StartsWith(by, "viewer/")) {
-      definition.clear_source();
-      if (!definition.webhook().empty()) definition.set_webhook("(set)");
-    }
+    HideFromViewers(by, definition);
     auto last = parts_.audits.FindRun(definition.name(), 0);
     if (last.ok()) {
       *row.mutable_last_run() = *std::move(last);
@@ -113,7 +115,7 @@ absl::StatusOr<v1::CancelAuditResponse> OperatorCalls::CancelAudit(const v1::Can
 }
 
 absl::StatusOr<v1::GetReportResponse> OperatorCalls::GetReport(const v1::GetReportRequest& request,
-                                                               const std::string&) {
+                                                               const std::string& by) {
   v1::GetReportResponse response;
   std::int64_t number = request.number();
   if (number == 0) {
@@ -127,6 +129,7 @@ absl::StatusOr<v1::GetReportResponse> OperatorCalls::GetReport(const v1::GetRepo
   PARITECT_ASSIGN_OR_RETURN(*response.mutable_report(),
                             parts_.audits.FindReport(request.name(), response.run().number()));
   response.mutable_run()->mutable_definition()->clear_redaction_key();
+  HideFromViewers(by, *response.mutable_run()->mutable_definition());
   response.mutable_run()->clear_baseline_bundles();
   response.mutable_run()->clear_migrated_bundles();
   return response;

@@ -1,8 +1,8 @@
 // sqlite:PATH: the server's file. Schema, and why one connection writes and checkpoints: docs/schema.md.
-#include <atomic>
 #include <fcntl.h>
-#include <limits>
 #include <unistd.h>
+#include <atomic>
+#include <limits>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
@@ -23,10 +23,10 @@ namespace paritect {
 namespace {
 
 constexpr int kReaders = 6;
-constexpr std::int64_t kReadLimitMs = 30'000;        // of one page of rows
-constexpr std::int64_t kVerifyLimitMs = 3'600'000;   // of the pages' check: the whole file
-constexpr std::int64_t kWalBytesToEmpty = 8 << 20;   // in idle moments
-constexpr int kDropRows = 500;                       // in one transaction, so that commits get their turn
+constexpr std::int64_t kReadLimitMs = 30'000;       // of one page of rows
+constexpr std::int64_t kVerifyLimitMs = 3'600'000;  // of the pages' check: the whole file
+constexpr std::int64_t kWalBytesToEmpty = 8 << 20;  // in idle moments
+constexpr int kDropRows = 500;                      // in one transaction, so that commits get their turn
 constexpr int kVacuumPages = 2000;
 constexpr std::int64_t kPageBytes = 4096;
 
@@ -40,6 +40,9 @@ class FleetSqlite : public FleetStore {
     PARITECT_RETURN_IF_ERROR(PrepareFleetFile(writer_.connection(), path_, FleetMigrations()));
     PARITECT_RETURN_IF_ERROR(lock_.Mark());
     PARITECT_ASSIGN_OR_RETURN(log_tail_, ReadLogTail(writer_));
+    // Where the log's end was cut off, it goes on after what was written: the hole stays, however much follows.
+    PARITECT_ASSIGN_OR_RETURN(std::optional<v1::AuditLogEntry> head, ReadLogHead(writer_));
+    if (head && (!log_tail_ || log_tail_->number() < head->number())) log_tail_ = std::move(head);
     return absl::OkStatus();
   }
 
@@ -246,7 +249,7 @@ absl::StatusOr<FleetStoreStats> FleetSqlite::Stats() {
   stats.contents = tally.contents;
   stats.batches = tally.batches;
   PARITECT_ASSIGN_OR_RETURN(stats.log_entries, reader->connection().ReadInt("SELECT max(number) FROM log"));
-  PARITECT_ASSIGN_OR_RETURN(const std::optional<v1::AuditLogEntry> last, ReadLogTail(*reader));
+  PARITECT_ASSIGN_OR_RETURN(const std::optional<v1::AuditLogEntry> last, ReadLogHead(*reader));
   if (last) stats.log_head.set_number(last->number());
   if (last) stats.log_head.set_hash(last->hash());
   return stats;

@@ -220,11 +220,19 @@ TEST(FleetSqlite, ALogWhoseEndWasCutOffIsFound) {
     ASSERT_TRUE(connection.Execute("DELETE FROM log WHERE number=3").ok());
   }
   EXPECT_THAT(*(*OpenFile(path))->Verify(), testing::ElementsAre(HasSubstr("cut off: 3 entries were written, 2")));
+  EXPECT_EQ((*OpenFile(path))->Stats()->log_head.number(), 3) << "what was written, not what is left";
   {
     SqliteConnection connection = *SqliteConnection::Open(path);
     ASSERT_TRUE(connection.Execute("DELETE FROM log").ok());
   }
   EXPECT_THAT(*(*OpenFile(path))->Verify(), testing::ElementsAre(HasSubstr("cut off: 3 entries were written, 0")));
+  // Going on does not heal it.
+  const auto store = *OpenFile(path);
+  WriteSet set;
+  set.log.push_back(LogEntry("d"));
+  ASSERT_TRUE(CommitOne(*store, set).ok());
+  EXPECT_EQ(store->Stats()->log_head.number(), 4);
+  EXPECT_THAT(*store->Verify(), testing::Not(IsEmpty()));
 }
 
 // A database of the version before has no head: it is taken from the log once.

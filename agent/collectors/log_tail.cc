@@ -27,6 +27,7 @@ std::uint64_t ShortDigest(google::protobuf::Message& message) {
 
 // What changes with every line is left out: the records tell it.
 v1::RunLog AboutOf(v1::RunLog log) {
+  log.clear_settings();  // printed options may hold secrets, and nothing that is compared live asks for them
   log.clear_records();
   log.clear_segments();
   log.clear_unparsed();

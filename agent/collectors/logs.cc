@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/collector.h"
 #include "agent/collectors/log_files.h"
+#include "agent/redaction.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -20,7 +21,10 @@ std::string ShownPath(const v1::Plan& plan, absl::string_view path) {
   return std::string(absl::StartsWith(path, prefix) ? path.substr(prefix.size()) : path);
 }
 
-v1::Evidence LogEvidence(v1::RunLog log, absl::string_view shown) {
+v1::Evidence LogEvidence(const CollectorEnv& env, v1::RunLog log, absl::string_view shown) {
+  for (v1::SettingsDocument& document : *log.mutable_settings()) {
+    WithholdSecrets(env.rules.settings, document, env.redaction_key);
+  }
   if (log.format() == "unknown") {
     const std::string why = log.notes_size() > 0 ? log.notes(0).message() : "";
     const bool stand_in = log.notes_size() > 0 && log.notes(0).kind() == "stand_in";
@@ -39,7 +43,7 @@ v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& pa
                      absl::string_view shown) {
   auto log = ReadLogFiles(env.fs, paths, options);
   if (!log.ok()) return ProblemEvidence(kKind, shown, log.status());
-  return LogEvidence(std::move(*log), shown);
+  return LogEvidence(env, std::move(*log), shown);
 }
 
 // A folder (TensorBoard, MLflow, a Lightning version) may hold several logs.
@@ -52,7 +56,7 @@ void ReadFolder(const CollectorEnv& env, const v1::Plan& plan, const std::string
     return sink(ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", "no log in this folder"));
   }
   for (auto& [path, log] : *logs) {
-    v1::Evidence evidence = LogEvidence(std::move(log), ShownPath(plan, path));
+    v1::Evidence evidence = LogEvidence(env, std::move(log), ShownPath(plan, path));
     if (rank) evidence.set_rank(*rank);
     sink(std::move(evidence));
   }

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "agent/collector.h"
 #include "agent/collectors/log_files.h"
@@ -52,6 +53,42 @@ TEST_F(LogsTest, LogsOfTheSameStepsAreNotJoined) {
   fs_.AddFile("/p/a.log", "step 1 loss 2.5\nstep 2 loss 2.4\n");
   fs_.AddFile("/p/b.log", "step 1 loss 2.6\nstep 2 loss 2.3\n");
   EXPECT_EQ(Collect("*.log").size(), 2u);
+}
+
+// A field of type 2 of the wire form.
+std::string Field(int number, const std::string& bytes) {
+  std::string out;
+  for (unsigned word : {static_cast<unsigned>(number << 3 | 2), static_cast<unsigned>(bytes.size())}) {
+    for (; word >= 0x80; word >>= 7) out.push_back(static_cast<char>((word & 0x7F) | 0x80));
+    out.push_back(static_cast<char>(word));
+  }
+  return out + bytes;
+}
+
+// One whole record of a W&B file.
+std::string WandbRecord(const std::string& payload) {
+  const std::string checked = "\x01" + payload;
+  const auto crc = crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
+  std::string out;
+  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(crc >> shift));
+  out.push_back(static_cast<char>(payload.size()));
+  out.push_back(static_cast<char>(payload.size() >> 8));
+  return out + checked;
+}
+
+// A log may hold the whole configuration, and in it what must not leave the machine.
+TEST_F(LogsTest, SecretsOfARunsConfigurationAreWithheld) {
+  std::string bytes = std::string("\x3A\x57\x26\x42\xE1\xBE", 6) + std::string(1, '\0');
+  const std::string secret = Field(1, "hub_token") + Field(16, "\"hf_PlantedSecretabcdefghijklmnopqr\"");
+  bytes += WandbRecord(Field(5, Field(1, Field(1, "lr") + Field(16, "0.25")) + Field(1, secret)));
+  bytes += WandbRecord(
+      Field(2, Field(1, Field(1, "_step") + Field(16, "1")) + Field(1, Field(1, "loss") + Field(16, "2.5"))));
+  fs_.AddFile("/p/run-1.wandb", bytes);
+  const auto found = Collect("run-1.wandb");
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found[0].run_log().settings_size(), 1);
+  EXPECT_EQ(found[0].run_log().settings(0).settings_size(), 2);
+  EXPECT_EQ(found[0].SerializeAsString().find("PlantedSecret"), std::string::npos);
 }
 
 TEST_F(LogsTest, StandInsAndUnknownFilesAreSaid) {

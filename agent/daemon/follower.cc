@@ -127,6 +127,10 @@ void Follower::AddSource(Followed& one, const v1::LogSource& source, std::vector
 void Follower::List(Followed& one) {
   const TaskBounds bounds = ports_.bounds();
   if (one.fs == nullptr || bounds.roots != one.bounds.roots || bounds.bytes_per_second != one.bounds.bytes_per_second) {
+    // Open files refer to the limit that goes, and may stand outside the new roots. What is read again replaces what
+    // was sent.
+    one.sources.clear();
+    one.paths.clear();
     one.bounds = bounds;
     one.rooted = std::make_unique<RootedFileSystem>(bounds.roots);
     one.bandwidth = std::make_unique<BandwidthLimit>(bounds.bytes_per_second);

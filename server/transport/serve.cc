@@ -25,6 +25,17 @@
 namespace paritect {
 namespace {
 
+// "https://HOST:PORT" of an address, without a user and password before it and a path behind it.
+std::string HostOf(absl::string_view url) {
+  const std::size_t begin = url.find("://");
+  const absl::string_view scheme = begin == absl::string_view::npos ? "" : url.substr(0, begin + 3);
+  absl::string_view host = url.substr(scheme.size());
+  host = host.substr(0, host.find_first_of("/?#"));
+  const std::size_t user = host.rfind('@');
+  if (user != absl::string_view::npos) host.remove_prefix(user + 1);
+  return absl::StrCat(scheme, host);
+}
+
 constexpr std::int64_t kTickMs = 500;
 constexpr std::int64_t kSeenEveryMs = 30'000;
 constexpr std::int64_t kDrainSpreadMs = 3000;
@@ -87,7 +98,8 @@ class Server {
         gate_(folder_, fleet_, log_, options.insecure_loopback),
         retention_(
             *store_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
-            {.keep_ms = options.retain_s * 1000}, [this](const absl::Status& status, const std::string& what) {
+            {.keep_ms = options.retain_s * 1000},
+            [this](const absl::Status& status, const std::string& what) {
               log_.Write("server", "Retention", what, status);
             }) {}
 
@@ -209,7 +221,8 @@ class Server {
 
   void Notify(const std::string& url, const std::string& json) {
     const auto sent = PostJson(url, json);
-    log_.Write("server", "Webhook", url,
+    // Viewers read the log; an address may carry a password, also in its path.
+    log_.Write("server", "Webhook", HostOf(url),
                sent.ok() && *sent < 400 ? absl::OkStatus()
                                         : absl::UnavailableError(sent.ok() ? absl::StrCat("status ", *sent)
                                                                            : std::string(sent.status().message())));
