@@ -24,16 +24,26 @@ constexpr std::size_t kPointsMin = 20;
 struct Course {
   double start = 0;
   double end = 0;
-  double noise = 0;      // of a single value, in the last tenth
-  double uncertain = 0;  // standard error of end - start
+  double noise = 0;   // of a single value, in the last tenth
+  double lowest = 0;  // of the means of all tenths
+  std::int64_t lowest_step = 0;
+  double latest = 0;        // median of the last fiftieth: a spike is no end
+  double noise_before = 0;  // ... in the tenth that is lowest
+  double uncertain = 0;     // standard error of end - start
   double fall() const { return start - end; }
   bool rises() const { return end > start + 2 * noise; }
+  // Fallen and risen again: the share of the fall that is lost at the end, 0 where that is within the noise.
+  double lost() const {
+    const double fallen = start - lowest;
+    return fallen > 0 && latest > lowest + 3 * noise_before ? (latest - lowest) / fallen : 0;
+  }
   bool flat() const { return fall() <= std::max(3 * uncertain, 0.01 * std::fabs(start)); }
 };
 
 std::optional<Course> CourseOf(const Curve& curve) {
+  const Curve finite = FiniteOnly(curve);
   std::vector<double> values;
-  for (const CurvePoint& point : FiniteOnly(curve).points) values.push_back(point.value);
+  for (const CurvePoint& point : finite.points) values.push_back(point.value);
   if (values.size() < kPointsMin) return std::nullopt;
   const std::size_t tenth = values.size() / 10;
   const absl::Span<const double> all = values;
@@ -41,6 +51,17 @@ std::optional<Course> CourseOf(const Curve& curve) {
   course.start = Mean(all.subspan(0, tenth));
   course.end = Mean(all.subspan(values.size() - tenth));
   course.noise = StandardDeviation(all.subspan(values.size() - tenth));
+  course.lowest = course.start;
+  course.noise_before = course.noise;
+  for (std::size_t at = 0; at + tenth <= values.size(); at += tenth) {
+    const absl::Span<const double> part = all.subspan(at, tenth);
+    if (at > 0 && Mean(part) >= course.lowest) continue;
+    course.lowest = Mean(part);
+    course.lowest_step = finite.points[at + tenth - 1].step;
+    course.noise_before = StandardDeviation(part);
+  }
+  const std::size_t last = std::min(values.size(), std::max<std::size_t>(5, values.size() / 50));
+  course.latest = Median(std::vector<double>(values.end() - static_cast<std::ptrdiff_t>(last), values.end()));
   course.uncertain = course.noise * std::sqrt(2.0 / static_cast<double>(tenth));
   return course;
 }
@@ -63,29 +84,58 @@ bool StandsStill(const Course& migrated, const std::optional<Course>& baseline) 
   return baseline->fall() > 0.05 * std::fabs(baseline->start) && migrated.fall() < kShareOfFall * baseline->fall();
 }
 
+// A loss that falls and then loses much of its fall diverges, unless the baseline's does so as well (a curriculum).
+bool Diverges(const Course& migrated, const std::optional<Course>& baseline) {
+  constexpr double kLost = 0.2;
+  constexpr double kLostAlone = 0.5;  // without a baseline to tell what is usual
+  const double lost = migrated.lost();
+  if (!baseline.has_value()) return lost > kLostAlone;
+  return lost > kLost && lost > 2 * baseline->lost();
+}
+
 void ReportNoConvergence(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Curve& curve,
                          const Course& course, const std::optional<Course>& baseline) {
-  const bool flat = !course.rises();
-  MessageArgs args = {{"run", SubjectOf(run, curve)}, {"start", Short(course.start)}, {"end", Short(course.end)}};
+  const bool diverges = Diverges(course, baseline);
+  const double end = diverges ? course.latest : course.end;
+  MessageArgs args = {{"run", SubjectOf(run, curve)},
+                      {"start", Short(course.start)},
+                      {"end", Short(end)},
+                      {"lowest", Short(course.lowest)},
+                      {"lowest_step", absl::StrCat(course.lowest_step)}};
   if (baseline.has_value()) {
     args.emplace_back("baseline_start", Short(baseline->start));
     args.emplace_back("baseline_end", Short(baseline->end));
   }
-  v1::Finding& finding = AddError(context, result, flat ? "scenario_no_convergence/flat" : "scenario_no_convergence",
+  v1::Finding& finding = AddError(context, result,
+                                  diverges         ? "scenario_no_convergence/diverges"
+                                  : course.rises() ? "scenario_no_convergence"
+                                                   : "scenario_no_convergence/flat",
                                   SubjectOf(run, curve), args);
-  finding.set_migrated(absl::StrCat(Short(course.start), " -> ", Short(course.end)));
+  finding.set_migrated(diverges ? absl::StrCat(Short(course.start), " -> ", Short(course.lowest), " -> ", Short(end))
+                                : absl::StrCat(Short(course.start), " -> ", Short(end)));
+  if (diverges) SetFact(finding, "lowest", course.lowest);
+  if (diverges) SetFact(finding, "lowest_step", course.lowest_step);
   if (baseline.has_value()) {
     finding.set_baseline(absl::StrCat(Short(baseline->start), " -> ", Short(baseline->end)));
   }
   SetFact(finding, "scenario", 1);
   SetFact(finding, "start", course.start);
-  SetFact(finding, "end", course.end);
+  SetFact(finding, "end", end);
   finding.add_evidence(curve.points.back().where);
 }
 
 // A training that converges ends below where it began. How far is not said here: that is what a baseline is for.
-bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const RunSeries* reference) {
-  if (FindNonFinite(context, result, run)) return false;
+bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const RunSeries* reference,
+               bool& validates) {
+  v1::CheckResult found;
+  const NonFinite nonfinite = FindNonFinite(context, found, run);
+  for (v1::Finding& finding : *found.mutable_findings()) {
+    if (finding.severity() == v1::SEVERITY_ERROR) SetFact(finding, "scenario", nonfinite.training ? 1 : 3);
+    *result.add_findings() = std::move(finding);
+  }
+  // A validation that gives no number is no training that does not converge: scenario 3, if the curves agree.
+  validates = validates && !nonfinite.validation;
+  if (nonfinite.training) return false;
   const CurveSet set = run.Curves(Metric::kLoss);
   for (const Curve& curve : set.curves) {
     const std::optional<Course> course = CourseOf(curve);
@@ -97,7 +147,7 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
       continue;
     }
     const std::optional<Course> baseline = ReferenceCourse(reference, curve);
-    if (course->rises() || StandsStill(*course, baseline)) {
+    if (course->rises() || Diverges(*course, baseline) || StandsStill(*course, baseline)) {
       ReportNoConvergence(context, result, run, curve, *course, baseline);
       return false;
     }
@@ -136,8 +186,9 @@ bool CurveAgrees(const CheckContext& context, v1::CheckResult& result, const Los
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunPairs pairs(context);
   bool converges = true;
+  bool validates = true;
   for (const RunSeries& run : pairs.runs(Side::kMigrated)) {
-    if (!run.logs.empty()) converges = Converges(context, result, run, pairs.reference()) && converges;
+    if (!run.logs.empty()) converges = Converges(context, result, run, pairs.reference(), validates) && converges;
   }
   if (!converges || pairs.runs(Side::kMigrated).empty()) return;
   if (pairs.reference() == nullptr) {
@@ -150,10 +201,10 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const LossComparison& c : CompareLosses(context, result, pairs)) {
     curves_agree = CurveAgrees(context, result, c) && curves_agree;
   }
-  if (!curves_agree) return;
+  if (!curves_agree || !validates) return;
   const FinalMetrics a = FinalsOf(pairs.Comparable(Side::kBaseline));
   const FinalMetrics b = FinalsOf(pairs.Comparable(Side::kMigrated));
-  if (!a.values.empty() || !b.values.empty()) CompareFinalsOfTwo(context, result, a, b, "scenario_accuracy");
+  CompareFinalsOfTwo(context, result, a, b, "scenario_accuracy");
 }
 
 }  // namespace

@@ -10,32 +10,11 @@ namespace {
 
 constexpr double kDeadZone = 0.01;
 
-// By the value's size, or where values cross zero by their usual size at least (checks/curves.cc).
-std::vector<double> RelativeDifferences(absl::Span<const double> a, absl::Span<const double> b, double floor) {
-  std::vector<double> result;
-  result.reserve(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double size = std::max(std::fabs(a[i]), floor);
-    const double difference = b[i] - a[i];
-    result.push_back(size > 0 ? difference / size : difference > 0 ? 1 : difference < 0 ? -1 : 0);
-  }
-  return result;
-}
-
-double SizeFloorOf(const AlignedCurves& curves) {
-  const bool negative = std::any_of(curves.a.begin(), curves.a.end(), [](double value) { return value < 0; });
-  const bool positive = std::any_of(curves.a.begin(), curves.a.end(), [](double value) { return value > 0; });
-  if (!negative || !positive) return 0;
-  std::vector<double> sizes;
-  for (double value : curves.a) sizes.push_back(std::fabs(value));
-  return Median(std::move(sizes));
-}
-
 }  // namespace
 
 std::optional<Interval> BiasInterval(const AlignedCurves& curves) {
   constexpr std::size_t kStepsMin = 6;
-  const std::vector<double> differences = RelativeDifferences(curves.a, curves.b, SizeFloorOf(curves));
+  const std::vector<double> differences = RelativeDifferences(curves.a, curves.b, SizeFloor(curves.a));
   const std::size_t n = differences.size();
   if (n < kStepsMin) return std::nullopt;
   const double variance = LongRunVariance(differences, n >= 200 ? 10 : n >= 15 ? 5 : 1);
@@ -55,8 +34,8 @@ std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, bool pair
   // A window that does not follow the length, so that a prefix is judged as it will be in the whole.
   constexpr int kWindow = 10;
   const std::vector<double> differences =
-      paired ? RelativeDifferences(curves.a, curves.b, SizeFloorOf(curves))
-             : RelativeDifferences(Smooth(curves.a, kWindow), Smooth(curves.b, kWindow), SizeFloorOf(curves));
+      paired ? RelativeDifferences(curves.a, curves.b, SizeFloor(curves.a))
+             : RelativeDifferences(Smooth(curves.a, kWindow), Smooth(curves.b, kWindow), SizeFloor(curves.a));
   const std::optional<std::size_t> onset = DeadZoneOnset(differences, kDeadZone);
   return onset.has_value() ? std::optional<std::int64_t>(curves.steps[*onset]) : std::nullopt;
 }

@@ -91,22 +91,6 @@ void BringTogether(const Curve& a, const Curve& b, Curve& changed, const Curve*&
   }
 }
 
-// What a difference is measured by, at least: 0 for values of one sign. Values that cross zero (the loss of a policy)
-// are small by chance at some steps, where any difference would be large: their usual size counts.
-double SizeFloor(absl::Span<const double> values) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  if (values.empty() || *low >= 0 || *high <= 0) return 0;
-  std::vector<double> sizes;
-  for (double value : values) sizes.push_back(std::fabs(value));
-  return Median(std::move(sizes));
-}
-
-double RelativeDifference(double a, double b, double floor) {
-  if (a == b) return 0;
-  const double size = std::max(std::fabs(a), floor);
-  return size > 0 ? (b - a) / size : (b > 0 ? 1 : -1);
-}
-
 // How many log lines from the end make the last tenth.
 std::size_t TailCount(std::size_t n) {
   return std::max<std::size_t>(1, n / 10);
@@ -152,9 +136,7 @@ void FindOnset(const AlignedCurves& curves, CurveComparison& result) {
   const int window = SmoothingWindow(curves.steps.size());
   const std::vector<double> a = paired ? curves.a : Smooth(curves.a, window);
   const std::vector<double> b = paired ? curves.b : Smooth(curves.b, window);
-  std::vector<double> relative;
-  const double floor = SizeFloor(curves.a);
-  for (std::size_t i = 0; i < a.size(); ++i) relative.push_back(RelativeDifference(a[i], b[i], floor));
+  const std::vector<double> relative = RelativeDifferences(a, b, SizeFloor(curves.a));
   if (const std::optional<std::size_t> onset = DeadZoneOnset(relative, kDeadZone)) {
     result.first_divergent_step = curves.steps[*onset];
   }
@@ -288,6 +270,29 @@ Curve Pointwise(const std::vector<const Curve*>& curves, double (*combine)(std::
 }
 
 }  // namespace
+
+// What a difference is measured by, at least: 0 for values of one sign. Values that cross zero (the loss of a policy)
+// are small by chance at some steps, where any difference would be large: their usual size counts.
+double SizeFloor(absl::Span<const double> values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (values.empty() || *low >= 0 || *high <= 0) return 0;
+  std::vector<double> sizes;
+  for (double value : values) sizes.push_back(std::fabs(value));
+  return Median(std::move(sizes));
+}
+
+double RelativeDifference(double a, double b, double floor) {
+  if (a == b) return 0;
+  const double size = std::max(std::fabs(a), floor);
+  return size > 0 ? (b - a) / size : (b > 0 ? 1 : -1);
+}
+
+std::vector<double> RelativeDifferences(absl::Span<const double> a, absl::Span<const double> b, double floor) {
+  std::vector<double> result;
+  result.reserve(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) result.push_back(RelativeDifference(a[i], b[i], floor));
+  return result;
+}
 
 AlignedCurves Align(const Curve& a, const Curve& b) {
   AlignedCurves result;

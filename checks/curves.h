@@ -33,6 +33,12 @@ struct AlignedCurves {
 // over the coarser one's intervals (never for the first, whose start is not known). Borrows from `b`.
 AlignedCurves Align(const Curve& a, const Curve& b);
 
+// What a difference is measured by, at least: 0 for values of one sign, else their usual size (see curves.cc).
+double SizeFloor(absl::Span<const double> values);
+// (b - a) / max(|a|, floor); 1 or -1 where that is 0.
+double RelativeDifference(double a, double b, double floor);
+std::vector<double> RelativeDifferences(absl::Span<const double> a, absl::Span<const double> b, double floor);
+
 // The pointwise mean of curves that have the same steps (those of the first that all have).
 Curve PointwiseMean(const std::vector<const Curve*>& curves);
 Curve PointwiseMedian(const std::vector<const Curve*>& curves);
@@ -77,8 +83,8 @@ struct CurveComparison {
   std::optional<std::int64_t> first_divergent_step;
   std::optional<double> constant_ratio;  // b / a, where the curves differ by a constant factor
   bool lower = false;                    // a broken limit is broken downwards
-  bool tail_alone = false;  // paired, the whole within its limit, the end beyond the limit of the last tenth
-  bool small_values = false;             // agrees by the absolute limit alone
+  bool tail_alone = false;    // paired, the whole within its limit, the end beyond the limit of the last tenth
+  bool small_values = false;  // agrees by the absolute limit alone
 };
 
 // Compares aligned curves. `same_order`: recorded evidence that both read the same data in the same order.

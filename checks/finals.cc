@@ -80,16 +80,34 @@ void CompareMeans(const Question& q) {
               {"more", absl::StrCat(std::max<std::int64_t>(1, needed - have))}});
 }
 
+// How far the run had come when it was evaluated, of its own last step.
+std::optional<double> ShareOfRun(const FinalMetrics& finals, std::size_t i) {
+  const std::optional<std::int64_t>& last = finals.runs[i]->ending.last_step;
+  if (!finals.steps[i].has_value() || !last.has_value() || *last <= 0) return std::nullopt;
+  return static_cast<double>(*finals.steps[i]) / static_cast<double>(*last);
+}
+
+// Metrics of other moments of the training: told, since a longer training is a better one.
+void WarnOfSteps(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a, const FinalMetrics& b) {
+  constexpr double kAlike = 0.1;
+  for (std::size_t i = 0; i < b.runs.size(); ++i) {
+    const std::optional<double> share_a = ShareOfRun(a, 0);
+    const std::optional<double> share_b = ShareOfRun(b, i);
+    if (!share_a || !share_b || std::fabs(*share_a - *share_b) <= kAlike) continue;
+    v1::Finding& finding = AddWarning(context, result, "final_at_other_steps", b.runs[i]->name,
+                                      {{"metric", a.is_accuracy ? "accuracy" : "eval_loss"},
+                                       {"baseline", absl::StrCat(*a.steps[0])},
+                                       {"migrated", absl::StrCat(*b.steps[i])}});
+    finding.set_baseline(absl::StrCat("step ", *a.steps[0]));
+    finding.set_migrated(absl::StrCat("step ", *b.steps[i]));
+  }
+}
+
 }  // namespace
 
 void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a,
                         const FinalMetrics& b, absl::string_view kind) {
-  for (const FinalMetrics* side : {&a, &b}) {
-    for (const RunSeries* run : side->without) {
-      AddMissing(context, result, "metric_not_printed", run->name,
-                 {{"run", run->name}, {"metric", "val_accuracy, eval_loss"}});
-    }
-  }
+  for (const FinalMetrics* side : {&a, &b}) ReportWithoutFinal(context, result, *side);
   if (a.values.empty() || b.values.empty()) return;
   if (a.is_accuracy != b.is_accuracy) {
     AddMissing(context, result, "other_metric", SideName(Side::kMigrated),
@@ -97,6 +115,7 @@ void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, co
                 {"migrated", b.is_accuracy ? "accuracy" : "eval_loss"}});
     return;
   }
+  WarnOfSteps(context, result, a, b);
   FinalMetrics left = a;
   FinalMetrics right = b;
   SameUnit(left, right);

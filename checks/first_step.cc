@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/settings_view.h"
+#include "common/numbers.h"
 
 namespace paritect {
 
@@ -42,6 +43,38 @@ bool Judge(const CheckContext& context, v1::CheckResult& result, FirstValues& va
   return same;
 }
 
+const CurvePoint* FirstPoint(const CurveSet& set, const Curve& curve) {
+  for (const Curve& one : set.curves) {
+    if ((one.engine == curve.engine || set.curves.size() == 1) && !one.points.empty()) return &one.points.front();
+  }
+  return nullptr;
+}
+
+// A first loss that is no number is none to compare: an error where the baseline's is one.
+bool BeginsNotFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& migrated,
+                     const CurvePair& pair, const CurveSet& raw_a, const CurveSet& raw_b) {
+  const CurvePoint* a = FirstPoint(raw_a, pair.baseline);
+  const CurvePoint* b = FirstPoint(raw_b, pair.migrated);
+  if (a == nullptr || b == nullptr || std::isfinite(b->value) || b->step > kFirstStepMax) return false;
+  const MessageArgs args = {{"run", migrated.name},
+                            {"step", absl::StrCat(b->step)},
+                            {"value", FormatDouble(b->value)},
+                            {"baseline", FormatDouble(a->value)}};
+  if (!std::isfinite(a->value)) {
+    AddMissing(context, result, "first_loss_not_finite", SubjectOf(migrated, pair.migrated), args);
+    return true;
+  }
+  v1::Finding& finding = AddError(context, result, "nan_loss/first", SubjectOf(migrated, pair.migrated), args);
+  finding.set_baseline(FormatDouble(a->value));
+  finding.set_migrated(FormatDouble(b->value));
+  SetFact(finding, "first_step", b->step);
+  SetFact(finding, "baseline", a->value);
+  SetFact(finding, "migrated", b->value);
+  finding.add_evidence(a->where);
+  finding.add_evidence(b->where);
+  return true;
+}
+
 }  // namespace
 
 std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs,
@@ -51,7 +84,10 @@ std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResul
   if (reference == nullptr) return all;
   for (const RunSeries& migrated : pairs.runs(Side::kMigrated)) {
     if (migrated.logs.empty()) continue;
+    const CurveSet raw_a = reference->Curves(metric);
+    const CurveSet raw_b = migrated.Curves(metric);
     for (const CurvePair& pair : PairCurves(context, result, *reference, migrated, metric)) {
+      if (metric == Metric::kLoss && BeginsNotFinite(context, result, migrated, pair, raw_a, raw_b)) continue;
       if (pair.baseline.points.empty() || pair.migrated.points.empty()) {
         const bool of_baseline = pair.baseline.points.empty();
         const std::string& run = of_baseline ? reference->name : migrated.name;

@@ -7,6 +7,7 @@
 #include "checks/check.h"
 #include "checks/loss_comparison.h"
 #include "checks/nonfinite.h"
+#include "checks/rank_curves.h"
 #include "checks/ratio_cause.h"
 #include "checks/repeats.h"
 
@@ -21,6 +22,7 @@ MessageArgs ArgsOf(const LossComparison& c) {
           {"baseline", c.baseline_name},
           {"error", Percent(paired ? c.figures.mean_relative_error : c.figures.smoothed_relative_error)},
           {"limit", Percent(paired ? c.limits.mean_relative : c.limits.smoothed_relative)},
+          {"bias", Percent(c.figures.signed_mean_relative_error)},
           {"tail", Percent(c.figures.tail_relative_difference)},
           {"tail_limit", Percent(c.limits.tail_relative)},
           {"common", absl::StrCat(c.figures.common_steps)},
@@ -100,7 +102,6 @@ void WarnOfBias(const CheckContext& context, v1::CheckResult& result, const Loss
   if (c.bias->low <= 0 && c.bias->high >= 0) return;
   if (std::fabs(bias) <= c.limits.mean_relative_pass && c.widened) return;  // no more than the repeats differ by
   MessageArgs args = ArgsOf(c);
-  args.emplace_back("bias", Percent(bias));
   args.emplace_back("low", Percent(c.bias->low));
   args.emplace_back("high", Percent(c.bias->high));
   v1::Finding& finding = AddWarning(context, result, "loss_biased", c.subject, args);
@@ -148,10 +149,37 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
   Fill(AddNote(context, result, paired ? "measured/curve" : "measured/curve_smoothed", c.subject, args), c);
 }
 
+// The reference run's curve of the same engine, for its ranks; nullptr: none.
+const Curve* SameEngine(const CurveSet& set, const Curve& curve) {
+  for (const Curve& one : set.curves) {
+    if (one.engine == curve.engine || set.curves.size() == 1) return &one;
+  }
+  return nullptr;
+}
+
+// One rank that trains otherwise than the others: hidden in their mean, and in the log of rank 0.
+void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const CurveSet& reference) {
+  const double limit = context.profile.threshold("loss_tail_relative_difference");
+  for (const Curve& curve : run.Curves(Metric::kLoss).curves) {
+    if (curve.ranks.empty()) continue;
+    if (curve.mean_of_ranks) {
+      SetFact(AddNote(context, result, "compared_by_ranks", SubjectOf(run, curve),
+                      {{"run", run.name}, {"ranks", absl::StrCat(curve.ranks.size())}}),
+              "ranks", static_cast<std::int64_t>(curve.ranks.size()));
+    }
+    const Curve* other = run.side == Side::kMigrated ? SameEngine(reference, curve) : nullptr;
+    for (const RankParting& one : FindPartingRanks(curve, other, limit)) ReportRank(context, result, run, curve, one);
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunPairs pairs(context);
+  const CurveSet reference = pairs.reference() != nullptr ? pairs.reference()->Curves(Metric::kLoss) : CurveSet();
   for (const Side side : kBothSides) {
-    for (const RunSeries& run : pairs.runs(side)) FindNonFinite(context, result, run);
+    for (const RunSeries& run : pairs.runs(side)) {
+      FindNonFinite(context, result, run);
+      CheckRanks(context, result, run, reference);
+    }
     pairs.RequireFinished(context, result, side);
   }
   for (const LossComparison& comparison : CompareLosses(context, result, pairs)) {

@@ -3,6 +3,7 @@
 // runs n times as fast: LR_migrated(step) = LR_baseline(n step).
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "checks/ratio_cause.h"
 #include "checks/repeats.h"
 #include "checks/run_pairs.h"
+#include "checks/statistics.h"
 
 namespace paritect {
 namespace {
@@ -139,7 +141,7 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
     Fill(AddError(context, result, cause.known() ? "schedule_faster/cause" : "schedule_faster", subject, args),
          baseline, aligned, first, differing);
   } else if (const std::optional<int> slower = Faster(pair.migrated, pair.baseline)) {
-    explain(*slower);
+    explain(1.0 / *slower);
     args.emplace_back("factor", absl::StrCat(*slower));
     Fill(AddError(context, result, cause.known() ? "schedule_faster/slower_cause" : "schedule_faster/slower", subject,
                   args),
@@ -190,9 +192,38 @@ void CompareCurves(const CheckContext& context, v1::CheckResult& result, const R
   SetFact(note, "common_steps", static_cast<std::int64_t>(aligned.steps.size()));
 }
 
+// One schedule drives all ranks: a rank with a rate of its own is a fault by itself.
+void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  for (const Curve& curve : run.Curves(Metric::kLearningRate).curves) {
+    std::map<std::int64_t, std::vector<double>> by_step;
+    for (const RankPoints& rank : curve.ranks) {
+      for (const CurvePoint& point : rank.points) by_step[point.step].push_back(point.value);
+    }
+    const double largest = Largest(curve);
+    for (const RankPoints& rank : curve.ranks) {
+      const auto odd = std::find_if(rank.points.begin(), rank.points.end(), [&](const CurvePoint& point) {
+        return !SameRate(point.value, Median(by_step[point.step]), largest);
+      });
+      if (odd == rank.points.end()) continue;
+      v1::Finding& finding = AddError(context, result, "rank_parts/learning_rate", SubjectOf(run, curve),
+                                      {{"run", run.name},
+                                       {"rank", absl::StrCat(rank.rank)},
+                                       {"step", absl::StrCat(odd->step)},
+                                       {"value", Short(odd->value)},
+                                       {"median", Short(Median(by_step[odd->step]))}});
+      SetFact(finding, "rank", rank.rank);
+      SetFact(finding, "first_divergent_step", odd->step);
+      finding.add_evidence(odd->where);
+    }
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunPairs pairs(context);
-  for (const Side side : kBothSides) pairs.RequireFinished(context, result, side);
+  for (const Side side : kBothSides) {
+    pairs.RequireFinished(context, result, side);
+    for (const RunSeries& run : pairs.runs(side)) CheckRanks(context, result, run);
+  }
   const RunSeries* reference = pairs.reference();
   if (reference == nullptr) return;
   for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {

@@ -73,7 +73,8 @@ Yardstick ChooseYardstick(const BaselineCurves& baseline, const Curve& migrated,
   return yardstick;
 }
 
-void ShowStep(const AlignedCurves& aligned, const Curve& baseline, LossComparison& comparison) {
+void ShowStep(LossComparison& comparison) {
+  const AlignedCurves& aligned = comparison.aligned;
   comparison.shown_step = comparison.figures.first_divergent_step.value_or(comparison.figures.first_step);
   for (std::size_t i = 0; i < aligned.steps.size(); ++i) {
     if (aligned.steps[i] != comparison.shown_step) continue;
@@ -81,7 +82,7 @@ void ShowStep(const AlignedCurves& aligned, const Curve& baseline, LossCompariso
     comparison.migrated_value = aligned.b[i];
     comparison.migrated_where = aligned.at_b[i]->where;
   }
-  for (const CurvePoint& point : baseline.points) {
+  for (const CurvePoint& point : comparison.against.points) {
     if (point.step == comparison.shown_step) comparison.baseline_where = point.where;
   }
 }
@@ -120,7 +121,11 @@ LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, co
   Curve curve = pair.migrated;
   if (by_steps) yardstick = ChooseYardstick(CollectBaseline(pairs, pair.baseline, limits), pair.migrated, limits);
   MoveToAxis(comparison.axis, yardstick.curve, curve);
-  const AlignedCurves aligned = Align(yardstick.curve, curve);
+  comparison.against = std::move(yardstick.curve);
+  comparison.curve = std::move(curve);
+  comparison.aligned = Align(comparison.against, comparison.curve);
+  comparison.same_order = yardstick.same_order;
+  const AlignedCurves& aligned = comparison.aligned;
   comparison.baseline_name = yardstick.name;
   comparison.limits = yardstick.limits;
   comparison.widened = yardstick.widened;
@@ -131,7 +136,7 @@ LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, co
   comparison.bias = BiasInterval(aligned);
   comparison.spikes_of_baseline = SpikeSteps(aligned, aligned.a);
   comparison.spikes_of_migrated = SpikeSteps(aligned, aligned.b);
-  ShowStep(aligned, yardstick.curve, comparison);
+  ShowStep(comparison);
   TellBaselineSteps(comparison);
   return comparison;
 }
@@ -139,10 +144,15 @@ LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, co
 }  // namespace
 
 std::vector<LossComparison> CompareLosses(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs) {
+  return CompareLosses(context, result, pairs, pairs.Comparable(Side::kMigrated));
+}
+
+std::vector<LossComparison> CompareLosses(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs,
+                                          const std::vector<const RunSeries*>& migrated_runs) {
   std::vector<LossComparison> comparisons;
   const RunSeries* reference = pairs.reference();
   if (reference == nullptr) return comparisons;
-  for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {
+  for (const RunSeries* migrated : migrated_runs) {
     for (const CurvePair& pair : PairCurves(context, result, *reference, *migrated, Metric::kLoss)) {
       comparisons.push_back(CompareOne(context, pairs, *migrated, pair));
     }

@@ -36,12 +36,21 @@ struct LossComparison {
   double migrated_value = 0;
   std::string baseline_where;
   std::string migrated_where;
+  // What was compared, on the axis (TellBaselineStep gives steps). `aligned` points into `curve`: move, do not copy.
+  Curve against;
+  Curve curve;
+  AlignedCurves aligned;
+  std::optional<bool> same_order;
 };
 
 // Every comparable migrated run against the reference run, or against the mean of the baseline's runs
 // where several of equal length agree; their own spread widens the limits. What cannot be compared is
 // reported under `missing` of `result`.
 std::vector<LossComparison> CompareLosses(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs);
+
+// The same for these migrated runs, finished or not.
+std::vector<LossComparison> CompareLosses(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs,
+                                          const std::vector<const RunSeries*>& migrated);
 
 }  // namespace paritect
 

@@ -13,7 +13,7 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const RunSeri
   // A baseline in bf16 has no kind to compare with; that the types differ is said where they are compared.
   if (other.not_needed()) return;
   if (other.kind == ScalerKind::kUnknown) {
-    AddMissing(context, result, "scaler_unknown", baseline.name, {{"run", baseline.name}});
+    MissScaler(context, result, baseline, other);
     return;
   }
   if (facts.kind == ScalerKind::kUnknown) return;
@@ -34,9 +34,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     const ScalerFacts facts = ScalerOf(context, run);
     if (NoScalerNeeded(context, result, run, facts)) continue;
     WarnStatic(context, result, run, facts);
-    if (facts.kind == ScalerKind::kUnknown) {
-      AddMissing(context, result, "scaler_unknown", run.name, {{"run", run.name}});
-    }
+    if (facts.kind == ScalerKind::kUnknown) MissScaler(context, result, run, facts);
     if (baseline.empty()) {
       RequireEvidence(context, result, Side::kBaseline, v1::EVIDENCE_KIND_SETTINGS);
       continue;

@@ -12,8 +12,15 @@
 
 namespace paritect {
 
-// Adds nan_loss, nan_suspected, loss_missing, nan_grad_norm for one run. True when there was an error.
-bool FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run);
+struct NonFinite {
+  bool training = false;    // losses or gradient norms
+  bool validation = false;  // validation losses or accuracies
+  bool any() const { return training || validation; }
+};
+
+// Adds nan_loss, nan_suspected, loss_missing, nan_grad_norm for one run; says what of it was an error. Where some ranks
+// print such values and others do not, these ranks are named.
+NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run);
 
 }  // namespace paritect
 

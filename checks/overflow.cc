@@ -67,10 +67,31 @@ void CountReductions(const std::vector<const v1::StepRecord*>& records, Overflow
   count.scale_at_every_step = every_step && pairs > 0;
 }
 
+// The search for the first scale, at the beginning of the records.
+void ReadStart(const std::vector<const v1::StepRecord*>& records, OverflowCount& count) {
+  constexpr std::int64_t kCleanSteps = 20;
+  std::int64_t clean_since = -1;
+  double scale = 0;
+  for (const v1::StepRecord* record : records) {
+    const bool raised = record->has_loss_scale() && scale > 0 && record->loss_scale() > scale;
+    if (record->has_loss_scale()) scale = record->loss_scale();
+    const bool skips = record->overflow() || record->skipped() > 0;
+    if (raised || (!skips && clean_since >= 0 && record->step() - clean_since >= kCleanSteps)) return;
+    if (skips) {
+      count.skipped_at_start += std::max<std::int64_t>(1, record->skipped());
+      count.steps_at_start = record->step();
+      clean_since = -1;
+    } else if (clean_since < 0) {
+      clean_since = record->step();
+    }
+  }
+}
+
 Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& records) {
   Part part;
   part.count.reported = source.log().overflow_seen();
   CountReductions(records, part.count);
+  ReadStart(records, part.count);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const v1::StepRecord& record = *records[i];
     if (!record.step_unknown()) part.steps.insert(record.step());
@@ -164,6 +185,8 @@ void Join(Part& part, Part next) {
   } else {
     if (next.count.skipped > part.count.skipped) part.count.evidence = next.count.evidence;
     part.count.skipped = std::max(part.count.skipped, next.count.skipped);
+    part.count.skipped_at_start = std::max(part.count.skipped_at_start, next.count.skipped_at_start);
+    part.count.steps_at_start = std::max(part.count.steps_at_start, next.count.steps_at_start);
     part.count.applied = std::max(part.count.applied, next.count.applied);
     part.count.unreported = std::max(part.count.unreported, next.count.unreported);
     part.count.reductions = std::max(part.count.reductions, next.count.reductions);
@@ -238,6 +261,7 @@ std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
     part.count.sampled = flagged > 0 && !part.events && !part.has_counter && 2 * flagged <= part.count.steps;
     part.count.scale_moves_unseen = part.scale_moves_unseen;
     part.count.told_steps = flagged;
+    part.count.skipped_at_start = std::min(part.count.skipped_at_start, part.count.skipped);
     result.push_back(std::move(part.count));
   }
   return result;

@@ -24,6 +24,10 @@ struct OverflowCount {
   // Only the printed steps, `told_steps` of them, say whether they overflowed; nothing counts those between.
   bool sampled = false;
   std::int64_t told_steps = 0;
+  // The search for a first scale that fits: skipped steps before it is raised for the first time, or stands for 20
+  // steps.
+  std::int64_t skipped_at_start = 0;
+  std::int64_t steps_at_start = 0;
   // Overflows that the printed scale implies: it was reduced so many times. Only a dynamic scaler reduces it.
   std::int64_t reductions = 0;
   bool scale_at_every_step = false;  // no step between two printed scales: no reduction is hidden
@@ -36,6 +40,10 @@ struct OverflowCount {
   std::vector<std::string> unreported_evidence;
   std::vector<std::string> applied_evidence;
 
+  double rate_after_start() const {
+    const std::int64_t later = steps - steps_at_start;
+    return later > 0 ? static_cast<double>(skipped - skipped_at_start) / static_cast<double>(later) : 0;
+  }
   double rate() const { return steps > 0 ? static_cast<double>(skipped) / static_cast<double>(steps) : 0; }
 };
 

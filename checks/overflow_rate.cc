@@ -39,6 +39,11 @@ void Fill(v1::Finding& finding, const RunSeries& run, const OverflowCount& count
   SetFact(finding, "run", run.name);
   if (!count.engine.empty()) SetFact(finding, "engine", count.engine);
   if (facts.global_batch.has_value()) SetFact(finding, "global_batch_size", facts.global_batch->value);
+  const RateBounds bounds = RateInterval(count.skipped, count.steps);
+  SetFact(finding, "rate_low", bounds.low);
+  SetFact(finding, "rate_high", bounds.high);
+  SetFact(finding, "skipped_at_start", count.skipped_at_start);
+  SetFact(finding, "rate_after_start", count.rate_after_start());
   if (const auto expected = facts.expected_rate()) SetFact(finding, "expected_probing_rate", *expected);
   const std::string text = absl::StrCat(count.skipped, " / ", count.steps, " = ", Percent(count.rate()));
   (run.side == Side::kBaseline ? finding.mutable_baseline() : finding.mutable_migrated())->assign(text);
@@ -65,15 +70,25 @@ void ReportRate(const CheckContext& context, v1::CheckResult& result, const RunS
                       {"skipped", absl::StrCat(count.skipped)},
                       {"steps", absl::StrCat(count.steps)},
                       {"rate", Percent(count.rate())},
-                      {"limit", Percent(limit.limit)}};
+                      {"limit", Percent(limit.limit)},
+                      {"low", Percent(RateInterval(count.skipped, count.steps).low)},
+                      {"high", Percent(RateInterval(count.skipped, count.steps).high)},
+                      {"at_start", absl::StrCat(count.skipped_at_start)},
+                      {"start", absl::StrCat(count.steps_at_start)},
+                      {"later", absl::StrCat(count.skipped - count.skipped_at_start)},
+                      {"later_rate", Percent(count.rate_after_start())}};
   // A rate exactly at its limit passes; 5 / 1000 must not fail by the last bit of 0.005.
   const auto over = [&](double of) { return count.rate() > of * (1 + 1e-12); };
   if (over(limit.limit)) {
     const std::optional<double> expected = facts.expected_rate();
-    const bool probing = expected.has_value() && count.rate() <= 1.5 * *expected;
+    const bool probing = expected.has_value() && count.rate_after_start() <= 1.5 * *expected;
+    const bool start = count.skipped_at_start > 0 && count.rate_after_start() <= limit.limit * (1 + 1e-12);
     if (probing) args.emplace_back("expected", Percent(*expected));
     if (probing) args.emplace_back("window", Short(facts.window->value));
-    Fill(AddError(context, result, probing ? "overflow_rate_exceeded/probing" : "overflow_rate_exceeded",
+    Fill(AddError(context, result,
+                  start     ? "overflow_rate_exceeded/start"
+                  : probing ? "overflow_rate_exceeded/probing"
+                            : "overflow_rate_exceeded",
                   Subject(run, count), args),
          run, count, facts, limit.limit);
     return;

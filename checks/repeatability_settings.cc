@@ -1,13 +1,19 @@
 // baseline.repeatability.settings: are the baseline runs repeats of one configuration (seeds may differ)?
 // Source: pre-tuning checklist, 多次训练验证精度一致.
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/curves.h"
 #include "checks/repeats.h"
 #include "checks/settings_check.h"
 #include "checks/settings_view.h"
+#include "checks/step_axis.h"
 
 namespace paritect {
 namespace {
@@ -46,6 +52,52 @@ std::int64_t Compare(const CheckContext& context, v1::CheckResult& result, const
   return compared;
 }
 
+void ReportPrinted(const CheckContext& context, v1::CheckResult& result, const RunSeries& first, const RunSeries& run,
+                   const std::string& key, double a, double b, const std::string& where) {
+  v1::Finding& finding =
+      AddError(context, result, "runs_not_repeats", key,
+               {{"key", key}, {"first", first.name}, {"a", Short(a)}, {"run", run.name}, {"b", Short(b)}});
+  finding.set_baseline(absl::StrCat(Short(a), " in ", first.name, ", ", Short(b), " in ", run.name));
+  SetFact(finding, "first", a);
+  SetFact(finding, "other", b);
+  if (!where.empty()) finding.add_evidence(where);
+}
+
+// What the logs print at every step of the settings: the global batch and the learning rate.
+std::int64_t ComparePrinted(const CheckContext& context, v1::CheckResult& result, const RunSeries& first,
+                            const RunSeries& run, std::set<std::string>& differing) {
+  constexpr double kSame = 1e-3;  // printed with few digits
+  std::int64_t compared = 0;
+  const std::optional<double> batch_a = PrintedBatch(first);
+  const std::optional<double> batch_b = PrintedBatch(run);
+  if (batch_a.has_value() && batch_b.has_value()) {
+    ++compared;
+    if (*batch_a != *batch_b) {
+      if (differing.insert("global_batch_size").second) {
+        ReportPrinted(context, result, first, run, "global_batch_size", *batch_a, *batch_b, "");
+      }
+    }
+  }
+  const CurveSet rate_a = first.Curves(Metric::kLearningRate);
+  const CurveSet rate_b = run.Curves(Metric::kLearningRate);
+  if (rate_a.curves.size() != 1 || rate_b.curves.size() != 1) return compared;
+  const Curve a = FiniteOnly(rate_a.curves[0]);
+  const Curve b = FiniteOnly(rate_b.curves[0]);
+  const AlignedCurves rates = Align(a, b);
+  if (rates.steps.empty()) return compared;
+  ++compared;
+  const double smallest = kSame * *std::max_element(rates.a.begin(), rates.a.end());
+  std::vector<std::size_t> apart;
+  for (std::size_t i = 0; i < rates.steps.size(); ++i) {
+    if (std::fabs(rates.b[i] - rates.a[i]) > kSame * std::fabs(rates.a[i]) + smallest) apart.push_back(i);
+  }
+  if (apart.size() <= std::max<std::size_t>(1, rates.steps.size() / 100)) return compared;
+  if (!differing.insert("learning_rate").second) return compared;
+  ReportPrinted(context, result, first, run, "learning_rate", rates.a[apart[0]], rates.b[apart[0]],
+                rates.at_b[apart[0]]->where);
+  return compared;
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const std::vector<RunSeries> runs = SeriesOf(context.evidence, Side::kBaseline);
   if (runs.empty()) {
@@ -61,6 +113,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   std::set<std::string> differing;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const SettingsView settings = SettingsView::Of(context, Side::kBaseline, runs[i].view);
+    if (i > 0) compared += ComparePrinted(context, result, runs[0], runs[i], differing);
     if (settings.empty()) {
       AddMissing(context, result, "run_without_settings", runs[i].name, {{"run", runs[i].name}});
     } else if (i > 0) {

@@ -7,7 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "checks/curves.h"
+#include "checks/nonfinite.h"
 #include "checks/statistics.h"
+#include "common/numbers.h"
 
 namespace paritect {
 namespace {
@@ -51,6 +53,7 @@ LossCurves CollectLosses(const CheckContext& context, v1::CheckResult& result,
   for (const RunSeries* run : runs) {
     CurveSet set = run->Curves(Metric::kLoss);
     AddProblems(context, result, set.problems);
+    FindNonFinite(context, result, *run);
     if (!set.problems.empty()) continue;
     if (set.curves.empty()) {
       AddMissing(context, result, "metric_not_printed", run->name, {{"run", run->name}, {"metric", "loss"}});
@@ -97,7 +100,11 @@ std::string Short(double value) {
 }
 
 std::string Percent(double fraction) {
-  return absl::StrFormat("%.3g %%", fraction * 100);
+  constexpr double kTold = 1e6;  // more is no figure that anybody compares
+  const double percent = fraction * 100;
+  if (std::isnan(percent)) return "nan";
+  if (std::fabs(percent) >= kTold) return percent > 0 ? "> 1000000 %" : "< -1000000 %";
+  return absl::StrFormat(std::fabs(percent) >= 1000 ? "%.0f %%" : "%.3g %%", percent);
 }
 
 std::string JoinNumbers(const std::vector<double>& values) {
@@ -129,6 +136,11 @@ FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs) {
       finals.without.push_back(runs[i]);
       continue;
     }
+    if (!metric->finite || metric->later.has_value()) {
+      finals.unusable.push_back({runs[i], *metric});
+      continue;
+    }
+    finals.steps.push_back(metric->step);
     finals.runs.push_back(runs[i]);
     finals.values.push_back(finals.fractions ? metric->printed : metric->value);
     finals.where.push_back(metric->where);
@@ -136,11 +148,36 @@ FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs) {
   return finals;
 }
 
-bool RequireRepeats(const CheckContext& context, v1::CheckResult& result, const FinishedRuns& runs) {
+void ReportWithoutFinal(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& finals) {
+  for (const RunSeries* run : finals.without) {
+    AddMissing(context, result, "metric_not_printed", run->name,
+               {{"run", run->name}, {"metric", "val_accuracy, eval_loss"}});
+  }
+  for (const FinalMetrics::Unusable& one : finals.unusable) {
+    const std::string metric = one.metric.is_accuracy ? "accuracy" : "eval_loss";
+    if (!one.metric.finite) {
+      v1::Finding& finding =
+          AddError(context, result, "final_not_finite", one.run->name,
+                   {{"run", one.run->name}, {"value", FormatDouble(one.metric.printed)}, {"where", one.metric.where}});
+      SetFact(finding, "metric", metric);
+      finding.add_evidence(one.metric.where);
+      continue;
+    }
+    AddMissing(context, result, "final_not_last", one.run->name,
+               {{"run", one.run->name},
+                {"metric", metric},
+                {"value", Short(one.metric.printed)},
+                {"step", absl::StrCat(one.metric.step.value_or(0))},
+                {"last", absl::StrCat(one.metric.later.value_or(0))}});
+  }
+}
+
+bool RequireRepeats(const CheckContext& context, v1::CheckResult& result, const FinishedRuns& runs,
+                    absl::string_view too_few) {
   const auto needed = static_cast<std::size_t>(context.profile.threshold("repeat_runs"));
   const bool enough = runs.finished.size() >= needed;
   if (!enough) {
-    AddMissing(context, result, "too_few_runs", SideName(Side::kBaseline),
+    AddMissing(context, result, too_few, SideName(Side::kBaseline),
                {{"needed", absl::StrCat(needed)}, {"finished", absl::StrCat(runs.finished.size())}});
   }
   for (const FinishedRuns::Left& left : runs.others) {
@@ -155,10 +192,7 @@ bool RequireRepeats(const CheckContext& context, v1::CheckResult& result, const 
 
 void CompareFinals(const CheckContext& context, v1::CheckResult& result, const std::vector<const RunSeries*>& runs) {
   const FinalMetrics finals = FinalsOf(runs);
-  for (const RunSeries* run : finals.without) {
-    AddMissing(context, result, "metric_not_printed", run->name,
-               {{"run", run->name}, {"metric", "val_accuracy, eval_loss"}});
-  }
+  ReportWithoutFinal(context, result, finals);
   if (finals.values.size() < 2) return;
   const double mean = Mean(finals.values);
   const double sd = StandardDeviation(finals.values);

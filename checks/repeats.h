@@ -3,6 +3,8 @@
 #ifndef PARITECT_CHECKS_REPEATS_H_
 #define PARITECT_CHECKS_REPEATS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,13 @@ struct FinalMetrics {
   std::vector<const RunSeries*> runs;
   std::vector<double> values;  // as printed; in points where the logs mix units
   std::vector<std::string> where;
-  std::vector<const RunSeries*> without;  // runs that print neither accuracy nor validation loss
+  std::vector<std::optional<std::int64_t>> steps;  // of each value's evaluation, where the log tells it
+  std::vector<const RunSeries*> without;           // runs that print neither accuracy nor validation loss
+  struct Unusable {
+    const RunSeries* run;
+    FinalMetric metric;  // not finite, or not of the last evaluation
+  };
+  std::vector<Unusable> unusable;
 
   // The margin of the profile in the unit of `values`: accuracy_points, or metric_relative_error of `mean`.
   double Margin(const Profile& profile, double mean) const;
@@ -29,7 +37,13 @@ FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs);
 
 // Reports runs that do not count and, under `missing`, that fewer than repeat_runs are finished.
 // True when there are at least two finished runs to compare.
-bool RequireRepeats(const CheckContext& context, v1::CheckResult& result, const FinishedRuns& runs);
+// `too_few`: the message that says so.
+bool RequireRepeats(const CheckContext& context, v1::CheckResult& result, const FinishedRuns& runs,
+                    absl::string_view too_few = "too_few_runs");
+
+// Tells of the runs that give no final metric: under `missing`, and as an error of `severity` where the last evaluation
+// gave no number.
+void ReportWithoutFinal(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& finals);
 
 // Coefficient of variation and range of the final metrics; the odd one out is named.
 void CompareFinals(const CheckContext& context, v1::CheckResult& result, const std::vector<const RunSeries*>& runs);

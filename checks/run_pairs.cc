@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "checks/rank_curves.h"
 #include "checks/repeats.h"
+#include "checks/run_copies.h"
 #include "checks/step_axis.h"
 
 namespace paritect {
@@ -17,18 +19,14 @@ const Curve* FindCurve(const CurveSet& set, const std::string& engine) {
   return nullptr;
 }
 
-constexpr double kRateSpreadMax = 1e-3;  // one schedule drives all ranks; what is left is how it is printed
-
 bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, Metric metric,
             const CurveSet& set) {
   AddProblems(context, result, set.problems);
   if (!set.problems.empty()) return false;
   // A curve of one rank speaks for the others only where they train alike.
   for (const Curve& curve : set.curves) {
-    const bool rate = metric == Metric::kLearningRate;
-    if (!rate && metric != Metric::kLoss) break;
-    const double limit = rate ? kRateSpreadMax : context.profile.threshold("loss_tail_relative_difference");
-    if (curve.rank_spread <= limit) continue;
+    if (metric != Metric::kLoss || curve.mean_of_ranks) break;
+    if (curve.rank_spread <= context.profile.threshold("loss_tail_relative_difference")) continue;
     AddMissing(context, result, "curve_ranks_differ", run.name,
                {{"run", run.name},
                 {"metric", std::string(MetricName(metric))},
@@ -82,6 +80,7 @@ const RunSeries* RunPairs::reference() const {
 
 void RunPairs::RequireFinished(const CheckContext& context, v1::CheckResult& result, Side side) const {
   const FinishedRuns& runs = finished(side);
+  if (side == Side::kMigrated) RequireOther(context, result);
   for (const FinishedRuns::Left& left : runs.others) {
     if (left.run->logs.empty()) continue;  // reported as evidence that is not there
     if (runs.finished.empty() && !GoesAsFar(context, *left.run)) {
@@ -91,6 +90,22 @@ void RunPairs::RequireFinished(const CheckContext& context, v1::CheckResult& res
     }
   }
   if (side == Side::kMigrated) RequireAsFar(context, result);
+}
+
+// The baseline's own log on the migrated side agrees with the baseline, and that says nothing.
+void RunPairs::RequireOther(const CheckContext& context, v1::CheckResult& result) const {
+  for (const RunSeries& run : migrated_) {
+    for (const RunSeries& first : baseline_) {
+      const std::optional<Copy> copy = CopyOf(first, run);
+      if (!copy.has_value()) continue;
+      AddMissing(context, result, "migrated_is_baseline", run.name,
+                 {{"run", run.name},
+                  {"first", first.name},
+                  {"source", copy->source},
+                  {"first_source", copy->first_source},
+                  {"how", copy->how}});
+    }
+  }
 }
 
 // A log without an end mark proves no more than it holds: where the reference goes on, its rest may be lost.
@@ -119,13 +134,17 @@ std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& 
   const bool b_usable = Usable(context, result, migrated, metric, b);
   std::vector<CurvePair> pairs;
   if (!a_usable || !b_usable) return pairs;
+  const auto add = [&](Curve left, Curve right) {
+    PairRanks(left, right);
+    pairs.push_back({FiniteOnly(left), FiniteOnly(right)});
+  };
   if (a.curves.size() == 1 && b.curves.size() == 1) {
-    pairs.push_back({FiniteOnly(a.curves[0]), FiniteOnly(b.curves[0])});
+    add(a.curves[0], b.curves[0]);
     return pairs;
   }
   for (const Curve& curve : a.curves) {
     if (const Curve* other = FindCurve(b, curve.engine)) {
-      pairs.push_back({FiniteOnly(curve), FiniteOnly(*other)});
+      add(curve, *other);
     } else {
       AddMissing(context, result, "engine_not_printed", migrated.name,
                  {{"run", migrated.name}, {"engine", curve.engine}});

@@ -35,6 +35,7 @@ class RunPairs {
   // A migrated run that broke off after the reference run's last step has all that is compared.
   bool GoesAsFar(const CheckContext& context, const RunSeries& run) const;
 
+  void RequireOther(const CheckContext& context, v1::CheckResult& result) const;
   void RequireAsFar(const CheckContext& context, v1::CheckResult& result) const;
 
   std::vector<RunSeries> baseline_;
@@ -48,7 +49,8 @@ struct CurvePair {
   Curve migrated;
 };
 
-// Curves of `metric` that both runs print, engine by engine; what lacks is reported under `missing`.
+// Curves of `metric` that both runs print, engine by engine, brought to the same ranks; what lacks is reported under
+// `missing`.
 std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                                   const RunSeries& migrated, Metric metric);
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/named_metric.h"
+#include "checks/rank_curves.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -114,6 +115,7 @@ class Gatherer {
     for (const auto& [key, group] : groups_) engines[key.first][key.second] = &group;
     for (const auto& [engine, ranks] : engines) set.curves.push_back(MakeCurve(engine, ranks));
     set.problems = std::move(problems_);
+    set.by_order = by_order_;
     if (!set.problems.empty()) set.curves.clear();
     return set;
   }
@@ -144,6 +146,7 @@ class Gatherer {
       // An evaluation may be told by its epoch or its place in the log alone; a training value has its step.
       const bool by_order = record.step_unknown() && (metric_.is(Metric::kAccuracy) || metric_.is(Metric::kEvalLoss));
       if (!value.has_value() || (record.step_unknown() && !by_order)) continue;
+      by_order_ = by_order_ || by_order;
       std::int64_t rank = kNoRank;
       if (record.has_rank()) {
         rank = record.rank();
@@ -229,13 +232,34 @@ class Gatherer {
       curve.spread_rank = rank;
     }
     for (auto& [step, point] : points) curve.points.push_back(std::move(point));
+    if (!agree) TakeRanks(ranks, curve);
     return curve;
+  }
+
+  // Values of a rank's own batch: the run's value is their mean, where all ranks tell theirs.
+  void TakeRanks(const std::map<std::int64_t, const Group*>& ranks, Curve& curve) const {
+    const bool own = metric_.is(Metric::kLoss) || metric_.is(Metric::kGradNorm) || metric_.is(Metric::kAccuracy) ||
+                     metric_.is(Metric::kEvalLoss) || metric_.is(Metric::kLearningRate);
+    if (!own || ranks.begin()->first == kNoRank) return;
+    for (const auto& [rank, group] : ranks) {
+      RankPoints& one = curve.ranks.emplace_back();
+      one.rank = rank;
+      for (const auto& [step, point] : group->points) one.points.push_back(point);
+    }
+    int world_size = 0;
+    for (const v1::Bundle* bundle : run_.view.nodes) world_size = std::max(world_size, bundle->plan().world_size());
+    if (metric_.is(Metric::kLearningRate) || !AllRanks(curve.ranks, world_size)) return;
+    std::vector<CurvePoint> mean = MeanOverRanks(curve.ranks);
+    if (mean.empty()) return;
+    curve.points = std::move(mean);
+    curve.mean_of_ranks = true;
   }
 
   const RunSeries& run_;
   const WantedMetric metric_;
   std::map<Key, Group> groups_;
   std::vector<CurveProblem> problems_;
+  bool by_order_ = false;
 };
 
 std::optional<std::int64_t> LastStep(const v1::RunLog& log) {
@@ -277,21 +301,20 @@ RunEnding EndingOf(const RunSeries& run) {
   return ending;
 }
 
-std::optional<FinalMetric> LastFinite(const CurveSet& set, bool accuracy) {
-  if (set.curves.size() != 1) return std::nullopt;
+std::optional<FinalMetric> LastOf(const CurveSet& set, bool accuracy) {
+  if (set.curves.size() != 1 || set.curves[0].points.empty()) return std::nullopt;
   double largest = 0;
-  const CurvePoint* last = nullptr;
   for (const CurvePoint& point : set.curves[0].points) {
-    if (!std::isfinite(point.value)) continue;
-    largest = std::max(largest, point.value);
-    last = &point;
+    if (std::isfinite(point.value)) largest = std::max(largest, point.value);
   }
-  if (last == nullptr) return std::nullopt;
+  const CurvePoint& last = set.curves[0].points.back();
   FinalMetric metric;
   metric.is_accuracy = accuracy;
-  metric.printed = last->value;
-  metric.value = accuracy && largest <= 1 ? last->value * 100 : last->value;
-  metric.where = last->where;
+  metric.printed = last.value;
+  metric.value = accuracy && largest <= 1 ? last.value * 100 : last.value;
+  metric.finite = std::isfinite(last.value);
+  metric.where = last.where;
+  if (!set.by_order) metric.step = last.step;
   return metric;
 }
 
@@ -319,6 +342,7 @@ Curve FiniteOnly(const Curve& curve) {
   Curve result;
   result.engine = curve.engine;
   result.interval_means = curve.interval_means;
+  result.mean_of_ranks = curve.mean_of_ranks;
   for (const CurvePoint& point : curve.points) {
     if (std::isfinite(point.value)) result.points.push_back(point);
   }
@@ -354,8 +378,14 @@ std::vector<std::string> PrintedMetrics(const RunSeries& run) {
 }
 
 std::optional<FinalMetric> RunSeries::Final() const {
-  if (std::optional<FinalMetric> accuracy = LastFinite(Curves(Metric::kAccuracy), true)) return accuracy;
-  return LastFinite(Curves(Metric::kEvalLoss), false);
+  const std::optional<FinalMetric> loss = LastOf(Curves(Metric::kEvalLoss), false);
+  std::optional<FinalMetric> accuracy = LastOf(Curves(Metric::kAccuracy), true);
+  if (!accuracy.has_value()) return loss;
+  // An evaluation after it that tells no accuracy: this is not the last one.
+  if (loss.has_value() && loss->step.has_value() && accuracy->step.has_value() && *loss->step > *accuracy->step) {
+    accuracy->later = loss->step;
+  }
+  return accuracy;
 }
 
 std::vector<RunSeries> SeriesOf(const EvidenceSet& evidence, Side side, v1::Role role) {
@@ -374,51 +404,6 @@ std::vector<RunSeries> SeriesOf(const EvidenceSet& evidence, Side side, v1::Role
     }
     run.ending = EndingOf(run);
     result.push_back(std::move(run));
-  }
-  return result;
-}
-
-FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs) {
-  FinishedRuns result;
-  const double tolerance = profile.threshold("finished_tolerance");
-  std::int64_t longest = 0;
-  std::int64_t largest_total = 0;
-  for (const RunSeries& run : runs) {
-    if (run.ending.state != v1::RunEnd::STATE_ABORTED) longest = std::max(longest, run.ending.last_step.value_or(0));
-    if (run.ending.state == v1::RunEnd::STATE_FINISHED) {
-      largest_total = std::max(largest_total, run.ending.total_steps.value_or(0));
-    }
-  }
-  const auto stops_early = [&](std::int64_t last, std::int64_t of) {
-    return static_cast<double>(last) < (1 - tolerance) * static_cast<double>(of);
-  };
-  for (const RunSeries& run : runs) {
-    const RunEnding& end = run.ending;
-    const std::int64_t last = end.last_step.value_or(0);
-    MessageArgs args = {
-        {"run", run.name},    {"last", absl::StrCat(last)}, {"longest", absl::StrCat(longest)},
-        {"words", end.words}, {"where", end.where},         {"total", absl::StrCat(end.total_steps.value_or(longest))}};
-    if (run.logs.empty()) {
-      result.others.push_back({&run, "run_without_log", args});
-    } else if (end.state == v1::RunEnd::STATE_ABORTED) {
-      result.others.push_back({&run, "run_aborted", args});
-    } else if (end.state == v1::RunEnd::STATE_UNFINISHED && stops_early(last, end.total_steps.value_or(longest + 1))) {
-      result.others.push_back({&run, "run_unfinished", args});
-    } else if (end.state == v1::RunEnd::STATE_FINISHED) {
-      // Runs of one configuration have one length; an early stop at a target states no total.
-      if (end.total_steps.has_value() && stops_early(*end.total_steps, largest_total)) {
-        result.others.push_back({&run, "run_stops_early", args});
-      } else {
-        result.finished.push_back(&run);
-      }
-    } else if (!end.last_step.has_value()) {
-      result.others.push_back({&run, "run_without_records", args});
-    } else if (stops_early(last, longest)) {
-      result.others.push_back({&run, "run_stops_early", args});
-    } else {
-      result.finished.push_back(&run);
-      result.by_length = result.by_length || end.state == v1::RunEnd::STATE_UNSPECIFIED;
-    }
   }
   return result;
 }

@@ -3,9 +3,10 @@
 //
 // A run may have several logs (ranks, nodes, parts after a resume):
 // - parts that follow each other are joined, the later part wins where they overlap;
-// - ranks that print the same values agree and count once; where they differ the rank that defines the
-//   printed value is taken: the last one where the framework prints there (Megatron and what grew from
-//   it), else rank 0; how far the others are from it stands in Curve::rank_spread;
+// - ranks that print the same values agree and count once; where they differ, all of them stand in Curve::ranks, and
+//   their mean is the run's value where all are there; else the rank that defines the printed value is taken: the last
+//   one where the framework prints there (Megatron and what grew from it), else rank 0; how far the others are from it
+//   stands in Curve::rank_spread;
 // - two logs that tell different values of the same steps, or a log with two writers that disagree, give
 //   no curve: the check says so under `missing` instead of choosing one.
 #ifndef PARITECT_CHECKS_RUN_SERIES_H_
@@ -43,6 +44,11 @@ struct CurvePoint {
   std::string where;
 };
 
+struct RankPoints {
+  std::int64_t rank = 0;
+  std::vector<CurvePoint> points;  // rising step; may hold NaN
+};
+
 struct Curve {
   std::string engine;              // "" where the log names none
   std::vector<CurvePoint> points;  // rising step, one a step
@@ -51,6 +57,8 @@ struct Curve {
   // relative, the largest; 0 where that is within the scatter of the steps or there are too few.
   double rank_spread = 0;
   std::int64_t spread_rank = 0;
+  std::vector<RankPoints> ranks;  // by rank, where they print different values (checks/rank_curves.h)
+  bool mean_of_ranks = false;     // `points` are their mean
 };
 
 // The same curve without NaN and infinities.
@@ -66,6 +74,7 @@ struct CurveProblem {
 struct CurveSet {
   std::vector<Curve> curves;  // one an engine, by name; empty: the metric is not in the logs
   std::vector<CurveProblem> problems;
+  bool by_order = false;  // points of evaluations that tell no step: their places in the log count as such
 };
 
 // How a run ended, by the logs' own word.
@@ -82,6 +91,9 @@ struct FinalMetric {
   // Accuracy in points of per cent whatever the log's unit (a curve that never exceeds 1 is in fractions).
   double value = 0;
   double printed = 0;
+  bool finite = true;
+  std::optional<std::int64_t> step;   // of that evaluation, where the log tells it
+  std::optional<std::int64_t> later;  // of an evaluation after it that does not print this metric
   std::string where;
 };
 
@@ -93,7 +105,8 @@ struct RunSeries {
   RunEnding ending;
 
   CurveSet Curves(Metric metric) const;
-  // The last finite value of accuracy, else of the validation loss; nullopt: neither was printed.
+  // The last value of accuracy, else of the validation loss; nullopt: neither was printed. Not finite where the last
+  // evaluation gave no number.
   std::optional<FinalMetric> Final() const;
 };
 
@@ -104,7 +117,7 @@ std::vector<RunSeries> SeriesOf(const EvidenceSet& evidence, Side side, v1::Role
 struct FinishedRuns {
   struct Left {
     const RunSeries* run;
-    std::string message_id;  // run_aborted, run_unfinished, run_stops_early, run_without_records
+    std::string message_id;  // run_aborted, run_unfinished, run_stops_early, run_without_records, run_is_copy, ...
     MessageArgs args;
   };
   std::vector<const RunSeries*> finished;

@@ -1,6 +1,8 @@
 #include "checks/scaler.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -89,14 +91,18 @@ void ReadPrintedBatch(const RunSeries& run, ScalerFacts& facts) {
 // What the log shows: a scale that moves is dynamic; one that stands still through overflows is static.
 void ReadLog(const RunSeries& run, ScalerFacts& facts) {
   for (const std::string& engine : ScaleEngines(run)) {
-    const std::vector<ScalePoint> points = ScalePoints(run, engine);
+    std::vector<ScalePoint> points = ScalePoints(run, engine);
+    std::erase_if(points, [](const ScalePoint& point) { return !std::isfinite(point.scale); });
+    if (points.empty()) continue;
     bool moves = false;
     bool overflow = false;
     for (const ScalePoint& point : points) {
       moves = moves || point.scale != points.front().scale;
       overflow = overflow || point.overflow;
     }
+    if (!moves) facts.printed_scale = Sourced{points.front().scale, points.front().where};
     if (moves) {
+      facts.printed_scale.reset();
       facts.kind = ScalerKind::kDynamic;
       facts.static_scale.reset();
       facts.evidence = points.front().where;
@@ -149,6 +155,38 @@ std::vector<ScalePoint> ScalePoints(const RunSeries& run, absl::string_view engi
     }
   }
   return points;
+}
+
+std::vector<std::vector<ScalePoint>> ScaleSeries(const RunSeries& run, absl::string_view engine) {
+  struct Series {
+    std::int64_t rank;
+    std::int64_t last_step;
+    std::vector<ScalePoint> points;
+  };
+  std::vector<Series> all;
+  for (const LogSource& source : run.logs) {
+    std::map<std::int64_t, std::vector<ScalePoint>> by_rank;
+    for (const v1::StepRecord& record : source.log().records()) {
+      if (!record.has_loss_scale() || record.engine() != engine) continue;
+      const std::int64_t rank = record.has_rank()             ? record.rank()
+                                : source.evidence->has_rank() ? source.evidence->rank()
+                                                              : -1;
+      by_rank[rank].push_back({record.loss_scale(),
+                               record.overflow() || record.skipped() > 0 || std::isinf(record.grad_norm()),
+                               record.step(), Where(source, record.line())});
+    }
+    for (auto& [rank, points] : by_rank) {
+      const auto goes_on = std::find_if(all.begin(), all.end(), [&, rank = rank, &points = points](const Series& one) {
+        return one.rank == rank && points.front().step > one.last_step;
+      });
+      Series& series = goes_on != all.end() ? *goes_on : all.emplace_back(Series{rank, 0, {}});
+      series.last_step = points.back().step;
+      series.points.insert(series.points.end(), points.begin(), points.end());
+    }
+  }
+  std::vector<std::vector<ScalePoint>> result;
+  for (Series& one : all) result.push_back(std::move(one.points));
+  return result;
 }
 
 ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run) {

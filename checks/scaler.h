@@ -28,6 +28,7 @@ struct ScalerFacts {
   ScalerKind kind = ScalerKind::kUnknown;
   std::string evidence;
   std::optional<Sourced> static_scale;
+  std::optional<Sourced> printed_scale;  // where the log prints one scale throughout
   std::optional<Sourced> initial, window, hysteresis, growth, backoff, minimum;
   std::optional<Sourced> global_batch;
   // Skipped steps that probing makes by itself: hysteresis / window.
@@ -46,6 +47,8 @@ struct ScalePoint {
   std::string where;
 };
 std::vector<ScalePoint> ScalePoints(const RunSeries& run, absl::string_view engine);
+// The same, one series for each rank and log that tells of the same steps: logs that go on where one ends are one.
+std::vector<std::vector<ScalePoint>> ScaleSeries(const RunSeries& run, absl::string_view engine);
 // Engines whose scale the logs show.
 std::vector<std::string> ScaleEngines(const RunSeries& run);
 

@@ -10,8 +10,17 @@ void CheckRun(const CheckContext& context, v1::CheckResult& result, const RunSer
   const ScalerFacts facts = ScalerOf(context, run);
   if (NoScalerNeeded(context, result, run, facts)) return;
   const MessageArgs args = {{"run", run.name}, {"dtype", facts.dtype}, {"kind", std::string(ScalerWord(facts.kind))}};
+  // Whatever the kind: a scale that is printed and not 1 is on.
+  if (facts.kind == ScalerKind::kUnknown && facts.printed_scale.has_value() && facts.printed_scale->value != 1) {
+    v1::Finding& note = AddNote(context, result, "measured/scaler_printed", run.name,
+                                {{"run", run.name}, {"scale", Short(facts.printed_scale->value)}});
+    SetFact(note, "loss_scale", facts.printed_scale->value);
+    note.add_evidence(facts.printed_scale->origin);
+    return;
+  }
   if (facts.kind == ScalerKind::kUnknown) {
-    AddMissing(context, result, facts.dtype.empty() ? "compute_type_unknown" : "scaler_unknown", run.name, args);
+    if (!facts.dtype.empty()) MissScaler(context, result, run, facts);
+    if (facts.dtype.empty()) AddMissing(context, result, "compute_type_unknown", run.name, args);
     return;
   }
   // A static scale of 1 scales nothing.
@@ -27,6 +36,12 @@ void CheckRun(const CheckContext& context, v1::CheckResult& result, const RunSer
 }
 
 }  // namespace
+
+void MissScaler(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts) {
+  const bool printed = facts.printed_scale.has_value();
+  AddMissing(context, result, printed ? "scaler_kind_unknown" : "scaler_unknown", run.name,
+             {{"run", run.name}, {"scale", printed ? Short(facts.printed_scale->value) : ""}});
+}
 
 void WarnStatic(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts) {
   if (facts.kind != ScalerKind::kStatic) return;

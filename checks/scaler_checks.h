@@ -12,6 +12,9 @@ namespace paritect {
 // static scale is a warning here.
 void EvaluateScalerIsOn(const CheckContext& context, v1::CheckResult& result, Side side, bool warn_static);
 
+// Under `missing`: that the kind of the scaler is not known, and how to tell it.
+void MissScaler(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts);
+
 // The warning `static_loss_scale`, where the run's scale is static.
 void WarnStatic(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts);
 

@@ -201,6 +201,18 @@ std::optional<double> StandardDeviationUpperBound(double sd, int n) {
   return sd * std::sqrt((n - 1) / ChiSquareQuantile(0.05, n - 1));
 }
 
+RateBounds RateInterval(std::int64_t hits, std::int64_t total) {
+  constexpr double kTail = 0.025;
+  RateBounds bounds;
+  if (total <= 0) return bounds;
+  const auto n = static_cast<double>(total);
+  const auto x = static_cast<double>(std::clamp<std::int64_t>(hits, 0, total));
+  // P(X >= x | low) = 2.5 % and P(X <= x | high) = 2.5 %, by the beta distribution.
+  if (x > 0) bounds.low = Invert(0, 1, kTail, [&](double p) { return IncompleteBeta(x, n - x + 1, p); });
+  if (x < n) bounds.high = Invert(0, 1, 1 - kTail, [&](double p) { return IncompleteBeta(x + 1, n - x, p); });
+  return bounds;
+}
+
 double FisherExact(std::int64_t hits_a, std::int64_t total_a, std::int64_t hits_b, std::int64_t total_b) {
   const std::int64_t hits = hits_a + hits_b;
   const std::int64_t total = total_a + total_b;

@@ -57,6 +57,14 @@ std::optional<double> PredictionHalfWidth(double sd, int n, int k, double confid
 // Upper 95 % bound of the true standard deviation behind `sd` of n runs (n = 3: 4.4 times).
 std::optional<double> StandardDeviationUpperBound(double sd, int n);
 
+// The interval that holds the true rate behind `hits` of `total` with 95 % (Clopper and Pearson 1934). {0, 1} for a
+// total of 0; hits are cut to the total.
+struct RateBounds {
+  double low = 0;
+  double high = 1;
+};
+RateBounds RateInterval(std::int64_t hits, std::int64_t total);
+
 // Fisher's exact test of two rates, two-sided: `hits` of `total` on either side.
 double FisherExact(std::int64_t hits_a, std::int64_t total_a, std::int64_t hits_b, std::int64_t total_b);
 

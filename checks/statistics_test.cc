@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "checks/curve_figures.h"
+
 namespace paritect {
 namespace {
 
@@ -41,6 +43,12 @@ double Reference(const std::string& name) {
       {"sd_upper(0.31,5)", 0.735430264337},
       {"prediction(0.31,3,1)", 1.54016538129},
       {"prediction(0.31,5,3)", 0.628564933701},
+      {"rate_low(9,1000)", 0.00412339566034},
+      {"rate_high(9,1000)", 0.0170157830699},
+      {"rate_high(0,60)", 0.0596294922862},
+      {"rate_low(60,60)", 0.940370507714},
+      {"bias_low", 0.0969455320353},
+      {"bias_high", 0.109482117673},
       {"noise_last", 0.870462978961},
       {"smooth_last(10)", 0.567155082151},
       {"long_run_variance(10)", 0.0874440673921},
@@ -153,6 +161,19 @@ TEST(Statistics, FisherExact) {
   EXPECT_NEAR(FisherExact(0, 10, 0, 10), 1, 1e-9);
 }
 
+TEST(Statistics, RateIntervalAgreesWithBinomialSums) {
+  EXPECT_NEAR(RateInterval(9, 1000).low, Reference("rate_low(9,1000)"), 1e-10);
+  EXPECT_NEAR(RateInterval(9, 1000).high, Reference("rate_high(9,1000)"), 1e-10);
+  EXPECT_EQ(RateInterval(0, 60).low, 0);
+  EXPECT_NEAR(RateInterval(0, 60).high, Reference("rate_high(0,60)"), 1e-10);
+  EXPECT_NEAR(RateInterval(60, 60).low, Reference("rate_low(60,60)"), 1e-10);
+  EXPECT_EQ(RateInterval(60, 60).high, 1);
+  EXPECT_EQ(RateInterval(0, 0).high, 1);
+  EXPECT_EQ(RateInterval(70, 60).high, 1);
+  // Long runs stay exact: the rule of three, and no overflow of factorials.
+  EXPECT_NEAR(RateInterval(0, 5'000'000).high, 3.689 / 5e6, 1e-9);
+}
+
 TEST(Statistics, DixonNamesTheOddOne) {
   EXPECT_EQ(DixonOutlier({76.1, 76.0, 70.4}), 2u);
   EXPECT_EQ(DixonOutlier({76.1, 76.0, 75.95, 76.05}), std::nullopt);
@@ -215,6 +236,16 @@ TEST(Statistics, SeriesAgreeWithAnotherComputation) {
   for (const std::size_t at : {100u, 220u, 221u, 350u}) spiky[at] += 6;
   EXPECT_EQ(Spikes(spiky).size(), static_cast<std::size_t>(Reference("spikes")));
   EXPECT_EQ(static_cast<double>(Spikes(spiky).back()), Reference("spikes_last"));
+  AlignedCurves curves;
+  for (std::size_t i = 0; i < noise.size(); ++i) {
+    curves.steps.push_back(static_cast<std::int64_t>(i));
+    curves.a.push_back(1 + noise[i]);
+    curves.b.push_back(1 + noise[i] + 0.3 * noise[(i * 7) % 400]);
+  }
+  const std::optional<Interval> bias = BiasInterval(curves);
+  ASSERT_TRUE(bias.has_value());
+  EXPECT_NEAR(bias->low, Reference("bias_low"), 1e-9);
+  EXPECT_NEAR(bias->high, Reference("bias_high"), 1e-9);
 }
 
 TEST(Statistics, LongRunVarianceLeavesDriftAway) {

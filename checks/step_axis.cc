@@ -36,20 +36,6 @@ std::optional<double> PrintedPerStep(const RunSeries& run) {
   return usual > 0 ? std::optional<double>(usual) : std::nullopt;
 }
 
-// Megatron prints the global batch on every line.
-std::optional<double> PrintedBatch(const RunSeries& run) {
-  std::optional<double> batch;
-  for (const LogSource& source : run.logs) {
-    for (const v1::StepRecord& record : source.log().records()) {
-      const auto printed = record.metrics().find("global batch size");
-      if (printed == record.metrics().end() || !(printed->second > 0)) continue;
-      if (batch.has_value() && *batch != printed->second) return std::nullopt;  // a ramp-up has no one batch
-      batch = printed->second;
-    }
-  }
-  return batch;
-}
-
 std::optional<double> BatchOf(const CheckContext& context, const RunSeries& run) {
   if (const std::optional<double> printed = PrintedBatch(run)) return printed;
   const Derived batch = GlobalBatch(SettingsView::Of(context, run.side, run.view));
@@ -85,6 +71,19 @@ std::int64_t ShiftBetween(const Curve& a, const Curve& b) {
 }
 
 }  // namespace
+
+std::optional<double> PrintedBatch(const RunSeries& run) {
+  std::optional<double> batch;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      const auto printed = record.metrics().find("global batch size");
+      if (printed == record.metrics().end() || !(printed->second > 0)) continue;
+      if (batch.has_value() && *batch != printed->second) return std::nullopt;  // a ramp-up has no one batch
+      batch = printed->second;
+    }
+  }
+  return batch;
+}
 
 StepAxis ChooseAxis(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated, const Curve& a,
                     const Curve& b) {

@@ -4,6 +4,7 @@
 #define PARITECT_CHECKS_STEP_AXIS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "checks/check.h"
@@ -29,6 +30,9 @@ StepAxis ChooseAxis(const CheckContext& context, const RunSeries& baseline, cons
 // Moves both curves onto the axis. In samples a point stands at the samples consumed by then, and a value counts as the
 // mean since the point before: so Align averages the finer curve over the coarser one's steps.
 void MoveToAxis(const StepAxis& axis, Curve& a, Curve& b);
+
+// The global batch that a log prints on every line (Megatron); nullopt: none, or one that changes.
+std::optional<double> PrintedBatch(const RunSeries& run);
 
 // The baseline's step at a position of the axis.
 std::int64_t BaselineStep(const StepAxis& axis, std::int64_t position);

@@ -65,6 +65,8 @@ void Live::Stop() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  std::unique_lock<std::mutex> lock(mutex_);
+  TellOutboxes(lock);
 }
 
 // What was told before: of this follow nothing is told twice, of earlier ones nothing that is the same.
@@ -134,8 +136,10 @@ void Live::Begin(const v1::AuditRun& run) {
   auto found = active_.find(run.audit());
   const bool same = found != active_.end() && found->second.ending.empty() &&
                     found->second.follow.definition().source() == definition.source();
+  std::vector<v1::LiveEvent> waiting;  // of the follow before, not stored yet
   if (found != active_.end() && !same) {
     v1::LiveFollow old = std::move(found->second.follow);
+    waiting = std::move(found->second.outbox);
     for (const v1::NodeTask& task : old.tasks()) ports_.cancel(task.node(), task.task_id());
     active_.erase(found);
     // Kept as ended, or a restart would go on with it.
@@ -162,6 +166,7 @@ void Live::Begin(const v1::AuditRun& run) {
   Active& active = active_[run.audit()];
   active.follow = std::move(follow);
   if (!same) LoadTold(active);
+  active.outbox.insert(active.outbox.end(), waiting.begin(), waiting.end());
   Store(active.follow);
   for (int i = before; i < active.follow.tasks_size(); ++i) {
     ports_.dispatch(active.follow.tasks(i).node(), MakeTask(active.follow, active.follow.tasks(i)));
@@ -246,8 +251,6 @@ void Live::Apply(const std::string& node, const v1::StepChunk& chunk, Active& ac
 }
 
 void Live::OnSteps(const std::string& node, const v1::StepChunk& chunk) {
-  std::vector<v1::LiveEvent> events;
-  v1::LiveFollow follow;
   bool wanted = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -258,21 +261,18 @@ void Live::OnSteps(const std::string& node, const v1::StepChunk& chunk) {
       if (!std::any_of(active.follow.tasks().begin(), active.follow.tasks().end(), is_it)) continue;
       wanted = true;
       Apply(node, chunk, active);
-      if (!active.started && chunk.steps_size() > 0) {
-        active.started = true;
-        events.push_back(NewEvent(active, "live_started", chunk.source()));
-      }
-      if (!chunk.change().empty()) {
-        events.push_back(NewEvent(active, "log_changed", absl::StrCat(chunk.change(), ": ", chunk.source())));
-      }
-      for (v1::LiveEvent& event : events) event.set_training_run(chunk.run());
-      for (v1::LiveEvent& event : events) event.set_node(node);
-      follow = active.follow;
+      const auto tell = [&](const std::string& event, const std::string& detail) {
+        v1::LiveEvent& added = active.outbox.emplace_back(NewEvent(active, event, detail));
+        added.set_training_run(chunk.run());
+        added.set_node(node);
+      };
+      if (!active.started && chunk.steps_size() > 0) tell("live_started", chunk.source());
+      active.started = active.started || chunk.steps_size() > 0;
+      if (!chunk.change().empty()) tell("log_changed", absl::StrCat(chunk.change(), ": ", chunk.source()));
     }
   }
   // A node that was away when its follow was stopped goes on until it is told.
   if (!wanted) ports_.cancel(node, chunk.task_id());
-  if (!events.empty()) Tell(std::move(events), follow, false);
   changed_.notify_all();
 }
 
@@ -310,10 +310,9 @@ void Live::Tick() {
   for (const std::string& audit : over) End(audit, "time_over").IgnoreError();
 }
 
-// Under the lock.
-v1::LiveEvent Live::NewEvent(Active& active, const std::string& event, const std::string& detail) {
+// Under the lock. Its number comes with its storing.
+v1::LiveEvent Live::NewEvent(Active& active, const std::string& event, const std::string& detail) const {
   v1::LiveEvent out;
-  out.set_number(++active.last_number);
   out.set_audit(active.follow.audit());
   out.set_run(active.follow.run());
   out.set_event(event);
@@ -322,20 +321,57 @@ v1::LiveEvent Live::NewEvent(Active& active, const std::string& event, const std
   return out;
 }
 
-// Without the lock: makes the events durable, then tells whoever waits.
-void Live::Tell(std::vector<v1::LiveEvent> events, const v1::LiveFollow& follow, bool ended) {
+// Under the lock, so that nobody stores between the number and its document; events are rare and a commit is short.
+absl::Status Live::StoreOutbox(Active& active) {
   WriteSet set;
-  for (const v1::LiveEvent& event : events) {
+  std::int64_t number = active.last_number;
+  for (v1::LiveEvent& event : active.outbox) {
+    event.set_number(++number);
     set.documents.push_back(
         {std::string(kEvents), LiveEventKey(event.audit(), event.number()), event.SerializeAsString(), {}});
   }
-  if (ended) set.documents.push_back({std::string(kFollows), follow.audit(), follow.SerializeAsString(), {}});
-  ports_.commit(std::move(set)).IgnoreError();
-  changed_.notify_all();
-  const std::string& url = follow.definition().webhook();
-  for (const v1::LiveEvent& event : events) {
-    if (!url.empty() && IsAlarm(event)) ports_.notify(url, LiveEventJson(event));
+  if (active.over) {
+    v1::LiveFollow ended = active.follow;
+    ended.set_ended(true);
+    ended.set_ended_because(active.ending);
+    ended.set_ended_unix_ms(clock_());
+    set.documents.push_back({std::string(kFollows), ended.audit(), ended.SerializeAsString(), {}});
   }
+  PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));
+  active.last_number = number;
+  return absl::OkStatus();
+}
+
+// Numbers and stores what waits, then tells it. False: nothing was there to tell.
+bool Live::TellOutboxes(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::pair<std::string, std::string>> notices;  // url, JSON
+  bool any = false;
+  const std::int64_t now = clock_();
+  for (auto it = active_.begin(); it != active_.end();) {
+    Active& active = it->second;
+    if ((active.outbox.empty() && !active.over) || now < active.retry_ms) {
+      ++it;
+      continue;
+    }
+    if (!StoreOutbox(active).ok()) {
+      active.retry_ms = now + options_.retry_ms;
+      ++it;
+      continue;
+    }
+    any = true;
+    const std::string& url = active.follow.definition().webhook();
+    for (const v1::LiveEvent& event : active.outbox) {
+      if (!url.empty() && IsAlarm(event)) notices.emplace_back(url, LiveEventJson(event));
+    }
+    active.outbox.clear();
+    it = active.over ? active_.erase(it) : std::next(it);
+  }
+  if (!any) return false;
+  changed_.notify_all();
+  lock.unlock();
+  for (const auto& [url, json] : notices) ports_.notify(url, json);
+  lock.lock();
+  return true;
 }
 
 absl::StatusOr<std::vector<v1::LiveEvent>> Live::Events(const std::string& audit, std::int64_t after,

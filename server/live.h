@@ -3,7 +3,9 @@
 //
 // Follows begin with a run of their audit and end when the logs say that the training ended, when nobody writes to them
 // any more, at the audit's limit, or by an operator. They survive a restart: the steps are read back from the batches
-// that were stored. Thread-safe; one thread compares. Order of locks: that of Audits, this, the fleet's.
+// that were stored. Events are numbered, stored and told by one thread in one order: a number is given only with what
+// is stored, and what could not be stored is tried again before anything that follows it. Thread-safe. Order of locks:
+// that of Audits, this, the fleet's.
 #ifndef PARITECT_SERVER_LIVE_H_
 #define PARITECT_SERVER_LIVE_H_
 
@@ -34,7 +36,7 @@ inline constexpr char kLiveTaskPrefix[] = "live:";
 struct LivePorts {
   std::function<void(const std::string& node, const v1::Task&)> dispatch;  // dropped where it is not connected
   std::function<void(const std::string& node, const std::string& task_id)> cancel;
-  std::function<absl::Status(WriteSet)> commit;  // durable when it returns
+  std::function<absl::Status(WriteSet)> commit;  // durable when it returns; called under the lock
   std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&)> load_bundle;
   std::function<void(const std::string& url, const std::string& json)> notify;
 };
@@ -44,6 +46,7 @@ struct LiveOptions {
   std::int64_t every_ms = 500;                            // a follow is compared so often at most
   // What is seen once may be put right by the next line (an overflow that explains a NaN).
   std::int64_t settle_ms = 1500;
+  std::int64_t retry_ms = 1000;  // until an event that could not be stored is stored again
 };
 
 class Live {
@@ -95,7 +98,10 @@ class Live {
     bool started = false;
     std::string ending;  // why it ends, once what came was compared
     std::int64_t due_ms = 0;
-    std::int64_t last_number = 0;
+    std::int64_t last_number = 0;              // of the events that are stored
+    std::vector<v1::LiveEvent> outbox;         // to be numbered, stored and told, in this order
+    std::int64_t retry_ms = 0;                 // not before, where storing failed
+    bool over = false;                         // the last event is in the outbox
     std::map<std::string, std::int64_t> seen;  // findings not told yet, since when
     std::set<std::string> told;
     std::set<std::string> earlier;  // told by follows before: the same log is not told twice
@@ -108,9 +114,10 @@ class Live {
   std::vector<v1::Bundle> LoadBaseline(const v1::LiveFollow& follow);
   static void Apply(const std::string& node, const v1::StepChunk& chunk, Active& active);
   std::vector<v1::Bundle> MigratedBundles(const Active& active) const;
-  std::vector<v1::LiveEvent> NewEvents(Active& active, const std::vector<LiveFinding>& found, std::int64_t now);
-  v1::LiveEvent NewEvent(Active& active, const std::string& event, const std::string& detail);
-  void Tell(std::vector<v1::LiveEvent> events, const v1::LiveFollow& follow, bool ended);
+  void NewEvents(Active& active, const std::vector<LiveFinding>& found, std::int64_t now);
+  v1::LiveEvent NewEvent(Active& active, const std::string& event, const std::string& detail) const;
+  bool TellOutboxes(std::unique_lock<std::mutex>& lock);
+  absl::Status StoreOutbox(Active& active);
   void LoadTold(Active& active);
   v1::Task MakeTask(const v1::LiveFollow& follow, const v1::NodeTask& task) const;
   void AddTasks(const v1::AuditRun& run, v1::LiveFollow& follow) const;

@@ -37,7 +37,8 @@ v1::StoredBundle LogsOf(const v1::StoredBundle& stored) {
 void Live::Loop() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
-    if (!CompareOne(lock)) changed_.wait_for(lock, std::chrono::milliseconds(kWaitMs));
+    const bool told = TellOutboxes(lock);
+    if (!CompareOne(lock) && !told) changed_.wait_for(lock, std::chrono::milliseconds(kWaitMs));
   }
 }
 
@@ -123,9 +124,8 @@ std::vector<v1::Bundle> Live::MigratedBundles(const Active& active) const {
 }
 
 // Under the lock: what is new and stood for long enough.
-std::vector<v1::LiveEvent> Live::NewEvents(Active& active, const std::vector<LiveFinding>& found, std::int64_t now) {
+void Live::NewEvents(Active& active, const std::vector<LiveFinding>& found, std::int64_t now) {
   std::map<std::string, std::int64_t> seen;
-  std::vector<v1::LiveEvent> events;
   for (const LiveFinding& one : found) {
     const std::string key = KeyOf(one);
     if (active.told.count(key) > 0) continue;
@@ -148,10 +148,9 @@ std::vector<v1::LiveEvent> Live::NewEvents(Active& active, const std::vector<Liv
       if (series.run == one.training_run) nodes.insert(series.node);
     }
     if (nodes.size() == 1) event.set_node(*nodes.begin());
-    events.push_back(std::move(event));
+    active.outbox.push_back(std::move(event));
   }
   active.seen = std::move(seen);
-  return events;
 }
 
 // Gives the lock up while it reads and compares.
@@ -159,7 +158,8 @@ bool Live::CompareOne(std::unique_lock<std::mutex>& lock) {
   const std::int64_t now = clock_();
   const auto due = std::find_if(active_.begin(), active_.end(), [&](const auto& one) {
     const Active& active = one.second;
-    return now >= active.due_ms && (active.dirty || active.read_back || !active.seen.empty() || !active.ending.empty());
+    return !active.over && now >= active.due_ms &&
+           (active.dirty || active.read_back || !active.seen.empty() || !active.ending.empty());
   });
   if (due == active_.end()) return false;
   const std::string audit = due->first;
@@ -191,22 +191,14 @@ bool Live::CompareOne(std::unique_lock<std::mutex>& lock) {
   if (again == active_.end() || again->second.follow.run() != follow.run()) return true;
   const std::int64_t cost = absl::ToInt64Milliseconds(absl::Now() - began);
   again->second.due_ms = clock_() + std::max(options_.every_ms, kCostFactor * cost);
-  std::vector<v1::LiveEvent> events = NewEvents(again->second, found, clock_());
-  if (ending) {
-    follow = again->second.follow;
-    follow.set_ended(true);
-    follow.set_ended_because(again->second.ending);
-    follow.set_ended_unix_ms(clock_());
-    if (again->second.started) events.push_back(NewEvent(again->second, "live_ended", again->second.ending));
+  NewEvents(again->second, found, clock_());
+  if (!ending) return true;
+  // The last event and the end of the follow are stored together: whoever waits for events sees the last ones before it
+  // hears that no more will come.
+  if (again->second.started) {
+    again->second.outbox.push_back(NewEvent(again->second, "live_ended", again->second.ending));
   }
-  if (events.empty() && !ending) return true;
-  lock.unlock();
-  Tell(std::move(events), follow, ending);
-  lock.lock();
-  // Whoever waits for events sees the last ones before it hears that no more will come.
-  const auto over = active_.find(audit);
-  if (ending && over != active_.end() && over->second.follow.run() == follow.run()) active_.erase(over);
-  changed_.notify_all();
+  again->second.over = true;
   return true;
 }
 

@@ -46,6 +46,10 @@ class LiveTest : public ::testing::Test {
     ports.cancel = [this](const std::string& node, const std::string& id) { cancelled_.push_back(node + " " + id); };
     ports.commit = [this](WriteSet set) {
       std::lock_guard<std::mutex> lock(commit_mutex_);
+      if (failing_commits_ > 0) {
+        --failing_commits_;
+        return absl::UnavailableError("the disk is full");
+      }
       return CommitOne(*store_, set);
     };
     ports.load_bundle = [](const v1::StoredBundle& stored) -> absl::StatusOr<v1::Bundle> {
@@ -69,6 +73,7 @@ class LiveTest : public ::testing::Test {
     LiveOptions options;
     options.every_ms = 1;
     options.settle_ms = 0;
+    options.retry_ms = 1;
     live_ = std::make_unique<Live>(
         *store_, BuiltInRules(), [this] { return ++now_ms_; }, options, std::move(ports));
     ASSERT_TRUE(live_->Load().ok());
@@ -103,9 +108,25 @@ class LiveTest : public ::testing::Test {
     return absl::StrJoin(words, " ");
   }
 
+  // "1 live_started": all that is stored, by number.
+  std::vector<std::string> Stored() {
+    std::vector<std::string> words;
+    store_
+        ->Scan("live_event", "a/", "",
+               [&](absl::string_view, absl::string_view value) {
+                 v1::LiveEvent event;
+                 event.ParseFromArray(value.data(), static_cast<int>(value.size()));
+                 words.push_back(absl::StrCat(event.number(), " ", event.event()));
+                 return true;
+               })
+        .IgnoreError();
+    return words;
+  }
+
   v1::AuditRun run_;
   std::atomic<std::int64_t> now_ms_ = std::int64_t{1'800'000'000} * 1000;
   std::mutex commit_mutex_;
+  int failing_commits_ = 0;
   std::vector<std::string> sent_;
   std::vector<std::string> cancelled_;
   std::vector<std::string> notified_;
@@ -121,9 +142,9 @@ TEST_F(LiveTest, TellsADivergenceOnceAndEndsWithTheLog) {
   EXPECT_TRUE(live_->TasksFor("npu-01")[0].follow());
   Send(1, 40);
   EXPECT_EQ(Events(1), "live_started");
-  Send(41, 42, 1.5);
+  Send(41, 60, 1.5);
   EXPECT_EQ(Events(2), "live_started divergence@41");
-  Send(43, 60, 1.5);
+  Send(61, 80, 1.5);
   v1::TaskEnd end;
   end.set_task_id("live:a.1.m0");
   end.set_ended("finished");
@@ -134,19 +155,89 @@ TEST_F(LiveTest, TellsADivergenceOnceAndEndsWithTheLog) {
   EXPECT_NE(notified_[0].find("\"event\":\"divergence\""), std::string::npos) << notified_[0];
 }
 
+// "1 live_started, 2 divergence@41": what is stored, by number.
 TEST_F(LiveTest, ARestartTellsNothingTwice) {
   live_->Begin(run_);
   Send(1, 40);
-  Send(41, 42, 1.5);
+  Send(41, 60, 1.5);
   EXPECT_EQ(Events(2), "live_started divergence@41");
   live_->Stop();
+  const std::vector<std::string> stored = Stored();
+  ASSERT_EQ(stored, (std::vector<std::string>{"1 live_started", "2 divergence"}));
+  ASSERT_EQ(notified_.size(), 1u);
+  for (int restart = 0; restart < 3; ++restart) {
+    Open();
+    EXPECT_EQ(live_->TasksFor("npu-01").size(), 1u);
+    // The agent sends what it had sent again, in other pieces, and goes on.
+    Send(1, 25);
+    Send(26, 40);
+    Send(41, 70 + restart, 1.5);
+    // A further event shows that what came before it was compared.
+    v1::StepChunk chunk;
+    chunk.set_task_id("live:a.1.m0");
+    chunk.set_run("n");
+    chunk.set_source("l");
+    chunk.set_change("rotated");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    live_->OnSteps("npu-01", chunk);
+    Events(static_cast<std::size_t>(3 + restart));
+    live_->Stop();
+  }
+  EXPECT_EQ(Stored(), (std::vector<std::string>{"1 live_started", "2 divergence", "3 log_changed", "4 log_changed",
+                                                "5 log_changed"}));
+  EXPECT_EQ(notified_.size(), 1u);  // the webhook neither
   Open();
-  EXPECT_EQ(live_->TasksFor("npu-01").size(), 1u);
+  EXPECT_TRUE(live_->End("a", "stopped").ok());
+  Events(6);
+  EXPECT_EQ(Stored().back(), "6 live_ended");
+  EXPECT_TRUE(absl::IsNotFound(live_->End("b", "stopped")));
+  live_->Stop();
+  Open();  // ended for good
+  EXPECT_TRUE(live_->TasksFor("npu-01").empty());
+}
+
+TEST_F(LiveTest, WhatCouldNotBeStoredIsTriedAgainInOrder) {
+  live_->Begin(run_);
+  {
+    std::lock_guard<std::mutex> lock(commit_mutex_);
+    failing_commits_ = 5;
+  }
   Send(1, 40);
-  Send(41, 50, 1.5);
+  Send(41, 60, 1.5);
+  EXPECT_EQ(Events(2), "live_started divergence@41");
   EXPECT_TRUE(live_->End("a", "stopped").ok());
   EXPECT_EQ(Events(3), "live_started divergence@41 live_ended");
-  EXPECT_TRUE(absl::IsNotFound(live_->End("b", "stopped")));
+  live_->Stop();
+  EXPECT_EQ(Stored(), (std::vector<std::string>{"1 live_started", "2 divergence", "3 live_ended"}));
+  EXPECT_EQ(notified_.size(), 1u);
+}
+
+TEST_F(LiveTest, ManyAtOnceAreNumberedInTheOrderInWhichTheyAreStored) {
+  live_->Begin(run_);
+  Send(1, 5);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < 25; ++i) {
+        v1::StepChunk chunk;
+        chunk.set_task_id("live:a.1.m0");
+        chunk.set_run("n");
+        chunk.set_source("l");
+        chunk.set_change("rotated");
+        live_->OnSteps("npu-01", chunk);
+      }
+    });
+  }
+  // Whoever follows by number misses nothing: what is there is there without a gap.
+  std::int64_t last = 0;
+  for (int i = 0; i < 200 && last < 101; ++i) {
+    bool followed = false;
+    const auto events = live_->Events("a", last, 20, followed);
+    ASSERT_TRUE(events.ok());
+    for (const v1::LiveEvent& event : *events) EXPECT_EQ(event.number(), ++last);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(last, 101);
 }
 
 TEST_F(LiveTest, ALogThatHadEndedGivesNoEvent) {

@@ -57,6 +57,29 @@ def fisher(a, n, b, m):
     return float(sum(x for x in p if x <= mine))
 
 
+def binomial_cdf(k, n, p):
+    """Exact terms added up, no beta function."""
+    return math.fsum(math.comb(n, i) * p ** i * (1 - p) ** (n - i) for i in range(k + 1))
+
+
+def rate_low(k, n):
+    return 0.0 if k == 0 else invert(lambda p: 1 - binomial_cdf(k - 1, n, p), 0.025, 0, 1)
+
+
+def rate_high(k, n):
+    return 1.0 if k == n else invert(lambda p: 1 - binomial_cdf(k, n, p), 0.975, 0, 1)
+
+
+def bias(a, b):
+    """Mean relative difference and its 95 % interval from the long-run variance (10 blocks for 200 values and more)."""
+    d = [(y - x) / x for x, y in zip(a, b)]
+    n = len(d)
+    variance = long_run_variance(d, 10)
+    independent = min(max(n * statistics.variance(d) / variance, 2), n)
+    half = t_quantile(0.975, independent - 1) * math.sqrt(variance / n)
+    return statistics.fmean(d) - half, statistics.fmean(d) + half
+
+
 def t_quantile(p, v):
     return invert(lambda x: t_cdf(x, v), p, 0, 50)
 
@@ -161,6 +184,12 @@ VALUES = {
     "sd_upper(0.31,5)": 0.31 * math.sqrt(4 / invert(lambda x: chi2_cdf(x, 4), 0.05, 0.01, 30)),
     "prediction(0.31,3,1)": t_quantile(0.975, 2) * 0.31 * math.sqrt(1 + 1 / 3),
     "prediction(0.31,5,3)": t_quantile(0.975, 4) * 0.31 * math.sqrt(1 / 3 + 1 / 5),
+    "rate_low(9,1000)": rate_low(9, 1000),
+    "rate_high(9,1000)": rate_high(9, 1000),
+    "rate_high(0,60)": rate_high(0, 60),
+    "rate_low(60,60)": rate_low(60, 60),
+    "bias_low": bias([1 + v for v in NOISE], [1 + v for v in MOVED])[0],
+    "bias_high": bias([1 + v for v in NOISE], [1 + v for v in MOVED])[1],
     "noise_last": NOISE[-1],
     "smooth_last(10)": smooth(NOISE, 10),
     "long_run_variance(10)": long_run_variance(NOISE, 10),

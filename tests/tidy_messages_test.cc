@@ -121,6 +121,42 @@ TEST(TidyMessages, EveryEntryIsUsed) {
   }
 }
 
+// Words that a program shows beside findings, by where they are written: notes of readers and collectors, events of a
+// followed run, marks of `diff`.
+std::set<std::string> ShownWords(const SourceFile& file) {
+  static const re2::RE2 kNote("\\b(?:AddNote|Note|set_kind)\\(\\s*\"([a-z_]+)\"");
+  static const re2::RE2 kEvent("(?:NewEvent\\([a-z>-]+, |tell\\(|push_back\\(\\{|return \\{)\"([a-z_]+)\"");
+  static const re2::RE2 kMark("return \"([a-z_]+)\"");
+  const re2::RE2* pattern = nullptr;
+  if (TopFolder(file.path) == "formats" || TopFolder(file.path) == "agent") pattern = &kNote;
+  if (absl::StartsWith(file.path, "server/live") || file.path == "checks/live_comparison.cc") pattern = &kEvent;
+  if (absl::StartsWith(file.path, "client/diff/")) pattern = &kMark;
+  std::set<std::string> words;
+  if (pattern == nullptr) return words;
+  const std::string code = WithoutComments(file.text);
+  re2::StringPiece rest(code);
+  std::string word;
+  while (re2::RE2::FindAndConsume(&rest, *pattern, &word)) words.insert(word);
+  return words;
+}
+
+TEST(TidyMessages, EveryWordShownCanBeExplained) {
+  std::set<std::string> kinds;
+  for (const auto& [id, message] : BuiltInRules().messages.all()) {
+    kinds.insert(id.substr(0, id.find('/')));
+    if (absl::StartsWith(id, "kind_")) kinds.insert(id.substr(5));
+  }
+  std::size_t seen = 0;
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsProductCode(file)) continue;
+    for (const std::string& word : ShownWords(file)) {
+      ++seen;
+      EXPECT_TRUE(kinds.contains(word)) << file.path << ": `paritect explain " << word << "` would know nothing";
+    }
+  }
+  EXPECT_GT(seen, 40u);
+}
+
 TEST(TidyMessages, EveryFindingThatFailsSaysWhatToDo) {
   static const re2::RE2 kError("\\bAddError\\(");
   const auto& messages = BuiltInRules().messages.all();

@@ -14,8 +14,15 @@ namespace paritect {
 // The bytes of a log's file, inflated where it is compressed.
 absl::StatusOr<std::unique_ptr<LogBytes>> OpenLogFile(FileSystem& fs, const std::string& path);
 
+// Which bytes were read (inflated, all parts), to know a copy again, and the first time of day that they hold.
+struct SeenBytes {
+  std::string digest;
+  std::string first_time;  // "2024-05-08 10:21:10"; empty: none
+};
+
 // Reads the files as one log; several are ordered first (OrderLogParts). Settings get "FILE:LINE" origins.
-absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options);
+absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options,
+                                        SeenBytes* seen = nullptr);
 
 // The logs below a folder, each with the path of its folder or file: event files of one folder are one log, MLflow's
 // metric files of one run are one log, any other file that is recognised is its own. Sorted by path; bounded in files

@@ -41,9 +41,15 @@ v1::Evidence LogEvidence(const CollectorEnv& env, v1::RunLog log, absl::string_v
 
 v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& paths, const LogOptions& options,
                      absl::string_view shown) {
-  auto log = ReadLogFiles(env.fs, paths, options);
+  SeenBytes seen;
+  auto log = ReadLogFiles(env.fs, paths, options, &seen);
   if (!log.ok()) return ProblemEvidence(kKind, shown, log.status());
-  return LogEvidence(env, std::move(*log), shown);
+  v1::Evidence evidence = LogEvidence(env, std::move(*log), shown);
+  // Tells a copy from another run (checks/run_copies.h).
+  v1::Note& note = *evidence.add_notes();
+  note.set_kind("log_bytes");
+  note.set_message(absl::StrCat(seen.digest, " ", seen.first_time));
+  return evidence;
 }
 
 // A folder (TensorBoard, MLflow, a Lightning version) may hold several logs.

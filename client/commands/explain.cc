@@ -4,11 +4,11 @@
 #include "checks/check.h"
 #include "client/audit_options.h"
 #include "client/limits_text.h"
-#include "common/nearest.h"
 #include "client/render/table_writer.h"
 #include "client/report_json.h"
 #include "client/report_view.h"
 #include "client/terminal.h"
+#include "common/nearest.h"
 
 namespace paritect {
 namespace {
@@ -83,11 +83,20 @@ struct Explainer {
     return true;
   }
 
+  // A word that stands beside findings (an event, a mark of diff, a note of inspect).
+  bool ExplainWord(const std::string& word) {
+    const auto found = env.rules.messages.all().find(absl::StrCat("kind_", word));
+    if (found == env.rules.messages.all().end()) return false;
+    w.Wrapped(0, word, "", Style::kBold);
+    w.WrappedText(2, "", found->second.text);
+    return true;
+  }
+
   // A kind of finding, by every message that carries it.
   bool ExplainKind(const std::string& kind) {
-    bool any = false;
+    bool any = ExplainWord(kind);
     for (const auto& [id, message] : env.rules.messages.all()) {
-      if (id.substr(0, id.find('/')) != kind || absl::StartsWith(id, "ui_")) continue;
+      if (id.substr(0, id.find('/')) != kind || absl::StartsWith(id, "ui_") || absl::StartsWith(id, "kind_")) continue;
       if (!any) w.Wrapped(0, kind, Say("ui_finding_kind"), Style::kBold);
       any = true;
       w.WrappedText(2, "", message.text);
@@ -131,7 +140,9 @@ OrderedJson ExplainJson(const Rules& rules, const std::string& id, const Profile
 
 ExitCode UnknownId(CommandEnv& env, const std::string& id) {
   std::vector<std::string> known = CatalogueIds(env.rules, true);
-  for (const auto& entry : env.rules.messages.all()) known.push_back(entry.first);
+  for (const auto& entry : env.rules.messages.all()) {
+    known.push_back(absl::StartsWith(entry.first, "kind_") ? entry.first.substr(5) : entry.first);
+  }
   for (const auto& entry : env.rules.profile.thresholds) known.push_back(entry.first);
   return UsageError(env, kName,
                     absl::StrCat("there is no item, check or kind of finding '", id, "'", DidYouMean(id, known),

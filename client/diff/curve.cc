@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/curve_figures.h"
 #include "checks/named_metric.h"
+#include "checks/rank_curves.h"
 #include "checks/repeats.h"
 #include "checks/run_pairs.h"
 #include "checks/statistics.h"
@@ -27,6 +28,13 @@ using absl::StrCat;
 
 enum class Answer { kEqual, kDiffers, kUnknown };
 
+// Steps at which one side's value is no number and the other's is one.
+struct OneSided {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  std::optional<std::int64_t> first;
+};
+
 // One metric of one pair of runs and one engine.
 struct Compared {
   std::string metric;
@@ -41,6 +49,8 @@ struct Compared {
   std::optional<std::int64_t> diverges_since;
   std::int64_t nonfinite_a = 0;
   std::int64_t nonfinite_b = 0;
+  OneSided one_sided;
+  char alone = '\0';  // 'a' or 'b': only that side prints this engine
   std::size_t spikes_a = 0;
   std::size_t spikes_b = 0;
   StepAxis axis;  // of the loss; steps of the figures are those of a
@@ -66,8 +76,23 @@ std::int64_t NonFinite(const Curve& curve) {
                        [](const CurvePoint& point) { return !std::isfinite(point.value); });
 }
 
+// NaN where the other side has a number is a difference, whichever side it is; steps that both lack are none.
+OneSided FindOneSided(const Curve& a, const Curve& b) {
+  OneSided found;
+  auto it = b.points.begin();
+  for (const CurvePoint& point : a.points) {
+    while (it != b.points.end() && it->step < point.step) ++it;
+    if (it == b.points.end()) break;
+    if (it->step != point.step || std::isfinite(it->value) == std::isfinite(point.value)) continue;
+    ++(std::isfinite(point.value) ? found.b : found.a);
+    if (!found.first.has_value()) found.first = point.step;
+  }
+  return found;
+}
+
 Answer AnswerOf(const Profile& profile, const Compared& c) {
-  if (c.nonfinite_b > 0 && c.nonfinite_a == 0) return Answer::kDiffers;
+  if (c.alone != '\0') return Answer::kUnknown;
+  if (c.one_sided.first.has_value() || (c.nonfinite_a > 0) != (c.nonfinite_b > 0)) return Answer::kDiffers;
   if (c.figures.common_steps == 0) return Answer::kUnknown;
   if (c.figures.verdict == CurveVerdict::kDiffer) return Answer::kDiffers;
   if (c.figures.verdict == CurveVerdict::kInconclusive) return Answer::kUnknown;
@@ -81,7 +106,10 @@ Answer AnswerOf(const Profile& profile, const Compared& c) {
 void Measure(const Profile& profile, Compared& c) {
   c.nonfinite_a = NonFinite(c.a);
   c.nonfinite_b = NonFinite(c.b);
+  PairRanks(c.a, c.b);
   MoveToAxis(c.axis, c.a, c.b);
+  c.one_sided = FindOneSided(c.a, c.b);
+  if (c.one_sided.first.has_value()) c.one_sided.first = BaselineStep(c.axis, *c.one_sided.first);
   c.aligned = Align(c.a, c.b);
   const bool computed = c.metric == "lr" || c.metric == "samples" || c.metric == "loss_scale";
   c.figures = Compare(c.aligned, LimitsFor(profile, c.metric), computed ? std::optional<bool>(true) : std::nullopt);
@@ -116,19 +144,27 @@ absl::Status CompareRuns(const CheckContext& context, const DiffRequest& request
   for (const std::string& metric : metrics) {
     PARITECT_ASSIGN_OR_RETURN(const CurveSet left, CurvesOf(context.rules, request.render, a, metric));
     PARITECT_ASSIGN_OR_RETURN(const CurveSet right, CurvesOf(context.rules, request.render, b, metric));
-    for (const Curve& curve : left.curves) {
-      for (const Curve& other : right.curves) {
-        const bool only = left.curves.size() == 1 && right.curves.size() == 1;
-        if (!only && curve.engine != other.engine) continue;
-        Compared& c = all.emplace_back();
-        c.metric = metric;
-        c.run_a = a.name;
-        c.run_b = b.name;
-        c.engine = other.engine;
-        c.a = curve;
-        c.b = other;
-        if (metric == "loss") c.axis = ChooseAxis(context, a, b, curve, other);
+    const bool only = left.curves.size() == 1 && right.curves.size() == 1;
+    const auto add = [&](const Curve* curve, const Curve* other) {
+      Compared& c = all.emplace_back();
+      c.metric = metric;
+      c.run_a = a.name;
+      c.run_b = b.name;
+      c.engine = other != nullptr ? other->engine : curve->engine;
+      if (curve != nullptr) c.a = *curve;
+      if (other != nullptr) c.b = *other;
+      if (curve == nullptr || other == nullptr) c.alone = other == nullptr ? 'a' : 'b';
+      if (metric == "loss" && c.alone == '\0') c.axis = ChooseAxis(context, a, b, *curve, *other);
+    };
+    const auto same_engine = [only](const std::vector<Curve>& curves, const Curve& as) -> const Curve* {
+      for (const Curve& one : curves) {
+        if (only || one.engine == as.engine) return &one;
       }
+      return nullptr;
+    };
+    for (const Curve& curve : left.curves) add(&curve, same_engine(right.curves, curve));
+    for (const Curve& other : right.curves) {
+      if (same_engine(left.curves, other) == nullptr) add(nullptr, &other);
     }
   }
   return absl::OkStatus();
@@ -159,6 +195,10 @@ OrderedJson ToJson(const Compared& c, bool with_points) {
   json["points_b"] = c.b.points.size();
   json["nonfinite_a"] = c.nonfinite_a;
   json["nonfinite_b"] = c.nonfinite_b;
+  if (c.alone != '\0') json["only_in"] = std::string(1, c.alone);
+  if (c.one_sided.first.has_value()) {
+    json["nonfinite_on_one_side"] = {{"a", c.one_sided.a}, {"b", c.one_sided.b}, {"first_step", *c.one_sided.first}};
+  }
   json["common_steps"] = f.common_steps;
   if (f.common_steps == 0) return json;
   json["axis"] = c.axis.kind == StepAxis::Kind::kSamples ? "samples" : "steps";
@@ -200,6 +240,10 @@ class Printer {
     w_.Heading(w_.Safe(StrCat(c.metric, c.engine.empty() ? "" : StrCat(", ", c.engine), ": ", c.run_a, " ",
                               request_.render.ascii ? "->" : "→", " ", c.run_b),
                        w_.columns()));
+    if (c.alone != '\0') {
+      w_.Wrapped(2, "", Say("curve_engine_alone", {{"engine", c.engine}, {"side", std::string(1, c.alone)}}), Style::kYellow);
+      return;
+    }
     if (c.figures.common_steps == 0) {
       w_.Wrapped(2, "", Say("curve_no_common", {{"a", Range(c.a)}, {"b", Range(c.b)}}), Style::kYellow);
       return;
@@ -223,7 +267,9 @@ class Printer {
 
   void Draw(const Compared& c) {
     constexpr std::size_t kMargin = 6;
-    const SparklinePair pair = DrawPair(c.aligned.a, c.aligned.b, w_.columns() - kMargin, request_.render.ascii);
+    // A terminal too narrow to draw in still gets the figures.
+    const std::size_t room = w_.columns() > kMargin ? w_.columns() - kMargin : 1;
+    const SparklinePair pair = DrawPair(c.aligned.a, c.aligned.b, room, request_.render.ascii);
     w_.Line(StrCat("   a ", w_.Paint(pair.a, Style::kGreen)));
     w_.Line(StrCat("   b ", w_.Paint(pair.b, Style::kRed)));
     std::string marks(pair.columns, ' ');
@@ -282,6 +328,13 @@ class Printer {
     Line("curve_since", c.diverges_since.has_value() ? Step(*c.diverges_since) : Say("curve_never"));
     if (f.constant_ratio.has_value()) Line("curve_ratio", Short(*f.constant_ratio));
     if (c.spikes_a + c.spikes_b > 0) Line("curve_spikes", StrCat(c.spikes_a, " / ", c.spikes_b));
+    if (c.one_sided.first.has_value()) {
+      w_.Wrapped(
+          2, "",
+          Say("curve_one_sided",
+              {{"a", StrCat(c.one_sided.a)}, {"b", StrCat(c.one_sided.b)}, {"step", StrCat(*c.one_sided.first)}}),
+          Style::kRed);
+    }
     if (c.nonfinite_a + c.nonfinite_b > 0) Line("curve_nonfinite", StrCat(c.nonfinite_a, " / ", c.nonfinite_b));
   }
 

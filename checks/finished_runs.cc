@@ -1,0 +1,89 @@
+// Which runs of a side count (run_series.h).
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "checks/run_copies.h"
+#include "checks/run_series.h"
+
+namespace paritect {
+namespace {
+
+// The run before it in the list that `run` is a copy of.
+const RunSeries* FirstOf(const std::vector<RunSeries>& runs, const RunSeries& run, MessageArgs& args) {
+  for (const RunSeries& first : runs) {
+    if (&first == &run) break;
+    const std::optional<Copy> copy = CopyOf(first, run);
+    if (!copy.has_value()) continue;
+    args.emplace_back("source", copy->source);
+    args.emplace_back("first_source", copy->first_source);
+    args.emplace_back("how", copy->how);
+    return &first;
+  }
+  return nullptr;
+}
+
+// A log that ends because it could not be read on does not tell where the run ended.
+bool AddDamage(const RunSeries& run, MessageArgs& args) {
+  for (const LogSource& source : run.logs) {
+    for (const v1::Note& note : source.log().notes()) {
+      if (note.kind() != "damaged" && note.kind() != "gap" && note.kind() != "not_whole") continue;
+      args.emplace_back("source", Where(source, 0));
+      args.emplace_back("damage", note.message());
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs) {
+  FinishedRuns result;
+  const double tolerance = profile.threshold("finished_tolerance");
+  std::int64_t longest = 0;
+  std::int64_t largest_total = 0;
+  for (const RunSeries& run : runs) {
+    if (run.ending.state != v1::RunEnd::STATE_ABORTED) longest = std::max(longest, run.ending.last_step.value_or(0));
+    if (run.ending.state == v1::RunEnd::STATE_FINISHED) {
+      largest_total = std::max(largest_total, run.ending.total_steps.value_or(0));
+    }
+  }
+  const auto stops_early = [&](std::int64_t last, std::int64_t of) {
+    return static_cast<double>(last) < (1 - tolerance) * static_cast<double>(of);
+  };
+  for (const RunSeries& run : runs) {
+    const RunEnding& end = run.ending;
+    const std::int64_t last = end.last_step.value_or(0);
+    MessageArgs args = {
+        {"run", run.name},    {"last", absl::StrCat(last)}, {"longest", absl::StrCat(longest)},
+        {"words", end.words}, {"where", end.where},         {"total", absl::StrCat(end.total_steps.value_or(longest))}};
+    if (const RunSeries* first = FirstOf(runs, run, args)) {
+      args.emplace_back("first", first->name);
+      result.others.push_back({&run, "run_is_copy", args});
+    } else if (run.logs.empty()) {
+      result.others.push_back({&run, "run_without_log", args});
+    } else if (end.state == v1::RunEnd::STATE_ABORTED) {
+      result.others.push_back({&run, "run_aborted", args});
+    } else if (end.state == v1::RunEnd::STATE_UNFINISHED && stops_early(last, end.total_steps.value_or(longest + 1))) {
+      result.others.push_back({&run, "run_unfinished", args});
+    } else if (end.state == v1::RunEnd::STATE_FINISHED) {
+      // Runs of one configuration have one length; an early stop at a target states no total.
+      if (end.total_steps.has_value() && stops_early(*end.total_steps, largest_total)) {
+        result.others.push_back({&run, "run_stops_early", args});
+      } else {
+        result.finished.push_back(&run);
+      }
+    } else if (!end.last_step.has_value()) {
+      result.others.push_back({&run, "run_without_records", args});
+    } else if (stops_early(last, longest)) {
+      const bool damaged = AddDamage(run, args);
+      result.others.push_back({&run, damaged ? "run_log_damaged" : "run_stops_early", args});
+    } else {
+      result.finished.push_back(&run);
+      result.by_length = result.by_length || end.state == v1::RunEnd::STATE_UNSPECIFIED;
+    }
+  }
+  return result;
+}
+
+}  // namespace paritect
