@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
 
@@ -65,6 +65,22 @@ void AddMissing(const CheckContext& context, v1::CheckResult& result, const v1::
   AddMissing(context, result, problem.id(), from, args);
 }
 
+namespace {
+
+// One rank prints for all (Megatron: the last one): the others' logs hold no step, and nothing that a check of steps
+// would need.
+bool OtherRankPrints(const EvidenceSet& evidence, Side side, const v1::Bundle& of, const v1::Evidence& silent) {
+  if (!silent.has_rank() || silent.problem().id() != "source_unknown_format") return false;
+  bool prints = false;
+  evidence.ForEach(side, v1::EVIDENCE_KIND_RUN_LOG, [&](const v1::Bundle& bundle, const v1::Evidence& one) {
+    prints = prints || (bundle.plan().run() == of.plan().run() && one.outcome() == v1::OUTCOME_COLLECTED &&
+                        one.has_rank() && one.rank() != silent.rank() && one.run_log().records_size() > 0);
+  });
+  return prints;
+}
+
+}  // namespace
+
 bool RequireEvidence(const CheckContext& context, v1::CheckResult& result, Side side, v1::EvidenceKind kind) {
   const Messages& messages = context.rules.messages;
   const std::string side_name(SideName(side));
@@ -74,6 +90,9 @@ bool RequireEvidence(const CheckContext& context, v1::CheckResult& result, Side 
   context.evidence.ForEach(side, kind, [&](const v1::Bundle& bundle, const v1::Evidence& evidence) {
     if (evidence.outcome() == v1::OUTCOME_COLLECTED) {
       any = true;
+    } else if (kind == v1::EVIDENCE_KIND_RUN_LOG && OtherRankPrints(context.evidence, side, bundle, evidence)) {
+      AddNote(context, result, "rank_prints_no_steps", WhereFrom(bundle, evidence),
+              {{"source", DisplayBytes(evidence.source())}, {"rank", absl::StrCat(evidence.rank())}});
     } else {
       AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
     }

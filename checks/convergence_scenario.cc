@@ -12,6 +12,7 @@
 #include "checks/nonfinite.h"
 #include "checks/repeats.h"
 #include "checks/statistics.h"
+#include "checks/step_axis.h"
 
 namespace paritect {
 namespace {
@@ -31,7 +32,7 @@ struct Course {
   double noise_before = 0;  // ... in the tenth that is lowest
   double uncertain = 0;     // standard error of end - start
   double fall() const { return start - end; }
-  bool rises() const { return end > start + 2 * noise; }
+  bool rises() const { return end > start + 2 * noise || (end > start && latest > start + std::fabs(start)); }
   // Fallen and risen again: the share of the fall that is lost at the end, 0 where that is within the noise.
   double lost() const {
     const double fallen = start - lowest;
@@ -66,12 +67,23 @@ std::optional<Course> CourseOf(const Curve& curve) {
   return course;
 }
 
-// The reference run's course of the same engine.
-std::optional<Course> ReferenceCourse(const RunSeries* reference, const Curve& migrated) {
-  if (reference == nullptr) return std::nullopt;
+// The reference run's course of the same engine over the steps that the migrated run has.
+std::optional<Course> ReferenceCourse(const CheckContext& context, const RunSeries* reference, const RunSeries& run,
+                                      const Curve& migrated) {
+  if (reference == nullptr || migrated.points.empty()) return std::nullopt;
   const CurveSet set = reference->Curves(Metric::kLoss);
   for (const Curve& curve : set.curves) {
-    if (set.curves.size() == 1 || curve.engine == migrated.engine) return CourseOf(curve);
+    if (set.curves.size() != 1 && curve.engine != migrated.engine) continue;
+    const StepAxis axis = ChooseAxis(context, *reference, run, {}, {});
+    // The same part of the training: a log of a resumed job begins where the loss has fallen already.
+    const double first = static_cast<double>(migrated.points.front().step) * axis.migrated_per_step;
+    const double last = static_cast<double>(migrated.points.back().step) * axis.migrated_per_step;
+    Curve part = curve;
+    std::erase_if(part.points, [&](const CurvePoint& point) {
+      const double at = static_cast<double>(point.step) * axis.baseline_per_step;
+      return at < first - axis.baseline_per_step || at > last + axis.baseline_per_step;
+    });
+    return CourseOf(part);
   }
   return std::nullopt;
 }
@@ -146,7 +158,7 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
                   {"needed", absl::StrCat(kPointsMin)}});
       continue;
     }
-    const std::optional<Course> baseline = ReferenceCourse(reference, curve);
+    const std::optional<Course> baseline = ReferenceCourse(context, reference, run, curve);
     if (course->rises() || Diverges(*course, baseline) || StandsStill(*course, baseline)) {
       ReportNoConvergence(context, result, run, curve, *course, baseline);
       return false;
@@ -193,18 +205,21 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   if (!converges || pairs.runs(Side::kMigrated).empty()) return;
   if (pairs.reference() == nullptr) {
     // Developed from scratch: whether the curve is as it should be, a person says.
-    AddMissing(context, result, "no_baseline_curve", SideName(Side::kBaseline));
+    // ... unless there is a log that could not be read: that is said of the evidence.
+    if (RequireEvidence(context, result, Side::kBaseline, v1::EVIDENCE_KIND_RUN_LOG) ||
+        context.evidence.bundles(Side::kBaseline).empty()) {
+      AddMissing(context, result, "no_baseline_curve", SideName(Side::kBaseline));
+    }
     return;
   }
-  pairs.RequireFinished(context, result, Side::kMigrated);
+  for (const Side side : kBothSides) pairs.RequireFinished(context, result, side);
   bool curves_agree = true;
   for (const LossComparison& c : CompareLosses(context, result, pairs)) {
     curves_agree = CurveAgrees(context, result, c) && curves_agree;
   }
   if (!curves_agree || !validates) return;
-  const FinalMetrics a = FinalsOf(pairs.Comparable(Side::kBaseline));
-  const FinalMetrics b = FinalsOf(pairs.Comparable(Side::kMigrated));
-  CompareFinalsOfTwo(context, result, a, b, "scenario_accuracy");
+  CompareEvaluations(context, result, pairs.Comparable(Side::kBaseline), pairs.Comparable(Side::kMigrated),
+                     "scenario_accuracy");
 }
 
 }  // namespace

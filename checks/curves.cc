@@ -137,7 +137,13 @@ void FindOnset(const AlignedCurves& curves, CurveComparison& result) {
   const std::vector<double> a = paired ? curves.a : Smooth(curves.a, window);
   const std::vector<double> b = paired ? curves.b : Smooth(curves.b, window);
   const std::vector<double> relative = RelativeDifferences(a, b, SizeFloor(curves.a));
-  if (const std::optional<std::size_t> onset = DeadZoneOnset(relative, kDeadZone)) {
+  // What two shuffles differ by anyway is no onset.
+  std::vector<double> sizes;
+  for (double one : relative) sizes.push_back(std::fabs(one));
+  const double zone = paired ? kDeadZone : std::max(kDeadZone, 2 * Median(std::move(sizes)));
+  std::optional<std::size_t> onset = DeadZoneOnset(relative, zone);
+  if (!onset.has_value()) onset = DeadZoneOnset(relative, kDeadZone);
+  if (onset.has_value()) {
     result.first_divergent_step = curves.steps[*onset];
   }
 }
@@ -181,14 +187,18 @@ bool EndsApart(const AlignedCurves& curves, const CurveLimits& limits, const Cur
   if (std::fabs(difference) <= limits.tail_relative || count < kStepsBeyondMin) return false;
   const double floor = SizeFloor(curves.a);
   std::size_t beyond = 0;
+  std::size_t at_the_end = 0;  // in a row up to the last step: nothing came back
   double absolute = 0;
   for (std::size_t i = n - count; i < n; ++i) {
     const double one = curves.b[i] - curves.a[i];
     absolute += one / static_cast<double>(count);
-    if (one * difference > 0 && std::fabs(one) > limits.tail_relative * std::max(std::fabs(curves.a[i]), floor))
-      ++beyond;
+    const bool is_beyond =
+        one * difference > 0 && std::fabs(one) > limits.tail_relative * std::max(std::fabs(curves.a[i]), floor);
+    beyond += is_beyond ? 1 : 0;
+    at_the_end = is_beyond ? at_the_end + 1 : 0;
   }
-  return std::fabs(absolute) >= limits.mean_absolute && beyond >= std::max(kStepsBeyondMin, count / 5);
+  if (std::fabs(absolute) < limits.mean_absolute) return false;
+  return beyond >= std::max(kStepsBeyondMin, count / 5) || at_the_end >= std::max<std::size_t>(5, count / 20);
 }
 
 CurveVerdict PairedVerdict(const AlignedCurves& curves, const CurveLimits& limits, CurveComparison& result) {
@@ -359,7 +369,9 @@ std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const
   return std::fabs(ratio / whole - 1) < 0.005 ? whole : ratio;
 }
 
-CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order) {
+namespace {
+
+CurveComparison CompareAll(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order) {
   CurveComparison result;
   result.common_steps = static_cast<std::int64_t>(curves.steps.size());
   result.coverage = curves.coverage;
@@ -374,6 +386,40 @@ CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, 
   if (result.verdict != CurveVerdict::kAgree) FindOnset(curves, result);
   if (result.verdict == CurveVerdict::kDiffer) result.constant_ratio = ConstantRatio(curves.a, curves.b);
   return result;
+}
+
+AlignedCurves WithoutStep(const AlignedCurves& curves, std::size_t at) {
+  AlignedCurves rest = curves;
+  const auto i = static_cast<std::ptrdiff_t>(at);
+  rest.steps.erase(rest.steps.begin() + i);
+  rest.a.erase(rest.a.begin() + i);
+  rest.b.erase(rest.b.begin() + i);
+  rest.rounding.erase(rest.rounding.begin() + i);
+  rest.at_b.erase(rest.at_b.begin() + i);
+  return rest;
+}
+
+}  // namespace
+
+// One step over a limit is never a failure (checklist): what only one step makes of two curves is not so. It also hides
+// that all others move together.
+CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order) {
+  constexpr std::size_t kStepsMin = 20;
+  constexpr double kFar = 10;  // of the usual difference
+  CurveComparison result = CompareAll(curves, limits, same_order);
+  const bool decided = result.verdict == CurveVerdict::kAgree && result.mode == CurveMode::kPaired;
+  if (decided || curves.steps.size() < kStepsMin) return result;
+  std::vector<double> sizes;
+  for (double one : RelativeDifferences(curves.a, curves.b, SizeFloor(curves.a))) sizes.push_back(std::fabs(one));
+  const auto worst = std::max_element(sizes.begin(), sizes.end());
+  const std::size_t at = static_cast<std::size_t>(worst - sizes.begin());
+  if (at + 1 == sizes.size() || !(*worst > kFar * Median(sizes))) return result;  // the last step may be a beginning
+  CurveComparison rest = CompareAll(WithoutStep(curves, at), limits, same_order);
+  if (rest.verdict == CurveVerdict::kDiffer || rest.verdict == CurveVerdict::kInconclusive) return result;
+  rest.left_out = curves.steps[at];
+  rest.max_relative_error = result.max_relative_error;
+  rest.max_step = result.max_step;
+  return rest;
 }
 
 RepeatNoise NoiseOf(const std::vector<const Curve*>& curves) {
@@ -429,6 +475,7 @@ void SetFacts(v1::Finding& finding, const CurveComparison& c) {
   SetFact(finding, "coverage", c.coverage);
   if (c.correlation.has_value()) SetFact(finding, "difference_correlation", *c.correlation);
   if (c.first_divergent_step.has_value()) SetFact(finding, "first_divergent_step", *c.first_divergent_step);
+  if (c.left_out.has_value()) SetFact(finding, "left_out_step", *c.left_out);
   if (c.constant_ratio.has_value()) SetFact(finding, "ratio", *c.constant_ratio);
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/statistics.h"
+#include "checks/validation_metrics.h"
 
 namespace paritect {
 namespace {
@@ -130,6 +131,24 @@ void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, co
     Answer(question, worse <= question.margin * (1 + 1e-9), right.runs[i]->name, left.values[0], right.values[i],
            left.where[0], right.where[i]);
   }
+}
+
+void CompareEvaluations(const CheckContext& context, v1::CheckResult& result,
+                        const std::vector<const RunSeries*>& baseline, const std::vector<const RunSeries*>& migrated,
+                        absl::string_view kind) {
+  const FinalMetrics a = FinalsOf(baseline);
+  const FinalMetrics b = FinalsOf(migrated);
+  int compared = 0;
+  if (!baseline.empty() && !migrated.empty()) {
+    compared = CompareValidationMetrics(context, result, baseline, migrated, kind);
+  }
+  const bool none = a.values.empty() && b.values.empty() && a.unusable.empty() && b.unusable.empty();
+  if (none && compared > 0) {
+    SetFact(AddNote(context, result, "measured/validation_metrics", "", {{"count", absl::StrCat(compared)}}),
+            "compared", compared);
+    return;
+  }
+  CompareFinalsOfTwo(context, result, a, b, kind);
 }
 
 }  // namespace paritect

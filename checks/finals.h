@@ -2,6 +2,8 @@
 #ifndef PARITECT_CHECKS_FINALS_H_
 #define PARITECT_CHECKS_FINALS_H_
 
+#include <vector>
+
 #include "absl/strings/string_view.h"
 #include "checks/check.h"
 #include "checks/repeats.h"
@@ -14,6 +16,12 @@ namespace paritect {
 // reported under `missing`.
 void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a,
                         const FinalMetrics& b, absl::string_view kind);
+
+// The same of runs, with the validation metrics that they print under other names (checks/validation_metrics.h): where
+// neither side prints an accuracy or a validation loss, these alone decide.
+void CompareEvaluations(const CheckContext& context, v1::CheckResult& result,
+                        const std::vector<const RunSeries*>& baseline, const std::vector<const RunSeries*>& migrated,
+                        absl::string_view kind);
 
 }  // namespace paritect
 

@@ -1,9 +1,11 @@
 // Which runs of a side count (run_series.h).
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "checks/run_copies.h"
 #include "checks/run_series.h"
+#include "checks/statistics.h"
 
 namespace paritect {
 namespace {
@@ -84,6 +86,57 @@ FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs
     }
   }
   return result;
+}
+
+std::optional<StepHole> HoleOf(const RunSeries& run) {
+  constexpr std::size_t kStepsMin = 20;
+  constexpr std::int64_t kUsual = 6;
+  std::set<std::int64_t> seen;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      if (!record.step_unknown()) seen.insert(record.step());
+    }
+  }
+  if (seen.size() < kStepsMin) return std::nullopt;
+  const std::vector<std::int64_t> steps(seen.begin(), seen.end());
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < steps.size(); ++i) gaps.push_back(static_cast<double>(steps[i] - steps[i - 1]));
+  const double usual = Median(gaps);
+  std::optional<StepHole> widest;
+  for (std::size_t i = 1; i + 1 < gaps.size(); ++i) {
+    // An interval that changes for good has neighbours of its own size.
+    const double around = std::max(gaps[i - 1], gaps[i + 1]);
+    if (gaps[i] < kUsual * usual || gaps[i] < kUsual * around) continue;
+    if (widest.has_value() && static_cast<double>(widest->last - widest->first) >= gaps[i]) continue;
+    widest = StepHole{steps[i] + 1, steps[i + 1] - 1};
+  }
+  return widest;
+}
+
+void AddHole(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  const std::optional<StepHole> hole = HoleOf(run);
+  if (!hole.has_value()) return;
+  AddMissing(context, result, "log_has_hole", run.name,
+             {{"run", run.name}, {"first", absl::StrCat(hole->first)}, {"last", absl::StrCat(hole->last)}});
+}
+
+namespace {
+
+bool HasNote(const RunSeries& run, absl::string_view kind) {
+  return std::any_of(run.logs.begin(), run.logs.end(), [&](const LogSource& source) {
+    const auto& notes = source.log().notes();
+    return std::any_of(notes.begin(), notes.end(), [&](const v1::Note& note) { return note.kind() == kind; });
+  });
+}
+
+}  // namespace
+
+bool StepsByOrder(const RunSeries& run) {
+  return HasNote(run, "steps_by_order");
+}
+
+bool StepsAreEpochs(const RunSeries& run) {
+  return HasNote(run, "step_is_epoch");
 }
 
 }  // namespace paritect

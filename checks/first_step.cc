@@ -35,6 +35,10 @@ bool BeginsWithResume(const RunSeries& run) {
 bool Judge(const CheckContext& context, v1::CheckResult& result, FirstValues& values) {
   const MessageArgs args = {{"baseline", absl::StrCat(values.a.step)}, {"migrated", absl::StrCat(values.b.step)}};
   values.of_first_step = values.a.step <= kFirstStepMax && values.b.step <= kFirstStepMax;
+  // Line 1 of a log without steps, or an epoch, is no first step.
+  for (const RunSeries* run : {values.baseline, values.migrated}) {
+    if (StepsByOrder(*run) || StepsAreEpochs(*run)) values.of_first_step = false;
+  }
   if (BeginsWithResume(*values.baseline) || BeginsWithResume(*values.migrated)) values.of_first_step = false;
   if (values.of_first_step) return true;
   // Another first step is another moment of the training: a resumed run, another log interval.

@@ -16,7 +16,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const std::vector<const RunSeries*> baseline = pairs.Comparable(Side::kBaseline);
   const std::vector<const RunSeries*> migrated = pairs.Comparable(Side::kMigrated);
   if (baseline.empty() || migrated.empty()) return;
-  CompareFinalsOfTwo(context, result, FinalsOf(baseline), FinalsOf(migrated), "accuracy_differs");
+  CompareEvaluations(context, result, baseline, migrated, "accuracy_differs");
 }
 
 }  // namespace

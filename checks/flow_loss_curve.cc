@@ -24,6 +24,7 @@ MessageArgs ArgsOf(const LossComparison& c) {
           {"limit", Percent(paired ? c.limits.mean_relative : c.limits.smoothed_relative)},
           {"bias", Percent(c.figures.signed_mean_relative_error)},
           {"tail", Percent(c.figures.tail_relative_difference)},
+          {"absolute", Short(c.figures.mean_absolute_error)},
           {"tail_limit", Percent(c.limits.tail_relative)},
           {"common", absl::StrCat(c.figures.common_steps)},
           {"coverage", Percent(c.figures.coverage)},
@@ -100,6 +101,7 @@ void WarnOfBias(const CheckContext& context, v1::CheckResult& result, const Loss
   const double bias = c.figures.signed_mean_relative_error;
   if (c.figures.mode != CurveMode::kPaired || !c.bias.has_value() || std::fabs(bias) <= kBias) return;
   if (c.bias->low <= 0 && c.bias->high >= 0) return;
+  if (c.figures.small_values) return;                                       // said by itself
   if (std::fabs(bias) <= c.limits.mean_relative_pass && c.widened) return;  // no more than the repeats differ by
   MessageArgs args = ArgsOf(c);
   args.emplace_back("low", Percent(c.bias->low));
@@ -143,6 +145,11 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
   NoteAxis(context, result, c);
   if (c.figures.small_values) Fill(AddWarning(context, result, "loss_small_values", c.subject, args), c);
   if (c.figures.verdict == CurveVerdict::kAgree && !c.too_short) WarnOfBias(context, result, c);
+  if (c.figures.left_out.has_value()) {
+    args.emplace_back("left_out", absl::StrCat(*c.figures.left_out));
+    args.emplace_back("largest", Percent(c.figures.max_relative_error));
+    Fill(AddWarning(context, result, "one_step_far_off", c.subject, args), c);
+  }
   if (c.widened) AddNote(context, result, "limits_widened", c.subject, args);
   if (c.too_short) return;
   const bool paired = c.figures.mode == CurveMode::kPaired;

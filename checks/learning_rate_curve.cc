@@ -13,6 +13,7 @@
 #include "checks/repeats.h"
 #include "checks/run_pairs.h"
 #include "checks/statistics.h"
+#include "common/numbers.h"
 
 namespace paritect {
 namespace {
@@ -52,6 +53,9 @@ bool Fits(const Curve& slow, const Curve& fast, int factor, int phase) {
   const double origin = static_cast<double>(slow.points.front().step);
   std::size_t tested = 0;
   std::size_t fitting = 0;
+  std::size_t moving = 0;
+  std::size_t moving_fit = 0;
+  double before = slow.points.front().value;
   double low = 0;
   double high = 0;
   for (const CurvePoint& point : fast.points) {
@@ -62,9 +66,18 @@ bool Fits(const Curve& slow, const Curve& fast, int factor, int phase) {
     high = tested == 0 ? *expected : std::max(high, *expected);
     ++tested;
     // Half a step's change is lost in when exactly the value is printed.
-    fitting += std::fabs(*expected - point.value) <= 1e-2 * std::fabs(*expected) + 2e-3 * largest;
+    const bool fits = std::fabs(*expected - point.value) <= 1e-2 * std::fabs(*expected) + 2e-3 * largest;
+    fitting += fits ? 1 : 0;
+    // Where the schedule stands still any factor fits: what tells is where it moves, on either side.
+    const std::optional<double> there = At(slow, static_cast<double>(point.step));
+    const bool moves = std::fabs(*expected - before) > 1e-6 * largest ||
+                       (there.has_value() && !SameRate(*there, point.value, largest));
+    before = *expected;
+    moving += moves ? 1 : 0;
+    moving_fit += moves && fits ? 1 : 0;
   }
-  return tested >= kStepsMin && fitting * 10 >= tested * 9 && high - low > 0.05 * largest;
+  return tested >= kStepsMin && fitting * 10 >= tested * 9 && moving >= kStepsMin && moving_fit * 10 >= moving * 9 &&
+         high - low > 0.05 * largest;
 }
 
 // n > 1 where `fast` runs through the schedule of `slow` n times as fast.
@@ -185,7 +198,19 @@ void CompareCurves(const CheckContext& context, v1::CheckResult& result, const R
                 {"needed", absl::StrCat(kStepsMin)}});
     return;
   }
-  if (differing > 0) return;
+  if (differing > std::max<std::size_t>(1, aligned.steps.size() / 100)) return;  // reported
+  if (differing > 0) {
+    v1::Finding& finding = AddWarning(context, result, "lr_single_steps", subject,
+                                      {{"migrated", subject},
+                                       {"baseline", baseline.name},
+                                       {"differing", absl::StrCat(differing)},
+                                       {"common", absl::StrCat(aligned.steps.size())},
+                                       {"step", absl::StrCat(aligned.steps[first])},
+                                       {"a", Short(aligned.a[first])},
+                                       {"b", Short(aligned.b[first])}});
+    Fill(finding, baseline, aligned, first, differing);
+    return;
+  }
   v1::Finding& note =
       AddNote(context, result, "measured/lr_curve", subject,
               {{"migrated", subject}, {"baseline", baseline.name}, {"common", absl::StrCat(aligned.steps.size())}});
@@ -218,11 +243,32 @@ void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunS
   }
 }
 
+// A rate that is no number trains nothing.
+void CheckFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  for (const Curve& curve : run.Curves(Metric::kLearningRate).curves) {
+    const auto is_bad = [](const CurvePoint& point) { return !std::isfinite(point.value); };
+    const auto bad = std::find_if(curve.points.begin(), curve.points.end(), is_bad);
+    if (bad == curve.points.end()) continue;
+    const std::int64_t count = std::count_if(curve.points.begin(), curve.points.end(), is_bad);
+    v1::Finding& finding = AddError(context, result, "lr_not_finite", SubjectOf(run, curve),
+                                    {{"run", SubjectOf(run, curve)},
+                                     {"value", FormatDouble(bad->value)},
+                                     {"step", absl::StrCat(bad->step)},
+                                     {"count", absl::StrCat(count)}});
+    SetFact(finding, "step", bad->step);
+    SetFact(finding, "count", count);
+    finding.add_evidence(bad->where);
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunPairs pairs(context);
   for (const Side side : kBothSides) {
     pairs.RequireFinished(context, result, side);
-    for (const RunSeries& run : pairs.runs(side)) CheckRanks(context, result, run);
+    for (const RunSeries& run : pairs.runs(side)) {
+      CheckRanks(context, result, run);
+      CheckFinite(context, result, run);
+    }
   }
   const RunSeries* reference = pairs.reference();
   if (reference == nullptr) return;

@@ -102,6 +102,7 @@ void TellBaselineSteps(LossComparison& c) {
   if (c.figures.first_divergent_step.has_value()) {
     c.figures.first_divergent_step = BaselineStep(c.axis, *c.figures.first_divergent_step);
   }
+  if (c.figures.left_out.has_value()) c.figures.left_out = BaselineStep(c.axis, *c.figures.left_out);
   for (auto* const steps : {&c.spikes_of_baseline, &c.spikes_of_migrated}) {
     for (std::int64_t& step : *steps) step = BaselineStep(c.axis, step);
   }

@@ -136,11 +136,12 @@ bool ReportNotFinite(const CheckContext& context, v1::CheckResult& result, const
   const std::int64_t count = std::count_if(points.begin(), points.end(), is_bad);
   // A scale that was halved until nothing was left.
   const bool vanished = bad->scale == 0;
-  v1::Finding& finding = AddError(context, result, vanished ? "scale_falls_without_end/zero" : "loss_scale_not_finite", subject,
-                                  {{"run", subject},
-                                   {"scale", FormatDouble(bad->scale)},
-                                   {"step", absl::StrCat(bad->step)},
-                                   {"count", absl::StrCat(count)}});
+  v1::Finding& finding =
+      AddError(context, result, vanished ? "scale_falls_without_end/zero" : "loss_scale_not_finite", subject,
+               {{"run", subject},
+                {"scale", FormatDouble(bad->scale)},
+                {"step", absl::StrCat(bad->step)},
+                {"count", absl::StrCat(count)}});
   finding.set_migrated(absl::StrCat("step ", bad->step, ": ", FormatDouble(bad->scale)));
   SetFact(finding, "loss_scale", bad->scale);
   SetFact(finding, "step", bad->step);

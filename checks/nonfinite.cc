@@ -9,8 +9,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/held_rate.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -62,9 +65,8 @@ class Walker {
     if (record.step_unknown()) return;
     const bool skipped = Skipped(record);
     if (record.has_skipped()) counted_to_ = record.step();
-    if (record.has_grad_norm() && std::isnan(record.grad_norm()) && !skipped) {
-      found_.nan_norm.Add(record, record.grad_norm(), source_, rank_);
-    }
+    if (record.has_grad_norm() && std::isnan(record.grad_norm()) && !skipped) nan_norms_.push_back(records_.size());
+    records_.push_back(&record);
     if (record.loss_absent() && seen_real_ && !skipped) found_.missing.Add(record, 0, source_, rank_);
     if (record.has_loss()) {
       found_.ranks.insert(rank_);
@@ -81,6 +83,12 @@ class Walker {
   // One NaN before the first value of a table of values that others wrote (a value for every step of a grid) is one
   // that was not recorded. A log prints what the training gave.
   void End() {
+    for (const std::size_t at : nan_norms_) {
+      // A schedule that counts updates and stood still says that the step was skipped.
+      if (ScheduleCountsUpdates(source_.log().format()) && HeldRateAt(records_, at) == HeldRate::kHeld) continue;
+      found_.nan_norm.Add(*records_[at], records_[at]->grad_norm(), source_, rank_);
+    }
+    if (!zeros_.empty() && IsFarFromZero()) TakeZeros();  // nothing can follow to make three
     const bool table = source_.log().format() == "megatron" && leading_.size() == 1 && leading_[0].first->line() == 0;
     if (table && seen_real_) return;
     for (const auto& [record, value] : leading_) found_.nan_loss.Add(*record, value, source_, rank_);
@@ -109,17 +117,26 @@ class Walker {
     if (loss != 0) {
       seen_real_ = true;
       zeros_.clear();
+      smallest_ = std::min(smallest_, std::fabs(loss));
+      if (record.has_loss_resolution()) resolution_ = std::max(resolution_, record.loss_resolution());
       return;
     }
     if (!seen_real_) return;
     const bool nan_beside = record.has_grad_norm() && std::isnan(record.grad_norm());
     zeros_.push_back(&record);
-    if (nan_beside || reported_ || zeros_.size() >= kZerosMin) {
-      reported_ = true;
-      for (const v1::StepRecord* zero : zeros_) found_.zeros.Add(*zero, 0, source_, rank_);
-      zeros_.clear();
+    if (nan_beside || reported_ || zeros_.size() >= kZerosMin || (++single_ >= kZerosMin && IsFarFromZero())) {
+      TakeZeros();
     }
   }
+
+  void TakeZeros() {
+    reported_ = true;
+    for (const v1::StepRecord* zero : zeros_) found_.zeros.Add(*zero, 0, source_, rank_);
+    zeros_.clear();
+  }
+
+  // No loss before came near what would be printed as 0: then 0 is no rounded loss.
+  bool IsFarFromZero() const { return smallest_ > 0.1 && smallest_ > 1000 * resolution_; }
 
   const LogSource& source_;
   const int rank_;
@@ -127,7 +144,12 @@ class Walker {
   std::optional<std::int64_t> counted_to_;  // the step up to which the counter of skipped steps has told
   bool seen_real_ = false;
   bool reported_ = false;
+  int single_ = 0;  // zeros so far, in a row or not
+  double smallest_ = std::numeric_limits<double>::infinity();
+  double resolution_ = 0;  // of printed losses
   std::vector<const v1::StepRecord*> zeros_;
+  std::vector<const v1::StepRecord*> records_;
+  std::vector<std::size_t> nan_norms_;
   std::vector<std::pair<const v1::StepRecord*, double>> leading_;
 };
 
@@ -176,17 +198,42 @@ Found FindIn(const RunSeries& run) {
 
 }  // namespace
 
+namespace {
+
+// A training that stops itself because its loss is no number (MindSpore's LossMonitor, TensorFlow's NanTensorHook):
+// that step's loss is not printed.
+bool StopsForNan(const RunSeries& run) {
+  if (run.ending.state != v1::RunEnd::STATE_ABORTED) return false;
+  const std::string words = absl::AsciiStrToLower(run.ending.words);
+  for (const absl::string_view one :
+       {"invalid loss", "nan loss", "loss is nan", "loss = nan", "loss: nan", "non-finite loss", "nonfinite loss"}) {
+    if (absl::StrContains(words, one)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
   const Found found = FindIn(run);
   const auto error = v1::SEVERITY_ERROR;
   Report(context, result, error, "nan_loss", run, found.nan_loss, found.ranks);
+  const bool stops = !found.nan_loss.any() && StopsForNan(run);
+  if (stops) {
+    v1::Finding& finding = AddError(
+        context, result, "nan_loss/stops", run.name,
+        {{"run", run.name}, {"step", absl::StrCat(run.ending.last_step.value_or(0))}, {"words", run.ending.words}});
+    SetFact(finding, "step", run.ending.last_step.value_or(0));
+    SetFact(finding, "run", run.name);
+    if (!run.ending.where.empty()) finding.add_evidence(run.ending.where);
+  }
   Report(context, result, error, "nan_suspected", run, found.zeros, found.ranks);
   Report(context, result, error, "loss_missing", run, found.missing, found.ranks);
   const bool many = found.nan_norm.count() >= kNanNormsMin;
   Report(context, result, many ? error : v1::SEVERITY_WARNING, "nan_grad_norm", run, found.nan_norm, found.ranks);
   Report(context, result, error, "nan_loss/validation", run, found.nan_eval, found.ranks);
   Report(context, result, error, "nan_loss/accuracy", run, found.nan_accuracy, found.ranks);
-  return {found.nan_loss.any() || found.zeros.any() || found.missing.any() || many,
+  return {stops || found.nan_loss.any() || found.zeros.any() || found.missing.any() || many,
           found.nan_eval.any() || found.nan_accuracy.any()};
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "checks/held_rate.h"
 #include "checks/statistics.h"
 
 namespace paritect {
@@ -31,6 +32,11 @@ struct Part {
   bool has_counter = false;
   bool scale_moves_unseen = false;  // the scale is not printed, or falls where no record tells of an overflow
   std::int64_t counted = 0;
+  bool flags_clean_steps = false;  // records also say that a step did not overflow
+  // A counter that goes on from an earlier log (DeepSpeed's is cumulative) begins with that log's count.
+  std::int64_t first_counted = 0;
+  std::int64_t first_counted_step = 0;
+  std::map<std::int64_t, std::int64_t> counted_at;  // by step
 };
 
 // The scale of the step after an overflow tells whether a dynamic scaler saw it.
@@ -70,8 +76,10 @@ void CountReductions(const std::vector<const v1::StepRecord*>& records, Overflow
 // The search for the first scale, at the beginning of the records.
 void ReadStart(const std::vector<const v1::StepRecord*>& records, OverflowCount& count) {
   constexpr std::int64_t kCleanSteps = 20;
+  constexpr std::int64_t kFirstMax = 1000;  // a log of a resumed job does not show the start
   std::int64_t clean_since = -1;
   double scale = 0;
+  if (records.empty() || records.front()->step() > kFirstMax) return;
   for (const v1::StepRecord* record : records) {
     const bool raised = record->has_loss_scale() && scale > 0 && record->loss_scale() > scale;
     if (record->has_loss_scale()) scale = record->loss_scale();
@@ -87,6 +95,17 @@ void ReadStart(const std::vector<const v1::StepRecord*>& records, OverflowCount&
   }
 }
 
+// Whether the schedule stood still at a skipped step.
+void CountRate(const LogSource& source, const std::vector<const v1::StepRecord*>& records, std::size_t i,
+               OverflowCount& count) {
+  if (records[i]->step_unknown() || !ScheduleCountsUpdates(source.log().format())) return;
+  switch (HeldRateAt(records, i)) {
+    case HeldRate::kHeld: ++count.rate_held; break;
+    case HeldRate::kMoved: ++count.rate_moved; break;
+    case HeldRate::kUnknown: break;
+  }
+}
+
 Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& records) {
   Part part;
   part.count.reported = source.log().overflow_seen();
@@ -96,6 +115,11 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
     const v1::StepRecord& record = *records[i];
     if (!record.step_unknown()) part.steps.insert(record.step());
     if (record.has_skipped()) {
+      if (!part.has_counter) {
+        part.first_counted = record.skipped();
+        part.first_counted_step = record.step();
+      }
+      part.counted_at[record.step()] += record.skipped();
       part.has_counter = true;
       part.counted += record.skipped();
       part.overflow_after_counter = 0;
@@ -107,8 +131,10 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
         part.events = true;
       } else {
         part.flagged.insert(record.step());
+        part.flags_clean_steps = part.flags_clean_steps || !record.overflow();
       }
     }
+    if (record.overflow() || record.skipped() > 0) CountRate(source, records, i, part.count);
     const bool falls = i > 0 && record.has_loss_scale() && records[i - 1]->has_loss_scale() &&
                        record.loss_scale() < records[i - 1]->loss_scale();
     part.scale_moves_unseen = part.scale_moves_unseen || !record.has_loss_scale() || (falls && !record.overflow());
@@ -124,9 +150,13 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
       continue;
     }
     if (!record.has_grad_norm() || record.skipped() > 0) continue;
-    if (std::isinf(record.grad_norm())) {
-      if (ScaleFallsAfter(records, i)) {
-        ++part.overflow_records;  // the scaler backed off: the step was skipped
+    if (!std::isfinite(record.grad_norm())) {
+      const bool held = ScheduleCountsUpdates(source.log().format()) && HeldRateAt(records, i) == HeldRate::kHeld;
+      if (std::isnan(record.grad_norm()) && !held) continue;  // told as a NaN
+      if (held || ScaleFallsAfter(records, i)) {
+        // The scaler backed off, or the schedule stood still: the step was skipped.
+        ++part.overflow_records;
+        part.count.rate_held += held ? 1 : 0;
         part.count.reported = true;
         Remember(part.count.evidence, source, record);
         continue;
@@ -138,11 +168,28 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
       Remember(part.count.unreported_evidence, source, record);
     }
   }
-  part.count.skipped = part.has_counter && source.log().skipped_counted()
-                           ? part.counted + part.overflow_after_counter
-                           : std::max(part.counted, part.overflow_records);
+  const bool counter = part.has_counter && source.log().skipped_counted();
+  const bool stands_still = counter && part.counted == 0 && part.overflow_records > 1;
+  if (stands_still) part.count.lines_beside_counter = part.overflow_records;
+  part.count.skipped = counter && !stands_still ? part.counted + part.overflow_after_counter
+                                                : std::max(part.counted, part.overflow_records);
   part.count.reported = part.count.reported || part.has_counter;
+  // Lines that only ever tell of an overflow tell of every one; flags of printed steps do so of these alone.
+  part.events = part.events || (!part.flagged.empty() && !part.flags_clean_steps);
+  part.count.counted = part.events || part.has_counter;
   return part;
+}
+
+// A log that goes on from `part` with its cumulative counter: what that counter held then is not skipped again.
+void TakeStartOff(const Part& part, Part& next) {
+  if (!part.has_counter || !next.has_counter || next.first_counted <= 0) return;
+  std::int64_t before = 0;
+  for (const auto& [step, skipped] : part.counted_at) before += step <= next.first_counted_step ? skipped : 0;
+  const bool late = next.steps.empty() || *next.steps.begin() > 1;
+  if (!late || before <= 0 || next.first_counted < before) return;
+  next.counted -= before;
+  next.count.skipped -= before;
+  next.first_counted -= before;
 }
 
 // A line without a step tells of an overflow that the step records may show as well: the infinite norm of
@@ -177,6 +224,7 @@ bool Continues(const Part& part, const Part& next) {
 
 void Join(Part& part, Part next) {
   if (Continues(part, next)) {
+    TakeStartOff(part, next);
     part.count.skipped += next.count.skipped;
     part.count.applied += next.count.applied;
     part.count.unreported += next.count.unreported;
@@ -192,6 +240,11 @@ void Join(Part& part, Part next) {
     part.count.reductions = std::max(part.count.reductions, next.count.reductions);
     part.count.scale_at_every_step = part.count.scale_at_every_step || next.count.scale_at_every_step;
   }
+  part.count.counted = part.count.counted || next.count.counted;
+  part.count.lines_beside_counter = std::max(part.count.lines_beside_counter, next.count.lines_beside_counter);
+  part.count.rate_held = std::max(part.count.rate_held, next.count.rate_held);
+  part.count.rate_moved = std::max(part.count.rate_moved, next.count.rate_moved);
+  for (const auto& [step, skipped] : next.counted_at) part.counted_at[step] = skipped;
   part.count.saturated = std::max(part.count.saturated, next.count.saturated);
   part.count.reported = part.count.reported || next.count.reported;
   for (auto* places : {&next.count.unreported_evidence, &next.count.applied_evidence}) {
@@ -265,6 +318,13 @@ std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
     result.push_back(std::move(part.count));
   }
   return result;
+}
+
+std::int64_t ImpliedByScale(const OverflowCount& count) {
+  // A counter may tell of the last overflow with the next line: one apart is no contradiction.
+  const std::int64_t told_late = count.reported ? 1 : 0;
+  return count.reductions > count.skipped + count.applied + told_late ? count.reductions - count.applied
+                                                                      : count.skipped;
 }
 
 std::optional<RankDisagreement> FindRankDisagreement(const RunSeries& run) {

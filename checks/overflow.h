@@ -28,6 +28,12 @@ struct OverflowCount {
   // steps.
   std::int64_t skipped_at_start = 0;
   std::int64_t steps_at_start = 0;
+  bool counted = false;  // a counter, or a line for every overflow, tells of them: not flags of printed steps alone
+  // A counter that stands at 0 while so many lines tell of skipped steps.
+  std::int64_t lines_beside_counter = 0;
+  // Skipped steps at which a schedule tied to updates stood still, and at which it went on.
+  std::int64_t rate_held = 0;
+  std::int64_t rate_moved = 0;
   // Overflows that the printed scale implies: it was reduced so many times. Only a dynamic scaler reduces it.
   std::int64_t reductions = 0;
   bool scale_at_every_step = false;  // no step between two printed scales: no reduction is hidden
@@ -48,6 +54,9 @@ struct OverflowCount {
 };
 
 std::vector<OverflowCount> CountOverflows(const RunSeries& run);
+
+// Every reduction of a dynamic scale is an overflow, whatever the run's own count says.
+std::int64_t ImpliedByScale(const OverflowCount& count);
 
 // Ranks whose gradients overflow where those of another rank of the run stay finite: the norms of
 // data-parallel ranks are one number. nullopt: no such pair, or the logs do not tell.

@@ -127,6 +127,13 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
                 const ScalerFacts& facts) {
   const OverflowCount count = WithReductions(context, result, run, told, facts);
   const MessageArgs args = {{"run", Subject(run, count)}, {"skipped", absl::StrCat(count.skipped)}};
+  if (count.lines_beside_counter > 0) {
+    v1::Finding& finding =
+        AddWarning(context, result, "conflict_within_side/skipped", Subject(run, count),
+                   {{"run", Subject(run, count)}, {"lines", absl::StrCat(count.lines_beside_counter)}});
+    SetFact(finding, "lines", count.lines_beside_counter);
+    for (const std::string& where : count.evidence) finding.add_evidence(where);
+  }
   if (count.unreported > 0 || count.saturated > 0) ReportUndetected(context, result, run, count);
   if (count.applied > 0) {
     v1::Finding& finding = AddError(context, result, "overflow_applied", Subject(run, count),
@@ -134,7 +141,10 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
     SetFact(finding, "count", count.applied);
     for (const std::string& where : count.applied_evidence) finding.add_evidence(where);
   }
-  if (count.steps == 0) {
+  AddHole(context, result, run);
+  if (StepsByOrder(run)) {
+    AddMissing(context, result, "steps_not_known", run.name, {{"run", run.name}});
+  } else if (count.steps == 0) {
     AddMissing(context, result, "steps_not_printed", run.name, args);
   } else if (!count.reported) {
     AddMissing(context, result, "overflow_not_reported", run.name, args);

@@ -150,6 +150,13 @@ FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs) {
 
 void ReportWithoutFinal(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& finals) {
   for (const RunSeries* run : finals.without) {
+    if (const std::optional<FinalMetric> other = run->Final()) {
+      AddMissing(context, result, "other_metric_of_run", run->name,
+                 {{"run", run->name},
+                  {"metric", other->is_accuracy ? "accuracy" : "eval_loss"},
+                  {"other", finals.is_accuracy ? "accuracy" : "eval_loss"}});
+      continue;
+    }
     AddMissing(context, result, "metric_not_printed", run->name,
                {{"run", run->name}, {"metric", "val_accuracy, eval_loss"}});
   }

@@ -217,7 +217,8 @@ TEST(ScaleTrend, AScaleThatVanishedOrFellFarBelowOneFails) {
   below.insert(below.end(), 200, below.back());
   EXPECT_THAT(Kinds(RunOne(kTrend, {}, {Scales(below)})), ElementsAre("scale_falls_without_end"));
   // A log that prints 0 throughout says that it has no scaler.
-  EXPECT_THAT(Kinds(RunOne(kTrend, {}, {Scales(std::vector<double>(60, 0))})), Not(Contains("scale_falls_without_end")));
+  EXPECT_THAT(Kinds(RunOne(kTrend, {}, {Scales(std::vector<double>(60, 0))})),
+              Not(Contains("scale_falls_without_end")));
 }
 
 TEST(ScaleTrend, TheFloorIsToldWithTheScaleThatItFellFrom) {

@@ -1,6 +1,8 @@
 #include "checks/run_pairs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "checks/rank_curves.h"
@@ -19,13 +21,30 @@ const Curve* FindCurve(const CurveSet& set, const std::string& engine) {
   return nullptr;
 }
 
+// A rank whose log ends before the others' ends the mean of all with it.
+void MissShortRanks(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Curve& curve) {
+  std::int64_t longest = 0;
+  for (const RankPoints& rank : curve.ranks) longest = std::max(longest, rank.points.back().step);
+  const double enough = (1 - context.profile.threshold("finished_tolerance")) * static_cast<double>(longest);
+  for (const RankPoints& rank : curve.ranks) {
+    if (static_cast<double>(rank.points.back().step) >= enough) continue;
+    AddMissing(context, result, "rank_log_short", run.name,
+               {{"run", run.name},
+                {"rank", absl::StrCat(rank.rank)},
+                {"last", absl::StrCat(rank.points.back().step)},
+                {"longest", absl::StrCat(longest)}});
+  }
+}
+
 bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, Metric metric,
             const CurveSet& set) {
   AddProblems(context, result, set.problems);
   if (!set.problems.empty()) return false;
   // A curve of one rank speaks for the others only where they train alike.
   for (const Curve& curve : set.curves) {
-    if (metric != Metric::kLoss || curve.mean_of_ranks) break;
+    if (metric != Metric::kLoss) break;
+    if (!curve.ranks.empty()) MissShortRanks(context, result, run, curve);
+    if (curve.mean_of_ranks) continue;
     if (curve.rank_spread <= context.profile.threshold("loss_tail_relative_difference")) continue;
     AddMissing(context, result, "curve_ranks_differ", run.name,
                {{"run", run.name},
@@ -36,6 +55,37 @@ bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSerie
   if (!set.curves.empty()) return true;
   AddMissing(context, result, "metric_not_printed", run.name,
              {{"run", run.name}, {"metric", std::string(MetricName(metric))}});
+  return false;
+}
+
+// Lines that are numbered by their order are the same steps only where both sides print as often: where the epochs that
+// stand in them say so.
+bool SameOrderSteps(const CheckContext& context, v1::CheckResult& result, const RunSeries& a, const RunSeries& b) {
+  if (!StepsByOrder(a) && !StepsByOrder(b)) return true;
+  const auto epoch_at = [](const RunSeries& run) {
+    std::map<std::int64_t, double> epochs;
+    for (const LogSource& source : run.logs) {
+      for (const v1::StepRecord& record : source.log().records()) {
+        if (record.has_epoch() && record.has_loss()) epochs[record.step()] = record.epoch();
+      }
+    }
+    return epochs;
+  };
+  const std::map<std::int64_t, double> epochs_a = epoch_at(a);
+  const std::map<std::int64_t, double> epochs_b = epoch_at(b);
+  std::int64_t common = 0;
+  std::int64_t apart = 0;
+  for (const auto& [step, epoch] : epochs_a) {
+    const auto other = epochs_b.find(step);
+    if (other == epochs_b.end()) continue;
+    ++common;
+    // Epochs are printed with two digits or four.
+    apart += std::fabs(other->second - epoch) > 0.02 * std::max(epoch, other->second) + 0.0101 ? 1 : 0;
+  }
+  if (common > 0 && apart == 0 && StepsByOrder(a) == StepsByOrder(b)) return true;
+  for (const RunSeries* run : {&a, &b}) {
+    if (StepsByOrder(*run)) AddMissing(context, result, "steps_not_known", run->name, {{"run", run->name}});
+  }
   return false;
 }
 
@@ -81,6 +131,9 @@ const RunSeries* RunPairs::reference() const {
 void RunPairs::RequireFinished(const CheckContext& context, v1::CheckResult& result, Side side) const {
   const FinishedRuns& runs = finished(side);
   if (side == Side::kMigrated) RequireOther(context, result);
+  for (const RunSeries* run : Comparable(side)) {
+    if (side == Side::kMigrated || run == reference()) AddHole(context, result, *run);
+  }
   for (const FinishedRuns::Left& left : runs.others) {
     if (left.run->logs.empty()) continue;  // reported as evidence that is not there
     if (runs.finished.empty() && !GoesAsFar(context, *left.run)) {
@@ -114,14 +167,17 @@ void RunPairs::RequireAsFar(const CheckContext& context, v1::CheckResult& result
   if (other == nullptr || !other->ending.last_step.has_value()) return;
   const std::int64_t longest = *other->ending.last_step;
   for (const RunSeries* run : finished(Side::kMigrated).finished) {
-    if (run->ending.state != v1::RunEnd::STATE_UNSPECIFIED) continue;
+    // An early stop at a target states no total.
+    const bool told = run->ending.state == v1::RunEnd::STATE_FINISHED && run->ending.total_steps.has_value() &&
+                      other->ending.state == v1::RunEnd::STATE_FINISHED && other->ending.total_steps.has_value();
+    if (run->ending.state != v1::RunEnd::STATE_UNSPECIFIED && !told) continue;
     const std::int64_t last = run->ending.last_step.value_or(0);
     const StepAxis axis = ChooseAxis(context, *other, *run, {}, {});
     if (static_cast<double>(last + PrintInterval(*run)) * axis.migrated_per_step >=
         (1 - context.profile.threshold("finished_tolerance")) * static_cast<double>(longest) * axis.baseline_per_step) {
       continue;
     }
-    AddMissing(context, result, "run_stops_early", run->name,
+    AddMissing(context, result, told ? "run_is_shorter" : "run_stops_early", run->name,
                {{"run", run->name}, {"last", absl::StrCat(last)}, {"longest", absl::StrCat(longest)}});
   }
 }
@@ -132,6 +188,7 @@ std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& 
   const CurveSet b = migrated.Curves(metric);
   const bool a_usable = Usable(context, result, baseline, metric, a);
   const bool b_usable = Usable(context, result, migrated, metric, b);
+  if (!SameOrderSteps(context, result, baseline, migrated)) return {};
   std::vector<CurvePair> pairs;
   if (!a_usable || !b_usable) return pairs;
   const auto add = [&](Curve left, Curve right) {

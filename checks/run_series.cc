@@ -55,7 +55,8 @@ constexpr Metric kAllMetrics[] = {Metric::kLoss,     Metric::kLearningRate, Metr
 bool SameValue(const CurvePoint& a, const CurvePoint& b) {
   if (std::isnan(a.value) || std::isnan(b.value)) return std::isnan(a.value) && std::isnan(b.value);
   if (a.value == b.value) return true;
-  const double allowed = std::max({a.resolution + b.resolution, 1e-9 * std::fabs(a.value)});
+  // Event files hold floats of 32 bits, text a few digits.
+  const double allowed = std::max(a.resolution + b.resolution, 1.2e-7 * std::fabs(a.value));
   return std::fabs(a.value - b.value) <= allowed;
 }
 

@@ -128,6 +128,19 @@ struct FinishedRuns {
 // A lone run without an end mark counts (nothing says that it broke off); `by_length` tells.
 FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs);
 
+// Steps that a log lacks in its middle: a gap many times the usual one, with usual ones on either side.
+struct StepHole {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+std::optional<StepHole> HoleOf(const RunSeries& run);
+// Says so under `missing`.
+void AddHole(const CheckContext& context, v1::CheckResult& result, const RunSeries& run);
+
+// The log tells no step: its records are numbered by their order, or each stands for an epoch.
+bool StepsByOrder(const RunSeries& run);
+bool StepsAreEpochs(const RunSeries& run);
+
 // Reports `problems` under `missing`.
 void AddProblems(const CheckContext& context, v1::CheckResult& result, const std::vector<CurveProblem>& problems);
 

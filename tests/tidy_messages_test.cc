@@ -144,7 +144,7 @@ TEST(TidyMessages, EveryWordShownCanBeExplained) {
   std::set<std::string> kinds;
   for (const auto& [id, message] : BuiltInRules().messages.all()) {
     kinds.insert(id.substr(0, id.find('/')));
-    if (absl::StartsWith(id, "kind_")) kinds.insert(id.substr(5));
+    if (absl::StartsWith(id, "word_")) kinds.insert(id.substr(5));
   }
   std::size_t seen = 0;
   for (const SourceFile& file : AllFiles()) {

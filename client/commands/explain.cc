@@ -85,7 +85,7 @@ struct Explainer {
 
   // A word that stands beside findings (an event, a mark of diff, a note of inspect).
   bool ExplainWord(const std::string& word) {
-    const auto found = env.rules.messages.all().find(absl::StrCat("kind_", word));
+    const auto found = env.rules.messages.all().find(absl::StrCat("word_", word));
     if (found == env.rules.messages.all().end()) return false;
     w.Wrapped(0, word, "", Style::kBold);
     w.WrappedText(2, "", found->second.text);
@@ -96,7 +96,7 @@ struct Explainer {
   bool ExplainKind(const std::string& kind) {
     bool any = ExplainWord(kind);
     for (const auto& [id, message] : env.rules.messages.all()) {
-      if (id.substr(0, id.find('/')) != kind || absl::StartsWith(id, "ui_") || absl::StartsWith(id, "kind_")) continue;
+      if (id.substr(0, id.find('/')) != kind || absl::StartsWith(id, "ui_") || absl::StartsWith(id, "word_")) continue;
       if (!any) w.Wrapped(0, kind, Say("ui_finding_kind"), Style::kBold);
       any = true;
       w.WrappedText(2, "", message.text);
@@ -141,7 +141,7 @@ OrderedJson ExplainJson(const Rules& rules, const std::string& id, const Profile
 ExitCode UnknownId(CommandEnv& env, const std::string& id) {
   std::vector<std::string> known = CatalogueIds(env.rules, true);
   for (const auto& entry : env.rules.messages.all()) {
-    known.push_back(absl::StartsWith(entry.first, "kind_") ? entry.first.substr(5) : entry.first);
+    known.push_back(absl::StartsWith(entry.first, "word_") ? entry.first.substr(5) : entry.first);
   }
   for (const auto& entry : env.rules.profile.thresholds) known.push_back(entry.first);
   return UsageError(env, kName,

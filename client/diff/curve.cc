@@ -241,7 +241,8 @@ class Printer {
                               request_.render.ascii ? "->" : "→", " ", c.run_b),
                        w_.columns()));
     if (c.alone != '\0') {
-      w_.Wrapped(2, "", Say("curve_engine_alone", {{"engine", c.engine}, {"side", std::string(1, c.alone)}}), Style::kYellow);
+      w_.Wrapped(2, "", Say("curve_engine_alone", {{"engine", c.engine}, {"side", std::string(1, c.alone)}}),
+                 Style::kYellow);
       return;
     }
     if (c.figures.common_steps == 0) {
