@@ -56,7 +56,7 @@ bool SameValue(const CurvePoint& a, const CurvePoint& b) {
   if (std::isnan(a.value) || std::isnan(b.value)) return std::isnan(a.value) && std::isnan(b.value);
   if (a.value == b.value) return true;
   // Event files hold floats of 32 bits, text a few digits.
-  const double allowed = std::max(a.resolution + b.resolution, 1.2e-7 * std::fabs(a.value));
+  const double allowed = 1.01 * (a.resolution + b.resolution) + 1.2e-7 * std::fabs(a.value);
   return std::fabs(a.value - b.value) <= allowed;
 }
 
