@@ -133,6 +133,7 @@ class LimitedFile : public File {
     }
     return done;
   }
+  absl::StatusOr<std::uint64_t> SkipHole() override { return file_->SkipHole(); }
   absl::StatusOr<FileInfo> Info() override { return file_->Info(); }
   absl::StatusOr<FileInfo> InfoAtOpen() override { return file_->InfoAtOpen(); }
   int Descriptor() const override { return file_->Descriptor(); }

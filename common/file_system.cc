@@ -71,9 +71,27 @@ class PosixFile : public File {
   absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
     for (;;) {
       const ssize_t n = read(fd_, buffer.data(), buffer.size());
-      if (n >= 0) return static_cast<std::size_t>(n);
+      if (n >= 0) {
+        position_ += static_cast<std::uint64_t>(n);
+        return static_cast<std::size_t>(n);
+      }
       if (errno != EINTR) return ErrnoStatus(errno, "read", path_);
     }
+  }
+
+  absl::StatusOr<std::uint64_t> SkipHole() override {
+    const std::uint64_t at = position_;
+    if (!opened_.may_have_holes || at < data_until_ || at >= opened_.size_bytes) return std::uint64_t{0};
+    const off_t data = lseek(fd_, static_cast<off_t>(at), SEEK_DATA);
+    const bool told = data >= 0 || errno == ENXIO;  // ENXIO: nothing but a hole follows
+    const std::uint64_t begin = data >= 0 ? static_cast<std::uint64_t>(data) : opened_.size_bytes;
+    const bool skips = told && begin >= at + kHoleBytesMin;
+    const off_t end = skips || data < 0 ? -1 : lseek(fd_, data, SEEK_HOLE);
+    data_until_ = !told || (!skips && end < 0) ? opened_.size_bytes : skips ? begin : static_cast<std::uint64_t>(end);
+    position_ = skips ? begin : at;
+    // The place of read(2) was moved by the questions.
+    if (lseek(fd_, static_cast<off_t>(position_), SEEK_SET) < 0) return ErrnoStatus(errno, "seek", path_);
+    return position_ - at;
   }
 
   absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer) override {
@@ -102,6 +120,8 @@ class PosixFile : public File {
   const int fd_;
   const FileInfo opened_;
   const std::string path_;
+  std::uint64_t position_ = 0;    // of Read
+  std::uint64_t data_until_ = 0;  // no hole begins before
 };
 
 }  // namespace

@@ -51,6 +51,10 @@ class File {
   virtual absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) = 0;
   // Fills `buffer` from that byte on; fewer bytes only at the end of the file. Leaves the place of Read alone.
   virtual absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer);
+  // Where Read stands in a hole of a sparse file (no shorter than kHoleBytesMin): goes on at its end and gives its
+  // length, which are as many zeros. 0: no hole, or none that is known.
+  static constexpr std::uint64_t kHoleBytesMin = 64 << 10;  // shorter ones are cheaper read than looked for
+  virtual absl::StatusOr<std::uint64_t> SkipHole() { return std::uint64_t{0}; }
   // What the open file is now (fstat): tells whether it changed while it was read.
   virtual absl::StatusOr<FileInfo> Info() = 0;
   // What it was when it was opened; saves a system call.

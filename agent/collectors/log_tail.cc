@@ -82,6 +82,9 @@ absl::Status LogTail::OpenNext(FileSystem& fs) {
 absl::Status LogTail::ReadOpen(std::uint64_t& left) {
   std::vector<char> buffer(kReadBytes);
   while (left > 0) {
+    PARITECT_ASSIGN_OR_RETURN(const std::uint64_t hole, file_->SkipHole());
+    offset_ += hole;
+    if (hole > 0 && !whole_) PARITECT_RETURN_IF_ERROR(log_.FeedHole(hole));
     PARITECT_ASSIGN_OR_RETURN(const std::size_t n, file_->Read(absl::MakeSpan(buffer)));
     if (n == 0) return absl::OkStatus();
     const absl::string_view bytes(buffer.data(), n);

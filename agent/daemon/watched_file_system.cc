@@ -21,6 +21,7 @@ class WatchedFile : public File {
     if (cancellation_.stopped()) return StoppedStatus();
     return base_->ReadAt(offset, buffer);
   }
+  absl::StatusOr<std::uint64_t> SkipHole() override { return base_->SkipHole(); }
   absl::StatusOr<FileInfo> Info() override { return base_->Info(); }
   absl::StatusOr<FileInfo> InfoAtOpen() override { return base_->InfoAtOpen(); }
   int Descriptor() const override { return base_->Descriptor(); }

@@ -60,6 +60,14 @@ bool GunzipBytes::truncated() const {
   return state_->truncated;
 }
 
+absl::StatusOr<std::uint64_t> GunzipBytes::SkipHole() {
+  State& s = *state_;
+  if (s.gzip || s.begin != s.end || s.source_ended) return std::uint64_t{0};
+  PARITECT_ASSIGN_OR_RETURN(const std::uint64_t hole, s.source->SkipHole());
+  s.started = s.started || hole > 0;  // what begins with zeros is not compressed
+  return hole;
+}
+
 absl::StatusOr<std::size_t> GunzipBytes::Read(absl::Span<char> buffer) {
   State& s = *state_;
   if (!s.started) {
