@@ -1,5 +1,6 @@
 #include "checks/check.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/ascii.h"
@@ -70,13 +71,26 @@ namespace {
 // One rank prints for all (Megatron: the last one): the others' logs hold no step, and nothing that a check of steps
 // would need.
 bool OtherRankPrints(const EvidenceSet& evidence, Side side, const v1::Bundle& of, const v1::Evidence& silent) {
-  if (!silent.has_rank() || silent.problem().id() != "source_unknown_format") return false;
+  const std::string& problem = silent.problem().id();
+  if (!silent.has_rank() || (problem != "source_unknown_format" && problem != "log_without_records")) return false;
   bool prints = false;
   evidence.ForEach(side, v1::EVIDENCE_KIND_RUN_LOG, [&](const v1::Bundle& bundle, const v1::Evidence& one) {
     prints = prints || (bundle.plan().run() == of.plan().run() && one.outcome() == v1::OUTCOME_COLLECTED &&
                         one.has_rank() && one.rank() != silent.rank() && one.run_log().records_size() > 0);
   });
   return prints;
+}
+
+// What a program printed beside its log is no log that is missing, where another log of the run holds the losses.
+bool OtherLogTells(const CheckContext& context, Side side, const v1::Bundle& bundle, const v1::Evidence& evidence) {
+  if (evidence.problem().id() != "log_without_records") return false;
+  bool tells = false;
+  context.evidence.ForEach(side, v1::EVIDENCE_KIND_RUN_LOG, [&](const v1::Bundle& other, const v1::Evidence& log) {
+    if (tells || other.plan().run() != bundle.plan().run() || log.outcome() != v1::OUTCOME_COLLECTED) return;
+    tells = std::any_of(log.run_log().records().begin(), log.run_log().records().end(),
+                        [](const v1::StepRecord& record) { return record.has_loss(); });
+  });
+  return tells;
 }
 
 }  // namespace
@@ -93,7 +107,7 @@ bool RequireEvidence(const CheckContext& context, v1::CheckResult& result, Side 
     } else if (kind == v1::EVIDENCE_KIND_RUN_LOG && OtherRankPrints(context.evidence, side, bundle, evidence)) {
       AddNote(context, result, "rank_prints_no_steps", WhereFrom(bundle, evidence),
               {{"source", DisplayBytes(evidence.source())}, {"rank", absl::StrCat(evidence.rank())}});
-    } else {
+    } else if (!OtherLogTells(context, side, bundle, evidence)) {
       AddMissing(context, result, evidence.problem(), WhereFrom(bundle, evidence));
     }
   });

@@ -12,7 +12,7 @@ namespace {
 
 // Both samples in one unit: points where one side prints fractions and the other points.
 void SameUnit(FinalMetrics& a, FinalMetrics& b) {
-  if (!a.is_accuracy || a.fractions == b.fractions) return;
+  if (!a.is_share || a.fractions == b.fractions) return;
   FinalMetrics& fractions = a.fractions ? a : b;
   for (double& value : fractions.values) value *= 100;
   fractions.fractions = false;
@@ -27,8 +27,8 @@ struct Question {
   double margin;
 
   // How much worse b is: positive is worse.
-  double Worse(double of_a, double of_b) const { return a.is_accuracy ? of_a - of_b : of_b - of_a; }
-  std::string metric() const { return a.is_accuracy ? "accuracy" : "eval_loss"; }
+  double Worse(double of_a, double of_b) const { return a.higher_is_better ? of_a - of_b : of_b - of_a; }
+  const std::string& metric() const { return a.metric; }
 };
 
 void Answer(const Question& q, bool within, const std::string& subject, double value_a, double value_b,
@@ -38,8 +38,9 @@ void Answer(const Question& q, bool within, const std::string& subject, double v
                             {"migrated", Short(value_b)},
                             {"margin", Short(q.margin)},
                             {"worse", Short(q.Worse(value_a, value_b))}};
-  v1::Finding& finding = within ? AddNote(q.context, q.result, "measured/final", subject, args)
-                                : AddError(q.context, q.result, q.kind, subject, args);
+  v1::Finding& finding =
+      within ? AddNote(q.context, q.result, q.a.of_quality ? "measured/final" : "measured/final_loss", subject, args)
+             : AddError(q.context, q.result, q.kind, subject, args);
   finding.set_baseline(Short(value_a));
   finding.set_migrated(Short(value_b));
   SetFact(finding, "metric", q.metric());
@@ -95,10 +96,9 @@ void WarnOfSteps(const CheckContext& context, v1::CheckResult& result, const Fin
     const std::optional<double> share_a = ShareOfRun(a, 0);
     const std::optional<double> share_b = ShareOfRun(b, i);
     if (!share_a || !share_b || std::fabs(*share_a - *share_b) <= kAlike) continue;
-    v1::Finding& finding = AddWarning(context, result, "final_at_other_steps", b.runs[i]->name,
-                                      {{"metric", a.is_accuracy ? "accuracy" : "eval_loss"},
-                                       {"baseline", absl::StrCat(*a.steps[0])},
-                                       {"migrated", absl::StrCat(*b.steps[i])}});
+    v1::Finding& finding = AddWarning(
+        context, result, "final_at_other_steps", b.runs[i]->name,
+        {{"metric", a.metric}, {"baseline", absl::StrCat(*a.steps[0])}, {"migrated", absl::StrCat(*b.steps[i])}});
     finding.set_baseline(absl::StrCat("step ", *a.steps[0]));
     finding.set_migrated(absl::StrCat("step ", *b.steps[i]));
   }
@@ -106,19 +106,22 @@ void WarnOfSteps(const CheckContext& context, v1::CheckResult& result, const Fin
 
 }  // namespace
 
-void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a,
-                        const FinalMetrics& b, absl::string_view kind) {
-  for (const FinalMetrics* side : {&a, &b}) ReportWithoutFinal(context, result, *side);
-  if (a.values.empty() || b.values.empty()) return;
-  if (a.is_accuracy != b.is_accuracy) {
-    AddMissing(context, result, "other_metric", SideName(Side::kMigrated),
-               {{"baseline", a.is_accuracy ? "accuracy" : "eval_loss"},
-                {"migrated", b.is_accuracy ? "accuracy" : "eval_loss"}});
+void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const std::vector<const RunSeries*>& a,
+                        const std::vector<const RunSeries*>& b, absl::string_view kind) {
+  std::vector<const RunSeries*> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  const std::string metric = CommonMetric(all);
+  FinalMetrics left = FinalsOf(a, metric);
+  FinalMetrics right = FinalsOf(b, metric);
+  for (const FinalMetrics* side : {&left, &right}) ReportWithoutFinal(context, result, *side);
+  if (left.values.empty() || right.values.empty()) {
+    const std::string of_a = CommonMetric(a);
+    const std::string of_b = CommonMetric(b);
+    if (of_a.empty() || of_b.empty() || of_a == of_b) return;
+    AddMissing(context, result, "other_metric", SideName(Side::kMigrated), {{"baseline", of_a}, {"migrated", of_b}});
     return;
   }
-  WarnOfSteps(context, result, a, b);
-  FinalMetrics left = a;
-  FinalMetrics right = b;
+  WarnOfSteps(context, result, left, right);
   SameUnit(left, right);
   const Question question{context, result, left, right, kind, left.Margin(context.profile, Mean(left.values))};
   constexpr std::size_t kRunsForMeans = 3;
@@ -136,19 +139,20 @@ void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, co
 void CompareEvaluations(const CheckContext& context, v1::CheckResult& result,
                         const std::vector<const RunSeries*>& baseline, const std::vector<const RunSeries*>& migrated,
                         absl::string_view kind) {
-  const FinalMetrics a = FinalsOf(baseline);
-  const FinalMetrics b = FinalsOf(migrated);
+  std::vector<const RunSeries*> all = baseline;
+  all.insert(all.end(), migrated.begin(), migrated.end());
+  const std::string metric = CommonMetric(all);
   int compared = 0;
   if (!baseline.empty() && !migrated.empty()) {
     compared = CompareValidationMetrics(context, result, baseline, migrated, kind);
   }
-  const bool none = a.values.empty() && b.values.empty() && a.unusable.empty() && b.unusable.empty();
-  if (none && compared > 0) {
+  // What is left to compare by its meaning, under whatever names: the accuracy, and the loss where there is no more.
+  if (compared > 0 && metric != "accuracy" && metric != "eval_loss") {
     SetFact(AddNote(context, result, "measured/validation_metrics", "", {{"count", absl::StrCat(compared)}}),
             "compared", compared);
     return;
   }
-  CompareFinalsOfTwo(context, result, a, b, kind);
+  CompareFinalsOfTwo(context, result, baseline, migrated, kind);
 }
 
 }  // namespace paritect

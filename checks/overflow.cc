@@ -56,7 +56,7 @@ void CountReductions(const std::vector<const v1::StepRecord*>& records, Overflow
   std::int64_t pairs = 0;
   for (const v1::StepRecord* record : records) {
     if (record->step_unknown()) continue;
-    if (!record->has_loss_scale() || !(record->loss_scale() > 0)) {
+    if (!record->has_loss_scale() || !(record->loss_scale() > 0) || std::isinf(record->loss_scale())) {
       every_step = every_step && !record->has_loss();
       continue;
     }
@@ -275,6 +275,7 @@ RecordsByRank Split(const v1::RunLog& log, const v1::Evidence& evidence) {
     if (!record.step_unknown()) keys.insert(key_of(record));
   }
   for (const v1::StepRecord& record : log.records()) {
+    if (record.step_unknown() && !record.has_overflow()) continue;  // an evaluation
     const auto key = key_of(record);
     if (!record.step_unknown() || keys.empty() || keys.contains(key)) {
       result[key].push_back(&record);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,7 +17,7 @@ namespace paritect {
 namespace {
 
 void SetSampleFacts(v1::Finding& finding, const FinalMetrics& finals, double mean, double sd) {
-  SetFact(finding, "metric", finals.is_accuracy ? "accuracy" : "eval_loss");
+  SetFact(finding, "metric", finals.metric);
   SetFact(finding, "runs", static_cast<std::int64_t>(finals.runs.size() + finals.without.size()));
   SetFact(finding, "run_names", JoinNames(finals.runs));
   SetFact(finding, "finished", static_cast<std::int64_t>(finals.runs.size()));
@@ -116,34 +118,55 @@ std::string JoinNames(const std::vector<const RunSeries*>& runs) {
 }
 
 double FinalMetrics::Margin(const Profile& profile, double mean) const {
-  if (!is_accuracy) return profile.threshold("metric_relative_error") * std::fabs(mean);
+  if (!is_share) return profile.threshold("metric_relative_error") * std::fabs(mean);
   return profile.threshold("accuracy_points") * (fractions ? 0.01 : 1);
 }
 
-FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs) {
-  FinalMetrics finals;
-  std::vector<std::optional<FinalMetric>> metrics;
-  for (const RunSeries* run : runs) metrics.push_back(run->Final());
-  finals.fractions = true;
-  for (const auto& metric : metrics)
-    finals.is_accuracy = finals.is_accuracy || (metric.has_value() && metric->is_accuracy);
-  for (const auto& metric : metrics) {
-    if (metric.has_value() && metric->printed == metric->value) finals.fractions = false;
+std::string CommonMetric(const std::vector<const RunSeries*>& runs) {
+  std::map<std::string, std::pair<FinalMetric, std::size_t>> printed;  // with how many runs print it
+  std::size_t printing = 0;
+  for (const RunSeries* run : runs) {
+    const std::vector<FinalMetric> finals = run->Finals();
+    printing += finals.empty() ? 0 : 1;
+    for (const FinalMetric& metric : finals) ++printed.try_emplace(metric.name, metric, 0).first->second.second;
   }
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto& metric = metrics[i];
-    if (!metric.has_value() || metric->is_accuracy != finals.is_accuracy) {
-      finals.without.push_back(runs[i]);
+  const FinalMetric* best = nullptr;
+  const FinalMetric* common = nullptr;
+  for (const auto& [name, entry] : printed) {
+    const auto& [metric, count] = entry;
+    if (best == nullptr || metric.preference < best->preference) best = &metric;
+    if (count == printing && (common == nullptr || metric.preference < common->preference)) common = &metric;
+  }
+  if (best == nullptr) return "";
+  return common != nullptr && (common->of_quality || !best->of_quality) ? common->name : best->name;
+}
+
+FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs, absl::string_view metric) {
+  FinalMetrics finals;
+  finals.metric = std::string(metric);
+  std::vector<FinalMetric> found;
+  for (const RunSeries* run : runs) {
+    const std::vector<FinalMetric> all = run->Finals();
+    const auto one = std::find_if(all.begin(), all.end(), [&](const FinalMetric& m) { return m.name == metric; });
+    if (one == all.end()) {
+      finals.without.push_back(run);
       continue;
     }
-    if (!metric->finite || metric->later.has_value()) {
-      finals.unusable.push_back({runs[i], *metric});
+    if (!one->finite || one->later.has_value()) {
+      finals.unusable.push_back({run, *one});
       continue;
     }
-    finals.steps.push_back(metric->step);
-    finals.runs.push_back(runs[i]);
-    finals.values.push_back(finals.fractions ? metric->printed : metric->value);
-    finals.where.push_back(metric->where);
+    finals.runs.push_back(run);
+    found.push_back(*one);
+  }
+  finals.fractions = std::all_of(found.begin(), found.end(), [](const FinalMetric& m) { return m.printed != m.value; });
+  for (const FinalMetric& one : found) {
+    finals.is_share = one.is_share;
+    finals.higher_is_better = one.higher_is_better;
+    finals.of_quality = one.of_quality;
+    finals.steps.push_back(one.step);
+    finals.values.push_back(finals.fractions ? one.printed : one.value);
+    finals.where.push_back(one.where);
   }
   return finals;
 }
@@ -152,16 +175,14 @@ void ReportWithoutFinal(const CheckContext& context, v1::CheckResult& result, co
   for (const RunSeries* run : finals.without) {
     if (const std::optional<FinalMetric> other = run->Final()) {
       AddMissing(context, result, "other_metric_of_run", run->name,
-                 {{"run", run->name},
-                  {"metric", other->is_accuracy ? "accuracy" : "eval_loss"},
-                  {"other", finals.is_accuracy ? "accuracy" : "eval_loss"}});
+                 {{"run", run->name}, {"metric", other->name}, {"other", finals.metric}});
       continue;
     }
     AddMissing(context, result, "metric_not_printed", run->name,
-               {{"run", run->name}, {"metric", "val_accuracy, eval_loss"}});
+               {{"run", run->name}, {"metric", finals.metric.empty() ? "val_accuracy, eval_loss" : finals.metric}});
   }
   for (const FinalMetrics::Unusable& one : finals.unusable) {
-    const std::string metric = one.metric.is_accuracy ? "accuracy" : "eval_loss";
+    const std::string& metric = one.metric.name;
     if (!one.metric.finite) {
       v1::Finding& finding =
           AddError(context, result, "final_not_finite", one.run->name,
@@ -198,7 +219,7 @@ bool RequireRepeats(const CheckContext& context, v1::CheckResult& result, const 
 }
 
 void CompareFinals(const CheckContext& context, v1::CheckResult& result, const std::vector<const RunSeries*>& runs) {
-  const FinalMetrics finals = FinalsOf(runs);
+  const FinalMetrics finals = FinalsOf(runs, CommonMetric(runs));
   ReportWithoutFinal(context, result, finals);
   if (finals.values.size() < 2) return;
   const double mean = Mean(finals.values);
@@ -208,14 +229,16 @@ void CompareFinals(const CheckContext& context, v1::CheckResult& result, const s
   const double variation = mean != 0 ? sd / std::fabs(mean) : 0;
   // Values such as 76.1 and 76.6 differ by the margin and not by a rounding error more.
   const bool spread = range > margin * (1 + 1e-9) || variation > context.profile.threshold("repeat_variation");
-  MessageArgs args = {{"values", JoinNumbers(finals.values)},
+  MessageArgs args = {{"metric", finals.metric},
+                      {"values", JoinNumbers(finals.values)},
                       {"mean", Short(mean)},
                       {"sd", Short(sd)},
                       {"range", Short(range)},
                       {"margin", Short(margin)},
                       {"variation", Percent(variation)}};
   if (!spread) {
-    SetSampleFacts(AddNote(context, result, "measured/repeat", "", args), finals, mean, sd);
+    SetSampleFacts(AddNote(context, result, finals.of_quality ? "measured/repeat" : "measured/repeat_loss", "", args),
+                   finals, mean, sd);
     return;
   }
   const std::size_t odd = OddOne(finals.values);

@@ -15,25 +15,32 @@ namespace paritect {
 
 // Final metrics of several runs in one unit.
 struct FinalMetrics {
-  bool is_accuracy = false;
+  std::string metric;     // FinalMetric::name
+  bool is_share = false;  // compared in points
+  bool higher_is_better = false;
+  bool of_quality = false;
   bool fractions = false;  // all values are printed as fractions of 1
   std::vector<const RunSeries*> runs;
   std::vector<double> values;  // as printed; in points where the logs mix units
   std::vector<std::string> where;
   std::vector<std::optional<std::int64_t>> steps;  // of each value's evaluation, where the log tells it
-  std::vector<const RunSeries*> without;           // runs that print neither accuracy nor validation loss
+  std::vector<const RunSeries*> without;           // runs that do not print the metric
   struct Unusable {
     const RunSeries* run;
     FinalMetric metric;  // not finite, or not of the last evaluation
   };
   std::vector<Unusable> unusable;
 
-  // The margin of the profile in the unit of `values`: accuracy_points, or metric_relative_error of `mean`.
+  // The margin of the profile in the unit of `values`: accuracy_points of a share, else metric_relative_error of
+  // `mean`.
   double Margin(const Profile& profile, double mean) const;
 };
 
-// Accuracy where every run that prints a metric prints accuracy, else the validation loss.
-FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs);
+// The metric that the runs are compared by: the best that all of them print. Where they have no measure of quality in
+// common and some run prints one, that one: a validation loss does not stand for an accuracy that is missing. "": none.
+std::string CommonMetric(const std::vector<const RunSeries*>& runs);
+
+FinalMetrics FinalsOf(const std::vector<const RunSeries*>& runs, absl::string_view metric);
 
 // Reports runs that do not count and, under `missing`, that fewer than repeat_runs are finished.
 // True when there are at least two finished runs to compare.

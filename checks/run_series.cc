@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/named_metric.h"
 #include "checks/rank_curves.h"
+#include "common/evaluation_metric.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -41,6 +42,9 @@ struct WantedMetric {
   std::string name;
 
   bool is(Metric metric) const { return known == metric; }
+  bool of_evaluation() const {
+    return known.has_value() ? is(Metric::kAccuracy) || is(Metric::kEvalLoss) : FindEvaluationMetric(name) != nullptr;
+  }
   std::optional<double> In(const v1::StepRecord& record) const {
     if (known.has_value()) return Read(record, *known);
     const auto found = record.metrics().find(name);
@@ -142,10 +146,15 @@ class Gatherer {
     bool repeated = false;
     bool disagree = false;
     bool without_rank = false;  // lines of several ranks in one file are no two writers of one curve
+    const bool of_evaluation = metric_.of_evaluation();
+    // An evaluation may be told by its place in the log alone, where no other is told by its step.
+    const bool ordered =
+        of_evaluation && std::none_of(log.records().begin(), log.records().end(), [&](const auto& one) {
+          return !one.step_unknown() && metric_.In(one).has_value();
+        });
     for (const v1::StepRecord& record : log.records()) {
       const std::optional<double> value = metric_.In(record);
-      // An evaluation may be told by its epoch or its place in the log alone; a training value has its step.
-      const bool by_order = record.step_unknown() && (metric_.is(Metric::kAccuracy) || metric_.is(Metric::kEvalLoss));
+      const bool by_order = record.step_unknown() && ordered;
       if (!value.has_value() || (record.step_unknown() && !by_order)) continue;
       by_order_ = by_order_ || by_order;
       std::int64_t rank = kNoRank;
@@ -156,7 +165,8 @@ class Gatherer {
       }
       without_rank = without_rank || rank == kNoRank;
       CurvePoint point{by_order ? ++evaluations : record.step(), *value,
-                       metric_.is(Metric::kLoss) ? record.loss_resolution() : 0, Where(source, record.line())};
+                       metric_.is(Metric::kLoss) ? record.loss_resolution() : 0, Where(source, record.line()),
+                       metric_.is(Metric::kAccuracy) && record.accuracy_in_points()};
       auto [it, added] = parts[{record.engine(), rank}].try_emplace(point.step, point);
       if (added) continue;
       repeated = true;
@@ -302,23 +312,6 @@ RunEnding EndingOf(const RunSeries& run) {
   return ending;
 }
 
-std::optional<FinalMetric> LastOf(const CurveSet& set, bool accuracy) {
-  if (set.curves.size() != 1 || set.curves[0].points.empty()) return std::nullopt;
-  double largest = 0;
-  for (const CurvePoint& point : set.curves[0].points) {
-    if (std::isfinite(point.value)) largest = std::max(largest, point.value);
-  }
-  const CurvePoint& last = set.curves[0].points.back();
-  FinalMetric metric;
-  metric.is_accuracy = accuracy;
-  metric.printed = last.value;
-  metric.value = accuracy && largest <= 1 ? last.value * 100 : last.value;
-  metric.finite = std::isfinite(last.value);
-  metric.where = last.where;
-  if (!set.by_order) metric.step = last.step;
-  return metric;
-}
-
 }  // namespace
 
 absl::string_view MetricName(Metric metric) {
@@ -376,17 +369,6 @@ std::vector<std::string> PrintedMetrics(const RunSeries& run) {
     }
   }
   return {names.begin(), names.end()};
-}
-
-std::optional<FinalMetric> RunSeries::Final() const {
-  const std::optional<FinalMetric> loss = LastOf(Curves(Metric::kEvalLoss), false);
-  std::optional<FinalMetric> accuracy = LastOf(Curves(Metric::kAccuracy), true);
-  if (!accuracy.has_value()) return loss;
-  // An evaluation after it that tells no accuracy: this is not the last one.
-  if (loss.has_value() && loss->step.has_value() && accuracy->step.has_value() && *loss->step > *accuracy->step) {
-    accuracy->later = loss->step;
-  }
-  return accuracy;
 }
 
 std::vector<RunSeries> SeriesOf(const EvidenceSet& evidence, Side side, v1::Role role) {

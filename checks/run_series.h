@@ -42,6 +42,7 @@ struct CurvePoint {
   double value = 0;       // may be NaN or infinite
   double resolution = 0;  // half a unit of the last printed digit; 0: not known
   std::string where;
+  bool in_points = false;  // an accuracy that was printed with a per cent sign
 };
 
 struct RankPoints {
@@ -87,8 +88,15 @@ struct RunEnding {
 };
 
 struct FinalMetric {
-  bool is_accuracy = false;  // else a validation loss
-  // Accuracy in points of per cent whatever the log's unit (a curve that never exceeds 1 is in fractions).
+  std::string name;  // "accuracy", "eval_loss", or of common/evaluation_metric.h: "map", "bleu", ...
+  bool is_accuracy = false;
+  bool is_share = false;  // of 1 or of a hundred: compared in points
+  bool higher_is_better = false;
+  // How good the model is; a validation loss or a perplexity only tells how well it predicts.
+  bool of_quality = false;
+  int preference = 0;  // of several the lowest is compared
+  // A share in points of per cent whatever the log's unit (a curve that never exceeds 1 and was never printed with a
+  // per cent sign is in fractions).
   double value = 0;
   double printed = 0;
   bool finite = true;
@@ -105,8 +113,10 @@ struct RunSeries {
   RunEnding ending;
 
   CurveSet Curves(Metric metric) const;
-  // The last value of accuracy, else of the validation loss; nullopt: neither was printed. Not finite where the last
-  // evaluation gave no number.
+  // The last value of each metric of evaluations that was printed: accuracy first, then the other measures of quality,
+  // then the validation loss. Not finite where the last evaluation gave no number.
+  std::vector<FinalMetric> Finals() const;
+  // The first of them; nullopt: none was printed.
   std::optional<FinalMetric> Final() const;
 };
 

@@ -204,7 +204,8 @@ constexpr int kQuietPauseMax = 256;
 
 // Bytes of whole quiet lines at the front. Where there are none the search pauses for ever more lines.
 std::size_t TextLines::SkipQuiet(absl::string_view chunk, Quiet quiet) {
-  const absl::string_view stretch = chunk.substr(0, quiet(chunk.substr(0, kQuietBytesMax)));
+  const QuietText found = quiet(chunk.substr(0, kQuietBytesMax));
+  const absl::string_view stretch = chunk.substr(0, found.bytes);
   const std::size_t end = stretch.rfind('\n');
   if (end == absl::string_view::npos) {
     quiet_pause_ = std::min(2 * quiet_pause_ + 1, kQuietPauseMax);
@@ -212,7 +213,7 @@ std::size_t TextLines::SkipQuiet(absl::string_view chunk, Quiet quiet) {
     return 0;
   }
   quiet_pause_ = 0;
-  number_ += static_cast<std::int64_t>(CountNewlines(stretch.substr(0, end + 1)));
+  number_ += static_cast<std::int64_t>(found.newlines);
   return end + 1;
 }
 

@@ -31,6 +31,12 @@ struct TextLine {
   bool too_long = false;
 };
 
+// A stretch at the front of a text that holds nothing that matters.
+struct QuietText {
+  std::size_t bytes = 0;
+  std::size_t newlines = 0;  // LF among them
+};
+
 // Not thread-safe.
 class TextLines {
  public:
@@ -42,7 +48,7 @@ class TextLines {
   void Feed(absl::string_view chunk, Sink sink);
   // As Feed, where `quiet` says how many bytes at the front (or fewer) hold nothing that matters: whole lines among
   // them are counted and not reported.
-  using Quiet = absl::FunctionRef<std::size_t(absl::string_view text)>;
+  using Quiet = absl::FunctionRef<QuietText(absl::string_view text)>;
   void Feed(absl::string_view chunk, Quiet quiet, Sink sink);
   // As many NUL bytes, which the caller need not have read.
   void FeedHole(std::uint64_t bytes, Sink sink);

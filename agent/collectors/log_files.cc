@@ -23,6 +23,7 @@ class FileBytes : public LogBytes {
  public:
   explicit FileBytes(std::unique_ptr<File> file) : file_(std::move(file)) {}
   absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override { return file_->Read(buffer); }
+  absl::StatusOr<std::uint64_t> SkipHole() override { return file_->SkipHole(); }
 
  private:
   std::unique_ptr<File> file_;
@@ -44,6 +45,12 @@ class JoinedBytes : public LogBytes {
       truncated_ = truncated_ || current_->truncated();
       current_ = nullptr;
     }
+  }
+  absl::StatusOr<std::uint64_t> SkipHole() override {
+    if (current_ == nullptr && next_ < paths_.size()) {
+      PARITECT_ASSIGN_OR_RETURN(current_, OpenLogFile(fs_, paths_[next_++]));
+    }
+    return current_ == nullptr ? absl::StatusOr<std::uint64_t>(0) : current_->SkipHole();
   }
   bool truncated() const override { return truncated_; }
 
@@ -149,6 +156,8 @@ absl::StatusOr<LogPart> ReadPart(FileSystem& fs, const std::string& path, const 
   std::string head(kTimeSearchBytes, '\0');
   std::size_t filled = 0;
   while (filled < head.size()) {
+    PARITECT_ASSIGN_OR_RETURN(const std::uint64_t hole, bytes->SkipHole());
+    if (hole > 0) head[filled++] = '\0';
     PARITECT_ASSIGN_OR_RETURN(std::size_t n, bytes->Read(absl::MakeSpan(head.data() + filled, head.size() - filled)));
     if (n == 0) break;
     filled += n;

@@ -28,8 +28,16 @@ v1::Evidence LogEvidence(const CollectorEnv& env, v1::RunLog log, absl::string_v
   if (log.format() == "unknown") {
     const std::string why = log.notes_size() > 0 ? log.notes(0).message() : "";
     const bool stand_in = log.notes_size() > 0 && log.notes(0).kind() == "stand_in";
+    // Text that speaks of no loss at all: what a program printed beside its log.
+    if (log.notes_size() > 0 && log.notes(0).kind() == "no_records") {
+      return ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "log_without_records", why);
+    }
     return stand_in ? ProblemEvidence(kKind, shown, v1::OUTCOME_FAILED, "source_stand_in", why)
                     : ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", why);
+  }
+  for (const v1::Note& note : log.notes()) {
+    if (note.kind() != "pattern_never_matches") continue;
+    return ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "log_pattern_never_matches", note.message());
   }
   v1::Evidence evidence;
   evidence.set_kind(kKind);

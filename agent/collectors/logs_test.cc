@@ -49,6 +49,13 @@ TEST_F(LogsTest, RotatedPartsAreOneLogInTheOrderOfTheirSteps) {
   for (int i = 0; i < 6; ++i) EXPECT_EQ(found[0].run_log().records(i).step(), i + 1);
 }
 
+TEST_F(LogsTest, OutputWithoutLossesIsToldApartFromAFormThatIsNotKnown) {
+  fs_.AddFile("/p/out.log", "hello\nloading the data\ndone in 12 s\n");
+  fs_.AddFile("/p/odd.log", "hello\nthe loss at 12 was 3\n");
+  EXPECT_EQ(Collect("out.log")[0].problem().id(), "log_without_records");
+  EXPECT_EQ(Collect("odd.log")[0].problem().id(), "source_unknown_format");
+}
+
 TEST_F(LogsTest, LogsOfTheSameStepsAreNotJoined) {
   fs_.AddFile("/p/a.log", "step 1 loss 2.5\nstep 2 loss 2.4\n");
   fs_.AddFile("/p/b.log", "step 1 loss 2.6\nstep 2 loss 2.3\n");

@@ -25,6 +25,6 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kApexLogFormat;
-const LogFormat kApexLogFormat = {"apex", &Sniff, &CreateTextLogParser<ApexDialect>};
+const LogFormat kApexLogFormat = {"apex", &Sniff, &CreateTextLogParser<ApexDialect>, &MakeLineDialect<ApexDialect>};
 
 }  // namespace paritect

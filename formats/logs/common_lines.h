@@ -17,7 +17,9 @@ class CommonLines {
   bool OverflowLine(const LogLine& line, RunLogBuilder& out);
   bool ResumeLine(const LogLine& line, RunLogBuilder& out);
   bool EndLine(const LogLine& line, RunLogBuilder& out);
+  bool AbortLine(const LogLine& line, RunLogBuilder& out);
 
+  std::int64_t ignored_at_ = -2;  // line of "Exception ignored in ...": the traceback behind it ends nothing
   std::set<std::int64_t> overflow_iterations_;  // DeepSpeed prints "Grad overflow on iteration N" on every rank
 };
 

@@ -166,7 +166,12 @@ class CsvDialect : public LineDialect {
   void Monitor(const std::vector<absl::string_view>& cells, std::int64_t line, RunLogBuilder& out) {
     FieldCollector fields;
     fields.SetLine(line);
-    const std::string name(cells[static_cast<std::size_t>(monitor_name_)]);
+    std::string name(cells[static_cast<std::size_t>(monitor_name_)]);
+    for (std::size_t i = 1; i < cells.size(); ++i) {  // several accumulated batches of one step
+      if (columns_[i] != "micro_step") continue;
+      const double micro = ParseLogNumber(cells[i]).value_or(0);
+      if (micro > 0) absl::StrAppend(&name, "/micro_step_", cells[i]);
+    }
     for (std::size_t i = 1; i < cells.size(); ++i) {
       const LogNumber number = ReadLogNumber(cells[i]);
       if (columns_[i] == "step") {

@@ -4,6 +4,8 @@
 // `skipped` counts from the start of the run. Two engines (actor, critic) interleave the same steps.
 // Source: deepspeedai/DeepSpeed runtime/engine.py `_report_progress`, utils/timer.py.
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "formats/logs/log_format.h"
 
 namespace paritect {
@@ -60,12 +62,21 @@ class DeepSpeedDialect : public LineDialect {
   bool takes_plain_lines() const override { return true; }
 
  private:
-  // One learning rate a parameter group; the first is the schedule's.
+  // One learning rate a parameter group; the first is the schedule's, others stay visible where they differ.
   static void SetLr(absl::string_view text, LogRecord& record) {
     if (absl::StartsWith(text, "[")) text.remove_prefix(1);
-    const LogNumber lr = ReadLogNumber(text);
-    if (lr.kind == LogNumber::Kind::kValue) record.values.set_lr(lr.value);
+    const absl::string_view list = text.substr(0, text.find(']'));
+    int group = 0;
+    for (absl::string_view one : absl::StrSplit(list, ", ")) {
+      const LogNumber lr = ReadLogNumber(one);
+      if (++group > kGroupsMax || lr.kind != LogNumber::Kind::kValue) return;
+      if (group == 1) record.values.set_lr(lr.value);
+      if (lr.value != record.values.lr())
+        record.values.mutable_metrics().Set(absl::StrCat("lr group ", group), lr.value);
+    }
   }
+
+  static constexpr int kGroupsMax = 64;
 
   // Engines print in the same order: the first of them whose last step is below this one.
   std::size_t EngineOf(std::int64_t step) {
@@ -95,6 +106,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kDeepSpeedLogFormat;
-const LogFormat kDeepSpeedLogFormat = {"deepspeed", &Sniff, &CreateTextLogParser<DeepSpeedDialect>};
+const LogFormat kDeepSpeedLogFormat = {"deepspeed", &Sniff, &CreateTextLogParser<DeepSpeedDialect>,
+                                       &MakeLineDialect<DeepSpeedDialect>};
 
 }  // namespace paritect

@@ -2,8 +2,6 @@
 //   DLLL {"timestamp": "...", "type": "LOG", "step": [0, 10], "data": {"loss": 1.2}}
 //   DLLL 2019-10-10 16:42:54.501155 - Epoch: 0 Iteration: 0  loss : 130.0 nat
 // The step is the last part of the place; lines of a validation iteration are evaluation. Source: NVIDIA/dllogger.
-#include <cmath>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
@@ -30,6 +28,7 @@ class DlloggerDialect : public LineDialect {
     if (absl::StrContains(rest, "PARAMETER")) return false;  // settings
     FieldCollector fields;
     fields.SetLine(line.number);
+    is_result_ = false;
     const bool whole = absl::StartsWith(rest, "{") ? Json(rest, fields) : Text(rest, fields);
     if (!whole) {
       out.Unparsed(line.number, "a DLLL line that is not whole");
@@ -39,38 +38,52 @@ class DlloggerDialect : public LineDialect {
     if (!fields.has_loss_key() && !fields.has_values() && record.values.metrics().empty()) return true;
     fields.Finish(out);
     if (line.rank) record.values.set_rank(*line.rank);
-    if (!record.has_step) return true;
+    if (is_result_ || !record.has_step) {
+      record.has_step = false;
+      record.has_result = fields.has_evaluation() || fields.has_metric() || record.values.has_accuracy();
+      record.values.clear_accuracy_of_training();
+      if (record.has_result) out.AddWithoutStep(std::move(record));
+      return true;
+    }
     out.Add(std::move(record));
     return true;
   }
 
  private:
-  static void Place(absl::string_view step, FieldCollector& fields) {
+  // "step": [epoch, iteration], [step] of the whole run; [epoch] beside lines with iterations, [] and [epoch,
+  // iteration, evaluation's iteration] are no training step.
+  void Place(absl::string_view step, FieldCollector& fields) {
     std::vector<double> parts;
     for (absl::string_view part : absl::StrSplit(step, absl::ByAnyChar("[](), "), absl::SkipEmpty())) {
       if (auto number = ParseLogNumber(part)) parts.push_back(*number);
     }
-    if (parts.empty() || std::fabs(parts.back()) > 9e15) return;
+    for (const double part : parts) {
+      if (!WholeLogNumber(part)) return;
+    }
+    if (parts.empty()) return;
     LogRecord& record = fields.record();
     record.has_step = true;
     if (parts.size() > 1 && parts[0] >= 0) {
+      iterations_ = true;
+      is_result_ = parts.size() > 2;
       record.values.set_epoch(parts[0]);
       record.epoch_index = static_cast<std::int64_t>(parts[0]);
       record.maybe_in_epoch = true;
       record.values.set_step(static_cast<std::int64_t>(parts[1]));
     } else {
+      is_result_ = iterations_;
       record.values.set_step(static_cast<std::int64_t>(parts[0]));
     }
   }
 
-  static bool Json(absl::string_view text, FieldCollector& fields) {
+  bool Json(absl::string_view text, FieldCollector& fields) {
     return ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
              if (path == "step") Place(value, fields);
              if (absl::StartsWith(path, "data.")) fields.Add(path.substr(5), ReadLogNumber(value));
            }) > 0;
   }
 
-  static bool Text(absl::string_view text, FieldCollector& fields) {
+  bool Text(absl::string_view text, FieldCollector& fields) {
     const bool validation = absl::StrContains(text, "Validation Iteration");
     std::string place;
     ForEachKeyValue(text, [&](absl::string_view, absl::string_view word, absl::string_view value) {
@@ -85,6 +98,9 @@ class DlloggerDialect : public LineDialect {
     if (absl::StrContains(place, ",")) Place(place, fields);
     return true;
   }
+
+  bool iterations_ = false;  // some line tells an iteration within its epoch
+  bool is_result_ = false;   // the line is of an evaluation, or of a whole epoch
 };
 
 bool Sniff(const LogHead& head) {
@@ -94,6 +110,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kDlloggerLogFormat;
-const LogFormat kDlloggerLogFormat = {"dllogger", &Sniff, &CreateTextLogParser<DlloggerDialect>};
+const LogFormat kDlloggerLogFormat = {"dllogger", &Sniff, &CreateTextLogParser<DlloggerDialect>,
+                                      &MakeLineDialect<DlloggerDialect>};
 
 }  // namespace paritect

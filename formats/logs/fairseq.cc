@@ -88,6 +88,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kFairseqLogFormat;
-const LogFormat kFairseqLogFormat = {"fairseq", &Sniff, &CreateTextLogParser<FairseqDialect>};
+const LogFormat kFairseqLogFormat = {"fairseq", &Sniff, &CreateTextLogParser<FairseqDialect>,
+                                     &MakeLineDialect<FairseqDialect>};
 
 }  // namespace paritect

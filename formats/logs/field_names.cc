@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/evaluation_metric.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -25,6 +26,7 @@ constexpr FieldName kFieldNames[] = {
     {"train_step", LogField::kStep},
     {"training_step", LogField::kStep},
     {"trainer_global_step", LogField::kStep},
+    {"train_global_step", LogField::kStep},
     {"current_step", LogField::kStep},
     {"current_steps", LogField::kStep},
     {"cur_step", LogField::kStep},
@@ -168,6 +170,28 @@ constexpr FieldName kFieldNames[] = {
     {"categorical_accuracy", LogField::kAccuracy},
     {"sparse_categorical_accuracy", LogField::kAccuracy},
     {"val_sparse_categorical_accuracy", LogField::kAccuracy},
+    {"acc_1", LogField::kAccuracy},
+    {"acc_top1", LogField::kAccuracy},
+    {"accuracy_top_1", LogField::kAccuracy},
+    {"top1_acc", LogField::kAccuracy},
+    {"top_1_acc", LogField::kAccuracy},
+    {"top1_accuracy", LogField::kAccuracy},
+    {"top_1_accuracy", LogField::kAccuracy},
+    {"prec@1", LogField::kAccuracy},
+    {"prec1", LogField::kAccuracy},
+    {"top_1_categorical_accuracy", LogField::kAccuracy},
+    {"masked_lm_accuracy", LogField::kAccuracy},
+    {"overall_accuracy", LogField::kAccuracy},
+    {"验证准确率", LogField::kAccuracy},
+    {"测试准确率", LogField::kAccuracy},
+    {"评估准确率", LogField::kAccuracy},
+    {"验证集准确率", LogField::kAccuracy},
+    {"测试集准确率", LogField::kAccuracy},
+    {"验证精度", LogField::kAccuracy},
+    {"测试精度", LogField::kAccuracy},
+    {"评估精度", LogField::kAccuracy},
+    {"验证集精度", LogField::kAccuracy},
+    {"测试集精度", LogField::kAccuracy},
     {"overflow", LogField::kOverflow},
     {"overflow_cond", LogField::kOverflow},
     {"is_overflow", LogField::kOverflow},
@@ -182,21 +206,30 @@ const absl::flat_hash_map<absl::string_view, LogField>& Names() {
   return *kNames;
 }
 
-std::string NormalKey(absl::string_view key) {
-  std::string out;
-  out.reserve(key.size());
-  for (char c : key) {
-    if (c == '-' || c == ' ' || c == '/' || c == '.') c = '_';
-    out.push_back(absl::ascii_tolower(static_cast<unsigned char>(c)));
-  }
-  return out;
-}
-
 bool IsEvalWord(absl::string_view key) {
   for (absl::string_view word : {"val_", "valid_", "validation_", "eval_", "test_", "dev_", "evaluation_"}) {
     if (absl::StartsWith(key, word) || absl::StrContains(key, absl::StrCat("_", word))) return true;
   }
-  return false;
+  return StripEvaluationWords(key) || absl::StartsWith(key, "验证") || absl::StartsWith(key, "测试") ||
+         absl::StartsWith(key, "评估");
+}
+
+bool IsGlobalStep(absl::string_view name) {
+  return name == "global_step" || name == "global_steps" || name == "trainer_global_step" || name == "num_updates" ||
+         name == "train_global_step" || name == "全局步数" || name == "全局步";
+}
+
+// Lightning's LearningRateMonitor "lr-AdamW", Ultralytics' "lr/pg0".
+bool IsDerivedLr(absl::string_view key, absl::string_view name) {
+  return absl::StartsWith(name, "lr_") && key.size() > 3 && (key[2] == '-' || key[2] == '/') &&
+         !absl::StrContains(key, " ");
+}
+
+// The field of a name that is known without the words of an evaluation: "val.top1", "eval/acc".
+LogField FieldOfRest(absl::string_view name) {
+  if (!StripEvaluationWords(name)) return LogField::kOther;
+  const auto found = Names().find(name);
+  return found != Names().end() && found->second == LogField::kAccuracy ? LogField::kAccuracy : LogField::kOther;
 }
 
 bool IsElse(absl::string_view name) {
@@ -211,14 +244,25 @@ bool IsElse(absl::string_view name) {
 
 LogKey MakeKey(absl::string_view key) {
   LogKey out;
-  const std::string name = NormalKey(key);
+  const std::string name = NormalMetricKey(key);
   out.evaluation = IsEvalWord(name);
   out.loss_of_something_else = IsElse(name);
   if (auto found = Names().find(name); found != Names().end()) {
     out.field = found->second;
   } else if (absl::EndsWith(name, "loss") && !out.loss_of_something_else) {
     out.field = out.evaluation ? LogField::kEvalLoss : LogField::kOtherLoss;
+    if (out.evaluation) out.eval_order = absl::StrContains(name, "total_loss") ? 0 : 3;
+  } else if (IsDerivedLr(key, name)) {
+    out.field = LogField::kLr;
+    out.derived = true;
+  } else if (absl::StartsWith(name, "val") && absl::StrContains(name, "_acc_mean@1")) {  // verl
+    out.field = LogField::kAccuracy;
+    out.evaluation = true;
+  } else if (out.field = FieldOfRest(name); out.field == LogField::kOther && FindEvaluationMetric(key) != nullptr) {
+    out.field = LogField::kMetric;
   }
+  if (out.eval_order == 1 && absl::StrContains(name, "test")) out.eval_order = 2;
+  out.global_step = out.field == LogField::kStep && IsGlobalStep(name);
   out.name = std::make_shared<const std::string>(key);
   return out;
 }
@@ -284,6 +328,7 @@ void FieldCollector::Add(const LogKey& key, const LogNumber& number) {
   }
   if (number.kind == LogNumber::Kind::kRefused && field != LogField::kOther) {
     absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", *key.name, " '", DisplayBytes(number.text), "'");
+    odd_step_ = odd_step_ || field == LogField::kStep;
   }
   if (field == LogField::kOverflow) {
     const bool yes =
@@ -296,12 +341,7 @@ void FieldCollector::Add(const LogKey& key, const LogNumber& number) {
   const double value = number.value;
   const bool whole = std::fabs(value) < 9e15 && value == std::floor(value);
   switch (field) {
-    case LogField::kStep:
-      if (!record_.has_step && whole) {
-        record_.has_step = true;
-        values.set_step(static_cast<std::int64_t>(value));
-      }
-      return;
+    case LogField::kStep: SetStep(key, number); return;
     case LogField::kEpoch:
       if (!values.has_epoch()) values.set_epoch(value);
       return;
@@ -311,24 +351,60 @@ void FieldCollector::Add(const LogKey& key, const LogNumber& number) {
     case LogField::kRank:
       if (whole && value >= 0 && value < 1e7) values.set_rank(static_cast<std::int32_t>(value));
       return;
-    case LogField::kLr: values.set_lr(value); break;
+    case LogField::kLr: SetLr(key, value); break;
     case LogField::kGradNorm: values.set_grad_norm(value); break;
     case LogField::kLossScale: values.set_loss_scale(value); break;
-    case LogField::kAccuracy: SetAccuracy(key.evaluation, value); break;
-    case LogField::kEvalLoss:
-      values.set_eval_loss(value);
+    case LogField::kAccuracy: SetAccuracy(key, number); break;
+    case LogField::kMetric:
+      has_metric_ = true;
       values.mutable_metrics().Set(key.name, value);
-      break;
+      return;
+    case LogField::kEvalLoss: SetEvalLoss(key, value); break;
     default: values.mutable_metrics().Set(key.name, value); return;
   }
   has_values_ = true;
 }
 
-// Of "acc" and "val_acc" on one line the second counts.
-void FieldCollector::SetAccuracy(bool evaluation, double value) {
-  if (evaluation_accuracy_ && !evaluation) return;
-  evaluation_accuracy_ = evaluation;
-  record_.values.set_accuracy(value);
+// Of "acc" and "val_acc" on one line the second counts, of "val_acc" and "test_acc" the first.
+void FieldCollector::SetAccuracy(const LogKey& key, const LogNumber& number) {
+  if (evaluation_accuracy_ && (!key.evaluation || key.eval_order > accuracy_order_)) return;
+  evaluation_accuracy_ = key.evaluation;
+  accuracy_order_ = key.eval_order;
+  record_.values.set_accuracy(number.value);
+  record_.values.set_accuracy_in_points(number.percent);
+  record_.accuracy_resolution = number.resolution;
+}
+
+// The first group's rate is the schedule's; the others stay visible by their names.
+void FieldCollector::SetLr(const LogKey& key, double value) {
+  StepValues& values = record_.values;
+  if (key.derived) values.mutable_metrics().Set(key.name, value);
+  if (key.derived && values.has_lr()) return;
+  values.set_lr(value);
+}
+
+// Of "val_loss" and "val_nll_loss" the first counts; of "val/box_loss" and "val/cls_loss" none does.
+void FieldCollector::SetEvalLoss(const LogKey& key, double value) {
+  constexpr int kPart = 3;
+  StepValues& values = record_.values;
+  values.mutable_metrics().Set(key.name, value);
+  if (key.eval_order == kPart && eval_loss_order_ == kPart) {
+    values.clear_eval_loss();
+    eval_parts_ = true;
+  }
+  if (key.eval_order > eval_loss_order_ || (eval_parts_ && key.eval_order == kPart)) return;
+  eval_loss_order_ = key.eval_order;
+  values.set_eval_loss(value);
+}
+
+// The first step of a line counts, unless a later one says that it is the run's.
+void FieldCollector::SetStep(const LogKey& key, const LogNumber& number) {
+  const auto step = WholeLogNumber(number.value);
+  if (!step) odd_step_ = true;
+  if (!step || (record_.has_step && (global_step_ || !key.global_step))) return;
+  global_step_ = key.global_step;
+  record_.has_step = true;
+  record_.values.set_step(*step);
 }
 
 void FieldCollector::MarkEvaluation() {

@@ -31,6 +31,7 @@ enum class LogField {
   kGradNorm,
   kLossScale,
   kAccuracy,
+  kMetric,  // another result of an evaluation (common/evaluation_metric.h), kept by its name
   kOverflow,
 };
 
@@ -38,6 +39,10 @@ enum class LogField {
 struct LogKey {
   LogField field = LogField::kOther;
   bool evaluation = false;              // named after an evaluation: "val_acc"
+  int eval_order = 1;                   // of several results of an evaluation the lowest counts: 0 a total, 1 a
+                                        // validation's, 2 a test's, 3 a loss of unknown meaning, a part perhaps
+  bool derived = false;                 // "lr-AdamW", "lr/pg0": counts where nothing plainer stands
+  bool global_step = false;             // a step of the whole run: beats a plain "step" on the same line
   bool loss_of_something_else = false;  // "packet loss 3 %"
   MetricName name;
 };
@@ -70,15 +75,21 @@ class FieldCollector {
   bool has_loss_key() const { return loss_ != LogField::kOther || other_losses_ > 0; }
   bool has_values() const { return has_values_; }
   bool spliced() const { return spliced_; }
+  // A step that is no whole number: refused, NaN, or too large to be counted.
+  bool odd_step() const { return odd_step_; }
   // Settles which loss counts and notes refused numbers. `name_metrics`: other numbers are kept as metrics.
   void Finish(RunLogBuilder& out);
   // After Finish, where the line is of an evaluation: its loss is no training loss, its accuracy a validation's.
   void MarkEvaluation();
-  bool has_evaluation() const { return record_.values.has_eval_loss() || evaluation_accuracy_; }
+  bool has_evaluation() const { return record_.values.has_eval_loss() || evaluation_accuracy_ || eval_parts_; }
+  bool has_metric() const { return has_metric_; }
 
  private:
   void SetLoss(const LogNumber& number);
-  void SetAccuracy(bool evaluation, double value);
+  void SetStep(const LogKey& key, const LogNumber& number);
+  void SetAccuracy(const LogKey& key, const LogNumber& number);
+  void SetLr(const LogKey& key, double value);
+  void SetEvalLoss(const LogKey& key, double value);
   void AddLoss(const LogKey& key, const LogNumber& number);
 
   LogRecord record_;
@@ -88,6 +99,12 @@ class FieldCollector {
   LogNumber other_loss_number_;
   bool has_values_ = false;
   bool evaluation_accuracy_ = false;
+  int accuracy_order_ = 9;
+  int eval_loss_order_ = 9;
+  bool eval_parts_ = false;  // several losses of an evaluation, none of which is the whole
+  bool has_metric_ = false;
+  bool global_step_ = false;
+  bool odd_step_ = false;
   bool spliced_ = false;
   std::string refused_;  // "loss '2,3'", ...
 };

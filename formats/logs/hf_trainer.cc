@@ -227,6 +227,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kHfTrainerStdoutLogFormat;
-const LogFormat kHfTrainerStdoutLogFormat = {"hf-trainer-stdout", &Sniff, &CreateTextLogParser<HfStdoutDialect>};
+const LogFormat kHfTrainerStdoutLogFormat = {"hf-trainer-stdout", &Sniff, &CreateTextLogParser<HfStdoutDialect>,
+                                             &MakeLineDialect<HfStdoutDialect>};
 
 }  // namespace paritect

@@ -13,7 +13,9 @@
 namespace paritect {
 namespace {
 
-constexpr int kEvaluationRow = 1;  // LineFields::kind
+// LineFields::kind
+constexpr int kEvaluationRow = 1;
+constexpr int kRepeatedKeys = 2;
 
 constexpr absl::string_view kNotMetrics[] = {"_stamp",       "_timestamp",   "_runtime",       "timestamp",
                                              "time",         "elapsed_time", "remaining_time", "percentage",
@@ -27,8 +29,16 @@ bool CollectRow(absl::string_view text, LineFields& fields) {
            for (absl::string_view name : kNotMetrics) {
              if (path == name) return;
            }
-           if (NamesEvaluation(path, value)) fields.kind = kEvaluationRow;
-           fields.Add(LookUpLogKey(path), ReadLogNumber(value));
+           if (NamesEvaluation(path, value)) fields.kind |= kEvaluationRow;
+           const LogKey& key = LookUpLogKey(path);
+           const LogNumber number = key.field == LogField::kAccuracy ? ReadLogShare(value) : ReadLogNumber(value);
+           for (FieldValue& before : fields.values) {  // as parsers of JSON have it: the last one counts
+             if (before.key.name != key.name) continue;
+             before.number = number;
+             fields.kind |= kRepeatedKeys;
+             return;
+           }
+           fields.Add(key, number);
          }) > 0;
 }
 
@@ -64,9 +74,16 @@ class JsonlDialect : public LineDialect {
     fields.SetLine(line.number);
     TakeRow(row, fields);
     LogRecord& record = fields.record();
+    if ((row.kind & kRepeatedKeys) != 0) {
+      out.AddNote("repeated_keys", line.number, "a key stands twice in the object; its last value counts");
+    }
+    if (!record.has_step && fields.odd_step()) {
+      out.Unparsed(line.number, "its step is no whole number that can be counted");
+      return true;
+    }
     if (!record.has_step && !record.values.has_epoch()) return true;
     fields.Finish(out);
-    if (row.kind == kEvaluationRow) fields.MarkEvaluation();
+    if ((row.kind & kEvaluationRow) != 0) fields.MarkEvaluation();
     const double epoch = record.values.epoch();
     if (!record.has_step && epoch == std::floor(epoch) && std::fabs(epoch) < 9e15) {
       record.has_step = true;
@@ -102,6 +119,6 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kJsonlLogFormat;
-const LogFormat kJsonlLogFormat = {"jsonl", &Sniff, &CreateTextLogParser<JsonlDialect>};
+const LogFormat kJsonlLogFormat = {"jsonl", &Sniff, &CreateTextLogParser<JsonlDialect>, &MakeLineDialect<JsonlDialect>};
 
 }  // namespace paritect

@@ -108,6 +108,6 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kKerasLogFormat;
-const LogFormat kKerasLogFormat = {"keras", &Sniff, &CreateTextLogParser<KerasDialect>};
+const LogFormat kKerasLogFormat = {"keras", &Sniff, &CreateTextLogParser<KerasDialect>, &MakeLineDialect<KerasDialect>};
 
 }  // namespace paritect

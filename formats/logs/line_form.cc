@@ -15,6 +15,30 @@ constexpr std::size_t kFormsMax = 8;
 constexpr int kCreditMax = 64;
 constexpr int kLinesBetweenTrials = 1024;
 
+template <typename Word>
+bool SameWord(const char* a, const char* b) {
+  Word x;
+  Word y;
+  std::memcpy(&x, a, sizeof(x));
+  std::memcpy(&y, b, sizeof(y));
+  return x == y;
+}
+
+// memcmp of a few bytes, without the call.
+inline bool SameBytes(const char* a, const char* b, std::size_t n) {
+  if (n >= 8) {
+    for (std::size_t i = 0; i + 8 < n; i += 8) {
+      if (!SameWord<std::uint64_t>(a + i, b + i)) return false;
+    }
+    return SameWord<std::uint64_t>(a + n - 8, b + n - 8);
+  }
+  if (n >= 4) return SameWord<std::uint32_t>(a, b) && SameWord<std::uint32_t>(a + n - 4, b + n - 4);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -120,7 +144,7 @@ const LineFields* LineForm::Match(absl::string_view text) {
   const char* p = text.data();
   const char* const end = p + text.size();
   for (const Part& part : parts_) {
-    if (static_cast<std::size_t>(end - p) <= part.size || std::memcmp(p, text_.data() + part.begin, part.size) != 0) {
+    if (static_cast<std::size_t>(end - p) <= part.size || !SameBytes(p, text_.data() + part.begin, part.size)) {
       return nullptr;
     }
     p += part.size;

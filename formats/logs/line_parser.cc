@@ -11,19 +11,23 @@ namespace {
 
 class TextLogParser : public LogParser {
  public:
-  TextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect)
+  TextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect,
+                std::vector<std::unique_ptr<LineDialect>> helpers)
       : encoding_(encoding),
         lines_(encoding),
         dialect_(std::move(dialect)),
-        needs_letters_(dialect_->wants_telling()) {}
+        helpers_(std::move(helpers)),
+        needs_letters_(dialect_->wants_telling()) {
+    if (dialect_->takes_plain_lines()) plain_ = MakePlainDialect();
+  }
 
   absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) override {
     const auto sink = [&](const TextLine& line) { OnLine(line, out); };
     const auto quiet = [&](absl::string_view text) {
-      const auto more = dialect_->quiet_without();
-      return more && !out.reads_every_line_anew() ? QuietBytes(text, *more) : 0;
+      const auto more = QuietWithout();
+      return more && !out.reads_every_line_anew() ? FindQuiet(text, *more) : QuietText();
     };
-    if (dialect_->quiet_without()) {
+    if (QuietWithout()) {
       lines_.Feed(chunk, quiet, sink);
     } else {
       lines_.Feed(chunk, sink);
@@ -73,7 +77,7 @@ class TextLogParser : public LogParser {
     // A form is of text without prefixes, so a line of that form has none either.
     piece.text = rest;
     if (ReadKnownForm(piece, out)) return;
-    if (const auto more = dialect_->quiet_without(); more && !HasTellingLetters(rest, *more)) return;
+    if (const auto more = QuietWithout(); more && !HasTellingLetters(rest, *more)) return;
     for (;;) {
       const std::size_t inside = FindRankPrefixInside(rest);
       piece.text = rest.substr(0, inside);
@@ -97,10 +101,43 @@ class TextLogParser : public LogParser {
       }
     }
     if (dialect_->Line(line, out)) return;
+    for (const auto& helper : helpers_) {
+      if (Help(*helper, line, out)) return;
+    }
     if (!needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
     if (!line.telling) return;
-    if (dialect_->takes_plain_lines() && ReadPlainLine(line, out)) return;
+    if (plain_ != nullptr && Reads(*plain_, line, out)) return;
     common_.Line(line, out);
+  }
+
+  // Letters without which a line is nothing to anybody here.
+  std::optional<absl::string_view> QuietWithout() const {
+    return helpers_.empty() ? dialect_->quiet_without() : std::nullopt;
+  }
+
+  bool Reads(LineDialect& dialect, const LogLine& line, RunLogBuilder& out) {
+    if (!line.piece) {
+      fields_.Clear();
+      if (dialect.Collect(line.text, fields_) && dialect.Emit(line, fields_, out)) return true;
+    }
+    return dialect.Line(line, out);
+  }
+
+  // What a helper makes of the line stands in a log of its own; its steps are none of the curve's.
+  bool Help(LineDialect& helper, const LogLine& line, RunLogBuilder& out) {
+    if (!Reads(helper, line, aside_)) return false;
+    for (LogRecord& entry : aside_.entries()) {
+      const StepValues& values = entry.values;
+      entry.has_result = values.has_eval_loss() || (values.has_accuracy() && !values.accuracy_of_training());
+      if (!entry.has_result) continue;
+      entry.has_step = false;
+      entry.values.clear_epoch();
+      out.AddWithoutStep(std::move(entry));
+    }
+    const v1::RunEnd& end = aside_.end();
+    if (end.state() != v1::RunEnd::STATE_UNSPECIFIED) out.End(end.state(), end.evidence(), end.line(), line.rank);
+    aside_ = RunLogBuilder();
+    return true;
   }
 
   bool ReadKnownForm(const LogLine& line, RunLogBuilder& out) {
@@ -111,6 +148,9 @@ class TextLogParser : public LogParser {
   TextEncoding encoding_;
   TextLines lines_;
   std::unique_ptr<LineDialect> dialect_;
+  std::unique_ptr<LineDialect> plain_;  // of a dialect that prints no loss: the script's own lines
+  std::vector<std::unique_ptr<LineDialect>> helpers_;
+  RunLogBuilder aside_;  // of the helpers
   bool needs_letters_ = false;
   LineFields fields_;
   LineForms forms_;
@@ -120,8 +160,9 @@ class TextLogParser : public LogParser {
 
 }  // namespace
 
-std::unique_ptr<LogParser> MakeTextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect) {
-  return std::make_unique<TextLogParser>(encoding, std::move(dialect));
+std::unique_ptr<LogParser> MakeTextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect,
+                                             std::vector<std::unique_ptr<LineDialect>> helpers) {
+  return std::make_unique<TextLogParser>(encoding, std::move(dialect), std::move(helpers));
 }
 
 }  // namespace paritect

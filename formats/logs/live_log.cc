@@ -12,17 +12,11 @@ namespace {
 
 constexpr std::size_t kWindowBytes = 1 << 20;
 
-// The first format in order of trial that claims the bytes, up to `end`.
-const LogFormat* ClaimBefore(const LogFormat* end, absl::string_view raw, TextEncoding encoding, bool first) {
+LogClaim ClaimOf(absl::string_view raw, TextEncoding encoding, bool first) {
   std::string text;
   TextLines lines(encoding);
   lines.Feed(raw, [&](const TextLine& line) { absl::StrAppend(&text, line.text, "\n"); });
-  const LogHead head = {first ? raw : absl::string_view(), text, first};
-  for (const LogFormat* format : AllLogFormats()) {
-    if (format == end) return nullptr;
-    if (format->sniff(head)) return format;
-  }
-  return nullptr;
+  return ClaimLog({first ? raw : absl::string_view(), text, first});
 }
 
 }  // namespace
@@ -37,7 +31,7 @@ absl::Status LiveLog::Begin() {
     PARITECT_ASSIGN_OR_RETURN(parser_, MakePatternParser(encoding_, options_.pattern));
     name_ = "text";
   } else {
-    parser_ = format_->create(encoding_);
+    parser_ = claim_.format == format_ ? claim_.MakeParser(encoding_) : format_->create(encoding_);
   }
   out_ = std::make_unique<RunLogBuilder>();
   out_->set_live();
@@ -68,9 +62,14 @@ absl::Status LiveLog::Recognise(absl::string_view appended) {
   // Each look costs the window's length: it is taken when the window has grown by half.
   if (full || format_ == nullptr || head_.size() >= looked_at_ + looked_at_ / 2) {
     looked_at_ = head_.size();
-    const LogFormat* claimed = ClaimBefore(format_, head_, encoding_, first_window_);
-    if (claimed != nullptr) {
-      format_ = claimed;
+    const LogClaim claimed = ClaimOf(head_, encoding_, first_window_);
+    const bool other = claimed.format != nullptr && claimed.format != format_ &&
+                       (format_ == nullptr || claim_.is_general() || claimed.losses > claim_.losses);
+    const bool more = claimed.format != nullptr && claimed.format == format_ && claimed.helpers != claim_.helpers;
+    if (claimed.format == format_) claim_.losses = claimed.losses;
+    if (other || more) {
+      format_ = claimed.format;
+      claim_ = claimed;
       PARITECT_RETURN_IF_ERROR(Begin());
     } else if (parser_ != nullptr) {
       PARITECT_RETURN_IF_ERROR(parser_->Feed(appended, *out_));
@@ -98,6 +97,11 @@ absl::Status LiveLog::Feed(absl::string_view appended) {
     appended.remove_prefix(n);
   }
   return appended.empty() ? absl::OkStatus() : parser_->Feed(appended, *out_);
+}
+
+absl::Status LiveLog::FeedHole(std::uint64_t bytes) {
+  if (settled_) return parser_->FeedHole(bytes, *out_);
+  return Feed(absl::string_view("\0", 1));  // one stands for all while the form is looked for
 }
 
 void LiveLog::StartNewFile() {

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/read_log.h"
+#include "formats/logs/recognise.h"
 
 namespace paritect {
 
@@ -23,6 +24,9 @@ class LiveLog {
   // The bytes that were appended since the call before, cut anywhere. InvalidArgument: an unknown format name or a
   // pattern that is not RE2; DataLoss: damaged, nothing more is read.
   absl::Status Feed(absl::string_view appended);
+
+  // As many zeros, of a hole that was not read.
+  absl::Status FeedHole(std::uint64_t bytes);
 
   // The log goes on in a new file (it was rotated, or cut to nothing): half a line that stands open is dropped. The
   // format stays.
@@ -46,6 +50,7 @@ class LiveLog {
 
   LogOptions options_;
   const LogFormat* format_ = nullptr;
+  LogClaim claim_;    // who reads, and who helps
   std::string name_;  // of a format without descriptor: a person's own pattern
   std::unique_ptr<LogParser> parser_;
   std::unique_ptr<RunLogBuilder> out_;

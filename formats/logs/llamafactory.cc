@@ -76,6 +76,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kLlamaFactoryLogFormat;
-const LogFormat kLlamaFactoryLogFormat = {"llamafactory-jsonl", &Sniff, &CreateTextLogParser<LlamaFactoryDialect>};
+const LogFormat kLlamaFactoryLogFormat = {"llamafactory-jsonl", &Sniff, &CreateTextLogParser<LlamaFactoryDialect>,
+                                          &MakeLineDialect<LlamaFactoryDialect>};
 
 }  // namespace paritect

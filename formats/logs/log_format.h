@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -37,11 +38,15 @@ class LogParser {
   virtual void StartNewFile() {}
 };
 
+class LineDialect;
+
 struct LogFormat {
   absl::string_view name;  // as in the contract
   // Strict: a sample of one dialect is claimed by one format.
   bool (*sniff)(const LogHead& head);
   std::unique_ptr<LogParser> (*create)(TextEncoding encoding);
+  // Of dialects whose lines may stand among those of others in one log; else nullptr.
+  std::unique_ptr<LineDialect> (*dialect)() = nullptr;
 };
 
 // In the order of trial; the last ones are the general forms.
@@ -65,8 +70,8 @@ struct LogLine {
 // `more`: three further letters that tell ("": none).
 bool HasTellingLetters(absl::string_view text, absl::string_view more = "");
 
-// How many bytes at the front hold none of them, in whole blocks.
-std::size_t QuietBytes(absl::string_view text, absl::string_view more);
+// The bytes at the front that hold none of them, and the LF among them.
+QuietText FindQuiet(absl::string_view text, absl::string_view more);
 
 class LineDialect {
  public:
@@ -93,8 +98,15 @@ class LineDialect {
 bool IsWholeJsonObject(absl::string_view text);
 
 // The parser of a text dialect: splits lines, strips ranks, reads what every log may print beside its records
-// (overflow messages, restarts, settings, end marks).
-std::unique_ptr<LogParser> MakeTextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect);
+// (overflow messages, restarts, settings, end marks). `helpers`: dialects that stand in the same log and print no
+// curve of their own there; what they tell of evaluations and of the end counts.
+std::unique_ptr<LogParser> MakeTextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect,
+                                             std::vector<std::unique_ptr<LineDialect>> helpers = {});
+
+template <typename Dialect>
+std::unique_ptr<LineDialect> MakeLineDialect() {
+  return std::make_unique<Dialect>();
+}
 
 template <typename Dialect>
 std::unique_ptr<LogParser> CreateTextLogParser(TextEncoding encoding) {

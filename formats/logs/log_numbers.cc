@@ -1,7 +1,11 @@
 #include "formats/logs/log_numbers.h"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -45,13 +49,15 @@ absl::string_view Unwrap(absl::string_view text) {
 }
 
 bool EndsInChinese(absl::string_view sign) {
-  return sign == "，" || sign == "。" || sign == "；" || sign == "、" || sign == "）" || sign == "】";
+  return sign == "，" || sign == "。" || sign == "；" || sign == "、" || sign == "）" || sign == "】" || sign == "％";
 }
 
 absl::string_view TokenOf(absl::string_view text) {
   std::size_t i = 0;
   for (; i < text.size(); ++i) {
     const char c = text[i];
+    // "1'234.5": a mark between digits belongs to the number, as a comma does; "'0.5'" ends at it.
+    if (c == '\'' && i > 0 && IsDigit(text[i - 1]) && i + 1 < text.size() && IsDigit(text[i + 1])) continue;
     if (c == ' ' || c == '\t' || c == '|' || c == ';' || c == ']' || c == '}' || c == '\'' || c == '"' || c == '/')
       break;
     if (c == ')' || (c == ':' && (i + 1 == text.size() || text[i + 1] == ' '))) break;
@@ -101,6 +107,26 @@ std::optional<std::string> WithoutUnderscores(absl::string_view token) {
   return out;
 }
 
+// "1'234.5": marks that cut the whole part into groups of three; anything else with marks is no number.
+std::optional<std::string> WithoutMarks(absl::string_view token) {
+  std::string out;
+  const std::size_t end = std::min(token.find_first_of(".eE"), token.size());
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    if (token[i] != '\'') {
+      out.push_back(token[i]);
+      continue;
+    }
+    std::size_t digits = 0;  // behind the mark
+    while (i + 1 + digits < token.size() && IsDigit(token[i + 1 + digits])) ++digits;
+    const std::size_t next = i + 1 + digits;
+    if (i > end || digits != 3 || (next < token.size() && token[next] != '\'' && next != end)) return std::nullopt;
+  }
+  const std::size_t first = token.find('\'');
+  const std::size_t sign = token[0] == '-' || token[0] == '+' ? 1 : 0;
+  if (first <= sign || first > sign + 3) return std::nullopt;
+  return out;
+}
+
 // "3.4K", "1.2M": thousands, millions; "76.1%" is 76.1. Value and resolution.
 std::optional<std::pair<double, double>> WithSuffix(absl::string_view token) {
   if (token.size() < 2) return std::nullopt;
@@ -131,10 +157,12 @@ bool LooksNumeric(absl::string_view token) {
   return IsDigit(c) || c == '-' || c == '+' || c == '.' || static_cast<unsigned char>(c) >= 0x80;
 }
 
+constexpr std::ptrdiff_t kTenthsMax = 16;
+constexpr double kTenth[kTenthsMax] = {0.5,    0.5e-1, 0.5e-2, 0.5e-3, 0.5e-4, 0.5e-5, 0.5e-6, 0.5e-7,
+                                       0.5e-8, 0.5e-9, 5e-11,  5e-12,  5e-13,  5e-14,  5e-15,  5e-16};
+
 // As PrintResolution, for a token that is known to be a plain decimal number.
 double ResolutionOf(absl::string_view token) {
-  static constexpr double kTenth[] = {0.5,    0.5e-1, 0.5e-2, 0.5e-3, 0.5e-4, 0.5e-5, 0.5e-6, 0.5e-7,
-                                      0.5e-8, 0.5e-9, 5e-11,  5e-12,  5e-13,  5e-14,  5e-15,  5e-16};
   static constexpr double kTens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
   std::size_t point = token.size();
   std::size_t end = token.size();
@@ -153,6 +181,31 @@ double ResolutionOf(absl::string_view token) {
   const int exponent = (token[end + 2] - '0') * 10 + (token[end + 3] - '0');
   if (exponent > 12) return PrintResolution(token);
   return token[end + 1] == '-' ? kTenth[digits] / kTens[exponent] : kTenth[digits] * kTens[exponent];
+}
+
+// Appends the digits at the front to `value` (which may overflow: their count tells) and gives where they end. Eight at
+// a time: their number differs from line to line, which a loop over digits would guess wrong each time.
+const char* TakeDigits(const char* p, const char* end, std::uint64_t& value) {
+  static constexpr std::uint64_t kPowers[] = {1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+  while (std::endian::native == std::endian::little && end - p >= 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, sizeof(word));
+    word ^= 0x3030303030303030ULL;
+    // The high bit of each byte that is no digit; a carry can only reach bytes behind the first of them.
+    const std::uint64_t others = ((word + 0x7676767676767676ULL) | word) & 0x8080808080808080ULL;
+    const int count = others == 0 ? 8 : std::countr_zero(others) / 8;
+    if (count == 0) return p;
+    word <<= 64 - 8 * count;
+    word = word * 10 + (word >> 8);
+    word = (((word & 0x000000FF000000FFULL) * 0x000F424000000064ULL) +
+            (((word >> 16) & 0x000000FF000000FFULL) * 0x0000271000000001ULL)) >>
+           32;
+    value = value * kPowers[count] + word;
+    p += count;
+    if (count < 8) return p;
+  }
+  while (p != end && IsDigit(*p)) value = value * 10 + static_cast<std::uint64_t>(*p++ - '0');
+  return p;
 }
 
 void Set(LogNumber& number, double value, double resolution) {
@@ -192,13 +245,13 @@ std::size_t ReadPlainLogNumber(absl::string_view text, LogNumber& number) {
   if (negative) ++p;
   const char* const digits = p;
   std::uint64_t mantissa = 0;
-  while (p != end && IsDigit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+  p = TakeDigits(p, end, mantissa);
   if (p == digits) return 0;
   std::ptrdiff_t count = p - digits;
   std::ptrdiff_t fraction = 0;
   if (end - p > 1 && *p == '.' && IsDigit(p[1])) {
     const char* const point = ++p;
-    while (p != end && IsDigit(*p)) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p++ - '0');
+    p = TakeDigits(p, end, mantissa);
     fraction = p - point;
     count += fraction;
   }
@@ -227,7 +280,15 @@ std::size_t ReadPlainLogNumber(absl::string_view text, LogNumber& number) {
     auto [stop, error] = std::from_chars(text.data(), p, value, std::chars_format::general);
     if (error != std::errc() || stop != p || !std::isfinite(value)) return 0;
   }
-  Set(number, value, ResolutionOf(number.text));
+  // As ResolutionOf, which would look for the point and the exponent again.
+  const bool printf_exponent = exponent_digits == 2 && number.text[length - 3] != 'e' && number.text[length - 3] != 'E';
+  double resolution = 0;
+  if (fraction >= kTenthsMax || (exponent_digits > 0 && (!printf_exponent || std::abs(exponent) > 12))) {
+    resolution = ResolutionOf(number.text);
+  } else {
+    resolution = exponent < 0 ? kTenth[fraction] / kPowers[-exponent] : kTenth[fraction] * kPowers[exponent];
+  }
+  Set(number, value, resolution);
   return length;
 }
 
@@ -261,6 +322,13 @@ LogNumber ReadLogNumber(absl::string_view text) {
     Set(number, *hex, 0);
     return number;
   }
+  if (absl::StrContains(plain, '\'')) {
+    const auto digits = WithoutMarks(plain);
+    const auto parsed = digits ? ParseDouble(*digits) : std::nullopt;
+    if (parsed) Set(number, *parsed, PrintResolution(*digits));
+    if (!parsed) number.kind = LooksNumeric(token) ? LogNumber::Kind::kRefused : LogNumber::Kind::kMissing;
+    return number;
+  }
   if (auto digits = WithoutUnderscores(plain)) {
     if (auto parsed = ParseDoubleWithCommas(*digits); parsed && LooksNumeric(plain)) {
       Set(number, *parsed, PrintResolution(*digits));
@@ -269,12 +337,45 @@ LogNumber ReadLogNumber(absl::string_view text) {
   }
   if (auto scaled = WithSuffix(plain)) {
     Set(number, scaled->first, scaled->second);
+    number.percent = plain.back() == '%';
     return number;
   }
   if (!LooksNumeric(token)) return number;  // a word: the value is not there
   const bool spliced = token.find_first_of("=[:<") != absl::string_view::npos;
   number.kind = spliced ? LogNumber::Kind::kSpliced : LogNumber::Kind::kRefused;
   return number;
+}
+
+LogNumber ReadLogShare(absl::string_view text) {
+  LogNumber number = ReadLogNumber(text);
+  if (number.kind != LogNumber::Kind::kValue || number.percent || number.text.data() == nullptr) return number;
+  const absl::string_view rest =
+      text.substr(static_cast<std::size_t>(number.text.data() + number.text.size() - text.data()));
+  const absl::string_view behind = absl::StripLeadingAsciiWhitespace(rest);
+  const auto cover = [&](absl::string_view last) {
+    number.text =
+        absl::string_view(number.text.data(), static_cast<std::size_t>(last.data() + last.size() - number.text.data()));
+  };
+  if (absl::StartsWith(behind, "%") || absl::StartsWith(behind, "\xEF\xBC\x85")) {
+    number.percent = true;
+    cover(behind.substr(0, behind[0] == '%' ? 1 : 3));
+    return number;
+  }
+  const auto is_count = [](const LogNumber& n) {
+    return !n.text.empty() && n.text.find_first_not_of("0123456789,") == absl::string_view::npos;
+  };
+  if (!is_count(number) || !absl::StartsWith(behind, "/")) return number;
+  const LogNumber all = ReadLogNumber(behind.substr(1));
+  if (all.kind != LogNumber::Kind::kValue || !is_count(all) || all.value <= 0 || number.value > all.value)
+    return number;
+  cover(all.text);
+  Set(number, number.value / all.value, 0.5 / all.value);
+  return number;
+}
+
+std::optional<std::int64_t> WholeLogNumber(double value) {
+  if (!(std::fabs(value) < 9e15) || value != std::floor(value)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
 }
 
 std::optional<double> ParseLogNumber(absl::string_view text) {

@@ -34,6 +34,36 @@ TEST(LogNumbers, ReadsEverySpelling) {
   EXPECT_EQ(Value("4e-324"), 4e-324);
 }
 
+TEST(LogNumbers, MarksBetweenGroupsOfThree) {
+  EXPECT_EQ(Value("1'234.5 x"), 1234.5);
+  EXPECT_EQ(Value("12'345'678"), 12345678);
+  EXPECT_EQ(Value("-1'234e2"), -123400);
+  EXPECT_EQ(Value("'1.5', 'x'"), 1.5);
+  for (absl::string_view text : {"1'23", "1'2345", "1'234'5", "1.5'000", "1234'567"}) {
+    EXPECT_EQ(ReadLogNumber(text).kind, Kind::kRefused) << text;
+  }
+}
+
+TEST(LogNumbers, Shares) {
+  const auto share = [](absl::string_view text) { return ReadLogShare(text); };
+  EXPECT_DOUBLE_EQ(share("9912/10000 (99%)").value, 0.9912);
+  EXPECT_FALSE(share("9912/10000 (99%)").percent);
+  EXPECT_EQ(share("9912/10000 (99%)").text, "9912/10000");
+  EXPECT_TRUE(share("76.1%").percent);
+  EXPECT_TRUE(share("76.1 %").percent);
+  EXPECT_TRUE(share("76.1\xEF\xBC\x85").percent);
+  EXPECT_EQ(share("0.5/0.6").value, 0.5);
+  EXPECT_EQ(share("5/3").value, 5);  // no share
+  EXPECT_FALSE(share("0.761 (0.75)").percent);
+}
+
+TEST(LogNumbers, WholeNumbers) {
+  EXPECT_EQ(WholeLogNumber(12), 12);
+  for (const double odd : {1.5, 1e19, -1e300, std::nan(""), static_cast<double>(INFINITY)}) {
+    EXPECT_EQ(WholeLogNumber(odd), std::nullopt);
+  }
+}
+
 TEST(LogNumbers, KnowsNanAndInfinity) {
   for (absl::string_view text : {"nan", "NaN", "-nan", "nan(ind)", "-nan(ind)", "-1.#IND", "1.#QNAN"}) {
     EXPECT_TRUE(std::isnan(Value(text))) << text;

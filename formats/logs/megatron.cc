@@ -81,8 +81,8 @@ class MegatronDialect : public LineDialect {
     const LogNumber step = ReadLogNumber(rest);
     if (step.kind != LogNumber::Kind::kValue) return false;
     fields.Add(kStep, step);
-    fields.kind = IsValidation(text) ? kValidation : kTraining;
-    return fields.kind == kValidation ? ValidationFields(text, fields) : TrainingFields(text, rest, fields);
+    fields.kind = KindOf(text);
+    return fields.kind == kTraining ? TrainingFields(text, rest, fields) : ValidationFields(text, fields);
   }
 
   bool Emit(const LogLine& line, const LineFields& fields, RunLogBuilder& out) override {
@@ -101,6 +101,8 @@ class MegatronDialect : public LineDialect {
       if (is_value) Set(field, record, out);
       if (is_loss && !is_value) absl::StrAppend(&refused, *field.key.name, " '", field.number.text, "'");
     }
+    if (fields.kind == kTestSet) return true;
+    if (fields.kind == kValidationAtEnd && FoldLast(record, out)) return true;
     if (fields.kind == kTraining) {
       if (!refused.empty()) {
         out.AddNote(
@@ -123,7 +125,22 @@ class MegatronDialect : public LineDialect {
   }
 
  private:
-  enum Kind { kTraining, kValidation };
+  // At the end of training: "validation loss at iteration 300 on validation set | ...", and "... on test set | ...".
+  enum Kind { kTraining, kValidation, kValidationAtEnd, kTestSet };
+
+  static Kind KindOf(absl::string_view text) {
+    if (!IsValidation(text)) return kTraining;
+    if (absl::StrContains(text, "on test set")) return kTestSet;
+    return absl::StrContains(text, "on validation set") ? kValidationAtEnd : kValidation;
+  }
+
+  // The longer evaluation at the end replaces the last one of the same step.
+  static bool FoldLast(const LogRecord& record, RunLogBuilder& out) {
+    LogRecord* last = out.last();
+    if (last == nullptr || last->values.step() != record.values.step() || !record.values.has_eval_loss()) return false;
+    last->values.set_eval_loss(record.values.eval_loss());
+    return true;
+  }
 
   static bool ValidationFields(absl::string_view text, LineFields& fields) {
     const std::size_t at = text.find("lm loss value:");
@@ -215,6 +232,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kMegatronLogFormat;
-const LogFormat kMegatronLogFormat = {"megatron", &Sniff, &CreateTextLogParser<MegatronDialect>};
+const LogFormat kMegatronLogFormat = {"megatron", &Sniff, &CreateTextLogParser<MegatronDialect>,
+                                      &MakeLineDialect<MegatronDialect>};
 
 }  // namespace paritect

@@ -87,6 +87,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kMindFormersLogFormat;
-const LogFormat kMindFormersLogFormat = {"mindformers", &Sniff, &CreateTextLogParser<MindFormersDialect>};
+const LogFormat kMindFormersLogFormat = {"mindformers", &Sniff, &CreateTextLogParser<MindFormersDialect>,
+                                         &MakeLineDialect<MindFormersDialect>};
 
 }  // namespace paritect

@@ -6,6 +6,8 @@
 //   65536 2024-12-25 10:00:10,236 [INFO] Epoch 1/200, Step 10/3995, imgsize (640, 640), loss: 2.5000, lbox: 1.0,
 //   cur_lr: 1e-4
 // Source: mindspore/train/callback/_loss_monitor.py; mindspore-ai/models; mindspore-lab/mindyolo.
+#include <limits>
+
 #include "absl/strings/match.h"
 #include "formats/logs/field_names.h"
 #include "formats/logs/log_format.h"
@@ -38,6 +40,10 @@ Shape ShapeOf(absl::string_view line) {
 class MindSporeDialect : public LineDialect {
  public:
   bool Line(const LogLine& line, RunLogBuilder& out) override {
+    if (absl::StrContains(line.text, "Invalid loss, terminating training")) {
+      InvalidLoss(line, out);
+      return false;  // the end, which is told elsewhere
+    }
     EpochPlace place;
     switch (ShapeOf(line.text)) {
       case Shape::kNone: return false;
@@ -51,6 +57,21 @@ class MindSporeDialect : public LineDialect {
   }
 
  private:
+  // "epoch: 1 step: 5. Invalid loss, terminating training.": LossMonitor's word for a loss that is NaN or infinite.
+  static void InvalidLoss(const LogLine& line, RunLogBuilder& out) {
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    std::int64_t total = 0;
+    CollectPlainFields(line.text, fields, total);
+    LogRecord& record = fields.record();
+    if (!record.has_step || !record.values.has_epoch()) return;
+    if (line.rank) record.values.set_rank(*line.rank);
+    record.values.set_loss(std::numeric_limits<double>::quiet_NaN());
+    record.step_in_epoch = true;
+    record.epoch_index = static_cast<std::int64_t>(record.values.epoch()) - 1;
+    out.Add(std::move(record));
+  }
+
   void EpochMean(const LogLine& line, RunLogBuilder& out) {
     FieldCollector fields;
     fields.SetLine(line.number);
@@ -114,6 +135,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kMindSporeLogFormat;
-const LogFormat kMindSporeLogFormat = {"mindspore", &Sniff, &CreateTextLogParser<MindSporeDialect>};
+const LogFormat kMindSporeLogFormat = {"mindspore", &Sniff, &CreateTextLogParser<MindSporeDialect>,
+                                       &MakeLineDialect<MindSporeDialect>};
 
 }  // namespace paritect

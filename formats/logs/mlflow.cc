@@ -12,7 +12,7 @@ constexpr std::int64_t kTimeMin = 1'000'000'000'000;  // 2001, in milliseconds
 
 bool ReadMetric(absl::string_view line, std::int64_t& step, double& value) {
   const std::vector<absl::string_view> parts = absl::StrSplit(absl::StripAsciiWhitespace(line), ' ');
-  if (parts.size() != 3) return false;
+  if (parts.size() != 3 && parts.size() != 5) return false;  // newer ones name a data set and its digest behind
   const auto time = ParseInt(parts[0]);
   const auto number = ParseLogNumber(parts[1]);
   const auto at = ParseInt(parts[2]);

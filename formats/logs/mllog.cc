@@ -2,8 +2,6 @@
 // Hyperparameters are settings, read elsewhere (formats/settings); `eval_accuracy` becomes a record; `run_stop` tells
 // how the run ended. Units of `epoch_num` differ between submitters (epochs, samples, a constant), so the step is a
 // printed one or none. Source: mlcommons/logging mlperf_logging/mllog.
-#include <cmath>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/logs/json_fields.h"
@@ -76,10 +74,12 @@ class MllogDialect : public LineDialect {
     if (entry.key == "train_loss") record.values.set_loss(*value);
     if (entry.epoch) record.values.set_epoch(*entry.epoch);
     const auto step = entry.step ? entry.step : entry.samples;
-    if (entry.samples) record.values.set_samples(static_cast<std::int64_t>(*entry.samples));
-    record.has_step = step.has_value() && std::fabs(*step) < 9e15;
-    if (record.has_step) {
-      record.values.set_step(static_cast<std::int64_t>(*step));
+    const auto samples = entry.samples ? WholeLogNumber(*entry.samples) : std::nullopt;
+    if (samples) record.values.set_samples(*samples);
+    const auto whole = step ? WholeLogNumber(*step) : std::nullopt;
+    record.has_step = whole.has_value();
+    if (whole) {
+      record.values.set_step(*whole);
     } else {
       record.values.set_step_unknown(true);
     }
@@ -94,6 +94,6 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kMllogLogFormat;
-const LogFormat kMllogLogFormat = {"mllog", &Sniff, &CreateTextLogParser<MllogDialect>};
+const LogFormat kMllogLogFormat = {"mllog", &Sniff, &CreateTextLogParser<MllogDialect>, &MakeLineDialect<MllogDialect>};
 
 }  // namespace paritect

@@ -126,6 +126,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kMmengineLogFormat;
-const LogFormat kMmengineLogFormat = {"mmengine", &Sniff, &CreateTextLogParser<MmengineDialect>};
+const LogFormat kMmengineLogFormat = {"mmengine", &Sniff, &CreateTextLogParser<MmengineDialect>,
+                                      &MakeLineDialect<MmengineDialect>};
 
 }  // namespace paritect

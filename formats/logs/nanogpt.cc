@@ -67,6 +67,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kNanoGptLogFormat;
-const LogFormat kNanoGptLogFormat = {"nanogpt", &Sniff, &CreateTextLogParser<NanoGptDialect>};
+const LogFormat kNanoGptLogFormat = {"nanogpt", &Sniff, &CreateTextLogParser<NanoGptDialect>,
+                                     &MakeLineDialect<NanoGptDialect>};
 
 }  // namespace paritect

@@ -40,6 +40,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kPaddleLogFormat;
-const LogFormat kPaddleLogFormat = {"paddle", &Sniff, &CreateTextLogParser<PaddleDialect>};
+const LogFormat kPaddleLogFormat = {"paddle", &Sniff, &CreateTextLogParser<PaddleDialect>,
+                                    &MakeLineDialect<PaddleDialect>};
 
 }  // namespace paritect

@@ -26,7 +26,13 @@ class PatternDialect : public LineDialect {
     for (const auto& [index, name] : names_) {
       const re2::StringPiece& group = groups_[static_cast<std::size_t>(index)];
       if (group.data() == nullptr) continue;
-      fields.Add(name, ReadLogNumber(absl::string_view(group.data(), group.size())));
+      const LogKey& key = LookUpLogKey(name);
+      const absl::string_view value(group.data(), group.size());
+      fields.Add(key, key.field == LogField::kAccuracy ? ReadLogShare(value) : ReadLogNumber(value));
+    }
+    if (!fields.record().has_step && fields.odd_step()) {
+      out.Unparsed(line.number, "its step is no whole number");
+      return true;
     }
     fields.Finish(out);
     LogRecord& record = fields.record();
@@ -35,6 +41,9 @@ class PatternDialect : public LineDialect {
       record.has_step = true;
       record.values.set_step(++order_);
       out.set_steps_by_order(line.number);
+    } else if (const auto epoch = WholeLogNumber(record.values.epoch()); record.values.has_epoch() && epoch) {
+      record.maybe_in_epoch = *epoch >= 0;
+      record.epoch_index = *epoch;
     }
     out.Add(std::move(record));
     return true;

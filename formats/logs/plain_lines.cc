@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "formats/logs/evaluation_lines.h"
 #include "formats/logs/field_names.h"
 
 namespace paritect {
@@ -19,17 +20,6 @@ bool IsAlpha(char c) {
 }
 bool IsWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '@' || c == '/' || c == '.' || c == '-';
-}
-
-// Chinese words and others end where the other kind begins ("训练loss"); "为" (is) is a separator.
-std::size_t WordEnd(absl::string_view line, std::size_t i) {
-  const std::size_t begin = i;
-  if (!IsHan(line[i])) {
-    while (i < line.size() && IsWord(line[i])) ++i;
-    return std::max(i, begin + 1);
-  }
-  while (i + 3 <= line.size() && IsHan(line[i]) && (i == begin || line.substr(i, 3) != "为")) i += 3;
-  return std::max(i, begin + 1);
 }
 
 // Skips blanks and a separator; whether one stood there.
@@ -63,6 +53,9 @@ bool StartsNumber(absl::string_view text) {
   if (text.size() < 2) return false;
   const bool digit = absl::ascii_isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.';
   if ((c == '-' || c == '+' || c == '.' || c == '[') && digit) return true;
+  // Digits and a minus that are no ASCII: no number, which the value's reader says.
+  if (absl::StartsWith(text, "\xE2\x88\x92") || absl::StartsWith(text, "\xEF\xBC\x8D")) return true;
+  if (absl::StartsWith(text, "\xEF\xBC") && text.size() > 2 && text[2] >= '\x90' && text[2] <= '\x99') return true;
   return absl::StartsWithIgnoreCase(text, "nan") || absl::StartsWithIgnoreCase(text, "inf") ||
          absl::StartsWith(text, "tensor(") || absl::StartsWith(text, "-inf") || absl::StartsWith(text, "-nan");
 }
@@ -78,41 +71,21 @@ bool MayTell(absl::string_view line) {
   return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS") || absl::StrContains(line, "损失");
 }
 
-// "val_acc", "eval/accuracy", "test_acc1": an accuracy that is named after an evaluation.
-bool MayEvaluate(absl::string_view line) {
-  return absl::StrContains(line, "acc") || absl::StrContains(line, "Acc");
-}
-
-// "Eval step 100: loss 2.1", "[validation] epoch 3 step 100 loss 2.1": the word stands by itself before the values.
-bool IsEvaluationLine(absl::string_view line) {
-  bool first = true;
-  for (std::size_t i = 0; i < line.size() && !(line[i] == '=');) {
-    if (!IsAlpha(line[i]) || (i > 0 && IsWord(line[i - 1]))) {
-      ++i;
-      continue;
-    }
-    const std::size_t begin = i;
-    i = WordEnd(line, i);
-    const std::string word = absl::AsciiStrToLower(line.substr(begin, i - begin));
-    const LogField field = ClassifyLogKey(word);
-    if (word == "train" || word == "training" ||
-        (field != LogField::kOther && field != LogField::kStep && field != LogField::kEpoch &&
-         field != LogField::kRank)) {
-      return false;
-    }
-    const bool named = word == "val" || word == "valid" || word == "validation" || word == "validating" ||
-                       word == "eval" || word == "evaluation" || word == "evaluating" ||
-                       (first && (word == "test" || word == "testing"));
-    first = false;
-    if (!named) continue;
-    // "val loss 2.2" is one value of the line.
-    const absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(i));
-    return !absl::StartsWithIgnoreCase(rest, "loss") && !absl::StartsWithIgnoreCase(rest, "acc");
-  }
-  return false;
-}
-
 }  // namespace
+
+bool IsWordStart(absl::string_view line, std::size_t i) {
+  return IsAlpha(line[i]) && (i == 0 || !IsWord(line[i - 1]));
+}
+
+std::size_t WordEnd(absl::string_view line, std::size_t i) {
+  const std::size_t begin = i;
+  if (!IsHan(line[i])) {
+    while (i < line.size() && IsWord(line[i])) ++i;
+    return std::max(i, begin + 1);
+  }
+  while (i + 3 <= line.size() && IsHan(line[i]) && (i == begin || line.substr(i, 3) != "为")) i += 3;
+  return std::max(i, begin + 1);
+}
 
 void ForEachKeyValue(absl::string_view line,
                      absl::FunctionRef<void(absl::string_view, absl::string_view, absl::string_view)> visit) {
@@ -132,7 +105,9 @@ void ForEachKeyValue(absl::string_view line,
     const bool separated = SkipSeparator(line, at) || IsBracketedPlace(line.substr(begin, end - begin), line.substr(i));
     const absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(at));
     if (separated || (at > i && StartsNumber(value))) {
-      const bool joined = before_end > 0 && before_end + 1 == begin && line[before_end] == ' ';
+      // "total loss", "Val. Acc"
+      const bool joined = before_end > 0 && line[begin - 1] == ' ' &&
+                          (before_end + 1 == begin || (before_end + 2 == begin && line[before_end] == '.'));
       visit(line.substr(joined ? before_begin : begin, end - (joined ? before_begin : begin)),
             line.substr(begin, end - begin), value);
       i = std::max(i, at);
@@ -168,18 +143,39 @@ void FindOrdinals(absl::string_view text, LineFields& fields) {
   }
 }
 
+// "loss 2.3/4": a value and its mean ("2.3/2.4") are known, a value of a count is not.
+LogNumber ReadValue(LogField field, absl::string_view value) {
+  LogNumber number = ReadLogNumber(value);
+  const bool is_loss = IsTrainingLoss(field) || field == LogField::kOtherLoss || field == LogField::kEvalLoss;
+  if (!is_loss || number.kind != LogNumber::Kind::kValue || number.text.empty()) return number;
+  const absl::string_view rest =
+      value.substr(static_cast<std::size_t>(number.text.data() + number.text.size() - value.data()));
+  if (!absl::StartsWith(rest, "/")) return number;
+  std::size_t digits = 1;
+  while (digits < rest.size() && absl::ascii_isdigit(static_cast<unsigned char>(rest[digits]))) ++digits;
+  const bool count = digits > 1 && (digits == rest.size() || !IsWord(rest[digits]));
+  if (!count) return number;
+  number.kind = LogNumber::Kind::kRefused;
+  number.text = absl::string_view(number.text.data(), number.text.size() + digits);
+  return number;
+}
+
 // Fields of one line, whichever order they stand in.
 void FindPlainFields(absl::string_view text, LineFields& fields) {
   FindOrdinals(text, fields);
   ForEachKeyValue(text, [&](absl::string_view phrase, absl::string_view word, absl::string_view value) {
     const LogField by_word = ClassifyLogKey(word);
+    // "第 10 步 loss: 2.5": the word before counts something else.
+    if (phrase.size() > word.size() && (absl::StartsWith(phrase, "步 ") || absl::StartsWith(phrase, "轮 ")))
+      phrase = word;
     const LogKey& by_phrase = LookUpLogKey(phrase);
     // "inference loss" is not "loss"; "Current learning rate" is "learning rate" even so.
     const bool phrase_counts = by_phrase.field != LogField::kOther || by_word == LogField::kOther;
     const bool step_like = by_word == LogField::kStep;
     const LogField field = phrase_counts && !step_like ? by_phrase.field : by_word;
     if (field == LogField::kOther || by_phrase.loss_of_something_else) return;
-    const LogNumber number = ReadLogNumber(value);
+    if (field == LogField::kAccuracy && IsOtherThanLast(text, phrase)) return;
+    const LogNumber number = field == LogField::kAccuracy ? ReadLogShare(value) : ReadValue(field, value);
     fields.Add(phrase_counts && !step_like ? by_phrase : LookUpLogKey(word), number);
     if ((field != LogField::kStep && field != LogField::kBatch) || number.kind != LogNumber::Kind::kValue) return;
     const absl::string_view rest = absl::StripLeadingAsciiWhitespace(value.substr(number.text.size()));
@@ -286,6 +282,10 @@ bool EmitPlainLine(const LogLine& line, const LineFields& found, RunLogBuilder& 
   TakeFields(found, fields, total);
   if (!fields.record().has_step) {
     if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
+    if (!line.piece && fields.odd_step() && fields.has_loss_key()) {
+      out.Unparsed(line.number, "its step is no whole number");
+      return true;
+    }
     return line.piece;
   }
   if (fields.spliced()) {
@@ -360,7 +360,8 @@ class PlainDialect : public LineDialect {
 
   bool Line(const LogLine& line, RunLogBuilder& out) override {
     if (!line.telling) return WithoutLoss(line, out);
-    if (!line.piece) return false;  // Collect has seen it
+    // Collect has seen what else it may be.
+    if (!line.piece) return ReadEpochLine(line, out) || (!MayTell(line.text) && WithoutLoss(line, out));
     LineFields fields;
     return Collect(line.text, fields) ? Emit(line, fields, out) : ReadPlainLine(line, out);
   }
@@ -406,6 +407,14 @@ class PlainDialect : public LineDialect {
   std::optional<std::int64_t> first_epoch_;
 };
 
+}  // namespace
+
+std::unique_ptr<LineDialect> MakePlainDialect() {
+  return std::make_unique<PlainDialect>();
+}
+
+namespace {
+
 bool IsPlaceWithLoss(absl::string_view line) {
   EpochPlace place;
   if (!MayTell(line) || !FindEpochPlace(line, place)) return false;
@@ -417,13 +426,13 @@ bool IsPlaceWithLoss(absl::string_view line) {
 
 bool Sniff(const LogHead& head) {
   return AnyLine(head.text, [](absl::string_view line) {
-    return HasTellingLetters(line) && (IsPlainLossLine(line) || IsPlaceWithLoss(line));
+    return HasTellingLetters(line) && (IsPlainLossLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line));
   });
 }
 
 }  // namespace
 
 extern const LogFormat kTextLogFormat;
-const LogFormat kTextLogFormat = {"text", &Sniff, &CreateTextLogParser<PlainDialect>};
+const LogFormat kTextLogFormat = {"text", &Sniff, &CreateTextLogParser<PlainDialect>, &MakeLineDialect<PlainDialect>};
 
 }  // namespace paritect

@@ -10,6 +10,9 @@ namespace paritect {
 // Whether the line has a step word with a number and a number after a word that ends in "loss".
 bool IsPlainLossLine(absl::string_view line);
 
+// The dialect of the format "text": such lines, the places below, and lines an epoch.
+std::unique_ptr<LineDialect> MakePlainDialect();
+
 // Reads one such line; false where it is none. A line that another writer's text was cut into is unparsed.
 bool ReadPlainLine(const LogLine& line, RunLogBuilder& out);
 
@@ -36,6 +39,11 @@ bool EmitPlainLine(const LogLine& line, const LineFields& fields, RunLogBuilder&
 
 // All known fields of the text into `fields`; the number behind "step N/" into `total_steps`.
 void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps);
+
+// Whether a word begins at `i`, and where one ends. Chinese words and others end where the other kind begins
+// ("训练loss"); "为" (is) is a separator.
+bool IsWordStart(absl::string_view line, std::size_t i);
+std::size_t WordEnd(absl::string_view line, std::size_t i);
 
 // Walks over `KEY SEPARATOR VALUE` pairs: `visit(phrase, word, value)`, where `phrase` is the word with the word before
 // it

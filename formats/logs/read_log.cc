@@ -6,19 +6,24 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/logs/pattern_log.h"
+#include "formats/logs/recognise.h"
 
 namespace paritect {
 namespace {
 
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr std::size_t kHeadBytes = 64 << 10;
-// A general form (step N loss X) is taken at once only where no dialect follows within so many windows.
+// A general form (step N loss X) is taken only where no dialect follows within so many windows, and a dialect without a
+// curve where none with one does.
 constexpr int kWindowsForDialects = 16;
 
 // Reads until the buffer is full or the stream ends.
 absl::StatusOr<std::size_t> ReadFull(LogBytes& bytes, absl::Span<char> buffer) {
   std::size_t filled = 0;
   while (filled < buffer.size()) {
+    PARITECT_ASSIGN_OR_RETURN(const std::uint64_t hole, bytes.SkipHole());
+    if (hole > 0) buffer[filled++] = '\0';  // one stands for all
+    if (filled == buffer.size()) break;
     PARITECT_ASSIGN_OR_RETURN(std::size_t n, bytes.Read(buffer.subspan(filled)));
     if (n == 0) break;
     filled += n;
@@ -53,24 +58,21 @@ bool IsBinaryInWide(absl::string_view head, TextEncoding encoding) {
   return LooksBinary(text);
 }
 
-bool IsGeneral(const LogFormat* format) {
-  return format->name == "text";
+// "loss" as a word, with a number on the same line.
+bool SpeaksOfLoss(absl::string_view line) {
+  const bool word =
+      absl::StrContains(line, "oss") || absl::StrContains(line, "LOSS") || absl::StrContains(line, "损失");
+  return word && line.find_first_of("0123456789") != absl::string_view::npos;
 }
 
 struct Recognition {
-  const LogFormat* format = nullptr;
+  LogClaim claim;
   TextEncoding encoding = TextEncoding::kUtf8;
   std::string stand_in;
   bool binary = false;
   std::int64_t lines = 0;
+  bool speaks_of_loss = false;  // some line holds the word: a form that is not known, perhaps
 };
-
-const LogFormat* Claim(const LogHead& head) {
-  for (const LogFormat* format : AllLogFormats()) {
-    if (format->sniff(head)) return format;
-  }
-  return nullptr;
-}
 
 // Looks at the file window by window until a format claims one.
 absl::StatusOr<Recognition> Recognise(LogBytes& bytes) {
@@ -90,14 +92,16 @@ absl::StatusOr<Recognition> Recognise(LogBytes& bytes) {
     text.clear();
     auto add = [&](const TextLine& line) {
       ++seen.lines;
+      seen.speaks_of_loss = seen.speaks_of_loss || SpeaksOfLoss(line.text);
       absl::StrAppend(&text, line.text, "\n");
     };
     lines.Feed(chunk, add);
     if (last && window == 0) lines.Finish(add);
     const LogHead view = {window == 0 ? chunk : absl::string_view(), text, window == 0};
-    const LogFormat* claimed = Claim(view);
-    if (claimed != nullptr && (seen.format == nullptr || !IsGeneral(claimed))) seen.format = claimed;
-    if (seen.format != nullptr && (!IsGeneral(seen.format) || window >= kWindowsForDialects)) break;
+    seen.claim.Add(ClaimLog(view));
+    // A curve of a dialect's own settles it.
+    const bool settled = seen.claim.losses > 0 && !seen.claim.is_general();
+    if (seen.claim.format != nullptr && (settled || window >= kWindowsForDialects)) break;
     if (last || (seen.binary && window > 0)) break;
     PARITECT_ASSIGN_OR_RETURN(n, ReadFull(bytes, absl::MakeSpan(buffer)));
     chunk = absl::string_view(buffer.data(), n);
@@ -112,7 +116,7 @@ v1::RunLog Unknown(const Recognition& seen) {
   } else if (seen.binary) {
     out.AddNote("not_recognised", 0, "binary data that no reader of logs knows");
   } else {
-    out.AddNote("not_recognised", 0,
+    out.AddNote(seen.speaks_of_loss ? "not_recognised" : "no_records", 0,
                 absl::StrCat("text of ", seen.lines, " lines, none of which gives a step and its loss"));
   }
   return out.Build("unknown");
@@ -124,6 +128,8 @@ absl::StatusOr<v1::RunLog> Parse(LogBytes& bytes, LogParser& parser, absl::strin
   if (options.every_line_anew) out.set_reads_every_line_anew();
   std::vector<char> buffer(kChunkBytes);
   for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const std::uint64_t hole, bytes.SkipHole());
+    if (hole > 0) PARITECT_RETURN_IF_ERROR(parser.FeedHole(hole, out));
     PARITECT_ASSIGN_OR_RETURN(std::size_t n, bytes.Read(absl::MakeSpan(buffer)));
     if (n == 0) break;
     PARITECT_RETURN_IF_ERROR(parser.Feed(absl::string_view(buffer.data(), n), out));
@@ -154,19 +160,19 @@ absl::StatusOr<v1::RunLog> ReadLog(OpenLogBytes open, const LogOptions& options)
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<LogBytes> bytes, open());
   PARITECT_ASSIGN_OR_RETURN(Recognition seen, Recognise(*bytes));
   if (!seen.stand_in.empty()) return Unknown(seen);
-  const LogFormat* format = seen.format;
+  LogClaim claim = seen.claim;
   if (!options.format.empty()) {
-    format = FindLogFormat(options.format);
-    if (seen.format != nullptr && seen.format->name == options.format) format = seen.format;
+    const LogFormat* format = FindLogFormat(options.format);
     if (format == nullptr)
       return absl::InvalidArgumentError(absl::StrCat("there is no log format '", options.format, "'"));
+    if (claim.format != format) claim = {format, {}, 0};
   }
   if (!options.pattern.empty()) {
     PARITECT_ASSIGN_OR_RETURN(parser, MakePatternParser(seen.encoding, options.pattern));
     name = "text";
-  } else if (format != nullptr) {
-    parser = format->create(seen.encoding);
-    name = std::string(format->name);
+  } else if (claim.format != nullptr) {
+    parser = claim.MakeParser(seen.encoding);
+    name = std::string(claim.format->name);
   } else {
     return Unknown(seen);
   }

@@ -17,6 +17,8 @@ class LogBytes {
  public:
   virtual ~LogBytes() = default;
   virtual absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) = 0;  // 0 at the end
+  // Where the next bytes are a hole of a sparse file: goes on behind it and gives its length (File::SkipHole). 0: none.
+  virtual absl::StatusOr<std::uint64_t> SkipHole() { return std::uint64_t{0}; }
   // Once the end is reached: whether bytes that should follow are not there.
   virtual bool truncated() const { return false; }
 };
@@ -31,6 +33,7 @@ class GunzipBytes : public LogBytes {
   explicit GunzipBytes(std::unique_ptr<LogBytes> source);
   ~GunzipBytes() override;
   absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override;
+  absl::StatusOr<std::uint64_t> SkipHole() override;
   bool truncated() const override;
 
  private:

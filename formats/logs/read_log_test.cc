@@ -352,6 +352,17 @@ TEST(ReadLog, APatternBeatsRecognition) {
   options.pattern = R"(at (?P<step>\d+) cost (?P<loss>[\d.]+))";
   EXPECT_EQ(Show(*Read("at 3 cost 3.5\nat 4 cost 3.25\n", 99, options)), "3:3.5 4:3.25");
   EXPECT_EQ(NoteKinds(*Read("step 1 loss 3.5\n", 99, options)), "pattern_never_matches");
+  // Steps that count within their epoch, a share, a value that is none.
+  options.pattern = R"(E(?P<epoch>\d+) i(?P<step>\S+) c(?P<loss>\S+)(?: a(?P<val_acc>.*))?)";
+  EXPECT_EQ(Show(*Read("E0 i1 c3.5\nE0 i2 cnan\nE1 i1 c3.25 a76.1%\nE1 i2.5 c3\nE1 i2 c2,3\n", 99, options)),
+            "1:3.5 2:nan 3:3.25@76.1 4:none");
+  for (const char* bad :
+       {"(?P<step>", "(?<step>\\d+)", "(?=x)(?P<loss>.)", "(?P<loss>.)\\1", "[(?P<loss>.)", "(?P<what>.)", ""}) {
+    options.pattern = bad;
+    const auto read = Read("step 1 loss 3.5\n", 99, options);
+    EXPECT_EQ(read.ok(), options.pattern.empty()) << bad;
+    EXPECT_THAT(std::string(read.status().message()), read.ok() ? HasSubstr("") : HasSubstr("pattern `")) << bad;
+  }
   options.pattern = "(?P<step>";
   EXPECT_FALSE(Read("step 1 loss 3.5\n", 99, options).ok());
   options.pattern = R"((\d+))";

@@ -60,6 +60,33 @@ TEST(LogZoo, Numbers) {
             "text 1:3400@76.1 2:1234.5 3:1200 4:-inf 5:nan");
 }
 
+TEST(LogZoo, NumbersThatAreNone) {
+  // A value of a count is no loss; a value and its mean are.
+  EXPECT_EQ(Shown("step 1 loss 2.5\nstep 2 loss 2.3/4\nstep 3 loss 2.3/2.4\n"), "text 1:2.5 2: 3:2.3");
+  EXPECT_EQ(Shown("step 1 loss 1'234.5\n"), "text 1:1234.5");
+  for (const char* odd : {"step 2 loss \xE2\x88\x92"
+                          "1.5\n",
+                          "step 2 loss \xEF\xBC\x91\xEF\xBC\x92\n"}) {
+    const v1::RunLog log = Read(absl::StrCat("step 1 loss 2.5\n", odd));
+    ASSERT_EQ(log.records_size(), 2) << odd;
+    EXPECT_TRUE(log.records(1).loss_absent());
+    ASSERT_GT(log.notes_size(), 0);
+    EXPECT_EQ(log.notes(0).kind(), "number_refused");
+  }
+  const v1::RunLog log = Read("step 1 loss 2.5\nstep: \xEF\xBC\x91\xEF\xBC\x92 loss: 2.5\nstep 1e300 loss 2.5\n");
+  EXPECT_EQ(log.records_size(), 1);
+  EXPECT_EQ(log.unparsed_total(), 2);
+}
+
+TEST(LogZoo, CountsBelowZeroAreNone) {
+  const v1::RunLog log = Read(
+      "[2030-01-01 00:00:00,001] [INFO] [logging.py:96:log_dist] [Rank 0] step=4, skipped=-1, lr=[0.5], mom=[]\n"
+      "[2030-01-01 00:00:00,001] [INFO] [logging.py:96:log_dist] [Rank 0] step=5, skipped=2, lr=[0.5], mom=[]\n");
+  ASSERT_EQ(log.records_size(), 2);
+  EXPECT_FALSE(log.records(0).has_skipped());
+  EXPECT_EQ(log.records(1).skipped(), 2);
+}
+
 std::string Wide(absl::string_view text, std::size_t width, bool big) {
   std::string out;
   for (const char c : text) {

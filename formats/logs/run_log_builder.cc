@@ -19,8 +19,47 @@ RunLogBuilder::Key RunLogBuilder::KeyOf(const StepValues& record) {
   return {record.has_rank() ? record.rank() : -1, record.has_engine() ? record.engine() : -1};
 }
 
+void RunLogBuilder::ReviseEnd(const LogRecord& record) {
+  const v1::RunEnd::State state = log_.end().state();
+  if (state == v1::RunEnd::STATE_UNSPECIFIED) return;
+  const StepValues& values = record.values;
+  if (state == v1::RunEnd::STATE_ABORTED) {
+    // What another rank still prints does not bring the one back that broke off.
+    const bool other = end_mark_.rank && values.has_rank() && values.rank() != *end_mark_.rank;
+    if (!other) log_.clear_end();
+    return;
+  }
+  // An evaluation behind the end mark, or the last step of another rank, is of the run that ended.
+  if (!record.has_step || !(values.has_loss() || values.has_lr() || values.has_grad_norm())) return;
+  const std::pair<std::int64_t, std::int64_t> at(record.step_in_epoch ? record.epoch_index : 0, values.step());
+  const bool beyond = at > std::pair<std::int64_t, std::int64_t>(end_mark_.epoch_index, end_mark_.step);
+  if (beyond || markers_.size() > end_mark_.markers) log_.clear_end();
+}
+
+void RunLogBuilder::NoteKind(const LogRecord& record, const Key& key) {
+  has_in_epoch_ = has_in_epoch_ || record.step_in_epoch;
+  has_unknown_steps_ = has_unknown_steps_ || record.values.step_unknown();
+  has_maybe_in_epoch_ = has_maybe_in_epoch_ || record.maybe_in_epoch;
+  has_skipped_ = has_skipped_ || record.values.has_skipped();
+  has_skipped_totals_ = has_skipped_totals_ || record.skipped_is_total;
+  if (!only_grows_) return;
+  const std::int64_t step = record.values.step();
+  const bool first = entries_.empty();
+  only_grows_ = record.has_step && !record.step_in_epoch && !record.maybe_in_epoch &&
+                (first || (key == only_key_ && step > last_step_));
+  if (first) only_key_ = key;
+  last_step_ = step;
+}
+
 void RunLogBuilder::Add(LogRecord record) {
-  if (log_.end().state() == v1::RunEnd::STATE_ABORTED) log_.clear_end();  // it went on after all
+  ReviseEnd(record);
+  has_steps_ = has_steps_ || (record.has_step && !record.by_epoch);
+  if (record.values.has_skipped() && record.values.skipped() < 0) {
+    AddNote("number_refused", record.values.line(),
+            absl::StrCat("step ", record.values.step(), ": ", record.values.skipped(),
+                         " skipped steps are no count; the value is left out"));
+    record.values.clear_skipped();
+  }
   const Key key = KeyOf(record.values);
   auto last = last_added_ != last_of_.end() && last_added_->first == key ? last_added_ : last_of_.find(key);
   if (last != last_of_.end()) {
@@ -33,9 +72,21 @@ void RunLogBuilder::Add(LogRecord record) {
     if (same_step && !marker_between && both_losses) {
       StepValues trial = before.values;
       record.repeats = FoldRecord(record.values, trial);
+      // The same line once more and with more on it (Keras draws the last bar of an epoch again with its validation).
+      if (record.repeats && trial.count() > before.values.count()) {
+        before.values = std::move(trial);
+        before.taken = false;
+        return;
+      }
     } else if (same_step && !marker_between && FoldRecord(record.values, before.values)) {
       before.skipped_is_total = before.skipped_is_total || record.skipped_is_total;
+      has_skipped_ = has_skipped_ || before.values.has_skipped();
+      has_skipped_totals_ = has_skipped_totals_ || before.skipped_is_total;
       before.taken = false;
+      return;
+    } else if (same_step && record.has_step && !marker_between && record.values.of_evaluation_alone()) {
+      record.second_result = true;  // the step stays what it is
+      entries_.push_back(std::move(record));
       return;
     }
     last->second = entries_.size();
@@ -43,17 +94,22 @@ void RunLogBuilder::Add(LogRecord record) {
     last = last_of_.emplace(key, entries_.size()).first;
   }
   last_added_ = last;
+  NoteKind(record, key);
   entries_.push_back(std::move(record));
   if (entries_.size() >= thin_at_) Thin();
 }
 
 void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale,
-                             bool applied) {
+                             bool applied, bool one_writer) {
   // Ranks that print no rank print one line each of one overflow: a second overflow would bring the scale lower.
   const OverflowTold told{line, scale.value_or(0), entries_.size()};
   const OverflowTold before = std::exchange(told_, told);
-  const bool told_before = !rank && !applied && scale && *scale > 1 && before.scale == *scale &&
+  const bool told_before = !rank && !one_writer && !applied && scale && *scale > 1 && before.scale == *scale &&
                            before.line + 1 >= line && before.entries == entries_.size();
+  if (told_before && merged_overflows_++ == 0) {
+    AddNote("overflow_lines_merged", line,
+            "equal overflow messages in a row, without a rank, are taken for one overflow that several ranks print");
+  }
   if (told_before) return;
   if (++overflows_ > kLogRecordsMax) {  // a log of nothing else must not fill the memory
     if (overflows_ == kLogRecordsMax + 1) {
@@ -65,6 +121,7 @@ void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank
   record.values.set_line(line);
   record.values.set_overflow(true);
   record.values.set_step_unknown(true);
+  has_unknown_steps_ = true;
   record.values.set_overflow_applied(applied);
   if (rank) record.values.set_rank(*rank);
   if (scale) record.values.set_loss_scale(*scale);
@@ -111,7 +168,14 @@ void RunLogBuilder::TotalEpochs(double total) {
   total_epochs_ = std::max(total_epochs_, total);
 }
 
-void RunLogBuilder::End(v1::RunEnd::State state, std::string words, std::int64_t line) {
+void RunLogBuilder::End(v1::RunEnd::State state, std::string words, std::int64_t line,
+                        std::optional<std::int32_t> rank) {
+  end_mark_ = {-1, 0, markers_.size(), rank};
+  if (last_added_ != last_of_.end()) {
+    const LogRecord& last = entries_[last_added_->second];
+    end_mark_.step = last.values.step();
+    end_mark_.epoch_index = last.step_in_epoch ? last.epoch_index : 0;
+  }
   log_.mutable_end()->set_state(state);
   log_.mutable_end()->set_evidence(std::move(words));
   log_.mutable_end()->set_line(line);
@@ -129,6 +193,7 @@ void RunLogBuilder::set_steps_by_order(std::int64_t line) {
 }
 
 void RunLogBuilder::DecideMaybeInEpoch() {
+  if (!has_maybe_in_epoch_) return;
   const LogRecord* before = nullptr;
   bool falls = false;
   for (const LogRecord& entry : entries_) {
@@ -148,13 +213,14 @@ void RunLogBuilder::DecideMaybeInEpoch() {
   for (LogRecord& entry : entries_) {
     if (!entry.maybe_in_epoch) continue;
     if (first == 1) --entry.epoch_index;  // epochs are counted from 1
-    if (falls) entry.step_in_epoch = true;
+    if (falls) entry.step_in_epoch = has_in_epoch_ = true;
     if (!falls && last > first) TotalSteps(entry.steps_per_epoch);
   }
 }
 
 // The length of an epoch is the printed one, else the largest step of an epoch that another one followed.
 void RunLogBuilder::ResolveEpochSteps() {
+  if (!has_in_epoch_) return;
   std::int64_t length = 0;
   std::map<std::int64_t, std::int64_t> largest;
   bool from_zero = false;
@@ -182,10 +248,11 @@ void RunLogBuilder::ResolveEpochSteps() {
 
 // Ranks print the same overflow each: the lowest rank that prints any is the one that counts.
 void RunLogBuilder::ResolveRank0Overflows() {
+  if (overflows_ == 0) return;
   std::map<std::int32_t, std::int64_t> counts;
   bool unranked = false;
   for (const LogRecord& entry : entries_) {
-    if (!entry.values.step_unknown()) continue;
+    if (!entry.values.step_unknown() || !entry.values.overflow()) continue;
     if (entry.values.has_rank()) {
       ++counts[entry.values.rank()];
     } else {
@@ -202,11 +269,16 @@ void RunLogBuilder::ResolveRank0Overflows() {
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const StepValues& record = entries_[i].values;
-    if (record.step_unknown() && record.has_rank() && record.rank() != lowest) dropped_[i] = true;
+    if (record.step_unknown() && record.overflow() && record.has_rank() && record.rank() != lowest) dropped_[i] = true;
   }
 }
 
 void RunLogBuilder::CountersToDifferences() {
+  if (only_grows_ && !has_skipped_totals_ && !has_unknown_steps_) {
+    log_.set_skipped_counted(has_skipped_);
+    if (has_skipped_) set_overflow_seen();
+    return;
+  }
   std::map<Key, std::int64_t> before;
   std::int64_t last_step = 0;
   bool counted = false;
@@ -354,9 +426,18 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
 }
 
 void RunLogBuilder::MergeSegments() {
+  if (only_grows_ && has_steps_ && markers_.empty()) {
+    std::size_t first = 0;
+    while (!entries_[first].has_step || entries_[first].second_result) ++first;
+    v1::Segment& segment = *log_.add_segments();
+    segment.set_first(entries_[first].values.step());
+    segment.set_last(last_step_);
+    return;
+  }
   std::map<Key, std::vector<std::size_t>> by_key;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].has_step && !dropped_[i]) by_key[KeyOf(entries_[i].values)].push_back(i);
+    if (entries_[i].has_step && !dropped_[i] && !entries_[i].second_result)
+      by_key[KeyOf(entries_[i].values)].push_back(i);
   }
   const std::vector<std::size_t>* longest = nullptr;
   for (const auto& [key, indices] : by_key) {
@@ -365,22 +446,19 @@ void RunLogBuilder::MergeSegments() {
   for (const auto& [key, indices] : by_key) MergeOne(indices, &indices == longest);
 }
 
-void RunLogBuilder::FillEnd() {
-  std::int64_t last = -1;
-  double epoch = 0;
-  for (const v1::StepRecord& record : log_.records()) {
-    if (!record.step_unknown()) last = std::max(last, record.step());
-    epoch = std::max(epoch, record.epoch());
-  }
+// `last`: the largest step; `epoch`: the largest epoch.
+void RunLogBuilder::FillEnd(std::int64_t last, double epoch) {
   v1::RunEnd& end = *log_.mutable_end();
   if (last >= 0) end.set_last_step(last);
   if (total_steps_ > 0) end.set_total_steps(total_steps_);
   const bool reached = total_steps_ > 0 && last >= total_steps_;
-  if (end.state() != v1::RunEnd::STATE_UNSPECIFIED && !reached) return;
+  // Who broke off behind the last step did not end well, whatever the step.
+  if (end.state() == v1::RunEnd::STATE_ABORTED || (end.state() != v1::RunEnd::STATE_UNSPECIFIED && !reached)) return;
   if (total_steps_ > 0 && last >= 0) {
     end.set_state(last >= total_steps_ ? v1::RunEnd::STATE_FINISHED : v1::RunEnd::STATE_UNFINISHED);
     end.set_evidence(absl::StrCat("step ", last, " of ", total_steps_));
-  } else if (total_epochs_ > 0 && epoch > 0) {
+  } else if (total_epochs_ > 0 && (epoch > 0 || epochs_from_zero_)) {
+    epoch += epochs_from_zero_ ? 1 : 0;
     end.set_state(epoch >= total_epochs_ ? v1::RunEnd::STATE_FINISHED : v1::RunEnd::STATE_UNFINISHED);
     end.set_evidence(absl::StrCat("epoch ", FormatDouble(epoch), " of ", FormatDouble(total_epochs_)));
   }
@@ -388,15 +466,23 @@ void RunLogBuilder::FillEnd() {
 
 v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   dropped_.assign(entries_.size(), false);
+  DecideByEpoch();
   DecideMaybeInEpoch();
   ResolveEpochSteps();
   ResolveRank0Overflows();
   MergeSegments();
+  DropImpossibleOverflows();
   CountersToDifferences();
   log_.set_format(std::string(format));
   log_.mutable_records()->Reserve(static_cast<int>(entries_.size()));
+  std::int64_t last = -1;
+  double epoch = 0;
   entries_.Consume([&](std::size_t i, const LogRecord& entry) {
-    if (!dropped_[i]) entry.values.ToProto(*log_.add_records());
+    if (dropped_[i]) return;
+    const StepValues& values = entry.values;
+    if (!values.step_unknown()) last = std::max(last, values.step());
+    if (values.has_epoch()) epoch = std::max(epoch, values.epoch());
+    values.ToProto(*log_.add_records());
   });
   for (const auto& [kind, count] : note_counts_) {
     if (count <= kNotesOfOneKindMax) continue;
@@ -409,7 +495,7 @@ v1::RunLog RunLogBuilder::Build(absl::string_view format) {
         "records_thinned", 0,
         absl::StrCat("the log is long: one record in ", kept_stride_, " is kept; counts of skipped steps are whole"));
   }
-  FillEnd();
+  FillEnd(last, epoch);
   return std::move(log_);
 }
 

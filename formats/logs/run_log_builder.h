@@ -34,6 +34,10 @@ struct LogRecord {
   bool repeats = false;              // the same step with the same loss stands right before it
   bool stays = false;                // however long the log is (run_log_thin.cc): later records leave out what it tells
   bool taken = false;                // by TakeLive, as it is
+  bool by_epoch = false;             // the line names no step: its epoch stands for one where no line of the log does
+  bool has_result = false;           // of an evaluation
+  bool second_result = false;        // another evaluation of a step that has one: no step of the curve
+  double accuracy_resolution = 0;    // half a unit of the last printed digit
 };
 
 // Records that are kept at most; beyond them every second one gives way (run_log_thin.cc), so that a log of any
@@ -43,8 +47,13 @@ inline constexpr std::size_t kLogRecordsMax = 500'000;
 class RunLogBuilder {
  public:
   void Add(LogRecord record);
+  // What a line tells that names no step: an evaluation's result belongs to the training step told before it. Where the
+  // log has told no step so far, a whole epoch stands for the step (RunLog::notes `step_is_epoch`).
+  void AddWithoutStep(LogRecord record);
   // A line that says that a step was skipped (or, with `applied`, that it was not in spite of an overflow).
-  void Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale, bool applied);
+  // `one_writer`: only one process prints such lines, so that each is an overflow of its own.
+  void Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale, bool applied,
+                bool one_writer = false);
   // The run goes on from a checkpoint; `global_step` where the line says it.
   void Resume(std::int64_t line, std::optional<std::int64_t> global_step);
   // What a program prints once, when a run begins.
@@ -53,7 +62,10 @@ class RunLogBuilder {
   void Unparsed(std::int64_t line, std::string why);
   void TotalSteps(std::int64_t total);
   void TotalEpochs(double total);
-  void End(v1::RunEnd::State state, std::string words, std::int64_t line);
+  void set_epochs_from_zero() { epochs_from_zero_ = true; }
+  // The last word counts, but for what comes after it: training steps behind it tell that the run went on.
+  void End(v1::RunEnd::State state, std::string words, std::int64_t line,
+           std::optional<std::int32_t> rank = std::nullopt);
   void AddSettings(v1::SettingsDocument document);
   void set_interval_means() { log_.set_interval_means(true); }
   void set_overflow_seen() { log_.set_overflow_seen(true); }
@@ -128,22 +140,49 @@ class RunLogBuilder {
   };
 
   static Key KeyOf(const StepValues& record);
+  // Takes the end mark back where the record tells that the run went on.
+  void ReviseEnd(const LogRecord& record);
+  bool FoldIntoLast(LogRecord& record);
+  void DecideByEpoch();
   v1::StepRecord LiveRecord(std::size_t index, LiveState& state) const;
   void ForgetTaken(const std::vector<std::size_t>& kept);
   void Thin();
   void DecideMaybeInEpoch();
   void ResolveEpochSteps();
   void ResolveRank0Overflows();
+  void DropImpossibleOverflows();
   void CountersToDifferences();
   void MergeSegments();
   std::vector<Break> FindBreaks(const std::vector<std::size_t>& indices) const;
   bool OnlyGrows(const std::vector<std::size_t>& indices, bool main);
   void MergeOne(const std::vector<std::size_t>& indices, bool main);
   void NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset);
-  void FillEnd();
+  void NoteKind(const LogRecord& record, const Key& key);
+  void FillEnd(std::int64_t last, double epoch);
+
+  // Where the end mark stands among the records.
+  struct EndMark {
+    std::int64_t step = -1;  // of the last record before it, with its epoch where steps count within one
+    std::int64_t epoch_index = 0;
+    std::size_t markers = 0;
+    std::optional<std::int32_t> rank;
+  };
 
   v1::RunLog log_;
   RecordList<LogRecord> entries_;
+  EndMark end_mark_;
+  // What the records hold at all: passes over them that would find nothing are left out.
+  bool has_in_epoch_ = false;
+  bool has_maybe_in_epoch_ = false;
+  bool has_skipped_ = false;
+  bool has_skipped_totals_ = false;
+  bool only_grows_ = true;  // one rank and engine, each record with a step above the one before
+  std::int64_t last_step_ = 0;
+  bool has_unknown_steps_ = false;
+  std::int64_t merged_overflows_ = 0;  // lines that were taken for other ranks' of one overflow
+  Key only_key_;
+  bool has_steps_ = false;     // some line named one
+  bool has_by_epoch_ = false;  // some record goes by its epoch
   std::vector<bool> dropped_;
   OverflowTold told_;
   std::vector<Marker> markers_;
@@ -156,6 +195,7 @@ class RunLogBuilder {
   std::size_t overflows_ = 0;
   std::int64_t total_steps_ = 0;
   double total_epochs_ = 0;
+  bool epochs_from_zero_ = false;
   bool is_live_ = false;
   bool reads_every_line_anew_ = false;
   LiveState live_;

@@ -84,8 +84,9 @@ v1::RunLog RunLogBuilder::LiveAbout() const {
     epoch = std::max(epoch, entry.values.has_epoch() ? entry.values.epoch() : 0);
     if (entry.has_step) last = std::max(last, entry.values.step());
   }
-  const bool reached = (total_steps_ > 0 && last >= total_steps_) || (total_epochs_ > 0 && epoch >= total_epochs_);
-  if (reached) end.set_state(v1::RunEnd::STATE_FINISHED);
+  const bool reached = (total_steps_ > 0 && last >= total_steps_) ||
+                       (total_epochs_ > 0 && epoch + (epochs_from_zero_ ? 1 : 0) >= total_epochs_);
+  if (reached && end.state() != v1::RunEnd::STATE_ABORTED) end.set_state(v1::RunEnd::STATE_FINISHED);
   if (end.state() == v1::RunEnd::STATE_UNSPECIFIED && (total_steps_ > 0 || total_epochs_ > 0)) {
     end.set_state(v1::RunEnd::STATE_UNFINISHED);
   }
@@ -102,7 +103,8 @@ std::vector<v1::StepRecord> RunLogBuilder::TakeLive() {
       kept.push_back(i);
       continue;
     }
-    if (values.step_unknown() && values.has_rank()) {  // ranks print one overflow each: the lowest counts
+    if (values.step_unknown() && values.overflow() &&
+        values.has_rank()) {  // ranks print one overflow each: the lowest counts
       if (live_.overflow_rank < 0 || values.rank() < live_.overflow_rank) live_.overflow_rank = values.rank();
       if (values.rank() > live_.overflow_rank) continue;
     }

@@ -71,6 +71,7 @@ void StepValues::ToProto(v1::StepRecord& record) const {
   record.set_step_unknown(step_unknown_);
   record.set_overflow_applied(overflow_applied_);
   record.set_accuracy_of_training(accuracy_of_training_);
+  record.set_accuracy_in_points(accuracy_in_points_);
   for (const auto& [name, value] : metrics_.entries()) (*record.mutable_metrics())[*name] = value;
 }
 
@@ -97,6 +98,7 @@ bool FoldRecord(const StepValues& from, StepValues& into) {
   if (from.has_accuracy() && (!into.has_accuracy() || into.accuracy_of_training())) {
     into.set_accuracy(from.accuracy());
     into.set_accuracy_of_training(from.accuracy_of_training());
+    into.set_accuracy_in_points(from.accuracy_in_points());
   }
   if (from.has_loss_resolution()) into.set_loss_resolution(from.loss_resolution());
   into.set_loss_absent((into.loss_absent() || from.loss_absent()) && !into.has_loss());

@@ -4,6 +4,7 @@
 #ifndef PARITECT_FORMATS_LOGS_STEP_VALUES_H_
 #define PARITECT_FORMATS_LOGS_STEP_VALUES_H_
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -116,11 +117,28 @@ class StepValues {
     accuracy_of_training_ = false;
   }
 
+  bool accuracy_in_points() const {
+    return accuracy_in_points_;
+  }
+  void set_accuracy_in_points(bool on) {
+    accuracy_in_points_ = on;
+  }
+
   const Metrics& metrics() const {
     return metrics_;
   }
   Metrics& mutable_metrics() {
     return metrics_;
+  }
+
+  // How many values are there.
+  std::size_t count() const {
+    return static_cast<std::size_t>(std::popcount(present_)) + metrics_.entries().size();
+  }
+  // Nothing but what an evaluation gives.
+  bool of_evaluation_alone() const {
+    return (has_eval_loss() || (has_accuracy() && !accuracy_of_training_)) && !has_loss() && !loss_absent_ &&
+           !has_lr() && !has_grad_norm() && !has_loss_scale() && !has_skipped() && !has_overflow();
   }
 
   void ToProto(v1::StepRecord& record) const;
@@ -134,6 +152,7 @@ class StepValues {
   bool step_unknown_ = false;
   bool overflow_applied_ = false;
   bool accuracy_of_training_ = false;
+  bool accuracy_in_points_ = false;
   std::int64_t step_ = 0;
   std::int64_t line_ = 0;
   Metrics metrics_;

@@ -66,6 +66,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kTfEstimatorLogFormat;
-const LogFormat kTfEstimatorLogFormat = {"tf-estimator", &Sniff, &CreateTextLogParser<EstimatorDialect>};
+const LogFormat kTfEstimatorLogFormat = {"tf-estimator", &Sniff, &CreateTextLogParser<EstimatorDialect>,
+                                         &MakeLineDialect<EstimatorDialect>};
 
 }  // namespace paritect

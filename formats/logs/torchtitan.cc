@@ -48,6 +48,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kTorchTitanLogFormat;
-const LogFormat kTorchTitanLogFormat = {"torchtitan", &Sniff, &CreateTextLogParser<TorchTitanDialect>};
+const LogFormat kTorchTitanLogFormat = {"torchtitan", &Sniff, &CreateTextLogParser<TorchTitanDialect>,
+                                        &MakeLineDialect<TorchTitanDialect>};
 
 }  // namespace paritect

@@ -36,6 +36,7 @@ class VerlDialect : public LineDialect {
       if (key == "training/global_step") continue;
       if (absl::StartsWith(key, "val-") || absl::StartsWith(key, "val/")) {
         if (number.kind == LogNumber::Kind::kValue) fields.record().values.mutable_metrics().Set(key, number.value);
+        if (ClassifyLogKey(key) == LogField::kAccuracy) fields.Add(key, number);
         continue;
       }
       fields.Add(key, number);
@@ -57,6 +58,6 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kVerlLogFormat;
-const LogFormat kVerlLogFormat = {"verl", &Sniff, &CreateTextLogParser<VerlDialect>};
+const LogFormat kVerlLogFormat = {"verl", &Sniff, &CreateTextLogParser<VerlDialect>, &MakeLineDialect<VerlDialect>};
 
 }  // namespace paritect

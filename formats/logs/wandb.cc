@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "formats/logs/json_fields.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/printed_settings.h"
 #include "formats/logs/series_table.h"
@@ -81,6 +82,11 @@ class WandbParser : public LogParser {
     const absl::string_view checked = all.substr(at + 6, 1 + length);
     const auto found = static_cast<std::uint32_t>(
         crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size())));
+    if (crc == 0 && length == 0 && type == 0) {  // room that a writer laid out and did not come to fill
+      stopped_ = true;
+      out.set_incomplete_tail();
+      return false;
+    }
     if (found != crc || type < 1 || type > 4 || length > left - kRecordHeaderBytes) {
       stopped_ = true;
       out.AddNote("damaged", 0,
@@ -132,17 +138,35 @@ class WandbParser : public LogParser {
     }
     // A step that the script logs itself is the training step; wandb's own counts calls of log().
     for (const Item& item : items) {
-      if (item.key == "_step" && !step) step = static_cast<std::int64_t>(ParseLogNumber(item.value).value_or(0));
+      if (item.key == "_step" && !step) step = StepOf(item.value);
     }
     for (const Item& item : items) {
       if (item.key == "train/global_step" || item.key == "trainer/global_step" || item.key == "global_step") {
-        if (auto own = ParseLogNumber(item.value)) step = static_cast<std::int64_t>(*own);
+        if (const auto own = StepOf(item.value)) step = own;
       }
     }
     for (const Item& item : items) {
       if (absl::StartsWith(item.key, "_")) continue;
-      if (auto value = ParseLogNumber(item.value)) table_.Add(step.value_or(0), item.key, *value);
+      AddValue(step.value_or(0), item);
     }
+  }
+
+  static std::optional<std::int64_t> StepOf(absl::string_view value) {
+    const auto number = ParseLogNumber(value);
+    return number ? WholeLogNumber(*number) : std::nullopt;
+  }
+
+  // A number, or an object of numbers: {"loss": 0.5} below "train". What a chart or an image is described by is none.
+  void AddValue(std::int64_t step, const Item& item) {
+    if (!absl::StartsWith(item.value, "{")) {
+      if (const auto value = ParseLogNumber(item.value)) table_.Add(step, item.key, *value);
+      return;
+    }
+    if (absl::StrContains(item.value, "\"_type\"")) return;
+    ForEachJsonField(item.value, [&](absl::string_view path, absl::string_view text) {
+      const auto value = ParseLogNumber(text);
+      if (value) table_.Add(step, absl::StrCat(item.key, ".", path), *value);
+    });
   }
 
   void Config(absl::string_view config) {
