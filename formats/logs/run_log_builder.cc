@@ -19,23 +19,6 @@ RunLogBuilder::Key RunLogBuilder::KeyOf(const StepValues& record) {
   return {record.has_rank() ? record.rank() : -1, record.has_engine() ? record.engine() : -1};
 }
 
-void RunLogBuilder::ReviseEnd(const LogRecord& record) {
-  const v1::RunEnd::State state = log_.end().state();
-  if (state == v1::RunEnd::STATE_UNSPECIFIED) return;
-  const StepValues& values = record.values;
-  if (state == v1::RunEnd::STATE_ABORTED) {
-    // What another rank still prints does not bring the one back that broke off.
-    const bool other = end_mark_.rank && values.has_rank() && values.rank() != *end_mark_.rank;
-    if (!other) log_.clear_end();
-    return;
-  }
-  // An evaluation behind the end mark, or the last step of another rank, is of the run that ended.
-  if (!record.has_step || !(values.has_loss() || values.has_lr() || values.has_grad_norm())) return;
-  const std::pair<std::int64_t, std::int64_t> at(record.step_in_epoch ? record.epoch_index : 0, values.step());
-  const bool beyond = at > std::pair<std::int64_t, std::int64_t>(end_mark_.epoch_index, end_mark_.step);
-  if (beyond || markers_.size() > end_mark_.markers) log_.clear_end();
-}
-
 void RunLogBuilder::NoteKind(const LogRecord& record, const Key& key) {
   has_in_epoch_ = has_in_epoch_ || record.step_in_epoch;
   has_unknown_steps_ = has_unknown_steps_ || record.values.step_unknown();
@@ -166,19 +149,6 @@ void RunLogBuilder::TotalSteps(std::int64_t total) {
 }
 void RunLogBuilder::TotalEpochs(double total) {
   total_epochs_ = std::max(total_epochs_, total);
-}
-
-void RunLogBuilder::End(v1::RunEnd::State state, std::string words, std::int64_t line,
-                        std::optional<std::int32_t> rank) {
-  end_mark_ = {-1, 0, markers_.size(), rank};
-  if (last_added_ != last_of_.end()) {
-    const LogRecord& last = entries_[last_added_->second];
-    end_mark_.step = last.values.step();
-    end_mark_.epoch_index = last.step_in_epoch ? last.epoch_index : 0;
-  }
-  log_.mutable_end()->set_state(state);
-  log_.mutable_end()->set_evidence(std::move(words));
-  log_.mutable_end()->set_line(line);
 }
 
 void RunLogBuilder::AddSettings(v1::SettingsDocument document) {
@@ -444,24 +414,6 @@ void RunLogBuilder::MergeSegments() {
     if (longest == nullptr || indices.size() > longest->size()) longest = &indices;
   }
   for (const auto& [key, indices] : by_key) MergeOne(indices, &indices == longest);
-}
-
-// `last`: the largest step; `epoch`: the largest epoch.
-void RunLogBuilder::FillEnd(std::int64_t last, double epoch) {
-  v1::RunEnd& end = *log_.mutable_end();
-  if (last >= 0) end.set_last_step(last);
-  if (total_steps_ > 0) end.set_total_steps(total_steps_);
-  const bool reached = total_steps_ > 0 && last >= total_steps_;
-  // Who broke off behind the last step did not end well, whatever the step.
-  if (end.state() == v1::RunEnd::STATE_ABORTED || (end.state() != v1::RunEnd::STATE_UNSPECIFIED && !reached)) return;
-  if (total_steps_ > 0 && last >= 0) {
-    end.set_state(last >= total_steps_ ? v1::RunEnd::STATE_FINISHED : v1::RunEnd::STATE_UNFINISHED);
-    end.set_evidence(absl::StrCat("step ", last, " of ", total_steps_));
-  } else if (total_epochs_ > 0 && (epoch > 0 || epochs_from_zero_)) {
-    epoch += epochs_from_zero_ ? 1 : 0;
-    end.set_state(epoch >= total_epochs_ ? v1::RunEnd::STATE_FINISHED : v1::RunEnd::STATE_UNFINISHED);
-    end.set_evidence(absl::StrCat("epoch ", FormatDouble(epoch), " of ", FormatDouble(total_epochs_)));
-  }
 }
 
 v1::RunLog RunLogBuilder::Build(absl::string_view format) {
