@@ -183,6 +183,20 @@ void Report(const CheckContext& context, v1::CheckResult& result, v1::Severity s
       ->assign(absl::StrCat(id == "loss_missing" ? "no loss" : FormatDouble(events.value()), " (", run.name, ")"));
 }
 
+// Steps that gave no number and were done again after a restart: in one file only a note tells of them.
+bool ReportRolledBack(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  bool any = false;
+  for (const LogSource& source : run.logs) {
+    for (const v1::Note& note : source.log().notes()) {
+      if (note.kind() != "loss_rolled_back") continue;
+      any = true;
+      AddError(context, result, "nan_loss/rolled_back", run.name, {{"run", run.name}, {"what", note.message()}})
+          .add_evidence(Where(source, note.line()));
+    }
+  }
+  return any;
+}
+
 Found FindIn(const RunSeries& run) {
   Found found;
   for (const LogSource& source : run.logs) {
@@ -233,7 +247,8 @@ NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, co
   Report(context, result, many ? error : v1::SEVERITY_WARNING, "nan_grad_norm", run, found.nan_norm, found.ranks);
   Report(context, result, error, "nan_loss/validation", run, found.nan_eval, found.ranks);
   Report(context, result, error, "nan_loss/accuracy", run, found.nan_accuracy, found.ranks);
-  return {stops || found.nan_loss.any() || found.zeros.any() || found.missing.any() || many,
+  const bool rolled_back = ReportRolledBack(context, result, run);
+  return {stops || found.nan_loss.any() || rolled_back || found.zeros.any() || found.missing.any() || many,
           found.nan_eval.any() || found.nan_accuracy.any()};
 }
 

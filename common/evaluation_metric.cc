@@ -85,6 +85,11 @@ constexpr Spelling kSpellings[] = {
     {"acc@5", {"top5_accuracy", true, true, 6}},
     {"wer", {"wer", kLower, true, 2}},
     {"cer", {"cer", kLower, true, 3}},
+    {"error", {"error", kLower, true, 4}},
+    {"error_rate", {"error", kLower, true, 4}},
+    {"err", {"error", kLower, true, 4}},
+    {"top1_error", {"error", kLower, true, 4}},
+    {"err1", {"error", kLower, true, 4}},
     {"fid", {"fid", kLower, kRelative, 3}},
     {"psnr", {"psnr", true, kRelative, 3}},
     {"ssim", {"ssim", true, kRelative, 4}},
@@ -96,7 +101,7 @@ constexpr Spelling kSpellings[] = {
 bool NeedsEvaluationWord(const EvaluationMetric& metric) {
   return metric.name == "perplexity" || metric.name == "iou" || metric.name == "dice" || metric.name == "f1" ||
          metric.name == "psnr" || metric.name == "ssim" || metric.name == "auc" || metric.name == "precision" ||
-         metric.name == "recall" || metric.name == "top5_accuracy";
+         metric.name == "recall" || metric.name == "error" || metric.name == "top5_accuracy";
 }
 
 const EvaluationMetric* FindSpelling(absl::string_view key) {

@@ -165,6 +165,7 @@ constexpr FieldName kFieldNames[] = {
     {"test_accuracy", LogField::kAccuracy},
     {"validation_accuracy", LogField::kAccuracy},
     {"epoch_accuracy", LogField::kAccuracy},
+    {"evaluation_accuracy_vs_iterations", LogField::kAccuracy},
     {"binary_accuracy", LogField::kAccuracy},
     {"val_binary_accuracy", LogField::kAccuracy},
     {"categorical_accuracy", LogField::kAccuracy},

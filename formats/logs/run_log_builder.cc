@@ -326,6 +326,21 @@ bool RunLogBuilder::OnlyGrows(const std::vector<std::size_t>& indices, bool main
   return true;
 }
 
+void RunLogBuilder::Replaced::Add(const StepValues& record) {
+  ++steps;
+  if (record.has_loss() && !std::isfinite(record.loss()) && not_finite++ == 0) first = record;
+}
+
+void RunLogBuilder::NoteReplaced(const Replaced& replaced, bool main) {
+  if (replaced.not_finite > 0) {
+    AddNote("loss_rolled_back", replaced.first.line(),
+            absl::StrCat("step ", replaced.first.step(), ": the loss is ", FormatDouble(replaced.first.loss()), " (",
+                         replaced.not_finite, " steps); the run went back and did them again"));
+  }
+  if (!main || replaced.steps == 0) return;
+  AddNote("steps_replaced", 0, absl::StrCat(replaced.steps, " steps stand twice; the later ones count"));
+}
+
 // `indices`: the records of one rank and engine that have a step, in file order.
 void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main) {
   const std::vector<Break> breaks = FindBreaks(indices);
@@ -340,7 +355,7 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
   if (breaks.empty() && OnlyGrows(indices, main)) return;
   std::map<std::int64_t, std::size_t> by_step;
   std::int64_t offset = 0;
-  std::int64_t replaced = 0;
+  Replaced replaced;
   bool keep_all = interleaved;
   std::size_t next = 0;
   std::int64_t printed_before = 0;
@@ -383,16 +398,13 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
     begun = true;
     if (keep_all) continue;
     auto [found, fresh] = by_step.try_emplace(record.step(), indices[i]);
-    if (!fresh) {
-      dropped_[found->second] = true;
-      found->second = indices[i];
-      ++replaced;
-    }
+    if (fresh) continue;
+    dropped_[found->second] = true;
+    replaced.Add(entries_[found->second].values);
+    found->second = indices[i];
   }
   if (main && !indices.empty()) *log_.add_segments() = segment;
-  if (main && replaced > 0) {
-    AddNote("steps_replaced", 0, absl::StrCat(replaced, " steps stand twice; the later ones count"));
-  }
+  NoteReplaced(replaced, main);
 }
 
 void RunLogBuilder::MergeSegments() {

@@ -139,7 +139,17 @@ class RunLogBuilder {
     std::int32_t overflow_rank = -1;
   };
 
+  // Steps that stand twice: what the later ones took the place of.
+  struct Replaced {
+    std::int64_t steps = 0;
+    std::int64_t not_finite = 0;  // whose loss was no number
+    StepValues first;             // of those
+
+    void Add(const StepValues& record);
+  };
+
   static Key KeyOf(const StepValues& record);
+  void NoteReplaced(const Replaced& replaced, bool main);
   // Takes the end mark back where the record tells that the run went on.
   void ReviseEnd(const LogRecord& record);
   bool FoldIntoLast(LogRecord& record);

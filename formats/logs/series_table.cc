@@ -58,6 +58,15 @@ bool SeriesTable::Add(std::int64_t step, absl::string_view tag, double value) {
   return back;
 }
 
+namespace {
+
+// Keras: "evaluation_loss_vs_iterations"
+bool OverIterations(absl::string_view name) {
+  return absl::StartsWith(name, "evaluation_") && absl::EndsWith(name, "_vs_iterations");
+}
+
+}  // namespace
+
 void SeriesTable::DropFrom(std::int64_t step) {
   for (Series& series : series_) {
     const std::size_t before = series.points.size();
@@ -120,6 +129,9 @@ void SeriesTable::AddRow(std::int64_t step, const std::vector<std::size_t>& pres
     values.mutable_metrics().Set(series.name, value);
   }
   LogRecord record = std::move(fields.record());
+  // Beside a training loss an accuracy is that of training batches, unless it is named after an evaluation.
+  record.values.set_accuracy_of_training(record.values.has_accuracy() && !fields.has_evaluation() && !evaluation &&
+                                         record.values.has_loss());
   record.has_step = true;
   record.values.set_step(step);
   out.Add(std::move(record));
@@ -128,13 +140,20 @@ void SeriesTable::AddRow(std::int64_t step, const std::vector<std::size_t>& pres
 void SeriesTable::Finish(RunLogBuilder& out) {
   const int loss = ChooseLoss();
   bool evaluation = false;
+  bool epochs = false;
   using Next = std::pair<std::int64_t, std::size_t>;  // step, series
   std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
   for (std::size_t i = 0; i < series_.size(); ++i) {
     Series& series = series_[i];
     const std::string& name = *series.name;
-    evaluation = evaluation || (absl::StartsWith(name, "evaluation_") && absl::EndsWith(name, "_vs_iterations"));
+    evaluation = evaluation || OverIterations(name);
+    epochs = epochs || absl::StartsWith(name, "epoch_");
     Sort(series);
+  }
+  for (std::size_t i = 0; i < series_.size(); ++i) {
+    Series& series = series_[i];
+    // Keras writes an evaluation twice, over epochs and over iterations: one axis counts, the other stays a metric.
+    if (evaluation && epochs && OverIterations(*series.name)) series.key.field = LogField::kOther;
     if (!series.points.empty()) queue.emplace(series.points[0].step, i);
   }
   std::vector<std::size_t> present;
