@@ -196,6 +196,11 @@ TEST(RunEndOf, AFinishedPartIsNoFinishedRun) {
       "{'loss': 2.5, 'learning_rate': 0.1, 'epoch': 1.0}\n"
       "{'train_runtime': 1.0, 'train_loss': 2.5, 'epoch': 1.0}\n";
   EXPECT_EQ(Read(first).end().state(), v1::RunEnd::STATE_FINISHED);
+  EXPECT_NE(
+      Read(absl::StrCat(first, "***** Running training *****\n{'loss': 2.5, 'learning_rate': 0.1, 'epoch': 0.5}\n"))
+          .end()
+          .state(),
+      v1::RunEnd::STATE_FINISHED);
   EXPECT_EQ(Read("INFO:tensorflow:loss = 2.5, step = 10\nINFO:tensorflow:Loss for final step: 2.5.\n"
                  "INFO:tensorflow:Saving dict for global step 10: accuracy = 0.9, global_step = 10, loss = 0.5\n")
                 .end()

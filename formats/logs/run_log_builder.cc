@@ -36,7 +36,7 @@ void RunLogBuilder::NoteKind(const LogRecord& record, const Key& key) {
 
 void RunLogBuilder::Add(LogRecord record) {
   ReviseEnd(record);
-  has_steps_ = has_steps_ || (record.has_step && !record.by_epoch);
+  has_steps_ = has_steps_ || !record.by_epoch;
   if (record.values.has_skipped() && record.values.skipped() < 0) {
     AddNote("number_refused", record.values.line(),
             absl::StrCat("step ", record.values.step(), ": ", record.values.skipped(),
@@ -89,9 +89,9 @@ void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank
   const OverflowTold before = std::exchange(told_, told);
   const bool told_before = !rank && !one_writer && !applied && scale && *scale > 1 && before.scale == *scale &&
                            before.line + 1 >= line && before.entries == entries_.size();
-  if (told_before && merged_overflows_++ == 0) {
+  if (told_before) {
     AddNote("overflow_lines_merged", line,
-            "equal overflow messages in a row, without a rank, are taken for one overflow that several ranks print");
+            "the message of the line before again, without a rank: taken for another rank's");
   }
   if (told_before) return;
   if (++overflows_ > kLogRecordsMax) {  // a log of nothing else must not fill the memory
@@ -421,6 +421,7 @@ void RunLogBuilder::MergeSegments() {
     if (entries_[i].has_step && !dropped_[i] && !entries_[i].second_result)
       by_key[KeyOf(entries_[i].values)].push_back(i);
   }
+  for (auto& [key, indices] : by_key) FoldEqualSteps(indices);
   const std::vector<std::size_t>* longest = nullptr;
   for (const auto& [key, indices] : by_key) {
     if (longest == nullptr || indices.size() > longest->size()) longest = &indices;

@@ -165,6 +165,7 @@ class RunLogBuilder {
   void MergeSegments();
   std::vector<Break> FindBreaks(const std::vector<std::size_t>& indices) const;
   bool OnlyGrows(const std::vector<std::size_t>& indices, bool main);
+  void FoldEqualSteps(std::vector<std::size_t>& indices);
   void MergeOne(const std::vector<std::size_t>& indices, bool main);
   void NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset);
   void NoteKind(const LogRecord& record, const Key& key);
@@ -189,9 +190,8 @@ class RunLogBuilder {
   bool only_grows_ = true;  // one rank and engine, each record with a step above the one before
   std::int64_t last_step_ = 0;
   bool has_unknown_steps_ = false;
-  std::int64_t merged_overflows_ = 0;  // lines that were taken for other ranks' of one overflow
   Key only_key_;
-  bool has_steps_ = false;     // some line named one
+  bool has_steps_ = false;     // some record does not go by its epoch
   bool has_by_epoch_ = false;  // some record goes by its epoch
   std::vector<bool> dropped_;
   OverflowTold told_;

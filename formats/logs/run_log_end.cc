@@ -29,10 +29,10 @@ void RunLogBuilder::ReviseEnd(const LogRecord& record) {
     return;
   }
   // An evaluation behind the end mark, or the last step of another rank, is of the run that ended.
-  if (!record.has_step || !(values.has_loss() || values.has_lr() || values.has_grad_norm())) return;
+  if (!values.has_loss() && !values.has_lr() && !values.has_grad_norm()) return;
   const std::pair<std::int64_t, std::int64_t> at(record.step_in_epoch ? record.epoch_index : 0, values.step());
   const bool beyond = at > std::pair<std::int64_t, std::int64_t>(end_mark_.epoch_index, end_mark_.step);
-  if (beyond || markers_.size() > end_mark_.markers) log_.clear_end();
+  if ((record.has_step && beyond) || markers_.size() > end_mark_.markers) log_.clear_end();
 }
 
 // `last`: the largest step; `epoch`: the largest epoch.
