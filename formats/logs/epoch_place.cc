@@ -91,9 +91,12 @@ bool TakeEpochComma(absl::string_view& text, EpochPlace& place) {
     text = brackets;
     return true;
   }
-  if (!word) return false;
-  return TakeInteger(text, place.step, place.step_text) && TakeChar(text, '/') &&
-         TakeInteger(text, place.steps_per_epoch, place.total_text);
+  if (!TakeInteger(text, place.step, place.step_text) || !TakeChar(text, '/') ||
+      !TakeInteger(text, place.steps_per_epoch, place.total_text)) {
+    return false;
+  }
+  // "| epoch   1 |   200/ 2983 batches |": the word stands behind.
+  return word || TakeStepWord(text);
 }
 
 }  // namespace

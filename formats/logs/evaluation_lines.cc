@@ -1,9 +1,11 @@
 #include "formats/logs/evaluation_lines.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "formats/logs/field_names.h"
 #include "formats/logs/plain_lines.h"
 
@@ -19,6 +21,20 @@ bool HoldsOneOf(absl::string_view text, std::initializer_list<absl::string_view>
 
 bool NamesTraining(absl::string_view line) {
   return HoldsOneOf(line, {"train", "Train", "TRAIN", "训练"});
+}
+
+// "Test: [ 10/196]  Loss 0.66 (0.7)  Acc@1 82.42 (80.1)": batches of an evaluation; what they come to is told behind.
+bool IsEvaluationProgress(absl::string_view line) {
+  for (absl::string_view word : {"est:", "est ", "al:", "al ", "alidation:", "ating:"}) {
+    const std::size_t at = line.find(word);
+    if (at == absl::string_view::npos) continue;
+    absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(at + word.size()));
+    if (!absl::ConsumePrefix(&rest, "[")) continue;
+    rest = absl::StripLeadingAsciiWhitespace(rest);
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789 "), rest.size());
+    if (digits > 0 && absl::StartsWith(rest.substr(digits), "/")) return true;
+  }
+  return false;
 }
 
 // Settings that name a metric: "--target_accuracy=0.9", "Namespace(acc=0.5, ...)".
@@ -131,7 +147,7 @@ bool IsOtherThanLast(absl::string_view line, absl::string_view phrase) {
 
 bool ReadEvaluationLine(const LogLine& line, RunLogBuilder& out) {
   const absl::string_view text = line.text;
-  if (!MayEvaluate(text) || line.piece || IsOptions(text)) return false;
+  if (!MayEvaluate(text) || line.piece || IsOptions(text) || IsEvaluationProgress(text)) return false;
   FieldCollector fields;
   fields.SetLine(line.number);
   std::int64_t total = 0;
@@ -146,7 +162,8 @@ bool ReadEvaluationLine(const LogLine& line, RunLogBuilder& out) {
   const bool evaluation = IsEvaluationLine(text);
   const bool bare = !fields.has_loss_key() && !values.has_lr() && !values.has_grad_norm();
   // "accuracy 0.85" beside a step is that of a training batch, if nothing else is said.
-  const bool told = bare && !NamesTraining(text) && (!record.has_step || fields.has_metric());
+  const bool stepped = record.has_step || fields.odd_step();
+  const bool told = bare && !NamesTraining(text) && (!stepped || fields.has_metric());
   if (!evaluation && !fields.has_evaluation() && !told) return false;
   fields.Finish(out);
   if (evaluation || told) fields.MarkEvaluation();

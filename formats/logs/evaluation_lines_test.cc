@@ -97,6 +97,10 @@ TEST(EvaluationLines, WhatIsNoResult) {
   EXPECT_EQ(After("Train accuracy: 0.9"), "");
   EXPECT_EQ(After("args: accuracy=0.9"), "");
   EXPECT_EQ(After("the accuracy is discussed below"), "");
+  EXPECT_EQ(After("Epoch[0] Batch [0-20] Speed: 1234.5 samples/sec accuracy=0.0005"), "");
+  EXPECT_EQ(After("Test: [  0/10]\tTime  0.1 ( 0.1)\tLoss 1.2e+00 (1.2e+00)\tAcc@1  70.00 ( 70.00)\n * Acc@1 74.100"),
+            "@74.1");
+  EXPECT_EQ(After("Validation [ 3/10] acc 0.5"), "");
   EXPECT_EQ(After("step 30 accuracy 0.5"), "");  // of a batch, if nothing else is said
 }
 
@@ -138,6 +142,13 @@ TEST(EvaluationLines, InLogsOfOtherDialects) {
   EXPECT_EQ(Shown(absl::StrCat("[2030-01-01 00:00:00,001] [INFO] [logging.py:96:log_dist] [Rank 0] step=4, skipped=0, "
                                "lr=[0.5], mom=[(0.9, 0.95)]\nvalidation accuracy: 81.5%\n")),
             "deepspeed 4:@81.5%");
+}
+
+TEST(EvaluationLines, MllogTellsItsOwn) {
+  const v1::RunLog log = Read(
+      "0: {'eval_loss': 4.125, 'global_steps': 335}\n0: :::MLLOG {\"namespace\": \"\", \"key\": "
+      "\"eval_accuracy\", \"value\": 0.5, \"metadata\": {\"step_num\": 40}}\n");
+  EXPECT_EQ(Shown(log), "mllog 40:@0.5");
 }
 
 TEST(EvaluationLines, PyTorchExampleOfMnist) {

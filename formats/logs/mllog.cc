@@ -4,6 +4,7 @@
 // printed one or none. Source: mlcommons/logging mlperf_logging/mllog.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "formats/logs/evaluation_lines.h"
 #include "formats/logs/json_fields.h"
 #include "formats/logs/log_format.h"
 
@@ -43,7 +44,10 @@ bool ReadEntry(absl::string_view line, Entry& entry) {
 class MllogDialect : public LineDialect {
  public:
   bool Line(const LogLine& line, RunLogBuilder& out) override {
-    if (line.text.find(kToken) == absl::string_view::npos) return false;
+    if (line.text.find(kToken) == absl::string_view::npos) {
+      // Its own lines tell the results; what the script prints of them beside is the same once more.
+      return MayEvaluate(line.text) && !absl::StrContains(line.text, "rror");
+    }
     Entry entry;
     if (!ReadEntry(line.text, entry) || entry.key.empty()) {
       out.Unparsed(line.number, "an MLLOG line whose JSON is not whole");

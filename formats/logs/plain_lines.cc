@@ -87,6 +87,18 @@ std::size_t WordEnd(absl::string_view line, std::size_t i) {
   return std::max(i, begin + 1);
 }
 
+namespace {
+
+// "Val. Acc": the full stop is a short word's, not a sentence's.
+bool IsShortened(absl::string_view word) {
+  for (absl::string_view one : {"val", "valid", "test", "train", "eval", "avg"}) {
+    if (absl::EqualsIgnoreCase(word, one)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void ForEachKeyValue(absl::string_view line,
                      absl::FunctionRef<void(absl::string_view, absl::string_view, absl::string_view)> visit) {
   std::size_t before_begin = 0;  // the word before this one, where only one blank is between them
@@ -106,8 +118,10 @@ void ForEachKeyValue(absl::string_view line,
     const absl::string_view value = absl::StripLeadingAsciiWhitespace(line.substr(at));
     if (separated || (at > i && StartsNumber(value))) {
       // "total loss", "Val. Acc"
-      const bool joined = before_end > 0 && line[begin - 1] == ' ' &&
-                          (before_end + 1 == begin || (before_end + 2 == begin && line[before_end] == '.'));
+      const bool joined =
+          before_end > 0 && line[begin - 1] == ' ' &&
+          (before_end + 1 == begin || (before_end + 2 == begin && line[before_end] == '.' &&
+                                       IsShortened(line.substr(before_begin, before_end - before_begin))));
       visit(line.substr(joined ? before_begin : begin, end - (joined ? before_begin : begin)),
             line.substr(begin, end - begin), value);
       i = std::max(i, at);

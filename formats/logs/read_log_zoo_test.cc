@@ -46,6 +46,14 @@ TEST(LogZoo, EpochAndBatch) {
             "text 469:0.321 1031:0.25");
 }
 
+TEST(LogZoo, BatchesBehindTheEpoch) {
+  EXPECT_EQ(Shown("| epoch   1 |   200/ 2983 batches | lr 20.00 | ms/batch 5.60 | loss  7.60 | ppl  1998.20\n"
+                  "| epoch   1 |   400/ 2983 batches | lr 20.00 | ms/batch 5.60 | loss  6.70 | ppl   812.41\n"),
+            "text 200:7.6/20 400:6.7/20");
+  EXPECT_EQ(Shown("step 1 throughput is 408.4 records/second. Loss is 1.25. Current learning rate is 0.5.\n"),
+            "text 1:1.25/0.5");
+}
+
 TEST(LogZoo, Chinese) {
   EXPECT_EQ(Shown("第 10 步 损失: 2.5 学习率: 0.001\n第 20 步 损失: 2.25 学习率: 0.001\n"),
             "text 10:2.5/0.001 20:2.25/0.001");
