@@ -237,14 +237,13 @@ void TextLines::FeedPlain(absl::string_view chunk, const Quiet* quiet, Sink sink
 }
 
 void TextLines::FeedUtf8(absl::string_view chunk, const Quiet* quiet, Sink sink) {
-  if (pending_.empty() && !HasOddBytes(chunk)) {
-    may_have_escape_ = false;
-    may_have_high_byte_ = false;
-    hole_ = 0;
+  if (!HasOddBytes(chunk)) {
+    // A line that began in the chunk before keeps what that one may have.
+    if (pending_.empty()) may_have_escape_ = may_have_high_byte_ = false;
+    if (!chunk.empty()) hole_ = 0;
     FeedPlain(chunk, quiet, sink);
     return;
   }
-  // A line that began in the chunk before keeps what that one may have.
   may_have_escape_ = (may_have_escape_ && !pending_.empty()) || Contains(chunk, '\x1b');
   may_have_high_byte_ = (may_have_high_byte_ && !pending_.empty()) || HasHighByte(chunk);
   if (!Contains(chunk, '\r') && !Contains(chunk, '\b') && !Contains(chunk, '\0')) {

@@ -185,7 +185,7 @@ double ResolutionOf(absl::string_view token) {
 
 // Appends the digits at the front to `value` (which may overflow: their count tells) and gives where they end. Eight at
 // a time: their number differs from line to line, which a loop over digits would guess wrong each time.
-const char* TakeDigits(const char* p, const char* end, std::uint64_t& value) {
+inline const char* TakeDigits(const char* p, const char* end, std::uint64_t& value) {
   static constexpr std::uint64_t kPowers[] = {1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
   while (std::endian::native == std::endian::little && end - p >= 8) {
     std::uint64_t word = 0;
