@@ -41,10 +41,12 @@ void EvaluateFleet(const CheckContext& context, const FleetFacts& fleet, v1::Che
       ++expected;
       reported += node.reported ? 1 : 0;
       if (!node.reported) {
-        const char* id = node.unfinished          ? "node_unfinished"
+        const char* id = node.revoked             ? "node_silent/revoked"
+                         : node.unfinished        ? "node_unfinished"
                          : node.last_seen.empty() ? "node_silent/never"
                                                   : "node_silent";
-        AddMissing(context, result, id, node.name, {{"node", node.name}, {"last_seen", node.last_seen}});
+        const std::string last_seen = node.last_seen.empty() ? "-" : node.last_seen;
+        AddMissing(context, result, id, node.name, {{"node", node.name}, {"last_seen", last_seen}});
       }
       if (!node.clock_offset_ms || std::abs(*node.clock_offset_ms) < kClockOffsetToleratedMs) continue;
       v1::Finding& warning = AddWarning(context, result, "clock_offset", node.name,

@@ -87,11 +87,21 @@ void CheckConsumedSamples(const CheckContext& context, v1::CheckResult& result, 
     for (std::size_t i = 1; i < curve.points.size(); ++i) {
       const CurvePoint& before = curve.points[i - 1];
       const CurvePoint& point = curve.points[i];
-      const double expected = before.value + usual * static_cast<double>(point.step - before.step);
-      // A batch that grows on purpose changes the rate for good and not at a resume.
-      const bool at_resume = std::any_of(resumed_after.begin(), resumed_after.end(),
+      const double steps = static_cast<double>(point.step - before.step);
+      // A batch that grows on purpose changes the rate for good and not at a resume: the intervals beside this one tell
+      // the rates that are possible.
+      const double rate_before = i >= 2 ? per_step[i - 2] : usual;
+      const double rate_after = i < per_step.size() ? per_step[i] : usual;
+      const double low = std::min({usual, rate_before, rate_after});
+      const double high = std::max({usual, rate_before, rate_after});
+      const double expected = before.value + (rate_before > 0 ? rate_before : usual) * steps;
+      // A counter that goes back has been reset, whoever says so.
+      const bool at_resume = point.value <= before.value ||
+                             std::any_of(resumed_after.begin(), resumed_after.end(),
                                          [&](std::int64_t step) { return step > before.step && step <= point.step; });
-      if (!at_resume || std::fabs(point.value - expected) < usual) continue;
+      const bool possible = point.value > before.value + low * steps - usual && low > 0 &&
+                            point.value < before.value + high * steps + usual;
+      if (!at_resume || possible || std::fabs(point.value - expected) < usual) continue;
       Report(context, result, run.name, run.side, static_cast<std::int64_t>(std::llround(expected)), {point.value},
              point.where);
     }

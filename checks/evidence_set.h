@@ -41,6 +41,7 @@ struct FleetFacts {
     std::optional<std::int64_t> clock_offset_ms;  // node minus server
     std::int64_t lost_records = 0;                // that the node itself declared lost, or the server could not keep
     bool unfinished = false;                      // it was at work when the time was over
+    bool revoked = false;                         // its certificate is refused
   };
   std::vector<Node> nodes;
   std::vector<std::string> damaged_records;  // stored evidence that no longer has its digest, in words

@@ -60,6 +60,17 @@ TEST(FleetCoverage, ANodeThatWasStillAtWorkIsToldApart) {
   EXPECT_NE(result.missing(0).what().en().find("still at work"), std::string::npos);
 }
 
+TEST(FleetCoverage, ARevokedNodeIsToldHowToComeBackOrGo) {
+  FleetFacts fleet = TwoNodes();
+  fleet.nodes[1].reported = false;
+  fleet.nodes[1].revoked = true;
+  const v1::CheckResult result = Judge("cluster.coverage.nodes", fleet);
+  EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED);
+  ASSERT_EQ(result.missing_size(), 1);
+  EXPECT_NE(result.missing(0).what().en().find("was revoked"), std::string::npos);
+  EXPECT_NE(result.missing(0).how().en().find("--node npu-01"), std::string::npos) << result.missing(0).how().en();
+}
+
 TEST(FleetCoverage, ASkewedClockIsAWarning) {
   FleetFacts fleet = TwoNodes();
   fleet.nodes[0].clock_offset_ms = -90'000;

@@ -1,5 +1,6 @@
 // training.flow.state: are gradients cleared, and counters and data position restored on resume?
 // Source: pre-tuning checklist, 训练流程：与基准一致 (中间状态的清除与恢复).
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,9 @@ bool LossHasRatio(const RunSeries& baseline, const RunSeries& migrated, double r
 }
 
 // Norms that differ by more than half (docs/thresholds.md) without a pattern that names the cause.
-bool FarFromOne(double ratio) { return ratio > 1.5 || ratio < 1 / 1.5; }
+bool FarFromOne(double ratio) {
+  return ratio > 1.5 || ratio < 1 / 1.5;
+}
 
 v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                             const RunSeries& migrated, const std::string& subject, double ratio, MessageArgs args) {
@@ -51,11 +54,17 @@ v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, c
                             {"from", absl::StrCat(ratio.explodes_at)},
                             {"jumps", absl::StrCat(ratio.jumps)},
                             {"step", absl::StrCat(ratio.last_step)},
+                            {"period", absl::StrCat(ratio.period)},
                             {"common", absl::StrCat(ratio.steps)}};
   switch (ratio.pattern) {
     case GradientPattern::kGrowing: {
       v1::Finding& finding = AddError(context, result, "gradients_not_cleared", subject, args);
       SetFact(finding, "exponent", ratio.exponent);
+      return finding;
+    }
+    case GradientPattern::kPeriodic: {
+      v1::Finding& finding = AddError(context, result, "gradients_not_cleared/periodic", subject, args);
+      SetFact(finding, "period_steps", ratio.period);
       return finding;
     }
     case GradientPattern::kConstantRatio:
@@ -73,10 +82,35 @@ v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, c
   return AddNote(context, result, "measured/gradients_cleared", subject, args);
 }
 
+// Norms of exactly 0 where the baseline's are not: one or two may be a batch without labels. True: nothing else can be
+// said of the norms.
+bool ReportZeros(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                 const std::string& subject, const CurvePair& pair, const AlignedCurves& norms) {
+  constexpr std::int64_t kToleratedSteps = 2;
+  const ZeroNorms zero = FindZeroNorms(norms);
+  if (zero.steps == 0) return false;
+  const MessageArgs args = {{"migrated", subject},
+                            {"baseline", baseline.name},
+                            {"zeros", absl::StrCat(zero.steps)},
+                            {"common", absl::StrCat(zero.common)},
+                            {"step", absl::StrCat(zero.first)}};
+  const bool many = zero.steps > kToleratedSteps;
+  v1::Finding& finding = many ? AddError(context, result, "gradient_norm_differs/zero", subject, args)
+                              : AddWarning(context, result, "gradient_norm_differs/zero", subject, args);
+  SetFact(finding, "zero_steps", zero.steps);
+  SetFact(finding, "common_steps", zero.common);
+  finding.add_evidence(pair.baseline.points.front().where);
+  const auto first = std::find_if(pair.migrated.points.begin(), pair.migrated.points.end(),
+                                  [&](const CurvePoint& point) { return point.value == 0; });
+  if (first != pair.migrated.points.end()) finding.add_evidence(first->where);
+  return many;
+}
+
 void CheckGradients(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                     const RunSeries& migrated, const CurvePair& pair) {
   const std::string subject = SubjectOf(migrated, pair.migrated);
   const AlignedCurves norms = Align(pair.baseline, pair.migrated);
+  if (ReportZeros(context, result, baseline, subject, pair, norms)) return;
   const std::optional<GradientRatio> ratio = CompareGradients(norms);
   if (!ratio.has_value()) {
     AddMissing(context, result, "too_few_common_steps", subject,

@@ -58,7 +58,55 @@ void MeasureJumps(const std::vector<double>& ratios, const std::vector<std::int6
   result.explodes_at = steps[std::min(first, ratios.size() - 1)];
 }
 
+constexpr std::size_t kPeriodMax = 16;
+constexpr double kNormPrinted = 0.01;  // what a log with three places behind the point does not print as 0
+
+// Whether a line through the growth of (1, 2, 3 ...) is that of gradients that add up: the sum of n gradients is
+// between sqrt(n) (all different) and n times (all alike) as long as one, and the first has nothing to be added to.
+bool AddsUp(const Line& line, double at_first, double at_last, double last_at_least) {
+  return line.slope > 0.4 && line.slope < 1.3 && line.correlation > 0.95 && at_first > 0.7 && at_first < 1.4 &&
+         at_last > last_at_least;
+}
+
+// Gradients that are cleared every few steps only: the ratio grows 1, 2 ... n and begins anew. 0: no such period.
+std::size_t FindPeriod(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps) {
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i] != steps[i - 1] + 1) return 0;
+  }
+  for (std::size_t period = 2; period <= kPeriodMax && period * 4 <= ratios.size(); ++period) {
+    for (std::size_t offset = 0; offset < period; ++offset) {
+      std::vector<std::vector<double>> phases(period);
+      for (std::size_t i = 0; i < ratios.size(); ++i) phases[(i + offset) % period].push_back(std::log(ratios[i]));
+      std::vector<double> x;
+      std::vector<double> y;
+      double within = 0;
+      for (std::size_t k = 0; k < period; ++k) {
+        x.push_back(std::log(static_cast<double>(k + 1)));
+        y.push_back(Median(phases[k]));
+        for (double value : phases[k]) within += std::fabs(value - y.back());
+      }
+      within /= static_cast<double>(ratios.size());
+      const Line line = FitLine(x, y);
+      const double growth = y.back() - y.front();
+      const bool rising = std::is_sorted(y.begin(), y.end());
+      if (rising && within < 0.25 * growth && AddsUp(line, std::exp(y.front()), std::exp(y.back()), 1.35))
+        return period;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+ZeroNorms FindZeroNorms(const AlignedCurves& norms) {
+  ZeroNorms zero;
+  zero.common = static_cast<std::int64_t>(norms.steps.size());
+  for (std::size_t i = 0; i < norms.steps.size(); ++i) {
+    if (norms.b[i] != 0 || !(norms.a[i] > kNormPrinted)) continue;
+    if (zero.steps++ == 0) zero.first = norms.steps[i];
+  }
+  return zero;
+}
 
 std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
   std::vector<double> ratios;
@@ -85,15 +133,18 @@ std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
     return result;
   }
   const Line line = FitLine(log_steps, log_ratios);
-  // The sum of n gradients is between sqrt(n) (all different) and n times (all alike) as long as one. The line must go
-  // through ratio 1 at step 1: the first step has nothing to be added to.
   const double at_first = std::exp(log_ratios.front() - line.slope * log_steps.front());
   const double at_last = std::exp(log_ratios.back());
-  if (line.slope > 0.4 && line.slope < 1.3 && line.correlation > 0.95 && at_first > 0.7 && at_first < 1.4 &&
-      at_last > 2) {
+  if (AddsUp(line, at_first, at_last, 2)) {
     result.pattern = GradientPattern::kGrowing;
     result.ratio = at_last;
     result.exponent = line.slope;
+    return result;
+  }
+  if (const std::size_t period = FindPeriod(ratios, steps); period > 0) {
+    result.pattern = GradientPattern::kPeriodic;
+    result.period = static_cast<std::int64_t>(period);
+    result.ratio = *std::max_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(2 * period));
     return result;
   }
   MeasureJumps(ratios, steps, result);

@@ -10,8 +10,9 @@
 
 namespace paritect {
 
-// kExploding: the migrated norms leave the baseline's for good, or for many steps in a row.
-enum class GradientPattern { kAlike, kConstantRatio, kGrowing, kExploding };
+// kPeriodic: growing anew every few steps. kExploding: the migrated norms leave the baseline's for good, or for many
+// steps in a row.
+enum class GradientPattern { kAlike, kConstantRatio, kGrowing, kPeriodic, kExploding };
 
 struct GradientRatio {
   GradientPattern pattern = GradientPattern::kAlike;
@@ -26,7 +27,16 @@ struct GradientRatio {
   std::int64_t jumps = 0;           // of the migrated side
   std::int64_t baseline_jumps = 0;  // of the baseline
   std::int64_t explodes_at = 0;     // exploding: the first step beyond
+  std::int64_t period = 0;          // periodic: steps
 };
+
+// Common steps at which the migrated norm is exactly 0 and the baseline's is not small: nothing is learned there.
+struct ZeroNorms {
+  std::int64_t steps = 0;
+  std::int64_t first = 0;
+  std::int64_t common = 0;
+};
+ZeroNorms FindZeroNorms(const AlignedCurves& norms);
 
 // nullopt: fewer than 5 common positive norms.
 std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms);

@@ -84,10 +84,13 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    Compare(context, result, baseline, migrated);
-    CompareRampUp(context, result, baseline, migrated);
-  });
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        Compare(context, result, baseline, migrated);
+        CompareRampUp(context, result, baseline, migrated);
+      },
+      "global_batch_size");
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // baseline.repeatability.target: where a published reference accuracy is given, do the finished runs reach it?
 // Source: pre-tuning checklist, 多次训练验证精度一致.
-#include <algorithm>
+#include <cmath>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "checks/check.h"
 #include "checks/repeats.h"
 #include "checks/statistics.h"
+#include "common/numbers.h"
 
 namespace paritect {
 namespace {
@@ -17,31 +20,61 @@ struct Target {
   std::string origin;
 };
 
-std::optional<Target> StatedTarget(const EvidenceSet& evidence) {
-  for (const v1::Bundle& bundle : evidence.bundles(Side::kBaseline)) {
+// "76.1%" is in points whatever its size.
+std::optional<Target> ReadTarget(const v1::Value& value) {
+  Target target;
+  bool percent = false;
+  if (value.kind_case() == v1::Value::kText) {
+    absl::string_view text = absl::StripAsciiWhitespace(value.text());
+    percent = absl::ConsumeSuffix(&text, "%");
+    const std::optional<double> number = ParseDouble(absl::StripAsciiWhitespace(text));
+    if (!number.has_value()) return std::nullopt;
+    target.stated = *number;
+  } else if (value.kind_case() == v1::Value::kNumber) {
+    target.stated = value.number();
+  } else if (value.kind_case() == v1::Value::kInteger) {
+    target.stated = static_cast<double>(value.integer());
+  } else {
+    return std::nullopt;
+  }
+  target.points = target.stated <= 1 && !percent ? target.stated * 100 : target.stated;
+  return std::isfinite(target.points) && target.points >= 0 ? std::optional(target) : std::nullopt;
+}
+
+// The published accuracy that the baseline's plans state, the first of them; others that differ are a conflict. What is
+// stated and cannot be read is reported.
+std::optional<Target> StatedTarget(const CheckContext& context, v1::CheckResult& result) {
+  std::optional<Target> first;
+  for (const v1::Bundle& bundle : context.evidence.bundles(Side::kBaseline)) {
     auto it = bundle.plan().facts().find("reference_accuracy");
     if (it == bundle.plan().facts().end()) continue;
-    const v1::Value& value = it->second;
-    Target target;
-    if (value.kind_case() == v1::Value::kNumber) {
-      target.stated = value.number();
-    } else if (value.kind_case() == v1::Value::kInteger) {
-      target.stated = static_cast<double>(value.integer());
-    } else {
+    std::optional<Target> target = ReadTarget(it->second);
+    const auto origin = bundle.plan().fact_origins().find("reference_accuracy");
+    const std::string where = origin != bundle.plan().fact_origins().end() ? origin->second : bundle.plan().plan_file();
+    if (!target.has_value()) {
+      AddMissing(context, result, "setting_is_no_number", bundle.plan().run(),
+                 {{"key", "reference_accuracy"}, {"value", ValueToText(it->second)}, {"run", bundle.plan().run()}});
       continue;
     }
-    target.points = target.stated <= 1 ? target.stated * 100 : target.stated;
-    auto origin = bundle.plan().fact_origins().find("reference_accuracy");
-    if (origin != bundle.plan().fact_origins().end()) target.origin = origin->second;
-    return target;
+    target->origin = where;
+    if (!first.has_value()) {
+      first = std::move(target);
+      continue;
+    }
+    if (std::fabs(target->points - first->points) <= 1e-9 * first->points) continue;
+    const std::string values = absl::StrCat(Short(first->points), "; ", Short(target->points));
+    v1::Finding& finding = AddError(context, result, "conflict_within_side", "reference_accuracy",
+                                    {{"key", "reference_accuracy"}, {"values", values}});
+    finding.add_evidence(first->origin);
+    finding.add_evidence(target->origin);
   }
-  return std::nullopt;
+  return first;
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  const std::optional<Target> target = StatedTarget(context.evidence);
+  const std::optional<Target> target = StatedTarget(context, result);
   if (!target.has_value()) {
-    AddMissing(context, result, "no_reference_accuracy", SideName(Side::kBaseline));
+    if (result.missing().empty()) AddMissing(context, result, "no_reference_accuracy", SideName(Side::kBaseline));
     return;
   }
   if (!RequireEvidence(context, result, Side::kBaseline, v1::EVIDENCE_KIND_RUN_LOG)) return;

@@ -30,7 +30,7 @@ Endings EndingsOf(const CheckContext& context, Side side) {
 }  // namespace
 
 std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::CheckResult& result, Side side,
-                                          bool of_every_run) {
+                                          bool of_every_run, absl::string_view suffices) {
   const int missing_before = result.missing_size();
   std::set<std::string> told;
   context.evidence.ForEach(side, v1::EVIDENCE_KIND_SETTINGS,
@@ -42,7 +42,7 @@ std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::Check
   std::vector<SettingsView> views;
   std::vector<std::string> without;
   for (SettingsView& view : ViewsOf(context, side)) {
-    if (!view.empty()) {
+    if (!view.empty() || (!suffices.empty() && view.FindStated(suffices) != nullptr)) {
       views.push_back(std::move(view));
     } else if (!told.contains(view.run_name())) {
       without.push_back(view.run_name());
@@ -77,9 +77,10 @@ ComparedRuns RunsToCompare(const CheckContext& context, absl::Span<const std::st
 }
 
 void ComparePairs(const CheckContext& context, v1::CheckResult& result,
-                  absl::FunctionRef<void(const SettingsView&, const SettingsView&)> compare) {
-  const std::vector<SettingsView> baseline = RequireSettings(context, result, Side::kBaseline, false);
-  const std::vector<SettingsView> migrated = RequireSettings(context, result, Side::kMigrated);
+                  absl::FunctionRef<void(const SettingsView&, const SettingsView&)> compare,
+                  absl::string_view suffices) {
+  const std::vector<SettingsView> baseline = RequireSettings(context, result, Side::kBaseline, false, suffices);
+  const std::vector<SettingsView> migrated = RequireSettings(context, result, Side::kMigrated, true, suffices);
   if (baseline.empty()) return;
   std::vector<std::string> names;
   for (const SettingsView& view : baseline) names.push_back(view.run_name());

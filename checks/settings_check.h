@@ -14,8 +14,9 @@ namespace paritect {
 // Reports settings evidence of a side that is absent or failed, and, where the side has no settings in files,
 // logs or facts, that there are none; with `of_every_run` also each single run that has none. Returns the views of
 // the side's runs that have any.
+// A run counts with `suffices` alone: a key that logs print with their steps ("": none does).
 std::vector<SettingsView> RequireSettings(const CheckContext& context, v1::CheckResult& result, Side side,
-                                          bool of_every_run = true);
+                                          bool of_every_run = true, absl::string_view suffices = "");
 
 // Which runs count where two sides are compared: the first finished run of the baseline against every finished
 // migrated run (design: several runs on a side). Only logs tell how a run ended: a run without one counts, and where
@@ -29,7 +30,8 @@ ComparedRuns RunsToCompare(const CheckContext& context, absl::Span<const std::st
 // The reference run against every migrated run that counts (RunsToCompare); calls `compare` for each pair. What is
 // missing is reported.
 void ComparePairs(const CheckContext& context, v1::CheckResult& result,
-                  absl::FunctionRef<void(const SettingsView& baseline, const SettingsView& migrated)> compare);
+                  absl::FunctionRef<void(const SettingsView& baseline, const SettingsView& migrated)> compare,
+                  absl::string_view suffices = "");
 
 // An error conflict_within_side for each value that disagrees with the effective one.
 void AddConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, absl::string_view key,

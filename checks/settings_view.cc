@@ -121,8 +121,42 @@ void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bund
     for (const v1::SettingsDocument& document : evidence.run_log().settings()) {
       AddDocument(context.rules, bundle, document, true);
     }
+    AddStepLines(bundle, evidence);
   }
   AddFacts(context.rules, bundle);
+}
+
+// Megatron prints on every line the batch of that step and the iterations that the run was started with. A batch that
+// changes (a ramp-up) is no one value.
+// Source: NVIDIA/Megatron-LM megatron/training/training.py `training_log`.
+void SettingsView::AddStepLines(const v1::Bundle& bundle, const v1::Evidence& evidence) {
+  const v1::RunLog& log = evidence.run_log();
+  if (log.format() != "megatron") return;
+  SourcedValue value;
+  value.format = log.format();
+  value.node = bundle.plan().node();
+  value.source = SettingSource::kLog;
+  const auto add = [&](const std::string& key, absl::string_view printed, double number, std::int64_t line) {
+    value.value.set_integer(static_cast<std::int64_t>(number));
+    value.text = StrCat(value.value.integer());
+    value.raw_key = std::string(printed);
+    value.origin = line > 0 ? StrCat(evidence.source(), ":", line) : std::string(evidence.source());
+    Add(key, value);
+  };
+  std::optional<double> batch;
+  std::int64_t line = 0;
+  bool changes = false;
+  for (const v1::StepRecord& record : log.records()) {
+    const auto found = record.metrics().find("global batch size");
+    if (found == record.metrics().end() || !(found->second > 0) || found->second > 1e15) continue;
+    if (!batch.has_value()) line = record.line();
+    changes = changes || (batch.has_value() && *batch != found->second);
+    batch = found->second;
+  }
+  if (batch.has_value() && !changes) add("global_batch_size", "global batch size", *batch, line);
+  if (log.end().total_steps() > 0) {
+    add("train_steps", "iteration", static_cast<double>(log.end().total_steps()), log.end().line());
+  }
 }
 
 void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
@@ -213,6 +247,7 @@ void SettingsView::AddUntold(const Rules& rules, const v1::Bundle& bundle, const
 void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
   std::set<std::string> names;
   for (const auto& [name, fact] : bundle.plan().facts()) names.insert(name);
+  has_facts_ = has_facts_ || !names.empty() || bundle.plan().has_world_size();
   for (const std::string& name : names) {
     v1::Setting setting;
     setting.set_raw_key(name);

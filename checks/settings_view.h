@@ -1,6 +1,9 @@
 // What a run really used: effective settings of one run from its settings files, from what its logs print
 // of settings, and from the facts of its plans, by canonical name (rules/data/settings.yaml).
 //
+// What a log prints with every step of the run itself (Megatron: the global batch size, the number of iterations) counts
+// as a source too, though it makes no settings of a run that has none (`empty`).
+//
 // Each value carries where it was read. Several sources may state one key: the effective value is the one
 // nearest to the run (log > file the run wrote > file it was given > launch script > plan fact), and a
 // source that disagrees is kept beside it (`disagreeing`), never dropped. Where no source states a key,
@@ -103,7 +106,7 @@ class SettingsView {
   // Formats of the documents that were read ("megatron-args", "deepspeed-json", ...).
   bool HasFormat(absl::string_view format) const;
   // Whether any settings were found at all, in files, logs or facts.
-  bool empty() const { return values_.empty() && variables_.empty() && formats_.empty(); }
+  bool empty() const { return !has_facts_ && variables_.empty() && formats_.empty(); }
 
   Side side() const { return side_; }
   const std::string& run_name() const { return run_name_; }
@@ -116,6 +119,7 @@ class SettingsView {
   void AddUntold(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
                  const v1::Setting& setting, bool from_log);
   void AddFacts(const Rules& rules, const v1::Bundle& bundle);
+  void AddStepLines(const v1::Bundle& bundle, const v1::Evidence& evidence);
   void Add(const std::string& key, SourcedValue value);
   void Settle(const Rules& rules);
   void AddDefaults(const Rules& rules);
@@ -134,6 +138,7 @@ class SettingsView {
   std::string framework_;
   std::string framework_version_;
   std::string product_;
+  bool has_facts_ = false;
 };
 
 // Two sources of one side that disagree on a part of a quantity.

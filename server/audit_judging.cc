@@ -120,7 +120,8 @@ void AddRevoked(const v1::AuditRun& run, const std::map<std::string, KnownNode>&
     fact.name = name;
     const auto found = known.find(name);
     const bool seen = found != known.end() && found->second.last_seen_unix_ms > 0;
-    fact.last_seen = absl::StrCat(seen ? FormatTime(found->second.last_seen_unix_ms) : "never", " (revoked)");
+    if (seen) fact.last_seen = FormatTime(found->second.last_seen_unix_ms);
+    fact.revoked = true;
     facts.nodes.push_back(std::move(fact));
   }
 }
@@ -153,6 +154,7 @@ FleetFacts Audits::Facts(const v1::AuditRun& run, const std::vector<std::string>
     if (found != known.end()) {
       if (found->second.last_seen_unix_ms > 0) fact.last_seen = FormatTime(found->second.last_seen_unix_ms);
       fact.clock_offset_ms = found->second.clock_offset_ms;
+      fact.revoked = found->second.revoked;
       const auto before = run.lost_before().find(node.second);
       fact.lost_records = found->second.lost_records - (before == run.lost_before().end() ? 0 : before->second);
     }

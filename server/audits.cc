@@ -45,8 +45,16 @@ std::set<std::string> NodesOf(const v1::AuditSide& side, const std::vector<Known
 absl::Status RequireNodes(const v1::AuditSide& side, absl::string_view name, const std::vector<KnownNode>& known) {
   if (side.nodes_size() == 0 || !NodesOf(side, known).empty()) return absl::OkStatus();
   std::vector<std::string> names;
+  std::vector<std::string> revoked;
   for (const KnownNode& node : known) {
     if (!node.revoked) names.push_back(node.name);
+    if (node.revoked && Matches(side, node.name)) revoked.push_back(node.name);
+  }
+  if (!revoked.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("every enrolled node of the ", name, " side was revoked (", absl::StrJoin(revoked, ", "),
+                     "); let one join again with a token of its name (`paritect token create --role agent --node ",
+                     revoked[0], "`), or change the side's nodes"));
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "no enrolled node matches the ", name, " side's nodes (", absl::StrJoin(side.nodes(), ", "),

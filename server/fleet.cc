@@ -154,6 +154,7 @@ std::vector<v1::NodeRecord> Fleet::Holders() {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<v1::NodeRecord> out;
   for (const auto& [key, holder] : holders_) {
+    if (holder.forgotten()) continue;
     out.push_back(holder);
     FillSeen(key, out.back());
   }
@@ -166,7 +167,7 @@ std::vector<KnownNode> Fleet::Agents() {
   std::vector<KnownNode> out;
   for (const auto& [name, node] : nodes_) {
     const auto holder = holders_.find(HolderKey(v1::ACCESS_ROLE_AGENT, name));
-    if (holder == holders_.end()) continue;
+    if (holder == holders_.end() || holder->second.forgotten()) continue;
     std::lock_guard<std::mutex> node_lock(node->mutex);
     KnownNode known;
     known.name = name;
@@ -180,15 +181,19 @@ std::vector<KnownNode> Fleet::Agents() {
   return out;
 }
 
-absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const std::string& by) {
+absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const std::string& by, bool forget) {
   std::lock_guard<std::mutex> lock(mutex_);
   WriteSet set;
   for (const auto& [key, holder] : holders_) {
-    if (holder.name() != name || holder.state() == "revoked") continue;
+    const bool revoked = holder.state() == "revoked";
+    if (holder.name() != name || holder.forgotten() || (revoked && !forget)) continue;
     v1::NodeRecord record = holder;
-    record.set_state("revoked");
-    record.set_revoked_unix(clock_() / 1000);
-    record.set_revoked_by(by);
+    if (!revoked) {
+      record.set_state("revoked");
+      record.set_revoked_unix(clock_() / 1000);
+      record.set_revoked_by(by);
+    }
+    record.set_forgotten(forget);
     set.documents.push_back({std::string(kCollection), key, record.SerializeAsString(), {}});
   }
   if (!set.documents.empty()) return set;

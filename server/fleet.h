@@ -84,7 +84,8 @@ class Fleet {
   // What audits need of the agents, the revoked ones included.
   std::vector<KnownNode> Agents();
   // Marks every holder of that name and ends its session. NotFound. The set must be committed first: see RevocationSet.
-  absl::StatusOr<WriteSet> PrepareRevocation(const std::string& name, const std::string& by);
+  // `forget`: it leaves lists and audits too, also when it was revoked before; the record stays, to refuse.
+  absl::StatusOr<WriteSet> PrepareRevocation(const std::string& name, const std::string& by, bool forget);
   void Revoked(const WriteSet& set, const std::string& name);
 
   // --- sessions ---

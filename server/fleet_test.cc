@@ -224,7 +224,7 @@ TEST_F(FleetTest, ManySmallBatchesNeedNoStack) {
 TEST_F(FleetTest, RevocationEndsTheSessionAndStays) {
   const auto link = std::make_shared<FakeLink>();
   Connect(link);
-  auto set = fleet_->PrepareRevocation("gpu-01", "admin/a");
+  auto set = fleet_->PrepareRevocation("gpu-01", "admin/a", false);
   ASSERT_TRUE(set.ok());
   ASSERT_TRUE(CommitOne(*store_, *set).ok());
   fleet_->Revoked(*set, "gpu-01");
@@ -235,11 +235,38 @@ TEST_F(FleetTest, RevocationEndsTheSessionAndStays) {
       *store_, [this] { return now_ms_; }, FleetOptions{}, FleetPorts{});
   ASSERT_TRUE(again.Load().ok());
   EXPECT_TRUE(absl::IsPermissionDenied(again.Accepts(Agent("gpu-01"))));
-  EXPECT_TRUE(absl::IsNotFound(fleet_->PrepareRevocation("nobody", "admin/a").status()));
+  EXPECT_TRUE(absl::IsNotFound(fleet_->PrepareRevocation("nobody", "admin/a", false).status()));
+}
+
+TEST_F(FleetTest, AForgottenNodeIsInNoListAndStaysRefused) {
+  Connect(std::make_shared<FakeLink>());
+  auto revoked = fleet_->PrepareRevocation("gpu-01", "admin/a", false);
+  ASSERT_TRUE(CommitOne(*store_, *revoked).ok());
+  fleet_->Revoked(*revoked, "gpu-01");
+  ASSERT_EQ(fleet_->Agents().size(), 1u);
+  EXPECT_TRUE(fleet_->Agents()[0].revoked);
+  auto forgotten = fleet_->PrepareRevocation("gpu-01", "admin/b", true);  // it was revoked before
+  ASSERT_TRUE(forgotten.ok()) << forgotten.status();
+  ASSERT_TRUE(CommitOne(*store_, *forgotten).ok());
+  fleet_->Revoked(*forgotten, "gpu-01");
+  Fleet again(
+      *store_, [this] { return now_ms_; }, FleetOptions{}, FleetPorts{});
+  ASSERT_TRUE(again.Load().ok());
+  for (Fleet* fleet : {fleet_.get(), &again}) {
+    EXPECT_TRUE(fleet->Agents().empty());
+    EXPECT_TRUE(fleet->Holders().empty());
+    EXPECT_TRUE(absl::IsPermissionDenied(fleet->Accepts(Agent("gpu-01"))));
+    EXPECT_TRUE(absl::IsNotFound(fleet->PrepareRevocation("gpu-01", "admin/a", true).status()));
+  }
+  // A token for its name brings it back into the lists.
+  auto set = fleet_->PrepareEnrolment(Agent("gpu-01", "02"), true);
+  ASSERT_TRUE(set.ok());
+  fleet_->Enrolled(*set);
+  EXPECT_EQ(fleet_->Agents().size(), 1u);
 }
 
 TEST_F(FleetTest, EnrolledAgainAfterRevocationOldCertificatesStayRefused) {
-  auto revoked = fleet_->PrepareRevocation("gpu-01", "admin/a");
+  auto revoked = fleet_->PrepareRevocation("gpu-01", "admin/a", false);
   ASSERT_TRUE(CommitOne(*store_, *revoked).ok());
   fleet_->Revoked(*revoked, "gpu-01");
   EXPECT_TRUE(absl::IsPermissionDenied(fleet_->PrepareEnrolment(Agent("gpu-01", "02"), false).status()));

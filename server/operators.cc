@@ -21,6 +21,7 @@ std::string StateOf(const v1::NodeRecord& node, bool online, std::int64_t now_s)
   if (node.state() == "revoked") return "revoked";
   if (online) return "online";
   if (node.certificate_expires_unix() != 0 && node.certificate_expires_unix() < now_s) return "expired";
+  if (node.role() != v1::ACCESS_ROLE_AGENT) return "active";  // a person holds no connection that could fall silent
   return node.last_seen_unix_ms() == 0 ? "never" : "silent";
 }
 
@@ -63,7 +64,7 @@ absl::StatusOr<v1::RevokeNodeResponse> OperatorCalls::RevokeNode(const v1::Revok
   if (by.substr(by.find('/') + 1) == request.name()) {
     return absl::InvalidArgumentError("that is the credential of this very call; revoke it with another admin's");
   }
-  PARITECT_ASSIGN_OR_RETURN(const WriteSet set, parts_.fleet.PrepareRevocation(request.name(), by));
+  PARITECT_ASSIGN_OR_RETURN(const WriteSet set, parts_.fleet.PrepareRevocation(request.name(), by, request.forget()));
   PARITECT_RETURN_IF_ERROR(parts_.commit(set));
   parts_.fleet.Revoked(set, request.name());
   v1::RevokeNodeResponse response;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -16,13 +17,17 @@ constexpr std::uint64_t kPollBytesMax = 16 << 20;
 constexpr int kChunkSteps = 500;
 constexpr std::size_t kSourcesMax = 256;  // of one task: each holds a descriptor
 
-// "train.log" of "train.log.2.gz", "train.log-20261129", "train.log": the parts of one rotated log share it.
-std::string StemOf(absl::string_view path) {
+// "train.log" of "train.log.2.gz", "train.log-20261129", "train.log": the parts of one rotated log share it. Without a
+// "train.log" beside them they are logs of their own, as "worker.0" and "worker.1" are.
+std::string StemOf(absl::string_view path, const std::set<std::string>& there) {
+  const absl::string_view whole = path;
   absl::ConsumeSuffix(&path, ".gz");
   const std::size_t at = path.find_last_not_of("0123456789");
-  if (at == absl::string_view::npos || at + 1 == path.size()) return std::string(path);
-  const bool suffix = (path[at] == '.' || path[at] == '-') && at > 0 && path[at - 1] != '/';
-  return std::string(suffix ? path.substr(0, at) : path);
+  if (at != absl::string_view::npos && at + 1 < path.size()) {
+    const bool suffix = (path[at] == '.' || path[at] == '-') && at > 0 && path[at - 1] != '/';
+    if (suffix) path = path.substr(0, at);
+  }
+  return std::string(there.count(std::string(path)) > 0 ? path : whole);
 }
 
 std::string ShownName(const v1::Plan& plan, absl::string_view path) {
@@ -94,13 +99,23 @@ void Follower::Loop() {
     }
     bool behind = false;
     for (const auto& one : all) {
+      looked_at_ = one->cancellation.get();
       const bool over = Look(*one);
+      looked_at_ = nullptr;
       behind = behind || (!over && one->behind);
       if (!over) continue;
       absl::MutexLock lock(&mutex_);
       followed_.erase(std::remove(followed_.begin(), followed_.end(), one), followed_.end());
     }
     if (!behind) shutdown_.WaitFor(absl::Milliseconds(options_.poll_ms));
+  }
+}
+
+// A limit of bandwidth may want a long pause; whoever waits for the end of a task or of the agent does not.
+void Follower::WaitWhileFollowing(absl::Duration time) {
+  const absl::Time until = absl::Now() + time;
+  while (absl::Now() < until && !(looked_at_ != nullptr && looked_at_->stopped())) {
+    if (shutdown_.WaitFor(std::min(until - absl::Now(), absl::Milliseconds(100)))) return;
   }
 }
 
@@ -133,22 +148,36 @@ void Follower::List(Followed& one) {
     one.paths.clear();
     one.bounds = bounds;
     one.rooted = std::make_unique<RootedFileSystem>(bounds.roots);
-    one.bandwidth = std::make_unique<BandwidthLimit>(bounds.bytes_per_second);
+    if (bandwidth_ == nullptr || bandwidth_->bytes_per_second() != bounds.bytes_per_second) {
+      bandwidth_ = std::make_shared<BandwidthLimit>(
+          bounds.bytes_per_second, BandwidthLimit::Clock{[] { return absl::Now(); }, [this](absl::Duration time) {
+                                                           WaitWhileFollowing(time);
+                                                         }});
+    }
+    one.bandwidth = bandwidth_;
     one.fs = std::make_unique<LimitedFileSystem>(*one.rooted, *one.bandwidth);
   }
   for (const v1::LogSource& source : one.task.plan().logs()) {
     const auto found = ExpandPathPattern(*one.fs, ResolvePath(one.task.plan(), source.file()));
     if (!found.ok()) continue;
     std::map<std::pair<std::int32_t, std::string>, std::vector<std::string>> logs;
+    std::set<std::string> there;
+    for (const PathMatch& match : *found) there.insert(match.path);
     for (const PathMatch& match : *found) {
       if (!one.paths.insert(match.path).second) continue;
       const auto info = one.fs->Stat(match.path);
       const bool known = info.ok() && std::any_of(one.sources.begin(), one.sources.end(),
                                                   [&](const Source& s) { return s.tail->Knows(*info); });
-      if (!known) logs[{match.captures.rank.value_or(-1), StemOf(match.path)}].push_back(match.path);
+      if (!known) logs[{match.captures.rank.value_or(-1), StemOf(match.path, there)}].push_back(match.path);
     }
     for (auto& [key, paths] : logs) {
-      if (one.sources.size() >= kSourcesMax) break;
+      if (one.sources.size() >= kSourcesMax) {
+        if (!std::exchange(one.too_many, true)) {
+          log_.Warning(absl::StrCat("task ", one.task.id(), ": ", kSourcesMax, " logs are followed; the others of `",
+                                    source.file(), "` are left to the report"));
+        }
+        break;
+      }
       AddSource(one, source, std::move(paths), key.first >= 0 ? std::optional(key.first) : std::nullopt);
     }
   }
@@ -244,6 +273,7 @@ bool Follower::Look(Followed& one) {
     // One that broke off speaks for the run, then one that finished.
     if (ended.empty() || source.ended == "aborted" || ended == "idle") ended = source.ended;
   }
+  if (one.sources.empty() && now - one.started_ms >= options_.idle_ms) return Finish(one, "no_log", false);
   return all && Finish(one, ended, false);
 }
 

@@ -67,16 +67,18 @@ class Follower {
     std::shared_ptr<Cancellation> cancellation;
     TaskBounds bounds;
     std::unique_ptr<RootedFileSystem> rooted;
-    std::unique_ptr<BandwidthLimit> bandwidth;
+    std::shared_ptr<BandwidthLimit> bandwidth;  // of all tasks together
     std::unique_ptr<LimitedFileSystem> fs;
     std::vector<Source> sources;
     std::set<std::string> paths;
     std::int64_t started_ms = 0;
     std::int64_t list_due_ms = 0;
     bool behind = true;  // not read to the end yet
+    bool too_many = false;  // logs; said once
   };
 
   void Loop();
+  void WaitWhileFollowing(absl::Duration time);
   void List(Followed& one);
   void AddSource(Followed& one, const v1::LogSource& source, std::vector<std::string> paths,
                  std::optional<std::int32_t> rank);
@@ -94,6 +96,9 @@ class Follower {
   const Ports ports_;
   const FollowerOptions options_;
   Cancellation shutdown_;
+  // Of the thread alone.
+  std::shared_ptr<BandwidthLimit> bandwidth_;
+  Cancellation* looked_at_ = nullptr;
 
   absl::Mutex mutex_;
   std::vector<std::shared_ptr<Followed>> followed_ ABSL_GUARDED_BY(mutex_);

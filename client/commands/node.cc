@@ -67,7 +67,7 @@ ExitCode List(CommandEnv& env, const std::vector<std::string>& args) {
   Arguments arguments(kList, "list enrolled nodes and persons");
   arguments.Text("-o,--output", output, "table or json");
   arguments.Text("--role", role, "only this role: agent, viewer, operator, admin");
-  arguments.Text("--state", state, "only this state: online, silent, revoked, expired, never");
+  arguments.Text("--state", state, "only this state: online, silent, active, revoked, expired, never");
   DeclareRemoteArguments(arguments, remote);
   if (auto code = ParseOrAnswer(env, kList, arguments, args)) return *code;
   if (auto code = RefuseListFormat(env, kList, output)) return *code;
@@ -100,11 +100,14 @@ ExitCode List(CommandEnv& env, const std::vector<std::string>& args) {
 ExitCode Revoke(CommandEnv& env, const std::vector<std::string>& args) {
   RemoteArguments remote;
   v1::RevokeNodeRequest request;
+  bool forget = false;
   Arguments arguments(kRevoke, "refuse a node or person from now on, for good");
   arguments.Text("name", *request.mutable_name(), "the node's or person's name", true);
+  arguments.Flag("--forget", forget, "also leave it out of lists and audits (a node that is gone for good)");
   arguments.Text("--reason", *request.mutable_reason(), "why, for the log");
   DeclareRemoteArguments(arguments, remote);
   if (auto code = ParseOrAnswer(env, kRevoke, arguments, args)) return *code;
+  request.set_forget(forget);
   return WithServer(env, kRevoke, remote, [&](Connection& connection) {
     auto response = connection.server->RevokeNode(request);
     if (!response.ok()) return ServerError(env, kRevoke, response.status());
@@ -113,8 +116,8 @@ ExitCode Revoke(CommandEnv& env, const std::vector<std::string>& args) {
                          absl::NotFoundError(absl::StrCat("nobody is enrolled as '", request.name(),
                                                           "' (`paritect node ls` lists all)")));
     }
-    env.out << request.name()
-            << " revoked: its connections end within seconds, and it needs a new token to join again\n";
+    env.out << request.name() << " revoked" << (forget ? " and forgotten" : "")
+            << ": its connections end within seconds, and it needs a new token to join again\n";
     return kExitOk;
   });
 }

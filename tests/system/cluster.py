@@ -410,6 +410,10 @@ def test_revocation():
         time.sleep(3)
         rows = json.loads(cluster.client("node", "ls", "-o", "json").stdout)
         check(all(row["state"] == "revoked" for row in rows if row["node"] == "gpu-01"), str(rows))
+        # Forgotten, it is in no list any more, and refused as before.
+        cluster.client("node", "revoke", "gpu-01", "--forget")
+        rows = json.loads(cluster.client("node", "ls", "-o", "json").stdout)
+        check(all(row["node"] != "gpu-01" for row in rows), str(rows))
         # Only a token for that name brings it back.
         shutil.rmtree(cluster.state("gpu-01"), ignore_errors=True)
         cluster.agents["gpu-01"].kill()
