@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/rank_coverage.h"
 #include "checks/shard_rule.h"
+#include "common/utf8.h"
 
 namespace paritect {
 namespace {
@@ -81,6 +82,21 @@ void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, cons
   }
 }
 
+void AddWhatOpensHide(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair,
+                      const ShardRun& run) {
+  const ShardEpoch *unclear = nullptr, *containers = nullptr;  // the first of each: told once
+  for (const ShardEpoch& epoch : run.epochs) {
+    if (unclear == nullptr && !epoch.unclear_common.empty()) unclear = &epoch;
+    if (containers == nullptr && epoch.containers_shared) containers = &epoch;
+  }
+  if (unclear != nullptr) {
+    const std::string example = DisplayBytes(pair.names[unclear->unclear_common[0]]);
+    AddMissing(context, result, "shard_common_unclear", example,
+               {{"run", run.run}, {"count", absl::StrCat(unclear->unclear_common.size())}, {"example", example}});
+  }
+  if (containers != nullptr) AddMissing(context, result, "shard_containers_shared", run.run, {{"run", run.run}});
+}
+
 bool BothSides(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair) {
   if (pair.baseline && !pair.migrated.empty()) return true;
   const Side absent = pair.baseline ? Side::kMigrated : Side::kBaseline;
@@ -100,7 +116,10 @@ bool Comparable(const CheckContext& context, v1::CheckResult& result, const Shar
 
 const ShardEpoch* FindEpoch(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other) {
   const auto first = [](const ShardRun& one) { return one.epochs.empty() ? 0 : one.epochs[0].epoch.value_or(0); };
-  const int shift = first(run) + first(other) == 1 ? first(other) - first(run) : 0;
+  // One side counts from 0 and the other from 1, and there are equally many: the same epochs. Else one of them was
+  // recorded from its second epoch on.
+  const bool shifted = first(run) + first(other) == 1 && run.epochs.size() == other.epochs.size();
+  const int shift = shifted ? first(other) - first(run) : 0;
   for (const ShardEpoch& one : other.epochs) {
     if (one.epoch.has_value() != epoch.epoch.has_value()) continue;
     if (!one.epoch || *one.epoch == *epoch.epoch + shift) return &one;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -11,6 +13,8 @@ namespace paritect {
 namespace {
 
 using Lists = std::vector<std::vector<ItemId>>;
+
+constexpr std::size_t kShuffledMax = 200'000;  // entries of which a seed is looked for
 
 // The sequence that a split implies, padding still on it.
 struct Candidate {
@@ -141,6 +145,66 @@ void Take(Candidate& candidate, ShardSplit split, ShardRule& rule) {
   rule.regular = candidate.regular;
 }
 
+// Where each entry of the sequence stands in `sorted`; empty: one stands nowhere.
+std::vector<std::uint32_t> PlacesIn(const ShardPair& pair, const std::vector<ItemId>& sorted,
+                                    const std::vector<ItemId>& sequence) {
+  std::vector<std::uint32_t> place(pair.names.size(), UINT32_MAX);
+  for (std::size_t i = 0; i < sorted.size(); ++i) place[sorted[i]] = static_cast<std::uint32_t>(i);
+  std::vector<std::uint32_t> out;
+  out.reserve(sequence.size());
+  for (ItemId id : sequence) {
+    if (place[id] == UINT32_MAX) return {};
+    out.push_back(place[id]);
+  }
+  return out;
+}
+
+// The shuffle that made the sequence of a sorted list: of its own entries, or of the whole data set whose rest a
+// sampler dropped.
+std::optional<Shuffle> ShuffleOf(const ShardPair& pair, const std::vector<ItemId>& sequence) {
+  if (sequence.size() < kShuffleMin || sequence.size() > kShuffledMax) return std::nullopt;
+  std::vector<ItemId> expected;
+  std::set<std::vector<ItemId>> tried;
+  for (ItemId id = 0; id < pair.names.size(); ++id) {
+    if (pair.expected[id]) expected.push_back(id);
+  }
+  for (NameOrders order : {kOrderByte, kOrderNatural}) {
+    if (pair.sample_numbers && order == kOrderByte) continue;
+    const auto before = [&](ItemId a, ItemId b) {
+      if (pair.sample_numbers) return NumberOf(pair.names[a]) < NumberOf(pair.names[b]);
+      return NameBefore(order, pair.names[a], pair.names[b]);
+    };
+    for (const std::vector<ItemId>* whole : {&sequence, &std::as_const(expected)}) {
+      if (whole != &sequence && whole->size() <= sequence.size()) continue;
+      std::vector<ItemId> sorted = *whole;
+      std::sort(sorted.begin(), sorted.end(), before);
+      if (!tried.insert(sorted).second) continue;
+      if (auto found = FindShuffle(PlacesIn(pair, sorted, sequence), sorted.size())) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+// Of lists that follow no order and tell no split: a shuffle of which the seed is known tells both.
+void TellShuffle(const ShardPair& pair, const Lists& lists, ShardRule& rule) {
+  if (!rule.regular || rule.orders != 0) return;
+  if (rule.split != ShardSplit::kUnknown) {
+    rule.shuffle = ShuffleOf(pair, rule.sequence);
+    return;
+  }
+  const bool may_pad = EqualLengths(lists);
+  for (ShardSplit split : {ShardSplit::kStride, ShardSplit::kBlock}) {
+    Candidate candidate = split == ShardSplit::kStride ? StrideCandidate(lists) : BlockCandidate(lists);
+    Examine(pair, lists.size(), may_pad, candidate);
+    if (!candidate.fits || !candidate.regular) continue;
+    const std::optional<Shuffle> shuffle = ShuffleOf(pair, candidate.sequence);
+    if (!shuffle) continue;
+    Take(candidate, split, rule);
+    rule.shuffle = shuffle;
+    return;
+  }
+}
+
 }  // namespace
 
 ShardRule InferShardRule(const ShardPair& pair, const Lists& lists) {
@@ -167,9 +231,11 @@ ShardRule InferShardRule(const ShardPair& pair, const Lists& lists) {
 }
 
 ShardRule InferShardRule(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch) {
-  ShardRule rule = InferShardRule(pair, ListsByRank(run, epoch));
+  const Lists lists = ListsByRank(run, epoch);
+  ShardRule rule = InferShardRule(pair, lists);
   rule.unordered = std::any_of(epoch.readers.begin(), epoch.readers.end(),
                                [](const ShardReader& reader) { return reader.unordered; });
+  if (!lists.empty() && !rule.unordered) TellShuffle(pair, lists, rule);
   return rule;
 }
 
@@ -232,7 +298,14 @@ RuleDifference CompareShardRules(const ShardRule& baseline, int baseline_ranks, 
 
 v1::Text DescribeOrder(const ShardPair& pair, const ShardRule& rule) {
   v1::Text text;
-  if (rule.orders == 0) {
+  if (rule.orders == 0 && rule.shuffle) {
+    const absl::string_view law = ShuffleLawName(rule.shuffle->law);
+    // DistributedSampler and its like add the epoch.
+    const bool torch = rule.shuffle->law == ShuffleLaw::kTorch;
+    text.set_en(
+        absl::StrCat("sorted, then shuffled (", law, torch ? ", seed + epoch = " : ", seed ", rule.shuffle->seed, ")"));
+    text.set_zh(absl::StrCat("排序后打乱（", law, torch ? "，seed + epoch = " : "，种子 ", rule.shuffle->seed, "）"));
+  } else if (rule.orders == 0) {
     text.set_en("no sorted order (shuffled, or as the folder is enumerated)");
     text.set_zh("无排序（被打乱，或为目录枚举次序）");
   } else if (pair.sample_numbers) {

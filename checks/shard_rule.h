@@ -12,11 +12,13 @@
 #define PARITECT_CHECKS_SHARD_RULE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "checks/name_order.h"
 #include "checks/shard_view.h"
+#include "checks/shuffle_laws.h"
 #include "paritect/v1/common.pb.h"
 
 namespace paritect {
@@ -36,12 +38,14 @@ struct ShardRule {
   std::vector<ItemId> sequence;  // what was split, without padding; by the split told, else by stride
   std::vector<ItemId> padding;   // wrapped-around entries, in order
   bool regular = false;          // no entry is there twice but by padding
-  bool unordered = false;        // the lists do not show the order in which their ranks read
+  // The order, if none: what was sorted and then shuffled by a law and seed that are told from the sequence.
+  std::optional<Shuffle> shuffle;
+  bool unordered = false;  // the lists do not show the order in which their ranks read
 };
 
 // `lists`: index = rank, every rank there.
 ShardRule InferShardRule(const ShardPair& pair, const std::vector<std::vector<ItemId>>& lists);
-// Of an epoch's lists; empty where a rank is missing.
+// Of an epoch's lists; irregular where a rank is missing. Tells the seed of a shuffle too, which takes longer.
 ShardRule InferShardRule(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch);
 
 enum class RuleDifference { kNone, kOrder, kSplit, kPadding, kUnknown };

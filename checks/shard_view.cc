@@ -7,12 +7,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/shard_common.h"
 #include "checks/shard_roots.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
 
+constexpr int kLiveNamesMax = 10'000;              // a node's own listing ends there (agent/collectors/live_order.cc)
 constexpr std::size_t kMissingRanksMax = 100'000;  // a list may state any world size
 
 std::string NodeOf(const v1::Bundle& bundle, const v1::Evidence& evidence) {
@@ -177,6 +179,7 @@ class RunBuilder {
 // The names that a data set of that label holds by its list, of the first side that has one.
 struct DeclaredFiles {
   NameSet names;
+  bool declared = false;  // a plan names the data set, whether or not its list could be made
   bool incomplete = false;
 };
 
@@ -185,6 +188,7 @@ DeclaredFiles FilesOf(const EvidenceSet& evidence, const std::string& dataset) {
   for (Side side : kBothSides) {
     evidence.ForEach(side, v1::EVIDENCE_KIND_DATASET_FILES, [&](const v1::Bundle&, const v1::Evidence& one) {
       if (one.subject() != dataset && one.files().dataset() != dataset) return;
+      out.declared = true;
       if (one.outcome() != v1::OUTCOME_COLLECTED) {
         out.incomplete = true;
         return;
@@ -207,6 +211,7 @@ DeclaredFiles FilesOf(const EvidenceSet& evidence, const std::string& dataset) {
       // The recorder's: what a program listed, by full path. No list of the data set.
       if (one.listing().names_size() > 0 && absl::StartsWith(one.listing().names(0), "/")) return;
       for (const std::string& name : one.listing().names()) out.names.insert(name);
+      out.incomplete = out.incomplete || one.listing().names_size() >= kLiveNamesMax;
     });
   }
   return out;
@@ -229,21 +234,24 @@ class PairBuilder {
     SideNames names[2] = {SideNames(Views(0)), SideNames(Views(1))};
     for (SideNames& side : names) side.UseCommonRoot();
     const bool by_list = !files.names.empty() && AlignToFiles(files.names, names);
-    pair_.file_list_other = !by_list && !files.names.empty();
+    pair_.file_list_other = !by_list && (!files.names.empty() || (files.declared && !files.incomplete));
+    pair_.file_list_incomplete = files.incomplete;
     if (!by_list && !pair_.sample_numbers && !sides_[0].empty() && !sides_[1].empty()) AlignSides(names[0], names[1]);
     NameInterner interner;
     for (int side = 0; side < 2; ++side) {
       for (ShardRun* run : sides_[side]) InternRun(*run, names[side], interner);
     }
     std::vector<ItemId> declared;
-    if (by_list) {
-      pair_.file_list_incomplete = files.incomplete;
-      for (absl::string_view name : files.names) declared.push_back(interner.Intern(name));
+    for (absl::string_view name : files.names) {
+      if (by_list) declared.push_back(interner.Intern(name));
     }
     pair_.names = std::move(interner).TakeNames();
     for (auto& side : sides_) {
       for (ShardRun* run : side) {
-        for (ShardEpoch& epoch : run->epochs) SetCommonApart(epoch);
+        for (ShardEpoch& epoch : run->epochs) {
+          pair_.traced = pair_.traced || IsTraced(epoch);
+          SetCommonApart(pair_, epoch);
+        }
       }
     }
     Expect(by_list, declared);
@@ -273,41 +281,6 @@ class PairBuilder {
     names[0] = std::move(aligned[0]);
     names[1] = std::move(aligned[1]);
     return true;
-  }
-
-  static absl::string_view EndingOf(absl::string_view name) {
-    const std::size_t dot = name.rfind('.');
-    return dot == absl::string_view::npos || dot < name.rfind('/') + 1 ? absl::string_view() : name.substr(dot);
-  }
-
-  // The recorder also sees what every rank opens beside its shards (an index, a table of labels): files that all ranks
-  // read, of a kind of which no rank reads one alone.
-  void SetCommonApart(ShardEpoch& epoch) {
-    std::set<int> ranks;
-    bool traced = !epoch.readers.empty();
-    for (const ShardReader& reader : epoch.readers) {
-      ranks.insert(reader.rank);
-      traced = traced && reader.evidence->shards().format() == "trace";
-    }
-    pair_.traced = pair_.traced || traced;
-    if (!traced || ranks.size() < 2) return;
-    std::vector<std::uint32_t> readers(pair_.names.size(), 0);
-    for (const ShardReader& reader : epoch.readers) {
-      for (ItemId id : reader.items) ++readers[id];
-    }
-    std::set<absl::string_view> shard_endings;
-    for (ItemId id = 0; id < readers.size(); ++id) {
-      if (readers[id] > 0 && readers[id] < ranks.size()) shard_endings.insert(EndingOf(pair_.names[id]));
-    }
-    if (shard_endings.empty()) return;  // every rank reads everything
-    for (ShardReader& reader : epoch.readers) {
-      const auto shard = [&](ItemId id) {
-        return readers[id] < ranks.size() || shard_endings.contains(EndingOf(pair_.names[id]));
-      };
-      auto first = std::stable_partition(reader.items.begin(), reader.items.end(), shard);
-      reader.common.assign(first, reader.items.end());
-      reader.items.erase(first, reader.items.end());
-    }
   }
 
   // "007" and "7" are the same sample.

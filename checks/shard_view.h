@@ -47,6 +47,11 @@ struct ShardReader {
 struct ShardEpoch {
   std::optional<int> epoch;
   std::vector<ShardReader> readers;
+  // Of the recorder (checks/shard_common.h). Files that every rank opened, of which it cannot be told whether they are
+  // shards; they stand in `common`.
+  std::vector<ItemId> unclear_common;
+  // Every rank opened the same indexed or mapped files: who reads which sample of them is not known.
+  bool containers_shared = false;
 };
 
 struct ShardRun {
@@ -77,8 +82,8 @@ struct ShardPair {
   std::optional<ShardRun> baseline;      // the reference run
   std::vector<ShardRun> migrated;        // every run
   ExpectedFrom expected_from = ExpectedFrom::kUnion;
-  std::vector<bool> expected;  // by ItemId
-  bool file_list_incomplete = false;
+  std::vector<bool> expected;         // by ItemId
+  bool file_list_incomplete = false;  // or unreadable
   // The data set's list and the shard lists do not name the same files (most of these are not in it): not used.
   bool file_list_other = false;
   bool traced = false;  // a list is of the recorder: it also holds what is opened beside the shards

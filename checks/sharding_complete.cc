@@ -32,6 +32,32 @@ struct Unread {
   }
 };
 
+std::size_t EntriesOf(const ShardEpoch& epoch) {
+  std::size_t entries = 0;
+  for (const ShardReader& reader : epoch.readers) entries += reader.items.size();
+  return entries;
+}
+
+bool IsAsLong(const ShardEpoch& a, const ShardEpoch& b) {
+  return EntriesOf(a) >= EntriesOf(b);
+}
+
+// As many entries as an epoch before: then it was not stopped within it.
+bool IsAsLongAsBefore(const ShardRun& run, const ShardEpoch& epoch) {
+  return run.epochs.size() > 1 && IsAsLong(epoch, run.epochs[run.epochs.size() - 2]);
+}
+
+bool MayBeCut(const ShardRun& run, const ShardEpoch& epoch) {
+  return run.recorded_by_step && run.epochs.size() > 1 && &epoch == &run.epochs.back() && !IsAsLongAsBefore(run, epoch);
+}
+
+void NoteCut(const CheckContext& context, v1::CheckResult& result, const ShardRun& run, const ShardEpoch& epoch) {
+  v1::Finding& finding = AddNote(context, result, "last_epoch_not_judged", run.run,
+                                 {{"run", run.run}, {"epoch", absl::StrCat(epoch.epoch.value_or(0))}});
+  SetFact(finding, "side", SideName(run.side));
+  SetFact(finding, "entries", static_cast<std::uint64_t>(EntriesOf(epoch)));
+}
+
 // One epoch of one side against the same epoch of the other; `other` may be nullptr.
 class EpochCheck {
  public:
@@ -42,7 +68,7 @@ class EpochCheck {
     if (other != nullptr) other_read_ = ItemsRead(pair, *other);
   }
 
-  void Run(bool other_by_step, int ranks) {
+  void Run(bool other_by_step) {
     if (pair_.expected_from == ExpectedFrom::kNumbers) {
       CollectNumbers();
     } else {
@@ -50,7 +76,7 @@ class EpochCheck {
     }
     Report(by_one_, v1::SEVERITY_ERROR);
     if (by_both_.total == 0) return;
-    if (BothEndEarly(other_by_step, ranks)) {
+    if (BothEndEarly(other_by_step)) {
       NoteBoth();
     } else {
       Report(by_both_, v1::SEVERITY_ERROR);
@@ -84,11 +110,25 @@ class EpochCheck {
     }
   }
 
-  // A recording by step ends where it was stopped: in its last epoch. A list of sample numbers was cut short where far
-  // more is unread than a dropped last batch explains. A list of files is taken as whole.
-  bool BothEndEarly(bool other_by_step, int ranks) const {
-    if (run_.recorded_by_step && other_by_step && &epoch_ == &run_.epochs.back()) return true;
-    return pair_.sample_numbers && by_both_.total >= static_cast<std::size_t>(std::max(ranks, 2));
+  // Far more unread than a dropped last batch explains, of lists that are not in ascending order: a recording of the
+  // first steps of a shuffled epoch. Ascending lists would have read them on their way.
+  bool HeadOfShuffle() const {
+    const auto ascending = [&](const ShardReader& reader) {
+      for (std::size_t i = 1; i < reader.items.size(); ++i) {
+        if (NumberAt(reader.items[i - 1]) >= NumberAt(reader.items[i])) return false;
+      }
+      return true;
+    };
+    return pair_.sample_numbers && by_both_.total >= static_cast<std::size_t>(std::max(run_.world_size(), 2)) &&
+           !std::all_of(epoch_.readers.begin(), epoch_.readers.end(), ascending);
+  }
+
+  std::int64_t NumberAt(ItemId id) const { return ParseInt(pair_.names[id]).value_or(-1); }
+
+  // A recording by step ends where it was stopped: in its last epoch. A list is taken as whole.
+  bool BothEndEarly(bool other_by_step) const {
+    if (HeadOfShuffle()) return true;
+    return run_.recorded_by_step && other_by_step && &epoch_ == &run_.epochs.back() && !IsAsLongAsBefore(run_, epoch_);
   }
 
   void Report(const Unread& unread, v1::Severity severity) {
@@ -119,23 +159,21 @@ class EpochCheck {
   Unread by_both_;  // neither reads it
 };
 
-// The last of several epochs of a step-by-step recording usually ends where the recording was stopped.
-bool MayBeCut(const ShardRun& run, const ShardEpoch& epoch) {
-  return run.recorded_by_step && run.epochs.size() > 1 && &epoch == &run.epochs.back();
-}
-
 void CheckRun(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair, const ShardRun& run,
               const ShardRun* other) {
   if (!run.whole()) return;  // what nobody read may stand in the list that is missing
   for (const ShardEpoch& epoch : run.epochs) {
-    if (MayBeCut(run, epoch)) continue;
     const ShardEpoch* other_epoch = other == nullptr ? nullptr : FindEpoch(run, epoch, *other);
+    // The last of several epochs usually ends where the recording was stopped; it is judged by the other side alone.
+    if (MayBeCut(run, epoch) && !(other_epoch != nullptr && IsAsLong(epoch, *other_epoch))) {
+      NoteCut(context, result, run, epoch);
+      continue;
+    }
     if (other_epoch != nullptr && EndsEarlier(run, epoch, *other, *other_epoch)) {
       AddMissing(context, result, "shard_recording_shorter", run.run, {{"run", run.run}});
       continue;
     }
-    EpochCheck(context, result, pair, run, epoch, other_epoch)
-        .Run(other != nullptr && other->recorded_by_step, run.world_size());
+    EpochCheck(context, result, pair, run, epoch, other_epoch).Run(other != nullptr && other->recorded_by_step);
   }
 }
 

@@ -59,6 +59,7 @@ class RunCheck {
     const SharedItems shared = FindSharedItems(pair_, epoch, legal ? padding : std::vector<bool>());
     if (!padding.empty() && legal && other_epoch != nullptr && run_.side == Side::kMigrated)
       NotePadding(epoch, Count(padding));
+    if (epoch.containers_shared) return;  // AddWhatOpensHide says it
     if (shared.not_sharded) {
       ReportNotSharded(epoch);
       return;
@@ -119,7 +120,10 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       RunCheck(context, result, pair, *baseline, pair.migrated.empty() ? nullptr : &pair.migrated[0]).Run();
     }
     for (const ShardRun& run : pair.migrated) RunCheck(context, result, pair, run, baseline).Run();
-    for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);
+    for (const ShardRun* run : pair.Runs()) {
+      AddWhatIsMissing(context, result, *run);
+      AddWhatOpensHide(context, result, pair, *run);
+    }
     BothSides(context, result, pair);
   }
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/runner.h"
+#include "checks/shuffle_laws.h"
 
 namespace paritect {
 namespace {
@@ -154,7 +155,8 @@ TEST(ShardingNames, OneNodeMayHoldTheDataWhereTheBaselineDoes) {
   std::vector<List> lists = Stride(12, 4, "/tmp/a/node0/data/", 2);
   const auto baseline = RunOf("gpu", 4, lists, "trace");
   for (int rank : {2, 3}) {
-    for (std::string& item : lists[static_cast<std::size_t>(rank)].items) item = absl::StrCat("/dev/shm/b", item.substr(12));
+    for (std::string& item : lists[static_cast<std::size_t>(rank)].items)
+      item = absl::StrCat("/dev/shm/b", item.substr(12));
   }
   const Audit audit(baseline, RunOf("npu", 4, lists, "trace"));
   EXPECT_EQ(audit.Says("same-assignment"), "pass");
@@ -208,6 +210,37 @@ TEST(ShardingEpochs, CountedFromZeroOrFromOne) {
   EXPECT_EQ(audit.Says("same-assignment"), "pass");
 }
 
+// torch's DistributedSampler(shuffle=True, seed): the permutation is that of the sorted names, padded or cut by world
+// size.
+std::vector<List> Sampled(int count, int ranks, std::uint32_t seed, bool drop_last) {
+  std::vector<std::uint32_t> order = ShuffledOrder({ShuffleLaw::kTorch, seed}, static_cast<std::size_t>(count));
+  const std::size_t world = static_cast<std::size_t>(ranks);
+  if (drop_last) {
+    order.resize(order.size() / world * world);
+  } else {
+    for (std::size_t i = 0; order.size() % world != 0; ++i) order.push_back(order[i]);
+  }
+  std::vector<List> lists(world);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    lists[i % world].rank = static_cast<int>(i % world);
+    lists[i % world].items.push_back(absl::StrCat("/d/a", order[i] / 10, order[i] % 10, ".bin"));
+  }
+  return lists;
+}
+
+TEST(ShardingRuleTold, AShuffleIsTheSameRuleInAnyWorldIfItsSeedIs) {
+  const auto baseline = RunOf("gpu", 4, Sampled(42, 4, 42, false));
+  const Audit same(baseline, RunOf("npu", 8, Sampled(42, 8, 42, false)));
+  EXPECT_EQ(same.Says("same-assignment"), "pass compared_by_rule@train");
+  EXPECT_EQ(same.Says("rule"), "pass");
+  const Audit other(baseline, RunOf("npu", 8, Sampled(42, 8, 43, false)));
+  EXPECT_EQ(other.Says("same-assignment"), "fail assignment_differs@train compared_by_rule@train");
+  EXPECT_THAT(other.Says("rule"), "fail order_rule_differs@train");
+  // A sampler that drops the rest, in one world and in the other.
+  const Audit dropped(RunOf("gpu", 4, Sampled(43, 4, 7, true)), RunOf("npu", 8, Sampled(43, 8, 7, true)));
+  EXPECT_THAT(dropped.Says("rule"), "pass");
+}
+
 TEST(ShardingTrace, WorkersHideTheOrderAndNothingElse) {
   std::vector<List> lists = Stride(12, 2);
   for (List& list : lists) {
@@ -237,6 +270,89 @@ TEST(ShardingTrace, FilesThatAllRanksOpenAreNoShards) {
   for (List& list : lists) list.items[0] = "/d/a99.bin";
   EXPECT_EQ(Audit(RunOf("gpu", 4, Stride(12, 4)), RunOf("npu", 4, lists, "trace")).Says("disjoint"),
             "fail read_twice@a99.bin");
+}
+
+// Every rank reads every shard; rank 0 alone reads a file beside them. That they are read by all makes them no side
+// files.
+TEST(ShardingTrace, ShardsThatAllRanksReadAreReadTwice) {
+  for (absl::string_view ending : {".tar", ".bin", ".tar.gz", ".jpg"}) {
+    std::vector<List> lists(4);
+    for (int rank = 0; rank < 4; ++rank) {
+      lists[static_cast<std::size_t>(rank)].rank = rank;
+      for (int i = 0; i < 6; ++i) {
+        lists[static_cast<std::size_t>(rank)].items.push_back(absl::StrCat("/d/part-", i, ending));
+      }
+    }
+    const Audit all(RunOf("gpu", 4, lists, "trace"), RunOf("npu", 4, lists, "trace"));
+    EXPECT_EQ(all.Says("disjoint"), "fail not_sharded@train") << ending;
+    lists[0].items.push_back("/d/resume.json");
+    const Audit audit(RunOf("gpu", 4, lists, "trace"), RunOf("npu", 4, lists, "trace"));
+    EXPECT_EQ(audit.Says("disjoint").substr(0, 4), "fail") << ending;
+  }
+}
+
+TEST(ShardingTrace, WhatStandsBesideTheShards) {
+  const auto with = [](const Items& beside) {
+    std::vector<List> lists = Stride(12, 4);
+    for (List& list : lists) list.items.insert(list.items.begin(), beside.begin(), beside.end());
+    return Audit(RunOf("gpu", 4, Stride(12, 4), "trace"), RunOf("npu", 4, lists, "trace")).Says("disjoint");
+  };
+  EXPECT_EQ(with({"/d/vocab.txt", "/d/config.JSON", "/d/LABELS"}), "pass");
+  EXPECT_EQ(with({"/d/a00.idx", "/d/a01.idx", "/d/a02.idx", "/d/a03.idx", "/d/a04.idx"}), "pass");
+  EXPECT_EQ(with({"/d/mean.npz"}), "pass");  // one file beside twelve
+  // As many as there are shards: either meaning fits.
+  EXPECT_EQ(with({"/d/x.dat", "/d/y.dat", "/d/z.dat", "/d/w.dat"}), "none");
+  // Parts of one whole, read by all.
+  EXPECT_EQ(with({"/d/val-0.tar", "/d/val-1.tar"}), "fail read_twice@val-0.tar read_twice@val-1.tar");
+}
+
+TEST(ShardingTrace, ShardsMayHaveTheEndingOfWhatStandsBesideThem) {
+  std::vector<List> lists = Stride(12, 4);
+  for (List& list : lists) {
+    for (std::string& item : list.items) item = item.substr(0, item.size() - 4) + ".json";
+    list.items.push_back("/d/vocab.json");
+  }
+  EXPECT_EQ(Audit(RunOf("gpu", 4, lists, "trace"), RunOf("npu", 4, lists, "trace")).Says("disjoint"), "pass");
+  for (List& list : lists) list.items.back() = "/d/a77.json";
+  EXPECT_EQ(Audit(RunOf("gpu", 4, lists, "trace"), RunOf("npu", 4, lists, "trace")).Says("disjoint"),
+            "fail read_twice@a77.json");
+}
+
+TEST(ShardingTrace, ContainersThatAllRanksMapTellNothing) {
+  for (const Items& names : {Items{"/d/text.bin", "/d/text.idx"}, Items{"/d/data-0-of-2.arrow", "/d/data-1-of-2.arrow"},
+                             Items{"/d/x.h5", "/d/meta.json"}}) {
+    std::vector<List> lists(2);
+    for (int rank = 0; rank < 2; ++rank) lists[static_cast<std::size_t>(rank)] = {.rank = rank, .items = names};
+    const Audit audit(RunOf("gpu", 2, lists, "trace"), RunOf("npu", 2, lists, "trace"));
+    EXPECT_EQ(audit.Says("disjoint"), "none") << names[0];
+    EXPECT_EQ(audit.Says("same-assignment"), "none") << names[0];
+    EXPECT_EQ(audit.Says("rule"), "none") << names[0];
+    lists[0].items.push_back("/d/only-rank-0.json");
+    const Audit more(RunOf("gpu", 2, lists, "trace"), RunOf("npu", 2, lists, "trace"));
+    EXPECT_EQ(more.Says("disjoint"), "none") << names[0];
+  }
+}
+
+TEST(ShardingTrace, ARankThatReadsAFileTwiceIsNotTwoRanks) {
+  std::vector<List> lists = Stride(12, 2);
+  lists[0].items.push_back("/d/extra.dat");
+  lists[0].items.push_back("/d/extra.dat");
+  const Audit audit(RunOf("gpu", 2, lists, "trace"), RunOf("npu", 2, lists, "trace"));
+  EXPECT_EQ(audit.Says("complete"), "pass expected_from_union@train");
+  EXPECT_EQ(audit.Says("disjoint"), "pass");
+}
+
+TEST(ShardingNames, AListThatCannotBeReadOrNamesNothingIsNeverComplete) {
+  const auto baseline = RunOf("gpu", 4, Stride(12, 4));
+  auto migrated = RunOf("npu", 4, Stride(12, 4));
+  v1::Evidence& files = *migrated[0].add_evidence();
+  files.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
+  files.set_outcome(v1::OUTCOME_FAILED);
+  files.set_subject("train");
+  EXPECT_EQ(Audit(baseline, migrated).Says("complete"), "none expected_from_union@train");
+  files.set_outcome(v1::OUTCOME_COLLECTED);  // an empty folder
+  files.mutable_files()->set_dataset("train");
+  EXPECT_EQ(Audit(baseline, migrated).Says("complete"), "none expected_from_union@train");
 }
 
 TEST(ShardingTrace, UnclearEpochsAreNeitherErrorNorPass) {

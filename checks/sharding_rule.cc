@@ -214,6 +214,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
         if (ReportConflict(context, result, pair, *run, epoch)) conflicting.insert(&epoch);
       }
       AddWhatIsMissing(context, result, *run);
+      AddWhatOpensHide(context, result, pair, *run);
     }
     if (!Comparable(context, result, pair)) continue;
     for (const ShardRun& run : pair.migrated) {

@@ -212,7 +212,10 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     if (Comparable(context, result, pair)) {
       for (const ShardRun& run : pair.migrated) PairCheck(context, result, pair, run).Run();
     }
-    for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);
+    for (const ShardRun* run : pair.Runs()) {
+      AddWhatIsMissing(context, result, *run);
+      AddWhatOpensHide(context, result, pair, *run);
+    }
   }
 }
 

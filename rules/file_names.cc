@@ -23,11 +23,15 @@ absl::StatusOr<FileNames> ReadEmbedded() {
 absl::StatusOr<FileNames> ReadFileNames(const DocumentNode& root) {
   FileNames names;
   for (const auto& [key, value] : root.fields) {
-    std::vector<std::string>* list = key.text == "junk_names"         ? &names.junk_names
-                                     : key.text == "junk_folders"     ? &names.junk_folders
-                                     : key.text == "transfer_endings" ? &names.transfer_endings
-                                     : key.text == "transfer_folders" ? &names.transfer_folders
-                                                                      : nullptr;
+    std::vector<std::string>* list = key.text == "junk_names"          ? &names.junk_names
+                                     : key.text == "junk_folders"      ? &names.junk_folders
+                                     : key.text == "transfer_endings"  ? &names.transfer_endings
+                                     : key.text == "transfer_folders"  ? &names.transfer_folders
+                                     : key.text == "packed_endings"    ? &names.packed_endings
+                                     : key.text == "beside_endings"    ? &names.beside_endings
+                                     : key.text == "container_endings" ? &names.container_endings
+                                     : key.text == "helper_programs"   ? &names.helper_programs
+                                                                       : nullptr;
     if (list == nullptr) return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'"));
     if (!value.is_list()) return ErrorAt(value, "a list is needed");
     for (const DocumentNode& item : value.items) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/runner.h"
@@ -184,12 +185,16 @@ std::string AddBundleDocument(const v1::StoredBundle& stored, WriteSet& set) {
 }
 
 absl::StatusOr<std::vector<v1::StoredBundle>> RecordedRun(FleetStore& store, const std::string& run) {
-  std::map<std::string, v1::StoredBundle> newest;  // by node: collected again counts once
+  // By node: collected again counts once. Ranks that were wrapped one by one are parts of their node.
+  std::map<std::pair<std::string, std::string>, v1::StoredBundle> newest;
+  const auto part_of = [](const v1::PlanInfo& plan) {
+    return absl::StartsWith(plan.plan_file(), "paritect run, rank ") ? plan.plan_file() : std::string();
+  };
   PARITECT_RETURN_IF_ERROR(
       store.Scan("bundle", absl::StrCat(run, "/"), "", [&](absl::string_view, absl::string_view value) {
         v1::StoredBundle one;
         if (!one.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
-        v1::StoredBundle& slot = newest[one.plan().node()];
+        v1::StoredBundle& slot = newest[{one.plan().node(), part_of(one.plan())}];
         if (slot.collected_at_unix_ms() <= one.collected_at_unix_ms()) slot = std::move(one);
         return true;
       }));
@@ -278,8 +283,7 @@ void Audits::Judge(const std::string& key, v1::AuditRun run) {
   run.set_ended_unix_ms(clock_());
   std::set<std::string> silent;
   for (const v1::NodeTask& task : run.tasks()) {
-    const bool ended_by_person =
-        run.problem() == "cancelled" && task.state() == v1::NODE_TASK_STATE_CANCELLED;
+    const bool ended_by_person = run.problem() == "cancelled" && task.state() == v1::NODE_TASK_STATE_CANCELLED;
     const bool done = task.state() == v1::NODE_TASK_STATE_DONE || ended_by_person;
     if (task.questions().empty() && !done) silent.insert(task.node());
   }

@@ -6,7 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collectors/log_files.h"
+#include "agent/live/live_report.h"
 #include "common/glob.h"
+#include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/shards/trace_assembler.h"
@@ -72,11 +74,45 @@ class TraceCollector {
         Fail(file, one.status());
       }
     }
+    KeepOwn(read);
     TraceLists lists = AssembleTrace(read, plan_.info().world_size());
     EmitLists(lists);
   }
 
  private:
+  // One record of a run that reads several data sets: what lies below the roots of the others is not of this one.
+  // A file is of the data set whose root is the nearest above it.
+  void KeepOwn(std::vector<TraceFile>& files) const {
+    std::map<std::string, std::string> roots;  // root: data set
+    std::set<std::string> labels;
+    for (const v1::DatasetSource& source : plan_.datasets()) {
+      if (source.root().empty()) continue;
+      const std::string root = NormalPath(ResolvePath(plan_, source.root()));
+      roots[root] = source.name();
+      roots[RealPathOn(env_.fs, root)] = source.name();
+      labels.insert(source.name());
+    }
+    if (labels.size() < 2 || !labels.contains(source_.dataset())) return;
+    const auto other = [&](absl::string_view path) {
+      for (std::size_t end = path.size(); end != absl::string_view::npos && end > 0; end = path.rfind('/', end - 1)) {
+        auto root = roots.find(std::string(path.substr(0, end)));
+        if (root != roots.end()) return root->second != source_.dataset();
+      }
+      return true;
+    };
+    for (TraceFile& file : files) {
+      for (TraceImage& image : file.images) {
+        auto& opens = image.opens;
+        opens.erase(std::remove_if(opens.begin(), opens.end(), [&](const TraceOpen& open) { return other(open.path); }),
+                    opens.end());
+        auto& listings = image.listings;
+        listings.erase(std::remove_if(listings.begin(), listings.end(),
+                                      [&](const TraceListing& listing) { return other(listing.folder); }),
+                       listings.end());
+      }
+    }
+  }
+
   void EmitLists(TraceLists& lists) {
     const std::set<std::int32_t> expected(source_.ranks().begin(), source_.ranks().end());
     std::set<std::int32_t> seen;

@@ -103,6 +103,23 @@ Status ReadSpool(const DocumentNode& node, AgentConfig& config) {
        {"max_age", [&](const DocumentNode& v) { return ReadSeconds(v, "max_age", config.spool_age_seconds_max); }}});
 }
 
+Status ReadLocal(const DocumentNode& node, AgentConfig& config) {
+  return ReadMap(node, "`local`",
+                 {{"socket",
+                   [&](const DocumentNode& v) -> Status {
+                     PARITECT_RETURN_IF_ERROR(ReadText(v, "socket", config.local_socket));
+                     return config.local_socket[0] == '/' ? absl::OkStatus()
+                                                          : ErrorAt(v, "`socket` is an absolute path");
+                   }},
+                  {"users", [&](const DocumentNode& v) {
+                     return ReadList(v, "users", [&](const DocumentNode& one) -> Status {
+                       PARITECT_ASSIGN_OR_RETURN(const std::int64_t user, ReadCount(one, "users", 0));
+                       config.local_users.push_back(user);
+                       return absl::OkStatus();
+                     });
+                   }}});
+}
+
 Status ReadNice(const DocumentNode& node, AgentConfig& config) {
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t nice, ReadCount(node, "nice", 0));
   if (nice > kNiceMax) return ErrorAt(node, absl::StrCat("`nice` must be 0 to ", kNiceMax));
@@ -133,6 +150,7 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view text) {
                 [&](const DocumentNode& v) {
                   return ReadList(v, "plans", [&](const DocumentNode& one) { return ReadOwnPlan(one, config); });
                 }},
+               {"local", [&](const DocumentNode& v) { return ReadLocal(v, config); }},
                {"spool", [&](const DocumentNode& v) { return ReadSpool(v, config); }}}));
   return config;
 }
@@ -160,6 +178,10 @@ nice: 19
 # Plans that this node runs by itself, at the start and then every so often.
 #plans:
 #  - {plan: /data/run7/plan.yaml, every: 6h}
+
+# Where `paritect run` of this machine hands over what it recorded; by default agent.sock in the state folder, for root
+# and the agent's own user. Other users by their numeric ids.
+#local: {socket: /run/paritect-agent/agent.sock, users: [1000]}
 
 # What waits for the server on disk, at most.
 #spool: {max_bytes: 256M, max_age: 7d}

@@ -1,6 +1,7 @@
 // The folder in which an agent keeps what must outlive it:
 //   DIR/agent.credential   who it is (common/credential.h)     0600
 //   DIR/agent.yaml         its configuration, unless another is named
+//   DIR/agent.sock         where programs of this machine hand evidence over, while it runs
 //   DIR/spool/             what waits for the server (docs/spool.md)
 #ifndef PARITECT_AGENT_DAEMON_AGENT_STATE_H_
 #define PARITECT_AGENT_DAEMON_AGENT_STATE_H_
@@ -17,6 +18,7 @@ struct AgentState {
   std::string folder;
   std::string credential() const { return folder + "/agent.credential"; }
   std::string config() const { return folder + "/agent.yaml"; }
+  std::string socket() const { return folder + "/agent.sock"; }
   std::string spool() const { return folder + "/spool"; }
 };
 

@@ -172,8 +172,9 @@ void AgentDaemon::OnDisconnected(const std::string& server, const absl::Status& 
                     ": join again (paritect-agent join)");
   }
   if (absl::IsPermissionDenied(status) && absl::StrContains(status.message(), "revoked")) {
-    absl::StrAppend(&trouble, "; if this machine shall be a node again, join again with a new token (paritect token "
-                              "create --node NAME, then paritect-agent join)");
+    absl::StrAppend(&trouble,
+                    "; if this machine shall be a node again, join again with a new token (paritect token "
+                    "create --node NAME, then paritect-agent join)");
   }
   const std::string line = absl::StrCat(trouble, "; next try in ", absl::FormatDuration(absl::Milliseconds(retry_ms)));
   if (absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status)) RereadCredential();
@@ -203,12 +204,31 @@ void AgentDaemon::NoteStart() {
   if (Bounds().roots.empty()) log_.Warning(absl::StrCat("no `roots` in ", options_.config_path, ": no file is read"));
 }
 
+// An agent works without it: programs then keep what they recorded as bundles.
+void AgentDaemon::OpenIntake() {
+  const AgentConfig config = options_.config;
+  const std::string path = config.local_socket.empty() ? options_.state.socket() : config.local_socket;
+  auto intake = LocalIntake::Open(
+      path, config.local_users,
+      {.take = [this](v1::Bundle bundle, Cancellation& stop) { return runner_.Deliver(std::move(bundle), stop); }},
+      log_);
+  if (intake.ok()) {
+    intake_ = *std::move(intake);
+  } else {
+    log_.Warning(absl::StrCat("programs of this machine cannot hand evidence over: ", intake.status().message()));
+  }
+}
+
 AgentDaemon::End AgentDaemon::Run() {
   NoteStart();
+  OpenIntake();
   release_due_ms_ = SteadyMs() + kReleaseAfterMs;
   for (;;) {
     const std::int64_t due = std::min(uplink_->Step(), Housekeep());
-    if (uplink_->spool_is_behind()) return End::kNewSpool;
+    if (uplink_->spool_is_behind()) {
+      intake_.reset();  // the next daemon listens there
+      return End::kNewSpool;
+    }
     for (const int signal : loop_.Wait(due)) {
       if (signal != SIGHUP) return Finish();
       Reload();
@@ -219,6 +239,7 @@ AgentDaemon::End AgentDaemon::Run() {
 AgentDaemon::End AgentDaemon::Finish() {
   log_.Info("stopping");
   const absl::Time until = absl::Now() + kStopPatience;
+  intake_.reset();
   queue_->Shutdown(absl::ZeroDuration());
   follower_->Shutdown();
   uplink_->Stop();
@@ -254,9 +275,10 @@ std::int64_t AgentDaemon::WatchSpool(std::int64_t now) {
   if (!lost.ok()) {
     log_.Error(absl::StrCat("the spool's folder was taken away and cannot be made anew: ", lost.status().message()));
   } else if (*lost > 0) {
-    log_.Error(absl::StrCat("the spool's folder was taken away or replaced while the agent ran; it was made anew, and "
-                            "what waited in it for the server (",
-                            *lost, " records at most) is told as lost"));
+    log_.Error(
+        absl::StrCat("the spool's folder was taken away or replaced while the agent ran; it was made anew, and "
+                     "what waited in it for the server (",
+                     *lost, " records at most) is told as lost"));
     recorder_.PutEvent("spool_taken_away", absl::StrCat(*lost, " records at most"));
     uplink_->RecordsWait();
   }

@@ -17,6 +17,7 @@
 #include "agent/daemon/agent_log.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/follower.h"
+#include "agent/daemon/local_intake.h"
 #include "agent/daemon/own_plans.h"
 #include "agent/daemon/recorder.h"
 #include "agent/daemon/renewal.h"
@@ -72,6 +73,7 @@ class AgentDaemon {
   std::int64_t WatchSpool(std::int64_t now);
   std::int64_t RenewCertificate();
   std::int64_t RunOwnPlans();
+  void OpenIntake();
   void Adopt(const Credential& credential);
   void Use(const Credential& credential);
   void RereadCredential();
@@ -95,6 +97,7 @@ class AgentDaemon {
   std::unique_ptr<Follower> follower_;
   std::unique_ptr<Renewal> renewal_;
   OwnPlans own_plans_;
+  std::unique_ptr<LocalIntake> intake_;  // nullptr: the socket could not be made
 
   std::int64_t clock_offset_ms_ = 0;  // wall minus steady
   std::int64_t expire_due_ms_ = 0;

@@ -1,6 +1,7 @@
 #include "agent/daemon/task_runner.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <utility>
@@ -207,6 +208,26 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
   log_.Info(absl::StrCat("task ", task.id(), end.cancelled() ? " stopped, " : " done, ", attempt.pieces(),
                          " pieces of evidence"));
   return attempt.End(std::move(end), shutdown);
+}
+
+absl::Status TaskRunner::Deliver(v1::Bundle bundle, Cancellation& stop) {
+  static std::atomic<std::uint64_t> count = 0;  // several in one millisecond
+  v1::Task task;
+  task.set_id(absl::StrCat("own:", DisplayBytes(bundle.plan().run()), ":", ports_.wall_ms(), ".", ++count));
+  v1::PlanInfo info = bundle.plan();
+  info.set_node(node_);
+  Attempt attempt(task, recorder_, stop, [&](const absl::Status& why) {
+    log_.Warning(absl::StrCat("run ", DisplayBytes(info.run()), " waits: ", why.message()));
+  });
+  PARITECT_RETURN_IF_ERROR(attempt.Begin(info, program_));
+  for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
+    PARITECT_RETURN_IF_ERROR(attempt.Add(std::move(evidence)));
+  }
+  v1::TaskEnd end;
+  *end.mutable_plan() = info;
+  end.set_collected_at_unix_ms(bundle.collected_at_unix_ms() > 0 ? bundle.collected_at_unix_ms() : ports_.wall_ms());
+  end.set_program(bundle.collected_by().empty() ? program_ : bundle.collected_by());
+  return attempt.End(std::move(end), stop).status();
 }
 
 absl::StatusOr<std::uint64_t> TaskRunner::End(const v1::Task& task, Cancellation& shutdown) {

@@ -51,6 +51,10 @@ class TaskRunner {
   absl::StatusOr<std::uint64_t> Run(const v1::Task& task, const TaskBounds& bounds, Cancellation& cancellation,
                                     Cancellation& shutdown);
 
+  // Evidence that somebody else collected on this node, as a run that the node recorded by itself. The run's node is
+  // this one, whatever the bundle says.
+  absl::Status Deliver(v1::Bundle bundle, Cancellation& stop);
+
   // The end of a task that never began.
   absl::StatusOr<std::uint64_t> End(const v1::Task& task, Cancellation& shutdown);
 

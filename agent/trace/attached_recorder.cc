@@ -30,9 +30,9 @@ constexpr int kAncestorsMax = 64;
 constexpr int kPollMs = 200;
 constexpr std::uint64_t kProcBytesMax = 8 << 20;
 
-constexpr absl::string_view kRankParts[] = {"RANK",         "WORLD_SIZE",    "_SIZE",      "PROCID",
-                                            "NTASKS",       "MS_WORKER_NUM", "MS_NODE_ID", "TRAINER_ID",
-                                            "TRAINERS_NUM", "RESTART_COUNT"};
+constexpr absl::string_view kRankParts[] = {"RANK",         "WORLD_SIZE",    "_SIZE",         "PROCID",
+                                            "NTASKS",       "MS_WORKER_NUM", "MS_NODE_ID",    "TRAINER_ID",
+                                            "TRAINERS_NUM", "RESTART_COUNT", "TASKS_PER_NODE"};
 
 using FileKey = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 using Record = std::string;
@@ -155,7 +155,8 @@ class Recorder {
 
   // -1: not allowed here.
   int OpenQueue() {
-    const unsigned flags = FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_UNLIMITED_QUEUE;
+    unsigned flags = FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK;
+    if (!options_.bounded_queue) flags |= FAN_UNLIMITED_QUEUE;
     const int queue = fanotify_init(flags, O_RDONLY | O_LARGEFILE | O_CLOEXEC | O_NOATIME);
     if (queue < 0) return -1;
     for (const std::string& root : options_.roots) {
@@ -271,6 +272,10 @@ class Recorder {
     for (std::size_t i = 1; i < ancestry.size(); ++i) {
       Write(image, absl::StrCat("a ", ancestry[i].first, " ", ancestry[i].second));
     }
+    auto executable = PosixFileSystem().ReadLink(absl::StrCat("/proc/", pid, "/exe"));
+    if (executable.ok()) Write(image, absl::StrCat("x ", *executable));
+    // What Python's spawn method starts is told by its arguments; whether another program was forked is not known.
+    if (absl::StrContains(ReadProc(pid, "cmdline"), "--multiprocessing-fork")) Write(image, "b exec");
     const std::vector<std::string> variables = RankVariables(pid);
     for (const std::string& one : variables) Write(image, absl::StrCat("v ", one));
     Write(image, "m counts");

@@ -27,6 +27,9 @@ struct AttachOptions {
   std::vector<std::string> roots;  // of the data, absolute
   std::string folder;              // for the records (*.ptrace)
   absl::Duration time_max = absl::InfiniteDuration();
+  // Keep to the kernel's limit of queued events (fs.fanotify.max_queued_events): less memory where the recorder gets no
+  // processor; a full queue makes the lists incomplete. Else the queue has no limit.
+  bool bounded_queue = false;
 };
 
 struct AttachSummary {

@@ -4,7 +4,7 @@
 //   stacks
 //   * errno, return values and file descriptors of the program stay as they are
 //   * only system calls through syscall(), and only glibc symbols up to 2.17 (tests/system/trace_symbols.sh)
-//   * an open outside the data roots costs a string comparison (bench/trace_bench.cc)
+//   * an open outside the data roots costs a string comparison (bench/trace_bench.sh)
 //
 // Set by `paritect run`:
 //   PARITECT_TRACE_DIR    absolute folder for the records; unset: nothing is recorded
@@ -13,7 +13,7 @@
 // One file a process, HOST-PID-START.ptrace (START: field 22 of /proc/PID/stat; together unique on a node). A program
 // that is replaced by exec keeps its file. Each record ends with NUL, so that names are bytes:
 //   paritect-trace 1 PID PPID START      begins what one program image (or forked child) records
-//   h HOST   x EXECUTABLE   w WORKING_FOLDER
+//   h HOST   x EXECUTABLE   w WORKING_FOLDER   b exec|fork (how the image began)
 //   a PID START                          an ancestor, nearest first
 //   v NAME=VALUE                         a variable that tells rank or world size; again when the program sets it
 //   o NS PATH                            a regular file opened for reading; NS: CLOCK_MONOTONIC
@@ -21,9 +21,11 @@
 //   n ID NAME/NAME/...                   names in the order in which the program got them
 //   e ID COUNT STATE                     c: read to its end, p: closed before, u: names not recorded
 //   s ID NS PATH                         as d, of scandir with a comparison: the names are sorted
-//   u PATH                               a program is started that cannot be recorded (static, setuid)
+//   u PATH                               a program is started that cannot be recorded (static, setuid, or with an
+//                                        environment that lacks the recorder)
 //   l COUNT                              so many records were lost before this one
-//   f LIMIT                              the file is full: nothing is recorded any more
+//   q WHY                                the program put itself under a filter of system calls: nothing more is
+//   recorded f LIMIT                              the file is full: nothing is recorded any more
 // and of `paritect attach` (attached_recorder.h):
 //   m counts                             each file stands once, by its first open
 //   j before                             the process, or its rank, ran before it was recorded
@@ -53,6 +55,8 @@ void TraceStart(void);
 int TraceEnabled(void);
 const char* TraceFolder(void);
 struct TraceVariable* TraceVariables(size_t* count);
+// Whether a program that is started with this environment is recorded; NULL: the process's own.
+int TraceInherited(char* const* environment);
 // Counts changes of the variables by the program itself.
 unsigned TraceVariablesVersion(void);
 
@@ -63,9 +67,16 @@ int TraceWanted(const char* path);
 
 // The path that names data, in plain spelling: `path` itself, or put together in `buffer` (relative paths, "..");
 // NULL: it is none. `dirfd` as in openat.
+// An open whose path cannot be told counts as lost.
 const char* TraceDataPath(int dirfd, const char* path, char buffer[TRACE_PATH_MAX]);
 
+// 1: `path` is spelled plainly, and `data` is it or NULL. 0: TraceDataPath must be asked.
+int TracePlainPath(const char* path, const char** data);
+
 // --- trace_record.c -----------------------------------------------------------------------------------
+
+// From the constructor: this process began with a program of its own.
+void TraceImageBegins(void);
 
 struct TracePart {
   const char* bytes;
@@ -73,6 +84,11 @@ struct TracePart {
 };
 // Appends one record: parts one after another, and NUL. Keeps errno.
 void TraceWrite(const struct TracePart* parts, size_t count);
+// Says that an open was not recorded.
+void TraceLose(void);
+// Ends the recording of this process, and of what it forks: it is about to forbid itself system calls that the recorder
+// needs.
+void TraceStop(void);
 // "KIND [ID] NS PATH".
 void TraceWritePath(char kind, unsigned id, const char* path);
 size_t TraceDecimal(uint64_t value, char* out);  // at most 20 digits, no NUL

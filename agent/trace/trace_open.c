@@ -57,13 +57,25 @@ void TraceResolveOpen(void) {
   RESOLVE_AS(freopen64, "freopen64");
 }
 
-// Kept out of the hooks: the buffers would stand on the stack of every open.
-__attribute__((noinline)) static void Record(int dirfd, const char* path, int fd) {
-  const int error = errno;
-  char buffer[TRACE_PATH_MAX];
-  const char* data = TraceDataPath(dirfd, path, buffer);
+static void RecordData(const char* data, int fd) {
   struct stat file;
   if (data != NULL && syscall(SYS_fstat, fd, &file) == 0 && S_ISREG(file.st_mode)) TraceWritePath('o', 0, data);
+}
+
+// Kept out of the hooks: the buffer would stand on the stack of every open.
+__attribute__((noinline)) static void RecordOther(int dirfd, const char* path, int fd) {
+  char buffer[TRACE_PATH_MAX];
+  RecordData(TraceDataPath(dirfd, path, buffer), fd);
+}
+
+static void Record(int dirfd, const char* path, int fd) {
+  const int error = errno;
+  const char* data;
+  if (TracePlainPath(path, &data)) {
+    if (data != NULL) RecordData(data, fd);
+  } else {
+    RecordOther(dirfd, path, fd);
+  }
   errno = error;
 }
 

@@ -17,8 +17,8 @@ static int IsPlain(const char* path) {
   return 1;
 }
 
-// Appends the steps of `path` to the absolute path in `buffer`; links are not known here. 0: too long.
-static size_t Append(char* buffer, size_t size, const char* path) {
+// Appends the steps of `path` to the absolute path in `buffer`; links are not known here. -1: too long.
+static long Append(char* buffer, size_t size, const char* path) {
   while (*path != '\0') {
     while (*path == '/') ++path;
     const char* end = strchr(path, '/');
@@ -30,7 +30,7 @@ static size_t Append(char* buffer, size_t size, const char* path) {
       while (size > 0 && buffer[size - 1] != '/') --size;
       if (size > 0) --size;
     } else {
-      if (size + step + 2 > TRACE_PATH_MAX) return 0;
+      if (size + step + 2 > TRACE_PATH_MAX) return -1;
       buffer[size++] = '/';
       memcpy(buffer + size, path, step);
       size += step;
@@ -38,11 +38,11 @@ static size_t Append(char* buffer, size_t size, const char* path) {
     path += step;
   }
   buffer[size] = '\0';
-  return size;
+  return (long)size;
 }
 
-// The folder that a relative path starts from. 0: not known.
-static size_t Base(int dirfd, char* buffer) {
+// The folder that a relative path starts from, without a '/' at its end. -1: not known.
+static long Base(int dirfd, char* buffer) {
   long size;
   if (dirfd == AT_FDCWD) {
     size = syscall(SYS_getcwd, buffer, (size_t)TRACE_PATH_MAX) - 1;
@@ -51,20 +51,29 @@ static size_t Base(int dirfd, char* buffer) {
     link[14 + TraceDecimal((uint64_t)(dirfd < 0 ? 0 : dirfd), link + 14)] = '\0';
     size = syscall(SYS_readlinkat, AT_FDCWD, link, buffer, (size_t)TRACE_PATH_MAX - 1);
   }
-  if (size <= 0 || buffer[0] != '/') return 0;  // "(unreachable)/..."
-  if (size == 1) size = 0;                      // "/"
+  if (size <= 0 || buffer[0] != '/') return -1;  // too deep, or "(unreachable)/..."
+  if (size == 1) size = 0;                       // "/"
   buffer[size] = '\0';
-  return (size_t)size;
+  return size;
+}
+
+// Kept out of the way of a plain path, which needs no buffer: threads may have small stacks.
+__attribute__((noinline)) static const char* PutTogether(int dirfd, const char* path, char* buffer) {
+  const long base = path[0] == '/' ? 0 : Base(dirfd, buffer);
+  if (base < 0 || Append(buffer, (size_t)base, path) < 0) {
+    TraceLose();  // it may have been data
+    return NULL;
+  }
+  return TraceWanted(buffer) ? buffer : NULL;
+}
+
+int TracePlainPath(const char* path, const char** data) {
+  if (path[0] != '/' || !IsPlain(path)) return 0;
+  *data = TraceWanted(path) ? path : NULL;
+  return 1;
 }
 
 const char* TraceDataPath(int dirfd, const char* path, char buffer[TRACE_PATH_MAX]) {
-  size_t size = 0;
-  if (path[0] != '/') {
-    size = Base(dirfd, buffer);
-    if (size == 0 && dirfd != AT_FDCWD) return NULL;
-  } else if (IsPlain(path)) {
-    return TraceWanted(path) ? path : NULL;
-  }
-  if (Append(buffer, size, path) == 0) return NULL;
-  return TraceWanted(buffer) ? buffer : NULL;
+  const char* data;
+  return TracePlainPath(path, &data) ? data : PutTogether(dirfd, path, buffer);
 }

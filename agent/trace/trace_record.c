@@ -22,10 +22,15 @@ struct RecordFile {
   uint64_t device, inode;
 };
 static struct RecordFile files[2];
+static uint64_t image_pid;        // of the constructor
 static uint64_t begun;            // pid whose header is written
 static unsigned written_version;  // of the variables
 static uint64_t written_bytes, lost;
-static int full;
+static int full, stopped;
+
+void TraceImageBegins(void) {
+  __atomic_store_n(&image_pid, (uint64_t)syscall(SYS_getpid), __ATOMIC_RELEASE);
+}
 
 size_t TraceDecimal(uint64_t value, char* out) {
   char digits[20];
@@ -74,8 +79,9 @@ static void Put(int fd, const char* bytes, size_t size) {
   written_bytes += size;
 }
 
+// One thread of a process writes the header: its buffer need not stand on a stack that may be small.
 static void PutLink(int fd, char kind, const char* link) {
-  char record[TRACE_PATH_MAX + 4];
+  static char record[TRACE_PATH_MAX + 4];
   const long size = syscall(SYS_readlinkat, AT_FDCWD, link, record + 2, (size_t)TRACE_PATH_MAX);
   if (size <= 0) return;
   record[0] = kind;
@@ -125,6 +131,7 @@ static void PutHeader(int fd, uint64_t pid, uint64_t parent, uint64_t start) {
   }
   PutLink(fd, 'x', "/proc/self/exe");
   PutLink(fd, 'w', "/proc/self/cwd");
+  Put(fd, pid == __atomic_load_n(&image_pid, __ATOMIC_ACQUIRE) ? "b exec" : "b fork", 7);
   for (int i = 0; i < ANCESTORS_MAX && parent > 0; ++i) {
     uint64_t above, born;
     if (!ReadStat(parent, &above, &born)) break;
@@ -142,23 +149,21 @@ static void PutHeader(int fd, uint64_t pid, uint64_t parent, uint64_t start) {
 
 // FOLDER/HOST-PID-START.ptrace
 static int OpenFile(uint64_t pid, uint64_t start) {
-  char path[TRACE_PATH_MAX];
-  size_t size = strlen(TraceFolder());
-  memcpy(path, TraceFolder(), size);
-  path[size++] = '/';
-  struct utsname name;
-  if (syscall(SYS_uname, &name) == 0) {
-    for (const char* at = name.nodename; *at != '\0' && at < name.nodename + 64; ++at) {
-      path[size++] = *at == '/' ? '_' : *at;
-    }
+  char name[160];
+  size_t size = 0;
+  struct utsname machine;
+  if (syscall(SYS_uname, &machine) == 0) {
+    for (const char* at = machine.nodename; *at != '\0' && size < 64; ++at) name[size++] = *at == '/' ? '_' : *at;
   }
-  path[size++] = '-';
-  size += TraceDecimal(pid, path + size);
-  path[size++] = '-';
-  size += TraceDecimal(start, path + size);
-  memcpy(path + size, ".ptrace", 8);
-  const int low =
-      (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  name[size++] = '-';
+  size += TraceDecimal(pid, name + size);
+  name[size++] = '-';
+  size += TraceDecimal(start, name + size);
+  memcpy(name + size, ".ptrace", 8);
+  const int folder = (int)syscall(SYS_openat, AT_FDCWD, TraceFolder(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (folder < 0) return -1;
+  const int low = (int)syscall(SYS_openat, folder, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  CloseRaw(folder);
   if (low < 0) return -1;
   for (int floor = 900; floor > 40; floor /= 3) {
     const int high = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, (long)floor);
@@ -221,6 +226,7 @@ static void PutNumber(int fd, char kind, uint64_t value) {
 }
 
 static void Write(const struct TracePart* parts, size_t count) {
+  if (stopped) return;
   const int fd = Descriptor();
   if (fd < 0) {
     __atomic_add_fetch(&lost, 1, __ATOMIC_RELAXED);
@@ -244,6 +250,22 @@ static void Write(const struct TracePart* parts, size_t count) {
     full = 1;
     PutNumber(fd, 'f', TRACE_FILE_MAX);
   }
+}
+
+void TraceLose(void) {
+  const int error = errno;
+  const struct TracePart parts[] = {{"l 1", 3}};
+  Write(parts, 1);
+  errno = error;
+}
+
+void TraceStop(void) {
+  if (stopped) return;
+  const int error = errno;
+  const struct TracePart parts[] = {{"q seccomp", 9}};
+  Write(parts, 1);
+  stopped = 1;
+  errno = error;
 }
 
 void TraceWrite(const struct TracePart* parts, size_t count) {

@@ -1,6 +1,10 @@
 // What to record: read from the environment once; and the variables that tell a process its rank.
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/trace/trace.h"
 
@@ -15,6 +19,11 @@ static struct TraceVariable variables[] = {{"RANK", "", 0},
                                            {"WORLD_SIZE", "", 0},
                                            {"LOCAL_RANK", "", 0},
                                            {"LOCAL_WORLD_SIZE", "", 0},
+                                           {"MPI_LOCALRANKID", "", 0},
+                                           {"MV2_COMM_WORLD_LOCAL_RANK", "", 0},
+                                           {"HOROVOD_LOCAL_RANK", "", 0},
+                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "", 0},
+                                           {"SLURM_STEP_TASKS_PER_NODE", "", 0},
                                            {"NODE_RANK", "", 0},
                                            {"GROUP_RANK", "", 0},
                                            {"RANK_ID", "", 0},
@@ -104,6 +113,15 @@ void TraceStart(void) {
     SetValue(&variables[i], ValueOf(variables[i].name));
   }
   __atomic_store_n(&started, 1, __ATOMIC_RELEASE);
+}
+
+int TraceInherited(char* const* one) {
+  int folder_there = 0, library_there = 0;
+  for (one = one == NULL ? environ : one; one != NULL && *one != NULL; ++one) {
+    folder_there |= strncmp(*one, "PARITECT_TRACE_DIR=", 19) == 0;
+    library_there |= strncmp(*one, "LD_PRELOAD=", 11) == 0 && strstr(*one, "paritect-trace") != NULL;
+  }
+  return folder_there && library_there;
 }
 
 int TraceEnabled(void) {
@@ -201,9 +219,24 @@ TRACE_EXPORT int unsetenv(const char* name) {
   return result;
 }
 
+// --- the program forbids itself system calls --------------------------------------------------------------
+
+// A filter may end the program at a call that it does not make itself: one of ours.
+TRACE_EXPORT int prctl(int option, ...) {
+  va_list list;
+  va_start(list, option);
+  unsigned long arguments[4];
+  for (size_t i = 0; i < 4; ++i) arguments[i] = va_arg(list, unsigned long);
+  va_end(list);
+  TraceStart();
+  if (option == PR_SET_SECCOMP && TraceEnabled()) TraceStop();
+  return (int)syscall(SYS_prctl, (long)option, arguments[0], arguments[1], arguments[2], arguments[3]);
+}
+
 // Everything is resolved before threads and forks exist: dlsym takes a lock.
 __attribute__((constructor)) static void Begin(void) {
   TraceStart();
+  TraceImageBegins();
   ResolveEnvironment();
   TraceResolveOpen();
   TraceResolveFolder();

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/collect.h"
+#include "agent/datasets/digest_cache.h"
 #include "agent/trace/attached_recorder.h"
 #include "client/audit_options.h"
 #include "client/run/run_folder.h"
@@ -38,6 +39,8 @@ struct Options {
   std::string folder = "paritect-runs";
   std::string output;
   std::string time;
+  bool no_data = false;
+  bool bounded_queue = false;
 };
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -80,14 +83,20 @@ absl::StatusOr<std::vector<int>> ProcessesOf(CommandEnv& env, const Options& o) 
 absl::Status WriteBundle(CommandEnv& env, const Options& o, const v1::Plan& asked, const std::string& trace,
                          const std::string& file) {
   v1::Plan plan = asked;
-  plan.clear_datasets();
-  plan.set_base("/");
+  plan.set_base(JoinPath(env.working_directory, asked.base()));
+  if (o.no_data) plan.clear_datasets();
   plan.mutable_info()->set_run(o.run);
   plan.mutable_info()->set_role(v1::ROLE_RUN);
-  v1::ShardSource& source = *plan.add_shards();
-  source.set_trace(trace);
-  if (asked.datasets_size() == 1) source.set_dataset(asked.datasets(0).name());
-  v1::Bundle bundle = CollectPlan({.fs = env.fs, .rules = env.rules, .for_bundle = true}, plan);
+  for (int i = 0; i < std::max(1, asked.datasets_size()); ++i) {
+    v1::ShardSource& source = *plan.add_shards();
+    source.set_trace(trace);
+    if (i < asked.datasets_size()) source.set_dataset(asked.datasets(i).name());
+  }
+  v1::Bundle bundle = CollectPlan({.fs = env.fs,
+                                   .rules = env.rules,
+                                   .for_bundle = true,
+                                   .digest_cache = UserCacheFolder(env.getenv("XDG_CACHE_HOME"), env.getenv("HOME"))},
+                                  plan);
   bundle.set_collected_by(absl::StrCat("paritect ", kProgramVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms());
   PARITECT_ASSIGN_OR_RETURN(const std::string bytes, SerializeBundle(bundle));
@@ -95,8 +104,13 @@ absl::Status WriteBundle(CommandEnv& env, const Options& o, const v1::Plan& aske
 }
 
 absl::StatusOr<AttachOptions> PrepareRecording(CommandEnv& env, const Options& o, const v1::Plan& plan) {
+  for (const std::string& path : o.data) {
+    if (env.fs.Stat(JoinPath(env.working_directory, path)).ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--data ", DisplayBytes(path), ": not there"));
+  }
   AttachOptions attach;
   PARITECT_ASSIGN_OR_RETURN(attach.pids, ProcessesOf(env, o));
+  attach.bounded_queue = o.bounded_queue;
   attach.roots = DataRoots(env, plan, o.data);
   if (attach.roots.empty()) {
     return absl::InvalidArgumentError("which files are data? give --plan with data sets, or --data DIR");
@@ -147,6 +161,9 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Texts("--data", o.data, "folder of data that is looked at");
   arguments.Text("--dir", o.folder, "folder for what is recorded (default: paritect-runs)");
   arguments.Text("-o,--output", o.output, "evidence bundle to write (default: in --dir)");
+  arguments.Flag("--no-data", o.no_data, "leave the plan's data sets out of the bundle: they are not read");
+  arguments.Flag("--bounded-queue", o.bounded_queue,
+                 "keep to the kernel's limit of queued events; a full queue makes the lists incomplete");
   arguments.Text("--for", o.time, "how long (30s, 10m); default: until the job ends");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());

@@ -6,11 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/collect.h"
+#include "agent/collectors/shard_trace.h"
+#include "agent/datasets/digest_cache.h"
 #include "client/audit_options.h"
 #include "client/run/run_folder.h"
 #include "client/run/wrapped_command.h"
+#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/arguments.h"
+#include "common/local_socket.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "common/version.h"
@@ -25,6 +29,10 @@ constexpr absl::string_view kName = "paritect run";
 constexpr absl::string_view kSummary =
     "run a training command and record its file opens, environment, arguments, output";
 constexpr absl::string_view kLibrary = "libparitect-trace.so";
+constexpr absl::string_view kRankPlanPrefix = "paritect run, rank ";
+constexpr absl::Duration kAgentPatience = absl::Seconds(120);
+constexpr std::size_t kRootsMax = 32;         // of agent/trace/trace_settings.c
+constexpr std::size_t kRootBytesMax = 16384;  // likewise
 
 struct RunOptions {
   std::string run;
@@ -33,6 +41,8 @@ struct RunOptions {
   std::string output;
   std::vector<std::string> data;
   bool no_trace = false;
+  bool no_data = false;
+  std::string agent;
   std::vector<std::string> command;
 };
 
@@ -69,32 +79,112 @@ std::vector<std::string> CommandEnvironment(const std::string& library, const st
   // A library that the user preloads stays the first.
   out.push_back(absl::StrCat("LD_PRELOAD=", preload, preload.empty() ? "" : ":", library));
   out.push_back(absl::StrCat("PARITECT_TRACE_DIR=", trace));
-  const bool writable = !roots.empty() && std::none_of(roots.begin(), roots.end(), [](const std::string& root) {
-    return absl::StrContains(root, ':');
-  });
-  if (writable) out.push_back(absl::StrCat("PARITECT_TRACE_ROOTS=", absl::StrJoin(roots, ":")));
+  // More than the recorder holds, or names that it would take apart: then it records everything.
+  const std::string joined = absl::StrJoin(roots, ":");
+  const bool writable =
+      !roots.empty() && roots.size() <= kRootsMax && joined.size() < kRootBytesMax &&
+      std::none_of(roots.begin(), roots.end(), [](const std::string& root) { return absl::StrContains(root, ':'); });
+  if (writable) out.push_back(absl::StrCat("PARITECT_TRACE_ROOTS=", joined));
   return out;
 }
 
-// The whole plan but its data sets: hashing them is not the business of a job that has just ended.
-absl::Status WriteBundle(CommandEnv& env, const RunOptions& o, const v1::Plan& asked, const std::string& folder,
-                         const std::string& file) {
+// What the folder and the plan name, as one node of the run. Of ranks that are wrapped one by one only the first of a
+// node speaks for the node's data sets.
+absl::StatusOr<v1::Bundle> MakeBundle(CommandEnv& env, const RunOptions& o, const RunRequest& request,
+                                      const std::string& folder) {
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, folder, env.host_name));
-  v1::Plan own = asked;
-  own.clear_datasets();
   const CollectorEnv collector_env = {
-      .fs = env.fs, .rules = env.rules, .for_bundle = true, .live = env.live, .live_processes = false};
-  v1::Bundle bundle = CollectPlan(collector_env, plan);
+      .fs = env.fs,
+      .rules = env.rules,
+      .for_bundle = true,
+      .live = env.live,
+      .live_processes = false,
+      .digest_cache = UserCacheFolder(env.getenv("XDG_CACHE_HOME"), env.getenv("HOME"))};
+  const bool with_data = !o.no_data && IsFirstOfNode(request.environment);
+  if (with_data && !plan.datasets().empty()) {
+    env.err << "paritect run: reading the plan's data sets (--no-data leaves them out)\n";
+    env.err.flush();
+  }
+  v1::Plan collected = plan;
+  if (!with_data) collected.clear_datasets();
+  collected.clear_shards();
+  v1::Bundle bundle = CollectPlan(collector_env, collected);
+  for (const v1::ShardSource& source : plan.shards()) {
+    CollectShardTrace(collector_env, plan, source,
+                      [&](v1::Evidence evidence) { *bundle.add_evidence() = std::move(evidence); });
+  }
   if (!o.plan.empty()) {
+    v1::Plan own = request.plan;
+    own.clear_datasets();  // they stand in the folder's plan
     v1::Bundle rest = CollectPlan(collector_env, own);
     for (v1::Evidence& evidence : *rest.mutable_evidence()) *bundle.add_evidence() = std::move(evidence);
-    *bundle.mutable_plan() = asked.info();
+    *bundle.mutable_plan() = request.plan.info();
     bundle.mutable_plan()->set_run(o.run);
   }
+  const std::string rank = RankOfEnvironment(request.environment);
+  // The server tells the bundles of a node's ranks apart by it.
+  if (!rank.empty()) bundle.mutable_plan()->set_plan_file(absl::StrCat(kRankPlanPrefix, rank));
   bundle.set_collected_by(absl::StrCat("paritect ", kProgramVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms());
-  PARITECT_ASSIGN_OR_RETURN(const std::string bytes, SerializeBundle(bundle));
-  return WriteFileAtomically(file, bytes);
+  return bundle;
+}
+
+// Nothing of the data was opened: said now, and not when an audit asks.
+bool SawNoOpens(const v1::Bundle& bundle) {
+  return std::none_of(bundle.evidence().begin(), bundle.evidence().end(), [](const v1::Evidence& evidence) {
+    return evidence.kind() == v1::EVIDENCE_KIND_SHARDS && evidence.outcome() == v1::OUTCOME_COLLECTED;
+  });
+}
+
+// Sockets on which this machine's agent may listen, the nearest first.
+std::vector<std::string> AgentSockets(CommandEnv& env, const RunOptions& o) {
+  if (!o.agent.empty()) return {JoinPath(env.working_directory, o.agent)};
+  if (std::string stated = env.getenv("PARITECT_AGENT"); !stated.empty()) return {stated};
+  std::vector<std::string> places;
+  const std::string home = env.getenv("HOME"), state = env.getenv("XDG_STATE_HOME");
+  if (!state.empty()) places.push_back(absl::StrCat(state, "/paritect-agent/agent.sock"));
+  if (!home.empty()) places.push_back(absl::StrCat(home, "/.local/state/paritect-agent/agent.sock"));
+  places.push_back("/run/paritect-agent/agent.sock");
+  places.push_back("/var/lib/paritect-agent/agent.sock");
+  return places;
+}
+
+// True: the agent has the run, and the server will have it.
+bool HandToAgent(CommandEnv& env, const RunOptions& o, const std::string& bytes) {
+  if (o.agent == "none") return false;
+  const bool stated = !o.agent.empty() || !env.getenv("PARITECT_AGENT").empty();
+  for (const std::string& socket : AgentSockets(env, o)) {
+    auto answer = AskLocal(socket, bytes, kAgentPatience);
+    if (answer.ok() && absl::StartsWith(*answer, "ok ")) {
+      env.err << "paritect run: run " << DisplayBytes(o.run) << " is registered with the agent at "
+              << DisplayBytes(socket) << "\n";
+      return true;
+    }
+    // Places that nobody named may well be empty, or another user's.
+    const bool silent = !stated && (absl::IsNotFound(answer.status()) || absl::IsPermissionDenied(answer.status()) ||
+                                    absl::IsInvalidArgument(answer.status()));
+    if (silent) continue;
+    const std::string why = answer.ok() ? *answer : absl::StrCat(answer.status().message(), "\n");
+    env.err << "paritect run: the agent at " << DisplayBytes(socket) << " did not take the run: " << TerminalSafe(why)
+            << "; `paritect import` brings the bundle to a server\n";
+    return false;
+  }
+  return false;
+}
+
+// `--data` is a folder that somebody typed; the plan's may be made by the command itself.
+absl::Status CheckData(CommandEnv& env, const RunOptions& o, const v1::Plan& plan) {
+  for (const std::string& path : o.data) {
+    if (env.fs.Stat(JoinPath(env.working_directory, path)).ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--data ", DisplayBytes(path), ": not there"));
+  }
+  for (const v1::DatasetSource& source : plan.datasets()) {
+    if (source.root().empty() || env.fs.Stat(ResolvePath(plan, source.root())).ok()) continue;
+    env.err << "paritect run: warning: data set " << DisplayBytes(source.name()) << ": "
+            << DisplayBytes(ResolvePath(plan, source.root()))
+            << " is not there; nothing of it is recorded unless the command makes it\n";
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<v1::Plan> AskedPlan(CommandEnv& env, const RunOptions& o) {
@@ -103,13 +193,34 @@ absl::StatusOr<v1::Plan> AskedPlan(CommandEnv& env, const RunOptions& o) {
     PARITECT_ASSIGN_OR_RETURN(plan, LoadPlan(env.fs, o.plan, env.host_name));
   }
   if (plan.info().node().empty()) plan.mutable_info()->set_node(env.host_name);
+  plan.set_base(JoinPath(env.working_directory, plan.base()));
   return plan;
+}
+
+void Keep(CommandEnv& env, const RunOptions& o, const RunRequest& request, const std::string& folder) {
+  const std::string file = o.output.empty() ? absl::StrCat(folder, ".pbundle") : o.output;
+  auto bundle = MakeBundle(env, o, request, folder);
+  absl::StatusOr<std::string> bytes = bundle.ok() ? SerializeBundle(*bundle) : bundle.status();
+  const absl::Status written = bytes.ok() ? WriteFileAtomically(file, *bytes) : bytes.status();
+  if (!written.ok()) {
+    env.err << "paritect run: no bundle was made: " << written.message() << "; " << DisplayBytes(folder)
+            << " holds what was recorded\n";
+  } else {
+    env.err << "paritect run: recorded in " << DisplayBytes(file) << "\n";
+  }
+  const bool asked = !o.data.empty() || !request.plan.datasets().empty();
+  if (bundle.ok() && request.traced && asked && SawNoOpens(*bundle)) {
+    env.err << "paritect run: warning: no file of the data was opened, as far as the recorder saw (a static program, "
+               "an object store, or another folder?)\n";
+  }
+  if (bytes.ok()) HandToAgent(env, o, *bytes);
 }
 
 ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
   const auto fail = [&env](const absl::Status& status) { return UsageError(env, kName, status.message()); };
   auto plan = AskedPlan(env, o);
   if (!plan.ok()) return fail(plan.status());
+  if (absl::Status there = CheckData(env, o, *plan); !there.ok()) return fail(there);
   const std::string library = o.no_trace ? "" : TraceLibrary(env);
   // The loader takes blanks and colons for separators.
   const bool traced = !library.empty() && library.find_first_of(" :") == std::string::npos;
@@ -139,13 +250,7 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
     env.err << "paritect run: note: the output is still being written, or could not be kept; " << DisplayBytes(*folder)
             << "/output.log may lack its end\n";
   }
-  const std::string file = o.output.empty() ? absl::StrCat(*folder, ".pbundle") : o.output;
-  if (auto written = WriteBundle(env, o, *plan, *folder, file); written.ok()) {
-    env.err << "paritect run: recorded in " << DisplayBytes(file) << "\n";
-  } else {
-    env.err << "paritect run: no bundle was made: " << written.message() << "; " << DisplayBytes(*folder)
-            << " holds what was recorded\n";
-  }
+  Keep(env, o, request, *folder);
   return static_cast<ExitCode>(end->code);
 }
 
@@ -160,6 +265,10 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Texts("--data", o.data, "folder of data whose opens are recorded (with those of the plan's data sets)");
   arguments.Text("--dir", o.folder, "folder for what is recorded (default: paritect-runs)");
   arguments.Text("-o,--output", o.output, "evidence bundle to write (default: in --dir)");
+  arguments.Text("--agent", o.agent,
+                 "socket of this machine's agent, which gets the run for its server (default: where agents listen); "
+                 "none: write the bundle alone");
+  arguments.Flag("--no-data", o.no_data, "leave the plan's data sets out of the bundle: they are not read");
   arguments.Flag("--no-trace", o.no_trace, "do not record file opens");
   auto parsed = arguments.Parse(own);
   if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/collect.h"
-#include "checks/shard_findings.h"
 #include "checks/shard_view.h"
 #include "client/diff/diff_kind.h"
+#include "client/diff/shard_picture.h"
 #include "client/offline_audit.h"
 #include "client/render/table_writer.h"
 #include "client/report_json.h"
@@ -28,6 +28,9 @@ constexpr std::size_t kHeadBytes = 4096;
 constexpr std::size_t kRowsShown = 40;
 constexpr std::size_t kNamesListed = 200;
 constexpr std::size_t kNameColumns = 40;
+constexpr std::size_t kMarkColumns = 24;
+constexpr ShardMark kMarks[] = {ShardMark::kSame,   ShardMark::kMoved,   ShardMark::kTwice,
+                                ShardMark::kUnread, ShardMark::kOneSide, ShardMark::kBeside};
 
 bool IsFolder(FileSystem& fs, const std::string& path) {
   auto info = fs.Stat(path);
@@ -101,154 +104,42 @@ absl::StatusOr<v1::Bundle> LoadSide(CommandEnv& env, const std::string& path) {
   return absl::InvalidArgumentError(StrCat(DisplayBytes(path), ": no shard list in it"));
 }
 
-// --- what the picture shows --------------------------------------------------------------------------
-
-enum class Mark { kSame, kMoved, kTwice, kUnread, kOnlyOneSide };
-
-absl::string_view MarkWord(Mark mark) {
-  switch (mark) {
-    case Mark::kSame: return "same";
-    case Mark::kMoved: return "other_rank";
-    case Mark::kTwice: return "read_twice";
-    case Mark::kUnread: return "not_read";
-    case Mark::kOnlyOneSide: return "only_one_side";
-  }
-  return "";
-}
-
-// Readers of one file on one side: the first rank, and how many. Four bytes each: a million files are no burden.
-struct Readers {
-  std::vector<std::int32_t> first;
-  std::vector<std::int32_t> count;
-};
-
-struct Row {
-  ItemId item = 0;
-  Mark mark = Mark::kSame;
-};
-
-struct Picture {
-  std::string dataset;
-  std::optional<int> epoch;
-  const ShardPair* pair = nullptr;
-  Readers sides[2];
-  int ranks[2] = {0, 0};
-  std::vector<Row> rows;  // by name
-  std::map<Mark, std::size_t> counts;
-  std::vector<int> order_differs;  // ranks that read the same files in another order
-};
-
-Readers ReadersOf(const ShardPair& pair, const ShardEpoch* epoch, int& ranks) {
-  Readers out = {std::vector<std::int32_t>(pair.names.size(), -1), std::vector<std::int32_t>(pair.names.size(), 0)};
-  if (epoch == nullptr) return out;
-  for (const ShardReader& reader : epoch->readers) {
-    ranks = std::max(ranks, reader.rank + 1);
-    for (ItemId id : reader.items) {
-      if (out.first[id] == reader.rank && out.count[id] == 1) continue;
-      if (out.count[id]++ == 0) out.first[id] = reader.rank;
-    }
-  }
-  return out;
-}
-
-Mark MarkOf(const Picture& picture, ItemId id) {
-  const auto& a = picture.sides[0];
-  const auto& b = picture.sides[1];
-  if (a.count[id] > 1 || b.count[id] > 1) return Mark::kTwice;
-  if (a.count[id] == 0 && b.count[id] == 0) return Mark::kUnread;
-  if (a.count[id] == 0 || b.count[id] == 0) return Mark::kOnlyOneSide;
-  return a.first[id] == b.first[id] ? Mark::kSame : Mark::kMoved;
-}
-
-void CompareOrders(const ShardRun& a, const ShardEpoch& first, const ShardRun& b, const ShardEpoch& second,
-                   Picture& picture) {
-  if (Unordered(first, second)) return;
-  const auto lists = ListsByRank(a, first), others = ListsByRank(b, second);
-  for (std::size_t rank = 0; rank < std::min(lists.size(), others.size()); ++rank) {
-    if (lists[rank] == others[rank]) continue;
-    std::vector<ItemId> sorted[2] = {lists[rank], others[rank]};
-    for (auto& list : sorted) std::sort(list.begin(), list.end());
-    if (sorted[0] == sorted[1]) picture.order_differs.push_back(static_cast<int>(rank));
-  }
-}
-
-Picture MakePicture(const ShardPair& pair, const ShardEpoch* baseline, const ShardEpoch* migrated) {
-  Picture picture;
-  picture.dataset = pair.dataset;
-  picture.pair = &pair;
-  picture.epoch = baseline != nullptr ? baseline->epoch : migrated->epoch;
-  picture.sides[0] = ReadersOf(pair, baseline, picture.ranks[0]);
-  picture.sides[1] = ReadersOf(pair, migrated, picture.ranks[1]);
-  for (ItemId id = 0; id < pair.names.size(); ++id) {
-    const bool read = picture.sides[0].count[id] > 0 || picture.sides[1].count[id] > 0;
-    if (!read && !pair.expected[id]) continue;
-    const Mark mark = MarkOf(picture, id);
-    ++picture.counts[mark];
-    picture.rows.push_back({id, mark});
-  }
-  std::sort(picture.rows.begin(), picture.rows.end(),
-            [&](const Row& a, const Row& b) { return pair.names[a.item] < pair.names[b.item]; });
-  if (baseline != nullptr && migrated != nullptr) {
-    CompareOrders(*pair.baseline, *baseline, pair.migrated[0], *migrated, picture);
-  }
-  return picture;
-}
-
-std::vector<Picture> MakePictures(const std::vector<ShardPair>& pairs) {
-  std::vector<Picture> pictures;
-  for (const ShardPair& pair : pairs) {
-    const ShardRun* migrated = pair.migrated.empty() ? nullptr : &pair.migrated[0];
-    std::set<const ShardEpoch*> shown;
-    if (pair.baseline) {
-      for (const ShardEpoch& epoch : pair.baseline->epochs) {
-        const ShardEpoch* other = migrated == nullptr ? nullptr : FindEpoch(*pair.baseline, epoch, *migrated);
-        shown.insert(other);
-        pictures.push_back(MakePicture(pair, &epoch, other));
-      }
-    }
-    if (migrated == nullptr) continue;
-    for (const ShardEpoch& epoch : migrated->epochs) {
-      if (!shown.contains(&epoch)) pictures.push_back(MakePicture(pair, nullptr, &epoch));
-    }
-  }
-  return pictures;
-}
-
-bool IsEqual(const Picture& picture) {
-  for (const auto& [mark, count] : picture.counts) {
-    if (mark != Mark::kSame && count > 0) return false;
-  }
-  return picture.order_differs.empty() && picture.ranks[0] == picture.ranks[1];
-}
-
 // --- json ----------------------------------------------------------------------------------------------
 
-OrderedJson SideJson(const Readers& readers, ItemId id) {
-  if (readers.count[id] == 0) return nullptr;
-  return {{"rank", readers.first[id]}, {"readers", readers.count[id]}};
+OrderedJson SideJson(absl::Span<const std::int32_t> ranks) {
+  if (ranks.empty()) return nullptr;
+  return {
+      {"rank", ranks[0]}, {"readers", ranks.size()}, {"ranks", std::vector<std::int32_t>(ranks.begin(), ranks.end())}};
 }
 
-OrderedJson ToJson(const Picture& picture, bool all) {
+// null: what is there is equal, and something is not known.
+OrderedJson EqualJson(bool differs, bool known) {
+  return differs ? OrderedJson(false) : known ? OrderedJson(true) : OrderedJson(nullptr);
+}
+
+OrderedJson ToJson(const ShardPicture& picture, bool all) {
   OrderedJson json;
   json["dataset"] = DisplayBytes(picture.dataset);
   json["epoch"] = picture.epoch ? OrderedJson(*picture.epoch) : OrderedJson(nullptr);
   json["ranks"] = {{"a", picture.ranks[0]}, {"b", picture.ranks[1]}};
-  json["equal"] = IsEqual(picture);
+  json["equal"] = EqualJson(picture.differs(), picture.not_known.empty());
   OrderedJson& counts = json["counts"];
-  for (Mark mark : {Mark::kSame, Mark::kMoved, Mark::kTwice, Mark::kUnread, Mark::kOnlyOneSide}) {
+  for (ShardMark mark : kMarks) {
     auto it = picture.counts.find(mark);
-    counts[std::string(MarkWord(mark))] = it == picture.counts.end() ? 0 : it->second;
+    counts[std::string(ShardMarkWord(mark))] = it == picture.counts.end() ? 0 : it->second;
   }
   json["order_differs"] = picture.order_differs;
+  json["not_known"] = picture.not_known;
   json["files"] = OrderedJson::array();
   std::size_t listed = 0;
-  for (const Row& row : picture.rows) {
-    if (row.mark == Mark::kSame && !all) continue;
+  for (const ShardPicture::Row& row : picture.rows) {
+    if (row.mark == ShardMark::kSame && !all) continue;
     if (!all && listed++ == kNamesListed) break;
     json["files"].push_back({{"path", DisplayBytes(picture.pair->names[row.item])},
-                             {"mark", MarkWord(row.mark)},
-                             {"a", SideJson(picture.sides[0], row.item)},
-                             {"b", SideJson(picture.sides[1], row.item)}});
+                             {"mark", ShardMarkWord(row.mark)},
+                             {"differs", row.differs},
+                             {"a", SideJson(picture.sides[0].Of(row.item))},
+                             {"b", SideJson(picture.sides[1].Of(row.item))}});
   }
   return json;
 }
@@ -256,47 +147,42 @@ OrderedJson ToJson(const Picture& picture, bool all) {
 // --- terminal ------------------------------------------------------------------------------------------
 
 // One line a file and one column a rank (or a group of them, where ranks are more than columns): who reads it on which
-// side. Where files are more than lines, those that differ come first.
+// side. Where files are more than lines, those that differ come first. ASCII, so that any terminal shows it.
 class PicturePrinter {
  public:
-  PicturePrinter(CommandEnv& env, const DiffRequest& request, const Picture& picture)
+  PicturePrinter(CommandEnv& env, const DiffRequest& request, const ShardPicture& picture)
       : rules_(env.rules), request_(request), picture_(picture), w_(request.render, env.out) {
+    const auto width = static_cast<std::size_t>(std::max(request.render.columns, 24));
+    name_columns_ = std::clamp<std::size_t>(width / 3, 8, kNameColumns);
+    const std::size_t marks = std::min(kMarkColumns, width / 4);
+    const std::size_t room = width > name_columns_ + marks + 10 ? width - name_columns_ - marks - 2 : 8;
     const int ranks = std::max({picture.ranks[0], picture.ranks[1], 1});
-    const auto room = static_cast<int>(
-        std::max<std::size_t>(8, static_cast<std::size_t>(request.render.columns) > kNameColumns + 14
-                                     ? static_cast<std::size_t>(request.render.columns) - kNameColumns - 14
-                                     : 8));
-    group_ = (ranks + room - 1) / room;
-    columns_ = (ranks + group_ - 1) / group_;
+    group_ = (ranks + static_cast<int>(room) - 1) / static_cast<int>(room);
+    cells_ = static_cast<std::size_t>((ranks + group_ - 1) / group_);
+    mark_columns_ = width > name_columns_ + cells_ + 2 ? width - name_columns_ - cells_ - 2 : 0;
   }
 
   void Print() {
     std::string title = picture_.dataset.empty() ? "shards" : DisplayBytes(picture_.dataset);
     if (picture_.epoch) absl::StrAppend(&title, ", epoch ", *picture_.epoch);
-    w_.Heading(
-        StrCat(title, "  ",
+    w_.Heading(Shorten(title, static_cast<std::size_t>(std::max(request_.render.columns, 24)), request_.render.ascii));
+    w_.Wrapped(0, "",
                Say("ui_shards_ranks",
-                   {{"a", StrCat(picture_.ranks[0])}, {"b", StrCat(picture_.ranks[1])}, {"group", StrCat(group_)}})));
-    std::vector<Row> rows;
-    for (const Row& row : picture_.rows) {
-      if (row.mark != Mark::kSame) rows.push_back(row);
-    }
-    const bool fits = picture_.rows.size() <= kRowsShown || request_.all;
-    if (fits) rows = picture_.rows;
-    const std::size_t shown = fits ? rows.size() : std::min(rows.size(), kRowsShown);
-    for (std::size_t i = 0; i < shown; ++i) PrintRow(rows[i]);
-    if (shown < picture_.rows.size()) {
-      w_.Wrapped(0, "", Say("ui_shards_hidden", {{"count", StrCat(picture_.rows.size() - shown)}}), Style::kDim);
-    }
+                   {{"a", StrCat(picture_.ranks[0])}, {"b", StrCat(picture_.ranks[1])}, {"group", StrCat(group_)}}));
+    PrintRows();
     w_.Wrapped(0, "", Say("ui_shards_legend"), Style::kDim);
-    Count("ui_shards_same", Mark::kSame, Style::kPlain);
-    Count("ui_shards_moved", Mark::kMoved, Style::kYellow);
-    Count("ui_shards_twice", Mark::kTwice, Style::kRed);
-    Count("ui_shards_unread", Mark::kUnread, Style::kRed);
-    Count("ui_shards_one_side", Mark::kOnlyOneSide, Style::kRed);
+    Count("ui_shards_same", ShardMark::kSame, Style::kPlain);
+    Count("ui_shards_moved", ShardMark::kMoved, Style::kYellow);
+    Count("ui_shards_twice", ShardMark::kTwice, Style::kRed);
+    Count("ui_shards_unread", ShardMark::kUnread, Style::kRed);
+    Count("ui_shards_one_side", ShardMark::kOneSide, Style::kRed);
+    Count("ui_shards_beside", ShardMark::kBeside, Style::kPlain);
     if (!picture_.order_differs.empty()) {
       w_.Wrapped(0, "", Say("ui_shards_order", {{"ranks", absl::StrJoin(picture_.order_differs, ", ")}}),
                  Style::kYellow);
+    }
+    for (const std::string& why : picture_.not_known) {
+      w_.Wrapped(0, "", Say("ui_shards_not_known", {{"why", why}}), Style::kYellow);
     }
     w_.Line();
   }
@@ -306,39 +192,76 @@ class PicturePrinter {
     return InAll(request_.render.languages, rules_.messages.Say(id, args));
   }
 
-  void Count(absl::string_view id, Mark mark, Style style) {
+  void Count(absl::string_view id, ShardMark mark, Style style) {
     auto it = picture_.counts.find(mark);
     if (it != picture_.counts.end() && it->second > 0) {
       w_.Wrapped(0, "", Say(id, {{"count", StrCat(it->second)}}), style);
     }
   }
 
-  void PrintRow(const Row& row) {
-    const Readers& a = picture_.sides[0];
-    const Readers& b = picture_.sides[1];
-    std::string cells(static_cast<std::size_t>(columns_), '.');
-    const auto cell = [&](std::int32_t rank) -> char& { return cells[static_cast<std::size_t>(rank / group_)]; };
-    if (a.count[row.item] > 0 && a.first[row.item] >= 0) cell(a.first[row.item]) = 'a';
-    if (b.count[row.item] > 0 && b.first[row.item] >= 0) {
-      char& at = cell(b.first[row.item]);
-      at = at == 'a' ? '=' : 'b';
+  void PrintRows() {
+    std::vector<ShardPicture::Row> rows;
+    for (const ShardPicture::Row& row : picture_.rows) {
+      if (row.mark != ShardMark::kSame) rows.push_back(row);
     }
-    std::string mark = row.mark == Mark::kSame ? "" : std::string(MarkWord(row.mark));
+    const bool fits = picture_.rows.size() <= kRowsShown || request_.all;
+    if (fits) rows = picture_.rows;
+    const std::size_t shown = fits ? rows.size() : std::min(rows.size(), kRowsShown);
+    for (std::size_t i = 0; i < shown; ++i) PrintRow(rows[i]);
+    if (shown < picture_.rows.size()) {
+      w_.Wrapped(0, "", Say("ui_shards_hidden", {{"count", StrCat(picture_.rows.size() - shown)}}), Style::kDim);
+    }
+  }
+
+  // "." nobody, "a" or "b" one side, "=" the same ranks of the cell on both, "~" others of them; capitals and "#" where
+  // the side, or both, read the file more than once.
+  std::string Cells(ItemId item) const {
+    std::vector<std::vector<std::int32_t>> readers[2];
     for (int side = 0; side < 2; ++side) {
-      const Readers& readers = side == 0 ? a : b;
-      if (readers.count[row.item] > 1) absl::StrAppend(&mark, " ", side == 0 ? "a" : "b", "x", readers.count[row.item]);
-      if (readers.count[row.item] == 0) absl::StrAppend(&mark, " ", side == 0 ? "a" : "b", ":0");
+      readers[side].resize(cells_);
+      for (std::int32_t rank : picture_.sides[side].Of(item)) {
+        if (rank >= 0) readers[side][static_cast<std::size_t>(rank / group_)].push_back(rank);
+      }
     }
-    const std::string name = Shorten(TerminalSafe(picture_.pair->names[row.item]), kNameColumns, request_.render.ascii);
-    w_.Line(StrCat(Pad(name, kNameColumns), " ", cells, mark.empty() ? "" : " ", mark));
+    const bool twice[2] = {picture_.sides[0].Of(item).size() > 1, picture_.sides[1].Of(item).size() > 1};
+    std::string cells(cells_, '.');
+    for (std::size_t i = 0; i < cells_; ++i) {
+      const auto &a = readers[0][i], &b = readers[1][i];
+      if (!a.empty() && !b.empty()) {
+        cells[i] = twice[0] && twice[1] ? '#' : a == b ? '=' : '~';
+      } else if (!a.empty()) {
+        cells[i] = twice[0] ? 'A' : 'a';
+      } else if (!b.empty()) {
+        cells[i] = twice[1] ? 'B' : 'b';
+      }
+    }
+    return cells;
+  }
+
+  void PrintRow(const ShardPicture::Row& row) {
+    std::string mark = row.mark == ShardMark::kSame ? "" : std::string(ShardMarkWord(row.mark));
+    for (int side = 0; side < 2; ++side) {
+      const std::size_t count = picture_.sides[side].Of(row.item).size();
+      if (count > 1) absl::StrAppend(&mark, " ", side == 0 ? "a" : "b", "x", count);
+      if (count == 0 && row.mark != ShardMark::kBeside) absl::StrAppend(&mark, " ", side == 0 ? "a" : "b", ":0");
+    }
+    const std::string name =
+        Shorten(TerminalSafe(picture_.pair->names[row.item]), name_columns_, request_.render.ascii);
+    std::string line = StrCat(Pad(name, name_columns_), " ", Cells(row.item));
+    if (!mark.empty() && mark_columns_ > 3) {
+      absl::StrAppend(&line, " ", Shorten(mark, mark_columns_, request_.render.ascii));
+    }
+    w_.Line(line);
   }
 
   const Rules& rules_;
   const DiffRequest& request_;
-  const Picture& picture_;
+  const ShardPicture& picture_;
   TableWriter w_;
-  int group_ = 1;
-  int columns_ = 1;
+  std::size_t name_columns_ = kNameColumns;
+  std::size_t mark_columns_ = kMarkColumns;
+  std::size_t cells_ = 1;
+  int group_ = 1;  // ranks a cell
 };
 
 absl::StatusOr<bool> RunDiff(CommandEnv& env, const DiffRequest& request) {
@@ -348,22 +271,30 @@ absl::StatusOr<bool> RunDiff(CommandEnv& env, const DiffRequest& request) {
   sides[0].push_back(std::move(a));
   sides[1].push_back(std::move(b));
   const EvidenceSet evidence(std::move(sides[0]), std::move(sides[1]));
-  const std::vector<Picture> pictures = MakePictures(PairShards(evidence));
-  const bool equal = std::all_of(pictures.begin(), pictures.end(), IsEqual);
+  const std::vector<ShardPicture> pictures = MakeShardPictures(PairShards(evidence));
+  bool differs = false;
+  std::vector<std::string> not_known;
+  for (const ShardPicture& picture : pictures) {
+    differs = differs || picture.differs();
+    not_known.insert(not_known.end(), picture.not_known.begin(), picture.not_known.end());
+  }
   if (request.json) {
     OrderedJson json;
     json["schema"] = "paritect.diff/1";
     json["kind"] = "shards";
     json["a"] = DisplayBytes(request.a);
     json["b"] = DisplayBytes(request.b);
-    json["equal"] = equal;
+    json["equal"] = EqualJson(differs, not_known.empty());
     json["lists"] = OrderedJson::array();
-    for (const Picture& picture : pictures) json["lists"].push_back(ToJson(picture, request.all));
+    for (const ShardPicture& picture : pictures) json["lists"].push_back(ToJson(picture, request.all));
     env.out << json.dump(1) << "\n";
-    return equal;
+  } else {
+    for (const ShardPicture& picture : pictures) PicturePrinter(env, request, picture).Print();
   }
-  for (const Picture& picture : pictures) PicturePrinter(env, request, picture).Print();
-  return equal;
+  if (differs) return false;
+  if (not_known.empty()) return true;
+  return absl::FailedPreconditionError(
+      StrCat("what is there is equal; whether the rest is cannot be told: ", not_known[0]));
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ OrderedJson RuleToJson(const v1::Bundle& bundle) {
     for (const ShardRun& run : pair.migrated) {
       if (run.epochs.empty()) continue;
       const auto lists = ListsByRank(run, run.epochs[0]);
-      const ShardRule rule = InferShardRule(pair, lists);
+      const ShardRule rule = InferShardRule(pair, run, run.epochs[0]);
       if (lists.empty() || !rule.regular || (rule.split == ShardSplit::kUnknown && rule.orders == 0)) return nullptr;
       return absl::StrCat(DescribeSplit(rule, static_cast<int>(lists.size())).en(), ", ",
                           DescribeOrder(pair, rule).en());

@@ -53,15 +53,14 @@ std::string AsStep(absl::string_view name) {
   return out.empty() || out == "." || out == ".." ? "_" : out;
 }
 
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == absl::string_view::npos;
+}
+
 // Of ranks that are wrapped one by one (srun paritect run -- python train.py) each has its own folder.
 std::string NodeStep(const RunRequest& request) {
-  std::string step = AsStep(request.plan.info().node());
-  for (absl::string_view name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK_ID"}) {
-    const std::string rank = ValueOf(request.environment, name);
-    const bool digits = !rank.empty() && rank.size() < 9 && rank.find_first_not_of("0123456789") == std::string::npos;
-    if (digits) return absl::StrCat(step, "-rank", rank);
-  }
-  return step;
+  const std::string step = AsStep(request.plan.info().node()), rank = RankOfEnvironment(request.environment);
+  return rank.empty() ? step : absl::StrCat(step, "-rank", rank);
 }
 
 std::string ShellQuoted(const std::string& word) {
@@ -128,6 +127,34 @@ std::string CodeText(const std::string& folder) {
   return json.dump(1) + "\n";
 }
 
+std::string YamlList(const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(YamlQuoted(text));
+  return absl::StrCat("[", absl::StrJoin(quoted, ", "), "]");
+}
+
+// The data sets of the plan that was given, by absolute paths. A path that is no text cannot stand in YAML.
+std::string DatasetsText(const v1::Plan& plan) {
+  std::string text;
+  for (const v1::DatasetSource& source : plan.datasets()) {
+    std::string paths;
+    for (const auto& [key, path] : {std::pair("root", source.root()), std::pair("manifest", source.manifest()),
+                                    std::pair("listing", source.listing())}) {
+      if (!path.empty() && IsValidUtf8(path)) {
+        absl::StrAppend(&paths, ", ", key, ": ", YamlQuoted(NormalPath(ResolvePath(plan, path))));
+      }
+    }
+    if (paths.empty()) continue;
+    absl::StrAppend(&text, text.empty() ? "datasets:\n" : "", "  - {name: ", YamlQuoted(source.name()), paths);
+    if (!source.include().empty()) absl::StrAppend(&text, ", include: ", YamlList(source.include()));
+    if (!source.exclude().empty()) absl::StrAppend(&text, ", exclude: ", YamlList(source.exclude()));
+    if (source.follow_symlinks()) absl::StrAppend(&text, ", follow_symlinks: true");
+    if (source.part()) absl::StrAppend(&text, ", part: true");
+    absl::StrAppend(&text, "}\n");
+  }
+  return text;
+}
+
 std::string PlanText(const RunRequest& request, bool has_code) {
   const v1::PlanInfo& info = request.plan.info();
   std::string text = "# Written by `paritect run`.\n";
@@ -136,19 +163,41 @@ std::string PlanText(const RunRequest& request, bool has_code) {
   if (!info.platform().empty()) absl::StrAppend(&text, "platform: ", info.platform(), "\n");
   if (!info.framework().empty()) absl::StrAppend(&text, "framework: ", info.framework(), "\n");
   if (info.role() == v1::ROLE_FP32_REFERENCE) absl::StrAppend(&text, "role: fp32-reference\n");
+  absl::StrAppend(&text, DatasetsText(request.plan));
   if (!request.words.empty()) {
     absl::StrAppend(&text, "settings:\n  - {file: environment.txt, kind: environment}\n",
                     "  - {file: command.sh, kind: script}\n", has_code ? "  - code.json\n" : "",
                     "logs: [output.log]\n");
   }
   if (!request.traced) return text;
-  const std::string label = request.plan.datasets_size() == 1 ? request.plan.datasets(0).name() : "";
-  absl::StrAppend(&text, "shards:\n  - {trace: trace",
-                  label.empty() ? "" : absl::StrCat(", dataset: ", YamlQuoted(label)), "}\n");
+  absl::StrAppend(&text, "shards:\n");
+  if (request.plan.datasets().empty()) absl::StrAppend(&text, "  - {trace: trace}\n");
+  for (const v1::DatasetSource& source : request.plan.datasets()) {
+    absl::StrAppend(&text, "  - {trace: trace, dataset: ", YamlQuoted(source.name()), "}\n");
+  }
   return text;
 }
 
 }  // namespace
+
+std::string RankOfEnvironment(const std::vector<std::string>& environment) {
+  for (absl::string_view name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK_ID"}) {
+    // A batch script has SLURM_PROCID too; only a step of srun runs once a rank.
+    if (name == "SLURM_PROCID" && ValueOf(environment, "SLURM_STEP_NUM_TASKS").empty()) continue;
+    const std::string rank = ValueOf(environment, name);
+    if (IsNumber(rank)) return rank;
+  }
+  return "";
+}
+
+bool IsFirstOfNode(const std::vector<std::string>& environment) {
+  for (absl::string_view name :
+       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+    const std::string local = ValueOf(environment, name);
+    if (IsNumber(local)) return local.find_first_not_of('0') == std::string::npos;
+  }
+  return true;
+}
 
 absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& request) {
   const std::string parent = absl::StrCat(request.folder, "/", AsStep(request.run));

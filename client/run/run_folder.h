@@ -1,6 +1,6 @@
 // The folder of one recorded run: what `paritect run` writes beside the training, in forms that a plan names.
 //
-//   plan.yaml        names the rest; the folder can be given to `paritect check`
+//   plan.yaml        names the rest, and the data sets of --plan; the folder can be given to `paritect check`
 //   command.sh       the command line, secrets masked
 //   environment.txt  variables of the allow-list; of the others the name alone
 //   code.json        revision of the working folder, and a digest of what is changed in it
@@ -30,6 +30,11 @@ struct RunRequest {
 // Makes the folder FOLDER/RUN/NODE[-rankN][.2 …] and the files that stand before the command runs. The result is its
 // path. InvalidArgument, PermissionDenied: it cannot be made.
 absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& request);
+
+// "3" where the environment of a process that is wrapped by itself (srun paritect run …) tells its rank; "" else.
+std::string RankOfEnvironment(const std::vector<std::string>& environment);
+// Whether it is the first process of its node: the one that speaks for what the node holds.
+bool IsFirstOfNode(const std::vector<std::string>& environment);
 
 // Where the plan's data sets stand, absolute, as written and with all links followed: what the recorder looks for.
 std::vector<std::string> DataRoots(CommandEnv& env, const v1::Plan& plan, const std::vector<std::string>& more);

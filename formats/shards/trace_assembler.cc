@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/utf8.h"
+#include "rules/file_names.h"
 
 namespace paritect {
 namespace {
@@ -68,11 +69,68 @@ bool RankByBirth(const std::vector<TraceImage*>& images, int world_size) {
   return true;
 }
 
+// --- ranks below a process that a launcher counts as one rank -------------------------------------------
+
+struct NodeRank {
+  std::vector<TraceImage*> images;  // that the variable gives this rank; each opened something
+  std::set<Place> children;         // of the process above all of them, by birth
+  std::size_t depth = 0;            // of these children in a path
+};
+
+NodeRank BelowOne(std::vector<TraceImage*> images) {
+  NodeRank out;
+  out.depth = PathTo(*images[0]).size();
+  for (const TraceImage* image : images) {
+    const auto first = PathTo(*images[0]), path = PathTo(*image);
+    std::size_t same = 0;
+    while (same < std::min({out.depth, path.size(), first.size()}) && path[same] == first[same]) ++same;
+    out.depth = same;
+  }
+  for (const TraceImage* image : images) {
+    const auto path = PathTo(*image);
+    if (path.size() > out.depth) out.children.insert(path[out.depth]);
+  }
+  out.images = std::move(images);
+  return out;
+}
+
+bool IsPython(const TraceImage& image) {
+  const std::size_t slash = image.executable.rfind('/') + 1;
+  return absl::string_view(image.executable).substr(slash).substr(0, 6) == "python";
+}
+
+// Whether the children may be ranks of their own: interpreters that were started anew, or that have workers. Forked
+// children are workers (the default of data loaders); other programs are helpers (`tar`, `cat`).
+bool MayBeRanks(const NodeRank& node) {
+  for (const Place& child : node.children) {
+    for (const TraceImage* image : node.images) {
+      if (image->start != child.first || image->pid != child.second) continue;
+      if (image->executed != true || !IsPython(*image)) return false;
+    }
+  }
+  return true;
+}
+
+void GiveRanks(const NodeRank& node, std::int32_t first, std::int32_t world_size) {
+  for (TraceImage* image : node.images) {
+    const auto path = PathTo(*image);
+    if (path.size() <= node.depth) {
+      image->opens.clear();  // of the process that starts the ranks: nobody's share
+      continue;
+    }
+    const auto child = node.children.find(path[node.depth]);
+    for (TraceOpen& open : image->opens) {
+      open.rank.rank = first + static_cast<std::int32_t>(std::distance(node.children.begin(), child));
+      open.rank.world_size = world_size;
+    }
+  }
+}
+
 // --- one rank ------------------------------------------------------------------------------------------
 
 struct RankReads {
   std::optional<std::int32_t> world_size;
-  bool once = false;  // opens were not counted: several epochs look like one
+  bool once = false;              // opens were not counted: several epochs look like one
   std::map<Place, Names> images;  // by birth
   std::vector<v1::Problem> problems;
 };
@@ -123,6 +181,12 @@ Names FirstOpens(const RankReads& reads) {
   return out;
 }
 
+// A tool that looks at the machine or builds code, and reads no data.
+bool IsHelper(absl::string_view program) {
+  const std::vector<std::string>& helpers = BuiltInFileNames().helper_programs;
+  return std::find(helpers.begin(), helpers.end(), program.substr(program.rfind('/') + 1)) != helpers.end();
+}
+
 // --- one node ------------------------------------------------------------------------------------------
 
 class NodeAssembler {
@@ -131,6 +195,7 @@ class NodeAssembler {
 
   ShardLists Assemble() {
     FindRanks();
+    FindRanksBelowNodes();
     for (const TraceImage* image : images_) {
       for (const TraceOpen& open : image->opens) AddOpen(*image, open);
     }
@@ -158,6 +223,32 @@ class NodeAssembler {
       return;
     }
     if (size > 1) by_birth_ = RankByBirth(unknown, size);
+  }
+
+  // SLURM_PROCID and the like may count nodes: then each process that was started below is a rank.
+  void FindRanksBelowNodes() {
+    if (by_birth_) return;
+    std::map<std::int32_t, std::vector<TraceImage*>> by_rank;
+    for (TraceImage* image : images_) {
+      if (image->opens.empty() || !image->opens[0].rank.rank || image->opens[0].rank.local) continue;
+      by_rank[*image->opens[0].rank.rank].push_back(image);
+    }
+    for (auto& [rank, images] : by_rank) {
+      const NodeRank node = BelowOne(std::move(images));
+      if (node.children.size() < 2 || node.depth == 0) continue;
+      const auto count = static_cast<std::int32_t>(node.children.size());
+      const std::int32_t launched = node.images[0]->opens[0].rank.world_size.value_or(0);
+      if (stated_ > 0 && stated_ == launched) continue;  // the variable counts ranks: these are workers
+      if (stated_ > 0 && launched > 0 && stated_ == launched * count) {
+        GiveRanks(node, rank * count, stated_);
+        node_ranks_told_ = true;
+      } else if (MayBeRanks(node)) {
+        for (TraceImage* image : node.images) {
+          for (TraceOpen& open : image->opens) open.rank.rank.reset(), open.rank.world_size.reset();
+        }
+        unrankable_.push_back(absl::StrCat("rank ", rank, ": ", count));
+      }
+    }
   }
 
   // A process above one that has a rank started it: what it opened itself is no rank's share.
@@ -188,10 +279,12 @@ class NodeAssembler {
     std::vector<v1::Problem> problems;
     if (image.lost > 0) problems.push_back(MakeProblem("trace_lost", absl::StrCat(image.lost)));
     if (image.joined_late) problems.push_back(MakeProblem("trace_attached", absl::StrCat("pid ", image.pid)));
+    if (image.stopped) problems.push_back(MakeProblem("trace_stopped", absl::StrCat("pid ", image.pid)));
     if (image.full) problems.push_back(MakeProblem("trace_full", absl::StrCat("pid ", image.pid)));
     // A program without a rank (a launcher's helper) reads no shards.
     if (rank) {
       for (const std::string& program : image.unseen) {
+        if (IsHelper(program)) continue;
         problems.push_back(MakeProblem("trace_program_unseen", DisplayBytes(program)));
       }
     }
@@ -217,7 +310,11 @@ class NodeAssembler {
         AddNote(list, "unordered",
                 absl::StrCat(reads.images.size(), " processes read side by side; their lists stand one after another"));
       }
-      if (by_birth_) AddNote(list, "rank_by_birth", "no variable tells the rank: told by the order of the processes");
+      if (rank < 0) {
+        for (const std::string& what : unrankable_) *list.add_incomplete() = MakeProblem("trace_node_ranks", what);
+      }
+      if (by_birth_ || node_ranks_told_)
+        AddNote(list, "rank_by_birth", "no variable tells the rank: told by the order of the processes");
       if (last_start_ > 0) *list.add_incomplete() = MakeProblem("trace_restarted", absl::StrCat(last_start_));
       for (const v1::Problem& problem : reads.problems) *list.add_incomplete() = problem;
       lists.push_back(std::move(list));
@@ -227,6 +324,8 @@ class NodeAssembler {
   std::vector<TraceImage*> images_;
   const int stated_;
   bool by_birth_ = false;
+  bool node_ranks_told_ = false;
+  std::vector<std::string> unrankable_;  // "rank 0: 4" processes that may be ranks or workers
   std::int32_t last_start_ = 0;
   std::map<std::int32_t, RankReads> ranks_;  // -1: not known
 };

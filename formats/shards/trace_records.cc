@@ -19,6 +19,7 @@ constexpr struct {
   absl::string_view rank, world_size;
 } kRankVariables[] = {
     {"RANK", "WORLD_SIZE"},
+    {"RANK", ""},
     {"RANK_ID", "RANK_SIZE"},
     {"RANK_ID", "MS_WORKER_NUM"},
     {"HOROVOD_RANK", "HOROVOD_SIZE"},
@@ -27,7 +28,6 @@ constexpr struct {
     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
     {"PMI_RANK", "PMI_SIZE"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-    {"RANK", ""},
     {"RANK_ID", ""},
     {"MS_NODE_ID", "MS_WORKER_NUM"},
     {"PMIX_RANK", ""},
@@ -37,15 +37,34 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 
 std::optional<std::int32_t> Number(const Variables& variables, absl::string_view name) {
   if (name.empty()) return std::nullopt;
-  auto it = variables.find(std::string(name));
+  auto it = variables.find(name);
   if (it == variables.end()) return std::nullopt;
   auto value = ParseInt(it->second);
   if (!value || *value < 0 || *value > (1 << 24)) return std::nullopt;
   return static_cast<std::int32_t>(*value);
 }
 
+// "8(x2),4": several tasks on the first node.
+bool SeveralOnNode(const Variables& variables, absl::string_view name) {
+  auto it = variables.find(name);
+  if (it == variables.end()) return false;
+  const absl::string_view text = it->second;
+  return ParseInt(text.substr(0, text.find_first_of("(,"))).value_or(0) > 1;
+}
+
+bool IsLocal(const Variables& variables) {
+  for (absl::string_view name : {"LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "HOROVOD_LOCAL_RANK"}) {
+    if (Number(variables, name)) return true;
+  }
+  // msrun and Ascend rank tables start one process a device.
+  if (variables.contains("RANK_ID") || variables.contains("MS_WORKER_NUM")) return true;
+  return SeveralOnNode(variables, "OMPI_COMM_WORLD_LOCAL_SIZE") ||
+         SeveralOnNode(variables, "SLURM_STEP_TASKS_PER_NODE");
+}
+
 TraceRank RankOf(const Variables& variables) {
   TraceRank out;
+  out.local = IsLocal(variables);
   out.restarts = Number(variables, "TORCHELASTIC_RESTART_COUNT").value_or(0);
   for (const auto& [rank, world_size] : kRankVariables) {
     auto number = Number(variables, rank);
@@ -93,8 +112,9 @@ class Reader {
     absl::string_view rest = record.substr(2);
     switch (record[0]) {
       case 'h': image.host = std::string(rest); return true;
-      case 'x':
+      case 'x': image.executable = std::string(rest); return true;
       case 'w': return true;
+      case 'b': image.executed = rest == "exec"; return true;
       case 'a': return ReadAncestor(rest);
       case 'v': return ReadVariable(rest);
       case 'o': return ReadOpen(rest);
@@ -104,6 +124,7 @@ class Reader {
       case 'e': return ReadFolderEnd(rest);
       case 'u': image.unseen.emplace_back(rest); return true;
       case 'f': image.full = true; return true;
+      case 'q': image.stopped = true; return true;
       case 'm': image.once = true; return true;
       case 'j': image.joined_late = true; return true;
       case 'l': return ReadLost(rest);

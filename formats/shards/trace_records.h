@@ -21,6 +21,9 @@ struct TraceRank {
   std::optional<std::int32_t> rank;
   std::optional<std::int32_t> world_size;
   std::int32_t restarts = 0;  // torchelastic's count
+  // A variable tells the rank within the node, or that the launcher started several there: the rank is a process's.
+  // Else a launcher of nodes may have given one rank to a whole node (srun with one task a node, then mp.spawn).
+  bool local = false;
 };
 
 struct TraceOpen {
@@ -42,6 +45,8 @@ struct TraceImage {
   std::int64_t parent = 0;
   std::int64_t start = 0;  // clock ticks since boot
   std::string host;
+  std::string executable;
+  std::optional<bool> executed;                                  // began by exec; false: by fork; nullopt: not told
   std::vector<std::pair<std::int64_t, std::int64_t>> ancestors;  // pid, start; nearest first
   TraceRank rank;                                                // as it ended
   std::vector<TraceOpen> opens;
@@ -49,6 +54,7 @@ struct TraceImage {
   std::vector<std::string> unseen;  // programs that it started and that cannot be recorded
   std::int64_t lost = 0;            // records
   bool full = false;
+  bool stopped = false;      // it put itself under a filter of system calls: what came later is not known
   bool once = false;         // of `attach`: each file stands once, however often it was opened
   bool joined_late = false;  // of `attach`: it ran before it was recorded
 };

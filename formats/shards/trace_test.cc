@@ -164,8 +164,11 @@ TEST(TraceAssembler, WhatALauncherOpensIsNobodysShare) {
 
 TEST(TraceAssembler, WhatMakesAListIncomplete) {
   const std::vector<std::string> rank = {"RANK=0", "WORLD_SIZE=1"};
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"l 3", "trace_lost"}, {"f 9", "trace_full"}, {"u /bin/static", "trace_program_unseen"}, {"?", "trace_damaged"}};
+  const std::vector<std::pair<std::string, std::string>> cases = {{"l 3", "trace_lost"},
+                                                                  {"f 9", "trace_full"},
+                                                                  {"q seccomp", "trace_stopped"},
+                                                                  {"u /bin/static", "trace_program_unseen"},
+                                                                  {"?", "trace_damaged"}};
   for (const auto& [record, problem] : cases) {
     const TraceLists lists = Assembled({{.pid = 1, .variables = rank, .names = {"a"}, .more = {record}}});
     ASSERT_EQ(lists.lists[0].incomplete_size(), 1) << record;
@@ -176,6 +179,53 @@ TEST(TraceAssembler, WhatMakesAListIncomplete) {
                  {.pid = 2, .variables = {"RANK=0", "WORLD_SIZE=1", "TORCHELASTIC_RESTART_COUNT=1"}, .names = {"b"}}});
   EXPECT_THAT(Shown(again), ElementsAre("0: b"));
   EXPECT_EQ(again.lists[0].incomplete(0).id(), "trace_restarted");
+}
+
+// srun with one task a node, then mp.spawn: SLURM_PROCID counts nodes.
+TEST(TraceAssembler, AnotherVariableOfANodeIsNoRank) {
+  const std::vector<std::string> node = {"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_TASKS_PER_NODE=1(x2)"};
+  const auto child = [&](int pid, std::vector<std::string> names, absl::string_view began = "exec",
+                         absl::string_view program = "/usr/bin/python3.11") {
+    return Process{.pid = pid,
+                   .above = {10, 1},
+                   .variables = node,
+                   .names = std::move(names),
+                   .more = {absl::StrCat("b ", began), absl::StrCat("x ", program)}};
+  };
+  const std::vector<Process> spawned = {child(11, {"a"}), child(12, {"b"})};
+  // Ranks or workers of one rank: not known.
+  const TraceLists unknown = Assembled(spawned);
+  EXPECT_THAT(Shown(unknown), ElementsAre("?: a b"));
+  ASSERT_EQ(unknown.lists[0].incomplete_size(), 1);
+  EXPECT_EQ(unknown.lists[0].incomplete(0).id(), "trace_node_ranks");
+  EXPECT_FALSE(unknown.lists[0].has_world_size());
+  // The plan's world size tells: two nodes of two processes; or one process a node.
+  const TraceLists ranks = Assembled(spawned, 4);
+  EXPECT_THAT(Shown(ranks), ElementsAre("2: a", "3: b"));
+  EXPECT_EQ(NotesOf(ranks.lists[0]), "rank_by_birth");
+  EXPECT_EQ(ranks.lists[0].world_size(), 4);
+  EXPECT_THAT(Shown(Assembled(spawned, 2)), ElementsAre("1: a b"));
+  // Forked processes are workers; so is what a rank starts to read for it.
+  EXPECT_THAT(Shown(Assembled({child(11, {"a"}, "fork"), child(12, {"b"}, "fork")})), ElementsAre("1: a b"));
+  EXPECT_THAT(Shown(Assembled({child(11, {"a"}, "exec", "/bin/cat"), child(12, {"b"}, "exec", "/bin/cat")})),
+              ElementsAre("1: a b"));
+  // A process that has workers itself is no worker.
+  std::vector<Process> workers = {child(21, {"a"}, "fork"), child(22, {"b"}, "fork")};
+  workers[0].above = {11, 10, 1};
+  workers[1].above = {12, 10, 1};
+  EXPECT_THAT(Shown(Assembled(workers)), ElementsAre("?: a b"));
+  // A launcher of processes (torchrun) counts ranks.
+  std::vector<Process> local = spawned;
+  for (Process& process : local) process.variables = {"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=1"};
+  EXPECT_THAT(Shown(Assembled(local)), ElementsAre("3: a b"));
+}
+
+TEST(TraceAssembler, AToolThatReadsNoDataHidesNothing) {
+  const Process process = {
+      .pid = 1, .variables = {"RANK=0"}, .names = {"a"}, .more = {"u /sbin/ldconfig", "u ./reader"}};
+  const TraceLists lists = Assembled({process});
+  ASSERT_EQ(lists.lists[0].incomplete_size(), 1);
+  EXPECT_EQ(lists.lists[0].incomplete(0).args().at("what"), "./reader");
 }
 
 TEST(TraceAssembler, ListingsAreWholeAndUnsorted) {

@@ -14,7 +14,7 @@ same() {
   "$@" > plain.out 2> plain.err < /dev/null
   plain=$?
   attempt=$((attempt + 1))
-  "$paritect" run --run "r$attempt" --data "$data" -- "$@" > run.out 2> run.all < /dev/null
+  "$paritect" run --run "r$attempt" --data "$data" --agent none -- "$@" > run.out 2> run.all < /dev/null
   recorded=$?
   grep -v '^paritect run: ' run.all > run.err
   [ "$plain" = "$recorded" ] || fail "exit code $recorded, not $plain: $*"
@@ -24,8 +24,9 @@ same() {
 }
 
 # saw NAME: the last run recorded that data/NAME was opened.
-saw() { cat "$run"trace/*.ptrace 2> /dev/null | tr '\0' '\n' | grep -q "^o [0-9]* $data/$1\$" || fail "did not see $1"; }
-saw_not() { cat "$run"trace/*.ptrace 2> /dev/null | tr '\0' '\n' | grep -q "^o [0-9]* $data/$1\$" && fail "saw $1"; }
+records() { cat "$run"trace/*.ptrace 2> /dev/null | tr '\0' '\n' > records.txt; }
+saw() { records; LC_ALL=C grep -aq "^o [0-9]* $data/$1\$" records.txt || fail "did not see $1"; }
+saw_not() { records; LC_ALL=C grep -aq "^o [0-9]* $data/$1\$" records.txt && fail "saw $1"; }
 
 same cat "$data/part-1.bin" && saw part-1.bin && saw_not part-2.bin
 same bash -c 'cd data && read -r line < part-2.bin && echo "$line"' && saw part-2.bin
@@ -87,6 +88,59 @@ END
   same "$python" -c 'import subprocess; print(subprocess.run(["cat", "data/part-3.bin"], close_fds=True, capture_output=True).stdout)' &&
     saw part-3.bin
 fi
+
+# says LINE: the last run's records hold it.
+says() { records; LC_ALL=C grep -aq "$1" records.txt || fail "no record '$1'"; }
+# One case a kind of trouble: trace_breakers.c.
+if ${CC:-cc} -O2 -pthread -o breakers "$source_dir/tests/system/trace_breakers.c" 2> cc.err; then
+  echo "content 4" > data/part-4.bin
+  echo "bytes" > "data/n"$'\xff\xfe'".bin"
+  same "$work/breakers" closefrom "$data" && saw part-1.bin && saw part-2.bin
+  same "$work/breakers" spawn "$data" && saw part-1.bin && saw part-3.bin && says '^u /bin/cat$'
+  same "$work/breakers" threads "$data" && saw part-1.bin && saw part-3.bin
+  [ "$(grep -ac '^o ' records.txt)" = 20000 ] || fail "threads: not every open is recorded"
+  same "$work/breakers" odd "$data" && saw part-1.bin && saw part-2.bin && saw part-3.bin && saw part-4.bin
+  says 'n..\.bin$'
+  same "$work/breakers" seccomp "$data" && saw part-1.bin
+  grep -q 'no seccomp' run.out || { says '^q seccomp$' && saw_not part-2.bin; }
+  # Of an open whose path cannot be told it is said that it is lost.
+  same "$work/breakers" deep "$data" && says '^l 1$'
+  rm -rf data/ddd*
+  rm -f data/part-4.bin data/n*
+else
+  echo "note: no C compiler: $(head -n 1 cc.err)" >&2
+fi
+# A child that is started without the recorder's environment is named.
+same bash -c 'RANK=0 WORLD_SIZE=1 env -i /bin/cat data/part-1.bin' && saw_not part-1.bin && says '^u /bin/cat$'
+# A name that is not there ends before the command starts.
+expect 2 'not there' "$paritect" run --run typo --data "$work/dta" -- touch "$work/ran"
+[ -e ran ] && fail "the command ran in spite of a wrong --data"
+printf 'run: x\ndatasets: [{name: train, root: nowhere}]\n' > nowhere.yaml
+"$paritect" run --run nowhere --plan nowhere.yaml --agent none -- true 2> nowhere.err
+grep -q 'nowhere is not there' nowhere.err || fail "a data set that is not there: $(cat nowhere.err)"
+grep -q 'no file of the data was opened' nowhere.err || fail "nothing recorded, and nothing said: $(cat nowhere.err)"
+# The bundle holds the plan's data sets, each with the files that were read of it.
+mkdir -p two/train two/val
+echo a > two/train/a; echo b > two/train/b; echo v > two/val/v
+printf 'run: two\nworld_size: 1\ndatasets: [{name: train, root: two/train}, {name: val, root: two/val}]\n' > two.yaml
+RANK=0 WORLD_SIZE=1 "$paritect" run --run two --plan two.yaml --agent none -o two.pbundle -- cat two/train/a two/train/b two/val/v > /dev/null 2> two.err
+"$paritect" check --baseline two.pbundle --migrated two.pbundle -o json > two.json 2> /dev/null
+grep -q '"expected_from_union"' two.json && fail "the data sets of the plan are not in the bundle"
+python=$(command -v /usr/bin/python3 || command -v python3)
+[ -z "$python" ] || "$python" - << 'PY' || fail "a run of two data sets is not judged whole: $(cat two.err)"
+import json, sys
+checks = {c["id"]: c["verdict"] for i in json.load(open("two.json"))["items"] for c in i["checks"]}
+wanted = ["data.dataset.files", "data.dataset.content", "data.sharding.complete", "data.sharding.disjoint", "data.sharding.same-assignment"]
+bad = {name: checks[name] for name in wanted if checks[name] != "pass"}
+print(bad, file=sys.stderr)
+sys.exit(bool(bad))
+PY
+# The code of a command that ends by a signal.
+for signal in TERM KILL SEGV; do
+  "$paritect" run --run "signal-$signal" --agent none -- bash -c "kill -$signal \$\$" > /dev/null 2>&1
+  code=$?
+  [ "$code" = $((128 + $(kill -l $signal))) ] || fail "SIG$signal: exit code $code"
+done
 
 # What cannot be recorded is named.
 if echo 'int main(void) { return 0; }' | ${CC:-cc} -x c -static -o static - 2> /dev/null; then

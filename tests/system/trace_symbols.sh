@@ -8,7 +8,7 @@ command -v objdump > /dev/null || exit 77
 
 newest=$(objdump -T "$library" | grep '\*UND\*' | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 [ "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.17 ] || fail "needs $newest"
-hooks='^(__)?(open|open64|openat|openat64)(_2)?$|^(f|fre)open(64)?$|^(fd)?opendir$|^readdir(64)?$|^rewinddir$|^closedir$|^scandir(at)?(64)?$|^exec(ve|v)$|^posix_spawn$|^(set|put|unset)env$'
+hooks='^prctl$|^(__)?(open|open64|openat|openat64)(_2)?$|^(f|fre)open(64)?$|^(fd)?opendir$|^readdir(64)?$|^rewinddir$|^closedir$|^scandir(at)?(64)?$|^f?exec(ve|v|vp|vpe|l|lp|le)$|^posix_spawnp?$|^(set|put|unset)env$'
 other=$(objdump -T "$library" | awk '/ \.text/ { print $NF }' | grep -Ev "$hooks")
 [ -z "$other" ] || fail "shows names that are no hooks: $other"
 needed=$(objdump -p "$library" | awk '/NEEDED/ { print $2 }' | grep -Ev '^(libc|libdl)\.so')

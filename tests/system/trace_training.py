@@ -2,11 +2,12 @@
 """Real distributed training under the recorder: what it notes is what the ranks themselves print, and the verdicts are
 right, for a loader that sorts its listing and for one that takes it as the folder gives it.
 
-    trace_training.py BUILD_DIR torch|plain
+    trace_training.py BUILD_DIR torch|plain|ext4
 
 torch: ranks of gloo on the CPU, started with variables as torchrun sets them and by mp.spawn, DataLoader workers. plain: the same
-reading by processes of multiprocessing alone. Two nodes are two folders of the same files that enumerate differently
-(two file systems of this machine, or one with other hash seeds). Exit code 77: what it needs is not here.
+reading by processes of multiprocessing alone. ext4: as torch, the nodes' folders on two ext4 images whose hash seeds
+differ (as root, with loop devices). Otherwise two nodes are two folders of the same files that enumerate differently
+(two file systems of this machine). Exit code 77: what it needs is not here.
 """
 import json
 import os
@@ -18,6 +19,7 @@ import tempfile
 
 BUILD = os.path.abspath(sys.argv[1])
 MODE = sys.argv[2]
+TORCH = MODE != "plain"
 PARITECT = os.path.join(BUILD, "paritect")
 RANKS_PER_NODE = 2
 WORLD = 4
@@ -44,10 +46,13 @@ if MODE == "torch":
     dist.init_process_group("gloo")
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-    for batch in DataLoader(Shards(), batch_size=1, num_workers=int(workers)):
-        optimizer.zero_grad()
-        model(batch).mean().backward()
-        optimizer.step()
+    epochs = int(os.environ.get("EPOCHS", "1"))
+    loader = DataLoader(Shards(), batch_size=1, num_workers=int(workers), persistent_workers=epochs > 1 and int(workers) > 0)
+    for epoch in range(epochs):
+        for batch in loader:
+            optimizer.zero_grad()
+            model(batch).mean().backward()
+            optimizer.step()
     dist.destroy_process_group()
 else:
     count = int(workers)
@@ -105,9 +110,14 @@ sys.exit(max(rank.wait() for rank in ranks))
 
 def interpreter():
     for python in ("/usr/bin/python3", sys.executable):
-        probe = "import torch.distributed" if MODE == "torch" else "import multiprocessing"
+        probe = "import torch.distributed" if TORCH else "import multiprocessing"
         if subprocess.run([python, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:
             return python
+    skip("PyTorch is not installed (python3-torch)" if TORCH else "no Python")
+
+
+def skip(why):
+    print("skipped: " + why, file=sys.stderr)
     sys.exit(77)
 
 
@@ -130,8 +140,47 @@ def fill(folder, seed):
             file.write(b"x" * (number + 1))
 
 
+mounted = []
+
+
+def ext4_folder(work, name, seed):
+    """A folder on an ext4 file system of its own: the order of its names follows the file system's hash seed."""
+    image, mount = os.path.join(work, name + ".img"), os.path.join(work, name)
+    os.makedirs(mount)
+    with open(image, "wb") as file:
+        file.truncate(16 << 20)
+    hash_seed = "00000000-0000-4000-8000-%012x" % seed
+    made = subprocess.run(["mkfs.ext4", "-q", "-F", "-O", "dir_index", "-E", "hash_seed=" + hash_seed, image],
+                          stderr=subprocess.PIPE, text=True)
+    if made.returncode != 0:
+        skip("mkfs.ext4: " + made.stderr.strip())
+    done = subprocess.run(["mount", "-o", "loop", image, mount], stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        skip("no loop mount here: " + done.stderr.strip())
+    mounted.append(mount)
+    folder = os.path.join(mount, "data")
+    fill(folder, 0)  # made in the same order: only the seed sets them apart
+    return folder
+
+
+def ext4_folders(work):
+    if os.getuid() != 0 or not shutil.which("mkfs.ext4"):
+        skip("ext4 images need root, mkfs.ext4 and loop devices")
+    first, second = ext4_folder(work, "node0", 0x1234567), ext4_folder(work, "node1", 0x89abcdef)
+    expect(sorted(os.listdir(first)) == sorted(os.listdir(second)), "the folders hold other names")
+    expect(os.listdir(first) != os.listdir(second), "two hash seeds, and the same order")
+    return first, second, None
+
+
+def unmount():
+    for mount in mounted:
+        subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL)
+
+
 def two_folders(work):
     """Two folders of the same names that list differently."""
+    if MODE == "ext4":
+        return ext4_folders(work)
     shared = tempfile.mkdtemp(dir="/dev/shm") if os.path.isdir("/dev/shm") else os.path.join(work, "second")
     first, second = os.path.join(work, "node0", "data"), os.path.join(shared, "data")
     for seed in range(50):
@@ -141,10 +190,10 @@ def two_folders(work):
         fill(second, seed + 1000)
         if os.listdir(first) != os.listdir(second) and os.listdir(first) != sorted(os.listdir(first)):
             return first, second, shared
-    sys.exit(77)
+    skip("the file systems of this machine list both folders alike")
 
 
-def start(python, work, name, launcher, sort, workers, folders, port):
+def start(python, work, name, launcher, sort, workers, folders, port, epochs=1):
     """Both nodes of one run at once; what each rank itself says."""
     said = os.path.join(work, "said-" + name)
     os.makedirs(said)
@@ -158,9 +207,9 @@ def start(python, work, name, launcher, sort, workers, folders, port):
         command = [python, os.path.join(work, launcher + ".py"), str(node * RANKS_PER_NODE), str(WORLD),
                    str(RANKS_PER_NODE)] + arguments
         environment = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1",
-                           GLOO_SOCKET_IFNAME="lo")
+                           GLOO_SOCKET_IFNAME="lo", EPOCHS=str(epochs))
         running.append(subprocess.Popen([PARITECT, "run", "--run", name, "--plan", plan, "--dir", os.path.join(work, "runs"),
-                                         "--"] + command, env=environment, cwd=work, stdout=subprocess.PIPE,
+                                         "--agent", "none", "--"] + command, env=environment, cwd=work, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, start_new_session=True))
     for process in running:
         try:
@@ -188,6 +237,40 @@ def recorded(work, name):
         for rank, names in shown["ranks"].items():
             lists[rank] = [os.path.basename(one) for one in names]
     return lists
+
+
+def compare_epochs(work, name, said, epochs):
+    """Workers that live through all epochs: each epoch holds the whole share once."""
+    seen = recorded(work, name)
+    for rank, names in said.items():
+        got = seen.get(str(rank), [])
+        parts = [sorted(got[i * len(names):(i + 1) * len(names)]) for i in range(epochs)]
+        expect(len(got) == epochs * len(names) and all(part == sorted(names) for part in parts),
+               "%s rank %d: recorded %s, printed %s" % (name, rank, got, names))
+
+
+def hazard(work, folders):
+    """Before any training: the nodes' folders alone."""
+    def plans(side, roots):
+        out = []
+        for node, root in enumerate(roots):
+            path = os.path.join(work, "before-%s-%d.yaml" % (side, node))
+            listing = path + ".ls"
+            with open(listing, "wb") as file:
+                file.write(b"".join(name + b"\n" for name in os.listdir(root.encode())))
+            with open(path, "w") as file:
+                file.write("run: %s\nnode: node%d\ndatasets: [{name: train, listing: %s}]\n" % (side, node, listing))
+            out += ["--" + side, path]
+        return out
+    def check(roots):
+        done = subprocess.run([PARITECT, "check", "-o", "json", "--item", "data.sharding"] +
+                              plans("baseline", (folders[0], folders[0])) + plans("migrated", roots),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for one in json.loads(done.stdout)["items"][0]["checks"]:
+            if one["id"].endswith("order-hazard"):
+                return one["verdict"], sorted({finding["kind"] for finding in one["findings"]})
+    expect(check((folders[0], folders[0])) == ("pass", []), "order-hazard, alike: %s" % (check((folders[0], folders[0])),))
+    expect(check(folders) == ("fail", ["node_order"]), "order-hazard, other orders: %s" % (check(folders),))
 
 
 def compare(work, name, said, workers):
@@ -220,11 +303,11 @@ def verdicts(work, baseline, migrated):
 
 def main():
     python = interpreter()
-    work = tempfile.mkdtemp()
+    work = tempfile.mkdtemp(prefix="paritect-training-")
     shared = None
     try:
         with open(os.path.join(work, "train.py"), "w") as file:
-            file.write("MODE = %r\n" % MODE + SCRIPT)
+            file.write("MODE = %r\n" % ("torch" if TORCH else "plain") + SCRIPT)
         with open(os.path.join(work, "spawn.py"), "w") as file:
             file.write(SPAWN)
         first, second, shared = two_folders(work)
@@ -232,6 +315,7 @@ def main():
             file.write(LAUNCH)
         launchers = ["launch", "spawn"]
         port = 20000 + os.getpid() % 10000
+        hazard(work, (first, second))
         # The baseline sorts; so do the good ports; the bad one takes the folder's order on each node.
         base = start(python, work, "baseline", launchers[0], "sorted", 0, (first, first), port)
         compare(work, "baseline", base, 0)
@@ -240,6 +324,9 @@ def main():
                 ("unsorted", launchers[-1], "as-listed", 0)]):
             said = start(python, work, name, launcher, sort, workers, (first, second), port + 1 + number)
             compare(work, name, said, workers)
+        if TORCH:
+            said = start(python, work, "persistent", "launch", "sorted", 2, (first, second), port + 7, epochs=2)
+            compare_epochs(work, "persistent", said, 2)
         good = verdicts(work, "baseline", "good")
         for check in ("ranks", "complete", "disjoint", "same-assignment", "rule"):
             expect(good[check][0] == "pass", "sorted: %s is %s" % (check, good[check]))
@@ -253,7 +340,11 @@ def main():
         expect(bad["complete"][:2] == ("fail", ["not_read"]), "unsorted: complete %s" % (bad["complete"],))
         expect(bad["same-assignment"][0] == "fail", "unsorted: %s" % (bad["same-assignment"],))
         expect(bad["rule"][:2] == ("fail", ["node_order"]), "unsorted: rule %s" % (bad["rule"],))
+        # The bundles hold the data sets of their plans, and what the recorder saw of the folders' orders.
+        expect(good["order-hazard"][0] == "pass", "sorted: order-hazard %s" % (good["order-hazard"],))
+        expect(bad["order-hazard"][0] != "pass", "unsorted: order-hazard %s" % (bad["order-hazard"],))
     finally:
+        unmount()
         shutil.rmtree(work, ignore_errors=True)
         if shared:
             shutil.rmtree(shared, ignore_errors=True)

@@ -1,0 +1,55 @@
+// Takes evidence from programs of this machine: `paritect run` hands over what it recorded, and the server gets it as a
+// recorded run. A socket in the file system; a bundle in (docs/bundle_format.md), a line out: "ok RUN" or "refused:
+// WHY".
+//
+// The evidence was collected by its sender with its own rights: the agent reads no file for it. Who sends is told by
+// the kernel: root, the agent's own user, and users that the configuration names.
+#ifndef PARITECT_AGENT_DAEMON_LOCAL_INTAKE_H_
+#define PARITECT_AGENT_DAEMON_LOCAL_INTAKE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/daemon/agent_log.h"
+#include "agent/daemon/cancellation.h"
+#include "paritect/v1/evidence.pb.h"
+
+namespace paritect {
+
+inline constexpr std::size_t kIntakeBytesMax = 256 << 20;  // larger ones go by `paritect import`
+
+class LocalIntake {
+ public:
+  struct Ports {
+    // Puts the evidence where it waits for the server. Called on the intake's thread; `stop` ends a wait.
+    std::function<absl::Status(v1::Bundle bundle, Cancellation& stop)> take;
+  };
+  // `users`: numeric ids that may send besides root and the agent's own. The log must outlive it.
+  static absl::StatusOr<std::unique_ptr<LocalIntake>> Open(const std::string& path, std::vector<std::int64_t> users,
+                                                           Ports ports, AgentLog& log);
+  ~LocalIntake();  // ends what is being taken, and removes the socket
+
+ private:
+  LocalIntake(std::string path, int listener, int stop[2], std::vector<std::int64_t> users, Ports ports, AgentLog& log);
+  void Loop();
+  std::string Answer(int connection);
+
+  const std::string path_;
+  const int listener_;
+  const int stop_[2];  // a pipe: its end wakes the thread
+  const std::vector<std::int64_t> users_;
+  const Ports ports_;
+  AgentLog& log_;
+  Cancellation cancellation_;
+  std::thread thread_;
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_AGENT_DAEMON_LOCAL_INTAKE_H_
