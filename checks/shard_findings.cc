@@ -75,8 +75,16 @@ void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, cons
       for (const v1::Problem& problem : reader.evidence->shards().incomplete()) {
         AddMissing(context, result, problem, from);
       }
-      if (reader.rank < 0) {
-        AddMissing(context, result, "shard_rank_unknown", reader.node, {{"source", reader.evidence->source()}});
+      if (reader.suspiciously_empty) {
+        AddMissing(context, result, "shard_list_empty", from, {{"source", reader.evidence->source()}});
+      }
+      // What the recorder could not tell of ranks stands among its problems.
+      const bool told =
+          reader.evidence->shards().format() == "trace" && reader.evidence->shards().incomplete_size() > 0;
+      if (reader.rank < 0 && !told) {
+        const bool traced = reader.evidence->shards().format() == "trace";
+        AddMissing(context, result, traced ? "shard_rank_unknown/trace" : "shard_rank_unknown", reader.node,
+                   {{"source", reader.evidence->source()}});
       }
     }
   }
@@ -98,6 +106,12 @@ void AddWhatOpensHide(const CheckContext& context, v1::CheckResult& result, cons
 }
 
 bool BothSides(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair) {
+  if (!pair.migrated.empty()) {
+    for (const std::string& run : pair.migrated_without) {
+      AddMissing(context, result, "shard_run_without_lists", run,
+                 {{"run", run}, {"dataset", DisplayBytes(pair.dataset)}});
+    }
+  }
   if (pair.baseline && !pair.migrated.empty()) return true;
   const Side absent = pair.baseline ? Side::kMigrated : Side::kBaseline;
   AddShardMissing(context, result, "shard_no_partner", SideName(absent),

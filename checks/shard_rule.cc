@@ -58,8 +58,23 @@ Candidate BlockCandidate(const Lists& lists) {
   return out;
 }
 
+// Rank r takes every ranks-th batch of so many entries (samplers that shard batches, as Hugging Face accelerate's
+// does).
+Candidate BatchCandidate(const Lists& lists, std::size_t batch) {
+  Candidate out;
+  out.fits = true;
+  out.sequence.reserve(TotalOf(lists));
+  for (std::size_t begin = 0; begin < lists[0].size(); begin += batch) {
+    for (const auto& list : lists) {
+      const auto from = list.begin() + static_cast<std::ptrdiff_t>(begin);
+      out.sequence.insert(out.sequence.end(), from, from + static_cast<std::ptrdiff_t>(batch));
+    }
+  }
+  return out;
+}
+
 // Takes wrapped-around entries off the end. Irregular: an entry stands twice in another way.
-// Padding up to the next multiple of the number of ranks is always less than that number.
+// Padding up to the next multiple of the number of ranks (of batches) is always less than that number.
 void TakePadding(std::size_t items, std::size_t ranks, bool may_pad, Candidate& candidate) {
   std::vector<ItemId>& sequence = candidate.sequence;
   std::vector<bool> seen(items, false);
@@ -145,6 +160,23 @@ void Take(Candidate& candidate, ShardSplit split, ShardRule& rule) {
   rule.regular = candidate.regular;
 }
 
+// Padded by whole batches: only that tells batches from single entries. Padding stands in the last round alone, and
+// there is a round before it: lists that are all the same are no padding.
+bool TakeBatches(const ShardPair& pair, const Lists& lists, ShardRule& rule) {
+  constexpr std::size_t kBatchMax = 65'536;
+  for (std::size_t batch = 2; batch <= std::min(lists[0].size() / 2, kBatchMax); ++batch) {
+    if (lists[0].size() % batch != 0) continue;
+    Candidate candidate = BatchCandidate(lists, batch);
+    Examine(pair, lists.size() * batch, true, candidate);
+    if (!candidate.regular || candidate.padding.empty()) continue;
+    Take(candidate, ShardSplit::kStride, rule);
+    rule.batch = batch;
+    rule.told = true;
+    return true;
+  }
+  return false;
+}
+
 // Where each entry of the sequence stands in `sorted`; empty: one stands nowhere.
 std::vector<std::uint32_t> PlacesIn(const ShardPair& pair, const std::vector<ItemId>& sorted,
                                     const std::vector<ItemId>& sequence) {
@@ -214,6 +246,12 @@ ShardRule InferShardRule(const ShardPair& pair, const Lists& lists) {
   Candidate stride = StrideCandidate(lists), block = BlockCandidate(lists);
   Examine(pair, lists.size(), may_pad, stride);
   Examine(pair, lists.size(), may_pad, block);
+  rule.told = TellsSplit(stride) || TellsSplit(block) || lists.size() == 1;
+  if (!rule.told) {
+    if (stride.fits && stride.regular) rule.as_stride = stride.sequence;
+    if (block.regular) rule.as_block = block.sequence;
+  }
+  if (may_pad && !stride.regular && !block.regular && TakeBatches(pair, lists, rule)) return rule;
   const bool single = TotalOf(lists) <= lists.size() && stride.fits;
   if (lists.size() == 1) {
     Take(block, ShardSplit::kNone, rule);
@@ -263,6 +301,13 @@ bool SameSequence(const std::vector<ItemId>& a, const std::vector<ItemId>& b) {
   }
 }
 
+bool SameTwice(const ShardRule& a, const ShardRule& b) {
+  const auto same = [](const std::vector<ItemId>& x, const std::vector<ItemId>& y) {
+    return !x.empty() && x.size() == y.size() && x == y;
+  };
+  return same(a.as_stride, b.as_stride) || same(a.as_block, b.as_block);
+}
+
 // Whether a sequence of that length must be padded to give every rank equally many.
 bool NeedsPadding(const ShardRule& rule, int ranks) {
   return ranks > 1 && rule.sequence.size() % static_cast<std::size_t>(ranks) != 0;
@@ -280,6 +325,10 @@ bool SamePadding(const ShardRule& a, int a_ranks, const ShardRule& b, int b_rank
 RuleDifference CompareShardRules(const ShardRule& baseline, int baseline_ranks, const ShardRule& migrated,
                                  int migrated_ranks) {
   if (!baseline.regular || !migrated.regular) return RuleDifference::kUnknown;
+  // One sequence, split alike: the same rule, whatever order a few names of one side seem to follow.
+  const bool told = baseline.told && migrated.told;
+  if (!told && !baseline.unordered && !migrated.unordered && SameTwice(baseline, migrated))
+    return RuleDifference::kNone;
   const bool known = baseline.split != ShardSplit::kUnknown && migrated.split != ShardSplit::kUnknown;
   const bool ordered = baseline.orders != 0 && migrated.orders != 0;
   if (known && !SameSplit(baseline.split, migrated.split)) return RuleDifference::kSplit;
@@ -337,6 +386,10 @@ v1::Text DescribeSplit(const ShardRule& rule, int ranks) {
     case ShardSplit::kStride:
       text.set_en(absl::StrCat("stride (files[rank::", ranks, "])"));
       text.set_zh(absl::StrCat("跨步 stride（files[rank::", ranks, "]）"));
+      if (rule.batch > 1) {
+        text.set_en(absl::StrCat(text.en(), " of batches of ", rule.batch));
+        text.set_zh(absl::StrCat(text.zh(), "，以 ", rule.batch, " 项为一批"));
+      }
       break;
     case ShardSplit::kBlock:
       text.set_en("block (contiguous parts)");

@@ -38,6 +38,10 @@ struct ShardRule {
   std::vector<ItemId> sequence;  // what was split, without padding; by the split told, else by stride
   std::vector<ItemId> padding;   // wrapped-around entries, in order
   bool regular = false;          // no entry is there twice but by padding
+  std::size_t batch = 1;         // entries that are split together
+  // Where neither order nor padding tells the split: both sequences that it may be of.
+  bool told = true;
+  std::vector<ItemId> as_stride, as_block;
   // The order, if none: what was sorted and then shuffled by a law and seed that are told from the sequence.
   std::optional<Shuffle> shuffle;
   bool unordered = false;  // the lists do not show the order in which their ranks read

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/shard_common.h"
+#include "checks/shard_epochs.h"
 #include "checks/shard_roots.h"
+#include "checks/shard_segments.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -37,7 +39,8 @@ int WorldSizeOfEnvironment(const v1::Bundle& bundle) {
 
 class RunBuilder {
  public:
-  RunBuilder(Side side, const RunView& run, const std::string& dataset) : run_view_(run), dataset_(dataset) {
+  RunBuilder(Side side, const RunView& run, const std::string& dataset)
+      : run_view_(run), dataset_(dataset), segments_(run, dataset) {
     run_.side = side;
     run_.run = run.name;
   }
@@ -52,6 +55,7 @@ class RunBuilder {
     }
     if (lists_ == 0) return std::nullopt;
     for (auto& [epoch, readers] : readers_) run_.epochs.push_back(OneEpoch(epoch, std::move(readers)));
+    FindSuspiciouslyEmpty();
     SettleWorldSizes();
     FindMissingRanks();
     return std::move(run_);
@@ -68,18 +72,19 @@ class RunBuilder {
     ShardReader reader;
     reader.rank = list.has_rank() ? list.rank() : -1;
     reader.node = NodeOf(bundle, evidence);
-    reader.segment = list.segment();
+    reader.segment = segments_.Of(bundle, evidence);
     reader.world_size = list.world_size();
     reader.evidence = &evidence;
     for (const v1::Note& note : list.notes()) {
       reader.unordered = reader.unordered || note.kind() == "unordered";
       reader.epochs_unclear = reader.epochs_unclear || note.kind() == "epochs_unclear";
+      reader.rank_guessed = reader.rank_guessed || note.kind() == "rank_by_birth";
     }
     if (!list.sample_numbers()) SpellPlainly(reader);
     run_.partly_unreadable = run_.partly_unreadable || list.incomplete_size() > 0;
     run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace";
     if (!list.has_rank()) ++run_.unranked;
-    NoteWorldSize(list.segment(), list.world_size(), reader.node);
+    NoteWorldSize(reader.segment, list.world_size(), reader.node);
     readers_[list.has_epoch() ? std::optional<int>(list.epoch()) : std::nullopt].push_back(std::move(reader));
   }
 
@@ -149,6 +154,19 @@ class RunBuilder {
     }
   }
 
+  // Shares differ by one entry at most: an empty list beside one of two or more was lost on its way, or its rank read
+  // nothing for a reason that nobody knows.
+  void FindSuspiciouslyEmpty() {
+    for (ShardEpoch& epoch : run_.epochs) {
+      int largest = 0;
+      for (const ShardReader& reader : epoch.readers) largest = std::max(largest, reader.names().size());
+      for (ShardReader& reader : epoch.readers) {
+        reader.suspiciously_empty = largest > 1 && reader.names().empty();
+        run_.partly_unreadable = run_.partly_unreadable || reader.suspiciously_empty;
+      }
+    }
+  }
+
   void FindMissingRanks() {
     std::set<int> missing;
     for (const ShardEpoch& epoch : run_.epochs) {
@@ -168,6 +186,7 @@ class RunBuilder {
 
   const RunView& run_view_;
   const std::string& dataset_;
+  const SegmentMap segments_;
   ShardRun run_;
   int lists_ = 0;
   std::map<std::optional<int>, std::vector<ShardReader>> readers_;
@@ -252,6 +271,7 @@ class PairBuilder {
           pair_.traced = pair_.traced || IsTraced(epoch);
           SetCommonApart(pair_, epoch);
         }
+        TellEpochs(pair_, *run);
       }
     }
     Expect(by_list, declared);
@@ -365,7 +385,10 @@ std::vector<ShardPair> MakePairs(const EvidenceSet& evidence) {
       const std::string wanted = joined ? *known.begin() : label;
       for (const RunView& view : evidence.Runs(side)) {
         std::optional<ShardRun> run = RunBuilder(side, view, wanted).Build();
-        if (!run) continue;
+        if (!run) {
+          if (side == Side::kMigrated) pair.migrated_without.push_back(view.name);
+          continue;
+        }
         if (side == Side::kMigrated) {
           pair.migrated.push_back(*std::move(run));
         } else if (!pair.baseline) {

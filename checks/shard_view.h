@@ -35,6 +35,8 @@ struct ShardReader {
   bool unordered = false;
   // Of the recorder: files were opened again and no epoch can be told; each stands once.
   bool epochs_unclear = false;
+  bool suspiciously_empty = false;  // while another list of the epoch has two entries or more
+  bool rank_guessed = false;        // of the recorder: told by the order in which the processes began
   // Files that every rank opened and that are no shards (an index, a label table); not in `items`.
   std::vector<ItemId> common;
 
@@ -77,10 +79,11 @@ enum class ExpectedFrom { kFileList, kUnion, kNumbers };
 struct ShardPair {
   std::string dataset;
   bool sample_numbers = false;
-  bool numbers_against_names = false;    // one side recorded sample numbers, the other files: nothing meets
-  std::vector<absl::string_view> names;  // by ItemId
-  std::optional<ShardRun> baseline;      // the reference run
-  std::vector<ShardRun> migrated;        // every run
+  bool numbers_against_names = false;         // one side recorded sample numbers, the other files: nothing meets
+  std::vector<absl::string_view> names;       // by ItemId
+  std::optional<ShardRun> baseline;           // the reference run
+  std::vector<ShardRun> migrated;             // every run
+  std::vector<std::string> migrated_without;  // runs that have no list of it
   ExpectedFrom expected_from = ExpectedFrom::kUnion;
   std::vector<bool> expected;         // by ItemId
   bool file_list_incomplete = false;  // or unreadable

@@ -138,7 +138,6 @@ class SideCheck {
         const auto& names = evidence.listing().names();
         const bool live = IsLive(evidence.listing());
         by_dataset[FolderOf(evidence.listing())].push_back({bundle->plan().node(), BaseNames(names), live});
-        shown_ = shown_ || !live;
       }
     }
     for (const auto& [dataset, listings] : by_dataset) {
@@ -149,16 +148,39 @@ class SideCheck {
         live = live && one.live;
         nodes.insert(one.node);
       }
+      bool meet = true;  // each has names of the first
       for (std::size_t i = 1; i < listings.size(); ++i) {
+        meet = meet && ShareNames(listings[0].names, listings[i].names);
         auto difference = CompareListings(listings[0].names, listings[i].names);
         if (!difference) continue;
         odd.push_back(
             absl::StrCat(listings[0].node, ": ", difference->first, "; ", listings[i].node, ": ", difference->second));
       }
+      if (!odd.empty() && !live) shown_ = true;
+      if (!Covers(run, nodes, dataset) || !meet) continue;
+      if (!live) shown_ = true;
       // Seen live, an order that differs leaves open whether the loader sorts.
       shown_ = shown_ || (nodes.size() > 1 && (odd.empty() || ListsAgree(pairs_, side_, run.name)));
       if (!odd.empty()) ReportListings(run.name, dataset, odd, live);
     }
+  }
+
+  // Whether every node of the run that reported gave a listing; else those that did not are named.
+  bool Covers(const RunView& run, const std::set<std::string>& nodes, const std::string& dataset) {
+    std::vector<std::string> without;
+    for (const std::string& node : run.Reporting()) {
+      if (!nodes.contains(node)) without.push_back(node);
+    }
+    if (without.empty()) return true;
+    if (without.size() > kNodesShown) without.resize(kNodesShown);
+    AddMissing(context_, result_, "order_hazard_node_without", absl::StrJoin(without, ", "),
+               {{"nodes", absl::StrJoin(without, ", ")}, {"dataset", dataset}});
+    return false;
+  }
+
+  static bool ShareNames(const Listing& a, const Listing& b) {
+    const std::set<absl::string_view> names(a.begin(), a.end());
+    return std::any_of(b.begin(), b.end(), [&](absl::string_view name) { return names.contains(name); });
   }
 
   void ReportListings(const std::string& run, const std::string& dataset, std::vector<std::string> odd, bool live) {

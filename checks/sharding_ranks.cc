@@ -98,6 +98,16 @@ bool AllEmpty(const ShardRun& run) {
   return true;
 }
 
+void NoteGuessed(const CheckContext& context, v1::CheckResult& result, const ShardRun& run) {
+  for (const ShardEpoch& epoch : run.epochs) {
+    const auto guessed = [](const ShardReader& reader) { return reader.rank_guessed; };
+    if (std::none_of(epoch.readers.begin(), epoch.readers.end(), guessed)) continue;
+    v1::Finding& finding = AddNote(context, result, "rank_by_birth", run.run, {{"run", run.run}});
+    SetFact(finding, "side", SideName(run.side));
+    return;
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context.evidence)) {
     for (const ShardRun* run : pair.Runs()) {
@@ -106,6 +116,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
         CheckOutOfRange(context, result, *run, epoch);
         CheckClaimedTwice(context, result, *run, epoch);
       }
+      NoteGuessed(context, result, *run);
       AddWhatIsMissing(context, result, *run);
       if (AllEmpty(*run)) AddMissing(context, result, "shard_all_empty", SideName(run->side), {{"run", run->run}});
     }

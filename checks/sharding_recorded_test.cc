@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "checks/runner.h"
+#include "checks/sharding_fixture.h"
 #include "checks/shuffle_laws.h"
 
 namespace paritect {
@@ -14,8 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
-
-using Items = std::vector<std::string>;
 
 struct List {
   int rank = 0;
@@ -58,36 +56,6 @@ std::vector<v1::Bundle> RunOf(absl::string_view run, int world_size, const std::
   }
   return bundles;
 }
-
-class Audit {
- public:
-  Audit(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated) {
-    const EvidenceSet evidence(std::move(baseline), std::move(migrated));
-    AuditOptions options;
-    options.items = {"data.sharding"};
-    options.today = "2026-06-01";
-    report_ = RunAudit(evidence, BuiltInRules().profile, BuiltInRules(), options);
-  }
-
-  // "pass: kind kind"
-  std::string Says(absl::string_view name) const {
-    for (const v1::CheckResult& check : report_.items(0).checks()) {
-      if (check.id() != absl::StrCat("data.sharding.", name)) continue;
-      std::string out = check.verdict() == v1::VERDICT_PASS   ? "pass"
-                        : check.verdict() == v1::VERDICT_FAIL ? "fail"
-                                                              : "none";
-      std::set<std::string> kinds;
-      for (const v1::Finding& finding : check.findings())
-        kinds.insert(absl::StrCat(finding.kind(), "@", finding.subject()));
-      for (const std::string& kind : kinds) absl::StrAppend(&out, " ", kind);
-      return out;
-    }
-    return "no such check";
-  }
-
- private:
-  v1::Report report_;
-};
 
 // Stride of a00, a01, … over the ranks.
 std::vector<List> Stride(int count, int ranks, absl::string_view root = "/d/", int per_node = 100) {

@@ -186,6 +186,11 @@ void CompareEpoch(const CheckContext& context, v1::CheckResult& result, const Sh
                   const ShardEpoch& baseline_epoch, const ShardEpoch& migrated_epoch) {
   const Lists baseline = ListsByRank(*pair.baseline, baseline_epoch), migrated = ListsByRank(run, migrated_epoch);
   if (!baseline.empty() && baseline == migrated) return;
+  if (EndsEarlier(*pair.baseline, baseline_epoch, run, migrated_epoch) ||
+      EndsEarlier(run, migrated_epoch, *pair.baseline, baseline_epoch)) {
+    AddMissing(context, result, "shard_recording_shorter", run.run, {{"run", run.run}});
+    return;
+  }
   const bool unordered = Unordered(baseline_epoch, migrated_epoch);
   if (unordered && !baseline.empty() && Sorted(baseline) == Sorted(migrated)) {
     AddMissing(context, result, "shard_order_not_recorded", run.run, {{"run", run.run}});

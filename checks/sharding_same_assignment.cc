@@ -96,8 +96,8 @@ class PairCheck {
     }
     const RankLists theirs = ByRank(migrated), ours = ByRank(baseline);
     const std::map<std::vector<ItemId>, int> holders = Holders(ours);
-    const bool unordered = Unordered(baseline, migrated);
-    bool order_unknown = false;
+    const bool unordered = Unordered(baseline, migrated), guessed = Guessed(baseline) || Guessed(migrated);
+    bool order_unknown = false, rank_unknown = false;
     for (const auto& [rank, list] : ours) {
       auto it = theirs.find(rank);
       if (it == theirs.end() || list == it->second) continue;  // a missing rank is reported as such
@@ -107,10 +107,21 @@ class PairCheck {
       }
       auto holder = holders.find(unordered ? Sorted(it->second) : it->second);
       if (unordered && holder == holders.end()) holder = holders.find(it->second);
+      // A list that another rank holds, where ranks were told by the order of birth: the guess may be wrong.
+      if (guessed && holder != holders.end() && holder->second >= 0) {
+        rank_unknown = true;
+        continue;
+      }
       ReportRank({rank, holder == holders.end() ? -1 : holder->second}, list, it->second, migrated);
     }
+    if (rank_unknown) AddMissing(context_, result_, "shard_ranks_guessed", migrated_.run, {{"run", migrated_.run}});
     if (order_unknown)
       AddMissing(context_, result_, "shard_order_not_recorded", migrated_.run, {{"run", migrated_.run}});
+  }
+
+  static bool Guessed(const ShardEpoch& epoch) {
+    return std::any_of(epoch.readers.begin(), epoch.readers.end(),
+                       [](const ShardReader& reader) { return reader.rank_guessed; });
   }
 
   static std::vector<ItemId> Sorted(std::vector<ItemId> list) {
@@ -175,7 +186,8 @@ class PairCheck {
 
   void CompareByRule(const ShardEpoch& baseline, const ShardEpoch& migrated) {
     const int ranks[2] = {Ranks(baseline_), Ranks(migrated_)};
-    const MessageArgs sizes = {{"baseline", absl::StrCat(ranks[0])}, {"migrated", absl::StrCat(ranks[1])}};
+    const MessageArgs sizes = {{"baseline", SizesText(baseline_, ranks[0])},
+                               {"migrated", SizesText(migrated_, ranks[1])}};
     v1::Finding& note = AddNote(context_, result_, "compared_by_rule", pair_.dataset, sizes);
     SetFact(note, "baseline_world_size", ranks[0]);
     SetFact(note, "migrated_world_size", ranks[1]);
@@ -190,6 +202,14 @@ class PairCheck {
                                            pair_.dataset, {{"baseline", texts[0]}, {"migrated", texts[1]}});
     finding.set_baseline(texts[0].en());
     finding.set_migrated(texts[1].en());
+  }
+
+  // "8", or "4 -> 8" of a run that was resumed in another world.
+  static std::string SizesText(const ShardRun& run, int ranks) {
+    if (run.world_sizes.size() < 2) return absl::StrCat(ranks);
+    std::string text;
+    for (const auto& [segment, size] : run.world_sizes) absl::StrAppend(&text, text.empty() ? "" : " -> ", size);
+    return text;
   }
 
   v1::Text RuleText(const ShardRule& rule, int ranks) const {

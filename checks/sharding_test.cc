@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "checks/runner.h"
 #include "checks/shard_view.h"
+#include "checks/sharding_fixture.h"
 
 namespace paritect {
 namespace {
@@ -12,118 +12,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
-
-using Items = std::vector<std::string>;
-
-v1::Bundle NodeOf(absl::string_view run, absl::string_view node, int world_size) {
-  v1::Bundle bundle;
-  bundle.mutable_plan()->set_run(std::string(run));
-  bundle.mutable_plan()->set_node(std::string(node));
-  bundle.mutable_plan()->set_role(v1::ROLE_RUN);
-  if (world_size > 0) bundle.mutable_plan()->set_world_size(world_size);
-  return bundle;
-}
-
-v1::ShardList& AddList(v1::Bundle& bundle, int rank, const Items& items, absl::string_view dataset = "train") {
-  v1::Evidence& evidence = *bundle.add_evidence();
-  evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_subject(std::string(dataset));
-  evidence.set_source(absl::StrCat("rank", rank, ".txt"));
-  v1::ShardList& list = *evidence.mutable_shards();
-  if (rank >= 0) {
-    evidence.set_rank(rank);
-    list.set_rank(rank);
-  }
-  list.set_format("shard-list");
-  list.set_sample_numbers(!items.empty());
-  for (const std::string& item : items) {
-    list.add_items(item);
-    if (item.find_first_not_of("0123456789") != std::string::npos) list.set_sample_numbers(false);
-  }
-  return list;
-}
-
-v1::Bundle RunOf(absl::string_view run, const std::vector<Items>& lists, int world_size = -1) {
-  v1::Bundle bundle = NodeOf(run, "n0", world_size < 0 ? static_cast<int>(lists.size()) : world_size);
-  for (std::size_t rank = 0; rank < lists.size(); ++rank) AddList(bundle, static_cast<int>(rank), lists[rank]);
-  return bundle;
-}
-
-// files[rank::ranks], padded by wrap-around where asked for.
-std::vector<Items> Stride(Items files, int ranks, bool pad = false) {
-  const std::size_t count = files.size();
-  while (pad && files.size() % static_cast<std::size_t>(ranks) != 0) files.push_back(files[files.size() - count]);
-  std::vector<Items> lists(static_cast<std::size_t>(ranks));
-  for (std::size_t i = 0; i < files.size(); ++i) lists[i % lists.size()].push_back(files[i]);
-  return lists;
-}
-
-std::vector<Items> Block(const Items& files, int ranks) {
-  std::vector<Items> lists(static_cast<std::size_t>(ranks));
-  for (std::size_t i = 0; i < files.size(); ++i) lists[i * lists.size() / files.size()].push_back(files[i]);
-  return lists;
-}
-
-Items Numbers(int count) {
-  Items out;
-  for (int i = 0; i < count; ++i) out.push_back(absl::StrCat(i));
-  return out;
-}
-
-Items Files(int count, absl::string_view root = "/data/x/") {
-  Items out;
-  for (int i = 0; i < count; ++i) out.push_back(absl::StrCat(root, "part-", i / 10, i % 10, ".tar"));
-  return out;
-}
-
-class Audit {
- public:
-  Audit(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated) {
-    const EvidenceSet evidence(std::move(baseline), std::move(migrated));
-    AuditOptions options;
-    options.items = {"data.sharding"};
-    options.today = "2026-06-01";
-    report_ = RunAudit(evidence, BuiltInRules().profile, BuiltInRules(), options);
-  }
-
-  const v1::CheckResult& Check(absl::string_view name) const {
-    for (const v1::CheckResult& check : report_.items(0).checks()) {
-      if (check.id() == absl::StrCat("data.sharding.", name)) return check;
-    }
-    ADD_FAILURE() << "no check " << name;
-    return report_.items(0).checks(0);
-  }
-
-  v1::Verdict Verdict(absl::string_view name) const { return Check(name).verdict(); }
-
-  std::vector<std::string> Kinds(absl::string_view name) const {
-    std::vector<std::string> kinds;
-    for (const v1::Finding& finding : Check(name).findings()) kinds.push_back(finding.kind());
-    return kinds;
-  }
-
-  std::vector<std::string> Subjects(absl::string_view name, absl::string_view kind) const {
-    std::vector<std::string> subjects;
-    for (const v1::Finding& finding : Check(name).findings()) {
-      if (finding.kind() == kind) subjects.push_back(finding.subject());
-    }
-    return subjects;
-  }
-
-  // "PPPPP": ranks, complete, disjoint, same-assignment, rule.
-  std::string Verdicts() const {
-    std::string out;
-    for (absl::string_view name : {"ranks", "complete", "disjoint", "same-assignment", "rule"}) {
-      const v1::Verdict verdict = Verdict(name);
-      out.push_back(verdict == v1::VERDICT_PASS ? 'P' : verdict == v1::VERDICT_FAIL ? 'F' : 'N');
-    }
-    return out;
-  }
-
- private:
-  v1::Report report_;
-};
 
 TEST(Sharding, EqualListsUnderOtherRootsPass) {
   const Audit audit({RunOf("gpu", Stride(Files(10), 4))}, {RunOf("npu", Stride(Files(10, "/home/ma-user/y/"), 4))});
@@ -435,52 +323,6 @@ TEST(Sharding, AGapOfAnyLengthCostsNothing) {
   const Audit audit({RunOf("gpu", lists)}, {RunOf("npu", lists)});
   EXPECT_EQ(audit.Verdicts(), "PFPPP");
   EXPECT_THAT(audit.Kinds("complete"), Contains("not_read"));
-}
-
-TEST(Sharding, SamplesThatNobodyReadsAreNoEndOfARecording) {
-  // A data set that is sharded twice: the odd samples are read by nobody, on both sides.
-  Items even;
-  for (int i = 0; i < 32; i += 2) even.push_back(absl::StrCat(i));
-  const Audit audit({RunOf("gpu", Stride(even, 2))}, {RunOf("npu", Stride(even, 2))});
-  EXPECT_EQ(audit.Verdict("complete"), v1::VERDICT_FAIL);
-  // The first steps of a shuffled epoch leave holes as well: those end early.
-  const std::vector<Items> head = {{"30", "2", "17"}, {"9", "28", "4"}};
-  EXPECT_EQ(Audit({RunOf("gpu", head)}, {RunOf("npu", head)}).Verdict("complete"), v1::VERDICT_PASS);
-}
-
-TEST(Sharding, TheLastEpochIsJudgedWhereItIsAsLongAsTheOneBefore) {
-  const auto run = [](absl::string_view name, bool loses) {
-    v1::Bundle bundle = NodeOf(name, "n0", 2);
-    for (int epoch : {0, 1}) {
-      std::vector<Items> lists = Stride(Numbers(16), 2);
-      if (loses && epoch == 1) lists[1][7] = lists[1][0];
-      for (int rank : {0, 1}) {
-        v1::ShardList& list = AddList(bundle, rank, lists[static_cast<std::size_t>(rank)]);
-        list.set_epoch(epoch);
-        list.set_format("index-log");
-      }
-    }
-    return bundle;
-  };
-  EXPECT_EQ(Audit({run("gpu", true)}, {run("npu", true)}).Verdict("complete"), v1::VERDICT_FAIL);
-  EXPECT_EQ(Audit({run("gpu", false)}, {run("npu", true)}).Verdict("complete"), v1::VERDICT_FAIL);
-  EXPECT_EQ(Audit({run("gpu", false)}, {run("npu", false)}).Verdict("complete"), v1::VERDICT_PASS);
-}
-
-TEST(Sharding, ARunRecordedFromItsSecondEpochOnIsNotShifted) {
-  const auto run = [](absl::string_view name, int first) {
-    v1::Bundle bundle = NodeOf(name, "n0", 2);
-    for (int epoch = first; epoch < 3; ++epoch) {
-      Items files = Files(12);
-      std::rotate(files.begin(), files.begin() + 5 * epoch % 12, files.end());
-      const std::vector<Items> lists = Stride(files, 2);
-      for (int rank : {0, 1}) AddList(bundle, rank, lists[static_cast<std::size_t>(rank)]).set_epoch(epoch);
-    }
-    return bundle;
-  };
-  const Audit audit({run("gpu", 0)}, {run("npu", 1)});
-  EXPECT_EQ(audit.Verdict("same-assignment"), v1::VERDICT_NOT_PERFORMED);
-  EXPECT_EQ(audit.Verdict("rule"), v1::VERDICT_PASS);
 }
 
 // --- order-hazard -----------------------------------------------------------------------------------

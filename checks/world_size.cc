@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings_view.h"
@@ -13,6 +14,7 @@ using absl::StrCat;
 
 constexpr std::size_t kToldMax = 8;  // sources named for one size
 constexpr int kSizeMax = 1 << 24;
+constexpr absl::string_view kRunEnvironment = "environment.txt:";  // client/run/run_folder.h
 
 int SizeIn(const SourcedValue& value) {
   const double number = value.value.kind_case() == v1::Value::kInteger ? static_cast<double>(value.value.integer())
@@ -31,6 +33,15 @@ std::map<int, std::set<int>> ListSizes(const RunView& run) {
     }
   }
   return sizes;
+}
+
+bool HasTracedSize(const RunView& run) {
+  for (const v1::Bundle* bundle : run.nodes) {
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      if (evidence.shards().format() == "trace" && evidence.shards().has_world_size()) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -58,7 +69,10 @@ WorldSizes WorldSizesOf(const CheckContext& context, Side side, const RunView& r
   };
   for (int size : of_lists) add(size, "shard lists");
   const SettingsView view = SettingsView::Of(context, side, run);
+  // What `paritect run` found in its own environment is of the launcher; the recorder's lists are of the processes.
+  const bool traced = HasTracedSize(run);
   for (const SourcedValue& one : StatedWorldSizes(view)) {
+    if (traced && absl::StrContains(one.origin, kRunEnvironment)) continue;
     add(SizeIn(one), StrCat(one.raw_key, "=", one.text, " (", one.origin, ")"));
   }
   return sizes;

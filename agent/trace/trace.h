@@ -17,10 +17,12 @@
 //   a PID START                          an ancestor, nearest first
 //   v NAME=VALUE                         a variable that tells rank or world size; again when the program sets it
 //   o NS PATH                            a regular file opened for reading; NS: CLOCK_MONOTONIC
+//   O THREAD NS PATH                     the same, by another thread than the first
 //   d ID NS PATH                         a folder opened for listing; ID counts within the image
 //   n ID NAME/NAME/...                   names in the order in which the program got them
 //   e ID COUNT STATE                     c: read to its end, p: closed before, u: names not recorded
 //   s ID NS PATH                         as d, of scandir with a comparison: the names are sorted
+//   r NAME=VALUE                         a variable as v, of the environment that the next u is started with
 //   u PATH                               a program is started that cannot be recorded (static, setuid, or with an
 //                                        environment that lacks the recorder)
 //   l COUNT                              so many records were lost before this one
@@ -55,6 +57,8 @@ void TraceStart(void);
 int TraceEnabled(void);
 const char* TraceFolder(void);
 struct TraceVariable* TraceVariables(size_t* count);
+// Reads them from the environment as it stands.
+void TraceReadVariables(void);
 // Whether a program that is started with this environment is recorded; NULL: the process's own.
 int TraceInherited(char* const* environment);
 // Counts changes of the variables by the program itself.

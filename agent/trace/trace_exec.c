@@ -64,6 +64,20 @@ static int Unseen(int fd, char* const* environment) {
   return other_user || !TraceInherited(environment) || IsStatic(fd);
 }
 
+// The rank that the program is given.
+static void SayGiven(char* const* one) {
+  size_t count;
+  const struct TraceVariable* variables = TraceVariables(&count);
+  for (; one != NULL && *one != NULL; ++one) {
+    for (size_t i = 0; i < count; ++i) {
+      const size_t size = strlen(variables[i].name);
+      if (strncmp(*one, variables[i].name, size) != 0 || (*one)[size] != '=' || strlen(*one) > size + 64) continue;
+      const struct TracePart parts[] = {{"r ", 2}, {*one, strlen(*one)}};
+      TraceWrite(parts, 2);
+    }
+  }
+}
+
 // 0: there is no such program.
 __attribute__((noinline)) static int Started(const char* path, char* const* environment) {
   if (path == NULL) return 1;
@@ -73,6 +87,7 @@ __attribute__((noinline)) static int Started(const char* path, char* const* envi
     const int unseen = Unseen(fd, environment);
     syscall(SYS_close, fd);
     if (unseen) {
+      SayGiven(environment == NULL ? environ : environment);
       const struct TracePart parts[] = {{"u ", 2}, {path, strlen(path)}};
       TraceWrite(parts, 2);
     }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -16,6 +17,7 @@
 
 #define PARTS_MAX 8
 #define ANCESTORS_MAX 16
+#define ROOM_KEPT 64  // for the record that says that the file is full
 
 struct RecordFile {
   uint64_t state;  // pid << 32 | descriptor
@@ -74,7 +76,16 @@ static int ReadStat(uint64_t pid, uint64_t* parent, uint64_t* start) {
   return field == 22;
 }
 
+// Whether the file may grow by so much: beyond a limit of file sizes a write would end the program (SIGXFSZ).
+static int HasRoom(int fd, size_t size) {
+  struct rlimit limit;
+  struct stat file;
+  if (syscall(SYS_prlimit64, 0L, (long)RLIMIT_FSIZE, NULL, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 1;
+  return syscall(SYS_fstat, fd, &file) == 0 && (uint64_t)file.st_size + size <= (uint64_t)limit.rlim_cur;
+}
+
 static void Put(int fd, const char* bytes, size_t size) {
+  if (!HasRoom(fd, size)) return;
   (void)syscall(SYS_write, fd, bytes, size);
   written_bytes += size;
 }
@@ -213,6 +224,9 @@ static int Descriptor(void) {
   if (before != pid && __atomic_compare_exchange_n(&begun, &before, pid, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     written_bytes = 0;
     full = 0;
+    // A forked child may have set its rank without setenv (perl): it has one thread yet, so its environment stands
+    // still.
+    if (pid != __atomic_load_n(&image_pid, __ATOMIC_ACQUIRE)) TraceReadVariables();
     PutHeader(fd, pid, parent, start);
   }
   return fd;
@@ -245,6 +259,11 @@ static void Write(const struct TracePart* parts, size_t count) {
   }
   pieces[count].iov_base = (void*)(uintptr_t) "";
   pieces[count].iov_len = 1;
+  if (!HasRoom(fd, size + ROOM_KEPT)) {
+    PutNumber(fd, 'f', written_bytes);
+    full = 1;
+    return;
+  }
   if (syscall(SYS_writev, fd, pieces, (int)count + 1) != (long)size) __atomic_add_fetch(&lost, 1, __ATOMIC_RELAXED);
   if (__atomic_add_fetch(&written_bytes, size, __ATOMIC_RELAXED) > TRACE_FILE_MAX) {
     full = 1;
@@ -278,8 +297,14 @@ void TraceWritePath(char kind, unsigned id, const char* path) {
   const int error = errno;
   struct timespec now = {0, 0};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  char head[48] = {kind, ' '};
+  char head[72] = {kind, ' '};
   size_t size = 2;
+  const uint64_t thread = (uint64_t)syscall(SYS_gettid);
+  if (kind == 'o' && thread != (uint64_t)syscall(SYS_getpid)) {
+    head[0] = 'O';
+    size += TraceDecimal(thread, head + size);
+    head[size++] = ' ';
+  }
   if (kind != 'o') {
     size += TraceDecimal(id, head + size);
     head[size++] = ' ';

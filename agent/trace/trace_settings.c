@@ -99,6 +99,12 @@ static void SetValue(struct TraceVariable* variable, const char* value) {
   variable->value[size] = '\0';
 }
 
+void TraceReadVariables(void) {
+  for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) {
+    SetValue(&variables[i], ValueOf(variables[i].name));
+  }
+}
+
 void TraceStart(void) {
   if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) return;
   if (environ == NULL) return;  // too early: the C library is not there yet
@@ -109,9 +115,7 @@ void TraceStart(void) {
   }
   const char* wanted = ValueOf("PARITECT_TRACE_ROOTS");
   if (wanted != NULL && root_count == 0) ReadRoots(wanted);
-  for (size_t i = 0; i < sizeof variables / sizeof variables[0]; ++i) {
-    SetValue(&variables[i], ValueOf(variables[i].name));
-  }
+  TraceReadVariables();
   __atomic_store_n(&started, 1, __ATOMIC_RELEASE);
 }
 

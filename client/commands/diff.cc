@@ -24,7 +24,7 @@ namespace {
 
 constexpr absl::string_view kName = "paritect diff";
 constexpr absl::string_view kSummary =
-    "show what differs between two plans, folders or bundles: diff settings|curve A B";
+    "show what differs between two plans, folders or bundles: diff settings|data|shards|curve A B";
 
 struct DiffOptions {
   std::vector<std::string> words;  // KIND A B
@@ -54,7 +54,8 @@ absl::StatusOr<const DiffKind*> FindKind(const std::string& name) {
 ExitCode Differ(CommandEnv& env, const DiffOptions& o) {
   const auto fail = [&env](const absl::Status& status) { return UsageError(env, kName, status.message()); };
   if (o.words.size() != 3) {
-    return fail(absl::InvalidArgumentError("give a kind and two things to compare: diff settings|curve A B"));
+    return fail(
+        absl::InvalidArgumentError("give a kind and two things to compare: diff settings|data|shards|curve A B"));
   }
   auto kind = FindKind(o.words[0]);
   if (!kind.ok()) return fail(kind.status());

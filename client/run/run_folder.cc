@@ -1,6 +1,7 @@
 #include "client/run/run_folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -211,8 +212,15 @@ absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& req
       return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
     }
   }
-  if (mkdir(absl::StrCat(folder, "/trace").c_str(), 0700) != 0) {
+  const std::string trace = absl::StrCat(folder, "/trace");
+  if (mkdir(trace.c_str(), 0700) != 0) {
     return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
+  }
+  // Programs that root starts may become another user, and go on to write their records: into a folder that shows
+  // nothing and where nobody can take away what another wrote.
+  if (geteuid() == 0) {
+    chmod(folder.c_str(), 0711);
+    chmod(trace.c_str(), 01733);
   }
   std::map<std::string, std::string> files;
   std::string code;

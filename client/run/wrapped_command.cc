@@ -20,7 +20,7 @@
 namespace paritect {
 namespace {
 
-constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
 constexpr int kDrainSeconds = 2;
 
 absl::Status Failed(absl::string_view what) {
@@ -123,7 +123,10 @@ bool WriteAll(int fd, const char* bytes, std::size_t size) {
         CloseFd(channels[i].read);
         continue;
       }
+      const bool shown = shows[i];
       shows[i] = shows[i] && WriteAll(channels[i].ours, buffer, static_cast<std::size_t>(n));
+      // The reader has left: the command is to learn it as if it had written there itself.
+      if (shown && !shows[i] && errno == EPIPE) CloseFd(channels[i].read);
       keeps = keeps && WriteAll(file, buffer, static_cast<std::size_t>(n));
     }
   }
@@ -221,9 +224,11 @@ class Wrapper {
       if (number < 0) break;  // something still prints
       if (number == SIGWINCH) {
         for (const Channel& channel : channels_) CopyWindowSize(channel);
+        if (!child_ended && signal.si_code <= 0) kill(child_, SIGWINCH);
       } else if (number != SIGCHLD) {
         // What the terminal sent has reached the command already.
         if (!child_ended && signal.si_code <= 0) kill(child_, number);
+        if (number == SIGTSTP) raise(SIGSTOP);  // a shell sees the job stopped
         continue;
       }
       if (!child_ended && waitpid(child_, &status, WNOHANG) == child_) child_ended = true;

@@ -77,9 +77,13 @@ absl::Status ReadObject(const DocumentNode& object, std::int64_t line, ShardAsse
     return absl::OkStatus();
   }
   const DocumentNode* list = nullptr;
+  bool files = false;
   for (absl::string_view key : kListKeys) {
     const DocumentNode* value = object.Find(key);
-    if (list == nullptr && value != nullptr && value->is_list()) list = value;
+    if (list != nullptr || value == nullptr || !value->is_list()) continue;
+    list = value;
+    // The contract's form: one object a rank. Samples may be printed batch by batch.
+    files = key == "files" || key == "paths" || key == "shards" || key == "filenames" || key == "urls";
   }
   if (list == nullptr) return ErrorAt(object, "an object without a list of files or samples");
   ShardRecord record;
@@ -88,6 +92,7 @@ absl::Status ReadObject(const DocumentNode& object, std::int64_t line, ShardAsse
   record.world_size = ReadInt32(object, kWorldKeys);
   record.epoch = ReadInt32(object, {"epoch"});
   record.step = ReadInt(object, {"step", "iteration"});
+  record.whole = files && !record.step;
   PARITECT_RETURN_IF_ERROR(ReadItems(*list, record));
   assembler.Add(std::move(record));
   return absl::OkStatus();

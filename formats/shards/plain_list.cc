@@ -1,7 +1,11 @@
 // One path a line, or one sample number a line; NUL in place of line ends (find -print0) is read too.
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/numbers.h"
+#include "formats/shards/list_scanner.h"
 #include "formats/shards/shard_format.h"
 
 namespace paritect {
@@ -15,6 +19,8 @@ bool HasNul(absl::string_view bytes) {
 
 // NUL-separated names, each short and without control characters, or lines without any NUL.
 bool Sniff(absl::string_view bytes) {
+  // UTF-16 has NULs too, which separate nothing.
+  if (absl::StartsWith(bytes, "\xff\xfe") || absl::StartsWith(bytes, "\xfe\xff")) return false;
   const absl::string_view head = bytes.substr(0, 1 << 16);
   for (char c : head) {
     const auto byte = static_cast<unsigned char>(c);
@@ -26,6 +32,47 @@ bool Sniff(absl::string_view bytes) {
 bool IsSampleNumber(absl::string_view text) {
   auto value = ParseInt(text);
   return value && *value >= 0 && text.find_first_not_of("0123456789") == absl::string_view::npos;
+}
+
+// What stands on a line that is more than a plain name: a printed list, several numbers, a quoted name, a number
+// between blanks. False: the line is a name as it stands.
+bool TakeApart(absl::string_view line, v1::ShardList& list, std::vector<std::string>& items) {
+  const absl::string_view text = absl::StripAsciiWhitespace(line);
+  if (text.empty()) return false;
+  if (text.front() == '[') {
+    auto printed = ScanList(text, 0);
+    if (!printed || printed->end != text.size()) return false;
+    if (printed->cut || printed->elided) {
+      v1::Problem& problem = *list.add_incomplete();
+      problem.set_id("shard_list_incomplete");
+      (*problem.mutable_args())["line"] = "1";
+      (*problem.mutable_args())["why"] = "a printed list is shortened or cut off";
+    }
+    items = std::move(printed->items);
+    return true;
+  }
+  if (text.find_first_not_of("0123456789, \t") == absl::string_view::npos) {
+    for (absl::string_view number : absl::StrSplit(text, absl::ByAnyChar(", \t"), absl::SkipEmpty())) {
+      items.emplace_back(number);
+    }
+    return !items.empty();
+  }
+  absl::string_view quoted = text;
+  absl::ConsumeSuffix(&quoted, ",");
+  const char quote = quoted.front();
+  if ((quote == '"' || quote == '\'') && quoted.size() > 2 && quoted.back() == quote) {
+    items.emplace_back(quoted.substr(1, quoted.size() - 2));
+    return true;
+  }
+  return false;
+}
+
+// "rank 0 reads /d/a", "0 /d/a": words before a path are no part of a name that anybody gives.
+bool HoldsMoreThanAPath(absl::string_view line) {
+  if (line.empty() || line[0] == '/' || absl::StartsWith(line, "./")) return false;
+  const std::size_t blank = line.find_first_of(" \t");
+  return blank != absl::string_view::npos &&
+         (absl::StrContains(line.substr(blank), " /") || absl::StrContains(line.substr(blank), "\t/"));
 }
 
 void AddNote(v1::ShardList& list, absl::string_view kind, std::int64_t line, absl::string_view message) {
@@ -54,12 +101,21 @@ absl::StatusOr<ShardLists> Read(absl::string_view bytes) {
     if (static_cast<std::size_t>(list.items_size()) >= kShardItemsMax) {
       return absl::ResourceExhaustedError(absl::StrCat("more than ", kShardItemsMax, " entries"));
     }
-    if (IsSampleNumber(item)) {
-      if (numbers++ == 0) first_number = line;
-    } else if (first_path == 0) {
-      first_path = line;
+    std::vector<std::string> items;
+    if (separator != '\n' || !TakeApart(item, list, items)) {
+      if (separator == '\n' && HoldsMoreThanAPath(item)) {
+        return absl::UnimplementedError(absl::StrCat("line ", line, " holds more than a path or a sample number"));
+      }
+      items.emplace_back(item);
     }
-    list.add_items(std::string(item));
+    for (std::string& one : items) {
+      if (IsSampleNumber(one)) {
+        if (numbers++ == 0) first_number = line;
+      } else if (first_path == 0) {
+        first_path = line;
+      }
+      list.add_items(std::move(one));
+    }
   }
   list.set_sample_numbers(numbers > 0 && numbers == list.items_size());
   if (numbers > 0 && first_path > 0) {

@@ -32,17 +32,25 @@ std::optional<std::int32_t> ReadField32(const re2::RE2& pattern, absl::string_vi
   return static_cast<std::int32_t>(*value);
 }
 
-// "rank 3", "[rank3]", "global_rank=3"; "local_rank" and "local rank" are another thing.
+// "rank 3", "[rank3]", "global_rank=3". The rank within a node or within a group of parallel ranks is another thing;
+// two ranks that differ leave it open, unless one is said to be the global one.
 std::optional<std::int32_t> ReadRank(absl::string_view text) {
-  static const re2::RE2* const pattern =
-      new re2::RE2(R"((?i)(local[ _-]?|node[ _-]?)?\b(?:global[ _]?)?rank[ _]?(?:id)?\s*[=:#]?\s*(\d{1,9}))");
+  static const re2::RE2* const pattern = new re2::RE2(
+      R"((?i)(?:\b(global|local|node|group|role|intra|inter|dp|ddp|tp|pp|ep|cp|mp|vp|data[ _-]?parallel|tensor[ _-]?parallel|)"
+      R"(pipeline[ _-]?parallel|model[ _-]?parallel|expert[ _-]?parallel|context[ _-]?parallel)[ _-]?)?\b)"
+      R"((?:(global)[ _]?)?rank[ _]?(?:id)?\s*[=:#]?\s*(\d{1,9}))");
   re2::StringPiece rest = ToPiece(text);
-  std::string other, digits;
-  while (re2::RE2::FindAndConsume(&rest, *pattern, &other, &digits)) {
-    if (!other.empty()) continue;
-    return static_cast<std::int32_t>(*ParseInt(digits));
+  std::string kind, global, digits;
+  std::optional<std::int32_t> found;
+  bool several = false;
+  while (re2::RE2::FindAndConsume(&rest, *pattern, &kind, &global, &digits)) {
+    const auto rank = static_cast<std::int32_t>(*ParseInt(digits));
+    if (!global.empty() || absl::EqualsIgnoreCase(kind, "global")) return rank;
+    if (!kind.empty()) continue;
+    several = several || (found && *found != rank);
+    if (!found) found = rank;
   }
-  return std::nullopt;
+  return several ? std::nullopt : found;
 }
 
 // The word before "[", without "=", ":" and blanks: what the list is said to hold.

@@ -34,7 +34,18 @@ bool ShardAssembler::BeginsSegment(const ShardRecord& record) const {
   if (!record.step || last == last_.end()) return false;
   const auto& [epoch, step] = last->second;
   // Many loops count steps from 0 in each epoch.
-  return (epoch == record.epoch || (epoch && record.epoch && *record.epoch < *epoch)) && *record.step < step;
+  return (epoch == record.epoch || (epoch && record.epoch && *record.epoch < *epoch)) &&
+         (*record.step < step || (*record.step == step && MadeAgain(record)));
+}
+
+// The step that a rank made last, once more with the same entries: a resume from just before it.
+bool ShardAssembler::MadeAgain(const ShardRecord& record) const {
+  for (auto it = records_.rbegin(); it != records_.rend(); ++it) {
+    if (it->record.rank != record.rank) continue;
+    return it->record.step == record.step && it->record.epoch == record.epoch && it->record.items == record.items &&
+           !record.items.empty();
+  }
+  return false;
 }
 
 void ShardAssembler::Add(ShardRecord record) {
@@ -90,12 +101,14 @@ void ShardAssembler::DropRedone() {
 absl::StatusOr<ShardLists> ShardAssembler::Finish(absl::string_view format) && {
   if (full()) return absl::ResourceExhaustedError(absl::StrCat("more than ", kShardItemsMax, " entries"));
   if (segment_ > 0) DropRedone();
-  using Key = std::tuple<int, std::int32_t, std::int64_t>;  // segment, epoch or -1, rank or -1
+  using Key = std::tuple<int, std::int32_t, std::int64_t, int>;  // segment, epoch or -1, rank or -1, claim
   std::map<Key, v1::ShardList> lists;
   std::map<int, std::int64_t> consumed;  // by segment
   for (Placed& placed : records_) {
     ShardRecord& record = placed.record;
-    v1::ShardList& list = lists[{placed.segment, record.epoch.value_or(-1), record.rank.value_or(-1)}];
+    Key key = {placed.segment, record.epoch.value_or(-1), record.rank.value_or(-1), 0};
+    while (record.whole && record.rank && lists.contains(key)) ++std::get<3>(key);
+    v1::ShardList& list = lists[key];
     if (list.format().empty()) {
       list.set_format(has_steps_ ? "index-log" : std::string(format));
       list.set_segment(placed.segment);

@@ -27,6 +27,7 @@ struct ShardRecord {
   std::vector<std::string> items;
   bool numbers = false;  // every item is a sample number
   bool elided = false;   // "..." stood in the list
+  bool whole = false;    // all that the rank reads: another whole list of it is another claim, not more of it
 };
 
 class ShardAssembler {
@@ -44,12 +45,13 @@ class ShardAssembler {
     int segment = 0;
   };
   bool BeginsSegment(const ShardRecord& record) const;
+  bool MadeAgain(const ShardRecord& record) const;
   void DropRedone();
 
   std::vector<Placed> records_;
   std::vector<v1::Problem> incomplete_;
   std::map<std::optional<std::int32_t>, std::pair<std::optional<std::int32_t>, std::int64_t>>
-      last_;  // rank: epoch, step
+      last_;                                // rank: epoch, step
   std::set<std::int32_t> ranks_;            // heard in this segment
   std::optional<std::int32_t> world_size_;  // the first one stated in this segment
   int segment_ = 0;

@@ -179,5 +179,63 @@ TEST(JsonList, ARankBelowZeroIsKeptAsWrong) {
   EXPECT_EQ(list.rank(), -1);
 }
 
+TEST(PlainList, LinesOfSeveralEntriesAreTakenApart) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"[0, 4]\n[8, 12]\n", {"0", "4", "8", "12"}},
+      {"[ 0  4  8]\n", {"0", "4", "8"}},
+      {"0, 4\n8 12\n", {"0", "4", "8", "12"}},
+      {"  5\n6\n", {"5", "6"}},
+      {"\"/d/f0.bin\",\n'/d/f1.bin'\n", {"/d/f0.bin", "/d/f1.bin"}},
+      {"/d/my file.bin\n", {"/d/my file.bin"}},
+  };
+  for (const auto& [text, items] : cases) {
+    auto lists = ReadShardFile(text);
+    ASSERT_TRUE(lists.ok()) << text;
+    ASSERT_EQ(lists->size(), 1u) << text;
+    EXPECT_EQ(std::vector<std::string>((*lists)[0].items().begin(), (*lists)[0].items().end()), items) << text;
+  }
+  for (const char* text : {"rank 0 reads /d/f0.bin\n", "0 /d/f0.bin\n"}) EXPECT_FALSE(ReadShardFile(text).ok()) << text;
+  EXPECT_FALSE(ReadShardFile(std::string("\xff\xfe/\0d\0\n\0", 8)).ok());
+}
+
+TEST(JsonList, TwoWholeListsOfOneRankStaySideBySide) {
+  auto lists = ReadShardFile(
+      "{\"rank\":0,\"world_size\":1,\"files\":[\"a\"]}\n{\"rank\":0,\"world_size\":1,\"files\":[\"b\"]}\n");
+  ASSERT_TRUE(lists.ok());
+  ASSERT_EQ(lists->size(), 2u);
+  EXPECT_EQ((*lists)[1].items(0), "b");
+  // Samples may be printed batch by batch.
+  auto batches = ReadShardFile("{\"rank\":0,\"idx\":[1]}\n{\"rank\":0,\"idx\":[2]}\n");
+  ASSERT_TRUE(batches.ok());
+  EXPECT_EQ(batches->size(), 1u);
+}
+
+TEST(PrintedList, TheGlobalRankIsTheOneThatCounts) {
+  const std::vector<std::pair<std::string, int>> cases = {
+      {"dp-rank 0, rank 3/4: files: ['/d/a']\n", 3},
+      {"group rank 0 global rank 2 world size 4 files ['/d/a']\n", 2},
+      {"data parallel rank 0 | rank 1 of 4 shard list: ['/d/a']\n", 1},
+      {"local_rank=0 rank=3 files=['/d/a']\n", 3},
+      {"rank 0: process rank=2 files=['/d/a']\n", -1},
+  };
+  for (const auto& [text, rank] : cases) {
+    auto lists = ReadShardFile(text);
+    ASSERT_TRUE(lists.ok()) << text;
+    EXPECT_EQ((*lists)[0].has_rank() ? (*lists)[0].rank() : -1, rank) << text;
+  }
+}
+
+TEST(IndexLog, TheLastStepMadeAgainIsAResume) {
+  auto lists = ReadShardFile(
+      "step=0 rank=0 world=1 idx=[0, 1]\nstep=1 rank=0 world=1 idx=[2, 3]\n"
+      "step=1 rank=0 world=1 idx=[2, 3]\nstep=2 rank=0 world=1 idx=[4, 5]\n");
+  ASSERT_TRUE(lists.ok());
+  std::string items;
+  for (const v1::ShardList& list : *lists) {
+    for (const std::string& item : list.items()) items += item;
+  }
+  EXPECT_EQ(items, "012345");
+}
+
 }  // namespace
 }  // namespace paritect

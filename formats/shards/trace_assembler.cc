@@ -59,6 +59,11 @@ bool RankByBirth(const std::vector<TraceImage*>& images, int world_size) {
     children.insert(path[common]);
   }
   if (static_cast<int>(children.size()) != world_size) return false;
+  // Forked children are the workers of one rank as well: only processes that were started anew are ranks.
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const bool child = paths[i].size() == common + 1;
+    if (child && images[i]->executed != true) return false;
+  }
   for (std::size_t i = 0; i < images.size(); ++i) {
     const auto rank = static_cast<std::int32_t>(std::distance(children.begin(), children.find(paths[i][common])));
     for (TraceOpen& open : images[i]->opens) {
@@ -130,6 +135,7 @@ void GiveRanks(const NodeRank& node, std::int32_t first, std::int32_t world_size
 
 struct RankReads {
   std::optional<std::int32_t> world_size;
+  bool threads = false;           // several of one process read side by side
   bool once = false;              // opens were not counted: several epochs look like one
   std::map<Place, Names> images;  // by birth
   std::vector<v1::Problem> problems;
@@ -201,6 +207,8 @@ class NodeAssembler {
     }
     for (const TraceImage* image : images_) AddProblems(*image);
     ShardLists lists;
+    for (auto& [rank, reads] : ranks_) parts_[rank] = reads.once ? std::nullopt : EpochsOf(reads);
+    AlignEpochs();
     for (auto& [rank, reads] : ranks_) EmitRank(rank, reads, lists);
     return lists;
   }
@@ -215,6 +223,7 @@ class NodeAssembler {
       if (size == 0) size = image->rank.world_size.value_or(0);
     }
     DropLaunchers(unknown);
+    DropHelpers(unknown);
     if (unknown.empty()) return;
     if (size == 1) {
       for (TraceImage* image : unknown) {
@@ -223,6 +232,22 @@ class NodeAssembler {
       return;
     }
     if (size > 1) by_birth_ = RankByBirth(unknown, size);
+  }
+
+  // A rank that opens a few of its files once more at the end (a sample that it logs or evaluates) has no epoch more
+  // than the others.
+  void AlignEpochs() {
+    std::size_t least = SIZE_MAX;
+    for (const auto& [rank, epochs] : parts_) {
+      if (epochs) least = std::min(least, epochs->size());
+    }
+    for (auto& [rank, epochs] : parts_) {
+      if (!epochs || epochs->size() != least + 1 || least == 0) continue;
+      if (epochs->back().size() * 2 > epochs->front().size()) continue;  // an epoch that has begun
+      epochs->pop_back();
+      reopened_.insert(rank);
+    }
+    for (const auto& [rank, epochs] : parts_) numbered_ = numbered_ || (epochs && epochs->size() > 1);
   }
 
   // SLURM_PROCID and the like may count nodes: then each process that was started below is a rank.
@@ -251,6 +276,23 @@ class NodeAssembler {
     }
   }
 
+  // Scripts of a launcher (a shell, a version manager) beside processes that have a rank are none: only interpreters
+  // that may train count.
+  void DropHelpers(std::vector<TraceImage*>& unknown) const {
+    const bool ranked = std::any_of(images_.begin(), images_.end(), [](const TraceImage* image) {
+      return !image->opens.empty() && image->opens[0].rank.rank;
+    });
+    if (!ranked) return;
+    const auto shell = [](const TraceImage* image) {
+      const absl::string_view name = absl::string_view(image->executable).substr(image->executable.rfind('/') + 1);
+      return name == "bash" || name == "sh" || name == "dash" || name == "zsh" || name == "env" || name == "busybox";
+    };
+    for (TraceImage* image : unknown) {
+      if (shell(image)) image->opens.clear();
+    }
+    unknown.erase(std::remove_if(unknown.begin(), unknown.end(), shell), unknown.end());
+  }
+
   // A process above one that has a rank started it: what it opened itself is no rank's share.
   void DropLaunchers(std::vector<TraceImage*>& unknown) {
     std::set<Place> above;
@@ -272,16 +314,23 @@ class NodeAssembler {
     if (open.rank.world_size) reads.world_size = open.rank.world_size;
     reads.images[{image.start, image.pid}].push_back(open.path);
     reads.once = reads.once || image.once;
+    reads.threads = reads.threads || open.thread != image.opens.front().thread;
   }
 
   void AddProblems(const TraceImage& image) {
     const auto rank = image.opens.empty() ? image.rank.rank : image.opens.back().rank.rank;
+    for (const auto& [program, told] : image.unseen_ranks) {
+      auto list = ranks_.find(told);
+      if (list != ranks_.end() && !IsHelper(program)) {
+        list->second.problems.push_back(MakeProblem("trace_program_unseen", DisplayBytes(program)));
+      }
+    }
     std::vector<v1::Problem> problems;
     if (image.lost > 0) problems.push_back(MakeProblem("trace_lost", absl::StrCat(image.lost)));
     if (image.joined_late) problems.push_back(MakeProblem("trace_attached", absl::StrCat("pid ", image.pid)));
     if (image.stopped) problems.push_back(MakeProblem("trace_stopped", absl::StrCat("pid ", image.pid)));
     if (image.full) problems.push_back(MakeProblem("trace_full", absl::StrCat("pid ", image.pid)));
-    // A program without a rank (a launcher's helper) reads no shards.
+    // What a program without a rank starts (a launcher's helper) reads no shards, unless it is given a rank.
     if (rank) {
       for (const std::string& program : image.unseen) {
         if (IsHelper(program)) continue;
@@ -294,17 +343,21 @@ class NodeAssembler {
   }
 
   void EmitRank(std::int32_t rank, const RankReads& reads, ShardLists& lists) const {
-    const std::optional<std::vector<Names>> epochs = reads.once ? std::nullopt : EpochsOf(reads);
+    const std::optional<std::vector<Names>>& epochs = parts_.at(rank);
     const std::vector<Names> parts = epochs ? *epochs : std::vector<Names>{FirstOpens(reads)};
     for (std::size_t i = 0; i < parts.size(); ++i) {
       v1::ShardList list;
       list.set_format("trace");
       if (rank >= 0) list.set_rank(rank);
       if (reads.world_size) list.set_world_size(*reads.world_size);
-      if (parts.size() > 1) list.set_epoch(static_cast<std::int32_t>(i));
+      if (numbered_ && epochs) list.set_epoch(static_cast<std::int32_t>(i));
+      if (reopened_.contains(rank)) AddNote(list, "reopened", "a few files were opened once more at the end");
       for (const std::string& name : parts[i]) list.add_items(name);
       if (!epochs || reads.once) {
         AddNote(list, "epochs_unclear", "files were opened again, or opens not counted; each stands once");
+      }
+      if (reads.threads && reads.images.size() == 1) {
+        AddNote(list, "unordered", "several threads read side by side; the order between them is not known");
       }
       if (reads.images.size() > 1) {
         AddNote(list, "unordered",
@@ -323,6 +376,9 @@ class NodeAssembler {
 
   std::vector<TraceImage*> images_;
   const int stated_;
+  std::map<std::int32_t, std::optional<std::vector<Names>>> parts_;  // by rank: epochs; nullopt: not told
+  bool numbered_ = false;
+  std::set<std::int32_t> reopened_;
   bool by_birth_ = false;
   bool node_ranks_told_ = false;
   std::vector<std::string> unrankable_;  // "rank 0: 4" processes that may be ranks or workers

@@ -117,12 +117,14 @@ class Reader {
       case 'b': image.executed = rest == "exec"; return true;
       case 'a': return ReadAncestor(rest);
       case 'v': return ReadVariable(rest);
-      case 'o': return ReadOpen(rest);
+      case 'o':
+      case 'O': return ReadOpen(rest, record[0] == 'O');
       case 'd':
       case 's': return ReadFolder(rest, record[0] == 's');
       case 'n': return ReadNames(rest);
       case 'e': return ReadFolderEnd(rest);
-      case 'u': image.unseen.emplace_back(rest); return true;
+      case 'r': return ReadGiven(rest);
+      case 'u': return ReadUnseen(rest);
       case 'f': image.full = true; return true;
       case 'q': image.stopped = true; return true;
       case 'm': image.once = true; return true;
@@ -135,6 +137,8 @@ class Reader {
   bool BeginImage(absl::string_view rest) {
     CloseImage();
     variables_.clear();
+    given_.clear();
+    rank_ = TraceRank();
     folders_.clear();
     TraceImage& image = out_.images.emplace_back();
     const std::size_t space = std::min(rest.find(' '), rest.size());
@@ -167,8 +171,29 @@ class Reader {
     return true;
   }
 
-  bool ReadOpen(absl::string_view rest) {
+  // A variable of the environment that the next 'u' is started with.
+  bool ReadGiven(absl::string_view rest) {
+    const std::size_t equal = rest.find('=');
+    if (equal == absl::string_view::npos) return false;
+    given_[std::string(rest.substr(0, equal))] = std::string(rest.substr(equal + 1));
+    return true;
+  }
+
+  bool ReadUnseen(absl::string_view rest) {
+    TraceImage& image = out_.images.back();
+    const std::optional<std::int32_t> rank = RankOf(given_).rank;
+    given_.clear();
+    if (rank && rank != rank_.rank) {
+      image.unseen_ranks.emplace_back(std::string(rest), *rank);
+    } else {
+      image.unseen.emplace_back(rest);
+    }
+    return true;
+  }
+
+  bool ReadOpen(absl::string_view rest, bool of_thread) {
     TraceOpen open;
+    if (of_thread && !TakeNumber(rest, open.thread)) return false;
     if (!TakeNumber(rest, open.at_ns) || rest.empty()) return false;
     open.path = std::string(rest);
     if (!variables_.empty()) open.rank = rank_;
@@ -216,7 +241,7 @@ class Reader {
   }
 
   TraceFile out_;
-  Variables variables_;
+  Variables variables_, given_;
   TraceRank rank_;
   std::map<std::int64_t, std::size_t> folders_;  // id: index in the image's listings
 };

@@ -29,7 +29,8 @@ struct TraceRank {
 struct TraceOpen {
   std::int64_t at_ns = 0;  // monotonic clock of the node
   std::string path;
-  TraceRank rank;  // as the variables stood then
+  TraceRank rank;           // as the variables stood then
+  std::int64_t thread = 0;  // 0: the first of the process
 };
 
 struct TraceListing {
@@ -52,7 +53,8 @@ struct TraceImage {
   std::vector<TraceOpen> opens;
   std::vector<TraceListing> listings;
   std::vector<std::string> unseen;  // programs that it started and that cannot be recorded
-  std::int64_t lost = 0;            // records
+  std::vector<std::pair<std::string, std::int32_t>> unseen_ranks;  // of these, those that it gave a rank
+  std::int64_t lost = 0;                                           // records
   bool full = false;
   bool stopped = false;      // it put itself under a filter of system calls: what came later is not known
   bool once = false;         // of `attach`: each file stands once, however often it was opened

@@ -138,11 +138,17 @@ TEST(TraceAssembler, OtherRepetitionsAreOneListAndSaidSo) {
 TEST(TraceAssembler, RanksByBirthWhereNoVariableTells) {
   const std::vector<std::string> size = {"WORLD_SIZE=2"};
   // Two ranks below process 10, the first one with two workers that alone read.
-  const TraceLists lists = Assembled({{.pid = 13, .above = {11, 10, 1}, .variables = size, .names = {"a"}},
-                                      {.pid = 14, .above = {11, 10, 1}, .variables = size, .names = {"b"}},
-                                      {.pid = 12, .above = {10, 1}, .variables = size, .names = {"c"}}});
+  const TraceLists lists =
+      Assembled({{.pid = 13, .above = {11, 10, 1}, .variables = size, .names = {"a"}},
+                 {.pid = 14, .above = {11, 10, 1}, .variables = size, .names = {"b"}},
+                 {.pid = 12, .above = {10, 1}, .variables = size, .names = {"c"}, .more = {"b exec"}}});
   EXPECT_THAT(Shown(lists), ElementsAre("0: a b", "1: c"));
   EXPECT_EQ(NotesOf(lists.lists[1]), "rank_by_birth");
+  // Forked children are workers of one rank, however many the world has.
+  EXPECT_THAT(Shown(Assembled({{.pid = 11, .above = {10, 1}, .names = {"a"}, .more = {"b fork"}},
+                               {.pid = 12, .above = {10, 1}, .names = {"b"}, .more = {"b fork"}}},
+                              2)),
+              ElementsAre("?: a b"));
   // Three processes do not make a world of two: nothing is guessed.
   EXPECT_THAT(Shown(Assembled({{.pid = 11, .above = {10, 1}, .variables = size, .names = {"a"}},
                                {.pid = 12, .above = {10, 1}, .variables = size, .names = {"b"}},
@@ -218,6 +224,34 @@ TEST(TraceAssembler, AnotherVariableOfANodeIsNoRank) {
   std::vector<Process> local = spawned;
   for (Process& process : local) process.variables = {"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=1"};
   EXPECT_THAT(Shown(Assembled(local)), ElementsAre("3: a b"));
+}
+
+TEST(TraceAssembler, AFileOpenedOnceMoreIsNoEpoch) {
+  const TraceLists lists =
+      Assembled({{.pid = 1, .variables = {"RANK=0", "WORLD_SIZE=2"}, .names = {"a", "b", "c", "a"}},
+                 {.pid = 2, .variables = {"RANK=1", "WORLD_SIZE=2"}, .names = {"d", "e", "f"}}});
+  EXPECT_THAT(Shown(lists), ElementsAre("0: a b c", "1: d e f"));
+  // Epochs are numbered on all ranks or on none.
+  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = {"RANK=0", "WORLD_SIZE=2"}, .names = {"a", "b", "a", "b"}},
+                               {.pid = 2, .variables = {"RANK=1", "WORLD_SIZE=2"}, .names = {"d", "e"}}})),
+              ElementsAre("0/0: a b", "0/1: a b", "1/0: d e"));
+}
+
+TEST(TraceAssembler, ThreadsHideTheOrderBetweenThem) {
+  const Process one = {.pid = 1, .variables = {"RANK=0"}, .more = {"O 7 1 /d/a", "O 7 2 /d/b"}};
+  EXPECT_EQ(NotesOf(Assembled({one}).lists[0]), "");
+  const Process two = {.pid = 1, .variables = {"RANK=0"}, .more = {"O 7 1 /d/a", "O 8 2 /d/b"}};
+  EXPECT_EQ(NotesOf(Assembled({two}).lists[0]), "unordered");
+}
+
+TEST(TraceAssembler, AProgramThatIsGivenARankAndCannotBeRecorded) {
+  const TraceLists lists =
+      Assembled({{.pid = 10, .above = {1}, .more = {"r RANK=1", "r WORLD_SIZE=2", "u ./static"}},
+                 {.pid = 11, .above = {10, 1}, .variables = {"RANK=0", "WORLD_SIZE=2"}, .names = {"a"}},
+                 {.pid = 12, .above = {10, 1}, .variables = {"RANK=1", "WORLD_SIZE=2"}, .names = {"b"}}});
+  EXPECT_EQ(lists.lists[0].incomplete_size(), 0);
+  ASSERT_EQ(lists.lists[1].incomplete_size(), 1);
+  EXPECT_EQ(lists.lists[1].incomplete(0).id(), "trace_program_unseen");
 }
 
 TEST(TraceAssembler, AToolThatReadsNoDataHidesNothing) {

@@ -25,8 +25,8 @@ same() {
 
 # saw NAME: the last run recorded that data/NAME was opened.
 records() { cat "$run"trace/*.ptrace 2> /dev/null | tr '\0' '\n' > records.txt; }
-saw() { records; LC_ALL=C grep -aq "^o [0-9]* $data/$1\$" records.txt || fail "did not see $1"; }
-saw_not() { records; LC_ALL=C grep -aq "^o [0-9]* $data/$1\$" records.txt && fail "saw $1"; }
+saw() { records; LC_ALL=C grep -aq "^[oO] [0-9 ]* $data/$1\$" records.txt || fail "did not see $1"; }
+saw_not() { records; LC_ALL=C grep -aq "^[oO] [0-9 ]* $data/$1\$" records.txt && fail "saw $1"; }
 
 same cat "$data/part-1.bin" && saw part-1.bin && saw_not part-2.bin
 same bash -c 'cd data && read -r line < part-2.bin && echo "$line"' && saw part-2.bin
@@ -98,7 +98,7 @@ if ${CC:-cc} -O2 -pthread -o breakers "$source_dir/tests/system/trace_breakers.c
   same "$work/breakers" closefrom "$data" && saw part-1.bin && saw part-2.bin
   same "$work/breakers" spawn "$data" && saw part-1.bin && saw part-3.bin && says '^u /bin/cat$'
   same "$work/breakers" threads "$data" && saw part-1.bin && saw part-3.bin
-  [ "$(grep -ac '^o ' records.txt)" = 20000 ] || fail "threads: not every open is recorded"
+  [ "$(grep -ac '^[oO] ' records.txt)" = 20000 ] || fail "threads: not every open is recorded"
   same "$work/breakers" odd "$data" && saw part-1.bin && saw part-2.bin && saw part-3.bin && saw part-4.bin
   says 'n..\.bin$'
   same "$work/breakers" seccomp "$data" && saw part-1.bin
@@ -110,6 +110,13 @@ if ${CC:-cc} -O2 -pthread -o breakers "$source_dir/tests/system/trace_breakers.c
 else
   echo "note: no C compiler: $(head -n 1 cc.err)" >&2
 fi
+# A limit of file sizes ends no program: the record says that it is full.
+same bash -c "ulimit -f 0; cat data/part-1.bin | cat"
+same bash -c "ulimit -f 4; for i in \$(seq 300); do read -r x < '$data/part-2.bin'; done; echo \$x" && says '^f '
+# A reader that leaves is no secret to the command.
+(yes; echo "$?" > yes.plain) 2> /dev/null | head -n 1 > /dev/null
+(timeout 20 "$paritect" run --run yes --agent none -- yes; echo "$?" > yes.run) 2> /dev/null | head -n 1 > /dev/null
+[ "$(cat yes.plain)" = "$(cat yes.run)" ] || fail "yes | head: exit code $(cat yes.run), not $(cat yes.plain)"
 # A child that is started without the recorder's environment is named.
 same bash -c 'RANK=0 WORLD_SIZE=1 env -i /bin/cat data/part-1.bin' && saw_not part-1.bin && says '^u /bin/cat$'
 # A name that is not there ends before the command starts.
