@@ -25,7 +25,11 @@ struct Store {
     for (const auto& [digest, node] : tree.nodes) held.insert(digest);
     held.insert(leaves.begin(), leaves.end());
   }
-  bool operator()(absl::string_view digest) const { return held.contains(std::string(digest)); }
+  std::vector<bool> operator()(const std::vector<std::string>& digests, int) const {
+    std::vector<bool> out;
+    for (const std::string& digest : digests) out.push_back(held.contains(digest));
+    return out;
+  }
 };
 
 TEST(ContentTree, EqualListsCostTheirRoot) {
@@ -52,7 +56,7 @@ TEST(ContentTree, DifferencesCostTheirPaths) {
   after[19'000] = Sha256("changed");
   const TreeExchange exchange = PlanExchange(MakeContentTree(after), store);
   EXPECT_THAT(exchange.leaves, ElementsAre(Sha256("new"), Sha256("changed")));
-  EXPECT_LT(exchange.bytes, 30'000u);
+  EXPECT_LT(exchange.bytes, 40'000u);
   EXPECT_LE(exchange.rounds, 6);
 }
 
@@ -60,8 +64,62 @@ TEST(ContentTree, AnEmptyStoreTakesEverythingOnce) {
   std::vector<std::string> leaves = Leaves(500);
   const std::vector<std::string> again = leaves;
   leaves.insert(leaves.end(), again.begin(), again.end());
-  const TreeExchange exchange = PlanExchange(MakeContentTree(leaves), [](absl::string_view) { return false; });
+  const TreeExchange exchange = PlanExchange(MakeContentTree(leaves), [](const std::vector<std::string>& digests, int) {
+    return std::vector<bool>(digests.size());
+  });
   EXPECT_EQ(exchange.leaves.size(), 500u);
+}
+
+TEST(ContentTree, NodesGoBehindWhatTheyStandFor) {
+  const std::vector<std::string> leaves = Leaves(20'000);
+  const ContentTree tree = MakeContentTree(leaves);
+  const TreeExchange exchange = PlanExchange(tree, [](const std::vector<std::string>&, int) {
+    return std::vector<bool>();  // no answer came: all goes
+  });
+  for (const std::vector<TreeNode>& order : {exchange.nodes, tree.order}) {
+    absl::flat_hash_set<std::string> there(leaves.begin(), leaves.end());
+    EXPECT_EQ(order.size(), tree.nodes.size());
+    for (const TreeNode& node : order) {
+      ASSERT_TRUE(IsTreeNode(tree.nodes.at(node.sha256)));
+      for (absl::string_view child : TreeChildren(tree.nodes.at(node.sha256))) EXPECT_TRUE(there.contains(child));
+      there.insert(node.sha256);
+    }
+  }
+}
+
+TEST(ContentTree, GivesItsLeavesBack) {
+  for (int n : {1, 2, 40, 3000}) {
+    const std::vector<std::string> leaves = Leaves(n);
+    const ContentTree tree = MakeContentTree(leaves);
+    const auto node = [&](absl::string_view digest) -> absl::StatusOr<std::string> {
+      const auto found = tree.nodes.find(std::string(digest));
+      if (found == tree.nodes.end()) return absl::NotFoundError("no such node");
+      return found->second;
+    };
+    EXPECT_EQ(*TreeLeaves(tree.root, tree.depth, node), leaves);
+    EXPECT_EQ(TreeLeaves(tree.root, tree.depth + 1, node).status().code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(TreeLeaves(tree.root, 0, node).status().code(), absl::StatusCode::kResourceExhausted);
+  }
+}
+
+TEST(ContentTree, AHostileTreeIsBounded) {
+  std::string wide;  // 256 times the same child at every level: 2^64 leaves
+  for (std::size_t i = 0; i < kTreeChildrenMax; ++i) wide += Sha256("child");
+  const auto node = [&](absl::string_view) -> absl::StatusOr<std::string> { return wide; };
+  EXPECT_EQ(TreeLeaves(Sha256("r"), 8, node).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(TreeLeaves(Sha256("r"), 1'000'000, node).status().code(), absl::StatusCode::kResourceExhausted);
+  const auto odd = [&](absl::string_view) -> absl::StatusOr<std::string> { return "no digests"; };
+  EXPECT_EQ(TreeLeaves(Sha256("r"), 2, odd).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_FALSE(IsTreeNode(""));
+  EXPECT_FALSE(IsTreeNode(wide + Sha256("one more")));
+}
+
+TEST(ContentTree, ContentsThatEndEveryNodeStillGiveATree) {
+  std::vector<std::string> leaves = Leaves(2000);
+  for (std::string& leaf : leaves) leaf.back() = 0;
+  const ContentTree tree = MakeContentTree(leaves);
+  EXPECT_LE(tree.depth, 5);
+  for (const auto& [digest, node] : tree.nodes) EXPECT_TRUE(IsTreeNode(node));
 }
 
 TEST(ContentTree, OrderCounts) {

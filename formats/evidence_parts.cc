@@ -1,5 +1,7 @@
 #include "formats/evidence_parts.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
 #include "common/message_bytes.h"
@@ -9,21 +11,25 @@
 namespace paritect {
 namespace {
 
-constexpr std::size_t kDigestBytes = 32;
+constexpr std::size_t kDigestBytes = kTreeDigestBytes;
 // A payload below this is not worth a part of its own.
 constexpr std::size_t kOwnPartBytesMin = 1024;
 // Files of one part of a file list, in the middle: about 10 KiB.
 constexpr std::uint64_t kFilesOfPart = 128;
 
-void AddPart(std::string bytes, EvidenceParts& out) {
-  out.piece.add_part_sha256(Sha256(bytes));
-  out.parts.push_back(std::move(bytes));
+using Digests = google::protobuf::RepeatedPtrField<std::string>;
+
+void AddContents(absl::string_view bytes, std::vector<EvidenceParts::Content>& out) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kContentPartBytesMax))) {
+    std::string part(bytes.substr(0, kContentPartBytesMax));
+    out.push_back({Sha256(part), std::move(part)});
+  }
 }
 
-void AddParts(absl::string_view bytes, EvidenceParts& out) {
-  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kContentPartBytesMax))) {
-    AddPart(std::string(bytes.substr(0, kContentPartBytesMax)), out);
-  }
+void AddContents(absl::string_view bytes, Digests& digests, std::vector<EvidenceParts::Content>& out) {
+  const std::size_t before = out.size();
+  AddContents(bytes, out);
+  for (std::size_t i = before; i < out.size(); ++i) *digests.Add() = out[i].sha256;
 }
 
 // A number of Protobuf's wire form; false at the end of the bytes.
@@ -49,38 +55,64 @@ bool BeginsPart(absl::string_view entry) {
   return (hash >> 32) % kFilesOfPart == 0;
 }
 
-// Where a serialized file list is cut: before its first file, before files whose name says so, behind the last one.
-// Lists that differ in few files so have all other parts in common. Empty: no file list.
-std::vector<std::size_t> ListCuts(absl::string_view body) {
+// Where a serialized file list is cut. Lists that differ in few files so have all other parts in common, and what
+// tells where a list is from stands apart from its files.
+struct ListCuts {
+  std::vector<std::size_t> files;  // before the first file and before those whose name says so; empty: no file list
+  std::size_t files_end = 0;
+  std::size_t states = 0;  // before the chaining states, which depend on the content alone
+};
+
+ListCuts CutsOf(absl::string_view body) {
   constexpr std::uint64_t kFilesTag = v1::Evidence::kFilesFieldNumber << 3 | 2;
   constexpr std::uint64_t kEntryTag = v1::FileList::kFilesFieldNumber << 3 | 2;
-  std::vector<std::size_t> cuts;
+  constexpr std::uint64_t kStatesTag = v1::FileList::kStatesFieldNumber << 3 | 2;
+  ListCuts cuts;
   std::size_t at = 0;
   std::uint64_t tag = 0;
   std::uint64_t length = 0;
   if (!TakeVarint(body, at, tag) || tag != kFilesTag || !TakeVarint(body, at, length)) return cuts;
-  bool inside = false;
+  cuts.states = body.size();
   while (at < body.size()) {
     const std::size_t begin = at;
     if (!TakeVarint(body, at, tag) || !TakeVarint(body, at, length)) return {};
     const std::size_t kind = tag & 7;
     if (kind != 0 && kind != 2) return {};
     if (kind == 2 && length > body.size() - at) return {};
-    const bool entry = tag == kEntryTag;
-    if (entry != inside || (entry && BeginsPart(body.substr(at, length)))) cuts.push_back(begin);
-    inside = entry;
+    if (tag == kEntryTag && (cuts.files.empty() || BeginsPart(body.substr(at, length)))) cuts.files.push_back(begin);
+    if (tag == kStatesTag) cuts.states = std::min(cuts.states, begin);
     if (kind == 2) at += length;
+    if (tag == kEntryTag) cuts.files_end = at;
   }
   return cuts;
 }
 
+// A list of so few parts is named by their digests.
+constexpr std::size_t kTreePartsMin = 4;
+
 void AddBody(absl::string_view body, EvidenceParts& out) {
-  std::size_t begin = 0;
-  for (std::size_t cut : ListCuts(body)) {
-    AddParts(body.substr(begin, cut - begin), out);
-    begin = cut;
+  const ListCuts cuts = CutsOf(body);
+  Digests& parts = *out.piece.mutable_part_sha256();
+  if (cuts.files.empty()) return AddContents(body, parts, out.contents);
+  AddContents(body.substr(0, cuts.files[0]), parts, out.contents);
+  const std::size_t first = out.contents.size();
+  for (std::size_t i = 0; i < cuts.files.size(); ++i) {
+    const std::size_t end = i + 1 < cuts.files.size() ? cuts.files[i + 1] : cuts.files_end;
+    AddContents(body.substr(cuts.files[i], end - cuts.files[i]), out.contents);
   }
-  AddParts(body.substr(begin), out);
+  std::vector<std::string> leaves;
+  for (std::size_t i = first; i < out.contents.size(); ++i) leaves.push_back(out.contents[i].sha256);
+  const bool tree = leaves.size() >= kTreePartsMin && leaves.size() <= kTreeLeavesMax;
+  if (tree) {
+    out.tree = MakeContentTree(leaves);
+    out.piece.set_tree_sha256(out.tree.root);
+    out.piece.set_tree_depth(out.tree.depth);
+  } else {
+    for (std::string& leaf : leaves) *parts.Add() = std::move(leaf);
+  }
+  Digests& behind = tree ? *out.piece.mutable_tail_sha256() : parts;
+  AddContents(body.substr(cuts.files_end, cuts.states - cuts.files_end), behind, out.contents);
+  AddContents(body.substr(cuts.states), behind, out.contents);
 }
 
 // What was found, without where, changes its owner; no copy of what may be large.
@@ -101,13 +133,28 @@ absl::Status Lost(const v1::Piece& piece, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(NameOf(piece), ": ", what));
 }
 
-absl::StatusOr<std::string> Concatenate(
-    const v1::Piece& piece, absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part) {
+using PartSource = absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)>;
+
+// All digests in the order of the whole.
+absl::StatusOr<std::vector<std::string>> AllParts(const v1::Piece& piece, PartSource part) {
+  std::vector<std::string> all(piece.part_sha256().begin(), piece.part_sha256().end());
+  if (!piece.tree_sha256().empty()) {
+    auto leaves = TreeLeaves(piece.tree_sha256(), piece.tree_depth(), part);
+    if (absl::IsNotFound(leaves.status())) return Lost(piece, "a node of its tree is missing");
+    if (!leaves.ok()) return Annotate(leaves.status(), NameOf(piece));
+    for (std::string& leaf : *leaves) all.push_back(std::move(leaf));
+  }
+  all.insert(all.end(), piece.tail_sha256().begin(), piece.tail_sha256().end());
+  return all;
+}
+
+absl::StatusOr<std::string> Concatenate(const v1::Piece& piece, PartSource part) {
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> all, AllParts(piece, part));
   std::string whole;
-  for (int i = 0; i < piece.part_sha256_size(); ++i) {
-    const absl::StatusOr<std::string> bytes = part(piece.part_sha256(i));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const absl::StatusOr<std::string> bytes = part(all[i]);
     if (absl::IsNotFound(bytes.status())) {
-      return Lost(piece, absl::StrCat("part ", i + 1, " of ", piece.part_sha256_size(), " is missing"));
+      return Lost(piece, absl::StrCat("part ", i + 1, " of ", all.size(), " is missing"));
     }
     if (!bytes.ok()) return Annotate(bytes.status(), NameOf(piece));
     if (whole.size() + bytes->size() > static_cast<std::size_t>(piece.total_bytes())) {
@@ -146,9 +193,26 @@ absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence) {
     absl::StrAppend(&head, body);
     body.clear();
   }
-  AddParts(head, out);
+  AddContents(head, *out.piece.mutable_part_sha256(), out.contents);
   AddBody(body, out);
   return out;
+}
+
+void WithoutTree(EvidenceParts& parts) {
+  if (parts.tree.depth == 0) return;
+  parts.tree = ContentTree();
+  parts.piece.clear_tree_sha256();
+  parts.piece.clear_tree_depth();
+  parts.piece.clear_tail_sha256();
+  parts.piece.clear_part_sha256();
+  for (const EvidenceParts::Content& content : parts.contents) parts.piece.add_part_sha256(content.sha256);
+}
+
+std::vector<std::string> ReferencesOf(const v1::Piece& piece) {
+  std::vector<std::string> all(piece.part_sha256().begin(), piece.part_sha256().end());
+  if (!piece.tree_sha256().empty()) all.push_back(piece.tree_sha256());
+  all.insert(all.end(), piece.tail_sha256().begin(), piece.tail_sha256().end());
+  return all;
 }
 
 absl::Status CheckPiece(const v1::Piece& piece) {
@@ -158,8 +222,13 @@ absl::Status CheckPiece(const v1::Piece& piece) {
   if (piece.total_bytes() < 0 || piece.total_bytes() > kEvidenceBytesMax) {
     return absl::InvalidArgumentError(absl::StrCat("a piece of ", piece.total_bytes(), " bytes"));
   }
-  for (const std::string& digest : piece.part_sha256()) {
+  for (const std::string& digest : ReferencesOf(piece)) {
     if (digest.size() != kDigestBytes) return absl::InvalidArgumentError("a piece with a part without its SHA-256");
+  }
+  const bool tree = !piece.tree_sha256().empty();
+  if (tree ? piece.tree_depth() < 1 || piece.tree_depth() > kTreeDepthMax
+           : piece.tree_depth() != 0 || piece.tail_sha256_size() > 0) {
+    return absl::InvalidArgumentError("a piece whose tree cannot be");
   }
   return absl::OkStatus();
 }

@@ -3,7 +3,8 @@
 // The concatenation of the parts is a serialized Evidence. What says where evidence comes from (source, subject, rank,
 // notes) is a part of its own, apart from what was found there: nodes that hold the same file list or the same packages
 // give the same parts, although their paths and ranks differ, and a store keeps each once. A file list is cut at files
-// whose names decide it: lists with k differences differ in at most 2k + 2 parts of about 10 KiB, at any size.
+// whose names decide it: lists with k differences differ in at most 2k + 2 parts of about 10 KiB, at any size. Over
+// these parts stands a tree (content_tree.h), so that a piece of any size names its files by one digest.
 #ifndef PARITECT_FORMATS_EVIDENCE_PARTS_H_
 #define PARITECT_FORMATS_EVIDENCE_PARTS_H_
 
@@ -16,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "formats/content_tree.h"
 #include "paritect/v1/fleet.pb.h"
 
 namespace paritect {
@@ -24,20 +26,31 @@ inline constexpr std::size_t kContentPartBytesMax = 256u << 10;
 inline constexpr std::int64_t kEvidenceBytesMax = std::int64_t{1} << 30;
 
 struct EvidenceParts {
-  v1::Piece piece;                 // without task_id, attempt and index
-  std::vector<std::string> parts;  // in the order of piece.part_sha256; equal parts may stand more than once
+  struct Content {
+    std::string sha256;
+    std::string bytes;
+  };
+  v1::Piece piece;                // without task_id, attempt and index
+  std::vector<Content> contents;  // of part_sha256, the tree's leaves, tail_sha256; equal ones may stand more than once
+  ContentTree tree;               // over the files of a long list; depth 0: there is none
 };
 
 // Texts that are not UTF-8 are replaced by their display form in `evidence`. ResourceExhausted above kEvidenceBytesMax.
 absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence);
 
+// The same without a tree, as every server understands it: all contents stand in part_sha256.
+void WithoutTree(EvidenceParts& parts);
+
+// What a piece refers to itself; what stands below a tree's root is referred to by its nodes.
+std::vector<std::string> ReferencesOf(const v1::Piece& piece);
+
 // Whether a piece has the form that TakeApart gives; InvalidArgument says what is wrong. Says nothing of its parts.
 absl::Status CheckPiece(const v1::Piece& piece);
 
-// `part` gives the bytes of a digest. DataLoss, naming the piece: a part is missing or another one, the whole has
-// another digest, or it is no Evidence. Other errors of `part` are passed on.
-absl::StatusOr<v1::Evidence> PutTogether(
-    const v1::Piece& piece, absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part);
+// `part` gives the bytes of a digest, of a tree's node too. DataLoss, naming the piece: a part is missing or another
+// one, the whole has another digest, or it is no Evidence. Other errors of `part` are passed on.
+absl::StatusOr<v1::Evidence> PutTogether(const v1::Piece& piece,
+                                         absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part);
 
 }  // namespace paritect
 

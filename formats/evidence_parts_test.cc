@@ -28,7 +28,8 @@ class Shelf {
  public:
   explicit Shelf(const EvidenceParts& parts) { Put(parts); }
   void Put(const EvidenceParts& parts) {
-    for (const std::string& part : parts.parts) parts_[Sha256(part)] = part;
+    for (const EvidenceParts::Content& one : parts.contents) parts_[one.sha256] = one.bytes;
+    for (const auto& [digest, node] : parts.tree.nodes) parts_[digest] = node;
   }
   absl::StatusOr<std::string> operator()(absl::string_view sha256) const {
     const auto found = parts_.find(std::string(sha256));
@@ -44,8 +45,8 @@ TEST(EvidenceParts, WhatIsTakenApartIsPutTogetherAgain) {
     const std::string before = evidence.SerializeAsString();
     EvidenceParts apart = *TakeApart(evidence);
     EXPECT_EQ(evidence.SerializeAsString(), before) << "left as it was";
-    for (const std::string& part : apart.parts) EXPECT_LE(part.size(), kContentPartBytesMax);
-    EXPECT_EQ(apart.parts.size(), static_cast<std::size_t>(apart.piece.part_sha256_size()));
+    for (const auto& one : apart.contents) EXPECT_LE(one.bytes.size(), kContentPartBytesMax);
+    EXPECT_EQ(apart.contents.size(), static_cast<std::size_t>(apart.piece.part_sha256_size()));
     EXPECT_EQ(apart.piece.rank(), 3);
     apart.piece.set_task_id("t");
     EXPECT_TRUE(CheckPiece(apart.piece).ok());
@@ -59,10 +60,61 @@ TEST(EvidenceParts, WhatIsTakenApartIsPutTogetherAgain) {
 TEST(EvidenceParts, EqualFindingsOfDifferentPlacesShareAllButTheHead) {
   v1::Evidence one = FileListOf("/data/imagenet", 0, 50'000), other = FileListOf("/mnt/elsewhere/imagenet", 7, 50'000);
   const EvidenceParts a = *TakeApart(one), b = *TakeApart(other);
-  ASSERT_GT(a.parts.size(), 3u);
-  ASSERT_EQ(a.parts.size(), b.parts.size());
-  EXPECT_NE(a.parts[0], b.parts[0]);
-  for (std::size_t i = 1; i < a.parts.size(); ++i) EXPECT_EQ(a.parts[i], b.parts[i]);
+  ASSERT_GT(a.contents.size(), 3u);
+  ASSERT_EQ(a.contents.size(), b.contents.size());
+  EXPECT_NE(a.contents[0].bytes, b.contents[0].bytes);
+  for (std::size_t i = 1; i < a.contents.size(); ++i) EXPECT_EQ(a.contents[i].bytes, b.contents[i].bytes);
+}
+
+v1::Evidence DatasetOf(const std::string& root, int files) {
+  v1::Evidence evidence;
+  evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_source(root);
+  v1::FileList& list = *evidence.mutable_files();
+  list.set_dataset("train");
+  list.set_root(root);
+  list.mutable_digests()->set_files_now(static_cast<std::uint64_t>(root.size()));
+  for (int i = 0; i < files; ++i) {
+    v1::FileEntry& file = *list.add_files();
+    file.set_path(absl::StrCat("images/", i, ".jpg"));
+    file.set_size_bytes(static_cast<std::uint64_t>(i));
+    file.set_md5(std::string(16, static_cast<char>(i)));
+  }
+  v1::FileStates& states = *list.add_states();
+  states.set_path("images/0.jpg");
+  states.set_states(std::string(4096, 's'));
+  return evidence;
+}
+
+TEST(EvidenceParts, ALongFileListIsNamedByItsRoot) {
+  v1::Evidence one = DatasetOf("/data", 30'000);
+  v1::Evidence other = DatasetOf("/mnt/elsewhere", 30'000);
+  EvidenceParts a = *TakeApart(one);
+  const EvidenceParts b = *TakeApart(other);
+  EXPECT_GT(a.tree.depth, 1);
+  EXPECT_EQ(a.piece.tree_sha256(), b.piece.tree_sha256()) << "where it stands is told elsewhere";
+  EXPECT_EQ(a.piece.tail_sha256(1), b.piece.tail_sha256(1)) << "the states";
+  EXPECT_LT(b.piece.ByteSizeLong(), 512u);
+  a.piece.set_task_id("t");
+  EXPECT_TRUE(CheckPiece(a.piece).ok());
+  EXPECT_EQ(PutTogether(a.piece, Shelf(a))->SerializeAsString(), one.SerializeAsString());
+  EXPECT_EQ(PutTogether(b.piece, Shelf(b))->SerializeAsString(), other.SerializeAsString());
+  Shelf without(a);
+  without.parts_.erase(a.piece.tree_sha256());
+  EXPECT_THAT(PutTogether(a.piece, without).status().message(), HasSubstr("node of its tree is missing"));
+  WithoutTree(a);
+  EXPECT_EQ(a.piece.part_sha256_size(), static_cast<int>(a.contents.size()));
+  EXPECT_TRUE(CheckPiece(a.piece).ok());
+  EXPECT_EQ(PutTogether(a.piece, Shelf(a))->SerializeAsString(), one.SerializeAsString());
+}
+
+TEST(EvidenceParts, FileListsOfEverySizeComeBack) {
+  for (int files : {0, 1, 100, 500, 2000}) {
+    v1::Evidence evidence = DatasetOf("/data", files);
+    const EvidenceParts apart = *TakeApart(evidence);
+    EXPECT_EQ(PutTogether(apart.piece, Shelf(apart))->SerializeAsString(), evidence.SerializeAsString()) << files;
+  }
 }
 
 TEST(EvidenceParts, TextsThatAreNotUtf8BecomeReadable) {
@@ -104,9 +156,10 @@ TEST(EvidenceParts, WhatIsMissingOrAnotherIsDataLossInWords) {
   Shelf odd(apart);
   odd.parts_[text.sha256()] = "\xff\xff\xff\xff";
   EXPECT_THAT(problem(text, odd), HasSubstr("no evidence message"));
-  EXPECT_EQ(PutTogether(apart.piece, [](absl::string_view) -> absl::StatusOr<std::string> {
-              return absl::UnavailableError("busy");
-            }).status().code(),
+  EXPECT_EQ(PutTogether(apart.piece,
+                        [](absl::string_view) -> absl::StatusOr<std::string> { return absl::UnavailableError("busy"); })
+                .status()
+                .code(),
             absl::StatusCode::kUnavailable);
 }
 
@@ -125,6 +178,10 @@ TEST(EvidenceParts, AMalformedPieceIsRefused) {
   EXPECT_TRUE(refused([](v1::Piece& piece) { piece.set_sha256("short"); }));
   EXPECT_TRUE(refused([](v1::Piece& piece) { piece.add_part_sha256("short"); }));
   EXPECT_TRUE(refused([](v1::Piece& piece) { piece.set_total_bytes(kEvidenceBytesMax + 1); }));
+  EXPECT_TRUE(refused([](v1::Piece& piece) { piece.set_tree_sha256("short"); }));
+  EXPECT_TRUE(refused([](v1::Piece& piece) { piece.set_tree_sha256(Sha256("root")); }));
+  EXPECT_TRUE(refused([](v1::Piece& piece) { piece.set_tree_depth(2); }));
+  EXPECT_TRUE(refused([](v1::Piece& piece) { piece.add_tail_sha256(Sha256("x")); }));
 }
 
 }  // namespace

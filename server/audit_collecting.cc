@@ -6,6 +6,7 @@
 #include "common/duration.h"
 #include "common/message_bytes.h"
 #include "server/audits.h"
+#include "server/shared_mounts.h"
 #include "storage/fleet_keys.h"
 
 namespace paritect {
@@ -48,6 +49,7 @@ v1::Task Audits::MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task
     task.mutable_plan()->mutable_info()->set_live(false);
     *task.mutable_questions() = node_task.questions();
   }
+  ApplyShares(node_task, *task.mutable_plan());
   v1::PlanInfo& info = *task.mutable_plan()->mutable_info();
   info.set_node(node_task.node());
   info.set_plan_file(absl::StrCat("audit ", run.audit()));

@@ -10,6 +10,7 @@
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
+#include "formats/evidence_parts.h"
 #include "server/audits.h"
 #include "server/silent_bundle.h"
 
@@ -73,7 +74,7 @@ absl::string_view VerdictWord(v1::Verdict verdict) {
 std::vector<std::string> PartsOf(const v1::StoredBundle& stored) {
   std::vector<std::string> parts;
   for (const v1::Piece& piece : stored.pieces()) {
-    parts.insert(parts.end(), piece.part_sha256().begin(), piece.part_sha256().end());
+    for (std::string& digest : ReferencesOf(piece)) parts.push_back(std::move(digest));
   }
   return parts;
 }

@@ -12,6 +12,7 @@
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
+#include "server/shared_mounts.h"
 #include "storage/fleet_keys.h"
 
 namespace paritect {
@@ -254,6 +255,9 @@ absl::StatusOr<std::int64_t> Audits::StartLocked(const std::string& name, const 
   run.set_timeout_ms(timeout_ms > 0 ? timeout_ms : options_.timeout_ms);
   AddTasks(found->second.baseline(), false, nodes, run);
   AddTasks(found->second.migrated(), true, nodes, run);
+  std::uint64_t seed = 0;
+  for (char byte : ports_.random_bytes(sizeof(seed))) seed = seed << 8 | static_cast<unsigned char>(byte);
+  ShareMounts(nodes, seed, run);
   PARITECT_RETURN_IF_ERROR(RequireWork(found->second.baseline(), false, nodes, run));
   PARITECT_RETURN_IF_ERROR(RequireWork(found->second.migrated(), true, nodes, run));
   WriteSet set;

@@ -38,6 +38,7 @@ struct KnownNode {
   std::optional<std::int64_t> clock_offset_ms;
   std::int64_t lost_records = 0;  // since it was enrolled
   bool revoked = false;
+  std::map<std::string, std::string> mounts = {};  // as its greeting says
 };
 
 // How audits reach the rest of the server; none of them may call back into Audits.

@@ -71,8 +71,11 @@ absl::StatusOr<v1::StoredBundle> StoreBundle(v1::Bundle& bundle, WriteSet& set) 
   for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
     PARITECT_ASSIGN_OR_RETURN(EvidenceParts apart, TakeApart(evidence));
     apart.piece.set_index(stored.pieces_size());
-    for (int i = 0; i < apart.piece.part_sha256_size(); ++i) {
-      set.contents.push_back({apart.piece.part_sha256(i), std::move(apart.parts[static_cast<std::size_t>(i)])});
+    for (EvidenceParts::Content& one : apart.contents) {
+      set.contents.push_back({std::move(one.sha256), std::move(one.bytes)});
+    }
+    for (const TreeNode& node : apart.tree.order) {
+      set.contents.push_back({node.sha256, apart.tree.nodes.at(node.sha256), node.level});
     }
     *stored.add_pieces() = std::move(apart.piece);
   }

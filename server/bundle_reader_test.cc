@@ -41,10 +41,17 @@ v1::Batch AsBatch(v1::Bundle bundle, const std::string& task) {
   v1::Record end;
   for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
     EvidenceParts apart = *TakeApart(evidence);
-    for (int i = 0; i < apart.piece.part_sha256_size(); ++i) {
+    for (const EvidenceParts::Content& one : apart.contents) {
       v1::Record part;
-      part.mutable_part()->set_sha256(apart.piece.part_sha256(i));
-      part.mutable_part()->set_content(apart.parts[static_cast<std::size_t>(i)]);
+      part.mutable_part()->set_sha256(one.sha256);
+      part.mutable_part()->set_content(one.bytes);
+      add(part);
+    }
+    for (const TreeNode& node : apart.tree.order) {
+      v1::Record part;
+      part.mutable_part()->set_sha256(node.sha256);
+      part.mutable_part()->set_content(apart.tree.nodes.at(node.sha256));
+      part.mutable_part()->set_level(node.level);
       add(part);
     }
     v1::Record piece;

@@ -176,6 +176,7 @@ std::vector<KnownNode> Fleet::Agents() {
     known.last_seen_unix_ms = node->last_seen_unix_ms;
     if (node->clock_known) known.clock_offset_ms = node->clock_offset_ms;
     known.lost_records = node->lost_records;
+    known.mounts = {node->hello.mounts().begin(), node->hello.mounts().end()};
     out.push_back(std::move(known));
   }
   return out;

@@ -32,6 +32,7 @@ struct FleetOptions {
   std::int64_t heartbeat_ms = 15'000;
   // A connected node that sent nothing for so long counts as gone; its connection may still look alive.
   std::int64_t online_ms = 50'000;
+  int question_digests_max = 4096;  // of contents, in one question of an agent
 };
 
 struct FleetPorts {
@@ -115,12 +116,13 @@ class Fleet {
     bool clock_known = false;
     bool seen_changed = false;
     v1::SpoolState spool;
-    bool spool_known = false;  // by a heartbeat of this session
+    bool spool_known = false;                           // by a heartbeat of this session
     std::map<std::uint64_t, v1::Watermark> watermarks;  // of each epoch; durable
     std::int64_t lost_records = 0;
     bool committing = false;
-    bool welcome_owed = false;  // a session that waits for the commit of the one before
-    bool resend_asked = false;  // batches are dropped until the wanted number comes
+    bool welcome_owed = false;   // a session that waits for the commit of the one before
+    std::uint64_t question = 0;  // that is being answered; 0: none
+    bool resend_asked = false;   // batches are dropped until the wanted number comes
     std::deque<v1::Batch> waiting;
     std::int64_t waiting_bytes = 0;
   };
@@ -135,6 +137,11 @@ class Fleet {
   void Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1::Watermark watermark,
                  std::vector<v1::TaskEnd> ended, std::vector<v1::StepChunk> steps, absl::Status status);
   void ReceiveBatch(const std::shared_ptr<Node>& node, const v1::Batch& batch);
+  bool TakeQuestion(Node& node, const v1::ContentQuestion& question);
+  void AnswerQuestion(const std::shared_ptr<Node>& node, SessionId session, const v1::ContentQuestion& question);
+  void Answer(Node& node, SessionId session, const v1::ContentQuestion& question, const std::string& held);
+  std::string HeldBits(const v1::ContentQuestion& question);
+  void DropLeases(const std::string& node, const std::string& task);
   void NoteClock(Node& node, std::int64_t wall_unix_ms);
   void AskAgain(Node& node, std::uint64_t epoch, std::uint64_t sequence);
   void FillSeen(const std::string& key, v1::NodeRecord& record);

@@ -69,6 +69,7 @@ bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::sha
   node.spool_known = false;
   node.waiting.clear();
   node.waiting_bytes = 0;
+  node.question = 0;
   node.resend_asked = false;
   NoteClock(node, hello.wall_unix_ms());
   node.welcome_owed = node.committing;
@@ -96,6 +97,7 @@ void Fleet::Welcome(Node& node) {
   welcome.set_window_records(options_.window_records);
   welcome.set_batch_bytes_max(options_.batch_bytes_max);
   welcome.set_heartbeat_ms(options_.heartbeat_ms);
+  welcome.set_question_digests_max(options_.question_digests_max);
   welcome.set_server_unix_ms(clock_());
   node.link->Send(message);
 }
@@ -146,6 +148,14 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
       NoteClock(*node, 0);
     }
     ports_.progress(node->name, message.progress());
+    return;
+  }
+  if (message.has_question()) {
+    {
+      std::lock_guard<std::mutex> lock(node->mutex);
+      if (node->session != session || !TakeQuestion(*node, message.question())) return;
+    }
+    ports_.defer([this, node, session, question = message.question()] { AnswerQuestion(node, session, question); });
     return;
   }
   std::lock_guard<std::mutex> lock(node->mutex);
@@ -242,10 +252,8 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
     return;
   }
   node->committing = true;
-  const auto done = [this, node, epoch, watermark = result->watermark, ended = result->ended,
-                     steps = result->steps](absl::Status status) {
-    Committed(node, epoch, watermark, ended, steps, status);
-  };
+  const auto done = [this, node, epoch, watermark = result->watermark, ended = result->ended, steps = result->steps](
+                        absl::Status status) { Committed(node, epoch, watermark, ended, steps, status); };
   const absl::Status accepted = ports_.submit(std::move(result->set), done);
   if (accepted.ok()) return;
   node->committing = false;
@@ -292,7 +300,10 @@ void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1
     ports_.defer([this, node, chunk = std::move(chunk)] { ports_.steps(node->name, chunk); });
   }
   for (const v1::TaskEnd& end : ended) {
-    ports_.defer([this, node, epoch, end] { ports_.task_end(node->name, epoch, end); });
+    ports_.defer([this, node, epoch, end] {
+      ports_.task_end(node->name, epoch, end);
+      DropLeases(node->name, end.task_id());
+    });
   }
 }
 

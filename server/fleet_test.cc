@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/digest.h"
 #include "storage/fleet_test_util.h"
 
 namespace paritect {
@@ -297,6 +298,100 @@ TEST_F(FleetTest, WrongMessagesEndTheSession) {
   EXPECT_TRUE(absl::IsFailedPrecondition(fleet_->Open("gpu-01", hello, link).status()));
   hello.set_protocol(1);
   EXPECT_TRUE(absl::IsPermissionDenied(fleet_->Open("gpu-99", hello, link).status()));
+}
+
+class QuestionTest : public FleetTest {
+ protected:
+  // A tree of two leaves in the store.
+  void Store() {
+    WriteSet set;
+    const std::string node = Sha256("a") + Sha256("b");
+    set.contents = {{Sha256("a"), "a"}, {Sha256("b"), "b"}, {Sha256(node), node, 1}};
+    ASSERT_TRUE(CommitOne(*store_, set).ok());
+    root_ = Sha256(node);
+  }
+  static v1::AgentMessage Ask(std::uint64_t id, int level, const std::string& digests) {
+    v1::AgentMessage message;
+    message.mutable_question()->set_id(id);
+    message.mutable_question()->set_task_id("t1");
+    message.mutable_question()->set_level(level);
+    message.mutable_question()->set_digests(digests);
+    return message;
+  }
+  std::size_t Leases() {
+    std::size_t count = 0;
+    EXPECT_TRUE(store_
+                    ->Scan("lease", "", "",
+                           [&](absl::string_view, absl::string_view) {
+                             ++count;
+                             return true;
+                           })
+                    .ok());
+    return count;
+  }
+  std::string root_;
+  const std::shared_ptr<FakeLink> link_ = std::make_shared<FakeLink>();
+};
+
+TEST_F(QuestionTest, TellsWhatIsHeldAndKeepsItForTheTask) {
+  Store();
+  const auto session = Connect(link_);
+  EXPECT_GT(link_->sent[0].welcome().question_digests_max(), 0);
+  fleet_->Receive(session, Ask(1, 1, Sha256("x") + root_));
+  EXPECT_EQ(link_->sent.size(), 1u) << "not before it is kept";
+  Flush();
+  ASSERT_TRUE(link_->sent.back().has_answer());
+  EXPECT_EQ(link_->sent.back().answer().held(), std::string(1, 2));
+  EXPECT_EQ(Leases(), 1u);
+  ASSERT_TRUE(store_->Compact().ok());
+  EXPECT_TRUE(*store_->HasNode(root_, 1)) << "the agent relies on it";
+  // A leaf is no node, whatever its digest; what is not held needs no lease.
+  fleet_->Receive(session, Ask(2, 1, Sha256("a")));
+  EXPECT_EQ(link_->sent.back().answer().id(), 2u);
+  EXPECT_EQ(link_->sent.back().answer().held(), std::string(1, 0));
+  // The end of the task ends the lease.
+  v1::Record record;
+  record.mutable_task_end()->set_task_id("t1");
+  v1::AgentMessage end;
+  end.mutable_batch()->set_epoch(kEpoch);
+  v1::Envelope& envelope = *end.mutable_batch()->add_envelopes();
+  envelope.set_sequence(1);
+  envelope.set_record(record.SerializeAsString());
+  fleet_->Receive(session, end);
+  Flush();
+  Flush();
+  EXPECT_EQ(Leases(), 0u);
+}
+
+TEST_F(QuestionTest, WhatCannotBeKeptIsNotTold) {
+  Store();
+  const auto session = Connect(link_);
+  full_ = true;
+  fleet_->Receive(session, Ask(1, 1, root_));
+  EXPECT_EQ(link_->sent.back().answer().held(), std::string(1, 0));
+  full_ = false;
+  fleet_->Receive(session, Ask(2, 1, root_));
+  Flush(absl::ResourceExhaustedError("disk full"));
+  EXPECT_EQ(link_->sent.back().answer().held(), std::string(1, 0));
+  // Dropped before the lease counted.
+  fleet_->Receive(session, Ask(3, 1, root_));
+  ASSERT_TRUE(store_->Compact().ok());
+  Flush();
+  EXPECT_EQ(link_->sent.back().answer().held(), std::string(1, 0));
+}
+
+TEST_F(QuestionTest, HostileQuestionsEndTheSession) {
+  Store();
+  for (const v1::AgentMessage& bad :
+       {Ask(1, 1, "half a digest"), Ask(0, 1, root_), Ask(1, 1, std::string(32 * 5000, 'x'))}) {
+    const auto link = std::make_shared<FakeLink>();
+    fleet_->Receive(Connect(link), bad);
+    EXPECT_TRUE(link->closed.has_value());
+  }
+  const auto session = Connect(link_);
+  fleet_->Receive(session, Ask(1, 1, root_));
+  fleet_->Receive(session, Ask(2, 1, root_));
+  EXPECT_EQ(link_->closed->code(), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace

@@ -166,8 +166,11 @@ class BatchIngest {
       return {"part_too_large", absl::StrCat(part.content().size(), " bytes; at most ", limits_.part_bytes)};
     }
     if (Sha256(part.content()) != part.sha256()) return {"digest_differs", "its SHA-256 is not the one it states"};
+    if (part.level() < 0 || part.level() > kTreeDepthMax || (part.level() > 0 && !IsTreeNode(part.content()))) {
+      return {"bad_node", "a node of a tree that cannot be"};
+    }
     references_.push_back(part.sha256());
-    result_.set.contents.push_back({part.sha256(), std::move(*part.mutable_content())});
+    result_.set.contents.push_back({part.sha256(), std::move(*part.mutable_content()), part.level()});
     return {};
   }
 
@@ -176,8 +179,7 @@ class BatchIngest {
     const std::string key = PieceKey({piece.task_id(), node_, batch_.epoch(), piece.attempt()}, piece.index());
     if (key.size() > kKeyBytesMax) return {"name_too_long", "the task's name"};
     Put("piece", key, piece);
-    auto& references = result_.set.documents.back().references;
-    references.assign(piece.part_sha256().begin(), piece.part_sha256().end());
+    result_.set.documents.back().references = ReferencesOf(piece);
     return {};
   }
 

@@ -45,8 +45,8 @@ struct IngestResult {
 //   piece       TASK/NODE/EPOCH/ATTEMPT/INDEX, refers to its parts       task_end  TASK/NODE, with the epoch filled in
 //   event, gap  NODE/EPOCH/SEQUENCE                                      series    RUN/RANK/NODE, of its newest chunk
 //   watermark   NODE/EPOCH
-// Reasons of refused records: unparsable, unknown_payload, digest_differs, part_too_large, bad_piece, bad_task_end,
-// bad_steps, bad_gap, name_too_long, no_sequence.
+// Reasons of refused records: unparsable, unknown_payload, digest_differs, part_too_large, bad_node, bad_piece,
+// bad_task_end, bad_steps, bad_gap, name_too_long, no_sequence.
 //
 // ResourceExhausted: the batch is above a limit. InvalidArgument: a node name that cannot be stored.
 absl::StatusOr<IngestResult> IngestBatch(absl::string_view node, const v1::Watermark& watermark, const v1::Batch& batch,

@@ -116,7 +116,11 @@ absl::StatusOr<std::int64_t> DropNotes(FleetStore& store, Dropper& dropper, std:
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t events, DropIf<v1::StoredEvent>(store, dropper, "event", old));
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t gaps, DropIf<v1::StoredGap>(store, dropper, "gap", old));
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t series, DropIf<v1::StoredSeries>(store, dropper, "series", old));
-  return events + gaps + series;
+  const auto old_lease = [before](absl::string_view, const v1::ContentLease& one) {
+    return one.given_unix_ms() < before;
+  };
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t leases, DropIf<v1::ContentLease>(store, dropper, "lease", old_lease));
+  return events + gaps + series + leases;
 }
 
 }  // namespace

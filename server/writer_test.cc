@@ -39,6 +39,7 @@ class WatchedStore : public FleetStore {
   }
   absl::StatusOr<std::string> Content(absl::string_view) override { return absl::UnimplementedError(""); }
   absl::StatusOr<bool> HasContent(absl::string_view) override { return absl::UnimplementedError(""); }
+  absl::StatusOr<bool> HasNode(absl::string_view, int) override { return absl::UnimplementedError(""); }
   absl::Status ScanBatches(absl::string_view, absl::FunctionRef<bool(const BatchWrite&)>) override {
     return absl::UnimplementedError("");
   }

@@ -66,6 +66,14 @@ std::string TaskEndKey(absl::string_view task, absl::string_view node) {
   return absl::StrCat(KeyPart(task), "/", KeyPart(node));
 }
 
+std::string LeasePrefix(absl::string_view node, absl::string_view task) {
+  return absl::StrCat(KeyPart(node), "/", KeyPart(task), "/");
+}
+
+std::string LeaseKey(absl::string_view node, absl::string_view task, std::uint64_t id) {
+  return absl::StrCat(LeasePrefix(node, task), NumberKeyPart(id));
+}
+
 std::string BundleKey(absl::string_view run, absl::string_view node, absl::string_view raw_digest) {
   return absl::StrCat(KeyPart(run), "/", KeyPart(node), "/", ToHex(raw_digest));
 }

@@ -16,14 +16,16 @@ std::string KeyPart(absl::string_view part);
 // nullopt: an escape that KeyPart does not write.
 std::optional<std::vector<std::string>> SplitKey(absl::string_view key);
 
-std::string EpochKeyPart(std::uint64_t epoch);     // 16 hexadecimal digits
-std::string NumberKeyPart(std::uint64_t number);   // 20 decimal digits
+std::string EpochKeyPart(std::uint64_t epoch);              // 16 hexadecimal digits
+std::string NumberKeyPart(std::uint64_t number);            // 20 decimal digits
 std::string RankKeyPart(std::optional<std::int32_t> rank);  // 10 decimal digits; "-": none
 
 std::string WatermarkKey(absl::string_view node, std::uint64_t epoch);
 std::string SequenceKey(absl::string_view node, std::uint64_t epoch, std::uint64_t sequence);  // gap, event
 std::string SeriesKey(absl::string_view run, std::optional<std::int32_t> rank, absl::string_view node);
 std::string TaskEndKey(absl::string_view task, absl::string_view node);
+std::string LeasePrefix(absl::string_view node, absl::string_view task);  // ends with '/'
+std::string LeaseKey(absl::string_view node, absl::string_view task, std::uint64_t id);
 std::string BundleKey(absl::string_view run, absl::string_view node, absl::string_view raw_digest);
 
 // One attempt of a node at a task: what its pieces have in common.

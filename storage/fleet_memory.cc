@@ -1,6 +1,7 @@
 // memory: the same contract without a file: for tests, and as the model that the file-backed store is compared with.
-#include <map>
 #include <unistd.h>
+#include <algorithm>
+#include <map>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
@@ -59,12 +60,17 @@ class FleetMemory : public FleetStore {
     absl::MutexLock lock(&mutex_);
     const auto found = contents_.find(std::string(sha256));
     if (found == contents_.end()) return absl::NotFoundError(absl::StrCat("no content with SHA-256 ", ToHex(sha256)));
-    return found->second;
+    return found->second.bytes;
   }
 
   absl::StatusOr<bool> HasContent(absl::string_view sha256) override {
     absl::MutexLock lock(&mutex_);
-    return contents_.contains(std::string(sha256));
+    return Has(sha256, 0);
+  }
+
+  absl::StatusOr<bool> HasNode(absl::string_view sha256, int level) override {
+    absl::MutexLock lock(&mutex_);
+    return Has(sha256, level);
   }
 
   absl::Status ScanBatches(absl::string_view node, absl::FunctionRef<bool(const BatchWrite&)> visit) override {
@@ -116,8 +122,8 @@ class FleetMemory : public FleetStore {
   absl::StatusOr<std::vector<std::string>> Verify() override {
     absl::MutexLock lock(&mutex_);
     std::vector<std::string> problems;
-    for (const auto& [digest, bytes] : contents_) {
-      if (Sha256(bytes) != digest) problems.push_back(absl::StrCat("content ", ToHex(digest), " is damaged"));
+    for (const auto& [digest, content] : contents_) {
+      if (Sha256(content.bytes) != digest) problems.push_back(absl::StrCat("content ", ToHex(digest), " is damaged"));
     }
     for (std::size_t i = 0; i < log_.size(); ++i) {
       const std::string problem = CheckLogLink(i == 0 ? nullptr : &log_[i - 1], log_[i]);
@@ -128,9 +134,19 @@ class FleetMemory : public FleetStore {
 
   absl::Status Compact() override {
     absl::MutexLock lock(&mutex_);
+    std::vector<std::string> open;
+    for (const auto& [key, document] : documents_) {
+      open.insert(open.end(), document.references.begin(), document.references.end());
+    }
+    for (const auto& [id, batch] : batches_) open.insert(open.end(), batch.references.begin(), batch.references.end());
     absl::flat_hash_set<std::string> used;
-    for (const auto& [key, document] : documents_) used.insert(document.references.begin(), document.references.end());
-    for (const auto& [id, batch] : batches_) used.insert(batch.references.begin(), batch.references.end());
+    while (!open.empty()) {
+      const std::string digest = std::move(open.back());
+      open.pop_back();
+      const auto content = contents_.find(digest);
+      if (!used.insert(digest).second || content == contents_.end() || content->second.level == 0) continue;
+      for (std::string& child : ContentChildren(content->second.bytes)) open.push_back(std::move(child));
+    }
     std::erase_if(contents_, [&](const auto& content) { return !used.contains(content.first); });
     return absl::OkStatus();
   }
@@ -148,8 +164,8 @@ class FleetMemory : public FleetStore {
   }
 
  private:
-  using DocumentKey = std::pair<std::string, std::string>;    // collection, key
-  using StreamKey = std::pair<std::string, std::uint64_t>;    // node, epoch
+  using DocumentKey = std::pair<std::string, std::string>;  // collection, key
+  using StreamKey = std::pair<std::string, std::uint64_t>;  // node, epoch
 
   absl::Status Advance(const BatchWrite& batch, std::map<StreamKey, std::uint64_t>& streams)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -161,8 +177,23 @@ class FleetMemory : public FleetStore {
     return absl::OkStatus();
   }
 
+  bool Has(absl::string_view sha256, int level) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = contents_.find(std::string(sha256));
+    return found != contents_.end() && (level == 0 || found->second.level == level);
+  }
+
+  void WriteContent(const ContentWrite& content) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (content.level > 0) {
+      for (const std::string& child : ContentChildren(content.bytes)) {
+        if (!Has(child, content.level - 1)) return;
+      }
+    }
+    const auto [known, added] = contents_.emplace(content.sha256, content);
+    if (!added && known->second.level == 0) known->second.level = content.level;
+  }
+
   void Write(const WriteSet& set) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    for (const ContentWrite& content : set.contents) contents_.emplace(content.sha256, content.bytes);
+    for (const ContentWrite& content : set.contents) WriteContent(content);
     for (const DocumentWrite& document : set.documents) {
       const DocumentKey key = {document.collection, document.key};
       if (document.value) {
@@ -182,7 +213,9 @@ class FleetMemory : public FleetStore {
     absl::MutexLock lock(&mutex_);
     WriteSet all;
     for (const auto& [key, document] : documents_) all.documents.push_back(document);
-    for (const auto& [digest, bytes] : contents_) all.contents.push_back({digest, bytes});
+    for (const auto& [digest, content] : contents_) all.contents.push_back(content);
+    std::stable_sort(all.contents.begin(), all.contents.end(),
+                     [](const ContentWrite& a, const ContentWrite& b) { return a.level < b.level; });
     for (const auto& [id, batch] : batches_) all.batches.push_back(batch);
     all.log = log_;
     return all;
@@ -190,7 +223,7 @@ class FleetMemory : public FleetStore {
 
   absl::Mutex mutex_;
   std::map<DocumentKey, DocumentWrite> documents_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::string> contents_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, ContentWrite> contents_ ABSL_GUARDED_BY(mutex_);
   std::map<std::int64_t, BatchWrite> batches_ ABSL_GUARDED_BY(mutex_);
   std::map<StreamKey, std::uint64_t> streams_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::AuditLogEntry> log_ ABSL_GUARDED_BY(mutex_);

@@ -65,18 +65,34 @@ std::string BeginOf(absl::string_view prefix, absl::string_view after) {
 
 // --- writing ----------------------------------------------------------------------------------------
 
+absl::StatusOr<bool> HasChildren(PreparedConnection& writer, const ContentWrite& node) {
+  for (const std::string& child : ContentChildren(node.bytes)) {
+    PARITECT_ASSIGN_OR_RETURN(const bool there, HasContentRow(writer, child, node.level - 1));
+    if (!there) return false;
+  }
+  return true;
+}
+
 absl::Status WriteContent(PreparedConnection& writer, const ContentWrite& content, Tally& added) {
+  if (content.level > 0) {
+    PARITECT_ASSIGN_OR_RETURN(const bool whole, HasChildren(writer, content));
+    if (!whole) return absl::OkStatus();
+  }
   PARITECT_ASSIGN_OR_RETURN(
       SqliteStatement * insert,
-      writer.Use("INSERT INTO content(sha256, bytes) VALUES(?,?) ON CONFLICT(sha256) DO NOTHING"));
-  PARITECT_RETURN_IF_ERROR(insert->BindBlob(1, content.sha256).BindBlob(2, content.bytes).Run());
-  added.contents += writer.connection().changes();
-  return absl::OkStatus();
+      writer.Use("INSERT INTO content(sha256, bytes, level) VALUES(?,?,?) ON CONFLICT(sha256) DO NOTHING"));
+  PARITECT_RETURN_IF_ERROR(insert->BindBlob(1, content.sha256).BindBlob(2, content.bytes).Bind(3, content.level).Run());
+  const auto inserted = writer.connection().changes();
+  added.contents += inserted;
+  if (inserted > 0 || content.level == 0) return absl::OkStatus();
+  // The same bytes were here as a content without meaning.
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * raise,
+                            writer.Use("UPDATE content SET level=? WHERE sha256=? AND level=0"));
+  return raise->Bind(1, content.level).BindBlob(2, content.sha256).Run();
 }
 
 absl::Status RemoveDocument(PreparedConnection& writer, const DocumentWrite& document, Tally& added) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * remove,
-                            writer.Use("DELETE FROM document WHERE collection=? AND key=?"));
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * remove, writer.Use("DELETE FROM document WHERE collection=? AND key=?"));
   PARITECT_RETURN_IF_ERROR(remove->BindText(1, document.collection).BindBlob(2, document.key).Run());
   added.documents -= writer.connection().changes();
   return absl::OkStatus();
@@ -125,10 +141,9 @@ absl::Status AdvanceStream(PreparedConnection& writer, const BatchWrite& batch) 
   const std::uint64_t last = known ? FromColumn(find->Int(0)) : 0;
   find->Reset();
   PARITECT_RETURN_IF_ERROR(CheckBatchFollows(batch, last));
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * advance,
-      writer.Use("INSERT INTO stream(node, epoch, last_sequence) VALUES(?,?,?) "
-                 "ON CONFLICT(node, epoch) DO UPDATE SET last_sequence=excluded.last_sequence"));
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * advance,
+                            writer.Use("INSERT INTO stream(node, epoch, last_sequence) VALUES(?,?,?) "
+                                       "ON CONFLICT(node, epoch) DO UPDATE SET last_sequence=excluded.last_sequence"));
   advance->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Bind(3, ToColumn(batch.last_sequence));
   return advance->Run();
 }
@@ -349,16 +364,45 @@ absl::StatusOr<bool> ReadBatchPage(PreparedConnection& reader, absl::string_view
   return true;
 }
 
-absl::StatusOr<std::vector<std::string>> UnreferencedContents(PreparedConnection& reader) {
-  // No index by digest: it would cost every write a random place, and this is asked rarely.
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
-                            reader.Use("SELECT sha256 FROM content EXCEPT SELECT sha256 FROM document_reference "
-                                       "EXCEPT SELECT sha256 FROM batch_reference"));
-  std::vector<std::string> out;
+absl::StatusOr<bool> HasContentRow(PreparedConnection& reader, absl::string_view sha256, int level) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT level FROM content WHERE sha256=?"));
+  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindBlob(1, sha256).Step());
+  const bool found = row && (level == 0 || rows->Int(0) == level);
+  rows->Reset();
+  return found;
+}
+
+absl::StatusOr<std::vector<std::string>> ContentsBelow(PreparedConnection& reader, absl::string_view sha256) {
+  std::vector<std::string> below;
+  std::vector<std::string> open = {std::string(sha256)};
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT bytes FROM content WHERE sha256=? AND level>0"));
+  while (!open.empty()) {
+    const std::string node = std::move(open.back());
+    open.pop_back();
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindBlob(1, node).Step());
+    std::vector<std::string> children = row ? ContentChildren(rows->Bytes(0)) : std::vector<std::string>();
+    rows->Reset();
+    below.insert(below.end(), children.begin(), children.end());
+    open.insert(open.end(), std::make_move_iterator(children.begin()), std::make_move_iterator(children.end()));
+  }
+  return below;
+}
+
+absl::StatusOr<UnreferencedRows> UnreferencedContents(PreparedConnection& reader) {
+  // No index by digest: it would cost every write a random place, and this is asked rarely. `place` counts the children
+  // of a node; a node of a tree has 256 at most, whoever sends more gets them kept as far as that.
+  PARITECT_ASSIGN_OR_RETURN(
+      SqliteStatement * rows,
+      reader.Use("WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL SELECT n+32 FROM place WHERE n<8161), "
+                 "live(sha256) AS (SELECT sha256 FROM document_reference UNION SELECT sha256 FROM batch_reference "
+                 "UNION SELECT substr(c.bytes, n, 32) FROM live JOIN content c ON c.sha256=live.sha256 AND c.level>0 "
+                 "CROSS JOIN place WHERE n<length(c.bytes)) "
+                 "SELECT sha256, level FROM content WHERE sha256 NOT IN (SELECT sha256 FROM live)"));
+  UnreferencedRows out;
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return out;
-    out.push_back(rows->Bytes(0));
+    (rows->Int(1) > 0 ? out.nodes : out.others).push_back(rows->Bytes(0));
   }
 }
 

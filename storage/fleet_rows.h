@@ -53,8 +53,17 @@ absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_v
 absl::StatusOr<bool> ReadBatchPage(PreparedConnection& reader, absl::string_view node, std::int64_t& after,
                                    std::vector<BatchWrite>& page);
 
-// Raw digests of contents that neither a document nor a batch refers to.
-absl::StatusOr<std::vector<std::string>> UnreferencedContents(PreparedConnection& reader);
+// level 0: as any content.
+absl::StatusOr<bool> HasContentRow(PreparedConnection& reader, absl::string_view sha256, int level);
+// Raw digests of all that stands below a node; none below another content.
+absl::StatusOr<std::vector<std::string>> ContentsBelow(PreparedConnection& reader, absl::string_view sha256);
+
+// Raw digests of contents that neither a document nor a batch refers to, nor a node that is referred to.
+struct UnreferencedRows {
+  std::vector<std::string> nodes;
+  std::vector<std::string> others;
+};
+absl::StatusOr<UnreferencedRows> UnreferencedContents(PreparedConnection& reader);
 
 // Everything that can be found wrong, in words.
 absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader);

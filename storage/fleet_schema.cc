@@ -1,11 +1,11 @@
 #include "storage/fleet_schema.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstdio>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -38,6 +38,10 @@ INSERT INTO tally VALUES('document', 0), ('content', 0), ('batch', 0);
     R"(
 CREATE TABLE log_head(id INTEGER PRIMARY KEY CHECK(id = 1), number INTEGER NOT NULL, entry BLOB NOT NULL) STRICT;
 INSERT INTO log_head SELECT 1, number, entry FROM log ORDER BY number DESC LIMIT 1;
+)",
+    // Contents that are nodes of trees: what they refer to stays.
+    R"(
+ALTER TABLE content ADD COLUMN level INTEGER NOT NULL DEFAULT 0;
 )",
 };
 
@@ -84,8 +88,8 @@ absl::Status RefuseCutFile(SqliteConnection& connection, absl::string_view path)
   PARITECT_ASSIGN_OR_RETURN(const FileInfo info, PosixFileSystem().Stat(path));
   const auto expected = static_cast<std::uint64_t>(pages * page_bytes);
   if (info.size_bytes >= expected) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat("the file is cut off: ", info.size_bytes, " bytes of ", expected,
-                                          "; restore a backup"));
+  return absl::DataLossError(
+      absl::StrCat("the file is cut off: ", info.size_bytes, " bytes of ", expected, "; restore a backup"));
 }
 
 absl::Status QuickCheck(SqliteConnection& connection, std::int64_t limit_ms) {

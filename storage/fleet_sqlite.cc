@@ -56,9 +56,10 @@ class FleetSqlite : public FleetStore {
     PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer_.connection()));
     for (const WriteSet* set : sets) PARITECT_RETURN_IF_ERROR(WriteRows(writer_, *set, tail, added));
     PARITECT_RETURN_IF_ERROR(AddTally(writer_, added));
+    // Before the end of the transaction: what cannot be noted is not written either.
+    if (touched_ != nullptr) PARITECT_RETURN_IF_ERROR(NoteTouched(sets));
     PARITECT_RETURN_IF_ERROR(transaction.Commit());
     log_tail_ = std::move(tail);
-    if (touched_ != nullptr) NoteTouched(sets);
     return absl::OkStatus();
   }
 
@@ -91,8 +92,12 @@ class FleetSqlite : public FleetStore {
 
   absl::StatusOr<bool> HasContent(absl::string_view sha256) override {
     PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
-    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader->Use("SELECT 1 FROM content WHERE sha256=?"));
-    return rows->BindBlob(1, sha256).Step();
+    return HasContentRow(*reader, sha256, 0);
+  }
+
+  absl::StatusOr<bool> HasNode(absl::string_view sha256, int level) override {
+    PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kReadLimitMs));
+    return HasContentRow(*reader, sha256, level);
   }
 
   absl::Status ScanBatches(absl::string_view node, absl::FunctionRef<bool(const BatchWrite&)> visit) override {
@@ -147,13 +152,24 @@ class FleetSqlite : public FleetStore {
   absl::StatusOr<FleetStoreStats> Stats() override;
 
  private:
-  // What commits wrote or referred to since `touched_` was set: Compact must not drop it.
-  void NoteTouched(absl::Span<const WriteSet* const> sets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
+  // What commits wrote or referred to since `touched_` was set, with all below it: Compact must not drop it.
+  absl::Status NoteTouched(absl::Span<const WriteSet* const> sets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_) {
+    const auto touch = [this](const std::string& digest) -> absl::Status {
+      if (!touched_->insert(digest).second) return absl::OkStatus();
+      PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> below, ContentsBelow(writer_, digest));
+      touched_->insert(below.begin(), below.end());
+      return absl::OkStatus();
+    };
     for (const WriteSet* set : sets) {
-      for (const ContentWrite& content : set->contents) touched_->insert(content.sha256);
-      for (const DocumentWrite& one : set->documents) touched_->insert(one.references.begin(), one.references.end());
-      for (const BatchWrite& one : set->batches) touched_->insert(one.references.begin(), one.references.end());
+      for (const ContentWrite& content : set->contents) PARITECT_RETURN_IF_ERROR(touch(content.sha256));
+      for (const DocumentWrite& one : set->documents) {
+        for (const std::string& digest : one.references) PARITECT_RETURN_IF_ERROR(touch(digest));
+      }
+      for (const BatchWrite& one : set->batches) {
+        for (const std::string& digest : one.references) PARITECT_RETURN_IF_ERROR(touch(digest));
+      }
     }
+    return absl::OkStatus();
   }
 
   // Between two steps of housekeeping. A mutex is not fair: without a pause, who just gave it up takes it again.
@@ -163,7 +179,7 @@ class FleetSqlite : public FleetStore {
     writer_mutex_.Lock();
   }
 
-  absl::Status DropContents(const std::vector<std::string>& digests);
+  absl::Status DropContents(const std::vector<std::string>& digests, std::size_t at_once);
   absl::Status GiveSpaceBack();
 
   const std::string path_;
@@ -187,7 +203,11 @@ absl::Status FleetSqlite::Compact() {
   {
     auto reader = readers_.Take(kVerifyLimitMs);
     const auto unused = reader.ok() ? UnreferencedContents(**reader) : reader.status();
-    status = unused.ok() ? DropContents(*unused) : unused.status();
+    // A node goes before what is below it, whatever happens in between: one that is there stands for all below. Nodes
+    // are few: they go in one step, so that none outlives a lower one.
+    status = unused.status();
+    if (status.ok()) status = DropContents(unused->nodes, unused->nodes.size());
+    if (status.ok()) status = DropContents(unused->others, kDropRows);
   }
   {
     absl::MutexLock lock(&writer_mutex_);
@@ -197,10 +217,10 @@ absl::Status FleetSqlite::Compact() {
   return GiveSpaceBack();
 }
 
-absl::Status FleetSqlite::DropContents(const std::vector<std::string>& digests) {
+absl::Status FleetSqlite::DropContents(const std::vector<std::string>& digests, std::size_t at_once) {
   absl::MutexLock lock(&writer_mutex_);
-  for (std::size_t from = 0; from < digests.size(); from += kDropRows) {
-    const std::size_t to = std::min(digests.size(), from + kDropRows);
+  for (std::size_t from = 0; from < digests.size(); from += at_once) {
+    const std::size_t to = std::min(digests.size(), from + at_once);
     Tally added;
     {
       PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer_.connection()));

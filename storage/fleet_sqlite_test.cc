@@ -291,12 +291,12 @@ TEST(FleetSqlite, MigratesForwardAndKeepsACopyOfWhatWas) {
   {
     SqliteConnection connection = *SqliteConnection::Open(path);
     ASSERT_TRUE(PrepareFleetFile(connection, path, migrations).ok());
-    EXPECT_EQ(*connection.ReadInt("PRAGMA user_version"), 3);
+    EXPECT_EQ(*connection.ReadInt("PRAGMA user_version"), 4);
     EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM later"), 0);
     EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM document"), 200);
   }
   EXPECT_EQ(OpenFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(*(*OpenFile(path + ".before-v3"))->Get("a", "key7"), "value7");
+  EXPECT_EQ(*(*OpenFile(path + ".before-v4"))->Get("a", "key7"), "value7");
 
   // One that fails leaves the version it found.
   const std::string other = FilledFile("fails");

@@ -78,10 +78,15 @@ absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri
   for (const FleetBackend* backend : kAll) {
     if (backend->scheme == scheme) return backend->open(uri.substr(colon + 1));
   }
-  const std::string known = absl::StrJoin(kAll, ", ", [](std::string* out, const FleetBackend* one) {
-    absl::StrAppend(out, one->scheme, ":");
-  });
+  const std::string known = absl::StrJoin(
+      kAll, ", ", [](std::string* out, const FleetBackend* one) { absl::StrAppend(out, one->scheme, ":"); });
   return absl::InvalidArgumentError(absl::StrCat("no storage of this kind: '", uri, "'; there are ", known));
+}
+
+std::vector<std::string> ContentChildren(absl::string_view node) {
+  std::vector<std::string> children;
+  for (std::size_t at = 0; at < node.size(); at += kDigestBytes) children.emplace_back(node.substr(at, kDigestBytes));
+  return children;
 }
 
 absl::Status CheckWriteSet(const WriteSet& set) {
@@ -89,6 +94,10 @@ absl::Status CheckWriteSet(const WriteSet& set) {
   for (const ContentWrite& content : set.contents) {
     if (content.sha256.size() != kDigestBytes) return absl::InvalidArgumentError("a content without its SHA-256");
     PARITECT_RETURN_IF_ERROR(CheckSize(content.bytes, "a content"));
+    if (content.level < 0 ||
+        (content.level > 0 && (content.bytes.empty() || content.bytes.size() % kDigestBytes > 0))) {
+      return absl::InvalidArgumentError("a node that is no list of digests");
+    }
   }
   for (const BatchWrite& batch : set.batches) PARITECT_RETURN_IF_ERROR(CheckBatch(batch));
   return absl::OkStatus();

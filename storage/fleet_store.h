@@ -34,9 +34,14 @@ struct DocumentWrite {
 };
 
 // Content by its digest; equal content is kept once however many write it.
+//
+// A node of a tree (formats/content_tree.h) consists of its children's digests, which are one level lower. One that is
+// there stands for all below it: Commit leaves out a node of which a child is not there at its level (in the store, or
+// before it in the same sets), and what a node refers to is kept as long as the node is.
 struct ContentWrite {
   std::string sha256;  // raw; the caller has verified it
   std::string bytes;
+  int level = 0;  // of a node, from 1; 0: no node
 };
 
 // What an agent delivered, kept in arrival order: the durable truth that rows are derived from.
@@ -51,7 +56,7 @@ struct BatchWrite {
   std::uint64_t first_sequence = 0;
   std::uint64_t last_sequence = 0;
   std::int64_t received_unix_ms = 0;
-  std::string payload;  // a serialized Batch whose content parts are replaced by their digests
+  std::string payload;                  // a serialized Batch whose content parts are replaced by their digests
   std::vector<std::string> references;  // not read back by ScanBatches
 };
 
@@ -91,6 +96,8 @@ class FleetStore {
 
   virtual absl::StatusOr<std::string> Content(absl::string_view sha256) = 0;  // NotFound; DataLoss: digest differs
   virtual absl::StatusOr<bool> HasContent(absl::string_view sha256) = 0;
+  // Whether it is there as a node of that level (from 1), with everything below it.
+  virtual absl::StatusOr<bool> HasNode(absl::string_view sha256, int level) = 0;
 
   // Batches of a node (all nodes: ""), in arrival order; pages as in Scan.
   virtual absl::Status ScanBatches(absl::string_view node, absl::FunctionRef<bool(const BatchWrite&)> visit) = 0;
@@ -110,6 +117,9 @@ class FleetStore {
   virtual absl::Status Maintain() { return absl::OkStatus(); }
   virtual absl::StatusOr<FleetStoreStats> Stats() = 0;
 };
+
+// The digests that a node consists of.
+std::vector<std::string> ContentChildren(absl::string_view node);
 
 // A write set that keeps the rules above: names, sizes, digests of 32 bytes. InvalidArgument, or ResourceExhausted.
 absl::Status CheckWriteSet(const WriteSet& set);

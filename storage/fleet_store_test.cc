@@ -171,11 +171,13 @@ TEST_P(FleetStoreContract, BatchesStandInArrivalOrderAndAreContiguous) {
   EXPECT_EQ(*store_->DropBatches(12), 2);
   EXPECT_EQ(store_->Stats()->batches, 2);
   EXPECT_EQ(refused(Batch("a", 1, 1, 1, 20)), absl::StatusCode::kAlreadyExists);
-  EXPECT_TRUE(CommitOne(*store_, [] {
-                WriteSet next;
-                next.batches.push_back(Batch("a", 1, 2, 2, 21));
-                return next;
-              }()).ok());
+  EXPECT_TRUE(CommitOne(*store_,
+                        [] {
+                          WriteSet next;
+                          next.batches.push_back(Batch("a", 1, 2, 2, 21));
+                          return next;
+                        }())
+                  .ok());
   EXPECT_THAT(*store_->Verify(), IsEmpty());
 }
 
@@ -282,6 +284,85 @@ TEST_P(FleetStoreContract, ManyThreadsReadWhileOneWrites) {
   stop = true;
   for (std::thread& reader : readers) reader.join();
   EXPECT_THAT(*store_->Verify(), IsEmpty());
+}
+
+// Two leaves below each of two nodes, these below a root; children first.
+struct SmallTree {
+  SmallTree() {
+    std::string level2;
+    for (int node = 0; node < 2; ++node) {
+      std::string level1;
+      for (int leaf = 0; leaf < 2; ++leaf) {
+        const std::string bytes = absl::StrCat("leaf ", node, leaf);
+        contents.push_back({Sha256(bytes), bytes});
+        level1 += Sha256(bytes);
+      }
+      contents.push_back({Sha256(level1), level1, 1});
+      level2 += Sha256(level1);
+    }
+    contents.push_back({Sha256(level2), level2, 2});
+    root = Sha256(level2);
+  }
+  std::vector<ContentWrite> contents;
+  std::string root;
+};
+
+TEST_P(FleetStoreContract, ANodeStandsForAllBelowIt) {
+  const SmallTree tree;
+  WriteSet set;
+  set.contents = tree.contents;
+  set.documents.push_back({"piece", "p", "1", {tree.root}});
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  EXPECT_TRUE(*store_->HasNode(tree.root, 2));
+  EXPECT_FALSE(*store_->HasNode(tree.root, 1));
+  EXPECT_TRUE(*store_->HasContent(tree.root));
+  EXPECT_FALSE(*store_->HasNode(tree.contents[0].sha256, 1));
+  ASSERT_TRUE(store_->Compact().ok());
+  EXPECT_EQ(store_->Stats()->contents, 7) << "referred to through nodes";
+  EXPECT_TRUE(store_->Verify()->empty());
+  // Half of it by another document.
+  ASSERT_TRUE(CommitOne(*store_, Documents({{"piece", "p", std::nullopt}})).ok());
+  WriteSet half;
+  half.documents.push_back({"lease", "l", "1", {tree.contents[2].sha256}});
+  ASSERT_TRUE(CommitOne(*store_, half).ok());
+  ASSERT_TRUE(store_->Compact().ok());
+  EXPECT_EQ(store_->Stats()->contents, 3);
+  EXPECT_FALSE(*store_->HasNode(tree.root, 2));
+  EXPECT_TRUE(*store_->HasNode(tree.contents[2].sha256, 1));
+}
+
+TEST_P(FleetStoreContract, ANodeWithoutItsChildrenIsLeftOut) {
+  const SmallTree tree;
+  WriteSet set;
+  set.contents.push_back(tree.contents.back());
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  EXPECT_FALSE(*store_->HasContent(tree.root));
+  // A content that has the bytes of a node is none: it says nothing of its children.
+  set.contents = {tree.contents[2], tree.contents[5]};
+  for (ContentWrite& one : set.contents) one.level = 0;
+  set.contents.push_back(tree.contents.back());
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  EXPECT_FALSE(*store_->HasNode(tree.root, 2));
+  // And becomes one when they come.
+  set.contents = tree.contents;
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  EXPECT_TRUE(*store_->HasNode(tree.root, 2));
+  EXPECT_TRUE(*store_->HasNode(tree.contents[2].sha256, 1));
+  EXPECT_EQ(store_->Stats()->contents, 7);
+  set.contents = {{Sha256("x"), "x", 1}};
+  EXPECT_EQ(CommitOne(*store_, set).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(FleetStoreContract, ACopyHasTheNodesToo) {
+  const SmallTree tree;
+  WriteSet set;
+  set.contents = tree.contents;
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  const std::string path = NewStorePath("copy");
+  ASSERT_TRUE(store_->Backup(path).ok());
+  const auto copy = OpenFleetStore("sqlite:" + path);
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_TRUE(*(*copy)->HasNode(tree.root, 2));
 }
 
 TEST_P(FleetStoreContract, CompactDropsNothingThatIsBeingWritten) {

@@ -15,6 +15,7 @@
 #include "agent/collect.h"
 #include "agent/daemon/enrol.h"
 #include "agent/daemon/idle_memory.h"
+#include "agent/daemon/network_mounts.h"
 #include "common/pki/certificate.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -82,11 +83,13 @@ AgentDaemon::AgentDaemon(DaemonOptions options, std::unique_ptr<Spool> spool, Wa
       recorder_(*spool_, {.wall_ms = &WallMs, .wake = [this] { loop_.Wake(); }}),
       transport_({options_.credential.credential.authority_pem, options_.credential.credential.certificate_pem,
                   options_.credential.credential.key_pem}),
+      contents_({.ask = [this](v1::ContentQuestion question) { uplink_->Ask(std::move(question)); }}),
       runner_(rules, recorder_, log, options_.credential.credential.identity.name, options_.program,
               {.live = options_.live,
                .wall_ms = &WallMs,
                .progress = [this](const v1::TaskProgress& progress) { uplink_->SetProgress(progress); },
-               .digest_cache = options_.state.folder + "/digests"}) {
+               .digest_cache = options_.state.folder + "/digests",
+               .contents = &contents_}) {
   UplinkOptions uplink_options;
   uplink_options.servers = Servers(options_.credential.credential);
   uplink_ = std::make_unique<Uplink>(std::move(uplink_options), *spool_, transport_, MakePorts());
@@ -143,8 +146,11 @@ UplinkPorts AgentDaemon::MakePorts() {
   ports.on_connected = [this](const std::string& server, const v1::Welcome& welcome) {
     log_.Info(absl::StrCat("connected to ", server, " as node ", welcome.node()));
     last_trouble_.clear();
+    contents_.OnConnected(welcome.question_digests_max());
   };
+  ports.on_answer = [this](const v1::ContentAnswer& answer) { contents_.OnAnswer(answer); };
   ports.on_disconnected = [this](const std::string& server, const absl::Status& status, std::int64_t retry_ms) {
+    contents_.OnDisconnected();
     OnDisconnected(server, status, retry_ms);
   };
   return ports;
@@ -157,6 +163,9 @@ v1::Hello AgentDaemon::MakeHello() {
   utsname machine = {};
   if (uname(&machine) == 0) hello.set_machine(machine.machine);
   for (const std::string& id : queue_->Done()) hello.add_tasks_done(id);
+  if (const auto mounts = ReadWholeFile(PosixFileSystem(), "/proc/self/mountinfo", kConfigBytesMax); mounts.ok()) {
+    for (const auto& [point, mount] : NetworkMounts(*mounts)) (*hello.mutable_mounts())[point] = mount;
+  }
   absl::MutexLock lock(&mutex_);
   for (const auto& [key, value] : config_.labels) (*hello.mutable_labels())[key] = value;
   for (const std::string& root : config_.roots) hello.add_roots(root);

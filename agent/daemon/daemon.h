@@ -92,6 +92,7 @@ class AgentDaemon {
   Recorder recorder_;
   GrpcTransport transport_;
   std::unique_ptr<Uplink> uplink_;
+  ServerContents contents_;
   TaskRunner runner_;
   std::unique_ptr<TaskQueue> queue_;
   std::unique_ptr<Follower> follower_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "agent/daemon/watched_file_system.h"
@@ -24,9 +25,13 @@ constexpr std::size_t kGroupBytes = 1 << 20;
 // The evidence of one attempt on its way into the spool.
 class Attempt {
  public:
-  Attempt(const v1::Task& task, Recorder& recorder, Cancellation& cancellation,
+  Attempt(const v1::Task& task, Recorder& recorder, ServerContents* contents, Cancellation& cancellation,
           std::function<void(const absl::Status&)> waiting)
-      : task_(task), recorder_(recorder), cancellation_(cancellation), waiting_(std::move(waiting)) {}
+      : task_(task),
+        recorder_(recorder),
+        contents_(contents),
+        cancellation_(cancellation),
+        waiting_(std::move(waiting)) {}
 
   // The number of this record names the attempt.
   absl::Status Begin(const v1::PlanInfo& plan, const std::string& program) {
@@ -47,12 +52,7 @@ class Attempt {
       taken = TakeApart(problem);
       if (!taken.ok()) return taken.status();
     }
-    for (int i = 0; i < taken->piece.part_sha256_size(); ++i) {
-      const std::string& digest = taken->piece.part_sha256(i);
-      if (sent_.insert(digest).second) {
-        PARITECT_RETURN_IF_ERROR(AddPart(digest, std::move(taken->parts[static_cast<std::size_t>(i)])));
-      }
-    }
+    PARITECT_RETURN_IF_ERROR(AddContents(*taken));
     v1::Piece& piece = *group_.emplace_back().mutable_piece();
     piece = std::move(taken->piece);
     piece.set_task_id(task_.id());
@@ -74,10 +74,59 @@ class Attempt {
   int pieces() const { return pieces_; }
 
  private:
-  absl::Status AddPart(const std::string& digest, std::string content) {
+  // What the server lacks of a piece, contents before the nodes above them. Small pieces are not worth a question.
+  absl::Status AddContents(EvidenceParts& taken) {
+    constexpr std::int64_t kAskBytesMin = 16 << 10;
+    absl::flat_hash_map<std::string, std::string*> wanted;  // by digest; each goes once an attempt
+    std::vector<std::string> order;
+    for (EvidenceParts::Content& one : taken.contents) {
+      if (sent_.contains(one.sha256) || !wanted.emplace(one.sha256, &one.bytes).second) continue;
+      order.push_back(one.sha256);
+    }
+    TreeExchange exchange;
+    exchange.leaves = order;
+    if (contents_ != nullptr && taken.piece.total_bytes() >= kAskBytesMin) {
+      // A server that could not be asked once is not waited for again.
+      if (!contents_->Answers(cancellation_)) contents_ = nullptr;
+      if (contents_ != nullptr) exchange = Exchange(taken, std::move(order));
+    }
+    if (contents_ == nullptr) WithoutTree(taken);
+    for (const std::string& digest : exchange.leaves) {
+      const auto found = wanted.find(digest);
+      if (found == wanted.end() || !sent_.insert(digest).second) continue;
+      PARITECT_RETURN_IF_ERROR(AddPart(digest, std::move(*found->second), 0));
+    }
+    for (const TreeNode& node : exchange.nodes) {
+      if (!sent_.insert(node.sha256).second) continue;
+      PARITECT_RETURN_IF_ERROR(AddPart(node.sha256, taken.tree.nodes.at(node.sha256), node.level));
+    }
+    return absl::OkStatus();
+  }
+
+  // From the root down, level by level, only below what the server does not hold. `contents`: all, for the case that
+  // there is no tree, and for what stands beside it.
+  TreeExchange Exchange(const EvidenceParts& taken, std::vector<std::string> contents) {
+    const auto held = [&](const std::vector<std::string>& digests, int level) {
+      return contents_->Held(task_.id(), digests, level, cancellation_);
+    };
+    TreeExchange exchange;
+    if (taken.tree.depth > 0) {
+      exchange = PlanExchange(taken.tree, held);
+      contents = ReferencesOf(taken.piece);
+      std::erase(contents, taken.tree.root);
+    }
+    const std::vector<bool> known = held(contents, 0);
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      if (i >= known.size() || !known[i]) exchange.leaves.push_back(contents[i]);
+    }
+    return exchange;
+  }
+
+  absl::Status AddPart(const std::string& digest, std::string content, int level) {
     v1::ContentPart& part = *group_.emplace_back().mutable_part();
     part.set_sha256(digest);
     part.set_content(std::move(content));
+    part.set_level(level);
     group_bytes_ += part.content().size();
     return group_bytes_ < kGroupBytes ? absl::OkStatus() : Flush();
   }
@@ -96,6 +145,7 @@ class Attempt {
 
   const v1::Task& task_;
   Recorder& recorder_;
+  ServerContents* contents_;
   Cancellation& cancellation_;
   const std::function<void(const absl::Status&)> waiting_;
   std::uint64_t attempt_ = 0;
@@ -156,7 +206,7 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
   const v1::Plan plan = PlanOf(task, node_);
   v1::TaskProgress progress;
   progress.set_task_id(task.id());
-  Attempt attempt(task, recorder_, cancellation, [&](const absl::Status& why) {
+  Attempt attempt(task, recorder_, ports_.contents, cancellation, [&](const absl::Status& why) {
     log_.Warning(absl::StrCat("task ", task.id(), " waits: ", why.message()));
     progress.set_stage("spool_full");
     ports_.progress(progress);
@@ -231,7 +281,7 @@ absl::Status TaskRunner::Deliver(v1::Bundle bundle, Cancellation& stop) {
 }
 
 absl::StatusOr<std::uint64_t> TaskRunner::End(const v1::Task& task, Cancellation& shutdown) {
-  Attempt attempt(task, recorder_, shutdown, [](const absl::Status&) {});
+  Attempt attempt(task, recorder_, nullptr, shutdown, [](const absl::Status&) {});
   v1::TaskEnd end;
   *end.mutable_plan() = AsRun(task.plan().info(), node_);
   end.set_program(program_);

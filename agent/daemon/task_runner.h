@@ -13,6 +13,7 @@
 #include "agent/daemon/agent_log.h"
 #include "agent/daemon/cancellation.h"
 #include "agent/daemon/recorder.h"
+#include "agent/daemon/server_contents.h"
 #include "agent/harmless.h"
 #include "agent/live/live_node.h"
 #include "paritect/v1/fleet.pb.h"
@@ -30,7 +31,8 @@ struct TaskPorts {
   const LiveNode* live = nullptr;  // the node that is read; nullptr: none
   std::function<std::int64_t()> wall_ms;
   std::function<void(const v1::TaskProgress&)> progress;
-  std::string digest_cache = {};  // as in CollectorEnv
+  std::string digest_cache = {};       // as in CollectorEnv
+  ServerContents* contents = nullptr;  // what the server holds already; nullptr: everything is sent
 };
 
 // Thread-compatible; the borrowed parts must outlive it.

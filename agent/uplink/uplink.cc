@@ -110,6 +110,14 @@ void Uplink::SetProgress(v1::TaskProgress progress) {
   ports_.wake();
 }
 
+void Uplink::Ask(v1::ContentQuestion question) {
+  {
+    absl::MutexLock lock(&mutex_);
+    questions_.push_back(std::move(question));
+  }
+  ports_.wake();
+}
+
 void Uplink::ForgetProgress(const std::string& task_id) {
   absl::MutexLock lock(&mutex_);
   progress_.erase(task_id);
@@ -174,6 +182,9 @@ void Uplink::OnMessage(const v1::ServerMessage& message, std::int64_t now) {
       throttled_until_ms_ = now + std::clamp<std::int64_t>(message.throttle().retry_after_ms(), 1, kNothingDueMs);
       return;
     case v1::ServerMessage::kResend: return OnResend(message.resend());
+    case v1::ServerMessage::kAnswer:
+      if (ports_.on_answer) ports_.on_answer(message.answer());
+      return;
     case v1::ServerMessage::KIND_NOT_SET: return;  // of a later version
   }
 }
@@ -288,6 +299,10 @@ void Uplink::HangUp(const absl::Status& why, std::int64_t now) {
 }
 
 void Uplink::OnClosed(const absl::Status& status, std::int64_t now) {
+  {
+    absl::MutexLock lock(&mutex_);
+    questions_.clear();
+  }
   const std::int64_t delay = RetryDelay(status, now);
   line_.reset();
   writing_ = false;
@@ -315,7 +330,7 @@ void Uplink::Write(v1::AgentMessage message) {
 
 void Uplink::Pump(std::int64_t now) {
   if (writing_) return;
-  if (WriteHeartbeat(now) || WriteProgress(now)) return;
+  if (WriteHeartbeat(now) || WriteQuestion() || WriteProgress(now)) return;
   WriteBatch(now);
 }
 
@@ -346,6 +361,19 @@ bool Uplink::WriteProgress(std::int64_t now) {
     }
   }
   if (!message.has_progress()) return false;
+  Write(std::move(message));
+  return true;
+}
+
+bool Uplink::WriteQuestion() {
+  v1::AgentMessage message;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (questions_.empty()) return false;
+    *message.mutable_question() = std::move(questions_.front());
+    questions_.pop_front();
+  }
+  stats_.bytes_sent += static_cast<std::int64_t>(message.question().digests().size());
   Write(std::move(message));
   return true;
 }
@@ -417,6 +445,7 @@ std::int64_t Uplink::NextDueMs(std::int64_t now) {
   if (throttled_until_ms_ > now) due = std::min(due, throttled_until_ms_);
   if (read_again_ms_ > now) due = std::min(due, read_again_ms_);
   absl::MutexLock lock(&mutex_);
+  if (!questions_.empty()) return 0;
   for (const auto& [task, progress] : progress_) {
     if (progress.fresh) due = std::min(due, progress.sent_ms + options_.progress_interval_ms);
   }

@@ -56,6 +56,7 @@ struct UplinkPorts {
   std::function<void(const v1::Task&)> on_task;
   std::function<void(const std::string& task_id)> on_cancel;
   std::function<void(std::uint64_t durable_sequence)> on_acknowledged;
+  std::function<void(const v1::ContentAnswer&)> on_answer = {};  // empty: nothing is asked
   // For the log. `server` as configured.
   std::function<void(const std::string& server, const v1::Welcome&)> on_connected;
   std::function<void(const std::string& server, const absl::Status&, std::int64_t retry_ms)> on_disconnected;
@@ -91,6 +92,8 @@ class Uplink {
 
   void SetProgress(v1::TaskProgress progress);
   void ForgetProgress(const std::string& task_id);
+  // Sent before records, if there is a session; forgotten without one, and when it ends.
+  void Ask(v1::ContentQuestion question);
   // Something was appended to the spool.
   void RecordsWait() { ports_.wake(); }
   // Ends the session and begins a new one at once (a new certificate); other servers may be given.
@@ -139,6 +142,7 @@ class Uplink {
   void Write(v1::AgentMessage message);
   bool WriteHeartbeat(std::int64_t now);
   bool WriteProgress(std::int64_t now);
+  bool WriteQuestion();
   bool WriteBatch(std::int64_t now);
   bool MayRead() const;
   std::optional<Prepared> Prepare(std::int64_t now);
@@ -184,6 +188,7 @@ class Uplink {
     std::int64_t sent_ms = 0;
   };
   absl::Mutex mutex_;
+  std::deque<v1::ContentQuestion> questions_ ABSL_GUARDED_BY(mutex_);
   std::deque<Input> inputs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Progress> progress_ ABSL_GUARDED_BY(mutex_);
 };

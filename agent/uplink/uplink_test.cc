@@ -408,5 +408,29 @@ TEST_F(UplinkTest, WaitsWhileALineIsStuck) {
   EXPECT_EQ(line().written.size(), 2u);
 }
 
+TEST_F(UplinkTest, QuestionsGoOutBeforeRecordsAndEndWithTheSession) {
+  Make();
+  v1::ContentQuestion question;
+  question.set_id(1);
+  question.set_digests("d");
+  Connect();
+  Append(1);
+  uplink_->Ask(question);
+  Settle();
+  ASSERT_GE(line().written.size(), 3u);
+  EXPECT_TRUE(line().written[line().written.size() - 2].has_question());
+  EXPECT_TRUE(line().written.back().has_batch());
+  // One that was not written when the line broke is asked again by whoever waits, not by the uplink.
+  transport_.takes_writes = false;
+  uplink_->RecordsWait();
+  After(60'000);
+  uplink_->Ask(question);
+  line().events->OnClosed(absl::UnavailableError("gone"));
+  transport_.takes_writes = true;
+  After(120'000);
+  Welcome(0);
+  for (const v1::AgentMessage& message : line().written) EXPECT_FALSE(message.has_question());
+}
+
 }  // namespace
 }  // namespace paritect

@@ -681,6 +681,102 @@ def test_strange_names_and_many_files():
         check(any(kind in ("missing", "changed") for kind, _ in of(here)), str(of(here)))
 
 
+def test_contents_exchanged():
+    """What the server holds of any node is not sent again: equal data costs its root, differences cost their paths."""
+    count = 1_000_000 if LONG else 30_000
+    with Cluster() as cluster:
+        roots = {}
+        for node, differences in (("gpu-01", 0), ("gpu-02", 0), ("npu-01", 10)):
+            root = roots[node] = os.path.join(cluster.work, "data-" + node)
+            for folder in range(0, count, 1000):
+                os.makedirs(os.path.join(root, f"n{folder:08d}"))
+                for i in range(folder, folder + 1000):
+                    changed = differences and i % (count // differences) == 77
+                    fd = os.open(os.path.join(root, f"n{folder:08d}", f"image_{i:08d}.jpg"),
+                                 os.O_WRONLY | os.O_CREAT, 0o644)
+                    os.write(fd, b"%d%s" % (i, b" changed" if changed else b""))
+                    os.close(fd)
+            cluster.join(node)
+            cluster.start_agent(node, [root])
+        other = roots["cpu-01"] = os.path.join(cluster.work, "other")
+        os.mkdir(other)
+        with open(os.path.join(other, "x"), "w") as file:
+            file.write("x")
+        cluster.join("cpu-01")
+        cluster.start_agent("cpu-01", [other])
+        cluster.wait_online(*roots)
+
+        def audit(name, baseline, migrated):
+            with open(os.path.join(cluster.work, name + ".yaml"), "w") as file:
+                file.write(f"audit: {name}\n")
+                for side, node in (("baseline", baseline), ("migrated", migrated)):
+                    plan = {"run": f"{name}-{side}", "live": False, "datasets": [{"name": "d", "root": roots[node]}]}
+                    file.write(f"{side}: {{nodes: [{node}], plans: {json.dumps([plan])}}}\n")
+            cluster.client("audit", "create", os.path.join(cluster.work, name + ".yaml"))
+            began = time.time()
+            done = cluster.client("audit", "run", name, "-o", "json", code=1, timeout=800)
+            report = json.loads(done.stdout)
+            return report, time.time() - began
+
+        def sent(node):
+            with cluster.database() as database:
+                row = database.execute("SELECT coalesce(sum(length(c.bytes)), 0) FROM batch b JOIN batch_reference r ON "
+                                       "r.batch=b.id JOIN content c ON c.sha256=r.sha256 WHERE b.node=?", (node,))
+                return row.fetchone()[0]
+
+        lines = []
+
+        def measured(name, baseline, migrated, node):
+            before = sent(node)
+            report, seconds = audit(name, baseline, migrated)
+            lines.append(f"{name}: {sent(node) - before} bytes of contents and tree, {seconds:.1f} s")
+            return sent(node) - before, report
+
+        first, _ = measured("first", "gpu-01", "cpu-01", "gpu-01")
+        equal, _ = measured("equal", "gpu-02", "cpu-01", "gpu-02")
+        again, _ = measured("again", "gpu-01", "cpu-01", "gpu-01")
+        few, report = measured("few", "gpu-02", "npu-01", "npu-01")
+        print(f"{count} files: " + "; ".join(lines))
+        check(first > 30 * count, f"the first sends its list: {first}")
+        check(equal < 1024, f"equal data of another node: {equal} bytes")
+        check(again < 1024, f"the same data once more: {again} bytes")
+        check(few < 400_000 and few < first / 5, f"10 differences: {few} bytes of {first}")
+        findings = [f for item in report["items"] for c in item["checks"] if c["id"] == "data.dataset.content"
+                    for f in c["findings"] if f["severity"] == "error"]
+        check(len(findings) == 10, f"{len(findings)} findings")
+        # Killed in the middle, on either side, what comes is whole.
+        for victim in ("server", "agent"):
+            root = roots["npu-01"]
+            for folder in range(0, count, max(1000, count // 10)):
+                for i in range(folder, folder + 1000):
+                    with open(os.path.join(root, f"n{folder:08d}", f"image_{i:08d}.jpg"), "w") as file:
+                        file.write(f"{victim} {i}")
+            name = "killed-" + victim
+            waiting = threading.Thread(target=lambda: cluster.client(
+                "audit", "run", name, "-o", "json", code=None, timeout=300))
+            with open(os.path.join(cluster.work, name + ".yaml"), "w") as file:
+                file.write(f"audit: {name}\n")
+                for side, node in (("baseline", "gpu-01"), ("migrated", "npu-01")):
+                    plan = {"run": f"{name}-{side}", "live": False, "datasets": [{"name": "d", "root": roots[node]}]}
+                    file.write(f"{side}: {{nodes: [{node}], plans: {json.dumps([plan])}}}\n")
+            cluster.client("audit", "create", os.path.join(cluster.work, name + ".yaml"))
+            waiting.start()
+            time.sleep(random.uniform(0.2, 0.9))
+            if victim == "server":
+                cluster.kill_server()
+                cluster.start_server()
+            else:
+                cluster.agents["npu-01"].kill()
+                cluster.agents["npu-01"].wait()
+                cluster.start_agent("npu-01", [roots["npu-01"]])
+            waiting.join()
+            shown = cluster.client("audit", "wait", name, "--for", "done", "--timeout", "3m", code=[0, 1, 3, 6])
+            report = json.loads(cluster.client("audit", "show", name, "-o", "json", code=[0, 1, 3, 6]).stdout)
+            integrity = verdicts(report)["evidence.integrity.records"]
+            check(integrity == "pass", f"after the kill of the {victim}: {integrity} {shown.stderr}")
+            check(verdicts(report)["data.dataset.content"] == "fail", f"after the kill of the {victim}")
+
+
 class Webhook:
     """An HTTP server that keeps what it is sent."""
 
