@@ -35,6 +35,8 @@ struct AgentEnv {
   std::int64_t now_unix_ms = 0;
   // The node that `live: true` reads; nullptr: none.
   const LiveNode* live = nullptr;
+  // Folder of the user's digest cache; empty: nothing is kept and every file is read.
+  std::string digest_cache = {};
   // Writes a file in full or not at all (WriteFileAtomically).
   absl::Status (*write)(absl::string_view path, absl::string_view bytes) = &WriteFileAtomically;
 };

@@ -50,6 +50,9 @@ struct CollectorEnv {
   // Folder of the digest cache (agent/datasets/digest_cache.h), so that unchanged files are not read again; empty: all
   // are read.
   std::string digest_cache;
+  bool read_all = false;    // ... also those that the cache knows; what is read is kept there all the same
+  bool past_cache = false;  // data sets are read from the medium, not from what memory holds of it; implies read_all
+  int dataset_jobs = 0;     // files hashed at the same time; 0: few, a training host has better things to do
   // Told a few times a second how far the work is, on the collection's thread; empty: nobody asks.
   std::function<void(const CollectProgress&)> progress;
 };

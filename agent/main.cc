@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 
 #include "agent/agent_command.h"
+#include "agent/datasets/digest_cache.h"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
@@ -21,6 +23,11 @@ int main(int argc, char** argv) {
                             .host_name = host,
                             .now_unix_ms = std::int64_t{now.tv_sec} * 1000 + now.tv_usec / 1000,
                             .live = &live};
+  const auto variable = [](const char* name) {
+    const char* value = getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  env.digest_cache = paritect::UserCacheFolder(variable("XDG_CACHE_HOME"), variable("HOME"));
   const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   const int code = paritect::RunAgentCommandLine(env, args);
   std::cout.flush();

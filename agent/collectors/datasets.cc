@@ -1,5 +1,6 @@
 // Data sets: every file below a root with its size and MD5, lists made by other tools, enumeration orders.
 // Source: pre-tuning checklist, 数据集与基准一致: file lists and MD5 sums of both sides.
+#include <algorithm>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,8 @@
 #include "agent/datasets/hash.h"
 #include "agent/datasets/names.h"
 #include "agent/datasets/tree.h"
+#include "agent/datasets/walker.h"
+#include "common/glob.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/datasets/file_hints.h"
@@ -16,7 +19,10 @@ namespace paritect {
 namespace {
 
 constexpr std::uint64_t kManifestBytesMax = 1ull << 30;
-constexpr int kThreadsMax = 2;  // a training host has better things to do
+constexpr int kThreadsMax = 2;                    // a training host has better things to do
+constexpr std::uint64_t kSampleOneOf = 32;        // of the files of a shared data set: read by every node
+constexpr std::uint32_t kShareRowsMin = 1000;     // below, a sample would be of a few files or none
+constexpr std::size_t kStatesBytesMax = 1 << 20;  // of one data set: each 4 MiB of 256 GiB
 
 v1::Evidence Collected(v1::EvidenceKind kind, const v1::DatasetSource& source, absl::string_view path) {
   v1::Evidence evidence;
@@ -32,17 +38,52 @@ v1::Evidence Problem(v1::Evidence evidence, const v1::DatasetSource& source) {
   return evidence;
 }
 
-v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::DatasetSource& source) {
-  const std::string root = ResolvePath(plan, source.root());
+TreeOptions TreeOf(const v1::DatasetSource& source) {
   TreeOptions options;
   options.include.assign(source.include().begin(), source.include().end());
   options.exclude.assign(source.exclude().begin(), source.exclude().end());
   options.follow_symlinks = source.follow_symlinks();
+  return options;
+}
+
+// The same on every node: a hash of the name decides. FNV-1a, and a finish, for its low bits are weak.
+std::uint64_t HashOfName(absl::string_view path, std::uint64_t seed) {
+  std::uint64_t hash = 0xCBF29CE484222325 ^ seed;
+  for (char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  hash ^= hash >> 33;
+  hash *= 0xFF51AFD7ED558CCD;
+  return hash ^ hash >> 33;
+}
+
+// Read by every node, never known from a cache: nodes that see one mount differently give themselves away by it.
+bool IsSampled(const v1::DatasetSource& source, absl::string_view path) {
+  return HashOfName(path, source.share_seed()) % kSampleOneOf == 0;
+}
+
+// Every file is of one node's share, and the sample of all.
+bool IsOfShare(const v1::DatasetSource& source, absl::string_view path) {
+  return IsSampled(source, path) || HashOfName(path, 0) % source.share_count() == source.share_index();
+}
+
+// What stands under another node's share is that node's to tell.
+void KeepShare(const v1::DatasetSource& source, v1::FileList& list) {
+  auto& files = *list.mutable_files();
+  files.erase(std::remove_if(files.begin(), files.end(),
+                             [&](const v1::FileEntry& file) { return !IsOfShare(source, file.path()); }),
+              files.end());
+}
+
+v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::DatasetSource& source) {
+  const std::string root = ResolvePath(plan, source.root());
+  const TreeOptions options = TreeOf(source);
   HashOptions hash;
   hash.threads = static_cast<int>(std::min<unsigned>(kThreadsMax, std::max(1U, std::thread::hardware_concurrency())));
+  if (env.dataset_jobs > 0) hash.threads = env.dataset_jobs;
   hash.eager_alternates = env.for_bundle;
+  hash.past_cache = env.past_cache;
   std::unique_ptr<DigestCache> cache;
-  if (!env.digest_cache.empty()) cache = DigestCache::Open({.folder = env.digest_cache});
+  const bool read = !env.read_all && !env.past_cache;
+  if (!env.digest_cache.empty()) cache = DigestCache::Open({.folder = env.digest_cache, .read = read, .resume = read});
   hash.cache = cache.get();
   if (env.progress) {
     hash.progress = [&env](const HashProgress& progress) {
@@ -53,14 +94,30 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
                     .bytes_total = static_cast<std::int64_t>(progress.bytes_total)});
     };
   }
-  auto list = HashDataset(env.fs, root, options, hash);
-  if (!list.ok()) {
-    return Problem(ProblemEvidence(v1::EVIDENCE_KIND_DATASET_FILES, source.root(), list.status()), source);
+  if (source.share_count() > 1) {
+    hash.wanted = [&source](absl::string_view path) { return IsOfShare(source, path); };
+    hash.read_now = [&source](absl::string_view path) { return IsSampled(source, path); };
+    hash.read_now = [&source](absl::string_view path) { return IsSampled(source, path); };
+  }
+  auto table = HashFolder(env.fs, root, options, hash);
+  const bool shared = source.share_count() > 1 && table.ok() && table->size() >= kShareRowsMin;
+  if (source.share_count() > 1 && table.ok() && !shared) {
+    hash.wanted = nullptr;
+    hash.read_now = nullptr;
+    hash.read_now = nullptr;
+    table = HashFolder(env.fs, root, options, hash);
+  }
+  if (!table.ok()) {
+    return Problem(ProblemEvidence(v1::EVIDENCE_KIND_DATASET_FILES, source.root(), table.status()), source);
   }
   v1::Evidence evidence = Collected(v1::EVIDENCE_KIND_DATASET_FILES, source, source.root());
-  *evidence.mutable_files() = *std::move(list);
+  *evidence.mutable_files() = ToFileList(*table);
+  SumUpDigests(*table, env.past_cache, *evidence.mutable_files());
+  if (shared) KeepShare(source, *evidence.mutable_files());
+  AddStates(*table, kStatesBytesMax, *evidence.mutable_files());
   evidence.mutable_files()->set_dataset(source.name());
-  evidence.mutable_files()->set_part(source.part());
+  // A set too small to be shared was hashed whole.
+  evidence.mutable_files()->set_part(source.part() && (shared || source.share_count() < 2));
   evidence.mutable_files()->set_root(root);
   for (const std::string& warning : cache != nullptr ? cache->warnings() : std::vector<std::string>()) {
     v1::Note& note = *evidence.mutable_files()->add_notes();
@@ -95,6 +152,7 @@ v1::Evidence FromManifest(const CollectorEnv& env, const v1::Plan& plan, const v
         source);
   }
   v1::Evidence evidence = Collected(kKind, source, source.manifest());
+  Walker::FilterList(TreeOf(source), *list);
   *evidence.mutable_files() = *std::move(list);
   evidence.mutable_files()->set_dataset(source.name());
   evidence.mutable_files()->set_part(source.part());
@@ -122,15 +180,36 @@ v1::Evidence FromListing(const CollectorEnv& env, const v1::Plan& plan, const v1
   return evidence;
 }
 
+// What the pattern in a source's path leads to, one source each; the source itself where there is no pattern, or the
+// path is there as it is written.
+std::vector<v1::DatasetSource> Expanded(const CollectorEnv& env, const v1::Plan& plan,
+                                        const v1::DatasetSource& source) {
+  const bool root = !source.root().empty();
+  const std::string& path = root ? source.root() : source.manifest();
+  if (path.empty() || !IsPathPattern(path) || env.fs.Stat(ResolvePath(plan, path)).ok()) return {source};
+  const auto matches = ExpandPathPattern(env.fs, ResolvePath(plan, path));
+  if (!matches.ok() || matches->empty()) return {source};
+  std::vector<v1::DatasetSource> out;
+  for (const PathMatch& match : *matches) {
+    v1::DatasetSource& one = out.emplace_back(source);
+    (root ? *one.mutable_root() : *one.mutable_manifest()) = match.path;
+  }
+  return out;
+}
+
+void CollectOne(const CollectorEnv& env, const v1::Plan& plan, const v1::DatasetSource& source, EvidenceSink sink) {
+  if (!source.root().empty()) {
+    sink(FromTree(env, plan, source));
+  } else if (!source.manifest().empty()) {
+    sink(FromManifest(env, plan, source));
+  } else {
+    sink(FromListing(env, plan, source));
+  }
+}
+
 void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
-  for (const v1::DatasetSource& source : plan.datasets()) {
-    if (!source.root().empty()) {
-      sink(FromTree(env, plan, source));
-    } else if (!source.manifest().empty()) {
-      sink(FromManifest(env, plan, source));
-    } else {
-      sink(FromListing(env, plan, source));
-    }
+  for (const v1::DatasetSource& written : plan.datasets()) {
+    for (const v1::DatasetSource& source : Expanded(env, plan, written)) CollectOne(env, plan, source, sink);
   }
 }
 

@@ -3,10 +3,15 @@
 // an error of the command itself.
 #include "agent/collect.h"
 
+#include <optional>
+
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "agent/agent_command.h"
 #include "agent/datasets/follow_up.h"
+#include "agent/harmless.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "common/version.h"
@@ -15,15 +20,51 @@
 namespace paritect {
 namespace {
 
-constexpr absl::string_view kUsage = "PLAN -o FILE.pbundle";
+constexpr absl::string_view kUsage = "PLAN -o FILE.pbundle [--jobs N] [--bwlimit 200M] [--no-cache] [--media]";
 constexpr std::size_t kRecordFilesMax = 10'000;
 constexpr std::uint64_t kRecordBytesMax = 4ull << 30;
 
 struct CollectOptions {
   std::string plan;
   std::string output;
+  int jobs = 0;
+  std::uint64_t bytes_per_second = 0;
+  bool no_cache = false;
+  bool media = false;
   bool help = false;
 };
+
+// "--name VALUE" or "--name=VALUE": moves `at` on. nullopt: another argument.
+absl::StatusOr<std::optional<std::string>> TakeValue(absl::string_view name, absl::Span<const std::string> args,
+                                                     std::size_t& at) {
+  absl::string_view arg = args[at];
+  if (!absl::ConsumePrefix(&arg, name)) return std::nullopt;
+  if (absl::ConsumePrefix(&arg, "=")) return std::string(arg);
+  if (!arg.empty()) return std::nullopt;
+  if (at + 1 == args.size()) return absl::InvalidArgumentError(absl::StrCat(name, " needs a value"));
+  return args[++at];
+}
+
+// How the data sets are read. False: another argument.
+absl::StatusOr<bool> TakeReading(absl::Span<const std::string> args, std::size_t& at, CollectOptions& options) {
+  if (args[at] == "--no-cache" || args[at] == "--media") {
+    (args[at] == "--media" ? options.media : options.no_cache) = true;
+    return true;
+  }
+  PARITECT_ASSIGN_OR_RETURN(const auto jobs, TakeValue("--jobs", args, at));
+  if (jobs) {
+    if (!absl::SimpleAtoi(*jobs, &options.jobs) || options.jobs < 1 || options.jobs > 256) {
+      return absl::InvalidArgumentError("--jobs must be 1 to 256");
+    }
+    return true;
+  }
+  PARITECT_ASSIGN_OR_RETURN(const auto limit, TakeValue("--bwlimit", args, at));
+  if (!limit) return false;
+  const auto bandwidth = ParseBandwidth(*limit);
+  if (!bandwidth.ok()) return absl::InvalidArgumentError(absl::StrCat("--bwlimit: ", bandwidth.status().message()));
+  options.bytes_per_second = *bandwidth;
+  return true;
+}
 
 absl::StatusOr<CollectOptions> ParseOptions(absl::Span<const std::string> args) {
   CollectOptions options;
@@ -31,6 +72,10 @@ absl::StatusOr<CollectOptions> ParseOptions(absl::Span<const std::string> args) 
   for (std::size_t i = 0; i < args.size(); ++i) {
     const std::string& arg = args[i];
     std::string* slot = nullptr;
+    if (!only_names) {
+      PARITECT_ASSIGN_OR_RETURN(const bool taken, TakeReading(args, i, options));
+      if (taken) continue;
+    }
     if (!only_names && (arg == "-h" || arg == "--help")) {
       options.help = true;
     } else if (!only_names && arg == "--") {
@@ -71,15 +116,22 @@ void Summarise(const v1::Bundle& bundle, const std::string& file, AgentEnv& env)
           << " pieces of evidence collected on " << bundle.plan().node() << "\n";
 }
 
-absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const std::string& path) {
-  PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
+absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const CollectOptions& options) {
+  PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, options.plan, env.host_name));
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
+  BandwidthLimit bandwidth(options.bytes_per_second);
+  LimitedFileSystem limited(env.fs, bandwidth);
+  FileSystem& fs = options.bytes_per_second > 0 ? static_cast<FileSystem&>(limited) : env.fs;
   // No key: whoever reads the bundle could not compare with another's hashes.
-  const CollectorEnv collector_env = {.fs = env.fs, .rules = env.rules, .for_bundle = true, .live = env.live};
+  CollectorEnv collector_env = {.fs = fs, .rules = env.rules, .for_bundle = true, .live = env.live};
+  collector_env.digest_cache = env.digest_cache;
+  collector_env.read_all = options.no_cache;
+  collector_env.past_cache = options.media;
+  collector_env.dataset_jobs = options.jobs;
   v1::Bundle bundle = CollectPlan(collector_env, plan);
   // Nobody can ask later what an audit would ask at once.
   for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
-    if (evidence.has_files()) LookAtAllRecords(env.fs, kRecordFilesMax, kRecordBytesMax, *evidence.mutable_files());
+    if (evidence.has_files()) LookAtAllRecords(fs, kRecordFilesMax, kRecordBytesMax, *evidence.mutable_files());
   }
   bundle.set_collected_by(absl::StrCat("paritect-agent ", kProgramVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms);
@@ -97,7 +149,7 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
     env.out << "usage: paritect-agent collect " << kUsage << "\n";
     return kAgentOk;
   }
-  auto bundle = Collect(env, options->plan);
+  auto bundle = Collect(env, *options);
   if (!bundle.ok()) {
     env.err << "paritect-agent collect: " << bundle.status().message() << "\n";
     return kAgentUsage;

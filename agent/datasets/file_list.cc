@@ -1,5 +1,8 @@
 // A table as evidence.
+#include <algorithm>
+
 #include "agent/datasets/hash.h"
+#include "agent/datasets/lane_hasher.h"
 #include "agent/datasets/names.h"
 #include "common/status_macros.h"
 #include "formats/datasets/file_hints.h"
@@ -83,6 +86,55 @@ v1::FileList ToFileList(const FileTable& table) {
   auto& unread = *list.mutable_unread_folders();
   std::sort(unread.begin(), unread.end(), [](const auto& a, const auto& b) { return a.path() < b.path(); });
   return list;
+}
+
+void SumUpDigests(const FileTable& table, bool past_cache, v1::FileList& list) {
+  v1::DigestSources sum;
+  std::int64_t oldest_s = INT64_MAX;
+  std::int64_t newest_s = 0;
+  for (std::uint32_t at = 0; at < table.size(); ++at) {
+    const FileRow& row = table.row(at);
+    if (row.type != FileRow::kRegular || !row.is(FileRow::kHashed)) continue;
+    if (!row.is(FileRow::kFromCache)) {
+      sum.set_files_now(sum.files_now() + 1);
+      sum.set_bytes_now(sum.bytes_now() + row.size_bytes);
+      continue;
+    }
+    sum.set_files_cached(sum.files_cached() + 1);
+    sum.set_bytes_cached(sum.bytes_cached() + row.size_bytes);
+    oldest_s = std::min<std::int64_t>(oldest_s, row.hashed_at_unix_s);
+    newest_s = std::max<std::int64_t>(newest_s, row.hashed_at_unix_s);
+  }
+  if (sum.files_cached() > 0) {
+    sum.set_oldest_unix_ms(1000 * oldest_s);
+    sum.set_newest_unix_ms(1000 * newest_s);
+  }
+  sum.set_past_page_cache(past_cache);
+  *list.mutable_digests() = std::move(sum);
+  for (v1::FileEntry& file : *list.mutable_files()) {
+    file.clear_from_cache();
+    file.clear_hashed_at_unix_ms();
+  }
+}
+
+void AddStates(const FileTable& table, std::size_t bytes_max, v1::FileList& list) {
+  std::size_t total = 0;
+  for (const auto& [at, states] : table.states) total += states.size();
+  std::size_t every = 1;
+  while (total / every * kMd5Bytes > bytes_max) every *= 2;
+  for (const auto& [at, states] : table.states) {
+    v1::FileStates one;
+    one.set_path(table.PathOf(at));
+    one.set_block_bytes(StateStepBytes(table.row(at).size_bytes) * every);
+    for (std::size_t i = every; i <= states.size(); i += every) {
+      unsigned char bytes[kMd5Bytes];
+      Md5Digest(states[i - 1], bytes);  // the words in the same order
+      one.mutable_states()->append(reinterpret_cast<const char*>(bytes), kMd5Bytes);
+    }
+    if (!one.states().empty()) *list.add_states() = std::move(one);
+  }
+  auto& states = *list.mutable_states();
+  std::sort(states.begin(), states.end(), [](const auto& a, const auto& b) { return a.path() < b.path(); });
 }
 
 absl::StatusOr<v1::FileList> HashDataset(FileSystem& fs, absl::string_view root, const TreeOptions& tree,

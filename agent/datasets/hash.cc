@@ -185,9 +185,12 @@ class HashRun : public HashWork {
         return;
       }
     }
+    const bool one_name = info.links <= 1 && !row.is(FileRow::kFollowed);
+    if (options_.wanted && one_name && !options_.wanted(table_.PathOf(at))) return;
     ++files_total_;
     bytes_total_ += info.size_bytes;
-    if (options_.cache != nullptr && FindInCache(row, info)) return;
+    const bool read_now = options_.read_now && options_.read_now(table_.PathOf(at));
+    if (options_.cache != nullptr && !read_now && FindInCache(row, info)) return;
     ++files_left_;
     queue_.Push(at, info.inode);
   }

@@ -36,6 +36,11 @@ struct HashOptions {
   // "no-bom", "sorted-lines") of small text files, for evidence that leaves the machine, where nobody can ask again.
   bool look_at_content = true;
   bool eager_alternates = false;
+  // Which files are hashed, by their path; the others are listed without a digest, but for those that have several names.
+  // Empty: all.
+  std::function<bool(absl::string_view path)> wanted;
+  // Which are read now, whatever the cache knows. Empty: none.
+  std::function<bool(absl::string_view path)> read_now;
   DigestCache* cache = nullptr;  // nullptr: every file is read
   bool past_cache = false;       // read the medium, not what memory holds of it
   // Called on the calling thread, a few times a second and once at the end.
@@ -53,6 +58,13 @@ absl::StatusOr<FileTable> WalkFolder(FileSystem& fs, absl::string_view root, con
 
 // The table as evidence, sorted by path bytes.
 v1::FileList ToFileList(const FileTable& table);
+
+// Where the digests come from, of the list as a whole in place of each file: equal data gives equal entries, whenever
+// each file was read.
+void SumUpDigests(const FileTable& table, bool past_cache, v1::FileList& list);
+
+// The chaining states of large files that were read now. Above `bytes_max` every second one is left out, and again.
+void AddStates(const FileTable& table, std::size_t bytes_max, v1::FileList& list);
 
 // One row of it.
 v1::FileEntry ToFileEntry(const FileTable& table, std::uint32_t row, const std::string& path);

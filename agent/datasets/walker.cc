@@ -65,6 +65,22 @@ class Walker::Filter {
   const std::vector<std::string> exclude_;
 };
 
+void Walker::FilterList(const TreeOptions& options, v1::FileList& list) {
+  if (options.include.empty() && options.exclude.empty()) return;
+  const Filter filter(options);
+  const auto left_out = [&](const v1::FileEntry& file) {
+    if (!filter.Included(file.path()) || filter.Excluded(file.path())) return true;
+    absl::string_view path = file.path();
+    for (auto slash = path.rfind('/'); slash != absl::string_view::npos; slash = path.rfind('/')) {
+      path = path.substr(0, slash);
+      if (filter.Excluded(path)) return true;
+    }
+    return false;
+  };
+  auto& files = *list.mutable_files();
+  files.erase(std::remove_if(files.begin(), files.end(), left_out), files.end());
+}
+
 Walker::Walker(FileSystem& fs, absl::string_view root, const TreeOptions& options, absl::Mutex& mutex, FileTable& table,
                Found found)
     : fs_(fs),

@@ -38,6 +38,9 @@ class Walker {
   // Gives up what is not read yet. `mutex` held.
   void Stop() { open_.clear(); }
 
+  // Takes out of a list what a walk with these options would leave out.
+  static void FilterList(const TreeOptions& options, v1::FileList& list);
+
   absl::StatusOr<std::unique_ptr<File>> OpenFile(std::uint32_t row);
   // After the end: links to folders whose content was not seen on another way.
   void MarkUnseenFolders();
