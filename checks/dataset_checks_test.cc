@@ -124,8 +124,11 @@ TEST(DatasetFiles, ClassFolders) {
   v1::FileEntry& folder = *migrated.list().add_files();
   folder.set_path("emu");
   folder.set_type(v1::FILE_TYPE_DIRECTORY);
-  EXPECT_THAT(Found(Judge("files", baseline, migrated)), ElementsAre("error class_folders_differ ."));
-  EXPECT_EQ(Judge("files", migrated, migrated).verdict(), v1::VERDICT_PASS);
+  EXPECT_THAT(Found(Judge("files", baseline, migrated)), ElementsAre("note empty_folders_differ train"));
+  EXPECT_EQ(Judge("files", baseline, migrated).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judge("files", migrated, migrated).findings_size(), 0);
+  migrated.File("emu/1", "3");
+  EXPECT_THAT(Found(Judge("files", baseline, migrated)), testing::Contains("error class_folders_differ ."));
 }
 
 // The content check's one finding for two contents, with what the files say about themselves.
@@ -397,6 +400,60 @@ TEST(DatasetQuestions, AskOnlyOfDifferingFilesInTrees) {
   const EvidenceSet lists({OneSide("g", "manifest-csv").File("a", "12").bundle()},
                           {OneSide("n", "manifest-csv").File("a", "1").bundle()});
   EXPECT_EQ(DatasetQuestions(lists).size(), 0u);
+}
+
+// --- partial evidence never passes, whichever check looks ----------------------------------------
+
+OneSide WithUnseenLink() {
+  OneSide side("g");
+  side.File("a", "1");
+  v1::FileEntry& link = *side.list().add_files();
+  link.set_path("train");
+  link.set_type(v1::FILE_TYPE_SYMLINK);
+  link.set_link_target("reala");
+  link.mutable_error()->set_id("folder_link_not_entered");
+  return side;
+}
+
+TEST(DatasetChecks, AFolderLinkThatWasNotEnteredHidesItsFiles) {
+  for (const char* check : {"files", "content", "records", "kind", "duplicates", "nodes"}) {
+    EXPECT_EQ(Judge(check, WithUnseenLink(), WithUnseenLink()).verdict(), v1::VERDICT_NOT_PERFORMED) << check;
+  }
+}
+
+TEST(DatasetChecks, AFileThatCannotBeReadHidesItsKind) {
+  OneSide migrated("n");
+  migrated.File("a", "1").last().clear_md5();
+  migrated.last().mutable_error()->set_id("source_unreadable");
+  for (const char* check : {"content", "records", "kind", "duplicates"}) {
+    EXPECT_EQ(Judge(check, OneSide("g").File("a", "1"), migrated).verdict(), v1::VERDICT_NOT_PERFORMED) << check;
+  }
+}
+
+// Every copy counts, in whatever order the parts are given.
+TEST(DatasetContent, PartsThatContradictEachOther) {
+  OneSide right("n1"), wrong("n2");
+  right.File("f0", "0").File("f1", "1").list().set_part(true);
+  wrong.File("f1", "BAD").File("f2", "2").list().set_part(true);
+  const OneSide whole = OneSide("g").File("f0", "0").File("f1", "1").File("f2", "2");
+  for (const auto& parts : {std::vector<v1::Bundle>{right.bundle(), wrong.bundle()},
+                            std::vector<v1::Bundle>{wrong.bundle(), right.bundle()}}) {
+    EXPECT_THAT(Found(Judge("content", {whole.bundle()}, parts)), ElementsAre("error content_differs f1"));
+    EXPECT_EQ(Judge("content", parts, {whole.bundle()}).verdict(), v1::VERDICT_FAIL);
+  }
+}
+
+TEST(DatasetFiles, GapsInPlainShardNumbers) {
+  OneSide side("g");
+  for (const char* name : {"s-000000.tar", "s-000001.tar", "s-000002.tar", "s-000004.tar"}) side.File(name, name);
+  const v1::CheckResult gaps = Judge("files", side, side);
+  EXPECT_THAT(Found(gaps), ElementsAre("warning shard_numbers_missing s-######.tar"));
+  OneSide pictures("g");
+  for (const char* name : {"000000.jpg", "000001.jpg", "000002.jpg", "000004.jpg"}) pictures.File(name, name);
+  EXPECT_EQ(Judge("files", pictures, pictures).findings_size(), 0);
+  OneSide years("g");
+  for (const char* name : {"y-2019.tar", "y-2020.tar", "y-2022.tar"}) years.File(name, name);
+  EXPECT_EQ(Judge("files", years, years).findings_size(), 0);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // data.dataset.content: is the MD5 of every file equal?
 // Source: pre-tuning checklist, 数据集与基准一致, step 2. Only the MD5 of the whole content makes files equal; sizes
 // that differ make them unequal without it. The most particular cause that the evidence proves is told.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "checks/check.h"
 #include "checks/dataset_difference.h"
 #include "checks/dataset_explain.h"
@@ -14,6 +17,7 @@ namespace paritect {
 namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_DATASET_FILES}};
+constexpr int kAlgorithmFilesMin = 3;
 constexpr int kUnknownShown = 20;  // files without digest that are named one by one
 
 std::string Describe(const v1::FileEntry& entry) {
@@ -29,6 +33,7 @@ class ContentEvaluation {
 
   void Pair(const DatasetPair& pair) {
     if (!RequirePair(context_, pair, result_)) return;
+    SayWhen(pair);
     for (const DatasetView& migrated : pair.migrated) {
       name_ = pair.name;
       migrated_ = &migrated;
@@ -36,9 +41,16 @@ class ContentEvaluation {
       several_ = pair.migrated.size() > 1;
       unknown_ = 0;
       const DatasetDifference difference = CompareViews(*baseline_, migrated);
-      const ExplainContext explain = MakeExplainContext(difference, *baseline_);
+      const ExplainContext explain = MakeExplainContext(difference, *baseline_, migrated);
       for (const FilePair& file : difference.common) Compare(file, explain);
       for (const FilePair& file : difference.renamed) Compare(file, explain);
+      for (const auto& [kept, other] : migrated.contradictions) {
+        Compare({baseline_->Find(kept.path), &other, "", ""}, explain);
+      }
+      for (const auto& [kept, other] : baseline_->contradictions) {
+        Compare({&other, migrated.Find(kept.path), "", ""}, explain);
+      }
+      SayDigests();
       const bool nothing = difference.common.empty() && difference.renamed.empty();
       if (nothing && !(baseline_->files.empty() && migrated.files.empty())) {
         AddMissing(context_, result_, "no_common_files", migrated.where, {{"dataset", DisplayBytes(name_)}});
@@ -53,11 +65,49 @@ class ContentEvaluation {
   void Finish() { budget_.Finish(); }
 
  private:
+  // A digest of the cache is one of then: it proves nothing about a medium that went bad since.
+  void SayWhen(const DatasetPair& pair) {
+    SayWhen(pair.name, pair.baseline[0], Side::kBaseline);
+    for (const DatasetView& view : pair.migrated) SayWhen(pair.name, view, Side::kMigrated);
+  }
+  void SayWhen(const std::string& name, const DatasetView& view, Side side) {
+    v1::DigestSources sum;
+    for (const DatasetOrigin& origin : view.origins) {
+      if (!origin.list->has_digests()) continue;
+      const v1::DigestSources& one = origin.list->digests();
+      sum.set_files_now(sum.files_now() + one.files_now());
+      sum.set_files_cached(sum.files_cached() + one.files_cached());
+      sum.set_past_page_cache(sum.past_page_cache() || one.past_page_cache());
+      if (one.files_cached() == 0) continue;
+      const bool first = sum.oldest_unix_ms() == 0;
+      sum.set_oldest_unix_ms(first ? one.oldest_unix_ms() : std::min(sum.oldest_unix_ms(), one.oldest_unix_ms()));
+    }
+    if (sum.files_now() + sum.files_cached() == 0) return;
+    const absl::string_view id = sum.files_cached() > 0  ? "measured/digests_cached"
+                                 : sum.past_page_cache() ? "measured/digests_now_media"
+                                                         : "measured/digests_now";
+    const std::string oldest =
+        absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(sum.oldest_unix_ms()), absl::UTCTimeZone());
+    v1::Finding& note = AddNote(context_, result_, id, name,
+                                {{"dataset", DisplayBytes(name)},
+                                 {"side", absl::StrCat(SideName(side), " ", view.where)},
+                                 {"files", absl::StrCat(sum.files_now())},
+                                 {"cached", absl::StrCat(sum.files_cached())},
+                                 {"oldest", oldest}});
+    SetFact(note, "side", SideName(side));
+    SetFact(note, "hashed_now", static_cast<std::uint64_t>(sum.files_now()));
+    SetFact(note, "from_cache", static_cast<std::uint64_t>(sum.files_cached()));
+    if (sum.files_cached() > 0) SetFact(note, "oldest", oldest);
+  }
+
+  // Of a file that two parts hold with different content, every copy is compared.
   void Compare(const FilePair& pair, const ExplainContext& explain) {
+    if (pair.baseline == nullptr || pair.migrated == nullptr) return;
     const v1::FileEntry& baseline = *pair.baseline->entry;
     const v1::FileEntry& migrated = *pair.migrated->entry;
     switch (CompareContent(baseline, migrated)) {
       case ContentVerdict::kEqual:
+        CountDigests(baseline, migrated, true);
         // Two equal pointers say nothing of the data that they stand for.
         if (HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER) || HasFileHint(migrated, v1::FILE_HINT_LFS_POINTER) ||
             HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER_DAMAGED)) {
@@ -65,8 +115,30 @@ class ContentEvaluation {
         }
         return;
       case ContentVerdict::kUnknown: ReportUnknown(pair); return;
-      case ContentVerdict::kDiffers: ReportDifference(pair, explain); return;
+      case ContentVerdict::kDiffers: CountDigests(baseline, migrated, false); return ReportDifference(pair, explain);
     }
+  }
+
+  void CountDigests(const v1::FileEntry& baseline, const v1::FileEntry& migrated, bool equal) {
+    const bool b = AlternateOf(baseline, "sha256").has_value();
+    const bool m = AlternateOf(migrated, "sha256").has_value();
+    if (!baseline.md5().empty() && !migrated.md5().empty()) {
+      only_md5_ += equal && b != m ? 1 : 0;
+    } else if (b && m) {
+      ++(equal ? sha256_equal_ : sha256_differs_);
+    }
+  }
+
+  // What a list states beside MD5 was not looked at; and where no digest of a list fits any file, it is likelier of
+  // another algorithm with as many digits.
+  void SayDigests() {
+    const MessageArgs args = {{"dataset", DisplayBytes(name_)}, {"count", absl::StrCat(only_md5_)}};
+    if (only_md5_ > 0) AddNote(context_, result_, "sha256_not_compared", name_, args);
+    if (sha256_equal_ == 0 && sha256_differs_ >= kAlgorithmFilesMin) {
+      AddNote(context_, result_, "digest_algorithm_doubtful", name_,
+              {{"dataset", DisplayBytes(name_)}, {"count", absl::StrCat(sha256_differs_)}});
+    }
+    only_md5_ = sha256_equal_ = sha256_differs_ = 0;
   }
 
   void ReportUnknown(const FilePair& pair) {
@@ -129,6 +201,9 @@ class ContentEvaluation {
   const DatasetView* migrated_ = nullptr;
   bool several_ = false;
   int unknown_ = 0;
+  int only_md5_ = 0;
+  int sha256_equal_ = 0;
+  int sha256_differs_ = 0;
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {

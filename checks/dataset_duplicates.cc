@@ -49,6 +49,7 @@ Groups ContentsOf(const EvidenceSet& evidence, Side side, std::int64_t& without_
 void ReportUnseen(const CheckContext& context, v1::CheckResult& result, Side side) {
   for (const DatasetSet& set : DatasetsOf(context.evidence, side)) {
     ReportIncomplete(context, set.views.front(), result);
+    ReportUnseenFiles(context, set.views.front(), result);
     if (set.views.front().files.empty()) {
       AddMissing(context, result, "dataset_empty/side", SideName(side), {{"dataset", DisplayBytes(set.name)}});
     }

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "checks/dataset_states.h"
 #include "common/digest.h"
 
 namespace paritect {
@@ -17,6 +18,7 @@ constexpr std::uint64_t kWholeContentBytesMax = 64 << 20;
 constexpr std::uint64_t kZeroTailBytesMin = 512;
 constexpr std::uint64_t kBlockBytesMin = 4096;
 constexpr std::uint64_t kBlocksMax = 256;
+constexpr std::uint64_t kStateBlockBytes = 4 << 20;  // of all but huge files
 constexpr std::size_t kMd5Bytes = 16;
 constexpr absl::string_view kEmptyMd5Hex = "d41d8cd98f00b204e9800998ecf8427e";
 
@@ -48,6 +50,14 @@ bool SameUnder(const v1::FileEntry& a, const v1::FileEntry& b, absl::string_view
   if (x && y) return *x == *y;
   if (x) return *x == b.md5();
   return y && *y == a.md5();
+}
+
+std::optional<Explanation> ExplainTwoPointers(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {
+  const bool both =
+      HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER) && HasFileHint(migrated, v1::FILE_HINT_LFS_POINTER);
+  if (!both || baseline.lfs_oid_sha256() == migrated.lfs_oid_sha256()) return std::nullopt;
+  return Explanation{"lfs_pointer/two_oids",
+                     {{"oid", ToHex(baseline.lfs_oid_sha256())}, {"other", ToHex(migrated.lfs_oid_sha256())}}};
 }
 
 std::optional<Explanation> ExplainStandIn(const v1::FileEntry& file, const v1::FileEntry& other, bool migrated) {
@@ -83,6 +93,26 @@ std::optional<Explanation> ExplainLength(const v1::FileEntry& baseline, const v1
     return Explanation{"content_differs/longer", {{"at", absl::StrCat(b)}, {"more", absl::StrCat(m - b)}}};
   }
   return std::nullopt;
+}
+
+Explanation ExplainPrefix(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {
+  const std::uint64_t b = baseline.size_bytes();
+  const std::uint64_t m = migrated.size_bytes();
+  if (m < b) return {"truncated", {{"at", absl::StrCat(m)}, {"size", absl::StrCat(b)}}};
+  return {"content_differs/longer", {{"at", absl::StrCat(b)}, {"more", absl::StrCat(m - b)}}};
+}
+
+Explanation ExplainFirstState(const StatesVerdict& states, const v1::FileEntry& baseline,
+                              const v1::FileEntry& migrated) {
+  const MessageArgs args = {{"at", absl::StrCat(states.equal_until)}, {"end", absl::StrCat(states.differs_by)}};
+  if (states.differs_by < std::min(baseline.size_bytes(), migrated.size_bytes())) {
+    return {"content_differs/first_state", args};
+  }
+  // Up to the last state they are equal: what differs may begin where the shorter one ends.
+  if (baseline.size_bytes() == migrated.size_bytes()) return {"content_differs/first_state", args};
+  return {migrated.size_bytes() < baseline.size_bytes() ? "content_differs/shorter_states"
+                                                        : "content_differs/longer_states",
+          args};
 }
 
 std::optional<Explanation> ExplainText(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {
@@ -143,7 +173,8 @@ std::optional<Explanation> ExplainBlocks(const v1::FileEntry& baseline, const v1
     first = i - 1;
     ++differing;
   }
-  if (first == blocks) return std::nullopt;
+  // Of a file that is one block there is nothing to tell.
+  if (first == blocks || blocks < 2) return std::nullopt;
   return Explanation{"content_differs/first_block",
                      {{"at", absl::StrCat(first * block)},
                       {"end", absl::StrCat(std::min<std::uint64_t>(common, (first + 1) * block))},
@@ -169,6 +200,13 @@ std::optional<Explanation> ExplainOtherFile(const FilePair& pair, const ExplainC
 ContentVerdict CompareContent(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {
   const bool b_data = IsDataFile(baseline) && baseline.type() != v1::FILE_TYPE_SPECIAL;
   const bool m_data = IsDataFile(migrated) && migrated.type() != v1::FILE_TYPE_SPECIAL;
+  // A list that states links: the same target is the same link, whatever stands at its other end.
+  const bool link = baseline.type() == v1::FILE_TYPE_SYMLINK || migrated.type() == v1::FILE_TYPE_SYMLINK;
+  const bool stated =
+      !baseline.has_error() && !migrated.has_error() &&
+      HasFileHint(baseline, v1::FILE_HINT_DANGLING_LINK) != HasFileHint(migrated, v1::FILE_HINT_DANGLING_LINK);
+  const bool same_target = !baseline.link_target().empty() && baseline.link_target() == migrated.link_target();
+  if (link && same_target && (stated || b_data != m_data)) return ContentVerdict::kEqual;
   if (!b_data && !m_data) {
     const bool unseen = baseline.has_error() || migrated.has_error() ||
                         HasFileHint(baseline, v1::FILE_HINT_DANGLING_LINK) ||
@@ -209,14 +247,15 @@ std::optional<std::string> AlternateOf(const v1::FileEntry& entry, absl::string_
   return std::nullopt;
 }
 
-ExplainContext MakeExplainContext(const DatasetDifference& difference, const DatasetView& baseline) {
-  ExplainContext context = {difference, {}};
+ExplainContext MakeExplainContext(const DatasetDifference& difference, const DatasetView& baseline,
+                                  const DatasetView& migrated) {
+  ExplainContext context = {difference, baseline, migrated, {}};
   std::set<std::string> wanted;
   for (const auto* pairs : {&difference.common, &difference.renamed}) {
     for (const FilePair& pair : *pairs) {
-      const v1::FileEntry& migrated = *pair.migrated->entry;
-      if (migrated.md5().empty() || IsEmpty(migrated) || migrated.md5() == pair.baseline->entry->md5()) continue;
-      wanted.insert(migrated.md5());
+      const v1::FileEntry& entry = *pair.migrated->entry;
+      if (entry.md5().empty() || IsEmpty(entry) || entry.md5() == pair.baseline->entry->md5()) continue;
+      wanted.insert(entry.md5());
     }
   }
   if (wanted.empty()) return context;
@@ -234,6 +273,7 @@ Explanation ExplainContent(const FilePair& pair, const ExplainContext& context) 
     return {"content_differs/type", {}};
   }
   if (!baseline.md5().empty() && baseline.md5() == migrated.md5()) return {"content_differs/size_contradicts", {}};
+  if (auto why = ExplainTwoPointers(baseline, migrated)) return *why;
   if (auto why = ExplainStandIn(migrated, baseline, true)) return *why;
   if (auto why = ExplainStandIn(baseline, migrated, false)) return *why;
   if (IsEmpty(migrated) && !IsEmpty(baseline)) return {"empty_file", {}};
@@ -246,10 +286,15 @@ Explanation ExplainContent(const FilePair& pair, const ExplainContext& context) 
     return {by_size ? "content_differs/size_only" : "content_differs/other_digest", {}};
   }
   if (auto why = ExplainLength(baseline, migrated)) return *why;
+  const auto states = CompareStates(context.baseline, *pair.baseline, context.migrated, *pair.migrated);
+  if (states && states->prefix) return ExplainPrefix(baseline, migrated);
   if (auto why = ExplainText(baseline, migrated)) return *why;
   if (auto why = ExplainArchive(baseline, migrated)) return *why;
-  if (auto why = ExplainZeroTail(baseline, migrated)) return *why;
+  // An archive ends in zeros of its own.
+  const bool archive = IsArchive(pair.baseline->path);
+  if (auto why = ExplainZeroTail(baseline, migrated); why && !archive) return *why;
   if (auto why = ExplainBlocks(baseline, migrated)) return *why;
+  if (states) return ExplainFirstState(*states, baseline, migrated);
   const bool sizes = baseline.has_size_bytes() && migrated.has_size_bytes();
   if (sizes && baseline.size_bytes() == migrated.size_bytes()) return {"content_differs/same_size", {}};
   if (!sizes || migrated.size_bytes() > baseline.size_bytes()) return {"content_differs", {}};
@@ -293,7 +338,14 @@ ContentQuestions QuestionsFor(const FilePair& pair, const ExplainContext& contex
     questions.migrated.push_back("sha256");
     return questions;
   }
-  const bool open = id == "content_differs" || id == "content_differs/same_size" || id == "content_differs/maybe_cut";
+  // What the saved states tell of a large file, its blocks tell no closer: no file is read for that.
+  if (id == "content_differs/first_state" &&
+      BlockBytesFor(std::min<std::uint64_t>(baseline.size_bytes(), migrated.size_bytes())) >= kStateBlockBytes / 4) {
+    return questions;
+  }
+  const bool open = id == "content_differs" || id == "content_differs/first_state" ||
+                    id == "content_differs/shorter_states" || id == "content_differs/longer_states" ||
+                    id == "content_differs/same_size" || id == "content_differs/maybe_cut";
   if (!open) return questions;
   const bool sizes = baseline.has_size_bytes() && migrated.has_size_bytes();
   if (sizes && migrated.size_bytes() < baseline.size_bytes()) {

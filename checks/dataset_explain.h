@@ -29,9 +29,12 @@ std::optional<std::string> AlternateOf(const v1::FileEntry& entry, absl::string_
 // What else is known of the pair's data sets: whose content the migrated file holds instead.
 struct ExplainContext {
   const DatasetDifference& difference;
+  const DatasetView& baseline;
+  const DatasetView& migrated;
   std::map<std::string, std::string> baseline_path_by_md5;  // only of contents found in differing files
 };
-ExplainContext MakeExplainContext(const DatasetDifference& difference, const DatasetView& baseline);
+ExplainContext MakeExplainContext(const DatasetDifference& difference, const DatasetView& baseline,
+                                  const DatasetView& migrated);
 
 struct Explanation {
   std::string message_id;  // its part before '/' is the finding's kind

@@ -29,7 +29,7 @@ struct FolderView {
   std::map<std::string, std::size_t> files;
 };
 
-FolderView FoldersOf(const DatasetView& view, bool with_empty) {
+FolderView FoldersOf(const DatasetView& view) {
   FolderView folders;
   const auto AddAbove = [&](absl::string_view path) {
     for (auto slash = path.rfind('/'); slash != absl::string_view::npos; slash = path.rfind('/')) {
@@ -44,8 +44,6 @@ FolderView FoldersOf(const DatasetView& view, bool with_empty) {
     const auto slash = file.path.rfind('/');
     if (IsDataFile(*file.entry)) ++folders.files[slash == std::string::npos ? "" : file.path.substr(0, slash)];
   }
-  if (!with_empty) return folders;
-  for (const std::string& folder : view.empty_folders) AddAbove(absl::StrCat(folder, "/"));
   return folders;
 }
 
@@ -76,6 +74,7 @@ class FilesEvaluation {
         const absl::string_view id = same_name ? "unicode_form/collision" : "case_collision";
         Report(id, c.gone->path, {{"other", c.kept->path}}, c.gone->path, c.kept->path);
       }
+      SpecialFiles(difference);
       ClassFolders();
       MissingNumbers();
     }
@@ -107,6 +106,9 @@ class FilesEvaluation {
                                        std::make_pair(v1::FILE_HINT_LINK_LOOP, "link_loop")}) {
         const bool in_baseline = HasFileHint(b, hint);
         if (in_baseline == HasFileHint(m, hint)) continue;
+        // A list names the link and its target, and cannot say whether something stands there.
+        const bool lists = !baseline_->is_tree || !migrated_->is_tree;
+        if (lists && b.link_target() == m.link_target()) continue;
         const v1::FileEntry& link = in_baseline ? b : m;
         Report(absl::StrCat(kind, in_baseline ? "/baseline" : ""), pair.baseline->path,
                {{"target", link.link_target()}}, in_baseline ? absl::StrCat("-> ", b.link_target()) : "",
@@ -196,9 +198,9 @@ class FilesEvaluation {
   // Frameworks number the folders below one folder as classes: one folder more or less moves every label.
   void ClassFolders() {
     if (baseline_->incomplete || migrated_->incomplete) return;
-    const bool trees = baseline_->is_tree && migrated_->is_tree;
-    const FolderView baseline = FoldersOf(*baseline_, trees);
-    const FolderView migrated = FoldersOf(*migrated_, trees);
+    EmptyFolders();
+    const FolderView baseline = FoldersOf(*baseline_);
+    const FolderView migrated = FoldersOf(*migrated_);
     for (const auto& [folder, b] : baseline.children) {
       auto it = migrated.children.find(folder);
       if (it == migrated.children.end() || it->second.size() == b.size()) continue;
@@ -209,6 +211,41 @@ class FilesEvaluation {
       if (baseline_->IsSilentOn(folder + "/x") || migrated_->IsSilentOn(folder + "/x")) continue;
       ReportFolders(folder, b, m);
     }
+  }
+
+  // Folders without a file are no data: lists do not name them and object stores drop them. Programs that take every
+  // folder for a class count them all the same.
+  void EmptyFolders() {
+    if (!baseline_->is_tree || !migrated_->is_tree) return;
+    std::vector<std::string> only;
+    const auto Collect = [&](const DatasetView& here, const DatasetView& there) {
+      for (const std::string& folder : here.empty_folders) {
+        const bool known = std::binary_search(there.empty_folders.begin(), there.empty_folders.end(), folder);
+        if (!known && !HasBelow(there, folder) && !there.IsSilentOn(folder + "/x"))
+          only.push_back(DisplayBytes(folder));
+      }
+    };
+    Collect(*baseline_, *migrated_);
+    Collect(*migrated_, *baseline_);
+    if (only.empty()) return;
+    constexpr std::size_t kShown = 10;
+    const std::string count = absl::StrCat(only.size());
+    if (only.size() > kShown) only.resize(kShown);
+    budget_.Add(v1::SEVERITY_NOTE, "empty_folders_differ", name_,
+                {{"dataset", DisplayBytes(name_)}, {"count", count}, {"names", absl::StrJoin(only, ", ")}});
+  }
+
+  // Sockets, FIFOs and devices are never opened: what they would give nobody knows.
+  void SpecialFiles(const DatasetDifference& difference) {
+    std::vector<std::string> names;
+    for (const FilePair& pair : difference.common) {
+      if (pair.baseline->entry->type() == v1::FILE_TYPE_SPECIAL) names.push_back(DisplayBytes(pair.baseline->path));
+    }
+    if (names.empty()) return;
+    const std::string count = absl::StrCat(names.size());
+    if (names.size() > 10) names.resize(10);
+    budget_.Add(v1::SEVERITY_NOTE, "special_files", name_,
+                {{"dataset", DisplayBytes(name_)}, {"count", count}, {"names", absl::StrJoin(names, ", ")}});
   }
 
   // What one side lacks stands under missing or extra; what both lack no comparison shows.

@@ -18,7 +18,7 @@ class Asker {
 
   void Pair(const DatasetView& baseline, const DatasetView& migrated) {
     const DatasetDifference difference = CompareViews(baseline, migrated);
-    const ExplainContext context = MakeExplainContext(difference, baseline);
+    const ExplainContext context = MakeExplainContext(difference, baseline, migrated);
     for (const auto* pairs : {&difference.common, &difference.renamed}) {
       for (const FilePair& pair : *pairs) {
         const ContentVerdict verdict = CompareContent(*pair.baseline->entry, *pair.migrated->entry);

@@ -52,6 +52,8 @@ class KindEvaluation {
       if (!baseline.is_tree && !migrated.is_tree) {
         AddMissing(context_, result_, "hints_need_a_tree", migrated.where, {{"dataset", DisplayBytes(pair.name)}});
       }
+      ReportUnseenFiles(context_, baseline, result_);
+      ReportUnseenFiles(context_, migrated, result_);
       counts_.clear();
       hidden_ = 0;
       unknown_ = 0;

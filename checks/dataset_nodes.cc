@@ -88,6 +88,7 @@ class NodesEvaluation {
       }
     }
     for (const DatasetView& view : set.views) {
+      ReportUnseenFiles(context_, view, result_);
       for (const DatasetOrigin& origin : view.origins) {
         for (const v1::Problem& problem : origin.list->incomplete())
           AddMissing(context_, result_, problem, origin.where);

@@ -180,6 +180,16 @@ void DropOwnName(const DatasetView& other, DatasetView& view) {
   }
 }
 
+// A list that stands beside the data that it names is no part of it, and names not itself.
+void DropListFile(const DatasetView& list, DatasetView& tree) {
+  if (list.is_tree || !tree.is_tree) return;
+  for (const DatasetOrigin& origin : list.origins) {
+    const absl::string_view own = BaseName(origin.source);
+    if (!IsChecksumName(own) || list.Find(own) != nullptr) continue;
+    std::erase_if(tree.files, [&](const NamedFile& file) { return file.path == own; });
+  }
+}
+
 // The last line of a list has no line end and its name is not on the other side: probably cut.
 void DropCutName(const DatasetView& other, DatasetView& view) {
   const std::size_t before = view.files.size();
@@ -273,6 +283,18 @@ void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::
   if (view.lone_part) AddMissing(context, result, "dataset_lone_part", view.where, {{"dataset", dataset}});
 }
 
+void ReportUnseenFiles(const CheckContext& context, const DatasetView& view, v1::CheckResult& result) {
+  constexpr std::int64_t kShown = 20;
+  std::int64_t unseen = 0;
+  for (const NamedFile& file : view.files) {
+    if (!file.entry->has_error()) continue;
+    if (++unseen <= kShown) AddMissing(context, result, file.entry->error(), view.where);
+  }
+  if (unseen <= kShown) return;
+  AddMissing(context, result, "more_without_digest", view.where,
+             {{"count", absl::StrCat(unseen - kShown)}, {"dataset", DisplayBytes(view.origins[0].list->dataset())}});
+}
+
 const NamedFile* DatasetView::Find(absl::string_view path) const {
   auto it = std::lower_bound(files.begin(), files.end(), path,
                              [](const NamedFile& file, absl::string_view p) { return file.path < p; });
@@ -343,10 +365,12 @@ std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence) {
       DropBagTags(reference, view);
       DropCutName(reference, view);
       DropOwnName(reference, view);
+      DropListFile(reference, view);
     }
     DropBagTags(set.views.front(), reference);
     DropCutName(set.views.front(), reference);
     DropOwnName(set.views.front(), reference);
+    DropListFile(set.views.front(), reference);
     it->migrated = Distinct(std::move(set.views));
   }
   std::sort(pairs.begin(), pairs.end(), [](const DatasetPair& a, const DatasetPair& b) { return a.name < b.name; });

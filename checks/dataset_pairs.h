@@ -75,6 +75,9 @@ bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::Check
 void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::CheckResult& result);
 
 // Same names, sizes and MD5s.
+// Files and folder links of which nothing is known but their name, why each, at most 20 one by one.
+void ReportUnseenFiles(const CheckContext& context, const DatasetView& view, v1::CheckResult& result);
+
 bool SameFiles(const DatasetView& a, const DatasetView& b);
 
 }  // namespace paritect

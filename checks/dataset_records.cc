@@ -2,6 +2,7 @@
 // Source: pre-tuning checklist, 数据集与基准一致 (数据集不完整): a copy can be equal to a baseline that is damaged
 // itself. Files are looked at where the audit asks for it (dataset_follow_up.h); what nobody looked at never passes.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "checks/check.h"
 #include "checks/dataset_difference.h"
 #include "checks/dataset_explain.h"
@@ -17,7 +18,7 @@ constexpr int kProblemsShown = 20;
 
 // Known by their text: what looks wrong may be another dialect, as long as both sides hold the same.
 bool IsTextForm(absl::string_view format) {
-  return format == "jsonl" || format == "csv" || format == "text";
+  return format == "jsonl" || format == "json" || format == "csv" || format == "text";
 }
 
 class RecordsEvaluation {
@@ -32,6 +33,8 @@ class RecordsEvaluation {
       baseline_ = &pair.baseline[0];
       migrated_ = &migrated;
       totals_ = Totals();
+      ReportUnseenFiles(context_, *baseline_, result_);
+      ReportUnseenFiles(context_, migrated, result_);
       const DatasetDifference difference = CompareViews(*baseline_, migrated);
       for (const FilePair& file : difference.common) Compare(file);
       for (const FilePair& file : difference.renamed) Compare(file);
@@ -45,7 +48,10 @@ class RecordsEvaluation {
   struct Totals {
     std::int64_t whole = 0;  // files followed to their end
     std::uint64_t records = 0;
-    std::int64_t single = 0;   // one file, one sample
+    std::int64_t single = 0;  // one file, one sample
+    std::int64_t texts = 0;   // files of lines, followed to their end
+    std::uint64_t lines = 0;
+    std::int64_t stand_ins = 0;
     std::int64_t unknown = 0;  // of no known form
     std::int64_t partly = 0;
     std::int64_t unseen = 0;  // nobody looked
@@ -70,8 +76,8 @@ class RecordsEvaluation {
   void Compare(const FilePair& pair) {
     const v1::FileEntry& b = *pair.baseline->entry;
     const v1::FileEntry& m = *pair.migrated->entry;
-    if (IsStandIn(b) || IsStandIn(m)) ++totals_.unseen;
-    if (!HasContent(b) || !HasContent(m)) return;
+    if (IsStandIn(b) || IsStandIn(m)) return ReportStandIn(pair, IsStandIn(m) ? *migrated_ : *baseline_);
+    if (b.has_error() || m.has_error() || !HasContent(b) || !HasContent(m)) return;  // an error was told above
     const ContentVerdict content = CompareContent(b, m);
     if (content == ContentVerdict::kEqual) {
       const v1::FileEntry& seen = m.has_record_look() ? m : b;
@@ -79,9 +85,27 @@ class RecordsEvaluation {
       return;
     }
     Look(pair, b, baseline_->where, false);
-    Look(pair, m, migrated_->where, false);
+    // One file, whichever side nobody looked at.
+    if (b.has_record_look() || m.has_record_look()) Look(pair, m, migrated_->where, false);
     const bool lines = b.record_look().format() == "text" || m.record_look().format() == "text";
     if (b.has_records() && m.has_records() && b.records() != m.records() && !lines) ReportCounts(pair, b, m);
+  }
+
+  void ReportStandIn(const FilePair& pair, const DatasetView& view) {
+    if (++totals_.stand_ins > kProblemsShown) return;
+    AddMissing(context_, result_, "records_of_stand_in", view.where, {{"source", DisplayBytes(pair.baseline->path)}});
+  }
+
+  // The data beside a Megatron index: whoever followed the index compared its size with what the index states.
+  bool IsIndexed(const FilePair& pair) const {
+    absl::string_view stem = pair.migrated->path;
+    if (!absl::ConsumeSuffix(&stem, ".bin")) return false;
+    for (const DatasetView* view : {migrated_, baseline_}) {
+      const NamedFile* index = view->Find(absl::StrCat(stem, ".idx"));
+      const bool followed = index != nullptr && index->entry->record_look().format() == "megatron-idx";
+      if (followed && index->entry->record_look().whole()) return true;
+    }
+    return false;
   }
 
   void Look(const FilePair& pair, const v1::FileEntry& entry, const std::string& where, bool on_both) {
@@ -94,9 +118,12 @@ class RecordsEvaluation {
     } else if (look.has_not_looked()) {
       if (++totals_.problems <= kProblemsShown) AddMissing(context_, result_, look.not_looked(), where);
     } else if (look.format().empty()) {
-      ++totals_.unknown;
-    } else if (look.format() == "single" || look.format() == "text") {
+      if (!IsIndexed(pair)) ++totals_.unknown;
+    } else if (look.format() == "single") {
       ++totals_.single;
+    } else if (look.format() == "text" && look.whole()) {
+      ++totals_.texts;
+      totals_.lines += entry.records();
     } else if (!look.whole()) {
       ++totals_.partly;
     } else {
@@ -143,6 +170,7 @@ class RecordsEvaluation {
                  {{"count", absl::StrCat(count)}, {"dataset", DisplayBytes(dataset_)}});
     };
     Missing("records_not_looked", totals_.unseen + std::max<std::int64_t>(0, totals_.problems - kProblemsShown));
+    Missing("records_of_more_stand_ins", totals_.stand_ins - kProblemsShown);
     Missing("records_unknown_format", totals_.unknown);
     Missing("records_partly_checked", totals_.partly);
     if (totals_.whole > 0) {
@@ -152,7 +180,16 @@ class RecordsEvaluation {
                                    {"dataset", DisplayBytes(dataset_)}});
       SetFact(note, "files", totals_.whole);
       SetFact(note, "records", totals_.records);
-    } else if (totals_.single > 0) {
+    }
+    if (totals_.texts > 0) {
+      v1::Finding& note = AddNote(context_, result_, "measured/dataset_lines", dataset_,
+                                  {{"files", absl::StrCat(totals_.texts)},
+                                   {"lines", absl::StrCat(totals_.lines)},
+                                   {"dataset", DisplayBytes(dataset_)}});
+      SetFact(note, "files", totals_.texts);
+      SetFact(note, "lines", totals_.lines);
+    }
+    if (totals_.whole == 0 && totals_.texts == 0 && totals_.single > 0) {
       AddNote(context_, result_, "not_applicable/no_records", dataset_,
               {{"count", absl::StrCat(totals_.single)}, {"dataset", DisplayBytes(dataset_)}});
     }

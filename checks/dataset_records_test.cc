@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/dataset_follow_up.h"
 #include "checks/dataset_test_util.h"
+#include "common/md5/md5_lanes.h"
 
 namespace paritect {
 namespace {
@@ -36,6 +37,83 @@ TEST(DatasetContent, WhereTheDifferenceBegins) {
   EXPECT_THAT(Judge("content", a, b).findings(0).message().en(),
               ::testing::HasSubstr("10000 zeros at the end, from byte 10000"));
   EXPECT_THAT(Judge("content", b, a).findings(0).message().en(), ::testing::HasSubstr("on the baseline side"));
+}
+
+// A file with its chaining states after each `block` bytes.
+void AddWithStates(absl::string_view content, std::uint64_t block, OneSide& side) {
+  side.File("big", content);
+  v1::FileStates& states = *side.list().add_states();
+  states.set_path("big");
+  states.set_block_bytes(block);
+  Md5Lane lane;
+  lane.data = reinterpret_cast<const unsigned char*>(content.data());
+  for (std::size_t at = block; at <= content.size(); at += block) {
+    Md5RunScalar(lane, block / kMd5BlockBytes);
+    unsigned char bytes[kMd5Bytes];
+    Md5Digest(lane.state, bytes);
+    states.mutable_states()->append(reinterpret_cast<const char*>(bytes), kMd5Bytes);
+  }
+}
+
+std::string CauseByStates(const std::string& a, const std::string& b, std::uint64_t a_block = 256,
+                          std::uint64_t b_block = 256) {
+  OneSide baseline("g"), migrated("n");
+  AddWithStates(a, a_block, baseline);
+  AddWithStates(b, b_block, migrated);
+  const v1::CheckResult result = Judge("content", baseline, migrated);
+  return result.findings_size() == 1 ? absl::StrCat(result.findings(0).kind(), ": ", result.findings(0).message().en())
+                                     : "?";
+}
+
+TEST(DatasetContent, SavedStatesTellWhereLargeFilesBeginToDiffer) {
+  std::string content(4096, 'x');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 + i / 256);
+  for (std::size_t at : {0u, 700u, 2048u, 3839u}) {
+    std::string other = content;
+    other[at] ^= 1;
+    EXPECT_THAT(CauseByStates(content, other),
+                ::testing::HasSubstr(absl::StrCat("equal up to byte ", at / 256 * 256, "; first differs before byte ",
+                                                  at / 256 * 256 + 256)));
+    EXPECT_THAT(CauseByStates(content, other, 256, 1024),
+                ::testing::HasSubstr(absl::StrCat("equal up to byte ", at / 1024 * 1024)));
+  }
+  // Behind the last state.
+  std::string end = content + "tail", other_end = content + "tail";
+  other_end.back() = '!';
+  EXPECT_THAT(CauseByStates(end, other_end), ::testing::HasSubstr("equal up to byte 4096"));
+  // To the byte where the shorter one ends where a state was saved; a smaller claim elsewhere.
+  EXPECT_THAT(CauseByStates(content, content.substr(0, 1024)), ::testing::StartsWith("truncated:"));
+  EXPECT_THAT(CauseByStates(content.substr(0, 1024), content), ::testing::HasSubstr("1024"));
+  EXPECT_THAT(CauseByStates(content, content.substr(0, 1100)),
+              ::testing::StartsWith("content_differs: shorter; equal up to byte 1024 at least"));
+  std::string cut = content.substr(0, 1024);
+  cut[1000] ^= 1;
+  EXPECT_THAT(CauseByStates(content, cut), ::testing::HasSubstr("equal up to byte 768"));
+}
+
+TEST(DatasetContent, ImpossibleStatesAreLeftOut) {
+  OneSide a("g"), b("n");
+  for (OneSide* side : {&a, &b}) {
+    side->File("big", side == &a ? "1" : "2");
+    v1::FileStates& states = *side->list().add_states();
+    states.set_path("big");
+    states.set_block_bytes(side == &a ? 0 : 100);
+    states.set_states("odd");
+  }
+  EXPECT_THAT(Found(Judge("content", a, b)), ElementsAre("error content_differs big"));
+}
+
+TEST(DatasetContent, SaysWhatWasHashedNowAndWhatIsFromTheCache) {
+  OneSide a("g"), b("n");
+  a.File("x", "1").list().mutable_digests()->set_files_now(1);
+  b.File("x", "1");
+  b.list().mutable_digests()->set_files_cached(1);
+  b.list().mutable_digests()->set_oldest_unix_ms(1'700'000'000'000);
+  const v1::CheckResult result = Judge("content", a, b);
+  EXPECT_EQ(result.verdict(), v1::VERDICT_PASS);
+  ASSERT_EQ(result.findings_size(), 2);
+  EXPECT_THAT(result.findings(0).message().en(), ::testing::HasSubstr("1 files hashed now"));
+  EXPECT_THAT(result.findings(1).message().en(), ::testing::HasSubstr("1 from cache of 2023-11-14T22:13:20Z"));
 }
 
 TEST(DatasetContent, Sha256AloneIsCompared) {
@@ -113,6 +191,46 @@ TEST(DatasetRecords, DamageThatBothSidesHoldFails) {
   // What is known by its text alone may be another dialect.
   look.set_format("csv");
   EXPECT_THAT(Found(Judge("records", a, a)), ElementsAre("warning record_damaged t"));
+}
+
+void SetLook(absl::string_view format, std::uint64_t records, v1::FileEntry& entry) {
+  entry.mutable_record_look()->set_format(std::string(format));
+  entry.mutable_record_look()->set_whole(true);
+  entry.set_records(records);
+}
+
+TEST(DatasetRecords, AnIndexAnswersForTheDataBesideIt) {
+  OneSide side("g");
+  side.File("c.bin", "data");
+  side.last().mutable_record_look();
+  SetLook("megatron-idx", 3, side.File("c.idx", "index").last());
+  EXPECT_EQ(Judge("records", side, side).verdict(), v1::VERDICT_PASS);
+  OneSide alone("g");
+  alone.File("c.bin", "data").last().mutable_record_look();
+  EXPECT_EQ(Judge("records", alone, alone).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
+TEST(DatasetRecords, WhatIsMissingIsToldAsItIs) {
+  OneSide pointer("g");
+  pointer.File("l.bin", "1").last().add_hints(v1::FILE_HINT_LFS_POINTER);
+  const v1::CheckResult result = Judge("records", pointer, pointer);
+  ASSERT_EQ(result.missing_size(), 1);
+  EXPECT_THAT(result.missing(0).what().en(), ::testing::HasSubstr("l.bin: a pointer"));
+  // One file is one file, whichever side nobody looked at.
+  OneSide other("n");
+  other.File("a", "22");
+  const v1::CheckResult unseen = Judge("records", OneSide("g").File("a", "1"), other);
+  ASSERT_EQ(unseen.missing_size(), 1);
+  EXPECT_THAT(unseen.missing(0).what().en(), ::testing::HasSubstr("of 1 files"));
+}
+
+TEST(DatasetRecords, LinesOfTextAreLines) {
+  OneSide side("g");
+  SetLook("text", 1000, side.File("wiki.txt", "1").last());
+  const v1::CheckResult result = Judge("records", side, side);
+  EXPECT_EQ(result.verdict(), v1::VERDICT_PASS);
+  ASSERT_EQ(result.findings_size(), 1);
+  EXPECT_THAT(result.findings(0).message().en(), ::testing::HasSubstr("1000 lines in 1 text files"));
 }
 
 }  // namespace
