@@ -126,6 +126,24 @@ void AddPointerHint(string_view head, std::uint64_t size_bytes, v1::FileEntry& e
   }
 }
 
+// What git-annex leaves of a file whose content is elsewhere: "/annex/objects/SHA256E-s123--HEX.bin"; and xet's own.
+void AddAnnexHint(string_view head, std::uint64_t size_bytes, v1::FileEntry& entry) {
+  constexpr std::uint64_t kPointerBytesMax = 32 << 10;
+  if (size_bytes > kPointerBytesMax || head.size() < size_bytes) return;
+  if (absl::StartsWith(head, "# xet version ")) AddHint(v1::FILE_HINT_LFS_POINTER, entry);
+  if (!absl::ConsumePrefix(&head, "/annex/objects/") || absl::StrContains(head, '\0')) return;
+  const string_view key = LineOf(head);
+  const auto size = key.find("-s");
+  const auto name = key.find("--");
+  if (size == string_view::npos || name == string_view::npos || name < size) return;
+  AddHint(v1::FILE_HINT_LFS_POINTER, entry);
+  if (const auto bytes = ParseInt(key.substr(size + 2, name - size - 2)); bytes && *bytes >= 0) {
+    entry.set_lfs_size_bytes(static_cast<std::uint64_t>(*bytes));
+  }
+  const auto digest = FromHex(key.substr(name + 2, 64));
+  if (absl::StartsWith(key, "SHA256") && digest && digest->size() == 32) entry.set_lfs_oid_sha256(*digest);
+}
+
 // ".tar.gz" gives "gz"; the text behind the last dot in lower case.
 std::string Extension(string_view path) {
   const string_view name = BaseName(path);
@@ -178,8 +196,9 @@ std::optional<std::string> Gunzip(string_view bytes, std::size_t limit) {
   stream.avail_out = static_cast<uInt>(out.size());
   const int result = inflate(&stream, Z_FINISH);
   const std::size_t produced = stream.total_out;
+  const bool more = stream.avail_in > 0;  // further members
   inflateEnd(&stream);
-  if (result != Z_STREAM_END) return std::nullopt;
+  if (result != Z_STREAM_END || more) return std::nullopt;
   out.resize(produced);
   return out;
 }
@@ -283,6 +302,7 @@ void AddContentHints(string_view head, string_view tail, std::uint64_t size_byte
     return;
   }
   AddPointerHint(head, size_bytes, entry);
+  AddAnnexHint(head, size_bytes, entry);
   AddHtmlHint(entry.path(), head, entry);
   if (IsEmptyArchive(entry.path(), head, size_bytes)) {
     AddHint(v1::FILE_HINT_EMPTY_ARCHIVE, entry);

@@ -37,6 +37,16 @@ TEST(FileHints, TellsPointersFromTextsAboutThem) {
   EXPECT_THAT(Hints("README", absl::StrCat("A pointer looks so:\n", pointer)).hints(), IsEmpty());
 }
 
+TEST(FileHints, KnowsWhatGitAnnexLeaves) {
+  const v1::FileEntry annex = Hints("m.bin", absl::StrCat("/annex/objects/SHA256E-s123--", kOid, ".bin\n"));
+  EXPECT_THAT(annex.hints(), ElementsAre(v1::FILE_HINT_LFS_POINTER));
+  EXPECT_EQ(annex.lfs_size_bytes(), 123);
+  EXPECT_EQ(ToHex(annex.lfs_oid_sha256()), kOid);
+  EXPECT_THAT(Hints("m.bin", "/annex/objects/MD5-s5--5d41402abc4b2a76b9719d911017c592\n").hints(),
+              ElementsAre(v1::FILE_HINT_LFS_POINTER));
+  EXPECT_THAT(Hints("m.txt", "/annex/objects/ is a folder\n").hints(), IsEmpty());
+}
+
 TEST(FileHints, TellsPagesEmptyAndCutFiles) {
   EXPECT_THAT(Hints("x.parquet", "\n<!DOCTYPE html><html>").hints(), ElementsAre(v1::FILE_HINT_HTML_PAGE));
   EXPECT_THAT(Hints("x.html", "<!DOCTYPE html><html>").hints(), IsEmpty());

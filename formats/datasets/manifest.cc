@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/datasets/manifest_builder.h"
@@ -62,6 +63,23 @@ std::string ToBytes(string_view text) {
   return out;
 }
 
+// A list without tags is of MD5 where its digests have that length, unless its own name says another algorithm.
+bool NamesOtherDigest(string_view file_name) {
+  const std::string name = absl::AsciiStrToLower(BaseName(file_name));
+  if (absl::StrContains(name, "md5")) return false;
+  for (string_view word : {"md4", "md2", "blake2", "b2sum", "ripemd", "xxh128", "xxh3", "murmur"}) {
+    if (absl::StrContains(name, word)) return true;
+  }
+  return absl::EndsWith(name, ".b2") || absl::EndsWith(name, ".xxh");
+}
+
+void ForgetMd5(v1::FileList& list) {
+  for (v1::FileEntry& file : *list.mutable_files()) file.clear_md5();
+  v1::Note& note = *list.add_notes();
+  note.set_kind("no_md5");
+  note.set_message("by its name this list is of another digest than MD5");
+}
+
 // The head at a line border, so that no form is judged by half a line.
 string_view HeadOf(string_view text) {
   if (text.size() <= kHeadBytes) return text;
@@ -88,7 +106,11 @@ absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_n
     if (!form->fits(HeadOf(text), file_name)) continue;
     ManifestBuilder builder;
     const absl::Status status = form->read(text, builder);
-    if (status.ok()) return builder.Finish(form->format);
+    if (status.ok()) {
+      v1::FileList list = builder.Finish(form->format);
+      if (NamesOtherDigest(file_name)) ForgetMd5(list);
+      return list;
+    }
     last = status;
   }
   return last;

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/digest.h"
 #include "common/document.h"
 #include "common/status_macros.h"
 #include "formats/datasets/manifest_builder.h"
@@ -45,7 +46,13 @@ bool ReadObject(const DocumentNode& node, ManifestFile& file) {
     file.path = path->text;
   if (const DocumentNode* raw = node.Find("path_b64")) {
     if (!absl::Base64Unescape(raw->text, &file.path)) return false;
+    file.exact_name = true;
   }
+  // rclone lists folders too, with a size of -1.
+  const DocumentNode* folder = FindAny(node, {"IsDir"});
+  const bool folder_key = node.Find("Key") != nullptr && absl::EndsWith(file.path, "/");
+  file.directory = folder_key || (folder != nullptr && folder->text == "true");
+  if (file.directory) return !file.path.empty();
   const DocumentNode* digests = FindAny(node, {"Hashes", "hashes"});
   for (const DocumentNode* from : {&node, digests}) {
     if (from == nullptr) continue;
@@ -67,17 +74,33 @@ bool ReadObject(const DocumentNode& node, ManifestFile& file) {
       records != nullptr && absl::SimpleAtoi(records->text, &number)) {
     file.records = number;
   }
-  const DocumentNode* folder = FindAny(node, {"IsDir"});
-  const bool folder_key = node.Find("Key") != nullptr && absl::EndsWith(file.path, "/");
-  file.directory = folder_key || (folder != nullptr && folder->text == "true");
   return !file.path.empty();
 }
 
-void ReadOne(const DocumentNode& node, ManifestBuilder& sink) {
+// Keys of a listing that was asked for with EncodingType=url: %XX, and '+' for a blank.
+bool DecodeUrl(std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out.push_back(text[i] == '+' ? ' ' : text[i]);
+      continue;
+    }
+    const auto byte = i + 2 < text.size() ? FromHex(string_view(text).substr(i + 1, 2)) : std::nullopt;
+    if (!byte) return false;
+    out += *byte;
+    i += 2;
+  }
+  text = std::move(out);
+  return true;
+}
+
+void ReadOne(const DocumentNode& node, bool url, ManifestBuilder& sink) {
   ManifestFile file;
-  if (!ReadObject(node, file)) {
-    sink.BadLine(node.line, node.text, false);
+  const bool ok = ReadObject(node, file);
+  if (!ok || (url && !DecodeUrl(file.path))) {
+    sink.BadLine(node.line, file.path.empty() ? "an object without a name" : file.path, false);
   } else if (!file.directory) {
+    file.exact_name = file.exact_name || url;
     sink.Add(std::move(file));
   }
 }
@@ -103,7 +126,7 @@ absl::Status ReadJsonLines(string_view text, ManifestBuilder& sink) {
     auto node = ParseJson(line.text, kLimits);
     ManifestFile file;
     if (!node.ok() || !ReadObject(*node, file)) {
-      sink.BadLine(line.number, line.text, &line == &lines.back());
+      sink.BadLine(line.number, line.text, line.open);
       continue;
     }
     if (!file.directory) sink.Add(std::move(file));
@@ -111,22 +134,59 @@ absl::Status ReadJsonLines(string_view text, ManifestBuilder& sink) {
   return sink.size() == 0 ? absl::InvalidArgumentError("no object with a name") : absl::OkStatus();
 }
 
+// A document that is cut, or broken within: the files whose object stands on a line of its own (our form, rclone's) are
+// still what it names.
+absl::Status ReadBrokenJson(string_view text, ManifestBuilder& sink) {
+  const std::vector<TextLine> lines = SplitLines(text);
+  for (const TextLine& line : lines) {
+    string_view object = absl::StripAsciiWhitespace(line.text);
+    absl::ConsumeSuffix(&object, ",");
+    if (!absl::StartsWith(object, "{")) continue;
+    const auto node = ParseJson(object, kLimits);
+    ManifestFile file;
+    if (node.ok() && ReadObject(*node, file) && !file.directory) sink.Add(std::move(file));
+  }
+  sink.BadLine(lines.back().number, lines.back().text, true);
+  return absl::OkStatus();
+}
+
+bool IsJsonLines(string_view text) {
+  const string_view first = absl::StripAsciiWhitespace(text.substr(0, text.find('\n')));
+  return absl::StartsWith(first, "{") && ParseJson(first, kLimits).ok();
+}
+
+// A bucket's listing says so where more follows; aws and gsutil leave "IsTruncated" away when they stop by themselves.
+void SayMore(const DocumentNode& root, ManifestBuilder& sink) {
+  const DocumentNode* more = root.Find("IsTruncated");
+  if (more != nullptr && more->text == "true") sink.BadLine(more->line, "IsTruncated: true", false);
+  const DocumentNode* folders = root.Find("CommonPrefixes");
+  if (folders != nullptr && folders->is_list() && !folders->items.empty()) {
+    sink.BadLine(folders->line, "CommonPrefixes: what stands below them is not listed", false);
+  }
+  for (string_view key : {"NextToken", "NextContinuationToken", "NextMarker", "NextKeyMarker", "nextPageToken"}) {
+    const DocumentNode* token = root.Find(key);
+    if (token == nullptr || !token->is_scalar() || token->text.empty() || token->text == "null") continue;
+    sink.BadLine(token->line, absl::StrCat(key, ": ", token->text), false);
+  }
+}
+
 absl::Status ReadJson(string_view text, ManifestBuilder& sink) {
   auto root = ParseJson(text, kLimits);
-  if (!root.ok()) return ReadJsonLines(text, sink);  // also a document that is cut: no line of it is whole
+  if (!root.ok()) return IsJsonLines(text) ? ReadJsonLines(text, sink) : ReadBrokenJson(text, sink);
   // A bucket's listing: {"Contents": [{"Key", "Size", "ETag"}]}; cut where it says so.
   const DocumentNode* files = root->is_list() ? &*root : FindAny(*root, {"files", "Contents"});
-  const DocumentNode* more = root->Find("IsTruncated");
-  if (more != nullptr && more->text == "true") sink.BadLine(more->line, "IsTruncated: true", false);
+  SayMore(*root, sink);
+  const DocumentNode* encoding = root->Find("EncodingType");
+  const bool url = encoding != nullptr && encoding->text == "url";
   if (files != nullptr && files->is_list()) {
-    for (const DocumentNode& one : files->items) ReadOne(one, sink);
+    for (const DocumentNode& one : files->items) ReadOne(one, url, sink);
     if (const DocumentNode* prefix = root->Find("incomplete"); prefix != nullptr && prefix->text == "true") {
       sink.BadLine(prefix->line, "incomplete: true", false);
     }
   } else if (files != nullptr && files->is_map()) {
     ReadMap(*files, sink);
   } else if (root->Find("path") != nullptr || root->Find("relpath") != nullptr) {
-    ReadOne(*root, sink);
+    ReadOne(*root, false, sink);
   } else {
     ReadMap(*root, sink);
   }

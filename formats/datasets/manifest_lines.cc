@@ -89,13 +89,28 @@ ReadLine ReadBsdLine(string_view line) {
   return result;
 }
 
+// Whether NUL ends the names (md5sum -z, where a name may hold line ends). A list of lines with a run of NULs in it, as
+// a crash leaves it, is none: its first record goes on with another line of the form.
+bool IsNulSeparated(string_view text, ReadLine (*read)(string_view)) {
+  const auto nul = text.find('\0');
+  if (nul == string_view::npos) return false;
+  const string_view first = text.substr(0, nul);
+  for (auto end = first.find('\n'); end != string_view::npos; end = first.find('\n', end + 1)) {
+    const string_view rest = first.substr(end + 1);
+    if (rest.empty())
+      return nul + 1 == text.size() || read(text.substr(nul + 1, text.find('\0', nul + 1) - nul - 1)).ok;
+    if (read(rest.substr(0, rest.find('\n'))).ok) return false;
+  }
+  return true;
+}
+
 absl::Status ReadLines(string_view text, ReadLine (*read)(string_view), bool name_last, ManifestBuilder& sink) {
-  const bool nul = text.find('\0') != string_view::npos;
+  const bool nul = IsNulSeparated(text, read);
   const std::vector<TextLine> lines = SplitLines(text, nul ? '\0' : '\n');
   for (const TextLine& line : lines) {
     if (IsComment(line.text)) continue;
     ReadLine one = read(line.text);
-    const bool last = &line == &lines.back();
+    const bool cut = &line == &lines.back() && line.open;
     if (one.ok && one.escaped && !nul) {
       auto name = Unescape(one.file.path);
       one.ok = name.has_value();
@@ -103,10 +118,10 @@ absl::Status ReadLines(string_view text, ReadLine (*read)(string_view), bool nam
       one.file.exact_name = true;
     }
     if (!one.ok) {
-      sink.BadLine(line.number, line.text, last);
+      sink.BadLine(line.number, line.text, cut);
       continue;
     }
-    one.file.name_may_be_cut = name_last && line.open && !nul;
+    one.file.name_may_be_cut = name_last && line.open;
     sink.Add(std::move(one.file));
   }
   return sink.size() == 0 ? absl::InvalidArgumentError("no line of a digest and a name") : absl::OkStatus();
@@ -114,7 +129,7 @@ absl::Status ReadLines(string_view text, ReadLine (*read)(string_view), bool nam
 
 // Whether one of the first lines that are not comments is of the form.
 bool AnyLineFits(string_view head, ReadLine (*read)(string_view)) {
-  const bool nul = head.find('\0') != string_view::npos;
+  const bool nul = IsNulSeparated(head, read);
   int tried = 0;
   for (const TextLine& line : SplitLines(head, nul ? '\0' : '\n')) {
     if (IsComment(line.text)) continue;
@@ -157,7 +172,10 @@ ReadLine ReadBagitLine(string_view line) {
 bool FitsBagit(string_view head, string_view file_name) {
   const string_view name = BaseName(file_name);
   const bool named = absl::StartsWith(name, "manifest-") || absl::StartsWith(name, "tagmanifest-");
-  return named && absl::EndsWith(name, ".txt") && AnyLineFits(head, &ReadGnuLine);
+  // What a bag holds stands below data/; tags stand beside it.
+  const bool payload = absl::StartsWith(name, "tagmanifest-") || absl::StrContains(head, " data/") ||
+                       absl::StrContains(head, "*data/") || absl::StrContains(head, "./data/");
+  return named && payload && absl::EndsWith(name, ".txt") && AnyLineFits(head, &ReadGnuLine);
 }
 absl::Status ReadBagit(string_view text, ManifestBuilder& sink) {
   return ReadLines(text, &ReadBagitLine, true, sink);
@@ -220,12 +238,12 @@ absl::Status ReadHashdeep(string_view text, ManifestBuilder& sink) {
       } else if (columns[i] == "size") {
         ok = absl::SimpleAtoi(fields[i], &size);
         file.size_bytes = size;
-      } else {
-        ok = SetDigest(fields[i], file);
+      } else if (columns[i] == "md5" || columns[i] == "sha256") {
+        ok = SetDigest(fields[i], file);  // others, some of the same length, are not compared
       }
     }
     if (!ok || file.path.empty()) {
-      sink.BadLine(line.number, line.text, &line == &lines.back());
+      sink.BadLine(line.number, line.text, line.open);
       continue;
     }
     file.name_may_be_cut = line.open;

@@ -100,8 +100,12 @@ bool FitsCsv(string_view head, string_view) {
 bool ReadField(Column column, string_view value, ManifestFile& file) {
   std::uint64_t number = 0;
   switch (column) {
-    case Column::kPath: file.path = std::string(value); return true;
-    case Column::kPathBase64: return value.empty() || absl::Base64Unescape(value, &file.path);
+    case Column::kPath:
+      if (!file.exact_name) file.path = std::string(value);
+      return true;
+    case Column::kPathBase64:
+      file.exact_name = !value.empty();
+      return value.empty() || absl::Base64Unescape(value, &file.path);
     case Column::kEtag: return SetEtag(value, file);
     case Column::kMd5:
     case Column::kSha256: {
@@ -132,7 +136,7 @@ absl::Status ReadCsv(string_view text, ManifestBuilder& sink) {
     bool ok = row.whole && row.fields.size() == columns.size();
     for (std::size_t i = 0; ok && i < columns.size(); ++i) ok = ReadField(columns[i], row.fields[i], file);
     if (!ok || file.path.empty()) {
-      sink.BadLine(row.line, before.substr(0, before.find('\n')), text.empty());
+      sink.BadLine(row.line, before.substr(0, before.find('\n')), row.open || !row.whole);
       continue;
     }
     file.name_may_be_cut = row.open && (columns.back() == Column::kPath || columns.back() == Column::kSize);

@@ -218,5 +218,72 @@ TEST(ParseManifest, ANameLongerThanAnyPathMakesTheListIncomplete) {
   EXPECT_EQ(list.incomplete(0).id(), "manifest_name_too_long");
 }
 
+// --- what is no MD5, no file, not whole -------------------------------------------------------------
+
+TEST(ParseManifest, OtherDigestsOfTheSameLengthAreNoMd5) {
+  for (const char* text : {"BLAKE2b-128 (a) = $A\n", "MD4 (a) = $A\n", "MD4(a)= $A\n", "RIPEMD-128 (a) = $A\n",
+                           "%%%% HASHDEEP-1.0\n%%%% size,md4,filename\n1,$A,a\n"}) {
+    const v1::FileList list = Read(text, "sums");
+    ASSERT_EQ(list.files_size(), 1) << text;
+    EXPECT_EQ(list.files(0).md5(), "") << text;
+  }
+  EXPECT_EQ(Read("$A  a\n", "MD4SUMS").files(0).md5(), "");
+  EXPECT_EQ(Read("$A  a\n", "data.b2").files(0).md5(), "");
+  EXPECT_NE(Read("$A  a\n", "SUMS").files(0).md5(), "");
+}
+
+TEST(ParseManifest, OwnListsKeepBackslashesInNames) {
+  v1::FileList list = Read("\\$A  back\\\\slash\n$B  x.bin\n");
+  ASSERT_THAT(Names(list), ElementsAre("back\\slash", "x.bin"));
+  for (const char* format : {"md5sum", "bsd", "csv", "json"}) {
+    const auto text = WriteManifest(list, format);
+    ASSERT_TRUE(text.ok());
+    EXPECT_THAT(Names(Read(*text)), ElementsAre("back\\slash", "x.bin")) << format;
+  }
+}
+
+TEST(ParseManifest, FoldersOfAListingAreNoFiles) {
+  const v1::FileList list = Read(
+      "[\n{\"Path\":\"a\",\"Size\":-1,\"IsDir\":true},\n{\"Path\":\"a/x\",\"Size\":1,\"Hashes\":{\"md5\":\"$A\"},"
+      "\"IsDir\":false}\n]\n");
+  EXPECT_THAT(Names(list), ElementsAre("a/x"));
+  EXPECT_EQ(list.incomplete_size(), 0);
+}
+
+TEST(ParseManifest, AListingOfWhichMoreFollowsIsIncomplete) {
+  const std::string one = "\"Contents\":[{\"Key\":\"x\",\"Size\":1,\"ETag\":\"\\\"$A\\\"\"}]";
+  EXPECT_EQ(Read("{" + one + "}").incomplete_size(), 0);
+  for (const char* key : {"NextToken", "NextContinuationToken", "NextMarker"}) {
+    const v1::FileList list = Read(absl::StrCat("{", one, ",\"", key, "\":\"abc\"}"));
+    EXPECT_EQ(list.incomplete_size(), 1) << key;
+    EXPECT_THAT(Names(list), ElementsAre("x"));
+  }
+  const v1::FileList url =
+      Read("{\"EncodingType\":\"url\",\"Contents\":[{\"Key\":\"b/3+%E6%95%B0.bin\",\"Size\":1,\"ETag\":\"$A\"}]}");
+  EXPECT_THAT(Names(url), ElementsAre("b/3 \xE6\x95\xB0.bin"));
+}
+
+TEST(ParseManifest, ACutJsonListNamesWhatItStillNames) {
+  const v1::FileList list = Read("{\"files\":[\n{\"path\":\"a\",\"md5\":\"$A\"},\n{\"path\":\"b\",\"md");
+  EXPECT_THAT(Names(list), ElementsAre("a"));
+  ASSERT_EQ(list.incomplete_size(), 1);
+  EXPECT_EQ(list.incomplete(0).id(), "manifest_incomplete");
+}
+
+TEST(ParseManifest, NulsSeparateOnlyWhereTheyEndNames) {
+  EXPECT_THAT(Names(Read(std::string("$A  a\nb") + '\0' + "$B  c" + '\0')), ElementsAre("a\nb", "c"));
+  const v1::FileList cut = Read(std::string("$A  a") + '\0' + "$B  c.t");
+  EXPECT_TRUE(cut.files(1).hints_size() == 1 && cut.files(1).hints(0) == v1::FILE_HINT_LAST_LINE_OPEN);
+  // A list of lines whose end a crash turned into zeros.
+  const v1::FileList torn = Read(absl::string_view("$A  a\n$B  b\n\0\0\0\0", 16));
+  EXPECT_THAT(Names(torn), ElementsAre("a", "b"));
+  EXPECT_EQ(torn.incomplete_size(), 1);
+}
+
+TEST(ParseManifest, OnlyALineWithoutItsEndIsCutOff) {
+  EXPECT_EQ(Read("$A  a\nmd5sum: q: Permission denied\n").incomplete(0).id(), "manifest_line_unknown");
+  EXPECT_EQ(Read("$A  a\n0cc175b9").incomplete(0).id(), "manifest_incomplete");
+}
+
 }  // namespace
 }  // namespace paritect

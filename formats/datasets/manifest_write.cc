@@ -42,10 +42,16 @@ std::string CsvField(string_view text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// A name that is not UTF-8 stands in path_b64, which every row has.
+// A name that may be read in two ways: its backslashes could be taken for another system's separators.
+bool IsAmbiguous(string_view path) {
+  return absl::StrContains(path, '\\');
+}
+
+// A name that is not UTF-8 stands in path_b64, which every row has; one that is ambiguous stands in both.
 std::string CsvLine(const v1::FileEntry& file) {
   const bool plain = IsValidUtf8(file.path());
-  return absl::StrCat(plain ? CsvField(file.path()) : "", ",", plain ? "" : absl::Base64Escape(file.path()), ",",
+  const bool raw = !plain || IsAmbiguous(file.path());
+  return absl::StrCat(plain ? CsvField(file.path()) : "", ",", raw ? absl::Base64Escape(file.path()) : "", ",",
                       file.has_size_bytes() ? absl::StrCat(file.size_bytes()) : "", ",", ToHex(file.md5()), "\n");
 }
 
@@ -65,9 +71,10 @@ std::string JsonString(string_view text) {
 }
 
 std::string JsonLine(const v1::FileEntry& file) {
-  const std::string path = IsValidUtf8(file.path())
-                               ? absl::StrCat("\"path\":", JsonString(file.path()))
-                               : absl::StrCat("\"path_b64\":\"", absl::Base64Escape(file.path()), "\"");
+  const std::string raw = absl::StrCat("\"path_b64\":\"", absl::Base64Escape(file.path()), "\"");
+  const std::string text = absl::StrCat("\"path\":", JsonString(file.path()));
+  const bool plain = IsValidUtf8(file.path());
+  const std::string path = !plain ? raw : IsAmbiguous(file.path()) ? absl::StrCat(text, ",", raw) : text;
   const std::string size = file.has_size_bytes() ? absl::StrCat(",\"size\":", file.size_bytes()) : "";
   return absl::StrCat("{", path, size, ",\"md5\":\"", ToHex(file.md5()), "\"}");
 }

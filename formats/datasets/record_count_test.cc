@@ -93,8 +93,18 @@ TEST(CountRecords, JsonLines) {
   EXPECT_EQ(SeenOf("a.jsonl", "{\"a\": 1}\n{\"a\": [1, 2"), "jsonl cut at 9");
   EXPECT_EQ(SeenOf("a.jsonl", "{\"a\": 1}\n{\"a\": \n{\"a\": 3}\n"), "jsonl garbled at 9");
   EXPECT_EQ(SeenOf("a.jsonl", std::string("{\"a\": 1}\n\0\0\0\n", 13)), "jsonl garbled at 9");
-  // One document over many lines is no list of records.
-  EXPECT_EQ(SeenOf("a.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n"), "text 4");
+  // One document over many lines.
+  EXPECT_EQ(SeenOf("a.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n"), "json 1");
+}
+
+TEST(CountRecords, JsonDocuments) {
+  EXPECT_EQ(SeenOf("a.json", "[\n {\"a\": [1, 2]},\n {\"b\": \"],{\"}\n]\n"), "json 2");
+  EXPECT_EQ(SeenOf("a.json", "{\"images\": [1, 2], \"x\": {}}"), "json 1");
+  EXPECT_EQ(SeenOf("a.json", "[]"), "json 0");
+  const std::string cut = "{\"images\": [\n1, 2";
+  EXPECT_EQ(SeenOf("a.json", cut), absl::StrCat("json cut at ", cut.size()));
+  EXPECT_EQ(SeenOf("a.json", "[1]]\n"), "json garbled at 0");
+  EXPECT_EQ(SeenOf("a.json", "{\"a\":1}\n{\"a\":2}\n"), "jsonl 2");
 }
 
 TEST(CountRecords, Csv) {

@@ -104,9 +104,47 @@ absl::Status Scan(RecordReader& reader, RecordScan& scan) {
   return absl::OkStatus();
 }
 
+// One JSON document over many lines; the items of a list are its records.
+bool FitsDocument(const RecordHead& head) {
+  const absl::string_view text = absl::StripLeadingAsciiWhitespace(absl::StripPrefix(head.bytes, "\xEF\xBB\xBF"));
+  return head.extension == "json" && !text.empty() && (text[0] == '{' || text[0] == '[');
+}
+
+absl::Status ScanDocument(RecordReader& reader, RecordScan& scan) {
+  LineState state;
+  bool list = false;
+  bool item = false;
+  std::uint64_t items = 0;
+  for (std::uint64_t at = 0;;) {
+    PARITECT_ASSIGN_OR_RETURN(absl::string_view piece, reader.Next(at));
+    if (piece.empty()) break;
+    at += piece.size();
+    if (at == piece.size()) absl::ConsumePrefix(&piece, "\xEF\xBB\xBF");
+    for (char c : piece) {
+      if (c == '\n') c = ' ';
+      if (!state.begun) list = c == '[';
+      const bool top = state.depth == 1 && !state.in_string;
+      if (top && c == ',') ++items;
+      if (top && c != ' ' && c != '\t' && c != '\r' && c != ']') item = true;
+      state.Take(c);
+      if (state.wrong) break;
+    }
+    if (state.wrong) {
+      scan.Garbled(at - piece.size(), "document");
+      break;
+    }
+  }
+  if (!state.wrong && !state.whole()) scan.Cut(*reader.size(), "document");
+  scan.records = list ? items + (item ? 1 : 0) : 1;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 extern const RecordForm kJsonLinesRecords;
 const RecordForm kJsonLinesRecords = {"jsonl", true, &Fits, &Scan};
+
+extern const RecordForm kJsonDocumentRecords;
+const RecordForm kJsonDocumentRecords = {"json", false, &FitsDocument, &ScanDocument};
 
 }  // namespace paritect

@@ -72,6 +72,7 @@ absl::Status Scan(RecordReader& reader, RecordScan& scan) {
     }
   }
   scan.records = meta.entries;
+  scan.not_all_checked = true;  // the pages in between are not walked
   return absl::OkStatus();
 }
 
