@@ -24,7 +24,7 @@ class Comparer {
 
   void Run() {
     const DatasetDifference difference = CompareViews(a_, b_);
-    const ExplainContext context = MakeExplainContext(difference, a_);
+    const ExplainContext context = MakeExplainContext(difference, a_, b_);
     for (const FilePair& pair : difference.common) Compare(pair, context, true);
     for (const FilePair& pair : difference.renamed) {
       Renamed(pair);
@@ -72,7 +72,7 @@ class Comparer {
                                      std::make_pair(v1::FILE_HINT_UNFINISHED_TRANSFER, "unfinished_transfer"),
                                      std::make_pair(v1::FILE_HINT_DANGLING_LINK, "dangling_link"),
                                      std::make_pair(v1::FILE_HINT_LINK_LOOP, "link_loop")}) {
-      if (HasFileHint(*file.entry, hint)) one.message.set_en(kind), one.message.set_zh(kind);
+      if (HasFileHint(*file.entry, hint)) one.kind = kind;
     }
     (&other == &b_ ? one.a_size : one.b_size) = SizeOf(*file.entry);
     Add(std::move(one));
@@ -99,7 +99,11 @@ class Comparer {
     FileDifference one = Make("unknown", *pair.baseline);
     one.a_size = SizeOf(a);
     one.b_size = SizeOf(b);
-    if (verdict == ContentVerdict::kUnknown) {
+    const bool dangling_b = HasFileHint(b, v1::FILE_HINT_DANGLING_LINK);
+    if (dangling_b != HasFileHint(a, v1::FILE_HINT_DANGLING_LINK)) {
+      one.kind = "dangling_link";
+      one.message = Say("dangling_link", {{"target", dangling_b ? b.link_target() : a.link_target()}});
+    } else if (verdict == ContentVerdict::kUnknown) {
       ++out_.unknown;
     } else {
       const Explanation why = ExplainContent(pair, context);

@@ -1,10 +1,12 @@
 #include "client/manifest_progress.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/report_json.h"
+#include "client/terminal.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -27,9 +29,12 @@ std::string Time(double seconds) {
   return absl::StrFormat("%d h %02d min", whole / 3600, whole / 60 % 60);
 }
 
-double SecondsLeft(const HashProgress& now, double seconds) {
+// nullopt: nothing was read yet that would tell.
+std::optional<double> SecondsLeft(const HashProgress& now, double seconds) {
   const double done = static_cast<double>(now.bytes_done);
-  return done > 0 ? seconds * static_cast<double>(now.bytes_total - now.bytes_done) / done : 0;
+  if (now.bytes_done >= now.bytes_total) return 0;
+  if (now.bytes_done == 0) return std::nullopt;
+  return seconds * static_cast<double>(now.bytes_total - now.bytes_done) / done;
 }
 
 }  // namespace
@@ -41,10 +46,13 @@ ManifestProgress::ManifestProgress(CommandEnv& env, const std::string& mode) : e
 std::string ManifestProgress::Text(const HashProgress& now, double seconds) const {
   const double rate = seconds > 0 ? static_cast<double>(now.bytes_done) / seconds : 0;
   const std::string more = now.walking ? "+" : "";
+  const std::optional<double> left = SecondsLeft(now, seconds);
   return absl::StrCat(now.files_done, " of ", now.files_total, more, " files, ",
                       Bytes(static_cast<double>(now.bytes_done)), " of ", Bytes(static_cast<double>(now.bytes_total)),
                       more, ", ", Bytes(rate), "/s, ",
-                      now.walking ? "still looking" : absl::StrCat(Time(SecondsLeft(now, seconds)), " left"));
+                      now.walking ? "still looking"
+                      : left      ? absl::StrCat(Time(*left), " left")
+                                  : "time left not known");
 }
 
 void ManifestProgress::Show(const HashProgress& now) {
@@ -57,6 +65,7 @@ void ManifestProgress::Show(const HashProgress& now) {
   last_ = time;
   const double seconds = std::chrono::duration<double>(time - start_).count();
   if (mode_ == "json") {
+    const std::optional<double> left = SecondsLeft(now, seconds);
     const OrderedJson json = {{"files_done", now.files_done},
                               {"files_total", now.files_total},
                               {"bytes_done", now.bytes_done},
@@ -64,7 +73,7 @@ void ManifestProgress::Show(const HashProgress& now) {
                               {"files_from_cache", now.files_from_cache},
                               {"walking", now.walking},
                               {"seconds", seconds},
-                              {"seconds_left", SecondsLeft(now, seconds)},
+                              {"seconds_left", left ? OrderedJson(*left) : OrderedJson(nullptr)},
                               {"file", DisplayBytes(now.current)}};
     env_.err << DumpJson(json, -1) << "\n";
   } else if (mode_ == "plain") {
@@ -72,7 +81,7 @@ void ManifestProgress::Show(const HashProgress& now) {
   } else {
     std::string line = Text(now, seconds);
     const int room = env_.terminal_columns - static_cast<int>(line.size()) - 3;
-    std::string name = DisplayBytes(now.current);
+    std::string name = TerminalSafe(DisplayBytes(now.current));
     // The end of a path tells more than its beginning.
     if (!end && room >= kNameColumnsMin && !name.empty()) {
       const auto columns = static_cast<std::size_t>(room);

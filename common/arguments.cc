@@ -48,7 +48,7 @@ void Arguments::Text(absl::string_view name, std::string& slot, absl::string_vie
 void Arguments::Texts(absl::string_view name, std::vector<std::string>& slot, absl::string_view help, bool required) {
   CLI::Option* option = impl_->app.add_option(std::string(name), slot, std::string(help))->required(required);
   if (!name.empty() && name.front() == '-') {
-    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
 }
 

@@ -9,7 +9,8 @@
 namespace paritect {
 
 // Writes what `produce` gives to its argument under a temporary name beside `path`, then fsync and rename. An error of
-// writing or of `produce` leaves what stood there before.
+// writing or of `produce` leaves what stood there before. Where `path` is a link, what it leads to is replaced; a
+// device or a pipe is written to as it is.
 using WriteBytes = absl::FunctionRef<absl::Status(absl::string_view)>;
 absl::Status WriteFileInParts(absl::string_view path, absl::FunctionRef<absl::Status(WriteBytes)> produce);
 

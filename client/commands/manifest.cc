@@ -1,15 +1,20 @@
 // paritect manifest: the data-set engine by itself. create makes a list, verify compares a list with a folder,
 // diff compares two lists or folders.
+#include <map>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "agent/datasets/walker.h"
 #include "agent/harmless.h"
 #include "checks/dataset_difference.h"
 #include "client/command.h"
 #include "client/dataset_comparison.h"
 #include "client/dataset_lists.h"
+#include "client/manifest_names.h"
 #include "client/manifest_progress.h"
+#include "client/terminal.h"
 #include "common/arguments.h"
 #include "common/atomic_file.h"
 #include "common/status_macros.h"
@@ -51,20 +56,6 @@ TreeOptions TreeOf(const ManifestOptions& o) {
   tree.exclude = o.exclude;
   tree.follow_symlinks = o.follow_symlinks;
   return tree;
-}
-
-// A list that stands in the folder that it describes is no part of the data.
-void ExcludeFile(absl::string_view folder, absl::string_view file, TreeOptions& tree) {
-  while (absl::ConsumePrefix(&folder, "./")) {
-  }
-  while (absl::ConsumePrefix(&file, "./")) {
-  }
-  absl::ConsumeSuffix(&folder, "/");
-  if (folder.empty() || folder == ".") {
-    if (!absl::StartsWith(file, "/")) tree.exclude.emplace_back(file);
-  } else if (absl::ConsumePrefix(&file, folder) && absl::ConsumePrefix(&file, "/")) {
-    tree.exclude.emplace_back(file);
-  }
 }
 
 // What is not from now is said: it proves nothing about a medium that went bad since.
@@ -153,8 +144,7 @@ v1::FileList Troubles(const FileTable& table) {
 }
 
 // The list in parts, so that it never stands in memory as a whole; of JSON, which has an end of its own, it does.
-absl::Status WriteList(const FileTable& table, const std::string& format, ListingDigester& digester,
-                       WriteBytes write) {
+absl::Status WriteList(const FileTable& table, const std::string& format, ListingDigester& digester, WriteBytes write) {
   constexpr int kPart = 4096;
   const bool parts = format != "json";
   PARITECT_ASSIGN_OR_RETURN(const std::string head, WriteManifest(v1::FileList(), format));
@@ -199,6 +189,32 @@ ExitCode WriteOut(CommandEnv& env, const ManifestOptions& o, const FileTable& ta
   return kExitOk;
 }
 
+// A pattern that nothing fits is likelier a slip than a wish.
+void SayUnused(CommandEnv& env, const FileTable& table, const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns) {
+    TreeOptions only;
+    only.include = {pattern};
+    v1::FileList names;
+    for (std::uint32_t at = 0; at < table.size() && names.files_size() == 0; ++at) {
+      names.add_files()->set_path(table.PathOf(at));
+      Walker::FilterList(only, names);
+    }
+    if (names.files_size() == 0) env.err << "paritect manifest: --include " << pattern << " fits no name\n";
+  }
+}
+
+// What a list of files cannot name, and that there is nothing to name.
+void SayLeftOut(CommandEnv& env, const FileTable& table) {
+  std::uint32_t files = 0;
+  for (std::uint32_t at = 0; at < table.size(); ++at) {
+    const FileRow::Type type = table.row(at).type;
+    files += type == FileRow::kRegular ? 1 : 0;
+    if (type != FileRow::kSpecial) continue;
+    env.err << "paritect manifest: " << DisplayBytes(table.PathOf(at)) << ": a socket, FIFO or device; left out\n";
+  }
+  if (files == 0) env.err << "paritect manifest: 0 files: the list is empty\n";
+}
+
 ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
   if (o.paths.size() != 1) return UsageError(env, "create takes one folder");
   TreeOptions tree = TreeOf(o);
@@ -211,7 +227,7 @@ ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
   int unread = 0;
   for (const ListGap& gap : GapsOf(env, troubles)) {
     env.err << "paritect manifest: " << gap.text << "\n";
-    if (gap.id != "folder_link_not_entered") ++unread;
+    ++unread;
   }
   for (const v1::FileEntry& file : troubles.files()) {
     if (HasFileHint(file, v1::FILE_HINT_DANGLING_LINK)) {
@@ -219,9 +235,12 @@ ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
     }
   }
   if (unread > 0) {
-    env.err << "paritect manifest: no list written: it would lack " << unread << " names\n";
+    env.err << "paritect manifest: no list written: it would lack " << unread
+            << " names or what stands below them (--follow-symlinks enters links to folders, --exclude leaves out)\n";
     return kExitFailed;
   }
+  SayLeftOut(env, *table);
+  SayUnused(env, *table, o.include);
   return WriteOut(env, o, *table);
 }
 
@@ -230,19 +249,20 @@ void PrintDifference(CommandEnv& env, const FileDifference& one) {
   std::string text = one.message.en();
   if (one.kind == "unknown") text = "no digest on one side";
   if (text.empty()) text = DisplayBytes(one.other);
-  env.out << one.kind << "\t" << DisplayBytes(one.path) << (text.empty() ? "" : "\t") << text << "\n";
+  env.out << one.kind << "\t" << TerminalSafe(DisplayBytes(one.path)) << (text.empty() ? "" : "\t")
+          << TerminalSafe(text) << "\n";
 }
 
-ExitCode CompareLists(CommandEnv& env, v1::FileList a, v1::FileList b) {
+// `lines_max`: of each kind, further ones are counted.
+ExitCode CompareLists(CommandEnv& env, v1::FileList a, v1::FileList b, std::size_t lines_max = SIZE_MAX) {
   int gaps = 0;
-  const bool trees = a.format() == "tree" && b.format() == "tree";
   for (const v1::FileList* list : {&a, &b}) {
     for (const ListGap& gap : GapsOf(env, *list)) {
       env.err << "paritect manifest: " << gap.text << "\n";
-      // A list never names what stands behind a folder link that is not entered.
-      if (trees || gap.id != "folder_link_not_entered") ++gaps;
+      ++gaps;
     }
   }
+  std::map<std::string, std::size_t> lines;
   const std::unique_ptr<EvidenceSet> set = PairLists(env, std::move(a), std::move(b));
   std::size_t compared = 0;
   std::size_t differences = 0;
@@ -251,7 +271,7 @@ ExitCode CompareLists(CommandEnv& env, v1::FileList a, v1::FileList b) {
   bool cut = false;
   for (const DatasetComparison& one : CompareDatasets(*set, env.rules)) {
     for (const FileDifference& difference : one.differences) {
-      PrintDifference(env, difference);
+      if (++lines[difference.kind] <= lines_max) PrintDifference(env, difference);
       const bool both = difference.a_size && difference.b_size;
       compared += difference.kind != "unknown" && both ? 1 : 0;
     }
@@ -260,6 +280,10 @@ ExitCode CompareLists(CommandEnv& env, v1::FileList a, v1::FileList b) {
     unknown += one.unknown;
     by_crc32 += one.by_crc32;
     cut = cut || one.incomplete;
+  }
+  for (const auto& [kind, count] : lines) {
+    if (count > lines_max)
+      env.err << "paritect manifest: " << count - lines_max << " more of the kind " << kind << "\n";
   }
   if (cut) env.err << "paritect manifest: a list is cut or not whole: what it does not name was not judged\n";
   env.err << compared << " files compared, " << differences << " differences";
@@ -302,9 +326,20 @@ std::size_t WrongBySize(CommandEnv& env, const v1::FileList& list, const v1::Fil
   return wrong + (missing > extra ? missing - extra : 0);
 }
 
+// The list, without what the options leave out.
+absl::StatusOr<v1::FileList> ListFor(CommandEnv& env, const ManifestOptions& o, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(const FileInfo info, env.fs.Stat(path));
+  if (info.type == FileInfo::Type::kDirectory) {
+    return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(path), ": a folder where a list is wanted"));
+  }
+  PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadDatasetManifest(env, path));
+  Walker::FilterList(TreeOf(o), list);
+  return list;
+}
+
 ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
   if (o.paths.empty() || o.paths.size() > 2) return UsageError(env, "verify takes a list and a folder");
-  auto list = ReadDatasetManifest(env, o.paths[0]);
+  auto list = ListFor(env, o, o.paths[0]);
   if (!list.ok()) return Refuse(env, list.status());
   // Without a folder: where the list's absolute names point, else where the list stands.
   std::string folder = o.paths.size() == 2 ? o.paths[1] : list->root();
@@ -323,7 +358,13 @@ ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
   // Where most of it is wrong, reading the rest for hours tells nothing more.
   if (wrong * 2 > static_cast<std::size_t>(list->files_size())) {
     env.err << "paritect manifest: more than half: no file was read\n";
-    return CompareLists(env, *std::move(list), std::move(names));
+    if (const std::string below = FolderOfNames(*list, names); !below.empty()) {
+      env.err << "paritect manifest: the list's names are under " << DisplayBytes(below) << ": did you mean "
+              << DisplayBytes(JoinPath(folder, below)) << "?\n";
+      return kExitFailed;
+    }
+    constexpr std::size_t kLinesMax = 1000;
+    return CompareLists(env, *std::move(list), std::move(names), kLinesMax);
   }
   Hashing hashing(env, o);
   auto found = ReadDatasetTree(env, folder, tree, hashing.look());
@@ -336,9 +377,14 @@ ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
 ExitCode Diff(CommandEnv& env, const ManifestOptions& o) {
   if (o.paths.size() != 2) return UsageError(env, "diff takes two lists or folders");
   Hashing hashing(env, o);
-  auto a = ReadDatasetAny(env, o.paths[0], TreeOf(o), hashing.look());
+  const auto read = [&](const std::string& path) -> absl::StatusOr<v1::FileList> {
+    PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadDatasetAny(env, path, TreeOf(o), hashing.look()));
+    if (list.format() != "tree") Walker::FilterList(TreeOf(o), list);
+    return list;
+  };
+  auto a = read(o.paths[0]);
   if (!a.ok()) return Refuse(env, a.status());
-  auto b = ReadDatasetAny(env, o.paths[1], TreeOf(o), hashing.look());
+  auto b = read(o.paths[1]);
   hashing.Say(nullptr);
   if (b.ok()) {
     SayCached(env, *a);

@@ -12,6 +12,7 @@
 #include "client/dataset_comparison.h"
 #include "client/dataset_lists.h"
 #include "client/diff/diff_kind.h"
+#include "client/diff/diff_side.h"
 #include "client/offline_audit.h"
 #include "client/render/table_writer.h"
 #include "client/report_json.h"
@@ -30,8 +31,8 @@ constexpr std::size_t kHeadBytes = 1 << 20;
 constexpr std::size_t kFilesShown = 20;  // of one folder, without --all
 
 struct DataSide {
-  v1::Bundle bundle;
-  bool here = true;  // its files can be read on this machine
+  std::vector<v1::Bundle> bundles;  // at least one; of a run or an audit one a node
+  bool here = true;                 // its files can be read on this machine
 };
 
 // A plan names data sets; everything else of it is not collected.
@@ -70,24 +71,27 @@ absl::StatusOr<bool> IsBundleFile(FileSystem& fs, const std::string& path) {
 absl::StatusOr<DataSide> LoadSide(CommandEnv& env, const std::string& path) {
   DataSide side;
   if (!env.fs.Stat(path).ok()) {
-    return absl::NotFoundError(StrCat(DisplayBytes(path), ": not there; give a folder, a list, a plan or a bundle"));
+    PARITECT_ASSIGN_OR_RETURN(side.bundles, LoadServerSide(env, path, "give a folder, a list, a plan or a bundle"));
+    side.here = false;
+    return side;
   }
   PARITECT_ASSIGN_OR_RETURN(const bool bundle, IsBundleFile(env.fs, path));
   if (bundle) {
-    PARITECT_ASSIGN_OR_RETURN(side.bundle, LoadSidePlan(env, path));
+    PARITECT_ASSIGN_OR_RETURN(*side.bundles.insert(side.bundles.end(), v1::Bundle()), LoadSidePlan(env, path));
     side.here = false;
     return side;
   }
   PARITECT_ASSIGN_OR_RETURN(const bool plan, IsPlan(env.fs, path));
   if (plan) {
-    PARITECT_ASSIGN_OR_RETURN(side.bundle, CollectDatasets(env, path));
+    PARITECT_ASSIGN_OR_RETURN(*side.bundles.insert(side.bundles.end(), v1::Bundle()), CollectDatasets(env, path));
     return side;
   }
   PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadDatasetAny(env, path, {}, {}));
-  side.bundle.mutable_plan()->set_run(DisplayBytes(path));
-  side.bundle.mutable_plan()->set_node(DisplayBytes(path));
-  side.bundle.mutable_plan()->set_role(v1::ROLE_RUN);
-  v1::Evidence& evidence = *side.bundle.add_evidence();
+  v1::Bundle& bundle_of_path = side.bundles.emplace_back();
+  bundle_of_path.mutable_plan()->set_run(DisplayBytes(path));
+  bundle_of_path.mutable_plan()->set_node(DisplayBytes(path));
+  bundle_of_path.mutable_plan()->set_role(v1::ROLE_RUN);
+  v1::Evidence& evidence = *bundle_of_path.add_evidence();
   evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
   evidence.set_outcome(v1::OUTCOME_COLLECTED);
   evidence.set_source(path);
@@ -95,16 +99,18 @@ absl::StatusOr<DataSide> LoadSide(CommandEnv& env, const std::string& path) {
   return side;
 }
 
-std::vector<v1::Evidence*> ListsOf(v1::Bundle& bundle) {
+std::vector<v1::Evidence*> ListsOf(std::vector<v1::Bundle>& bundles) {
   std::vector<v1::Evidence*> lists;
-  for (v1::Evidence& one : *bundle.mutable_evidence()) {
-    if (one.kind() == v1::EVIDENCE_KIND_DATASET_FILES && one.has_files()) lists.push_back(&one);
+  for (v1::Bundle& bundle : bundles) {
+    for (v1::Evidence& one : *bundle.mutable_evidence()) {
+      if (one.kind() == v1::EVIDENCE_KIND_DATASET_FILES && one.has_files()) lists.push_back(&one);
+    }
   }
   return lists;
 }
 
 // A folder or a list has no name: against a plan with one data set it is that one.
-void NameAlike(v1::Bundle& from, v1::Bundle& to) {
+void NameAlike(std::vector<v1::Bundle>& from, std::vector<v1::Bundle>& to) {
   const auto named = ListsOf(from);
   const auto unnamed = ListsOf(to);
   if (named.empty() || unnamed.size() != 1 || !unnamed[0]->files().dataset().empty()) return;
@@ -113,15 +119,15 @@ void NameAlike(v1::Bundle& from, v1::Bundle& to) {
   if (one_name) unnamed[0]->mutable_files()->set_dataset(name);
 }
 
-bool HasTree(const v1::Bundle& bundle) {
-  return std::any_of(bundle.evidence().begin(), bundle.evidence().end(),
-                     [](const v1::Evidence& one) { return one.files().format() == "tree"; });
+bool HasTree(std::vector<v1::Bundle>& bundles) {
+  const std::vector<v1::Evidence*> lists = ListsOf(bundles);
+  return std::any_of(lists.begin(), lists.end(),
+                     [](const v1::Evidence* one) { return one->files().format() == "tree"; });
 }
 
 // What keeps equal from being known, in words. A list never names what stands behind a folder link: `links` says
 // whether those count.
-std::vector<std::string> GapsOfSide(CommandEnv& env, const v1::Bundle& bundle, bool links) {
-  std::vector<std::string> gaps;
+void AddGaps(CommandEnv& env, const v1::Bundle& bundle, bool links, std::vector<std::string>& gaps) {
   for (const v1::Evidence& one : bundle.evidence()) {
     if (one.kind() != v1::EVIDENCE_KIND_DATASET_FILES) continue;
     if (one.outcome() != v1::OUTCOME_COLLECTED) {
@@ -134,7 +140,6 @@ std::vector<std::string> GapsOfSide(CommandEnv& env, const v1::Bundle& bundle, b
       if (links || gap.id != "folder_link_not_entered") gaps.push_back(gap.text);
     }
   }
-  return gaps;
 }
 
 struct Counts {
@@ -238,7 +243,7 @@ class Tree {
     if (one.incomplete) w_.Wrapped(0, "", Say("ui_diff_data_incomplete"), Style::kYellow);
     w_.Wrapped(
         0, "",
-        Say("ui_diff_data_counts",
+        Say(counts.kinds.empty() ? "ui_diff_data_all_equal" : "ui_diff_data_counts",
             {{"equal", StrCat(counts.equal)}, {"different", StrCat(counts.different())}, {"kinds", InWords(counts)}}));
   }
 
@@ -262,7 +267,7 @@ class Tree {
     const std::size_t shown = request_.all ? files.size() : std::min(files.size(), kFilesShown);
     for (std::size_t i = 0; i < shown; ++i) {
       const FileDifference& one = *files[i];
-      std::string text = DisplayBytes(BaseName(one.path));
+      std::string text = DisplayBytes(one.other.empty() ? BaseName(one.path) : one.path);
       if (!one.other.empty()) absl::StrAppend(&text, " -> ", DisplayBytes(one.other));
       const std::string why = InAll(request_.render.languages, one.message);
       if (!why.empty()) absl::StrAppend(&text, ": ", why);
@@ -280,16 +285,20 @@ class Tree {
 absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   PARITECT_ASSIGN_OR_RETURN(DataSide a, LoadSide(env, request.a));
   PARITECT_ASSIGN_OR_RETURN(DataSide b, LoadSide(env, request.b));
-  NameAlike(a.bundle, b.bundle);
-  NameAlike(b.bundle, a.bundle);
-  const bool trees = HasTree(a.bundle) && HasTree(b.bundle);
-  std::vector<std::string> gaps = GapsOfSide(env, a.bundle, trees);
-  for (std::string& gap : GapsOfSide(env, b.bundle, trees)) gaps.push_back(std::move(gap));
+  NameAlike(a.bundles, b.bundles);
+  NameAlike(b.bundles, a.bundles);
+  const bool trees = HasTree(a.bundles) && HasTree(b.bundles);
+  std::vector<std::string> gaps;
+  for (const auto* bundles : {&a.bundles, &b.bundles}) {
+    for (const v1::Bundle& bundle : *bundles) AddGaps(env, bundle, trees, gaps);
+  }
   const bool here[] = {a.here, b.here};
-  EvidenceSet evidence({std::move(a.bundle)}, {std::move(b.bundle)});
+  EvidenceSet evidence(std::move(a.bundles), std::move(b.bundles));
   for (const DatasetQuestion& question : DatasetQuestions(evidence, {.record_files_max = 0})) {
     if (!here[question.side == Side::kBaseline ? 0 : 1]) continue;
-    v1::Evidence& one = *evidence.mutable_bundles(question.side)[0].mutable_evidence(question.evidence);
+    v1::Evidence& one =
+        *evidence.mutable_bundles(question.side)[static_cast<std::size_t>(question.bundle)].mutable_evidence(
+            question.evidence);
     AnswerDatasetQuestion(env.fs, question.path, question.laws, *one.mutable_files());
   }
   const std::vector<DatasetComparison> sets = CompareDatasets(evidence, env.rules);

@@ -85,16 +85,23 @@ absl::StatusOr<std::vector<v1::Bundle>> LoadDiffSide(CommandEnv& env, const std:
     bundles.push_back(std::move(bundle));
     return bundles;
   }
+  return LoadServerSide(env, text,
+                        absl::StrCat("give a plan, a folder, an evidence bundle or a ",
+                                     bare == BareFiles::kLogs ? "log" : "settings", " file"));
+}
+
+absl::StatusOr<std::vector<v1::Bundle>> LoadServerSide(CommandEnv& env, const std::string& text,
+                                                       absl::string_view not_there) {
   if (IsRemoteSide(text)) return LoadRemoteSide(env, text);
-  const absl::Status not_there = absl::NotFoundError(
-      absl::StrCat(DisplayBytes(text), ": not there; give a plan, a folder, an evidence bundle or a ",
-                   bare == BareFiles::kLogs ? "log" : "settings", " file"));
+  const std::string told = absl::StrCat(DisplayBytes(text), ": not there; ", not_there);
   // A bare word may be a run on the server; a path that is not there is likelier a slip.
-  if (absl::StrContains(text, '/') || absl::StrContains(text, '.') || env.connector == nullptr) return not_there;
+  if (absl::StrContains(text, '/') || absl::StrContains(text, '.') || env.connector == nullptr) {
+    return absl::NotFoundError(told);
+  }
   auto run = LoadRemoteRun(env, text);
   if (run.ok() && !run->empty()) return run;
-  return absl::NotFoundError(absl::StrCat(not_there.message(), "; nor a run on the server",
-                                          run.ok() ? "" : absl::StrCat(" (", run.status().message(), ")")));
+  return absl::NotFoundError(
+      absl::StrCat(told, "; nor a run on the server", run.ok() ? "" : absl::StrCat(" (", run.status().message(), ")")));
 }
 
 }  // namespace paritect

@@ -17,6 +17,10 @@ enum class BareFiles { kSettings, kLogs };
 // InvalidArgument or NotFound: the user's mistake, in words; a server's error for what is on a server.
 absl::StatusOr<std::vector<v1::Bundle>> LoadDiffSide(CommandEnv& env, const std::string& text, BareFiles bare);
 
+// What is no path here: "AUDIT:baseline", or a run on the server. NotFound `not_there`: neither.
+absl::StatusOr<std::vector<v1::Bundle>> LoadServerSide(CommandEnv& env, const std::string& text,
+                                                       absl::string_view not_there);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CLIENT_DIFF_DIFF_SIDE_H_

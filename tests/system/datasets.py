@@ -161,6 +161,13 @@ def cache_on_full_disk(tree):
             out, err = tree.create(cache=disk)
             assert out == right
             assert err.count("No space left") == 1, err
+        # A list that does not fit leaves what stood there.
+        small = os.path.join(disk, "list")
+        with open(small, "w") as out:
+            out.write("before")
+        out, err = tree.create("-o", small, code=1)
+        assert "No space left" in err, err
+        assert open(small).read() == "before" and os.listdir(disk).count("list") == 1, os.listdir(disk)
     finally:
         subprocess.run(["umount", disk], check=True)
 
@@ -236,6 +243,67 @@ def odd_names(tree):
             return
     done = subprocess.run(command, env=tree.environment(), capture_output=True, timeout=60)
     assert done.returncode == 1 and done.stdout == b"" and b"locked" in done.stderr, done.stderr
+
+
+def list_options(tree):
+    """Where lists are written to and read from, what patterns hold for, a folder that is the wrong one."""
+    for name in ("a.csv", "sub/b.csv", "data1.md5", "listing.csv"):
+        tree.write(name, name.encode())
+    def run(*arguments, code=0, cwd=None):
+        done = subprocess.run([tree.paritect, "manifest", *arguments], env=tree.environment(), capture_output=True,
+                              timeout=60, cwd=cwd or tree.work)
+        assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
+        return done.stdout.decode(), done.stderr.decode()
+    right = run("create", "data")[0]
+    assert right.count("\n") == 4
+    # Options take one value and stand anywhere.
+    assert run("create", "--exclude", "*.md5", "--exclude", "listing.csv", "data")[0].count("\n") == 2
+    assert run("--exclude", "sub", "create", "data")[0].count("\n") == 3
+    assert "fits no name" in run("create", "--include", "nosuch/**", "data")[1]
+    # The list itself is left out, whatever it is called and however its folder is spelt, and nothing else is.
+    os.symlink("data", os.path.join(tree.work, "link"))
+    for folder, name in (("data", "data/data[1].md5"), ("link", "data/sub/l"), (tree.data, "data/l?"), (".", "x.md5")):
+        for _ in range(2):
+            run("create", folder, "-o", name, cwd=tree.work if folder != "." else tree.data)
+        path = os.path.join(tree.work if folder != "." else tree.data, name)
+        assert open(path).read() == right, (folder, name, open(path).read())
+        run("verify", name, folder, cwd=tree.work if folder != "." else tree.data)
+        os.remove(path)
+    # Through devices, pipes and links, never in their place.
+    assert run("create", "data", "-o", "/dev/stdout")[0] == right
+    pipe = os.path.join(tree.work, "pipe")
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+    run("create", "data", "-o", pipe)
+    assert reader.communicate()[0].decode() == right and stat.S_ISFIFO(os.stat(pipe).st_mode)
+    if os.path.exists("/dev/full"):
+        assert "No space left" in run("create", "data", "-o", "/dev/full", code=1)[1]
+        assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+    os.symlink("target", os.path.join(tree.work, "alias"))
+    open(os.path.join(tree.work, "target"), "w").close()
+    run("create", "data", "-o", "alias")
+    assert os.path.islink(os.path.join(tree.work, "alias")) and open(os.path.join(tree.work, "target")).read() == right
+    # Patterns hold for the list too; a folder is no list; another folder is recognised.
+    os.remove(tree.path("a.csv"))
+    run("verify", "target", "data", code=1)
+    run("verify", "target", "data", "--exclude", "a.csv")
+    run("verify", "--exclude", "a.csv", "target", "data")
+    run("verify", "data", "data", code=2)
+    for i in range(20):
+        tree.write(f"deep/er/{i}", b"%d" % i)
+    deep = run("create", "data/deep/er")[0]
+    with open(os.path.join(tree.work, "deep.md5"), "w") as out:
+        out.write(deep)
+    out, err = run("verify", "deep.md5", "data", code=1)
+    assert out == "" and "under deep/er: did you mean data/deep/er?" in err, (out, err)
+    # Nothing to name is said.
+    os.mkdir(os.path.join(tree.work, "empty"))
+    assert "0 files" in run("create", "empty")[1]
+    # What stands below a link to a folder is not known.
+    os.symlink("deep", tree.path("folderlink"))
+    assert "folderlink" in run("create", "data", code=1)[1]
+    run("create", "data", "--exclude", "folderlink")
+    run("create", "data", "--follow-symlinks")
 
 
 def main():
