@@ -1,26 +1,17 @@
 #include "client/manifest_names.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/atomic_file.h"
 #include "common/file_system.h"
 
 namespace paritect {
 namespace {
-
-// The place that a name has, links resolved; the name itself where there is no such place.
-std::string RealPath(const std::string& path) {
-  char* real = realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;
-  std::string out = real;
-  free(real);
-  return out;
-}
 
 absl::string_view WithoutDots(absl::string_view path) {
   while (absl::ConsumePrefix(&path, "./")) {

@@ -28,15 +28,6 @@ int WriteAll(int fd, absl::string_view left) {
   return 0;
 }
 
-// What a name leads to: a link's target is what is to be written, the link stays.
-std::string Resolved(const std::string& path) {
-  char* real = realpath(path.c_str(), nullptr);
-  if (real == nullptr) return path;
-  std::string out = real;
-  free(real);
-  return out;
-}
-
 // A device, a FIFO, another process's end of a pipe: nothing of it can be put in its place.
 absl::Status WriteThrough(const std::string& path, absl::FunctionRef<absl::Status(WriteBytes)> produce) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -51,12 +42,20 @@ absl::Status WriteThrough(const std::string& path, absl::FunctionRef<absl::Statu
 
 }  // namespace
 
+std::string RealPath(const std::string& path) {
+  char* real = realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string out = real;
+  free(real);
+  return out;
+}
+
 absl::Status WriteFileInParts(absl::string_view name, absl::FunctionRef<absl::Status(WriteBytes)> produce) {
   struct stat there = {};
   if (stat(std::string(name).c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     return WriteThrough(std::string(name), produce);
   }
-  const std::string path = Resolved(std::string(name));
+  const std::string path = RealPath(std::string(name));
   const std::string temporary = absl::StrCat(path, ".tmp", getpid());
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return ErrnoStatus(errno, "write", path);

@@ -2,6 +2,8 @@
 #ifndef PARITECT_COMMON_ATOMIC_FILE_H_
 #define PARITECT_COMMON_ATOMIC_FILE_H_
 
+#include <string>
+
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -13,6 +15,9 @@ namespace paritect {
 // device or a pipe is written to as it is.
 using WriteBytes = absl::FunctionRef<absl::Status(absl::string_view)>;
 absl::Status WriteFileInParts(absl::string_view path, absl::FunctionRef<absl::Status(WriteBytes)> produce);
+
+// The place that a path has, links resolved; the path itself where there is no such place.
+std::string RealPath(const std::string& path);
 
 }  // namespace paritect
 

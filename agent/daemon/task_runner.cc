@@ -85,12 +85,14 @@ class Attempt {
     }
     TreeExchange exchange;
     exchange.leaves = order;
-    if (contents_ != nullptr && taken.piece.total_bytes() >= kAskBytesMin) {
-      // A server that could not be asked once is not waited for again.
-      if (!contents_->Answers(cancellation_)) contents_ = nullptr;
-      if (contents_ != nullptr) exchange = Exchange(taken, std::move(order));
+    // A server that could not be asked once is not waited for again.
+    const bool worth_it = taken.piece.total_bytes() >= kAskBytesMin;
+    if (worth_it && contents_ != nullptr && !contents_->Answers(cancellation_)) contents_ = nullptr;
+    if (worth_it && contents_ != nullptr) {
+      exchange = Exchange(taken, std::move(order));
+    } else {
+      WithoutTree(taken);
     }
-    if (contents_ == nullptr) WithoutTree(taken);
     for (const std::string& digest : exchange.leaves) {
       const auto found = wanted.find(digest);
       if (found == wanted.end() || !sent_.insert(digest).second) continue;

@@ -170,6 +170,15 @@ absl::Status WriteList(const FileTable& table, const std::string& format, Listin
   return status.ok() ? Flush() : status;
 }
 
+// What gives the same digest without this program.
+std::string CommandOf(const ManifestOptions& o, const FileTable& table) {
+  if (!o.include.empty() || !o.exclude.empty() || o.follow_symlinks)
+    return "of the names of this list, sorted by bytes";
+  bool links = false;
+  for (std::uint32_t at = 0; at < table.size() && !links; ++at) links = table.row(at).is(FileRow::kFollowed);
+  return absl::StrCat("find . -", links ? "x" : "", "type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum | md5sum");
+}
+
 ExitCode WriteOut(CommandEnv& env, const ManifestOptions& o, const FileTable& table) {
   ListingDigester digester;
   absl::Status written;
@@ -183,8 +192,7 @@ ExitCode WriteOut(CommandEnv& env, const ManifestOptions& o, const FileTable& ta
   }
   if (!written.ok()) return Refuse(env, written);
   if (o.progress == "plain" || (o.progress == "auto" && env.err_is_terminal)) {
-    env.err << "digest md5:" << ToHex(digester.Finish())
-            << "  (find . -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum | md5sum)\n";
+    env.err << "digest md5:" << ToHex(digester.Finish()) << "  (" << CommandOf(o, table) << ")\n";
   }
   return kExitOk;
 }

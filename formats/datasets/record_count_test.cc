@@ -97,6 +97,13 @@ TEST(CountRecords, JsonLines) {
   EXPECT_EQ(SeenOf("a.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n"), "json 1");
 }
 
+TEST(CountRecords, NamedFormsOfOtherKinds) {
+  EXPECT_EQ(SeenOf("nums.jsonl", "1\n-2.5\n3\n"), "jsonl 3");
+  EXPECT_EQ(SeenOf("str.jsonl", "\"abc\"\n\"d\"\n"), "jsonl 2");
+  EXPECT_EQ(SeenOf("x.txt", "1\n2\n"), "text 2");
+  EXPECT_EQ(SeenOf("cr.csv", "a,b\r1,2\r3,4\r"), "csv 3");
+}
+
 TEST(CountRecords, JsonDocuments) {
   EXPECT_EQ(SeenOf("a.json", "[\n {\"a\": [1, 2]},\n {\"b\": \"],{\"}\n]\n"), "json 2");
   EXPECT_EQ(SeenOf("a.json", "{\"images\": [1, 2], \"x\": {}}"), "json 1");

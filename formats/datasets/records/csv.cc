@@ -83,6 +83,9 @@ absl::Status Scan(RecordReader& reader, RecordScan& scan) {
   const bool tsv = absl::EndsWithIgnoreCase(reader.path(), ".tsv");
   std::uint64_t at = absl::StartsWith(head, "\xEF\xBB\xBF") ? 3 : 0;
   Rows rows(tsv ? '\t' : SeparatorOf(head), !tsv);
+  // Old Macintosh programs end lines with CR alone.
+  const bool cr = !absl::StrContains(head, '\n') && absl::StrContains(head, '\r');
+  const char line_end = cr ? '\r' : '\n';
   std::uint64_t begin = at;
   scan.records = 0;
   for (;;) {
@@ -91,7 +94,7 @@ absl::Status Scan(RecordReader& reader, RecordScan& scan) {
     for (char c : piece) {
       ++at;
       if (c == '\0') scan.Garbled(at - 1, absl::StrCat("row ", *scan.records + 1));
-      if (c != '\n' || rows.in_quotes()) {
+      if (c != line_end || rows.in_quotes()) {
         rows.Take(c);
         continue;
       }

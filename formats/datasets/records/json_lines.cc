@@ -1,6 +1,7 @@
 // JSON Lines: one whole JSON value a line. Brackets and strings are followed, not the grammar in between.
 // Source: jsonlines.org; RFC 8259.
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
@@ -16,9 +17,11 @@ struct LineState {
   bool escaped = false;
   bool begun = false;
   bool ended = false;
-  bool wrong = false;  // something behind the value, a bracket too many, a NUL
+  bool wrong = false;    // something behind the value, a bracket too many, a NUL
+  bool scalars = false;  // numbers and words alone are records: the file's name says JSON Lines
+  bool in_scalar = false;
 
-  bool whole() const { return begun && ended && !wrong; }
+  bool whole() const { return begun && (ended || in_scalar) && !wrong; }
 
   void Take(char c) {
     if (in_string) {
@@ -43,7 +46,8 @@ struct LineState {
     } else if (c == '"') {
       in_string = true;
     } else if (!begun) {
-      wrong = true;  // numbers and words alone are no records
+      in_scalar = scalars;
+      wrong = !scalars;
     }
     begun = true;
   }
@@ -53,10 +57,17 @@ bool IsLinesName(const std::string& extension) {
   return extension == "jsonl" || extension == "ndjson" || extension == "jsonlines";
 }
 
+std::string ExtensionOf(absl::string_view path) {
+  const auto dot = path.rfind('.');
+  return dot == absl::string_view::npos ? "" : absl::AsciiStrToLower(path.substr(dot + 1));
+}
+
 // The first line is a whole object, and so begins the second; a name that says JSON Lines needs the beginning only.
 bool Fits(const RecordHead& head) {
   absl::string_view text = absl::StripLeadingAsciiWhitespace(absl::StripPrefix(head.bytes, "\xEF\xBB\xBF"));
-  if (text.empty() || (text[0] != '{' && !(text[0] == '[' && IsLinesName(head.extension)))) return false;
+  const bool scalar = !text.empty() && absl::StrContains("\"-0123456789tfn", text[0]);
+  const bool named = !text.empty() && (text[0] == '[' || scalar) && IsLinesName(head.extension);
+  if (text.empty() || (text[0] != '{' && !named)) return false;
   const auto end = text.find('\n');
   if (end == absl::string_view::npos) return IsLinesName(head.extension);
   LineState line;
@@ -67,7 +78,9 @@ bool Fits(const RecordHead& head) {
 }
 
 absl::Status Scan(RecordReader& reader, RecordScan& scan) {
+  const bool scalars = IsLinesName(ExtensionOf(reader.path()));
   LineState line;
+  line.scalars = scalars;
   std::uint64_t number = 1;
   std::uint64_t begin = 0;
   std::uint64_t at = 0;
@@ -81,6 +94,7 @@ absl::Status Scan(RecordReader& reader, RecordScan& scan) {
       scan.Garbled(begin, absl::StrCat("line ", number));
     }
     line = LineState();
+    line.scalars = scalars;
   };
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(absl::string_view piece, reader.Next(at));
