@@ -36,8 +36,8 @@ struct HashOptions {
   // "no-bom", "sorted-lines") of small text files, for evidence that leaves the machine, where nobody can ask again.
   bool look_at_content = true;
   bool eager_alternates = false;
-  // Which files are hashed, by their path; the others are listed without a digest, but for those that have several names.
-  // Empty: all.
+  // Which files are hashed, by their path; the others are listed without a digest, but for those that have several
+  // names. Empty: all.
   std::function<bool(absl::string_view path)> wanted;
   // Which are read now, whatever the cache knows. Empty: none.
   std::function<bool(absl::string_view path)> read_now;
