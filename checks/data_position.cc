@@ -92,8 +92,8 @@ void CheckConsumedSamples(const CheckContext& context, v1::CheckResult& result, 
       // the rates that are possible.
       const double rate_before = i >= 2 ? per_step[i - 2] : usual;
       const double rate_after = i < per_step.size() ? per_step[i] : usual;
-      const double low = std::min({usual, rate_before, rate_after});
-      const double high = std::max({usual, rate_before, rate_after});
+      const double low = std::min(rate_before, rate_after);
+      const double high = std::max(rate_before, rate_after);
       const double expected = before.value + (rate_before > 0 ? rate_before : usual) * steps;
       // A counter that goes back has been reset, whoever says so.
       const bool at_resume = point.value <= before.value ||

@@ -268,7 +268,7 @@ absl::Status TaskRunner::Deliver(v1::Bundle bundle, Cancellation& stop) {
   task.set_id(absl::StrCat("own:", DisplayBytes(bundle.plan().run()), ":", ports_.wall_ms(), ".", ++count));
   v1::PlanInfo info = bundle.plan();
   info.set_node(node_);
-  Attempt attempt(task, recorder_, stop, [&](const absl::Status& why) {
+  Attempt attempt(task, recorder_, nullptr, stop, [&](const absl::Status& why) {
     log_.Warning(absl::StrCat("run ", DisplayBytes(info.run()), " waits: ", why.message()));
   });
   PARITECT_RETURN_IF_ERROR(attempt.Begin(info, program_));
