@@ -25,7 +25,7 @@ bool NamesTraining(absl::string_view line) {
 
 // "Test: [ 10/196]  Loss 0.66 (0.7)  Acc@1 82.42 (80.1)": batches of an evaluation; what they come to is told behind.
 bool IsEvaluationProgress(absl::string_view line) {
-  for (absl::string_view word : {"est:", "est ", "al:", "al ", "alidation:", "ating:"}) {
+  for (absl::string_view word : {"est:", "est ", "al:", "al ", "alidation:", "alidation ", "ating:"}) {
     const std::size_t at = line.find(word);
     if (at == absl::string_view::npos) continue;
     absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(at + word.size()));
@@ -83,7 +83,8 @@ void TakeEpochTotal(absl::string_view line, double epoch, RunLogBuilder& out) {
 
 void AddResult(const LogLine& line, FieldCollector& fields, std::int64_t total, RunLogBuilder& out) {
   LogRecord& record = fields.record();
-  record.has_result = record.values.has_eval_loss() || record.values.has_accuracy() || fields.has_metric();
+  record.has_result = record.values.has_eval_loss() || fields.has_metric() ||
+                      (record.values.has_accuracy() && !record.values.accuracy_of_training());
   if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
   const double epoch = record.values.epoch();
   const bool whole = record.values.has_epoch() && epoch >= 0 && epoch < 1e9 && epoch == std::floor(epoch);
@@ -177,8 +178,9 @@ bool IsEpochLine(absl::string_view line) {
   std::int64_t total = 0;
   CollectPlainFields(line, fields, total);
   const StepValues& values = fields.record().values;
-  if (!values.has_epoch() || fields.record().has_step || fields.spliced()) return false;
-  return fields.has_loss_key() || values.has_eval_loss() || values.has_accuracy() || fields.has_metric();
+  if (!values.has_epoch() || fields.record().has_step || fields.odd_step() || fields.spliced()) return false;
+  if (fields.has_loss_key() || fields.has_evaluation()) return true;
+  return (values.has_accuracy() || fields.has_metric()) && !NamesTraining(line);
 }
 
 bool ReadEpochLine(const LogLine& line, RunLogBuilder& out) {

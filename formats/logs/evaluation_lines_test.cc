@@ -95,6 +95,7 @@ TEST(EvaluationLines, WhatIsNoResult) {
   EXPECT_EQ(After(" * Max accuracy: 81.30%"), "");
   EXPECT_EQ(After("target accuracy: 0.759"), "");
   EXPECT_EQ(After("Train accuracy: 0.9"), "");
+  EXPECT_EQ(After("Epoch 3 train accuracy: 0.9"), "");
   EXPECT_EQ(After("args: accuracy=0.9"), "");
   EXPECT_EQ(After("the accuracy is discussed below"), "");
   EXPECT_EQ(After("Epoch[0] Batch [0-20] Speed: 1234.5 samples/sec accuracy=0.0005"), "");
