@@ -60,14 +60,17 @@ std::string FolderOfNames(const v1::FileList& list, const v1::FileList& found) {
   for (int i = 0; i < list.files_size(); i += step, ++sample)
     wanted[BaseName(list.files(i).path())].push_back(list.files(i).path());
   std::map<std::string, int> folders;
+  int here = 0;
   for (const v1::FileEntry& file : found.files()) {
     const auto names = wanted.find(BaseName(file.path()));
     if (names == wanted.end()) continue;
     for (absl::string_view name : names->second) {
+      here += file.path() == name ? 1 : 0;
       absl::string_view folder = file.path();
       if (absl::ConsumeSuffix(&folder, name) && absl::ConsumeSuffix(&folder, "/")) ++folders[std::string(folder)];
     }
   }
+  if (here * 4 >= sample) return "";
   for (const auto& [folder, count] : folders) {
     if (!folder.empty() && count * 4 >= sample * 3) return folder;
   }

@@ -13,8 +13,8 @@ namespace paritect {
 // A list that stands in the folder that it describes is no part of the data, however either is spelt.
 void ExcludeFile(absl::string_view folder, absl::string_view file, TreeOptions& tree);
 
-// Where the list's names stand, if they all stand below one folder of what was found: a wrong folder was given. "": no
-// such folder. A sample of the names decides.
+// Where the list's names stand, if few stand where they should and nearly all below one folder of what was found: a
+// wrong folder was given. "": no such folder. A sample of the names decides.
 std::string FolderOfNames(const v1::FileList& list, const v1::FileList& found);
 
 }  // namespace paritect

@@ -358,6 +358,12 @@ ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
   if (!walked.ok()) return Refuse(env, walked.status());
   v1::FileList names = ToFileList(*walked);
   names.set_root(folder);
+  // A list of absolute names is moved to where it fits; of others nobody said where they stand.
+  if (const std::string below = list->root().empty() ? FolderOfNames(*list, names) : ""; !below.empty()) {
+    env.err << "paritect manifest: the list's names are under " << DisplayBytes(below) << ": did you mean "
+            << DisplayBytes(JoinPath(folder, below)) << "? No file was read\n";
+    return kExitFailed;
+  }
   const std::size_t wrong = WrongBySize(env, *list, names);
   if (wrong > 0) {
     env.err << "paritect manifest: by names and sizes alone, at least " << wrong << " of " << list->files_size()
@@ -366,11 +372,6 @@ ExitCode Verify(CommandEnv& env, const ManifestOptions& o) {
   // Where most of it is wrong, reading the rest for hours tells nothing more.
   if (wrong * 2 > static_cast<std::size_t>(list->files_size())) {
     env.err << "paritect manifest: more than half: no file was read\n";
-    if (const std::string below = FolderOfNames(*list, names); !below.empty()) {
-      env.err << "paritect manifest: the list's names are under " << DisplayBytes(below) << ": did you mean "
-              << DisplayBytes(JoinPath(folder, below)) << "?\n";
-      return kExitFailed;
-    }
     constexpr std::size_t kLinesMax = 1000;
     return CompareLists(env, *std::move(list), std::move(names), kLinesMax);
   }
