@@ -226,13 +226,15 @@ CurveVerdict PairedVerdict(const AlignedCurves& curves, const CurveLimits& limit
 bool BeyondNoise(const AlignedCurves& curves, const CurveLimits& limits, double tail) {
   constexpr double kErrors = 3;
   constexpr double kErrorsOfBlocks = 2.5;
+  constexpr double kLargest = 10;
   const std::size_t n = curves.steps.size();
   const std::vector<double> smooth = Smooth(curves.a, SmoothingWindow(n));
   const double floor = SizeFloor(curves.a);
   std::vector<double> relative;
   for (std::size_t i = 0; i < n; ++i) {
     const double size = std::max(std::fabs(smooth[i]), floor);
-    relative.push_back(size > 0 ? (curves.b[i] - curves.a[i]) / size : 0);
+    // A loss that explodes is no noise, however large its variance.
+    relative.push_back(std::clamp(size > 0 ? (curves.b[i] - curves.a[i]) / size : 0, -kLargest, kLargest));
   }
   const std::size_t blocks = n >= 200 ? 10 : n >= 15 ? 5 : 1;
   const std::size_t size = n / blocks;

@@ -150,6 +150,10 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
     args.emplace_back("largest", Percent(c.figures.max_relative_error));
     Fill(AddWarning(context, result, "one_step_far_off", c.subject, args), c);
   }
+  if (c.running_mean.has_value()) {
+    const std::string& whose = c.running_mean_of_migrated ? c.subject : c.baseline_name;
+    AddWarning(context, result, "running_mean", c.subject, {{"run", whose}, {"window", absl::StrCat(*c.running_mean)}});
+  }
   if (c.widened) AddNote(context, result, "limits_widened", c.subject, args);
   if (c.too_short) return;
   const bool paired = c.figures.mode == CurveMode::kPaired;
@@ -165,7 +169,7 @@ const Curve* SameEngine(const CurveSet& set, const Curve& curve) {
 }
 
 // One rank that trains otherwise than the others: hidden in their mean, and in the log of rank 0.
-void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const CurveSet& reference) {
+void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const CurveSet& others) {
   const double limit = context.profile.threshold("loss_tail_relative_difference");
   for (const Curve& curve : run.Curves(Metric::kLoss).curves) {
     if (curve.ranks.empty()) continue;
@@ -174,18 +178,22 @@ void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunS
                       {{"run", run.name}, {"ranks", absl::StrCat(curve.ranks.size())}}),
               "ranks", static_cast<std::int64_t>(curve.ranks.size()));
     }
-    const Curve* other = run.side == Side::kMigrated ? SameEngine(reference, curve) : nullptr;
-    for (const RankParting& one : FindPartingRanks(curve, other, limit)) ReportRank(context, result, run, curve, one);
+    const bool migrated = run.side == Side::kMigrated;
+    for (const RankParting& one : FindPartingRanks(curve, SameEngine(others, curve), migrated, limit)) {
+      ReportRank(context, result, run, curve, one);
+    }
   }
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunPairs pairs(context);
+  const std::vector<const RunSeries*> comparable = pairs.Comparable(Side::kMigrated);
   const CurveSet reference = pairs.reference() != nullptr ? pairs.reference()->Curves(Metric::kLoss) : CurveSet();
+  const CurveSet migrated = comparable.empty() ? CurveSet() : comparable.front()->Curves(Metric::kLoss);
   for (const Side side : kBothSides) {
     for (const RunSeries& run : pairs.runs(side)) {
       FindNonFinite(context, result, run);
-      CheckRanks(context, result, run, reference);
+      CheckRanks(context, result, run, side == Side::kMigrated ? reference : migrated);
     }
     pairs.RequireFinished(context, result, side);
   }

@@ -81,7 +81,7 @@ void CompareRanks(const CheckContext& context, const RunPairs& pairs, const RunS
     if (curve.ranks.empty() || curve.points.size() < kStepsMin) continue;
     const Curve* other = reference.curves.size() == 1 ? &reference.curves[0] : nullptr;
     for (const RankParting& one :
-         FindPartingRanks(curve, other, context.profile.threshold("loss_tail_relative_difference"))) {
+         FindPartingRanks(curve, other, true, context.profile.threshold("loss_tail_relative_difference"))) {
       v1::CheckResult result;
       v1::Finding finding = ReportRank(context, result, run, curve, one);
       out.push_back({"divergence", run.name, one.since, std::move(finding)});
@@ -105,8 +105,9 @@ bool IsSettled(const v1::Finding& finding, std::int64_t total) {
   const double skipped = FactOf(finding, "skipped");
   if (total > 0 && skipped > limit * static_cast<double>(total)) return true;
   const double later = skipped - FactOf(finding, "skipped_at_start");
-  // Of a run whose length is known a short burst may still be within the limit.
-  if (later < (total > 0 ? kManyLater : 2)) return false;
+  // A short burst may still be within the limit of the whole.
+  const bool long_enough = total <= 0 && limit > 0 && steps >= 1 / limit;
+  if (later < (long_enough ? 2 : kManyLater)) return false;
   return RateInterval(static_cast<std::int64_t>(later), static_cast<std::int64_t>(steps)).low > limit;
 }
 

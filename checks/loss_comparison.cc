@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/repeats.h"
+#include "checks/running_mean.h"
 #include "checks/statistics.h"
 
 namespace paritect {
@@ -108,6 +109,20 @@ void TellBaselineSteps(LossComparison& c) {
   }
 }
 
+// A running mean on one side lags behind the loss of the other: compared with that one's running mean.
+void TakeRunningMean(LossComparison& comparison) {
+  std::optional<RunningMean> mean = FindRunningMean(comparison.aligned);
+  if (!mean.has_value()) return;
+  const CurveComparison figures = Compare(mean->curves, comparison.limits, true);
+  if (figures.verdict == CurveVerdict::kDiffer) return;  // as it was found
+  const double coverage = comparison.figures.coverage;
+  comparison.figures = figures;
+  comparison.figures.coverage = coverage;
+  comparison.aligned = std::move(mean->curves);
+  comparison.running_mean = mean->window;
+  comparison.running_mean_of_migrated = mean->of_b;
+}
+
 LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, const RunSeries& migrated,
                           const CurvePair& pair) {
   const CurveLimits limits = LimitsOf(context.profile);
@@ -131,6 +146,7 @@ LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, co
   comparison.limits = yardstick.limits;
   comparison.widened = yardstick.widened;
   comparison.figures = Compare(aligned, yardstick.limits, yardstick.same_order);
+  if (comparison.figures.verdict != CurveVerdict::kAgree) TakeRunningMean(comparison);
   comparison.too_short =
       static_cast<double>(comparison.figures.common_steps) < context.profile.threshold("common_steps_min") ||
       comparison.figures.coverage < context.profile.threshold("coverage_min");

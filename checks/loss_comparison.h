@@ -41,6 +41,9 @@ struct LossComparison {
   Curve curve;
   AlignedCurves aligned;
   std::optional<bool> same_order;
+  // Where one side prints a running mean: the window that fits, and whose side it is.
+  std::optional<int> running_mean;
+  bool running_mean_of_migrated = false;
 };
 
 // Every comparable migrated run against the reference run, or against the mean of the baseline's runs

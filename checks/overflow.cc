@@ -106,6 +106,17 @@ void CountRate(const LogSource& source, const std::vector<const v1::StepRecord*>
   }
 }
 
+void TakeCounter(const v1::StepRecord& record, Part& part) {
+  if (!part.has_counter) {
+    part.first_counted = record.skipped();
+    part.first_counted_step = record.step();
+  }
+  part.counted_at[record.step()] += record.skipped();
+  part.has_counter = true;
+  part.counted += record.skipped();
+  part.overflow_after_counter = 0;
+}
+
 Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& records) {
   Part part;
   part.count.reported = source.log().overflow_seen();
@@ -115,14 +126,7 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
     const v1::StepRecord& record = *records[i];
     if (!record.step_unknown()) part.steps.insert(record.step());
     if (record.has_skipped()) {
-      if (!part.has_counter) {
-        part.first_counted = record.skipped();
-        part.first_counted_step = record.step();
-      }
-      part.counted_at[record.step()] += record.skipped();
-      part.has_counter = true;
-      part.counted += record.skipped();
-      part.overflow_after_counter = 0;
+      TakeCounter(record, part);
       if (record.skipped() > 0) Remember(part.count.evidence, source, record);
     }
     if (record.has_overflow()) {

@@ -204,7 +204,8 @@ void PairRanks(Curve& a, Curve& b) {
   b.points = MeanOverRanks(both[1]);
 }
 
-std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other, double limit) {
+std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other, bool other_is_reference,
+                                          double limit) {
   std::vector<RankParting> found;
   const Grid grid = GridOf(curve.ranks);
   if (grid.ranks.size() < 2 || grid.steps.size() < kStepsMin) return found;
@@ -216,9 +217,11 @@ std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other
   std::vector<double> means;
   for (const std::vector<double>& one : deviations) means.push_back(Mean(one));
   for (std::size_t r = 0; r < grid.ranks.size(); ++r) {
-    const std::vector<double> expected = Expected(grid, r, deviations[r], theirs, of_other);
+    const std::vector<double> expected =
+        Expected(grid, r, deviations[r], other_is_reference ? theirs : Grid(), of_other);
     std::optional<RankParting> parting = PartingOf(grid, r, deviations[r], expected, medians, limit);
-    if (!parting && theirs.ranks.empty()) parting = OutlierOf(grid, r, means, deviations[r], medians, limit);
+    if (!parting && theirs.ranks.size() != grid.ranks.size())
+      parting = OutlierOf(grid, r, means, deviations[r], medians, limit);
     if (parting) found.push_back(std::move(*parting));
   }
   return found;

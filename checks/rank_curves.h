@@ -39,7 +39,10 @@ struct RankParting {
 // Ranks of `curve` that leave the others: over the last tenth by more than `limit` and five standard errors, against
 // their own beginning, or against the same rank of `other` where that has as many ranks. From four ranks on also one
 // that stands outside the scatter of the others from the start (six times their spread).
-std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other, double limit);
+// `other_is_reference`: its ranks are how they should be (a baseline's); else they only tell that a rank stands apart
+// on both sides, which is its data.
+std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other, bool other_is_reference,
+                                          double limit);
 
 // The error that names the rank.
 v1::Finding& ReportRank(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Curve& curve,

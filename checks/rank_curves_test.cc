@@ -30,7 +30,7 @@ double Own(int rank, std::int64_t step, std::uint64_t device) {
          (1 + 0.002 * Jitter(device + static_cast<std::uint64_t>(rank), step));
 }
 
-RunFixture Run(const std::string& name, int ranks, const RankLoss& loss, int first_rank = 0) {
+RunFixture Training(const std::string& name, int ranks, const RankLoss& loss, int first_rank = 0) {
   RunFixture run(name);
   for (int rank = first_rank; rank < first_rank + ranks; ++rank) {
     if (rank > first_rank) run.AddLog();
@@ -49,14 +49,14 @@ double Npu(int rank, std::int64_t step) {
 }
 
 TEST(RankCurves, OwnSamplesAreNoDisagreement) {
-  const v1::CheckResult result = RunOne(kCurve, {Run("g", 8, Gpu)}, {Run("n", 8, Npu)});
+  const v1::CheckResult result = RunOne(kCurve, {Training("g", 8, Gpu)}, {Training("n", 8, Npu)});
   EXPECT_EQ(result.verdict(), v1::VERDICT_PASS) << result.ShortDebugString();
   EXPECT_THAT(Kinds(result, v1::SEVERITY_NOTE), Contains("compared_by_ranks"));
 }
 
 TEST(RankCurves, TheMeanOfAllRanksIsCompared) {
   const auto worse = [](int rank, std::int64_t step) { return Npu(rank, step) * (step > 100 ? 1.08 : 1); };
-  const v1::CheckResult result = RunOne(kCurve, {Run("g", 8, Gpu)}, {Run("n", 8, worse)});
+  const v1::CheckResult result = RunOne(kCurve, {Training("g", 8, Gpu)}, {Training("n", 8, worse)});
   EXPECT_EQ(result.verdict(), v1::VERDICT_FAIL);
   EXPECT_THAT(Kinds(result), Contains("loss_differs"));
   EXPECT_THAT(Kinds(result), Not(Contains("rank_parts")));
@@ -66,8 +66,8 @@ TEST(RankCurves, TheRankThatLeavesIsNamedThoughTheMeanAgrees) {
   const auto one = [](int rank, std::int64_t step) { return Npu(rank, step) * (rank == 5 && step > 120 ? 1.1 : 1); };
   for (const bool with_baseline : {true, false}) {
     std::vector<RunFixture> baseline;
-    if (with_baseline) baseline.push_back(Run("g", 8, Gpu));
-    const v1::CheckResult result = RunOne(kCurve, std::move(baseline), {Run("n", 8, one)});
+    if (with_baseline) baseline.push_back(Training("g", 8, Gpu));
+    const v1::CheckResult result = RunOne(kCurve, std::move(baseline), {Training("n", 8, one)});
     EXPECT_EQ(result.verdict(), v1::VERDICT_FAIL);
     EXPECT_THAT(Kinds(result), testing::ElementsAre("rank_parts"));
     EXPECT_EQ(Fact(result, "rank_parts", "rank"), 5);
@@ -79,13 +79,13 @@ TEST(RankCurves, AHarderShardOnBothSidesIsNoFault) {
   const auto harder = [](const RankLoss& of) {
     return [of](int rank, std::int64_t step) { return of(rank, step) * (rank == 3 ? 1.15 : 1); };
   };
-  const v1::CheckResult both = RunOne(kCurve, {Run("g", 8, harder(Gpu))}, {Run("n", 8, harder(Npu))});
+  const v1::CheckResult both = RunOne(kCurve, {Training("g", 8, harder(Gpu))}, {Training("n", 8, harder(Npu))});
   EXPECT_THAT(Kinds(both), Not(Contains("rank_parts"))) << both.ShortDebugString();
 }
 
 TEST(RankCurves, ARankApartFromTheStartIsNamedByTheOthersScatter) {
   const auto apart = [](int rank, std::int64_t step) { return Npu(rank, step) * (rank == 2 ? 1.3 : 1); };
-  const v1::CheckResult result = RunOne(kCurve, {}, {Run("n", 8, apart)});
+  const v1::CheckResult result = RunOne(kCurve, {}, {Training("n", 8, apart)});
   EXPECT_THAT(Kinds(result), testing::ElementsAre("rank_parts"));
   EXPECT_EQ(Fact(result, "rank_parts", "rank"), 2);
 }
@@ -94,7 +94,7 @@ TEST(RankCurves, OneRankWithoutNumbersIsNamed) {
   const auto nan = [](int rank, std::int64_t step) {
     return rank == 5 && step >= 150 ? std::numeric_limits<double>::quiet_NaN() : Npu(rank, step);
   };
-  const v1::CheckResult result = RunOne(kCurve, {Run("g", 8, Gpu)}, {Run("n", 8, nan)});
+  const v1::CheckResult result = RunOne(kCurve, {Training("g", 8, Gpu)}, {Training("n", 8, nan)});
   ASSERT_THAT(Kinds(result), Contains("nan_loss"));
   for (const v1::Finding& finding : result.findings()) {
     if (finding.kind() != "nan_loss") continue;
@@ -106,8 +106,8 @@ TEST(RankCurves, OneRankWithoutNumbersIsNamed) {
 
 TEST(RankCurves, TheLogOfOneRankIsComparedWithThatRank) {
   // The baseline kept rank 0's log alone; its losses follow rank 0 and not the mean.
-  RunFixture alone = Run("g", 1, Gpu);
-  const v1::CheckResult result = RunOne(kCurve, {alone}, {Run("n", 8, Npu)});
+  RunFixture alone = Training("g", 1, Gpu);
+  const v1::CheckResult result = RunOne(kCurve, {alone}, {Training("n", 8, Npu)});
   EXPECT_EQ(result.verdict(), v1::VERDICT_PASS) << result.ShortDebugString();
   EXPECT_LT(Fact(result, "measured", "mean_relative_error"), 0.005);
 }
@@ -118,7 +118,7 @@ TEST(RankCurves, EqualRanksAreNeverToldToPart) {
     const auto loss = [seed](int rank, std::int64_t step) {
       return Base(step) * (1 + 0.1 * Jitter(seed * 64 + static_cast<std::uint64_t>(rank), step));
     };
-    told += Kinds(RunOne(kCurve, {}, {Run("n", 8, loss)})).empty() ? 0 : 1;
+    told += Kinds(RunOne(kCurve, {}, {Training("n", 8, loss)})).empty() ? 0 : 1;
   }
   EXPECT_LE(told, 1);
 }

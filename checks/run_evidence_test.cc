@@ -34,8 +34,8 @@ double Near(std::int64_t step) {
   return Course(step) * (1 + 0.002 * Jitter(8, step));
 }
 
-RunFixture Run(const std::string& name, const std::function<double(std::int64_t)>& loss, std::int64_t steps = 300,
-               std::int64_t first = 1) {
+RunFixture Training(const std::string& name, const std::function<double(std::int64_t)>& loss, std::int64_t steps = 300,
+                    std::int64_t first = 1) {
   RunFixture run(name);
   run.Losses(first, steps - first + 1, loss);
   run.End(v1::RunEnd::STATE_FINISHED, steps, steps);
@@ -152,7 +152,7 @@ TEST(Holes, WhatALogLacksInItsMiddlePassesNothing) {
   }
   run.End(v1::RunEnd::STATE_FINISHED, 1200, 1200);
   for (const char* check : {kRate, kSkipped, kCurve, kScenario}) {
-    const v1::CheckResult result = RunOne(check, {Run("g", Course, 1200)}, {run});
+    const v1::CheckResult result = RunOne(check, {Training("g", Course, 1200)}, {run});
     EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED) << check;
     EXPECT_THAT(Missing(result), HasSubstr("lacks steps 401 to 800")) << check;
   }
@@ -163,24 +163,24 @@ TEST(Holes, AnIntervalThatChangesIsNone) {
   for (std::int64_t step = 1; step <= 100; ++step) run.Record(step).set_loss(Near(step));
   for (std::int64_t step = 110; step <= 1000; step += 10) run.Record(step).set_loss(Near(step));
   run.End(v1::RunEnd::STATE_FINISHED, 1000, 1000);
-  EXPECT_THAT(Missing(RunOne(kCurve, {Run("g", Course, 1000)}, {run})), Not(HasSubstr("lacks steps")));
+  EXPECT_THAT(Missing(RunOne(kCurve, {Training("g", Course, 1000)}, {run})), Not(HasSubstr("lacks steps")));
 }
 
 TEST(Lengths, AShorterTrainingIsNotTheWhole) {
-  const v1::CheckResult result = RunOne(kCurve, {Run("g", Course, 1000)}, {Run("n", Near, 300)});
+  const v1::CheckResult result = RunOne(kCurve, {Training("g", Course, 1000)}, {Training("n", Near, 300)});
   EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED);
   EXPECT_THAT(Missing(result), HasSubstr("ends by its own word at step 300"));
-  EXPECT_EQ(RunOne(kCurve, {Run("g", Course, 300)}, {Run("n", Near, 450)}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(kCurve, {Training("g", Course, 300)}, {Training("n", Near, 450)}).verdict(), v1::VERDICT_PASS);
 }
 
 TEST(SingleSteps, OneStepIsNoFailureAndDoesNotHideThePairing) {
   for (const double factor : {3.0, 30.0, 100.0}) {
     const auto spike = [factor](std::int64_t step) { return Near(step) * (step == 151 ? factor : 1); };
-    const v1::CheckResult result = RunOne(kCurve, {Run("g", Course)}, {Run("n", spike)});
+    const v1::CheckResult result = RunOne(kCurve, {Training("g", Course)}, {Training("n", spike)});
     EXPECT_EQ(result.verdict(), v1::VERDICT_PASS) << factor << result.ShortDebugString();
   }
   const auto spike = [](std::int64_t step) { return Near(step) * (step == 151 ? 100 : 1); };
-  const v1::CheckResult result = RunOne(kCurve, {Run("g", Course)}, {Run("n", spike)});
+  const v1::CheckResult result = RunOne(kCurve, {Training("g", Course)}, {Training("n", spike)});
   EXPECT_THAT(Kinds(result, v1::SEVERITY_WARNING), Contains("one_step_far_off"));
   EXPECT_EQ(Fact(result, "measured", "left_out_step"), 151);
 }
@@ -189,15 +189,16 @@ TEST(SingleSteps, AnEndThatStaysApartIsNone) {
   // The last 1 % is doubled: the mean moves by 1 %, the last tenth by 10 %, and nothing came back.
   const auto end = [](std::int64_t step) { return Near(step) * (step > 990 ? 2 : 1); };
   for (const char* check : {kCurve, kScenario}) {
-    EXPECT_EQ(RunOne(check, {Run("g", Course, 1000)}, {Run("n", end, 1000)}).verdict(), v1::VERDICT_FAIL) << check;
+    EXPECT_EQ(RunOne(check, {Training("g", Course, 1000)}, {Training("n", end, 1000)}).verdict(), v1::VERDICT_FAIL)
+        << check;
   }
 }
 
 TEST(Zeros, LossesThatWereNeverNearZeroDoNotRoundToIt) {
   const auto zeros = [](std::int64_t step) { return step >= 299 ? 0 : Near(step); };
-  EXPECT_THAT(Kinds(RunOne(kCurve, {Run("g", Course)}, {Run("n", zeros)})), Contains("nan_suspected"));
+  EXPECT_THAT(Kinds(RunOne(kCurve, {Training("g", Course)}, {Training("n", zeros)})), Contains("nan_suspected"));
   const auto pairs = [](std::int64_t step) { return step % 100 < 2 && step >= 100 ? 0 : Near(step); };
-  EXPECT_THAT(Kinds(RunOne(kCurve, {Run("g", Course)}, {Run("n", pairs)})), Contains("nan_suspected"));
+  EXPECT_THAT(Kinds(RunOne(kCurve, {Training("g", Course)}, {Training("n", pairs)})), Contains("nan_suspected"));
   // A hinge loss does.
   const auto hinge = [](std::int64_t step) { return std::max(0.0, 0.2 * Jitter(5, step)); };
   RunFixture run("n");
@@ -208,23 +209,23 @@ TEST(Zeros, LossesThatWereNeverNearZeroDoNotRoundToIt) {
 }
 
 TEST(Aborts, ATrainingThatStopsForNanIsOne) {
-  RunFixture run = Run("n", Near, 250);
+  RunFixture run = Training("n", Near, 250);
   run.log().mutable_end()->set_state(v1::RunEnd::STATE_ABORTED);
   run.log().mutable_end()->set_evidence("epoch: 1 step: 251. Invalid loss, terminating training.");
-  EXPECT_THAT(Kinds(RunOne(kCurve, {Run("g", Course)}, {run})), Contains("nan_loss"));
-  EXPECT_THAT(Kinds(RunOne(kScenario, {Run("g", Course)}, {run})), Contains("nan_loss"));
+  EXPECT_THAT(Kinds(RunOne(kCurve, {Training("g", Course)}, {run})), Contains("nan_loss"));
+  EXPECT_THAT(Kinds(RunOne(kScenario, {Training("g", Course)}, {run})), Contains("nan_loss"));
 }
 
 TEST(Scenario, ALogThatBeginsLaterIsMeasuredAgainstThatPart) {
-  const v1::CheckResult result = RunOne(kScenario, {Run("g", Course, 2000)}, {Run("n", Near, 2000, 501)});
+  const v1::CheckResult result = RunOne(kScenario, {Training("g", Course, 2000)}, {Training("n", Near, 2000, 501)});
   EXPECT_THAT(Kinds(result), IsEmpty()) << result.ShortDebugString();
 }
 
 TEST(Scenario, UnfinishedRunsOfEitherSideDoNotPass) {
-  RunFixture baseline = Run("g", Course);
+  RunFixture baseline = Training("g", Course);
   baseline.log().mutable_end()->set_state(v1::RunEnd::STATE_UNFINISHED);
   baseline.log().mutable_end()->set_total_steps(600);
-  RunFixture run = Run("n", Near);
+  RunFixture run = Training("n", Near);
   for (RunFixture* one : {&baseline, &run}) one->Record(300).set_eval_loss(2);
   EXPECT_EQ(RunOne(kScenario, {baseline}, {run}).verdict(), v1::VERDICT_NOT_PERFORMED);
 }
@@ -272,12 +273,29 @@ TEST(LearningRate, AnEndThatDecaysIsNoOtherSpeed) {
   const auto flat = [](std::int64_t) { return 1e-4; };
   const auto late = [](std::int64_t step) { return step > 294 ? 1e-5 : 1e-4; };
   EXPECT_THAT(Kinds(RunOne(kLearning, {Rates("g", flat)}, {Rates("n", late)})), ElementsAre("lr_curve_differs"));
-  const auto cosine = [](double step) { return 1e-4 * (1 + std::cos(std::min(1.0, step / 2400) * 3.141592653589793)); };
+  const auto cosine = [](double step) { return 1e-4 * (1 + std::cos(std::min(1.0, step / 600) * 3.141592653589793)); };
   const v1::CheckResult faster =
       RunOne(kLearning, {Rates("g", [&](std::int64_t step) { return cosine(static_cast<double>(step)); })},
              {Rates("n", [&](std::int64_t step) { return cosine(8 * static_cast<double>(step)); })});
   EXPECT_THAT(Kinds(faster), ElementsAre("schedule_faster"));
   EXPECT_EQ(Fact(faster, "schedule_faster", "ratio"), 8);
+}
+
+TEST(RunningMean, ASmoothedSideIsComparedWithTheOthersMean) {
+  const auto noisy = [](std::int64_t step) { return Course(step) * (1 + 0.05 * Jitter(21, step)); };
+  double mean = noisy(1);
+  std::vector<double> smooth;
+  for (std::int64_t step = 1; step <= 600; ++step) {
+    mean += 2.0 / 21 * (noisy(step) * (1 + 0.001 * Jitter(22, step)) - mean);
+    smooth.push_back(mean);
+  }
+  const auto printed = [&](std::int64_t step) { return smooth[static_cast<std::size_t>(step - 1)]; };
+  const v1::CheckResult result = RunOne(kCurve, {Training("g", noisy, 600)}, {Training("n", printed, 600)});
+  EXPECT_EQ(result.verdict(), v1::VERDICT_PASS) << result.ShortDebugString();
+  EXPECT_THAT(Kinds(result, v1::SEVERITY_WARNING), Contains("running_mean"));
+  // A difference is not hidden by it.
+  const auto apart = [&](std::int64_t step) { return printed(step) * (step > 300 ? 1.06 : 1); };
+  EXPECT_EQ(RunOne(kCurve, {Training("g", noisy, 600)}, {Training("n", apart, 600)}).verdict(), v1::VERDICT_FAIL);
 }
 
 TEST(ValidationMetrics, NamesTellTheSense) {
@@ -297,10 +315,10 @@ TEST(ValidationMetrics, NamesTellTheSense) {
 
 TEST(ValidationMetrics, OneThatIsWorseFailsThoughTheLossAgrees) {
   const auto run = [](const std::string& name, double f1, std::optional<double> loss) {
-    RunFixture fixture = Run(name, Near);
+    RunFixture fixture = Training(name, Near);
     v1::StepRecord& record = fixture.Record(300);
     if (loss.has_value()) record.set_eval_loss(*loss);
-    (*record.mutable_metrics())["eval_f1"] = f1;
+    (*record.mutable_metrics())[std::string("eval_f1")] = f1;
     return fixture;
   };
   const std::string check = "training.flow.accuracy";

@@ -67,16 +67,25 @@ TEST_F(SeriesTest, RanksThatAgreeCountOnce) {
   EXPECT_THAT(ValuesOf(Make(std::move(run)).Curves(Metric::kLoss).curves[0]), ElementsAre(9, 8, 7));
 }
 
-TEST_F(SeriesTest, OfRanksThatDifferTheDefiningOneCounts) {
+TEST_F(SeriesTest, OfSomeRanksThatDifferTheDefiningOneCountsOfAllTheMean) {
   for (const char* format : {"text", "megatron"}) {
+    RunFixture all("gpu", format);
     RunFixture run("gpu", format);
     for (int rank = 0; rank < 4; ++rank) {
+      v1::StepRecord& whole = all.Record(1);
+      whole.set_rank(rank);
+      whole.set_loss(rank + 1);
+      if (rank == 1) continue;
       v1::StepRecord& record = run.Record(1);
       record.set_rank(rank);
       record.set_loss(rank);
     }
     const CurveSet set = Make(std::move(run)).Curves(Metric::kLoss);
     EXPECT_THAT(ValuesOf(set.curves[0]), ElementsAre(std::string(format) == "megatron" ? 3 : 0));
+    EXPECT_FALSE(set.curves[0].mean_of_ranks);
+    const CurveSet mean = Make(std::move(all)).Curves(Metric::kLoss);
+    EXPECT_THAT(ValuesOf(mean.curves[0]), ElementsAre(2.5));
+    EXPECT_TRUE(mean.curves[0].mean_of_ranks);
   }
 }
 
@@ -108,8 +117,12 @@ TEST_F(SeriesTest, FinalMetricPrefersAccuracyAndKnowsFractions) {
   RunFixture run("gpu");
   run.Record(1).set_accuracy(0.5);
   run.Record(2).set_accuracy(0.761);
-  run.Record(3).set_accuracy(std::nan(""));
-  run.Record(3).set_eval_loss(1.5);
+  run.Record(2).set_eval_loss(1.5);
+  RunFixture nan = run;
+  nan.Record(3).set_accuracy(std::nan(""));
+  const std::optional<FinalMetric> last = Make(std::move(nan)).Final();
+  ASSERT_TRUE(last.has_value());
+  EXPECT_FALSE(last->finite);  // an earlier value is not the final one
   const std::optional<FinalMetric> metric = Make(std::move(run)).Final();
   ASSERT_TRUE(metric.has_value());
   EXPECT_TRUE(metric->is_accuracy);

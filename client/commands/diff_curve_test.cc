@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/command.h"
 #include "client/diff/sparkline.h"
@@ -68,6 +69,24 @@ TEST_F(DiffCurveTest, CurvesThatAgreeEndWithZeroAndShowTheirFigures) {
   EXPECT_THAT(out_.str(), HasSubstr("mean relative difference: 0.1 %"));
   EXPECT_THAT(out_.str(), HasSubstr("never for good"));
   EXPECT_THAT(out_.str(), HasSubstr("█"));
+}
+
+TEST_F(DiffCurveTest, NoNumberOnOneSideIsADifferenceWhicheverItIs) {
+  const auto nan = [](int step) { return step == 150 ? std::nan("") : Course(step); };
+  fs_.AddFile("/nan.log", absl::StrReplaceAll(Log(nan), {{"nan", "NaN"}}));
+  for (const bool first : {true, false}) {
+    const std::vector<std::string> sides = first ? std::vector<std::string>{"/nan.log", "/a.log", "-o", "json"}
+                                                 : std::vector<std::string>{"/a.log", "/nan.log", "-o", "json"};
+    EXPECT_EQ(Diff(sides), kExitFailed) << err_.str() << out_.str();
+    const auto json = nlohmann::json::parse(out_.str(), nullptr, false);
+    ASSERT_TRUE(json.is_object()) << out_.str();
+    const auto& one_sided = json["curves"][0]["nonfinite_on_one_side"];
+    EXPECT_EQ(one_sided["first_step"], 150);
+    EXPECT_EQ(one_sided["a"], first ? 1 : 0);
+    EXPECT_EQ(one_sided["b"], first ? 0 : 1);
+  }
+  // Steps that both lack are no difference.
+  EXPECT_EQ(Diff({"/nan.log", "/nan.log"}), kExitOk) << err_.str() << out_.str();
 }
 
 TEST_F(DiffCurveTest, CurvesThatPartEndWithOneAndSayWhere) {
