@@ -157,7 +157,7 @@ TEST(OrderHazard, ANodeWithoutAListingIsNamed) {
   const auto node = [](absl::string_view name, const Items& names) {
     v1::Bundle bundle = NodeOf("npu", name, 0);
     v1::Evidence& evidence = *bundle.add_evidence();
-    evidence.set_kind(names.empty() ? v1::EVIDENCE_KIND_LOGS : v1::EVIDENCE_KIND_DATASET_LISTING);
+    evidence.set_kind(names.empty() ? v1::EVIDENCE_KIND_SETTINGS : v1::EVIDENCE_KIND_DATASET_LISTING);
     evidence.set_outcome(v1::OUTCOME_COLLECTED);
     if (!names.empty()) evidence.mutable_listing()->set_dataset("train");
     for (const std::string& one : names) evidence.mutable_listing()->add_names(one);

@@ -186,11 +186,6 @@ void CompareEpoch(const CheckContext& context, v1::CheckResult& result, const Sh
                   const ShardEpoch& baseline_epoch, const ShardEpoch& migrated_epoch) {
   const Lists baseline = ListsByRank(*pair.baseline, baseline_epoch), migrated = ListsByRank(run, migrated_epoch);
   if (!baseline.empty() && baseline == migrated) return;
-  if (EndsEarlier(*pair.baseline, baseline_epoch, run, migrated_epoch) ||
-      EndsEarlier(run, migrated_epoch, *pair.baseline, baseline_epoch)) {
-    AddMissing(context, result, "shard_recording_shorter", run.run, {{"run", run.run}});
-    return;
-  }
   const bool unordered = Unordered(baseline_epoch, migrated_epoch);
   if (unordered && !baseline.empty() && Sorted(baseline) == Sorted(migrated)) {
     AddMissing(context, result, "shard_order_not_recorded", run.run, {{"run", run.run}});
@@ -201,6 +196,11 @@ void CompareEpoch(const CheckContext& context, v1::CheckResult& result, const Sh
                              {InferShardRule(pair, run, migrated_epoch), static_cast<int>(migrated.size())}};
   const RuleDifference difference = CompareShardRules(sides[0].rule, sides[0].ranks, sides[1].rule, sides[1].ranks);
   if (difference == RuleDifference::kNone) return;
+  if (EndsEarlier(*pair.baseline, baseline_epoch, run, migrated_epoch) ||
+      EndsEarlier(run, migrated_epoch, *pair.baseline, baseline_epoch)) {
+    AddMissing(context, result, "shard_recording_shorter", run.run, {{"run", run.run}});
+    return;
+  }
   const auto tells = [](const ShardRule& rule) { return rule.orders != 0 && !rule.shuffled_within; };
   const bool told = difference != RuleDifference::kUnknown && tells(sides[0].rule) && tells(sides[1].rule);
   if (!told && !unordered && ReportRanksApart(context, result, run, baseline, migrated)) return;

@@ -982,6 +982,55 @@ def test_live_stop():
         check(json.loads(cluster.client("audit", "ls", "-o", "json").stdout) == [], "no audit is left")
 
 
+def test_recorded_runs():
+    """`paritect run` hands its bundle to the node's agent, and an audit names the run. Of two ranks that are wrapped one by
+    one on a node both are there."""
+    with Cluster() as cluster:
+        for node in ("gpu-01", "npu-01"):
+            cluster.join(node)
+            cluster.start_agent(node)
+        cluster.wait_online("gpu-01", "npu-01")
+        data = os.path.join(cluster.work, "data")
+        os.makedirs(data)
+        for i in range(4):
+            with open(os.path.join(data, f"part-{i}.bin"), "w") as file:
+                file.write(str(i))
+        plan = os.path.join(cluster.work, "run.yaml")
+        with open(plan, "w") as file:
+            file.write(f"run: x\nworld_size: 2\ndatasets: [{{name: train, root: {data}}}]\n")
+        for run, node in (("gpu", "gpu-01"), ("npu", "npu-01")):
+            for rank in (0, 1):
+                environment = dict(cluster.environment, RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank))
+                names = [os.path.join(data, f"part-{i}.bin") for i in range(rank, 4, 2)]
+                done = cluster.client("run", "--run", run, "--plan", plan, "--agent",
+                                      os.path.join(cluster.state(node), "agent.sock"), "--", "cat", *names,
+                                      environment=environment)
+                check(f"run {run} is registered with the agent" in done.stderr, f"not registered: {done.stderr}")
+        deadline = time.time() + 30
+        while time.time() < deadline:
+            shown = cluster.client("runs", "ls", "-o", "json").stdout
+            if '"gpu"' in shown and '"npu"' in shown:
+                break
+            time.sleep(0.2)
+        audit = os.path.join(cluster.work, "runs.yaml")
+        with open(audit, "w") as file:
+            file.write("audit: runs\nbaseline: {runs: [gpu]}\nmigrated: {runs: [npu]}\n")
+        cluster.client("audit", "create", audit)
+        found = {}
+        while time.time() < deadline:  # the second rank's bundle may be on its way yet
+            report = json.loads(cluster.client("audit", "run", "runs", "-o", "json", code=[0, 1]).stdout)
+            found = {c["id"]: c for item in report["items"] for c in item["checks"]}
+            if found["data.sharding.ranks"]["verdict"] == "pass":
+                break
+            time.sleep(0.5)
+        for name in ("data.sharding.ranks", "data.sharding.complete", "data.sharding.disjoint",
+                     "data.sharding.same-assignment", "data.dataset.files", "data.dataset.content"):
+            check(found[name]["verdict"] == "pass", f"{name}: {found[name]}")
+        # Nobody listens: the bundle stays, and that is said.
+        done = cluster.client("run", "--run", "alone", "--agent", os.path.join(cluster.work, "none.sock"), "--", "true")
+        check("did not take the run" in done.stderr and "recorded in" in done.stderr, f"alone: {done.stderr}")
+
+
 def test_fleet():
     agents = 1000 if LONG else 200
     with Cluster() as cluster:
