@@ -125,8 +125,8 @@ class TextLogParser : public LogParser {
 
   // What a helper makes of the line stands in a log of its own; its steps are none of the curve's.
   bool Help(LineDialect& helper, const LogLine& line, RunLogBuilder& out) {
-    if (!Reads(helper, line, aside_)) return false;
-    for (LogRecord& entry : aside_.entries()) {
+    if (!Reads(helper, line, *aside_)) return false;
+    for (LogRecord& entry : aside_->entries()) {
       const StepValues& values = entry.values;
       entry.has_result = values.has_eval_loss() || (values.has_accuracy() && !values.accuracy_of_training());
       if (!entry.has_result) continue;
@@ -134,9 +134,9 @@ class TextLogParser : public LogParser {
       entry.values.clear_epoch();
       out.AddWithoutStep(std::move(entry));
     }
-    const v1::RunEnd& end = aside_.end();
+    const v1::RunEnd& end = aside_->end();
     if (end.state() != v1::RunEnd::STATE_UNSPECIFIED) out.End(end.state(), end.evidence(), end.line(), line.rank);
-    aside_ = RunLogBuilder();
+    aside_ = std::make_unique<RunLogBuilder>();
     return true;
   }
 
@@ -150,7 +150,7 @@ class TextLogParser : public LogParser {
   std::unique_ptr<LineDialect> dialect_;
   std::unique_ptr<LineDialect> plain_;  // of a dialect that prints no loss: the script's own lines
   std::vector<std::unique_ptr<LineDialect>> helpers_;
-  RunLogBuilder aside_;  // of the helpers
+  std::unique_ptr<RunLogBuilder> aside_ = std::make_unique<RunLogBuilder>();  // of the helpers
   bool needs_letters_ = false;
   LineFields fields_;
   LineForms forms_;

@@ -410,7 +410,8 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
 void RunLogBuilder::MergeSegments() {
   if (only_grows_ && has_steps_ && markers_.empty()) {
     std::size_t first = 0;
-    while (!entries_[first].has_step || entries_[first].second_result) ++first;
+    while (first < entries_.size() && (!entries_[first].has_step || entries_[first].second_result)) ++first;
+    if (first == entries_.size()) return;  // thinned to what names no step
     v1::Segment& segment = *log_.add_segments();
     segment.set_first(entries_[first].values.step());
     segment.set_last(last_step_);
