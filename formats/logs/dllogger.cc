@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "formats/logs/field_names.h"
 #include "formats/logs/json_fields.h"
 #include "formats/logs/log_format.h"
@@ -60,6 +61,7 @@ class DlloggerDialect : public LineDialect {
     for (const double part : parts) {
       if (!WholeLogNumber(part)) return;
     }
+    is_result_ = parts.empty();
     if (parts.empty()) return;
     LogRecord& record = fields.record();
     record.has_step = true;
@@ -79,6 +81,8 @@ class DlloggerDialect : public LineDialect {
   bool Json(absl::string_view text, FieldCollector& fields) {
     return ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
              if (path == "step") Place(value, fields);
+             // A mean over the epoch is no step's loss.
+             if (is_result_ && IsTrainingLoss(ClassifyLogKey(absl::StripPrefix(path, "data.")))) return;
              if (absl::StartsWith(path, "data.")) fields.Add(path.substr(5), ReadLogNumber(value));
            }) > 0;
   }

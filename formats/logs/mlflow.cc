@@ -43,11 +43,19 @@ class MlflowDialect : public LineDialect {
 
 bool Sniff(const LogHead& head) {
   if (!head.first || head.text.empty()) return false;
-  return !AnyLine(head.text, [](absl::string_view line) {
+  // All lines; the last one may be half written.
+  bool any = false;
+  bool odd = false;
+  const bool other = AnyLine(head.text, [&](absl::string_view line) {
+    if (line.empty()) return false;
     std::int64_t step = 0;
     double value = 0;
-    return !line.empty() && !ReadMetric(line, step, value);
+    if (odd) return true;
+    odd = !ReadMetric(line, step, value);
+    any = any || !odd;
+    return false;
   });
+  return any && !other;
 }
 
 }  // namespace
