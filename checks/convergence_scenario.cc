@@ -206,8 +206,12 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   if (pairs.reference() == nullptr) {
     // Developed from scratch: whether the curve is as it should be, a person says.
     // ... unless there is a log that could not be read: that is said of the evidence.
-    if (RequireEvidence(context, result, Side::kBaseline, v1::EVIDENCE_KIND_RUN_LOG) ||
-        context.evidence.bundles(Side::kBaseline).empty()) {
+    bool unread = false;
+    context.evidence.ForEach(Side::kBaseline, v1::EVIDENCE_KIND_RUN_LOG,
+                             [&](const v1::Bundle&, const v1::Evidence&) { unread = true; });
+    if (unread) {
+      RequireEvidence(context, result, Side::kBaseline, v1::EVIDENCE_KIND_RUN_LOG);
+    } else {
       AddMissing(context, result, "no_baseline_curve", SideName(Side::kBaseline));
     }
     return;

@@ -81,8 +81,11 @@ void ReportRate(const CheckContext& context, v1::CheckResult& result, const RunS
   const auto over = [&](double of) { return count.rate() > of * (1 + 1e-12); };
   if (over(limit.limit)) {
     const std::optional<double> expected = facts.expected_rate();
-    const bool probing = expected.has_value() && count.rate_after_start() <= 1.5 * *expected;
-    const bool start = count.skipped_at_start > 0 && count.rate_after_start() <= limit.limit * (1 + 1e-12);
+    const bool probing = expected.has_value() && count.rate() <= 1.5 * *expected;
+    // A search takes a beginning of the run, not most of it.
+    const bool start = count.skipped_at_start > 0 && 2 * count.steps_at_start <= count.steps &&
+                       count.steps - count.steps_at_start >= 20 &&
+                       count.rate_after_start() <= limit.limit * (1 + 1e-12);
     if (probing) args.emplace_back("expected", Percent(*expected));
     if (probing) args.emplace_back("window", Short(facts.window->value));
     Fill(AddError(context, result,
