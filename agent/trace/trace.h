@@ -55,6 +55,7 @@ struct TraceVariable {
 // Reads the environment once. Hooks may run before any constructor, so each calls it.
 void TraceStart(void);
 int TraceEnabled(void);
+void TraceDisable(void);  // the hooks do nothing of their own from now on
 const char* TraceFolder(void);
 struct TraceVariable* TraceVariables(size_t* count);
 // Reads them from the environment as it stands.

@@ -284,6 +284,7 @@ void TraceStop(void) {
   const struct TracePart parts[] = {{"q seccomp", 9}};
   Write(parts, 1);
   stopped = 1;
+  TraceDisable();
   errno = error;
 }
 

@@ -131,6 +131,9 @@ int TraceInherited(char* const* one) {
 int TraceEnabled(void) {
   return folder_size != 0;
 }
+void TraceDisable(void) {
+  folder_size = 0;
+}
 const char* TraceFolder(void) {
   return folder;
 }
