@@ -187,7 +187,11 @@ class Wrapper {
     child_ = fork();
     if (child_ < 0) return Failed("fork");
     if (child_ == 0) Become();
-    for (Channel& channel : channels_) CloseFd(channel.write);
+    for (Channel& channel : channels_) {
+      CloseFd(channel.write);
+      // The copying process is the one reader: where it stops reading, the command is to feel it.
+      if (!channel.terminal) CloseFd(channel.read);
+    }
     CloseFd(failure_[1]);
     return absl::OkStatus();
   }

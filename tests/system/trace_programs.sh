@@ -111,8 +111,8 @@ else
   echo "note: no C compiler: $(head -n 1 cc.err)" >&2
 fi
 # A limit of file sizes ends no program: the record says that it is full.
-same bash -c "ulimit -f 0; cat data/part-1.bin | cat"
-same bash -c "ulimit -f 4; for i in \$(seq 300); do read -r x < '$data/part-2.bin'; done; echo \$x" && says '^f '
+same bash -c '(ulimit -f 0; exec cat data/part-1.bin > /dev/null); echo $?'
+same bash -c '(ulimit -f 4; for i in $(seq 300); do read -r x < "$0/part-2.bin"; done); echo $?' "$data" && says '^f '
 # A reader that leaves is no secret to the command.
 (yes; echo "$?" > yes.plain) 2> /dev/null | head -n 1 > /dev/null
 (timeout 20 "$paritect" run --run yes --agent none -- yes; echo "$?" > yes.run) 2> /dev/null | head -n 1 > /dev/null
