@@ -100,7 +100,8 @@ bool ReportConflict(const CheckContext& context, v1::CheckResult& result, const 
   for (const ShardReader* reader : first.readers) readers.push_back(absl::StrCat("rank ", reader->rank));
   const std::string example = absl::StrCat(DisplayBytes(pair.names[first.item]), ": ", absl::StrJoin(readers, ", "));
   const int odd = OddRank(epoch, shared);
-  const bool one = odd >= 0 && HasNeighbours(epoch, odd);
+  // Conflicts between nodes alone are the order of nodes, whichever ranks they hit.
+  const bool one = odd >= 0 && shared.within_node && HasNeighbours(epoch, odd);
   const absl::string_view id = one ? "rank_order/one" : shared.within_node ? "rank_order" : "node_order";
   v1::Finding& finding = AddShardFinding(
       context, result, v1::SEVERITY_ERROR, id, one ? absl::StrCat("rank ", odd) : run.run,

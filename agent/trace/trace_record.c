@@ -51,7 +51,7 @@ static int CloseRaw(int fd) {
 
 // Parent and start of a process from /proc/PID/stat. 0: not known.
 static int ReadStat(uint64_t pid, uint64_t* parent, uint64_t* start) {
-  char path[40] = "/proc/", text[1024];
+  char path[40] = "/proc/", text[512];  // a name of 16 bytes and 51 numbers
   size_t size = 6 + TraceDecimal(pid, path + 6);
   memcpy(path + size, "/stat", 6);
   const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
