@@ -36,7 +36,8 @@ std::optional<std::int32_t> ReadField32(const re2::RE2& pattern, absl::string_vi
 // two ranks that differ leave it open, unless one is said to be the global one.
 std::optional<std::int32_t> ReadRank(absl::string_view text) {
   static const re2::RE2* const pattern = new re2::RE2(
-      R"((?i)(?:\b(global|local|node|group|role|intra|inter|dp|ddp|tp|pp|ep|cp|mp|vp|data[ _-]?parallel|tensor[ _-]?parallel|)"
+      R"((?i)(?:\b(global|local|node|group|role|intra|inter|dp|ddp|tp|pp|ep|cp|mp|vp|)"
+      R"(data[ _-]?parallel|tensor[ _-]?parallel|)"
       R"(pipeline[ _-]?parallel|model[ _-]?parallel|expert[ _-]?parallel|context[ _-]?parallel)[ _-]?)?\b)"
       R"((?:(global)[ _]?)?rank[ _]?(?:id)?\s*[=:#]?\s*(\d{1,9}))");
   re2::StringPiece rest = ToPiece(text);
