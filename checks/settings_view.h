@@ -1,8 +1,8 @@
 // What a run really used: effective settings of one run from its settings files, from what its logs print
 // of settings, and from the facts of its plans, by canonical name (rules/data/settings.yaml).
 //
-// What a log prints with every step of the run itself (Megatron: the global batch size, the number of iterations) counts
-// as a source too, though it makes no settings of a run that has none (`empty`).
+// What a log prints with every step (Megatron: the global batch size, the number of iterations) counts as a source too,
+// though it makes no settings of a run that has none (`empty`).
 //
 // Each value carries where it was read. Several sources may state one key: the effective value is the one
 // nearest to the run (log > file the run wrote > file it was given > launch script > plan fact), and a

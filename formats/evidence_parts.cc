@@ -15,7 +15,7 @@ constexpr std::size_t kDigestBytes = kTreeDigestBytes;
 // A payload below this is not worth a part of its own.
 constexpr std::size_t kOwnPartBytesMin = 1024;
 // Files of one part of a file list, in the middle: about 10 KiB.
-constexpr std::uint64_t kFilesOfPart = 128;
+constexpr std::uint64_t kFilesOfPart = 32;
 
 using Digests = google::protobuf::RepeatedPtrField<std::string>;
 

@@ -76,7 +76,8 @@ class FollowerTest : public testing::Test {
         ASSERT_TRUE(record.ParseFromString(entry.payload));
         if (record.has_task_end()) ended_ = record.task_end().ended();
         for (const v1::StepRecord& step : record.steps().steps()) {
-          steps_[record.steps().source()].push_back(step.step());
+          const std::string& source = record.steps().source();
+          steps_[source.substr(source.rfind('/') + 1)].push_back(step.step());
         }
       }
     }

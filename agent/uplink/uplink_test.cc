@@ -425,9 +425,10 @@ TEST_F(UplinkTest, QuestionsGoOutBeforeRecordsAndEndWithTheSession) {
   uplink_->RecordsWait();
   After(60'000);
   uplink_->Ask(question);
-  line().events->OnClosed(absl::UnavailableError("gone"));
+  Break(absl::UnavailableError("gone"));
   transport_.takes_writes = true;
   After(120'000);
+  ASSERT_EQ(transport_.streams.size(), 2u);
   Welcome(0);
   for (const v1::AgentMessage& message : line().written) EXPECT_FALSE(message.has_question());
 }
