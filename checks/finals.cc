@@ -104,6 +104,26 @@ void WarnOfSteps(const CheckContext& context, v1::CheckResult& result, const Fin
   }
 }
 
+// A run that is under way, or broke off, is judged where it has come to the baseline's last evaluation.
+void TakeOutUnderWay(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a, FinalMetrics& b) {
+  constexpr double kAsFar = 0.9;
+  for (std::size_t i = b.runs.size(); i-- > 0;) {
+    const bool finished = b.runs[i]->ending.state == v1::RunEnd::STATE_FINISHED;
+    if (finished || !a.steps[0].has_value() || !b.steps[i].has_value()) continue;
+    if (static_cast<double>(*b.steps[i]) >= kAsFar * static_cast<double>(*a.steps[0])) continue;
+    AddMissing(context, result, "final_not_reached", b.runs[i]->name,
+               {{"run", b.runs[i]->name},
+                {"metric", b.metric},
+                {"step", absl::StrCat(*b.steps[i])},
+                {"last", absl::StrCat(*a.steps[0])}});
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    b.runs.erase(b.runs.begin() + at);
+    b.values.erase(b.values.begin() + at);
+    b.where.erase(b.where.begin() + at);
+    b.steps.erase(b.steps.begin() + at);
+  }
+}
+
 }  // namespace
 
 void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const std::vector<const RunSeries*>& a,
@@ -121,6 +141,8 @@ void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, co
     AddMissing(context, result, "other_metric", SideName(Side::kMigrated), {{"baseline", of_a}, {"migrated", of_b}});
     return;
   }
+  TakeOutUnderWay(context, result, left, right);
+  if (right.values.empty()) return;
   WarnOfSteps(context, result, left, right);
   SameUnit(left, right);
   const Question question{context, result, left, right, kind, left.Margin(context.profile, Mean(left.values))};

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/curves.h"
+#include "checks/held_rate.h"
 #include "checks/ratio_cause.h"
 #include "checks/repeats.h"
 #include "checks/run_pairs.h"
@@ -172,6 +173,60 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
   if (factor.has_value()) SetFact(*result.mutable_findings()->rbegin(), "ratio", *factor);
 }
 
+// How many updates were left out up to each printed step, of logs whose schedule counts updates; empty: none.
+std::map<std::int64_t, std::int64_t> LeftOut(const RunSeries& run) {
+  std::map<std::int64_t, std::int64_t> by_step;
+  for (const LogSource& source : run.logs) {
+    if (!ScheduleCountsUpdates(source.log().format())) continue;
+    for (const v1::StepRecord& record : source.log().records()) {
+      const bool told = !record.has_skipped() && !source.log().skipped_counted() && record.overflow();
+      const std::int64_t skipped = record.has_skipped() ? record.skipped() : told ? 1 : 0;
+      if (skipped > 0) by_step[record.step()] += skipped;
+    }
+  }
+  std::int64_t total = 0;
+  for (auto& [step, skipped] : by_step) skipped = total += skipped;
+  return by_step;
+}
+
+// The curve over updates in place of steps. Of steps without an update the last stands.
+Curve OverUpdates(const Curve& curve, const std::map<std::int64_t, std::int64_t>& left_out) {
+  Curve moved = curve;
+  moved.points.clear();
+  for (CurvePoint point : curve.points) {
+    const auto behind = left_out.upper_bound(point.step);
+    if (behind != left_out.begin()) point.step -= std::prev(behind)->second;
+    if (!moved.points.empty() && moved.points.back().step >= point.step) moved.points.pop_back();
+    moved.points.push_back(std::move(point));
+  }
+  return moved;
+}
+
+// Whether two schedules that count updates are one, though updates were left out at other steps. Frameworks print the
+// rate before or after the scheduler's step.
+bool EqualOverUpdates(const RunSeries& baseline, const RunSeries& migrated, const Curve& a, const Curve& b) {
+  const std::map<std::int64_t, std::int64_t> of_a = LeftOut(baseline);
+  const std::map<std::int64_t, std::int64_t> of_b = LeftOut(migrated);
+  if (of_a == of_b) return false;
+  const Curve left = OverUpdates(a, of_a);
+  const Curve right = OverUpdates(b, of_b);
+  const double largest = std::max(Largest(left), Largest(right));
+  std::size_t tested = 0;
+  std::size_t equal = 0;
+  for (const CurvePoint& point : right.points) {
+    if (!At(left, static_cast<double>(point.step)).has_value()) continue;
+    ++tested;
+    for (const int by : {0, -1, 1}) {
+      const std::optional<double> expected = At(left, static_cast<double>(point.step + by));
+      if (!expected.has_value() || !SameRate(*expected, point.value, largest)) continue;
+      ++equal;
+      break;
+    }
+  }
+  return tested >= kStepsMin && tested * 5 >= right.points.size() * 4 &&
+         equal + std::max<std::size_t>(1, tested / 100) >= tested;
+}
+
 void CompareCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                    const RunSeries& migrated, const CurvePair& pair) {
   const std::string subject = SubjectOf(migrated, pair.migrated);
@@ -186,6 +241,15 @@ void CompareCurves(const CheckContext& context, v1::CheckResult& result, const R
   for (std::size_t i = 0; i < aligned.steps.size(); ++i) {
     if (SameRate(aligned.a[i], aligned.b[i], largest)) continue;
     if (differing++ == 0) first = i;
+  }
+  if (differing > 0 && EqualOverUpdates(baseline, migrated, a, b)) {
+    v1::Finding& note =
+        AddNote(context, result, "measured/lr_curve_updates", subject,
+                {{"migrated", subject}, {"baseline", baseline.name}, {"differing", absl::StrCat(differing)}});
+    SetFact(note, "common_steps", static_cast<std::int64_t>(aligned.steps.size()));
+    SetFact(note, "differing_steps", static_cast<std::int64_t>(differing));
+    differing = 0;
+    if (aligned.coverage >= context.profile.threshold("coverage_min")) return;
   }
   // One line may be printed in the middle of a change of epoch.
   if (differing > std::max<std::size_t>(1, aligned.steps.size() / 100)) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "checks/run_fixture.h"
@@ -138,6 +139,49 @@ TEST(PrintedState, StepsOfTheRunAgainstThoseOfItsSettings) {
   const std::string id = "model.hyperparameters.values";
   EXPECT_THAT(Kinds(RunOne(id, {run("gpu", 100)}, {run("npu", 50)})), ::testing::Contains("conflict_within_side"));
   EXPECT_THAT(Kinds(RunOne(id, {run("gpu", 100)}, {run("npu", 100)})), IsEmpty());
+}
+
+// A schedule that counts updates: one is left out at each of `skipped`.
+RunFixture Scheduled(const std::string& name, const std::vector<int>& skipped, double peak = 1e-4) {
+  RunFixture run(name, "megatron");
+  int updates = 0;
+  for (int step = 1; step <= 300; ++step) {
+    v1::StepRecord& record = run.Record(step);
+    const bool skip = std::find(skipped.begin(), skipped.end(), step) != skipped.end();
+    updates += skip ? 0 : 1;
+    record.set_loss(Loss(step));
+    record.set_skipped(skip ? 1 : 0);
+    record.set_lr(peak * (1 - updates / 400.0));
+  }
+  run.log().set_skipped_counted(true);
+  return run.End(v1::RunEnd::STATE_FINISHED, 300, 300);
+}
+
+TEST(PrintedState, AScheduleThatStandsStillWhereAStepIsSkippedIsTheSame) {
+  const std::string id = "model.hyperparameters.learning-rate-curve";
+  const v1::CheckResult other = RunOne(id, {Scheduled("gpu", {50, 51, 52, 53})}, {Scheduled("npu", {200, 201, 202})});
+  EXPECT_EQ(other.verdict(), v1::VERDICT_PASS) << other.ShortDebugString();
+  EXPECT_EQ(RunOne(id, {Scheduled("gpu", {})}, {Scheduled("npu", {10, 20, 30, 40})}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(id, {Scheduled("gpu", {50})}, {Scheduled("npu", {200}, 1.1e-4)}).verdict(), v1::VERDICT_FAIL);
+}
+
+TEST(PrintedState, AnEvaluationOnTheWayIsNotTheFinalOne) {
+  const auto run = [](const std::string& name, int steps, double accuracy, v1::RunEnd::State end) {
+    RunFixture fixture(name);
+    fixture.Losses(1, steps, &Loss);
+    fixture.Record(steps).set_accuracy(accuracy);
+    return fixture.End(end, steps, 300);
+  };
+  const RunFixture gpu = run("gpu", 300, 76, v1::RunEnd::STATE_FINISHED);
+  const auto unfinished = v1::RunEnd::STATE_UNFINISHED;
+  for (const char* id : {"training.flow.accuracy", "convergence.scenario"}) {
+    EXPECT_THAT(Kinds(RunOne(id, {gpu}, {run("npu", 200, 70, unfinished)})), IsEmpty()) << id;
+    EXPECT_EQ(RunOne(id, {gpu}, {run("npu", 200, 70, unfinished)}).verdict(), v1::VERDICT_NOT_PERFORMED) << id;
+    EXPECT_EQ(RunOne(id, {gpu}, {run("npu", 300, 70, v1::RunEnd::STATE_FINISHED)}).verdict(), v1::VERDICT_FAIL) << id;
+  }
+  const v1::CheckResult scenario =
+      RunOne("convergence.scenario", {gpu}, {run("npu", 300, 70, v1::RunEnd::STATE_FINISHED)});
+  EXPECT_EQ(Fact(scenario, "scenario_accuracy", "scenario"), 3);
 }
 
 RunFixture Stated(const std::string& name, const std::string& reference) {

@@ -247,12 +247,13 @@ void SettingsView::AddUntold(const Rules& rules, const v1::Bundle& bundle, const
 void SettingsView::AddFacts(const Rules& rules, const v1::Bundle& bundle) {
   std::set<std::string> names;
   for (const auto& [name, fact] : bundle.plan().facts()) names.insert(name);
-  has_facts_ = has_facts_ || !names.empty() || bundle.plan().has_world_size();
+  has_facts_ = has_facts_ || bundle.plan().has_world_size();
   for (const std::string& name : names) {
     v1::Setting setting;
     setting.set_raw_key(name);
     *setting.mutable_value() = bundle.plan().facts().at(name);
     for (CanonicalSetting& one : rules.settings.Canonicalise("fact", setting)) {
+      has_facts_ = true;  // a fact that is no setting (a reference accuracy) makes none
       SourcedValue value;
       const bool no_number = IsNoNumber(one);
       value.text = ValueToText(one.value);

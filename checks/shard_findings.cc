@@ -90,6 +90,14 @@ void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, cons
   }
 }
 
+void AddUntoldEpochs(const CheckContext& context, v1::CheckResult& result, const ShardRun& run) {
+  const bool again = std::any_of(run.epochs.begin(), run.epochs.end(), [](const ShardEpoch& epoch) {
+    return std::any_of(epoch.readers.begin(), epoch.readers.end(),
+                       [](const ShardReader& reader) { return reader.opened_again; });
+  });
+  if (again) AddMissing(context, result, "shard_epochs_unclear/order", run.run, {{"run", run.run}});
+}
+
 void AddWhatOpensHide(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair,
                       const ShardRun& run) {
   const ShardEpoch *unclear = nullptr, *containers = nullptr;  // the first of each: told once
@@ -103,6 +111,7 @@ void AddWhatOpensHide(const CheckContext& context, v1::CheckResult& result, cons
                {{"run", run.run}, {"count", absl::StrCat(unclear->unclear_common.size())}, {"example", example}});
   }
   if (containers != nullptr) AddMissing(context, result, "shard_containers_shared", run.run, {{"run", run.run}});
+  AddUntoldEpochs(context, result, run);
 }
 
 bool BothSides(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair) {

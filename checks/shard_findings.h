@@ -29,6 +29,9 @@ v1::Text WhereText(const CheckContext& context, const ShardRun& run, const Shard
 // without a rank. (Evidence that is absent or failed is reported by the runner.)
 void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, const ShardRun& run);
 
+// Where files were opened again in an order that tells no epochs: what each epoch reads is not known.
+void AddUntoldEpochs(const CheckContext& context, v1::CheckResult& result, const ShardRun& run);
+
 // What opens of files do not tell of a run: files that every rank opened and that may be shards or not, or of which any
 // rank reads any part. For checks that ask who reads what.
 void AddWhatOpensHide(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair, const ShardRun& run);

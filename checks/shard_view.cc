@@ -78,6 +78,7 @@ class RunBuilder {
     for (const v1::Note& note : list.notes()) {
       reader.unordered = reader.unordered || note.kind() == "unordered";
       reader.epochs_unclear = reader.epochs_unclear || note.kind() == "epochs_unclear";
+      reader.opened_again = reader.opened_again || note.kind() == "opened_again";
       reader.rank_guessed = reader.rank_guessed || note.kind() == "rank_by_birth";
     }
     if (!list.sample_numbers()) SpellPlainly(reader);

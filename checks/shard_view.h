@@ -35,6 +35,7 @@ struct ShardReader {
   bool unordered = false;
   // Of the recorder: files were opened again and no epoch can be told; each stands once.
   bool epochs_unclear = false;
+  bool opened_again = false;  // unclear because what was opened again tells no epochs
   bool suspiciously_empty = false;  // while another list of the epoch has two entries or more
   bool rank_guessed = false;        // of the recorder: told by the order in which the processes began
   // Files that every rank opened and that are no shards (an index, a label table); not in `items`.

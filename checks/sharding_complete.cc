@@ -220,7 +220,10 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     if (pair.file_list_other) {
       AddMissing(context, result, "shard_list_of_files_other", pair.dataset, {{"dataset", pair.dataset}});
     }
-    for (const ShardRun* run : pair.Runs()) AddWhatIsMissing(context, result, *run);
+    for (const ShardRun* run : pair.Runs()) {
+      AddWhatIsMissing(context, result, *run);
+      AddUntoldEpochs(context, result, *run);
+    }
     BothSides(context, result, pair);
   }
 }

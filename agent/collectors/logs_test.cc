@@ -53,7 +53,7 @@ TEST_F(LogsTest, OutputWithoutLossesIsToldApartFromAFormThatIsNotKnown) {
   fs_.AddFile("/p/out.log", "hello\nloading the data\ndone in 12 s\n");
   fs_.AddFile("/p/odd.log", "hello\nthe loss at 12 was 3\n");
   EXPECT_EQ(Collect("out.log")[0].problem().id(), "log_without_records");
-  EXPECT_EQ(Collect("odd.log")[0].problem().id(), "log_without_records");
+  EXPECT_EQ(Collect("odd.log")[0].problem().id(), "source_unknown_format");
 }
 
 TEST_F(LogsTest, LogsOfTheSameStepsAreNotJoined) {
@@ -103,7 +103,7 @@ TEST_F(LogsTest, StandInsAndUnknownFilesAreSaid) {
   fs_.AddFile("/p/odd.log", "nothing to see\n");
   EXPECT_EQ(Collect("lfs.log")[0].problem().id(), "source_stand_in");
   EXPECT_EQ(Collect("lfs.log")[0].outcome(), v1::OUTCOME_FAILED);
-  EXPECT_EQ(Collect("odd.log")[0].problem().id(), "source_unknown_format");
+  EXPECT_EQ(Collect("odd.log")[0].problem().id(), "log_without_records");
   EXPECT_EQ(Collect("gone.log")[0].outcome(), v1::OUTCOME_ABSENT);
   EXPECT_EQ(Collect("gone*.log")[0].problem().id(), "pattern_matches_nothing");
 }

@@ -53,7 +53,8 @@ ExitCode PrintEvents(CommandEnv& env, absl::string_view command, const EventsReq
     const absl::Status status = server.WatchEvents(wanted, [&](const v1::LiveEvent& event) {
       lost_since = 0;
       wanted.set_after(event.number());
-      wrong = wrong || event.has_finding();
+      const bool broke_off = event.event() == "live_ended" && event.detail() == "aborted";
+      wrong = wrong || event.has_finding() || broke_off;
       if (request.json) {
         env.out << LiveEventJson(event) << "\n";
         env.out.flush();

@@ -67,7 +67,9 @@ class DlloggerDialect : public LineDialect {
     record.has_step = true;
     if (parts.size() > 1 && parts[0] >= 0) {
       iterations_ = true;
-      is_result_ = parts.size() > 2;
+      // [epoch, iteration, validation iteration] beside lines of two; training losses of three alone count otherwise.
+      pairs_ = pairs_ || parts.size() == 2;
+      is_result_ = parts.size() > 2 && (!trains_ || pairs_);
       record.values.set_epoch(parts[0]);
       record.epoch_index = static_cast<std::int64_t>(parts[0]);
       record.maybe_in_epoch = true;
@@ -79,6 +81,10 @@ class DlloggerDialect : public LineDialect {
   }
 
   bool Json(absl::string_view text, FieldCollector& fields) {
+    trains_ = false;
+    ForEachJsonField(text, [&](absl::string_view path, absl::string_view) {
+      trains_ = trains_ || (absl::ConsumePrefix(&path, "data.") && IsTrainingLoss(ClassifyLogKey(path)));
+    });
     return ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
              if (path == "step") Place(value, fields);
              // A mean over the epoch is no step's loss.
@@ -103,6 +109,8 @@ class DlloggerDialect : public LineDialect {
     return true;
   }
 
+  bool trains_ = false;      // the line tells a training loss
+  bool pairs_ = false;       // some line tells [epoch, iteration]
   bool iterations_ = false;  // some line tells an iteration within its epoch
   bool is_result_ = false;   // the line is of an evaluation, or of a whole epoch
 };

@@ -197,6 +197,15 @@ TEST(Dllogger, Places) {
   EXPECT_FALSE(read.records(2).accuracy_of_training());
 }
 
+TEST(Dllogger, PlacesOfThreeNumbersAreOfTrainingWhereNoneHasTwo) {
+  std::string log;
+  for (int i = 1; i <= 3; ++i) absl::StrAppend(&log, Dlll(absl::StrCat("[0, ", i, ", 3]"), "\"train.loss\": 2.5"));
+  const v1::RunLog read = Read(log);
+  ASSERT_EQ(read.records_size(), 3) << Shown(read);
+  EXPECT_EQ(read.records(2).step(), 3);
+  EXPECT_EQ(read.records(2).loss(), 2.5);
+}
+
 TEST(Dllogger, StepsOfTheWholeRun) {
   EXPECT_EQ(
       Shown(Read(absl::StrCat(Dlll("10", "\"loss\": 2.5"), Dlll("20", "\"loss\": NaN"), Dlll("30", "\"power\": 250")))),

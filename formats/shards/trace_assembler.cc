@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -154,10 +155,26 @@ std::optional<std::vector<Names>> SplitRepeats(const Names& names) {
   return epochs;
 }
 
+// The same behind files that are opened once before everything else (a vocabulary, an index): the rank holds them
+// through all its epochs, so that they stand in each. nullopt: no such beginning, or what follows is one epoch.
+std::optional<std::vector<Names>> SplitBehindStart(const Names& names) {
+  absl::flat_hash_map<absl::string_view, int> opens;
+  for (const std::string& name : names) ++opens[name];
+  std::size_t start = 0;
+  while (start < names.size() && opens[names[start]] == 1) ++start;
+  if (start == 0 || start * 2 > opens.size()) return std::nullopt;
+  const Names beside(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(start));
+  auto epochs = SplitRepeats(Names(names.begin() + static_cast<std::ptrdiff_t>(start), names.end()));
+  if (!epochs || epochs->size() < 2) return std::nullopt;
+  for (Names& epoch : *epochs) epoch.insert(epoch.begin(), beside.begin(), beside.end());
+  return epochs;
+}
+
 // Workers that live through all epochs repeat their own lists; workers of one epoch each repeat the rank's.
 std::optional<std::vector<Names>> EpochsOf(const RankReads& reads) {
   Names all;
   for (const auto& [place, names] : reads.images) all.insert(all.end(), names.begin(), names.end());
+  if (auto epochs = SplitBehindStart(all)) return epochs;
   if (auto epochs = SplitRepeats(all)) return epochs;
   std::vector<Names> epochs;
   absl::flat_hash_set<std::string> seen;
@@ -355,6 +372,7 @@ class NodeAssembler {
       for (const std::string& name : parts[i]) list.add_items(name);
       if (!epochs || reads.once) {
         AddNote(list, "epochs_unclear", "files were opened again, or opens not counted; each stands once");
+        if (!reads.once) AddNote(list, "opened_again", "in an order that tells no epochs");
       }
       if (reads.threads && reads.images.size() == 1) {
         AddNote(list, "unordered", "several threads read side by side; the order between them is not known");

@@ -102,6 +102,19 @@ TEST(TraceRecords, ARankThatTheProgramSetsCountsFromThenOn) {
   EXPECT_EQ(file.images[0].opens[2].rank.rank, 2);
 }
 
+TEST(TraceAssembler, WhatIsOpenedOnceBeforeAllEpochsStandsInEach) {
+  const TraceLists lists =
+      Assembled({{.pid = 10, .variables = {"RANK=0", "WORLD_SIZE=1"}, .names = {"v", "a", "b", "b", "a"}}});
+  EXPECT_THAT(Shown(lists), ElementsAre("0/0: v a b", "0/1: v b a"));
+  // Files that are opened again in another way tell no epochs, and it is said.
+  const TraceLists odd =
+      Assembled({{.pid = 10, .variables = {"RANK=0", "WORLD_SIZE=1"}, .names = {"v", "a", "b", "c", "a", "a", "b"}}});
+  ASSERT_EQ(odd.lists.size(), 1u);
+  bool told = false;
+  for (const v1::Note& note : odd.lists[0].notes()) told = told || note.kind() == "opened_again";
+  EXPECT_TRUE(told);
+}
+
 TEST(TraceAssembler, WorkersOfARankStandOneAfterAnother) {
   const std::vector<std::string> zero = {"RANK=0", "WORLD_SIZE=2"}, one = {"RANK=1", "WORLD_SIZE=2"};
   const TraceLists lists = Assembled({{.pid = 12, .variables = zero, .names = {"c", "d"}},
@@ -132,7 +145,7 @@ TEST(TraceAssembler, EpochsAreFullRepetitions) {
 TEST(TraceAssembler, OtherRepetitionsAreOneListAndSaidSo) {
   const TraceLists lists = Assembled({{.pid = 1, .variables = {"RANK=0"}, .names = {"a", "a", "b", "b"}}});
   EXPECT_THAT(Shown(lists), ElementsAre("0: a b"));
-  EXPECT_EQ(NotesOf(lists.lists[0]), "epochs_unclear");
+  EXPECT_EQ(NotesOf(lists.lists[0]), "epochs_unclear opened_again");
 }
 
 TEST(TraceAssembler, RanksByBirthWhereNoVariableTells) {
