@@ -53,7 +53,8 @@ struct Compared {
   char alone = '\0';  // 'a' or 'b': only that side prints this engine
   std::size_t spikes_a = 0;
   std::size_t spikes_b = 0;
-  StepAxis axis;  // of the loss; steps of the figures are those of a
+  StepAxis axis;            // of the loss; steps of the figures are those of a
+  bool ends_early = false;  // one side stops before the other: what is there may agree
   Answer answer = Answer::kUnknown;
 };
 
@@ -100,7 +101,7 @@ Answer AnswerOf(const Profile& profile, const Compared& c) {
   const bool few_by_nature = c.metric == "accuracy" || c.metric == "eval_loss";
   const bool few = static_cast<double>(c.figures.common_steps) < profile.threshold("common_steps_min");
   const bool short_of = c.figures.coverage < profile.threshold("coverage_min");
-  return short_of || (few && !few_by_nature) ? Answer::kUnknown : Answer::kEqual;
+  return short_of || c.ends_early || (few && !few_by_nature) ? Answer::kUnknown : Answer::kEqual;
 }
 
 void Measure(const Profile& profile, Compared& c) {
@@ -117,6 +118,11 @@ void Measure(const Profile& profile, Compared& c) {
   c.diverges_since = DivergesSince(c.aligned, c.figures.mode == CurveMode::kPaired);
   c.spikes_a = Spikes(c.aligned.a).size();
   c.spikes_b = Spikes(c.aligned.b).size();
+  if (!c.a.points.empty() && !c.b.points.empty()) {
+    const auto [less, more] = std::minmax(c.a.points.back().step, c.b.points.back().step);
+    c.ends_early =
+        static_cast<double>(less) < (1 - profile.threshold("finished_tolerance")) * static_cast<double>(more);
+  }
   c.answer = AnswerOf(profile, c);
   for (std::int64_t& step : c.aligned.steps) step = BaselineStep(c.axis, step);
   for (std::int64_t* step : {&c.figures.first_step, &c.figures.max_step}) *step = BaselineStep(c.axis, *step);
@@ -191,6 +197,7 @@ OrderedJson ToJson(const Compared& c, bool with_points) {
   json["run_b"] = DisplayBytes(c.run_b);
   if (!c.engine.empty()) json["engine"] = DisplayBytes(c.engine);
   json["answer"] = AnswerWord(c.answer);
+  json["ends_early"] = c.ends_early;
   json["points_a"] = c.a.points.size();
   json["points_b"] = c.b.points.size();
   json["nonfinite_a"] = c.nonfinite_a;
@@ -252,7 +259,8 @@ class Printer {
     Draw(c);
     Axis(c);
     Figures(c);
-    w_.Wrapped(2, "", Say(StrCat("curve_", AnswerWord(c.answer))),
+    const bool stops = c.ends_early && c.answer == Answer::kUnknown;
+    w_.Wrapped(2, "", Say(stops ? "curve_ends_early" : StrCat("curve_", AnswerWord(c.answer))),
                c.answer == Answer::kEqual ? Style::kGreen : Style::kRed);
   }
 
@@ -368,7 +376,8 @@ absl::StatusOr<bool> Finish(CommandEnv& env, const DiffRequest& request, const s
   }
   if (differs || !unknown) return !differs;
   return absl::InvalidArgumentError(
-      "whether the curves agree cannot be told: too few common steps, or a difference that their noise explains");
+      "whether the curves agree cannot be told: too few common steps, one that stops before the other, or a difference "
+      "that their noise explains");
 }
 
 absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {

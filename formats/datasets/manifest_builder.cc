@@ -188,7 +188,8 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
     other_digests = other_digests || (entry.type() == v1::FILE_TYPE_REGULAR && file.md5.empty());
   }
   if (multipart > 0) {
-    AddNote("etag_multipart", absl::StrCat(multipart, " objects were uploaded in parts: their ETag is no MD5"));
+    AddNote("etag_multipart",
+            absl::StrCat(multipart, " objects were uploaded in parts or encrypted with KMS: their ETag is no MD5"));
   }
   if (etags > 0) {
     AddNote("etag",

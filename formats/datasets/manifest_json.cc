@@ -63,7 +63,17 @@ bool ReadObject(const DocumentNode& node, ManifestFile& file) {
     }
   }
   const DocumentNode* etag = FindAny(node, {"ETag", "etag", "Etag"});
-  if (etag != nullptr && file.md5.empty() && etag->is_scalar() && !SetEtag(etag->text, file)) return false;
+  if (etag != nullptr && file.md5.empty() && etag->is_scalar()) {
+    // Under a key of the store's own the ETag is no MD5 (Amazon S3 API, Object: ETag).
+    const DocumentNode* sse = FindAny(node, {"ServerSideEncryption", "SSEKMSKeyId", "x-oss-server-side-encryption"});
+    const bool kms = sse != nullptr && (absl::StrContains(absl::AsciiStrToLower(sse->text), "kms") ||
+                                        node.Find("SSEKMSKeyId") != nullptr);
+    if (kms) {
+      file.etag = file.multipart = true;
+    } else if (!SetEtag(etag->text, file)) {
+      return false;
+    }
+  }
   std::uint64_t number = 0;
   if (const DocumentNode* size = FindAny(node, {"size", "Size", "size_bytes", "bytes"});
       size != nullptr && size->is_scalar()) {

@@ -199,6 +199,10 @@ TEST(ParseManifest, BucketListingsAndTheirEtags) {
   for (const v1::Note& note : list.notes()) notes.push_back(note.kind());
   EXPECT_THAT(notes, ElementsAre("etag_multipart", "etag", "no_md5"));
   EXPECT_EQ(Read(R"({"Contents": [{"Key": "a", "Size": 1, "ETag": "$A"}], "IsTruncated": true})").incomplete_size(), 1);
+  const v1::FileList kms =
+      Read(R"({"Contents": [{"Key": "a", "Size": 1, "ETag": "$A", "ServerSideEncryption": "aws:kms"}]})");
+  ASSERT_EQ(kms.files_size(), 1);
+  EXPECT_TRUE(kms.files(0).md5().empty()) << "under KMS the ETag is no MD5";
   EXPECT_THAT(Read("key,size,etag\na,1,\"$A\"\nb,2,$B-3\n").notes(), SizeIs(3));
 }
 

@@ -5,11 +5,11 @@
 #include <set>
 #include <tuple>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/utf8.h"
+#include "formats/shards/trace_epochs.h"
 #include "rules/file_names.h"
 
 namespace paritect {
@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kNamesShown = 5;
 
-using Names = std::vector<std::string>;
 using Place = std::pair<std::int64_t, std::int64_t>;  // start, pid: sorts by birth
 
 void AddNote(v1::ShardList& list, absl::string_view kind, std::string message) {
@@ -142,34 +141,6 @@ struct RankReads {
   std::vector<v1::Problem> problems;
 };
 
-// Whether `names` is one list again and again, each time in full, the last time perhaps not to its end.
-std::optional<std::vector<Names>> SplitRepeats(const Names& names) {
-  const std::size_t distinct = absl::flat_hash_set<absl::string_view>(names.begin(), names.end()).size();
-  std::vector<Names> epochs;
-  for (std::size_t begin = 0; begin < names.size(); begin += distinct) {
-    const std::size_t end = std::min(begin + distinct, names.size());
-    Names part(names.begin() + static_cast<std::ptrdiff_t>(begin), names.begin() + static_cast<std::ptrdiff_t>(end));
-    if (absl::flat_hash_set<absl::string_view>(part.begin(), part.end()).size() != part.size()) return std::nullopt;
-    epochs.push_back(std::move(part));
-  }
-  return epochs;
-}
-
-// The same behind files that are opened once before everything else (a vocabulary, an index): the rank holds them
-// through all its epochs, so that they stand in each. nullopt: no such beginning, or what follows is one epoch.
-std::optional<std::vector<Names>> SplitBehindStart(const Names& names) {
-  absl::flat_hash_map<absl::string_view, int> opens;
-  for (const std::string& name : names) ++opens[name];
-  std::size_t start = 0;
-  while (start < names.size() && opens[names[start]] == 1) ++start;
-  if (start == 0 || start * 2 > opens.size()) return std::nullopt;
-  const Names beside(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(start));
-  auto epochs = SplitRepeats(Names(names.begin() + static_cast<std::ptrdiff_t>(start), names.end()));
-  if (!epochs || epochs->size() < 2) return std::nullopt;
-  for (Names& epoch : *epochs) epoch.insert(epoch.begin(), beside.begin(), beside.end());
-  return epochs;
-}
-
 // Workers that live through all epochs repeat their own lists; workers of one epoch each repeat the rank's.
 std::optional<std::vector<Names>> EpochsOf(const RankReads& reads) {
   Names all;
@@ -225,6 +196,7 @@ class NodeAssembler {
     for (const TraceImage* image : images_) AddProblems(*image);
     ShardLists lists;
     for (auto& [rank, reads] : ranks_) parts_[rank] = reads.once ? std::nullopt : EpochsOf(reads);
+    CutTogether();
     AlignEpochs();
     for (auto& [rank, reads] : ranks_) EmitRank(rank, reads, lists);
     return lists;
@@ -249,6 +221,18 @@ class NodeAssembler {
       return;
     }
     if (size > 1) by_birth_ = RankByBirth(unknown, size);
+  }
+
+  // Where a rank's own list does not repeat, all ranks together may tell the epochs.
+  void CutTogether() {
+    std::map<std::int32_t, Names> opens;
+    for (const auto& [rank, reads] : ranks_) {
+      if (rank < 0 || reads.once || reads.threads || reads.images.size() != 1) return;
+      // Of some ranks alone the parts prove nothing.
+      if (reads.world_size && *reads.world_size != static_cast<std::int32_t>(ranks_.size())) return;
+      opens[rank] = reads.images.begin()->second;
+    }
+    for (auto& [rank, epochs] : SplitTogether(opens)) parts_[rank] = std::move(epochs);
   }
 
   // A rank that opens a few of its files once more at the end (a sample that it logs or evaluates) has no epoch more

@@ -102,6 +102,14 @@ TEST(TraceRecords, ARankThatTheProgramSetsCountsFromThenOn) {
   EXPECT_EQ(file.images[0].opens[2].rank.rank, 2);
 }
 
+TEST(TraceAssembler, FilesDealtAnewInEachEpochAreCutByAllRanksTogether) {
+  const std::vector<std::string> zero = {"RANK=0", "WORLD_SIZE=2"}, one = {"RANK=1", "WORLD_SIZE=2"};
+  const TraceLists lists = Assembled({{.pid = 10, .variables = zero, .names = {"v", "a", "c", "d", "b", "a", "b"}},
+                                      {.pid = 11, .variables = one, .names = {"v", "b", "d", "c", "a", "d", "c"}}});
+  EXPECT_THAT(Shown(lists),
+              ElementsAre("0/0: v a c", "0/1: v d b", "0/2: v a b", "1/0: v b d", "1/1: v c a", "1/2: v d c"));
+}
+
 TEST(TraceAssembler, WhatIsOpenedOnceBeforeAllEpochsStandsInEach) {
   const TraceLists lists =
       Assembled({{.pid = 10, .variables = {"RANK=0", "WORLD_SIZE=1"}, .names = {"v", "a", "b", "b", "a"}}});
