@@ -169,7 +169,8 @@ void CompareEvaluations(const CheckContext& context, v1::CheckResult& result,
     compared = CompareValidationMetrics(context, result, baseline, migrated, kind);
   }
   // What is left to compare by its meaning, under whatever names: the accuracy, and the loss where there is no more.
-  if (compared > 0 && metric != "accuracy" && metric != "eval_loss") {
+  const bool all_print = FinalsOf(all, metric).without.empty();
+  if (compared > 0 && all_print && metric != "accuracy" && metric != "eval_loss") {
     SetFact(AddNote(context, result, "measured/validation_metrics", "", {{"count", absl::StrCat(compared)}}),
             "compared", compared);
     return;

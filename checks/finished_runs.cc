@@ -113,8 +113,45 @@ std::optional<StepHole> HoleOf(const RunSeries& run) {
   return widest;
 }
 
+namespace {
+
+std::optional<std::int64_t> FirstStep(const RunSeries& run) {
+  std::optional<std::int64_t> first;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      if (!record.step_unknown()) first = std::min(first.value_or(record.step()), record.step());
+    }
+  }
+  return first;
+}
+
+// A log that begins long after the other runs' do: its head was rotated away, or stands in a log that was not given.
+// Runs that all begin late went on from one checkpoint.
+std::optional<StepHole> HeadOf(const CheckContext& context, const RunSeries& run) {
+  constexpr std::int64_t kStepsMin = 100;
+  const std::optional<std::int64_t> first = FirstStep(run);
+  if (!first.has_value()) return std::nullopt;
+  std::int64_t earliest = *first;
+  for (const Side side : kBothSides) {
+    for (const RunSeries& other : SeriesOf(context.evidence, side)) {
+      earliest = std::min(earliest, FirstStep(other).value_or(*first));
+    }
+  }
+  // Another interval of printing begins later too.
+  const std::int64_t lacking = *first - earliest;
+  std::int64_t last = *first;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) last = std::max(last, record.step());
+  }
+  if (lacking < kStepsMin || lacking * 20 < last) return std::nullopt;
+  return StepHole{earliest, *first - 1};
+}
+
+}  // namespace
+
 void AddHole(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
-  const std::optional<StepHole> hole = HoleOf(run);
+  std::optional<StepHole> hole = HoleOf(run);
+  if (!hole.has_value()) hole = HeadOf(context, run);
   if (!hole.has_value()) return;
   AddMissing(context, result, "log_has_hole", run.name,
              {{"run", run.name}, {"first", absl::StrCat(hole->first)}, {"last", absl::StrCat(hole->last)}});

@@ -184,6 +184,56 @@ TEST(PrintedState, AnEvaluationOnTheWayIsNotTheFinalOne) {
   EXPECT_EQ(Fact(scenario, "scenario_accuracy", "scenario"), 3);
 }
 
+TEST(PrintedState, ALogWhoseHeadIsMissingPassesNothing) {
+  const auto from = [](const std::string& name, int first) {
+    RunFixture run(name, "megatron");
+    for (int step = first; step <= 1200; ++step) {
+      v1::StepRecord& record = run.Record(step);
+      record.set_loss(Loss(step));
+      record.set_skipped(0);
+      record.set_loss_scale(1024);
+      record.set_lr(1e-4 * (1 - step / 2000.0));
+    }
+    run.log().set_skipped_counted(true);
+    return run.End(v1::RunEnd::STATE_FINISHED, 1200, 1200);
+  };
+  for (const char* id : {"training.flow.loss-curve", "model.hyperparameters.learning-rate-curve",
+                         "migrated.loss-scale.overflow-rate", "migrated.loss-scale.skipped-step"}) {
+    EXPECT_EQ(RunOne(id, {from("gpu", 1)}, {from("npu", 1)}).verdict(), v1::VERDICT_PASS) << id;
+    EXPECT_EQ(RunOne(id, {from("gpu", 1)}, {from("npu", 801)}).verdict(), v1::VERDICT_NOT_PERFORMED) << id;
+    // Both went on from one checkpoint.
+    EXPECT_EQ(RunOne(id, {from("gpu", 801)}, {from("npu", 801)}).verdict(), v1::VERDICT_PASS) << id;
+  }
+}
+
+TEST(PrintedState, RunsThatStateNothingInCommonAreNoKnownRepeats) {
+  const auto run = [](const std::string& name, const std::string& key) {
+    RunFixture fixture(name);
+    fixture.Losses(1, 50, &Loss);
+    return fixture.Number(key, 1);
+  };
+  const std::string id = "baseline.repeatability.settings";
+  EXPECT_EQ(RunOne(id, {run("a", "clip_grad"), run("b", "adam_eps")}, {}).verdict(), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(RunOne(id, {run("a", "clip_grad"), run("b", "clip_grad")}, {}).verdict(), v1::VERDICT_PASS);
+}
+
+TEST(PrintedState, AMetricThatOneSideLeavesOutIsNotCoveredByAnother) {
+  const auto run = [](const std::string& name, std::vector<std::pair<std::string, double>> metrics) {
+    RunFixture fixture(name);
+    fixture.Losses(1, 200, &Loss);
+    v1::StepRecord& record = fixture.Record(200);
+    for (const auto& [key, value] : metrics) record.mutable_metrics()->insert({key, value});
+    return fixture.End(v1::RunEnd::STATE_FINISHED, 200, 200);
+  };
+  const std::string f1 = "eval_f1";
+  const std::string part = "eval_box_loss";
+  const RunFixture gpu = run("gpu", {{f1, 0.88}, {part, 0.5}});
+  const std::string id = "training.flow.accuracy";
+  EXPECT_EQ(RunOne(id, {gpu}, {run("npu", {{f1, 0.88}, {part, 0.5}})}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(id, {gpu}, {run("npu", {{f1, 0.60}, {part, 0.5}})}).verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(RunOne(id, {gpu}, {run("npu", {{part, 0.5}})}).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
 RunFixture Stated(const std::string& name, const std::string& reference) {
   RunFixture run(name);
   run.Losses(1, 200, &Loss);

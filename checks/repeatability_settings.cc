@@ -120,7 +120,12 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       compared += Compare(context, result, reference, settings, differing);
     }
   }
-  if (compared == 0 || !differing.empty()) return;
+  if (!differing.empty()) return;
+  if (compared == 0) {
+    // Runs that are known to be alike in nothing are not known to be repeats.
+    if (result.missing().empty()) AddMissing(context, result, "no_settings_in_common", SideName(Side::kBaseline));
+    return;
+  }
   SetFact(AddNote(context, result, "measured/repeat_settings", "",
                   {{"runs", absl::StrCat(runs.size())}, {"compared", absl::StrCat(compared)}}),
           "values_compared", compared);

@@ -52,6 +52,7 @@ const std::map<std::string, MetricSense>& Senses() {
 }
 
 struct Last {
+  std::int64_t step = 0;
   double value = 0;
   std::string where;
 };
@@ -60,7 +61,7 @@ std::optional<Last> LastOf(const RunSeries& run, const std::string& name) {
   const CurveSet set = CurvesOfMetric(run, name);
   if (set.curves.size() != 1 || set.curves[0].points.empty()) return std::nullopt;
   const CurvePoint& last = set.curves[0].points.back();
-  return Last{last.value, last.where};
+  return Last{last.step, last.value, last.where};
 }
 
 // What the reference value may be missed by: the profile's margin, or what the baseline's own runs vary by.
@@ -109,6 +110,13 @@ int CompareValidationMetrics(const CheckContext& context, v1::CheckResult& resul
       const std::optional<Last> a = LastOf(*baseline.front(), name);
       const std::optional<Last> b = LastOf(*run, name);
       if (!a.has_value() || !b.has_value() || !std::isfinite(a->value)) continue;
+      // A run that is under way, or broke off, has not come to the baseline's last evaluation.
+      if (run->ending.state != v1::RunEnd::STATE_FINISHED && b->step * 10 < a->step * 9) {
+        AddMissing(
+            context, result, "final_not_reached", run->name,
+            {{"run", run->name}, {"metric", name}, {"step", absl::StrCat(b->step)}, {"last", absl::StrCat(a->step)}});
+        continue;
+      }
       std::vector<double> all;
       for (const RunSeries* repeat : baseline) {
         const std::optional<Last> one = LastOf(*repeat, name);

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/descriptor.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 
@@ -38,20 +39,9 @@ absl::Status SetAddress(const std::string& path, sockaddr_un& address) {
   return absl::OkStatus();
 }
 
-class Descriptor {
- public:
-  Descriptor() : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
+int NewSocket() {
+  return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
 
 absl::Status WaitFor(int fd, short events, absl::Time deadline) {
   for (;;) {
@@ -73,7 +63,8 @@ bool IsAddress(const sockaddr_un& address, int fd) {
 absl::StatusOr<int> ListenLocal(const std::string& path, mode_t mode) {
   sockaddr_un address;
   PARITECT_RETURN_IF_ERROR(SetAddress(path, address));
-  Descriptor probe, listener;
+  Descriptor probe(NewSocket());
+  Descriptor listener(NewSocket());
   if (probe.get() < 0 || listener.get() < 0) return Failed(path);
   if (IsAddress(address, probe.get())) {
     return absl::FailedPreconditionError(absl::StrCat(DisplayBytes(path), ": another program listens there"));
@@ -124,7 +115,7 @@ absl::StatusOr<std::string> AskLocal(const std::string& path, absl::string_view 
   sockaddr_un address;
   PARITECT_RETURN_IF_ERROR(SetAddress(path, address));
   const absl::Time deadline = absl::Now() + time_max;
-  Descriptor socket;
+  Descriptor socket(NewSocket());
   if (socket.get() < 0 || !IsAddress(address, socket.get())) return Failed(path);
   // Where the other side has answered before it took everything, its answer says why.
   const absl::Status sent = SendAll(socket.get(), question, deadline);
