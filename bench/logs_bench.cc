@@ -16,7 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "agent/collectors/log_files.h"
 #include "common/numbers.h"
-#include "formats/logs/crc32c.h"
+#include "formats/logs/machinery/crc32c.h"
 
 namespace paritect {
 namespace {

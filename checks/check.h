@@ -12,11 +12,13 @@
 #ifndef PARITECT_CHECKS_CHECK_H_
 #define PARITECT_CHECKS_CHECK_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "checks/evidence_set.h"
+#include "checks/views.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
 
@@ -26,6 +28,8 @@ struct CheckContext {
   const EvidenceSet& evidence;
   const Profile& profile;
   const Rules& rules;
+  // What checks of this audit have derived so far. Copies of a context share it.
+  std::shared_ptr<Views> views = std::make_shared<Views>();
 };
 
 // Evidence without which a check cannot pass, and of which side.

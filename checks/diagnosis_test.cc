@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checks/run_fixture.h"
+#include "checks/series/fixture.h"
 #include "rules/walk.h"
 
 namespace paritect {

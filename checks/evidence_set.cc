@@ -21,7 +21,6 @@ const std::vector<v1::Bundle>& EvidenceSet::bundles(Side side) const {
 }
 
 std::vector<v1::Bundle>& EvidenceSet::mutable_bundles(Side side) {
-  shard_pairs_memo_ = nullptr;
   return side == Side::kBaseline ? baseline_ : migrated_;
 }
 

@@ -3,7 +3,6 @@
 #define PARITECT_CHECKS_EVIDENCE_SET_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,12 +58,7 @@ class EvidenceSet {
   EvidenceSet& operator=(const EvidenceSet&) = delete;
 
   const std::vector<v1::Bundle>& bundles(Side side) const;
-  // Drops what was derived (shard_pairs_memo).
   std::vector<v1::Bundle>& mutable_bundles(Side side);
-
-  // Where checks/shard_view.cc keeps the lists of all ranks in common form: seven checks start from them, and they are
-  // the largest thing derived from evidence. One thread at a time.
-  std::shared_ptr<const void>& shard_pairs_memo() const { return shard_pairs_memo_; }
 
   // Of a server's audit; else nullptr.
   const FleetFacts* fleet() const { return fleet_ ? &*fleet_ : nullptr; }
@@ -83,7 +77,6 @@ class EvidenceSet {
   std::vector<v1::Bundle> baseline_;
   std::vector<v1::Bundle> migrated_;
   std::optional<FleetFacts> fleet_;
-  mutable std::shared_ptr<const void> shard_pairs_memo_;
 };
 
 // "rank 3 of npu-01", "npu-01", or the run's name where the node is not known: for `missing[].from`.

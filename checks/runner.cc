@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "checks/rank_coverage.h"
+#include "checks/coverage.h"
 #include "checks/waivers.h"
 
 namespace paritect {

@@ -4,7 +4,7 @@
 #include <re2/re2.h>
 
 #include "client/command.h"
-#include "client/renderer.h"
+#include "client/report/renderer.h"
 #include "common/document.h"
 #include "common/numbers.h"
 #include "formats/audit_file.h"

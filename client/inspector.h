@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/command.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
 
 namespace paritect {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/audit_options.h"
+#include "client/report/audit_options.h"
 #include "client/terminal.h"
 #include "common/nearest.h"
 #include "common/utf8.h"

@@ -8,7 +8,7 @@
 #include "common/document_fields.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
-#include "formats/logs/pattern_log.h"
+#include "formats/logs/machinery/pattern_log.h"
 
 namespace paritect {
 namespace {

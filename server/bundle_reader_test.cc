@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "formats/evidence_parts.h"
-#include "server/audits.h"
+#include "server/audits/audits.h"
 #include "server/ingest.h"
 #include "storage/fleet_keys.h"
 #include "storage/fleet_test_util.h"

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "paritect/v1/fleet.pb.h"
 #include "server/agent_link.h"
-#include "server/audits.h"
+#include "server/audits/audits.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
 

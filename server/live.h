@@ -1,5 +1,5 @@
 // Live comparison: while a migrated run trains, its steps are compared with the baseline as they arrive, and what is
-// worth telling (checks/live_comparison.h) becomes an event, once.
+// worth telling (checks/runs/live_comparison.h) becomes an event, once.
 //
 // Follows begin with a run of their audit and end when the logs say that the training ended, when nobody writes to them
 // any more, at the audit's limit, or by an operator. They survive a restart: the steps are read back from the batches
@@ -22,7 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "checks/live_comparison.h"
+#include "checks/runs/live_comparison.h"
 #include "paritect/v1/fleet.pb.h"
 #include "rules/rules.h"
 #include "server/wall_clock.h"

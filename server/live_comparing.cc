@@ -6,7 +6,7 @@
 #include "absl/time/clock.h"
 #include "common/message_bytes.h"
 #include "formats/audit_file.h"
-#include "server/audits.h"
+#include "server/audits/audits.h"
 #include "server/live.h"
 
 namespace paritect {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "paritect/v1/operators.pb.h"
-#include "server/audits.h"
+#include "server/audits/audits.h"
 #include "server/enrolment.h"
 #include "server/fleet.h"
 #include "server/live.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "paritect/v1/fleet.pb.h"
-#include "server/audits.h"
+#include "server/audits/audits.h"
 
 namespace paritect {
 

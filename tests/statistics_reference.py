@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Independent values for checks/statistics_test.cc: standard library only, other methods than the product.
+"""Independent values for checks/numbers/statistics_test.cc: standard library only, other methods than the product.
 
 Distributions are integrated numerically (Simpson's rule over the density) and inverted by bisection; Fisher's
 test counts with exact integers (math.comb); Welch and TOST use statistics.fmean/variance. Without arguments the

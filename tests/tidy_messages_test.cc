@@ -129,7 +129,7 @@ std::set<std::string> ShownWords(const SourceFile& file) {
   static const re2::RE2 kMark("return \"([a-z_]+)\"");
   const re2::RE2* pattern = nullptr;
   if (TopFolder(file.path) == "formats" || TopFolder(file.path) == "agent") pattern = &kNote;
-  if (absl::StartsWith(file.path, "server/live") || file.path == "checks/live_comparison.cc") pattern = &kEvent;
+  if (absl::StartsWith(file.path, "server/live") || file.path == "checks/runs/live_comparison.cc") pattern = &kEvent;
   if (absl::StartsWith(file.path, "client/diff/")) pattern = &kMark;
   std::set<std::string> words;
   if (pattern == nullptr) return words;

@@ -1,4 +1,4 @@
-// A function fits on a screen and a file can be read in one go: limits, and no list of exceptions.
+// A function fits on a screen and a file can be read in one sitting: limits, and no list of exceptions.
 #include "gtest/gtest.h"
 #include "tests/tidy/source_tree.h"
 
@@ -8,7 +8,7 @@ namespace paritect::tidy {
 namespace {
 
 constexpr int kFunctionLinesMax = 70;
-constexpr int kFileLinesMax = 500;
+constexpr int kFileLinesMax = 700;
 constexpr std::size_t kLineBytesMax = 120;
 
 TEST(TidySize, FunctionsAreShort) {

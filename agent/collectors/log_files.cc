@@ -11,7 +11,7 @@
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
-#include "formats/logs/series_table.h"
+#include "formats/logs/machinery/series_table.h"
 
 namespace paritect {
 namespace {

@@ -53,7 +53,7 @@ v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& pa
   auto log = ReadLogFiles(env.fs, paths, options, &seen);
   if (!log.ok()) return ProblemEvidence(kKind, shown, log.status());
   v1::Evidence evidence = LogEvidence(env, std::move(*log), shown);
-  // Tells a copy from another run (checks/run_copies.h).
+  // Tells a copy from another run (checks/series/run_copies.h).
   v1::Note& note = *evidence.add_notes();
   note.set_kind("log_bytes");
   note.set_message(absl::StrCat(seen.digest, " ", seen.first_time));

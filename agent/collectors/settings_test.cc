@@ -4,7 +4,7 @@
 
 #include "agent/collector.h"
 #include "common/memory_file_system.h"
-#include "formats/zip_fixture.h"
+#include "formats/archives/zip_fixture.h"
 
 namespace paritect {
 

@@ -1,6 +1,6 @@
 // paritect-agent version
-#include "common/version.h"
 #include "agent/agent_command.h"
+#include "common/version.h"
 
 namespace paritect {
 namespace {

@@ -11,7 +11,7 @@
 #include "agent/redaction.h"
 #include "common/document.h"
 #include "formats/settings/builder.h"
-#include "formats/settings/packages.h"
+#include "formats/settings/forms/packages.h"
 #include "re2/re2.h"
 
 namespace paritect {

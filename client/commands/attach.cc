@@ -13,7 +13,7 @@
 #include "agent/collect.h"
 #include "agent/datasets/digest_cache.h"
 #include "agent/trace/attached_recorder.h"
-#include "client/audit_options.h"
+#include "client/report/audit_options.h"
 #include "client/run/run_folder.h"
 #include "client/verbs.h"
 #include "common/arguments.h"

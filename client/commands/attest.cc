@@ -1,7 +1,7 @@
 // paritect attest CHECK --audit A: a person's answer to a check that no evidence settles.
-#include "client/audit_options.h"
 #include "client/remote/answers.h"
 #include "client/remote/connection.h"
+#include "client/report/audit_options.h"
 #include "client/verbs.h"
 
 namespace paritect {

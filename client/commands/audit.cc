@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "client/audit_options.h"
 #include "client/remote/audit_events.h"
 #include "client/remote/audit_run.h"
 #include "client/remote/words.h"
+#include "client/report/audit_options.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/duration.h"

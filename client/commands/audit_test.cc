@@ -1,5 +1,5 @@
 #include "client/remote/remote_fixture.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
 
 namespace paritect {
 namespace {

@@ -1,10 +1,10 @@
 // paritect check: the local audit.
 #include "checks/runner.h"
-#include "client/audit_options.h"
-#include "client/keep_audit.h"
-#include "client/offline_audit.h"
-#include "client/output_target.h"
-#include "client/report_exit.h"
+#include "client/report/audit_options.h"
+#include "client/report/exit.h"
+#include "client/report/keep_audit.h"
+#include "client/report/offline_audit.h"
+#include "client/report/output_target.h"
 #include "client/terminal.h"
 #include "common/nearest.h"
 

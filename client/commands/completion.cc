@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "client/audit_options.h"
-#include "client/renderer.h"
+#include "client/report/audit_options.h"
+#include "client/report/renderer.h"
 #include "common/nearest.h"
 
 namespace paritect {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/command.h"
-#include "client/report_json.h"
-#include "client/report_read.h"
+#include "client/report/json.h"
+#include "client/report/read.h"
 #include "common/memory_file_system.h"
 #include "common/utf8.h"
 

@@ -1,8 +1,8 @@
 // paritect diff KIND A B: what differs between two things of one kind. Ends with 0 when nothing does, 1 when something
 // does, 2 when it cannot be told.
 #include "absl/strings/str_join.h"
-#include "client/audit_options.h"
 #include "client/diff/diff_kind.h"
+#include "client/report/audit_options.h"
 #include "common/nearest.h"
 
 namespace paritect {

@@ -3,10 +3,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "client/audit_options.h"
 #include "client/remote/connection.h"
 #include "client/remote/doctor_checks.h"
-#include "client/report_json.h"
+#include "client/report/audit_options.h"
+#include "client/report/json.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 

@@ -1,9 +1,9 @@
 // paritect import FILE.pbundle...: evidence that was collected without a server.
 #include "absl/strings/match.h"
 #include "agent/redaction.h"
-#include "client/audit_options.h"
 #include "client/remote/connection.h"
-#include "client/report_json.h"
+#include "client/report/audit_options.h"
+#include "client/report/json.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"

@@ -1,8 +1,8 @@
 // paritect inspect: what the product sees in a file or folder.
 #include "absl/strings/str_join.h"
-#include "common/arguments.h"
 #include "client/command.h"
 #include "client/inspector.h"
+#include "common/arguments.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 

@@ -2,9 +2,9 @@
 #include <iostream>
 
 #include "absl/strings/ascii.h"
-#include "client/audit_options.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
+#include "client/report/audit_options.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/duration.h"

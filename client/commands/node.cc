@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "client/audit_options.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
+#include "client/report/audit_options.h"
 #include "client/verbs.h"
 
 namespace paritect {

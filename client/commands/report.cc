@@ -1,8 +1,8 @@
 // paritect report [NAME] | report verify FILE: a server's report in any format, and whether a report file is genuine.
 #include "absl/strings/str_join.h"
-#include "client/audit_options.h"
 #include "client/remote/audit_run.h"
-#include "client/report_json.h"
+#include "client/report/audit_options.h"
+#include "client/report/json.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"

@@ -8,7 +8,7 @@
 #include "agent/collect.h"
 #include "agent/collectors/shard_trace.h"
 #include "agent/datasets/digest_cache.h"
-#include "client/audit_options.h"
+#include "client/report/audit_options.h"
 #include "client/run/run_folder.h"
 #include "client/run/wrapped_command.h"
 #include "client/terminal.h"

@@ -1,7 +1,7 @@
 // paritect token create: a join token for a node or a person.
 #include "absl/strings/match.h"
-#include "client/audit_options.h"
 #include "client/remote/connection.h"
+#include "client/report/audit_options.h"
 #include "client/verbs.h"
 #include "common/duration.h"
 #include "common/nearest.h"

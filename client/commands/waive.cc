@@ -1,11 +1,11 @@
 // paritect waive add | ls | lint: findings that a person accepts until a date.
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "client/audit_options.h"
 #include "client/language.h"
 #include "client/remote/answers.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
+#include "client/report/audit_options.h"
 #include "client/verbs.h"
 #include "common/nearest.h"
 #include "common/status_macros.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/audit_options.h"
 #include "client/command.h"
+#include "client/report/audit_options.h"
 
 namespace paritect {
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "checks/rank_coverage.h"
-#include "checks/shard_findings.h"
+#include "checks/coverage.h"
+#include "checks/shards/findings.h"
 #include "common/utf8.h"
 
 namespace paritect {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "checks/shard_view.h"
+#include "checks/shards/view.h"
 
 namespace paritect {
 

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/collect.h"
-#include "checks/shard_view.h"
+#include "checks/shards/view.h"
 #include "client/diff/diff_kind.h"
 #include "client/diff/shard_picture.h"
-#include "client/offline_audit.h"
 #include "client/render/table_writer.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
+#include "client/report/offline_audit.h"
 #include "client/terminal.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -271,7 +271,7 @@ absl::StatusOr<bool> RunDiff(CommandEnv& env, const DiffRequest& request) {
   sides[0].push_back(std::move(a));
   sides[1].push_back(std::move(b));
   const EvidenceSet evidence(std::move(sides[0]), std::move(sides[1]));
-  const std::vector<ShardPicture> pictures = MakeShardPictures(PairShards(evidence));
+  const std::vector<ShardPicture> pictures = MakeShardPictures(MakeShardPairs(evidence));
   bool differs = false;
   std::vector<std::string> not_known;
   for (const ShardPicture& picture : pictures) {

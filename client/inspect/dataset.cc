@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/datasets/follow_up.h"
-#include "client/dataset_lists.h"
+#include "client/diff/dataset_lists.h"
 #include "client/inspector.h"
 #include "common/digest.h"
 #include "common/status_macros.h"

@@ -5,8 +5,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "agent/collectors/shard_trace.h"
-#include "checks/shard_rule.h"
-#include "checks/shard_view.h"
+#include "checks/shards/inferred_rule.h"
+#include "checks/shards/view.h"
 #include "client/inspector.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
@@ -136,7 +136,7 @@ OrderedJson RanksToJson(const v1::Bundle& bundle, bool summary) {
 // null where no rule is told.
 OrderedJson RuleToJson(const v1::Bundle& bundle) {
   const EvidenceSet evidence({}, {bundle});
-  for (const ShardPair& pair : PairShards(evidence)) {
+  for (const ShardPair& pair : MakeShardPairs(evidence)) {
     for (const ShardRun& run : pair.migrated) {
       if (run.epochs.empty()) continue;
       const auto lists = ListsByRank(run, run.epochs[0]);

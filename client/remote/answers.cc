@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
-#include "client/audit_options.h"
+#include "client/report/audit_options.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
 

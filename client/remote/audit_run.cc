@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "client/remote/words.h"
-#include "client/report_exit.h"
+#include "client/report/exit.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/duration.h"

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/audit_options.h"
 #include "client/command.h"
-#include "client/output_target.h"
 #include "client/remote/audit_progress.h"
 #include "client/remote/connection.h"
+#include "client/report/audit_options.h"
+#include "client/report/output_target.h"
 #include "common/arguments.h"
 
 namespace paritect {

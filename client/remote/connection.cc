@@ -1,7 +1,7 @@
 #include "client/remote/connection.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/audit_options.h"
+#include "client/report/audit_options.h"
 #include "client/terminal.h"
 #include "common/duration.h"
 #include "common/status_macros.h"

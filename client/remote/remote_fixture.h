@@ -12,7 +12,7 @@
 
 #include "client/command.h"
 #include "client/remote/remote_server.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
 #include "common/memory_file_system.h"
 #include "common/pki/server_folder.h"
 #include "common/pki/testing.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
 #include "paritect/v1/fleet.pb.h"
 
 namespace paritect {

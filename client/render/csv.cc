@@ -3,8 +3,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "client/renderer.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
+#include "client/report/renderer.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
 

@@ -1,6 +1,6 @@
 // -o json: the whole report, one object.
-#include "client/renderer.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
+#include "client/report/renderer.h"
 
 namespace paritect {
 namespace {

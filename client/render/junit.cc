@@ -1,8 +1,8 @@
 // -o junit: for build servers. Suite = item, test case = check; not performed is `skipped` with what is missing.
 #include "absl/strings/str_join.h"
-#include "client/renderer.h"
-#include "client/report_json.h"
-#include "client/report_view.h"
+#include "client/report/json.h"
+#include "client/report/renderer.h"
+#include "client/report/view.h"
 #include "common/utf8.h"
 
 namespace paritect {

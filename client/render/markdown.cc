@@ -1,8 +1,8 @@
 // -o markdown: the whole report to paste into an issue or a wiki: every item and check, then the details.
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "client/renderer.h"
-#include "client/report_view.h"
+#include "client/report/renderer.h"
+#include "client/report/view.h"
 #include "client/terminal.h"
 #include "common/version.h"
 

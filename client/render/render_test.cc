@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "client/renderer.h"
-#include "client/report_view.h"
+#include "client/report/renderer.h"
+#include "client/report/view.h"
 #include "common/file_system.h"
 #include "common/utf8.h"
 

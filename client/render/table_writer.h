@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "client/renderer.h"
+#include "client/report/renderer.h"
 
 namespace paritect {
 

@@ -16,7 +16,7 @@
 #include "agent/live/child_process.h"
 #include "agent/live/live_report.h"
 #include "agent/redaction.h"
-#include "client/report_json.h"
+#include "client/report/json.h"
 #include "common/digest.h"
 #include "common/rooted_file_system.h"
 #include "common/status_macros.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "formats/logs/json_fields.h"
+#include "formats/logs/machinery/json_fields.h"
 
 namespace paritect {
 

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "formats/logs/line_form.h"
-#include "formats/logs/run_log_builder.h"
+#include "formats/logs/machinery/line_form.h"
+#include "formats/logs/machinery/run_log_builder.h"
 #include "formats/text_lines.h"
 
 namespace paritect {
@@ -66,7 +66,7 @@ struct LogLine {
   bool telling = true;
 };
 
-// Whether `text` holds one of those groups (formats/logs/telling.cc): one vectorised pass in place of a dozen searches.
+// Whether `text` holds one of those groups (formats/logs/machinery/telling.cc): one vectorised pass in place of a dozen searches.
 // `more`: three further letters that tell ("": none).
 bool HasTellingLetters(absl::string_view text, absl::string_view more = "");
 

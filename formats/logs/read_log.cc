@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
-#include "formats/logs/pattern_log.h"
+#include "formats/logs/machinery/pattern_log.h"
 #include "formats/logs/recognise.h"
 
 namespace paritect {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "server/audits.h"
+#include "server/audits/audits.h"
 #include "server/server_command.h"
 #include "server/transport/listener.h"
 

@@ -1,6 +1,6 @@
 // ZIP archives from strangers: the directory, every entry, and the archive of a configuration check.
+#include "formats/archives/zip.h"
 #include "formats/settings/settings_format.h"
-#include "formats/zip_archive.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,0 +1,89 @@
+// Data sets of the two sides, paired by name; what the data.dataset checks share.
+#ifndef PARITECT_CHECKS_DATASETS_PAIRS_H_
+#define PARITECT_CHECKS_DATASETS_PAIRS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checks/check.h"
+#include "checks/evidence_set.h"
+
+namespace paritect {
+
+// Where a list came from; the indices find it again in the EvidenceSet.
+struct DatasetOrigin {
+  Side side = Side::kBaseline;
+  int bundle = 0;
+  int evidence = 0;
+  std::string where;   // node, or run where the node is not known
+  std::string source;  // as the plan names it
+  const v1::FileList* list = nullptr;
+};
+
+struct NamedFile {
+  std::string path;  // as compared: of a list it may be shifted to fit the other side's root
+  const v1::FileEntry* entry = nullptr;
+  int origin = 0;
+};
+
+// What one holder (a node; or the nodes whose parts are united; or nodes that hold the same) has of a data set.
+struct DatasetView {
+  std::string where;  // "npu-01" or "npu-01, npu-02"
+  std::string run;
+  std::vector<DatasetOrigin> origins;
+  std::vector<NamedFile> files;  // sorted by path; regular files, links, special files
+  std::vector<std::string> empty_folders;
+  std::vector<std::string> silent_folders;  // not read or not entered: nothing is known below
+  bool is_tree = true;                      // walked, so links and empty folders are known
+  bool incomplete = false;                  // what it does not name says nothing
+  bool beside_whole = false;                // a part, while another node of the run holds the whole set
+  bool lone_part = false;                   // the only part that was shown: where the rest is, nobody said
+  // The same path in two parts with different content.
+  std::vector<std::pair<NamedFile, NamedFile>> contradictions;
+
+  const NamedFile* Find(absl::string_view path) const;
+  // Whether not naming `path` says nothing: the list is incomplete, or a folder above was not read.
+  bool IsSilentOn(absl::string_view path) const;
+  bool IsBelowSilent(absl::string_view path) const;
+};
+
+struct DatasetSet {
+  std::string name;
+  std::vector<DatasetView> views;  // one a holder, in the order given
+};
+
+// One side's data sets by name. Parts of one run, and several entries of one plan, are united; a list beside a
+// folder adds no name that the folder does not hold.
+std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side);
+// The same, made once an audit.
+const std::vector<DatasetSet>& DatasetsOf(const CheckContext& context, Side side);
+
+// One name on both sides. `migrated` holds each different content once; empty where the side has none.
+struct DatasetPair {
+  std::string name;
+  std::vector<DatasetView> baseline;  // at most one: the reference
+  std::vector<DatasetView> migrated;
+};
+
+std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence);
+// The same, made once an audit.
+const std::vector<DatasetPair>& PairDatasets(const CheckContext& context);
+
+// A name without partner, both sides empty, lists that are incomplete: what keeps `files` and `content` from
+// passing, whatever they find. True when there is something to compare.
+bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::CheckResult& result);
+
+// What keeps any check over this holder's files from passing: lists that are cut, folders that could not be read, two
+// folders under one name, one part without the others.
+void ReportIncomplete(const CheckContext& context, const DatasetView& view, v1::CheckResult& result);
+
+// Same names, sizes and MD5s.
+// Files and folder links of which nothing is known but their name, why each, at most 20 one by one.
+void ReportUnseenFiles(const CheckContext& context, const DatasetView& view, v1::CheckResult& result);
+
+bool SameFiles(const DatasetView& a, const DatasetView& b);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_DATASETS_PAIRS_H_

@@ -1,0 +1,71 @@
+// migrated.mixed-precision.runs: is there a finished migrated run, on NPUs by device evidence?
+// Source: pre-tuning checklist, 模型迁移：在NPU上正确使能混合精度.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/series/repeats.h"
+#include "checks/settings/platform.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG, EvidenceNeed::Of::kMigrated}};
+
+// What a plan states of its platform is no evidence of the device that trained.
+bool StatedOnly(const Platform& platform) { return absl::StrContains(platform.evidence, ": platform: "); }
+
+// What a node said of itself when it was read live ("no GPU and no NPU").
+void AddLiveMissing(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
+  for (const v1::Bundle* bundle : view.nodes) {
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      if (evidence.problem().id() != "live_no_accelerator") continue;
+      AddMissing(context, result, evidence.problem(), WhereFrom(*bundle, evidence));
+    }
+  }
+}
+
+void CheckDevices(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
+  const Platform platform = PlatformOf(context.rules, view);
+  if (platform.family == nullptr || StatedOnly(platform)) {
+    AddMissing(context, result, "device_not_proved", view.name, {{"run", view.name}});
+    AddLiveMissing(context, result, view);
+    return;
+  }
+  const MessageArgs args = {{"run", view.name}, {"product", platform.family->name}, {"evidence", platform.evidence}};
+  v1::Finding& finding = !platform.family->npu     ? AddError(context, result, "not_on_npu", view.name, args)
+                         : !platform.family->trains ? AddError(context, result, "not_on_npu/inference", view.name, args)
+                                                    : AddNote(context, result, "measured/device", view.name, args);
+  finding.set_migrated(platform.family->name);
+  finding.add_evidence(platform.evidence);
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  const std::vector<RunSeries>& runs = SeriesOf(context, Side::kMigrated);
+  if (runs.empty()) return;
+  const FinishedRuns finished = Finished(context.profile, runs);
+  for (const FinishedRuns::Left& left : finished.others) {
+    if (finished.finished.empty()) {
+      AddMissing(context, result, left.message_id, left.run->name, left.args);
+    } else {
+      AddNote(context, result, left.message_id, left.run->name, left.args);
+    }
+  }
+  // One run alone has no other to be measured by: only its own end mark says that it is whole.
+  if (finished.by_length && runs.size() == 1) {
+    AddMissing(context, result, "end_not_marked", runs[0].name, {{"run", runs[0].name}});
+  }
+  for (const RunView& view : context.evidence.Runs(Side::kMigrated)) CheckDevices(context, result, view);
+  v1::Finding& note = AddNote(context, result, "measured/runs", "",
+                              {{"runs", absl::StrCat(runs.size())},
+                               {"finished", absl::StrCat(finished.finished.size())},
+                               {"names", JoinNames(finished.finished)}});
+  SetFact(note, "runs", static_cast<std::int64_t>(runs.size()));
+  SetFact(note, "finished", static_cast<std::int64_t>(finished.finished.size()));
+}
+
+}  // namespace
+
+extern const Check kMigratedRuns;
+const Check kMigratedRuns = {"migrated.mixed-precision.runs", kNeeds, &Evaluate};
+
+}  // namespace paritect

@@ -1,0 +1,139 @@
+// baseline.repeatability.settings: are the baseline runs repeats of one configuration (seeds may differ)?
+// Source: pre-tuning checklist, 多次训练验证精度一致.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/runs/step_axis.h"
+#include "checks/series/curves.h"
+#include "checks/series/repeats.h"
+#include "checks/settings/compare.h"
+#include "checks/settings/view.h"
+
+namespace paritect {
+namespace {
+
+// Seeds are meant to differ; an address, a path or a device differs by nature and changes no number.
+bool Counts(const SettingKey& key) {
+  // A training that stops at its target prints how many samples it took: a result, not a setting.
+  if (key.key == "train_samples") return false;
+  return key.type != SettingType::kPath && key.group != "seed" && key.group != "cluster";
+}
+
+std::int64_t Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& first,
+                     const SettingsView& run, std::set<std::string>& differing) {
+  std::int64_t compared = 0;
+  for (const std::string& name : first.StatedKeys()) {
+    const SettingKey* key = context.rules.settings.FindKey(name);
+    const EffectiveValue* a = first.FindStated(name);
+    const EffectiveValue* b = run.FindStated(name);
+    if (key == nullptr || !Counts(*key) || a == nullptr || b == nullptr) continue;
+    ++compared;
+    if (SameMeaning(key->type, a->value.value, b->value.value)) continue;
+    differing.insert(name);
+    v1::Finding& finding = AddError(context, result, "runs_not_repeats", name,
+                                    {{"key", name},
+                                     {"first", first.run_name()},
+                                     {"a", ValueToText(a->value.value)},
+                                     {"run", run.run_name()},
+                                     {"b", ValueToText(b->value.value)}});
+    finding.set_baseline(
+        absl::StrCat(ShowValue(a->value), " in ", first.run_name(), ", ", ShowValue(b->value), " in ", run.run_name()));
+    finding.add_evidence(a->value.origin);
+    finding.add_evidence(b->value.origin);
+    SetValueFact(finding, "first", a->value.value);
+    SetValueFact(finding, "other", b->value.value);
+  }
+  return compared;
+}
+
+void ReportPrinted(const CheckContext& context, v1::CheckResult& result, const RunSeries& first, const RunSeries& run,
+                   const std::string& key, double a, double b, const std::string& where) {
+  v1::Finding& finding =
+      AddError(context, result, "runs_not_repeats", key,
+               {{"key", key}, {"first", first.name}, {"a", Short(a)}, {"run", run.name}, {"b", Short(b)}});
+  finding.set_baseline(absl::StrCat(Short(a), " in ", first.name, ", ", Short(b), " in ", run.name));
+  SetFact(finding, "first", a);
+  SetFact(finding, "other", b);
+  if (!where.empty()) finding.add_evidence(where);
+}
+
+// What the logs print at every step of the settings: the global batch and the learning rate.
+std::int64_t ComparePrinted(const CheckContext& context, v1::CheckResult& result, const RunSeries& first,
+                            const RunSeries& run, std::set<std::string>& differing) {
+  constexpr double kSame = 1e-3;  // printed with few digits
+  std::int64_t compared = 0;
+  const std::optional<double> batch_a = PrintedBatch(first);
+  const std::optional<double> batch_b = PrintedBatch(run);
+  if (batch_a.has_value() && batch_b.has_value()) {
+    ++compared;
+    if (*batch_a != *batch_b) {
+      if (differing.insert("global_batch_size").second) {
+        ReportPrinted(context, result, first, run, "global_batch_size", *batch_a, *batch_b, "");
+      }
+    }
+  }
+  const CurveSet rate_a = first.Curves(Metric::kLearningRate);
+  const CurveSet rate_b = run.Curves(Metric::kLearningRate);
+  if (rate_a.curves.size() != 1 || rate_b.curves.size() != 1) return compared;
+  const Curve a = FiniteOnly(rate_a.curves[0]);
+  const Curve b = FiniteOnly(rate_b.curves[0]);
+  const AlignedCurves rates = Align(a, b);
+  if (rates.steps.empty()) return compared;
+  ++compared;
+  const double smallest = kSame * *std::max_element(rates.a.begin(), rates.a.end());
+  std::vector<std::size_t> apart;
+  for (std::size_t i = 0; i < rates.steps.size(); ++i) {
+    if (std::fabs(rates.b[i] - rates.a[i]) > kSame * std::fabs(rates.a[i]) + smallest) apart.push_back(i);
+  }
+  if (apart.size() <= std::max<std::size_t>(1, rates.steps.size() / 100)) return compared;
+  if (!differing.insert("learning_rate").second) return compared;
+  ReportPrinted(context, result, first, run, "learning_rate", rates.a[apart[0]], rates.b[apart[0]],
+                rates.at_b[apart[0]]->where);
+  return compared;
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  const std::vector<RunSeries>& runs = SeriesOf(context, Side::kBaseline);
+  if (runs.empty()) {
+    RequireEvidence(context, result, Side::kBaseline, v1::EVIDENCE_KIND_SETTINGS);
+    return;
+  }
+  if (runs.size() < 2) {
+    AddMissing(context, result, "too_few_runs", SideName(Side::kBaseline), {{"needed", "2"}, {"finished", "1"}});
+    return;
+  }
+  const SettingsView& reference = SettingsView::Of(context, Side::kBaseline, runs[0].view);
+  std::int64_t compared = 0;
+  std::set<std::string> differing;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const SettingsView& settings = SettingsView::Of(context, Side::kBaseline, runs[i].view);
+    if (i > 0) compared += ComparePrinted(context, result, runs[0], runs[i], differing);
+    if (settings.empty()) {
+      AddMissing(context, result, "run_without_settings", runs[i].name, {{"run", runs[i].name}});
+    } else if (i > 0) {
+      compared += Compare(context, result, reference, settings, differing);
+    }
+  }
+  if (!differing.empty()) return;
+  if (compared == 0) {
+    // Runs that are known to be alike in nothing are not known to be repeats.
+    if (result.missing().empty()) AddMissing(context, result, "no_settings_in_common", SideName(Side::kBaseline));
+    return;
+  }
+  SetFact(AddNote(context, result, "measured/repeat_settings", "",
+                  {{"runs", absl::StrCat(runs.size())}, {"compared", absl::StrCat(compared)}}),
+          "values_compared", compared);
+}
+
+}  // namespace
+
+extern const Check kRepeatabilitySettings;
+const Check kRepeatabilitySettings = {"baseline.repeatability.settings", {}, &Evaluate};
+
+}  // namespace paritect

@@ -1,0 +1,160 @@
+// training.flow.state: are gradients cleared, and counters and data position restored on resume?
+// Source: pre-tuning checklist, 训练流程：与基准一致 (中间状态的清除与恢复).
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "checks/check.h"
+#include "checks/runs/data_position.h"
+#include "checks/runs/ratio_cause.h"
+#include "checks/runs/run_pairs.h"
+#include "checks/series/gradient_ratio.h"
+#include "checks/series/repeats.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG}};
+
+// A loss that is n times as large has a gradient that is: said once, of the loss.
+bool LossHasRatio(const RunSeries& baseline, const RunSeries& migrated, double ratio) {
+  const CurveSet a = baseline.Curves(Metric::kLoss);
+  const CurveSet b = migrated.Curves(Metric::kLoss);
+  if (a.curves.empty() || b.curves.empty()) return false;
+  const Curve left = FiniteOnly(a.curves[0]);
+  const Curve right = FiniteOnly(b.curves[0]);
+  const AlignedCurves losses = Align(left, right);
+  const std::optional<double> of_loss = ConstantRatio(losses.a, losses.b);
+  return of_loss.has_value() && *of_loss / ratio > 0.98 && *of_loss / ratio < 1.02;
+}
+
+// Norms that differ by more than half (docs/thresholds.md) without a pattern that names the cause.
+bool FarFromOne(double ratio) {
+  return ratio > 1.5 || ratio < 1 / 1.5;
+}
+
+v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                            const RunSeries& migrated, const std::string& subject, double ratio, MessageArgs args) {
+  const RatioCause cause = CauseOfRatio(context, baseline, migrated, ratio);
+  args.emplace_back("cause", cause.text);
+  v1::Finding& finding =
+      AddError(context, result, RatioMessage("constant_gradient_ratio", cause, ratio), subject, args);
+  for (const std::string& place : cause.evidence) finding.add_evidence(place);
+  return finding;
+}
+
+v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                         const RunSeries& migrated, const std::string& subject, const GradientRatio& ratio) {
+  const MessageArgs args = {{"migrated", subject},
+                            {"baseline", baseline.name},
+                            {"ratio", Short(ratio.ratio)},
+                            {"tail", Short(ratio.tail_ratio)},
+                            {"largest", Short(ratio.largest)},
+                            {"largest_step", absl::StrCat(ratio.largest_step)},
+                            {"from", absl::StrCat(ratio.explodes_at)},
+                            {"jumps", absl::StrCat(ratio.jumps)},
+                            {"step", absl::StrCat(ratio.last_step)},
+                            {"period", absl::StrCat(ratio.period)},
+                            {"common", absl::StrCat(ratio.steps)}};
+  switch (ratio.pattern) {
+    case GradientPattern::kGrowing: {
+      v1::Finding& finding = AddError(context, result, "gradients_not_cleared", subject, args);
+      SetFact(finding, "exponent", ratio.exponent);
+      return finding;
+    }
+    case GradientPattern::kPeriodic: {
+      v1::Finding& finding = AddError(context, result, "gradients_not_cleared/periodic", subject, args);
+      SetFact(finding, "period_steps", ratio.period);
+      return finding;
+    }
+    case GradientPattern::kConstantRatio:
+      if (LossHasRatio(baseline, migrated, ratio.ratio)) break;
+      return ReportConstant(context, result, baseline, migrated, subject, ratio.ratio, args);
+    case GradientPattern::kExploding: return AddError(context, result, "gradients_explode", subject, args);
+    case GradientPattern::kAlike:
+      if (FarFromOne(ratio.ratio)) return AddWarning(context, result, "gradient_norm_differs", subject, args);
+      if (FarFromOne(ratio.tail_ratio)) return AddWarning(context, result, "gradient_norm_differs/tail", subject, args);
+      if (ratio.jumps > 2 * ratio.baseline_jumps) {
+        return AddWarning(context, result, "gradient_norm_differs/jumps", subject, args);
+      }
+      break;
+  }
+  return AddNote(context, result, "measured/gradients_cleared", subject, args);
+}
+
+// Norms of exactly 0 where the baseline's are not: one or two may be a batch without labels. True: nothing else can be
+// said of the norms.
+bool ReportZeros(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                 const std::string& subject, const CurvePair& pair, const AlignedCurves& norms) {
+  constexpr std::int64_t kToleratedSteps = 2;
+  const ZeroNorms zero = FindZeroNorms(norms);
+  if (zero.steps == 0) return false;
+  const MessageArgs args = {{"migrated", subject},
+                            {"baseline", baseline.name},
+                            {"zeros", absl::StrCat(zero.steps)},
+                            {"common", absl::StrCat(zero.common)},
+                            {"step", absl::StrCat(zero.first)}};
+  const bool many = zero.steps > kToleratedSteps;
+  v1::Finding& finding = many ? AddError(context, result, "gradient_norm_differs/zero", subject, args)
+                              : AddWarning(context, result, "gradient_norm_differs/zero", subject, args);
+  SetFact(finding, "zero_steps", zero.steps);
+  SetFact(finding, "common_steps", zero.common);
+  finding.add_evidence(pair.baseline.points.front().where);
+  const auto first = std::find_if(pair.migrated.points.begin(), pair.migrated.points.end(),
+                                  [&](const CurvePoint& point) { return point.value == 0; });
+  if (first != pair.migrated.points.end()) finding.add_evidence(first->where);
+  return many;
+}
+
+void CheckGradients(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                    const RunSeries& migrated, const CurvePair& pair) {
+  const std::string subject = SubjectOf(migrated, pair.migrated);
+  const AlignedCurves norms = Align(pair.baseline, pair.migrated);
+  if (ReportZeros(context, result, baseline, subject, pair, norms)) return;
+  const std::optional<GradientRatio> ratio = CompareGradients(norms);
+  if (!ratio.has_value()) {
+    AddMissing(context, result, "too_few_common_steps", subject,
+               {{"common", absl::StrCat(norms.steps.size())}, {"coverage", Percent(norms.coverage)}, {"needed", "5"}});
+    return;
+  }
+  v1::Finding& finding = ReportRatio(context, result, baseline, migrated, subject, *ratio);
+  finding.set_baseline(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.a.front())));
+  finding.set_migrated(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.b.front())));
+  SetFact(finding, "ratio", ratio->ratio);
+  SetFact(finding, "common_steps", ratio->steps);
+  SetFact(finding, "last_step", ratio->last_step);
+  if (ratio->largest > 0) {
+    SetFact(finding, "tail_ratio", ratio->tail_ratio);
+    SetFact(finding, "largest_ratio", ratio->largest);
+    SetFact(finding, "largest_ratio_step", ratio->largest_step);
+  }
+  finding.add_evidence(pair.baseline.points.front().where);
+  finding.add_evidence(pair.migrated.points.front().where);
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) CheckSampleNumbers(context, result, side);
+  const RunPairs pairs(context);
+  for (const Side side : kBothSides) {
+    for (const RunSeries& run : pairs.runs(side)) {
+      CheckConsumedSamples(context, result, run);
+      if (WasResumed(run) && run.Curves(Metric::kSamples).curves.empty()) {
+        AddMissing(context, result, "position_not_printed", run.name, {{"run", run.name}});
+      }
+    }
+  }
+  const RunSeries* reference = pairs.reference();
+  if (reference == nullptr) return;
+  for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {
+    for (const CurvePair& pair : PairCurves(context, result, *reference, *migrated, Metric::kGradNorm)) {
+      CheckGradients(context, result, *reference, *migrated, pair);
+    }
+  }
+}
+
+}  // namespace
+
+extern const Check kFlowState;
+const Check kFlowState = {"training.flow.state", kNeeds, &Evaluate};
+
+}  // namespace paritect

@@ -1,0 +1,46 @@
+// What the ratio of the two sides' gradient norms tells: gradients that are not cleared grow step by step, a
+// constant ratio is an average that one side leaves out.
+#ifndef PARITECT_CHECKS_SERIES_GRADIENT_RATIO_H_
+#define PARITECT_CHECKS_SERIES_GRADIENT_RATIO_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "checks/series/curves.h"
+
+namespace paritect {
+
+// kPeriodic: growing anew every few steps. kExploding: the migrated norms leave the baseline's for good, or for many
+// steps in a row.
+enum class GradientPattern { kAlike, kConstantRatio, kGrowing, kPeriodic, kExploding };
+
+struct GradientRatio {
+  GradientPattern pattern = GradientPattern::kAlike;
+  double ratio = 1;     // constant: the ratio; growing: at the last step looked at; alike: the median
+  double exponent = 0;  // growing: ratio ~ step ^ exponent (1: all gradients point one way, 0.5: none do)
+  std::int64_t last_step = 0;
+  std::int64_t steps = 0;  // looked at
+  double tail_ratio = 1;   // median over the last tenth
+  double largest = 0;      // of all ratios, and where
+  std::int64_t largest_step = 0;
+  // Steps at which a norm is more than 10 times the other side's.
+  std::int64_t jumps = 0;           // of the migrated side
+  std::int64_t baseline_jumps = 0;  // of the baseline
+  std::int64_t explodes_at = 0;     // exploding: the first step beyond
+  std::int64_t period = 0;          // periodic: steps
+};
+
+// Common steps at which the migrated norm is exactly 0 and the baseline's is not small: nothing is learned there.
+struct ZeroNorms {
+  std::int64_t steps = 0;
+  std::int64_t first = 0;
+  std::int64_t common = 0;
+};
+ZeroNorms FindZeroNorms(const AlignedCurves& norms);
+
+// nullopt: fewer than 5 common positive norms.
+std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SERIES_GRADIENT_RATIO_H_

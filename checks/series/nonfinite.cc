@@ -1,0 +1,255 @@
+#include "checks/series/nonfinite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/series/held_rate.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kZerosMin = 3;     // a single zero may be a rounded loss
+constexpr int kNanNormsMin = 3;  // a scaler prints one now and then
+constexpr int kEvidenceMax = 5;
+
+// Steps at which one thing went wrong. Ranks that print the same count once.
+struct Events {
+  std::map<std::int64_t, double> values;  // by step
+  std::set<int> ranks;
+  std::vector<std::string> where;
+
+  bool any() const { return !values.empty(); }
+  std::int64_t count() const { return static_cast<std::int64_t>(values.size()); }
+  std::int64_t first_step() const { return values.begin()->first; }
+  double value() const { return values.begin()->second; }
+  void Add(const v1::StepRecord& record, double seen, const LogSource& source, int rank) {
+    values.try_emplace(record.step(), seen);  // without a step: that of the line before
+    ranks.insert(rank);
+    if (where.size() < kEvidenceMax) where.push_back(Where(source, record.line()));
+  }
+};
+
+struct Found {
+  Events nan_loss;
+  Events nan_eval;
+  Events nan_accuracy;
+  Events zeros;
+  Events missing;
+  Events nan_norm;
+  std::set<int> ranks;  // that print a loss, NaN or not
+};
+
+// Walks one log's records of one rank and engine in file order.
+class Walker {
+ public:
+  Walker(const LogSource& source, int rank, Found& found) : source_(source), rank_(rank), found_(found) {}
+
+  void Next(const v1::StepRecord& record) {
+    if (record.has_eval_loss() && !std::isfinite(record.eval_loss())) {
+      found_.nan_eval.Add(record, record.eval_loss(), source_, rank_);
+    }
+    if (record.has_accuracy() && !record.accuracy_of_training() && !std::isfinite(record.accuracy())) {
+      found_.nan_accuracy.Add(record, record.accuracy(), source_, rank_);
+    }
+    if (record.step_unknown()) return;
+    const bool skipped = Skipped(record);
+    if (record.has_skipped()) counted_to_ = record.step();
+    if (record.has_grad_norm() && std::isnan(record.grad_norm()) && !skipped) nan_norms_.push_back(records_.size());
+    records_.push_back(&record);
+    if (record.loss_absent() && seen_real_ && !skipped) found_.missing.Add(record, 0, source_, rank_);
+    if (record.has_loss()) {
+      found_.ranks.insert(rank_);
+      NextLoss(record, skipped);
+    }
+    // Megatron prints the mean of an interval over its steps without NaN, and how many it left out. Those of skipped
+    // steps are overflows of the search for a scale.
+    const auto left_out = record.metrics().find("number of nan iterations");
+    if (left_out != record.metrics().end() && left_out->second > static_cast<double>(record.skipped())) {
+      found_.nan_loss.Add(record, std::numeric_limits<double>::quiet_NaN(), source_, rank_);
+    }
+  }
+
+  // One NaN before the first value of a table of values that others wrote (a value for every step of a grid) is one
+  // that was not recorded. A log prints what the training gave.
+  void End() {
+    for (const std::size_t at : nan_norms_) {
+      // A schedule that counts updates and stood still says that the step was skipped.
+      if (ScheduleCountsUpdates(source_.log().format()) && HeldRateAt(records_, at) == HeldRate::kHeld) continue;
+      found_.nan_norm.Add(*records_[at], records_[at]->grad_norm(), source_, rank_);
+    }
+    if (!zeros_.empty() && IsFarFromZero()) TakeZeros();  // nothing can follow to make three
+    const bool table = source_.log().format() == "megatron" && leading_.size() == 1 && leading_[0].first->line() == 0;
+    if (table && seen_real_) return;
+    for (const auto& [record, value] : leading_) found_.nan_loss.Add(*record, value, source_, rank_);
+  }
+
+ private:
+  // A step that an overflow made the scaler skip has no loss that counts. A counter over several steps excuses a value
+  // only where it counts them all: a mean is taken over those that were not skipped.
+  bool Skipped(const v1::StepRecord& record) const {
+    if (record.overflow()) return true;
+    if (record.skipped() <= 0) return false;
+    return record.skipped() >= record.step() - counted_to_.value_or(record.step() - record.skipped());
+  }
+
+  void NextLoss(const v1::StepRecord& record, bool skipped) {
+    const double loss = record.loss();
+    if (!std::isfinite(loss)) {
+      if (skipped) return;
+      if (seen_real_) {
+        found_.nan_loss.Add(record, loss, source_, rank_);
+      } else {
+        leading_.emplace_back(&record, loss);
+      }
+      return;
+    }
+    if (loss != 0) {
+      seen_real_ = true;
+      zeros_.clear();
+      smallest_ = std::min(smallest_, std::fabs(loss));
+      if (record.has_loss_resolution()) resolution_ = std::max(resolution_, record.loss_resolution());
+      return;
+    }
+    if (!seen_real_) return;
+    const bool nan_beside = record.has_grad_norm() && std::isnan(record.grad_norm());
+    zeros_.push_back(&record);
+    if (nan_beside || reported_ || zeros_.size() >= kZerosMin || (++single_ >= kZerosMin && IsFarFromZero())) {
+      TakeZeros();
+    }
+  }
+
+  void TakeZeros() {
+    reported_ = true;
+    for (const v1::StepRecord* zero : zeros_) found_.zeros.Add(*zero, 0, source_, rank_);
+    zeros_.clear();
+  }
+
+  // No loss before came near what would be printed as 0: then 0 is no rounded loss.
+  bool IsFarFromZero() const { return smallest_ > 0.1 && smallest_ > 1000 * resolution_; }
+
+  const LogSource& source_;
+  const int rank_;
+  Found& found_;
+  std::optional<std::int64_t> counted_to_;  // the step up to which the counter of skipped steps has told
+  bool seen_real_ = false;
+  bool reported_ = false;
+  int single_ = 0;  // zeros so far, in a row or not
+  double smallest_ = std::numeric_limits<double>::infinity();
+  double resolution_ = 0;  // of printed losses
+  std::vector<const v1::StepRecord*> zeros_;
+  std::vector<const v1::StepRecord*> records_;
+  std::vector<std::size_t> nan_norms_;
+  std::vector<std::pair<const v1::StepRecord*, double>> leading_;
+};
+
+// Some ranks and not the others: "3, 5"; "" where all do or ranks are not known.
+std::string OddRanks(const Events& events, const std::set<int>& all) {
+  if (events.ranks.size() >= all.size() || events.ranks.contains(-1)) return "";
+  return absl::StrJoin(events.ranks, ", ");
+}
+
+void Report(const CheckContext& context, v1::CheckResult& result, v1::Severity severity, absl::string_view id,
+            const RunSeries& run, const Events& events, const std::set<int>& all_ranks) {
+  if (!events.any()) return;
+  const std::string odd = OddRanks(events, all_ranks);
+  // One node of many is another fault than a training that goes wrong everywhere.
+  const bool one_of_many = id == "nan_loss" && !odd.empty();
+  v1::Finding& finding =
+      AddFinding(context, result, severity, one_of_many ? "nan_loss/ranks" : id, run.name,
+                 {{"run", run.name},
+                  {"step", absl::StrCat(events.first_step())},
+                  {"count", absl::StrCat(events.count())},
+                  {"ranks", odd},
+                  {"others", absl::StrCat(all_ranks.size() - std::min(all_ranks.size(), events.ranks.size()))},
+                  {"value", FormatDouble(events.value())}});
+  SetFact(finding, "step", events.first_step());
+  SetFact(finding, "count", events.count());
+  SetFact(finding, "value", events.value());
+  SetFact(finding, "run", run.name);
+  if (!odd.empty()) SetFact(finding, "ranks", odd);
+  for (const std::string& where : events.where) finding.add_evidence(where);
+  (run.side == Side::kBaseline ? finding.mutable_baseline() : finding.mutable_migrated())
+      ->assign(absl::StrCat(id == "loss_missing" ? "no loss" : FormatDouble(events.value()), " (", run.name, ")"));
+}
+
+// Steps that gave no number and were done again after a restart: in one file only a note tells of them.
+bool ReportRolledBack(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  bool any = false;
+  for (const LogSource& source : run.logs) {
+    for (const v1::Note& note : source.log().notes()) {
+      if (note.kind() != "loss_rolled_back") continue;
+      any = true;
+      AddError(context, result, "nan_loss/rolled_back", run.name, {{"run", run.name}, {"what", note.message()}})
+          .add_evidence(Where(source, note.line()));
+    }
+  }
+  return any;
+}
+
+Found FindIn(const RunSeries& run) {
+  Found found;
+  for (const LogSource& source : run.logs) {
+    std::map<std::pair<std::string, int>, Walker> walkers;
+    for (const v1::StepRecord& record : source.log().records()) {
+      const int rank = record.has_rank() ? record.rank() : source.evidence->has_rank() ? source.evidence->rank() : -1;
+      walkers.try_emplace({record.engine(), rank}, source, rank, found).first->second.Next(record);
+    }
+    for (auto& [key, walker] : walkers) walker.End();
+  }
+  return found;
+}
+
+}  // namespace
+
+namespace {
+
+// A training that stops itself because its loss is no number (MindSpore's LossMonitor, TensorFlow's NanTensorHook):
+// that step's loss is not printed.
+bool StopsForNan(const RunSeries& run) {
+  if (run.ending.state != v1::RunEnd::STATE_ABORTED) return false;
+  const std::string words = absl::AsciiStrToLower(run.ending.words);
+  for (const absl::string_view one :
+       {"invalid loss", "nan loss", "loss is nan", "loss = nan", "loss: nan", "non-finite loss", "nonfinite loss"}) {
+    if (absl::StrContains(words, one)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  const Found found = FindIn(run);
+  const auto error = v1::SEVERITY_ERROR;
+  Report(context, result, error, "nan_loss", run, found.nan_loss, found.ranks);
+  const bool stops = !found.nan_loss.any() && StopsForNan(run);
+  if (stops) {
+    v1::Finding& finding = AddError(
+        context, result, "nan_loss/stops", run.name,
+        {{"run", run.name}, {"step", absl::StrCat(run.ending.last_step.value_or(0))}, {"words", run.ending.words}});
+    SetFact(finding, "step", run.ending.last_step.value_or(0));
+    SetFact(finding, "run", run.name);
+    if (!run.ending.where.empty()) finding.add_evidence(run.ending.where);
+  }
+  Report(context, result, error, "nan_suspected", run, found.zeros, found.ranks);
+  Report(context, result, error, "loss_missing", run, found.missing, found.ranks);
+  const bool many = found.nan_norm.count() >= kNanNormsMin;
+  Report(context, result, many ? error : v1::SEVERITY_WARNING, "nan_grad_norm", run, found.nan_norm, found.ranks);
+  Report(context, result, error, "nan_loss/validation", run, found.nan_eval, found.ranks);
+  Report(context, result, error, "nan_loss/accuracy", run, found.nan_accuracy, found.ranks);
+  const bool rolled_back = ReportRolledBack(context, result, run);
+  return {stops || found.nan_loss.any() || rolled_back || found.zeros.any() || found.missing.any() || many,
+          found.nan_eval.any() || found.nan_accuracy.any()};
+}
+
+}  // namespace paritect

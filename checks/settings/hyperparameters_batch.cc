@@ -1,0 +1,101 @@
+// model.hyperparameters.global-batch: per-device batch x accumulation x data-parallel size (not device count).
+// Source: pre-tuning checklist, 模型超参; MindFormers' own product has micro batches as a factor.
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/settings/compare.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+constexpr double kSame = 1e-9;
+
+void ReportUnknown(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                   const Derived& batch) {
+  AddMissing(context, result, "global_batch_unknown", view.run_name(), {{"keys", absl::StrJoin(batch.lacking, ", ")}});
+}
+
+// Batch and learning rate grew by one factor: a decision somebody may have taken.
+void AddScalingNote(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                    const SettingsView& migrated, double ratio) {
+  const auto a = baseline.Number("lr_base");
+  const auto b = migrated.Number("lr_base");
+  if (!a || !b || *a == 0 || std::fabs(*b / *a - ratio) > 1e-6 * ratio || std::fabs(ratio - 1) < kSame) return;
+  v1::Finding& note = AddNote(context, result, "linear_scaling", "global_batch_size", {{"ratio", FormatShort(ratio)}});
+  SetFact(note, "ratio", ratio);
+}
+
+// A batch that grows at the start reaches the same size on another way.
+void CompareRampUp(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                   const SettingsView& migrated) {
+  const EffectiveValue* a = baseline.Find("rampup_batch_size");
+  const EffectiveValue* b = migrated.Find("rampup_batch_size");
+  if (a == nullptr || b == nullptr || SameMeaning(SettingType::kText, a->value.value, b->value.value)) return;
+  const std::string shown_a = ShowValue(a->value);
+  const std::string shown_b = ShowValue(b->value);
+  if (HasFinding(result, "global_batch_differs", "rampup_batch_size", shown_a, shown_b)) return;
+  v1::Finding& finding = AddError(context, result, "global_batch_differs/ramp_up", "rampup_batch_size",
+                                  {{"baseline", shown_a}, {"migrated", shown_b}});
+  finding.set_baseline(shown_a);
+  finding.set_migrated(shown_b);
+}
+
+void Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+             const SettingsView& migrated) {
+  const Derived a = GlobalBatch(baseline);
+  const Derived b = GlobalBatch(migrated);
+  const Derived* both[] = {&a, &b};
+  const SettingsView* views[] = {&baseline, &migrated};
+  for (int i = 0; i < 2; ++i) {
+    AddPartConflicts(context, result, *views[i], both[i]->part_conflicts);
+    ReportNoNumbers(context, result, *views[i], {"batch", "parallel"});
+    if (!both[i]->value) {
+      ReportUnknown(context, result, *views[i], *both[i]);
+      continue;
+    }
+    SourcedValue own;
+    own.value.set_number(*both[i]->value);
+    own.text = both[i]->text;
+    own.origin = absl::StrJoin(both[i]->evidence, "; ");
+    AddConflicts(context, result, *views[i], "global_batch_size", own, both[i]->disagreeing);
+  }
+  if (!a.value || !b.value) return;
+  const bool same = std::fabs(*a.value - *b.value) <= kSame * std::fabs(*a.value);
+  if (!same && HasFinding(result, "global_batch_differs", "global_batch_size", a.text, b.text)) return;
+  v1::Finding& finding =
+      same ? AddNote(context, result, "measured/global_batch", migrated.run_name(), {{"batch", FormatDouble(*a.value)}})
+           : AddError(context, result, "global_batch_differs", "global_batch_size",
+                      {{"baseline", FormatDouble(*a.value)}, {"migrated", FormatDouble(*b.value)}});
+  finding.set_baseline(a.text);
+  finding.set_migrated(b.text);
+  SetFact(finding, "baseline_global_batch", *a.value);
+  SetFact(finding, "migrated_global_batch", *b.value);
+  SetFact(finding, "ratio", *b.value / *a.value);
+  for (const Derived* one : both) {
+    for (const std::string& evidence : one->evidence) finding.add_evidence(evidence);
+  }
+  const Derived steps_a = TotalSteps(baseline);
+  const Derived steps_b = TotalSteps(migrated);
+  if (steps_a.value) SetFact(finding, "baseline_steps", *steps_a.value);
+  if (steps_b.value) SetFact(finding, "migrated_steps", *steps_b.value);
+  if (!same) AddScalingNote(context, result, baseline, migrated, *b.value / *a.value);
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        Compare(context, result, baseline, migrated);
+        CompareRampUp(context, result, baseline, migrated);
+      },
+      "global_batch_size");
+}
+
+}  // namespace
+
+extern const Check kHyperparametersBatch;
+const Check kHyperparametersBatch = {"model.hyperparameters.global-batch", {}, &Evaluate};
+
+}  // namespace paritect

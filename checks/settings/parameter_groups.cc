@@ -1,0 +1,117 @@
+// model.hyperparameters.per-group: how many parameters have which weight decay and learning rate. Groups with the same
+// two values are one: frameworks divide them differently. The rate that a group was built with counts (initial_lr), for
+// the printed one moves. Source: pre-tuning checklist, 模型超参 (norms and biases without decay).
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "checks/settings/compare.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+struct Groups {
+  bool any = false;
+  bool counted = true;                   // every group says how many parameters it has
+  std::map<std::string, double> by_law;  // "weight_decay 0.1, lr 0.0001" -> parameters
+  std::string origin;
+};
+
+using Fields = std::map<std::string, v1::Value>;
+
+std::optional<double> NumberIn(const Fields& fields, const char* name) {
+  auto it = fields.find(name);
+  if (it == fields.end()) return std::nullopt;
+  const v1::Value typed = TypedValue(SettingType::kNumber, it->second);
+  if (typed.kind_case() == v1::Value::kInteger) return static_cast<double>(typed.integer());
+  if (typed.kind_case() == v1::Value::kNumber) return typed.number();
+  return std::nullopt;
+}
+
+void AddGroup(const Fields& fields, Groups& groups) {
+  std::vector<std::string> law;
+  for (const char* name : {"weight_decay", "wd_mult", "lr_mult"}) {
+    if (auto number = NumberIn(fields, name)) law.push_back(StrCat(name, " ", FormatDouble(*number)));
+  }
+  for (const char* name : {"initial_lr", "max_lr", "lr"}) {
+    if (auto number = NumberIn(fields, name)) {
+      law.push_back(StrCat("lr ", FormatDouble(*number)));
+      break;
+    }
+  }
+  const std::optional<double> parameters = NumberIn(fields, "params");
+  if (law.empty() || parameters == 0) return;
+  groups.counted = groups.counted && parameters.has_value();
+  groups.by_law[absl::StrJoin(law, ", ")] += parameters.value_or(0);
+}
+
+// The groups of the run's first document of them: every node has the same ones.
+Groups GroupsOf(const RunView& run) {
+  Groups groups;
+  for (const v1::Bundle* bundle : run.nodes) {
+    for (const v1::Evidence& evidence : bundle->evidence()) {
+      if (groups.any || !evidence.has_settings() || evidence.settings().format() != "parameter-groups") continue;
+      std::map<std::string, Fields> scopes;
+      for (const v1::Setting& setting : evidence.settings().settings()) {
+        absl::string_view name = setting.raw_key();
+        if (absl::ConsumePrefix(&name, "group.")) scopes[setting.scope()][std::string(name)] = setting.value();
+      }
+      for (const auto& [scope, fields] : scopes) AddGroup(fields, groups);
+      groups.any = !groups.by_law.empty();
+      groups.origin = evidence.source();
+    }
+  }
+  return groups;
+}
+
+std::string Show(const Groups& groups, bool counted) {
+  std::vector<std::string> parts;
+  for (const auto& [law, parameters] : groups.by_law) {
+    parts.push_back(counted ? StrCat(law, ": ", FormatDouble(parameters)) : law);
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+void Compare(const CheckContext& context, v1::CheckResult& result, const std::string& run, const Groups& a,
+             const Groups& b) {
+  const bool counted = a.counted && b.counted;
+  const std::string x = Show(a, counted);
+  const std::string y = Show(b, counted);
+  if (x == y) {
+    AddNote(context, result, "measured/groups", run, {{"groups", y}});
+    if (!counted) AddMissing(context, result, "group_sizes_unknown", run, {{"run", run}});
+    return;
+  }
+  if (HasFinding(result, "groups_differ", "parameter groups", x, y)) return;
+  v1::Finding& finding =
+      AddError(context, result, "groups_differ", "parameter groups", {{"baseline", x}, {"migrated", y}});
+  finding.set_baseline(x);
+  finding.set_migrated(y);
+  finding.add_evidence(a.origin);
+  finding.add_evidence(b.origin);
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  std::map<std::string, Groups> groups[2];
+  for (const RunView& run : context.evidence.Runs(Side::kBaseline)) groups[0][run.name] = GroupsOf(run);
+  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) groups[1][run.name] = GroupsOf(run);
+  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
+    const Groups& a = groups[0][baseline.run_name()];
+    const Groups& b = groups[1][migrated.run_name()];
+    if (!a.any) AddMissing(context, result, "groups_unknown", baseline.run_name(), {{"run", baseline.run_name()}});
+    if (!b.any) AddMissing(context, result, "groups_unknown", migrated.run_name(), {{"run", migrated.run_name()}});
+    if (a.any && b.any) Compare(context, result, migrated.run_name(), a, b);
+  });
+}
+
+}  // namespace
+
+extern const Check kParameterGroups;
+const Check kParameterGroups = {"model.hyperparameters.per-group", {}, &Evaluate};
+
+}  // namespace paritect

@@ -1,0 +1,267 @@
+// baseline. and migrated.mixed-precision.enabled, .single-mechanism, migrated.mixed-precision.same-mechanism.
+// Source: pre-tuning checklist, 正确使能混合精度: exactly one way (casts by hand or one automatic mode), the same on
+// both sides. Casts in scripts are seen in scripts only: where the library's own option does not decide, the
+// number of mechanisms is not known from settings.
+#include "checks/settings/precision_mechanism.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/settings/compare.h"
+#include "checks/settings/platform.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+std::string Origin(const EffectiveValue& found) {
+  return StrCat(found.value.raw_key, "=", found.value.text, " (", found.value.origin, ")");
+}
+
+void AddMixedMode(const Rules& rules, const SettingsView& view, std::vector<Mechanism>& out) {
+  for (const char* option : {"precision_mode", "precision_mode_v2"}) {
+    const EffectiveValue* found = view.FindStated(option);
+    if (found == nullptr) continue;
+    const PrecisionValue* known = rules.products.FindPrecisionValue(option, ValueToText(found->value.value));
+    if (known != nullptr && known->mixed) {
+      out.push_back({"graph", "", Origin(*found)});
+      return;
+    }
+  }
+  if (view.Boolean("tf_amp_graph_rewrite").value_or(false)) {
+    out.push_back({"graph", "", Origin(*view.Find("tf_amp_graph_rewrite"))});
+  }
+}
+
+// A level that stands beside its own switch counts where that is on (DeepSpeed: amp.enabled, amp.opt_level).
+bool ApexIsOn(const SettingsView& view) {
+  const EffectiveValue* level = view.FindStated("amp_opt_level");
+  const EffectiveValue* own = view.FindStated("amp_enabled");
+  if (level == nullptr || own == nullptr || level->value.raw_key != "amp.opt_level") return true;
+  return own->value.raw_key != "amp.enabled" || view.Boolean("amp_enabled").value_or(true);
+}
+
+// Libraries that decide the type by their options alone: no cast by hand stands beside them in a user's script.
+bool LibraryDecides(const SettingsView& view) {
+  for (const char* format : {"megatron-args", "deepspeed-json", "mindformers-yaml", "hf-training-args-json",
+                             "hf-training-args", "llamafactory-yaml", "apex-options"}) {
+    if (view.HasFormat(format)) return true;
+  }
+  return view.FindStated("amp_wrapper") != nullptr;
+}
+
+// Any piece of settings evidence, also one that failed.
+bool AnySettings(const CheckContext& context, Side side) {
+  bool any = false;
+  context.evidence.ForEach(side, v1::EVIDENCE_KIND_SETTINGS,
+                           [&](const v1::Bundle&, const v1::Evidence&) { any = true; });
+  return any;
+}
+
+// DeepSpeed's fp16 section against the arguments of the trainer beside it, and the like.
+void TypeConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+  for (const char* key : {"bf16", "fp16"}) {
+    const EffectiveValue* found = view.FindStated(key);
+    if (found != nullptr) AddConflicts(context, result, view, key, found->value, found->disagreeing);
+  }
+}
+
+void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
+  // A loss scale in the log is evidence enough; that no settings file was given does not matter then.
+  const std::vector<RunView> runs = context.evidence.Runs(side);
+  const bool by_logs =
+      !runs.empty() && !AnySettings(context, side) && std::all_of(runs.begin(), runs.end(), [](const RunView& run) {
+        std::string where;
+        return LogsShowLossScale(run, where);
+      });
+  if (!by_logs) RequireSettings(context, result, side);
+  for (const RunView& run : context.evidence.Runs(side)) {
+    const SettingsView& view = SettingsView::Of(context, side, run);
+    const ComputeType type = ComputeTypeOf(view);
+    TypeConflicts(context, result, view);
+    std::string evidence;
+    const bool scale_seen = LogsShowLossScale(run, evidence);
+    if (type.dtype == "float32" && !scale_seen) {
+      v1::Finding& finding = AddError(context, result, "mixed_precision_off", run.name, {{"evidence", type.evidence}});
+      finding.add_evidence(type.evidence);
+    } else if (!type.dtype.empty() || scale_seen) {
+      const std::string dtype = type.dtype.empty() || type.dtype == "float32" ? "float16" : type.dtype;
+      v1::Finding& note = AddNote(context, result, "measured/compute_type", run.name,
+                                  {{"dtype", dtype}, {"evidence", type.evidence.empty() ? evidence : type.evidence}});
+      SetFact(note, "dtype", absl::string_view(dtype));
+      const Platform platform = PlatformOf(context.rules, run);
+      if (side == Side::kMigrated && dtype == "bfloat16" && platform.family != nullptr && !platform.family->bfloat16) {
+        AddError(context, result, "dtype_not_on_product", run.name,
+                 {{"dtype", dtype}, {"product", platform.family->name}, {"evidence", type.evidence}})
+            .add_evidence(type.evidence);
+      }
+    } else if (!view.empty()) {
+      AddMissing(context, result, "compute_type_not_stated", run.name);
+    }
+  }
+}
+
+void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side side) {
+  for (const SettingsView& view : RequireSettings(context, result, side)) {
+    const std::vector<Mechanism> mechanisms = MechanismsOf(context.rules, view);
+    if (mechanisms.size() > 1) {
+      std::vector<std::string> told;
+      for (const Mechanism& one : mechanisms) told.push_back(one.evidence);
+      v1::Finding& finding =
+          AddError(context, result, "two_mechanisms", view.run_name(), {{"mechanisms", absl::StrJoin(told, "; ")}});
+      for (const std::string& evidence : told) finding.add_evidence(evidence);
+    } else if (ReportUnreadScripts(context, result, view, "autocast, casts by hand")) {
+      continue;
+    } else if (LibraryDecides(view) && !mechanisms.empty()) {
+      AddNote(context, result, "measured/mechanism", view.run_name(), {{"mechanism", mechanisms[0].evidence}});
+    } else {
+      AddMissing(context, result, "mechanism_in_script", view.run_name());
+    }
+  }
+}
+
+// A variable that turns the type round: the settings state one type and the process computes in another.
+void TypeByVariable(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+  const ComputeType stated = ComputeTypeOf(view);
+  if (stated.dtype.empty()) return;
+  for (const char* key : {"accelerate_dtype", "bf16_by_variable", "tf_amp_graph_rewrite"}) {
+    const EffectiveValue* found = view.FindStated(key);
+    if (found == nullptr || found->value.source != SettingSource::kLaunch) continue;
+    std::string dtype = view.Text(key).value_or("");
+    if (view.Boolean(key).value_or(false)) dtype = key == std::string("bf16_by_variable") ? "bfloat16" : "float16";
+    if (dtype.empty() || dtype == stated.dtype) continue;
+    const std::string subject = StrCat(SideName(view.side()), ": ", found->value.raw_key);
+    if (HasFinding(result, "dtype_by_variable", subject, "", "")) continue;
+    v1::Finding& finding = AddError(context, result, "dtype_by_variable", subject,
+                                    {{"variable", Origin(*found)}, {"dtype", dtype}, {"stated", stated.evidence}});
+    (view.side() == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = Origin(*found);
+    SetFact(finding, "dtype", absl::string_view(dtype));
+    SetFact(finding, "stated_dtype", absl::string_view(stated.dtype));
+    finding.add_evidence(found->value.origin);
+    finding.add_evidence(stated.evidence);
+  }
+}
+
+void CompareMechanism(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                      const SettingsView& migrated) {
+  const ComputeType a = ComputeTypeOf(baseline);
+  const ComputeType b = ComputeTypeOf(migrated);
+  const std::vector<Mechanism> x = MechanismsOf(context.rules, baseline);
+  const std::vector<Mechanism> y = MechanismsOf(context.rules, migrated);
+  if (a.dtype.empty() || b.dtype.empty()) {
+    AddMissing(context, result, "compute_type_not_stated", (a.dtype.empty() ? baseline : migrated).run_name());
+  } else if (a.dtype != b.dtype) {
+    if (HasFinding(result, "dtype_differs", "compute type", a.evidence, b.evidence)) return;
+    v1::Finding& finding =
+        AddError(context, result, "dtype_differs", "compute type", {{"baseline", a.dtype}, {"migrated", b.dtype}});
+    finding.set_baseline(a.evidence);
+    finding.set_migrated(b.evidence);
+    return;
+  }
+  if (x.size() != 1 || y.size() != 1) {
+    if (!a.dtype.empty() && a.dtype == b.dtype && a.dtype != "float32")
+      AddMissing(context, result, "mechanism_in_script", migrated.run_name());
+    return;
+  }
+  if (x[0].kind == y[0].kind && x[0].level == y[0].level) {
+    AddNote(context, result, "measured/mechanism", migrated.run_name(), {{"mechanism", y[0].evidence}});
+    return;
+  }
+  if (HasFinding(result, "mechanism_differs", "mechanism", x[0].evidence, y[0].evidence)) return;
+  v1::Finding& finding = AddError(context, result, "mechanism_differs", "mechanism",
+                                  {{"baseline", x[0].evidence}, {"migrated", y[0].evidence}});
+  finding.set_baseline(x[0].evidence);
+  finding.set_migrated(y[0].evidence);
+}
+
+void SameMechanism(const CheckContext& context, v1::CheckResult& result) {
+  for (Side side : kBothSides) {
+    for (const SettingsView& view : ViewsOf(context, side)) {
+      TypeByVariable(context, result, view);
+      TypeConflicts(context, result, view);
+    }
+  }
+  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
+    CompareMechanism(context, result, baseline, migrated);
+  });
+}
+
+void BaselineEnabled(const CheckContext& context, v1::CheckResult& result) {
+  Enabled(context, result, Side::kBaseline);
+}
+void MigratedEnabled(const CheckContext& context, v1::CheckResult& result) {
+  Enabled(context, result, Side::kMigrated);
+}
+void BaselineSingle(const CheckContext& context, v1::CheckResult& result) {
+  SingleMechanism(context, result, Side::kBaseline);
+}
+void MigratedSingle(const CheckContext& context, v1::CheckResult& result) {
+  SingleMechanism(context, result, Side::kMigrated);
+}
+
+}  // namespace
+
+std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view) {
+  std::vector<Mechanism> out;
+  // The weights themselves in the short type, without an automatic mode: another way than bf16: true.
+  if (view.Boolean("pure_bf16").value_or(false)) out.push_back({"weights", "", Origin(*view.Find("pure_bf16"))});
+  for (const char* key : {"bf16", "fp16"}) {
+    if (!out.empty() || !view.Boolean(key).value_or(false)) continue;
+    const bool apex = key == std::string("fp16") && view.Text("half_precision_backend") == "apex";
+    out.push_back(
+        {apex ? "apex" : "option", apex ? view.Text("fp16_opt_level").value_or("") : "", Origin(*view.Find(key))});
+  }
+  const EffectiveValue* dtype = view.FindStated("compute_dtype");
+  const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
+  if (out.empty() && wrapper == nullptr && dtype != nullptr && view.Text("compute_dtype") != "float32") {
+    // Lightning's "bf16-true" casts the weights, "bf16-mixed" does not.
+    const bool weights = absl::EndsWith(absl::AsciiStrToLower(dtype->value.text), "-true");
+    out.push_back({weights ? "weights" : "option", "", Origin(*dtype)});
+  }
+  if (wrapper != nullptr && view.Text("amp_wrapper") != "plain") {
+    out.push_back({*view.Text("amp_wrapper"), "", Origin(*wrapper)});
+  }
+  const auto apex = view.Text("amp_opt_level");
+  const bool leveled = apex && (*apex == "o1" || *apex == "o2" || *apex == "o3") && ApexIsOn(view);
+  if (leveled) out.push_back({"apex", *apex, Origin(*view.Find("amp_opt_level"))});
+  // DeepSpeed's `amp` is apex: its switch and its level are one mechanism.
+  if (const EffectiveValue* own = view.Find("amp_enabled");
+      own != nullptr && view.Boolean("amp_enabled").value_or(false) && !leveled) {
+    const bool apex_default = own->value.raw_key == "amp.enabled";
+    out.push_back({apex_default ? "apex" : "amp", apex_default ? "o1" : "", Origin(*own)});
+  }
+  const auto level = view.Text("amp_level");
+  if (level && *level != "o0") out.push_back({"amp_level", *level, Origin(*view.Find("amp_level"))});
+  AddMixedMode(rules, view, out);
+  return out;
+}
+
+bool LogsShowLossScale(const RunView& run, std::string& evidence) {
+  for (const v1::Bundle* bundle : run.nodes) {
+    for (const v1::Evidence& one : bundle->evidence()) {
+      for (const v1::StepRecord& record : one.run_log().records()) {
+        if (!record.has_loss_scale() || record.loss_scale() == 1) continue;
+        evidence = StrCat("loss scale in ", one.source(), ":", record.line());
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+extern const Check kBaselineMixedEnabled;
+const Check kBaselineMixedEnabled = {"baseline.mixed-precision.enabled", {}, &BaselineEnabled};
+extern const Check kMigratedMixedEnabled;
+const Check kMigratedMixedEnabled = {"migrated.mixed-precision.enabled", {}, &MigratedEnabled};
+extern const Check kBaselineSingleMechanism;
+const Check kBaselineSingleMechanism = {"baseline.mixed-precision.single-mechanism", {}, &BaselineSingle};
+extern const Check kMigratedSingleMechanism;
+const Check kMigratedSingleMechanism = {"migrated.mixed-precision.single-mechanism", {}, &MigratedSingle};
+extern const Check kSameMechanism;
+const Check kSameMechanism = {"migrated.mixed-precision.same-mechanism", {}, &SameMechanism};
+
+}  // namespace paritect

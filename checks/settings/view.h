@@ -1,0 +1,203 @@
+// What a run really used: effective settings of one run from its settings files, from what its logs print
+// of settings, and from the facts of its plans, by canonical name (rules/data/settings.yaml).
+//
+// What a log prints with every step (Megatron: the global batch size, the number of iterations) counts as a source too,
+// though it makes no settings of a run that has none (`empty`).
+//
+// Each value carries where it was read. Several sources may state one key: the effective value is the one
+// nearest to the run (log > file the run wrote > file it was given > launch script > plan fact), and a
+// source that disagrees is kept beside it (`disagreeing`), never dropped. Where no source states a key,
+// the default of product x framework x version counts (rules/data/defaults.yaml), marked kDefault; where
+// that is not known the key has no value, and a check says so instead of guessing. A key that a source sets to what it
+// does not tell (args.mode, $MODE) has no value either, and the default does not count.
+// Source: pre-tuning checklist, 模型超参 ("需要检查实际执行超参与参考基准的一致性").
+#ifndef PARITECT_CHECKS_SETTINGS_VIEW_H_
+#define PARITECT_CHECKS_SETTINGS_VIEW_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "checks/check.h"
+#include "checks/evidence_set.h"
+#include "paritect/v1/settings.pb.h"
+#include "rules/settings_rules.h"
+
+namespace paritect {
+
+enum class SettingSource { kDefault, kFact, kLaunch, kFile, kLog, kDerived };
+
+struct SourcedValue {
+  v1::Value value;   // typed by the canonical key
+  std::string text;  // as written, for messages
+  std::string raw_key;
+  std::string origin;  // "file:line"; of a default: its description and source
+  std::string format;  // "megatron-args", ...
+  std::string node;
+  std::string scope;  // optimizer group, engine, ...; "" where there is one
+  SettingSource source = SettingSource::kFile;
+  // The source gives it as a default that something else may have replaced (${LR:-0.1} of a script): it counts where
+  // nothing else is stated, and contradicts nothing.
+  bool replaceable = false;
+};
+
+struct EffectiveValue {
+  SourcedValue value;
+  std::vector<SourcedValue> disagreeing;  // of the same scope, other meaning
+};
+
+// One environment variable as one node has it.
+struct VariableOnNode {
+  std::string node;
+  std::string origin;
+  bool withheld = false;  // outside the allow-list: only whether it is set is known
+  std::string text;
+  std::string keyed_hash;
+  bool untold = false;  // set to what its source does not tell ($MODE); `text` is the expression
+};
+
+class SettingsView {
+ public:
+  // The view of one run, made once an audit. `run` points into context.evidence.
+  static const SettingsView& Of(const CheckContext& context, Side side, const RunView& run);
+
+  // The effective value, defaults included; nullptr where neither a source nor a default is known.
+  const EffectiveValue* Find(absl::string_view key) const;
+  // The same without defaults.
+  const EffectiveValue* FindStated(absl::string_view key) const;
+  // The effective value as a number, bool or text; nullopt where there is none or of another type.
+  std::optional<double> Number(absl::string_view key) const;
+  std::optional<bool> Boolean(absl::string_view key) const;
+  std::optional<std::string> Text(absl::string_view key) const;
+  // Where a source states that the key has no value (None) and none gives one; else nullptr.
+  const SourcedValue* FindNone(absl::string_view key) const;
+  // Every stated value of a key, all scopes and sources, in order of origin.
+  std::vector<const SourcedValue*> All(absl::string_view key) const;
+  // Every key that a source states, in byte order.
+  std::vector<std::string> StatedKeys() const;
+  // Arguments that no canonical key claims, by normalised raw name: of several sources the one nearest to the run. Not
+  // of environments, packages, devices and printed models, and nothing that was withheld.
+  const std::map<std::string, SourcedValue>& unknown() const { return unknown_; }
+  // Values of numeric keys that are no numbers ("lr: abc"), by canonical key; they count for nothing.
+  const std::map<std::string, std::vector<SourcedValue>>& unreadable() const { return unreadable_; }
+
+  // Scripts that the plans name and that were not read, as the plans name them: what they set is not known, so that a
+  // default or "not set" proves nothing.
+  const std::vector<std::string>& unread_scripts() const { return unread_scripts_; }
+
+  // Keys that sources set to what they do not tell (an expression, a variable from outside, a line under a condition)
+  // and that no other source states: they have no value, and no default counts for them.
+  const std::map<std::string, SourcedValue>& untold() const { return untold_; }
+  const SourcedValue* Untold(absl::string_view key) const;
+
+  // Environment variables by name, one entry a node that has it.
+  const std::map<std::string, std::vector<VariableOnNode>>& variables() const { return variables_; }
+  // The value of a variable where all nodes that set it agree.
+  std::optional<std::string> Variable(absl::string_view name) const;
+
+  // pytorch | tensorflow | mindspore; "" where neither plan nor evidence says.
+  const std::string& framework() const { return framework_; }
+  // Version of the framework package, "" where not known.
+  const std::string& framework_version() const { return framework_version_; }
+  // Product family (checks/settings/platform.h); "" where not known.
+  const std::string& product() const { return product_; }
+  // Formats of the documents that were read ("megatron-args", "deepspeed-json", ...).
+  bool HasFormat(absl::string_view format) const;
+  // Whether any settings were found at all, in files, logs or facts.
+  bool empty() const { return !has_facts_ && variables_.empty() && formats_.empty(); }
+
+  Side side() const { return side_; }
+  const std::string& run_name() const { return run_name_; }
+
+ private:
+  static SettingsView Make(const CheckContext& context, Side side, const RunView& run);
+  void AddBundle(const CheckContext& context, const v1::Bundle& bundle);
+  void AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document, bool from_log);
+  void AddUnknown(const v1::Bundle& bundle, const v1::SettingsDocument& document, const v1::Setting& setting,
+                  bool from_log);
+  void AddUntold(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
+                 const v1::Setting& setting, bool from_log);
+  void AddFacts(const Rules& rules, const v1::Bundle& bundle);
+  void AddStepLines(const v1::Bundle& bundle, const v1::Evidence& evidence);
+  void Add(const std::string& key, SourcedValue value);
+  void Settle(const Rules& rules);
+  void AddDefaults(const Rules& rules);
+  void ApplySwitches(const Rules& rules);
+
+  Side side_ = Side::kBaseline;
+  std::string run_name_;
+  std::map<std::string, std::vector<SourcedValue>> values_;  // as read
+  std::map<std::string, std::vector<SourcedValue>> unreadable_;
+  std::map<std::string, SourcedValue> untold_;
+  std::map<std::string, EffectiveValue> effective_;
+  std::map<std::string, SourcedValue> unknown_;
+  std::map<std::string, std::vector<VariableOnNode>> variables_;
+  std::vector<std::string> formats_;
+  std::vector<std::string> unread_scripts_;
+  std::string framework_;
+  std::string framework_version_;
+  std::string product_;
+  bool has_facts_ = false;
+};
+
+// Two sources of one side that disagree on a part of a quantity.
+struct PartConflict {
+  std::string key;
+  SourcedValue value;  // the effective one
+  SourcedValue other;
+};
+
+// A quantity that follows from several settings, with the figures it was made of.
+struct Derived {
+  std::optional<double> value;
+  std::string text;                   // "4 x 8 x 8 = 256"
+  std::vector<std::string> evidence;  // origins
+  std::vector<std::string> lacking;   // keys without which it cannot be known
+  // A stated value and a computed one that disagree, each with its origin; empty where they agree.
+  std::vector<SourcedValue> disagreeing;
+  std::vector<PartConflict> part_conflicts;
+};
+
+// per-device batch x accumulation x data-parallel size, or the stated global batch where one is.
+Derived GlobalBatch(const SettingsView& view);
+// What the sources of a run say of its world size: stated sizes, and nodes x processes per node where both are. Left
+// out is what counts nodes: SLURM_NTASKS with one task a node, WORLD_SIZE as some job managers set it for torchrun.
+std::vector<SourcedValue> StatedWorldSizes(const SettingsView& view);
+// World size / (tensor x pipeline x context parallel), or the stated data-parallel size.
+Derived DataParallelSize(const SettingsView& view);
+// Warm-up in optimizer steps, from steps, iterations, samples, ratio or epochs.
+Derived WarmupSteps(const SettingsView& view);
+// Optimizer steps of the whole training.
+Derived TotalSteps(const SettingsView& view);
+// Optimizer steps over which the learning rate falls: as stated, else the whole training.
+Derived DecaySteps(const SettingsView& view);
+// Whether a source states that length.
+bool StatesDecay(const SettingsView& view);
+// The highest learning rate: lr_base, or what the warm-up of a DeepSpeed scheduler leads to, which replaces it.
+const EffectiveValue* BaseRate(const SettingsView& view);
+// "float16", "bfloat16", "float32" or "" where not known: the type in which the run computes, with its origin.
+struct ComputeType {
+  std::string dtype;
+  std::string evidence;
+  // fp16 or bf16 as two sources of the run state it otherwise: which of them counts is not known.
+  bool contradicted = false;
+};
+ComputeType ComputeTypeOf(const SettingsView& view);
+
+// Views of all runs of a side, in the order given.
+std::vector<std::reference_wrapper<const SettingsView>> ViewsOf(const CheckContext& context, Side side,
+                                                                v1::Role role = v1::ROLE_RUN);
+
+// Whether a key without canonical name says where something lies, what carries it or how it is shown (paths, devices,
+// backends, ports, names): two clusters differ in these by nature. `a` and `b`: its values as written.
+bool NamesAPlace(absl::string_view name, absl::string_view a, absl::string_view b);
+
+// "value (origin)" for the baseline/migrated columns of a finding.
+std::string ShowValue(const SourcedValue& value);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SETTINGS_VIEW_H_

@@ -1,0 +1,93 @@
+#include "client/report/audit_options.h"
+
+#include <re2/re2.h>
+
+#include "client/terminal.h"
+#include "common/document.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::uint64_t kProfileBytesMax = 4 << 20;
+
+absl::StatusOr<DocumentNode> ReadDocumentFile(FileSystem& fs, const std::string& file) {
+  PARITECT_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(fs, file, kProfileBytesMax));
+  auto root = ParseDocument(text);
+  if (!root.ok()) return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(file), ":", root.status().message()));
+  return root;
+}
+
+}  // namespace
+
+void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
+  arguments.Texts("--baseline", options.baseline,
+                  "plan, folder with plan.yaml, or bundle of the baseline side; repeatable");
+  arguments.Texts("--migrated", options.migrated, "the same of the migrated side; repeatable");
+  arguments.Text("--profile", options.profile,
+                 "profile file: thresholds, ignored keys, waivers (default: pre-tuning/1)");
+  arguments.Text("--answers", options.answers, "file of attestations and waivers made offline");
+  arguments.Text("--lang", options.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
+  arguments.Text("--color", options.colour, "auto, always or never");
+}
+
+absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options) {
+  RenderOptions render = {.rules = env.rules};
+  auto languages = ChooseLanguages(options.lang, env.getenv);
+  if (!languages.ok()) return languages.status();
+  render.languages = *std::move(languages);
+  auto colour = ChooseColour(options.colour, env.out_is_terminal, env.getenv);
+  if (!colour.ok()) return colour.status();
+  render.colour = *colour && env.out_is_terminal;  // asked for or not, never in a file or a pipe
+  render.ascii = !LocaleIsUtf8(env.getenv);
+  render.columns = env.terminal_columns;
+  return render;
+}
+
+absl::Status RequireAPlan(const AuditArguments& options) {
+  if (!options.baseline.empty() || !options.migrated.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "no plan given: name at least one collection plan with --baseline PLAN or --migrated PLAN (docs/plan.md tells "
+      "how to write one)");
+}
+
+absl::StatusOr<Profile> LoadProfile(CommandEnv& env, const std::string& profile_file, const std::string& answers_file) {
+  Profile profile = env.rules.profile;
+  // The built-in one may be named, as in an audit file.
+  if (!profile_file.empty() && profile_file != profile.name) {
+    PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ReadDocumentFile(env.fs, profile_file));
+    auto read = ReadProfile(root, profile);
+    if (!read.ok())
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(profile_file), ":", read.status().message()));
+    profile = *std::move(read);
+  }
+  if (!answers_file.empty()) {
+    PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ReadDocumentFile(env.fs, answers_file));
+    const absl::Status status = ReadAnswers(root, profile);
+    if (!status.ok())
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(answers_file), ":", status.message()));
+  }
+  return profile;
+}
+
+std::vector<std::string> CatalogueIds(const Rules& rules, bool with_checks) {
+  std::vector<std::string> ids;
+  for (const CatalogueItem& item : rules.catalogue.items) {
+    ids.push_back(item.id);
+    if (!with_checks) continue;
+    for (const CatalogueCheck& check : item.checks) ids.push_back(check.id);
+  }
+  return ids;
+}
+
+ExitCode UsageError(CommandEnv& env, absl::string_view command, absl::string_view message) {
+  static const RE2& place = *new RE2(R"([^\n]+:\d+:\d+: [^\n]*)");
+  for (absl::string_view line : absl::StrSplit(message, '\n')) {
+    if (!RE2::FullMatch(re2::StringPiece(line.data(), line.size()), place)) env.err << command << ": ";
+    env.err << DisplayBytes(line) << "\n";
+  }
+  return kExitUsage;
+}
+
+}  // namespace paritect

@@ -1,0 +1,150 @@
+#include "client/report/json.h"
+
+#include "absl/strings/escaping.h"
+#include "common/utf8.h"
+#include "common/version.h"
+
+namespace paritect {
+namespace {
+
+OrderedJson TextToJson(const v1::Text& text) { return {{"en", text.en()}, {"zh", text.zh()}}; }
+
+OrderedJson ValueToJson(const google::protobuf::Value& value) {
+  switch (value.kind_case()) {
+    case google::protobuf::Value::kNumberValue: {
+      const double number = value.number_value();
+      const auto whole = static_cast<std::int64_t>(number);
+      // Counts are printed as counts.
+      if (number > -9e15 && number < 9e15 && static_cast<double>(whole) == number) return whole;
+      return number;
+    }
+    case google::protobuf::Value::kStringValue: return value.string_value();
+    case google::protobuf::Value::kBoolValue: return value.bool_value();
+    case google::protobuf::Value::kListValue: {
+      OrderedJson list = OrderedJson::array();
+      for (const auto& item : value.list_value().values()) list.push_back(ValueToJson(item));
+      return list;
+    }
+    default: return nullptr;
+  }
+}
+
+OrderedJson FactsToJson(const google::protobuf::Struct& facts) {
+  std::map<std::string, const google::protobuf::Value*> sorted;
+  for (const auto& [name, value] : facts.fields()) sorted[name] = &value;
+  OrderedJson json = OrderedJson::object();
+  for (const auto& [name, value] : sorted) json[name] = ValueToJson(*value);
+  return json;
+}
+
+}  // namespace
+
+const char* VerdictWord(v1::Verdict verdict) {
+  switch (verdict) {
+    case v1::VERDICT_PASS: return "pass";
+    case v1::VERDICT_FAIL: return "fail";
+    default: return "not_performed";
+  }
+}
+
+const char* SeverityWord(v1::Severity severity) {
+  switch (severity) {
+    case v1::SEVERITY_ERROR: return "error";
+    case v1::SEVERITY_WARNING: return "warning";
+    default: return "note";
+  }
+}
+
+OrderedJson FindingToJson(const v1::Finding& finding) {
+  OrderedJson json;
+  json["severity"] = SeverityWord(finding.severity());
+  json["subject"] = DisplayBytes(finding.subject());
+  if (!IsValidUtf8(finding.subject())) json["subject_b64"] = absl::Base64Escape(finding.subject());
+  json["kind"] = finding.kind();
+  json["message"] = TextToJson(finding.message());
+  json["baseline"] = finding.baseline();
+  json["migrated"] = finding.migrated();
+  json["facts"] = FactsToJson(finding.facts());
+  json["evidence"] = OrderedJson::array();
+  for (const std::string& evidence : finding.evidence()) json["evidence"].push_back(DisplayBytes(evidence));
+  json["waived"] = nullptr;
+  if (finding.has_waived()) {
+    const v1::Waiver& w = finding.waived();
+    json["waived"] = {{"by", w.by()}, {"reason", w.reason()}, {"until", w.until()}, {"ref", w.ref()}};
+  }
+  json["remedy"] = TextToJson(finding.remedy());
+  if (finding.nodes_size() > 0)
+    json["nodes"] = std::vector<std::string>(finding.nodes().begin(), finding.nodes().end());
+  return json;
+}
+
+OrderedJson CheckToJson(const v1::CheckResult& check) {
+  OrderedJson json;
+  json["id"] = check.id();
+  json["title"] = TextToJson(check.title());
+  json["verdict"] = VerdictWord(check.verdict());
+  json["required"] = check.required();
+  if (check.waived() > 0) json["waived"] = check.waived();
+  if (check.has_attested()) {
+    const v1::Attestation& a = check.attested();
+    json["attested"] = {{"by", a.by()}, {"reason", a.reason()}, {"until", a.until()}};
+  }
+  json["findings"] = OrderedJson::array();
+  for (const v1::Finding& finding : check.findings()) json["findings"].push_back(FindingToJson(finding));
+  json["missing"] = OrderedJson::array();
+  for (const v1::Missing& missing : check.missing()) {
+    json["missing"].push_back(
+        {{"what", TextToJson(missing.what())}, {"from", missing.from()}, {"how", TextToJson(missing.how())}});
+  }
+  return json;
+}
+
+namespace {
+
+OrderedJson SideToJson(const v1::ReportSide& side) {
+  OrderedJson runs = OrderedJson::array();
+  for (const v1::ReportRun& run : side.runs()) {
+    OrderedJson nodes = OrderedJson::array();
+    for (const std::string& node : run.nodes()) nodes.push_back(DisplayBytes(node));
+    runs.push_back({{"run", DisplayBytes(run.name())}, {"role", run.role()}, {"nodes", nodes}});
+  }
+  return runs;
+}
+
+}  // namespace
+
+OrderedJson ReportToJson(const v1::Report& report) {
+  OrderedJson json;
+  json["schema"] = "paritect.report/1";
+  json["verdict"] = VerdictWord(report.verdict());
+  json["profile"] = report.profile();
+  json["tool"] = absl::StrCat("paritect ", kProgramVersion);
+  json["sides"] = {{"baseline", SideToJson(report.baseline())}, {"migrated", SideToJson(report.migrated())}};
+  int counts[3] = {0, 0, 0};
+  for (const v1::ItemResult& item : report.items()) {
+    ++counts[item.verdict() == v1::VERDICT_PASS ? 0 : item.verdict() == v1::VERDICT_FAIL ? 1 : 2];
+  }
+  json["counts"] = {{"pass", counts[0]}, {"fail", counts[1]}, {"not_performed", counts[2]}};
+  json["items"] = OrderedJson::array();
+  for (const v1::ItemResult& item : report.items()) {
+    OrderedJson one;
+    one["id"] = item.id();
+    one["title"] = TextToJson(item.title());
+    one["verdict"] = VerdictWord(item.verdict());
+    one["checks"] = OrderedJson::array();
+    for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check));
+    json["items"].push_back(std::move(one));
+  }
+  const v1::Coverage& c = report.coverage();
+  json["coverage"] = {{"nodes", {{"expected", c.nodes_expected()}, {"reported", c.nodes_reported()}}},
+                      {"ranks", {{"expected", c.ranks_expected()}, {"reported", c.ranks_reported()}}}};
+  json["warnings"] = OrderedJson::array();
+  for (const v1::Text& warning : report.warnings()) json["warnings"].push_back(TextToJson(warning));
+  return json;
+}
+
+std::string DumpJson(const OrderedJson& json, int indent) {
+  return json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+}  // namespace paritect

@@ -1,0 +1,35 @@
+// The contract of a renderer: one output format of a report, one file in render/.
+#ifndef PARITECT_CLIENT_REPORT_RENDERER_H_
+#define PARITECT_CLIENT_REPORT_RENDERER_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "client/language.h"
+#include "paritect/v1/report.pb.h"
+#include "rules/rules.h"
+
+namespace paritect {
+
+struct RenderOptions {
+  const Rules& rules;
+  std::vector<Language> languages = {Language::kEnglish};  // in order; JSON always carries both
+  bool colour = false;  // never in a file or a pipe
+  bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
+  int columns = 100;
+};
+
+struct Renderer {
+  absl::string_view name;
+  void (*render)(const v1::Report& report, const RenderOptions& options, std::ostream& out);
+};
+
+absl::Span<const Renderer* const> AllRenderers();
+const Renderer* FindRenderer(absl::string_view name);  // nullptr: not in this build
+
+}  // namespace paritect
+
+#endif  // PARITECT_CLIENT_REPORT_RENDERER_H_

@@ -1,0 +1,233 @@
+// Hugging Face Trainer: what `ProgressCallback` prints, a Python dict a logging step, without the step.
+//   {'loss': 2.4977, 'grad_norm': 11.009, 'learning_rate': 5.77e-07, 'epoch': 0.0}
+// Values may be strings ('2.498'), and the dict is often glued to a progress bar. The step: the bar's where bars
+// stand between the dicts, else from the printed epoch and the banner, else the order of the dicts.
+// Source: huggingface/transformers src/transformers/trainer_callback.py.
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/logs/log_format.h"
+#include "formats/logs/machinery/field_names.h"
+#include "formats/logs/machinery/json_fields.h"
+
+namespace paritect {
+namespace {
+
+std::size_t FindDict(absl::string_view line) {
+  std::size_t at = line.find("{'");
+  while (at != absl::string_view::npos) {
+    const absl::string_view rest = line.substr(at);
+    const bool trainer = absl::StartsWith(rest, "{'loss'") || absl::StartsWith(rest, "{'eval_") ||
+                         absl::StartsWith(rest, "{'train_") ||
+                         (absl::StrContains(rest, "'epoch':") && absl::StrContains(rest, "loss'"));
+    if (trainer) return at;
+    at = line.find("{'", at + 2);
+  }
+  return at;
+}
+
+bool IsTrainerLine(absl::string_view line) {
+  const std::size_t at = FindDict(line);
+  if (at == absl::string_view::npos) return false;
+  bool epoch = false;
+  bool telling = false;
+  const std::size_t length = ForEachJsonField(line.substr(at), [&](absl::string_view path, absl::string_view) {
+    epoch = epoch || path == "epoch";
+    telling = telling || path == "loss" || path == "learning_rate" || path == "train_runtime" || path == "eval_runtime";
+  });
+  return length > 0 && epoch && telling;
+}
+
+class HfStdoutDialect : public LineDialect {
+ public:
+  bool Line(const LogLine& line, RunLogBuilder& out) override {
+    Bar(line.text);
+    const std::size_t at = FindDict(line.text);
+    if (at != absl::string_view::npos) return Dict(line, line.text.substr(at), out);
+    Banner(line);
+    return false;
+  }
+
+  void Finish(RunLogBuilder& out) override {
+    AssignSteps(out);
+    if (banner_total_ > 0) out.TotalSteps(banner_total_);
+  }
+
+ private:
+  // " 66%|###   | 890/1352 [05:32<01:07, ...]"
+  void Bar(absl::string_view line) {
+    const std::size_t percent = line.find("%|");
+    if (percent == absl::string_view::npos) return;
+    const std::size_t bar = line.find("| ", percent + 2);
+    if (bar == absl::string_view::npos) return;
+    const LogNumber done = ReadLogNumber(line.substr(bar + 2));
+    const std::size_t slash = line.find('/', bar);
+    if (done.kind != LogNumber::Kind::kValue || slash == absl::string_view::npos) return;
+    const LogNumber total = ReadLogNumber(line.substr(slash + 1));
+    if (total.kind != LogNumber::Kind::kValue) return;
+    // An evaluation has a bar of its own, with another total.
+    if (banner_total_ > 0 && static_cast<std::int64_t>(total.value) != banner_total_) return;
+    bar_step_ = static_cast<std::int64_t>(done.value);
+    bar_total_ = static_cast<std::int64_t>(total.value);
+  }
+
+  bool Dict(const LogLine& line, absl::string_view text, RunLogBuilder& out) {
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    bool end = false;
+    const std::size_t length = ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
+      end = end || path == "train_runtime";
+      if (absl::EndsWith(path, "_runtime") || absl::EndsWith(path, "per_second")) return;
+      fields.Add(path, ReadLogNumber(value));
+    });
+    if (length == 0) {
+      out.Unparsed(line.number, "a dict that is not whole");
+      return true;
+    }
+    if (end) {
+      out.End(v1::RunEnd::STATE_FINISHED, "train_runtime", line.number);
+      return true;
+    }
+    out.set_interval_means();
+    fields.Finish(out);
+    LogRecord& record = fields.record();
+    if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
+    const bool is_eval = !record.values.has_loss() && !record.values.loss_absent();
+    if (is_eval && record.values.has_eval_loss() && AttachEval(record, out)) return true;
+    // Add may fold the record into one that stands already: then there is no entry of its own to give a step.
+    const bool needs_step = !record.has_step;
+    const std::size_t index = out.size();
+    out.Add(std::move(record));
+    if (!needs_step || out.size() == index) return true;
+    const DictAt dict = {index, bar_step_, is_eval};
+    if (out.is_live()) {
+      AssignNow(dict, out);
+    } else {
+      dicts_.push_back(dict);
+    }
+    return true;
+  }
+
+  // An evaluation belongs to the training step whose dict stands before it with the same epoch.
+  static bool AttachEval(const LogRecord& eval, RunLogBuilder& out) {
+    LogRecord* last = out.last();
+    if (last == nullptr || !last->values.has_loss() || last->values.has_eval_loss()) return false;
+    if (std::fabs(last->values.epoch() - eval.values.epoch()) > 1e-9) return false;
+    return FoldRecord(eval.values, last->values);
+  }
+
+  void Banner(const LogLine& line) {
+    static constexpr absl::string_view kKeys[] = {"Num examples",
+                                                  "Num Epochs",
+                                                  "Instantaneous batch size per device",
+                                                  "Total train batch size (w. parallel, distributed & accumulation)",
+                                                  "Gradient Accumulation steps",
+                                                  "Total optimization steps",
+                                                  "Number of trainable parameters"};
+    std::size_t equals = line.text.find("= ");
+    if (equals == absl::string_view::npos || equals == 0 || line.text[equals - 1] != ' ') return;
+    --equals;
+    for (absl::string_view key : kKeys) {
+      if (!absl::EndsWith(line.text.substr(0, equals), key)) continue;
+      const LogNumber number = ReadLogNumber(line.text.substr(equals + 3));
+      if (number.kind != LogNumber::Kind::kValue) return;
+      if (key == kKeys[0]) examples_ = number.value;
+      if (key == kKeys[3]) batch_ = number.value;
+      if (key == kKeys[5]) banner_total_ = static_cast<std::int64_t>(number.value);
+      return;
+    }
+  }
+
+  struct DictAt {
+    std::size_t index;
+    std::int64_t bar;
+    bool is_eval;
+  };
+
+  // What AssignSteps would say, as far as the log told so far.
+  void AssignNow(const DictAt& dict, RunLogBuilder& out) {
+    LogRecord& entry = out.entries()[dict.index];
+    if (!dict.is_eval) {
+      const double epoch = entry.values.epoch();
+      const bool by_epoch = examples_ > 0 && batch_ > 0 && epoch > 0;
+      live_step_ = dict.bar > live_step_ ? dict.bar
+                   : by_epoch            ? std::llround(epoch * std::ceil(examples_ / batch_))
+                                         : live_step_ + 1;
+    }
+    entry.has_step = true;
+    entry.values.set_step(live_step_);
+  }
+
+  bool BarsGrow() const {
+    std::int64_t last = 0;
+    for (const DictAt& dict : dicts_) {
+      if (dict.is_eval) continue;
+      if (dict.bar <= last) return false;
+      last = dict.bar;
+    }
+    return last > 0;
+  }
+
+  // Steps between two dicts, from the last dict's epoch and the length of an epoch; 0 where they do not tell.
+  std::int64_t StrideFromEpochs(RunLogBuilder& out) const {
+    if (examples_ <= 0 || batch_ <= 0 || dicts_.empty()) return 0;
+    double most = 0;
+    double count = 0;
+    for (const DictAt& dict : dicts_) {
+      if (dict.is_eval || dict.index >= out.size()) continue;
+      count += 1;
+      most = std::max(most, out.entries()[dict.index].values.epoch());
+    }
+    if (count == 0 || most <= 0) return 0;
+    return std::llround(most * std::ceil(examples_ / batch_) / count);
+  }
+
+  void AssignSteps(RunLogBuilder& out) {
+    if (dicts_.empty() || dicts_[0].index >= out.size()) return;
+    const bool by_bar = BarsGrow();
+    const std::int64_t stride = by_bar ? 0 : StrideFromEpochs(out);
+    std::int64_t order = 0;
+    std::int64_t step = 0;
+    const std::int64_t line = out.entries()[dicts_[0].index].values.line();
+    for (const DictAt& dict : dicts_) {
+      if (!dict.is_eval) {
+        ++order;
+        step = by_bar ? dict.bar : order * std::max<std::int64_t>(stride, 1);
+      }
+      if (dict.index >= out.size()) return;
+      LogRecord& entry = out.entries()[dict.index];
+      entry.has_step = true;
+      entry.values.set_step(step);
+    }
+    if (by_bar) {
+      out.AddNote("steps_from_progress_bar", line, "the dicts name no step; it is the progress bar's");
+    } else if (stride > 0) {
+      out.AddNote("steps_from_epochs", line,
+                  absl::StrCat("the dicts name no step; from their epochs there is one every ", stride, " steps"));
+    } else {
+      out.set_steps_by_order(line);
+    }
+  }
+
+  std::vector<DictAt> dicts_;
+  double examples_ = 0;
+  double batch_ = 0;
+  std::int64_t banner_total_ = 0;
+  std::int64_t bar_step_ = 0;
+  std::int64_t bar_total_ = 0;
+  std::int64_t live_step_ = 0;
+};
+
+bool Sniff(const LogHead& head) {
+  return AnyLine(head.text, &IsTrainerLine);
+}
+
+}  // namespace
+
+extern const LogFormat kHfTrainerStdoutLogFormat;
+const LogFormat kHfTrainerStdoutLogFormat = {"hf-trainer-stdout", &Sniff, &CreateTextLogParser<HfStdoutDialect>,
+                                             &MakeLineDialect<HfStdoutDialect>};
+
+}  // namespace paritect

@@ -1,0 +1,447 @@
+#include "formats/logs/machinery/field_names.h"
+
+#include <cmath>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/evaluation_metric.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+struct FieldName {
+  absl::string_view name;
+  LogField field;
+};
+
+constexpr FieldName kFieldNames[] = {
+    {"step", LogField::kStep},
+    {"steps", LogField::kStep},
+    {"global_step", LogField::kStep},
+    {"global_steps", LogField::kStep},
+    {"total_step", LogField::kStep},
+    {"train_step", LogField::kStep},
+    {"training_step", LogField::kStep},
+    {"trainer_global_step", LogField::kStep},
+    {"train_global_step", LogField::kStep},
+    {"current_step", LogField::kStep},
+    {"current_steps", LogField::kStep},
+    {"cur_step", LogField::kStep},
+    {"iteration", LogField::kStep},
+    {"iterations", LogField::kStep},
+    {"iter", LogField::kStep},
+    {"iters", LogField::kStep},
+    {"itr", LogField::kStep},
+    {"num_updates", LogField::kStep},
+    {"update", LogField::kStep},
+    {"updates", LogField::kStep},
+    {"_step", LogField::kStep},
+    {"batch", LogField::kBatch},
+    {"batch_idx", LogField::kBatch},
+    {"minibatch", LogField::kBatch},
+    {"步", LogField::kStep},
+    {"步数", LogField::kStep},
+    {"步骤", LogField::kStep},
+    {"训练步数", LogField::kStep},
+    {"训练步", LogField::kStep},
+    {"当前步数", LogField::kStep},
+    {"当前步", LogField::kStep},
+    {"全局步数", LogField::kStep},
+    {"全局步", LogField::kStep},
+    {"迭代", LogField::kStep},
+    {"迭代次数", LogField::kStep},
+    {"迭代步数", LogField::kStep},
+    {"批次", LogField::kBatch},
+    {"总步数", LogField::kTotalSteps},
+    {"total_steps", LogField::kTotalSteps},
+    {"max_steps", LogField::kTotalSteps},
+    {"epoch", LogField::kEpoch},
+    {"cur_epoch", LogField::kEpoch},
+    {"轮次", LogField::kEpoch},
+    {"轮数", LogField::kEpoch},
+    {"轮", LogField::kEpoch},
+    {"训练轮次", LogField::kEpoch},
+    {"训练轮数", LogField::kEpoch},
+    {"epoch_num", LogField::kEpoch},
+    {"train_epoch", LogField::kEpoch},
+    {"training_epoch", LogField::kEpoch},
+    {"consumed_samples", LogField::kSamples},
+    {"samples", LogField::kSamples},
+    {"rank", LogField::kRank},
+    {"total_loss", LogField::kTotalLoss},
+    {"loss_total", LogField::kTotalLoss},
+    {"train_total_loss", LogField::kTotalLoss},
+    {"lm_loss", LogField::kLmLoss},
+    {"train_loss", LogField::kTrainLoss},
+    {"training_loss", LogField::kTrainLoss},
+    {"train_samples_train_loss", LogField::kTrainLoss},
+    {"train_loss_step", LogField::kTrainLoss},
+    {"loss_train", LogField::kTrainLoss},
+    {"trainloss", LogField::kTrainLoss},
+    {"loss", LogField::kLoss},
+    {"epoch_loss", LogField::kLoss},
+    {"step_loss", LogField::kLoss},
+    {"cur_loss", LogField::kLoss},
+    {"current_loss", LogField::kLoss},
+    {"损失", LogField::kLoss},
+    {"损失值", LogField::kLoss},
+    {"当前损失", LogField::kLoss},
+    {"训练损失", LogField::kTrainLoss},
+    {"总损失", LogField::kTotalLoss},
+    {"平均损失", LogField::kMeanLoss},
+    {"验证损失", LogField::kEvalLoss},
+    {"测试损失", LogField::kEvalLoss},
+    {"评估损失", LogField::kEvalLoss},
+    {"avg_loss", LogField::kMeanLoss},
+    {"average_loss", LogField::kMeanLoss},
+    {"mean_loss", LogField::kMeanLoss},
+    {"loss_avg", LogField::kMeanLoss},
+    {"loss_mean", LogField::kMeanLoss},
+    {"train_loss_epoch", LogField::kMeanLoss},
+    {"val_loss", LogField::kEvalLoss},
+    {"valid_loss", LogField::kEvalLoss},
+    {"validation_loss", LogField::kEvalLoss},
+    {"eval_loss", LogField::kEvalLoss},
+    {"evaluation_loss", LogField::kEvalLoss},
+    {"test_loss", LogField::kEvalLoss},
+    {"dev_loss", LogField::kEvalLoss},
+    {"loss_val", LogField::kEvalLoss},
+    {"loss_eval", LogField::kEvalLoss},
+    {"lm_loss_validation", LogField::kEvalLoss},
+    {"evaluation_loss_vs_iterations", LogField::kEvalLoss},
+    {"epoch_val_loss", LogField::kEvalLoss},
+    {"lr", LogField::kLr},
+    {"学习率", LogField::kLr},
+    {"learning_rate", LogField::kLr},
+    {"train_lr", LogField::kLr},
+    {"train_learning_rate", LogField::kLr},
+    {"cur_lr", LogField::kLr},
+    {"current_lr", LogField::kLr},
+    {"current_learning_rate", LogField::kLr},
+    {"base_lr", LogField::kLr},
+    {"epoch_learning_rate", LogField::kLr},
+    {"epoch_lr", LogField::kLr},
+    {"actor_lr", LogField::kLr},
+    {"grad_norm", LogField::kGradNorm},
+    {"梯度范数", LogField::kGradNorm},
+    {"梯度裁剪前范数", LogField::kGradNorm},
+    {"gradnorm", LogField::kGradNorm},
+    {"train_grad_norm", LogField::kGradNorm},
+    {"gradient_norm", LogField::kGradNorm},
+    {"gnorm", LogField::kGradNorm},
+    {"global_norm", LogField::kGradNorm},
+    {"global_grad_norm", LogField::kGradNorm},
+    {"total_norm", LogField::kGradNorm},
+    {"actor_grad_norm", LogField::kGradNorm},
+    {"loss_scale", LogField::kLossScale},
+    {"损失缩放", LogField::kLossScale},
+    {"损失缩放系数", LogField::kLossScale},
+    {"lossscale", LogField::kLossScale},
+    {"loss_scaling", LogField::kLossScale},
+    {"loss_scaler", LogField::kLossScale},
+    {"scale", LogField::kLossScale},
+    {"scaler", LogField::kLossScale},
+    {"amp_scale", LogField::kLossScale},
+    {"accuracy", LogField::kAccuracy},
+    {"准确率", LogField::kAccuracy},
+    {"精度", LogField::kAccuracy},
+    {"acc", LogField::kAccuracy},
+    {"acc1", LogField::kAccuracy},
+    {"acc@1", LogField::kAccuracy},
+    {"top1", LogField::kAccuracy},
+    {"top_1", LogField::kAccuracy},
+    {"accuracy_top1", LogField::kAccuracy},
+    {"eval_accuracy", LogField::kAccuracy},
+    {"eval_acc", LogField::kAccuracy},
+    {"eval_top1", LogField::kAccuracy},
+    {"val_accuracy", LogField::kAccuracy},
+    {"val_acc", LogField::kAccuracy},
+    {"val_acc1", LogField::kAccuracy},
+    {"test_acc1", LogField::kAccuracy},
+    {"test_acc", LogField::kAccuracy},
+    {"test_accuracy", LogField::kAccuracy},
+    {"validation_accuracy", LogField::kAccuracy},
+    {"epoch_accuracy", LogField::kAccuracy},
+    {"evaluation_accuracy_vs_iterations", LogField::kAccuracy},
+    {"binary_accuracy", LogField::kAccuracy},
+    {"val_binary_accuracy", LogField::kAccuracy},
+    {"categorical_accuracy", LogField::kAccuracy},
+    {"sparse_categorical_accuracy", LogField::kAccuracy},
+    {"val_sparse_categorical_accuracy", LogField::kAccuracy},
+    {"acc_1", LogField::kAccuracy},
+    {"acc_top1", LogField::kAccuracy},
+    {"accuracy_top_1", LogField::kAccuracy},
+    {"top1_acc", LogField::kAccuracy},
+    {"top_1_acc", LogField::kAccuracy},
+    {"top1_accuracy", LogField::kAccuracy},
+    {"top_1_accuracy", LogField::kAccuracy},
+    {"prec@1", LogField::kAccuracy},
+    {"prec1", LogField::kAccuracy},
+    {"top_1_categorical_accuracy", LogField::kAccuracy},
+    {"masked_lm_accuracy", LogField::kAccuracy},
+    {"overall_accuracy", LogField::kAccuracy},
+    {"验证准确率", LogField::kAccuracy},
+    {"测试准确率", LogField::kAccuracy},
+    {"评估准确率", LogField::kAccuracy},
+    {"验证集准确率", LogField::kAccuracy},
+    {"测试集准确率", LogField::kAccuracy},
+    {"验证精度", LogField::kAccuracy},
+    {"测试精度", LogField::kAccuracy},
+    {"评估精度", LogField::kAccuracy},
+    {"验证集精度", LogField::kAccuracy},
+    {"测试集精度", LogField::kAccuracy},
+    {"overflow", LogField::kOverflow},
+    {"overflow_cond", LogField::kOverflow},
+    {"is_overflow", LogField::kOverflow},
+};
+
+const absl::flat_hash_map<absl::string_view, LogField>& Names() {
+  static const auto* const kNames = [] {
+    auto* names = new absl::flat_hash_map<absl::string_view, LogField>;
+    for (const FieldName& one : kFieldNames) names->emplace(one.name, one.field);
+    return names;
+  }();
+  return *kNames;
+}
+
+bool IsEvalWord(absl::string_view key) {
+  for (absl::string_view word : {"val_", "valid_", "validation_", "eval_", "test_", "dev_", "evaluation_"}) {
+    if (absl::StartsWith(key, word) || absl::StrContains(key, absl::StrCat("_", word))) return true;
+  }
+  return StripEvaluationWords(key) || absl::StartsWith(key, "验证") || absl::StartsWith(key, "测试") ||
+         absl::StartsWith(key, "评估");
+}
+
+bool IsGlobalStep(absl::string_view name) {
+  return name == "global_step" || name == "global_steps" || name == "trainer_global_step" || name == "num_updates" ||
+         name == "train_global_step" || name == "全局步数" || name == "全局步";
+}
+
+// Lightning's LearningRateMonitor "lr-AdamW", Ultralytics' "lr/pg0".
+bool IsDerivedLr(absl::string_view key, absl::string_view name) {
+  return absl::StartsWith(name, "lr_") && key.size() > 3 && (key[2] == '-' || key[2] == '/') &&
+         !absl::StrContains(key, " ");
+}
+
+// The field of a name that is known without the words of an evaluation: "val.top1", "eval/acc".
+LogField FieldOfRest(absl::string_view name) {
+  if (!StripEvaluationWords(name)) return LogField::kOther;
+  const auto found = Names().find(name);
+  return found != Names().end() && found->second == LogField::kAccuracy ? LogField::kAccuracy : LogField::kOther;
+}
+
+bool IsElse(absl::string_view name) {
+  for (absl::string_view what :
+       {"packet_loss", "packets_loss", "signal_loss", "frame_loss", "connection_loss", "link_loss"}) {
+    if (absl::EndsWith(name, what) && (name.size() == what.size() || name[name.size() - what.size() - 1] == '_')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+LogKey MakeKey(absl::string_view key) {
+  LogKey out;
+  const std::string name = NormalMetricKey(key);
+  out.evaluation = IsEvalWord(name);
+  out.loss_of_something_else = IsElse(name);
+  if (auto found = Names().find(name); found != Names().end()) {
+    out.field = found->second;
+  } else if (absl::EndsWith(name, "loss") && !out.loss_of_something_else) {
+    out.field = out.evaluation ? LogField::kEvalLoss : LogField::kOtherLoss;
+    if (out.evaluation) out.eval_order = absl::StrContains(name, "total_loss") ? 0 : 3;
+  } else if (IsDerivedLr(key, name)) {
+    out.field = LogField::kLr;
+    out.derived = true;
+  } else if (absl::StartsWith(name, "val") && absl::StrContains(name, "_acc_mean@1")) {  // verl
+    out.field = LogField::kAccuracy;
+    out.evaluation = true;
+  } else if (out.field = FieldOfRest(name); out.field == LogField::kOther && FindEvaluationMetric(key) != nullptr) {
+    out.field = LogField::kMetric;
+  }
+  if (out.eval_order == 1 && absl::StrContains(name, "test")) out.eval_order = 2;
+  out.global_step = out.field == LogField::kStep && IsGlobalStep(name);
+  out.name = std::make_shared<const std::string>(key);
+  return out;
+}
+
+constexpr std::size_t kKeysRememberedMax = 4096;
+constexpr std::size_t kKeyBytesMax = 128;
+
+}  // namespace
+
+const LogKey& LookUpLogKey(absl::string_view key) {
+  thread_local absl::flat_hash_map<std::string, std::unique_ptr<LogKey>> known;
+  thread_local LogKey odd;
+  if (const auto found = known.find(key); found != known.end()) return *found->second;
+  if (key.size() > kKeyBytesMax) {
+    odd = MakeKey(key);
+    return odd;
+  }
+  if (known.size() >= kKeysRememberedMax) known.clear();
+  return *known.emplace(key, std::make_unique<LogKey>(MakeKey(key))).first->second;
+}
+
+bool IsLossOfSomethingElse(absl::string_view key) {
+  return LookUpLogKey(key).loss_of_something_else;
+}
+
+bool NamesEvaluation(absl::string_view key, absl::string_view value) {
+  static constexpr absl::string_view kKeys[] = {"split", "phase", "mode", "stage", "type", "set", "subset", "prefix"};
+  static constexpr absl::string_view kParts[] = {"val",        "valid", "validation", "validate", "eval",
+                                                 "evaluation", "test",  "testing",    "dev"};
+  const auto is_one_of = [](absl::string_view word, absl::Span<const absl::string_view> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](absl::string_view one) { return absl::EqualsIgnoreCase(word, one); });
+  };
+  return is_one_of(key, kKeys) && is_one_of(value, kParts);
+}
+
+LogField ClassifyLogKey(absl::string_view key) {
+  return LookUpLogKey(key).field;
+}
+
+void FieldCollector::AddLoss(const LogKey& key, const LogNumber& number) {
+  const LogField field = key.field;
+  if (field == LogField::kOtherLoss) {
+    ++other_losses_;
+    other_loss_number_ = number;
+  } else if (loss_ == LogField::kOther || field < loss_) {
+    loss_ = field;
+    loss_number_ = number;
+  }
+  // A named part stays visible; the total is `loss` itself.
+  if (field != LogField::kLoss && number.kind == LogNumber::Kind::kValue) {
+    record_.values.mutable_metrics().Set(key.name, number.value);
+  }
+}
+
+void FieldCollector::Add(const LogKey& key, const LogNumber& number) {
+  const LogField field = key.field;
+  StepValues& values = record_.values;
+  if (number.kind == LogNumber::Kind::kSpliced) spliced_ = true;
+  if (IsTrainingLoss(field) || field == LogField::kOtherLoss) {
+    AddLoss(key, number);
+    return;
+  }
+  if (number.kind == LogNumber::Kind::kRefused && field != LogField::kOther) {
+    absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", *key.name, " '", DisplayBytes(number.text), "'");
+    odd_step_ = odd_step_ || field == LogField::kStep;
+  }
+  if (field == LogField::kOverflow) {
+    const bool yes =
+        absl::EqualsIgnoreCase(number.text, "true") || (number.kind == LogNumber::Kind::kValue && number.value != 0);
+    values.set_overflow(yes);
+    has_values_ = true;
+    return;
+  }
+  if (number.kind != LogNumber::Kind::kValue) return;
+  const double value = number.value;
+  const bool whole = std::fabs(value) < 9e15 && value == std::floor(value);
+  switch (field) {
+    case LogField::kStep: SetStep(key, number); return;
+    case LogField::kEpoch:
+      if (!values.has_epoch()) values.set_epoch(value);
+      return;
+    case LogField::kSamples:
+      if (whole) values.set_samples(static_cast<std::int64_t>(value));
+      return;
+    case LogField::kRank:
+      if (whole && value >= 0 && value < 1e7) values.set_rank(static_cast<std::int32_t>(value));
+      return;
+    case LogField::kLr: SetLr(key, value); break;
+    case LogField::kGradNorm: values.set_grad_norm(value); break;
+    case LogField::kLossScale: values.set_loss_scale(value); break;
+    case LogField::kAccuracy: SetAccuracy(key, number); break;
+    case LogField::kMetric:
+      has_metric_ = true;
+      values.mutable_metrics().Set(key.name, value);
+      return;
+    case LogField::kEvalLoss: SetEvalLoss(key, value); break;
+    default: values.mutable_metrics().Set(key.name, value); return;
+  }
+  has_values_ = true;
+}
+
+// Of "acc" and "val_acc" on one line the second counts, of "val_acc" and "test_acc" the first.
+void FieldCollector::SetAccuracy(const LogKey& key, const LogNumber& number) {
+  if (evaluation_accuracy_ && (!key.evaluation || key.eval_order > accuracy_order_)) return;
+  evaluation_accuracy_ = key.evaluation;
+  accuracy_order_ = key.eval_order;
+  record_.values.set_accuracy(number.value);
+  record_.values.set_accuracy_in_points(number.percent);
+  record_.accuracy_resolution = number.resolution;
+}
+
+// The first group's rate is the schedule's; the others stay visible by their names.
+void FieldCollector::SetLr(const LogKey& key, double value) {
+  StepValues& values = record_.values;
+  if (key.derived) values.mutable_metrics().Set(key.name, value);
+  if (key.derived && values.has_lr()) return;
+  values.set_lr(value);
+}
+
+// Of "val_loss" and "val_nll_loss" the first counts; of "val/box_loss" and "val/cls_loss" none does.
+void FieldCollector::SetEvalLoss(const LogKey& key, double value) {
+  constexpr int kPart = 3;
+  StepValues& values = record_.values;
+  values.mutable_metrics().Set(key.name, value);
+  if (key.eval_order == kPart && eval_loss_order_ == kPart) {
+    values.clear_eval_loss();
+    eval_parts_ = true;
+  }
+  if (key.eval_order > eval_loss_order_ || (eval_parts_ && key.eval_order == kPart)) return;
+  eval_loss_order_ = key.eval_order;
+  values.set_eval_loss(value);
+}
+
+// The first step of a line counts, unless a later one says that it is the run's.
+void FieldCollector::SetStep(const LogKey& key, const LogNumber& number) {
+  const auto step = WholeLogNumber(number.value);
+  if (!step) odd_step_ = true;
+  if (!step || (record_.has_step && (global_step_ || !key.global_step))) return;
+  global_step_ = key.global_step;
+  record_.has_step = true;
+  record_.values.set_step(*step);
+}
+
+void FieldCollector::MarkEvaluation() {
+  StepValues& values = record_.values;
+  if (!values.has_eval_loss() && values.has_loss()) values.set_eval_loss(values.loss());
+  values.clear_loss();
+  values.clear_loss_resolution();
+  values.clear_loss_absent();
+  values.clear_accuracy_of_training();
+}
+
+void FieldCollector::SetLoss(const LogNumber& number) {
+  switch (number.kind) {
+    case LogNumber::Kind::kValue:
+      record_.values.set_loss(number.value);
+      if (number.resolution > 0) record_.values.set_loss_resolution(number.resolution);
+      return;
+    case LogNumber::Kind::kRefused:
+      absl::StrAppend(&refused_, refused_.empty() ? "" : ", ", "loss '", DisplayBytes(number.text), "'");
+      [[fallthrough]];
+    default: record_.values.set_loss_absent(true); return;
+  }
+}
+
+void FieldCollector::Finish(RunLogBuilder& out) {
+  if (loss_ != LogField::kOther) {
+    SetLoss(loss_number_);
+  } else if (other_losses_ == 1) {
+    SetLoss(other_loss_number_);
+  }
+  const StepValues& values = record_.values;
+  record_.values.set_accuracy_of_training(values.has_accuracy() && !evaluation_accuracy_ && has_loss_key() &&
+                                          !values.has_eval_loss());
+  if (refused_.empty()) return;
+  out.AddNote("number_refused", record_.values.line(),
+              absl::StrCat("step ", record_.values.step(), ": ", refused_, " is not a number; the value is left out"));
+}
+
+}  // namespace paritect

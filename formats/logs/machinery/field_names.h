@@ -1,0 +1,114 @@
+// What a key of a log line means. One table for every reader, so that `train/loss` is the same in a CSV, in
+// JSON Lines and in TensorBoard.
+#ifndef PARITECT_FORMATS_LOGS_MACHINERY_FIELD_NAMES_H_
+#define PARITECT_FORMATS_LOGS_MACHINERY_FIELD_NAMES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "formats/logs/machinery/log_numbers.h"
+#include "formats/logs/machinery/run_log_builder.h"
+
+namespace paritect {
+
+enum class LogField {
+  kOther,
+  kStep,
+  kBatch,  // counts steps where nothing else does
+  kTotalSteps,
+  kEpoch,
+  kSamples,
+  kRank,
+  kTotalLoss,  // training losses, the surest first: of several on a line the first of this order counts
+  kLmLoss,
+  kTrainLoss,
+  kLoss,
+  kMeanLoss,
+  kOtherLoss,  // ends in "loss", meaning not known: a part of a sum, perhaps
+  kEvalLoss,
+  kLr,
+  kGradNorm,
+  kLossScale,
+  kAccuracy,
+  kMetric,  // another result of an evaluation (common/evaluation_metric.h), kept by its name
+  kOverflow,
+};
+
+// What is known of a key, by the key as written.
+struct LogKey {
+  LogField field = LogField::kOther;
+  bool evaluation = false;              // named after an evaluation: "val_acc"
+  int eval_order = 1;                   // of several results of an evaluation the lowest counts: 0 a total, 1 a
+                                        // validation's, 2 a test's, 3 a loss of unknown meaning, a part perhaps
+  bool derived = false;                 // "lr-AdamW", "lr/pg0": counts where nothing plainer stands
+  bool global_step = false;             // a step of the whole run: beats a plain "step" on the same line
+  bool loss_of_something_else = false;  // "packet loss 3 %"
+  MetricName name;
+};
+
+// A log has few keys and names them on every line: they are remembered. The reference stands until the next call on
+// this thread.
+const LogKey& LookUpLogKey(absl::string_view key);
+
+// By the key as written: case, '-', ' ', '/' and '.' do not matter ("train/loss" = "Train Loss" = "train_loss").
+LogField ClassifyLogKey(absl::string_view key);
+
+// Whether a row's field says that the row is of an evaluation: "split": "val", "phase": "eval".
+bool NamesEvaluation(absl::string_view key, absl::string_view value);
+
+// Prose about what got lost: "packet loss 3 %".
+bool IsLossOfSomethingElse(absl::string_view key);
+
+inline bool IsTrainingLoss(LogField field) {
+  return field >= LogField::kTotalLoss && field <= LogField::kMeanLoss;
+}
+
+// Collects the fields of one line or row and turns them into a record.
+class FieldCollector {
+ public:
+  void Add(absl::string_view key, const LogNumber& number) { Add(LookUpLogKey(key), number); }
+  void Add(const LogKey& key, const LogNumber& number);
+  void SetLine(std::int64_t line) { record_.values.set_line(line); }
+
+  LogRecord& record() { return record_; }
+  bool has_loss_key() const { return loss_ != LogField::kOther || other_losses_ > 0; }
+  bool has_values() const { return has_values_; }
+  bool spliced() const { return spliced_; }
+  // A step that is no whole number: refused, NaN, or too large to be counted.
+  bool odd_step() const { return odd_step_; }
+  // Settles which loss counts and notes refused numbers. `name_metrics`: other numbers are kept as metrics.
+  void Finish(RunLogBuilder& out);
+  // After Finish, where the line is of an evaluation: its loss is no training loss, its accuracy a validation's.
+  void MarkEvaluation();
+  bool has_evaluation() const { return record_.values.has_eval_loss() || evaluation_accuracy_ || eval_parts_; }
+  bool has_metric() const { return has_metric_; }
+
+ private:
+  void SetLoss(const LogNumber& number);
+  void SetStep(const LogKey& key, const LogNumber& number);
+  void SetAccuracy(const LogKey& key, const LogNumber& number);
+  void SetLr(const LogKey& key, double value);
+  void SetEvalLoss(const LogKey& key, double value);
+  void AddLoss(const LogKey& key, const LogNumber& number);
+
+  LogRecord record_;
+  LogField loss_ = LogField::kOther;
+  LogNumber loss_number_;
+  int other_losses_ = 0;
+  LogNumber other_loss_number_;
+  bool has_values_ = false;
+  bool evaluation_accuracy_ = false;
+  int accuracy_order_ = 9;
+  int eval_loss_order_ = 9;
+  bool eval_parts_ = false;  // several losses of an evaluation, none of which is the whole
+  bool has_metric_ = false;
+  bool global_step_ = false;
+  bool odd_step_ = false;
+  bool spliced_ = false;
+  std::string refused_;  // "loss '2,3'", ...
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_LOGS_MACHINERY_FIELD_NAMES_H_

@@ -1,0 +1,168 @@
+// The frame of every text dialect: bytes to lines to pieces by rank, then the dialect, then what all logs share.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/logs/log_format.h"
+#include "formats/logs/machinery/common_lines.h"
+#include "formats/logs/machinery/plain_lines.h"
+#include "formats/logs/machinery/rank_prefix.h"
+
+namespace paritect {
+namespace {
+
+class TextLogParser : public LogParser {
+ public:
+  TextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect,
+                std::vector<std::unique_ptr<LineDialect>> helpers)
+      : encoding_(encoding),
+        lines_(encoding),
+        dialect_(std::move(dialect)),
+        helpers_(std::move(helpers)),
+        needs_letters_(dialect_->wants_telling()) {
+    if (dialect_->takes_plain_lines()) plain_ = MakePlainDialect();
+  }
+
+  absl::Status Feed(absl::string_view chunk, RunLogBuilder& out) override {
+    const auto sink = [&](const TextLine& line) { OnLine(line, out); };
+    const auto quiet = [&](absl::string_view text) {
+      const auto more = QuietWithout();
+      return more && !out.reads_every_line_anew() ? FindQuiet(text, *more) : QuietText();
+    };
+    if (QuietWithout()) {
+      lines_.Feed(chunk, quiet, sink);
+    } else {
+      lines_.Feed(chunk, sink);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish(RunLogBuilder& out) override {
+    at_end_ = true;
+    lines_.Finish([&](const TextLine& line) { OnLine(line, out); });
+    dialect_->Finish(out);
+    if (lines_.nul_bytes() > 0) {
+      const bool hole = lines_.longest_hole() >= kHoleBytesMin;
+      out.AddNote(hole ? "gap" : "nul_bytes", lines_.first_hole_line(),
+                  absl::StrCat(lines_.nul_bytes(), " NUL bytes, the longest run ", lines_.longest_hole(),
+                               ": text may be lost there (nul_bytes)"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FeedHole(std::uint64_t bytes, RunLogBuilder& out) override {
+    lines_.FeedHole(bytes, [&](const TextLine& line) { OnLine(line, out); });
+    return absl::OkStatus();
+  }
+
+  void StartNewFile() override { lines_ = TextLines(encoding_); }
+
+ private:
+  static constexpr std::int64_t kHoleBytesMin = 512;
+
+  void OnLine(const TextLine& line, RunLogBuilder& out) {
+    if (line.too_long) {
+      out.Unparsed(line.number, absl::StrCat("longer than ", kTextLineBytesMax, " bytes"));
+    } else if (!line.ended && at_end_ && !dialect_->IsWholeWithoutEnd(line.text)) {
+      out.set_incomplete_tail();
+    } else if ((!line.ended && !at_end_) || line.after_hole) {
+      out.Unparsed(line.number, "cut by a hole of NUL bytes");
+    } else {
+      Pieces(line, out);
+    }
+  }
+
+  void Pieces(const TextLine& line, RunLogBuilder& out) {
+    LogLine piece;
+    piece.number = line.number;
+    absl::string_view rest = line.text;
+    // A form is of text without prefixes, so a line of that form has none either.
+    piece.text = rest;
+    if (ReadKnownForm(piece, out)) return;
+    if (const auto more = QuietWithout(); more && !HasTellingLetters(rest, *more)) return;
+    for (;;) {
+      const std::size_t inside = FindRankPrefixInside(rest);
+      piece.text = rest.substr(0, inside);
+      piece.piece = piece.piece || inside != absl::string_view::npos;
+      piece.rank = StripRankPrefix(piece.text);
+      OnPiece(piece, line.text, out);
+      if (inside == absl::string_view::npos) return;
+      rest.remove_prefix(inside);
+    }
+  }
+
+  void OnPiece(LogLine& line, absl::string_view whole, RunLogBuilder& out) {
+    const bool stripped = !line.piece && line.text.data() != whole.data();
+    if (stripped && ReadKnownForm(line, out)) return;
+    if (needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
+    if (!line.piece && line.telling) {
+      fields_.Clear();
+      if (dialect_->Collect(line.text, fields_)) {
+        if (!out.reads_every_line_anew()) forms_.Learn(line.text, fields_);
+        if (dialect_->Emit(line, fields_, out)) return;
+      }
+    }
+    if (dialect_->Line(line, out)) return;
+    for (const auto& helper : helpers_) {
+      if (Help(*helper, line, out)) return;
+    }
+    if (!needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
+    if (!line.telling) return;
+    if (plain_ != nullptr && Reads(*plain_, line, out)) return;
+    common_.Line(line, out);
+  }
+
+  // Letters without which a line is nothing to anybody here.
+  std::optional<absl::string_view> QuietWithout() const {
+    return helpers_.empty() ? dialect_->quiet_without() : std::nullopt;
+  }
+
+  bool Reads(LineDialect& dialect, const LogLine& line, RunLogBuilder& out) {
+    if (!line.piece) {
+      fields_.Clear();
+      if (dialect.Collect(line.text, fields_) && dialect.Emit(line, fields_, out)) return true;
+    }
+    return dialect.Line(line, out);
+  }
+
+  // What a helper makes of the line stands in a log of its own; its steps are none of the curve's.
+  bool Help(LineDialect& helper, const LogLine& line, RunLogBuilder& out) {
+    if (!Reads(helper, line, *aside_)) return false;
+    for (LogRecord& entry : aside_->entries()) {
+      const StepValues& values = entry.values;
+      entry.has_result = values.has_eval_loss() || (values.has_accuracy() && !values.accuracy_of_training());
+      if (!entry.has_result) continue;
+      entry.has_step = false;
+      entry.values.clear_epoch();
+      out.AddWithoutStep(std::move(entry));
+    }
+    const v1::RunEnd& end = aside_->end();
+    if (end.state() != v1::RunEnd::STATE_UNSPECIFIED) out.End(end.state(), end.evidence(), end.line(), line.rank);
+    aside_ = std::make_unique<RunLogBuilder>();
+    return true;
+  }
+
+  bool ReadKnownForm(const LogLine& line, RunLogBuilder& out) {
+    const LineFields* known = forms_.Match(line.text);
+    return known != nullptr && dialect_->Emit(line, *known, out);
+  }
+
+  TextEncoding encoding_;
+  TextLines lines_;
+  std::unique_ptr<LineDialect> dialect_;
+  std::unique_ptr<LineDialect> plain_;  // of a dialect that prints no loss: the script's own lines
+  std::vector<std::unique_ptr<LineDialect>> helpers_;
+  std::unique_ptr<RunLogBuilder> aside_ = std::make_unique<RunLogBuilder>();  // of the helpers
+  bool needs_letters_ = false;
+  LineFields fields_;
+  LineForms forms_;
+  CommonLines common_;
+  bool at_end_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<LogParser> MakeTextLogParser(TextEncoding encoding, std::unique_ptr<LineDialect> dialect,
+                                             std::vector<std::unique_ptr<LineDialect>> helpers) {
+  return std::make_unique<TextLogParser>(encoding, std::move(dialect), std::move(helpers));
+}
+
+}  // namespace paritect

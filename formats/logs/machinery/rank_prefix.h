@@ -1,0 +1,21 @@
+// Prefixes by which launchers mark the rank of a line.
+#ifndef PARITECT_FORMATS_LOGS_MACHINERY_RANK_PREFIX_H_
+#define PARITECT_FORMATS_LOGS_MACHINERY_RANK_PREFIX_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace paritect {
+
+// Takes "[rank0]:", "[default0]:", "[1,0]<stdout>:" (job, rank), "0: " (srun --label) and "(main_task pid=1)"
+// (Ray: no rank) off the front, in any number; the last rank found.
+std::optional<std::int32_t> StripRankPrefix(absl::string_view& text);
+
+// Where a second prefix of the unmistakable kinds begins behind the front, or npos.
+std::size_t FindRankPrefixInside(absl::string_view text);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_LOGS_MACHINERY_RANK_PREFIX_H_

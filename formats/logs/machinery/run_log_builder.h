@@ -1,0 +1,217 @@
+// What the readers of logs hand over, and how it becomes one RunLog: one record a (rank, step).
+//
+// Rules (docs/log-formats.md): lines that tell different things of one step add up; of a step that a
+// later segment repeats the later value stands; lines of two writers in one file keep file order; a counter
+// of skipped steps beats counted lines; nothing is averaged and nothing guessed.
+#ifndef PARITECT_FORMATS_LOGS_MACHINERY_RUN_LOG_BUILDER_H_
+#define PARITECT_FORMATS_LOGS_MACHINERY_RUN_LOG_BUILDER_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "formats/logs/machinery/log_numbers.h"
+#include "formats/logs/machinery/record_list.h"
+#include "formats/logs/machinery/step_values.h"
+#include "paritect/v1/run_stats.pb.h"
+
+namespace paritect {
+
+// One line's worth of values. `values.step` is as printed.
+struct LogRecord {
+  StepValues values;
+  bool has_step = false;
+  // The printed step counts within its epoch: the global step is (epoch_index x steps_per_epoch) + step.
+  bool step_in_epoch = false;
+  // As above, but only if the file shows it: the step falls where the epoch grows. Else the step is global.
+  bool maybe_in_epoch = false;
+  std::int64_t epoch_index = 0;      // 0-based
+  std::int64_t steps_per_epoch = 0;  // 0: not printed
+  bool skipped_is_total = false;     // `skipped` counts from the start of the run
+  bool repeats = false;              // the same step with the same loss stands right before it
+  bool stays = false;                // however long the log is (run_log_thin.cc): later records leave out what it tells
+  bool taken = false;                // by TakeLive, as it is
+  bool by_epoch = false;             // the line names no step: its epoch stands for one where no line of the log does
+  bool has_result = false;           // of an evaluation
+  bool second_result = false;        // another evaluation of a step that has one: no step of the curve
+  double accuracy_resolution = 0;    // half a unit of the last printed digit
+};
+
+// Records that are kept at most; beyond them every second one gives way (run_log_thin.cc), so that a log of any
+// length fits into memory.
+inline constexpr std::size_t kLogRecordsMax = 500'000;
+
+class RunLogBuilder {
+ public:
+  void Add(LogRecord record);
+  // What a line tells that names no step: an evaluation's result belongs to the training step told before it. Where the
+  // log has told no step so far, a whole epoch stands for the step (RunLog::notes `step_is_epoch`).
+  void AddWithoutStep(LogRecord record);
+  // A line that says that a step was skipped (or, with `applied`, that it was not in spite of an overflow).
+  // `one_writer`: only one process prints such lines, so that each is an overflow of its own.
+  void Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale, bool applied,
+                bool one_writer = false);
+  // The run goes on from a checkpoint; `global_step` where the line says it.
+  void Resume(std::int64_t line, std::optional<std::int64_t> global_step);
+  // What a program prints once, when a run begins.
+  void Banner(std::int64_t line);
+  void AddNote(absl::string_view kind, std::int64_t line, std::string message);
+  void Unparsed(std::int64_t line, std::string why);
+  void TotalSteps(std::int64_t total);
+  void TotalEpochs(double total);
+  void set_epochs_from_zero() { epochs_from_zero_ = true; }
+  // The last word counts, but for what comes after it: training steps behind it tell that the run went on.
+  void End(v1::RunEnd::State state, std::string words, std::int64_t line,
+           std::optional<std::int32_t> rank = std::nullopt);
+  void AddSettings(v1::SettingsDocument document);
+  void set_interval_means() { log_.set_interval_means(true); }
+  void set_overflow_seen() { log_.set_overflow_seen(true); }
+  void set_incomplete_tail() { log_.set_incomplete_tail(true); }
+  // Steps are counted from the order of the lines: the format prints none.
+  void set_steps_by_order(std::int64_t line);
+
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  // To be changed by the caller.
+  LogRecord* last() {
+    if (entries_.empty()) return nullptr;
+    entries_.back().taken = false;
+    return &entries_.back();
+  }
+  RecordList<LogRecord>& entries() { return entries_; }
+
+  v1::RunLog Build(absl::string_view format);
+
+  // For tests: lines of a known form (line_form.h) are read like any other.
+  void set_reads_every_line_anew() { reads_every_line_anew_ = true; }
+  bool reads_every_line_anew() const { return reads_every_line_anew_; }
+
+  // For a log that is still written: TakeLive is called between the lines, Build never. Readers that number steps when
+  // all is read number them at once.
+  void set_live() { is_live_ = true; }
+  bool is_live() const { return is_live_; }
+  // The records since the call before, and those that hold more than they did then, with steps and counts as far as
+  // the log told so far (run_log_live.cc). What was taken is forgotten, but for the last record of each rank.
+  std::vector<v1::StepRecord> TakeLive();
+  const v1::RunEnd& end() const { return log_.end(); }
+  // What was told beside the records so far: flags, settings, notes, the end mark, what the run states of its length.
+  v1::RunLog LiveAbout() const;
+
+ private:
+  struct Marker {
+    std::size_t at = 0;  // records before it
+    bool resume = false;
+    std::optional<std::int64_t> global_step;
+    std::int64_t line = 0;
+  };
+  using Key = std::pair<std::int32_t, std::int32_t>;  // rank, engine (-1: none)
+  struct Break {
+    std::size_t at = 0;
+    const Marker* marker = nullptr;
+    const Marker* banner = nullptr;
+  };
+
+  // The overflow line before.
+  struct OverflowTold {
+    std::int64_t line = 0;
+    double scale = 0;
+    std::size_t entries = 0;  // with its record
+  };
+
+  // What the records that were taken leave for those to come.
+  struct LiveKey {
+    std::int64_t skipped_total = 0;
+    std::int64_t offset = 0;
+    std::int64_t last = -1;
+    std::size_t seen = 0;  // entries up to its last one, of all that there were
+  };
+  struct LiveState {
+    std::map<Key, LiveKey> keys;
+    std::int64_t last_step = 0;
+    std::int64_t epoch = -1;
+    std::int64_t first_epoch = 0;
+    std::int64_t largest = 0;  // step of that epoch
+    std::int64_t length = 0;   // of an epoch
+    bool falls = false;        // steps were seen to count within their epochs
+    std::int32_t overflow_rank = -1;
+  };
+
+  // Steps that stand twice: what the later ones took the place of.
+  struct Replaced {
+    std::int64_t steps = 0;
+    std::int64_t not_finite = 0;  // whose loss was no number
+    StepValues first;             // of those
+
+    void Add(const StepValues& record);
+  };
+
+  static Key KeyOf(const StepValues& record);
+  void NoteReplaced(const Replaced& replaced, bool main);
+  // Takes the end mark back where the record tells that the run went on.
+  void ReviseEnd(const LogRecord& record);
+  bool FoldIntoLast(LogRecord& record);
+  void DecideByEpoch();
+  v1::StepRecord LiveRecord(std::size_t index, LiveState& state) const;
+  void ForgetTaken(const std::vector<std::size_t>& kept);
+  void Thin();
+  void DecideMaybeInEpoch();
+  void ResolveEpochSteps();
+  void ResolveRank0Overflows();
+  void DropImpossibleOverflows();
+  void CountersToDifferences();
+  void MergeSegments();
+  std::vector<Break> FindBreaks(const std::vector<std::size_t>& indices) const;
+  bool OnlyGrows(const std::vector<std::size_t>& indices, bool main);
+  void FoldEqualSteps(std::vector<std::size_t>& indices);
+  void MergeOne(const std::vector<std::size_t>& indices, bool main);
+  void NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset);
+  void NoteKind(const LogRecord& record, const Key& key);
+  void FillEnd(std::int64_t last, double epoch);
+
+  // Where the end mark stands among the records.
+  struct EndMark {
+    std::int64_t step = -1;  // of the last record before it, with its epoch where steps count within one
+    std::int64_t epoch_index = 0;
+    std::size_t markers = 0;
+    std::optional<std::int32_t> rank;
+  };
+
+  v1::RunLog log_;
+  RecordList<LogRecord> entries_;
+  EndMark end_mark_;
+  // What the records hold at all: passes over them that would find nothing are left out.
+  bool has_in_epoch_ = false;
+  bool has_maybe_in_epoch_ = false;
+  bool has_skipped_ = false;
+  bool has_skipped_totals_ = false;
+  bool only_grows_ = true;  // one rank and engine, each record with a step above the one before
+  std::int64_t last_step_ = 0;
+  bool has_unknown_steps_ = false;
+  Key only_key_;
+  bool has_steps_ = false;     // some record does not go by its epoch
+  bool has_by_epoch_ = false;  // some record goes by its epoch
+  std::vector<bool> dropped_;
+  OverflowTold told_;
+  std::vector<Marker> markers_;
+  std::map<Key, std::size_t> last_of_;
+  std::map<Key, std::size_t>::iterator last_added_ = last_of_.end();
+  std::map<std::string, int> note_counts_;
+  std::int64_t kept_stride_ = 1;  // in printed intervals
+  std::size_t thin_at_ = kLogRecordsMax;
+  bool thins_all_ = false;  // evaluations as well: most records are of the kinds that should stay
+  std::size_t overflows_ = 0;
+  std::int64_t total_steps_ = 0;
+  double total_epochs_ = 0;
+  bool epochs_from_zero_ = false;
+  bool is_live_ = false;
+  bool reads_every_line_anew_ = false;
+  LiveState live_;
+  std::size_t forgotten_ = 0;  // entries that stood before entries_[0]
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_LOGS_MACHINERY_RUN_LOG_BUILDER_H_

@@ -1,0 +1,111 @@
+// Lines that name no step or share one: what an evaluation gave, means over an epoch, several forms of one step.
+#include <algorithm>
+#include <cmath>
+
+#include "formats/logs/machinery/run_log_builder.h"
+
+namespace paritect {
+
+// The last record of its rank; where the line has no rank, the last one of all.
+bool RunLogBuilder::FoldIntoLast(LogRecord& record) {
+  auto last = last_added_;
+  if (record.values.has_rank()) last = last_of_.find(KeyOf(record.values));
+  if (last == last_of_.end()) return false;
+  LogRecord& before = entries_[last->second];
+  const double told = std::max(before.accuracy_resolution, record.accuracy_resolution);
+  const bool same = before.values.has_accuracy() && record.values.has_accuracy() &&
+                    !before.values.accuracy_of_training() &&
+                    std::fabs(before.values.accuracy() - record.values.accuracy()) <= told * 1.01;
+  if (same) record.values.clear_accuracy();  // the same result with other digits
+  if (before.values.has_epoch()) record.values.clear_epoch();
+  if (!FoldRecord(record.values, before.values)) return false;
+  if (record.values.has_accuracy()) before.accuracy_resolution = record.accuracy_resolution;
+  before.taken = false;
+  return true;
+}
+
+void RunLogBuilder::AddWithoutStep(LogRecord record) {
+  const double epoch = record.values.epoch();
+  if (!has_steps_ && record.values.has_epoch() && std::fabs(epoch) < 9e15 && epoch == std::floor(epoch)) {
+    record.has_step = true;
+    record.by_epoch = true;
+    has_by_epoch_ = true;
+    record.values.set_step(static_cast<std::int64_t>(epoch));
+    return Add(std::move(record));
+  }
+  if (!record.has_result) return;
+  // A mean over the epoch is no loss of a step.
+  record.values.clear_loss();
+  record.values.clear_loss_resolution();
+  record.values.clear_loss_absent();
+  if (FoldIntoLast(record)) return;
+  record.values.set_step_unknown(true);
+  has_unknown_steps_ = true;
+  entries_.push_back(std::move(record));
+  if (entries_.size() >= thin_at_) Thin();
+}
+
+// Where other lines name steps, those that go by their epoch are evaluations by their order alone.
+void RunLogBuilder::DecideByEpoch() {
+  if (!has_by_epoch_) return;
+  if (!has_steps_) return AddNote("step_is_epoch", 0, "lines name no step; the epoch stands for it");
+  has_unknown_steps_ = true;
+  only_grows_ = false;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    LogRecord& entry = entries_[i];
+    if (!entry.by_epoch) continue;
+    entry.has_step = false;
+    entry.values.clear_loss();
+    entry.values.clear_loss_resolution();
+    entry.values.clear_loss_absent();
+    entry.values.set_step_unknown(true);
+    dropped_[i] = !entry.has_result;
+  }
+}
+
+// A place within an epoch and a global step (a script's line and DeepSpeed's counters) are known for one step only now.
+void RunLogBuilder::FoldEqualSteps(std::vector<std::size_t>& indices) {
+  if (!has_in_epoch_) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    LogRecord* before = kept > 0 ? &entries_[indices[kept - 1]] : nullptr;
+    LogRecord& entry = entries_[indices[i]];
+    const bool other_form = before != nullptr && before->step_in_epoch != entry.step_in_epoch &&
+                            before->values.step() == entry.values.step();
+    const bool marked = other_form && std::any_of(markers_.begin(), markers_.end(), [&](const Marker& marker) {
+                          return marker.at > indices[kept - 1] && marker.at <= indices[i];
+                        });
+    if (other_form && !marked && FoldRecord(entry.values, before->values)) {
+      before->skipped_is_total = before->skipped_is_total || entry.skipped_is_total;
+      dropped_[indices[i]] = true;
+      continue;
+    }
+    indices[kept++] = indices[i];
+  }
+  indices.resize(kept);
+}
+
+// Between two printed steps no more steps can have been skipped than lie between them: what is above that are other
+// ranks' lines of the same overflows.
+void RunLogBuilder::DropImpossibleOverflows() {
+  if (overflows_ == 0) return;
+  std::int64_t before = -1;
+  std::vector<std::size_t> told;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (dropped_[i]) continue;
+    const LogRecord& entry = entries_[i];
+    const StepValues& values = entry.values;
+    if (values.step_unknown() && values.overflow() && !values.has_rank() && !values.has_engine()) {
+      told.push_back(i);
+    } else if (entry.has_step && !entry.second_result) {
+      const std::int64_t between = values.step() - before;
+      for (std::size_t k = 0; before >= 0 && between > 0 && k < told.size(); ++k) {
+        if (static_cast<std::int64_t>(k) >= between) dropped_[told[k]] = true;
+      }
+      told.clear();
+      before = values.step();
+    }
+  }
+}
+
+}  // namespace paritect

@@ -1,0 +1,65 @@
+// A log may hold more records than memory: then the printed intervals are widened to every second, every fourth ...
+// one. Which ones stay depends on the step alone, so that the logs of two sides keep the same steps. Records that tell
+// of an overflow, an evaluation or a refused number stay unless there are too many of them; the skipped steps of a
+// record that goes are added to the next that stays.
+#include <algorithm>
+
+#include "formats/logs/machinery/run_log_builder.h"
+
+namespace paritect {
+namespace {
+
+bool MayGo(const LogRecord& entry, bool all) {
+  const StepValues& record = entry.values;
+  if (all) return entry.has_step && !record.overflow();
+  return entry.has_step && !record.overflow() && !record.has_eval_loss() && !record.has_accuracy() &&
+         !record.loss_absent() && !entry.stays;
+}
+
+}  // namespace
+
+void RunLogBuilder::Thin() {
+  std::int64_t interval = 0;  // the smallest distance of two printed steps
+  for (std::size_t i = 1; i < std::min<std::size_t>(entries_.size(), 1000); ++i) {
+    const std::int64_t distance = entries_[i].values.step() - entries_[i - 1].values.step();
+    if (distance > 0 && (interval == 0 || distance < interval)) interval = distance;
+  }
+  // The first records are thinned already, but for the very first thinning.
+  interval = std::max<std::int64_t>(interval, 1);
+  if (kept_stride_ > 1) interval = std::max<std::int64_t>(interval / kept_stride_, 1);
+  kept_stride_ *= 2;
+  std::map<Key, std::int64_t> owed;
+  std::vector<std::size_t> moved_to(entries_.size() + 1, 0);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    moved_to[i] = kept;
+    LogRecord& entry = entries_[i];
+    const bool goes =
+        MayGo(entry, thins_all_) && i + 1 < entries_.size() && (entry.values.step() / interval) % kept_stride_ != 0;
+    if (goes) {
+      if (!entry.skipped_is_total) owed[KeyOf(entry.values)] += entry.values.skipped();
+      continue;
+    }
+    auto debt = owed.find(KeyOf(entry.values));
+    if (entry.has_step && !entry.skipped_is_total && debt != owed.end() && debt->second > 0) {
+      entry.values.set_skipped(entry.values.skipped() + debt->second);
+      debt->second = 0;
+    }
+    if (kept != i) entries_[kept] = std::move(entry);
+    ++kept;
+  }
+  moved_to[entries_.size()] = kept;
+  if (kept == entries_.size()) kept_stride_ /= 2;  // nothing could go
+  entries_.Shrink(kept);
+  for (Marker& marker : markers_) marker.at = moved_to[std::min(marker.at, moved_to.size() - 1)];
+  last_of_.clear();
+  last_added_ = last_of_.end();
+  for (std::size_t i = 0; i < kept; ++i) {
+    if (!entries_[i].values.step_unknown()) last_of_[KeyOf(entries_[i].values)] = i;
+  }
+  thins_all_ = thins_all_ || kept > kLogRecordsMax / 4 * 3;
+  // Records that may not go do not make every new one search again.
+  thin_at_ = std::max(kLogRecordsMax, 2 * kept);
+}
+
+}  // namespace paritect

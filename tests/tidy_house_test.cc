@@ -1,0 +1,177 @@
+// The order of the house: which room may know which, no circles, every test built, every path in prose there.
+// Each test names the offenders; the reasons stand in CONTRIBUTING.md.
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/file_system.h"
+#include "gtest/gtest.h"
+#include "re2/re2.h"
+#include "tests/tidy/source_tree.h"
+
+namespace paritect::tidy {
+namespace {
+
+constexpr std::uint64_t kCommandsBytesMax = 64 << 20;
+
+std::string FolderOf(absl::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == absl::string_view::npos ? "" : std::string(path.substr(0, slash));
+}
+
+std::string NameOf(absl::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+// "checks/series/curves" for its header, its source and its test.
+std::string UnitOf(absl::string_view path) {
+  for (absl::string_view ending : {"_test.cc", ".cc", ".h", ".c"}) {
+    if (absl::ConsumeSuffix(&path, ending)) break;
+  }
+  return std::string(path);
+}
+
+std::vector<std::string> IncludesOf(const SourceFile& file) {
+  static const re2::RE2 kInclude("(?m)^\\s*#include \"([a-z_0-9/]+\\.h)\"");
+  std::vector<std::string> found;
+  re2::StringPiece text(file.text);
+  std::string header;
+  while (re2::RE2::FindAndConsume(&text, kInclude, &header)) found.push_back(header);
+  return found;
+}
+
+// Rooms of one folder and what each may include beside itself; "." is the floor. A room that is not named here may be
+// included by nobody and includes nobody: name it.
+using Rooms = std::map<std::string, std::set<std::string>>;
+
+const std::map<std::string, Rooms>& RoomsOfFolders() {
+  static const auto* const table = new std::map<std::string, Rooms>{
+      {"checks",
+       {{".", {}},
+        {"numbers", {}},
+        {"series", {".", "numbers"}},
+        {"settings", {".", "series"}},
+        {"datasets", {"."}},
+        {"shards", {".", "settings"}},
+        {"runs", {".", "numbers", "series", "settings"}},
+        {"cluster", {".", "datasets", "settings"}}}},
+      {"formats/logs", {{".", {"machinery"}}, {"machinery", {"."}}, {"dialects", {".", "machinery"}}}},
+      {"formats/settings", {{".", {}}, {"shell", {"."}}, {"forms", {".", "shell"}}}},
+  };
+  return *table;
+}
+
+TEST(House, RoomsIncludeInOneDirection) {
+  for (const auto& [folder, rooms] : RoomsOfFolders()) {
+    const auto room_of = [&folder = folder](absl::string_view path) -> std::string {
+      const std::string place = FolderOf(path);
+      if (place == folder) return ".";
+      return absl::StartsWith(place, absl::StrCat(folder, "/")) ? place.substr(folder.size() + 1) : "";
+    };
+    for (const SourceFile& file : AllFiles()) {
+      const std::string room = room_of(file.path);
+      if (room.empty() || !IsCpp(file) || IsTest(file)) continue;
+      ASSERT_TRUE(rooms.contains(room)) << file.path << ": the room is not named in RoomsOfFolders()";
+      for (const std::string& header : IncludesOf(file)) {
+        const std::string other = room_of(header);
+        if (other.empty() || other == room) continue;
+        EXPECT_TRUE(rooms.at(room).contains(other))
+            << file.path << " includes " << header << ", which its room must not know";
+      }
+    }
+  }
+}
+
+// Strongly connected parts of the graph of includes, found by repeated walks: the house is small enough.
+TEST(House, NoCircleOfUnits) {
+  std::map<std::string, std::set<std::string>> includes;
+  for (const SourceFile& file : AllFiles()) {
+    if (IsTest(file) || !(IsCpp(file) || absl::EndsWith(file.path, ".c"))) continue;
+    for (const std::string& header : IncludesOf(file)) {
+      if (TextOf(header).empty() || UnitOf(header) == UnitOf(file.path)) continue;
+      includes[UnitOf(file.path)].insert(UnitOf(header));
+    }
+  }
+  std::map<std::string, std::set<std::string>> reaches;
+  for (const auto& [unit, direct] : includes) {
+    std::vector<std::string> open(direct.begin(), direct.end());
+    std::set<std::string>& seen = reaches[unit];
+    while (!open.empty()) {
+      const std::string next = open.back();
+      open.pop_back();
+      if (!seen.insert(next).second) continue;
+      const auto found = includes.find(next);
+      if (found != includes.end()) open.insert(open.end(), found->second.begin(), found->second.end());
+    }
+  }
+  for (const auto& [unit, seen] : reaches) {
+    if (!seen.contains(unit)) continue;
+    std::vector<std::string> circle;
+    for (const std::string& other : seen) {
+      const auto back = reaches.find(other);
+      if (back != reaches.end() && back->second.contains(unit)) circle.push_back(other);
+    }
+    ADD_FAILURE() << unit << " stands in a circle: " << absl::StrJoin(circle, ", ");
+  }
+}
+
+// What no target compiles cannot fail.
+TEST(House, EveryTestIsBuilt) {
+  const std::string path = absl::StrCat(PARITECT_BINARY_DIR, "/compile_commands.json");
+  const auto commands = ReadWholeFile(PosixFileSystem(), path, kCommandsBytesMax);
+  ASSERT_TRUE(commands.ok()) << commands.status();
+  for (const SourceFile& file : AllFiles()) {
+    if (!absl::EndsWith(file.path, "_test.cc")) continue;
+    EXPECT_TRUE(absl::StrContains(*commands, absl::StrCat("/", file.path, "\"")))
+        << file.path << " is built by no target: name it in its CMakeLists.txt";
+  }
+}
+
+// A test stands beside what it tests; one that crosses files says in its first line what it is about.
+TEST(House, TestsStandBesideWhatTheyTest) {
+  for (const SourceFile& file : AllFiles()) {
+    if (!absl::EndsWith(file.path, "_test.cc")) continue;
+    const std::string unit = UnitOf(file.path);
+    const bool beside = !TextOf(absl::StrCat(unit, ".cc")).empty() || !TextOf(absl::StrCat(unit, ".h")).empty() ||
+                        !TextOf(absl::StrCat(unit, ".c")).empty();
+    EXPECT_TRUE(beside || absl::StartsWith(file.text, "// "))
+        << file.path << " has no source of its stem beside it, and no first line that says what it is about";
+  }
+}
+
+// Files of other projects are named as sources, with their project: these are not looked for.
+bool IsForeign(absl::string_view line) {
+  static const re2::RE2 kForeign(
+      "(?i)source|tensorflow|mindspore|dmlc|dcmi|npu_attrs|/include/|\\bx\\.cc|x_test\\.cc|NAME");
+  return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kForeign);
+}
+
+TEST(House, FilesNamedInCommentsAreThere) {
+  static const re2::RE2 kFile("(?:^|[ (`\"'])((?:[a-z_0-9]+/)*[a-z_0-9]+\\.(?:h|cc|inc|proto))\\b");
+  std::set<std::string> names;
+  for (const SourceFile& file : AllFiles()) names.insert(NameOf(file.path));
+  for (const SourceFile& file : AllFiles()) {
+    const bool prose = absl::EndsWith(file.path, ".md") || absl::EndsWith(file.path, ".yaml") || IsCpp(file);
+    if (!prose || absl::StartsWith(file.path, "tests/") || absl::StrContains(file.path, "/testdata/")) continue;
+    int number = 0;
+    for (absl::string_view line : absl::StrSplit(file.text, '\n')) {
+      ++number;
+      const std::size_t comment = IsCpp(file) ? line.find("//") : 0;
+      if (comment == absl::string_view::npos || IsForeign(line)) continue;
+      line.remove_prefix(comment);
+      re2::StringPiece rest(line.data(), line.size());
+      std::string path;
+      while (re2::RE2::FindAndConsume(&rest, kFile, &path)) {
+        const bool there = absl::StrContains(path, '/') ? !TextOf(path).empty() : names.contains(path);
+        EXPECT_TRUE(there) << file.path << ":" << number << " names " << path << ", which is not there";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace paritect::tidy
