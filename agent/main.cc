@@ -8,9 +8,16 @@
 
 #include "agent/agent_command.h"
 #include "agent/datasets/digest_cache.h"
+#include "common/file_system.h"
+#include "rules/rules_folder.h"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
+  std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
+  if (const absl::Status status = paritect::TakeRulesOption(paritect::PosixFileSystem(), args); !status.ok()) {
+    std::cerr << "paritect-agent: " << status.message() << "\n";
+    return 2;
+  }
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   timeval now = {};
@@ -28,7 +35,6 @@ int main(int argc, char** argv) {
     return std::string(value == nullptr ? "" : value);
   };
   env.digest_cache = paritect::UserCacheFolder(variable("XDG_CACHE_HOME"), variable("HOME"));
-  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
   const int code = paritect::RunAgentCommandLine(env, args);
   std::cout.flush();
   return std::cout.good() || code != paritect::kAgentOk ? code : paritect::kAgentInternal;

@@ -159,6 +159,7 @@ v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const R
   const CheckContext context{evidence, profile, rules};
   v1::Report report;
   report.set_profile(profile.name);
+  for (const std::string& name : rules.overridden) report.add_overridden_rules(name);
   PersonsAnswers answers(evidence, profile, options.today);
   DescribeSide(evidence, Side::kBaseline, *report.mutable_baseline());
   DescribeSide(evidence, Side::kMigrated, *report.mutable_migrated());

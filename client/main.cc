@@ -10,6 +10,8 @@
 
 #include "client/command.h"
 #include "client/remote/grpc_server.h"
+#include "common/file_system.h"
+#include "rules/rules_folder.h"
 
 namespace {
 
@@ -58,6 +60,11 @@ bool ReaderHasGone() {
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves must not cost the files named with -o
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (const absl::Status status = paritect::TakeRulesOption(paritect::PosixFileSystem(), arguments); !status.ok()) {
+    std::cerr << "paritect: " << status.message() << "\n";
+    return 2;
+  }
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   const paritect::LiveNode live = paritect::ThisNode();
@@ -76,7 +83,7 @@ int main(int argc, char** argv) {
                               .progress_size = &ProgressSize,
                               .connector = &paritect::GrpcConnector()};
   const paritect::ExitCode code =
-      paritect::RunCommandLine(env, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+      paritect::RunCommandLine(env, arguments);
   std::cout.flush();
   if (std::cout.good() || ReaderHasGone()) return code;
   // A full disk must not look like success.

@@ -2,7 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
-#include "rules/rules.h"
+#include "rules/rules_files.h"
 
 namespace paritect {
 namespace {
@@ -10,12 +10,9 @@ namespace {
 const std::set<std::string>& BuiltInWords() {
   static const std::set<std::string>* const words = [] {
     auto* const result = new std::set<std::string>();
-    for (const RulesFile& file : EmbeddedRules()) {
-      if (file.name != "argument_words.yaml") continue;
-      // LoadRules has refused a file that is not of its form.
-      auto root = ParseDocument(file.bytes);
-      if (root.ok()) *result = ReadArgumentWords(*root).value_or(std::set<std::string>());
-    }
+    // LoadRules has refused a file that is not of its form.
+    auto root = ParseDocument(BytesOfRules("argument_words.yaml"));
+    if (root.ok()) *result = ReadArgumentWords(*root).value_or(std::set<std::string>());
     return result;
   }();
   return *words;

@@ -4,18 +4,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "rules/rules.h"
+#include "rules/rules_files.h"
 
 namespace paritect {
 namespace {
 
 absl::StatusOr<FileNames> ReadEmbedded() {
-  for (const RulesFile& file : EmbeddedRules()) {
-    if (file.name != "file_names.yaml") continue;
-    PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(file.bytes));
-    return ReadFileNames(root);
-  }
-  return absl::NotFoundError("file_names.yaml is not embedded");
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(BytesOfRules("file_names.yaml")));
+  return ReadFileNames(root);
 }
 
 }  // namespace

@@ -29,11 +29,8 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "products.yaml") return rules.products.Add(root, overriding);
   if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
   if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
-  // Read by themselves where they are needed, without the rules at hand; here their form is proved.
-  const bool by_itself =
-      file.name == "walk.yaml" || file.name == "argument_words.yaml" || file.name == "file_names.yaml";
-  if (by_itself && overriding)
-    return absl::InvalidArgumentError(absl::StrCat("1:1: ", file.name, " cannot be overridden"));
+  // Read by themselves where they are needed, without the rules at hand; here their form is proved. An override
+  // replaces them whole.
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
@@ -49,6 +46,7 @@ absl::StatusOr<Rules> LoadRules(absl::Span<const RulesFile> files, absl::Span<co
     if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(file.name, ":", status.message()));
   }
   for (const RulesFile& file : overrides) {
+    rules.overridden.push_back(file.name);
     const absl::Status status = LoadFile(file, true, rules);
     if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(file.name, ":", status.message()));
   }
@@ -57,13 +55,24 @@ absl::StatusOr<Rules> LoadRules(absl::Span<const RulesFile> files, absl::Span<co
 
 const Rules& BuiltInRules() {
   static const Rules* const rules = [] {
-    auto loaded = LoadRules(EmbeddedRules());
+    auto loaded = LoadRules(EmbeddedRules(), RulesOverrides());
     if (!loaded.ok()) {
       ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
     }
     return new Rules(*std::move(loaded));
   }();
   return *rules;
+}
+
+absl::Status CheckOverrides(absl::Span<const RulesFile> overrides) {
+  for (const RulesFile& file : overrides) {
+    if (file.name == "catalogue.yaml" || absl::StartsWith(file.name, "profiles/")) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file.name, ":1:1: the catalogue of checks and the built-in profile cannot be overridden (a profile of your "
+                     "own: --profile FILE)"));
+    }
+  }
+  return LoadRules(EmbeddedRules(), overrides).status();
 }
 
 }  // namespace paritect

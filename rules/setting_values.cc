@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
-#include "rules/settings_rules.h"
 
 namespace paritect {
 namespace {
@@ -199,10 +198,6 @@ v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<st
     case SettingType::kPath: break;
   }
   return out;
-}
-
-bool IsNoNumber(const CanonicalSetting& setting) {
-  return setting.key->type == SettingType::kNumber && setting.value.kind_case() == v1::Value::kText;
 }
 
 bool SameMeaning(SettingType type, const v1::Value& a, const v1::Value& b) {

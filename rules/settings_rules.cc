@@ -287,4 +287,9 @@ VariableEffect SettingsRules::EffectOf(absl::string_view variable) const {
   return VariableEffect::kUnknown;
 }
 
+bool IsNoNumber(const CanonicalSetting& setting) {
+  return setting.key->type == SettingType::kNumber && setting.value.kind_case() == v1::Value::kText;
+}
+
+
 }  // namespace paritect

@@ -11,10 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "common/document.h"
 #include "paritect/v1/settings.pb.h"
+#include "rules/setting_values.h"
 
 namespace paritect {
-
-enum class SettingType { kText, kWord, kBoolean, kNumber, kVersion, kPath };
 
 // How a raw value becomes the canonical one.
 enum class SettingConversion { kNone, kInvert, kOneMinus, kPowerOfTwo, kItem0, kItem1 };
@@ -111,18 +110,8 @@ class SettingsRules {
   std::vector<std::pair<std::string, VariableEffect>> variable_patterns_;  // globs, in order
 };
 
-// The value as the type has it: "1e-4" of a number is 0.0001, "on" of a boolean true, "2.1.0+cu121" of a version
-// "2.1.0". What cannot be read as the type stays as it is.
-v1::Value TypedValue(SettingType type, const v1::Value& value, const std::map<std::string, std::string>& words = {});
-
 // A numeric key whose value is a text ("abc", "two"): not a setting that can be compared.
 bool IsNoNumber(const CanonicalSetting& setting);
-
-// Whether two typed values mean the same. Numbers: equal within 1e-12 relative, so that 1 - 0.9 equals 0.1.
-bool SameMeaning(SettingType type, const v1::Value& a, const v1::Value& b);
-
-// A value as text: "0.0001", "true", "[0.9, 0.95]", "none".
-std::string ValueToText(const v1::Value& value);
 
 }  // namespace paritect
 

@@ -3,7 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "rules/rules.h"
+#include "rules/rules_files.h"
 
 namespace paritect {
 namespace {
@@ -85,12 +85,9 @@ absl::StatusOr<Walk> ReadWalk(const DocumentNode& root) {
 const Walk& BuiltInWalk() {
   static const Walk* const walk = [] {
     auto* const result = new Walk();
-    for (const RulesFile& file : EmbeddedRules()) {
-      if (file.name != "walk.yaml") continue;
-      // LoadRules has refused a file that is not of its form.
-      auto root = ParseDocument(file.bytes);
-      if (root.ok()) *result = ReadWalk(*root).value_or(Walk());
-    }
+    // LoadRules has refused a file that is not of its form.
+    auto root = ParseDocument(BytesOfRules("walk.yaml"));
+    if (root.ok()) *result = ReadWalk(*root).value_or(Walk());
     return result;
   }();
   return *walk;

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <iostream>
 
+#include "common/file_system.h"
 #include "google/protobuf/stubs/logging.h"
+#include "rules/rules_folder.h"
 #include "server/access.h"
 #include "server/server_command.h"
 #include "server/transport/grpc_server.h"
@@ -19,6 +21,11 @@ int main(int argc, char** argv) {
   }
   // A stranger's bytes get a status; libprotobuf would also print a line for each of them.
   google::protobuf::SetLogHandler(nullptr);
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (const absl::Status status = paritect::TakeRulesOption(paritect::PosixFileSystem(), arguments); !status.ok()) {
+    std::cerr << "paritect-server: " << status.message() << "\n";
+    return 2;
+  }
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   paritect::ServerEnv env = {.out = std::cout,
@@ -26,5 +33,5 @@ int main(int argc, char** argv) {
                              .rules = paritect::BuiltInRules(),
                              .host_name = host,
                              .clock = &paritect::SystemWallClock};
-  return paritect::RunServerCommandLine(env, std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  return paritect::RunServerCommandLine(env, arguments);
 }

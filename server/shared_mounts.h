@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "paritect/v1/fleet.pb.h"
-#include "server/audits/audits.h"
+#include "server/known_node.h"
 
 namespace paritect {
 

@@ -146,7 +146,7 @@ TEST(House, TestsStandBesideWhatTheyTest) {
 // Files of other projects are named as sources, with their project: these are not looked for.
 bool IsForeign(absl::string_view line) {
   static const re2::RE2 kForeign(
-      "(?i)source|tensorflow|mindspore|dmlc|dcmi|npu_attrs|/include/|\\bx\\.cc|x_test\\.cc|NAME");
+      "(?i)source|tensorflow|mindspore|dmlc|dcmi|npu_attrs|linux/|grpcpp/|/include/|\\bx\\.cc|x_test\\.cc|NAME");
   return re2::RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), kForeign);
 }
 

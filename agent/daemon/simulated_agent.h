@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/daemon/simulator.h"
+#include "agent/daemon/simulation.h"
 #include "agent/spool/spool.h"
 #include "agent/uplink/grpc_transport.h"
 #include "agent/uplink/uplink.h"

@@ -23,8 +23,6 @@
 namespace paritect {
 namespace {
 
-constexpr double kFirstUs = 100;
-constexpr double kStep = 1.05;
 constexpr std::int64_t kIdleUs = 1'000'000;
 constexpr std::int64_t kTickUs = 1'000'000;
 constexpr std::int64_t kStopUs = 3'000'000;
@@ -223,28 +221,6 @@ void Merge(const SimulationResult& from, SimulationResult& to) {
 }
 
 }  // namespace
-
-void LatencyTable::Add(std::int64_t microseconds, std::int64_t count) {
-  const double steps = std::log(std::max(1.0, static_cast<double>(microseconds) / kFirstUs)) / std::log(kStep);
-  counts_[std::min(counts_.size() - 1, static_cast<std::size_t>(std::ceil(steps)))] += count;
-}
-
-void LatencyTable::Add(const LatencyTable& other) {
-  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-}
-
-std::int64_t LatencyTable::Quantile(double quantile) const {
-  std::int64_t total = 0;
-  for (const std::int64_t count : counts_) total += count;
-  std::int64_t below = 0;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    below += counts_[i];
-    if (total > 0 && static_cast<double>(below) >= quantile * static_cast<double>(total)) {
-      return static_cast<std::int64_t>(kFirstUs * std::pow(kStep, static_cast<double>(i)));
-    }
-  }
-  return 0;
-}
 
 absl::StatusOr<SimulationResult> Simulate(const std::vector<SimulatedNode>& nodes, const SimulationOptions& options,
                                           const std::function<void(const SimulationResult&)>& tick) {

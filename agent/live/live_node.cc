@@ -1,7 +1,7 @@
 #include "agent/live/live_node.h"
 
 #include "absl/time/clock.h"
-#include "agent/live/vendor_probe.h"
+#include "agent/live/child_probe.h"
 
 namespace paritect {
 

@@ -3,26 +3,11 @@
 #define PARITECT_AGENT_LIVE_LIVE_NODE_H_
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "agent/live/vendor_probe.h"
 #include "common/file_system.h"
 
 namespace paritect {
-
-// Vendor libraries and tools, each asked in a child process with a time limit (agent/live/vendor_probe.cc).
-class VendorProbe {
- public:
-  enum class Tool { kNvml, kDcmi, kNvidiaSmi, kNpuSmi };
-  virtual ~VendorProbe() = default;
-  // The tool's output. `folders`: where the node's own files say that libraries of the tool stand; the tool's
-  // fixed places are tried as well. NotFound: no such tool here; else as RunChild says.
-  virtual absl::StatusOr<std::string> Ask(Tool tool, absl::Span<const std::string> folders) = 0;
-};
-
-absl::string_view ToolName(VendorProbe::Tool tool);  // "nvml", "dcmi", "nvidia-smi", "npu-smi"
 
 struct LiveNode {
   FileSystem& fs;                // "/": the machine's, or a fixture tree (common/prefixed_file_system.h)

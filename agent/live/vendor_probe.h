@@ -1,40 +1,26 @@
-// VendorProbe by child processes.
+// What the vendors' own libraries and tools say of a node's devices.
 #ifndef PARITECT_AGENT_LIVE_VENDOR_PROBE_H_
 #define PARITECT_AGENT_LIVE_VENDOR_PROBE_H_
 
 #include <string>
-#include <vector>
 
-#include "absl/time/time.h"
-#include "agent/live/live_node.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace paritect {
 
-struct ChildProbeConfig {
-  std::string program;  // absolute path of paritect-probe; "": libraries are not asked
-  // Where things stand; absolute, tried in order.
-  std::vector<std::string> nvml_libraries;
-  std::vector<std::string> dcmi_libraries;
-  std::vector<std::string> nvidia_smi;
-  std::vector<std::string> npu_smi;
-  absl::Duration library_time_max = absl::Seconds(10);
-  absl::Duration tool_time_max = absl::Seconds(5);
-};
-
-// The fixed places of a Linux node. No search path, no variable of the environment counts.
-ChildProbeConfig MachineProbeConfig();
-
-class ChildProbe : public VendorProbe {
+// Vendor libraries and tools, each asked in a child process with a time limit (agent/live/child_probe.cc).
+class VendorProbe {
  public:
-  explicit ChildProbe(ChildProbeConfig config) : config_(std::move(config)) {}
-  absl::StatusOr<std::string> Ask(Tool tool, absl::Span<const std::string> folders) override;
-
- private:
-  absl::StatusOr<std::string> AskLibrary(Tool tool, absl::Span<const std::string> folders);
-  absl::StatusOr<std::string> AskTool(Tool tool, absl::Span<const std::string> folders);
-
-  const ChildProbeConfig config_;
+  enum class Tool { kNvml, kDcmi, kNvidiaSmi, kNpuSmi };
+  virtual ~VendorProbe() = default;
+  // The tool's output. `folders`: where the node's own files say that libraries of the tool stand; the tool's
+  // fixed places are tried as well. NotFound: no such tool here; else as RunChild says.
+  virtual absl::StatusOr<std::string> Ask(Tool tool, absl::Span<const std::string> folders) = 0;
 };
+
+absl::string_view ToolName(VendorProbe::Tool tool);  // "nvml", "dcmi", "nvidia-smi", "npu-smi"
 
 }  // namespace paritect
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "agent/uplink/grpc_transport.h"
+#include "agent/uplink/tls_files.h"
 
 namespace paritect {
 

@@ -8,16 +8,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "agent/uplink/tls_files.h"
 #include "agent/uplink/transport.h"
 
 namespace paritect {
-
-// What TLS needs, as PEM. Without certificate and key (both empty) the caller stays unknown: for Join alone.
-struct TlsFiles {
-  std::string authority_pem;
-  std::string certificate_pem;
-  std::string key_pem;
-};
 
 // Streams of Agents.Session. Each has a connection of its own, so that the uplink's back-off and the newest certificate
 // govern every attempt. Thread-safe.
@@ -33,10 +27,6 @@ class GrpcTransport : public UplinkTransport {
   absl::Mutex mutex_;
   TlsFiles tls_ ABSL_GUARDED_BY(mutex_);
 };
-
-// Once, before anything of gRPC is used: no fork handlers, and gRPC's own log lines are kept to explain failures
-// instead of being printed. `verbose`: also handed to `log`, on any thread.
-void PrepareGrpc(void (*verbose)(absl::string_view line));
 
 }  // namespace paritect
 

@@ -1,6 +1,7 @@
 // data.dataset.records: are record counts of known formats equal, and is their framing whole?
 // Source: pre-tuning checklist, 数据集与基准一致 (数据集不完整): a copy can be equal to a baseline that is damaged
-// itself. Files are looked at where the audit asks for it (checks/datasets/follow_up.h); what nobody looked at never passes.
+// itself. Files are looked at where the audit asks for it (checks/datasets/follow_up.h); what nobody looked at never
+// passes.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "checks/check.h"

@@ -210,8 +210,4 @@ std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& 
   return pairs;
 }
 
-std::string SubjectOf(const RunSeries& run, const Curve& curve) {
-  return curve.engine.empty() ? run.name : absl::StrCat(run.name, ", engine ", curve.engine);
-}
-
 }  // namespace paritect

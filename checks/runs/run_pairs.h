@@ -54,9 +54,6 @@ struct CurvePair {
 std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                                   const RunSeries& migrated, Metric metric);
 
-// "npu-1" or, where a run has several engines, "npu-1, engine actor".
-std::string SubjectOf(const RunSeries& run, const Curve& curve);
-
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_RUNS_RUN_PAIRS_H_

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "checks/series/named_metric.h"
 #include "checks/series/run_series.h"
 #include "common/evaluation_metric.h"
 

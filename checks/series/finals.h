@@ -18,8 +18,8 @@ namespace paritect {
 void CompareFinalsOfTwo(const CheckContext& context, v1::CheckResult& result, const std::vector<const RunSeries*>& a,
                         const std::vector<const RunSeries*>& b, absl::string_view kind);
 
-// The same of runs, with the validation metrics that they print under other names (checks/series/validation_metrics.h): where
-// neither side prints an accuracy or a validation loss, these alone decide.
+// The same of runs, with the validation metrics that they print under other names (checks/series/validation_metrics.h):
+// where neither side prints an accuracy or a validation loss, these alone decide.
 void CompareEvaluations(const CheckContext& context, v1::CheckResult& result,
                         const std::vector<const RunSeries*>& baseline, const std::vector<const RunSeries*>& migrated,
                         absl::string_view kind);

@@ -12,16 +12,10 @@
 #include <vector>
 
 #include "checks/check.h"
+#include "checks/series/rank_merge.h"
 #include "checks/series/run_series.h"
 
 namespace paritect {
-
-// The mean over the ranks at the steps at which all of them have a finite value. A rank that has none at all (a stage
-// of a pipeline before the last prints no loss, or zeros) does not count.
-std::vector<CurvePoint> MeanOverRanks(const std::vector<RankPoints>& ranks);
-
-// Whether these are ranks 0 to n - 1, at least two, and all of `world_size` where that is stated (0: not).
-bool AllRanks(const std::vector<RankPoints>& ranks, int world_size);
 
 // The two curves brought to the ranks that both sides print: where both have ranks, the mean over those that both have;
 // where one side prints one curve, that of the other's mean or ranks that follows it (the first differences tell).

@@ -7,8 +7,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "checks/series/named_metric.h"
-#include "checks/series/rank_curves.h"
+#include "checks/series/rank_merge.h"
 #include "common/evaluation_metric.h"
 #include "common/utf8.h"
 
@@ -395,6 +394,10 @@ const std::vector<RunSeries>& SeriesOf(const CheckContext& context, Side side, v
   static constexpr char kPlaces[2][2] = {};  // an address for each side and role
   const void* place = &kPlaces[side == Side::kBaseline ? 0 : 1][role == v1::ROLE_FP32_REFERENCE ? 1 : 0];
   return context.views->Get<std::vector<RunSeries>>({place}, [&] { return MakeSeries(context.evidence, side, role); });
+}
+
+std::string SubjectOf(const RunSeries& run, const Curve& curve) {
+  return curve.engine.empty() ? run.name : absl::StrCat(run.name, ", engine ", curve.engine);
 }
 
 void AddProblems(const CheckContext& context, v1::CheckResult& result, const std::vector<CurveProblem>& problems) {

@@ -20,13 +20,9 @@
 
 #include "checks/check.h"
 #include "checks/evidence_set.h"
+#include "checks/series/curve.h"
 
 namespace paritect {
-
-enum class Metric { kLoss, kLearningRate, kGradNorm, kLossScale, kAccuracy, kEvalLoss, kSamples };
-
-// "loss", "lr", ...: as in `paritect inspect`, for messages.
-absl::string_view MetricName(Metric metric);
 
 struct LogSource {
   const v1::Bundle* bundle = nullptr;
@@ -36,31 +32,6 @@ struct LogSource {
 
 // "logs/train.log:12"; without a line the file alone.
 std::string Where(const LogSource& source, std::int64_t line);
-
-struct CurvePoint {
-  std::int64_t step = 0;
-  double value = 0;       // may be NaN or infinite
-  double resolution = 0;  // half a unit of the last printed digit; 0: not known
-  std::string where;
-  bool in_points = false;  // an accuracy that was printed with a per cent sign
-};
-
-struct RankPoints {
-  std::int64_t rank = 0;
-  std::vector<CurvePoint> points;  // rising step; may hold NaN
-};
-
-struct Curve {
-  std::string engine;              // "" where the log names none
-  std::vector<CurvePoint> points;  // rising step, one a step
-  bool interval_means = false;     // a value is the mean of the steps since the one before
-  // Where ranks printed different values: how far another rank's mean lies from this one's over their common steps,
-  // relative, the largest; 0 where that is within the scatter of the steps or there are too few.
-  double rank_spread = 0;
-  std::int64_t spread_rank = 0;
-  std::vector<RankPoints> ranks;  // by rank, where they print different values (checks/series/rank_curves.h)
-  bool mean_of_ranks = false;     // `points` are their mean
-};
 
 // The same curve without NaN and infinities.
 Curve FiniteOnly(const Curve& curve);
@@ -156,6 +127,18 @@ bool StepsAreEpochs(const RunSeries& run);
 
 // Reports `problems` under `missing`.
 void AddProblems(const CheckContext& context, v1::CheckResult& result, const std::vector<CurveProblem>& problems);
+
+// "npu-1" or, where a run has several engines, "npu-1, engine actor".
+std::string SubjectOf(const RunSeries& run, const Curve& curve);
+
+// The metric that has this name in `paritect inspect`; nullopt: another name.
+std::optional<Metric> FindMetric(absl::string_view name);
+
+// One of the names above, else one of the records' `metrics`.
+CurveSet CurvesOfMetric(const RunSeries& run, absl::string_view name);
+
+// Names of the metrics that the run's logs print, in byte order.
+std::vector<std::string> PrintedMetrics(const RunSeries& run);
 
 }  // namespace paritect
 

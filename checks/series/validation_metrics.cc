@@ -8,7 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "checks/numbers/statistics.h"
-#include "checks/series/named_metric.h"
+#include "checks/series/run_series.h"
 #include "checks/series/repeats.h"
 
 namespace paritect {

@@ -10,7 +10,7 @@
 #include "checks/settings/compare.h"
 #include "checks/settings/diff.h"
 #include "checks/settings/unknown_keys.h"
-#include "checks/settings/unknown_settings.h"
+#include "checks/settings/view.h"
 #include "common/numbers.h"
 #include "rules/argument_words.h"
 

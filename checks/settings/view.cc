@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "checks/settings/platform.h"
-#include "checks/settings/unknown_settings.h"
 #include "common/numbers.h"
 
 namespace paritect {

@@ -198,6 +198,11 @@ bool NamesAPlace(absl::string_view name, absl::string_view a, absl::string_view 
 // "value (origin)" for the baseline/migrated columns of a finding.
 std::string ShowValue(const SourcedValue& value);
 
+// Arguments without a canonical name that two sources of one run state differently, by
+// normalised name: the values of other sources (a log against a file) that differ from the one in view.unknown().
+std::map<std::string, std::vector<SourcedValue>> DisagreeingUnknown(const CheckContext& context,
+                                                                    const SettingsView& view);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_SETTINGS_VIEW_H_

@@ -1,5 +1,5 @@
 // paritect completion bash|zsh|fish: completion scripts, made from the commands' own declarations: every command tells
-// its options when it is called with kListOptions (client/arguments.h), so a new command completes by itself.
+// its options when it is called with kListOptions (common/arguments.h), so a new command completes by itself.
 #include <sstream>
 
 #include "absl/strings/match.h"

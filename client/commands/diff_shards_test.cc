@@ -1,3 +1,4 @@
+// `paritect diff shards`: two sides of shard lists side by side.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

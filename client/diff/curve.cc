@@ -8,7 +8,7 @@
 #include "checks/runs/run_pairs.h"
 #include "checks/runs/step_axis.h"
 #include "checks/series/curve_figures.h"
-#include "checks/series/named_metric.h"
+#include "checks/series/run_series.h"
 #include "checks/series/rank_curves.h"
 #include "checks/series/repeats.h"
 #include "client/diff/diff_kind.h"

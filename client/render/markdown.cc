@@ -59,6 +59,10 @@ class Markdown {
     out_ << "# " << Say("ui_heading") << "\n\n"
          << "**" << VerdictLine(options_.rules, options_.languages, report_) << "**\n\n";
     out_ << "- " << Escape(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}})) << "\n";
+    if (report_.overridden_rules_size() > 0) {
+      out_ << "- " << Escape(Say("ui_overridden_rules", {{"files", absl::StrJoin(report_.overridden_rules(), ", ")}}))
+           << "\n";
+    }
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());
   }

@@ -57,6 +57,10 @@ class Table {
     w_.Line(
         w_.Paint(w_.Safe(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}), w_.columns()),
                  Style::kBold));
+    if (report_.overridden_rules_size() > 0) {
+      w_.Line(w_.Safe(Say("ui_overridden_rules", {{"files", absl::StrJoin(report_.overridden_rules(), ", ")}}),
+                      w_.columns()));
+    }
     Side("ui_baseline", report_.baseline());
     Side("ui_migrated", report_.migrated());
     const v1::Coverage& c = report_.coverage();

@@ -118,6 +118,7 @@ OrderedJson ReportToJson(const v1::Report& report) {
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
   json["profile"] = report.profile();
+  for (const std::string& name : report.overridden_rules()) json["overridden_rules"].push_back(name);
   json["tool"] = absl::StrCat("paritect ", kProgramVersion);
   json["sides"] = {{"baseline", SideToJson(report.baseline())}, {"migrated", SideToJson(report.migrated())}};
   int counts[3] = {0, 0, 0};

@@ -86,6 +86,7 @@ absl::StatusOr<v1::Report> ReportFromJson(absl::string_view json) {
   }
   v1::Report report;
   report.set_profile(TextAt(root, "profile"));
+  for (const DocumentNode& name : ListAt(root, "overridden_rules")) report.add_overridden_rules(name.text);
   report.set_verdict(VerdictOf(TextAt(root, "verdict")));
   for (const DocumentNode& one : ListAt(root, "items")) {
     v1::ItemResult& item = *report.add_items();

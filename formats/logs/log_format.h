@@ -66,8 +66,8 @@ struct LogLine {
   bool telling = true;
 };
 
-// Whether `text` holds one of those groups (formats/logs/machinery/telling.cc): one vectorised pass in place of a dozen searches.
-// `more`: three further letters that tell ("": none).
+// Whether `text` holds one of those groups (formats/logs/machinery/telling.cc): one vectorised pass in place of a dozen
+// searches. `more`: three further letters that tell ("": none).
 bool HasTellingLetters(absl::string_view text, absl::string_view more = "");
 
 // The bytes at the front that hold none of them, and the LF among them.

@@ -1,3 +1,4 @@
+// What the recorder writes, read whole: from the bytes of its files to shard lists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -22,6 +22,7 @@
 #include "paritect/v1/fleet.pb.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
+#include "server/known_node.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
 
@@ -29,17 +30,6 @@ namespace paritect {
 
 // NodeTask.detail of a node that was connected and at work when the time was over.
 inline constexpr char kUnfinished[] = "did not finish in time";
-
-// What the fleet knows of one enrolled node.
-struct KnownNode {
-  std::string name;
-  bool online = false;
-  std::int64_t last_seen_unix_ms = 0;  // 0: never
-  std::optional<std::int64_t> clock_offset_ms;
-  std::int64_t lost_records = 0;  // since it was enrolled
-  bool revoked = false;
-  std::map<std::string, std::string> mounts = {};  // as its greeting says
-};
 
 // How audits reach the rest of the server; none of them may call back into Audits.
 struct AuditPorts {

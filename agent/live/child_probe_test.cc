@@ -1,6 +1,6 @@
 // The probe program against made-up vendor libraries: one that hangs, one that crashes, one that prints garbage, ones
 // that refuse. And the child process by itself.
-#include "agent/live/vendor_probe.h"
+#include "agent/live/child_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

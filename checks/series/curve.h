@@ -1,0 +1,45 @@
+// A curve: the values of one metric over the steps of one run, as its logs print them.
+#ifndef PARITECT_CHECKS_SERIES_CURVE_H_
+#define PARITECT_CHECKS_SERIES_CURVE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace paritect {
+
+enum class Metric { kLoss, kLearningRate, kGradNorm, kLossScale, kAccuracy, kEvalLoss, kSamples };
+
+// "loss", "lr", ...: as in `paritect inspect`, for messages.
+absl::string_view MetricName(Metric metric);
+
+struct CurvePoint {
+  std::int64_t step = 0;
+  double value = 0;       // may be NaN or infinite
+  double resolution = 0;  // half a unit of the last printed digit; 0: not known
+  std::string where;
+  bool in_points = false;  // an accuracy that was printed with a per cent sign
+};
+
+struct RankPoints {
+  std::int64_t rank = 0;
+  std::vector<CurvePoint> points;  // rising step; may hold NaN
+};
+
+struct Curve {
+  std::string engine;              // "" where the log names none
+  std::vector<CurvePoint> points;  // rising step, one a step
+  bool interval_means = false;     // a value is the mean of the steps since the one before
+  // Where ranks printed different values: how far another rank's mean lies from this one's over their common steps,
+  // relative, the largest; 0 where that is within the scatter of the steps or there are too few.
+  double rank_spread = 0;
+  std::int64_t spread_rank = 0;
+  std::vector<RankPoints> ranks;  // by rank, where they print different values (checks/series/rank_merge.h)
+  bool mean_of_ranks = false;     // `points` are their mean
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SERIES_CURVE_H_
