@@ -236,7 +236,10 @@ LaunchPlace LauncherTable::PlaceOf(VariableLookup lookup) const {
     place.world_size = counted->world_size;
     place.local_rank = counted->local_rank;
     if (IsEven(*counted->launcher, lookup)) place.local_size = counted->local_size;
-    place.of_process = counted->of_process();
+    // A line that says the same may say more: RANK and WORLD_SIZE that a script set from RANK_ID and RANK_SIZE.
+    place.of_process = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+      return one.rank.value == counted->rank.value && one.world_size == counted->world_size && one.of_process();
+    });
     place.launcher = counted->launcher->name;
     TellDisagreement(candidates, *counted, place);
   }

@@ -145,6 +145,8 @@ TEST(Launchers, ProcessesOrNodes) {
   EXPECT_TRUE(of_process({"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=1"}));
   EXPECT_FALSE(of_process({"RANK=1", "WORLD_SIZE=2"}));
   EXPECT_TRUE(of_process({"RANK_ID=1", "RANK_SIZE=2"}));
+  EXPECT_TRUE(of_process({"RANK=1", "WORLD_SIZE=2", "RANK_ID=1", "RANK_SIZE=2"}));
+  EXPECT_FALSE(of_process({"RANK=1", "WORLD_SIZE=2", "RANK_ID=0", "RANK_SIZE=2"}));
   EXPECT_FALSE(of_process({"RANK_ID=0", "RANK_SIZE=1"})) << "an image's number stands in every process";
   EXPECT_FALSE(of_process({"RANK_ID=0"}));
   EXPECT_FALSE(of_process({"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_TASKS_PER_NODE=1(x2)"}));

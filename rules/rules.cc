@@ -15,6 +15,22 @@
 namespace paritect {
 namespace {
 
+// What settings.yaml says of the variables that differ from node to node, for those of the launchers.
+DocumentNode StatedByNature(const std::set<std::string, std::less<>>& variables) {
+  const auto node = [](DocumentNode::Kind kind, absl::string_view text = "") {
+    DocumentNode out;
+    out.kind = kind;
+    out.text = std::string(text);
+    return out;
+  };
+  DocumentNode names = node(DocumentNode::Kind::kList);
+  for (const std::string& name : variables) names.items.push_back(node(DocumentNode::Kind::kScalar, name));
+  DocumentNode effects = node(DocumentNode::Kind::kMap), root = effects;
+  effects.fields.emplace_back(node(DocumentNode::Kind::kScalar, "by_nature"), std::move(names));
+  root.fields.emplace_back(node(DocumentNode::Kind::kScalar, "variables"), std::move(effects));
+  return root;
+}
+
 absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ParseDocument(file.bytes));
   if (absl::StartsWith(file.name, "messages/")) return rules.messages.Add(root, overriding);
@@ -40,8 +56,7 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
   if (file.name == "launchers.yaml") {
     PARITECT_ASSIGN_OR_RETURN(const LauncherTable launchers, ReadLaunchers(root));
-    rules.settings.AddByNature(launchers.variables());
-    return absl::OkStatus();
+    return rules.settings.Add(StatedByNature(launchers.variables()), overriding);
   }
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }

@@ -230,10 +230,6 @@ std::string SettingsRules::DefaultOf(absl::string_view variable) const {
   return it == variable_defaults_.end() ? "" : it->second;
 }
 
-void SettingsRules::AddByNature(const std::set<std::string, std::less<>>& variables) {
-  for (const std::string& name : variables) variables_[name] = VariableEffect::kByNature;
-}
-
 absl::Status SettingsRules::AddVariables(const DocumentNode& node) {
   static const std::map<std::string, VariableEffect, std::less<>> kEffects = {{"numbers", VariableEffect::kNumbers},
                                                                               {"harmless", VariableEffect::kHarmless},

@@ -4,7 +4,6 @@
 #define PARITECT_RULES_SETTINGS_RULES_H_
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -87,8 +86,6 @@ class SettingsRules {
   // Whether a subtree names the key only to leave it out (`but`): what it does changes no number.
   bool IsExcepted(absl::string_view name) const;
 
-  // Variables of the launchers differ from node to node.
-  void AddByNature(const std::set<std::string, std::less<>>& variables);
   VariableEffect EffectOf(absl::string_view variable) const;
   // What counts where a variable is not set, for comparing nodes; "" where unset means something of its own.
   std::string DefaultOf(absl::string_view variable) const;
