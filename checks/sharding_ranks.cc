@@ -114,7 +114,7 @@ void NoteDisagreement(const CheckContext& context, v1::CheckResult& result, cons
     for (const ShardReader& reader : epoch.readers) {
       if (reader.rank_disagreement.empty()) continue;
       v1::Finding& finding = AddNote(context, result, "rank_variables_disagree", run.run,
-                                     {{"run", run.run}, {"what", PlainText(reader.rank_disagreement)}});
+                                     {{"run", run.run}, {"what", reader.rank_disagreement}});
       SetFact(finding, "side", SideName(run.side));
       return;
     }
