@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "rules/argument_words.h"
 #include "rules/file_names.h"
+#include "rules/launchers.h"
 #include "rules/walk.h"
 
 namespace paritect {
@@ -34,6 +35,11 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
+  if (file.name == "launchers.yaml") {
+    PARITECT_ASSIGN_OR_RETURN(const LauncherTable launchers, ReadLaunchers(root));
+    rules.settings.AddByNature(launchers.variables());
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }
 

@@ -217,6 +217,10 @@ bool SettingsRules::IsExcepted(absl::string_view name) const {
   });
 }
 
+void SettingsRules::AddByNature(const std::set<std::string, std::less<>>& variables) {
+  for (const std::string& name : variables) variables_[name] = VariableEffect::kByNature;
+}
+
 absl::Status SettingsRules::AddVariableDefaults(const DocumentNode& node) {
   for (const auto& [name, value] : node.fields) {
     if (!value.is_scalar()) return ErrorAt(value, "a variable's default must be a text");

@@ -4,6 +4,7 @@
 #define PARITECT_RULES_SETTINGS_RULES_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,9 @@ class SettingsRules {
   // Adds the entries of one file. An override adds aliases and variables to what is there, and replaces type,
   // group and words of a key that is there. InvalidArgument "LINE:COLUMN: ...".
   absl::Status Add(const DocumentNode& root, bool overriding);
+
+  // Variables that differ from node to node and are named elsewhere (the launchers').
+  void AddByNature(const std::set<std::string, std::less<>>& variables);
 
   // The canonical settings that one raw setting states: none for an unknown key or a withheld value; several
   // where one raw value holds several (`betas`).

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "re2/re2.h"
+#include "rules/launchers.h"
 #include "rules/rules.h"
 #include "tests/tidy/source_tree.h"
 
@@ -62,6 +63,35 @@ TEST(Tidy, ChecksIncludeNothingThatTouchesTheWorld) {
   }
 }
 
+std::set<std::string> Matches(const std::string& text, const re2::RE2& pattern) {
+  std::set<std::string> found;
+  re2::StringPiece rest(text);
+  std::string name;
+  while (re2::RE2::FindAndConsume(&rest, pattern, &name)) found.insert(name);
+  return found;
+}
+
+// Two lists of launchers' variables part in time, and then the ranks of one job are told apart here and not there.
+TEST(Tidy, LaunchersVariablesStandInTheirTableAlone) {
+  static const re2::RE2 kLiteral("\"([A-Z][A-Z0-9_]+)=?\"");
+  int files = 0;
+  for (const SourceFile& file : AllFiles()) {
+    const bool source = IsCpp(file) || absl::EndsWith(file.path, ".c") || absl::EndsWith(file.path, ".inc");
+    const bool variables = file.path == "rules/data/settings.yaml" || file.path == "rules/data/defaults.yaml";
+    if ((!source && !variables) || IsTest(file)) continue;
+    ++files;
+    // In the rules a name stands without quotes; aliases of settings are in lower case.
+    static const re2::RE2 kWord("\\b([A-Z][A-Z0-9_]+)\\b");
+    for (const std::string& name :
+         Matches(source ? WithoutComments(file.text) : file.text, source ? kLiteral : kWord)) {
+      EXPECT_FALSE(BuiltInLaunchers().variables().contains(name))
+          << file.path << " spells " << name << ": it stands in rules/data/launchers.yaml, and rules/launchers.h has "
+          << "what it tells";
+    }
+  }
+  EXPECT_GT(files, 100);
+}
+
 TEST(Tidy, NothingThrowsOrUsesTheLocale) {
   static const re2::RE2 kForbidden("\\b(std::sto[a-z]+|std::filesystem|setlocale|strtod|atof|atoi)\\b");
   for (const SourceFile& file : AllFiles()) {
@@ -92,14 +122,6 @@ std::vector<PluginList> PluginLists() {
     }
   }
   return lists;
-}
-
-std::set<std::string> Matches(const std::string& text, const re2::RE2& pattern) {
-  std::set<std::string> found;
-  re2::StringPiece rest(text);
-  std::string name;
-  while (re2::RE2::FindAndConsume(&rest, pattern, &name)) found.insert(name);
-  return found;
 }
 
 // Names that a source defines: written out, or through a macro of its own where several differ in little.

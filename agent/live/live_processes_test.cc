@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
 #include "agent/live/fixture_node.h"
 
 namespace paritect {
@@ -55,6 +56,34 @@ TEST(LiveProcesses, RanksLauncherAndWorkers) {
   EXPECT_EQ(FixtureNode::Told(all, "RANK"), "RANK=0;RANK=1");
   EXPECT_THAT(FixtureNode::Told(all, "process.collective_libraries"), HasSubstr("libhccl.so"));
   EXPECT_THAT(FixtureNode::Problems(all), Not(Contains("live_no_training")));
+}
+
+TEST(LiveProcesses, TheLaunchersTableTellsTheRanks) {
+  const std::vector<std::vector<std::string>> kLaunchers = {
+      {"HOROVOD_RANK=$", "HOROVOD_SIZE=2"},
+      {"PADDLE_TRAINER_ID=$", "PADDLE_TRAINERS_NUM=2"},
+      {"MV2_COMM_WORLD_RANK=$", "MV2_COMM_WORLD_SIZE=2"},
+      {"PMIX_RANK=$"},
+      {"RANK_ID=0", "OMPI_COMM_WORLD_RANK=$", "OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_LOCAL_SIZE=2"}};
+  for (const auto& launcher : kLaunchers) {
+    FixtureNode node;
+    for (int rank : {1, 0}) {
+      FixtureNode::Process process = Rank(60 + rank, rank);
+      process.variables = {"MASTER_ADDR=10.0.0.1"};
+      for (const std::string& one : launcher) {
+        process.variables.push_back(absl::StrReplaceAll(one, {{"$", absl::StrCat(rank)}}));
+      }
+      node.AddProcess(process);
+    }
+    const auto all = node.Collect();
+    EXPECT_THAT(RanksOf(all, "process"), ::testing::ElementsAre(0, 1)) << launcher[0];
+    const auto told = Contains("live_rank_variables");
+    if (launcher[0] == "RANK_ID=0") {
+      EXPECT_THAT(FixtureNode::Problems(all), told);
+    } else {
+      EXPECT_THAT(FixtureNode::Problems(all), Not(told)) << launcher[0];
+    }
+  }
 }
 
 TEST(LiveProcesses, ARankThatDiffersIsTold) {

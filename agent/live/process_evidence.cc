@@ -167,6 +167,10 @@ void ReportProcesses(LiveReport& report, const ProcessSurvey& survey) {
   // The launcher's command holds the script's arguments too; without one, the ranks' own, each form once.
   if (survey.launcher) ReportArguments(report, *survey.launcher, std::nullopt);
   std::set<std::vector<std::string>> told;
+  const auto disagrees = absl::c_find_if(survey.ranks, [](const auto& one) { return !one.rank_disagreement.empty(); });
+  if (disagrees != survey.ranks.end()) {
+    report.Absent("live_rank_variables", StrCat("/proc/", disagrees->pid, "/environ"), disagrees->rank_disagreement);
+  }
   for (const TrainingProcess& process : survey.ranks) {
     ReportEnvironment(report, process, survey.ranks[0]);
     ReportProcess(report, process);

@@ -15,6 +15,7 @@
 #include "common/numbers.h"
 #include "common/prefixed_file_system.h"
 #include "common/status_macros.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
@@ -82,6 +83,11 @@ std::vector<std::string> NulSeparated(absl::string_view text) {
   return absl::StrSplit(text, '\0');
 }
 
+absl::string_view ValueOf(const TrainingProcess& process, absl::string_view name) {
+  const auto value = process.environment.find(std::string(name));
+  return value == process.environment.end() ? absl::string_view() : value->second;
+}
+
 class Reader {
  public:
   explicit Reader(FileSystem& fs)
@@ -146,7 +152,12 @@ class Reader {
     process.other_mounts = !mounts.empty() && !own_mounts_.empty() && mounts != own_mounts_;
     if (!mounts.empty() && !first_mounts_.empty()) process.container = mounts != first_mounts_ ? "yes" : "no";
     ReadDevices(process);
-    process.rank = RankOf(process);
+    const LaunchPlace place =
+        BuiltInLaunchers().PlaceOf([&](absl::string_view name) { return ValueOf(process, name); });
+    process.rank = place.rank;
+    if (!place.disagreeing.empty()) {
+      process.rank_disagreement = StrCat(place.counted, " counts, not ", place.disagreeing);
+    }
     return absl::OkStatus();
   }
 
@@ -164,14 +175,6 @@ class Reader {
       if (ParseInt(number)) devices.insert(std::string(name));
     }
     process.devices.assign(devices.begin(), devices.end());
-  }
-
-  static std::optional<int> RankOf(const TrainingProcess& process) {
-    for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK_ID", "SLURM_PROCID"}) {
-      const auto rank = ParseInt(process.Variable(name));
-      if (rank && *rank >= 0 && *rank < (1 << 24)) return static_cast<int>(*rank);
-    }
-    return std::nullopt;
   }
 
   FileSystem& fs_;
@@ -229,12 +232,8 @@ bool IsLauncherOf(const ById& all, const TrainingProcess& process) {
 
 // What the processes of one training have in common.
 std::string JobOf(const ById& all, const TrainingProcess& process) {
-  for (const char* name : {"MASTER_ADDR", "MS_SCHED_HOST", "CM_CHIEF_IP"}) {
-    const std::string host = process.Variable(name);
-    const std::string port = StrCat(process.Variable("MASTER_PORT"), process.Variable("MS_SCHED_PORT"));
-    if (!host.empty()) return StrCat(host, ":", port);
-  }
-  if (const std::string job = process.Variable("SLURM_JOB_ID"); !job.empty()) return StrCat("job ", job);
+  const auto lookup = [&](absl::string_view name) { return ValueOf(process, name); };
+  if (std::string job = BuiltInLaunchers().JobOf(lookup); !job.empty()) return job;
   int top = process.pid;
   for (const TrainingProcess* one = &process; one != nullptr && one->parent != one->pid; one = Find(all, one->parent)) {
     top = one->pid;

@@ -27,8 +27,9 @@ struct TrainingProcess {
   std::string executable, folder;           // /proc/PID/exe, cwd
   std::string cpus_allowed;                 // "0-31,64-95"
   std::optional<int> rank;
-  bool other_mounts = false;  // other mounts than this program's (which may be confined itself)
-  std::string container;      // "yes", "no" by the mounts of process 1; "" where these are not to be seen
+  std::string rank_disagreement;  // "RANK=3 (torchrun) counts, not RANK_ID=0 (ascend)"; "" where nothing disagrees
+  bool other_mounts = false;      // other mounts than this program's (which may be confined itself)
+  std::string container;          // "yes", "no" by the mounts of process 1; "" where these are not to be seen
 
   std::string Variable(const std::string& name) const;  // "" where unset
 };

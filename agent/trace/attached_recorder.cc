@@ -20,6 +20,7 @@
 #include "common/file_system.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
@@ -29,10 +30,6 @@ constexpr int kDepthMax = 64;
 constexpr int kAncestorsMax = 64;
 constexpr int kPollMs = 200;
 constexpr std::uint64_t kProcBytesMax = 8 << 20;
-
-constexpr absl::string_view kRankParts[] = {"RANK",         "WORLD_SIZE",    "_SIZE",         "PROCID",
-                                            "NTASKS",       "MS_WORKER_NUM", "MS_NODE_ID",    "TRAINER_ID",
-                                            "TRAINERS_NUM", "RESTART_COUNT", "TASKS_PER_NODE"};
 
 using FileKey = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 using Record = std::string;
@@ -294,16 +291,14 @@ class Recorder {
     return std::any_of(at, ancestry.end(), [&](const auto& above) { return roots_.contains(above); });
   }
 
-  // "RANK=3" and the like, as they were when the program began.
+  // What tells the process its place, as it was when the program began.
   static std::vector<std::string> RankVariables(int pid) {
     std::vector<std::string> out;
     const std::string environment = ReadProc(pid, "environ");
     for (absl::string_view one : absl::StrSplit(environment, '\0')) {
       const absl::string_view name = one.substr(0, one.find('='));
       if (name.size() == one.size() || one.size() > 100) continue;
-      const bool tells = std::any_of(std::begin(kRankParts), std::end(kRankParts),
-                                     [&](absl::string_view part) { return absl::StrContains(name, part); });
-      if (tells) out.emplace_back(one);
+      if (BuiltInLaunchers().Tells(name)) out.emplace_back(one);
     }
     return out;
   }

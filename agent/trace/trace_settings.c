@@ -13,38 +13,12 @@
 
 extern char** environ;
 
-// Rank and world size by launcher: torchrun, Ascend rank table and msrun, Open MPI, MPICH and Intel MPI, PMIx, MVAPICH,
-// Slurm, Horovod, Paddle; the restart count of torchelastic tells a resume.
-static struct TraceVariable variables[] = {{"RANK", "", 0},
-                                           {"WORLD_SIZE", "", 0},
-                                           {"LOCAL_RANK", "", 0},
-                                           {"LOCAL_WORLD_SIZE", "", 0},
-                                           {"MPI_LOCALRANKID", "", 0},
-                                           {"MV2_COMM_WORLD_LOCAL_RANK", "", 0},
-                                           {"HOROVOD_LOCAL_RANK", "", 0},
-                                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "", 0},
-                                           {"SLURM_STEP_TASKS_PER_NODE", "", 0},
-                                           {"NODE_RANK", "", 0},
-                                           {"GROUP_RANK", "", 0},
-                                           {"RANK_ID", "", 0},
-                                           {"RANK_SIZE", "", 0},
-                                           {"MS_WORKER_NUM", "", 0},
-                                           {"MS_NODE_ID", "", 0},
-                                           {"OMPI_COMM_WORLD_RANK", "", 0},
-                                           {"OMPI_COMM_WORLD_SIZE", "", 0},
-                                           {"PMI_RANK", "", 0},
-                                           {"PMI_SIZE", "", 0},
-                                           {"PMIX_RANK", "", 0},
-                                           {"MV2_COMM_WORLD_RANK", "", 0},
-                                           {"MV2_COMM_WORLD_SIZE", "", 0},
-                                           {"SLURM_PROCID", "", 0},
-                                           {"SLURM_NTASKS", "", 0},
-                                           {"SLURM_STEP_NUM_TASKS", "", 0},
-                                           {"HOROVOD_RANK", "", 0},
-                                           {"HOROVOD_SIZE", "", 0},
-                                           {"PADDLE_TRAINER_ID", "", 0},
-                                           {"PADDLE_TRAINERS_NUM", "", 0},
-                                           {"TORCHELASTIC_RESTART_COUNT", "", 0}};
+// What launchers tell a process of its place: rules/data/launchers.yaml.
+#define LAUNCHER_VARIABLE(name) {#name, "", 0},
+static struct TraceVariable variables[] = {
+#include "launcher_variables.inc"
+};
+#undef LAUNCHER_VARIABLE
 static unsigned variables_version;
 
 // Where programs, not data, stand; only without stated roots.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "checks/settings/compare.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
@@ -52,8 +53,8 @@ void NodeRankTwice(const CheckContext& context, v1::CheckResult& result, Side si
         absl::string_view name = setting.raw_key();
         absl::ConsumePrefix(&name, "env.");
         // ${NODE_RANK:-0} of a script is what counts where nobody sets it.
-        if ((name != "NODE_RANK" && name != "GROUP_RANK") || setting.is_default() || setting.raw_value().empty())
-          continue;
+        if (!BuiltInLaunchers().IsField(LauncherField::kNodeRank, name)) continue;
+        if (setting.is_default() || setting.raw_value().empty()) continue;
         nodes_by_rank[setting.raw_value()].try_emplace(
             bundle->plan().node(), absl::StrCat(name, "=", setting.raw_value(), " (", setting.origin(), ")"));
       }

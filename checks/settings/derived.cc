@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/settings/view.h"
 #include "common/numbers.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
@@ -165,6 +166,7 @@ bool SameNumber(double a, double b) {
 }  // namespace
 
 std::vector<SourcedValue> StatedWorldSizes(const SettingsView& view) {
+  const LauncherTable& launchers = BuiltInLaunchers();
   std::vector<SourcedValue> sizes;
   const Derived launched = LaunchedProcesses(view);
   const double nodes = view.Number("nodes").value_or(0);
@@ -173,10 +175,12 @@ std::vector<SourcedValue> StatedWorldSizes(const SettingsView& view) {
   for (const SourcedValue* one : view.All("world_size")) several = several || NumberIn(*one) != nodes;
   for (const SourcedValue* one : view.All("world_size")) {
     const std::string name = absl::AsciiStrToUpper(one->raw_key);
-    const bool counts_nodes = absl::EndsWith(name, "SLURM_NTASKS") || absl::EndsWith(name, "WORLD_SIZE");
+    const absl::string_view variable = absl::string_view(name).substr(name.find_last_of(".-") + 1);
+    const bool tasks = launchers.IsField(LauncherField::kTasks, variable);
+    const bool counts_nodes = tasks || launchers.MayCountNodes(variable);
     if (one->replaceable || NumberIn(*one) <= 0) continue;
     if (one->source == SettingSource::kLaunch && counts_nodes && nodes > 0 && NumberIn(*one) == nodes &&
-        (per_node_known || (several && absl::EndsWith(name, "SLURM_NTASKS")))) {
+        (per_node_known || (several && tasks))) {
       continue;
     }
     sizes.push_back(*one);

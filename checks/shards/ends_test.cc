@@ -153,6 +153,16 @@ TEST(ShardingEnds, GuessedRanksAreNoFacts) {
   EXPECT_THAT(audit.Kinds("ranks"), ::testing::Contains("rank_by_birth"));
 }
 
+TEST(ShardingEnds, VariablesThatDisagreeOnTheRankAreTold) {
+  v1::Bundle gpu = RunOf("gpu", Stride(Files(12), 3)), npu = RunOf("npu", Stride(Files(12), 3));
+  v1::Note& note = *npu.mutable_evidence(2)->mutable_shards()->add_notes();
+  note.set_kind("rank_variables_disagree");
+  note.set_message("OMPI_COMM_WORLD_RANK=2 (openmpi) counts, not RANK_ID=0 (ascend)");
+  const Audit audit({gpu}, {npu});
+  EXPECT_THAT(audit.Kinds("ranks"), ::testing::Contains("rank_variables_disagree"));
+  EXPECT_EQ(audit.Verdict("ranks"), v1::VERDICT_PASS) << "a note changes no verdict";
+}
+
 TEST(OrderHazard, ANodeWithoutAListingIsNamed) {
   const auto node = [](absl::string_view name, const Items& names) {
     v1::Bundle bundle = NodeOf("npu", name, 0);

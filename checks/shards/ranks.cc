@@ -108,6 +108,19 @@ void NoteGuessed(const CheckContext& context, v1::CheckResult& result, const Sha
   }
 }
 
+// A list may then be another rank's: told once a run, by the first rank that says so.
+void NoteDisagreement(const CheckContext& context, v1::CheckResult& result, const ShardRun& run) {
+  for (const ShardEpoch& epoch : run.epochs) {
+    for (const ShardReader& reader : epoch.readers) {
+      if (reader.rank_disagreement.empty()) continue;
+      v1::Finding& finding = AddNote(context, result, "rank_variables_disagree", run.run,
+                                     {{"run", run.run}, {"what", reader.rank_disagreement}});
+      SetFact(finding, "side", SideName(run.side));
+      return;
+    }
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context)) {
     for (const ShardRun* run : pair.Runs()) {
@@ -117,6 +130,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
         CheckClaimedTwice(context, result, *run, epoch);
       }
       NoteGuessed(context, result, *run);
+      NoteDisagreement(context, result, *run);
       AddWhatIsMissing(context, result, *run);
       if (AllEmpty(*run)) AddMissing(context, result, "shard_all_empty", SideName(run->side), {{"run", run->run}});
     }

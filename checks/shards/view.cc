@@ -12,6 +12,7 @@
 #include "checks/shards/roots.h"
 #include "checks/shards/segments.h"
 #include "common/numbers.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
@@ -27,7 +28,7 @@ std::string NodeOf(const v1::Bundle& bundle, const v1::Evidence& evidence) {
 int WorldSizeOfEnvironment(const v1::Bundle& bundle) {
   for (const v1::Evidence& evidence : bundle.evidence()) {
     for (const v1::Setting& setting : evidence.settings().settings()) {
-      if (setting.raw_key() != "WORLD_SIZE" && setting.raw_key() != "RANK_SIZE") continue;
+      if (!BuiltInLaunchers().IsProcessCount(setting.raw_key())) continue;
       auto value = ParseInt(setting.raw_value());
       if (value && *value > 0 && *value < (1 << 24)) return static_cast<int>(*value);
     }
@@ -79,6 +80,7 @@ class RunBuilder {
       reader.unordered = reader.unordered || note.kind() == "unordered";
       reader.epochs_unclear = reader.epochs_unclear || note.kind() == "epochs_unclear";
       reader.opened_again = reader.opened_again || note.kind() == "opened_again";
+      if (note.kind() == "rank_variables_disagree") reader.rank_disagreement = note.message();
       reader.rank_guessed = reader.rank_guessed || note.kind() == "rank_by_birth";
     }
     if (!list.sample_numbers()) SpellPlainly(reader);

@@ -36,8 +36,9 @@ struct ShardReader {
   bool unordered = false;
   // Of the recorder: files were opened again and no epoch can be told; each stands once.
   bool epochs_unclear = false;
-  bool opened_again = false;  // unclear because what was opened again tells no epochs
+  bool opened_again = false;        // unclear because what was opened again tells no epochs
   bool suspiciously_empty = false;  // while another list of the epoch has two entries or more
+  std::string rank_disagreement;    // of the recorder: variables that give several ranks, and which counts
   bool rank_guessed = false;        // of the recorder: told by the order in which the processes began
   // Files that every rank opened and that are no shards (an index, a label table); not in `items`.
   std::vector<ItemId> common;

@@ -2,6 +2,7 @@
 // --for.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -23,6 +24,7 @@
 #include "common/utf8.h"
 #include "common/version.h"
 #include "formats/bundle.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
@@ -57,7 +59,9 @@ std::vector<int> ProcessesOfSlurm(FileSystem& fs, const std::string& job) {
     auto environment = ReadWholeFile(fs, absl::StrCat("/proc/", entry.name, "/environ"), 8 << 20);
     if (!environment.ok()) return;
     for (absl::string_view one : absl::StrSplit(*environment, '\0')) {
-      if (one == absl::StrCat("SLURM_JOB_ID=", job)) pids.push_back(static_cast<int>(*pid));
+      const std::size_t equal = std::min(one.find('='), one.size());
+      if (one.substr(equal) != absl::StrCat("=", job)) continue;
+      if (BuiltInLaunchers().IsJobNumber(one.substr(0, equal))) pids.push_back(static_cast<int>(*pid));
     }
   });
   return pids;

@@ -233,6 +233,9 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
                         .traced = traced,
                         .words = o.command};
   for (char** one = environ; *one != nullptr; ++one) request.environment.emplace_back(*one);
+  if (const std::string what = RankDisagreement(request.environment); !what.empty()) {
+    env.err << "paritect run: warning: variables give different ranks: " << what << "\n";
+  }
   auto folder = MakeRunFolder(env, request);
   if (!folder.ok()) return fail(folder.status());
   WrappedCommand command = {.words = o.command, .output_path = absl::StrCat(*folder, "/output.log")};

@@ -271,7 +271,8 @@ absl::StatusOr<bool> RunDiff(CommandEnv& env, const DiffRequest& request) {
   sides[0].push_back(std::move(a));
   sides[1].push_back(std::move(b));
   const EvidenceSet evidence(std::move(sides[0]), std::move(sides[1]));
-  const std::vector<ShardPicture> pictures = MakeShardPictures(MakeShardPairs(evidence));
+  const std::vector<ShardPair> pairs = MakeShardPairs(evidence);
+  const std::vector<ShardPicture> pictures = MakeShardPictures(pairs);
   bool differs = false;
   std::vector<std::string> not_known;
   for (const ShardPicture& picture : pictures) {

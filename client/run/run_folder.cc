@@ -22,18 +22,12 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/settings/settings_format.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
 
 constexpr int kAttemptsMax = 10'000;
-
-std::string ValueOf(const std::vector<std::string>& environment, absl::string_view name) {
-  for (const std::string& one : environment) {
-    if (absl::StartsWith(one, absl::StrCat(name, "="))) return one.substr(name.size() + 1);
-  }
-  return "";
-}
 
 absl::Status MakeFolders(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
@@ -52,10 +46,6 @@ std::string AsStep(absl::string_view name) {
     if (c == '/' || c == '\0' || c == '\n') c = '_';
   }
   return out.empty() || out == "." || out == ".." ? "_" : out;
-}
-
-bool IsNumber(absl::string_view text) {
-  return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == absl::string_view::npos;
 }
 
 // Of ranks that are wrapped one by one (srun paritect run -- python train.py) each has its own folder.
@@ -182,22 +172,17 @@ std::string PlanText(const RunRequest& request, bool has_code) {
 }  // namespace
 
 std::string RankOfEnvironment(const std::vector<std::string>& environment) {
-  for (absl::string_view name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "RANK_ID"}) {
-    // A batch script has SLURM_PROCID too; only a step of srun runs once a rank.
-    if (name == "SLURM_PROCID" && ValueOf(environment, "SLURM_STEP_NUM_TASKS").empty()) continue;
-    const std::string rank = ValueOf(environment, name);
-    if (IsNumber(rank)) return rank;
-  }
-  return "";
+  const LaunchPlace place = BuiltInLaunchers().PlaceOf(environment);
+  return place.rank ? absl::StrCat(*place.rank) : "";
+}
+
+std::string RankDisagreement(const std::vector<std::string>& environment) {
+  const LaunchPlace place = BuiltInLaunchers().PlaceOf(environment);
+  return place.disagreeing.empty() ? "" : absl::StrCat(place.counted, " counts, not ", place.disagreeing);
 }
 
 bool IsFirstOfNode(const std::vector<std::string>& environment) {
-  for (absl::string_view name :
-       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
-    const std::string local = ValueOf(environment, name);
-    if (IsNumber(local)) return local.find_first_not_of('0') == std::string::npos;
-  }
-  return true;
+  return BuiltInLaunchers().PlaceOf(environment).local_rank.value_or(0) == 0;
 }
 
 absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& request) {

@@ -33,6 +33,8 @@ absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& req
 
 // "3" where the environment of a process that is wrapped by itself (srun paritect run …) tells its rank; "" else.
 std::string RankOfEnvironment(const std::vector<std::string>& environment);
+// "RANK=3 (torchrun) counts, not RANK_ID=0 (ascend)" where variables disagree on it; "" else.
+std::string RankDisagreement(const std::vector<std::string>& environment);
 // Whether it is the first process of its node: the one that speaks for what the node holds.
 bool IsFirstOfNode(const std::vector<std::string>& environment);
 

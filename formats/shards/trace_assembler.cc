@@ -139,6 +139,7 @@ struct RankReads {
   bool once = false;              // opens were not counted: several epochs look like one
   std::map<Place, Names> images;  // by birth
   std::vector<v1::Problem> problems;
+  std::string disagreement;  // of variables, on the rank
 };
 
 // Workers that live through all epochs repeat their own lists; workers of one epoch each repeat the rank's.
@@ -251,7 +252,7 @@ class NodeAssembler {
     for (const auto& [rank, epochs] : parts_) numbered_ = numbered_ || (epochs && epochs->size() > 1);
   }
 
-  // SLURM_PROCID and the like may count nodes: then each process that was started below is a rank.
+  // A rank of srun or mpirun may count nodes: then each process that was started below is a rank.
   void FindRanksBelowNodes() {
     if (by_birth_) return;
     std::map<std::int32_t, std::vector<TraceImage*>> by_rank;
@@ -313,6 +314,7 @@ class NodeAssembler {
     if (open.rank.restarts != last_start_) return;
     RankReads& reads = ranks_[open.rank.rank.value_or(-1)];
     if (open.rank.world_size) reads.world_size = open.rank.world_size;
+    if (reads.disagreement.empty()) reads.disagreement = open.rank.disagreement;
     reads.images[{image.start, image.pid}].push_back(open.path);
     reads.once = reads.once || image.once;
     reads.threads = reads.threads || open.thread != image.opens.front().thread;
@@ -368,6 +370,7 @@ class NodeAssembler {
       if (rank < 0) {
         for (const std::string& what : unrankable_) *list.add_incomplete() = MakeProblem("trace_node_ranks", what);
       }
+      if (!reads.disagreement.empty()) AddNote(list, "rank_variables_disagree", reads.disagreement);
       if (by_birth_ || node_ranks_told_)
         AddNote(list, "rank_by_birth", "no variable tells the rank: told by the order of the processes");
       if (last_start_ > 0) *list.add_incomplete() = MakeProblem("trace_restarted", absl::StrCat(last_start_));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/numbers.h"
+#include "rules/launchers.h"
 
 namespace paritect {
 namespace {
@@ -13,68 +14,19 @@ namespace {
 constexpr absl::string_view kVersion = "1";
 constexpr std::size_t kAncestorsMax = 64;
 
-// Rank and world size by launcher, the nearest to the training process first: a launcher of nodes (srun, mpirun) may
-// start one of ranks (torchrun). A batch step has SLURM_PROCID 0 without being started by srun: only a step counts.
-constexpr struct {
-  absl::string_view rank, world_size;
-} kRankVariables[] = {
-    {"RANK", "WORLD_SIZE"},
-    {"RANK", ""},
-    {"RANK_ID", "RANK_SIZE"},
-    {"RANK_ID", "MS_WORKER_NUM"},
-    {"HOROVOD_RANK", "HOROVOD_SIZE"},
-    {"PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-    {"PMI_RANK", "PMI_SIZE"},
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-    {"RANK_ID", ""},
-    {"MS_NODE_ID", "MS_WORKER_NUM"},
-    {"PMIX_RANK", ""},
-};
-
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-std::optional<std::int32_t> Number(const Variables& variables, absl::string_view name) {
-  if (name.empty()) return std::nullopt;
-  auto it = variables.find(name);
-  if (it == variables.end()) return std::nullopt;
-  auto value = ParseInt(it->second);
-  if (!value || *value < 0 || *value > (1 << 24)) return std::nullopt;
-  return static_cast<std::int32_t>(*value);
-}
-
-// "8(x2),4": several tasks on the first node.
-bool SeveralOnNode(const Variables& variables, absl::string_view name) {
-  auto it = variables.find(name);
-  if (it == variables.end()) return false;
-  const absl::string_view text = it->second;
-  return ParseInt(text.substr(0, text.find_first_of("(,"))).value_or(0) > 1;
-}
-
-bool IsLocal(const Variables& variables) {
-  for (absl::string_view name : {"LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "HOROVOD_LOCAL_RANK"}) {
-    if (Number(variables, name)) return true;
-  }
-  // msrun and Ascend rank tables start one process a device.
-  if (variables.contains("RANK_ID") || variables.contains("MS_WORKER_NUM")) return true;
-  return SeveralOnNode(variables, "OMPI_COMM_WORLD_LOCAL_SIZE") ||
-         SeveralOnNode(variables, "SLURM_STEP_TASKS_PER_NODE");
-}
-
 TraceRank RankOf(const Variables& variables) {
+  const LaunchPlace place = BuiltInLaunchers().PlaceOf([&](absl::string_view name) {
+    const auto value = variables.find(name);
+    return value == variables.end() ? absl::string_view() : absl::string_view(value->second);
+  });
   TraceRank out;
-  out.local = IsLocal(variables);
-  out.restarts = Number(variables, "TORCHELASTIC_RESTART_COUNT").value_or(0);
-  for (const auto& [rank, world_size] : kRankVariables) {
-    auto number = Number(variables, rank);
-    auto size = Number(variables, world_size);
-    if (!number || (!world_size.empty() && !size)) continue;
-    out.rank = number;
-    out.world_size = size;
-    return out;
-  }
-  out.world_size = Number(variables, "WORLD_SIZE");  // mp.spawn children often have this alone
+  out.rank = place.rank;
+  out.world_size = place.world_size;
+  out.restarts = place.restarts;
+  out.local = place.of_process;
+  if (!place.disagreeing.empty()) out.disagreement = absl::StrCat(place.counted, " counts, not ", place.disagreeing);
   return out;
 }
 

@@ -21,6 +21,8 @@ struct TraceRank {
   std::optional<std::int32_t> rank;
   std::optional<std::int32_t> world_size;
   std::int32_t restarts = 0;  // torchelastic's count
+  // Variables that disagree on the rank: "OMPI_COMM_WORLD_RANK=3 (openmpi) counts, not RANK_ID=0 (ascend)".
+  std::string disagreement;
   // A variable tells the rank within the node, or that the launcher started several there: the rank is a process's.
   // Else a launcher of nodes may have given one rank to a whole node (srun with one task a node, then mp.spawn).
   bool local = false;

@@ -94,6 +94,46 @@ TEST(TraceRecords, TheNearestLauncherTellsTheRank) {
   }
 }
 
+// Beside mpirun's number an image's, or another library's: each process is one rank, and what disagrees is told.
+TEST(TraceAssembler, VariablesThatDisagreeMergeNoRanks) {
+  for (const char* beside : {"RANK_ID=0", "HOROVOD_RANK=0", "PADDLE_TRAINER_ID=0", "MV2_COMM_WORLD_RANK=0", "RANK=0"}) {
+    std::vector<Process> processes;
+    for (int rank = 0; rank < 4; ++rank) {
+      processes.push_back(
+          {.pid = 10 + rank,
+           .above = {9, 1},
+           .variables = {beside, absl::StrCat("OMPI_COMM_WORLD_RANK=", rank), "OMPI_COMM_WORLD_SIZE=4",
+                         absl::StrCat("OMPI_COMM_WORLD_LOCAL_RANK=", rank), "OMPI_COMM_WORLD_LOCAL_SIZE=4"},
+           .names = {absl::StrCat("part-", rank)}});
+    }
+    const TraceLists lists = Assembled(processes);
+    EXPECT_THAT(Shown(lists), ElementsAre("0: part-0", "1: part-1", "2: part-2", "3: part-3")) << beside;
+    EXPECT_EQ(NotesOf(lists.lists[0]), "") << "the same number";
+    EXPECT_EQ(NotesOf(lists.lists[3]), "rank_variables_disagree");
+    EXPECT_THAT(lists.lists[3].notes(0).message(),
+                ::testing::HasSubstr("OMPI_COMM_WORLD_RANK=3 (openmpi) counts, not "));
+    // As a recorder before this one wrote them: without the local rank.
+    for (Process& process : processes) process.variables.erase(process.variables.begin() + 3);
+    EXPECT_THAT(Shown(Assembled(processes)), ElementsAre("0: part-0", "1: part-1", "2: part-2", "3: part-3")) << beside;
+  }
+}
+
+// What an image sets stands in each child of mp.spawn: they are not one rank.
+TEST(TraceAssembler, AnImagesNumberIsNoRankOfSeveralProcesses) {
+  std::vector<Process> processes;
+  for (int i = 0; i < 3; ++i) {
+    processes.push_back({.pid = 11 + i,
+                         .above = {10, 1},
+                         .variables = {"RANK_ID=0"},
+                         .names = {absl::StrCat("part-", i)},
+                         .more = {"b exec", "x /usr/bin/python3.11"}});
+  }
+  const TraceLists unknown = Assembled(processes);
+  EXPECT_THAT(Shown(unknown), ElementsAre("?: part-0 part-1 part-2"));
+  ASSERT_EQ(unknown.lists[0].incomplete_size(), 1);
+  EXPECT_EQ(unknown.lists[0].incomplete(0).id(), "trace_node_ranks");
+}
+
 TEST(TraceRecords, ARankThatTheProgramSetsCountsFromThenOn) {
   TraceFile file =
       *ReadTraceFile(Records({"paritect-trace 1 7 1 99", "o 1 /d/a", "v RANK=1", "o 2 /d/b", "v RANK=2", "o 3 /d/c"}));

@@ -119,6 +119,20 @@ same bash -c '(ulimit -f 4; for i in $(seq 300); do read -r x < "$0/part-2.bin";
 [ "$(cat yes.plain)" = "$(cat yes.run)" ] || fail "yes | head: exit code $(cat yes.run), not $(cat yes.plain)"
 # A child that is started without the recorder's environment is named.
 same bash -c 'RANK=0 WORLD_SIZE=1 env -i /bin/cat data/part-1.bin' && saw_not part-1.bin && says '^u /bin/cat$'
+# Each launcher's variables tell the recorder the rank, and the run's folder; what an image left behind does not.
+for rank in "TORCHELASTIC_RUN_ID=x RANK=3 WORLD_SIZE=8" "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=8 RANK_ID=0" \
+  "PMI_RANK=3 PMI_SIZE=8 MPI_LOCALNRANKS=4" "PMIX_RANK=3" "MV2_COMM_WORLD_RANK=3 MV2_COMM_WORLD_SIZE=8" \
+  "SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=8" "HOROVOD_RANK=3 HOROVOD_SIZE=8" "PADDLE_TRAINER_ID=3 PADDLE_TRAINERS_NUM=8" \
+  "RANK_ID=3 RANK_SIZE=8 DEVICE_ID=3" "MS_NODE_ID=3 MS_WORKER_NUM=8"; do
+  same env $rank cat "$data/part-1.bin" && says "^v ${rank%% *}$"
+  # shellcheck disable=SC2086
+  env $rank "$paritect" run --run "launched-$attempt" --data "$data" --agent none -- cat "$data/part-1.bin" > /dev/null 2> launched.err
+  [ -d "$(echo "$work/paritect-runs/launched-$attempt"/*-rank3)" ] || fail "no folder of rank 3: $rank"
+  case $rank in
+    *RANK_ID=0*) grep -q 'variables give different ranks: OMPI_COMM_WORLD_RANK=3' launched.err || fail "nothing said of $rank" ;;
+    *) grep -q 'different ranks' launched.err && fail "said of $rank: $(cat launched.err)" ;;
+  esac
+done
 # A name that is not there ends before the command starts.
 expect 2 'not there' "$paritect" run --run typo --data "$work/dta" -- touch "$work/ran"
 [ -e ran ] && fail "the command ran in spite of a wrong --data"
