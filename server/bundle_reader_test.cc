@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "formats/evidence_parts.h"
-#include "server/audits.h"
 #include "server/ingest.h"
+#include "server/recorded_runs.h"
 #include "storage/fleet_keys.h"
 #include "storage/fleet_test_util.h"
 
