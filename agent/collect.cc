@@ -4,9 +4,11 @@
 #include "absl/strings/str_join.h"
 #include "common/glob.h"
 #include "common/message_bytes.h"
+#include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/plan.h"
+#include "formats/plan_identity.h"
 
 namespace paritect {
 namespace {
@@ -48,6 +50,7 @@ absl::StatusOr<v1::Plan> LoadPlan(FileSystem& fs, absl::string_view path, absl::
   plan->set_base(std::string(DirName(file)));
   v1::PlanInfo& plan_info = *plan->mutable_info();
   plan_info.set_plan_file(file);
+  plan_info.mutable_identity()->set_key(PlanKey({"file", NormalPath(JoinPath(WorkingDirectory(), file))}));
   if (plan_info.node().empty()) plan_info.set_node(std::string(default_node));
   if (plan_info.run().empty()) plan_info.set_run(std::string(BaseName(plan->base() == "." ? file : plan->base())));
   for (auto& [name, origin] : *plan_info.mutable_fact_origins()) origin = absl::StrCat(file, ":", origin);

@@ -42,7 +42,16 @@ struct FleetFacts {
     bool unfinished = false;                      // it was at work when the time was over
     bool revoked = false;                         // its certificate is refused
   };
+  // A run of the side that was recorded before: what its name stands for.
+  struct Recorded {
+    Side side = Side::kBaseline;
+    std::string run;
+    int replaced = 0;                // bundles that were collected again since
+    std::set<std::string> left_out;  // nodes that recorded under its name and are none of the run's
+    bool nodes_named = false;        // by the audit
+  };
   std::vector<Node> nodes;
+  std::vector<Recorded> recorded;
   std::vector<std::string> damaged_records;  // stored evidence that no longer has its digest, in words
   std::int64_t records_checked = 0;
   std::int64_t log_entries = 0;  // of the log of calls; its chain was followed through all of them

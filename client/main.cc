@@ -12,6 +12,7 @@
 #include "client/remote/grpc_server.h"
 #include "common/file_system.h"
 #include "rules/rules_folder.h"
+#include "common/rooted_file_system.h"
 
 namespace {
 
@@ -44,11 +45,6 @@ paritect::TerminalSize ProgressSize() {
   return result;
 }
 
-std::string WorkingDirectory() {
-  char path[4096];
-  return getcwd(path, sizeof(path)) == nullptr ? "" : path;
-}
-
 // Whether the reader of standard output has gone (`paritect check … | head -1`).
 bool ReaderHasGone() {
   pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
@@ -79,7 +75,7 @@ int main(int argc, char** argv) {
                               .today = Today(),
                               .getenv = &GetEnv,
                               .live = &live,
-                              .working_directory = WorkingDirectory(),
+                              .working_directory = paritect::WorkingDirectory(),
                               .progress_size = &ProgressSize,
                               .connector = &paritect::GrpcConnector()};
   const paritect::ExitCode code =

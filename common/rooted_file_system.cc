@@ -45,6 +45,11 @@ std::vector<std::string> NormalRoots(const std::vector<std::string>& roots) {
 
 }  // namespace
 
+std::string WorkingDirectory() {
+  char path[4096];
+  return getcwd(path, sizeof(path)) == nullptr ? "" : path;
+}
+
 std::string NormalPath(absl::string_view path) {
   std::vector<absl::string_view> parts;
   for (absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {

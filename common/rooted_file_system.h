@@ -66,6 +66,9 @@ class RootedFileSystem : public FileSystem {
 // "/a/./b//../c" is "/a/c"; ".." above "/" is "/". Spelling only: no link is looked at.
 std::string NormalPath(absl::string_view path);
 
+// The folder that relative paths of this process start from; "": it is gone.
+std::string WorkingDirectory();
+
 // Whether `path` is `folder` or stands below it; both as NormalPath gives them.
 bool IsBelow(absl::string_view path, absl::string_view folder);
 

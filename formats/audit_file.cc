@@ -1,5 +1,7 @@
 #include "formats/audit_file.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/document_fields.h"
@@ -40,6 +42,27 @@ Status RequireAbsolutePaths(const DocumentNode& node, const v1::Plan& plan) {
   return absl::OkStatus();
 }
 
+// A name, or a map that also says whose bundles count.
+Status ReadRun(const DocumentNode& node, v1::AuditSide& side) {
+  v1::RunNodes one;
+  if (node.is_map()) {
+    PARITECT_RETURN_IF_ERROR(
+        ReadMap(node, "a run of `runs`",
+                {{"run", [&](const DocumentNode& v) { return ReadText(v, "run", *one.mutable_run()); }},
+                 {"nodes", [&](const DocumentNode& v) { return ReadTexts(v, "nodes", *one.mutable_nodes()); }}}));
+    if (one.run().empty()) return ErrorAt(node, "a map in `runs` needs `run:`, the name of a recorded run");
+    if (one.nodes_size() == 0) return ErrorAt(node, "a map in `runs` needs `nodes:`, whose bundles of the run count");
+  } else {
+    PARITECT_RETURN_IF_ERROR(ReadText(node, "runs", *one.mutable_run()));
+  }
+  if (std::find(side.runs().begin(), side.runs().end(), one.run()) != side.runs().end()) {
+    return ErrorAt(node, absl::StrCat("run '", one.run(), "' stands twice in `runs`"));
+  }
+  side.add_runs(one.run());
+  if (node.is_map()) *side.add_run_nodes() = std::move(one);
+  return absl::OkStatus();
+}
+
 Status ReadSide(const DocumentNode& node, absl::string_view name, v1::AuditSide& side) {
   const auto read_plan = [&](const DocumentNode& one) -> Status {
     PARITECT_ASSIGN_OR_RETURN(*side.add_plans(), ReadPlan(one));
@@ -48,11 +71,12 @@ Status ReadSide(const DocumentNode& node, absl::string_view name, v1::AuditSide&
     if (info.run().empty()) return ErrorAt(one, "a plan in an audit file needs `run:`, the name of its training run");
     return RequireAbsolutePaths(one, side.plans(side.plans_size() - 1));
   };
+  const auto read_run = [&](const DocumentNode& one) { return ReadRun(one, side); };
   PARITECT_RETURN_IF_ERROR(
       ReadMap(node, absl::StrCat("`", name, "`"),
               {{"nodes", [&](const DocumentNode& v) { return ReadTexts(v, "nodes", *side.mutable_nodes()); }},
                {"plans", [&](const DocumentNode& v) { return ReadList(v, "plans", read_plan); }},
-               {"runs", [&](const DocumentNode& v) { return ReadTexts(v, "runs", *side.mutable_runs()); }}}));
+               {"runs", [&](const DocumentNode& v) { return ReadList(v, "runs", read_run); }}}));
   for (const std::string& pattern : side.nodes()) {
     if (pattern.empty()) return ErrorAt(node, absl::StrCat("`nodes` of `", name, "` holds an empty name"));
   }
@@ -70,6 +94,10 @@ Status ReadSide(const DocumentNode& node, absl::string_view name, v1::AuditSide&
 
 Status ReadName(const DocumentNode& v, v1::AuditDefinition& audit) {
   PARITECT_RETURN_IF_ERROR(ReadText(v, "audit", *audit.mutable_name()));
+  // Tasks are named after their audit; a node's own tasks, and those that follow logs, begin like this.
+  if (absl::StartsWith(audit.name(), "own:") || absl::StartsWith(audit.name(), "live:")) {
+    return ErrorAt(v, "`audit` must not begin with 'own:' or 'live:'");
+  }
   if (IsAuditName(audit.name())) return absl::OkStatus();
   return ErrorAt(v, "`audit` must be a name of letters, digits, '.', '_', '-'");
 }

@@ -31,6 +31,20 @@ TEST(ParseAuditFile, ReadsEveryKey) {
   EXPECT_TRUE(ReadAuditProfile(*audit, BuiltInRules().profile).ok());
 }
 
+TEST(ParseAuditFile, ARunMayNameItsNodes) {
+  const auto audit = ParseAuditFile("audit: a\nbaseline: {runs: [g, {run: x, nodes: [\"gpu-*\", old]}]}");
+  ASSERT_TRUE(audit.ok()) << audit.status();
+  ASSERT_EQ(audit->baseline().runs_size(), 2);
+  EXPECT_EQ(audit->baseline().runs(1), "x");
+  ASSERT_EQ(audit->baseline().run_nodes_size(), 1);
+  EXPECT_EQ(audit->baseline().run_nodes(0).run(), "x");
+  EXPECT_EQ(audit->baseline().run_nodes(0).nodes(1), "old");
+  EXPECT_EQ(ErrorOf("audit: a\nbaseline: {runs: [r, r]}"), "2:22: run 'r' stands twice in `runs`");
+  EXPECT_NE(ErrorOf("audit: a\nbaseline: {runs: [{run: r}]}").find("needs `nodes:`"), std::string::npos);
+  EXPECT_NE(ErrorOf("audit: a\nbaseline: {runs: [{nodes: [r]}]}").find("needs `run:`"), std::string::npos);
+  EXPECT_NE(ErrorOf("audit: a\nbaseline: {runs: [{run: r, node: n}]}").find("unknown key 'node'"), std::string::npos);
+}
+
 TEST(ParseAuditFile, RefusesWithAPlace) {
   EXPECT_EQ(ErrorOf("audit: a\nbaseline: {nodes: [x]}"), "2:11: `baseline` names nodes but no `plans` to run there");
   EXPECT_EQ(ErrorOf("audit: a\nbaseline: {plans: [{run: r}]}"),
@@ -38,6 +52,7 @@ TEST(ParseAuditFile, RefusesWithAPlace) {
   EXPECT_EQ(ErrorOf("audit: a\nbaseline: {}"), "2:11: `baseline` needs `nodes` with `plans`, or recorded `runs`");
   EXPECT_EQ(ErrorOf("audit: a"), "1:1: an audit file needs `baseline:` or `migrated:`");
   EXPECT_EQ(ErrorOf("baseline: {runs: [r]}"), "1:1: an audit file needs `audit:`, its name");
+  EXPECT_NE(ErrorOf("audit: own:a\nbaseline: {runs: [r]}").find("must not begin with 'own:'"), std::string::npos);
   EXPECT_NE(ErrorOf("audit: a/b\nbaseline: {runs: [r]}").find("1:8: `audit` must be a name"), std::string::npos);
   EXPECT_NE(ErrorOf("audit: a\nbaseline: {runs: [r]}\nschedule: 5s").find("3:11: `schedule` must be a minute"),
             std::string::npos);

@@ -22,7 +22,7 @@ absl::StatusOr<v1::StoredBundle> CollectedBundle(FleetStore& store, const std::s
 absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored);
 
 // Takes a bundle apart as an agent would have; its contents go into `set`. Texts that are not UTF-8 get their display
-// form in `bundle`. AddBundleDocument (server/audits/audits.h) refers to them. ResourceExhausted: evidence above the
+// form in `bundle`. AddBundleDocument (server/recorded_runs.h) refers to them. ResourceExhausted: evidence above the
 // limit.
 absl::StatusOr<v1::StoredBundle> StoreBundle(v1::Bundle& bundle, WriteSet& set);
 

@@ -6,6 +6,7 @@
 #include "formats/evidence_parts.h"
 #include "server/audits/audits.h"
 #include "server/ingest.h"
+#include "server/recorded_runs.h"
 #include "storage/fleet_keys.h"
 #include "storage/fleet_test_util.h"
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 namespace {
@@ -28,10 +29,6 @@ absl::string_view RoleWord(v1::AccessRole role) {
 std::uint64_t EpochOf(absl::string_view hex) {
   std::uint64_t epoch = 0;
   return absl::SimpleHexAtoi(hex, &epoch) ? epoch : 0;
-}
-
-std::string HolderKey(v1::AccessRole role, const std::string& name) {
-  return absl::StrCat(RoleWord(role), "/", name);
 }
 
 }  // namespace
@@ -67,7 +64,7 @@ absl::Status Fleet::Load() {
 
 absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool replace) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const std::string key = HolderKey(record.role(), record.name());
+  const std::string key = HolderKey(RoleWord(record.role()), record.name());
   const auto known = holders_.find(key);
   if (known != holders_.end()) {
     v1::NodeRecord& before = known->second;
@@ -114,7 +111,7 @@ void Fleet::Enrolled(const WriteSet& set) {
 
 absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  auto [known, fresh] = holders_.try_emplace(HolderKey(peer.role(), peer.name()), peer);
+  auto [known, fresh] = holders_.try_emplace(HolderKey(RoleWord(peer.role()), peer.name()), peer);
   if (peer.role() != v1::ACCESS_ROLE_AGENT) known->second.set_last_seen_unix_ms(clock_());
   if (fresh) {
     known->second.set_state("active");
@@ -136,7 +133,7 @@ absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
 void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
   if (record.role() != v1::ACCESS_ROLE_AGENT) return;
   const auto found = nodes_.find(record.name());
-  if (found == nodes_.end() || key != HolderKey(record.role(), record.name())) return;
+  if (found == nodes_.end() || key != HolderKey(RoleWord(record.role()), record.name())) return;
   Node& node = *found->second;
   std::lock_guard<std::mutex> lock(node.mutex);
   record.set_last_seen_unix_ms(std::max(record.last_seen_unix_ms(), node.last_seen_unix_ms));
@@ -166,7 +163,7 @@ std::vector<KnownNode> Fleet::Agents() {
   const std::int64_t now = clock_();
   std::vector<KnownNode> out;
   for (const auto& [name, node] : nodes_) {
-    const auto holder = holders_.find(HolderKey(v1::ACCESS_ROLE_AGENT, name));
+    const auto holder = holders_.find(HolderKey(RoleWord(v1::ACCESS_ROLE_AGENT), name));
     if (holder == holders_.end() || holder->second.forgotten()) continue;
     std::lock_guard<std::mutex> node_lock(node->mutex);
     KnownNode known;

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/status_macros.h"
 #include "formats/live_event.h"
 #include "server/wall_clock.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 namespace {
@@ -29,10 +29,6 @@ bool IsAlarm(const v1::LiveEvent& event) {
 }
 
 }  // namespace
-
-std::string LiveEventKey(const std::string& audit, std::int64_t number) {
-  return absl::StrCat(audit, "/", absl::StrFormat("%010d", number));
-}
 
 Live::Live(FleetStore& store, const Rules& rules, WallClock clock, LiveOptions options, LivePorts ports)
     : store_(store), rules_(rules), clock_(std::move(clock)), options_(options), ports_(std::move(ports)) {}
@@ -73,7 +69,7 @@ void Live::Stop() {
 void Live::LoadTold(Active& active) {
   const std::string& audit = active.follow.audit();
   store_
-      .Scan(kEvents, absl::StrCat(audit, "/"), "",
+      .Scan(kEvents, GroupPrefix(audit), "",
             [&](absl::string_view, absl::string_view value) {
               v1::LiveEvent event;
               if (!event.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
@@ -207,7 +203,7 @@ void Live::Remove(const std::string& audit, WriteSet& set) {
   }
   set.documents.push_back({std::string(kFollows), audit, std::nullopt, {}});
   store_
-      .Scan(kEvents, absl::StrCat(audit, "/"), "",
+      .Scan(kEvents, GroupPrefix(audit), "",
             [&](absl::string_view key, absl::string_view) {
               set.documents.push_back({std::string(kEvents), std::string(key), std::nullopt, {}});
               return true;
@@ -378,7 +374,7 @@ absl::StatusOr<std::vector<v1::LiveEvent>> Live::Events(const std::string& audit
                                                         std::int64_t wait_ms, bool& followed) {
   const auto read = [&]() -> absl::StatusOr<std::vector<v1::LiveEvent>> {
     std::vector<v1::LiveEvent> out;
-    PARITECT_RETURN_IF_ERROR(store_.Scan(kEvents, absl::StrCat(audit, "/"), LiveEventKey(audit, after),
+    PARITECT_RETURN_IF_ERROR(store_.Scan(kEvents, GroupPrefix(audit), LiveEventKey(audit, after),
                                          [&](absl::string_view, absl::string_view value) {
                                            v1::LiveEvent event;
                                            if (event.ParseFromArray(value.data(), static_cast<int>(value.size()))) {

@@ -136,8 +136,6 @@ class Live {
   std::thread thread_;
 };
 
-std::string LiveEventKey(const std::string& audit, std::int64_t number);
-
 }  // namespace paritect
 
 #endif  // PARITECT_SERVER_LIVE_H_

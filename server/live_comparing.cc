@@ -8,6 +8,8 @@
 #include "formats/audit_file.h"
 #include "server/audits/audits.h"
 #include "server/live.h"
+#include "server/recorded_runs.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 namespace {
@@ -46,14 +48,14 @@ std::vector<v1::Bundle> Live::LoadBaseline(const v1::LiveFollow& follow) {
   std::vector<v1::StoredBundle> stored;
   const v1::AuditSide& side = follow.definition().baseline();
   for (const std::string& run : side.runs()) {
-    auto recorded = RecordedRun(store_, run);
-    if (recorded.ok()) stored.insert(stored.end(), recorded->begin(), recorded->end());
+    auto recorded = ReadRecordedRun(store_, run, NodesOfRun(side, run));
+    if (recorded.ok()) stored.insert(stored.end(), recorded->counted.begin(), recorded->counted.end());
   }
   if (side.nodes_size() > 0) {
     v1::AuditRun newest;
     const std::string wanted = side.SerializeAsString();
     store_
-        .Scan("audit_run", absl::StrCat(follow.audit(), "/"), "",
+        .Scan("audit_run", GroupPrefix(follow.audit()), "",
               [&](absl::string_view, absl::string_view value) {
                 v1::AuditRun run;
                 if (!run.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;

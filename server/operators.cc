@@ -10,6 +10,8 @@
 #include "formats/audit_file.h"
 #include "formats/bundle.h"
 #include "server/bundle_reader.h"
+#include "server/recorded_runs.h"
+#include "storage/fleet_keys.h"
 #include "storage/sqlite.h"
 
 namespace paritect {
@@ -35,6 +37,27 @@ void HideFromViewers(const std::string& by, v1::AuditDefinition& definition) {
   if (!absl::StartsWith(by, "viewer/")) return;
   definition.clear_source();
   if (!definition.webhook().empty()) definition.set_webhook("(set)");
+}
+
+v1::RunRow RowOf(const std::string& run, std::vector<v1::StoredBundle> bundles) {
+  v1::RunRow row;
+  row.set_run(run);
+  row.set_bundles(static_cast<int>(bundles.size()));
+  std::set<std::string> nodes;
+  std::set<std::string> sources;
+  for (const v1::StoredBundle& bundle : bundles) {
+    row.set_newest_unix_ms(std::max(row.newest_unix_ms(), bundle.collected_at_unix_ms()));
+    nodes.insert(bundle.plan().node());
+    sources.insert(bundle.source());
+  }
+  row.mutable_nodes()->Assign(nodes.begin(), nodes.end());
+  row.mutable_sources()->Assign(sources.begin(), sources.end());
+  const RecordedRun recorded = SortBundles(std::move(bundles), {});
+  row.set_replaced(static_cast<int>(recorded.replaced.size()));
+  std::set<std::string> strange;
+  for (const v1::StoredBundle& bundle : recorded.left_out) strange.insert(bundle.plan().node());
+  row.mutable_strange_nodes()->Assign(strange.begin(), strange.end());
+  return row;
 }
 
 }  // namespace
@@ -151,31 +174,31 @@ absl::StatusOr<v1::ListAuditRunsResponse> OperatorCalls::ListAuditRuns(const v1:
 }
 
 absl::StatusOr<v1::ListRunsResponse> OperatorCalls::ListRuns(const v1::ListRunsRequest& request, const std::string&) {
-  std::map<std::string, v1::RunRow> rows;
-  std::map<std::string, std::set<std::string>> nodes;
-  std::map<std::string, std::set<std::string>> sources;
-  const std::string prefix = request.run().empty() ? "" : absl::StrCat(request.run(), "/");
-  PARITECT_RETURN_IF_ERROR(parts_.store.Scan("bundle", prefix, "", [&](absl::string_view, absl::string_view value) {
-    v1::StoredBundle bundle;
-    if (!bundle.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
-    v1::RunRow& row = rows[bundle.plan().run()];
-    row.set_run(bundle.plan().run());
-    row.set_bundles(row.bundles() + 1);
-    row.set_newest_unix_ms(std::max(row.newest_unix_ms(), bundle.collected_at_unix_ms()));
-    nodes[row.run()].insert(bundle.plan().node());
-    sources[row.run()].insert(bundle.source());
-    return true;
-  }));
-  if (!request.run().empty() && rows.empty()) {
+  std::map<std::string, std::vector<v1::StoredBundle>> runs;
+  const auto add = [&runs](v1::StoredBundle bundle) {
+    // Not needed to tell what counts, and most of a bundle.
+    for (v1::Piece& piece : *bundle.mutable_pieces()) piece.clear_part_sha256();
+    std::vector<v1::StoredBundle>& of_run = runs[bundle.plan().run()];
+    of_run.push_back(std::move(bundle));
+  };
+  if (request.run().empty()) {
+    PARITECT_RETURN_IF_ERROR(parts_.store.Scan("bundle", "", "", [&](absl::string_view, absl::string_view value) {
+      v1::StoredBundle bundle;
+      if (bundle.ParseFromArray(value.data(), static_cast<int>(value.size()))) add(std::move(bundle));
+      return true;
+    }));
+  } else {
+    PARITECT_RETURN_IF_ERROR(
+        ScanRun(parts_.store, request.run(), [&](absl::string_view, const v1::StoredBundle* bundle) {
+          if (bundle != nullptr) add(*bundle);
+        }));
+  }
+  if (!request.run().empty() && runs.empty()) {
     return absl::NotFoundError(
         absl::StrCat("there is no recorded run '", request.run(), "' (`paritect runs ls` lists all)"));
   }
   v1::ListRunsResponse response;
-  for (auto& [name, row] : rows) {
-    for (const std::string& node : nodes[name]) row.add_nodes(node);
-    for (const std::string& source : sources[name]) row.add_sources(source);
-    *response.add_runs() = std::move(row);
-  }
+  for (auto& [name, bundles] : runs) *response.add_runs() = RowOf(name, std::move(bundles));
   return response;
 }
 
@@ -191,7 +214,7 @@ absl::StatusOr<v1::AttestResponse> OperatorCalls::Attest(const v1::AttestRequest
   one.set_created_by(by);
   one.set_created_unix(parts_.clock() / 1000);
   WriteSet set;
-  set.documents.push_back({"attestation", absl::StrCat(one.audit(), "/", one.check()), one.SerializeAsString(), {}});
+  set.documents.push_back({"attestation", AttestationKey(one.audit(), one.check()), one.SerializeAsString(), {}});
   PARITECT_RETURN_IF_ERROR(parts_.commit(std::move(set)));
   return v1::AttestResponse();
 }
@@ -278,6 +301,7 @@ absl::StatusOr<v1::ImportResponse> OperatorCalls::Import(absl::string_view file,
   WriteSet set;
   PARITECT_ASSIGN_OR_RETURN(v1::StoredBundle stored, StoreBundle(bundle, set));
   stored.set_source(absl::StrCat("import of ", file, " by ", by));
+  stored.set_origin(v1::BUNDLE_ORIGIN_IMPORT);
   stored.set_stored_unix_ms(parts_.clock());
   const std::string key = AddBundleDocument(stored, set);
   v1::ImportResponse response;
@@ -285,8 +309,11 @@ absl::StatusOr<v1::ImportResponse> OperatorCalls::Import(absl::string_view file,
   response.set_node(bundle.plan().node());
   response.set_pieces(stored.pieces_size());
   PARITECT_ASSIGN_OR_RETURN(const auto known, parts_.store.Get("bundle", key));
-  response.set_known(known.has_value());
-  if (known) return response;
+  // One that a node recorded by itself becomes an operator's: that is what makes the node one of the run's.
+  v1::StoredBundle before;
+  const bool own = known && before.ParseFromString(*known) && before.origin() == v1::BUNDLE_ORIGIN_NODE;
+  response.set_known(known.has_value() && !own);
+  if (response.known()) return response;
   PARITECT_RETURN_IF_ERROR(parts_.commit(std::move(set)));
   return response;
 }
@@ -294,8 +321,9 @@ absl::StatusOr<v1::ImportResponse> OperatorCalls::Import(absl::string_view file,
 absl::StatusOr<std::vector<std::string>> OperatorCalls::GetEvidence(const v1::GetEvidenceRequest& request) {
   std::vector<v1::Bundle> bundles;
   if (!request.run().empty()) {
-    PARITECT_ASSIGN_OR_RETURN(const std::vector<v1::StoredBundle> recorded, RecordedRun(parts_.store, request.run()));
-    for (const v1::StoredBundle& stored : recorded) {
+    PARITECT_ASSIGN_OR_RETURN(const RecordedRun recorded, ReadRecordedRun(parts_.store, request.run(), {}));
+    if (!recorded.damaged.empty()) return absl::DataLossError(recorded.damaged[0]);
+    for (const v1::StoredBundle& stored : recorded.counted) {
       PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadBundle(parts_.store, stored));
       bundles.push_back(std::move(bundle));
     }

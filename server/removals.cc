@@ -3,6 +3,8 @@
 #include "absl/strings/str_format.h"
 #include "common/status_macros.h"
 #include "server/operators.h"
+#include "server/retention.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 
@@ -39,19 +41,9 @@ absl::StatusOr<v1::RemoveRunResponse> OperatorCalls::RemoveRun(const v1::RemoveR
       }
     }
   }
-  WriteSet set;
-  PARITECT_RETURN_IF_ERROR(
-      parts_.store.Scan("bundle", absl::StrCat(request.run(), "/"), "", [&](absl::string_view key, absl::string_view) {
-        set.documents.push_back({"bundle", std::string(key), std::nullopt, {}});
-        return true;
-      }));
-  if (set.documents.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no recorded run '", request.run(), "' (`paritect runs ls` lists all)"));
-  }
+  PARITECT_ASSIGN_OR_RETURN(const RetentionResult dropped, DropRun(parts_.store, parts_.commit, request.run()));
   v1::RemoveRunResponse response;
-  response.set_bundles(static_cast<std::int64_t>(set.documents.size()));
-  PARITECT_RETURN_IF_ERROR(parts_.commit(std::move(set)));
+  response.set_bundles(dropped.bundles);
   return response;
 }
 
@@ -60,7 +52,7 @@ absl::StatusOr<v1::RemoveAnswerResponse> OperatorCalls::RemoveAnswer(const v1::R
   const bool waiver = request.waiver() > 0;
   const std::string collection = waiver ? "waiver" : "attestation";
   const std::string key =
-      waiver ? absl::StrFormat("%010d", request.waiver()) : absl::StrCat(request.audit(), "/", request.check());
+      waiver ? absl::StrFormat("%010d", request.waiver()) : AttestationKey(request.audit(), request.check());
   PARITECT_ASSIGN_OR_RETURN(const auto known, parts_.store.Get(collection, key));
   if (!known) {
     return absl::NotFoundError(waiver ? absl::StrCat("there is no waiver ", request.waiver(), " (`paritect waive ls`)")

@@ -154,7 +154,8 @@ absl::StatusOr<RetentionResult> DropRun(FleetStore& store, const CommitPort& com
   PARITECT_ASSIGN_OR_RETURN(result.bundles, DropIf<v1::StoredBundle>(store, dropper, "bundle", of_run));
   const auto series_of_run = [&run](absl::string_view, const v1::StoredSeries& one) { return one.run() == run; };
   PARITECT_ASSIGN_OR_RETURN(result.others, DropIf<v1::StoredSeries>(store, dropper, "series", series_of_run));
-  if (result.bundles + result.others == 0) return absl::NotFoundError(absl::StrCat("there is no run '", run, "'"));
+  if (result.bundles + result.others == 0)
+    return absl::NotFoundError(absl::StrCat("there is no recorded run '", run, "' (`paritect runs ls` lists all)"));
   PARITECT_RETURN_IF_ERROR(dropper.Flush());
   return result;
 }

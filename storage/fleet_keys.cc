@@ -20,6 +20,10 @@ std::string KeyPart(absl::string_view part) {
   return out;
 }
 
+std::string GroupPrefix(absl::string_view part) {
+  return absl::StrCat(KeyPart(part), "/");
+}
+
 std::optional<std::vector<std::string>> SplitKey(absl::string_view key) {
   std::vector<std::string> out;
   for (const absl::string_view part : absl::StrSplit(key, '/')) {
@@ -72,6 +76,22 @@ std::string LeasePrefix(absl::string_view node, absl::string_view task) {
 
 std::string LeaseKey(absl::string_view node, absl::string_view task, std::uint64_t id) {
   return absl::StrCat(LeasePrefix(node, task), NumberKeyPart(id));
+}
+
+std::string AuditRunKey(absl::string_view audit, std::int64_t number) {
+  return absl::StrCat(GroupPrefix(audit), absl::StrFormat("%010d", number));
+}
+
+std::string LiveEventKey(absl::string_view audit, std::int64_t number) {
+  return absl::StrCat(GroupPrefix(audit), absl::StrFormat("%010d", number));
+}
+
+std::string AttestationKey(absl::string_view audit, absl::string_view check) {
+  return absl::StrCat(GroupPrefix(audit), KeyPart(check));
+}
+
+std::string HolderKey(absl::string_view role, absl::string_view name) {
+  return absl::StrCat(GroupPrefix(role), KeyPart(name));
 }
 
 std::string BundleKey(absl::string_view run, absl::string_view node, absl::string_view raw_digest) {

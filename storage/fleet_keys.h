@@ -13,6 +13,9 @@
 namespace paritect {
 
 std::string KeyPart(absl::string_view part);
+// "PART/": what begins with it belongs to that part and to no other. All keys and prefixes are made here: a name that
+// is put into one as it is would read as two where it holds a '/'.
+std::string GroupPrefix(absl::string_view part);
 // nullopt: an escape that KeyPart does not write.
 std::optional<std::vector<std::string>> SplitKey(absl::string_view key);
 
@@ -26,6 +29,10 @@ std::string SeriesKey(absl::string_view run, std::optional<std::int32_t> rank, a
 std::string TaskEndKey(absl::string_view task, absl::string_view node);
 std::string LeasePrefix(absl::string_view node, absl::string_view task);  // ends with '/'
 std::string LeaseKey(absl::string_view node, absl::string_view task, std::uint64_t id);
+std::string AuditRunKey(absl::string_view audit, std::int64_t number);  // audit_run, report: "AUDIT/0000000012"
+std::string LiveEventKey(absl::string_view audit, std::int64_t number);
+std::string AttestationKey(absl::string_view audit, absl::string_view check);
+std::string HolderKey(absl::string_view role, absl::string_view name);  // node
 std::string BundleKey(absl::string_view run, absl::string_view node, absl::string_view raw_digest);
 
 // One attempt of a node at a task: what its pieces have in common.

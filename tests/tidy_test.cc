@@ -171,6 +171,18 @@ TEST(Tidy, EveryCheckStandsInTheCatalogueOnce) {
   }
 }
 
+// A name put into a key as it is reads as two where it holds a '/': one run would be taken for another's.
+TEST(Tidy, KeysOfDocumentsAreMadeInOnePlace) {
+  static const re2::RE2 kPrefix("StrCat\\([^;]*?, \"/\"\\)");
+  static const re2::RE2 kKey("documents\\.push_back\\(\\{[^,;]*,\\s*absl::StrCat\\(");
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || TopFolder(file.path) != "server" || IsTest(file)) continue;
+    const std::string code = WithoutComments(file.text);
+    EXPECT_FALSE(re2::RE2::PartialMatch(code, kPrefix)) << file.path << " makes a prefix: GroupPrefix of fleet_keys.h";
+    EXPECT_FALSE(re2::RE2::PartialMatch(code, kKey)) << file.path << " makes a key: storage/fleet_keys.h";
+  }
+}
+
 TEST(Tidy, VersionsAgree) {
   EXPECT_THAT(TextOf("CMakeLists.txt"), testing::HasSubstr(absl::StrCat("project(paritect VERSION ", kProgramVersion)));
   EXPECT_THAT(TextOf("CHANGELOG.md"), testing::HasSubstr(absl::StrCat("## ", kProgramVersion)));

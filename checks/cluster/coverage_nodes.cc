@@ -13,25 +13,46 @@ namespace {
 // Network time keeps clocks within milliseconds; two seconds are visible in logs.
 constexpr std::int64_t kClockOffsetToleratedMs = 2000;
 
+void EvaluateRun(const CheckContext& context, Side side, const RunView& run, v1::CheckResult& result) {
+  const WorldSizes sizes = WorldSizesOf(context, side, run);
+  if (sizes.conflict() || !CoverRanks(run, sizes.largest()).complete()) {
+    AddMissing(context, result, "nodes_expected_unknown", run.name,
+               {{"run", run.name}, {"nodes", absl::StrCat(run.nodes.size())}});
+    return;
+  }
+  v1::Finding& note = AddNote(context, result, "measured/nodes", run.name,
+                              {{"run", run.name}, {"nodes", absl::StrCat(run.nodes.size())}});
+  SetFact(note, "nodes", static_cast<std::int64_t>(run.nodes.size()));
+}
+
 void EvaluateSide(const CheckContext& context, Side side, v1::CheckResult& result) {
   const std::vector<RunView> runs = context.evidence.Runs(side);
   if (runs.empty()) AddMissing(context, result, "coverage_no_run", SideName(side));
-  for (const RunView& run : runs) {
-    const WorldSizes sizes = WorldSizesOf(context, side, run);
-    if (sizes.conflict() || !CoverRanks(run, sizes.largest()).complete()) {
-      AddMissing(context, result, "nodes_expected_unknown", run.name,
-                 {{"run", run.name}, {"nodes", absl::StrCat(run.nodes.size())}});
-      continue;
+  for (const RunView& run : runs) EvaluateRun(context, side, run, result);
+}
+
+// A recorded run is known by what was recorded of it, as one from plans or bundles is.
+void EvaluateRecorded(const CheckContext& context, const FleetFacts::Recorded& recorded, v1::CheckResult& result) {
+  for (const RunView& run : context.evidence.Runs(recorded.side)) {
+    if (run.name == recorded.run) EvaluateRun(context, recorded.side, run, result);
+  }
+  if (recorded.replaced > 0) {
+    v1::Finding& note = AddNote(context, result, "measured/collected_again", recorded.run,
+                                {{"run", recorded.run}, {"bundles", absl::StrCat(recorded.replaced)}});
+    SetFact(note, "bundles", recorded.replaced);
+  }
+  for (const std::string& node : recorded.left_out) {
+    const MessageArgs args = {{"run", recorded.run}, {"node", node}};
+    if (recorded.nodes_named) {
+      AddNote(context, result, "measured/node_left_out", node, args);
+    } else {
+      AddMissing(context, result, "node_of_no_run", node, args);
     }
-    v1::Finding& note = AddNote(context, result, "measured/nodes", run.name,
-                                {{"run", run.name}, {"nodes", absl::StrCat(run.nodes.size())}});
-    SetFact(note, "nodes", static_cast<std::int64_t>(run.nodes.size()));
   }
 }
 
-// With a server: every node that the audit names, by what it delivered. Skewed clocks do not disturb an audit
-// (nothing is
-// ordered by them) but mislead whoever reads times in logs.
+// With a server: every node that the audit names, by what it delivered; recorded runs by what is there. Skewed clocks
+// do not disturb an audit (nothing is ordered by them) but mislead whoever reads times in logs.
 void EvaluateFleet(const CheckContext& context, const FleetFacts& fleet, v1::CheckResult& result) {
   for (Side side : kBothSides) {
     int reported = 0;
@@ -55,6 +76,9 @@ void EvaluateFleet(const CheckContext& context, const FleetFacts& fleet, v1::Che
     }
     if (expected == 0 && context.evidence.Runs(side).empty()) {
       AddMissing(context, result, "coverage_no_run", SideName(side));
+    }
+    for (const FleetFacts::Recorded& recorded : fleet.recorded) {
+      if (recorded.side == side) EvaluateRecorded(context, recorded, result);
     }
     if (expected == 0 || reported < expected) continue;
     v1::Finding& note = AddNote(context, result, "measured/fleet_nodes", SideName(side),

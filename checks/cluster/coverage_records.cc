@@ -9,8 +9,8 @@ namespace {
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const FleetFacts* fleet = context.evidence.fleet();
-  if (fleet == nullptr) {
-    AddNote(context, result, "not_applicable/offline", "");
+  if (fleet == nullptr || fleet->nodes.empty()) {
+    AddNote(context, result, "not_applicable/no_agents", "");
     return;
   }
   bool lost = false;

@@ -86,6 +86,37 @@ TEST(FleetCoverage, LostRecordsFail) {
   EXPECT_EQ(Judge("cluster.coverage.records", fleet).verdict(), v1::VERDICT_FAIL);
 }
 
+TEST(FleetCoverage, OfARecordedRunTheNodesAreNotKnown) {
+  FleetFacts fleet;
+  fleet.recorded = {{Side::kBaseline, "r"}, {Side::kMigrated, "r"}};
+  const v1::CheckResult nodes = Judge("cluster.coverage.nodes", fleet);
+  EXPECT_EQ(nodes.verdict(), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(nodes.missing_size(), 1);  // both sides name their run alike
+  const v1::CheckResult records = Judge("cluster.coverage.records", fleet);
+  ASSERT_EQ(records.findings_size(), 1);
+  EXPECT_NE(records.findings(0).message().en().find("does not apply"), std::string::npos);
+}
+
+TEST(FleetCoverage, WhatIsLeftOutOfARunIsTold) {
+  FleetFacts fleet = TwoNodes();
+  fleet.recorded = {{Side::kMigrated, "other", 2, {"npu-09"}}};
+  const v1::CheckResult strange = Judge("cluster.coverage.nodes", fleet);
+  EXPECT_EQ(strange.verdict(), v1::VERDICT_NOT_PERFORMED);
+  ASSERT_EQ(strange.missing_size(), 1);
+  EXPECT_EQ(strange.missing(0).from(), "npu-09");
+  fleet.recorded[0].nodes_named = true;  // as the audit wants it
+  const v1::CheckResult named = Judge("cluster.coverage.nodes", fleet);
+  EXPECT_EQ(named.verdict(), v1::VERDICT_PASS);
+  bool again = false;
+  bool told = false;
+  for (const v1::Finding& note : named.findings()) {
+    again = again || note.message().en().find("collected again") != std::string::npos;
+    told = told || note.message().en().find("npu-09") != std::string::npos;
+  }
+  EXPECT_TRUE(again);
+  EXPECT_TRUE(told);
+}
+
 TEST(EvidenceIntegrity, DamageFails) {
   FleetFacts fleet = TwoNodes();
   fleet.damaged_records = {"piece 3 of gpu-01"};

@@ -25,6 +25,7 @@
 #include "common/version.h"
 #include "formats/bundle.h"
 #include "rules/launchers.h"
+#include "formats/plan_identity.h"
 
 namespace paritect {
 namespace {
@@ -91,6 +92,7 @@ absl::Status WriteBundle(CommandEnv& env, const Options& o, const v1::Plan& aske
   if (o.no_data) plan.clear_datasets();
   plan.mutable_info()->set_run(o.run);
   plan.mutable_info()->set_role(v1::ROLE_RUN);
+  plan.mutable_info()->mutable_identity()->set_key(PlanKey({"attach", trace}));  // each looked at what it saw
   for (int i = 0; i < std::max(1, asked.datasets_size()); ++i) {
     v1::ShardSource& source = *plan.add_shards();
     source.set_trace(trace);

@@ -10,6 +10,7 @@
 #include "common/utf8.h"
 #include "common/version.h"
 #include "formats/bundle.h"
+#include "formats/plan_identity.h"
 #include "formats/settings/settings_format.h"
 
 namespace paritect {
@@ -97,6 +98,7 @@ absl::StatusOr<std::string> BundleOfZip(CommandEnv& env, const std::string& path
   bundle.mutable_plan()->set_platform("auto");
   bundle.mutable_plan()->set_framework("auto");
   bundle.mutable_plan()->set_plan_file(label);
+  bundle.mutable_plan()->mutable_identity()->set_key(PlanKey({"file", JoinPath(env.working_directory, path)}));
   bundle.set_collected_by(absl::StrCat("paritect ", kProgramVersion));
   // The same file gives the same bundle: importing twice changes nothing.
   PARITECT_ASSIGN_OR_RETURN(const FileInfo info, env.fs.Stat(path));

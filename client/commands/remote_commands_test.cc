@@ -158,13 +158,16 @@ TEST_F(RemoteCommandsTest, RunsAreListedAndShown) {
     row.set_run("gpu-1");
     for (int i = 0; i < 5; ++i) row.add_nodes(absl::StrCat("gpu-0", i));
     row.set_bundles(5);
+    row.set_replaced(2);
+    row.add_strange_nodes("gpu-00");
     row.add_sources("audit resnet50 #3");
     return response;
   };
   EXPECT_EQ(Run({"runs", "ls"}), kExitOk);
-  EXPECT_THAT(out(), HasSubstr("gpu-1  5 nodes  5"));
+  EXPECT_THAT(out(), HasSubstr("gpu-1  5 nodes  5 (2 replaced) (left out: gpu-00)"));
   EXPECT_EQ(Run({"runs", "ls", "-o", "json"}), kExitOk);
   EXPECT_EQ(Json(out())[0]["nodes"].size(), 5u);
+  EXPECT_EQ(Json(out())[0]["left_out_nodes"][0], "gpu-00");
   EXPECT_EQ(Run({"runs", "show", "gpu-1"}), kExitOk);
   EXPECT_THAT(out(), HasSubstr("gpu-00, gpu-01"));
   EXPECT_EQ(Run({"runs", "show", "gpu-1", "-o", "json"}), kExitOk);

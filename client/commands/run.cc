@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/collect.h"
@@ -19,6 +20,7 @@
 #include "common/utf8.h"
 #include "common/version.h"
 #include "formats/bundle.h"
+#include "formats/plan_identity.h"
 
 extern char** environ;
 
@@ -29,7 +31,6 @@ constexpr absl::string_view kName = "paritect run";
 constexpr absl::string_view kSummary =
     "run a training command and record its file opens, environment, arguments, output";
 constexpr absl::string_view kLibrary = "libparitect-trace.so";
-constexpr absl::string_view kRankPlanPrefix = "paritect run, rank ";
 constexpr absl::Duration kAgentPatience = absl::Seconds(120);
 constexpr std::size_t kRootsMax = 32;         // of agent/trace/trace_settings.c
 constexpr std::size_t kRootBytesMax = 16384;  // likewise
@@ -88,6 +89,19 @@ std::vector<std::string> CommandEnvironment(const std::string& library, const st
   return out;
 }
 
+// The same command in the same folder is that part of the run again.
+v1::PlanIdentity IdentityOf(CommandEnv& env, const RunOptions& o, const RunRequest& request) {
+  v1::PlanIdentity identity;
+  std::vector<std::string> parts = {"command", env.working_directory,
+                                    o.plan.empty() ? "" : JoinPath(env.working_directory, o.plan)};
+  parts.insert(parts.end(), request.words.begin(), request.words.end());
+  identity.set_key(PlanKey(parts));
+  identity.set_began_unix_ms(request.began_unix_ms);
+  std::int32_t rank = 0;
+  if (absl::SimpleAtoi(RankOfEnvironment(request.environment), &rank)) identity.set_rank(rank);
+  return identity;
+}
+
 // What the folder and the plan name, as one node of the run. Of ranks that are wrapped one by one only the first of a
 // node speaks for the node's data sets.
 absl::StatusOr<v1::Bundle> MakeBundle(CommandEnv& env, const RunOptions& o, const RunRequest& request,
@@ -121,9 +135,8 @@ absl::StatusOr<v1::Bundle> MakeBundle(CommandEnv& env, const RunOptions& o, cons
     *bundle.mutable_plan() = request.plan.info();
     bundle.mutable_plan()->set_run(o.run);
   }
-  const std::string rank = RankOfEnvironment(request.environment);
-  // The server tells the bundles of a node's ranks apart by it.
-  if (!rank.empty()) bundle.mutable_plan()->set_plan_file(absl::StrCat(kRankPlanPrefix, rank));
+  bundle.mutable_plan()->set_plan_file(absl::StrCat(folder, "/plan.yaml"));  // its paths start there
+  *bundle.mutable_plan()->mutable_identity() = IdentityOf(env, o, request);
   bundle.set_collected_by(absl::StrCat("paritect ", kProgramVersion));
   bundle.set_collected_at_unix_ms(env.now_unix_ms());
   return bundle;
@@ -231,7 +244,8 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
                         .folder = JoinPath(env.working_directory, o.folder),
                         .plan = *plan,
                         .traced = traced,
-                        .words = o.command};
+                        .words = o.command,
+                        .began_unix_ms = env.now_unix_ms()};
   for (char** one = environ; *one != nullptr; ++one) request.environment.emplace_back(*one);
   if (const std::string what = RankDisagreement(request.environment); !what.empty()) {
     env.err << "paritect run: warning: variables give different ranks: " << what << "\n";

@@ -21,6 +21,8 @@ OrderedJson RowJson(const v1::RunRow& row) {
   json["nodes"] = std::vector<std::string>(row.nodes().begin(), row.nodes().end());
   json["bundles"] = row.bundles();
   json["newest"] = TimeJson(row.newest_unix_ms());
+  json["replaced"] = row.replaced();
+  json["left_out_nodes"] = std::vector<std::string>(row.strange_nodes().begin(), row.strange_nodes().end());
   json["sources"] = std::vector<std::string>(row.sources().begin(), row.sources().end());
   return json;
 }
@@ -47,8 +49,13 @@ ExitCode Answer(CommandEnv& env, absl::string_view command, const RemoteArgument
     table.Row({"RUN", "NODES", "BUNDLES", "NEWEST", "FROM"});
     for (const v1::RunRow& row : response->runs()) {
       const bool many = run.empty() && row.nodes_size() > 3;
-      table.Row({row.run(), many ? absl::StrCat(row.nodes_size(), " nodes") : absl::StrJoin(row.nodes(), ", "),
-                 absl::StrCat(row.bundles()), TimeWord(row.newest_unix_ms()), absl::StrJoin(row.sources(), "; ")});
+      std::string bundles = absl::StrCat(row.bundles());
+      if (row.replaced() > 0) absl::StrAppend(&bundles, " (", row.replaced(), " replaced)");
+      if (row.strange_nodes_size() > 0) {
+        absl::StrAppend(&bundles, " (left out: ", absl::StrJoin(row.strange_nodes(), ", "), ")");
+      }
+      table.Row({row.run(), many ? absl::StrCat(row.nodes_size(), " nodes") : absl::StrJoin(row.nodes(), ", "), bundles,
+                 TimeWord(row.newest_unix_ms()), absl::StrJoin(row.sources(), "; ")});
     }
     if (table.empty()) {
       env.err << "no run is recorded yet: an audit records what it collects, `paritect import` adds bundles\n";

@@ -9,6 +9,7 @@
 #ifndef PARITECT_CLIENT_RUN_RUN_FOLDER_H_
 #define PARITECT_CLIENT_RUN_RUN_FOLDER_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct RunRequest {
   bool traced = true;                    // whether the recorder is there
   std::vector<std::string> words;        // the command; none: a job that is attached to
   std::vector<std::string> environment;  // "NAME=VALUE"
+  std::int64_t began_unix_ms = 0;        // when the command is started
 };
 
 // Makes the folder FOLDER/RUN/NODE[-rankN][.2 …] and the files that stand before the command runs. The result is its

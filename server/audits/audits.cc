@@ -6,12 +6,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/digest.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
+#include "server/recorded_runs.h"
 #include "server/shared_mounts.h"
 #include "storage/fleet_keys.h"
 
@@ -111,10 +111,6 @@ absl::StatusOr<Message> ParseStored(absl::string_view what, absl::string_view va
 
 }  // namespace
 
-std::string AuditRunKey(const std::string& name, std::int64_t number) {
-  return absl::StrCat(name, "/", absl::StrFormat("%010d", number));
-}
-
 Audits::Audits(FleetStore& store, const Rules& rules, WallClock clock, AuditOptionsOfServer options, AuditPorts ports)
     : store_(store), rules_(rules), clock_(std::move(clock)), options_(options), ports_(std::move(ports)) {}
 
@@ -170,13 +166,6 @@ void Audits::Stop() {
   if (judge_.joinable()) judge_.join();
 }
 
-absl::Status Audits::RequireRuns(const v1::AuditDefinition& definition) {
-  for (const v1::AuditSide* side : {&definition.baseline(), &definition.migrated()}) {
-    for (const std::string& run : side->runs()) PARITECT_RETURN_IF_ERROR(RecordedRun(store_, run).status());
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Audits::Created> Audits::Create(const std::string& text, const std::string& file, bool replace,
                                                const std::string& by) {
   auto parsed = ParseAuditFile(text);
@@ -184,7 +173,7 @@ absl::StatusOr<Audits::Created> Audits::Create(const std::string& text, const st
   auto profile = ReadAuditProfile(*parsed, rules_.profile);
   if (!profile.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":", profile.status().message()));
   v1::AuditDefinition& definition = *parsed;
-  if (const absl::Status runs = RequireRuns(*parsed); !runs.ok()) {
+  if (const absl::Status runs = CheckRecordedRuns(store_, *parsed); !runs.ok()) {
     return absl::Status(runs.code(), absl::StrCat(file, ": ", runs.message()));
   }
   const std::int64_t now_s = clock_() / 1000;
@@ -216,7 +205,7 @@ std::vector<v1::AuditDefinition> Audits::Definitions() {
 absl::StatusOr<std::int64_t> Audits::LastNumber(const std::string& name) {
   std::int64_t last = 0;
   PARITECT_RETURN_IF_ERROR(
-      store_.Scan(kRunCollection, absl::StrCat(name, "/"), "", [&](absl::string_view, absl::string_view value) {
+      store_.Scan(kRunCollection, GroupPrefix(name), "", [&](absl::string_view, absl::string_view value) {
         v1::AuditRun run;
         if (run.ParseFromArray(value.data(), static_cast<int>(value.size()))) last = std::max(last, run.number());
         return true;
@@ -248,7 +237,7 @@ absl::StatusOr<std::int64_t> Audits::StartLocked(const std::string& name, const 
   const std::vector<KnownNode> nodes = ports_.nodes();
   PARITECT_RETURN_IF_ERROR(RequireNodes(found->second.baseline(), "baseline", nodes));
   PARITECT_RETURN_IF_ERROR(RequireNodes(found->second.migrated(), "migrated", nodes));
-  PARITECT_RETURN_IF_ERROR(RequireRuns(found->second));
+  PARITECT_RETURN_IF_ERROR(CheckRecordedRuns(store_, found->second));
   v1::AuditRun run = MakeRun(found->second, by, nodes);
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t last, LastNumber(name));
   run.set_number(last + 1);
@@ -322,7 +311,7 @@ absl::StatusOr<std::vector<v1::AuditRun>> Audits::Runs(const std::string& name) 
   }
   std::vector<v1::AuditRun> runs;
   PARITECT_RETURN_IF_ERROR(
-      store_.Scan(kRunCollection, absl::StrCat(name, "/"), "", [&](absl::string_view key, absl::string_view value) {
+      store_.Scan(kRunCollection, GroupPrefix(name), "", [&](absl::string_view key, absl::string_view value) {
         const auto active = active_.find(std::string(key));
         v1::AuditRun run;
         if (active != active_.end()) {

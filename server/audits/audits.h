@@ -66,8 +66,7 @@ class Audits {
     bool replaced = false;  // there was another one of that name
   };
   // InvalidArgument "FILE:LINE:COLUMN: ..."; NotFound: a run that is not recorded; AlreadyExists without `replace`.
-  absl::StatusOr<Created> Create(const std::string& text, const std::string& file, bool replace,
-                                     const std::string& by);
+  absl::StatusOr<Created> Create(const std::string& text, const std::string& file, bool replace, const std::string& by);
   std::vector<v1::AuditDefinition> Definitions();
 
   // The audit with its runs, reports and answers; recorded runs stay. Gives how many runs went. NotFound;
@@ -110,7 +109,6 @@ class Audits {
   };
 
   v1::AuditRun MakeRun(const v1::AuditDefinition& definition, const std::string& by, std::vector<KnownNode> nodes);
-  absl::Status RequireRuns(const v1::AuditDefinition& definition);
   void RecordOwnRunsLeft();
   absl::StatusOr<v1::AuditRun> StoredRun(const std::string& name, std::int64_t number);
   absl::StatusOr<std::int64_t> LastNumber(const std::string& name);
@@ -129,9 +127,10 @@ class Audits {
     std::vector<int> task_of[2];
     std::vector<v1::StoredBundle> stored[2];
     std::vector<v1::StoredBundle> fresh;  // collected by this run: recorded for later audits
-    std::vector<std::string> damage;
-    std::int64_t records = 0;
+    FleetFacts facts;                     // of stored and recorded bundles
   };
+  absl::Status GatherRuns(const v1::AuditSide& side, bool migrated, Gathered& out);
+  bool LoadInto(const v1::StoredBundle& stored, bool migrated, Gathered& out);
   absl::Status GatherSide(const v1::AuditRun& run, bool migrated, Gathered& out);
   void Judge(const std::string& key, v1::AuditRun run);
   // follow_up.cc: asks the nodes about files that differ, where the answer names the cause. True: asked, the run
@@ -140,7 +139,7 @@ class Audits {
                      const v1::AuditRun& run);
   void TakeAnswers(const v1::AuditRun& run, const Gathered& gathered, EvidenceSet& evidence);
   bool Report(const std::string& key, Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set);
-  FleetFacts Facts(const v1::AuditRun& run, const std::vector<std::string>& damage, std::int64_t records);
+  FleetFacts Facts(const v1::AuditRun& run, FleetFacts facts);
   void Announce(const v1::AuditRun& run);
 
   FleetStore& store_;
@@ -157,15 +156,6 @@ class Audits {
   bool stopping_ = false;
   std::thread judge_;
 };
-
-// The bundles of a recorded or imported run, the newest of each node. NotFound.
-absl::StatusOr<std::vector<v1::StoredBundle>> RecordedRun(FleetStore& store, const std::string& run);
-
-// Puts a recorded bundle into `set`; the key follows from its content, so that importing twice changes nothing.
-std::string AddBundleDocument(const v1::StoredBundle& stored, WriteSet& set);
-
-// "AUDIT/0000000012"
-std::string AuditRunKey(const std::string& name, std::int64_t number);
 
 }  // namespace paritect
 

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "common/digest.h"
+#include "formats/bundle.h"
 #include "server/bundle_reader.h"
+#include "server/recorded_runs.h"
 #include "storage/fleet_keys.h"
 #include "storage/fleet_test_util.h"
 
@@ -46,12 +51,12 @@ class AuditsTest : public ::testing::Test {
   }
 
   // As if the node had delivered an empty bundle.
-  void Deliver(const std::string& node, const std::string& task) {
+  void Deliver(const std::string& node, const std::string& task, const std::string& run = "") {
     v1::TaskEnd end;
     end.set_task_id(task);
     end.set_attempt(1);
     end.mutable_plan()->set_node(node);
-    end.mutable_plan()->set_run(node[0] == 'g' ? "g" : "n");
+    end.mutable_plan()->set_run(!run.empty() ? run : node[0] == 'g' ? "g" : "n");
     WriteSet set;
     set.documents.push_back({"task_end", TaskEndKey(task, node), end.SerializeAsString(), {}});
     {
@@ -103,14 +108,207 @@ TEST_F(AuditsTest, RunsToAReportWithSilentNodesAsRows) {
   const auto evidence = audits_->Evidence("a", 1, Side::kMigrated);
   ASSERT_TRUE(evidence.ok()) << evidence.status();
   EXPECT_EQ(evidence->size(), 1u);
-  EXPECT_TRUE(RecordedRun(*store_, "g").ok());
+  const auto recorded = ReadRecordedRun(*store_, "g", {});
+  ASSERT_TRUE(recorded.ok()) << recorded.status();
+  EXPECT_EQ(recorded->counted.at(0).origin(), v1::BUNDLE_ORIGIN_AUDIT);
+  EXPECT_EQ(recorded->counted.at(0).stored_unix_ms(), now_ms_) << "retention goes by it";
 }
 
 TEST_F(AuditsTest, WhatANodeCollectsByItselfIsARecordedRun) {
   Deliver("gpu-01", "own:g:1800000000000");
-  const auto run = RecordedRun(*store_, "g");
+  const auto run = ReadRecordedRun(*store_, "g", {});
   ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->at(0).source(), "plan of node gpu-01");
+  EXPECT_EQ(run->counted.at(0).source(), "plan of node gpu-01");
+  EXPECT_EQ(run->counted.at(0).origin(), v1::BUNDLE_ORIGIN_NODE);
+}
+
+// A bundle of one log: rank 0's, or another's.
+v1::Bundle LogBundle(const std::string& run, const std::string& node, const std::string& plan, bool with_nan) {
+  v1::Bundle bundle;
+  bundle.mutable_plan()->set_run(run);
+  bundle.mutable_plan()->set_node(node);
+  bundle.mutable_plan()->set_role(v1::ROLE_RUN);
+  bundle.mutable_plan()->set_plan_file("plan.yaml");
+  bundle.mutable_plan()->mutable_identity()->set_key(plan);
+  v1::Evidence& evidence = *bundle.add_evidence();
+  evidence.set_kind(v1::EVIDENCE_KIND_RUN_LOG);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_source("train.log");
+  v1::RunLog& log = *evidence.mutable_run_log();
+  log.set_format("text");
+  for (int step = 1; step <= 300; ++step) {
+    v1::StepRecord& record = *log.add_records();
+    record.set_step(step);
+    record.set_loss(with_nan && step == 200 ? std::nan("") : 2 + 6 * std::exp(-step / 50.0));
+  }
+  return bundle;
+}
+
+class RecordedRunsTest : public AuditsTest {
+ protected:
+  void Record(v1::Bundle bundle, v1::BundleOrigin origin, std::int64_t at) {
+    bundle.set_collected_at_unix_ms(at);
+    WriteSet set;
+    v1::StoredBundle stored = *StoreBundle(bundle, set);
+    stored.set_origin(origin);
+    AddBundleDocument(stored, set);
+    ASSERT_TRUE(CommitOne(*store_, set).ok());
+  }
+
+  v1::Report Judge(const std::string& text) {
+    const auto created = audits_->Create(text, "a.yaml", false, "o");
+    EXPECT_TRUE(created.ok()) << created.status();
+    EXPECT_TRUE(audits_->Start("a", "o", 0).ok());
+    EXPECT_EQ(WaitForEnd().state(), v1::AUDIT_RUN_STATE_DONE);
+    auto report = audits_->FindReport("a", 0);
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? *report : v1::Report();
+  }
+
+  static v1::CheckResult Find(const v1::Report& report, absl::string_view id) {
+    for (const v1::ItemResult& item : report.items()) {
+      for (const v1::CheckResult& check : item.checks()) {
+        if (check.id() == id) return check;
+      }
+    }
+    ADD_FAILURE() << "no check " << id;
+    return {};
+  }
+
+  static bool HasFinding(const v1::Report& report, absl::string_view kind) {
+    for (const v1::ItemResult& item : report.items()) {
+      for (const v1::CheckResult& check : item.checks()) {
+        for (const v1::Finding& finding : check.findings()) {
+          if (finding.kind() == kind && check.verdict() == v1::VERDICT_FAIL) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  static constexpr char kOfRuns[] = "audit: a\nbaseline: {runs: [g]}\nmigrated: {runs: [exp1]}\n";
+};
+
+TEST_F(RecordedRunsTest, TwoPlansOfOneNodeAreTwoParts) {
+  Record(LogBundle("g", "gpu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  Record(LogBundle("exp1", "npu-1", "rank0", true), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  Record(LogBundle("exp1", "npu-1", "rank1", false), v1::BUNDLE_ORIGIN_IMPORT, 2);
+  EXPECT_TRUE(HasFinding(Judge(kOfRuns), "nan_loss"));
+}
+
+TEST_F(RecordedRunsTest, ARunIsNotTheOneWhoseNameItBegins) {
+  Record(LogBundle("g", "gpu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  Record(LogBundle("exp1", "npu-1", "p", true), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  Record(LogBundle("exp1/lr3", "npu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 2);
+  EXPECT_TRUE(HasFinding(Judge(kOfRuns), "nan_loss"));
+}
+
+TEST_F(RecordedRunsTest, ARecordedRunSaysNoMoreOfItsNodesThanABundleDoes) {
+  Record(LogBundle("g", "gpu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  Record(LogBundle("exp1", "npu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  const v1::CheckResult nodes = Find(Judge(kOfRuns), "cluster.coverage.nodes");
+  EXPECT_EQ(nodes.verdict(), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(nodes.missing_size(), 2);
+}
+
+TEST_F(RecordedRunsTest, ANodeThatNobodyMadeOneOfTheRunsIsLeftOutAndTold) {
+  Record(LogBundle("g", "gpu-1", "p", true), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  Record(LogBundle("g", "npu-9", "p", false), v1::BUNDLE_ORIGIN_NODE, 2);
+  Record(LogBundle("exp1", "npu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  const v1::Report report = Judge(kOfRuns);
+  EXPECT_EQ(report.baseline().runs(0).nodes_size(), 1);
+  bool told = false;
+  const v1::CheckResult nodes = Find(report, "cluster.coverage.nodes");
+  for (const v1::Missing& missing : nodes.missing()) {
+    told = told || missing.from() == "npu-9";
+  }
+  EXPECT_TRUE(told);
+}
+
+TEST_F(RecordedRunsTest, TheAuditSaysWhoseBundlesCount) {
+  Record(LogBundle("x", "gpu-1", "p", false), v1::BUNDLE_ORIGIN_NODE, 1);
+  Record(LogBundle("x", "npu-1", "p", true), v1::BUNDLE_ORIGIN_NODE, 1);
+  const absl::Status both =
+      audits_->Create("audit: b\nbaseline: {runs: [x]}\nmigrated: {runs: [x]}\n", "b", false, "o").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(both)) << both;
+  const absl::Status none =
+      audits_->Create("audit: b\nbaseline: {runs: [{run: x, nodes: [cpu-*]}]}\n", "b", false, "o").status();
+  EXPECT_TRUE(absl::IsNotFound(none)) << none;
+  EXPECT_NE(none.message().find("gpu-1, npu-1"), std::string::npos) << none;
+  const v1::Report report = Judge(
+      "audit: a\nbaseline: {runs: [{run: x, nodes: ['gpu-*']}]}\nmigrated: {runs: [{run: x, nodes: ['npu-*']}]}\n");
+  EXPECT_TRUE(HasFinding(report, "nan_loss"));
+  const v1::CheckResult nodes = Find(report, "cluster.coverage.nodes");
+  int shown = 0;
+  for (const v1::Finding& finding : nodes.findings())
+    shown += finding.message().en().find("left out") != std::string::npos;
+  EXPECT_EQ(shown, 2);
+}
+
+TEST_F(RecordedRunsTest, PlansDoNotCollectUnderTheOtherSidesName) {
+  Record(LogBundle("g", "gpu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  const absl::Status status =
+      audits_
+          ->Create("audit: a\nbaseline: {runs: [g]}\nmigrated: {nodes: [npu-01], plans: [{run: g, logs: [/l]}]}\n",
+                   "a.yaml", false, "o")
+          .status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+}
+
+// As the version before wrote it: no identity, no origin, the rank in a text, names in keys as they are.
+void RecordInOldForm(FleetStore& store, v1::Bundle bundle, const std::string& plan_file, const std::string& source,
+                     std::int64_t at) {
+  bundle.mutable_plan()->clear_identity();
+  bundle.mutable_plan()->set_plan_file(plan_file);
+  bundle.set_collected_at_unix_ms(at);
+  bundle = *ParseBundle(*SerializeBundle(bundle));  // a file of that version
+  WriteSet set;
+  v1::StoredBundle stored = *StoreBundle(bundle, set);
+  stored.set_source(source);
+  std::string digests;
+  for (const v1::Piece& piece : stored.pieces()) digests += piece.sha256();
+  const std::string key = absl::StrCat(stored.plan().run(), "/", stored.plan().node(), "/", ToHex(Sha256(digests)));
+  set.documents.push_back({"bundle", key, stored.SerializeAsString(), PartsOf(stored)});
+  ASSERT_TRUE(CommitOne(store, set).ok());
+}
+
+TEST_F(RecordedRunsTest, AStoreOfTheVersionBeforeIsRead) {
+  audits_.reset();
+  const std::string uri = absl::StrCat("sqlite:", NewStorePath("before"));
+  store_ = *OpenFleetStore(uri);
+  RecordInOldForm(*store_, LogBundle("g", "gpu-1", "", true), "audit base", "audit base #1", 1);
+  RecordInOldForm(*store_, LogBundle("g", "gpu-1", "", false), "audit base", "audit base #2", 2);
+  RecordInOldForm(*store_, LogBundle("exp1", "npu-1", "", true), "paritect run, rank 0", "plan of node npu-1", 3);
+  RecordInOldForm(*store_, LogBundle("exp1", "npu-1", "", false), "paritect run, rank 1", "plan of node npu-1", 4);
+  RecordInOldForm(*store_, LogBundle("exp1/lr3", "npu-1", "", false), "plan.yaml", "plan of node npu-1", 5);
+  store_.reset();
+  store_ = *OpenFleetStore(uri);
+  Open();
+  EXPECT_EQ(ReadRecordedRun(*store_, "exp1", {})->counted.size(), 2u);
+  EXPECT_EQ(ReadRecordedRun(*store_, "exp1/lr3", {})->counted.size(), 1u);
+  const auto baseline = ReadRecordedRun(*store_, "g", {});
+  ASSERT_EQ(baseline->counted.size(), 1u);
+  EXPECT_EQ(baseline->counted[0].collected_at_unix_ms(), 2);
+  EXPECT_EQ(baseline->replaced.size(), 1u);
+  EXPECT_TRUE(HasFinding(Judge(kOfRuns), "nan_loss"));
+}
+
+TEST_F(RecordedRunsTest, AnUnreadableBundleIsDamage) {
+  Record(LogBundle("g", "gpu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  Record(LogBundle("exp1", "npu-1", "p", false), v1::BUNDLE_ORIGIN_IMPORT, 1);
+  ASSERT_TRUE(CommitOne(*store_, Documents({{"bundle", BundleKey("exp1", "npu-1", "x"), "\xff\xff"}})).ok());
+  EXPECT_EQ(Find(Judge(kOfRuns), "evidence.integrity.records").verdict(), v1::VERDICT_FAIL);
+}
+
+TEST_F(AuditsTest, AnAnswerIsOfTheRunThatWasAskedAbout) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "o").ok());
+  ASSERT_TRUE(audits_->Start("a", "o", 0).ok());
+  Deliver("gpu-01", "a.1.b0");
+  Deliver("npu-01", "a.1.m0", "g");
+  audits_->Tick();
+  WaitForEnd();
+  EXPECT_EQ(ReadRecordedRun(*store_, "g", {})->counted.size(), 1u);
+  EXPECT_EQ(ReadRecordedRun(*store_, "n", {})->counted.size(), 1u);
 }
 
 TEST_F(AuditsTest, ANodeThatGoesAwayIsSilentAfterTheLimitAndLateAnswersCount) {

@@ -6,6 +6,7 @@
 #include "common/duration.h"
 #include "common/message_bytes.h"
 #include "server/audits/audits.h"
+#include "server/recorded_runs.h"
 #include "server/shared_mounts.h"
 #include "storage/fleet_keys.h"
 
@@ -53,6 +54,7 @@ v1::Task Audits::MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task
   v1::PlanInfo& info = *task.mutable_plan()->mutable_info();
   info.set_node(node_task.node());
   info.set_plan_file(absl::StrCat("audit ", run.audit()));
+  info.mutable_identity()->set_key(AuditPlanKey());
   task.mutable_plan()->set_base("/");  // a node has no plan file beside which paths could start
   task.set_redaction_key(run.definition().redaction_key());
   task.set_deadline_ms(run.timeout_ms());
@@ -138,8 +140,13 @@ void Audits::RecordOwnRun(const std::string& node, std::uint64_t epoch, const v1
   auto stored = ports_.stored_bundle(task);
   if (!stored.ok() || stored->plan().run().empty()) return;  // its pieces stay, `verify` names what is damaged
   stored->set_source(absl::StrCat("plan of node ", node));
+  stored->set_origin(v1::BUNDLE_ORIGIN_NODE);
   stored->set_stored_unix_ms(clock_());
-  AddBundleDocument(*stored, set);
+  // The same bundle of an import or an audit stays theirs: it says whose run it is.
+  WriteSet bundle;
+  const std::string key = AddBundleDocument(*stored, bundle);
+  const auto known = store_.Get("bundle", key);
+  if (!known.ok() || !known->has_value()) set.documents.push_back(std::move(bundle.documents[0]));
   ports_.commit(std::move(set)).IgnoreError();
 }
 

@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/runner.h"
-#include "common/digest.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
 #include "formats/evidence_parts.h"
 #include "server/audits/audits.h"
 #include "server/audits/silent_bundle.h"
+#include "server/recorded_runs.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 namespace {
@@ -33,7 +33,7 @@ absl::Status AddAnswers(FleetStore& store, const std::string& audit, Profile& pr
                                waiver.ref()});
     return true;
   }));
-  return store.Scan("attestation", absl::StrCat(audit, "/"), "", [&](absl::string_view, absl::string_view value) {
+  return store.Scan("attestation", GroupPrefix(audit), "", [&](absl::string_view, absl::string_view value) {
     v1::StoredAttestation one;
     if (one.ParseFromArray(value.data(), static_cast<int>(value.size()))) {
       profile.attestations.push_back({one.check(), one.by(), one.reason(), one.until()});
@@ -71,14 +71,6 @@ absl::string_view VerdictWord(v1::Verdict verdict) {
   }
 }
 
-std::vector<std::string> PartsOf(const v1::StoredBundle& stored) {
-  std::vector<std::string> parts;
-  for (const v1::Piece& piece : stored.pieces()) {
-    for (std::string& digest : ReferencesOf(piece)) parts.push_back(std::move(digest));
-  }
-  return parts;
-}
-
 void AddRunDocument(const std::string& key, const v1::AuditRun& run, WriteSet& set) {
   DocumentWrite document = {"audit_run", key, run.SerializeAsString(), {}};
   for (const auto* bundles : {&run.baseline_bundles(), &run.migrated_bundles()}) {
@@ -111,6 +103,17 @@ void Audits::JudgeLoop() {
 
 namespace {
 
+// What an answer is evidence of is the audit's to say: a node that named another run would put its bundle there.
+void OwnTheAnswer(const v1::AuditRun& run, const v1::PlanInfo& asked, v1::StoredBundle& stored) {
+  v1::PlanInfo& plan = *stored.mutable_plan();
+  plan.set_run(asked.run());
+  plan.set_role(asked.role());
+  plan.clear_identity();
+  plan.mutable_identity()->set_key(AuditPlanKey());
+  stored.set_source(absl::StrCat("audit ", run.audit(), " #", run.number()));
+  stored.set_origin(v1::BUNDLE_ORIGIN_AUDIT);
+}
+
 // A node that a side's patterns fit and that is revoked is one that did not report: it must not vanish.
 void AddRevoked(const v1::AuditRun& run, const std::map<std::string, KnownNode>& known, FleetFacts& facts) {
   for (const std::string& name : run.revoked_nodes()) {
@@ -130,10 +133,7 @@ void AddRevoked(const v1::AuditRun& run, const std::map<std::string, KnownNode>&
 
 }  // namespace
 
-FleetFacts Audits::Facts(const v1::AuditRun& run, const std::vector<std::string>& damage, std::int64_t records) {
-  FleetFacts facts;
-  facts.damaged_records = damage;
-  facts.records_checked = records;
+FleetFacts Audits::Facts(const v1::AuditRun& run, FleetFacts facts) {
   std::map<std::pair<bool, std::string>, bool> reported;
   std::set<std::pair<bool, std::string>> unfinished;
   for (const v1::NodeTask& task : run.tasks()) {
@@ -177,72 +177,60 @@ FleetFacts Audits::Facts(const v1::AuditRun& run, const std::vector<std::string>
   }
 }
 
-std::string AddBundleDocument(const v1::StoredBundle& stored, WriteSet& set) {
-  std::string digests;
-  for (const v1::Piece& piece : stored.pieces()) digests += piece.sha256();
-  const std::string key = absl::StrCat(stored.plan().run(), "/", stored.plan().node(), "/", ToHex(Sha256(digests)));
-  set.documents.push_back({"bundle", key, stored.SerializeAsString(), PartsOf(stored)});
-  return key;
+// False: it is damaged, and that is noted.
+bool Audits::LoadInto(const v1::StoredBundle& stored, bool migrated, Gathered& out) {
+  const int side = migrated ? 1 : 0;
+  auto bundle = ports_.load_bundle(stored);
+  out.facts.records_checked += stored.pieces_size();
+  if (bundle.ok()) {
+    out.bundles[side].push_back(*std::move(bundle));
+    out.task_of[side].push_back(-1);
+  } else {
+    out.facts.damaged_records.push_back(absl::StrCat(stored.plan().node(), ": ", bundle.status().message()));
+  }
+  out.stored[side].push_back(stored);
+  return bundle.ok();
 }
 
-absl::StatusOr<std::vector<v1::StoredBundle>> RecordedRun(FleetStore& store, const std::string& run) {
-  // By node: collected again counts once. Ranks that were wrapped one by one are parts of their node.
-  std::map<std::pair<std::string, std::string>, v1::StoredBundle> newest;
-  const auto part_of = [](const v1::PlanInfo& plan) {
-    return absl::StartsWith(plan.plan_file(), "paritect run, rank ") ? plan.plan_file() : std::string();
-  };
-  PARITECT_RETURN_IF_ERROR(
-      store.Scan("bundle", absl::StrCat(run, "/"), "", [&](absl::string_view, absl::string_view value) {
-        v1::StoredBundle one;
-        if (!one.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
-        v1::StoredBundle& slot = newest[{one.plan().node(), part_of(one.plan())}];
-        if (slot.collected_at_unix_ms() <= one.collected_at_unix_ms()) slot = std::move(one);
-        return true;
-      }));
-  if (newest.empty()) {
-    return absl::NotFoundError(absl::StrCat("there is no recorded run '", run, "' (`paritect runs ls` lists all)"));
+absl::Status Audits::GatherRuns(const v1::AuditSide& side, bool migrated, Gathered& out) {
+  const Side which = migrated ? Side::kMigrated : Side::kBaseline;
+  for (const std::string& name : side.runs()) {
+    const std::vector<std::string> nodes = NodesOfRun(side, name);
+    PARITECT_ASSIGN_OR_RETURN(const RecordedRun recorded, ReadRecordedRun(store_, name, nodes));
+    for (const v1::StoredBundle& stored : recorded.counted) LoadInto(stored, migrated, out);
+    for (const std::string& damage : recorded.damaged) out.facts.damaged_records.push_back(damage);
+    FleetFacts::Recorded fact = {which, name};
+    fact.replaced = static_cast<int>(recorded.replaced.size());
+    fact.nodes_named = !nodes.empty();
+    for (const v1::StoredBundle& stored : recorded.left_out) fact.left_out.insert(stored.plan().node());
+    out.facts.recorded.push_back(std::move(fact));
   }
-  std::vector<v1::StoredBundle> out;
-  for (auto& [node, bundle] : newest) out.push_back(std::move(bundle));
-  return out;
+  return absl::OkStatus();
 }
 
 // Everything of one side, in the order of the audit file: recorded runs first, then plans.
 absl::Status Audits::GatherSide(const v1::AuditRun& run, bool migrated, Gathered& out) {
   const v1::AuditSide& side = migrated ? run.definition().migrated() : run.definition().baseline();
-  std::vector<v1::Bundle>& bundles = out.bundles[migrated ? 1 : 0];
-  const auto load = [&](const v1::StoredBundle& stored) {
-    auto bundle = ports_.load_bundle(stored);
-    out.records += stored.pieces_size();
-    if (bundle.ok()) {
-      bundles.push_back(*std::move(bundle));
-      out.task_of[migrated ? 1 : 0].push_back(-1);
-    } else {
-      out.damage.push_back(absl::StrCat(stored.plan().node(), ": ", bundle.status().message()));
-    }
-    out.stored[migrated ? 1 : 0].push_back(stored);
-    return bundle.ok();
-  };
-  for (const std::string& name : side.runs()) {
-    PARITECT_ASSIGN_OR_RETURN(const std::vector<v1::StoredBundle> recorded, RecordedRun(store_, name));
-    for (const v1::StoredBundle& stored : recorded) load(stored);
-  }
+  PARITECT_RETURN_IF_ERROR(GatherRuns(side, migrated, out));
   for (int plan = 0; plan < side.plans_size(); ++plan) {
     for (int index = 0; index < run.tasks_size(); ++index) {
       const v1::NodeTask& task = run.tasks(index);
       if (task.migrated() != migrated || task.plan() != plan || !task.questions().empty()) continue;
       if (task.state() == v1::NODE_TASK_STATE_DONE) {
         auto stored = ports_.stored_bundle(task);
-        if (stored.ok()) stored->set_source(absl::StrCat("audit ", run.audit(), " #", run.number()));
-        if (!stored.ok()) out.damage.push_back(absl::StrCat(task.node(), ": ", stored.status().message()));
-        if (stored.ok() && load(*stored)) {
+        if (stored.ok()) OwnTheAnswer(run, side.plans(plan).info(), *stored);
+        if (!stored.ok()) {
+          out.facts.damaged_records.push_back(absl::StrCat(task.node(), ": ", stored.status().message()));
+        }
+        if (stored.ok() && LoadInto(*stored, migrated, out)) {
           out.task_of[migrated ? 1 : 0].back() = index;
           out.fresh.push_back(*std::move(stored));
           continue;
         }
       }
       const bool refused = task.state() == v1::NODE_TASK_STATE_REFUSED;
-      bundles.push_back(SilentBundle(side.plans(plan), task.node(), refused ? task.detail() : ""));
+      out.bundles[migrated ? 1 : 0].push_back(
+          SilentBundle(side.plans(plan), task.node(), refused ? task.detail() : ""));
       out.task_of[migrated ? 1 : 0].push_back(-1);
     }
   }
@@ -253,7 +241,7 @@ absl::Status Audits::GatherSide(const v1::AuditRun& run, bool migrated, Gathered
 bool Audits::Report(const std::string& key, Gathered& gathered, const Profile& profile, v1::AuditRun& run,
                     WriteSet& set) {
   EvidenceSet evidence(std::move(gathered.bundles[0]), std::move(gathered.bundles[1]),
-                       Facts(run, gathered.damage, gathered.records));
+                       Facts(run, std::move(gathered.facts)));
   if (!run.followed_up() && AskAboutFiles(key, evidence, gathered, run)) return false;
   TakeAnswers(run, gathered, evidence);
   AuditOptions options;
@@ -298,7 +286,10 @@ void Audits::Judge(const std::string& key, v1::AuditRun run) {
     return;
   }
   AddRunDocument(key, run, set);
-  for (const v1::StoredBundle& stored : gathered.fresh) AddBundleDocument(stored, set);
+  for (v1::StoredBundle& stored : gathered.fresh) {
+    stored.set_stored_unix_ms(run.ended_unix_ms());
+    AddBundleDocument(stored, set);
+  }
   if (absl::Status kept = ports_.commit(std::move(set)); !kept.ok()) {
     run.set_state(v1::AUDIT_RUN_STATE_FAILED);
     run.set_problem(absl::StrCat("the report could not be stored: ", kept.message()));

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "server/audits/audits.h"
+#include "storage/fleet_keys.h"
 
 namespace paritect {
 namespace {
@@ -24,7 +25,7 @@ absl::StatusOr<std::int64_t> Audits::Remove(const std::string& name) {
   std::int64_t runs = 0;
   for (const char* collection : {"audit_run", "report", "attestation"}) {
     PARITECT_RETURN_IF_ERROR(
-        store_.Scan(collection, absl::StrCat(name, "/"), "", [&](absl::string_view key, absl::string_view) {
+        store_.Scan(collection, GroupPrefix(name), "", [&](absl::string_view key, absl::string_view) {
           set.documents.push_back({collection, std::string(key), std::nullopt, {}});
           runs += absl::string_view(collection) == "audit_run" ? 1 : 0;
           return true;
