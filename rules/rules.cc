@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "rules/argument_words.h"
 #include "rules/file_names.h"
+#include "rules/secrets.h"
 #include "rules/walk.h"
 
 namespace paritect {
@@ -30,13 +31,14 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
   if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
   // Read by themselves where they are needed, without the rules at hand; here their form is proved.
-  const bool by_itself =
-      file.name == "walk.yaml" || file.name == "argument_words.yaml" || file.name == "file_names.yaml";
+  const bool by_itself = file.name == "walk.yaml" || file.name == "argument_words.yaml" ||
+                         file.name == "file_names.yaml" || file.name == "secrets.yaml";
   if (by_itself && overriding)
     return absl::InvalidArgumentError(absl::StrCat("1:1: ", file.name, " cannot be overridden"));
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
+  if (file.name == "secrets.yaml") return ReadSecrets(root).status();
   return absl::InvalidArgumentError("1:1: no such rules file is known");
 }
 
