@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/redaction.h"
 #include "common/glob.h"
 #include "common/message_bytes.h"
 #include "common/rooted_file_system.h"
@@ -77,9 +78,12 @@ absl::Status CheckPlanPaths(FileSystem& fs, const v1::Plan& plan) {
 }
 
 void CollectPlanInto(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
+  const RedactionOptions redaction = {env.redaction_key, env.in_clear};
   for (const Collector* collector : AllCollectors()) {
     if (env.progress) env.progress({.stage = collector->name});
-    collector->collect(env, plan, [&sink](v1::Evidence evidence) {
+    collector->collect(env, plan, [&](v1::Evidence evidence) {
+      // Here and not in each collector: none can forget it.
+      WithholdSecrets(env.rules.settings, evidence, redaction);
       // Keys and values of settings come from files in any encoding.
       MakeTextsUtf8(evidence);
       sink(std::move(evidence));
@@ -90,6 +94,7 @@ void CollectPlanInto(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink
 v1::Bundle CollectPlan(const CollectorEnv& env, const v1::Plan& plan) {
   v1::Bundle bundle;
   *bundle.mutable_plan() = plan.info();
+  WithholdSecrets(*bundle.mutable_plan());
   CollectPlanInto(env, plan, [&bundle](v1::Evidence evidence) { *bundle.add_evidence() = std::move(evidence); });
   return bundle;
 }

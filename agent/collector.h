@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -42,6 +43,9 @@ struct CollectorEnv {
   bool for_bundle = false;
   // Withheld values are hashed with it (agent/redaction.h); empty: they leave no trace but their name.
   std::string redaction_key;
+  // Names of settings (globs) whose values may leave in clear though they look like secrets; only what a person of this
+  // node says: the plan of a local command, an agent's configuration.
+  std::vector<std::string> in_clear;
   // The node that `live: true` reads; nullptr: this program reads none.
   const LiveNode* live = nullptr;
   // Whether the node's running training belongs to the plan. An agent's default is to read the node too, but a plan

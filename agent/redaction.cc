@@ -3,221 +3,30 @@
 #include <random>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/digest.h"
-#include "re2/re2.h"
+#include "common/glob.h"
+#include "common/utf8.h"
+#include "rules/secrets.h"
 
 namespace paritect {
 namespace {
 
 constexpr char kMask[] = "***";
+constexpr std::size_t kNamesShown = 8;
+constexpr int kValueDepthMax = 64;  // the messages' own bound is 100
 
-re2::StringPiece Piece(absl::string_view text) {
-  return re2::StringPiece(text.data(), text.size());
-}
-
-// "--hubToken", "HF-TOKEN", "a.api_key" as "hub_token", "hf_token", "a_api_key".
-std::string SnakeName(absl::string_view name) {
-  while (absl::StartsWith(name, "-")) name.remove_prefix(1);
-  std::string snake;
-  bool after_lower = false;
-  for (char c : name) {
-    const bool upper = absl::ascii_isupper(static_cast<unsigned char>(c));
-    if (upper && after_lower) snake.push_back('_');
-    after_lower = absl::ascii_islower(static_cast<unsigned char>(c));
-    snake.push_back(c == '-' || c == '.' ? '_' : absl::ascii_tolower(static_cast<unsigned char>(c)));
+// Counts what a document lost, for its note.
+struct Tally {
+  std::vector<std::string> names;
+  std::size_t count = 0;
+  void Add(absl::string_view name) {
+    ++count;
+    if (names.size() < kNamesShown) names.push_back(DisplayBytes(name.substr(0, 80)));
   }
-  return snake;
-}
-
-// Whether `snake` is `word` or ends in "_word"; `before` is what stands before it.
-bool EndsInWord(absl::string_view snake, absl::string_view word, absl::string_view& before) {
-  before = snake;
-  return absl::ConsumeSuffix(&before, word) && (before.empty() || absl::ConsumeSuffix(&before, "_"));
-}
-
-// Names whose value is a secret. "tokenizer", "num_tokens", "key_value" are not; nor are the tokens of a tokenizer.
-bool NamesASecret(absl::string_view name) {
-  static constexpr absl::string_view kSecret[] = {
-      "password", "passwd", "passphrase", "pwd",           "secret",      "secrets",    "secret_key",  "secretkey",
-      "api_key",  "apikey", "access_key", "access_key_id", "private_key", "credential", "credentials", "authorization",
-      "auth",     "token",  "apitoken",   "cookie",        "signature",   "sig",        "sk",          "ak",
-      "wandb_key", "swanlab_key", "comet_key", "hub_key", "ssh_key", "account_key", "client_key", "master_key",
-      "encryption_key", "license_key", "deploy_key", "service_key", "storage_key", "signing_key", "session_key"};
-  static constexpr absl::string_view kTokensOfText[] = {
-      "bos",     "eos",        "pad",    "unk",    "cls",    "sep",    "mask",  "image", "video", "audio",
-      "special", "additional", "stop",   "start",  "end",    "begin",  "last",  "first", "next",  "new",
-      "sink",    "per",        "drop",   "eot",    "eod",    "boi",    "eoi",   "by",    "extra", "reserved",
-      "fill",    "prefix",     "suffix", "middle", "speech", "vision", "prompt"};
-  std::string snake = SnakeName(name);
-  while (!snake.empty() && (absl::ascii_isdigit(static_cast<unsigned char>(snake.back())) || snake.back() == '_')) {
-    snake.pop_back();  // "password_2"
-  }
-  absl::string_view before;
-  for (absl::string_view word : kSecret) {
-    if (!EndsInWord(snake, word, before)) continue;
-    if (word != "token") return true;
-    const absl::string_view kind = before.substr(before.rfind('_') + 1);  // npos + 1 is 0
-    if (!absl::c_linear_search(kTokensOfText, kind)) return true;
-  }
-  return false;
-}
-
-// "user:password" of "scheme://user:password@host/...", from the first byte behind "://"; 0 where there is none.
-std::size_t UserInfoSize(absl::string_view rest) {
-  const absl::string_view word = rest.substr(0, rest.find_first_of(" \t\r\n\"'<>"));
-  const absl::string_view authority = word.substr(0, word.find_first_of("/?#"));
-  if (const std::size_t at = authority.rfind('@'); at != absl::string_view::npos) return at;
-  // A password with '/' in it: "user:pa/ss@host"; a port is no password.
-  const std::size_t colon = authority.find(':');
-  const std::size_t at = word.rfind('@');
-  if (colon == absl::string_view::npos || at == absl::string_view::npos) return 0;
-  const absl::string_view port = authority.substr(colon + 1);
-  return absl::c_all_of(port, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }) ? 0 : at;
-}
-
-std::string WithoutUrlUsers(absl::string_view text) {
-  std::string out;
-  for (;;) {
-    const std::size_t mark = text.find("://");
-    if (mark == absl::string_view::npos) return absl::StrCat(out, text);
-    absl::StrAppend(&out, text.substr(0, mark + 3));
-    text.remove_prefix(mark + 3);
-    if (const std::size_t size = UserInfoSize(text); size > 0) {
-      absl::StrAppend(&out, kMask);
-      text.remove_prefix(size);
-    }
-  }
-}
-
-constexpr char kTokenForm[] =
-    R"(-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*)|\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,})"
-    R"(|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{12,})"
-    R"(|A(?:KIA|SIA|ROA|IDA)[A-Z0-9]{12,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,})"
-    R"(|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]{10,}))";
-
-// Neither leaps over the end of a line: what stands there may be the name of another secret.
-constexpr char kAuthorization[] =
-    R"((?i)(\bauthorization["']?[ \t]*[:=][ \t]*["']?(?:[a-z]+[ \t]+)?|\bbearer[ \t]+|-u[ \t]+[^\s:"']+:)[^\s"',;}-])"
-    R"([^\s"',;}]*)";
-
-struct Counts {
-  int upper = 0, lower = 0, digits = 0, slashes = 0, others = 0;
 };
-
-Counts Count(absl::string_view word) {
-  Counts counts;
-  for (char c : word) {
-    const auto u = static_cast<unsigned char>(c);
-    ++(absl::ascii_isupper(u)   ? counts.upper
-       : absl::ascii_islower(u) ? counts.lower
-       : absl::ascii_isdigit(u) ? counts.digits
-       : c == '/'               ? counts.slashes
-                                : counts.others);
-  }
-  return counts;
-}
-
-// Access keys of AWS and Huawei Cloud: 20 capitals and digits; secret keys: 40 letters and digits of both cases
-// (AWS: also '/' and '+'). Digests are hexadecimal, version words ("V100R001C18") have their own shape.
-bool LooksLikeCloudKey(absl::string_view word) {
-  static const RE2* const kVersionWord = new RE2(R"(V\d+R\d+C\d+\w*)");
-  const Counts n = Count(word);
-  if (word.size() == 20) {
-    return n.digits >= 1 && n.upper >= 5 && n.upper + n.digits == 20 && !RE2::FullMatch(Piece(word), *kVersionWord);
-  }
-  return word.size() == 40 && n.upper >= 5 && n.lower >= 5 && n.digits >= 1 && n.slashes <= 4 && word[0] != '/';
-}
-
-bool IsNameChar(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
-}
-
-std::size_t SkipBlanks(absl::string_view text, std::size_t at) {
-  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
-  return at;
-}
-
-// A name and what stands between it and its value: "--api-key X", "token=X", "'password': 'X Y'".
-struct Named {
-  absl::string_view name;
-  std::size_t value = 0;  // where the value begins; 0: this name has none
-  bool assigned = false;  // by '=' or ':', not by a blank alone
-};
-
-Named ReadNamed(absl::string_view text, std::size_t start, std::size_t end) {
-  Named named;
-  named.name = text.substr(start, end - start);
-  const bool quoted = end < text.size() && (text[end] == '"' || text[end] == '\'');
-  const std::size_t mark = SkipBlanks(text, end + (quoted ? 1 : 0));
-  if (mark >= text.size()) return named;
-  if (text[mark] == '=' || text[mark] == ':') {
-    named.assigned = true;
-    named.value = SkipBlanks(text, mark + 1);
-  } else if (!quoted && mark > end) {
-    named.value = mark;
-  }
-  return named;
-}
-
-bool MustMask(const Named& named, absl::string_view value) {
-  // The next option is no value.
-  if (absl::StartsWith(value, "--") || !NamesASecret(named.name)) return false;
-  if (named.assigned) return true;
-  // In prose a name is followed by a word that is no value.
-  const std::string snake = SnakeName(named.name);
-  return absl::StartsWith(named.name, "-") || absl::EndsWith(snake, "password") || absl::EndsWith(snake, "key");
-}
-
-// A quoted value with its quotes (an open quote ends with the line), else up to what ends a word.
-std::size_t ValueSize(absl::string_view text) {
-  if (text.empty()) return 0;
-  if (text[0] != '"' && text[0] != '\'') return std::min(text.find_first_of(" \t\r\n&\"',;})]"), text.size());
-  const std::size_t close = text.find(text[0], 1);
-  if (close != absl::string_view::npos) return close + 1;
-  return std::min(text.find('\n'), text.size());
-}
-
-// By hand and in one pass: a pattern that holds the value would be matched again from every name within a long one.
-std::string WithoutNamed(absl::string_view text) {
-  std::string out;
-  std::size_t copied = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    if (!IsNameChar(text[at])) {
-      ++at;
-      continue;
-    }
-    const std::size_t start = at;
-    while (at < text.size() && IsNameChar(text[at])) ++at;
-    const Named named = ReadNamed(text, start, at);
-    if (named.value == 0 || named.value >= text.size() || !MustMask(named, text.substr(named.value))) continue;
-    const std::size_t size = ValueSize(text.substr(named.value));
-    if (size == 0) continue;
-    absl::StrAppend(&out, text.substr(copied, named.value - copied), kMask);
-    copied = at = named.value + size;
-  }
-  return absl::StrCat(out, text.substr(copied));
-}
-
-std::string WithoutCloudKeys(absl::string_view text) {
-  static const RE2* const kWord = new RE2(R"([A-Za-z0-9/+]{20,})");
-  std::string out;
-  re2::StringPiece word;
-  std::size_t copied = 0;
-  std::size_t from = 0;
-  while (from < text.size() && kWord->Match(Piece(text), from, text.size(), RE2::UNANCHORED, &word, 1)) {
-    const auto start = static_cast<std::size_t>(word.data() - text.data());
-    from = start + word.size();
-    if (!LooksLikeCloudKey(absl::string_view(word.data(), word.size()))) continue;
-    absl::StrAppend(&out, text.substr(copied, start - copied), kMask);
-    copied = from;
-  }
-  return absl::StrCat(out, text.substr(copied));
-}
 
 void Withhold(absl::string_view name, absl::string_view key, v1::Setting& setting) {
   if (!key.empty()) setting.set_keyed_hash(HmacSha256(key, absl::StrCat(name, "=", setting.raw_value())));
@@ -225,20 +34,115 @@ void Withhold(absl::string_view name, absl::string_view key, v1::Setting& settin
   setting.clear_raw_value();
 }
 
-void CleanTexts(v1::Value& value) {
-  if (value.kind_case() == v1::Value::kText) value.set_text(WithoutSecrets(value.text()));
-  if (value.kind_case() != v1::Value::kList) return;
+// Lists are command lines as well: ["--api-key", "X"]. Whether anything was masked.
+bool CleanTexts(v1::Value& value, int depth) {
+  if (value.kind_case() == v1::Value::kText) {
+    std::string clean = WithoutSecrets(value.text());
+    const bool changed = clean != value.text();
+    if (changed) value.set_text(std::move(clean));
+    return changed;
+  }
+  if (value.kind_case() != v1::Value::kList || depth > kValueDepthMax) return false;
+  bool changed = false;
+  std::vector<std::string> words;
   for (v1::Value& item : *value.mutable_list()->mutable_items()) {
-    if (item.kind_case() == v1::Value::kText) item.set_text(WithoutSecrets(item.text()));
-    if (item.kind_case() != v1::Value::kList) continue;
-    for (v1::Value& inner : *item.mutable_list()->mutable_items()) {
-      if (inner.kind_case() == v1::Value::kText) inner.set_text(WithoutSecrets(inner.text()));
-    }
+    if (item.kind_case() != v1::Value::kText) changed |= CleanTexts(item, depth + 1);
+    words.push_back(item.kind_case() == v1::Value::kText ? item.text() : "");
+  }
+  const std::vector<std::string> clean = WithoutSecrets(absl::MakeConstSpan(words));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (clean[i] == words[i]) continue;
+    value.mutable_list()->mutable_items(static_cast<int>(i))->set_text(clean[i]);
+    changed = true;
+  }
+  return changed;
+}
+
+// Whether all that a value under such a name says is innocent.
+bool IsInnocent(const SecretFamily& family, const v1::Value& value, absl::string_view raw, int depth = 0) {
+  switch (value.kind_case()) {
+    case v1::Value::kBoolean:
+    case v1::Value::kNull: return true;
+    case v1::Value::kText: return BuiltInSecrets().IsInnocentValue(family, value.text());
+    case v1::Value::kList:
+      return depth < kValueDepthMax && absl::c_all_of(value.list().items(), [&](const v1::Value& item) {
+               return IsInnocent(family, item, ValueToText(item), depth + 1);
+             });
+    default: return BuiltInSecrets().IsInnocentValue(family, raw);
   }
 }
 
-bool IsFlag(const v1::Value& value) {
-  return value.kind_case() == v1::Value::kBoolean || value.kind_case() == v1::Value::kNull;
+bool LooksDrawn(const v1::Value& value, int depth = 0) {
+  if (value.kind_case() == v1::Value::kText) return LooksDrawnByLot(value.text());
+  return value.kind_case() == v1::Value::kList && depth < kValueDepthMax &&
+         absl::c_any_of(value.list().items(), [&](const v1::Value& item) { return LooksDrawn(item, depth + 1); });
+}
+
+class DocumentRedactor {
+ public:
+  DocumentRedactor(const SettingsRules& rules, const RedactionOptions& options, v1::SettingsDocument& document)
+      : rules_(rules), options_(options), document_(document) {}
+
+  void Run() {
+    // What the node says of itself is read by us, not written by a person: serial numbers and bus ids are no secrets.
+    const absl::string_view kind = document_.kind();
+    of_the_node_ = kind == "devices" || kind == "packages" || kind == "versions" || kind == "host" || kind == "process";
+    environment_ = document_.format() == "environment" || kind == "environment";
+    for (v1::Setting& setting : *document_.mutable_settings()) Clean(setting);
+    for (v1::Note& note : *document_.mutable_notes()) note.set_message(WithoutSecrets(note.message()));
+    if (tally_.count == 0) return;
+    v1::Note& note = *document_.add_notes();
+    note.set_kind("secrets_withheld");
+    note.set_message(absl::StrCat(tally_.count, " withheld, which look like what stays on a node: ",
+                                  absl::StrJoin(tally_.names, ", "), tally_.count > tally_.names.size() ? ", ..." : "",
+                                  "; `in_clear` of the plan (on an agent: of its configuration) lets values leave"));
+  }
+
+ private:
+  bool MayLeave(absl::string_view name) const {
+    return absl::c_any_of(options_.in_clear, [name](const std::string& glob) { return GlobMatch(glob, name); });
+  }
+
+  bool IsSecret(absl::string_view name, const v1::Setting& setting) const {
+    if (const SecretFamily* family = BuiltInSecrets().FamilyOf(name)) {
+      return !IsInnocent(*family, setting.value(), setting.raw_value());
+    }
+    if (of_the_node_ || BuiltInSecrets().NamesAHash(name)) return false;
+    return LooksDrawn(setting.value()) && rules_.Canonicalise(document_.format(), setting).empty();
+  }
+
+  void Clean(v1::Setting& setting) {
+    if (IsWithheld(setting)) return;
+    absl::string_view name = setting.raw_key();
+    const bool variable = environment_ || absl::ConsumePrefix(&name, "env.");
+    if (!MayLeave(name)) {
+      if (variable && !rules_.InClear(name)) return Withhold(name, options_.key, setting);
+      if (!variable && IsSecret(name, setting)) {
+        tally_.Add(name);
+        return Withhold(name, options_.key, setting);
+      }
+    }
+    std::string clean = WithoutSecrets(setting.raw_value());
+    bool changed = clean != setting.raw_value();
+    setting.set_raw_value(std::move(clean));
+    if (setting.has_value() && CleanTexts(*setting.mutable_value(), 0)) {
+      changed = true;
+      setting.set_raw_value(ValueToText(setting.value()));  // the two were masked apart: the stricter one holds
+    }
+    if (changed) tally_.Add(name);
+  }
+
+  const SettingsRules& rules_;
+  const RedactionOptions& options_;
+  v1::SettingsDocument& document_;
+  bool environment_ = false;
+  bool of_the_node_ = false;
+  Tally tally_;
+};
+
+template <typename Notes>
+void CleanNotes(Notes& notes) {
+  for (v1::Note& note : notes) note.set_message(WithoutSecrets(note.message()));
 }
 
 }  // namespace
@@ -253,54 +157,40 @@ const std::string& ProcessRedactionKey() {
   return *key;
 }
 
-std::string WithoutSecrets(absl::string_view text) {
-  static const RE2* const token = new RE2(kTokenForm);
-  static const RE2* const authorization = new RE2(kAuthorization);
-  if (text.size() < 2) return std::string(text);
-  std::string out = WithoutUrlUsers(text);
-  RE2::GlobalReplace(&out, *token, kMask);
-  RE2::GlobalReplace(&out, *authorization, absl::StrCat("\\1", kMask));
-  return WithoutCloudKeys(WithoutNamed(out));
+void WithholdSecrets(const SettingsRules& rules, v1::SettingsDocument& document, const RedactionOptions& options) {
+  DocumentRedactor(rules, options, document).Run();
 }
 
-std::vector<std::string> WithoutSecrets(absl::Span<const std::string> words) {
-  std::vector<std::string> out;
-  bool value_follows = false;
-  bool short_password = false;  // a program whose -p is a password
-  for (const std::string& word : words) {
-    const bool option = absl::StartsWith(word, "--") || (word.size() == 2 && word[0] == '-');
-    const std::size_t equals = word.find('=');
-    if (std::exchange(value_follows, false) && !option) {
-      out.push_back(kMask);
-    } else if (equals != std::string::npos && NamesASecret(absl::string_view(word).substr(0, equals))) {
-      out.push_back(absl::StrCat(word.substr(0, equals + 1), kMask));
-    } else if (!out.empty() && out.back() == "-u" && absl::StrContains(word, ':')) {
-      out.push_back(absl::StrCat(word.substr(0, word.find(':') + 1), kMask));
-    } else if (short_password && absl::StartsWith(word, "-p") && word.size() > 2) {
-      out.push_back(absl::StrCat("-p", kMask));
-    } else {
-      out.push_back(WithoutSecrets(word));
-      value_follows = (absl::StartsWith(word, "-") && equals == std::string::npos && NamesASecret(word)) ||
-                      (short_password && word == "-p");
+void WithholdSecrets(const SettingsRules& rules, v1::Evidence& evidence, const RedactionOptions& options) {
+  CleanNotes(*evidence.mutable_notes());
+  if (evidence.has_problem()) {
+    for (auto& [name, text] : *evidence.mutable_problem()->mutable_args()) {
+      if (name != "source") text = WithoutSecrets(text);
     }
-    short_password = short_password || absl::EndsWith(word, "sshpass") || absl::EndsWith(word, "mysql");
   }
-  return out;
+  if (evidence.has_settings()) WithholdSecrets(rules, *evidence.mutable_settings(), options);
+  if (evidence.has_shards()) CleanNotes(*evidence.mutable_shards()->mutable_notes());
+  if (!evidence.has_run_log()) return;
+  WithholdSecrets(*evidence.mutable_run_log());
+  for (v1::SettingsDocument& document : *evidence.mutable_run_log()->mutable_settings()) {
+    WithholdSecrets(rules, document, options);
+  }
 }
 
-void WithholdSecrets(const SettingsRules& rules, v1::SettingsDocument& document, absl::string_view key) {
-  const bool environment = document.format() == "environment" || document.kind() == "environment";
-  for (v1::Setting& setting : *document.mutable_settings()) {
-    absl::string_view name = setting.raw_key();
-    const bool variable = environment || absl::ConsumePrefix(&name, "env.");
-    if (variable ? !rules.InClear(name) : NamesASecret(name) && !IsFlag(setting.value())) {
-      Withhold(name, key, setting);
-      continue;
-    }
-    setting.set_raw_value(WithoutSecrets(setting.raw_value()));
-    if (setting.has_value()) CleanTexts(*setting.mutable_value());
+void WithholdSecrets(v1::RunLog& log) {
+  CleanNotes(*log.mutable_notes());
+  for (v1::UnparsedLine& line : *log.mutable_unparsed()) line.set_why(WithoutSecrets(line.why()));
+  for (v1::StepRecord& record : *log.mutable_records()) CleanNotes(*record.mutable_notes());
+  if (log.has_end()) log.mutable_end()->set_evidence(WithoutSecrets(log.end().evidence()));
+}
+
+void WithholdSecrets(v1::PlanInfo& plan) {
+  for (auto& [name, value] : *plan.mutable_facts()) {
+    if (value.kind_case() != v1::Value::kText) continue;
+    const SecretFamily* family = BuiltInSecrets().FamilyOf(name);
+    const bool secret = family != nullptr && !BuiltInSecrets().IsInnocentValue(*family, value.text());
+    value.set_text(secret ? kMask : WithoutSecrets(value.text()));
   }
-  for (v1::Note& note : *document.mutable_notes()) note.set_message(WithoutSecrets(note.message()));
 }
 
 }  // namespace paritect

@@ -19,7 +19,7 @@ std::string Redacted(absl::string_view text) {
   std::string all;
   if (!documents.ok()) return all;
   for (v1::SettingsDocument& document : *documents) {
-    WithholdSecrets(BuiltInRules().settings, document, "the audit's key");
+    WithholdSecrets(BuiltInRules().settings, document, {"the audit's key", {}});
     all += document.DebugString();
   }
   return all;
@@ -107,8 +107,8 @@ TEST(Redaction, KeyedHashes) {
   setting.set_raw_value("planted-1234");
   setting.mutable_value()->set_text("planted-1234");
   v1::SettingsDocument keyless = document;
-  WithholdSecrets(BuiltInRules().settings, document, "key");
-  WithholdSecrets(BuiltInRules().settings, keyless, "");
+  WithholdSecrets(BuiltInRules().settings, document, {"key", {}});
+  WithholdSecrets(BuiltInRules().settings, keyless, RedactionOptions());
   EXPECT_EQ(document.settings(0).keyed_hash(), HmacSha256("key", "MY_THING=planted-1234"));
   EXPECT_EQ(keyless.settings(0).keyed_hash(), "");
   EXPECT_TRUE(IsWithheld(document.settings(0)));

@@ -2,9 +2,10 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -19,12 +20,6 @@ absl::string_view FirstCharacter(absl::string_view text, utf8proc_int32_t& rune)
     return text.substr(0, 1);
   }
   return text.substr(0, static_cast<std::size_t>(length));
-}
-
-// C1 controls, and what changes the direction or the visibility of what follows.
-bool IsObeyed(utf8proc_int32_t rune) {
-  return (rune >= 0x80 && rune <= 0x9f) || (rune >= 0x202a && rune <= 0x202e) || (rune >= 0x2066 && rune <= 0x2069) ||
-         rune == 0x2028 || rune == 0x2029 || rune == 0xfeff;
 }
 
 // Closing punctuation does not begin a line.
@@ -71,20 +66,7 @@ absl::string_view WithoutTrailingBlanks(absl::string_view text) {
 }  // namespace
 
 std::string TerminalSafe(absl::string_view text) {
-  const std::string shown = DisplayBytes(text);
-  std::string out;
-  absl::string_view left = shown;
-  while (!left.empty()) {
-    utf8proc_int32_t rune = 0;
-    const absl::string_view character = FirstCharacter(left, rune);
-    if (IsObeyed(rune)) {
-      for (char byte : character) absl::StrAppendFormat(&out, "\\x%02X", static_cast<unsigned char>(byte));
-    } else {
-      out.append(character.data(), character.size());
-    }
-    left.remove_prefix(character.size());
-  }
-  return out;
+  return DisplayBytes(text);
 }
 
 std::string Shorten(absl::string_view text, std::size_t columns, bool ascii) {
@@ -104,18 +86,24 @@ std::vector<std::string> Wrap(absl::string_view text, std::size_t columns) {
   if (columns == 0) columns = 1;
   std::vector<std::string> lines;
   std::string line;
+  std::size_t used = 0;  // columns of `line`
   for (absl::string_view piece : Pieces(text)) {
-    if (!line.empty() && DisplayWidth(line) + DisplayWidth(WithoutTrailingBlanks(piece)) > columns) {
+    // Each piece is measured once: a value of many bytes without a blank is one piece.
+    std::size_t width = DisplayWidth(WithoutTrailingBlanks(piece));
+    if (!line.empty() && used + width > columns) {
       lines.emplace_back(WithoutTrailingBlanks(line));
       line.clear();
+      used = 0;
     }
-    while (DisplayWidth(WithoutTrailingBlanks(piece)) > columns) {
+    while (width > columns) {
       absl::string_view head = TruncateToWidth(piece, columns);
       if (head.empty()) head = piece.substr(0, 1);
       lines.emplace_back(head);
       piece.remove_prefix(head.size());
+      width -= std::min(width, DisplayWidth(head));
     }
     absl::StrAppend(&line, piece);
+    used += DisplayWidth(piece);
   }
   if (!line.empty() || lines.empty()) lines.emplace_back(WithoutTrailingBlanks(line));
   return lines;

@@ -15,7 +15,7 @@ struct Digest::Context {
 
 Digest::Digest(DigestKind kind) : context_(std::make_unique<Context>()) {
   context_->evp = EVP_MD_CTX_new();
-  const EVP_MD* md = kind == DigestKind::kMd5 ? EVP_md5() : EVP_sha256();
+  const EVP_MD* md = kind == DigestKind::kMd5 ? EVP_md5() : kind == DigestKind::kSha1 ? EVP_sha1() : EVP_sha256();
   available_ = context_->evp != nullptr && EVP_DigestInit_ex(context_->evp, md, nullptr) == 1;
 }
 

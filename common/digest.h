@@ -1,7 +1,7 @@
-// MD5, SHA-256 and HMAC (OpenSSL EVP), and their hexadecimal spelling.
+// MD5, SHA-1, SHA-256 and HMAC (OpenSSL EVP), and their hexadecimal spelling.
 //
 // MD5 is what the pre-tuning checklist asks for ("data set equals baseline", step 2). It guards
-// against damage, not against an attacker.
+// against damage, not against an attacker. SHA-1 is what git names its objects by.
 #ifndef PARITECT_COMMON_DIGEST_H_
 #define PARITECT_COMMON_DIGEST_H_
 
@@ -13,9 +13,9 @@
 
 namespace paritect {
 
-enum class DigestKind { kMd5, kSha256 };
+enum class DigestKind { kMd5, kSha1, kSha256 };
 
-// Feeds bytes, then gives the raw digest (16 or 32 bytes). Not thread-safe; one use each.
+// Feeds bytes, then gives the raw digest (16, 20 or 32 bytes). Not thread-safe; one use each.
 class Digest {
  public:
   explicit Digest(DigestKind kind);

@@ -29,6 +29,8 @@ struct FileInfo {
   std::uint64_t inode = 0;
   std::uint64_t links = 1;
   bool may_have_holes = false;  // fewer bytes on the disk than in the file
+  std::uint32_t owner = 0;      // numeric id of the user
+  std::uint32_t mode = 0;       // permission bits
 };
 
 struct DirectoryEntry {

@@ -71,9 +71,10 @@ absl::StatusOr<int> ListenLocal(const std::string& path, mode_t mode) {
   }
   struct stat old;
   if (lstat(path.c_str(), &old) == 0 && S_ISSOCK(old.st_mode)) unlink(path.c_str());
-  const mode_t before = umask(0177);
+  // The file in the file system gets the mode of the socket: the process's umask, which other threads' files go by too,
+  // stays as it is.
+  if (fchmod(listener.get(), 0600) != 0) return Failed(path);
   const int bound = bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  umask(before);
   if (bound != 0 || chmod(path.c_str(), mode) != 0 || listen(listener.get(), kBacklog) != 0) return Failed(path);
   return listener.Release();
 }
@@ -103,6 +104,8 @@ absl::StatusOr<std::string> ReadToEnd(int fd, std::size_t bytes_max, absl::Time 
         return absl::ResourceExhaustedError(absl::StrCat("more than ", bytes_max, " bytes"));
       }
       out.append(buffer, 0, static_cast<std::size_t>(n));
+    } else if (errno == ECONNRESET && !out.empty()) {
+      return out;  // who refuses closes without reading everything; its answer is here
     } else if (errno == EAGAIN) {
       PARITECT_RETURN_IF_ERROR(WaitFor(fd, POLLIN, deadline));
     } else if (errno != EINTR) {

@@ -79,6 +79,12 @@ void MemoryFileSystem::AddFile(absl::string_view path, absl::string_view bytes) 
   node.info.size_bytes = bytes.size();
 }
 
+void MemoryFileSystem::SetOwner(absl::string_view path, std::uint32_t owner, std::uint32_t mode) {
+  FileInfo& info = nodes_[Normal(path)].info;
+  info.owner = owner;
+  info.mode = mode;
+}
+
 void MemoryFileSystem::AddDirectory(absl::string_view path) { Add(path, FileInfo::Type::kDirectory); }
 
 void MemoryFileSystem::AddSymlink(absl::string_view path, absl::string_view target) {

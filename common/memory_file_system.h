@@ -18,6 +18,7 @@ class MemoryFileSystem : public FileSystem {
   void AddDirectory(absl::string_view path);
   void AddSymlink(absl::string_view path, absl::string_view target);
   void AddSpecial(absl::string_view path);
+  void SetOwner(absl::string_view path, std::uint32_t owner, std::uint32_t mode);
   // Opening or listing it is PermissionDenied.
   void MakeUnreadable(absl::string_view path);
   // The file's content and times become these after its first read.

@@ -3,6 +3,8 @@
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/wrappers.pb.h>
 
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace paritect {
@@ -41,6 +43,38 @@ TEST(MessageBytesTest, WhatIsWrittenIsReadBackEqual) {
 TEST(MessageBytesTest, RefusesWhatIsNoMessage) {
   google::protobuf::Struct message;
   EXPECT_FALSE(ParseStable("\xff\xff\xff", message));
+}
+
+// Two bytes an entry: 2 MB on the wire, half a gigabyte of objects.
+TEST(MessageBytesTest, ABudgetIsAskedBeforeAnythingIsBuilt) {
+  google::protobuf::ListValue list;
+  std::string bytes;
+  for (int i = 0; i < 1'000'000; ++i) bytes.append("\x0a\0", 2);  // an empty value
+  MessageBudget entries = {.entries = 999'999};
+  EXPECT_EQ(TakeFromBudget(bytes, list, entries).code(), absl::StatusCode::kResourceExhausted);
+  MessageBudget memory = {.memory_bytes = 8 << 20};
+  EXPECT_EQ(TakeFromBudget(bytes, list, memory).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(TakeFromBudget(bytes, list, memory).message()), ::testing::HasSubstr("2000000 bytes"));
+  MessageBudget enough;
+  EXPECT_TRUE(TakeFromBudget(bytes, list, enough).ok());
+  // What is taken is gone: many messages share it.
+  MessageBudget shared = {.entries = 1'500'000};
+  EXPECT_TRUE(TakeFromBudget(bytes, list, shared).ok());
+  EXPECT_FALSE(TakeFromBudget(bytes, list, shared).ok());
+}
+
+TEST(MessageBytesTest, ABudgetCountsMessagesWithinMessagesAndSurvivesDamage) {
+  google::protobuf::Struct message;
+  for (int i = 0; i < 10; ++i) (*message.mutable_fields())[absl::StrCat(i)].mutable_list_value()->add_values();
+  const std::string bytes = message.SerializeAsString();
+  MessageBudget exact = {.entries =
+                             41};  // the whole; of ten fields the entry, its value, the list and the list's value
+  EXPECT_TRUE(TakeFromBudget(bytes, message, exact).ok());
+  EXPECT_EQ(exact.entries, 0u);
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+    MessageBudget budget;
+    EXPECT_TRUE(TakeFromBudget(bytes.substr(0, cut), message, budget).ok()) << cut;
+  }
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ FileInfo FileInfoOf(const struct stat& st) {
   info.device = st.st_dev;
   info.inode = st.st_ino;
   info.links = st.st_nlink;
+  info.owner = st.st_uid;
+  info.mode = st.st_mode & 07777;
   info.may_have_holes = st.st_blocks * kStatBlockBytes < st.st_size;
   return info;
 }

@@ -2,8 +2,10 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace paritect {
@@ -14,6 +16,25 @@ std::size_t NextRune(absl::string_view bytes, utf8proc_int32_t& rune) {
   const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
                                        static_cast<utf8proc_ssize_t>(bytes.size()), &rune);
   return length <= 0 || rune < 0 ? 0 : static_cast<std::size_t>(length);
+}
+
+// Invalid bytes, ASCII controls and the characters that `hide` names as \xHH.
+std::string Shown(absl::string_view bytes, bool (*hide)(std::int32_t)) {
+  std::string out;
+  while (!bytes.empty()) {
+    utf8proc_int32_t rune = 0;
+    std::size_t length = NextRune(bytes, rune);
+    const bool control = length == 1 && (rune < 0x20 || rune == 0x7f);
+    if (length == 0 || control || (length > 1 && hide(rune))) {
+      length = std::max<std::size_t>(length, 1);
+      for (char byte : bytes.substr(0, length))
+        absl::StrAppendFormat(&out, "\\x%02X", static_cast<unsigned char>(byte));
+    } else {
+      out.append(bytes.data(), length);
+    }
+    bytes.remove_prefix(length);
+  }
+  return out;
 }
 
 std::optional<std::string> Map(absl::string_view text, int options) {
@@ -39,21 +60,32 @@ bool IsValidUtf8(absl::string_view bytes) {
   return true;
 }
 
+bool IsObeyedRune(std::int32_t rune) {
+  return (rune >= 0x80 && rune <= 0x9f) || rune == 0x061c || rune == 0x200e || rune == 0x200f ||
+         (rune >= 0x2028 && rune <= 0x202e) || (rune >= 0x2066 && rune <= 0x2069) || rune == 0xfeff;
+}
+
 std::string DisplayBytes(absl::string_view bytes) {
+  return Shown(bytes, IsObeyedRune);
+}
+
+std::string JsonText(absl::string_view bytes) {
+  return Shown(bytes, [](std::int32_t) { return false; });
+}
+
+std::string JsonEscapes(absl::string_view json) {
   std::string out;
-  while (!bytes.empty()) {
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < json.size();) {
     utf8proc_int32_t rune = 0;
-    std::size_t length = NextRune(bytes, rune);
-    const bool control = length == 1 && (static_cast<unsigned char>(bytes[0]) < 0x20 || bytes[0] == 0x7f);
-    if (length == 0 || control) {
-      absl::StrAppendFormat(&out, "\\x%02X", static_cast<unsigned char>(bytes[0]));
-      length = 1;
-    } else {
-      out.append(bytes.data(), length);
+    const std::size_t length = (json[at] & 0x80) == 0 ? 1 : std::max<std::size_t>(1, NextRune(json.substr(at), rune));
+    if (length > 1 && IsObeyedRune(rune)) {
+      absl::StrAppendFormat(&out, "%s\\u%04x", json.substr(copied, at - copied), rune);
+      copied = at + length;
     }
-    bytes.remove_prefix(length);
+    at += length;
   }
-  return out;
+  return absl::StrCat(out, json.substr(copied));
 }
 
 std::optional<std::string> NormalizeNfc(absl::string_view text) {

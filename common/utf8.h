@@ -4,6 +4,7 @@
 #define PARITECT_COMMON_UTF8_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,8 +16,18 @@ namespace paritect {
 bool IsValidUtf8(absl::string_view bytes);
 
 // The text itself where it is UTF-8; else every byte that is not part of a valid sequence becomes
-// "\xHH" (upper-case hexadecimal). Control characters become "\xHH" too. Never fails.
+// "\xHH" (upper-case hexadecimal). Control characters (C0, DEL, C1) and what changes the direction or the visibility of
+// other characters become "\xHH" too: what is shown is what stands there. Never fails.
 std::string DisplayBytes(absl::string_view bytes);
+
+// For JSON, which loses nothing: as DisplayBytes, but valid characters above U+007F stay; JsonEscapes writes the
+// unsafe ones of a finished JSON text as \uHHHH.
+std::string JsonText(absl::string_view bytes);
+std::string JsonEscapes(absl::string_view json);
+
+// Whether a terminal or a reader obeys the character instead of showing it: C1 controls, marks and overrides of
+// direction, line separators, the byte order mark.
+bool IsObeyedRune(std::int32_t rune);
 
 // Unicode Normalisation Form C; nullopt where the bytes are not UTF-8.
 std::optional<std::string> NormalizeNfc(absl::string_view text);

@@ -38,5 +38,20 @@ TEST(Utf8, DecodesGbk) {
   EXPECT_FALSE(DecodeCharset("a", "NO-SUCH-CHARSET").has_value());
 }
 
+// C1 controls, overrides of direction, marks and line separators: a terminal or a reader obeys them.
+TEST(Utf8, WhatIsObeyedIsShown) {
+  for (const char* text :
+       {"\u009b31m", "\u0085", "a\u202eb", "\u2066x\u2069", "\u200f", "\u061c", "\u2028", "\ufeff"}) {
+    const std::string shown = DisplayBytes(text);
+    EXPECT_EQ(DisplayBytes(shown), shown);
+    EXPECT_EQ(shown.find(text), std::string::npos) << shown;
+    EXPECT_NE(shown.find("\\x"), std::string::npos) << shown;
+    EXPECT_EQ(JsonText(text), text);  // JSON loses nothing ...
+  }
+  EXPECT_EQ(JsonEscapes("{\"a\": \"x\u202ey\u009bz\u6570\"}"),
+            "{\"a\": \"x\\u202ey\\u009bz\u6570\"}");  // ... and obeys nothing
+  EXPECT_EQ(DisplayBytes("数据 é \u200b"), "数据 é \u200b");
+}
+
 }  // namespace
 }  // namespace paritect

@@ -102,7 +102,9 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-absl::Status ParseMessage(absl::string_view payload, std::size_t at, google::protobuf::Message& message) {
+absl::Status ParseMessage(absl::string_view payload, std::size_t at, MessageBudget& budget,
+                          google::protobuf::Message& message) {
+  PARITECT_RETURN_IF_ERROR(Annotate(TakeFromBudget(payload, message, budget), absl::StrCat("byte ", at)));
   if (!ParseStable(payload, message)) return Damaged(at, "the record is not a message of this format");
   return absl::OkStatus();
 }
@@ -145,7 +147,7 @@ absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
   return out;
 }
 
-absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes) {
+absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes, MessageBudget budget) {
   if (bytes.size() > kBundleBytesMax) {
     return absl::ResourceExhaustedError(absl::StrCat("a bundle of ", bytes.size(), " bytes"));
   }
@@ -164,10 +166,10 @@ absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes) {
       return bundle;
     }
     if (record.type == kPlanRecord && records == 0) {
-      PARITECT_RETURN_IF_ERROR(ParseMessage(record.payload, at, bundle));
+      PARITECT_RETURN_IF_ERROR(ParseMessage(record.payload, at, budget, bundle));
       if (bundle.evidence_size() != 0) return Damaged(at, "the plan record holds evidence");
     } else if (record.type == kEvidenceRecord && records > 0) {
-      PARITECT_RETURN_IF_ERROR(ParseMessage(record.payload, at, *bundle.add_evidence()));
+      PARITECT_RETURN_IF_ERROR(ParseMessage(record.payload, at, budget, *bundle.add_evidence()));
     } else {
       return Damaged(at, absl::StrCat("a record of type ", record.type, " has no place here"));
     }

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/message_bytes.h"
 #include "paritect/v1/evidence.pb.h"
 
 namespace paritect {
@@ -35,8 +36,8 @@ bool LooksLikeBundle(absl::string_view head);
 absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle);
 
 // DataLoss "byte N: ..." for what is cut, damaged or not a bundle; Unimplemented for a later version;
-// ResourceExhausted above a limit. Memory: bounded by the size of `bytes`, never by a length it states.
-absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes);
+// ResourceExhausted above a limit. Memory: bounded by the budget, never by a length that the bundle states.
+absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes, MessageBudget budget = {});
 
 }  // namespace paritect
 

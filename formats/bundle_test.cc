@@ -96,6 +96,17 @@ TEST(Bundle, HugeLengthNeitherAllocatesNorCrashes) {
   EXPECT_EQ(ParseBundle(bytes).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST(Bundle, WhatWouldFillTheMemoryIsRefusedBeforeItIsBuilt) {
+  v1::Bundle bundle;
+  for (int i = 0; i < 1000; ++i) bundle.add_evidence()->mutable_files()->add_files();
+  const std::string bytes = Written(bundle);
+  EXPECT_TRUE(ParseBundle(bytes).ok());
+  const auto refused = ParseBundle(bytes, {.entries = 2000});
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("byte "));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("entries"));
+}
+
 TEST(Bundle, LaterVersionIsNamed) {
   std::string bytes = Written(Sample());
   bytes[8] = 2;

@@ -235,6 +235,13 @@ absl::Status CheckPiece(const v1::Piece& piece) {
 
 absl::StatusOr<v1::Evidence> PutTogether(
     const v1::Piece& piece, absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part) {
+  MessageBudget budget;
+  return PutTogether(piece, part, budget);
+}
+
+absl::StatusOr<v1::Evidence> PutTogether(const v1::Piece& piece,
+                                         absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part,
+                                         MessageBudget& budget) {
   const std::int64_t total = piece.total_bytes();
   if (total < 0 || total > kEvidenceBytesMax) return Lost(piece, "its size is not possible");
   PARITECT_ASSIGN_OR_RETURN(const std::string whole, Concatenate(piece, part));
@@ -243,6 +250,7 @@ absl::StatusOr<v1::Evidence> PutTogether(
   }
   if (Sha256(whole) != piece.sha256()) return Lost(piece, "its SHA-256 differs");
   v1::Evidence evidence;
+  PARITECT_RETURN_IF_ERROR(Annotate(TakeFromBudget(whole, evidence, budget), NameOf(piece)));
   if (!ParseStable(whole, evidence)) return Lost(piece, "it is no evidence message");
   return evidence;
 }

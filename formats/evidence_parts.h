@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/message_bytes.h"
 #include "formats/content_tree.h"
 #include "paritect/v1/fleet.pb.h"
 
@@ -48,7 +49,12 @@ std::vector<std::string> ReferencesOf(const v1::Piece& piece);
 absl::Status CheckPiece(const v1::Piece& piece);
 
 // `part` gives the bytes of a digest, of a tree's node too. DataLoss, naming the piece: a part is missing or another
-// one, the whole has another digest, or it is no Evidence. Other errors of `part` are passed on.
+// one, the whole has another digest, or it is no Evidence. Other errors of `part` are passed on. What it costs is taken
+// from `budget`, which an audit may share among all of its pieces: ResourceExhausted, before anything is built.
+absl::StatusOr<v1::Evidence> PutTogether(const v1::Piece& piece,
+                                         absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part,
+                                         MessageBudget& budget);
+// The same with a budget of its own.
 absl::StatusOr<v1::Evidence> PutTogether(const v1::Piece& piece,
                                          absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part);
 

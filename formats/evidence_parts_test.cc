@@ -57,6 +57,31 @@ TEST(EvidenceParts, WhatIsTakenApartIsPutTogetherAgain) {
   }
 }
 
+// A small part that is named often becomes much: two bytes an entry, a thousand entries a part, 268 times.
+TEST(EvidenceParts, APartThatIsNamedOftenIsBoundedByTheBudget) {
+  std::string part;
+  for (int i = 0; i < 1000; ++i) part.append("\x22\0", 2);  // FileList.files, empty
+  std::string list;
+  for (int i = 0; i < 268; ++i) list += part;
+  std::string head = "\x82\x01";  // Evidence.files
+  for (std::size_t size = list.size(); size > 0; size >>= 7) {
+    head.push_back(static_cast<char>((size & 0x7F) | (size > 0x7F ? 0x80 : 0)));
+  }
+  v1::Piece piece;
+  *piece.add_part_sha256() = Sha256(head);
+  for (int i = 0; i < 268; ++i) *piece.add_part_sha256() = Sha256(part);
+  piece.set_total_bytes(static_cast<std::int64_t>(head.size() + list.size()));
+  piece.set_sha256(Sha256(head + list));
+  const auto shelf = [&](absl::string_view sha256) -> absl::StatusOr<std::string> {
+    return sha256 == Sha256(head) ? head : part;
+  };
+  EXPECT_TRUE(PutTogether(piece, shelf).ok());
+  MessageBudget small = {.entries = 100'000};
+  const auto refused = PutTogether(piece, shelf, small);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("100000 entries"));
+}
+
 TEST(EvidenceParts, EqualFindingsOfDifferentPlacesShareAllButTheHead) {
   v1::Evidence one = FileListOf("/data/imagenet", 0, 50'000), other = FileListOf("/mnt/elsewhere/imagenet", 7, 50'000);
   const EvidenceParts a = *TakeApart(one), b = *TakeApart(other);

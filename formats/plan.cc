@@ -232,6 +232,7 @@ Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
         [&](const DocumentNode& v) {
           return ReadList(v, "scripts", [&](const DocumentNode& one) { return ReadScript(one, plan); });
         }},
+       {"in_clear", [&](const DocumentNode& v) { return ReadTexts(v, "in_clear", *plan.mutable_in_clear()); }},
        {"facts", [&](const DocumentNode& v) { return ReadFacts(v, info); }}}));
   if (role == "fp32-reference") info.set_role(v1::ROLE_FP32_REFERENCE);
   return absl::OkStatus();

@@ -37,12 +37,14 @@ logs: ["a.log", {file: tb/, format: tensorboard}, {file: odd.log, pattern: 'step
 weights: [{step: 0, file: "w/*.safetensors", stage: pretrained}]
 tensors: [{step: 0, file: dump.json}]
 scripts: [src]
+in_clear: [label, "plugin.*"]
 facts: {global_batch_size: 256, reference_accuracy: 76.1}
 )");
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->info().world_size(), 16);
   EXPECT_EQ(plan->info().role(), v1::ROLE_FP32_REFERENCE);
   EXPECT_TRUE(plan->info().live());
+  EXPECT_THAT(plan->in_clear(), ElementsAre("label", "plugin.*"));
   ASSERT_EQ(plan->datasets_size(), 3);
   EXPECT_TRUE(plan->datasets(0).follow_symlinks());
   EXPECT_TRUE(plan->datasets(1).part());

@@ -24,6 +24,8 @@
 
 namespace paritect {
 
+inline constexpr std::size_t kProgramBytesMax = 120;  // of what an agent says it is
+
 struct FleetOptions {
   std::string program;  // "paritect-server 0.1.0"
   std::int64_t window_bytes = 8 << 20;

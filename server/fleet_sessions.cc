@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/utf8.h"
 #include "server/fleet.h"
 #include "server/ingest.h"
 
@@ -66,6 +67,7 @@ bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::sha
   node.session = session;
   node.link = std::move(link);
   node.hello = hello;
+  node.hello.set_program(DisplayBytes(absl::string_view(hello.program()).substr(0, kProgramBytesMax)));
   node.spool_known = false;
   node.waiting.clear();
   node.waiting_bytes = 0;

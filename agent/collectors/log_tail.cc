@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "agent/collectors/log_files.h"
+#include "agent/redaction.h"
 #include "common/digest.h"
 #include "common/message_bytes.h"
 #include "common/status_macros.h"
@@ -131,8 +132,12 @@ void LogTail::Tell(const std::string& source, std::vector<v1::StepRecord> steps,
                    std::vector<LogTailUpdate>& updates) {
   Told& told = told_[source];
   end_ = about.end().state();
-  for (const v1::StepRecord& step : steps) told.counted = told.counted || step.has_skipped();
+  for (v1::StepRecord& step : steps) {
+    told.counted = told.counted || step.has_skipped();
+    for (v1::Note& note : *step.mutable_notes()) note.set_message(WithoutSecrets(note.message()));
+  }
   about = AboutOf(std::move(about));
+  WithholdSecrets(about);
   about.set_skipped_counted(about.skipped_counted() || told.counted);
   about.set_overflow_seen(about.overflow_seen() || told.counted);
   LogTailUpdate update;

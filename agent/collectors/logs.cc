@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "agent/collector.h"
 #include "agent/collectors/log_files.h"
-#include "agent/redaction.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -21,10 +20,7 @@ std::string ShownPath(const v1::Plan& plan, absl::string_view path) {
   return std::string(absl::StartsWith(path, prefix) ? path.substr(prefix.size()) : path);
 }
 
-v1::Evidence LogEvidence(const CollectorEnv& env, v1::RunLog log, absl::string_view shown) {
-  for (v1::SettingsDocument& document : *log.mutable_settings()) {
-    WithholdSecrets(env.rules.settings, document, env.redaction_key);
-  }
+v1::Evidence LogEvidence(v1::RunLog log, absl::string_view shown) {
   if (log.format() == "unknown") {
     const std::string why = log.notes_size() > 0 ? log.notes(0).message() : "";
     const bool stand_in = log.notes_size() > 0 && log.notes(0).kind() == "stand_in";
@@ -52,7 +48,7 @@ v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& pa
   SeenBytes seen;
   auto log = ReadLogFiles(env.fs, paths, options, &seen);
   if (!log.ok()) return ProblemEvidence(kKind, shown, log.status());
-  v1::Evidence evidence = LogEvidence(env, std::move(*log), shown);
+  v1::Evidence evidence = LogEvidence(std::move(*log), shown);
   // Tells a copy from another run (checks/series/run_copies.h).
   v1::Note& note = *evidence.add_notes();
   note.set_kind("log_bytes");
@@ -70,7 +66,7 @@ void ReadFolder(const CollectorEnv& env, const v1::Plan& plan, const std::string
     return sink(ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", "no log in this folder"));
   }
   for (auto& [path, log] : *logs) {
-    v1::Evidence evidence = LogEvidence(env, std::move(log), ShownPath(plan, path));
+    v1::Evidence evidence = LogEvidence(std::move(log), ShownPath(plan, path));
     if (rank) evidence.set_rank(*rank);
     sink(std::move(evidence));
   }

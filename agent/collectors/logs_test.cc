@@ -1,13 +1,11 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "agent/collector.h"
+#include "agent/collect.h"
 #include "agent/collectors/log_files.h"
 #include "common/memory_file_system.h"
 
 namespace paritect {
-
-extern const Collector kLogsCollector;
 
 namespace {
 
@@ -19,8 +17,9 @@ class LogsTest : public ::testing::Test {
     plan.add_logs()->set_file(std::string(pattern));
     if (world_size > 0) plan.mutable_info()->set_world_size(world_size);
     std::vector<v1::Evidence> out;
-    kLogsCollector.collect({fs_, BuiltInRules()}, plan,
-                           [&](v1::Evidence evidence) { out.push_back(std::move(evidence)); });
+    CollectPlanInto({.fs = fs_, .rules = BuiltInRules()}, plan, [&](v1::Evidence evidence) {
+      if (evidence.kind() == v1::EVIDENCE_KIND_RUN_LOG) out.push_back(std::move(evidence));
+    });
     return out;
   }
 

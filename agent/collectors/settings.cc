@@ -1,13 +1,13 @@
 // Settings: configuration files in their native form, recognised by content, and what the logs print of settings.
-// Secrets stay on the node. A log that stands under `logs` and under `settings` is scanned once.
+// A log that stands under `logs` and under `settings` is scanned once.
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "agent/collector.h"
 #include "agent/collectors/log_files.h"
 #include "agent/collectors/printed_settings.h"
-#include "agent/redaction.h"
 #include "common/glob.h"
 #include "common/utf8.h"
 #include "formats/settings/settings_format.h"
@@ -96,7 +96,6 @@ class Collection {
             absl::string_view kind) {
     for (v1::SettingsDocument& document : documents) {
       if (!kind.empty()) document.set_kind(std::string(kind));
-      WithholdSecrets(env_.rules.settings, document, env_.redaction_key);
       v1::Evidence evidence;
       evidence.set_kind(kKind);
       evidence.set_outcome(v1::OUTCOME_COLLECTED);

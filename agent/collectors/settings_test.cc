@@ -2,13 +2,11 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "agent/collector.h"
+#include "agent/collect.h"
 #include "common/memory_file_system.h"
 #include "formats/archives/zip_fixture.h"
 
 namespace paritect {
-
-extern const Collector kSettingsCollector;
 
 namespace {
 
@@ -20,8 +18,10 @@ class SettingsCollectorTest : public ::testing::Test {
     for (const std::string& file : settings) plan.add_settings()->set_file(file);
     for (const std::string& file : logs) plan.add_logs()->set_file(file);
     std::vector<v1::Evidence> out;
-    kSettingsCollector.collect({fs_, BuiltInRules(), false, "key of the audit"}, plan,
-                               [&](v1::Evidence evidence) { out.push_back(std::move(evidence)); });
+    const CollectorEnv env = {.fs = fs_, .rules = BuiltInRules(), .redaction_key = "key of the audit"};
+    CollectPlanInto(env, plan, [&](v1::Evidence evidence) {
+      if (evidence.kind() == v1::EVIDENCE_KIND_SETTINGS) out.push_back(std::move(evidence));
+    });
     return out;
   }
 

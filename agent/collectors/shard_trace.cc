@@ -1,8 +1,10 @@
 #include "agent/collectors/shard_trace.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collectors/log_files.h"
@@ -18,28 +20,55 @@ namespace {
 
 constexpr std::size_t kTraceFilesMax = 1'000'000;
 constexpr int kDepthMax = 4;
+constexpr std::size_t kSecretFolderNameBytes = 32;  // hexadecimal digits, as `paritect run` makes it
 constexpr absl::string_view kEnding = ".ptrace";
 
 bool IsTraceName(absl::string_view name) {
   return absl::EndsWith(name, kEnding) || absl::EndsWith(name, ".ptrace.gz");
 }
 
-// The record files at or below `path`, sorted.
-absl::Status FindFiles(FileSystem& fs, const std::string& path, int depth, std::set<std::string>& files) {
+struct Found {
+  std::set<std::string> files;
+  std::map<std::string, std::uint32_t> foreign;  // what another user put there, and who
+};
+
+// `paritect run` of root records programs that become other users, so they may all write where it records; but only
+// who was told the name of that folder finds it: it is drawn by lot and stands in one that nobody else lists.
+bool IsKnownToItsOwnAlone(FileSystem& fs, const std::string& path) {
+  const absl::string_view name = BaseName(path);
+  const bool drawn = name.size() == kSecretFolderNameBytes && std::all_of(name.begin(), name.end(), [](char c) {
+                       return absl::ascii_isxdigit(static_cast<unsigned char>(c));
+                     });
+  if (!drawn) return false;
+  const auto above = fs.Stat(DirName(path));
+  return above.ok() && (above->mode & 066) == 0;
+}
+
+// The record files at or below `path`, sorted. In a folder that others may write to, the files of its owner (and
+// root's) are records; anybody could have put the others there.
+absl::Status FindFiles(FileSystem& fs, const std::string& path, int depth, Found& found) {
   PARITECT_ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
   if (info.type != FileInfo::Type::kDirectory) {
-    files.insert(path);
+    found.files.insert(path);
     return absl::OkStatus();
   }
+  const bool open = (info.mode & 022) != 0 && !IsKnownToItsOwnAlone(fs, path);
   std::vector<std::string> names;
   PARITECT_RETURN_IF_ERROR(fs.List(path, [&](const DirectoryEntry& entry) { names.push_back(entry.name); }));
   for (const std::string& name : names) {
     const std::string below = JoinPath(path, name);
-    if (IsTraceName(name)) files.insert(below);
-    if (files.size() > kTraceFilesMax) return absl::ResourceExhaustedError("more record files than can be read");
     auto one = fs.LStat(below);
-    if (depth > 0 && one.ok() && one->type == FileInfo::Type::kDirectory) {
-      PARITECT_RETURN_IF_ERROR(FindFiles(fs, below, depth - 1, files));
+    const bool folder = depth > 0 && one.ok() && one->type == FileInfo::Type::kDirectory;
+    if (!folder && !IsTraceName(name)) continue;
+    if (open && one.ok() && one->owner != info.owner && one->owner != 0) {
+      found.foreign[below] = one->owner;
+    } else if (folder) {
+      PARITECT_RETURN_IF_ERROR(FindFiles(fs, below, depth - 1, found));
+    } else {
+      found.files.insert(below);
+    }
+    if (found.files.size() + found.foreign.size() > kTraceFilesMax) {
+      return absl::ResourceExhaustedError("more record files than can be read");
     }
   }
   return absl::OkStatus();
@@ -53,11 +82,19 @@ class TraceCollector {
   void Run() {
     auto matches = ExpandPathPattern(env_.fs, ResolvePath(plan_, source_.trace()));
     if (!matches.ok()) return Fail(source_.trace(), matches.status());
-    std::set<std::string> files;
+    Found found;
     for (const PathMatch& match : *matches) {
-      if (auto found = FindFiles(env_.fs, match.path, kDepthMax, files); !found.ok()) return Fail(match.path, found);
+      const absl::Status looked = FindFiles(env_.fs, match.path, kDepthMax, found);
+      if (!looked.ok()) return Fail(match.path, looked);
     }
+    for (const auto& [file, user] : found.foreign) {
+      v1::Evidence evidence = ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, file, v1::OUTCOME_FAILED, "trace_foreign_file");
+      (*evidence.mutable_problem()->mutable_args())["what"] = absl::StrCat(user);
+      Emit(std::move(evidence));
+    }
+    const std::set<std::string>& files = found.files;
     if (files.empty()) {
+      if (!found.foreign.empty()) return;  // what is there was named
       return Emit(ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, source_.trace(), v1::OUTCOME_ABSENT, "trace_empty"));
     }
     std::vector<TraceFile> read;

@@ -80,6 +80,44 @@ TEST_F(ShardsCollectorTest, AFolderOfRecords) {
   EXPECT_EQ(Collect("shards: [{trace: e}]\n").evidence(0).problem().id(), "trace_empty");
 }
 
+TEST_F(ShardsCollectorTest, WhatAnotherUserPutBesideTheRecordsIsNone) {
+  const auto record = [](absl::string_view name) {
+    std::string text = absl::StrCat("paritect-trace 1 7 1 9|h n|v RANK=0|v WORLD_SIZE=1|o 5 /d/", name, "|");
+    std::replace(text.begin(), text.end(), '|', '\0');
+    return text;
+  };
+  fs_.AddFile("/job/t/n-1-1.ptrace", record("a"));
+  fs_.AddFile("/job/t/n-2-2.ptrace", record("planted"));
+  fs_.SetOwner("/job/t", 1000, 01733);
+  fs_.SetOwner("/job/t/n-1-1.ptrace", 1000, 0644);
+  fs_.SetOwner("/job/t/n-2-2.ptrace", 1001, 0644);
+  v1::Bundle bundle = Collect("shards: [{trace: t, dataset: train}]\n");
+  ASSERT_GE(bundle.evidence_size(), 2);
+  EXPECT_EQ(bundle.evidence(0).problem().id(), "trace_foreign_file");
+  EXPECT_EQ(bundle.evidence(0).outcome(), v1::OUTCOME_FAILED);
+  EXPECT_EQ(bundle.evidence(0).source(), "/job/t/n-2-2.ptrace");
+  EXPECT_EQ(bundle.evidence(0).problem().args().at("what"), "1001");
+  EXPECT_THAT(bundle.evidence(1).shards().items(), ElementsAre("/d/a"));
+  // Nobody but its owner can write to it: whose the files are is the owner's business.
+  fs_.SetOwner("/job/t", 1000, 0700);
+  bundle = Collect("shards: [{trace: t, dataset: train}]\n");
+  EXPECT_NE(bundle.evidence(0).problem().id(), "trace_foreign_file");
+}
+
+// `paritect run` of root: who writes there was told the folder's name.
+TEST_F(ShardsCollectorTest, AFolderWhoseNameIsKnownToItsOwnAloneMayHoldFilesOfSeveralUsers) {
+  std::string text = "paritect-trace 1 7 1 9|h n|v RANK=0|v WORLD_SIZE=1|o 5 /d/a|";
+  std::replace(text.begin(), text.end(), '|', '\0');
+  const std::string folder = "/job/t/0123456789abcdef0123456789abcdef";
+  fs_.AddFile(folder + "/n-1-1.ptrace", text);
+  fs_.SetOwner(folder, 0, 01733);
+  fs_.SetOwner(folder + "/n-1-1.ptrace", 1001, 0644);
+  fs_.SetOwner("/job/t", 0, 0711);
+  EXPECT_EQ(Collect("shards: [{trace: t, dataset: train}]\n").evidence(0).problem().id(), "");
+  fs_.SetOwner("/job/t", 0, 0755);  // now everybody can list it
+  EXPECT_EQ(Collect("shards: [{trace: t, dataset: train}]\n").evidence(0).problem().id(), "trace_foreign_file");
+}
+
 TEST_F(ShardsCollectorTest, CompressedLists) {
   // printf 'a\nb\n' | gzip -n
   const absl::string_view bytes("\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xe4\x4a\xe2\x02\0\x97\x2a\x57\x18\x04\0\0\0", 24);

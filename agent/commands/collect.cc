@@ -124,6 +124,7 @@ absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const CollectOptions& options)
   FileSystem& fs = options.bytes_per_second > 0 ? static_cast<FileSystem&>(limited) : env.fs;
   // No key: whoever reads the bundle could not compare with another's hashes.
   CollectorEnv collector_env = {.fs = fs, .rules = env.rules, .for_bundle = true, .live = env.live};
+  collector_env.in_clear = {plan.in_clear().begin(), plan.in_clear().end()};
   collector_env.digest_cache = env.digest_cache;
   collector_env.read_all = options.no_cache;
   collector_env.past_cache = options.media;

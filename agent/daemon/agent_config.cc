@@ -120,6 +120,11 @@ Status ReadLocal(const DocumentNode& node, AgentConfig& config) {
                    }}});
 }
 
+Status ReadInClear(const DocumentNode& node, AgentConfig& config) {
+  return ReadList(node, "in_clear",
+                  [&](const DocumentNode& one) { return ReadText(one, "in_clear", config.in_clear.emplace_back()); });
+}
+
 Status ReadNice(const DocumentNode& node, AgentConfig& config) {
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t nice, ReadCount(node, "nice", 0));
   if (nice > kNiceMax) return ErrorAt(node, absl::StrCat("`nice` must be 0 to ", kNiceMax));
@@ -150,6 +155,7 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view text) {
                 [&](const DocumentNode& v) {
                   return ReadList(v, "plans", [&](const DocumentNode& one) { return ReadOwnPlan(one, config); });
                 }},
+               {"in_clear", [&](const DocumentNode& v) { return ReadInClear(v, config); }},
                {"local", [&](const DocumentNode& v) { return ReadLocal(v, config); }},
                {"spool", [&](const DocumentNode& v) { return ReadSpool(v, config); }}}));
   return config;
@@ -178,6 +184,9 @@ nice: 19
 # Plans that this node runs by itself, at the start and then every so often.
 #plans:
 #  - {plan: /data/run7/plan.yaml, every: 6h}
+
+# Values that look like secrets do not leave this node. These settings' may: names, or patterns of them.
+#in_clear: [experiment_label, "plugin.*"]
 
 # Where `paritect run` of this machine hands over what it recorded; by default agent.sock in the state folder, for root
 # and the agent's own user. Other users by their numeric ids.

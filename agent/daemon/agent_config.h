@@ -24,6 +24,7 @@ struct AgentConfig {
   int nice = 19;
   std::map<std::string, std::string> labels;
   std::vector<OwnPlan> plans;
+  std::vector<std::string> in_clear;      // globs over names of settings that are no secrets, whatever they look like
   std::string local_socket;               // absolute; empty: agent.sock in the state folder
   std::vector<std::int64_t> local_users;  // numeric ids that may hand evidence over, besides root and the agent's own
   std::uint64_t spool_bytes_max = std::uint64_t{256} << 20;

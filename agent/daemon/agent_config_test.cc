@@ -21,6 +21,7 @@ roots: [/data, /logs]
 servers: ["a.example:7400", "[::1]:7400"]
 bwlimit: 200M
 nice: 10
+in_clear: [label, "plugin.*"]
 labels: {rack: a1, "7": b}
 plans:
   - /p/plan.yaml
@@ -28,6 +29,7 @@ plans:
 spool: {max_bytes: 1G, max_age: 2d}
 )");
   ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->in_clear, ElementsAre("label", "plugin.*"));
   EXPECT_THAT(config->roots, ElementsAre("/data", "/logs"));
   EXPECT_THAT(config->servers, ElementsAre("a.example:7400", "[::1]:7400"));
   EXPECT_EQ(config->bytes_per_second, 200u << 20);

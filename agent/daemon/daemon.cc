@@ -96,9 +96,13 @@ AgentDaemon::AgentDaemon(DaemonOptions options, std::unique_ptr<Spool> spool, Wa
   queue_ = std::make_unique<TaskQueue>(runner_, log_, TasksInSpool(*spool_),
                                        TaskQueue::Ports{.bounds = [this] { return Bounds(); },
                                                         .ended = [this](const std::string& id) { OnTaskEnded(id); }});
-  follower_ = std::make_unique<Follower>(
-      recorder_, log_, options_.credential.credential.identity.name, options_.program,
-      Follower::Ports{.bounds = [this] { return Bounds(); }, .steady_ms = &SteadyMs, .wall_ms = &WallMs});
+  follower_ =
+      std::make_unique<Follower>(recorder_, log_, options_.credential.credential.identity.name, options_.program,
+                                 Follower::Ports{.bounds = [this] { return Bounds(); },
+                                                 .steady_ms = &SteadyMs,
+                                                 .wall_ms = &WallMs,
+                                                 .told_file = options_.state.folder + "/followed",
+                                                 .epoch = spool_->epoch()});
   renewal_ = std::make_unique<Renewal>(
       options_.credential,
       Renewal::Ports{
@@ -116,7 +120,7 @@ std::vector<std::string> AgentDaemon::Servers(const Credential& credential) {
 
 TaskBounds AgentDaemon::Bounds() {
   absl::MutexLock lock(&mutex_);
-  return {config_.roots, config_.bytes_per_second};
+  return {config_.roots, config_.bytes_per_second, config_.in_clear};
 }
 
 // On the queue's thread.

@@ -45,7 +45,8 @@ Follower::Follower(Recorder& recorder, AgentLog& log, std::string node, std::str
       node_(std::move(node)),
       program_(std::move(program)),
       ports_(std::move(ports)),
-      options_(options) {}
+      options_(options),
+      told_(ports_.told_file, ports_.epoch) {}
 
 Follower::~Follower() {
   Shutdown();
@@ -93,6 +94,7 @@ void Follower::Loop() {
       absl::MutexLock lock(&mutex_);
       if (followed_.empty() || shutdown_.stopped()) {
         running_ = false;
+        told_.Save(ports_.steady_ms(), true);
         return;
       }
       all = followed_;
@@ -107,6 +109,7 @@ void Follower::Loop() {
       absl::MutexLock lock(&mutex_);
       followed_.erase(std::remove(followed_.begin(), followed_.end(), one), followed_.end());
     }
+    told_.Save(ports_.steady_ms());
     if (!behind) shutdown_.WaitFor(absl::Milliseconds(options_.poll_ms));
   }
 }
@@ -135,7 +138,8 @@ void Follower::AddSource(Followed& one, const v1::LogSource& source, std::vector
   LogOptions options;
   options.format = source.format();
   options.pattern = source.pattern();
-  one.sources.push_back({std::make_unique<LogTail>(std::move(paths), live, std::move(options)), rank, false, ""});
+  const bool told = told_.WasTold(one.task.id(), ShownName(one.task.plan(), live));
+  one.sources.push_back({std::make_unique<LogTail>(std::move(paths), live, std::move(options)), rank, told, ""});
 }
 
 // Files of the plan's patterns that are not followed yet.
@@ -200,6 +204,8 @@ std::string Follower::EndOf(const Followed& one, const Source& source) const {
 }
 
 absl::Status Follower::Send(Followed& one, const Source& source, LogTailUpdate update) {
+  const std::string name = ShownName(one.task.plan(), update.source);
+  told_.DropTold(one.task.id(), name, update.steps);
   int at = 0;
   bool first = true;
   while (first || at < static_cast<int>(update.steps.size())) {
@@ -207,7 +213,7 @@ absl::Status Follower::Send(Followed& one, const Source& source, LogTailUpdate u
     v1::StepChunk& chunk = *records[0].mutable_steps();
     chunk.set_task_id(one.task.id());
     chunk.set_run(one.task.plan().info().run());
-    chunk.set_source(ShownName(one.task.plan(), update.source));
+    chunk.set_source(name);
     if (source.rank) chunk.set_rank(*source.rank);
     if (first) chunk.set_change(update.change);
     if (first && update.about) *chunk.mutable_about() = *std::move(update.about);
@@ -217,6 +223,7 @@ absl::Status Follower::Send(Followed& one, const Source& source, LogTailUpdate u
     first = false;
     const auto put = recorder_.Put(RecordClass::kBulk, absl::MakeSpan(records), shutdown_, [](const absl::Status&) {});
     if (!put.ok()) return put.status();
+    if (chunk.steps_size() > 0) told_.Told(one.task.id(), name, chunk.steps(chunk.steps_size() - 1));
   }
   return absl::OkStatus();
 }
@@ -249,6 +256,7 @@ bool Follower::Finish(Followed& one, const std::string& ended, bool cancelled) {
   const auto put =
       recorder_.Put(RecordClass::kCritical, absl::MakeSpan(&record, 1), shutdown_, [](const absl::Status&) {});
   if (!put.ok() && absl::IsCancelled(put.status())) return false;
+  told_.Forget(one.task.id());
   log_.Info(absl::StrCat("task ", one.task.id(), ": no log is followed any more (", ended, ")"));
   return true;
 }

@@ -3,7 +3,8 @@
 //
 // Each task (Task.follow) gives step chunks as its logs grow and, when all of them have ended, a TaskEnd without pieces
 // that says how. A log that had ended before it was looked at gives no chunk: its report tells it all. After a restart
-// of the agent the server asks again, and the logs are read from their beginning.
+// of the agent the server asks again, and the logs are read from their beginning but told from where they were left
+// (told_steps.h); those that are read as a whole (JSON documents, folders) are told again.
 #ifndef PARITECT_AGENT_DAEMON_FOLLOWER_H_
 #define PARITECT_AGENT_DAEMON_FOLLOWER_H_
 
@@ -23,6 +24,7 @@
 #include "agent/daemon/cancellation.h"
 #include "agent/daemon/recorder.h"
 #include "agent/daemon/task_runner.h"
+#include "agent/daemon/told_steps.h"
 #include "agent/harmless.h"
 #include "common/rooted_file_system.h"
 #include "paritect/v1/fleet.pb.h"
@@ -44,6 +46,8 @@ class Follower {
     std::function<TaskBounds()> bounds;
     std::function<std::int64_t()> steady_ms;
     std::function<std::int64_t()> wall_ms;
+    std::string told_file = {};  // as in ToldSteps
+    std::uint64_t epoch = 0;     // of the spool
   };
   Follower(Recorder& recorder, AgentLog& log, std::string node, std::string program, Ports ports,
            FollowerOptions options = {});
@@ -99,6 +103,7 @@ class Follower {
   // Of the thread alone.
   std::shared_ptr<BandwidthLimit> bandwidth_;
   Cancellation* looked_at_ = nullptr;
+  ToldSteps told_;
 
   absl::Mutex mutex_;
   std::vector<std::shared_ptr<Followed>> followed_ ABSL_GUARDED_BY(mutex_);

@@ -51,7 +51,8 @@ class FollowerTest : public testing::Test {
   void Start(FollowerOptions options) {
     const auto now = [] { return absl::ToUnixMillis(absl::Now()); };
     follower_ = std::make_unique<Follower>(
-        *recorder_, log_, "n1", "test", Follower::Ports{[this] { return bounds_; }, now, now}, options);
+        *recorder_, log_, "n1", "test",
+        Follower::Ports{[this] { return bounds_; }, now, now, JoinPath(folder_.path(), "followed"), 7}, options);
   }
   static FollowerOptions Fast() { return {.poll_ms = 5, .list_ms = 5, .quiet_ms = 60'000}; }
 
@@ -135,6 +136,33 @@ TEST_F(FollowerTest, ThePartsOfARotatedLogAreOneLog) {
   Follow("train.log*");
   EXPECT_TRUE(Await([&] { return Steps() == 6; })) << Steps();
   EXPECT_EQ(steps_.size(), 1u);
+}
+
+TEST_F(FollowerTest, ARestartGoesOnWhereItWas) {
+  folder_.Write("train.log", Lines(1, 5));
+  Start(Fast());
+  Follow("train.log");
+  EXPECT_TRUE(Await([&] { return Steps() == 5; })) << Steps();
+  for (int restart = 0; restart < 3; ++restart) {
+    follower_.reset();
+    folder_.Append("train.log", Lines(6 + restart, 6 + restart));  // while no agent runs
+    Start(Fast());
+    Follow("train.log");
+    EXPECT_TRUE(Await([&] { return steps_["train.log"].back() == 6 + restart; }));
+  }
+  EXPECT_EQ(steps_["train.log"], (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST_F(FollowerTest, ALogThatWasWrittenAnewIsToldFromItsBeginning) {
+  folder_.Write("train.log", Lines(1, 3));
+  Start(Fast());
+  Follow("train.log");
+  EXPECT_TRUE(Await([&] { return Steps() == 3; })) << Steps();
+  follower_.reset();
+  folder_.Write("train.log", "step 1/1000 loss: 3.5\nstep 2/1000 loss: 3.25\nstep 3/1000 loss: 3.125\n");
+  Start(Fast());
+  Follow("train.log");
+  EXPECT_TRUE(Await([&] { return Steps() == 6; })) << Steps();
 }
 
 TEST_F(FollowerTest, ATaskWithoutAnyLogEnds) {

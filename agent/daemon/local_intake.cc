@@ -19,6 +19,8 @@ namespace paritect {
 namespace {
 
 constexpr absl::Duration kSenderPatience = absl::Seconds(60);
+constexpr std::size_t kSendersMax = 8;
+constexpr std::ptrdiff_t kSendersOfUserMax = 4;  // the others' turn
 
 }  // namespace
 
@@ -49,6 +51,18 @@ LocalIntake::~LocalIntake() {
   cancellation_.Stop(StopReason::kShutdown);
   close(stop_[1]);
   thread_.join();
+  std::list<Sender> last;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const Sender& sender : senders_) {
+      if (!sender.done) shutdown(sender.connection, SHUT_RDWR);  // who waits for its bytes waits no more
+    }
+    last.swap(senders_);  // the elements stay where they are
+  }
+  for (Sender& sender : last) {
+    sender.thread.join();
+    close(sender.connection);
+  }
   close(stop_[0]);
   close(listener_);
   unlink(path_.c_str());
@@ -62,23 +76,71 @@ void LocalIntake::Loop() {
     if (waiting[1].revents != 0) return;
     if (waiting[0].revents == 0) continue;
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (connection < 0) continue;
-    const std::string answer = Answer(connection);
-    (void)SendAll(connection, answer, absl::Now() + kSenderPatience);
-    close(connection);
+    if (connection >= 0) Accept(connection);
   }
 }
 
-std::string LocalIntake::Answer(int connection) {
+void LocalIntake::Accept(int connection) {
+  Reap();
   ucred sender = {};
   socklen_t size = sizeof(sender);
-  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &sender, &size) != 0) return "refused: the sender is not known\n";
-  const std::int64_t user = sender.uid;
+  const bool known = getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &sender, &size) == 0;
+  const std::string refusal = known ? Refusal(sender.uid) : "refused: the sender is not known\n";
+  if (!refusal.empty()) {
+    (void)SendAll(connection, refusal,
+                  absl::Now());  // a line fits into an empty socket, or the sender is not asked for
+    close(connection);
+    return;
+  }
+  absl::MutexLock lock(&mutex_);
+  Sender& one = senders_.emplace_back();
+  one.connection = connection;
+  one.user = sender.uid;
+  one.process = sender.pid;
+  one.thread = std::thread([this, &one] { Serve(one); });
+}
+
+std::string LocalIntake::Refusal(std::int64_t user) {
   if (user != 0 && user != geteuid() && std::find(users_.begin(), users_.end(), user) == users_.end()) {
     return absl::StrCat("refused: user ", user, " is not among `local: users` of this agent\n");
   }
-  auto bytes = ReadToEnd(connection, kIntakeBytesMax, absl::Now() + kSenderPatience);
+  absl::MutexLock lock(&mutex_);
+  const auto own = std::count_if(senders_.begin(), senders_.end(), [user](const Sender& s) { return s.user == user; });
+  if (own >= kSendersOfUserMax || senders_.size() >= kSendersMax) {
+    return "refused: too many send at the same time; try again, or use `paritect import`\n";
+  }
+  return "";
+}
+
+void LocalIntake::Serve(Sender& sender) {
+  const std::string answer = Answer(sender);
+  (void)SendAll(sender.connection, answer, absl::Now() + kSenderPatience);
+  shutdown(sender.connection, SHUT_RDWR);
+  absl::MutexLock lock(&mutex_);
+  sender.done = true;
+}
+
+// Joins those that have their answer.
+void LocalIntake::Reap() {
+  std::list<Sender> done;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (auto it = senders_.begin(); it != senders_.end();) {
+      const auto next = std::next(it);
+      if (it->done) done.splice(done.end(), senders_, it);
+      it = next;
+    }
+  }
+  for (Sender& sender : done) {
+    sender.thread.join();
+    close(sender.connection);
+  }
+}
+
+std::string LocalIntake::Answer(const Sender& sender) {
+  auto bytes = ReadToEnd(sender.connection, kIntakeBytesMax, absl::Now() + kSenderPatience);
   if (!bytes.ok()) return absl::StrCat("refused: ", bytes.status().message(), "\n");
+  absl::MutexLock lock(&take_mutex_);
   auto bundle = ParseBundle(*bytes);
   if (!bundle.ok()) return absl::StrCat("refused: no bundle: ", bundle.status().message(), "\n");
   bytes->clear();
@@ -86,7 +148,7 @@ std::string LocalIntake::Answer(int connection) {
   if (run.empty()) return "refused: the run has no name\n";
   const absl::Status taken = ports_.take(*std::move(bundle), cancellation_);
   if (!taken.ok()) return absl::StrCat("refused: ", taken.message(), "\n");
-  log_.Info(absl::StrCat("run ", run, " was handed over by process ", sender.pid, " of user ", user));
+  log_.Info(absl::StrCat("run ", run, " was handed over by process ", sender.process, " of user ", sender.user));
   return absl::StrCat("ok ", run, "\n");
 }
 

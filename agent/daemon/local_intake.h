@@ -9,13 +9,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "agent/daemon/agent_log.h"
 #include "agent/daemon/cancellation.h"
 #include "paritect/v1/evidence.pb.h"
@@ -27,7 +30,8 @@ inline constexpr std::size_t kIntakeBytesMax = 256 << 20;  // larger ones go by 
 class LocalIntake {
  public:
   struct Ports {
-    // Puts the evidence where it waits for the server. Called on the intake's thread; `stop` ends a wait.
+    // Puts the evidence where it waits for the server. Called on a thread of the intake, one call at a time; `stop`
+    // ends a wait.
     std::function<absl::Status(v1::Bundle bundle, Cancellation& stop)> take;
   };
   // `users`: numeric ids that may send besides root and the agent's own. The log must outlive it.
@@ -37,8 +41,22 @@ class LocalIntake {
 
  private:
   LocalIntake(std::string path, int listener, int stop[2], std::vector<std::int64_t> users, Ports ports, AgentLog& log);
+  // One that sends; each has its thread, so that a silent one holds up nobody else.
+  struct Sender {
+    int connection = -1;
+    std::int64_t user = 0;
+    std::int64_t process = 0;
+    bool done = false;
+    std::thread thread;
+  };
+
   void Loop();
-  std::string Answer(int connection);
+  void Accept(int connection);
+  // "" where the user may send now; else the refusal.
+  std::string Refusal(std::int64_t user);
+  void Serve(Sender& sender);
+  std::string Answer(const Sender& sender);
+  void Reap();
 
   const std::string path_;
   const int listener_;
@@ -47,6 +65,9 @@ class LocalIntake {
   const Ports ports_;
   AgentLog& log_;
   Cancellation cancellation_;
+  absl::Mutex take_mutex_;
+  absl::Mutex mutex_;
+  std::list<Sender> senders_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
@@ -79,6 +82,38 @@ TEST_F(LocalIntakeTest, WhatIsNoBundleIsRefusedWithTheReason) {
   EXPECT_THAT(Ask(BundleOf("")), HasSubstr("no name"));
   answer_ = absl::UnavailableError("the spool is full");
   EXPECT_EQ(Ask(whole), "refused: the spool is full\n");
+}
+
+// As many as may send, less one, say nothing at all.
+TEST_F(LocalIntakeTest, SilentSendersHoldUpNobody) {
+  auto intake = Open();
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, socket_.c_str(), sizeof(address.sun_path) - 1);
+  std::vector<int> silent;
+  for (int i = 0; i < 3; ++i) {
+    silent.push_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(silent.back(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  }
+  EXPECT_EQ(Ask(BundleOf("npu-1")), "ok npu-1\n");  // gives up after ten seconds
+  silent.push_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(connect(silent.back(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  // A user's fifth is told so at once. The one that was answered may still be counted.
+  EXPECT_THAT(Ask(BundleOf("npu-2")), ::testing::AnyOf(HasSubstr("too many send"), HasSubstr("ok npu-2")));
+  intake.reset();  // does not wait for them
+  for (int one : silent) close(one);
+}
+
+// What another thread creates in the meantime goes by the process's mask.
+TEST_F(LocalIntakeTest, TheProcessesMaskIsLeftAlone) {
+  struct stat info;
+  const mode_t before = umask(0000);
+  auto listener = ListenLocal(socket_, 0600);
+  EXPECT_EQ(umask(before), 0000u);
+  ASSERT_TRUE(listener.ok());
+  ASSERT_EQ(stat(socket_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  close(*listener);
 }
 
 TEST_F(LocalIntakeTest, OnlyItsOwnUserReachesTheSocketUnlessOthersAreNamed) {

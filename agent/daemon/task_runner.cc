@@ -11,6 +11,7 @@
 #include "agent/collect.h"
 #include "agent/daemon/watched_file_system.h"
 #include "agent/datasets/follow_up.h"
+#include "agent/redaction.h"
 #include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -227,6 +228,7 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
                       .redaction_key = task.redaction_key(),
                       .live = live ? &*live : nullptr,
                       .live_processes = task.plan().info().live() || TellsOfNoRun(task.plan())};
+  env.in_clear = bounds.in_clear;
   env.digest_cache = ports_.digest_cache;
   env.progress = [&](const CollectProgress& now) {
     progress.set_stage(std::string(now.stage));
@@ -268,11 +270,13 @@ absl::Status TaskRunner::Deliver(v1::Bundle bundle, Cancellation& stop) {
   task.set_id(absl::StrCat("own:", DisplayBytes(bundle.plan().run()), ":", ports_.wall_ms(), ".", ++count));
   v1::PlanInfo info = bundle.plan();
   info.set_node(node_);
+  WithholdSecrets(info);
   Attempt attempt(task, recorder_, nullptr, stop, [&](const absl::Status& why) {
     log_.Warning(absl::StrCat("run ", DisplayBytes(info.run()), " waits: ", why.message()));
   });
   PARITECT_RETURN_IF_ERROR(attempt.Begin(info, program_));
   for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
+    WithholdSecrets(rules_.settings, evidence, RedactionOptions());  // whatever program a user handed it over with
     PARITECT_RETURN_IF_ERROR(attempt.Add(std::move(evidence)));
   }
   v1::TaskEnd end;

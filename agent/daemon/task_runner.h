@@ -25,6 +25,7 @@ namespace paritect {
 struct TaskBounds {
   std::vector<std::string> roots;
   std::uint64_t bytes_per_second = 0;  // 0: no limit
+  std::vector<std::string> in_clear = {};  // as in CollectorEnv; what a task's plan says of it does not count
 };
 
 struct TaskPorts {

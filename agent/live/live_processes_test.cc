@@ -244,7 +244,7 @@ TEST(LivePackages, EveryFormOfMetadata) {
   node.fs.AddFile(site + "/mine-0.1.dist-info/direct_url.json",
                   R"({"url": "file:///src/mine", "dir_info": {"editable": true}})");
   node.fs.AddFile("/src/mine/.git/HEAD", "ref: refs/heads/main\n");
-  node.fs.AddFile("/src/mine/.git/refs/heads/main", "0123456789abcdef\n");
+  node.fs.AddFile("/src/mine/.git/refs/heads/main", "0123456789abcdef0123456789abcdef01234567\n");
   node.fs.AddFile(site + "/vcs-0.2.dist-info/METADATA", "Name: vcs\nVersion: 0.2\n\n");
   node.fs.AddFile(
       site + "/vcs-0.2.dist-info/direct_url.json",
@@ -255,7 +255,8 @@ TEST(LivePackages, EveryFormOfMetadata) {
   EXPECT_EQ(FixtureNode::Told(all, "package."),
             "package.bare=3.0;package.cudatoolkit=11.8.0;package.mine=0.1;package.old=1.0;package.torch=2.1.0+cu121;"
             "package.typing-extensions=4.8.0;package.vcs=0.2;package.wsgiref=0.1.2;package.xarray=2024.1.0");
-  EXPECT_EQ(FixtureNode::Told(all, "package_source.mine"), "package_source.mine=editable /src/mine @ 0123456789abcdef");
+  EXPECT_EQ(FixtureNode::Told(all, "package_source.mine"),
+            "package_source.mine=editable /src/mine @ 0123456789abcdef0123456789abcdef01234567");
   EXPECT_EQ(FixtureNode::Told(all, "package_source.vcs"), "package_source.vcs=https://***@host/x.git @ fedcba");
   EXPECT_EQ(FixtureNode::Told(all, "torch.git_version"), "torch.git_version=abc123");
   EXPECT_EQ(FixtureNode::Told(all, "python.version"), "python.version=3.10.12");

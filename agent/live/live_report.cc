@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "agent/redaction.h"
 #include "common/prefixed_file_system.h"
 
 namespace paritect {
@@ -15,7 +14,6 @@ constexpr std::size_t kNamesMax = 100'000;
 
 void LiveReport::Document(v1::SettingsDocument document, absl::string_view source, std::optional<int> rank) {
   if (document.settings().empty() && document.notes().empty()) return;
-  WithholdSecrets(env_.rules.settings, document, env_.redaction_key);
   v1::Evidence evidence;
   evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
   evidence.set_outcome(v1::OUTCOME_COLLECTED);
@@ -26,17 +24,16 @@ void LiveReport::Document(v1::SettingsDocument document, absl::string_view sourc
 }
 
 void LiveReport::Absent(absl::string_view message_id, absl::string_view source, absl::string_view why) {
-  sink_(ProblemEvidence(v1::EVIDENCE_KIND_LIVE_NODE, source, v1::OUTCOME_ABSENT, message_id, WithoutSecrets(why)));
+  sink_(ProblemEvidence(v1::EVIDENCE_KIND_LIVE_NODE, source, v1::OUTCOME_ABSENT, message_id, why));
 }
 
 void LiveReport::Failed(absl::string_view message_id, absl::string_view source, absl::string_view why) {
-  sink_(ProblemEvidence(v1::EVIDENCE_KIND_SETTINGS, source, v1::OUTCOME_FAILED, message_id, WithoutSecrets(why)));
+  sink_(ProblemEvidence(v1::EVIDENCE_KIND_SETTINGS, source, v1::OUTCOME_FAILED, message_id, why));
 }
 
 void LiveReport::FailedRead(absl::string_view source, const absl::Status& status) {
   if (status.ok() || absl::IsNotFound(status)) return;
-  const absl::Status clean(status.code(), WithoutSecrets(status.message()));
-  sink_(ProblemEvidence(v1::EVIDENCE_KIND_SETTINGS, source, clean));
+  sink_(ProblemEvidence(v1::EVIDENCE_KIND_SETTINGS, source, status));
 }
 
 absl::StatusOr<std::string> ReadNodeText(FileSystem& fs, absl::string_view path, std::size_t bytes_max) {

@@ -1,4 +1,4 @@
-// How the parts of the live collector emit what they saw: redacted documents, and problems as evidence.
+// How the parts of the live collector emit what they saw: documents, and problems as evidence.
 #ifndef PARITECT_AGENT_LIVE_LIVE_REPORT_H_
 #define PARITECT_AGENT_LIVE_LIVE_REPORT_H_
 
@@ -11,7 +11,7 @@
 
 namespace paritect {
 
-// Nothing gets past it in clear: documents go through WithholdSecrets, texts of problems through WithoutSecrets.
+// Secrets are masked behind it, as those of every collector are (agent/collect.h).
 class LiveReport {
  public:
   LiveReport(const CollectorEnv& env, EvidenceSink sink) : env_(env), sink_(sink) {}

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "agent/code_state.h"
 #include "agent/live/live_report.h"
 #include "agent/redaction.h"
 #include "common/document.h"
@@ -47,21 +48,6 @@ Metadata FromFolderName(absl::string_view stem) {
   absl::string_view version = stem.substr(dash + 1);
   version = version.substr(0, version.find("-py"));  // "x-1.0-py3.10.egg-info"
   return {std::string(stem.substr(0, dash)), std::string(version)};
-}
-
-// The commit that a working copy stands at; "" where it is none.
-std::string GitCommit(FileSystem& fs, const std::string& folder) {
-  const std::string head = FirstLine(fs, folder + "/.git/HEAD");
-  absl::string_view reference = head;
-  if (!absl::ConsumePrefix(&reference, "ref: ")) return head;
-  const std::string commit = FirstLine(fs, StrCat(folder, "/.git/", reference));
-  if (!commit.empty()) return commit;
-  auto packed = ReadNodeText(fs, folder + "/.git/packed-refs");
-  if (!packed.ok()) return "";
-  for (absl::string_view line : absl::StrSplit(*packed, '\n')) {
-    if (absl::EndsWith(line, StrCat(" ", reference))) return std::string(line.substr(0, line.find(' ')));
-  }
-  return "";
 }
 
 // direct_url.json (PEP 610): where a package came from when not from an index.

@@ -10,6 +10,7 @@ namespace {
 
 // Waits that `wake` ends; the uplink then looks after itself once in a while.
 constexpr std::int64_t kNothingDueMs = 60'000;
+constexpr std::int64_t kDrainSpreadMaxMs = 600'000;  // whatever a server says: nodes come back within ten minutes
 constexpr std::int64_t kReadAgainMs = 1'000;
 // What an envelope costs beside its record, on the wire and at the server.
 constexpr std::int64_t kEnvelopeBytes = 24;
@@ -175,7 +176,8 @@ void Uplink::OnMessage(const v1::ServerMessage& message, std::int64_t now) {
     case v1::ServerMessage::kCancel: return ports_.on_cancel(message.cancel().task_id());
     case v1::ServerMessage::kDrain:
       planned_retry_ms_ = static_cast<std::int64_t>(
-          ports_.random() * static_cast<double>(std::max<std::int64_t>(0, message.drain().spread_ms()) + 1));
+          ports_.random() *
+          static_cast<double>(std::clamp<std::int64_t>(message.drain().spread_ms(), 0, kDrainSpreadMaxMs) + 1));
       return BeginClosing(now);
     case v1::ServerMessage::kThrottle:
       ++stats_.throttles;

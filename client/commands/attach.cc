@@ -101,6 +101,7 @@ absl::Status WriteBundle(CommandEnv& env, const Options& o, const v1::Plan& aske
   v1::Bundle bundle = CollectPlan({.fs = env.fs,
                                    .rules = env.rules,
                                    .for_bundle = true,
+                                   .in_clear = {asked.in_clear().begin(), asked.in_clear().end()},
                                    .digest_cache = UserCacheFolder(env.getenv("XDG_CACHE_HOME"), env.getenv("HOME"))},
                                   plan);
   bundle.set_collected_by(absl::StrCat("paritect ", kProgramVersion));
@@ -126,8 +127,8 @@ absl::StatusOr<AttachOptions> PrepareRecording(CommandEnv& env, const Options& o
     attach.time_max = absl::Seconds(seconds);
   }
   RunRequest request = {.run = o.run, .folder = JoinPath(env.working_directory, o.folder), .plan = plan};
-  PARITECT_ASSIGN_OR_RETURN(const std::string folder, MakeRunFolder(env, request));
-  attach.folder = absl::StrCat(folder, "/trace");
+  PARITECT_ASSIGN_OR_RETURN(const RunFolder folder, MakeRunFolder(env, request));
+  attach.folder = absl::StrCat(folder.path, "/trace");  // it alone writes there
   return attach;
 }
 

@@ -104,7 +104,7 @@ absl::StatusOr<std::string> BundleOfZip(CommandEnv& env, const std::string& path
   PARITECT_ASSIGN_OR_RETURN(const FileInfo info, env.fs.Stat(path));
   bundle.set_collected_at_unix_ms(info.mtime_ns / 1'000'000);
   for (v1::SettingsDocument& document : *documents) {
-    WithholdSecrets(env.rules.settings, document, "");
+    WithholdSecrets(env.rules.settings, document, RedactionOptions());
     v1::Evidence& evidence = *bundle.add_evidence();
     evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
     evidence.set_outcome(v1::OUTCOME_COLLECTED);

@@ -111,6 +111,7 @@ absl::StatusOr<v1::Bundle> MakeBundle(CommandEnv& env, const RunOptions& o, cons
       .fs = env.fs,
       .rules = env.rules,
       .for_bundle = true,
+      .in_clear = {request.plan.in_clear().begin(), request.plan.in_clear().end()},
       .live = env.live,
       .live_processes = false,
       .digest_cache = UserCacheFolder(env.getenv("XDG_CACHE_HOME"), env.getenv("HOME"))};
@@ -252,9 +253,8 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
   }
   auto folder = MakeRunFolder(env, request);
   if (!folder.ok()) return fail(folder.status());
-  WrappedCommand command = {.words = o.command, .output_path = absl::StrCat(*folder, "/output.log")};
-  command.environment =
-      CommandEnvironment(traced ? library : "", absl::StrCat(*folder, "/trace"), DataRoots(env, *plan, o.data));
+  WrappedCommand command = {.words = o.command, .output_path = absl::StrCat(folder->path, "/output.log")};
+  command.environment = CommandEnvironment(traced ? library : "", folder->trace, DataRoots(env, *plan, o.data));
   env.out.flush();
   env.err.flush();
   auto end = RunWrapped(command);
@@ -264,10 +264,10 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
     return static_cast<ExitCode>(end->code);
   }
   if (!end->output_whole) {
-    env.err << "paritect run: note: the output is still being written, or could not be kept; " << DisplayBytes(*folder)
-            << "/output.log may lack its end\n";
+    env.err << "paritect run: note: the output is still being written, or could not be kept; "
+            << DisplayBytes(folder->path) << "/output.log may lack its end\n";
   }
-  Keep(env, o, request, *folder);
+  Keep(env, o, request, folder->path);
   return static_cast<ExitCode>(end->code);
 }
 

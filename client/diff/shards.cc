@@ -48,7 +48,7 @@ std::string HeadOf(FileSystem& fs, const std::string& path) {
 bool HoldsTraces(FileSystem& fs, const std::string& folder) {
   bool holds = false;
   (void)fs.List(folder, [&](const DirectoryEntry& entry) { holds = holds || absl::EndsWith(entry.name, ".ptrace"); });
-  return holds || IsFolder(fs, JoinPath(folder, "trace"));
+  return holds || BaseName(folder) == "trace" || IsFolder(fs, JoinPath(folder, "trace"));
 }
 
 // Lists without a plan. The rank of a list is its own, or the number in its name.
@@ -288,7 +288,7 @@ absl::StatusOr<bool> RunDiff(CommandEnv& env, const DiffRequest& request) {
     json["equal"] = EqualJson(differs, not_known.empty());
     json["lists"] = OrderedJson::array();
     for (const ShardPicture& picture : pictures) json["lists"].push_back(ToJson(picture, request.all));
-    env.out << json.dump(1) << "\n";
+    env.out << DumpJson(json, 1) << "\n";
   } else {
     for (const ShardPicture& picture : pictures) PicturePrinter(env, request, picture).Print();
   }

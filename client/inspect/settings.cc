@@ -94,7 +94,7 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
     if (absl::IsUnimplemented(documents.status())) return Unknown("not_recognised", documents.status().message());
     if (!documents.ok()) return documents.status();
     for (v1::SettingsDocument& document : *documents) {
-      WithholdSecrets(env.rules.settings, document, "");
+      WithholdSecrets(env.rules.settings, document, RedactionOptions());
       if (format.empty()) format = document.format();
       for (const v1::Note& note : document.notes()) notes.push_back(NoteToJson(note));
       AppendDocument(env.rules, document, settings, notes);

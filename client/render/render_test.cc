@@ -100,6 +100,24 @@ TEST(Render, TableIsAsciiWhereAskedAndColouredOnlyWhereAsked) {
   }
 }
 
+// A name in an audited folder is somebody else's text.
+TEST(Render, NothingThatATerminalOrAReaderObeysGetsThrough) {
+  v1::Report report = TestReport();
+  const std::string name = "a\u202eb\u009b31mc\u2066d";
+  v1::Finding& finding = *report.mutable_items(0)->mutable_checks(0)->add_findings();
+  finding.set_subject(name);
+  finding.set_kind("differs");
+  finding.set_baseline(name);
+  finding.mutable_message()->set_en(name);
+  for (const Renderer* renderer : AllRenderers()) {
+    const std::string out = Render(renderer->name, Options({Language::kEnglish}), report);
+    for (const char* obeyed : {"\u202e", "\u009b", "\u2066"})
+      EXPECT_THAT(out, Not(HasSubstr(obeyed))) << renderer->name;
+  }
+  const auto json = nlohmann::json::parse(Render("json", Options({Language::kEnglish}), report));
+  EXPECT_EQ(json["items"][0]["checks"][0]["findings"].back()["subject"], name);  // and JSON loses nothing
+}
+
 TEST(Render, AReportOfNothingIsStillAReport) {
   for (const Renderer* renderer : AllRenderers()) {
     EXPECT_FALSE(Render(renderer->name, Options({Language::kEnglish}), v1::Report()).empty()) << renderer->name;

@@ -58,7 +58,7 @@ const char* SeverityWord(v1::Severity severity) {
 OrderedJson FindingToJson(const v1::Finding& finding) {
   OrderedJson json;
   json["severity"] = SeverityWord(finding.severity());
-  json["subject"] = DisplayBytes(finding.subject());
+  json["subject"] = JsonText(finding.subject());
   if (!IsValidUtf8(finding.subject())) json["subject_b64"] = absl::Base64Escape(finding.subject());
   json["kind"] = finding.kind();
   json["message"] = TextToJson(finding.message());
@@ -66,7 +66,7 @@ OrderedJson FindingToJson(const v1::Finding& finding) {
   json["migrated"] = finding.migrated();
   json["facts"] = FactsToJson(finding.facts());
   json["evidence"] = OrderedJson::array();
-  for (const std::string& evidence : finding.evidence()) json["evidence"].push_back(DisplayBytes(evidence));
+  for (const std::string& evidence : finding.evidence()) json["evidence"].push_back(JsonText(evidence));
   json["waived"] = nullptr;
   if (finding.has_waived()) {
     const v1::Waiver& w = finding.waived();
@@ -105,8 +105,8 @@ OrderedJson SideToJson(const v1::ReportSide& side) {
   OrderedJson runs = OrderedJson::array();
   for (const v1::ReportRun& run : side.runs()) {
     OrderedJson nodes = OrderedJson::array();
-    for (const std::string& node : run.nodes()) nodes.push_back(DisplayBytes(node));
-    runs.push_back({{"run", DisplayBytes(run.name())}, {"role", run.role()}, {"nodes", nodes}});
+    for (const std::string& node : run.nodes()) nodes.push_back(JsonText(node));
+    runs.push_back({{"run", JsonText(run.name())}, {"role", run.role()}, {"nodes", nodes}});
   }
   return runs;
 }
@@ -145,7 +145,7 @@ OrderedJson ReportToJson(const v1::Report& report) {
 }
 
 std::string DumpJson(const OrderedJson& json, int indent) {
-  return json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
+  return JsonEscapes(json.dump(indent, ' ', false, OrderedJson::error_handler_t::replace));
 }
 
 }  // namespace paritect

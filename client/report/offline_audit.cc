@@ -66,8 +66,11 @@ absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path
   }
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
-  const CollectorEnv collector_env = {
-      .fs = env.fs, .rules = env.rules, .redaction_key = ProcessRedactionKey(), .live = env.live};
+  const CollectorEnv collector_env = {.fs = env.fs,
+                                      .rules = env.rules,
+                                      .redaction_key = ProcessRedactionKey(),
+                                      .in_clear = {plan.in_clear().begin(), plan.in_clear().end()},
+                                      .live = env.live};
   v1::Bundle bundle = CollectPlan(collector_env, plan);
   TellLiveProblems(env, bundle);
   return bundle;

@@ -6,14 +6,15 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <random>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/code_state.h"
 #include "agent/collector.h"
-#include "agent/live/child_process.h"
 #include "agent/live/live_report.h"
 #include "agent/redaction.h"
 #include "client/report/json.h"
@@ -72,13 +73,14 @@ std::string YamlQuoted(absl::string_view text) {
 }
 
 // Variables of the allow-list in clear, of the others the name.
-std::string EnvironmentText(CommandEnv& env, const std::vector<std::string>& environment) {
+std::string EnvironmentText(CommandEnv& env, const RunRequest& request) {
   std::string text;
-  for (const std::string& one : environment) {
+  for (const std::string& one : request.environment) {
     if (absl::StrContains(one, '\n')) continue;  // a shell function
     auto documents = ReadSettings(one + "\n", "environment", "environment");
     if (!documents.ok() || documents->empty()) continue;
-    WithholdSecrets(env.rules.settings, (*documents)[0], "");
+    WithholdSecrets(env.rules.settings, (*documents)[0],
+                    {"", {request.plan.in_clear().begin(), request.plan.in_clear().end()}});
     for (const v1::Setting& setting : (*documents)[0].settings()) {
       if (IsWithheld(setting)) {
         absl::StrAppend(&text, "# withheld: ", setting.raw_key(), "\n");
@@ -90,32 +92,16 @@ std::string EnvironmentText(CommandEnv& env, const std::vector<std::string>& env
   return text;
 }
 
-absl::StatusOr<std::string> AskGit(const std::string& folder, std::vector<std::string> words) {
-  ChildCommand command;
-  command.words = {"/usr/bin/git", "-C", folder};
-  command.words.insert(command.words.end(), words.begin(), words.end());
-  // It reads only: no lock, no refreshed index, no program that the repository names.
-  command.environment = {"GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1", "HOME=/", "LC_ALL=C",
-                         "GIT_TERMINAL_PROMPT=0"};
-  command.output_bytes_max = 256 << 20;
-  PARITECT_ASSIGN_OR_RETURN(ChildResult result, RunChild(command));
-  if (result.exit_code != 0) return absl::NotFoundError("no repository");
-  return result.output;
-}
-
-// Empty: the working folder is in no repository, or git is not here.
-std::string CodeText(const std::string& folder) {
-  auto commit = AskGit(folder, {"-c", absl::StrCat("safe.directory=", folder), "rev-parse", "HEAD"});
-  if (!commit.ok()) return "";
+// Empty: the working folder is in no repository.
+std::string CodeText(CommandEnv& env) {
+  const auto state = ReadCodeState(env.fs, env.working_directory);
+  if (!state) return "";
   OrderedJson json;
-  json["git.commit"] = std::string(absl::StripAsciiWhitespace(*commit));
-  auto changes = AskGit(folder, {"-c", absl::StrCat("safe.directory=", folder), "-c", "core.fsmonitor=false", "diff",
-                                 "--no-ext-diff", "--no-textconv", "--binary", "HEAD"});
-  if (changes.ok()) {
-    json["git.dirty"] = !changes->empty();
-    if (!changes->empty()) json["git.diff_sha256"] = ToHex(Sha256(*changes));
-  }
-  return json.dump(1) + "\n";
+  json["git.commit"] = state->commit;
+  if (!state->tree.empty()) json["git.tree"] = state->tree;
+  if (state->dirty) json["git.dirty"] = *state->dirty;
+  if (!state->unknown.empty()) json["git.dirty_unknown"] = JsonText(state->unknown);
+  return DumpJson(json, 1) + "\n";
 }
 
 std::string YamlList(const google::protobuf::RepeatedPtrField<std::string>& texts) {
@@ -169,6 +155,25 @@ std::string PlanText(const RunRequest& request, bool has_code) {
   return text;
 }
 
+absl::StatusOr<std::string> MakeTraceFolder(const std::string& folder) {
+  std::string trace = absl::StrCat(folder, "/trace");
+  const auto make = [&](mode_t mode) {
+    return mkdir(trace.c_str(), 0700) == 0 && chmod(trace.c_str(), mode) == 0
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat(DisplayBytes(trace), ": ", std::strerror(errno)));
+  };
+  const bool root = geteuid() == 0;
+  PARITECT_RETURN_IF_ERROR(make(root ? 0711 : 0700));
+  if (!root) return trace;
+  if (chmod(folder.c_str(), 0711) != 0) return absl::InvalidArgumentError(std::strerror(errno));
+  std::random_device device;
+  absl::StrAppend(&trace, "/");
+  for (int i = 0; i < 4; ++i) absl::StrAppend(&trace, absl::Hex(device(), absl::kZeroPad8));
+  // It shows nothing, and nobody can take away what another wrote.
+  PARITECT_RETURN_IF_ERROR(make(01733));
+  return trace;
+}
+
 }  // namespace
 
 std::string RankOfEnvironment(const std::vector<std::string>& environment) {
@@ -185,7 +190,7 @@ bool IsFirstOfNode(const std::vector<std::string>& environment) {
   return BuiltInLaunchers().PlaceOf(environment).local_rank.value_or(0) == 0;
 }
 
-absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& request) {
+absl::StatusOr<RunFolder> MakeRunFolder(CommandEnv& env, const RunRequest& request) {
   const std::string parent = absl::StrCat(request.folder, "/", AsStep(request.run));
   PARITECT_RETURN_IF_ERROR(MakeFolders(parent));
   const std::string step = NodeStep(request);
@@ -197,31 +202,22 @@ absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& req
       return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
     }
   }
-  const std::string trace = absl::StrCat(folder, "/trace");
-  if (mkdir(trace.c_str(), 0700) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
-  }
-  // Programs that root starts may become another user, and go on to write their records: into a folder that shows
-  // nothing and where nobody can take away what another wrote.
-  if (geteuid() == 0) {
-    chmod(folder.c_str(), 0711);
-    chmod(trace.c_str(), 01733);
-  }
+  PARITECT_ASSIGN_OR_RETURN(const std::string trace, MakeTraceFolder(folder));
   std::map<std::string, std::string> files;
   std::string code;
   if (!request.words.empty()) {
     std::vector<std::string> shown;
     for (const std::string& word : WithoutSecrets(request.words)) shown.push_back(ShellQuoted(word));
     files["command.sh"] = absl::StrCat("#!/bin/sh\n", absl::StrJoin(shown, " "), "\n");
-    files["environment.txt"] = EnvironmentText(env, request.environment);
-    code = CodeText(env.working_directory);
+    files["environment.txt"] = EnvironmentText(env, request);
+    code = CodeText(env);
     if (!code.empty()) files["code.json"] = code;
   }
   files["plan.yaml"] = PlanText(request, !code.empty());
   for (const auto& [name, text] : files) {
     PARITECT_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder, "/", name), text));
   }
-  return folder;
+  return RunFolder{folder, trace};
 }
 
 std::vector<std::string> DataRoots(CommandEnv& env, const v1::Plan& plan, const std::vector<std::string>& more) {

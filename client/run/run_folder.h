@@ -3,9 +3,9 @@
 //   plan.yaml        names the rest, and the data sets of --plan; the folder can be given to `paritect check`
 //   command.sh       the command line, secrets masked
 //   environment.txt  variables of the allow-list; of the others the name alone
-//   code.json        revision of the working folder, and a digest of what is changed in it
-//   trace/           which process opened which file (libparitect-trace.so)
-//   output.log       what the command printed
+//   code.json        revision of the working folder, whether it is changed, and the tree that it makes
+//   (agent/code_state.h) trace/           which process opened which file (libparitect-trace.so) output.log       what
+//   the command printed
 #ifndef PARITECT_CLIENT_RUN_RUN_FOLDER_H_
 #define PARITECT_CLIENT_RUN_RUN_FOLDER_H_
 
@@ -29,9 +29,16 @@ struct RunRequest {
   std::int64_t began_unix_ms = 0;        // when the command is started
 };
 
-// Makes the folder FOLDER/RUN/NODE[-rankN][.2 …] and the files that stand before the command runs. The result is its
-// path. InvalidArgument, PermissionDenied: it cannot be made.
-absl::StatusOr<std::string> MakeRunFolder(CommandEnv& env, const RunRequest& request);
+struct RunFolder {
+  std::string path;
+  // For the recorder: PATH/trace. Of root, whose programs may become other users and go on to record: a folder in it
+  // that all may write to, with a name that only they are told (in their environment), so that nobody else finds it.
+  std::string trace;
+};
+
+// Makes the folder FOLDER/RUN/NODE[-rankN][.2 …] and the files that stand before the command runs. InvalidArgument,
+// PermissionDenied: it cannot be made.
+absl::StatusOr<RunFolder> MakeRunFolder(CommandEnv& env, const RunRequest& request);
 
 // "3" where the environment of a process that is wrapped by itself (srun paritect run …) tells its rank; "" else.
 std::string RankOfEnvironment(const std::vector<std::string>& environment);

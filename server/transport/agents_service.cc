@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "common/utf8.h"
 
 namespace paritect {
 namespace {
@@ -106,7 +107,8 @@ class SessionReactor final : public Stream {
     const std::string& node = caller_.peer->identity.name;
     if (!incoming_.has_hello()) return Finish(absl::InvalidArgumentError("a session begins with a hello"));
     auto session = fleet_.Open(node, incoming_.hello(), link_);
-    log_.Write(caller_.Actor(), "Session", node, session.status(), incoming_.hello().program());
+    log_.Write(caller_.Actor(), "Session", node, session.status(),
+               DisplayBytes(absl::string_view(incoming_.hello().program()).substr(0, kProgramBytesMax)));
     if (!session.ok()) return Finish(session.status());
     session_ = *session;
     opened_ = true;

@@ -24,7 +24,7 @@ same() {
 }
 
 # saw NAME: the last run recorded that data/NAME was opened.
-records() { cat "$run"trace/*.ptrace 2> /dev/null | tr '\0' '\n' > records.txt; }
+records() { cat "$run"trace/*.ptrace "$run"trace/*/*.ptrace 2> /dev/null | tr '\0' '\n' > records.txt; }
 saw() { records; LC_ALL=C grep -aq "^[oO] [0-9 ]* $data/$1\$" records.txt || fail "did not see $1"; }
 saw_not() { records; LC_ALL=C grep -aq "^[oO] [0-9 ]* $data/$1\$" records.txt && fail "saw $1"; }
 
@@ -167,12 +167,12 @@ done
 if echo 'int main(void) { return 0; }' | ${CC:-cc} -x c -static -o static - 2> /dev/null; then
   same bash -c 'RANK=0 WORLD_SIZE=1 exec bash -c "cat data/part-1.bin; ./static; true"'
   expect 0 'static' "$paritect" inspect --as shards "$run"trace
-  tr '\0' '\n' < <(cat "$run"trace/*) | grep -q '^u ./static$' || fail "does not declare the static program"
+  tr '\0' '\n' < <(cat "$run"trace/* "$run"trace/*/* 2> /dev/null) | grep -q '^u ./static$' || fail "does not declare the static program"
 fi
 if [ "$(id -u)" = 0 ] && cp /bin/cat suid 2> /dev/null && chown nobody suid && chmod 4755 suid; then
   chmod 755 "$work"
   same bash -c './suid data/part-1.bin; true' && saw_not part-1.bin
-  tr '\0' '\n' < <(cat "$run"trace/*) | grep -q '^u ./suid$' || fail "does not declare the setuid program"
+  tr '\0' '\n' < <(cat "$run"trace/* "$run"trace/*/* 2> /dev/null) | grep -q '^u ./suid$' || fail "does not declare the setuid program"
 fi
 
 # Signals: passed on when sent to the wrapper; 128 + signal as the shell tells it.
