@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
-#include "rules/rules.h"
+#include "rules/rules_files.h"
 
 namespace paritect {
 namespace {
@@ -323,16 +323,13 @@ absl::StatusOr<SecretRules> ReadSecrets(const DocumentNode& root) {
 
 const SecretRules& BuiltInSecrets() {
   static const SecretRules* const rules = [] {
-    absl::StatusOr<SecretRules> loaded = absl::NotFoundError("secrets.yaml is not embedded");
-    for (const RulesFile& file : EmbeddedRules()) {
-      if (file.name != "secrets.yaml") continue;
-      const auto root = ParseDocument(file.bytes);
-      loaded = root.ok() ? ReadSecrets(*root) : absl::StatusOr<SecretRules>(root.status());
-    }
+    const auto root = ParseDocument(BytesOfRules("secrets.yaml"));
+    const absl::StatusOr<SecretRules> loaded =
+        root.ok() ? ReadSecrets(*root) : absl::StatusOr<SecretRules>(root.status());
     if (!loaded.ok()) {
       ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
     }
-    return new SecretRules(*std::move(loaded));
+    return new SecretRules(*loaded);
   }();
   return *rules;
 }
