@@ -15,7 +15,6 @@
 #include "storage/fleet_schema.h"
 #include "storage/fleet_test_util.h"
 #include "storage/sqlite.h"
-#include "storage/store.h"
 
 namespace paritect {
 namespace {
@@ -94,8 +93,12 @@ TEST(FleetSqlite, LeavesForeignFilesAlone) {
   EXPECT_THAT(OpenFile(other).status().message(), HasSubstr("belongs to another program"));
   EXPECT_EQ(BytesOf(other), before);
 
+  // What `check --db` wrote before it kept audits in a store of this kind.
   const std::string offline = NewStorePath("offline");
-  { ASSERT_TRUE(OpenStore("sqlite:" + offline).ok()); }
+  {
+    SqliteConnection connection = *SqliteConnection::Open(offline);
+    ASSERT_TRUE(connection.Execute("PRAGMA application_id=0x50524354; CREATE TABLE audit(id INTEGER)").ok());
+  }
   EXPECT_EQ(OpenFile(offline).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(OpenFile("/nonexistent/folder/x").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(OpenFile("").status().code(), absl::StatusCode::kInvalidArgument);

@@ -27,11 +27,6 @@ bool IsTraceName(absl::string_view name) {
   return absl::EndsWith(name, kEnding) || absl::EndsWith(name, ".ptrace.gz");
 }
 
-struct Found {
-  std::set<std::string> files;
-  std::map<std::string, std::uint32_t> foreign;  // what another user put there, and who
-};
-
 // `paritect run` of root records programs that become other users, so they may all write where it records; but only
 // who was told the name of that folder finds it: it is drawn by lot and stands in one that nobody else lists.
 bool IsKnownToItsOwnAlone(FileSystem& fs, const std::string& path) {
@@ -46,7 +41,7 @@ bool IsKnownToItsOwnAlone(FileSystem& fs, const std::string& path) {
 
 // The record files at or below `path`, sorted. In a folder that others may write to, the files of its owner (and
 // root's) are records; anybody could have put the others there.
-absl::Status FindFiles(FileSystem& fs, const std::string& path, int depth, Found& found) {
+absl::Status FindFiles(FileSystem& fs, const std::string& path, int depth, TraceFiles& found) {
   PARITECT_ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
   if (info.type != FileInfo::Type::kDirectory) {
     found.files.insert(path);
@@ -82,9 +77,9 @@ class TraceCollector {
   void Run() {
     auto matches = ExpandPathPattern(env_.fs, ResolvePath(plan_, source_.trace()));
     if (!matches.ok()) return Fail(source_.trace(), matches.status());
-    Found found;
+    TraceFiles found;
     for (const PathMatch& match : *matches) {
-      const absl::Status looked = FindFiles(env_.fs, match.path, kDepthMax, found);
+      const absl::Status looked = FindTraceFiles(env_.fs, match.path, found);
       if (!looked.ok()) return Fail(match.path, looked);
     }
     for (const auto& [file, user] : found.foreign) {
@@ -221,6 +216,10 @@ absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& pa
   }
   if (source->truncated()) return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": the gzip file is cut off"));
   return bytes;
+}
+
+absl::Status FindTraceFiles(FileSystem& fs, const std::string& path, TraceFiles& found) {
+  return FindFiles(fs, path, kDepthMax, found);
 }
 
 void CollectShardTrace(const CollectorEnv& env, const v1::Plan& plan, const v1::ShardSource& source,

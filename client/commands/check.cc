@@ -68,7 +68,8 @@ ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
     env.err << kName << ": warning: " << TerminalSafe(InAll(prepared->render.languages, warning)) << "\n";
   }
   if (!o.db.empty()) {
-    if (auto kept = KeepAudit(env, o.db, **evidence, report); !kept.ok()) return UsageError(env, kName, kept.message());
+    auto kept = KeepAudit(env, o.db, **evidence, report);
+    if (!kept.ok()) return UsageError(env, kName, kept.status().message());
   }
   const absl::Status written = WriteOutputs(env, prepared->targets, report, prepared->render);
   if (!written.ok()) return UsageError(env, kName, written.message());
@@ -83,7 +84,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
                   "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");
   arguments.Texts("--item", o.items, "only this item of the checklist; repeatable");
   arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
-  arguments.Text("--db", o.db, "keep the evidence in this SQLite file");
+  arguments.Text("--db", o.db, "keep evidence and report in this SQLite file (`paritect report --db` reads it)");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
   if (!*parsed) {

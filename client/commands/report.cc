@@ -1,8 +1,10 @@
-// paritect report [NAME] | report verify FILE: a server's report in any format, and whether a report file is genuine.
+// paritect report [NAME] | report --db FILE | report verify FILE: a server's report, or one that `check --db` kept, in
+// any format, and whether a report file is genuine.
 #include "absl/strings/str_join.h"
 #include "client/remote/audit_run.h"
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
+#include "client/report/keep_audit.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -195,19 +197,45 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
   });
 }
 
+ExitCode ListKept(CommandEnv& env, const std::string& file) {
+  auto audits = KeptAudits(env, file);
+  if (!audits.ok()) return UsageError(env, kName, audits.status().message());
+  for (const v1::KeptAudit& audit : *audits) {
+    env.out << audit.number() << "  " << audit.created_on() << "  " << TerminalSafe(audit.name()) << "\n";
+  }
+  return kExitOk;
+}
+
+ExitCode PrintKept(CommandEnv& env, const PreparedReport& prepared, const std::string& file, int number) {
+  auto kept = LoadKeptAudit(env, file, number);
+  if (!kept.ok()) return UsageError(env, kName, kept.status().message());
+  v1::GetReportResponse answer;
+  *answer.mutable_report() = std::move(kept->report);
+  return PrintAuditReport(env, kName, prepared, answer);
+}
+
 ExitCode Print(CommandEnv& env, const std::vector<std::string>& args) {
   RemoteArguments remote;
   ReportArguments report;
   v1::GetReportRequest request;
   int number = 0;
+  std::string db;
+  bool list = false;
   Arguments arguments(kName, "print an audit's stored report; `paritect report verify FILE` checks a file");
-  arguments.Text("name", *request.mutable_name(), "the audit's name", true);
-  arguments.Int("--run", number, "that run's report (default: the last)");
+  arguments.Text("name", *request.mutable_name(), "the audit's name on the server");
+  arguments.Text("--db", db, "a file that `paritect check --db` has written, in place of a server");
+  arguments.Flag("--list", list, "with --db: the audits in it");
+  arguments.Int("--run", number, "that run's report, of --db that audit's (default: the last)");
   DeclareReportArguments(arguments, report);
   DeclareRemoteArguments(arguments, remote);
   if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   auto prepared = PrepareReport(env, report);
   if (!prepared.ok()) return UsageError(env, kName, prepared.status().message());
+  if (db.empty() == request.name().empty()) {
+    return UsageError(env, kName, "either an audit's NAME (of a server) or --db FILE is needed");
+  }
+  if (list && db.empty()) return UsageError(env, kName, "--list needs --db FILE");
+  if (!db.empty()) return list ? ListKept(env, db) : PrintKept(env, *prepared, db, number);
   request.set_number(number);
   return WithServer(env, kName, remote, [&](Connection& connection) {
     auto answer = connection.server->GetReport(request);

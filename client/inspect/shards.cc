@@ -1,6 +1,8 @@
 // inspect --as shards: which rank reads what, and the rule behind it where the lists tell one.
 // A folder stands for the files in it; the rank of a list that does not state it is the last number of its name.
 #include <algorithm>
+#include <cstdint>
+#include <map>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -41,7 +43,9 @@ std::optional<std::int32_t> RankOfName(absl::string_view path) {
   return static_cast<std::int32_t>(*rank);
 }
 
-absl::StatusOr<std::vector<std::string>> FilesOf(FileSystem& fs, const std::vector<std::string>& paths) {
+// `foreign`: records that another user put beside a run's; they are not read.
+absl::StatusOr<std::vector<std::string>> FilesOf(FileSystem& fs, const std::vector<std::string>& paths,
+                                                 std::map<std::string, std::uint32_t>& foreign) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     PARITECT_ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
@@ -56,6 +60,11 @@ absl::StatusOr<std::vector<std::string>> FilesOf(FileSystem& fs, const std::vect
       auto one = fs.Stat(JoinPath(path, name));
       if (one.ok() && one->type == FileInfo::Type::kRegular) files.push_back(JoinPath(path, name));
     }
+    TraceFiles traces;
+    PARITECT_RETURN_IF_ERROR(FindTraceFiles(fs, path, traces));
+    foreign.merge(traces.foreign);
+    std::erase_if(files, [&](const std::string& file) { return foreign.contains(file) || traces.files.contains(file); });
+    files.insert(files.end(), traces.files.begin(), traces.files.end());
   }
   if (files.size() > kFilesMax) return absl::ResourceExhaustedError("too many files");
   return files;
@@ -150,8 +159,13 @@ OrderedJson RuleToJson(const v1::Bundle& bundle) {
 }
 
 absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& request) {
-  PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(env.fs, request.files));
+  std::map<std::string, std::uint32_t> foreign;
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(env.fs, request.files, foreign));
   OrderedJson notes = OrderedJson::array();
+  for (const auto& [file, user] : foreign) {
+    AddNote(notes, "trace_foreign_file",
+            env.rules.messages.Say("trace_foreign_file", {{"source", file}, {"what", absl::StrCat(user)}}).en());
+  }
   PARITECT_ASSIGN_OR_RETURN(const v1::Bundle bundle, ReadLists(env, files, notes));
   OrderedJson json;
   json["format"] = bundle.evidence_size() == 0 ? "unknown" : bundle.evidence(0).shards().format();

@@ -1,43 +1,101 @@
 #include "client/report/keep_audit.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <sstream>
 
-#include "common/memory_file_system.h"
-#include "storage/store.h"
+#include "common/file_system.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace paritect {
 namespace {
 
-TEST(KeepAudit, KeepsEvidenceAndReport) {
-  MemoryFileSystem fs;
-  std::ostringstream out;
-  const CommandEnv env = {
-      .fs = fs, .out = out, .err = out, .rules = BuiltInRules(), .today = "2026-01-01", .getenv = nullptr};
-  std::vector<v1::Bundle> baseline(1), migrated(2);
-  baseline[0].mutable_plan()->set_run("gpu");
-  migrated[0].mutable_plan()->set_run("npu");
-  migrated[1].add_evidence()->set_kind(v1::EVIDENCE_KIND_RUN_LOG);
-  const EvidenceSet evidence(baseline, migrated);
-  v1::Report report;
-  report.set_verdict(v1::VERDICT_FAIL);
-  const std::string file = absl::StrCat(::testing::TempDir(), "/keep_audit_test_", ::getpid(), ".db");
-  ::unlink(file.c_str());
-  for (int i = 0; i < 2; ++i) {
-    const absl::Status status = KeepAudit(env, file, evidence, report);
-    ASSERT_TRUE(status.ok()) << status;
+using ::testing::HasSubstr;
+
+class KeepAuditTest : public ::testing::Test {
+ protected:
+  KeepAuditTest() {
+    Forget();
+    baseline_[0].mutable_plan()->set_run("gpu");
+    migrated_[0].mutable_plan()->set_run("npu");
+    v1::Evidence& log = *migrated_[1].add_evidence();
+    log.set_kind(v1::EVIDENCE_KIND_RUN_LOG);
+    // More than one part.
+    log.set_source(std::string(700'000, 'x'));
+    report_.set_verdict(v1::VERDICT_FAIL);
   }
-  auto store = OpenStore("sqlite:" + file);
-  ASSERT_TRUE(store.ok()) << store.status();
-  auto audits = (*store)->ListAudits();
+  ~KeepAuditTest() override { Forget(); }
+
+  void Forget() {
+    for (const char* end : {"", ".lock", "-wal", "-shm"}) ::unlink(absl::StrCat(file_, end).c_str());
+  }
+  absl::StatusOr<std::int64_t> Keep() {
+    const EvidenceSet evidence(baseline_, migrated_);
+    return KeepAudit(env_, file_, evidence, report_);
+  }
+
+  std::ostringstream out_;
+  CommandEnv env_ = {.fs = PosixFileSystem(),
+                     .out = out_,
+                     .err = out_,
+                     .rules = BuiltInRules(),
+                     .today = "2026-01-01",
+                     .getenv = nullptr};
+  const std::string file_ = absl::StrCat(::testing::TempDir(), "/keep_audit_test_", ::getpid(), ".db");
+  std::vector<v1::Bundle> baseline_ = std::vector<v1::Bundle>(1), migrated_ = std::vector<v1::Bundle>(2);
+  v1::Report report_;
+};
+
+TEST_F(KeepAuditTest, WhatIsKeptComesBackEqual) {
+  ASSERT_EQ(Keep().value_or(-1), 1);
+  report_.set_verdict(v1::VERDICT_PASS);
+  ASSERT_EQ(Keep().value_or(-1), 2);
+  auto audits = KeptAudits(env_, file_);
+  ASSERT_TRUE(audits.ok()) << audits.status();
   ASSERT_EQ(audits->size(), 2u);
-  EXPECT_EQ(audits->at(1).name, "gpu / npu");
-  EXPECT_EQ((*store)->LoadBundles(audits->at(1).id, StoredSide::kMigrated)->size(), 2u);
-  EXPECT_EQ((*store)->LoadReport(audits->at(1).id)->verdict(), v1::VERDICT_FAIL);
-  EXPECT_FALSE(KeepAudit(env, "/no/such/folder/a.db", evidence, report).ok());
+  EXPECT_EQ(audits->at(1).name(), "gpu / npu");
+  EXPECT_EQ(audits->at(1).created_on(), "2026-01-01");
+  auto newest = LoadKeptAudit(env_, file_, 0);
+  ASSERT_TRUE(newest.ok()) << newest.status();
+  EXPECT_EQ(newest->report.verdict(), v1::VERDICT_PASS);
+  ASSERT_EQ(newest->migrated.size(), 2u);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(newest->migrated[1], migrated_[1]));
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(newest->baseline[0], baseline_[0]));
+  EXPECT_EQ(LoadKeptAudit(env_, file_, 1)->report.verdict(), v1::VERDICT_FAIL);
+}
+
+TEST_F(KeepAuditTest, EqualEvidenceIsKeptOnce) {
+  ASSERT_TRUE(Keep().ok());
+  const std::uint64_t once = env_.fs.Stat(file_)->size_bytes;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Keep().ok());
+  EXPECT_LT(env_.fs.Stat(file_)->size_bytes, once + 300'000);
+}
+
+TEST_F(KeepAuditTest, WhatIsNotThereIsNotMade) {
+  EXPECT_EQ(KeptAudits(env_, file_).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(LoadKeptAudit(env_, file_, 0).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(env_.fs.Stat(file_).ok());
+  ASSERT_TRUE(Keep().ok());
+  const absl::Status other = LoadKeptAudit(env_, file_, 7).status();
+  EXPECT_EQ(other.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(other.message()), HasSubstr("no audit 7"));
+  const EvidenceSet evidence(baseline_, migrated_);
+  EXPECT_FALSE(KeepAudit(env_, "/no/such/folder/a.db", evidence, report_).ok());
+}
+
+TEST_F(KeepAuditTest, AFileOfAnotherKindIsRefusedAndStaysAsItIs) {
+  const int fd = ::open(file_.c_str(), O_CREAT | O_WRONLY, 0600);
+  ASSERT_GE(fd, 0);
+  const std::string text(5000, 'n');
+  ASSERT_EQ(::write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ::close(fd);
+  const absl::Status status = Keep().status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr(file_));
+  EXPECT_EQ(ReadWholeFile(env_.fs, file_, 1 << 20).value_or(""), text);
 }
 
 }  // namespace
