@@ -5,6 +5,7 @@
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
 #include "client/report/keep_audit.h"
+#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
