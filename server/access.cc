@@ -13,7 +13,6 @@ absl::Span<const AccessRule> AccessRules() {
   static const std::vector<Role> kWriters = {Role::kOperator, Role::kAdmin};
   static const std::vector<Role> kAdmins = {Role::kAdmin};
   static const std::vector<AccessRule>& rules = *new std::vector<AccessRule>{
-      {"/paritect.v1.Enrolment/Join", {}, true},
       {"/paritect.v1.Agents/Renew", {Role::kAgent, Role::kViewer, Role::kOperator, Role::kAdmin}},
       {"/paritect.v1.Agents/Session", {Role::kAgent}},
       {"/paritect.v1.Operators/CreateToken", kAdmins},
@@ -52,7 +51,6 @@ absl::Span<const AccessRule> AccessRules() {
 absl::Status CheckAccess(absl::string_view method, std::optional<Role> role) {
   for (const AccessRule& rule : AccessRules()) {
     if (rule.method != method) continue;
-    if (rule.anyone) return absl::OkStatus();
     if (!role) {
       return absl::UnauthenticatedError(
           "this call needs a client certificate; give one with --credential, or join with a token first");

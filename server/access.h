@@ -18,7 +18,6 @@ namespace paritect {
 struct AccessRule {
   absl::string_view method;  // "/paritect.v1.Operators/ListNodes"
   std::vector<Role> roles;
-  bool anyone = false;  // without a certificate: the enrolment call, which has its token
 };
 
 absl::Span<const AccessRule> AccessRules();

@@ -6,7 +6,6 @@ namespace paritect {
 namespace {
 
 TEST(CheckAccess, GivesEachRoleItsCallsAndSaysWhoMay) {
-  EXPECT_TRUE(CheckAccess("/paritect.v1.Enrolment/Join", std::nullopt).ok());
   EXPECT_TRUE(CheckAccess("/paritect.v1.Agents/Session", Role::kAgent).ok());
   EXPECT_TRUE(CheckAccess("/paritect.v1.Operators/ListNodes", Role::kViewer).ok());
   EXPECT_EQ(CheckAccess("/paritect.v1.Operators/CreateToken", Role::kViewer).message(),

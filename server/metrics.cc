@@ -54,6 +54,10 @@ std::string FormatMetrics(const ServerMetrics& m) {
   AddCount(out, "connections_accepted_total", "connections accepted", m.connections_accepted);
   AddGauge(out, "connections_open", "connections open", m.connections_open);
   AddCount(out, "connections_refused_total", "connections refused for a limit", m.connections_refused);
+  AddGauge(out, "connections_waiting", "connections that have not said what they want", m.connections_waiting);
+  AddGauge(out, "connections_strange", "connections before their first admitted call", m.connections_strange);
+  AddCount(out, "connections_cut_total", "connections hung up on: no TLS, too slow, bytes without a message",
+           m.connections_cut);
   AddCount(out, "descriptors_exhausted_total", "times that descriptors ran out", m.descriptors_exhausted);
   return out;
 }

@@ -18,6 +18,9 @@ struct ServerMetrics {
   std::int64_t connections_accepted = 0;
   std::int64_t connections_open = 0;
   std::int64_t connections_refused = 0;
+  std::int64_t connections_waiting = 0;
+  std::int64_t connections_strange = 0;
+  std::int64_t connections_cut = 0;
   std::int64_t descriptors_exhausted = 0;
   std::int64_t log_entries_lost = 0;
 };

@@ -2,7 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "agent/uplink/grpc_calls.h"
-#include "common/pki/fetch_authority.h"
+#include "common/net/ask_door.h"
 #include "common/pki/join_token.h"
 #include "common/pki/key_pair.h"
 #include "common/pki/request.h"
@@ -24,6 +24,15 @@ absl::StatusOr<KeyAndRequest> NewKey(const std::string& name) {
   return made;
 }
 
+v1::JoinRequest RequestOf(const JoinQuery& query, const KeyAndRequest& made) {
+  v1::JoinRequest request;
+  request.set_token(query.token);
+  request.set_name(query.node);
+  request.set_signing_request_pem(made.request_pem);
+  request.add_accepts(v1::ACCESS_ROLE_AGENT);
+  return request;
+}
+
 absl::StatusOr<Role> RoleOf(v1::AccessRole role) {
   switch (role) {
     case v1::ACCESS_ROLE_AGENT: return Role::kAgent;
@@ -32,6 +41,25 @@ absl::StatusOr<Role> RoleOf(v1::AccessRole role) {
     case v1::ACCESS_ROLE_ADMIN: return Role::kAdmin;
     default: return absl::InternalError("the server's answer names no role");
   }
+}
+
+absl::StatusOr<Credential> JoinPinned(const JoinQuery& query, const CaPin& pin) {
+  PARITECT_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(query.server));
+  PARITECT_ASSIGN_OR_RETURN(const KeyAndRequest made, NewKey(query.node));
+  PARITECT_ASSIGN_OR_RETURN(const Joined joined, AskToJoin({.server = address, .now = query.now, .timeout_ms = 15'000},
+                                                           pin, RequestOf(query, made)));
+  const v1::JoinResponse& response = joined.response;
+  Credential credential;
+  PARITECT_ASSIGN_OR_RETURN(credential.identity.role, RoleOf(response.role()));
+  credential.identity.name = response.name();
+  credential.servers = {query.server};
+  // The authorities that the server hands out count where the pinned one is among them: then one is being replaced.
+  const auto all = Certificate::ListFromPem(response.authority_pem());
+  const bool pinned = all.ok() && absl::c_any_of(*all, [&](const Certificate& one) { return pin.Matches(one); });
+  credential.authority_pem = pinned ? response.authority_pem() : joined.authority.ToPem();
+  credential.certificate_pem = response.certificate_pem();
+  credential.key_pem = made.key_pem;
+  return credential;
 }
 
 }  // namespace
@@ -45,34 +73,13 @@ absl::Status CheckJoinQuery(const JoinQuery& query) {
 
 absl::StatusOr<Credential> JoinServer(const JoinQuery& query) {
   PARITECT_RETURN_IF_ERROR(CheckJoinQuery(query));
-  PARITECT_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(query.server));
   PARITECT_ASSIGN_OR_RETURN(const CaPin pin, CaPin::Parse(query.ca_pin));
-  PARITECT_ASSIGN_OR_RETURN(const Certificate authority, FetchAuthority({.server = address, .now = query.now}, pin));
-  PARITECT_ASSIGN_OR_RETURN(Credential credential, JoinKnownServer(query, authority.ToPem()));
-  // The authorities that the server hands out count where the pinned one is among them: then one is being replaced.
-  const auto all = Certificate::ListFromPem(credential.authority_pem);
-  const bool pinned = all.ok() && absl::c_any_of(*all, [&](const Certificate& one) { return pin.Matches(one); });
-  if (!pinned) credential.authority_pem = authority.ToPem();
-  return credential;
+  return JoinPinned(query, pin);
 }
 
 absl::StatusOr<Credential> JoinKnownServer(const JoinQuery& query, const std::string& authority_pem) {
-  PARITECT_ASSIGN_OR_RETURN(const KeyAndRequest made, NewKey(query.node));
-  v1::JoinRequest request;
-  request.set_token(query.token);
-  request.set_name(query.node);
-  request.set_signing_request_pem(made.request_pem);
-  request.add_accepts(v1::ACCESS_ROLE_AGENT);
-  const RpcTarget target = {.server = query.server, .tls = {authority_pem, "", ""}};
-  PARITECT_ASSIGN_OR_RETURN(const v1::JoinResponse response, CallJoin(target, request));
-  Credential credential;
-  PARITECT_ASSIGN_OR_RETURN(credential.identity.role, RoleOf(response.role()));
-  credential.identity.name = response.name();
-  credential.servers = {query.server};
-  credential.authority_pem = response.authority_pem().empty() ? authority_pem : response.authority_pem();
-  credential.certificate_pem = response.certificate_pem();
-  credential.key_pem = made.key_pem;
-  return credential;
+  PARITECT_ASSIGN_OR_RETURN(const Certificate authority, Certificate::FromPem(authority_pem));
+  return JoinPinned(query, CaPin::Of(authority));
 }
 
 absl::StatusOr<Credential> RenewCredential(const Credential& credential, const std::vector<std::string>& servers,

@@ -10,7 +10,7 @@
 namespace paritect {
 namespace {
 
-// `call(context, response)` makes one call on a channel of its own.
+// `call(channel, context, response)` makes one call on a channel of its own.
 template <typename Response, typename Call>
 absl::StatusOr<Response> CallOnce(const RpcTarget& target, const Call& call) {
   const absl::Time began = absl::Now();
@@ -24,12 +24,6 @@ absl::StatusOr<Response> CallOnce(const RpcTarget& target, const Call& call) {
 }
 
 }  // namespace
-
-absl::StatusOr<v1::JoinResponse> CallJoin(const RpcTarget& target, const v1::JoinRequest& request) {
-  return CallOnce<v1::JoinResponse>(target, [&](const auto& channel, auto& context, auto& response) {
-    return v1::Enrolment::NewStub(channel)->Join(&context, request, &response);
-  });
-}
 
 absl::StatusOr<v1::JoinResponse> CallRenew(const RpcTarget& target, const v1::RenewRequest& request) {
   return CallOnce<v1::JoinResponse>(target, [&](const auto& channel, auto& context, auto& response) {

@@ -19,7 +19,6 @@ struct RpcTarget {
 };
 
 // Errors: those of ExplainFailure.
-absl::StatusOr<v1::JoinResponse> CallJoin(const RpcTarget& target, const v1::JoinRequest& request);
 absl::StatusOr<v1::JoinResponse> CallRenew(const RpcTarget& target, const v1::RenewRequest& request);
 absl::StatusOr<v1::CreateTokenResponse> CallCreateToken(const RpcTarget& target, const v1::CreateTokenRequest& request);
 

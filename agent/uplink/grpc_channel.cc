@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "agent/uplink/explain_failure.h"
+#include "common/net/settle_errno.h"
 
 namespace paritect {
 namespace {
@@ -49,6 +50,7 @@ void OnGrpcLog(gpr_log_func_args* args) {
 void PrepareGrpc(void (*verbose)(absl::string_view line)) {
   // Helpers are started with posix_spawn or vfork and exec at once; gRPC's fork handlers would only cost.
   setenv("GRPC_ENABLE_FORK_SUPPORT", "0", 1);
+  SettleErrno();
   verbose_log = verbose;
   gpr_set_log_function(&OnGrpcLog);
 }

@@ -9,7 +9,7 @@
 #include "client/verbs.h"
 #include "common/duration.h"
 #include "common/host_port.h"
-#include "common/pki/fetch_authority.h"
+#include "common/net/ask_door.h"
 #include "common/pki/join_token.h"
 #include "common/pki/key_pair.h"
 #include "common/pki/request.h"
@@ -70,11 +70,8 @@ absl::StatusOr<Role> RoleOf(v1::AccessRole role) {
 }
 
 absl::StatusOr<Credential> Join(CommandEnv& env, const JoinArguments& o) {
-  if (env.connector == nullptr) return absl::UnimplementedError("this build cannot speak to servers");
   PARITECT_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(o.server));
   PARITECT_ASSIGN_OR_RETURN(const CaPin pin, CaPin::Parse(o.ca_pin));
-  PARITECT_ASSIGN_OR_RETURN(const Certificate authority,
-                            FetchAuthority({.server = address, .now = env.now_unix_ms() / 1000}, pin));
   PARITECT_ASSIGN_OR_RETURN(const KeyPair key, KeyPair::Generate());
   v1::JoinRequest request;
   request.set_token(o.token);
@@ -83,14 +80,15 @@ absl::StatusOr<Credential> Join(CommandEnv& env, const JoinArguments& o) {
   }
   request.set_name(o.name);
   PARITECT_ASSIGN_OR_RETURN(*request.mutable_signing_request_pem(), CertificateRequest::Make(key, o.name));
-  PARITECT_ASSIGN_OR_RETURN(const v1::JoinResponse response,
-                            env.connector->Join(o.server, authority.ToPem(), request, {}));
+  const DoorQuery door = {.server = address, .now = env.now_unix_ms() / 1000, .timeout_ms = 15'000};
+  PARITECT_ASSIGN_OR_RETURN(const Joined joined, AskToJoin(door, pin, request));
+  const v1::JoinResponse& response = joined.response;
   Credential credential;
   PARITECT_ASSIGN_OR_RETURN(credential.identity.role, RoleOf(response.role()));
   credential.identity.name = response.name();
   credential.servers = {o.server};
   // Several where one replaces another; they count only beside the one that the pin vouches for.
-  credential.authority_pem = authority.ToPem();
+  credential.authority_pem = joined.authority.ToPem();
   auto all = Certificate::ListFromPem(response.authority_pem());
   if (all.ok() && std::any_of(all->begin(), all->end(), [&](const Certificate& one) { return pin.Matches(one); })) {
     credential.authority_pem = response.authority_pem();

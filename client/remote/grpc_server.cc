@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/remote/tls_probe.h"
+#include "common/net/settle_errno.h"
 #include "common/status_macros.h"
-#include "paritect/v1/agents.grpc.pb.h"
 #include "paritect/v1/operators.grpc.pb.h"
 
 namespace paritect {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kMessageBytesMax = 256 << 20;  // a report with every finding of a large fleet
 constexpr std::int64_t kConnectMsMax = 10'000;
+constexpr std::chrono::milliseconds kPause(100);  // between attempts
 
 absl::Status ToAbsl(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -33,7 +35,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& server, const grpc:
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // an environment variable must not redirect an audit
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // another channel, another attempt
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);          // an environment variable must not redirect an audit
   return grpc::CreateCustomChannel(server, grpc::SslCredentials(tls), arguments);
 }
 
@@ -147,13 +150,8 @@ class GrpcServer : public RemoteServer {
     std::vector<std::string> problems;
     absl::Status first;
     for (const std::string& server : credential_.servers) {
-      channel_ = NewChannel(server, {credential_.authority_pem, credential_.key_pem, credential_.certificate_pem});
-      if (BecomesReady(*channel_)) {
-        address_ = server;
-        stub_ = v1::Operators::NewStub(channel_);
-        return absl::OkStatus();
-      }
-      const absl::Status why = ExplainUnreachable(credential_, server, ConnectMs());
+      const absl::Status why = ConnectTo(server);
+      if (why.ok()) return absl::OkStatus();
       if (first.ok()) first = why;
       problems.emplace_back(why.message());
     }
@@ -165,8 +163,23 @@ class GrpcServer : public RemoteServer {
     return std::min(options_.timeout_ms, kConnectMsMax);
   }
 
-  bool BecomesReady(grpc::Channel& channel) const {
+  // A failure counts where the server, asked by hand, does not answer either: what answers is waited for.
+  absl::Status ConnectTo(const std::string& server) {
     const auto deadline = In(ConnectMs());
+    while (true) {
+      channel_ = NewChannel(server, {credential_.authority_pem, credential_.key_pem, credential_.certificate_pem});
+      if (BecomesReady(*channel_, deadline)) {
+        address_ = server;
+        stub_ = v1::Operators::NewStub(channel_);
+        return absl::OkStatus();
+      }
+      const TlsProbe probe = ProbeTls(credential_, server, ConnectMs());
+      if (!probe.status.ok() || std::chrono::system_clock::now() + kPause > deadline) return ExplainUnreachable(probe);
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+  static bool BecomesReady(grpc::Channel& channel, std::chrono::system_clock::time_point deadline) {
     grpc_connectivity_state state = channel.GetState(true);
     while (state != GRPC_CHANNEL_READY) {
       if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) return false;
@@ -205,26 +218,10 @@ class Connector : public RemoteConnector {
  public:
   absl::StatusOr<std::unique_ptr<RemoteServer>> Connect(const Credential& credential,
                                                         const ConnectOptions& options) override {
+    SettleErrno();
     // What gRPC would print is said in words by ExplainUnreachable.
     gpr_set_log_function([](gpr_log_func_args*) {});
     return std::make_unique<GrpcServer>(credential, options);
-  }
-
-  absl::StatusOr<v1::JoinResponse> Join(const std::string& server, const std::string& authority_pem,
-                                        const v1::JoinRequest& request, const ConnectOptions& options) override {
-    gpr_set_log_function([](gpr_log_func_args*) {});
-    grpc::SslCredentialsOptions tls;
-    tls.pem_root_certs = authority_pem;
-    const auto stub = v1::Enrolment::NewStub(NewChannel(server, tls));
-    grpc::ClientContext context;
-    context.set_deadline(In(options.timeout_ms));
-    v1::JoinResponse response;
-    const absl::Status status = ToAbsl(stub->Join(&context, request, &response));
-    if (absl::IsUnavailable(status)) {
-      return absl::UnavailableError(absl::StrCat("server ", server, " not reachable: ", status.message()));
-    }
-    PARITECT_RETURN_IF_ERROR(status);
-    return response;
   }
 };
 

@@ -126,10 +126,6 @@ class FakeConnector : public RemoteConnector {
     fleet_.credential = credential;
     return std::make_unique<FakeServer>(fleet_);
   }
-  absl::StatusOr<v1::JoinResponse> Join(const std::string&, const std::string&, const v1::JoinRequest&,
-                                        const ConnectOptions&) override {
-    return absl::UnimplementedError("not expected: Join");
-  }
 
  private:
   FakeFleet& fleet_;

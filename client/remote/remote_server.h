@@ -18,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "client/remote/tls_probe.h"
 #include "common/credential.h"
-#include "paritect/v1/agents.pb.h"
 #include "paritect/v1/operators.pb.h"
 
 namespace paritect {
@@ -71,9 +70,6 @@ class RemoteConnector {
   // Makes no connection yet: the first call does.
   virtual absl::StatusOr<std::unique_ptr<RemoteServer>> Connect(const Credential& credential,
                                                                 const ConnectOptions& options) = 0;
-  // The one call without a certificate; `authority_pem` is what the pin vouched for.
-  virtual absl::StatusOr<v1::JoinResponse> Join(const std::string& server, const std::string& authority_pem,
-                                                const v1::JoinRequest& request, const ConnectOptions& options) = 0;
 };
 
 }  // namespace paritect

@@ -229,8 +229,9 @@ TlsProbe ProbeTls(const Credential& credential, const std::string& server, std::
   return probe;
 }
 
-absl::Status ExplainUnreachable(const Credential& credential, const std::string& server, std::int64_t timeout_ms) {
-  const absl::Status status = ProbeTls(credential, server, timeout_ms).status;
+absl::Status ExplainUnreachable(const TlsProbe& probe) {
+  const absl::Status& status = probe.status;
+  const std::string& server = probe.server;
   if (status.ok()) {
     return absl::UnavailableError(absl::StrCat("server ", server,
                                                " not reachable: it answers, but is no Paritect server, "

@@ -24,7 +24,7 @@ struct TlsProbe {
 TlsProbe ProbeTls(const Credential& credential, const std::string& server, std::int64_t timeout_ms);
 
 // Never OK: "server HOST:PORT not reachable: ..." or "the server refused the certificate: ...".
-absl::Status ExplainUnreachable(const Credential& credential, const std::string& server, std::int64_t timeout_ms);
+absl::Status ExplainUnreachable(const TlsProbe& probe);
 
 }  // namespace paritect
 

@@ -1,7 +1,9 @@
 // paritect-server run DIR: the service, in the foreground.
+#include "absl/strings/str_cat.h"
 #include "common/arguments.h"
 #include "common/duration.h"
 #include "common/host_port.h"
+#include "common/pki/authority.h"
 #include "server/server_command.h"
 #include "server/transport/serve.h"
 
@@ -25,6 +27,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   std::string timeout;
   std::string lifetime;
   std::string retain;
+  std::vector<std::string> webhook_allow;
   int connections = 0;
   int per_address = 0;
   Arguments arguments("paritect-server run", kSummary);
@@ -38,6 +41,8 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--retain", retain, "drop runs, bundles and batches that are older, e.g. 90d (default: keep all)");
   arguments.Int("--connections", connections, "connections in total (default: 15000)");
   arguments.Int("--connections-per-address", per_address, "connections of one address (default: 4096)");
+  arguments.Texts("--webhook-allow", webhook_allow,
+                  "ADDRESS[/BITS] that webhooks may have though it is private; may be repeated (default: public ones)");
   arguments.Flag("--insecure-loopback", options.insecure_loopback, "no TLS; for tests on 127.0.0.1 alone");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, kName, parsed.status().message(), kServerUsage);
@@ -54,8 +59,20 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   if (connections < 0 || per_address < 0) {
     return ServerError(env, kName, "a number of connections cannot be negative (0: the default)", kServerUsage);
   }
-  if (connections > 0) options.listener.connections_max = connections;
-  if (per_address > 0) options.listener.connections_per_address_max = per_address;
+  if (connections > 0) options.listener.limits.connections_max = connections;
+  if (per_address > 0) options.listener.limits.connections_per_address_max = per_address;
+  if (!lifetime.empty() &&
+      (options.lifetime_s < kLifetimeSecondsMin || options.lifetime_s > kAuthorityLifetimeSeconds)) {
+    return ServerError(env, kName,
+                       absl::StrCat("--agent-lifetime ", lifetime, ": from ", FormatDuration(kLifetimeSecondsMin),
+                                    " to ", FormatDuration(kAuthorityLifetimeSeconds)),
+                       kServerUsage);
+  }
+  auto targets = TargetRules::Parse(webhook_allow);
+  if (!targets.ok()) {
+    return ServerError(env, kName, absl::StrCat("--webhook-allow: ", targets.status().message()), kServerUsage);
+  }
+  options.webhook_targets = *std::move(targets);
   const absl::Status status = Serve(env, options, [&](int port, int web_port) {
     const auto listen = ParseHostPort(options.listen);
     env.err << "paritect-server: listening on " << FormatHostPort({listen->host, port}) << "\n";

@@ -17,13 +17,14 @@ constexpr std::size_t kUnsentMax = 10'000;
 // One session. gRPC owns it until OnDone; the fleet holds the link, which outlives it.
 class SessionReactor final : public Stream {
  public:
-  SessionReactor(Fleet& fleet, CallLog& log, Caller caller)
-      : fleet_(fleet), log_(log), caller_(std::move(caller)), link_(std::make_shared<Link>(this)) {
+  SessionReactor(Fleet& fleet, const Gate& gate, Caller caller)
+      : fleet_(fleet), gate_(gate), caller_(std::move(caller)), link_(std::make_shared<Link>(this)) {
     StartRead(&incoming_);
   }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(absl::OkStatus());
+    if (absl::Status still = gate_.StillGood(caller_); !still.ok()) return Finish(std::move(still));
     if (!opened_) {
       Open();
     } else {
@@ -107,7 +108,7 @@ class SessionReactor final : public Stream {
     const std::string& node = caller_.peer->identity.name;
     if (!incoming_.has_hello()) return Finish(absl::InvalidArgumentError("a session begins with a hello"));
     auto session = fleet_.Open(node, incoming_.hello(), link_);
-    log_.Write(caller_.Actor(), "Session", node, session.status(),
+    gate_.log().Write(caller_.Actor(), "Session", node, session.status(),
                DisplayBytes(absl::string_view(incoming_.hello().program()).substr(0, kProgramBytesMax)));
     if (!session.ok()) return Finish(session.status());
     session_ = *session;
@@ -115,7 +116,7 @@ class SessionReactor final : public Stream {
   }
 
   Fleet& fleet_;
-  CallLog& log_;
+  const Gate& gate_;
   const Caller caller_;
   const std::shared_ptr<Link> link_;
   v1::AgentMessage incoming_;
@@ -131,19 +132,6 @@ class RefusedReactor final : public Stream {
 };
 
 }  // namespace
-
-grpc::Status EnrolmentService::Join(grpc::ServerContext* context, const v1::JoinRequest* request,
-                                    v1::JoinResponse* response) {
-  const auto caller = gate_.Admit(*context, "/paritect.v1.Enrolment/Join");
-  if (!caller.ok()) return ToGrpc(caller.status());
-  auto joined = enrolment_.Join(*request, caller->address);
-  if (joined.ok()) {
-    *response = *std::move(joined);
-    return grpc::Status::OK;
-  }
-  gate_.log().Write(caller->Actor(), "Join", request->name(), joined.status());
-  return ToGrpc(joined.status());
-}
 
 grpc::ServerUnaryReactor* AgentsService::Renew(grpc::CallbackServerContext* context, const v1::RenewRequest* request,
                                                v1::JoinResponse* response) {
@@ -167,7 +155,7 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* AgentsService::Ses
     grpc::CallbackServerContext* context) {
   auto caller = gate_.Admit(*context, "/paritect.v1.Agents/Session");
   if (!caller.ok()) return new RefusedReactor(caller.status());
-  return new SessionReactor(fleet_, gate_.log(), *std::move(caller));
+  return new SessionReactor(fleet_, gate_, *std::move(caller));
 }
 
 }  // namespace paritect

@@ -1,4 +1,4 @@
-// The RPCs of agents over gRPC: enrolment, renewal, and the session, which is an AgentLink of the fleet.
+// The RPCs of agents over gRPC: renewal, and the session, which is an AgentLink of the fleet.
 #ifndef PARITECT_SERVER_TRANSPORT_AGENTS_SERVICE_H_
 #define PARITECT_SERVER_TRANSPORT_AGENTS_SERVICE_H_
 
@@ -10,16 +10,6 @@
 #include "server/transport/caller.h"
 
 namespace paritect {
-
-class EnrolmentService final : public v1::Enrolment::Service {
- public:
-  EnrolmentService(const Gate& gate, Enrolment& enrolment) : gate_(gate), enrolment_(enrolment) {}
-  grpc::Status Join(grpc::ServerContext* context, const v1::JoinRequest* request, v1::JoinResponse* response) override;
-
- private:
-  const Gate& gate_;
-  Enrolment& enrolment_;
-};
 
 // Ten thousand sessions share the callback API's few threads.
 class AgentsService final : public v1::Agents::CallbackService {

@@ -3,23 +3,16 @@
 #include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/net/connection_table.h"
 #include "common/status_macros.h"
 #include "server/access.h"
 
 namespace paritect {
 namespace {
 
-// "ipv4:10.0.0.1:4711", "ipv6:%5B::1%5D:4711" to the address alone.
-std::string AddressOf(absl::string_view peer) {
-  const std::size_t colon = peer.find(':');
-  if (colon == absl::string_view::npos) return std::string(peer);
-  peer.remove_prefix(colon + 1);
-  const std::size_t port = peer.rfind(':');
-  std::string address(peer.substr(0, port));
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"%5B", ""}, {"%5D", ""}, {"[", ""}, {"]", ""}}) {
-    for (std::size_t at; (at = address.find(from)) != std::string::npos;) address.replace(at, from.size(), to);
-  }
-  return address;
+// "10.0.0.1" of "10.0.0.1:4711".
+std::string AddressOf(const std::string& key) {
+  return key.substr(0, key.rfind(':'));
 }
 
 absl::StatusOr<Caller> FromMetadata(const grpc::ServerContextBase& context, Caller caller) {
@@ -45,7 +38,8 @@ std::string Caller::Actor() const {
 
 absl::StatusOr<Caller> Gate::Identify(const grpc::ServerContextBase& context) const {
   Caller caller;
-  caller.address = AddressOf(context.peer());
+  caller.key = PeerKeyOfUri(context.peer());
+  caller.address = AddressOf(caller.key);
   if (insecure_) return FromMetadata(context, std::move(caller));
   const auto auth = context.auth_context();
   if (auth == nullptr) return absl::UnauthenticatedError("no TLS session");
@@ -71,10 +65,20 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   if (status.ok()) {
     status = CheckAccess(method, caller->peer ? std::optional<Role>(caller->peer->identity.role) : std::nullopt);
   }
+  if (status.ok()) status = StillGood(*caller);
   if (status.ok()) return caller;
-  const std::string actor = caller.ok() ? caller->Actor() : absl::StrCat("-/", AddressOf(context.peer()));
+  const std::string actor = caller.ok() ? caller->Actor() : absl::StrCat("-/", AddressOf(PeerKeyOfUri(context.peer())));
   log_.Write(actor, method.substr(method.rfind('/') + 1), "", status);
   return status;
+}
+
+absl::Status Gate::StillGood(const Caller& caller) const {
+  if (caller.peer && caller.peer->not_after > 0 && clock_() / 1000 > caller.peer->not_after) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("certificate refused: it expired at ", FormatTime(caller.peer->not_after * 1000)));
+  }
+  heard_(caller.key);
+  return absl::OkStatus();
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {

@@ -2,6 +2,7 @@
 #ifndef PARITECT_SERVER_TRANSPORT_CALLER_H_
 #define PARITECT_SERVER_TRANSPORT_CALLER_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "server/call_log.h"
 #include "server/enrolment.h"
 #include "server/fleet.h"
+#include "server/wall_clock.h"
 
 namespace grpc {
 class ServerContextBase;
@@ -19,8 +21,9 @@ class Status;
 namespace paritect {
 
 struct Caller {
-  std::optional<Peer> peer;  // nullopt: without certificate (enrolment)
+  std::optional<Peer> peer;  // nullopt: without certificate (only where there is no TLS)
   std::string address;       // "10.0.0.1"
+  std::string key;           // of its connection (PeerKey)
   // "agent/gpu-01", or "-/ADDRESS".
   std::string Actor() const;
 };
@@ -29,12 +32,21 @@ struct Caller {
 class Gate {
  public:
   // `insecure`: no TLS (tests on the loopback only): the caller is what its metadata "paritect-role" and
-  // "paritect-name" say.
-  Gate(const ServerFolder& folder, Fleet& fleet, CallLog& log, bool insecure)
-      : folder_(folder), fleet_(fleet), log_(log), insecure_(insecure) {}
+  // "paritect-name" say. `heard`: the services took something from the connection of this key.
+  Gate(const ServerFolder& folder, Fleet& fleet, CallLog& log, WallClock clock,
+       std::function<void(const std::string& key)> heard, bool insecure)
+      : folder_(folder),
+        fleet_(fleet),
+        log_(log),
+        clock_(std::move(clock)),
+        heard_(std::move(heard)),
+        insecure_(insecure) {}
 
   // Identity from the TLS session alone, never from a message. A refusal is logged.
   absl::StatusOr<Caller> Admit(const grpc::ServerContextBase& context, absl::string_view method) const;
+  // Of a call that goes on: to be asked with every message, either way. Unauthenticated: the certificate's time is
+  // over.
+  absl::Status StillGood(const Caller& caller) const;
   CallLog& log() const { return log_; }
 
  private:
@@ -43,6 +55,8 @@ class Gate {
   const ServerFolder& folder_;
   Fleet& fleet_;
   CallLog& log_;
+  const WallClock clock_;
+  const std::function<void(const std::string& key)> heard_;
   const bool insecure_;
 };
 

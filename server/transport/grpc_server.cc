@@ -9,10 +9,14 @@
 #include <grpcpp/support/server_interceptor.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/net/tcp_stream.h"
 #include "common/status_macros.h"
 #include "server/transport/agents_service.h"
+#include "server/transport/enrolment_door.h"
 #include "server/transport/operators_service.h"
 
 namespace paritect {
@@ -20,13 +24,15 @@ namespace {
 
 using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
-constexpr int kMessageBytesMax = 16 << 20;
+constexpr int kMessageBytesMax = 8 << 20;  // below what a connection may send unheard (ConnectionLimits)
 constexpr int kMetadataBytesMax = 8 << 10;
 constexpr int kStreamsPerConnectionMax = 32;
 constexpr int kHandshakeTimeoutMs = 10'000;
 constexpr int kConnectionAgeMs = 3'600'000;  // renewed certificates and revocations converge
 constexpr int kConnectionAgeGraceMs = 10'000;
+constexpr int kConnectionIdleMs = 300'000;  // without a call
 constexpr unsigned kCertificateRefreshSeconds = 10;
+constexpr int kLogLinesPerSecondMax = 20;
 
 // Health and reflection are gRPC's own services: they know nothing of our table, so the call is cut off before them.
 class GateInterceptor final : public grpc::experimental::Interceptor {
@@ -57,9 +63,15 @@ class GateInterceptorFactory final : public grpc::experimental::ServerIntercepto
   const Gate& gate_;
 };
 
-// One line each on standard error; gRPC's own would be several and without our name.
+// One line each on standard error; gRPC's own would be several and without our name. There is one for each handshake
+// that fails, so strangers decide how many: more than a few a second are dropped.
 void LogLine(gpr_log_func_args* args) {
   if (args->severity < GPR_LOG_SEVERITY_ERROR) return;
+  static std::atomic<std::int64_t> second = 0;
+  static std::atomic<int> lines = 0;
+  const std::int64_t now_s = MonotonicMs() / 1000;
+  if (second.exchange(now_s) != now_s) lines = 0;
+  if (++lines > kLogLinesPerSecondMax) return;
   const std::string line = absl::StrCat("paritect-server: grpc: ", args->message, "\n");
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
@@ -72,22 +84,21 @@ std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const GrpcServerOptions
   grpc::experimental::TlsServerCredentialsOptions tls(provider);
   tls.watch_root_certs();
   tls.watch_identity_key_cert_pairs();
-  // Whoever has no certificate can reach the enrolment call alone (server/access.cc).
-  tls.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  // HTTP/2 of this gRPC can be made to end the process: none of it is read before the certificate was verified.
+  tls.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   return grpc::experimental::TlsServerCredentials(tls);
 }
 
 class GrpcServerImpl final : public GrpcServer {
  public:
   GrpcServerImpl(const Gate& gate, OperatorCalls& calls, Enrolment& enrolment, Fleet& fleet)
-      : enrolment_(gate, enrolment), agents_(gate, enrolment, fleet), operators_(gate, calls) {}
+      : gate_(gate), enrolment_(enrolment), agents_(gate, enrolment, fleet), operators_(gate, calls) {}
   ~GrpcServerImpl() override { Stop(0); }
 
   absl::Status Start(const GrpcServerOptions& options, const Gate& gate) {
     grpc::ServerBuilder builder;
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, MakeCredentials(options));
-    builder.RegisterService(&enrolment_);
     builder.RegisterService(&agents_);
     builder.RegisterService(&operators_);
     builder.SetMaxReceiveMessageSize(kMessageBytesMax);
@@ -96,6 +107,7 @@ class GrpcServerImpl final : public GrpcServer {
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionAgeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionAgeGraceMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kConnectionIdleMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
@@ -105,20 +117,31 @@ class GrpcServerImpl final : public GrpcServer {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC did not start; its reason is in the lines above");
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(true);
-    PARITECT_ASSIGN_OR_RETURN(listener_, Listener::Open(options.address, options.listener, [this](int descriptor) {
-                                Acceptor::NewConnectionParameters connection;
-                                connection.listener_fd = -1;
-                                connection.fd = descriptor;
-                                acceptor_->HandleNewConnection(&connection);
-                              }));
+    ListenerOptions listener = options.listener;
+    listener.peek = !options.insecure_loopback;
+    if (listener.peek) {
+      PARITECT_ASSIGN_OR_RETURN(door_, OpenEnrolmentDoor(options.folder, options.clock, enrolment_, gate_.log()));
+    }
+    ListenerPorts ports;
+    ports.take = [this](const Arrival& arrival) { Take(arrival); };
+    ports.cut = [this](const std::string& address, const char* why) {
+      gate_.log().Write(absl::StrCat("-/", address), "Connection", "", absl::ResourceExhaustedError(why));
+    };
+    PARITECT_ASSIGN_OR_RETURN(listener_, Listener::Open(options.address, listener, std::move(ports)));
+    hearing_ = listener_.get();
     return absl::OkStatus();
   }
 
   int port() const override { return listener_->port(); }
   ListenerCounters listener_counters() const override { return listener_->counters(); }
 
+  void Heard(const std::string& key) override {
+    if (Listener* const listener = hearing_) listener->Heard(key);
+  }
+
   void Stop(std::int64_t grace_ms) override {
     if (listener_ != nullptr) listener_->Stop();
+    if (door_ != nullptr) door_->Stop();
     if (server_ == nullptr || stopped_) return;
     stopped_ = true;
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
@@ -127,12 +150,23 @@ class GrpcServerImpl final : public GrpcServer {
   }
 
  private:
-  EnrolmentService enrolment_;
+  void Take(const Arrival& arrival) {
+    if (arrival.for_door) return door_->Take(arrival.descriptor, arrival.address);
+    Acceptor::NewConnectionParameters connection;
+    connection.listener_fd = -1;
+    connection.fd = arrival.descriptor;
+    acceptor_->HandleNewConnection(&connection);
+  }
+
+  const Gate& gate_;
+  Enrolment& enrolment_;
   AgentsService agents_;
   OperatorsService operators_;
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<Listener> listener_;  // ends before what it hands connections to
+  std::unique_ptr<EnrolmentDoor> door_;
+  std::unique_ptr<Listener> listener_;        // ends before what it hands connections to
+  std::atomic<Listener*> hearing_ = nullptr;  // calls may come in before listener_ is set
   bool stopped_ = false;
 };
 
@@ -151,7 +185,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> StartGrpcServer(const GrpcServerOpti
 std::vector<std::string> ServiceMethods() {
   std::vector<std::string> methods;
   for (const google::protobuf::FileDescriptor* file :
-       {v1::JoinRequest::descriptor()->file(), v1::CreateTokenRequest::descriptor()->file()}) {
+       {v1::RenewRequest::descriptor()->file(), v1::CreateTokenRequest::descriptor()->file()}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         methods.push_back(absl::StrCat("/", file->service(s)->full_name(), "/", file->service(s)->method(m)->name()));

@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/net/listener.h"
 #include "server/operators.h"
 #include "server/transport/caller.h"
-#include "server/transport/listener.h"
 
 namespace paritect {
 
 struct GrpcServerOptions {
   HostPort address;
   std::string folder;  // whose server.pem, server.key and ca.pem are watched: a renewed one needs no restart
+  WallClock clock;
   bool insecure_loopback = false;
   ListenerOptions listener;
 };
@@ -25,10 +26,13 @@ class GrpcServer {
   virtual ~GrpcServer() = default;
   virtual int port() const = 0;
   virtual ListenerCounters listener_counters() const = 0;
+  // The services took something from the connection of this key (PeerKey). Any thread.
+  virtual void Heard(const std::string& key) = 0;
   // Accepts no more, lets calls end until the deadline, then ends them.
   virtual void Stop(std::int64_t grace_ms) = 0;
 };
 
+// What a caller without certificate can reach is the enrolment door alone.
 absl::StatusOr<std::unique_ptr<GrpcServer>> StartGrpcServer(const GrpcServerOptions& options, const Gate& gate,
                                                             OperatorCalls& calls, Enrolment& enrolment, Fleet& fleet);
 

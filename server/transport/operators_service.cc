@@ -105,6 +105,7 @@ grpc::Status OperatorsService::WatchAudit(grpc::ServerContext* context, const v1
     if (over) return grpc::Status::OK;
     first = false;
     sent = revision;
+    if (const absl::Status still = gate_.StillGood(*caller); !still.ok()) return ToGrpc(still);
     std::this_thread::sleep_for(std::chrono::milliseconds(kWatchEveryMs));
   }
   return grpc::Status::CANCELLED;
@@ -126,6 +127,7 @@ grpc::Status OperatorsService::WatchEvents(grpc::ServerContext* context, const v
       after = event.number();
     }
     if (events->empty() && (!followed || !request->follow())) return grpc::Status::OK;
+    if (const absl::Status still = gate_.StillGood(*caller); !still.ok()) return ToGrpc(still);
   }
   return grpc::Status::CANCELLED;
 }
@@ -139,6 +141,8 @@ grpc::Status OperatorsService::Import(grpc::ServerContext* context, grpc::Server
   v1::ImportChunk chunk;
   absl::Status status;
   while (reader->Read(&chunk)) {
+    status = gate_.StillGood(*caller);
+    if (!status.ok()) break;
     if (!chunk.file().empty()) file = chunk.file();
     if (bytes.size() + chunk.data().size() > kBundleBytesMax) {
       status = absl::ResourceExhaustedError(absl::StrCat(file, ": larger than ", kBundleBytesMax, " bytes"));
@@ -171,6 +175,7 @@ grpc::Status OperatorsService::GetEvidence(grpc::ServerContext* context, const v
       chunk.set_bundle(static_cast<int>(i));
       chunk.set_data((*bundles)[i].substr(at, kChunkBytes));
       if (!writer->Write(chunk)) return grpc::Status::CANCELLED;
+      if (const absl::Status still = gate_.StillGood(*caller); !still.ok()) return ToGrpc(still);
     }
   }
   return grpc::Status::OK;

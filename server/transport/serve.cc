@@ -20,21 +20,11 @@
 #include "server/retention.h"
 #include "server/transport/grpc_server.h"
 #include "server/transport/web.h"
+#include "server/transport/webhook.h"
 #include "server/writer.h"
 
 namespace paritect {
 namespace {
-
-// "https://HOST:PORT" of an address, without a user and password before it and a path behind it.
-std::string HostOf(absl::string_view url) {
-  const std::size_t begin = url.find("://");
-  const absl::string_view scheme = begin == absl::string_view::npos ? "" : url.substr(0, begin + 3);
-  absl::string_view host = url.substr(scheme.size());
-  host = host.substr(0, host.find_first_of("/?#"));
-  const std::size_t user = host.rfind('@');
-  if (user != absl::string_view::npos) host.remove_prefix(user + 1);
-  return absl::StrCat(scheme, host);
-}
 
 constexpr std::int64_t kTickMs = 500;
 constexpr std::int64_t kSeenEveryMs = 30'000;
@@ -95,7 +85,16 @@ class Server {
         calls_({*store_, fleet_, audits_, live_, enrolment_, env.rules, env.clock,
                 [this](WriteSet set) { return writer_.Submit(std::move(set)); }, [this] { return Metrics(); },
                 absl::StrCat("paritect-server ", kProgramVersion), folder_.server_not_after}),
-        gate_(folder_, fleet_, log_, options.insecure_loopback),
+        webhooks_({options.webhook_targets},
+                  [this](const std::string& place, const absl::Status& status) {
+                    log_.Write("server", "Webhook", place, status);
+                  }),
+        gate_(
+            folder_, fleet_, log_, env.clock,
+            [this](const std::string& key) {
+              if (GrpcServer* const transport = transport_) transport->Heard(key);
+            },
+            options.insecure_loopback),
         retention_(
             *store_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
             {.keep_ms = options.retain_s * 1000},
@@ -108,6 +107,7 @@ class Server {
     web_.reset();
     grpc_.reset();
     executor_.Stop();
+    webhooks_.Stop();
     audits_.Stop();
     live_.Stop();
     writer_.Stop();
@@ -120,9 +120,11 @@ class Server {
     GrpcServerOptions grpc_options;
     PARITECT_ASSIGN_OR_RETURN(grpc_options.address, ParseHostPort(options_.listen));
     grpc_options.folder = options_.folder;
+    grpc_options.clock = env_.clock;
     grpc_options.insecure_loopback = options_.insecure_loopback;
     grpc_options.listener = options_.listener;
     PARITECT_ASSIGN_OR_RETURN(grpc_, StartGrpcServer(grpc_options, gate_, calls_, enrolment_, fleet_));
+    transport_ = grpc_.get();
     if (options_.web.empty()) return absl::OkStatus();
     PARITECT_ASSIGN_OR_RETURN(const HostPort web, ParseHostPort(options_.web));
     PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(web, [this] { return Metrics(); }));
@@ -147,6 +149,7 @@ class Server {
     fleet_.Drain(kDrainSpreadMs);
     grpc_->Stop(kStopGraceMs);
     executor_.Stop();
+    webhooks_.Stop();
     audits_.Stop();
     live_.Stop();
     retention_.Stop();
@@ -202,7 +205,7 @@ class Server {
     };
     ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
     ports.random_bytes = &RandomBytes;
-    ports.notify = [this](const std::string& url, const std::string& json) { Notify(url, json); };
+    ports.notify = [this](const std::string& url, const std::string& json) { webhooks_.Post(url, json); };
     ports.begin_live = [this](const v1::AuditRun& run) { live_.Begin(run); };
     ports.judged = [this](const std::string& audit) { live_.Judged(audit); };
     ports.remove_live = [this](const std::string& audit, WriteSet& set) { live_.Remove(audit, set); };
@@ -215,17 +218,8 @@ class Server {
     ports.cancel = [this](const std::string& node, const std::string& task) { fleet_.Cancel(node, task); };
     ports.commit = [this](WriteSet set) { return writer_.Submit(std::move(set)); };
     ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
-    ports.notify = [this](const std::string& url, const std::string& json) { Notify(url, json); };
+    ports.notify = [this](const std::string& url, const std::string& json) { webhooks_.Post(url, json); };
     return ports;
-  }
-
-  void Notify(const std::string& url, const std::string& json) {
-    const auto sent = PostJson(url, json);
-    // Viewers read the log; an address may carry a password, also in its path.
-    log_.Write("server", "Webhook", HostOf(url),
-               sent.ok() && *sent < 400 ? absl::OkStatus()
-                                        : absl::UnavailableError(sent.ok() ? absl::StrCat("status ", *sent)
-                                                                           : std::string(sent.status().message())));
   }
 
   std::string Metrics() {
@@ -239,6 +233,9 @@ class Server {
       metrics.connections_open = listener.open;
       metrics.connections_refused = listener.refused_total + listener.refused_per_address;
       metrics.descriptors_exhausted = listener.exhausted;
+      metrics.connections_waiting = listener.waiting;
+      metrics.connections_strange = listener.strangers;
+      metrics.connections_cut = listener.cut;
     }
     metrics.log_entries_lost = log_.lost();
     return FormatMetrics(metrics);
@@ -256,9 +253,11 @@ class Server {
   Enrolment enrolment_;
   CallLog log_;
   OperatorCalls calls_;
+  WebhookQueue webhooks_;
   Gate gate_;
   RetentionJob retention_;
   std::unique_ptr<GrpcServer> grpc_;
+  std::atomic<GrpcServer*> transport_ = nullptr;  // calls may come in before grpc_ is set
   std::unique_ptr<WebServer> web_;
   std::int64_t seen_ms_ = 0;
 };

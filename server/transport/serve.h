@@ -6,9 +6,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/net/listener.h"
 #include "server/audits/audits.h"
 #include "server/server_command.h"
-#include "server/transport/listener.h"
+#include "server/transport/webhook.h"
 
 namespace paritect {
 
@@ -20,6 +21,7 @@ struct ServeOptions {
   bool insecure_loopback = false;
   AuditOptionsOfServer audits;
   ListenerOptions listener;
+  TargetRules webhook_targets;
   std::int64_t lifetime_s = 0;  // of agents' certificates; 0: a day
   std::int64_t retain_s = 0;    // 0: keep everything
 };

@@ -1,74 +1,89 @@
 #include "server/transport/web.h"
 
-#include <httplib.h>
+#include <vector>
 
-#include <thread>
-
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/net/listener.h"
+#include "common/net/one_shot_server.h"
+#include "common/status_macros.h"
 
 namespace paritect {
 namespace {
 
-constexpr int kTimeoutSeconds = 10;
-constexpr int kRequestSeconds = 1;  // a monitor asks at once; who does not shall not hold a thread
+constexpr std::size_t kHeadBytesMax = 8 << 10;
+constexpr int kCallersMax = 64;
+constexpr std::int64_t kTimeMs = 5'000;  // a monitor asks at once
+
+std::string Response(absl::string_view status, absl::string_view type, absl::string_view body, bool head_only) {
+  return absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Type: ", type, "\r\nContent-Length: ", body.size(),
+                      "\r\nConnection: close\r\n\r\n", head_only ? "" : body);
+}
 
 class WebServerImpl final : public WebServer {
  public:
+  explicit WebServerImpl(std::function<std::string()> metrics) : server_(Limits(), Ports(std::move(metrics))) {}
   ~WebServerImpl() override {
-    server_.stop();
-    if (thread_.joinable()) thread_.join();
+    if (listener_ != nullptr) listener_->Stop();
+    server_.Stop();
   }
 
-  absl::Status Start(const HostPort& address, std::function<std::string()> metrics) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(8); };
-    server_.set_read_timeout(kRequestSeconds);
-    server_.set_keep_alive_timeout(kRequestSeconds);
-    server_.set_payload_max_length(1024);
-    server_.Get("/metrics", [metrics](const httplib::Request&, httplib::Response& response) {
-      response.set_content(metrics(), "text/plain; version=0.0.4");
-    });
-    server_.Get("/healthz", [](const httplib::Request&, httplib::Response& response) {
-      response.set_content("ok\n", "text/plain");
-    });
-    port_ = address.port;
-    if (address.port == 0) {
-      port_ = server_.bind_to_any_port(address.host);
-    } else if (!server_.bind_to_port(address.host, address.port)) {
-      port_ = -1;
-    }
-    if (port_ < 0) return absl::UnavailableError(absl::StrCat("cannot listen on ", FormatHostPort(address)));
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
+  absl::Status Start(const HostPort& address) {
+    PARITECT_ASSIGN_OR_RETURN(listener_, Listener::Open(address, {}, {[this](const Arrival& arrival) {
+                                                          server_.Take(arrival.descriptor, arrival.address);
+                                                        }}));
     return absl::OkStatus();
   }
 
-  int port() const override { return port_; }
+  int port() const override { return listener_->port(); }
 
  private:
-  httplib::Server server_;
-  int port_ = 0;
-  std::thread thread_;
+  static OneShotOptions Limits() {
+    OneShotOptions options;
+    options.callers_max = kCallersMax;
+    options.callers_per_address_max = kCallersMax;
+    options.request_bytes_max = kHeadBytesMax;
+    options.time_ms = kTimeMs;
+    return options;
+  }
+
+  static OneShotPorts Ports(std::function<std::string()> metrics) {
+    OneShotPorts ports;
+    ports.whole = [](absl::string_view received) -> absl::StatusOr<bool> {
+      return absl::StrContains(received, "\r\n\r\n") || absl::StrContains(received, "\n\n");
+    };
+    ports.answer = [metrics = std::move(metrics)](absl::string_view request, const std::string&) {
+      return AnswerMonitor(request, metrics);
+    };
+    return ports;
+  }
+
+  OneShotServer server_;
+  std::unique_ptr<Listener> listener_;  // ends before what it hands connections to
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address,
-                                                          std::function<std::string()> metrics) {
-  auto server = std::make_unique<WebServerImpl>();
-  const absl::Status status = server->Start(address, std::move(metrics));
-  if (!status.ok()) return status;
-  return std::unique_ptr<WebServer>(std::move(server));
+std::string AnswerMonitor(absl::string_view request, const std::function<std::string()>& metrics) {
+  const absl::string_view line = request.substr(0, request.find_first_of("\r\n"));
+  const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+  if (words.size() != 3 || !absl::StartsWith(words[2], "HTTP/1.")) {
+    return Response("400 Bad Request", "text/plain", "HTTP/1.1 is spoken here\n", false);
+  }
+  const bool head_only = words[0] == "HEAD";
+  if (words[0] != "GET" && !head_only) return Response("405 Method Not Allowed", "text/plain", "GET alone\n", false);
+  const absl::string_view path = words[1].substr(0, words[1].find('?'));
+  if (path == "/metrics") return Response("200 OK", "text/plain; version=0.0.4", metrics(), head_only);
+  if (path == "/healthz") return Response("200 OK", "text/plain", "ok\n", head_only);
+  return Response("404 Not Found", "text/plain", "/metrics and /healthz are here\n", head_only);
 }
 
-absl::StatusOr<int> PostJson(const std::string& url, const std::string& json) {
-  const std::size_t scheme = url.find("://");
-  if (scheme == std::string::npos) return absl::InvalidArgumentError("no address");
-  const std::size_t slash = url.find('/', scheme + 3);
-  httplib::Client client(url.substr(0, slash));
-  client.set_connection_timeout(kTimeoutSeconds);
-  client.set_read_timeout(kTimeoutSeconds);
-  const auto result = client.Post(slash == std::string::npos ? "/" : url.substr(slash), json, "application/json");
-  if (!result) return absl::UnavailableError(httplib::to_string(result.error()));
-  return result->status;
+absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address,
+                                                          std::function<std::string()> metrics) {
+  auto server = std::make_unique<WebServerImpl>(std::move(metrics));
+  PARITECT_RETURN_IF_ERROR(server->Start(address));
+  return std::unique_ptr<WebServer>(std::move(server));
 }
 
 }  // namespace paritect

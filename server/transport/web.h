@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/host_port.h"
 
 namespace paritect {
@@ -20,8 +21,8 @@ class WebServer {
 absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address,
                                                           std::function<std::string()> metrics);
 
-// POSTs `json` to an http:// or https:// address. At most ten seconds; gives the status code, or why not.
-absl::StatusOr<int> PostJson(const std::string& url, const std::string& json);
+// The whole answer, head and body, to a request's head.
+std::string AnswerMonitor(absl::string_view request, const std::function<std::string()>& metrics);
 
 }  // namespace paritect
 

@@ -108,7 +108,8 @@ class Cluster:
             return log.read()[-3000:]
 
     def metric(self, name):
-        port = re.search(r"metrics on port (\d+)", self.server_log()).group(1)
+        with open(os.path.join(self.work, "server.log"), errors="replace") as log:
+            port = re.findall(r"metrics on port (\d+)", log.read())[-1]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
             return float(re.search(rf"^paritect_{name} (\S+)$", page.read().decode(), re.M).group(1))
 
@@ -350,6 +351,8 @@ def test_refusals():
                 file.write(text)
             cluster.client("node", "ls", "--credential", forged, code=4)
         expired_certificate(cluster)
+        short = cluster.run(binary("paritect-server"), "run", cluster.dir, "--agent-lifetime", "20s", code=2)
+        check("--agent-lifetime 20s" in short.stderr, short.stderr)
         # Without TLS, without a certificate, with garbage: hung up on, and the server lives.
         for data in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\0" * 100, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
             with socket.create_connection(("127.0.0.1", cluster.port), 5) as raw:
@@ -391,6 +394,127 @@ def expired_certificate(cluster):
         except (ssl.SSLError, OSError) as error:
             refused = str(error)
         check(good == (refused == ""), f"a certificate for {days} days: {refused or 'taken'}")
+
+
+def rss_mib(process):
+    with open(f"/proc/{process.pid}/status") as status:
+        return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1)) / 1024
+
+
+def shake(cluster, protocol, credential=None):
+    """A TLS connection to the server's port; `credential`: the folder of an agent's state."""
+    context = ssl.create_default_context(cafile=cluster.dir + "/ca.pem")
+    context.set_alpn_protocols([protocol])
+    if credential:
+        text = open(os.path.join(credential, "agent.credential")).read()
+        blocks = [re.sub(r"(?m)^ +", "", block) for block in
+                  re.findall(r"-----BEGIN [A-Z ]+-----.*?-----END [A-Z ]+-----", text, re.S)]
+        key = next(block for block in blocks if "KEY" in block)
+        for block in blocks:  # the one that the key fits
+            path = os.path.join(cluster.work, "attacker.pem")
+            with open(path, "w") as file:
+                file.write(block + "\n" + key + "\n")
+            try:
+                context.load_cert_chain(path)
+                break
+            except ssl.SSLError:
+                continue
+    raw = socket.create_connection(("127.0.0.1", cluster.port), 10)
+    return context.wrap_socket(raw, server_hostname="localhost")
+
+
+def frame(kind, flags, stream, payload=b""):
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0)
+
+
+def endless_headers(connection, seconds):
+    """A header block whose CONTINUATION frames never end, with headers for the peer's table. Gives the bytes that could
+    be sent before it hung up; None: it never did."""
+    header = b"\x40" + b"\x0ax-%08d" + b"\x40" + b"v" * 64
+    block = b"".join(header % i for i in range(200))[:16000]
+    sent, end = 0, time.time() + seconds
+    try:
+        connection.sendall(PREFACE + frame(1, 0, 1, b"\x83\x86"))
+        while time.time() < end:
+            connection.sendall(frame(9, 0, 1, block))
+            sent += len(block)
+    except OSError:
+        return sent
+    return None
+
+
+def test_strangers():
+    """Whoever reaches the port without a certificate can neither end the server nor keep others out."""
+    with Cluster("--web", "127.0.0.1:0") as cluster:
+        cluster.join("gpu-01")
+        before = rss_mib(cluster.server)
+        # A header block without end: HTTP/2 is not read without a certificate.
+        for _ in range(3):
+            try:
+                with shake(cluster, "h2") as connection:
+                    sent = endless_headers(connection, 8)
+                    check(sent is not None and sent < 8 << 20, f"{sent} bytes of headers were taken from a stranger")
+            except OSError:
+                pass  # refused in the handshake
+        # Not for the door either.
+        with shake(cluster, "paritect-enrol/1") as connection:
+            check(endless_headers(connection, 8) is not None, "the door does not end it")
+        # Connections that say nothing, half a hello, or stop after it; requests at the door that never end.
+        hello = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = ssl.create_default_context()
+        context.set_alpn_protocols(["h2"])
+        try:
+            context.wrap_bio(*hello, server_hostname="localhost").do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        hello = hello[1].read()
+        crowd = []
+        for i in range(1500):
+            one = socket.create_connection(("127.0.0.1", cluster.port), 5, source_address=("127.0.0.2", 0))
+            crowd.append(one)
+            if i % 3:
+                one.sendall(hello[:40] if i % 3 == 1 else hello)
+        for _ in range(100):
+            one = shake(cluster, "paritect-enrol/1")
+            one.sendall(b"\0\0\xff\xff")
+            crowd.append(one)
+        cluster.join("gpu-02")
+        cluster.client("doctor", code=[0, 1])
+        cluster.client("node", "ls", "--timeout", "30s")
+        grown = rss_mib(cluster.server) - before
+        check(grown < 400, f"the server has grown by {grown:.0f} MiB")
+        for one in crowd:
+            one.close()
+        check(cluster.metric("connections_cut_total") > 0, "nobody was hung up on: the test tests nothing")
+        print(f"grown by {grown:.0f} MiB")
+
+
+def test_hostile_agent():
+    """An enrolled agent that sends what is no message is hung up on before it costs much."""
+    with Cluster("--web", "127.0.0.1:0") as cluster:
+        cluster.join("gpu-01")
+        cluster.join("gpu-02")
+        before = rss_mib(cluster.server)
+        with shake(cluster, "h2", cluster.state("gpu-01")) as connection:
+            sent = endless_headers(connection, 60)
+        check(sent is not None, "an agent's header block never ended")
+        check(sent > 1 << 20, f"hung up on after {sent} bytes: not what is tested")
+        grown = rss_mib(cluster.server) - before
+        print(f"hung up on after {sent >> 20} MiB; the server has grown by {grown:.0f} MiB")
+        check(grown < 300, f"the server has grown by {grown:.0f} MiB")
+        # One that is idle after its handshake goes too; one that works stays.
+        cluster.start_agent("gpu-02")
+        cluster.wait_online("gpu-02")
+        with shake(cluster, "h2", cluster.state("gpu-01")) as connection:
+            connection.sendall(PREFACE)
+            connection.settimeout(40)
+            while connection.recv(4096):
+                pass
+        cluster.wait_online("gpu-02", seconds=5)
+        check(cluster.metric("connections_cut_total") >= 2, "who was it that hung up?")
 
 
 def test_revocation():
@@ -809,6 +933,43 @@ class Webhook:
         self.server.server_close()
 
 
+def test_hostile_webhook():
+    """A webhook that never ends its answer holds up neither audits nor the end; one on a private address is not called."""
+    for options in (["--webhook-allow", "127.0.0.0/8"], []):
+        with Cluster("--silent-after", "1s", *options) as cluster, socket.socket() as hook:
+            hook.bind(("127.0.0.1", 0))
+            hook.listen(16)
+            hook.settimeout(10)
+            cluster.join("gpu-01")
+            cluster.join("npu-01")
+            url = f"http://127.0.0.1:{hook.getsockname()[1]}/secret-path"
+            cluster.example_audit(extra=f"webhook: {url}\n")
+            began = time.time()
+            for _ in range(3):
+                cluster.client("audit", "run", "example", "-o", "json", code=[1, 3, 6])
+            check(time.time() - began < 20, "audits wait for the webhook")
+            calls = []
+            if options:
+                calls.append(hook.accept()[0])
+                calls[0].sendall(b"HTTP/1.1 2")
+            began = time.time()
+            cluster.stop_server()
+            check(time.time() - began < 8, "the end waits for the webhook")
+            for one in calls:
+                one.close()
+            hook.settimeout(0.1)
+            if not options:
+                try:
+                    hook.accept()
+                    raise Failure("a private address was called")
+                except OSError:
+                    pass
+            with cluster.database() as database:
+                log = repr(database.execute("SELECT * FROM log").fetchall())
+            check("Webhook" in log and "secret-path" not in log, log[-3000:])
+            check(("--webhook-allow" in log) == (not options), log[-3000:])
+
+
 class Training:
     """Writes a log line by line, as a training does."""
 
@@ -880,7 +1041,7 @@ def live_cluster(cluster, webhook="", extra=""):
 
 
 def test_live():
-    with Webhook() as webhook, Cluster() as cluster:
+    with Webhook() as webhook, Cluster("--webhook-allow", "127.0.0.1") as cluster:
         training = live_cluster(cluster, webhook.url)
         events = Events(cluster, "live")
         events.wait("live_started")

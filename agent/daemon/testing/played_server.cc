@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "common/net/door_session.h"
+#include "common/net/listener.h"
 #include "common/pki/authority.h"
 #include "common/pki/join_token.h"
 #include "common/pki/peer.h"
@@ -19,6 +21,7 @@
 namespace paritect {
 namespace {
 
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 using Stream = grpc::ServerReaderWriter<v1::ServerMessage, v1::AgentMessage>;
 
 std::int64_t NowSeconds() {
@@ -31,7 +34,7 @@ grpc::Status Refuse(grpc::StatusCode code, absl::string_view why) {
 
 }  // namespace
 
-struct PlayedServer::Impl : v1::Enrolment::Service, v1::Agents::Service, v1::Operators::Service {
+struct PlayedServer::Impl : v1::Agents::Service, v1::Operators::Service {
   // Messages to one connected agent go through here, so that tests can say something at any time. A test may hold a
   // Line longer than the call lives; Close() comes before the call returns, and nothing is said after it.
   class Line {
@@ -60,6 +63,10 @@ struct PlayedServer::Impl : v1::Enrolment::Service, v1::Agents::Service, v1::Ope
   const Authority authority = *Authority::Create(NowSeconds());
   const KeyPair key = *KeyPair::Generate();
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Acceptor> acceptor;
+  openssl::UniqueSslContext door_context;
+  std::unique_ptr<OneShotServer> door;
+  std::unique_ptr<Listener> listener;
   int port = 0;
 
   mutable absl::Mutex mutex;
@@ -76,15 +83,50 @@ struct PlayedServer::Impl : v1::Enrolment::Service, v1::Agents::Service, v1::Ope
     const Certificate certificate =
         *authority.SignServer(*CertificateRequest::FromPem(*CertificateRequest::Make(key, "server")),
                               {"127.0.0.1", "localhost"}, kDaySeconds, NowSeconds());
-    grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+    const std::string chain = certificate.ToPem() + authority.certificate().ToPem();
+    grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     tls.pem_root_certs = authority.certificate().ToPem();
-    tls.pem_key_cert_pairs.push_back({*key.ToPem(), certificate.ToPem() + authority.certificate().ToPem()});
+    tls.pem_key_cert_pairs.push_back({*key.ToPem(), chain});
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::SslServerCredentials(tls), &port);
-    builder.RegisterService(static_cast<v1::Enrolment::Service*>(this));
+    acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::SslServerCredentials(tls));
     builder.RegisterService(static_cast<v1::Agents::Service*>(this));
     builder.RegisterService(static_cast<v1::Operators::Service*>(this));
     server = builder.BuildAndStart();
+    door_context = *NewDoorContext(chain, *key.ToPem());
+    door = std::make_unique<OneShotServer>(
+        DoorOptions(), DoorPorts([this] { return openssl::UniqueSsl(SSL_new(door_context.get())); },
+                                 [this](absl::string_view body, const std::string&) { return AtDoor(body); }));
+    ListenerOptions options;
+    options.peek = true;
+    listener = *Listener::Open({"127.0.0.1", port}, options, {[this](const Arrival& arrival) { Take(arrival); }});
+    port = listener->port();
+  }
+
+  void Stop() {
+    listener.reset();
+    door.reset();
+    if (server) server->Shutdown(std::chrono::system_clock::now());
+    server.reset();
+    acceptor.reset();
+  }
+
+  void Take(const Arrival& arrival) {
+    if (arrival.for_door) return door->Take(arrival.descriptor, arrival.address);
+    Acceptor::NewConnectionParameters connection;
+    connection.listener_fd = -1;
+    connection.fd = arrival.descriptor;
+    acceptor->HandleNewConnection(&connection);
+  }
+
+  std::string AtDoor(absl::string_view body) {
+    v1::JoinRequest request;
+    v1::DoorAnswer answer;
+    request.ParseFromArray(body.data(), static_cast<int>(body.size()));
+    const grpc::Status status = Join(request, *answer.mutable_joined());
+    answer.set_code(status.error_code());
+    answer.set_message(status.error_message());
+    return answer.SerializeAsString();
   }
 
   std::string Caller(const grpc::ServerContext& context) {
@@ -107,14 +149,14 @@ struct PlayedServer::Impl : v1::Enrolment::Service, v1::Agents::Service, v1::Ope
     return grpc::Status::OK;
   }
 
-  grpc::Status Join(grpc::ServerContext*, const v1::JoinRequest* request, v1::JoinResponse* response) override {
+  grpc::Status Join(const v1::JoinRequest& request, v1::JoinResponse& response) {
     absl::MutexLock lock(&mutex);
-    const auto token = tokens.find(request->token());
+    const auto token = tokens.find(request.token());
     if (token == tokens.end() || token->second == 0) {
       return Refuse(grpc::StatusCode::PERMISSION_DENIED, "the token is unknown, used up or expired");
     }
     --token->second;
-    return Sign(request->name(), request->signing_request_pem(), *response);
+    return Sign(request.name(), request.signing_request_pem(), response);
   }
 
   grpc::Status Renew(grpc::ServerContext* context, const v1::RenewRequest* request,
@@ -311,8 +353,7 @@ void PlayedServer::HoldBack(bool hold) {
 
 void PlayedServer::Stop() {
   HoldBack(false);
-  if (impl_->server) impl_->server->Shutdown(std::chrono::system_clock::now());
-  impl_->server.reset();
+  impl_->Stop();
 }
 
 void PlayedServer::Restart() {

@@ -1,0 +1,24 @@
+// The server's end of TLS at the enrolment door.
+#ifndef PARITECT_COMMON_NET_DOOR_SESSION_H_
+#define PARITECT_COMMON_NET_DOOR_SESSION_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/net/one_shot_server.h"
+#include "common/pki/openssl.h"
+
+namespace paritect {
+
+// For sessions that show `chain_pem` (the server's certificate first), speak kDoorProtocol and nothing else, ask for no
+// certificate, keep nothing for later. InvalidArgument: chain and key cannot be used.
+absl::StatusOr<openssl::UniqueSslContext> NewDoorContext(const std::string& chain_pem, const std::string& key_pem);
+
+// What makes a OneShotServer a door: frames around requests and answers.
+OneShotOptions DoorOptions();
+OneShotPorts DoorPorts(std::function<openssl::UniqueSsl()> tls,
+                       std::function<std::string(absl::string_view body, const std::string& address)> answer);
+
+}  // namespace paritect
+
+#endif  // PARITECT_COMMON_NET_DOOR_SESSION_H_

@@ -1,0 +1,90 @@
+// Answers one bounded request a connection, in plain or over TLS, on one thread: for what strangers may ask.
+//
+// Everything about a caller is bounded: its bytes, its time from arrival to the last byte of the answer, how many there
+// are at once. When there are too many the oldest goes: who asks at once is served however many dawdle.
+#ifndef PARITECT_COMMON_NET_ONE_SHOT_SERVER_H_
+#define PARITECT_COMMON_NET_ONE_SHOT_SERVER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/pki/openssl.h"
+
+namespace paritect {
+
+struct OneShotOptions {
+  int callers_max = 256;
+  int callers_per_address_max = 64;
+  std::size_t request_bytes_max = 64 << 10;
+  std::int64_t time_ms = 10'000;
+};
+
+// Called on the server's thread.
+struct OneShotPorts {
+  // Whether this is a whole request. An error hangs up.
+  std::function<absl::StatusOr<bool>(absl::string_view received)> whole;
+  // The bytes to send before hanging up.
+  std::function<std::string(absl::string_view request, const std::string& address)> answer;
+  // A session for a new caller, nullptr: hang up. Empty: no TLS.
+  std::function<openssl::UniqueSsl()> tls = {};
+};
+
+class OneShotServer {
+ public:
+  OneShotServer(OneShotOptions options, OneShotPorts ports);
+  ~OneShotServer();
+  OneShotServer(const OneShotServer&) = delete;
+  OneShotServer& operator=(const OneShotServer&) = delete;
+
+  // Owns the descriptor, which does not block. Any thread.
+  void Take(int descriptor, const std::string& address);
+  // Hangs up on everybody. Idempotent.
+  void Stop();
+  int callers() const { return callers_count_; }
+
+ private:
+  struct Caller {
+    int descriptor = -1;
+    std::string address;
+    std::int64_t deadline_ms = 0;
+    openssl::UniqueSsl ssl;
+    bool shaken = false;
+    std::string received;
+    std::string answer;
+    std::size_t sent = 0;
+    short wants = 0;  // NOLINT(google-runtime-int): poll's type
+    bool over = false;
+  };
+
+  void Loop();
+  void Adopt();
+  void MakeRoom(const std::string& address);
+  void Advance(Caller& caller);
+  bool Shake(Caller& caller);
+  bool Read(Caller& caller);
+  void Write(Caller& caller);
+  void Wait(Caller& caller, int ssl_error);
+  static void Close(Caller& caller);
+
+  const OneShotOptions options_;
+  const OneShotPorts ports_;
+  int wake_[2] = {-1, -1};
+  std::mutex mutex_;
+  std::vector<std::pair<int, std::string>> arrived_;
+  std::list<Caller> callers_;  // of the loop's thread, the oldest first
+  std::atomic<int> callers_count_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_COMMON_NET_ONE_SHOT_SERVER_H_
