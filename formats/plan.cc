@@ -38,7 +38,12 @@ Status ReadDataset(const DocumentNode& node, v1::Plan& plan) {
        {"include", [&](const DocumentNode& v) { return ReadTexts(v, "include", *d.mutable_include()); }},
        {"exclude", [&](const DocumentNode& v) { return ReadTexts(v, "exclude", *d.mutable_exclude()); }},
        {"follow_symlinks", [&](const DocumentNode& v) { return ReadBool(v, "follow_symlinks", follow); }},
-       {"part", [&](const DocumentNode& v) { return ReadBool(v, "part", part); }}}));
+       {"part", [&](const DocumentNode& v) { return ReadBool(v, "part", part); }},
+       {"role", [&](const DocumentNode& v) -> Status {
+          PARITECT_RETURN_IF_ERROR(ReadText(v, "role", *d.mutable_role()));
+          if (d.role() == "train" || d.role() == "validation") return absl::OkStatus();
+          return ErrorAt(v, "`role` of a data set must be `train` or `validation`");
+        }}}));
   d.set_follow_symlinks(follow);
   d.set_part(part);
   if (d.name().empty()) return ErrorAt(node, "a data set needs a `name`");

@@ -67,6 +67,13 @@ class EpochCheck {
     read_ = ItemsRead(pair, epoch);
     if (other != nullptr) other_read_ = ItemsRead(pair, *other);
     held_ = HeldFromBefore(pair, run, epoch);
+    // What stands beside the shards is opened once for all epochs, or in each.
+    for (const ShardEpoch& before : run.epochs) {
+      if (&before == &epoch || held_.empty()) break;
+      for (const ShardReader& reader : before.readers) {
+        for (ItemId id : reader.common) read_[id] = true;
+      }
+    }
   }
 
   void Run(bool other_by_step) {

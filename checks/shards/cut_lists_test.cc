@@ -7,7 +7,7 @@ namespace paritect {
 namespace {
 
 // `open`: ranks whose list has no last line end.
-v1::Bundle Run(absl::string_view name, const std::vector<Items>& lists, const std::set<int>& open) {
+v1::Bundle SideOf(absl::string_view name, const std::vector<Items>& lists, const std::set<int>& open) {
   v1::Bundle bundle = RunOf(name, lists);
   for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
     if (open.contains(evidence.rank())) evidence.mutable_shards()->add_notes()->set_kind("no_final_line_end");
@@ -25,8 +25,8 @@ TEST(CutLists, AListThatEndsInANameIsNotWhole) {
   const std::vector<Items> lists = Stride(Files(24), 2);
   for (std::size_t kept : {12, 7, 2}) {
     for (const auto& [gpu, npu] : {std::pair(lists, Cut(lists, kept, 3)), std::pair(Cut(lists, kept, 3), lists)}) {
-      const Audit audit({Run("gpu", gpu, gpu == lists ? std::set<int>() : std::set<int>{1})},
-                        {Run("npu", npu, npu == lists ? std::set<int>() : std::set<int>{1})});
+      const Audit audit({SideOf("gpu", gpu, gpu == lists ? std::set<int>() : std::set<int>{1})},
+                        {SideOf("npu", npu, npu == lists ? std::set<int>() : std::set<int>{1})});
       EXPECT_EQ(audit.Says("same-assignment"), "none") << kept;
       EXPECT_EQ(audit.Says("complete"), "none expected_from_union@train") << kept;
       EXPECT_NE(audit.Verdict("rule"), v1::VERDICT_FAIL) << kept;
@@ -35,22 +35,24 @@ TEST(CutLists, AListThatEndsInANameIsNotWhole) {
   }
   // Numbers are cut as well.
   const std::vector<Items> numbers = Stride(Numbers(200), 2);
-  EXPECT_EQ(Audit({Run("gpu", numbers, {})}, {Run("npu", Cut(numbers, 80, 1), {1})}).Says("same-assignment"), "none");
+  EXPECT_EQ(Audit({SideOf("gpu", numbers, {})}, {SideOf("npu", Cut(numbers, 80, 1), {1})}).Says("same-assignment"),
+            "none");
   // Just behind a name, where the other lists of the run end with a line end.
-  EXPECT_EQ(Audit({Run("gpu", lists, {})}, {Run("npu", Cut(lists, 7, 0), {1})}).Says("same-assignment"), "none");
+  EXPECT_EQ(Audit({SideOf("gpu", lists, {})}, {SideOf("npu", Cut(lists, 7, 0), {1})}).Says("same-assignment"), "none");
 }
 
 TEST(CutLists, JoinedNamesAreWhole) {
   const std::vector<Items> lists = Stride(Files(24), 2);
-  EXPECT_EQ(Audit({Run("gpu", lists, {})}, {Run("npu", lists, {0, 1})}).Verdicts(), "PPPPP");
+  EXPECT_EQ(Audit({SideOf("gpu", lists, {})}, {SideOf("npu", lists, {0, 1})}).Verdicts(), "PPPPP");
   // A rank that reads less, and one that reads another file, are faults.
-  EXPECT_EQ(Audit({Run("gpu", lists, {})}, {Run("npu", Cut(lists, 11, 0), {0, 1})}).Verdict("complete"),
+  EXPECT_EQ(Audit({SideOf("gpu", lists, {})}, {SideOf("npu", Cut(lists, 11, 0), {0, 1})}).Verdict("complete"),
             v1::VERDICT_FAIL);
   std::vector<Items> other = lists;
   other[1].back() = "/data/x/other.tar";
-  EXPECT_EQ(Audit({Run("gpu", lists, {})}, {Run("npu", other, {0, 1})}).Verdict("same-assignment"), v1::VERDICT_FAIL);
+  EXPECT_EQ(Audit({SideOf("gpu", lists, {})}, {SideOf("npu", other, {0, 1})}).Verdict("same-assignment"),
+            v1::VERDICT_FAIL);
   // With a last line end nothing was cut.
-  EXPECT_EQ(Audit({Run("gpu", lists, {})}, {Run("npu", Cut(lists, 12, 3), {})}).Verdict("same-assignment"),
+  EXPECT_EQ(Audit({SideOf("gpu", lists, {})}, {SideOf("npu", Cut(lists, 12, 3), {})}).Verdict("same-assignment"),
             v1::VERDICT_FAIL);
 }
 

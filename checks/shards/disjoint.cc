@@ -71,7 +71,7 @@ class RunCheck {
       NotePadding(epoch, Count(padding));
     // AddWhatOpensHide says it
     if (epoch.containers_shared || epoch.all_opened_alike || epoch.maybe_scan) return;
-    if (shared.not_sharded && !(EpochsUnclear(epoch) && !OpenedEvenly(epoch))) {
+    if (shared.not_sharded && !OpenedUnevenly(epoch)) {
       ReportNotSharded(epoch);
       return;
     }
@@ -91,9 +91,10 @@ class RunCheck {
                        [](const ShardReader& reader) { return reader.epochs_unclear; });
   }
 
-  static bool OpenedEvenly(const ShardEpoch& epoch) {
-    return std::all_of(epoch.readers.begin(), epoch.readers.end(),
-                       [](const ShardReader& reader) { return reader.opened_evenly || !reader.epochs_unclear; });
+  // As after a look through all files, or over several epochs of which each dealt the files anew.
+  static bool OpenedUnevenly(const ShardEpoch& epoch) {
+    return std::any_of(epoch.readers.begin(), epoch.readers.end(),
+                       [](const ShardReader& reader) { return reader.opened_again && !reader.opened_evenly; });
   }
 
   void NotePadding(const ShardEpoch& epoch, std::size_t count) {

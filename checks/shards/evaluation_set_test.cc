@@ -26,7 +26,7 @@ void AddSet(v1::Bundle& bundle, absl::string_view dataset, Read read, const Item
   }
 }
 
-v1::Bundle Run(absl::string_view name, Read val, absl::string_view label = "val", Read train = Read::kSplit) {
+v1::Bundle SideOf(absl::string_view name, Read val, absl::string_view label = "val", Read train = Read::kSplit) {
   v1::Bundle bundle = NodeOf(name, "n0", 2);
   AddSet(bundle, "train", train, Files(24, "/data/train/"));
   AddSet(bundle, label, val, Files(6, "/data/val/"));
@@ -35,30 +35,30 @@ v1::Bundle Run(absl::string_view name, Read val, absl::string_view label = "val"
 
 TEST(EvaluationSet, IsReadWholeByEveryRankOrByOne) {
   for (Read read : {Read::kAll, Read::kOne}) {
-    const Audit audit({Run("gpu", read)}, {Run("npu", read)});
+    const Audit audit({SideOf("gpu", read)}, {SideOf("npu", read)});
     EXPECT_EQ(audit.Verdicts(), "PPPPP");
     EXPECT_EQ(audit.Says("disjoint"), "pass read_whole@val");
   }
-  EXPECT_EQ(Audit({Run("gpu", Read::kAll)}, {Run("npu", Read::kOne)}).Verdicts(), "PPPPP");
-  EXPECT_EQ(Audit({Run("gpu", Read::kSplit)}, {Run("npu", Read::kSplit)}).Says("disjoint"), "pass");
+  EXPECT_EQ(Audit({SideOf("gpu", Read::kAll)}, {SideOf("npu", Read::kOne)}).Verdicts(), "PPPPP");
+  EXPECT_EQ(Audit({SideOf("gpu", Read::kSplit)}, {SideOf("npu", Read::kSplit)}).Says("disjoint"), "pass");
   // One side shares it out: no fault of the sharding; training.flow.evaluation warns.
-  EXPECT_EQ(Audit({Run("gpu", Read::kSplit)}, {Run("npu", Read::kAll)}).Verdicts(), "PPPPP");
+  EXPECT_EQ(Audit({SideOf("gpu", Read::kSplit)}, {SideOf("npu", Read::kAll)}).Verdicts(), "PPPPP");
 }
 
 TEST(EvaluationSet, WhatIsNotReadOfItIsAFault) {
-  const Audit audit({Run("gpu", Read::kAll)}, {Run("npu", Read::kPart)});
+  const Audit audit({SideOf("gpu", Read::kAll)}, {SideOf("npu", Read::kPart)});
   EXPECT_EQ(audit.Verdict("complete"), v1::VERDICT_FAIL);
 }
 
 TEST(EvaluationSet, TheTrainingSetIsSharedOutWhateverItsName) {
   for (const char* label : {"train2", "values"}) {
-    EXPECT_EQ(Audit({Run("gpu", Read::kAll, label)}, {Run("npu", Read::kAll, label)}).Verdict("disjoint"),
+    EXPECT_EQ(Audit({SideOf("gpu", Read::kAll, label)}, {SideOf("npu", Read::kAll, label)}).Verdict("disjoint"),
               v1::VERDICT_FAIL)
         << label;
   }
-  EXPECT_EQ(
-      Audit({Run("gpu", Read::kAll, "val", Read::kAll)}, {Run("npu", Read::kAll, "val", Read::kAll)}).Says("disjoint"),
-      "fail not_sharded@train read_whole@val");
+  EXPECT_EQ(Audit({SideOf("gpu", Read::kAll, "val", Read::kAll)}, {SideOf("npu", Read::kAll, "val", Read::kAll)})
+                .Says("disjoint"),
+            "fail not_sharded@train read_whole@val");
   // A set called "dev" that stands alone is trained on; so is one below /dev/shm.
   const auto alone = [](absl::string_view run, absl::string_view label, absl::string_view root) {
     v1::Bundle bundle = NodeOf(run, "n0", 2);

@@ -233,6 +233,7 @@ TEST(ShardingTrace, FilesThatAllRanksOpenAreNoShards) {
   const Audit audit(RunOf("gpu", 4, Stride(12, 4)), RunOf("npu", 4, lists, "trace"));
   EXPECT_EQ(audit.Says("disjoint"), "pass");
   EXPECT_EQ(audit.Says("same-assignment"), "pass");
+  EXPECT_EQ(audit.Says("complete"), "pass expected_from_union@train");  // the other side opens no index
   // A printed list has shards alone; so has what looks like one.
   EXPECT_THAT(Audit(RunOf("gpu", 4, Stride(12, 4)), RunOf("npu", 4, lists)).Says("disjoint").substr(0, 4), "fail");
   for (List& list : lists) list.items[0] = "/d/a99.bin";

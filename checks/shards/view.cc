@@ -356,11 +356,15 @@ class PairBuilder {
 
   void Expect(bool by_list, const std::vector<ItemId>& declared) {
     pair_.expected.assign(pair_.names.size(), false);
+    // What stands beside the shards of one side need not stand on the other.
     for (const ShardRun* run : pair_.Runs()) {
       for (const ShardEpoch& epoch : run->epochs) {
         if (by_list) break;
-        const std::vector<bool> read = ItemsRead(pair_, epoch);
-        for (ItemId id = 0; id < read.size(); ++id) pair_.expected[id] = pair_.expected[id] || read[id];
+        for (ItemId id : epoch.unclear_common) pair_.expected[id] = true;
+        for (const ShardReader& reader : epoch.readers) {
+          for (ItemId id : reader.items) pair_.expected[id] = true;
+          for (ItemId id : reader.evaluation) pair_.expected[id] = true;
+        }
       }
     }
     pair_.expected_from = by_list                ? ExpectedFrom::kFileList
