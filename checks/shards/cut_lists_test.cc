@@ -17,7 +17,8 @@ v1::Bundle SideOf(absl::string_view name, const std::vector<Items>& lists, const
 
 std::vector<Items> Cut(std::vector<Items> lists, std::size_t kept, std::size_t bytes) {
   lists[1].resize(kept);
-  lists[1].back().resize(lists[1].back().size() - bytes);
+  std::string& last = lists[1].back();
+  last = last.substr(0, last.size() - bytes);
   return lists;
 }
 

@@ -142,19 +142,16 @@ TEST(TraceAssembler, EpochsAreFullRepetitions) {
   EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a", "b", "b", "a", "a"}}})),
               ElementsAre("0/0: a b", "0/1: b a", "0/2: a"));
   // Workers of one epoch each, then workers that live through both.
-  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a"}},
-                               {.pid = 2, .variables = rank, .names = {"b"}},
-                               {.pid = 3, .variables = rank, .names = {"b"}},
-                               {.pid = 4, .variables = rank, .names = {"a"}}})),
+  const auto worker = [&](int pid, std::vector<std::string> names, std::int64_t at_ns) {
+    return Process{.pid = pid, .variables = rank, .names = std::move(names), .opens_at_ns = at_ns};
+  };
+  EXPECT_THAT(Shown(Assembled({worker(1, {"a"}, 50'000'000), worker(2, {"b"}, 50'000'500),
+                               worker(30, {"b"}, 400'000'000), worker(31, {"a"}, 400'000'500)})),
               ElementsAre("0/0: a b", "0/1: b a"));
-  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a", "b", "a", "b"}},
-                               {.pid = 2, .variables = rank, .names = {"c", "c"}}})),
+  EXPECT_THAT(Shown(Assembled({worker(1, {"a", "b", "a", "b"}, 50'000'000), worker(2, {"c", "c"}, 50'000'500)})),
               ElementsAre("0/0: a b c", "0/1: a b c"));
 }
 
-constexpr std::int64_t kLateNs = 1'000'000'000;  // long after all births
-
-// Workers of one iterator are all born before any of them reads; those of the next when the last has read.
 TEST(TraceAssembler, WorkersThatLiveAtTheSameTimeAreNoEpochs) {
   const std::vector<std::string> rank = {"RANK=0", "WORLD_SIZE=1"};
   const auto worker = [&](int pid, std::vector<std::string> names, std::int64_t at_ns) {
