@@ -152,6 +152,9 @@ TEST(TraceAssembler, EpochsAreFullRepetitions) {
               ElementsAre("0/0: a b c", "0/1: a b c"));
 }
 
+constexpr std::int64_t kLateNs = 1'000'000'000;  // long after all births
+
+// Workers of one iterator are all born before any of them reads; those of the next when the last has read.
 TEST(TraceAssembler, WorkersThatLiveAtTheSameTimeAreNoEpochs) {
   const std::vector<std::string> rank = {"RANK=0", "WORLD_SIZE=1"};
   const auto worker = [&](int pid, std::vector<std::string> names, std::int64_t at_ns) {
