@@ -81,7 +81,7 @@ TEST(ShardingOpens, OneEpochIsTheFirstOfSeveral) {
   const Audit late({one}, {Recorded("npu", {{5, block}, {6, block}}, "shard-list")});
   EXPECT_EQ(late.Verdicts().substr(3), "NN");
   std::vector<Items> twice = kSplit;
-  for (Items& list : twice) list.insert(list.end(), list.begin(), list.begin() + 12);
+  for (std::size_t rank : {0, 1}) twice[rank].insert(twice[rank].end(), kSplit[rank].begin(), kSplit[rank].end());
   const Audit both({Recorded("gpu", {{-1, twice}}, "shard-list")},
                    {Recorded("npu", {{0, kSplit}, {1, kSplit}}, "shard-list")});
   EXPECT_EQ(both.Verdicts().substr(3), "NN");
