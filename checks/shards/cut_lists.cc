@@ -42,16 +42,18 @@ class Marker {
   void Mark(ShardRun& run, ShardReader& reader, bool all_open) {
     const std::vector<const ShardRun*> others = Others(run);
     const bool in_name = EndsInName(reader, others);
-    bool head = false;
+    bool head = false, in_entry = false;
     for (const ShardRun* other : others) {
       ForEachReader(*other, [&](const ShardReader& theirs) {
-        head = head || (theirs.rank == reader.rank && IsHead(reader.items, theirs.items, all_open));
+        if (theirs.rank != reader.rank || !IsHead(reader.items, theirs.items, all_open)) return;
+        head = true;
+        in_entry = in_entry || reader.items.back() != theirs.items[reader.items.size() - 1];
       });
     }
     if (!in_name && !head) return;
     reader.cut = true;
     run.partly_unreadable = true;
-    if (in_name || !Known(reader.items.back(), others)) reader.items.pop_back();
+    if (in_name || in_entry) reader.items.pop_back();
   }
 
   bool Known(ItemId item, const std::vector<const ShardRun*>& others) const {
