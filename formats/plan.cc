@@ -29,16 +29,21 @@ Status ReadDataset(const DocumentNode& node, v1::Plan& plan) {
   SetAt(node, *d.mutable_at());
   bool follow = false;
   bool part = false;
-  PARITECT_RETURN_IF_ERROR(ReadMap(
-      node, "an entry of `datasets`",
-      {{"name", [&](const DocumentNode& v) { return ReadText(v, "name", *d.mutable_name()); }},
-       {"root", [&](const DocumentNode& v) { return ReadText(v, "root", *d.mutable_root()); }},
-       {"manifest", [&](const DocumentNode& v) { return ReadText(v, "manifest", *d.mutable_manifest()); }},
-       {"listing", [&](const DocumentNode& v) { return ReadText(v, "listing", *d.mutable_listing()); }},
-       {"include", [&](const DocumentNode& v) { return ReadTexts(v, "include", *d.mutable_include()); }},
-       {"exclude", [&](const DocumentNode& v) { return ReadTexts(v, "exclude", *d.mutable_exclude()); }},
-       {"follow_symlinks", [&](const DocumentNode& v) { return ReadBool(v, "follow_symlinks", follow); }},
-       {"part", [&](const DocumentNode& v) { return ReadBool(v, "part", part); }}}));
+  PARITECT_RETURN_IF_ERROR(
+      ReadMap(node, "an entry of `datasets`",
+              {{"name", [&](const DocumentNode& v) { return ReadText(v, "name", *d.mutable_name()); }},
+               {"root", [&](const DocumentNode& v) { return ReadText(v, "root", *d.mutable_root()); }},
+               {"manifest", [&](const DocumentNode& v) { return ReadText(v, "manifest", *d.mutable_manifest()); }},
+               {"listing", [&](const DocumentNode& v) { return ReadText(v, "listing", *d.mutable_listing()); }},
+               {"include", [&](const DocumentNode& v) { return ReadTexts(v, "include", *d.mutable_include()); }},
+               {"exclude", [&](const DocumentNode& v) { return ReadTexts(v, "exclude", *d.mutable_exclude()); }},
+               {"follow_symlinks", [&](const DocumentNode& v) { return ReadBool(v, "follow_symlinks", follow); }},
+               {"part", [&](const DocumentNode& v) { return ReadBool(v, "part", part); }},
+               {"role", [&](const DocumentNode& v) -> Status {
+                  if (Status read = ReadText(v, "role", *d.mutable_role()); !read.ok()) return read;
+                  if (d.role() == "train" || d.role() == "validation") return absl::OkStatus();
+                  return ErrorAt(v, "`role` of a data set must be `train` or `validation`");
+                }}}));
   d.set_follow_symlinks(follow);
   d.set_part(part);
   if (d.name().empty()) return ErrorAt(node, "a data set needs a `name`");
@@ -51,18 +56,18 @@ Status ReadShard(const DocumentNode& node, v1::Plan& plan) {
   v1::ShardSource& s = *plan.add_shards();
   SetAt(node, *s.mutable_at());
   if (node.is_scalar()) return ReadText(node, "shards", *s.mutable_list());
-  PARITECT_RETURN_IF_ERROR(ReadMap(
-      node, "an entry of `shards`",
-      {{"list", [&](const DocumentNode& v) { return ReadText(v, "list", *s.mutable_list()); }},
-       {"trace", [&](const DocumentNode& v) { return ReadText(v, "trace", *s.mutable_trace()); }},
-       {"dataset", [&](const DocumentNode& v) { return ReadText(v, "dataset", *s.mutable_dataset()); }},
-       {"ranks", [&](const DocumentNode& v) -> Status {
-          if (!v.is_scalar()) return ErrorAt(v, "`ranks` must be a text like \"0-7,12\"");
-          auto ranks = ParseRankRanges(v.text);
-          if (!ranks.ok()) return ErrorAt(v, ranks.status().message());
-          for (std::int32_t rank : *ranks) s.add_ranks(rank);
-          return absl::OkStatus();
-        }}}));
+  PARITECT_RETURN_IF_ERROR(
+      ReadMap(node, "an entry of `shards`",
+              {{"list", [&](const DocumentNode& v) { return ReadText(v, "list", *s.mutable_list()); }},
+               {"trace", [&](const DocumentNode& v) { return ReadText(v, "trace", *s.mutable_trace()); }},
+               {"dataset", [&](const DocumentNode& v) { return ReadText(v, "dataset", *s.mutable_dataset()); }},
+               {"ranks", [&](const DocumentNode& v) -> Status {
+                  if (!v.is_scalar()) return ErrorAt(v, "`ranks` must be a text like \"0-7,12\"");
+                  auto ranks = ParseRankRanges(v.text);
+                  if (!ranks.ok()) return ErrorAt(v, ranks.status().message());
+                  for (std::int32_t rank : *ranks) s.add_ranks(rank);
+                  return absl::OkStatus();
+                }}}));
   if (s.list().empty() == s.trace().empty()) return ErrorAt(node, "shards need exactly one of `list`, `trace`");
   return absl::OkStatus();
 }
@@ -86,11 +91,11 @@ Status ReadLog(const DocumentNode& node, v1::Plan& plan) {
   v1::LogSource& l = *plan.add_logs();
   SetAt(node, *l.mutable_at());
   if (node.is_scalar()) return ReadText(node, "logs", *l.mutable_file());
-  PARITECT_RETURN_IF_ERROR(ReadMap(
-      node, "an entry of `logs`",
-      {{"file", [&](const DocumentNode& v) { return ReadText(v, "file", *l.mutable_file()); }},
-       {"format", [&](const DocumentNode& v) { return ReadText(v, "format", *l.mutable_format()); }},
-       {"pattern", [&](const DocumentNode& v) { return ReadText(v, "pattern", *l.mutable_pattern()); }}}));
+  PARITECT_RETURN_IF_ERROR(
+      ReadMap(node, "an entry of `logs`",
+              {{"file", [&](const DocumentNode& v) { return ReadText(v, "file", *l.mutable_file()); }},
+               {"format", [&](const DocumentNode& v) { return ReadText(v, "format", *l.mutable_format()); }},
+               {"pattern", [&](const DocumentNode& v) { return ReadText(v, "pattern", *l.mutable_pattern()); }}}));
   if (l.file().empty()) return ErrorAt(node, "an entry of `logs` needs a `file`");
   if (l.pattern().empty()) return absl::OkStatus();
   // A slip in a pattern is the plan's fault, not the log's.
@@ -167,8 +172,8 @@ Status ReadFacts(const DocumentNode& node, v1::PlanInfo& info) {
   return absl::OkStatus();
 }
 
-constexpr absl::string_view kPlatforms[] = {"auto",     "nvidia", "atlas-training", "atlas-a2",
-                                            "atlas-a3", "ascend-950", "cpu", "other"};
+constexpr absl::string_view kPlatforms[] = {"auto",       "nvidia", "atlas-training", "atlas-a2", "atlas-a3",
+                                            "ascend-950", "cpu",    "other"};
 constexpr absl::string_view kFrameworks[] = {"auto", "pytorch", "tensorflow", "mindspore"};
 constexpr absl::string_view kRoles[] = {"run", "fp32-reference"};
 

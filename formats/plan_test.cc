@@ -25,7 +25,7 @@ world_size: 16
 live: true
 datasets:
   - {name: train, root: data/train, include: ["**"], exclude: [tmp/**], follow_symlinks: true}
-  - {name: val, manifest: val.md5, part: true}
+  - {name: val, manifest: val.md5, part: true, role: validation}
   - {name: raw, listing: ls-U.txt}
 shards:
   - {list: "shards/rank_{rank}.txt", dataset: train, ranks: "0-2,12"}
@@ -48,6 +48,8 @@ facts: {global_batch_size: 256, reference_accuracy: 76.1}
   ASSERT_EQ(plan->datasets_size(), 3);
   EXPECT_TRUE(plan->datasets(0).follow_symlinks());
   EXPECT_TRUE(plan->datasets(1).part());
+  EXPECT_EQ(plan->datasets(1).role(), "validation");
+  EXPECT_FALSE(ParsePlan("datasets: [{name: val, root: v, role: testing}]\n").ok());
   EXPECT_THAT(plan->shards(0).ranks(), ElementsAre(0, 1, 2, 12));
   EXPECT_EQ(plan->settings(1).kind(), "environment");
   EXPECT_EQ(plan->logs(2).pattern(), "step (?P<step>\\d+)");

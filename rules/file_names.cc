@@ -27,6 +27,7 @@ absl::StatusOr<FileNames> ReadFileNames(const DocumentNode& root) {
                                      : key.text == "beside_endings"    ? &names.beside_endings
                                      : key.text == "container_endings" ? &names.container_endings
                                      : key.text == "helper_programs"   ? &names.helper_programs
+                                     : key.text == "copy_programs"     ? &names.copy_programs
                                                                        : nullptr;
     if (list == nullptr) return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'"));
     if (!value.is_list()) return ErrorAt(value, "a list is needed");

@@ -20,6 +20,7 @@ struct FileNames {
   std::vector<std::string> beside_endings;     // what every process reads beside its share of the data
   std::vector<std::string> container_endings;  // any process reads any part of such a file
   std::vector<std::string> helper_programs;    // look at the machine or build code, and read no data
+  std::vector<std::string> copy_programs;      // copy, pack or check files: what they open is not read for training
 };
 
 // InvalidArgument "LINE:COLUMN: ..." for an unknown key, or a value that is no list of lower-case texts.

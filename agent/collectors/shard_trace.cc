@@ -152,6 +152,7 @@ class TraceCollector {
       if (list.has_rank() && !expected.empty() && !expected.contains(list.rank())) continue;
       if (list.has_rank()) seen.insert(list.rank());
       list.set_dataset(source_.dataset());
+      NoteDatasetRole(plan_, source_.dataset(), list);
       v1::Evidence evidence = Collected(v1::EVIDENCE_KIND_SHARDS);
       if (list.has_rank()) evidence.set_rank(list.rank());
       *evidence.mutable_shards() = std::move(list);
@@ -220,6 +221,14 @@ absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& pa
 
 absl::Status FindTraceFiles(FileSystem& fs, const std::string& path, TraceFiles& found) {
   return FindFiles(fs, path, kDepthMax, found);
+}
+
+void NoteDatasetRole(const v1::Plan& plan, absl::string_view dataset, v1::ShardList& list) {
+  for (const v1::DatasetSource& one : plan.datasets()) {
+    if (one.name() != dataset || one.role().empty()) continue;
+    list.add_notes()->set_kind(absl::StrCat("role_", one.role()));
+    return;
+  }
 }
 
 void CollectShardTrace(const CollectorEnv& env, const v1::Plan& plan, const v1::ShardSource& source,

@@ -28,6 +28,9 @@ absl::Status FindTraceFiles(FileSystem& fs, const std::string& path, TraceFiles&
 // order in which the training saw its folders. The recorder's own folder may be named, or one above it.
 void CollectShardTrace(const CollectorEnv& env, const v1::Plan& plan, const v1::ShardSource& source, EvidenceSink sink);
 
+// Says in the list (note "role_train", "role_validation") what the plan declares its data set to be.
+void NoteDatasetRole(const v1::Plan& plan, absl::string_view dataset, v1::ShardList& list);
+
 }  // namespace paritect
 
 #endif  // PARITECT_AGENT_COLLECTORS_SHARD_TRACE_H_

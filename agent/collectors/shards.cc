@@ -67,6 +67,7 @@ class ShardCollector {
     if (name.epoch && !list.has_epoch()) list.set_epoch(*name.epoch);
     if (!name.node.empty()) list.set_node(DisplayBytes(name.node));
     list.set_dataset(source_.dataset());
+    NoteDatasetRole(plan_, source_.dataset(), list);
     v1::Evidence evidence;
     evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
     evidence.set_outcome(v1::OUTCOME_COLLECTED);

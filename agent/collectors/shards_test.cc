@@ -118,6 +118,19 @@ TEST_F(ShardsCollectorTest, AFolderWhoseNameIsKnownToItsOwnAloneMayHoldFilesOfSe
   EXPECT_EQ(Collect("shards: [{trace: t, dataset: train}]\n").evidence(0).problem().id(), "trace_foreign_file");
 }
 
+TEST_F(ShardsCollectorTest, TheDeclaredRoleOfADataSetIsSaid) {
+  fs_.AddFile("/job/r0.txt", "/d/a\n");
+  fs_.AddFile("/job/val.md5", "");
+  const v1::Bundle bundle = Collect(
+      "datasets: [{name: held, manifest: val.md5, role: validation}]\n"
+      "shards: [{list: \"r{rank}.txt\", dataset: held}, {list: \"r{rank}.txt\", dataset: other}]\n");
+  std::vector<std::string> notes;
+  for (const v1::Evidence& one : bundle.evidence()) {
+    for (const v1::Note& note : one.shards().notes()) notes.push_back(one.subject() + " " + note.kind());
+  }
+  EXPECT_THAT(notes, ElementsAre("held role_validation"));
+}
+
 TEST_F(ShardsCollectorTest, CompressedLists) {
   // printf 'a\nb\n' | gzip -n
   const absl::string_view bytes("\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xe4\x4a\xe2\x02\0\x97\x2a\x57\x18\x04\0\0\0", 24);

@@ -1,6 +1,6 @@
 // training.flow.evaluation: are evaluation samples and mode the same? The part that logs can tell.
-// Source: pre-tuning checklist, 训练流程：与基准一致. A validation that gives several results for one checkpoint runs in
-// training mode (dropout, batch statistics) or over other samples each time.
+// Source: pre-tuning checklist, 训练流程：与基准一致. A validation that gives several results for one checkpoint runs
+// in training mode (dropout, batch statistics) or over other samples each time.
 #include <cmath>
 #include <map>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "checks/check.h"
 #include "checks/series/repeats.h"
 #include "checks/series/run_series.h"
+#include "checks/shards/view.h"
 
 namespace paritect {
 namespace {
@@ -53,7 +54,27 @@ void CheckLog(const CheckContext& context, v1::CheckResult& result, const RunSer
   }
 }
 
+bool IsWhole(const ShardRun& run) {
+  return run.evaluation == EvaluationRead::kByEvery || run.evaluation == EvaluationRead::kByOne;
+}
+
+// One side evaluates all samples on a rank, the other shares them out: padding and dropped rests change the result.
+void CompareSharding(const CheckContext& context, v1::CheckResult& result) {
+  for (const ShardPair& pair : PairShards(context)) {
+    if (!pair.baseline) continue;
+    for (const ShardRun& run : pair.migrated) {
+      const bool split[2] = {pair.baseline->evaluation == EvaluationRead::kSplit,
+                             run.evaluation == EvaluationRead::kSplit};
+      if (!(split[0] && IsWhole(run)) && !(split[1] && IsWhole(*pair.baseline))) continue;
+      v1::Finding& finding = AddWarning(context, result, "evaluation_sharding_differs", run.run,
+                                        {{"dataset", pair.dataset}, {"run", run.run}});
+      SetFact(finding, "sharded", SideName(split[0] ? Side::kBaseline : Side::kMigrated));
+    }
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  CompareSharding(context, result);
   for (const Side side : kBothSides) {
     if (context.evidence.bundles(side).empty()) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SCRIPTS);
     for (const RunSeries& run : SeriesOf(context, side)) {

@@ -3,7 +3,7 @@
 #ifndef PARITECT_CHECKS_SHARDS_COMMON_H_
 #define PARITECT_CHECKS_SHARDS_COMMON_H_
 
-#include "checks/shards/view.h"
+#include "checks/shards/lists.h"
 
 namespace paritect {
 

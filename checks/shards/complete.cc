@@ -34,7 +34,7 @@ struct Unread {
 
 std::size_t EntriesOf(const ShardEpoch& epoch) {
   std::size_t entries = 0;
-  for (const ShardReader& reader : epoch.readers) entries += reader.items.size();
+  for (const ShardReader& reader : epoch.readers) entries += reader.items.size() + reader.evaluation.size();
   return entries;
 }
 
@@ -66,6 +66,14 @@ class EpochCheck {
       : context_(context), result_(result), pair_(pair), run_(run), epoch_(epoch) {
     read_ = ItemsRead(pair, epoch);
     if (other != nullptr) other_read_ = ItemsRead(pair, *other);
+    held_ = HeldFromBefore(pair, run, epoch);
+    // What stands beside the shards is opened once for all epochs, or in each.
+    for (const ShardEpoch& before : run.epochs) {
+      if (&before == &epoch || held_.empty()) break;
+      for (const ShardReader& reader : before.readers) {
+        for (ItemId id : reader.common) read_[id] = true;
+      }
+    }
   }
 
   void Run(bool other_by_step) {
@@ -74,9 +82,14 @@ class EpochCheck {
     } else {
       for (ItemId id = 0; id < pair_.names.size(); ++id) Collect(id, std::string(pair_.names[id]));
     }
-    Report(by_one_, v1::SEVERITY_ERROR);
+    if (held_total_ > 0) {
+      AddMissing(context_, result_, "shard_held_unknown", run_.run, {{"run", run_.run}});
+    }
+    const bool early = by_both_.total > 0 && BothEndEarly(other_by_step);
+    // In the first steps of a shuffle each side may just not have come to what the other read.
+    if (!early || !HeadOfShuffle()) Report(by_one_, v1::SEVERITY_ERROR);
     if (by_both_.total == 0) return;
-    if (BothEndEarly(other_by_step)) {
+    if (early) {
       NoteBoth();
     } else {
       Report(by_both_, v1::SEVERITY_ERROR);
@@ -90,6 +103,10 @@ class EpochCheck {
     // are none.
     const bool by_other = !pair_.traced && !other_read_.empty() && other_read_[id];
     if (!pair_.expected[id] && !by_other) return;
+    if (!held_.empty() && held_[id]) {
+      ++held_total_;
+      return;
+    }
     (other_read_.empty() || other_read_[id] ? by_one_ : by_both_).Add(std::move(name));
   }
 
@@ -146,7 +163,7 @@ class EpochCheck {
     SetFact(finding, "count", static_cast<std::uint64_t>(by_both_.total));
     for (std::size_t i = 0; i < by_both_.names.size() && i < kNamesShown; ++i) finding.add_evidence(by_both_.names[i]);
     // Whether the recording was stopped or the rest is never read cannot be told of one epoch.
-    if (pair_.traced) AddMissing(context_, result_, "recording_of_part", pair_.dataset);
+    AddMissing(context_, result_, "recording_of_part", pair_.dataset);
   }
 
   const CheckContext& context_;
@@ -155,6 +172,8 @@ class EpochCheck {
   const ShardRun& run_;
   const ShardEpoch& epoch_;
   std::vector<bool> read_, other_read_;
+  std::vector<bool> held_;  // opened once in an epoch before; empty: none
+  std::size_t held_total_ = 0;
   Unread by_one_;   // the other side reads it, or there is no other side
   Unread by_both_;  // neither reads it
 };

@@ -46,10 +46,20 @@ class RunCheck {
       : context_(context), result_(result), pair_(pair), run_(run), other_(other) {}
 
   void Run() {
+    NoteReadWhole();
     for (const ShardEpoch& epoch : run_.epochs) CheckEpoch(epoch);
   }
 
  private:
+  void NoteReadWhole() {
+    const bool every = run_.evaluation == EvaluationRead::kByEvery;
+    if (!every && run_.evaluation != EvaluationRead::kByOne) return;
+    v1::Finding& note = AddShardFinding(context_, result_, v1::SEVERITY_NOTE, every ? "read_whole" : "read_whole/one",
+                                        pair_.dataset, {{"where", WhereText(context_, run_)}});
+    SetFact(note, "side", SideName(run_.side));
+    SetFact(note, "ranks", every ? "every" : "one");
+  }
+
   void CheckEpoch(const ShardEpoch& epoch) {
     const ShardEpoch* other_epoch = other_ == nullptr ? nullptr : FindEpoch(run_, epoch, *other_);
     const std::vector<bool> padding = PaddingOf(pair_, run_, epoch);
@@ -59,8 +69,9 @@ class RunCheck {
     const SharedItems shared = FindSharedItems(pair_, epoch, legal ? padding : std::vector<bool>());
     if (!padding.empty() && legal && other_epoch != nullptr && run_.side == Side::kMigrated)
       NotePadding(epoch, Count(padding));
-    if (epoch.containers_shared) return;  // AddWhatOpensHide says it
-    if (shared.not_sharded) {
+    // AddWhatOpensHide says it
+    if (epoch.containers_shared || epoch.all_opened_alike || epoch.maybe_scan) return;
+    if (shared.not_sharded && !OpenedUnevenly(epoch)) {
       ReportNotSharded(epoch);
       return;
     }
@@ -78,6 +89,12 @@ class RunCheck {
   static bool EpochsUnclear(const ShardEpoch& epoch) {
     return std::any_of(epoch.readers.begin(), epoch.readers.end(),
                        [](const ShardReader& reader) { return reader.epochs_unclear; });
+  }
+
+  // As after a look through all files, or over several epochs of which each dealt the files anew.
+  static bool OpenedUnevenly(const ShardEpoch& epoch) {
+    return std::any_of(epoch.readers.begin(), epoch.readers.end(),
+                       [](const ShardReader& reader) { return reader.opened_again && !reader.opened_evenly; });
   }
 
   void NotePadding(const ShardEpoch& epoch, std::size_t count) {

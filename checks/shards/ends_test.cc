@@ -15,9 +15,12 @@ TEST(ShardingEnds, SamplesThatNobodyReadsAreNoEndOfARecording) {
   for (int i = 0; i < 32; i += 2) even.push_back(absl::StrCat(i));
   const Audit audit({RunOf("gpu", Stride(even, 2))}, {RunOf("npu", Stride(even, 2))});
   EXPECT_EQ(audit.Verdict("complete"), v1::VERDICT_FAIL);
-  // The first steps of a shuffled epoch leave holes as well: those end early.
+  // The first steps of a shuffled epoch leave holes as well: those end early, and nothing shows what comes later.
   const std::vector<Items> head = {{"30", "2", "17"}, {"9", "28", "4"}};
-  EXPECT_EQ(Audit({RunOf("gpu", head)}, {RunOf("npu", head)}).Verdict("complete"), v1::VERDICT_PASS);
+  EXPECT_EQ(Audit({RunOf("gpu", head)}, {RunOf("npu", head)}).Verdict("complete"), v1::VERDICT_NOT_PERFORMED);
+  // Twice the world reads twice as much in as many steps.
+  const std::vector<Items> wide = {{"30", "17"}, {"9", "4"}, {"2", "11"}, {"28", "21"}};
+  EXPECT_EQ(Audit({RunOf("gpu", head)}, {RunOf("npu", wide)}).Verdict("complete"), v1::VERDICT_NOT_PERFORMED);
 }
 
 TEST(ShardingEnds, TheLastEpochIsJudgedWhereItIsAsLongAsTheOneBefore) {

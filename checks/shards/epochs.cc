@@ -51,11 +51,12 @@ void TellEpochs(const ShardPair& pair, ShardRun& run) {
   ShardEpoch& whole = run.epochs[0];
   const std::size_t parts = TimesRead(pair, whole);
   if (parts < 2 || whole.readers[0].items.size() % parts != 0) return;
-  bool splits = true;
+  // Lists of workers side by side stand one after another: their parts are workers, not epochs.
+  const bool unordered = std::any_of(whole.readers.begin(), whole.readers.end(),
+                                     [](const ShardReader& reader) { return reader.unordered; });
+  bool splits = !unordered;
   for (std::size_t part = 0; splits && part < parts; ++part) splits = IsEpoch(pair, whole, part, parts);
   if (!splits) {
-    const bool unordered = std::any_of(whole.readers.begin(), whole.readers.end(),
-                                       [](const ShardReader& reader) { return reader.unordered; });
     for (ShardReader& reader : whole.readers) reader.epochs_unclear = reader.epochs_unclear || unordered;
     return;
   }
@@ -70,6 +71,22 @@ void TellEpochs(const ShardPair& pair, ShardRun& run) {
     }
   }
   run.epochs = std::move(epochs);
+}
+
+void TellScans(const ShardPair& pair, ShardRun& run) {
+  if (run.epochs.size() < 2) return;
+  bool split = false;  // a later epoch in which no two ranks share a file
+  for (auto epoch = run.epochs.rbegin(); epoch != run.epochs.rend(); ++epoch) {
+    const bool traced = std::all_of(epoch->readers.begin(), epoch->readers.end(), [](const ShardReader& reader) {
+      return reader.evidence->shards().format() == "trace";
+    });
+    if (!traced) return;
+    if (EveryRankReadsAll(pair, *epoch)) {
+      epoch->maybe_scan = split;
+    } else {
+      split = split || TimesRead(pair, *epoch) == 1;
+    }
+  }
 }
 
 }  // namespace paritect

@@ -1,6 +1,7 @@
 #include "checks/shards/findings.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "checks/coverage.h"
@@ -75,6 +76,7 @@ void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, cons
       for (const v1::Problem& problem : reader.evidence->shards().incomplete()) {
         AddMissing(context, result, problem, from);
       }
+      if (reader.cut) AddMissing(context, result, "shard_list_cut", from, {{"source", reader.evidence->source()}});
       if (reader.suspiciously_empty) {
         AddMissing(context, result, "shard_list_empty", from, {{"source", reader.evidence->source()}});
       }
@@ -101,9 +103,12 @@ void AddUntoldEpochs(const CheckContext& context, v1::CheckResult& result, const
 void AddWhatOpensHide(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair,
                       const ShardRun& run) {
   const ShardEpoch *unclear = nullptr, *containers = nullptr;  // the first of each: told once
+  bool all_alike = false, scan = false;
   for (const ShardEpoch& epoch : run.epochs) {
     if (unclear == nullptr && !epoch.unclear_common.empty()) unclear = &epoch;
     if (containers == nullptr && epoch.containers_shared) containers = &epoch;
+    all_alike = all_alike || epoch.all_opened_alike;
+    scan = scan || epoch.maybe_scan;
   }
   if (unclear != nullptr) {
     const std::string example = DisplayBytes(pair.names[unclear->unclear_common[0]]);
@@ -111,6 +116,8 @@ void AddWhatOpensHide(const CheckContext& context, v1::CheckResult& result, cons
                {{"run", run.run}, {"count", absl::StrCat(unclear->unclear_common.size())}, {"example", example}});
   }
   if (containers != nullptr) AddMissing(context, result, "shard_containers_shared", run.run, {{"run", run.run}});
+  if (all_alike) AddMissing(context, result, "shard_all_opened_alike", run.run, {{"run", run.run}});
+  if (scan) AddMissing(context, result, "shard_maybe_scan", run.run, {{"run", run.run}});
   AddUntoldEpochs(context, result, run);
 }
 
@@ -135,20 +142,6 @@ bool Comparable(const CheckContext& context, v1::CheckResult& result, const Shar
   AddShardMissing(context, result, "shard_numbers_against_names", SideName(Side::kMigrated),
                   {{"dataset", PlainText(pair.dataset)}});
   return false;
-}
-
-const ShardEpoch* FindEpoch(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other) {
-  const auto first = [](const ShardRun& one) { return one.epochs.empty() ? 0 : one.epochs[0].epoch.value_or(0); };
-  // One side counts from 0 and the other from 1, and there are equally many: the same epochs. Else one of them was
-  // recorded from its second epoch on.
-  const bool shifted = first(run) + first(other) == 1 && run.epochs.size() == other.epochs.size();
-  const int shift = shifted ? first(other) - first(run) : 0;
-  for (const ShardEpoch& one : other.epochs) {
-    if (one.epoch.has_value() != epoch.epoch.has_value()) continue;
-    if (!one.epoch || *one.epoch == *epoch.epoch + shift) return &one;
-  }
-  const bool single = run.epochs.size() == 1 && other.epochs.size() == 1;
-  return single && (!other.epochs[0].epoch || !epoch.epoch) ? &other.epochs[0] : nullptr;
 }
 
 bool Unordered(const ShardEpoch& a, const ShardEpoch& b) {
@@ -179,6 +172,123 @@ bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& o
     shorter = shorter || lists[rank].size() < others[rank].size();
   }
   return shorter;
+}
+
+namespace {
+
+const ShardReader* ReaderOf(const RankReading& one) {
+  for (const ShardReader& reader : one.epoch.readers) {
+    if (reader.rank == one.rank) return &reader;
+  }
+  return nullptr;
+}
+
+bool IsTracedReader(const ShardReader& reader) {
+  return reader.evidence->shards().format() == "trace";
+}
+
+// What a rank opened once in all, in an epoch before.
+std::set<ItemId> HeldByRank(const ShardRun& run, const ShardEpoch& epoch, int rank) {
+  std::map<ItemId, int> opens;
+  std::set<ItemId> before;
+  bool earlier = true;
+  for (const ShardEpoch& one : run.epochs) {
+    if (&one == &epoch) earlier = false;
+    for (const ShardReader& reader : one.readers) {
+      if (reader.rank != rank || !IsTracedReader(reader)) continue;
+      for (const std::vector<ItemId>* list : {&reader.items, &reader.common, &reader.evaluation}) {
+        for (ItemId id : *list) {
+          ++opens[id];
+          if (earlier) before.insert(id);
+        }
+      }
+    }
+  }
+  std::set<ItemId> held;
+  for (ItemId id : before) {
+    if (opens[id] == 1) held.insert(id);
+  }
+  return held;
+}
+
+std::vector<ItemId> Without(const std::vector<ItemId>& list, const std::set<ItemId>& left_out) {
+  std::vector<ItemId> out;
+  std::copy_if(list.begin(), list.end(), std::back_inserter(out), [&](ItemId id) { return !left_out.contains(id); });
+  return out;
+}
+
+bool IsPartOf(const RankReading& part, const RankReading& whole, bool in_order) {
+  if (!in_order) return IsSubset(part.list, whole.list);
+  std::size_t at = 0;
+  for (ItemId id : whole.list) {
+    if (at < part.list.size() && part.list[at] == id) ++at;
+  }
+  return at == part.list.size();
+}
+
+// One rank alone opened files, all of them: it may have copied them for the others.
+bool OpensAllAlone(const RankReading& one, const RankReading& other) {
+  if (one.run.missing_ranks.empty() || one.epoch.readers.size() != 1 || !IsTracedReader(one.epoch.readers[0])) {
+    return false;
+  }
+  const std::set<ItemId> own(one.list.begin(), one.list.end());
+  for (const ShardReader& reader : other.epoch.readers) {
+    for (ItemId id : reader.items) {
+      if (!own.contains(id)) return false;
+    }
+  }
+  return own.size() > std::set<ItemId>(other.list.begin(), other.list.end()).size();
+}
+
+// What is unclear of `one` explains what sets it apart from `other`.
+bool LeavesOpen(const RankReading& one, const RankReading& other) {
+  const ShardReader* reader = ReaderOf(one);
+  if (reader == nullptr) return false;
+  if (reader->opened_again) {
+    if (IsSubset(one.list, other.list) && IsSubset(other.list, one.list)) return true;
+    if (!reader->opened_evenly && IsSubset(other.list, one.list)) return true;
+  }
+  if (reader->begins_late) return IsPartOf(one, other, false);
+  return (reader->partial || reader->cut) && IsPartOf(one, other, !Unordered(one.epoch, other.epoch));
+}
+
+}  // namespace
+
+std::optional<std::string> WhyLeftOpen(const RankReading& a, const RankReading& b) {
+  if (a.epoch.maybe_scan || b.epoch.maybe_scan || LeavesOpen(a, b) || LeavesOpen(b, a)) return "";
+  if (OpensAllAlone(a, b) || OpensAllAlone(b, a)) return "shard_one_rank_opens_all";
+  const std::set<ItemId> in_a(a.list.begin(), a.list.end()), in_b(b.list.begin(), b.list.end());
+  std::set<ItemId> only_a, only_b;
+  std::set_difference(in_a.begin(), in_a.end(), in_b.begin(), in_b.end(), std::inserter(only_a, only_a.end()));
+  std::set_difference(in_b.begin(), in_b.end(), in_a.begin(), in_a.end(), std::inserter(only_b, only_b.end()));
+  if (only_a.empty() && only_b.empty()) return std::nullopt;
+  const std::set<ItemId> held_a = HeldByRank(a.run, a.epoch, a.rank), held_b = HeldByRank(b.run, b.epoch, b.rank);
+  if (!std::includes(held_a.begin(), held_a.end(), only_b.begin(), only_b.end()) ||
+      !std::includes(held_b.begin(), held_b.end(), only_a.begin(), only_a.end())) {
+    return std::nullopt;
+  }
+  std::vector<ItemId> rest[2] = {Without(a.list, only_a), Without(b.list, only_b)};
+  if (Unordered(a.epoch, b.epoch)) {
+    for (std::vector<ItemId>& list : rest) std::sort(list.begin(), list.end());
+  }
+  return rest[0] == rest[1] ? std::optional<std::string>("shard_held_unknown") : std::nullopt;
+}
+
+std::vector<bool> HeldFromBefore(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch) {
+  if (!pair.traced || run.epochs.empty() || &epoch == &run.epochs.front()) return {};
+  std::vector<bool> held(pair.names.size(), false);
+  std::set<int> ranks;
+  for (const ShardReader& reader : epoch.readers) ranks.insert(reader.rank);
+  for (int rank : ranks) {
+    for (ItemId id : HeldByRank(run, epoch, rank)) held[id] = true;
+  }
+  return held;
+}
+
+bool TellsNoRule(const ShardEpoch& epoch) {
+  return epoch.maybe_scan || std::any_of(epoch.readers.begin(), epoch.readers.end(), [](const ShardReader& reader) {
+           return reader.opened_again || reader.begins_late;
+         });
 }
 
 std::vector<bool> PaddingOf(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch) {

@@ -2,6 +2,7 @@
 #ifndef PARITECT_CHECKS_SHARDS_FINDINGS_H_
 #define PARITECT_CHECKS_SHARDS_FINDINGS_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,9 +72,25 @@ bool Unordered(const ShardEpoch& a, const ShardEpoch& b);
 // after its end is then unknown, not unread.
 bool EndsEarlier(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other, const ShardEpoch& other_epoch);
 
-// The epoch of `other` that has the number of `epoch`, which is one of `run`; or nullptr. Where each has one epoch
-// and only one of them is numbered, they are the same. Some loops count from 0, others from 1: the first is the first.
-const ShardEpoch* FindEpoch(const ShardRun& run, const ShardEpoch& epoch, const ShardRun& other);
+// What the lists of one rank leave open on one side.
+struct RankReading {
+  const ShardRun& run;
+  const ShardEpoch& epoch;
+  int rank = 0;
+  std::vector<ItemId> list;
+};
+
+// Whether what sets two lists of one rank apart is no more than what the recordings leave open: a list that is known
+// not to be whole, or began in the middle; files that were opened again in no order that tells epochs; files that a
+// rank opened once in an epoch before and may still hold; one rank that opened everything where the others opened
+// nothing. nullopt: it is more. Else the id of what is missing; empty: AddWhatIsMissing and AddWhatOpensHide say it.
+std::optional<std::string> WhyLeftOpen(const RankReading& a, const RankReading& b);
+
+// By ItemId: what the ranks of the recorded epoch opened once, in an epoch before. Empty: none is told.
+std::vector<bool> HeldFromBefore(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch);
+
+// Whether the lists of an epoch do not show what was read in it alone: no rule is told from them.
+bool TellsNoRule(const ShardEpoch& epoch);
 
 }  // namespace paritect
 

@@ -92,7 +92,7 @@ void CheckWorldSizes(const CheckContext& context, v1::CheckResult& result, const
 bool AllEmpty(const ShardRun& run) {
   for (const ShardEpoch& epoch : run.epochs) {
     for (const ShardReader& reader : epoch.readers) {
-      if (!reader.items.empty()) return false;
+      if (!reader.items.empty() || !reader.common.empty() || !reader.evaluation.empty()) return false;
     }
   }
   return true;

@@ -12,19 +12,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "checks/shards/lists.h"
 #include "checks/shards/names.h"
-#include "checks/shards/view.h"
 
 namespace paritect {
 
 using NameSet = absl::flat_hash_set<absl::string_view>;
-
-template <typename Visit>
-void ForEachReader(const ShardRun& run, Visit visit) {
-  for (const ShardEpoch& epoch : run.epochs) {
-    for (const ShardReader& reader : epoch.readers) visit(reader);
-  }
-}
 
 // The names of one side; views into the evidence.
 class SideNames {

@@ -92,6 +92,7 @@ bool ReportConflict(const CheckContext& context, v1::CheckResult& result, const 
                     const ShardEpoch& epoch) {
   const SharedItems shared = FindSharedItems(pair, epoch, PaddingOf(pair, run, epoch));
   if (shared.items.empty()) return false;
+  if (epoch.maybe_scan) return true;
   // Ranks that read everything, or worlds of their own, do not conflict over an order.
   if (shared.not_sharded || RankOnTwoNodes(epoch) || !run.one_world_size()) return true;
   if (HasUnclearEpochs(epoch)) return true;
@@ -183,10 +184,47 @@ bool ReportRanksApart(const CheckContext& context, v1::CheckResult& result, cons
   return true;
 }
 
+bool ReadsNothing(const ShardEpoch& epoch) {
+  return std::all_of(epoch.readers.begin(), epoch.readers.end(),
+                     [](const ShardReader& reader) { return reader.items.empty(); });
+}
+
+std::vector<ItemId> ItemsOfRank(const ShardEpoch& epoch, int rank) {
+  std::vector<ItemId> items;
+  for (const ShardReader& reader : epoch.readers) {
+    if (reader.rank == rank) items.insert(items.end(), reader.items.begin(), reader.items.end());
+  }
+  return items;
+}
+
+// True where the lists differ by no more than what the recordings leave open, or show no epoch at all.
+bool ReportLeftOpen(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair, const ShardRun& run,
+                    const ShardEpoch& baseline, const ShardEpoch& migrated) {
+  if (pair.baseline->world_size() != run.world_size()) return TellsNoRule(baseline) || TellsNoRule(migrated);
+  std::set<int> ranks;
+  std::set<std::string> why_all;
+  bool differs = false;
+  for (const ShardReader& reader : baseline.readers) ranks.insert(reader.rank);
+  for (const ShardReader& reader : migrated.readers) {
+    if (!ranks.contains(reader.rank)) continue;
+    const RankReading ours = {*pair.baseline, baseline, reader.rank, ItemsOfRank(baseline, reader.rank)};
+    const RankReading theirs = {run, migrated, reader.rank, ItemsOfRank(migrated, reader.rank)};
+    if (ours.list == theirs.list) continue;
+    differs = true;
+    const std::optional<std::string> why = WhyLeftOpen(ours, theirs);
+    if (!why) return false;
+    if (!why->empty()) why_all.insert(*why);
+  }
+  for (const std::string& why : why_all) AddMissing(context, result, why, run.run, {{"run", run.run}});
+  return differs;
+}
+
 void CompareEpoch(const CheckContext& context, v1::CheckResult& result, const ShardPair& pair, const ShardRun& run,
                   const ShardEpoch& baseline_epoch, const ShardEpoch& migrated_epoch) {
   const Lists baseline = ListsByRank(*pair.baseline, baseline_epoch), migrated = ListsByRank(run, migrated_epoch);
   if (!baseline.empty() && baseline == migrated) return;
+  if (ReadsNothing(baseline_epoch) && ReadsNothing(migrated_epoch)) return;  // all of it for evaluation
+  if (ReportLeftOpen(context, result, pair, run, baseline_epoch, migrated_epoch)) return;
   const bool unordered = Unordered(baseline_epoch, migrated_epoch);
   if (unordered && !baseline.empty() && Sorted(baseline) == Sorted(migrated)) {
     AddMissing(context, result, "shard_order_not_recorded", run.run, {{"run", run.run}});
@@ -224,11 +262,14 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     }
     if (!Comparable(context, result, pair)) continue;
     for (const ShardRun& run : pair.migrated) {
+      bool common = false;
       for (const ShardEpoch& epoch : pair.baseline->epochs) {
         const ShardEpoch* migrated = FindEpoch(*pair.baseline, epoch, run);
+        common = common || migrated != nullptr;
         if (migrated == nullptr || conflicting.contains(&epoch) || conflicting.contains(migrated)) continue;
         CompareEpoch(context, result, pair, run, epoch, *migrated);
       }
+      if (!common) AddMissing(context, result, "shard_no_common_epoch", run.run, {{"run", run.run}});
     }
   }
 }

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/shards/common.h"
+#include "checks/shards/cut_lists.h"
 #include "checks/shards/epochs.h"
+#include "checks/shards/evaluation_set.h"
 #include "checks/shards/roots.h"
 #include "checks/shards/segments.h"
 #include "common/numbers.h"
@@ -56,9 +58,7 @@ class RunBuilder {
     }
     if (lists_ == 0) return std::nullopt;
     for (auto& [epoch, readers] : readers_) run_.epochs.push_back(OneEpoch(epoch, std::move(readers)));
-    FindSuspiciouslyEmpty();
     SettleWorldSizes();
-    FindMissingRanks();
     return std::move(run_);
   }
 
@@ -82,7 +82,13 @@ class RunBuilder {
       reader.opened_again = reader.opened_again || note.kind() == "opened_again";
       if (note.kind() == "rank_variables_disagree") reader.rank_disagreement = note.message();
       reader.rank_guessed = reader.rank_guessed || note.kind() == "rank_by_birth";
+      reader.opened_evenly = reader.opened_evenly || note.kind() == "opened_evenly";
+      reader.ends_openly = reader.ends_openly || note.kind() == "no_final_line_end";
     }
+    for (const v1::Problem& problem : list.incomplete()) {
+      reader.begins_late = reader.begins_late || problem.id() == "trace_attached" || problem.id() == "trace_restarted";
+    }
+    reader.partial = list.incomplete_size() > 0;
     if (!list.sample_numbers()) SpellPlainly(reader);
     run_.partly_unreadable = run_.partly_unreadable || list.incomplete_size() > 0;
     run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace";
@@ -157,36 +163,6 @@ class RunBuilder {
     }
   }
 
-  // Shares differ by one entry at most: an empty list beside one of two or more was lost on its way, or its rank read
-  // nothing for a reason that nobody knows.
-  void FindSuspiciouslyEmpty() {
-    for (ShardEpoch& epoch : run_.epochs) {
-      int largest = 0;
-      for (const ShardReader& reader : epoch.readers) largest = std::max(largest, reader.names().size());
-      for (ShardReader& reader : epoch.readers) {
-        reader.suspiciously_empty = largest > 1 && reader.names().empty();
-        run_.partly_unreadable = run_.partly_unreadable || reader.suspiciously_empty;
-      }
-    }
-  }
-
-  void FindMissingRanks() {
-    std::set<int> missing;
-    for (const ShardEpoch& epoch : run_.epochs) {
-      std::map<int, std::set<int>> ranks;  // by segment
-      for (const ShardReader& reader : epoch.readers) ranks[reader.segment].insert(reader.rank);
-      for (const auto& [segment, seen] : ranks) {
-        auto size = run_.world_sizes.find(segment);
-        // Without a stated size only a hole below the largest rank can be seen.
-        const int count = size != run_.world_sizes.end() ? size->second : *seen.rbegin() + 1;
-        for (int rank = 0; rank < count && missing.size() < kMissingRanksMax; ++rank) {
-          if (!seen.contains(rank)) missing.insert(rank);
-        }
-      }
-    }
-    run_.missing_ranks.assign(missing.begin(), missing.end());
-  }
-
   const RunView& run_view_;
   const std::string& dataset_;
   const SegmentMap segments_;
@@ -195,6 +171,38 @@ class RunBuilder {
   std::map<std::optional<int>, std::vector<ShardReader>> readers_;
   std::map<int, std::map<int, std::set<std::string>>> stated_;  // segment, size: nodes
 };
+
+// --- what is missing --------------------------------------------------------------------------------
+
+// Shares differ by one entry at most: an empty list beside one of two or more was lost on its way, or its rank read
+// nothing for a reason that nobody knows.
+void FindSuspiciouslyEmpty(ShardRun& run) {
+  for (ShardEpoch& epoch : run.epochs) {
+    int largest = 0;
+    for (const ShardReader& reader : epoch.readers) largest = std::max(largest, reader.names().size());
+    for (ShardReader& reader : epoch.readers) {
+      reader.suspiciously_empty = largest > 1 && reader.names().empty();
+      run.partly_unreadable = run.partly_unreadable || reader.suspiciously_empty;
+    }
+  }
+}
+
+void FindMissingRanks(ShardRun& run) {
+  std::set<int> missing;
+  for (const ShardEpoch& epoch : run.epochs) {
+    std::map<int, std::set<int>> ranks;  // by segment
+    for (const ShardReader& reader : epoch.readers) ranks[reader.segment].insert(reader.rank);
+    for (const auto& [segment, seen] : ranks) {
+      auto size = run.world_sizes.find(segment);
+      // Without a stated size only a hole below the largest rank can be seen.
+      const int count = size != run.world_sizes.end() ? size->second : *seen.rbegin() + 1;
+      for (int rank = 0; rank < count && missing.size() < kMissingRanksMax; ++rank) {
+        if (!seen.contains(rank)) missing.insert(rank);
+      }
+    }
+  }
+  run.missing_ranks.assign(missing.begin(), missing.end());
+}
 
 // --- names ------------------------------------------------------------------------------------------
 
@@ -268,6 +276,8 @@ class PairBuilder {
       if (by_list) declared.push_back(interner.Intern(name));
     }
     pair_.names = std::move(interner).TakeNames();
+    MarkCutLists(pair_, declared);
+    SetEvaluationApart(pair_, IsEvaluationLabel(evidence_, pair_.dataset), declared);
     for (auto& side : sides_) {
       for (ShardRun* run : side) {
         for (ShardEpoch& epoch : run->epochs) {
@@ -275,8 +285,14 @@ class PairBuilder {
           SetCommonApart(pair_, epoch);
         }
         TellEpochs(pair_, *run);
+        TellScans(pair_, *run);
+        // What is evaluated by one rank alone is missing on no other.
+        if (pair_.evaluation_set && run->evaluation == EvaluationRead::kByOne) continue;
+        FindSuspiciouslyEmpty(*run);
+        FindMissingRanks(*run);
       }
     }
+    FindAllOpenedAlike();
     Expect(by_list, declared);
   }
 
@@ -324,8 +340,35 @@ class PairBuilder {
     }
   }
 
+  // Opens do not tell which samples a rank kept: ranks that open everything on both sides are no fault.
+  void FindAllOpenedAlike() {
+    if (!pair_.baseline || pair_.migrated.empty()) return;
+    ShardRun& baseline = *pair_.baseline;
+    for (ShardRun& run : pair_.migrated) {
+      for (ShardEpoch& epoch : run.epochs) {
+        const ShardEpoch* found = FindEpoch(run, epoch, baseline);
+        if (found == nullptr || !EveryRankReadsAll(pair_, epoch) || !EveryRankReadsAll(pair_, *found)) continue;
+        for (ShardEpoch& theirs : baseline.epochs) {
+          if (&theirs == found) theirs.all_opened_alike = IsTraced(theirs) && !theirs.containers_shared;
+        }
+        epoch.all_opened_alike = IsTraced(epoch) && !epoch.containers_shared;
+      }
+    }
+  }
+
   void Expect(bool by_list, const std::vector<ItemId>& declared) {
-    pair_.expected.assign(pair_.names.size(), !by_list);
+    pair_.expected.assign(pair_.names.size(), false);
+    // What stands beside the shards of one side need not stand on the other.
+    for (const ShardRun* run : pair_.Runs()) {
+      for (const ShardEpoch& epoch : run->epochs) {
+        if (by_list) break;
+        for (ItemId id : epoch.unclear_common) pair_.expected[id] = true;
+        for (const ShardReader& reader : epoch.readers) {
+          for (ItemId id : reader.items) pair_.expected[id] = true;
+          for (ItemId id : reader.evaluation) pair_.expected[id] = true;
+        }
+      }
+    }
     pair_.expected_from = by_list                ? ExpectedFrom::kFileList
                           : pair_.sample_numbers ? ExpectedFrom::kNumbers
                                                  : ExpectedFrom::kUnion;
@@ -346,29 +389,6 @@ std::set<std::string> Labels(const EvidenceSet& evidence, Side side) {
 }
 
 }  // namespace
-
-bool ShardRun::one_world_size() const {
-  std::set<int> segments, sizes;
-  for (const ShardEpoch& epoch : epochs) {
-    for (const ShardReader& reader : epoch.readers) segments.insert(reader.segment);
-  }
-  for (int segment : segments) {
-    auto size = world_sizes.find(segment);
-    sizes.insert(size == world_sizes.end() ? 0 : size->second);
-  }
-  return sizes.size() == 1;
-}
-
-int ShardRun::world_size() const {
-  return world_sizes.empty() ? 0 : world_sizes.rbegin()->second;
-}
-
-std::vector<const ShardRun*> ShardPair::Runs() const {
-  std::vector<const ShardRun*> runs;
-  if (baseline) runs.push_back(&*baseline);
-  for (const ShardRun& run : migrated) runs.push_back(&run);
-  return runs;
-}
 
 namespace {
 
@@ -412,35 +432,6 @@ std::vector<ShardPair> MakeShardPairs(const EvidenceSet& evidence) {
 
 const std::vector<ShardPair>& PairShards(const CheckContext& context) {
   return context.views->Get<std::vector<ShardPair>>({}, [&] { return PairsOf(context.evidence); });
-}
-
-std::vector<bool> ItemsRead(const ShardPair& pair, const ShardEpoch& epoch) {
-  std::vector<bool> read(pair.names.size(), false);
-  for (const ShardReader& reader : epoch.readers) {
-    for (ItemId id : reader.items) read[id] = true;
-    for (ItemId id : reader.common) read[id] = true;
-  }
-  return read;
-}
-
-std::vector<std::vector<ItemId>> ListsByRank(const ShardRun& run, const ShardEpoch& epoch) {
-  if (!run.one_world_size()) return {};
-  int ranks = run.world_size();
-  for (const ShardReader& reader : epoch.readers) {
-    if (reader.rank < 0 || reader.repeats_rank) return {};
-    if (run.world_size() == 0) ranks = std::max(ranks, reader.rank + 1);
-  }
-  if (static_cast<std::size_t>(ranks) > epoch.readers.size()) return {};  // some rank is missing
-  std::vector<std::vector<ItemId>> lists(static_cast<std::size_t>(ranks));
-  std::vector<bool> there(lists.size(), false);
-  for (const ShardReader& reader : epoch.readers) {
-    const auto rank = static_cast<std::size_t>(reader.rank);
-    if (rank >= lists.size()) return {};
-    there[rank] = true;
-    lists[rank].insert(lists[rank].end(), reader.items.begin(), reader.items.end());
-  }
-  if (std::find(there.begin(), there.end(), false) != there.end()) return {};
-  return lists;
 }
 
 }  // namespace paritect

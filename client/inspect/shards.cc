@@ -63,7 +63,8 @@ absl::StatusOr<std::vector<std::string>> FilesOf(FileSystem& fs, const std::vect
     TraceFiles traces;
     PARITECT_RETURN_IF_ERROR(FindTraceFiles(fs, path, traces));
     foreign.merge(traces.foreign);
-    std::erase_if(files, [&](const std::string& file) { return foreign.contains(file) || traces.files.contains(file); });
+    const auto twice = [&](const std::string& file) { return foreign.contains(file) || traces.files.contains(file); };
+    std::erase_if(files, twice);
     files.insert(files.end(), traces.files.begin(), traces.files.end());
   }
   if (files.size() > kFilesMax) return absl::ResourceExhaustedError("too many files");
@@ -163,8 +164,8 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(env.fs, request.files, foreign));
   OrderedJson notes = OrderedJson::array();
   for (const auto& [file, user] : foreign) {
-    AddNote(notes, "trace_foreign_file",
-            env.rules.messages.Say("trace_foreign_file", {{"source", file}, {"what", absl::StrCat(user)}}).en());
+    const MessageArgs args = {{"source", file}, {"what", absl::StrCat(user)}};
+    AddNote(notes, "trace_foreign_file", env.rules.messages.Say("trace_foreign_file", args).en());
   }
   PARITECT_ASSIGN_OR_RETURN(const v1::Bundle bundle, ReadLists(env, files, notes));
   OrderedJson json;

@@ -1,8 +1,11 @@
 #include "formats/shards/list_scanner.h"
 
+#include <set>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 
 namespace paritect {
 namespace {
@@ -168,6 +171,54 @@ class Scanner {
 
 std::optional<ScannedList> ScanList(absl::string_view text, std::size_t begin) {
   return Scanner(text, begin).Run();
+}
+
+namespace {
+
+constexpr absl::string_view kPipe = "pipe:";
+
+// An address with a path: "https://host" alone, as of an option, is no shard.
+bool IsAddress(absl::string_view word) {
+  const std::size_t mark = word.find("://");
+  if (mark == absl::string_view::npos || mark == 0) return false;
+  const std::size_t path = word.find('/', mark + 3);
+  return path != absl::string_view::npos && path + 1 < word.size();
+}
+
+bool IsPath(absl::string_view word) {
+  if (absl::StartsWith(word, "-") || absl::StartsWith(word, "/dev/") || absl::StrContains(word, "://")) return false;
+  if (word.find_first_of("<>|&;=$") != absl::string_view::npos) return false;
+  return word.find_first_of("/.") != absl::string_view::npos && word.find_first_not_of("./") != absl::string_view::npos;
+}
+
+}  // namespace
+
+bool TakeNameOutOfPipe(std::string& name) {
+  if (!absl::StartsWith(name, kPipe)) return true;
+  std::set<std::string> addresses, paths;
+  bool program = true;  // the next word is a command's own name
+  for (absl::string_view word :
+       absl::StrSplit(absl::string_view(name).substr(kPipe.size()), absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
+    if (word.find_first_not_of("|&;") == absl::string_view::npos) {
+      program = true;
+      continue;
+    }
+    const char quote = word.front();
+    if ((quote == '"' || quote == '\'') && word.size() > 2 && word.back() == quote)
+      word = word.substr(1, word.size() - 2);
+    if (IsAddress(word)) {
+      // What stands behind '?' is a signature, another one each time.
+      if (absl::StartsWith(word, "http")) word = word.substr(0, word.find('?'));
+      addresses.emplace(word);
+    } else if (!program && IsPath(word)) {
+      paths.emplace(word);
+    }
+    program = false;
+  }
+  const std::set<std::string>& found = addresses.empty() ? paths : addresses;
+  if (found.size() != 1) return false;
+  name = *found.begin();
+  return true;
 }
 
 }  // namespace paritect

@@ -22,6 +22,10 @@ struct ScannedList {
 // strings or whole numbers. Linear: reads on only while what it reads is a list.
 std::optional<ScannedList> ScanList(absl::string_view text, std::size_t begin);
 
+// WebDataset and its like read through commands: "pipe:curl -s URL || true" is the shard at URL. Where `name` is such a
+// command, it becomes the one address or path in it. False: it holds none, or several.
+bool TakeNameOutOfPipe(std::string& name);
+
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_SHARDS_LIST_SCANNER_H_

@@ -103,12 +103,15 @@ absl::StatusOr<ShardLists> Read(absl::string_view bytes) {
     }
     std::vector<std::string> items;
     if (separator != '\n' || !TakeApart(item, list, items)) {
-      if (separator == '\n' && HoldsMoreThanAPath(item)) {
+      if (separator == '\n' && !absl::StartsWith(item, "pipe:") && HoldsMoreThanAPath(item)) {
         return absl::UnimplementedError(absl::StrCat("line ", line, " holds more than a path or a sample number"));
       }
       items.emplace_back(item);
     }
     for (std::string& one : items) {
+      if (!TakeNameOutOfPipe(one)) {
+        return absl::UnimplementedError(absl::StrCat("line ", line, " is a command that names no single file"));
+      }
       if (IsSampleNumber(one)) {
         if (numbers++ == 0) first_number = line;
       } else if (first_path == 0) {

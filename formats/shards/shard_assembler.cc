@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "formats/shards/list_scanner.h"
 
 namespace paritect {
 namespace {
@@ -21,12 +22,19 @@ void AddNote(v1::ShardList& list, absl::string_view kind, std::string message) {
   note.set_message(std::move(message));
 }
 
+// One rank of two worlds, and nothing tells of a resume: two claims.
+bool OtherWorld(const ShardRecord& record, const v1::ShardList& list) {
+  return record.world_size && list.has_world_size() && *record.world_size != list.world_size();
+}
+
 }  // namespace
 
 bool ShardAssembler::BeginsSegment(const ShardRecord& record) const {
   // Another size from a rank that was heard before, or that the world so far has no place for, is a resume; from
-  // a rank of the same world it is a contradiction, which the lists keep side by side.
-  if (record.world_size && world_size_ && *record.world_size != *world_size_ &&
+  // a rank of the same world it is a contradiction, which the lists keep side by side. So it is where neither step nor
+  // epoch tells of a resume: the order of lines is none.
+  const bool in_time = record.step || record.epoch;
+  if (in_time && record.world_size && world_size_ && *record.world_size != *world_size_ &&
       (!record.rank || *record.rank >= *world_size_ || ranks_.contains(*record.rank))) {
     return true;
   }
@@ -50,6 +58,9 @@ bool ShardAssembler::MadeAgain(const ShardRecord& record) const {
 
 void ShardAssembler::Add(ShardRecord record) {
   if (record.elided) AddIncomplete(record.line, "the printed list is shortened (...)");
+  for (std::string& item : record.items) {
+    if (!TakeNameOutOfPipe(item)) AddIncomplete(record.line, "a command that names no single file");
+  }
   if (BeginsSegment(record)) {
     ++segment_;
     last_.clear();
@@ -107,7 +118,7 @@ absl::StatusOr<ShardLists> ShardAssembler::Finish(absl::string_view format) && {
   for (Placed& placed : records_) {
     ShardRecord& record = placed.record;
     Key key = {placed.segment, record.epoch.value_or(-1), record.rank.value_or(-1), 0};
-    while (record.whole && record.rank && lists.contains(key)) ++std::get<3>(key);
+    while (record.rank && lists.contains(key) && (record.whole || OtherWorld(record, lists[key]))) ++std::get<3>(key);
     v1::ShardList& list = lists[key];
     if (list.format().empty()) {
       list.set_format(has_steps_ ? "index-log" : std::string(format));

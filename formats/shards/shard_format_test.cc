@@ -165,13 +165,37 @@ TEST(JsonList, TwoWorldSizesInOneWorldAreNoResume) {
       "{\"rank\":2,\"world_size\":3,\"files\":[\"c\"]}\n");
   ASSERT_EQ(lists.size(), 3u);
   for (const v1::ShardList& list : lists) EXPECT_EQ(list.segment(), 0);
-  // A rank that the old world has no place for, or that comes again, begins a new segment.
+  // A rank that the old world has no place for, or that comes again, begins a new segment where a step or an epoch puts
+  // the lists in an order in time; the order of lines does not.
   for (const char* rank : {"0", "5"}) {
-    const ShardLists resumed = Lists(absl::StrCat("{\"rank\":0,\"world_size\":3,\"files\":[\"a\"]}\n{\"rank\":", rank,
-                                                  ",\"world_size\":6,\"files\":[\"b\"]}\n"));
-    ASSERT_EQ(resumed.size(), 2u);
-    EXPECT_EQ(resumed[1].segment(), 1) << rank;
+    for (const bool in_time : {true, false}) {
+      const ShardLists resumed = Lists(absl::StrCat("{\"rank\":0,\"world_size\":3,", in_time ? "\"epoch\":0," : "",
+                                                    "\"files\":[\"a\"]}\n{\"rank\":", rank, ",\"world_size\":6,",
+                                                    in_time ? "\"epoch\":1," : "", "\"files\":[\"b\"]}\n"));
+      ASSERT_EQ(resumed.size(), 2u);
+      EXPECT_EQ(resumed[1].segment(), in_time ? 1 : 0) << rank;
+    }
   }
+}
+
+TEST(PlainList, AShardThatIsReadThroughACommandIsTheOneInIt) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"pipe:curl -s -L https://h/d/s-0.tar || true", "https://h/d/s-0.tar"},
+      {"pipe:curl -s 'https://h/d/s-0.tar?X-Signature=12&e=3'", "https://h/d/s-0.tar"},
+      {"pipe:aws s3 cp s3://b/d/s-0.tar -", "s3://b/d/s-0.tar"},
+      {"pipe:aws --endpoint-url https://obs.example s3 cp s3://b/d/s-0.tar - 2>/dev/null", "s3://b/d/s-0.tar"},
+      {"pipe:cat /d/s-0.tar", "/d/s-0.tar"},
+      {"pipe:cat /d/s-0.tar.gz | gzip -dc", "/d/s-0.tar.gz"}};
+  for (const auto& [line, name] : cases) {
+    const v1::ShardList list = One(line + "\n");
+    ASSERT_EQ(list.items_size(), 1) << line;
+    EXPECT_EQ(list.items(0), name);
+  }
+  for (const char* line : {"pipe:cat /d/a.tar /d/b.tar\n", "pipe:false\n"}) {
+    EXPECT_FALSE(ReadShardFile(line).ok()) << line;
+  }
+  const v1::ShardList json = One("{\"rank\":0,\"files\":[\"pipe:cat /d/a /d/b\"]}\n");
+  EXPECT_EQ(json.incomplete_size(), 1);
 }
 
 TEST(JsonList, ARankBelowZeroIsKeptAsWrong) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,7 +16,10 @@
 namespace paritect {
 namespace {
 
-constexpr std::size_t kNamesShown = 5;
+// A rank opens a few of its files once more: at most one of so many, or a single one.
+constexpr std::size_t kFilesToOneReopened = 4;
+
+constexpr std::int64_t kTickNs = 10'000'000;  // births are told in hundredths of a second
 
 using Place = std::pair<std::int64_t, std::int64_t>;  // start, pid: sorts by birth
 
@@ -135,51 +139,64 @@ void GiveRanks(const NodeRank& node, std::int32_t first, std::int32_t world_size
 
 struct RankReads {
   std::optional<std::int32_t> world_size;
-  bool threads = false;           // several of one process read side by side
-  bool once = false;              // opens were not counted: several epochs look like one
-  std::map<Place, Names> images;  // by birth
+  bool threads = false;                  // several of one process read side by side
+  bool once = false;                     // opens were not counted: several epochs look like one
+  std::map<Place, ProcessOpens> images;  // by birth
   std::vector<v1::Problem> problems;
   std::string disagreement;  // of variables, on the rank
 };
 
-// Workers that live through all epochs repeat their own lists; workers of one epoch each repeat the rank's.
-std::optional<std::vector<Names>> EpochsOf(const RankReads& reads) {
-  Names all;
-  for (const auto& [place, names] : reads.images) all.insert(all.end(), names.begin(), names.end());
-  if (auto epochs = SplitBehindStart(all)) return epochs;
-  if (auto epochs = SplitRepeats(all)) return epochs;
-  std::vector<Names> epochs;
-  absl::flat_hash_set<std::string> seen;
-  std::size_t count = 0;
-  for (const auto& [place, names] : reads.images) {
-    auto own = SplitRepeats(names);
-    if (!own || own->empty() || own->back().size() != own->front().size()) return std::nullopt;
-    if (count != 0 && own->size() != count) return std::nullopt;
-    count = own->size();
-    epochs.resize(count);
-    for (const std::string& name : own->front()) {
-      if (!seen.insert(name).second) return std::nullopt;
-    }
-    for (std::size_t i = 0; i < count; ++i) epochs[i].insert(epochs[i].end(), (*own)[i].begin(), (*own)[i].end());
-  }
-  return epochs;
-}
-
 Names FirstOpens(const RankReads& reads) {
   Names out;
   absl::flat_hash_set<absl::string_view> seen;
-  for (const auto& [place, names] : reads.images) {
-    for (const std::string& name : names) {
+  for (const auto& [place, process] : reads.images) {
+    for (const std::string& name : process.names) {
       if (seen.insert(name).second) out.push_back(name);
     }
   }
   return out;
 }
 
+std::vector<ProcessOpens> ProcessesOf(const RankReads& reads) {
+  std::vector<ProcessOpens> processes;
+  for (const auto& [place, process] : reads.images) processes.push_back(process);
+  return processes;
+}
+
+std::size_t SideBySide(const std::vector<ProcessOpens>& processes) {
+  std::size_t most = 0;
+  for (const auto& generation : Generations(processes)) most = std::max(most, generation.size());
+  return most;
+}
+
+// All that the rank opened, in its order in time as far as that is known; nullopt: it is not.
+std::optional<Names> InTime(const RankReads& reads) {
+  Names all;
+  const std::vector<ProcessOpens> processes = ProcessesOf(reads);
+  if (reads.once || reads.threads || ShareFilesSideBySide(processes)) return std::nullopt;
+  for (const auto& generation : Generations(processes)) {
+    for (const ProcessOpens* process : generation) all.insert(all.end(), process->names.begin(), process->names.end());
+  }
+  return all;
+}
+
+// Every file was opened equally often, and more than once: then none was merely looked through beforehand.
+bool OpenedEvenly(const RankReads& reads) {
+  absl::flat_hash_map<absl::string_view, std::size_t> opens;
+  for (const auto& [place, process] : reads.images) {
+    for (const std::string& name : process.names) ++opens[name];
+  }
+  if (reads.once || opens.empty() || opens.begin()->second < 2) return false;
+  return std::all_of(opens.begin(), opens.end(), [&](const auto& one) { return one.second == opens.begin()->second; });
+}
+
+bool IsOneOf(const std::vector<std::string>& programs, absl::string_view program) {
+  return std::find(programs.begin(), programs.end(), program.substr(program.rfind('/') + 1)) != programs.end();
+}
+
 // A tool that looks at the machine or builds code, and reads no data.
 bool IsHelper(absl::string_view program) {
-  const std::vector<std::string>& helpers = BuiltInFileNames().helper_programs;
-  return std::find(helpers.begin(), helpers.end(), program.substr(program.rfind('/') + 1)) != helpers.end();
+  return IsOneOf(BuiltInFileNames().helper_programs, program);
 }
 
 // --- one node ------------------------------------------------------------------------------------------
@@ -189,6 +206,7 @@ class NodeAssembler {
   NodeAssembler(std::vector<TraceImage*> images, int world_size) : images_(std::move(images)), stated_(world_size) {}
 
   ShardLists Assemble() {
+    DropCopies();
     FindRanks();
     FindRanksBelowNodes();
     for (const TraceImage* image : images_) {
@@ -196,7 +214,9 @@ class NodeAssembler {
     }
     for (const TraceImage* image : images_) AddProblems(*image);
     ShardLists lists;
-    for (auto& [rank, reads] : ranks_) parts_[rank] = reads.once ? std::nullopt : EpochsOf(reads);
+    for (auto& [rank, reads] : ranks_) {
+      parts_[rank] = reads.once ? std::nullopt : EpochsOfRank(ProcessesOf(reads));
+    }
     CutTogether();
     AlignEpochs();
     for (auto& [rank, reads] : ranks_) EmitRank(rank, reads, lists);
@@ -224,16 +244,39 @@ class NodeAssembler {
     if (size > 1) by_birth_ = RankByBirth(unknown, size);
   }
 
-  // Where a rank's own list does not repeat, all ranks together may tell the epochs.
+  // What a program opens that copies, packs or checks files is staged, not read.
+  void DropCopies() {
+    for (TraceImage* image : images_) {
+      if (IsOneOf(BuiltInFileNames().copy_programs, image->executable)) image->opens.clear();
+    }
+  }
+
+  // Where a rank's own list does not repeat, all ranks together may tell the epochs; so they may where ranks looked
+  // through the files before.
   void CutTogether() {
     std::map<std::int32_t, Names> opens;
+    std::map<std::int32_t, std::vector<ProcessOpens>> processes;
+    bool all_here = !ranks_.empty(), plain = true;
     for (const auto& [rank, reads] : ranks_) {
-      if (rank < 0 || reads.once || reads.threads || reads.images.size() != 1) return;
+      processes[rank] = ProcessesOf(reads);
+      auto names = InTime(reads);
+      all_here = all_here && rank >= 0 && names;
+      plain = plain && reads.images.size() == 1;
       // Of some ranks alone the parts prove nothing.
-      if (reads.world_size && *reads.world_size != static_cast<std::int32_t>(ranks_.size())) return;
-      opens[rank] = reads.images.begin()->second;
+      if (reads.world_size && *reads.world_size != static_cast<std::int32_t>(ranks_.size())) all_here = false;
+      if (names) opens[rank] = *std::move(names);
     }
-    for (auto& [rank, epochs] : SplitTogether(opens)) parts_[rank] = std::move(epochs);
+    if (all_here) {
+      auto together = plain ? SplitTogether(opens) : SplitByIterators(processes);
+      if (together.empty()) {
+        together = SplitBehindScan(opens);
+        scanned_ = !together.empty();
+      }
+      for (auto& [rank, epochs] : together) parts_[rank] = std::move(epochs);
+      if (!together.empty()) return;
+    }
+    // Ranks that may have looked through what others read: what is an epoch of theirs is not known.
+    for (const std::int32_t rank : MayHaveScanned(opens)) parts_[rank] = std::nullopt;
   }
 
   // A rank that opens a few of its files once more at the end (a sample that it logs or evaluates) has no epoch more
@@ -245,7 +288,8 @@ class NodeAssembler {
     }
     for (auto& [rank, epochs] : parts_) {
       if (!epochs || epochs->size() != least + 1 || least == 0) continue;
-      if (epochs->back().size() * 2 > epochs->front().size()) continue;  // an epoch that has begun
+      // Half of them is an epoch that has begun.
+      if (epochs->back().size() > 1 && epochs->back().size() * kFilesToOneReopened > epochs->front().size()) continue;
       epochs->pop_back();
       reopened_.insert(rank);
     }
@@ -315,7 +359,11 @@ class NodeAssembler {
     RankReads& reads = ranks_[open.rank.rank.value_or(-1)];
     if (open.rank.world_size) reads.world_size = open.rank.world_size;
     if (reads.disagreement.empty()) reads.disagreement = open.rank.disagreement;
-    reads.images[{image.start, image.pid}].push_back(open.path);
+    ProcessOpens& process = reads.images[{image.start, image.pid}];
+    process.born_ns = image.start * kTickNs;
+    process.first_ns = process.names.empty() ? open.at_ns : std::min(process.first_ns, open.at_ns);
+    process.last_ns = process.names.empty() ? open.at_ns : std::max(process.last_ns, open.at_ns);
+    process.names.push_back(open.path);
     reads.once = reads.once || image.once;
     reads.threads = reads.threads || open.thread != image.opens.front().thread;
   }
@@ -348,6 +396,10 @@ class NodeAssembler {
   void EmitRank(std::int32_t rank, const RankReads& reads, ShardLists& lists) const {
     const std::optional<std::vector<Names>>& epochs = parts_.at(rank);
     const std::vector<Names> parts = epochs ? *epochs : std::vector<Names>{FirstOpens(reads)};
+    const std::vector<ProcessOpens> processes = ProcessesOf(reads);
+    const std::size_t side_by_side = SideBySide(processes);
+    const bool unclear = !epochs || reads.once;
+    const bool again = unclear && (!reads.once || ShareFilesSideBySide(processes));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       v1::ShardList list;
       list.set_format("trace");
@@ -356,16 +408,18 @@ class NodeAssembler {
       if (numbered_ && epochs) list.set_epoch(static_cast<std::int32_t>(i));
       if (reopened_.contains(rank)) AddNote(list, "reopened", "a few files were opened once more at the end");
       for (const std::string& name : parts[i]) list.add_items(name);
-      if (!epochs || reads.once) {
+      if (unclear) {
         AddNote(list, "epochs_unclear", "files were opened again, or opens not counted; each stands once");
-        if (!reads.once) AddNote(list, "opened_again", "in an order that tells no epochs");
+        if (again) AddNote(list, "opened_again", "in an order that tells no epochs");
+        if (OpenedEvenly(reads)) AddNote(list, "opened_evenly", "every file was opened equally often");
       }
+      if (scanned_) AddNote(list, "scanned", "a rank opened every file once before it read its own");
       if (reads.threads && reads.images.size() == 1) {
         AddNote(list, "unordered", "several threads read side by side; the order between them is not known");
       }
-      if (reads.images.size() > 1) {
+      if (side_by_side > 1) {
         AddNote(list, "unordered",
-                absl::StrCat(reads.images.size(), " processes read side by side; their lists stand one after another"));
+                absl::StrCat(side_by_side, " processes read side by side; their lists stand one after another"));
       }
       if (rank < 0) {
         for (const std::string& what : unrankable_) *list.add_incomplete() = MakeProblem("trace_node_ranks", what);
@@ -383,6 +437,7 @@ class NodeAssembler {
   const int stated_;
   std::map<std::int32_t, std::optional<std::vector<Names>>> parts_;  // by rank: epochs; nullopt: not told
   bool numbered_ = false;
+  bool scanned_ = false;  // ranks looked through the files first: the lists hold what they read then
   std::set<std::int32_t> reopened_;
   bool by_birth_ = false;
   bool node_ranks_told_ = false;

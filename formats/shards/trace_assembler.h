@@ -5,8 +5,11 @@
 // world size that is known is their number. Processes of one rank are its data-loader workers: they read side by side,
 // so their lists stand one after another by birth, with a note "unordered".
 //
-// Epochs: a rank that reads its files k times over, each time all of them, has k epochs. Where files are opened again
-// in another way the list holds each once, by its first open, with a note "epochs_unclear".
+// Epochs: a rank that reads its files k times over, each time all of them, has k epochs; so has one whose processes are
+// of k iterators, one after another. Processes side by side that open the same files are no epochs. Where files are
+// opened again in another way the list holds each once, by its first open, with a note "epochs_unclear". Files that
+// ranks looked through before they read their own are left out, where all ranks together show it (note "scanned").
+// What programs open that copy or check files (cp, rsync, md5sum) is not read.
 #ifndef PARITECT_FORMATS_SHARDS_TRACE_ASSEMBLER_H_
 #define PARITECT_FORMATS_SHARDS_TRACE_ASSEMBLER_H_
 

@@ -25,13 +25,16 @@ struct Process {
   std::vector<std::string> variables;
   std::vector<std::string> names;
   std::vector<std::string> more;
+  std::int64_t opens_at_ns = 0;  // 0: as soon as it was born, so that processes read one after another
 };
 
 TraceFile Recorded(const Process& process) {
   std::vector<std::string> records = {absl::StrCat("paritect-trace 1 ", process.pid, " 1 ", process.pid), "h host"};
   for (int pid : process.above) records.push_back(absl::StrCat("a ", pid, " ", pid));
   for (const std::string& variable : process.variables) records.push_back("v " + variable);
-  for (const std::string& name : process.names) records.push_back("o 5 /d/" + name);
+  // On one clock with the births, which are told in hundredths of a second.
+  std::int64_t at_ns = process.opens_at_ns > 0 ? process.opens_at_ns : process.pid * std::int64_t{10'000'000};
+  for (const std::string& name : process.names) records.push_back(absl::StrCat("o ", at_ns += 1000, " /d/", name));
   records.insert(records.end(), process.more.begin(), process.more.end());
   auto file = ReadTraceFile(Records(records));
   EXPECT_TRUE(file.ok()) << file.status();
@@ -147,14 +150,13 @@ TEST(TraceAssembler, FilesDealtAnewInEachEpochAreCutByAllRanksTogether) {
   const std::vector<std::string> zero = {"RANK=0", "WORLD_SIZE=2"}, one = {"RANK=1", "WORLD_SIZE=2"};
   const TraceLists lists = Assembled({{.pid = 10, .variables = zero, .names = {"v", "a", "c", "d", "b", "a", "b"}},
                                       {.pid = 11, .variables = one, .names = {"v", "b", "d", "c", "a", "d", "c"}}});
-  EXPECT_THAT(Shown(lists),
-              ElementsAre("0/0: v a c", "0/1: v d b", "0/2: v a b", "1/0: v b d", "1/1: v c a", "1/2: v d c"));
+  EXPECT_THAT(Shown(lists), ElementsAre("0/0: v a c", "0/1: d b", "0/2: a b", "1/0: v b d", "1/1: c a", "1/2: d c"));
 }
 
-TEST(TraceAssembler, WhatIsOpenedOnceBeforeAllEpochsStandsInEach) {
+TEST(TraceAssembler, WhatIsOpenedOnceStandsInTheEpochInWhichItWas) {
   const TraceLists lists =
       Assembled({{.pid = 10, .variables = {"RANK=0", "WORLD_SIZE=1"}, .names = {"v", "a", "b", "b", "a"}}});
-  EXPECT_THAT(Shown(lists), ElementsAre("0/0: v a b", "0/1: v b a"));
+  EXPECT_THAT(Shown(lists), ElementsAre("0/0: v a b", "0/1: b a"));
   // Files that are opened again in another way tell no epochs, and it is said.
   const TraceLists odd =
       Assembled({{.pid = 10, .variables = {"RANK=0", "WORLD_SIZE=1"}, .names = {"v", "a", "b", "c", "a", "a", "b"}}});
@@ -167,7 +169,7 @@ TEST(TraceAssembler, WhatIsOpenedOnceBeforeAllEpochsStandsInEach) {
 TEST(TraceAssembler, WorkersOfARankStandOneAfterAnother) {
   const std::vector<std::string> zero = {"RANK=0", "WORLD_SIZE=2"}, one = {"RANK=1", "WORLD_SIZE=2"};
   const TraceLists lists = Assembled({{.pid = 12, .variables = zero, .names = {"c", "d"}},
-                                      {.pid = 11, .variables = zero, .names = {"a", "b"}},
+                                      {.pid = 11, .variables = zero, .names = {"a", "b"}, .opens_at_ns = 120'000'000},
                                       {.pid = 10, .variables = one, .names = {"e"}}});
   EXPECT_THAT(Shown(lists), ElementsAre("0: a b c d", "1: e"));
   EXPECT_EQ(NotesOf(lists.lists[0]), "unordered");
@@ -181,20 +183,98 @@ TEST(TraceAssembler, EpochsAreFullRepetitions) {
   EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a", "b", "b", "a", "a"}}})),
               ElementsAre("0/0: a b", "0/1: b a", "0/2: a"));
   // Workers of one epoch each, then workers that live through both.
-  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a"}},
-                               {.pid = 2, .variables = rank, .names = {"b"}},
-                               {.pid = 3, .variables = rank, .names = {"b"}},
-                               {.pid = 4, .variables = rank, .names = {"a"}}})),
+  const auto worker = [&](int pid, std::vector<std::string> names, std::int64_t at_ns) {
+    return Process{.pid = pid, .variables = rank, .names = std::move(names), .opens_at_ns = at_ns};
+  };
+  EXPECT_THAT(Shown(Assembled({worker(1, {"a"}, 50'000'000), worker(2, {"b"}, 50'000'500),
+                               worker(30, {"b"}, 400'000'000), worker(31, {"a"}, 400'000'500)})),
               ElementsAre("0/0: a b", "0/1: b a"));
-  EXPECT_THAT(Shown(Assembled({{.pid = 1, .variables = rank, .names = {"a", "b", "a", "b"}},
-                               {.pid = 2, .variables = rank, .names = {"c", "c"}}})),
+  EXPECT_THAT(Shown(Assembled({worker(1, {"a", "b", "a", "b"}, 50'000'000), worker(2, {"c", "c"}, 50'000'500)})),
               ElementsAre("0/0: a b c", "0/1: a b c"));
+}
+
+constexpr std::int64_t kLateNs = 1'000'000'000;  // long after all births
+
+// Workers of one iterator are all born before any of them reads; those of the next when the last has read.
+TEST(TraceAssembler, WorkersThatLiveAtTheSameTimeAreNoEpochs) {
+  const std::vector<std::string> rank = {"RANK=0", "WORLD_SIZE=1"};
+  const auto worker = [&](int pid, std::vector<std::string> names, std::int64_t at_ns) {
+    return Process{.pid = pid, .variables = rank, .names = std::move(names), .opens_at_ns = at_ns};
+  };
+  const TraceLists twice = Assembled({worker(1, {"a", "b"}, kLateNs), worker(2, {"a", "b"}, kLateNs + 500)});
+  EXPECT_THAT(Shown(twice), ElementsAre("0: a b"));
+  EXPECT_EQ(NotesOf(twice.lists[0]), "epochs_unclear opened_again opened_evenly unordered");
+  // One that had read all before the other came to read, though both lived.
+  const TraceLists fast = Assembled({worker(1, {"a", "b"}, kLateNs), worker(2, {"a", "b"}, kLateNs + 900'000'000)});
+  EXPECT_THAT(Shown(fast), ElementsAre("0: a b"));
+  EXPECT_THAT(Shown(Assembled({worker(1, {"a"}, kLateNs), worker(2, {"b"}, kLateNs + 500)})), ElementsAre("0: a b"));
+  // A new iterator.
+  const TraceLists next = Assembled({worker(1, {"a", "b"}, 20'000'000), worker(50, {"b", "a"}, kLateNs)});
+  EXPECT_THAT(Shown(next), ElementsAre("0/0: a b", "0/1: b a"));
+  EXPECT_EQ(NotesOf(next.lists[0]), "");
+}
+
+TEST(TraceAssembler, FilesDealtAnewToNewWorkersAreCutByIterators) {
+  const auto worker = [](int pid, int rank, std::vector<std::string> names) {
+    return Process{.pid = pid, .variables = {absl::StrCat("RANK=", rank), "WORLD_SIZE=2"}, .names = std::move(names)};
+  };
+  EXPECT_THAT(Shown(Assembled({worker(10, 0, {"a", "c"}), worker(20, 0, {"d", "a"}), worker(11, 1, {"b", "d"}),
+                               worker(21, 1, {"b", "c"})})),
+              ElementsAre("0/0: a c", "0/1: d a", "1/0: b d", "1/1: b c"));
+  // The second is read by both: no epochs that could be told.
+  const TraceLists shared = Assembled(
+      {worker(10, 0, {"a", "c"}), worker(20, 0, {"d", "a"}), worker(11, 1, {"b", "d"}), worker(21, 1, {"b", "d"})});
+  EXPECT_EQ(Shown(shared)[0], "0: a c d");
+}
+
+TEST(TraceAssembler, FilesThatRanksLookThroughFirstAreNoEpoch) {
+  const auto rank = [](int number, std::vector<std::string> names) {
+    return Process{
+        .pid = 10 + number, .variables = {absl::StrCat("RANK=", number), "WORLD_SIZE=2"}, .names = std::move(names)};
+  };
+  const TraceLists both = Assembled({rank(0, {"a", "b", "c", "d", "a", "c"}), rank(1, {"a", "b", "c", "d", "b", "d"})});
+  EXPECT_THAT(Shown(both), ElementsAre("0: a c", "1: b d"));
+  EXPECT_EQ(NotesOf(both.lists[0]), "scanned");
+  EXPECT_THAT(Shown(Assembled({rank(0, {"a", "b", "c", "d", "a", "c"}), rank(1, {"b", "d"})})),
+              ElementsAre("0: a c", "1: b d"));
+  EXPECT_THAT(Shown(Assembled({rank(0, {"a", "b", "c", "d", "a", "c", "c", "a"}),
+                               rank(1, {"a", "b", "c", "d", "b", "d", "d", "b"})})),
+              ElementsAre("0/0: a c", "0/1: c a", "1/0: b d", "1/1: d b"));
+  // Stopped before all was read: a scan, or an epoch of ranks that read everything, does not show.
+  const TraceLists open = Assembled({rank(0, {"a", "b", "c", "d", "a"}), rank(1, {"a", "b", "c", "d", "b"})});
+  EXPECT_THAT(Shown(open), ElementsAre("0: a b c d", "1: a b c d"));
+  EXPECT_EQ(NotesOf(open.lists[0]), "epochs_unclear opened_again");
+  // Ranks that read everything, into their second epoch, are no scan.
+  const TraceLists unsharded = Assembled({rank(0, {"a", "b", "c", "d", "a"}), rank(1, {"a", "b", "c", "d", "a"})});
+  EXPECT_THAT(Shown(unsharded), ElementsAre("0/0: a b c d", "0/1: a", "1/0: a b c d", "1/1: a"));
+}
+
+TEST(TraceAssembler, WhatCopyingProgramsOpenIsNotRead) {
+  const std::vector<std::string> zero = {"RANK=0", "WORLD_SIZE=2"}, one = {"RANK=1", "WORLD_SIZE=2"};
+  const auto copies = [&](absl::string_view program) {
+    return Assembled({{.pid = 20, .variables = zero, .names = {"a", "b"}, .more = {absl::StrCat("x ", program)}}});
+  };
+  for (const char* program : {"/usr/bin/cp", "/usr/bin/rsync", "/bin/tar", "/usr/bin/md5sum"}) {
+    EXPECT_THAT(copies(program).lists, IsEmpty()) << program;
+  }
+  EXPECT_THAT(Shown(copies("/usr/bin/cat")), ElementsAre("0: a b"));
+  EXPECT_THAT(Shown(Assembled({{.pid = 10, .variables = zero, .names = {"a"}},
+                               {.pid = 11, .variables = one, .names = {"b"}},
+                               {.pid = 20, .variables = zero, .names = {"a", "b"}, .more = {"x /usr/bin/cp"}}})),
+              ElementsAre("0: a", "1: b"));
+}
+
+TEST(TraceAssembler, HalfAnEpochMoreIsNoFewFiles) {
+  EXPECT_THAT(
+      Shown(Assembled({{.pid = 1, .variables = {"RANK=0", "WORLD_SIZE=2"}, .names = {"a", "b", "c", "d", "a", "b"}},
+                       {.pid = 2, .variables = {"RANK=1", "WORLD_SIZE=2"}, .names = {"e", "f"}}})),
+      ElementsAre("0/0: a b c d", "0/1: a b", "1/0: e f"));
 }
 
 TEST(TraceAssembler, OtherRepetitionsAreOneListAndSaidSo) {
   const TraceLists lists = Assembled({{.pid = 1, .variables = {"RANK=0"}, .names = {"a", "a", "b", "b"}}});
   EXPECT_THAT(Shown(lists), ElementsAre("0: a b"));
-  EXPECT_EQ(NotesOf(lists.lists[0]), "epochs_unclear opened_again");
+  EXPECT_EQ(NotesOf(lists.lists[0]), "epochs_unclear opened_again opened_evenly");
 }
 
 TEST(TraceAssembler, RanksByBirthWhereNoVariableTells) {
