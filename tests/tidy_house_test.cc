@@ -57,7 +57,7 @@ const std::map<std::string, Rooms>& RoomsOfFolders() {
         {"settings", {".", "series"}},
         {"datasets", {"."}},
         {"shards", {".", "settings"}},
-        {"runs", {".", "numbers", "series", "settings"}},
+        {"runs", {".", "numbers", "series", "settings", "shards"}},
         {"cluster", {".", "datasets", "settings"}}}},
       {"formats/logs", {{".", {"machinery"}}, {"machinery", {"."}}, {"dialects", {".", "machinery"}}}},
       {"formats/settings", {{".", {}}, {"shell", {"."}}, {"forms", {".", "shell"}}}},
