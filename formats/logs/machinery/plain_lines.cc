@@ -5,8 +5,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "formats/logs/machinery/evaluation_lines.h"
 #include "formats/logs/machinery/field_names.h"
+#include "formats/logs/machinery/json_fields.h"
 
 namespace paritect {
 namespace {
@@ -174,6 +176,15 @@ LogNumber ReadValue(LogField field, absl::string_view value) {
   return number;
 }
 
+// "{'0_default': 3.6, '1_fp32': 0.0}" behind the name of a gradient norm: each group's norm by its path.
+void FindNorms(absl::string_view word, absl::string_view value, LineFields& fields) {
+  constexpr int kGroupsMax = 64;
+  int groups = 0;
+  ForEachJsonField(value, [&](absl::string_view path, absl::string_view norm) {
+    if (++groups <= kGroupsMax) fields.Add(LookUpLogKey(absl::StrCat(word, ".", path)), ReadLogNumber(norm));
+  });
+}
+
 // Fields of one line, whichever order they stand in.
 void FindPlainFields(absl::string_view text, LineFields& fields) {
   FindOrdinals(text, fields);
@@ -188,6 +199,7 @@ void FindPlainFields(absl::string_view text, LineFields& fields) {
     const bool step_like = by_word == LogField::kStep;
     const LogField field = phrase_counts && !step_like ? by_phrase.field : by_word;
     if (field == LogField::kOther || by_phrase.loss_of_something_else) return;
+    if (field == LogField::kGradNorm && absl::StartsWith(value, "{")) return FindNorms(word, value, fields);
     if (field == LogField::kAccuracy && IsOtherThanLast(text, phrase)) return;
     const LogNumber number = field == LogField::kAccuracy ? ReadLogShare(value) : ReadValue(field, value);
     fields.Add(phrase_counts && !step_like ? by_phrase : LookUpLogKey(word), number);
