@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/utf8.h"
 #include "formats/logs/machinery/evaluation_lines.h"
 
@@ -30,6 +31,16 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
+// "overflow: False", "overflows: 0": a value of the line and no message; `text` is what stands behind the word.
+bool IsCount(absl::string_view text) {
+  absl::ConsumePrefix(&text, "s");
+  text = absl::StripLeadingAsciiWhitespace(text);
+  if (!absl::ConsumePrefix(&text, ":") && !absl::ConsumePrefix(&text, "=")) return false;
+  text = absl::StripLeadingAsciiWhitespace(text);
+  return (!text.empty() && IsDigit(text[0])) || absl::StartsWithIgnoreCase(text, "true") ||
+         absl::StartsWithIgnoreCase(text, "false");
+}
+
 // Overflow as a word, not as a part of an option's name: "check_overflow=True, overflow_policy=skip".
 bool SpeaksOfOverflow(absl::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -40,7 +51,9 @@ bool SpeaksOfOverflow(absl::string_view text) {
     const char before = at > 1 ? text[at - 2] : ' ';
     at += 7;
     const char after = at < text.size() ? text[at] : ' ';
-    if (before != '_' && before != '-' && after != '_' && after != '=' && after != '-') return true;
+    if (before != '_' && before != '-' && after != '_' && after != '=' && after != '-' && !IsCount(text.substr(at))) {
+      return true;
+    }
   }
   return false;
 }
@@ -92,6 +105,10 @@ std::optional<std::int32_t> RankInMessage(absl::string_view text) {
 }
 
 }  // namespace
+
+bool TellsOfOverflow(absl::string_view text) {
+  return FindOverflowWords(text) != absl::string_view::npos;
+}
 
 // The spellings (DeepSpeed, apex, fairseq, MindYOLO and scripts after them): docs/log-formats.md, "Overflow".
 bool CommonLines::OverflowLine(const LogLine& line, RunLogBuilder& out) {

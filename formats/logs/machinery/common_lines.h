@@ -6,6 +6,9 @@
 
 namespace paritect {
 
+// Whether the line speaks of an overflow, or of a step left out because a gradient is no number.
+bool TellsOfOverflow(absl::string_view text);
+
 class CommonLines {
  public:
   // Whether the line was one of these.
