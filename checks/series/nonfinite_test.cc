@@ -20,7 +20,7 @@ constexpr char kCurve[] = "training.flow.loss-curve";
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // 200 steps whose metric `name` is no number from `first` on.
-RunFixture Run(const std::string& run, const std::string& name, std::int64_t first, double value = kNan) {
+RunFixture Printing(const std::string& run, const std::string& name, std::int64_t first, double value = kNan) {
   RunFixture fixture(run);
   for (std::int64_t step = 1; step <= 200; ++step) {
     v1::StepRecord& record = fixture.Record(step);
@@ -34,40 +34,42 @@ RunFixture Run(const std::string& run, const std::string& name, std::int64_t fir
 TEST(NonFiniteFigures, APartOfTheLossFailsWithoutTheOtherSide) {
   for (const char* name : {"loss_bbox", "mtp_1 loss", "train/box_loss", "critic/vf_loss", "分类损失", "lobj"}) {
     for (const std::int64_t first : {1, 101, 200}) {
-      EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", name, first)})), ElementsAre("nan_loss")) << name;
-      EXPECT_THAT(Kinds(RunOne(kCurve, {Run("g", name, 999)}, {Run("n", name, first)})), ElementsAre("nan_loss"));
+      EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", name, first)})), ElementsAre("nan_loss")) << name;
+      EXPECT_THAT(Kinds(RunOne(kCurve, {Printing("g", name, 999)}, {Printing("n", name, first)})),
+                  ElementsAre("nan_loss"));
     }
-    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", name, 999)})), IsEmpty()) << name;
+    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", name, 999)})), IsEmpty()) << name;
   }
-  EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", "loss_cls", 101, std::numeric_limits<double>::infinity())})),
+  EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", "loss_cls", 101, std::numeric_limits<double>::infinity())})),
               ElementsAre("nan_loss"));
-  EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", "val/box_loss", 101)})), ElementsAre("nan_loss"));
+  EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", "val/box_loss", 101)})), ElementsAre("nan_loss"));
 }
 
 TEST(NonFiniteFigures, OtherNamesAndBothSidesAlike) {
   for (const char* name : {"perplexity_x", "loss_scale", "accuracy", "loss_std"}) {
-    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", name, 101)})), IsEmpty()) << name;
+    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", name, 101)})), IsEmpty()) << name;
   }
   const v1::CheckResult both =
-      RunOne(kCurve, {Run("g", "loss_mask_head_loss", 1)}, {Run("n", "loss_mask_head_loss", 1)});
+      RunOne(kCurve, {Printing("g", "loss_mask_head_loss", 1)}, {Printing("n", "loss_mask_head_loss", 1)});
   EXPECT_THAT(Kinds(both), IsEmpty());
-  const v1::CheckResult alike = RunOne(kCurve, {Run("g", "aux_loss", 1)}, {Run("n", "aux_loss", 1)});
+  const v1::CheckResult alike = RunOne(kCurve, {Printing("g", "aux_loss", 1)}, {Printing("n", "aux_loss", 1)});
   EXPECT_THAT(Kinds(alike), IsEmpty());
   EXPECT_THAT(Kinds(alike, v1::SEVERITY_WARNING), Contains("nan_on_both_sides"));
   // From the beginning on one side only.
-  EXPECT_THAT(Kinds(RunOne(kCurve, {Run("g", "aux_loss", 150)}, {Run("n", "aux_loss", 1)})), Contains("nan_loss"));
+  EXPECT_THAT(Kinds(RunOne(kCurve, {Printing("g", "aux_loss", 150)}, {Printing("n", "aux_loss", 1)})),
+              Contains("nan_loss"));
 }
 
 TEST(NonFiniteFigures, NamedNorms) {
   for (const char* name : {"critic/grad_norm", "grad_norm.0_default", "grad_2.0_norm_total"}) {
-    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", name, 101)})), ElementsAre("nan_grad_norm")) << name;
-    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", name, 200)})), IsEmpty()) << name;
+    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", name, 101)})), ElementsAre("nan_grad_norm")) << name;
+    EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", name, 200)})), IsEmpty()) << name;
   }
-  EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Run("n", "max_grad_norm", 101)})), IsEmpty());
+  EXPECT_THAT(Kinds(RunOne(kCurve, {}, {Printing("n", "max_grad_norm", 101)})), IsEmpty());
 }
 
 TEST(NonFiniteFigures, SkippedStepsExcuseTheirParts) {
-  RunFixture run = Run("n", "aux_loss", 200);
+  RunFixture run = Printing("n", "aux_loss", 200);
   run.log().mutable_records(199)->set_skipped(1);
   EXPECT_THAT(Kinds(RunOne(kCurve, {}, {run})), IsEmpty());
 }
