@@ -22,6 +22,12 @@ double Typical(const Curve& curve) {
   return gaps.empty() ? 1 : Median(std::move(gaps));
 }
 
+// Whether the first mean of `coarse` is one over all steps of the run so far, and `fine` prints them from the first on.
+bool BeginsWithTheRun(const Curve& fine, const Curve& coarse) {
+  return static_cast<double>(coarse.points.front().step) <= Typical(coarse) &&
+         static_cast<double>(fine.points.front().step) <= Typical(fine);
+}
+
 // `fine` averaged over the intervals of `coarse`: one point a coarse step whose interval is whole.
 Curve AverageOver(const Curve& fine, const Curve& coarse) {
   const double gap = Typical(fine);
@@ -40,8 +46,11 @@ Curve AverageOver(const Curve& fine, const Curve& coarse) {
       ++count;
       ++next;
     }
-    if (i == 0 || last == nullptr) continue;
-    const double whole = static_cast<double>(end - coarse.points[i - 1].step) / gap;
+    if (last == nullptr) continue;
+    // The first interval begins with the run, where both logs do.
+    if (i == 0 && !BeginsWithTheRun(fine, coarse)) continue;
+    const std::int64_t before = i == 0 ? fine.points.front().step - std::llround(gap) : coarse.points[i - 1].step;
+    const double whole = static_cast<double>(end - before) / gap;
     if (count + 0.5 < whole || last->step != end) continue;
     result.points.push_back({end, sum / count, last->resolution, last->where});
   }

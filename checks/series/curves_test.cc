@@ -52,8 +52,25 @@ TEST(Curves, IntervalMeansAreAveragedOverTheCoarserInterval) {
   Curve coarse = Make(50, 2, 50, [](std::int64_t) { return 80; });
   fine.interval_means = coarse.interval_means = true;
   const AlignedCurves aligned = Align(fine, coarse);
-  EXPECT_THAT(aligned.steps, ElementsAre(100));  // never the first, whose start is not known
-  EXPECT_THAT(aligned.a, ElementsAre(80));       // (60 + 70 + 80 + 90 + 100) / 5
+  EXPECT_THAT(aligned.steps, ElementsAre(50, 100));
+  EXPECT_THAT(aligned.a, ElementsAre(30, 80));  // (60 + 70 + 80 + 90 + 100) / 5
+}
+
+TEST(Curves, AFirstIntervalIsComparedWhereItsStartIsKnown) {
+  const auto steps = [](const Curve& fine, const Curve& coarse) {
+    Curve a = fine;
+    Curve b = coarse;
+    a.interval_means = b.interval_means = true;
+    return Align(a, b).steps;
+  };
+  EXPECT_THAT(steps(Make(1, 100, 1, Trend), Make(20, 5, 20, Trend)), ElementsAre(20, 40, 60, 80, 100));
+  // The finer log begins later, or both go on from a checkpoint: an interval before the first record is not whole.
+  EXPECT_THAT(steps(Make(5, 96, 1, Trend), Make(20, 5, 20, Trend)), ElementsAre(40, 60, 80, 100));
+  EXPECT_THAT(steps(Make(501, 100, 1, Trend), Make(520, 5, 20, Trend)), ElementsAre(540, 560, 580, 600));
+  // One that is printed for the first step alone is as long as that.
+  Curve first = Make(10, 5, 10, Trend);
+  first.points.insert(first.points.begin(), {1, Trend(1), 0, "log:0"});
+  EXPECT_THAT(steps(Make(1, 50, 1, Trend), first), ElementsAre(1, 10, 20, 30, 40, 50));
 }
 
 TEST(Curves, SameOrderIsComparedStepByStep) {

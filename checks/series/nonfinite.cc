@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/series/held_rate.h"
 #include "common/numbers.h"
+#include "common/training_metric.h"
 
 namespace paritect {
 namespace {
@@ -47,8 +48,26 @@ struct Found {
   Events zeros;
   Events missing;
   Events nan_norm;
-  std::set<int> ranks;  // that print a loss, NaN or not
+  std::map<std::string, Events> terms;      // of the loss, by name
+  std::map<std::string, Events> norms;      // named gradient norms
+  std::map<std::string, Events> evaluated;  // terms of a validation loss
+  std::set<int> ranks;                      // that print a loss, NaN or not
 };
+
+// What a metric's name tells, looked up once a name.
+enum class Figure { kOther, kTerm, kNorm, kEvaluated };
+
+Figure FigureOf(const std::string& name) {
+  thread_local std::map<std::string, Figure> known;
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  constexpr std::size_t kNamesMax = 4096;
+  if (known.size() >= kNamesMax) known.clear();
+  const Figure figure = NamesGradientNorm(name)       ? Figure::kNorm
+                        : !NamesLossTerm(name)        ? Figure::kOther
+                        : NamesEvaluationFigure(name) ? Figure::kEvaluated
+                                                      : Figure::kTerm;
+  return known.emplace(name, figure).first->second;
+}
 
 // Walks one log's records of one rank and engine in file order.
 class Walker {
@@ -62,8 +81,9 @@ class Walker {
     if (record.has_accuracy() && !record.accuracy_of_training() && !std::isfinite(record.accuracy())) {
       found_.nan_accuracy.Add(record, record.accuracy(), source_, rank_);
     }
+    const bool skipped = !record.step_unknown() && Skipped(record);
+    NextFigures(record, skipped);
     if (record.step_unknown()) return;
-    const bool skipped = Skipped(record);
     if (record.has_skipped()) counted_to_ = record.step();
     if (record.has_grad_norm() && std::isnan(record.grad_norm()) && !skipped) nan_norms_.push_back(records_.size());
     records_.push_back(&record);
@@ -89,18 +109,38 @@ class Walker {
       found_.nan_norm.Add(*records_[at], records_[at]->grad_norm(), source_, rank_);
     }
     if (!zeros_.empty() && IsFarFromZero()) TakeZeros();  // nothing can follow to make three
-    const bool table = source_.log().format() == "megatron" && leading_.size() == 1 && leading_[0].first->line() == 0;
-    if (table && seen_real_) return;
+    if (seen_real_ && leading_.size() == 1 && IsTable(*leading_[0].first)) return;
     for (const auto& [record, value] : leading_) found_.nan_loss.Add(*record, value, source_, rank_);
   }
 
  private:
+  bool IsTable(const v1::StepRecord& record) const {
+    return source_.log().format() == "megatron" && record.line() == 0;
+  }
+
   // A step that an overflow made the scaler skip has no loss that counts. A counter over several steps excuses a value
   // only where it counts them all: a mean is taken over those that were not skipped.
   bool Skipped(const v1::StepRecord& record) const {
     if (record.overflow()) return true;
     if (record.skipped() <= 0) return false;
     return record.skipped() >= record.step() - counted_to_.value_or(record.step() - record.skipped());
+  }
+
+  // Parts of the loss and named gradient norms, which the total may hide.
+  void NextFigures(const v1::StepRecord& record, bool skipped) {
+    const bool whole_told = record.has_loss() && !std::isfinite(record.loss());
+    const bool norm_told = record.has_grad_norm() && !std::isfinite(record.grad_norm());
+    const bool before_table = !seen_real_ && IsTable(record);
+    for (const auto& [name, value] : record.metrics()) {
+      if (std::isfinite(value)) continue;
+      const Figure figure = FigureOf(name);
+      if (figure == Figure::kOther || (skipped && figure != Figure::kEvaluated)) continue;
+      if (figure == Figure::kTerm && (whole_told || before_table)) continue;
+      // An infinite norm is an overflow: the scaler's to tell.
+      if (figure == Figure::kNorm && (norm_told || !std::isnan(value))) continue;
+      auto& events = figure == Figure::kTerm ? found_.terms : figure == Figure::kNorm ? found_.norms : found_.evaluated;
+      events[name].Add(record, value, source_, rank_);
+    }
   }
 
   void NextLoss(const v1::StepRecord& record, bool skipped) {
@@ -160,7 +200,7 @@ std::string OddRanks(const Events& events, const std::set<int>& all) {
 }
 
 void Report(const CheckContext& context, v1::CheckResult& result, v1::Severity severity, absl::string_view id,
-            const RunSeries& run, const Events& events, const std::set<int>& all_ranks) {
+            const RunSeries& run, const Events& events, const std::set<int>& all_ranks, const std::string& name = "") {
   if (!events.any()) return;
   const std::string odd = OddRanks(events, all_ranks);
   // One node of many is another fault than a training that goes wrong everywhere.
@@ -172,15 +212,61 @@ void Report(const CheckContext& context, v1::CheckResult& result, v1::Severity s
                   {"count", absl::StrCat(events.count())},
                   {"ranks", odd},
                   {"others", absl::StrCat(all_ranks.size() - std::min(all_ranks.size(), events.ranks.size()))},
+                  {"name", name},
                   {"value", FormatDouble(events.value())}});
   SetFact(finding, "step", events.first_step());
   SetFact(finding, "count", events.count());
   SetFact(finding, "value", events.value());
   SetFact(finding, "run", run.name);
+  if (!name.empty()) SetFact(finding, "metric", name);
   if (!odd.empty()) SetFact(finding, "ranks", odd);
   for (const std::string& where : events.where) finding.add_evidence(where);
   (run.side == Side::kBaseline ? finding.mutable_baseline() : finding.mutable_migrated())
       ->assign(absl::StrCat(id == "loss_missing" ? "no loss" : FormatDouble(events.value()), " (", run.name, ")"));
+}
+
+// A figure that stands at NaN on the other side as well, wherever both print it, tells nothing of the migration; the
+// training lives with it.
+bool AlikeOnTheOtherSide(const CheckContext& context, const RunSeries& run, const std::string& name,
+                         const Events& events) {
+  const Side other = run.side == Side::kBaseline ? Side::kMigrated : Side::kBaseline;
+  for (const RunSeries& one : SeriesOf(context, other)) {
+    std::size_t alike = 0;
+    bool finite = false;
+    for (const LogSource& source : one.logs) {
+      for (const v1::StepRecord& record : source.log().records()) {
+        if (!events.values.contains(record.step())) continue;
+        const auto found = record.metrics().find(name);
+        if (found == record.metrics().end()) continue;
+        finite = finite || std::isfinite(found->second);
+        alike += std::isfinite(found->second) ? 0 : 1;
+      }
+    }
+    if (!finite && 2 * alike >= events.values.size() && alike > 0) return true;
+  }
+  return false;
+}
+
+// The parts that are no number, one finding each; those whose whole was told already are left out. Whether any was an
+// error.
+bool ReportFigures(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
+                   const std::map<std::string, Events>& figures, absl::string_view id, const Events& whole,
+                   const std::set<int>& ranks) {
+  constexpr int kNamesMax = 10;
+  int told = 0;
+  bool any = false;
+  for (const auto& [name, events] : figures) {
+    const bool in_whole = std::all_of(events.values.begin(), events.values.end(),
+                                      [&](const auto& one) { return whole.values.contains(one.first); });
+    if (in_whole || told >= kNamesMax) continue;
+    const bool few = id == "nan_grad_norm/named" && events.count() < kNanNormsMin;
+    const bool alike = AlikeOnTheOtherSide(context, run, name, events);
+    ++told;
+    any = any || !(few || alike);
+    const v1::Severity severity = few || alike ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR;
+    Report(context, result, severity, alike ? "nan_on_both_sides" : id, run, events, ranks, name);
+  }
+  return any;
 }
 
 // Steps that gave no number and were done again after a restart: in one file only a note tells of them.
@@ -245,11 +331,17 @@ NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, co
   Report(context, result, error, "loss_missing", run, found.missing, found.ranks);
   const bool many = found.nan_norm.count() >= kNanNormsMin;
   Report(context, result, many ? error : v1::SEVERITY_WARNING, "nan_grad_norm", run, found.nan_norm, found.ranks);
+  const bool terms = ReportFigures(context, result, run, found.terms, "nan_loss/term", found.nan_loss, found.ranks);
+  const bool norms =
+      ReportFigures(context, result, run, found.norms, "nan_grad_norm/named", found.nan_norm, found.ranks);
   Report(context, result, error, "nan_loss/validation", run, found.nan_eval, found.ranks);
+  const bool evaluated =
+      ReportFigures(context, result, run, found.evaluated, "nan_loss/validation_term", found.nan_eval, found.ranks);
   Report(context, result, error, "nan_loss/accuracy", run, found.nan_accuracy, found.ranks);
   const bool rolled_back = ReportRolledBack(context, result, run);
-  return {stops || found.nan_loss.any() || rolled_back || found.zeros.any() || found.missing.any() || many,
-          found.nan_eval.any() || found.nan_accuracy.any()};
+  return {stops || found.nan_loss.any() || rolled_back || found.zeros.any() || found.missing.any() || many || terms ||
+              norms,
+          found.nan_eval.any() || found.nan_accuracy.any() || evaluated};
 }
 
 }  // namespace paritect

@@ -30,6 +30,7 @@ struct Part {
   std::int64_t overflow_records = 0;
   std::int64_t overflow_after_counter = 0;
   bool has_counter = false;
+  bool steps_are_updates = false;   // a skipped step does not count as one (fairseq's num_updates)
   bool scale_moves_unseen = false;  // the scale is not printed, or falls where no record tells of an overflow
   std::int64_t counted = 0;
   bool flags_clean_steps = false;  // records also say that a step did not overflow
@@ -117,9 +118,32 @@ void TakeCounter(const v1::StepRecord& record, Part& part) {
   part.overflow_after_counter = 0;
 }
 
+// Messages of overflows, each beside at most one record that shows the same one.
+class Messages {
+ public:
+  explicit Messages(const std::vector<const v1::StepRecord*>& records) : records_(records) {}
+
+  // Whether one stands next to the record, and takes it.
+  bool Take(std::size_t i) {
+    if (i > 0 && IsMessage(i - 1) && taken_.insert(i - 1).second) return true;
+    return i + 1 < records_.size() && IsMessage(i + 1) && taken_.insert(i + 1).second;
+  }
+
+ private:
+  bool IsMessage(std::size_t i) const {
+    const v1::StepRecord& record = *records_[i];
+    return record.overflow() && !record.overflow_applied() && !record.has_loss() && !record.has_grad_norm();
+  }
+
+  const std::vector<const v1::StepRecord*>& records_;
+  std::set<std::size_t> taken_;
+};
+
 Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& records) {
   Part part;
+  Messages messages(records);
   part.count.reported = source.log().overflow_seen();
+  part.steps_are_updates = source.log().format() == "fairseq";
   CountReductions(records, part.count);
   ReadStart(records, part.count);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -158,8 +182,8 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
       const bool held = ScheduleCountsUpdates(source.log().format()) && HeldRateAt(records, i) == HeldRate::kHeld;
       if (std::isnan(record.grad_norm()) && !held) continue;  // told as a NaN
       if (held || ScaleFallsAfter(records, i)) {
-        // The scaler backed off, or the schedule stood still: the step was skipped.
-        ++part.overflow_records;
+        // The scaler backed off, or the schedule stood still: the step was skipped. A message may tell of it as well.
+        if (!messages.Take(i)) ++part.overflow_records;
         part.count.rate_held += held ? 1 : 0;
         part.count.reported = true;
         Remember(part.count.evidence, source, record);
@@ -311,10 +335,16 @@ std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
       }
     }
   }
+  // The loss is nobody's where engines are told apart by their counters.
+  const bool counted = std::any_of(engines.begin(), engines.end(),
+                                   [](const auto& one) { return !one.first.empty() && one.second.has_counter; });
   std::vector<OverflowCount> result;
   for (auto& [engine, part] : engines) {
+    if (counted && engine.empty() && !part.count.reported && part.count.skipped == 0) continue;
     part.count.engine = engine;
     part.count.steps = StepsCovered(part.steps);
+    // Where skipped steps are not counted as steps, they were tried beside those that are.
+    if (part.count.steps > 0 && part.steps_are_updates) part.count.steps += part.count.skipped;
     const auto flagged = static_cast<std::int64_t>(part.flagged.size());
     part.count.sampled = flagged > 0 && !part.events && !part.has_counter && 2 * flagged <= part.count.steps;
     part.count.scale_moves_unseen = part.scale_moves_unseen;

@@ -90,14 +90,19 @@ std::vector<std::string> CommonMetrics(const RunSeries& a, const RunSeries& b) {
 std::optional<MetricSense> SenseOf(absl::string_view name) {
   static const auto* const kEvaluation =
       new std::set<std::string>{"eval", "val", "valid", "validation", "test", "metrics", "coco", "bbox", "segm"};
+  // Of a loss these name its part, not who measured it.
+  static const auto* const kParts = new std::set<std::string>{"bbox", "segm", "metrics"};
   bool evaluation = false;
+  bool evaluated_loss = false;
   std::optional<MetricSense> sense;
   for (const std::string& word : WordsOf(name)) {
     if (word == "train") return std::nullopt;
     evaluation = evaluation || kEvaluation->contains(word);
+    evaluated_loss = evaluated_loss || (kEvaluation->contains(word) && !kParts->contains(word));
     const auto found = Senses().find(word);
     if (found != Senses().end()) sense = found->second;
   }
+  if (sense.has_value() && sense->is_loss) evaluation = evaluated_loss;
   return evaluation ? sense : std::nullopt;
 }
 

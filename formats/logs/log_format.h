@@ -90,6 +90,10 @@ class LineDialect {
   virtual std::optional<absl::string_view> quiet_without() const { return std::nullopt; }
   // Whether a last line without a line end proves by itself that it is whole (a JSON object that closes).
   virtual bool IsWholeWithoutEnd(absl::string_view) const { return false; }
+  // Another dialect's counter names the global step: for dialects whose own lines name none.
+  virtual void StepTold(std::int64_t) {}
+  // As Finish, where the dialect only helps: `out` is the log's.
+  virtual void FinishBeside(RunLogBuilder&) {}
   // Lines that are not the dialect's may still be `step N loss X` (the dialect itself prints no loss).
   virtual bool takes_plain_lines() const { return false; }
 };

@@ -319,9 +319,10 @@ TEST(ReadLog, RanksThatPrintTheSameOverflowCountOnce) {
   for (int rank : {0, 1})
     absl::StrAppend(&text, "[1,", rank,
                     "]<stdout>:Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 8.0\n");
+  absl::StrAppend(&text, "step 4 loss 3.25\n");
   for (int rank : {0, 1}) absl::StrAppend(&text, "[rank", rank, "]: Grad overflow on iteration 4\n");
   auto log = Read(text);
-  EXPECT_EQ(Show(*log), "1:3.5 after 1:r0:! 5:!");
+  EXPECT_EQ(Show(*log), "1:3.5 after 1:r0:! 4:3.25 5:!");
 }
 
 TEST(ReadLog, TellsHowTheRunEnded) {

@@ -57,6 +57,8 @@ class DeepSpeedDialect : public LineDialect {
     }
   }
 
+  void FinishBeside(RunLogBuilder& out) override { Finish(out); }
+
   std::optional<absl::string_view> quiet_without() const override { return "ski"; }  // skipped=
 
   bool takes_plain_lines() const override { return true; }
@@ -96,7 +98,9 @@ class DeepSpeedDialect : public LineDialect {
 
 bool IsDeepSpeedLine(absl::string_view line) {
   return IsCounterLine(line) || absl::StrContains(line, "[deepspeed] OVERFLOW!") ||
-         absl::StrContains(line, "[deepspeed] fp16 dynamic loss scale overflow!");
+         absl::StrContains(line, "[deepspeed] fp16 dynamic loss scale overflow!") ||
+         absl::StartsWith(line, "Grad overflow on iteration ") ||
+         absl::StrContains(line, "Overflow detected. Skipping step. Attempted loss scale: ");
 }
 
 bool Sniff(const LogHead& head) {

@@ -3,7 +3,9 @@
 // Values may be strings ('2.498'), and the dict is often glued to a progress bar. The step: the bar's where bars
 // stand between the dicts, else from the printed epoch and the banner, else the order of the dicts.
 // Source: huggingface/transformers src/transformers/trainer_callback.py.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -49,6 +51,8 @@ class HfStdoutDialect : public LineDialect {
     Banner(line);
     return false;
   }
+
+  void StepTold(std::int64_t step) override { told_step_ = step; }
 
   void Finish(RunLogBuilder& out) override {
     AssignSteps(out);
@@ -96,12 +100,14 @@ class HfStdoutDialect : public LineDialect {
     if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
     const bool is_eval = !record.values.has_loss() && !record.values.loss_absent();
     if (is_eval && record.values.has_eval_loss() && AttachEval(record, out)) return true;
-    // Add may fold the record into one that stands already: then there is no entry of its own to give a step.
+    // Lines alike are of other steps, until Finish finds that several ranks print each: their places keep them apart.
     const bool needs_step = !record.has_step;
+    if (needs_step) record.values.set_step(is_eval ? place_ : ++place_);
+    // Add may fold the record into one that stands already: then there is no entry of its own to give a step.
     const std::size_t index = out.size();
     out.Add(std::move(record));
     if (!needs_step || out.size() == index) return true;
-    const DictAt dict = {index, bar_step_, is_eval};
+    const DictAt dict = {index, bar_step_, bar_total_ > 0 ? 0 : told_step_, is_eval};
     if (out.is_live()) {
       AssignNow(dict, out);
     } else {
@@ -143,7 +149,9 @@ class HfStdoutDialect : public LineDialect {
   struct DictAt {
     std::size_t index;
     std::int64_t bar;
+    std::int64_t told;  // the step of another dialect's counter before it
     bool is_eval;
+    bool copy = false;  // another rank's print of the one before
   };
 
   // What AssignSteps would say, as far as the log told so far.
@@ -160,52 +168,157 @@ class HfStdoutDialect : public LineDialect {
     entry.values.set_step(live_step_);
   }
 
-  bool BarsGrow() const {
-    std::int64_t last = 0;
+  // The dicts of training steps, copies left out.
+  std::vector<const DictAt*> Steps() const {
+    std::vector<const DictAt*> steps;
     for (const DictAt& dict : dicts_) {
-      if (dict.is_eval) continue;
-      if (dict.bar <= last) return false;
-      last = dict.bar;
+      if (!dict.is_eval && !dict.copy) steps.push_back(&dict);
+    }
+    return steps;
+  }
+
+  static bool BarsGrow(const std::vector<const DictAt*>& steps) {
+    std::int64_t last = 0;
+    for (const DictAt* dict : steps) {
+      if (dict->bar <= last) return false;
+      last = dict->bar;
     }
     return last > 0;
   }
 
-  // Steps between two dicts, from the last dict's epoch and the length of an epoch; 0 where they do not tell.
-  std::int64_t StrideFromEpochs(RunLogBuilder& out) const {
-    if (examples_ <= 0 || batch_ <= 0 || dicts_.empty()) return 0;
-    double most = 0;
-    double count = 0;
-    for (const DictAt& dict : dicts_) {
-      if (dict.is_eval || dict.index >= out.size()) continue;
-      count += 1;
-      most = std::max(most, out.entries()[dict.index].values.epoch());
+  // A counter tells the step where it is printed as often as the dicts are, or each step.
+  static bool CounterTells(const std::vector<const DictAt*>& steps) {
+    std::int64_t stride = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::int64_t gap = steps[i]->told - (i > 0 ? steps[i - 1]->told : 0);
+      if (gap <= 0 || (i > 1 && gap != stride)) return false;
+      stride = gap;
     }
-    if (count == 0 || most <= 0) return 0;
-    return std::llround(most * std::ceil(examples_ / batch_) / count);
+    return steps.size() > 1;
+  }
+
+  // Ranks that print each dict once more, without their names: every dict stands there as often as there are ranks.
+  // Where the values themselves stand still, lines alike are steps alike.
+  void FindCopies(RunLogBuilder& out) {
+    constexpr std::size_t kRunsMin = 3;
+    std::size_t common = 0;
+    std::size_t length = 0;
+    std::size_t runs = 0;
+    std::size_t moves = 0;
+    const DictAt* before = nullptr;
+    for (DictAt& dict : dicts_) {
+      if (dict.is_eval || dict.index >= out.size()) continue;
+      const bool alike = before != nullptr && before->bar == dict.bar && Alike(out, *before, dict, true);
+      if (!alike && before != nullptr) {
+        common = std::gcd(common, length);
+        ++runs;
+        moves += Alike(out, *before, dict, false) ? 0 : 1;
+        length = 0;
+      }
+      ++length;
+      before = &dict;
+    }
+    if (runs < kRunsMin || common < 2 || 2 * moves < runs) return;
+    before = nullptr;
+    for (DictAt& dict : dicts_) {
+      if (dict.is_eval || dict.index >= out.size()) continue;
+      dict.copy = before != nullptr && before->bar == dict.bar && Alike(out, *before, dict, true);
+      before = &dict;
+    }
+  }
+
+  // Whether two dicts are one; without `epoch`, whether what was measured is the same.
+  static bool Alike(RunLogBuilder& out, const DictAt& a, const DictAt& b, bool epoch) {
+    const StepValues& x = out.entries()[a.index].values;
+    const StepValues& y = out.entries()[b.index].values;
+    const auto same = [](double p, double q) { return p == q || (std::isnan(p) && std::isnan(q)); };
+    return same(x.loss(), y.loss()) && same(x.grad_norm(), y.grad_norm()) &&
+           (!epoch || (same(x.lr(), y.lr()) && same(x.epoch(), y.epoch()) && x.rank() == y.rank()));
+  }
+
+  // Where the dicts stand on the axis of steps: one every `stride`, but for one of the first step before them.
+  struct Axis {
+    std::int64_t stride = 0;  // 0: not known
+    bool first_step = false;  // `logging_first_step`
+    std::int64_t StepOf(std::int64_t order) const {
+      const std::int64_t whole = std::max<std::int64_t>(stride, 1);
+      if (!first_step) return order * whole;
+      return order == 1 ? (stride > 0 ? 1 : 0) : (order - 1) * whole;
+    }
+  };
+
+  Axis AxisFromEpochs(const std::vector<const DictAt*>& steps, RunLogBuilder& out) const {
+    Axis axis;
+    std::vector<double> epochs;
+    for (const DictAt* dict : steps) {
+      if (dict->index >= out.size()) return axis;
+      epochs.push_back(out.entries()[dict->index].values.epoch());
+    }
+    if (epochs.empty() || epochs.back() <= 0) return axis;
+    if (examples_ > 0 && batch_ > 0) return AxisOfLength(epochs, std::ceil(examples_ / batch_));
+    axis.first_step = BeginsWithOneStep(epochs);
+    return axis;
+  }
+
+  // `length`: steps of an epoch.
+  static Axis AxisOfLength(const std::vector<double>& epochs, double length) {
+    const auto n = static_cast<std::int64_t>(epochs.size());
+    const double most = *std::max_element(epochs.begin(), epochs.end());
+    const auto error = [&](const Axis& axis) {
+      double sum = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        sum += std::fabs(epochs[static_cast<std::size_t>(i)] - static_cast<double>(axis.StepOf(i + 1)) / length);
+      }
+      return sum;
+    };
+    const Axis even = {std::llround(most * length / static_cast<double>(n)), false};
+    if (n < 3) return even;
+    const Axis first = {std::llround(most * length / static_cast<double>(n - 1)), true};
+    return first.stride > 1 && 2 * error(first) < error(even) ? first : even;
+  }
+
+  // Without the length of an epoch: whether the second dict lies one interval behind the begin, and the first before.
+  static bool BeginsWithOneStep(const std::vector<double>& epochs) {
+    constexpr std::size_t kDictsMin = 5;
+    if (epochs.size() < kDictsMin) return false;
+    const auto n = static_cast<double>(epochs.size());
+    const double interval = (epochs.back() - epochs[1]) / (n - 2);
+    if (!(interval > 0) || epochs[0] > 0.6 * interval) return false;
+    double behind = 0;
+    for (std::size_t i = 1; i < epochs.size(); ++i) {
+      behind += (epochs[i] / interval - static_cast<double>(i + 1)) / (n - 1);
+    }
+    return behind < -0.6;
   }
 
   void AssignSteps(RunLogBuilder& out) {
     if (dicts_.empty() || dicts_[0].index >= out.size()) return;
-    const bool by_bar = BarsGrow();
-    const std::int64_t stride = by_bar ? 0 : StrideFromEpochs(out);
+    FindCopies(out);
+    const std::vector<const DictAt*> steps = Steps();
+    const bool by_bar = BarsGrow(steps);
+    const bool by_counter = !by_bar && CounterTells(steps);
+    const Axis axis = by_bar || by_counter ? Axis() : AxisFromEpochs(steps, out);
     std::int64_t order = 0;
     std::int64_t step = 0;
     const std::int64_t line = out.entries()[dicts_[0].index].values.line();
     for (const DictAt& dict : dicts_) {
-      if (!dict.is_eval) {
+      if (!dict.is_eval && !dict.copy) {
         ++order;
-        step = by_bar ? dict.bar : order * std::max<std::int64_t>(stride, 1);
+        step = by_bar ? dict.bar : by_counter ? dict.told : axis.StepOf(order);
       }
       if (dict.index >= out.size()) return;
       LogRecord& entry = out.entries()[dict.index];
       entry.has_step = true;
+      entry.repeats = entry.repeats || dict.copy;
       entry.values.set_step(step);
     }
     if (by_bar) {
       out.AddNote("steps_from_progress_bar", line, "the dicts name no step; it is the progress bar's");
-    } else if (stride > 0) {
+    } else if (by_counter) {
+      out.AddNote("steps_from_counter", line, "the dicts name no step; it is that of the engine's counter before them");
+    } else if (axis.stride > 0) {
       out.AddNote("steps_from_epochs", line,
-                  absl::StrCat("the dicts name no step; from their epochs there is one every ", stride, " steps"));
+                  absl::StrCat("the dicts name no step; from their epochs there is one every ", axis.stride, " steps"));
     } else {
       out.set_steps_by_order(line);
     }
@@ -218,6 +331,8 @@ class HfStdoutDialect : public LineDialect {
   std::int64_t bar_step_ = 0;
   std::int64_t bar_total_ = 0;
   std::int64_t live_step_ = 0;
+  std::int64_t told_step_ = 0;
+  std::int64_t place_ = 0;
 };
 
 bool Sniff(const LogHead& head) {

@@ -3,6 +3,11 @@
 //     10/1000 [>.............................] - ETA: 6:31 - loss: 2.5000 - accuracy: 0.1234
 //   390/390 - 60s - loss: 0.0043 - val_loss: 0.0058          (verbose=2; Keras 3 draws the bar with U+2501)
 // Source: keras-team/keras keras/utils/generic_utils.py `Progbar`.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
@@ -51,23 +56,101 @@ bool ReadEpoch(absl::string_view line, std::int64_t& epoch, std::int64_t& epochs
   return TakeNumber(line, epochs) && line.empty();
 }
 
+// Bars of a validation stand within an epoch: they begin anew, or are of another number of batches, and Keras of
+// TensorFlow 1.14 and 1.15 writes "Epoch 1/N" before them. Behind them the last training bar comes again, with the
+// validation's results.
 class KerasDialect : public LineDialect {
  public:
   bool Line(const LogLine& line, RunLogBuilder& out) override {
     std::int64_t epoch = 0;
     std::int64_t epochs = 0;
     if (ReadEpoch(line.text, epoch, epochs)) {
-      epoch_ = epoch;
-      done_ = 0;
-      if (epoch == 1) out.Banner(line.number);
-      epochs_ = epochs;
+      Epoch(line.number, epoch, epochs, out);
       return true;
     }
     Bar bar;
     if (!ReadBar(line.text, bar)) return false;
-    // A bar that begins anew within an epoch is an evaluation's.
-    if (epoch_ == 0 || bar.done < done_) return true;
+    if (epoch_ == 0) return true;
+    doubt_ ? InDoubt(line, bar, out) : Next(line, bar, out);
+    return true;
+  }
+
+  void Finish(RunLogBuilder& out) override {
+    // A log that ends within a validation, or a second run behind a whole one.
+    const bool whole = epoch_ == epochs_ && done_ == total_;
+    if (doubt_) Settle(!whole, out);
+  }
+
+ private:
+  // The validation comes when the training bar is at its end, give or take a bar that was not drawn.
+  bool IsNearEnd() const { return total_ > 0 && done_ + 2 * std::max<std::int64_t>(stride_, 1) >= total_; }
+
+  void Epoch(std::int64_t line, std::int64_t epoch, std::int64_t epochs, RunLogBuilder& out) {
+    // "Epoch 3/N" goes on with epoch 2; "Epoch 2/N" may go on with one begun anew as well.
+    if (doubt_) Settle(epoch == epoch_ + 1 && epoch_ > 1, out);
+    if (epoch == 1 && epochs == epochs_ && !told_results_ && IsNearEnd()) {
+      doubt_ = true;
+      doubt_line_ = line;
+      return;
+    }
+    Begin(line, epoch, epochs, out);
+  }
+
+  void Begin(std::int64_t line, std::int64_t epoch, std::int64_t epochs, RunLogBuilder& out) {
+    epoch_ = epoch;
+    epochs_ = epochs;
+    done_ = 0;
+    total_ = 0;
+    stride_ = 0;
+    evaluates_ = false;
+    told_results_ = false;
+    if (epoch == 1) out.Banner(line);
+  }
+
+  // Behind "Epoch 1/N" at an epoch's end: of a validation where the training's last bar comes after them, else of a run
+  // that begins anew.
+  void InDoubt(const LogLine& line, const Bar& bar, RunLogBuilder& out) {
+    if (Closes(bar) && HasResults(bar)) {
+      Settle(true, out);
+      return Next(line, bar, out);
+    }
+    if (held_.size() < kHeldMax) held_.push_back({std::string(line.text), line.number});
+  }
+
+  void Settle(bool validation, RunLogBuilder& out) {
+    const std::vector<Held> held = std::exchange(held_, {});
+    doubt_ = false;
+    evaluates_ = validation;
+    if (validation) return;
+    Begin(doubt_line_, 1, epochs_, out);
+    for (const Held& one : held) {
+      LogLine line;
+      line.text = one.text;
+      line.number = one.line;
+      Bar bar;
+      if (ReadBar(line.text, bar)) Next(line, bar, out);
+    }
+  }
+
+  static bool HasResults(const Bar& bar) { return absl::StrContains(bar.rest, "val_"); }
+  bool Closes(const Bar& bar) const { return bar.done == bar.total && bar.total == total_; }
+
+  void Next(const LogLine& line, const Bar& bar, RunLogBuilder& out) {
+    if (total_ == 0) total_ = bar.total;
+    const bool anew = 2 * bar.done < done_ && IsNearEnd();
+    evaluates_ = evaluates_ || anew || bar.total != total_;
+    const bool results = Closes(bar) && HasResults(bar);
+    if (evaluates_ && !results) return;
+    evaluates_ = false;
+    // Another process may be a bar behind; what comes again of a whole epoch without results is an evaluation.
+    if (bar.done < done_ || (told_results_ && !results)) return;
+    told_results_ = told_results_ || results;
+    stride_ = std::max(stride_, bar.done - done_);
     done_ = bar.done;
+    Add(line, bar, out);
+  }
+
+  void Add(const LogLine& line, const Bar& bar, RunLogBuilder& out) {
     FieldCollector fields;
     fields.SetLine(line.number);
     std::int64_t ignored = 0;
@@ -83,13 +166,24 @@ class KerasDialect : public LineDialect {
     out.TotalSteps(epochs_ * bar.total);
     out.set_interval_means();
     out.Add(std::move(record));
-    return true;
   }
 
- private:
+  struct Held {
+    std::string text;
+    std::int64_t line;
+  };
+  static constexpr std::size_t kHeldMax = 100'000;
+
   std::int64_t epoch_ = 0;
   std::int64_t epochs_ = 0;
   std::int64_t done_ = 0;
+  std::int64_t total_ = 0;   // of the epoch's training bars
+  std::int64_t stride_ = 0;  // batches between two of them, at most
+  bool evaluates_ = false;
+  bool told_results_ = false;  // the epoch's last bar came with the validation's results
+  bool doubt_ = false;         // behind an "Epoch 1/N" that may be a validation's
+  std::int64_t doubt_line_ = 0;
+  std::vector<Held> held_;
 };
 
 bool Sniff(const LogHead& head) {

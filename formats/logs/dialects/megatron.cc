@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/training_metric.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
 
@@ -160,24 +161,40 @@ class MegatronDialect : public LineDialect {
       const absl::string_view field =
           absl::StripAsciiWhitespace(text.substr(bar + 1, next == absl::string_view::npos ? next : next - bar - 1));
       bar = next;
+      // Megatron's first form has no colons: "| total loss 2.4E+00 |".
       const std::size_t colon = field.find(':');
-      if (colon == absl::string_view::npos) continue;
-      has_fields = true;
-      AddField(absl::StripTrailingAsciiWhitespace(field.substr(0, colon)), field.substr(colon + 1), fields);
+      const std::size_t at = colon == absl::string_view::npos ? field.rfind(' ') : colon;
+      if (at == absl::string_view::npos) continue;
+      const bool known =
+          AddField(absl::StripTrailingAsciiWhitespace(field.substr(0, at)), field.substr(at + 1), fields);
+      has_fields = has_fields || known || colon != absl::string_view::npos;
     }
+    ChooseLoss(fields);
     return has_fields;
   }
 
-  static void AddField(absl::string_view key, absl::string_view text, LineFields& fields) {
+  // "total loss" is the loss of a line without a plainer one.
+  static void ChooseLoss(LineFields& fields) {
+    FieldValue* total = nullptr;
+    for (FieldValue& field : fields.values) {
+      if (field.slot == kLoss) return;
+      if (field.slot == kOtherLossOf && total == nullptr && IsTrainingLoss(field.key.field)) total = &field;
+    }
+    if (total != nullptr) total->slot = kLoss;
+  }
+
+  // Whether the key is known.
+  static bool AddField(absl::string_view key, absl::string_view text, LineFields& fields) {
     for (const FieldSlot& known : kFields) {
       if (known.key != key) continue;
       fields.Add(known.slot, ReadLogNumber(text));
       if (known.slot == kLoss) fields.values.back().key = LookUpLogKey(key);
-      return;
+      return true;
     }
-    if (!absl::EndsWith(key, "loss")) return;
+    if (!NamesLossTerm(key)) return false;
     fields.Add(kOtherLossOf, ReadLogNumber(text));
     fields.values.back().key = LookUpLogKey(key);
+    return true;
   }
 
   void Set(const FieldValue& field, LogRecord& record, RunLogBuilder& out) {

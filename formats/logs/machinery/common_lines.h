@@ -2,11 +2,12 @@
 #ifndef PARITECT_FORMATS_LOGS_MACHINERY_COMMON_LINES_H_
 #define PARITECT_FORMATS_LOGS_MACHINERY_COMMON_LINES_H_
 
-#include <set>
-
 #include "formats/logs/log_format.h"
 
 namespace paritect {
+
+// Whether the line speaks of an overflow, or of a step left out because a gradient is no number.
+bool TellsOfOverflow(absl::string_view text);
 
 class CommonLines {
  public:
@@ -19,8 +20,15 @@ class CommonLines {
   bool EndLine(const LogLine& line, RunLogBuilder& out);
   bool AbortLine(const LogLine& line, RunLogBuilder& out);
 
-  std::int64_t ignored_at_ = -2;  // line of "Exception ignored in ...": the traceback behind it ends nothing
-  std::set<std::int64_t> overflow_iterations_;  // DeepSpeed prints "Grad overflow on iteration N" on every rank
+  // A traceback that ends nothing, and how far it has come.
+  struct Noise {
+    enum State { kNone, kExpected, kInside, kOver };
+    State state = kNone;
+    std::int64_t line = 0;
+  };
+  bool IsNoise(const LogLine& line, bool aborts);
+
+  Noise noise_;
 };
 
 }  // namespace paritect

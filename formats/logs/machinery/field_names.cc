@@ -6,7 +6,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/evaluation_metric.h"
+#include "common/training_metric.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -136,6 +139,12 @@ constexpr FieldName kFieldNames[] = {
     {"global_grad_norm", LogField::kGradNorm},
     {"total_norm", LogField::kGradNorm},
     {"actor_grad_norm", LogField::kGradNorm},
+    {"inf_nan_skip_batches", LogField::kSkippedTotal},
+    {"total_skipped_steps", LogField::kSkippedTotal},
+    {"skipped_steps_total", LogField::kSkippedTotal},
+    {"total_skipped", LogField::kSkippedTotal},
+    {"num_skipped_steps", LogField::kSkippedTotal},
+    {"累计跳过步数", LogField::kSkippedTotal},
     {"loss_scale", LogField::kLossScale},
     {"损失缩放", LogField::kLossScale},
     {"损失缩放系数", LogField::kLossScale},
@@ -207,14 +216,6 @@ const absl::flat_hash_map<absl::string_view, LogField>& Names() {
   return *kNames;
 }
 
-bool IsEvalWord(absl::string_view key) {
-  for (absl::string_view word : {"val_", "valid_", "validation_", "eval_", "test_", "dev_", "evaluation_"}) {
-    if (absl::StartsWith(key, word) || absl::StrContains(key, absl::StrCat("_", word))) return true;
-  }
-  return StripEvaluationWords(key) || absl::StartsWith(key, "验证") || absl::StartsWith(key, "测试") ||
-         absl::StartsWith(key, "评估");
-}
-
 bool IsGlobalStep(absl::string_view name) {
   return name == "global_step" || name == "global_steps" || name == "trainer_global_step" || name == "num_updates" ||
          name == "train_global_step" || name == "全局步数" || name == "全局步";
@@ -224,6 +225,31 @@ bool IsGlobalStep(absl::string_view name) {
 bool IsDerivedLr(absl::string_view key, absl::string_view name) {
   return absl::StartsWith(name, "lr_") && key.size() > 3 && (key[2] == '-' || key[2] == '/') &&
          !absl::StrContains(key, " ");
+}
+
+// A value of "grad_norm={'0_default': 3.6, '1_fp32': 0.0}", by the path to it.
+bool IsNormOfGroup(absl::string_view key) {
+  const std::size_t dot = key.find('.');
+  if (dot == absl::string_view::npos || dot == 0 || dot + 1 == key.size()) return false;
+  const auto found = Names().find(NormalMetricKey(key.substr(0, dot)));
+  return found != Names().end() && found->second == LogField::kGradNorm;
+}
+
+// The norm over all parameters by a longer name: "optim/total_grad_norm" (OLMo), "train/global_grad_norm".
+bool IsDerivedNorm(absl::string_view name) {
+  bool norm = false;
+  for (absl::string_view end : {"grad_norm", "gradient_norm", "gradnorm", "gnorm"}) {
+    norm = absl::ConsumeSuffix(&name, end) || norm;
+  }
+  if (!norm) return false;
+  for (const absl::string_view word : absl::StrSplit(name, '_', absl::SkipEmpty())) {
+    const bool of_all = word == "optim" || word == "optimizer" || word == "total" || word == "global" ||
+                        word == "train" || word == "training" || word == "trainer" || word == "debug" ||
+                        word == "metrics" || word == "overall" || word == "model" || word == "step" || word == "avg" ||
+                        word == "mean";
+    if (!of_all) return false;
+  }
+  return true;
 }
 
 // The field of a name that is known without the words of an evaluation: "val.top1", "eval/acc".
@@ -246,13 +272,20 @@ bool IsElse(absl::string_view name) {
 LogKey MakeKey(absl::string_view key) {
   LogKey out;
   const std::string name = NormalMetricKey(key);
-  out.evaluation = IsEvalWord(name);
+  out.evaluation = NamesEvaluationFigure(name);
   out.loss_of_something_else = IsElse(name);
   if (auto found = Names().find(name); found != Names().end()) {
     out.field = found->second;
   } else if (absl::EndsWith(name, "loss") && !out.loss_of_something_else) {
     out.field = out.evaluation ? LogField::kEvalLoss : LogField::kOtherLoss;
     if (out.evaluation) out.eval_order = absl::StrContains(name, "total_loss") ? 0 : 3;
+  } else if (NamesLossTerm(key) && !out.loss_of_something_else) {
+    out.field = LogField::kLossTerm;
+  } else if (IsNormOfGroup(key)) {
+    out.field = LogField::kGradNormPart;
+  } else if (IsDerivedNorm(name)) {
+    out.field = LogField::kGradNorm;
+    out.derived = true;
   } else if (IsDerivedLr(key, name)) {
     out.field = LogField::kLr;
     out.derived = true;
@@ -353,7 +386,13 @@ void FieldCollector::Add(const LogKey& key, const LogNumber& number) {
       if (whole && value >= 0 && value < 1e7) values.set_rank(static_cast<std::int32_t>(value));
       return;
     case LogField::kLr: SetLr(key, value); break;
-    case LogField::kGradNorm: values.set_grad_norm(value); break;
+    case LogField::kGradNorm:
+    case LogField::kGradNormPart: SetGradNorm(key, value); break;
+    case LogField::kSkippedTotal:
+      if (!whole) return;
+      values.set_skipped(static_cast<std::int64_t>(value));
+      record_.skipped_is_total = true;
+      break;
     case LogField::kLossScale: values.set_loss_scale(value); break;
     case LogField::kAccuracy: SetAccuracy(key, number); break;
     case LogField::kMetric:
@@ -382,6 +421,23 @@ void FieldCollector::SetLr(const LogKey& key, double value) {
   if (key.derived) values.mutable_metrics().Set(key.name, value);
   if (key.derived && values.has_lr()) return;
   values.set_lr(value);
+}
+
+// A norm under its usual name beats one under a longer name, and both a dictionary's: groups of parameters have no
+// parameter in common, so the norm over all is the root of their squares' sum.
+void FieldCollector::SetGradNorm(const LogKey& key, double value) {
+  StepValues& values = record_.values;
+  const bool part = key.field == LogField::kGradNormPart;
+  if (part || key.derived) values.mutable_metrics().Set(key.name, value);
+  if (plain_norm_ && (part || key.derived)) return;
+  if (part) {
+    norm_squares_ += value * value;
+    if (!has_norm_parts_ && values.has_grad_norm()) return;
+    has_norm_parts_ = true;
+    return values.set_grad_norm(std::sqrt(norm_squares_));
+  }
+  plain_norm_ = !key.derived;
+  values.set_grad_norm(value);
 }
 
 // Of "val_loss" and "val_nll_loss" the first counts; of "val/box_loss" and "val/cls_loss" none does.

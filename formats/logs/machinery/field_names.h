@@ -26,9 +26,12 @@ enum class LogField {
   kLoss,
   kMeanLoss,
   kOtherLoss,  // ends in "loss", meaning not known: a part of a sum, perhaps
+  kLossTerm,   // holds the word ("loss_bbox"): a part of a sum, kept by its name
   kEvalLoss,
   kLr,
   kGradNorm,
+  kGradNormPart,  // of a dictionary of norms, one a group of parameters
+  kSkippedTotal,  // skipped steps since the run began
   kLossScale,
   kAccuracy,
   kMetric,  // another result of an evaluation (common/evaluation_metric.h), kept by its name
@@ -41,7 +44,7 @@ struct LogKey {
   bool evaluation = false;              // named after an evaluation: "val_acc"
   int eval_order = 1;                   // of several results of an evaluation the lowest counts: 0 a total, 1 a
                                         // validation's, 2 a test's, 3 a loss of unknown meaning, a part perhaps
-  bool derived = false;                 // "lr-AdamW", "lr/pg0": counts where nothing plainer stands
+  bool derived = false;                 // "lr-AdamW", "lr/pg0", "optim/total_grad_norm": where nothing plainer stands
   bool global_step = false;             // a step of the whole run: beats a plain "step" on the same line
   bool loss_of_something_else = false;  // "packet loss 3 %"
   MetricName name;
@@ -89,6 +92,7 @@ class FieldCollector {
   void SetStep(const LogKey& key, const LogNumber& number);
   void SetAccuracy(const LogKey& key, const LogNumber& number);
   void SetLr(const LogKey& key, double value);
+  void SetGradNorm(const LogKey& key, double value);
   void SetEvalLoss(const LogKey& key, double value);
   void AddLoss(const LogKey& key, const LogNumber& number);
 
@@ -98,6 +102,9 @@ class FieldCollector {
   int other_losses_ = 0;
   LogNumber other_loss_number_;
   bool has_values_ = false;
+  bool plain_norm_ = false;  // a gradient norm under its usual name
+  double norm_squares_ = 0;  // of the groups of a dictionary
+  bool has_norm_parts_ = false;
   bool evaluation_accuracy_ = false;
   int accuracy_order_ = 9;
   int eval_loss_order_ = 9;

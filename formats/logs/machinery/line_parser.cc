@@ -39,6 +39,7 @@ class TextLogParser : public LogParser {
     at_end_ = true;
     lines_.Finish([&](const TextLine& line) { OnLine(line, out); });
     dialect_->Finish(out);
+    for (const auto& helper : helpers_) helper->FinishBeside(out);
     if (lines_.nul_bytes() > 0) {
       const bool hole = lines_.longest_hole() >= kHoleBytesMin;
       out.AddNote(hole ? "gap" : "nul_bytes", lines_.first_hole_line(),
@@ -102,7 +103,11 @@ class TextLogParser : public LogParser {
     }
     if (dialect_->Line(line, out)) return;
     for (const auto& helper : helpers_) {
-      if (Help(*helper, line, out)) return;
+      const Helped helped = Help(*helper, line, out);
+      if (helped == Helped::kNot) continue;
+      // A line of which the helper makes nothing may still be the script's own.
+      if (helped == Helped::kInVain && plain_ != nullptr) Reads(*plain_, line, out);
+      return;
     }
     if (!needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
     if (!line.telling) return;
@@ -123,21 +128,32 @@ class TextLogParser : public LogParser {
     return dialect.Line(line, out);
   }
 
-  // What a helper makes of the line stands in a log of its own; its steps are none of the curve's.
-  bool Help(LineDialect& helper, const LogLine& line, RunLogBuilder& out) {
-    if (!Reads(helper, line, *aside_)) return false;
+  enum class Helped { kNot, kInVain, kYes };
+
+  // What a helper makes of the line stands in a log of its own. Results of an evaluation belong to the curve's steps;
+  // counters have steps of their own.
+  Helped Help(LineDialect& helper, const LogLine& line, RunLogBuilder& out) {
+    if (!Reads(helper, line, *aside_)) return Helped::kNot;
+    bool gives = false;
     for (LogRecord& entry : aside_->entries()) {
       const StepValues& values = entry.values;
       entry.has_result = values.has_eval_loss() || (values.has_accuracy() && !values.accuracy_of_training());
-      if (!entry.has_result) continue;
-      entry.has_step = false;
-      entry.values.clear_epoch();
-      out.AddWithoutStep(std::move(entry));
+      const bool counts = entry.has_step && !entry.step_in_epoch && !values.has_loss() && values.has_skipped();
+      gives = gives || counts || entry.has_result;
+      if (counts) {
+        dialect_->StepTold(values.step());
+        out.AddBeside(std::move(entry));
+      } else if (entry.has_result) {
+        entry.has_step = false;
+        entry.values.clear_epoch();
+        out.AddWithoutStep(std::move(entry));
+      }
     }
     const v1::RunEnd& end = aside_->end();
-    if (end.state() != v1::RunEnd::STATE_UNSPECIFIED) out.End(end.state(), end.evidence(), end.line(), line.rank);
+    const bool ends = end.state() != v1::RunEnd::STATE_UNSPECIFIED;
+    if (ends) out.End(end.state(), end.evidence(), end.line(), line.rank);
     aside_ = std::make_unique<RunLogBuilder>();
-    return true;
+    return gives || ends ? Helped::kYes : Helped::kInVain;
   }
 
   bool ReadKnownForm(const LogLine& line, RunLogBuilder& out) {

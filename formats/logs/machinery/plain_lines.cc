@@ -5,8 +5,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/logs/machinery/common_lines.h"
 #include "formats/logs/machinery/evaluation_lines.h"
 #include "formats/logs/machinery/field_names.h"
+#include "formats/logs/machinery/json_fields.h"
 
 namespace paritect {
 namespace {
@@ -174,6 +177,35 @@ LogNumber ReadValue(LogField field, absl::string_view value) {
   return number;
 }
 
+// "{'0_default': 3.6, '1_fp32': 0.0}" behind the name of a gradient norm: each group's norm by its path.
+void FindNorms(absl::string_view word, absl::string_view value, LineFields& fields) {
+  constexpr int kGroupsMax = 64;
+  int groups = 0;
+  ForEachJsonField(value, [&](absl::string_view path, absl::string_view norm) {
+    if (++groups <= kGroupsMax) fields.Add(LookUpLogKey(absl::StrCat(word, ".", path)), ReadLogNumber(norm));
+  });
+}
+
+// "Steps:  25%|###       | 100/400 [00:10<...": how far the run has come, not where it is.
+bool IsShare(absl::string_view value, const LogNumber& number) {
+  if (number.percent || absl::EndsWith(number.text, "%")) return true;
+  if (number.text.empty()) return false;
+  const auto end = static_cast<std::size_t>(number.text.data() + number.text.size() - value.data());
+  return absl::StartsWith(value.substr(end), "%");
+}
+
+// The count behind such a bar is the step.
+void FindBarStep(absl::string_view value, LogField field, LineFields& fields) {
+  const std::size_t share = value.find("%|");
+  const std::size_t bar = share == absl::string_view::npos ? share : value.find("| ", share + 2);
+  if (bar == absl::string_view::npos || field == LogField::kEpoch) return;
+  const absl::string_view count = value.substr(bar + 2);
+  const std::size_t slash = count.find('/');
+  if (slash == absl::string_view::npos || slash > count.find('[')) return;
+  fields.Add(LookUpLogKey("step"), ReadLogNumber(count.substr(0, slash)));
+  fields.Add(kTotalSteps, ReadLogNumber(count.substr(slash + 1)));
+}
+
 // Fields of one line, whichever order they stand in.
 void FindPlainFields(absl::string_view text, LineFields& fields) {
   FindOrdinals(text, fields);
@@ -188,8 +220,11 @@ void FindPlainFields(absl::string_view text, LineFields& fields) {
     const bool step_like = by_word == LogField::kStep;
     const LogField field = phrase_counts && !step_like ? by_phrase.field : by_word;
     if (field == LogField::kOther || by_phrase.loss_of_something_else) return;
+    if (field == LogField::kGradNorm && absl::StartsWith(value, "{")) return FindNorms(word, value, fields);
     if (field == LogField::kAccuracy && IsOtherThanLast(text, phrase)) return;
     const LogNumber number = field == LogField::kAccuracy ? ReadLogShare(value) : ReadValue(field, value);
+    const bool place = field == LogField::kStep || field == LogField::kBatch || field == LogField::kEpoch;
+    if (place && IsShare(value, number)) return FindBarStep(value, field, fields);
     fields.Add(phrase_counts && !step_like ? by_phrase : LookUpLogKey(word), number);
     if ((field != LogField::kStep && field != LogField::kBatch) || number.kind != LogNumber::Kind::kValue) return;
     const absl::string_view rest = absl::StripLeadingAsciiWhitespace(value.substr(number.text.size()));
@@ -308,7 +343,7 @@ bool EmitPlainLine(const LogLine& line, const LineFields& found, RunLogBuilder& 
   }
   if (!fields.has_loss_key() && !fields.has_evaluation()) {
     if (line.piece) out.Unparsed(line.number, "cut by another writer's line");
-    return line.piece || (MayTell(line.text) && fields.has_values());
+    return line.piece || (MayTell(line.text) && fields.has_values() && !TellsOfOverflow(line.text));
   }
   fields.Finish(out);
   if (found.kind == kEvaluationLine) fields.MarkEvaluation();

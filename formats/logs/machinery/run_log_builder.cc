@@ -82,39 +82,8 @@ void RunLogBuilder::Add(LogRecord record) {
   if (entries_.size() >= thin_at_) Thin();
 }
 
-void RunLogBuilder::Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale,
-                             bool applied, bool one_writer) {
-  // Ranks that print no rank print one line each of one overflow: a second overflow would bring the scale lower.
-  const OverflowTold told{line, scale.value_or(0), entries_.size()};
-  const OverflowTold before = std::exchange(told_, told);
-  const bool told_before = !rank && !one_writer && !applied && scale && *scale > 1 && before.scale == *scale &&
-                           before.line + 1 >= line && before.entries == entries_.size();
-  if (told_before) {
-    AddNote("overflow_lines_merged", line,
-            "the message of the line before again, without a rank: taken for another rank's");
-  }
-  if (told_before) return;
-  if (++overflows_ > kLogRecordsMax) {  // a log of nothing else must not fill the memory
-    if (overflows_ == kLogRecordsMax + 1) {
-      AddNote("overflows_left_out", line, absl::StrCat("more than ", kLogRecordsMax, " overflow messages"));
-    }
-    return;
-  }
-  LogRecord record;
-  record.values.set_line(line);
-  record.values.set_overflow(true);
-  record.values.set_step_unknown(true);
-  has_unknown_steps_ = true;
-  record.values.set_overflow_applied(applied);
-  if (rank) record.values.set_rank(*rank);
-  if (scale) record.values.set_loss_scale(*scale);
-  set_overflow_seen();
-  entries_.push_back(std::move(record));
-  if (entries_.size() >= thin_at_) Thin();
-  told_.entries = entries_.size();
-}
-
 void RunLogBuilder::Resume(std::int64_t line, std::optional<std::int64_t> global_step) {
+  told_iterations_.clear();
   // Several lines tell of one restart; the one that knows the step counts.
   if (!markers_.empty() && markers_.back().at == entries_.size() && markers_.back().resume) {
     if (!markers_.back().global_step) markers_.back().global_step = global_step;
@@ -216,33 +185,6 @@ void RunLogBuilder::ResolveEpochSteps() {
   }
 }
 
-// Ranks print the same overflow each: the lowest rank that prints any is the one that counts.
-void RunLogBuilder::ResolveRank0Overflows() {
-  if (overflows_ == 0) return;
-  std::map<std::int32_t, std::int64_t> counts;
-  bool unranked = false;
-  for (const LogRecord& entry : entries_) {
-    if (!entry.values.step_unknown() || !entry.values.overflow()) continue;
-    if (entry.values.has_rank()) {
-      ++counts[entry.values.rank()];
-    } else {
-      unranked = true;
-    }
-  }
-  if (counts.size() < 2 && !(unranked && !counts.empty())) return;
-  const std::int32_t lowest = counts.begin()->first;
-  for (const auto& [rank, count] : counts) {
-    if (count == counts.begin()->second) continue;
-    AddNote("overflow_count_differs", 0,
-            absl::StrCat("rank ", lowest, " prints ", counts.begin()->second, " overflows, rank ", rank, " prints ",
-                         count));
-  }
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const StepValues& record = entries_[i].values;
-    if (record.step_unknown() && record.overflow() && record.has_rank() && record.rank() != lowest) dropped_[i] = true;
-  }
-}
-
 void RunLogBuilder::CountersToDifferences() {
   if (only_grows_ && !has_skipped_totals_ && !has_unknown_steps_) {
     log_.set_skipped_counted(has_skipped_);
@@ -294,9 +236,27 @@ std::vector<RunLogBuilder::Break> RunLogBuilder::FindBreaks(const std::vector<st
     const std::int64_t step = entries_[indices[i]].values.step();
     const std::int64_t last = entries_[indices[before]].values.step();
     before = i;
+    // A step printed twice in a row: where it does not advance on a skipped update. Nothing went back.
+    if (step == last && found.marker == nullptr && found.banner == nullptr) continue;
     if (step <= last || (found.marker != nullptr && found.marker->global_step)) breaks.push_back(found);
   }
   return breaks;
+}
+
+// Whether two writers fill the file: steps go back again and again, or most of them come twice in a row.
+bool RunLogBuilder::IsInterleaved(const std::vector<std::size_t>& indices, std::size_t breaks,
+                                  std::size_t& back_or_again) const {
+  constexpr std::size_t kTimesMin = 3;
+  std::size_t again = 0;
+  std::int64_t last = -1;
+  for (const std::size_t i : indices) {
+    if (entries_[i].repeats) continue;
+    again += entries_[i].values.step() == last ? 1 : 0;
+    last = entries_[i].values.step();
+  }
+  back_or_again = breaks + again;
+  return (breaks >= kTimesMin && back_or_again * 10 >= indices.size()) ||
+         (again >= kTimesMin && again * 4 >= indices.size());
 }
 
 void RunLogBuilder::NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset) {
@@ -346,13 +306,15 @@ void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main)
   const std::vector<Break> breaks = FindBreaks(indices);
   const auto unexplained = static_cast<std::size_t>(std::count_if(
       breaks.begin(), breaks.end(), [](const Break& b) { return b.marker == nullptr && b.banner == nullptr; }));
-  const bool interleaved = unexplained >= 3 && unexplained * 10 >= indices.size();
+  std::size_t back_or_again = 0;
+  const bool interleaved = IsInterleaved(indices, unexplained, back_or_again);
   if (interleaved && main) {
-    AddNote("interleaved_writers", entries_[indices[breaks[0].at]].values.line(),
-            absl::StrCat("steps go back or repeat ", unexplained, " times in ", indices.size(),
+    const std::size_t at = breaks.empty() ? 0 : breaks[0].at;
+    AddNote("interleaved_writers", entries_[indices[at]].values.line(),
+            absl::StrCat("steps go back or repeat ", back_or_again, " times in ", indices.size(),
                          " records: two writers in one file; records stand in file order"));
   }
-  if (breaks.empty() && OnlyGrows(indices, main)) return;
+  if (back_or_again == 0 && breaks.empty() && OnlyGrows(indices, main)) return;
   std::map<std::int64_t, std::size_t> by_step;
   std::int64_t offset = 0;
   Replaced replaced;
@@ -417,14 +379,15 @@ void RunLogBuilder::MergeSegments() {
     segment.set_last(last_step_);
     return;
   }
-  std::map<Key, std::vector<std::size_t>> by_key;
+  std::map<std::pair<bool, Key>, std::vector<std::size_t>> by_key;  // what stands beside the curve by itself
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].has_step && !dropped_[i] && !entries_[i].second_result)
-      by_key[KeyOf(entries_[i].values)].push_back(i);
+      by_key[{entries_[i].beside, KeyOf(entries_[i].values)}].push_back(i);
   }
   for (auto& [key, indices] : by_key) FoldEqualSteps(indices);
   const std::vector<std::size_t>* longest = nullptr;
   for (const auto& [key, indices] : by_key) {
+    if (key.first && longest != nullptr) continue;
     if (longest == nullptr || indices.size() > longest->size()) longest = &indices;
   }
   for (const auto& [key, indices] : by_key) MergeOne(indices, &indices == longest);
@@ -435,8 +398,10 @@ v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   DecideByEpoch();
   DecideMaybeInEpoch();
   ResolveEpochSteps();
+  FoldBeside();
   ResolveRank0Overflows();
   MergeSegments();
+  FoldFlaggedOverflows();
   DropImpossibleOverflows();
   CountersToDifferences();
   log_.set_format(std::string(format));

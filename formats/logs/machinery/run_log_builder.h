@@ -34,10 +34,22 @@ struct LogRecord {
   bool repeats = false;              // the same step with the same loss stands right before it
   bool stays = false;                // however long the log is (run_log_thin.cc): later records leave out what it tells
   bool taken = false;                // by TakeLive, as it is
+  bool beside = false;               // of another dialect's counter (AddBeside)
   bool by_epoch = false;             // the line names no step: its epoch stands for one where no line of the log does
   bool has_result = false;           // of an evaluation
   bool second_result = false;        // another evaluation of a step that has one: no step of the curve
   double accuracy_resolution = 0;    // half a unit of the last printed digit
+};
+
+// A line that says that a step was skipped.
+struct OverflowMessage {
+  std::int64_t line = 0;
+  std::optional<std::int32_t> rank;
+  std::optional<double> scale;            // to which it brings the loss scale
+  bool applied = false;                   // the step was not skipped in spite of the overflow
+  bool one_writer = false;                // only one process prints such lines, so that each is an overflow of its own
+  std::uint64_t wording = 0;              // alike for lines of one place of a program
+  std::optional<std::int64_t> iteration;  // by its own number, counted from 0; ranks that print it again add nothing
 };
 
 // Records that are kept at most; beyond them every second one gives way (run_log_thin.cc), so that a log of any
@@ -50,10 +62,13 @@ class RunLogBuilder {
   // What a line tells that names no step: an evaluation's result belongs to the training step told before it. Where the
   // log has told no step so far, a whole epoch stands for the step (RunLog::notes `step_is_epoch`).
   void AddWithoutStep(LogRecord record);
-  // A line that says that a step was skipped (or, with `applied`, that it was not in spite of an overflow).
-  // `one_writer`: only one process prints such lines, so that each is an overflow of its own.
-  void Overflow(std::int64_t line, std::optional<std::int32_t> rank, std::optional<double> scale, bool applied,
-                bool one_writer = false);
+  // What another dialect's counter tells beside the curve: it has its steps and no loss. Folded into the curve's record
+  // of the same step, where there is one.
+  void AddBeside(LogRecord record);
+  // Programs tell an overflow more than once: rank by rank, and by a scaler's message beside an engine's.
+  void Overflow(const OverflowMessage& message);
+  // The scale of the overflow told before.
+  void OverflowScale(double scale);
   // The run goes on from a checkpoint; `global_step` where the line says it.
   void Resume(std::int64_t line, std::optional<std::int64_t> global_step);
   // What a program prints once, when a run begins.
@@ -114,12 +129,17 @@ class RunLogBuilder {
     const Marker* banner = nullptr;
   };
 
-  // The overflow line before.
+  // The overflow told before, by whatever messages.
   struct OverflowTold {
-    std::int64_t line = 0;
-    double scale = 0;
-    std::size_t entries = 0;  // with its record
+    std::int64_t first_line = 0;
+    std::int64_t line = 0;  // of the last message
+    std::optional<double> scale;
+    std::optional<std::int32_t> rank;
+    bool applied = false;
+    std::size_t entries = 0;  // with its record, of all that there were
+    std::vector<std::uint64_t> wordings;
   };
+  enum class SameOverflow { kNo, kYes, kPerhaps };
 
   // What the records that were taken leave for those to come.
   struct LiveKey {
@@ -160,6 +180,10 @@ class RunLogBuilder {
   void DecideMaybeInEpoch();
   void ResolveEpochSteps();
   void ResolveRank0Overflows();
+  SameOverflow IsToldAgain(const OverflowMessage& message) const;
+  bool MergesIntoTold(const OverflowMessage& message);
+  void FoldBeside();
+  void FoldFlaggedOverflows();
   void DropImpossibleOverflows();
   void CountersToDifferences();
   void MergeSegments();
@@ -167,6 +191,7 @@ class RunLogBuilder {
   bool OnlyGrows(const std::vector<std::size_t>& indices, bool main);
   void FoldEqualSteps(std::vector<std::size_t>& indices);
   void MergeOne(const std::vector<std::size_t>& indices, bool main);
+  bool IsInterleaved(const std::vector<std::size_t>& indices, std::size_t breaks, std::size_t& back_or_again) const;
   void NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset);
   void NoteKind(const LogRecord& record, const Key& key);
   void FillEnd(std::int64_t last, double epoch);
@@ -193,8 +218,10 @@ class RunLogBuilder {
   Key only_key_;
   bool has_steps_ = false;     // some record does not go by its epoch
   bool has_by_epoch_ = false;  // some record goes by its epoch
+  bool has_beside_ = false;
   std::vector<bool> dropped_;
   OverflowTold told_;
+  std::set<std::int64_t> told_iterations_;  // of this segment
   std::vector<Marker> markers_;
   std::map<Key, std::size_t> last_of_;
   std::map<Key, std::size_t>::iterator last_added_ = last_of_.end();

@@ -85,27 +85,4 @@ void RunLogBuilder::FoldEqualSteps(std::vector<std::size_t>& indices) {
   indices.resize(kept);
 }
 
-// Between two printed steps no more steps can have been skipped than lie between them: what is above that are other
-// ranks' lines of the same overflows.
-void RunLogBuilder::DropImpossibleOverflows() {
-  if (overflows_ == 0) return;
-  std::int64_t before = -1;
-  std::vector<std::size_t> told;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (dropped_[i]) continue;
-    const LogRecord& entry = entries_[i];
-    const StepValues& values = entry.values;
-    if (values.step_unknown() && values.overflow() && !values.has_rank() && !values.has_engine()) {
-      told.push_back(i);
-    } else if (entry.has_step && !entry.second_result) {
-      const std::int64_t between = values.step() - before;
-      for (std::size_t k = 0; before >= 0 && between > 0 && k < told.size(); ++k) {
-        if (static_cast<std::int64_t>(k) >= between) dropped_[told[k]] = true;
-      }
-      told.clear();
-      before = values.step();
-    }
-  }
-}
-
 }  // namespace paritect

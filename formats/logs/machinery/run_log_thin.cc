@@ -55,7 +55,7 @@ void RunLogBuilder::Thin() {
   last_of_.clear();
   last_added_ = last_of_.end();
   for (std::size_t i = 0; i < kept; ++i) {
-    if (!entries_[i].values.step_unknown()) last_of_[KeyOf(entries_[i].values)] = i;
+    if (!entries_[i].values.step_unknown() && !entries_[i].beside) last_of_[KeyOf(entries_[i].values)] = i;
   }
   thins_all_ = thins_all_ || kept > kLogRecordsMax / 4 * 3;
   // Records that may not go do not make every new one search again.

@@ -25,7 +25,8 @@ struct Group {
 
 // loss, acc(uracy), top1, mAP, IoU, BLEU, perplexity, F1, AUC, WER, rouge · overflow, *****, resume, checkpoint,
 // continuing, traceback, cannot · error, Aborted, core dumped, Segmentation, terminate, exit, Signal, Killed, Fatal,
-// interrupt, Watchdog, Ascend's error codes, exception · 损失 (loss), 准确率 and 精度 (accuracy), in UTF-8 and in GBK
+// interrupt, Watchdog, Ascend's error codes, exception · skip · 损失 (loss), 准确率 and 精度 (accuracy), 溢出
+// (overflow), in UTF-8 and in GBK
 constexpr Group kGroups[] = {
     {0, "oss"},          {0, "OSS"},          {0, "acc"},          {0, "Acc"},          {0, "ACC"},
     {0, "AUC"},          {0, "auc"},          {0, "Seg"},          {0, "Sig"},          {0, "SIG"},
@@ -40,6 +41,7 @@ constexpr Group kGroups[] = {
     {7, "op1"},          {7, "op-"},          {7, "AP5"},          {7, "AP7"},          {7, "BLE"},
     {7, "ABO"},          {3, "\xE6\x8D\x9F"}, {6, "\xE5\x87\x86"}, {7, "\xE7\xB2\xBE"}, {3, "\xCB\xF0\xCA"},
     {6, "\xD7\xBC\xC8"}, {7, "\xBE\xAB\xB6"},  // the same in GBK: lines are looked at before
+    {1, "kip"},          {2, "\xE6\xBA\xA2"}, {2, "\xD2\xE7\xB3"},
 };
 
 struct Tables {
