@@ -36,7 +36,7 @@ struct ShardReader {
   bool unordered = false;
   // Of the recorder: files were opened again and no epoch can be told; each stands once.
   bool epochs_unclear = false;
-  bool opened_again = false;  // unclear because what was opened again tells no epochs
+  bool opened_again = false;        // unclear because what was opened again tells no epochs
   bool suspiciously_empty = false;  // while another list of the epoch has two entries or more
   bool rank_guessed = false;        // of the recorder: told by the order in which the processes began
   // Files that every rank opened and that are no shards (an index, a label table); not in `items`.
@@ -58,13 +58,19 @@ struct ShardEpoch {
   bool containers_shared = false;
 };
 
+// Sizes that the lists and plans of one run segment state.
+struct WorldSizeConflict {
+  std::string text;  // "8 (npu0), 16 (npu1)"
+  std::vector<double> sizes;
+};
+
 struct ShardRun {
   Side side = Side::kBaseline;
   std::string run;
   bool recorded_by_step = false;  // an index log or trace: it may end within an epoch
   std::vector<ShardEpoch> epochs;
-  std::map<int, int> world_sizes;                 // by segment; 0 or absent: not known
-  std::vector<std::string> world_size_conflicts;  // "8 (npu0), 16 (npu1)"
+  std::map<int, int> world_sizes;  // by segment; 0 or absent: not known
+  std::vector<WorldSizeConflict> world_size_conflicts;
   // Why something of this run may be missing; then nothing can be said about what nobody read.
   std::vector<int> missing_ranks;
   int unranked = 0;

@@ -24,9 +24,11 @@ void AddNote(v1::ShardList& list, absl::string_view kind, std::string message) {
 }  // namespace
 
 bool ShardAssembler::BeginsSegment(const ShardRecord& record) const {
+  // Whole lists without a step or an epoch tell of no resume: two sizes contradict each other, whatever the order.
+  const bool tells_time = !record.whole || record.step || record.epoch;
   // Another size from a rank that was heard before, or that the world so far has no place for, is a resume; from
   // a rank of the same world it is a contradiction, which the lists keep side by side.
-  if (record.world_size && world_size_ && *record.world_size != *world_size_ &&
+  if (tells_time && record.world_size && world_size_ && *record.world_size != *world_size_ &&
       (!record.rank || *record.rank >= *world_size_ || ranks_.contains(*record.rank))) {
     return true;
   }

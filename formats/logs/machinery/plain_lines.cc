@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "formats/logs/machinery/evaluation_lines.h"
+#include "formats/logs/machinery/evaluation_modes.h"
 #include "formats/logs/machinery/field_names.h"
 
 namespace paritect {
@@ -440,7 +441,8 @@ bool IsPlaceWithLoss(absl::string_view line) {
 
 bool Sniff(const LogHead& head) {
   return AnyLine(head.text, [](absl::string_view line) {
-    return HasTellingLetters(line) && (IsPlainLossLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line));
+    return HasTellingLetters(line) &&
+           (IsPlainLossLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line) || NamesEvaluatedWeights(line));
   });
 }
 
