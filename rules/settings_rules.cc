@@ -9,7 +9,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/glob.h"
-#include "common/numbers.h"
 #include "common/status_macros.h"
 #include "rules/setting_values.h"
 
@@ -103,12 +102,9 @@ absl::Status SettingsRules::Add(const DocumentNode& root, bool overriding) {
       PARITECT_RETURN_IF_ERROR(AddVariables(value));
     } else if (name.text == "variable_defaults" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariableDefaults(value));
-    } else if (name.text == "variable_versions" && value.is_map()) {
-      PARITECT_RETURN_IF_ERROR(AddVariableVersions(value));
     } else {
       return ErrorAt(name, StrCat("unknown key '", name.text,
-                                  "' in settings rules; known: keys, subtrees, variables, variable_defaults, "
-                                  "variable_versions"));
+                                  "' in settings rules; known: keys, subtrees, variables, variable_defaults"));
     }
   }
   return absl::OkStatus();
@@ -225,23 +221,6 @@ absl::Status SettingsRules::AddVariableDefaults(const DocumentNode& node) {
   for (const auto& [name, value] : node.fields) {
     if (!value.is_scalar()) return ErrorAt(value, "a variable's default must be a text");
     variable_defaults_[name.text] = value.text;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SettingsRules::AddVariableVersions(const DocumentNode& node) {
-  for (const auto& [name, value] : node.fields) {
-    const DocumentNode* loaded = value.is_map() ? value.Find("loaded") : nullptr;
-    if (loaded == nullptr || !loaded->is_list()) return ErrorAt(value, "a variable's version needs a list `loaded`");
-    VariableVersion version;
-    for (const DocumentNode& item : loaded->items) version.loaded.push_back(item.text);
-    if (const DocumentNode* parts = value.Find("parts"); parts != nullptr) {
-      const std::optional<std::int64_t> count = ParseInt(parts->text);
-      if (!count.has_value() || *count < 1 || *count > 9)
-        return ErrorAt(*parts, "`parts` must be a number from 1 to 9");
-      version.parts = static_cast<std::size_t>(*count);
-    }
-    variable_versions_[name.text] = std::move(version);
   }
   return absl::OkStatus();
 }

@@ -65,12 +65,6 @@ struct SettingSubtree {
   std::vector<std::string> but;    // of these not
 };
 
-// A variable that names a version (or a path with one), and the settings that tell which one is loaded.
-struct VariableVersion {
-  std::vector<std::string> loaded;  // globs over raw keys, the surest first; "KEY+cu": the CUDA of "2.1.0+cu121"
-  std::size_t parts = 0;            // compared up to here; 0: as many as both have
-};
-
 // "Learning-Rate" -> "learning_rate"; a leading "--" goes.
 std::string NormaliseSettingKey(absl::string_view raw_key);
 
@@ -95,7 +89,6 @@ class SettingsRules {
   VariableEffect EffectOf(absl::string_view variable) const;
   // What counts where a variable is not set, for comparing nodes; "" where unset means something of its own.
   std::string DefaultOf(absl::string_view variable) const;
-  const std::map<std::string, VariableVersion>& variable_versions() const { return variable_versions_; }
   // Whether a variable may leave a node in clear.
   bool InClear(absl::string_view variable) const { return EffectOf(variable) != VariableEffect::kUnknown; }
 
@@ -109,14 +102,12 @@ class SettingsRules {
   absl::Status AddSubtree(const DocumentNode& node);
   absl::Status AddVariables(const DocumentNode& node);
   absl::Status AddVariableDefaults(const DocumentNode& node);
-  absl::Status AddVariableVersions(const DocumentNode& node);
 
   std::map<std::string, SettingKey> keys_;
   std::multimap<std::string, Target> by_alias_;  // "format\nname" or "\nname"
   std::vector<SettingSubtree> subtrees_;
   std::map<std::string, VariableEffect> variables_;
   std::map<std::string, std::string> variable_defaults_;
-  std::map<std::string, VariableVersion> variable_versions_;
   std::vector<std::pair<std::string, VariableEffect>> variable_patterns_;  // globs, in order
 };
 

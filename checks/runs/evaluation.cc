@@ -6,8 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/series/repeats.h"
@@ -15,8 +13,6 @@
 
 namespace paritect {
 namespace {
-
-constexpr double kSameResult = 1e-4;  // relative: one sample of ten thousand is more
 
 struct Seen {
   double value = 0;
@@ -40,7 +36,7 @@ void CheckLog(const CheckContext& context, v1::CheckResult& result, const RunSer
       const int rank = record.has_rank() ? record.rank() : -1;
       const std::string key = absl::StrCat(metric, "/", record.engine(), "/", rank);
       auto [it, added] = seen.try_emplace({key, record.step()}, Seen{*value, record.line()});
-      if (added || std::fabs(it->second.value - *value) <= kSameResult * std::fabs(*value)) continue;
+      if (added || std::fabs(it->second.value - *value) <= 1e-4 * std::fabs(*value)) continue;
       v1::Finding& finding = AddError(context, result, "eval_not_repeatable", run.name,
                                       {{"run", run.name},
                                        {"step", absl::StrCat(record.step())},
@@ -57,96 +53,48 @@ void CheckLog(const CheckContext& context, v1::CheckResult& result, const RunSer
   }
 }
 
-// Names that are written over as the training goes on: other weights under one name.
-bool IsMovingName(absl::string_view name) {
-  const std::string lower = absl::AsciiStrToLower(name);
-  for (absl::string_view word : {"last", "latest", "best", "current", "final", "tmp", "temp", "ema"}) {
-    if (absl::StrContains(lower, word)) return true;
-  }
-  return false;
-}
-
-// "ckpt_0040", "epoch3.pt", "global_step500": a number of the training, not of a model ("resnet50.pth").
-bool IsNumberedName(absl::string_view path) {
-  const std::string lower = absl::AsciiStrToLower(path);
-  const absl::string_view name = absl::string_view(lower).substr(lower.find_last_of("/\\") + 1);
-  for (absl::string_view word : {"epoch", "step", "iter", "ckpt", "checkpoint", "ep"}) {
-    for (std::size_t at = name.find(word); at != absl::string_view::npos; at = name.find(word, at + 1)) {
-      const std::size_t digit = name.find_first_not_of("-_= .", at + word.size());
-      if (digit != absl::string_view::npos && absl::ascii_isdigit(static_cast<unsigned char>(name[digit]))) return true;
-    }
-  }
-  return false;
-}
-
-// Whether two results are of the same weights: no training between them in the log of the training, or a name that
-// tells the place in the training.
-bool OfSameWeights(const v1::RunLog& log, const v1::EvaluationTold& a, const v1::EvaluationTold& b) {
-  bool trains = false;
-  for (const v1::StepRecord& record : log.records()) {
-    if (!record.has_loss()) continue;
-    trains = true;
-    if (record.line() > a.line() && record.line() < b.line()) return false;
-  }
-  return trains || (IsNumberedName(b.checkpoint()) && !IsMovingName(b.checkpoint()));
-}
-
-void CheckCheckpoints(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
-                      const LogSource& source) {
-  std::map<std::pair<std::string, std::string>, const v1::EvaluationTold*> seen;
-  for (const v1::EvaluationTold& one : source.log().evaluations()) {
-    if (one.checkpoint().empty() || !std::isfinite(one.value())) continue;
-    const v1::EvaluationTold*& first = seen[{one.checkpoint(), one.metric()}];
-    if (first == nullptr) first = &one;
-    const bool same = std::fabs(first->value() - one.value()) <= kSameResult * std::fabs(one.value());
-    if (same) continue;
-    if (!OfSameWeights(source.log(), *first, one)) {
-      first = &one;
-      continue;
-    }
-    v1::Finding& finding = AddError(context, result, "eval_not_repeatable/checkpoint", run.name,
-                                    {{"run", run.name},
-                                     {"checkpoint", one.checkpoint()},
-                                     {"metric", one.metric()},
-                                     {"a", Short(first->value())},
-                                     {"b", Short(one.value())}});
-    SetFact(finding, "first", first->value());
-    SetFact(finding, "second", one.value());
-    SetFact(finding, "checkpoint", one.checkpoint());
-    finding.add_evidence(Where(source, first->line()));
-    finding.add_evidence(Where(source, one.line()));
-    return;  // one of them says it all
-  }
-}
-
-struct ModesTold {
+// What lines of evaluations tell of the weights and the mode (formats/logs/machinery/evaluation_modes.h), by notes.
+struct Told {
   std::int64_t in_training = 0;
   std::int64_t in_evaluation = 0;
-  std::string first_place;
+  const v1::Note* first_in_training = nullptr;
+  const LogSource* log_of_it = nullptr;
+  const v1::Note* not_repeated = nullptr;
+  const LogSource* log_of_repeats = nullptr;
 };
 
-ModesTold ModesOf(const RunSeries& run) {
-  ModesTold told;
+Told ToldBy(const RunSeries& run) {
+  Told told;
   for (const LogSource& source : run.logs) {
-    for (const v1::EvaluationTold& one : source.log().evaluations()) {
-      told.in_evaluation += one.mode() == v1::EvaluationTold::MODE_EVALUATION ? 1 : 0;
-      if (one.mode() != v1::EvaluationTold::MODE_TRAINING) continue;
-      if (told.in_training++ == 0) told.first_place = Where(source, one.line());
+    for (const v1::Note& note : source.log().notes()) {
+      told.in_evaluation += note.kind() == "evaluated_in_evaluation_mode" ? 1 : 0;
+      if (note.kind() == "evaluated_in_training_mode" && told.in_training++ == 0) {
+        told.first_in_training = &note;
+        told.log_of_it = &source;
+      } else if (note.kind() == "evaluation_not_repeated" && told.not_repeated == nullptr) {
+        told.not_repeated = &note;
+        told.log_of_repeats = &source;
+      }
     }
   }
   return told;
 }
 
 // Dropout and batch statistics in a validation: a fault on either side, whatever the other does.
-void CheckMode(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ModesTold& told) {
-  if (told.in_training == 0) return;
-  v1::Finding& finding = AddError(context, result, "train_mode_at_eval", run.name,
-                                  {{"run", run.name},
-                                   {"count", absl::StrCat(told.in_training)},
-                                   {"all", absl::StrCat(told.in_training + told.in_evaluation)}});
-  SetFact(finding, "in_training_mode", told.in_training);
-  SetFact(finding, "in_evaluation_mode", told.in_evaluation);
-  finding.add_evidence(told.first_place);
+void Report(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Told& told) {
+  if (told.first_in_training != nullptr) {
+    v1::Finding& finding = AddError(
+        context, result, "train_mode_at_eval", run.name,
+        {{"run", run.name}, {"count", absl::StrCat(told.in_training)}, {"first", told.first_in_training->message()}});
+    SetFact(finding, "in_training_mode", told.in_training);
+    SetFact(finding, "in_evaluation_mode", told.in_evaluation);
+    finding.add_evidence(Where(*told.log_of_it, told.first_in_training->line()));
+  }
+  if (told.not_repeated != nullptr) {
+    v1::Finding& finding = AddError(context, result, "eval_not_repeatable/checkpoint", run.name,
+                                    {{"run", run.name}, {"results", told.not_repeated->message()}});
+    finding.add_evidence(Where(*told.log_of_repeats, told.not_repeated->line()));
+  }
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
@@ -155,12 +103,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     const std::vector<RunSeries>& runs = SeriesOf(context, side);
     bool all_told = !runs.empty();
     for (const RunSeries& run : runs) {
-      for (const LogSource& source : run.logs) {
-        CheckLog(context, result, run, source);
-        CheckCheckpoints(context, result, run, source);
-      }
-      const ModesTold told = ModesOf(run);
-      CheckMode(context, result, run, told);
+      for (const LogSource& source : run.logs) CheckLog(context, result, run, source);
+      const Told told = ToldBy(run);
+      Report(context, result, run, told);
       all_told = all_told && told.in_training + told.in_evaluation > 0;
     }
     AddMissing(context, result, all_told ? "evaluation_samples_unknown" : "evaluation_mode_unknown", SideName(side));

@@ -1,10 +1,12 @@
 #include "formats/logs/machinery/evaluation_modes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/numbers.h"
 #include "formats/logs/machinery/evaluation_lines.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/plain_lines.h"
@@ -12,7 +14,7 @@
 namespace paritect {
 namespace {
 
-using Mode = v1::EvaluationTold;
+using Mode = EvaluationTold::Mode;
 
 bool IsOneOf(absl::string_view word, std::initializer_list<absl::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -99,7 +101,7 @@ bool IsWeightsKey(absl::string_view lower) {
 
 // What a line says of the mode and the weights, and the tokens that say so.
 struct Told {
-  Mode::Mode mode = Mode::MODE_UNSPECIFIED;
+  Mode mode = Mode::kUnknown;
   absl::string_view checkpoint;
   std::vector<bool> used;
   bool evaluates = false;       // a word of an evaluation stands by itself
@@ -110,14 +112,14 @@ void Use(Told& told, std::size_t first, std::size_t last) {
   for (std::size_t i = first; i <= last; ++i) told.used[i] = true;
 }
 
-Mode::Mode ModeOfWord(absl::string_view word) {
-  if (IsOneOf(word, {"train", "training", "train_mode"})) return Mode::MODE_TRAINING;
-  if (IsOneOf(word, {"eval", "evaluation", "evaluating", "inference", "eval_mode"})) return Mode::MODE_EVALUATION;
-  return Mode::MODE_UNSPECIFIED;
+Mode ModeOfWord(absl::string_view word) {
+  if (IsOneOf(word, {"train", "training", "train_mode"})) return Mode::kTraining;
+  if (IsOneOf(word, {"eval", "evaluation", "evaluating", "inference", "eval_mode"})) return Mode::kEvaluation;
+  return Mode::kUnknown;
 }
 
 // "mode=train", "training: False", "train mode", "model.eval()"; the number of tokens that say so, 0: none.
-std::size_t ReadMode(const std::vector<Token>& tokens, std::size_t i, Mode::Mode& mode) {
+std::size_t ReadMode(const std::vector<Token>& tokens, std::size_t i, Mode& mode) {
   const absl::string_view key = LastPart(tokens[i].lower);
   const bool has_next = i + 1 < tokens.size();
   const bool has_value = has_next && IsValueOf(tokens[i + 1]);
@@ -128,23 +130,23 @@ std::size_t ReadMode(const std::vector<Token>& tokens, std::size_t i, Mode::Mode
   const bool of_training = IsOneOf(key, {"training", "is_training", "train_mode", "training_mode"});
   if (has_value && (of_training || IsOneOf(key, {"eval_mode", "is_eval"}))) {
     const std::optional<bool> truth = TruthOf(tokens[i + 1].lower);
-    if (truth.has_value()) mode = *truth == of_training ? Mode::MODE_TRAINING : Mode::MODE_EVALUATION;
+    if (truth.has_value()) mode = *truth == of_training ? Mode::kTraining : Mode::kEvaluation;
     return truth.has_value() ? 2 : 0;
   }
-  const Mode::Mode named = ModeOfWord(tokens[i].lower);
-  if (named != Mode::MODE_UNSPECIFIED && has_next && tokens[i + 1].lower == "mode" &&
+  const Mode named = ModeOfWord(tokens[i].lower);
+  if (named != Mode::kUnknown && has_next && tokens[i + 1].lower == "mode" &&
       IsOneOf(tokens[i + 1].before, {" ", "-"})) {
     mode = named;
     return 2;
   }
-  if (IsOneOf(tokens[i].lower, {"model.train", "net.train"})) mode = Mode::MODE_TRAINING;
-  if (IsOneOf(tokens[i].lower, {"model.eval", "net.eval"})) mode = Mode::MODE_EVALUATION;
-  if (HoldsOneOf(tokens[i].text, {"训练模式"})) mode = Mode::MODE_TRAINING;
-  if (HoldsOneOf(tokens[i].text, {"评估模式", "推理模式", "验证模式"})) mode = Mode::MODE_EVALUATION;
-  const bool said = mode != Mode::MODE_UNSPECIFIED;
-  if (HoldsOneOf(tokens[i].lower, {"training-mode", "train-mode"})) mode = Mode::MODE_TRAINING;
-  if (HoldsOneOf(tokens[i].lower, {"eval-mode", "evaluation-mode"})) mode = Mode::MODE_EVALUATION;
-  return said || mode != Mode::MODE_UNSPECIFIED ? 1 : 0;
+  if (IsOneOf(tokens[i].lower, {"model.train", "net.train"})) mode = Mode::kTraining;
+  if (IsOneOf(tokens[i].lower, {"model.eval", "net.eval"})) mode = Mode::kEvaluation;
+  if (HoldsOneOf(tokens[i].text, {"训练模式"})) mode = Mode::kTraining;
+  if (HoldsOneOf(tokens[i].text, {"评估模式", "推理模式", "验证模式"})) mode = Mode::kEvaluation;
+  const bool said = mode != Mode::kUnknown;
+  if (HoldsOneOf(tokens[i].lower, {"training-mode", "train-mode"})) mode = Mode::kTraining;
+  if (HoldsOneOf(tokens[i].lower, {"eval-mode", "evaluation-mode"})) mode = Mode::kEvaluation;
+  return said || mode != Mode::kUnknown ? 1 : 0;
 }
 
 Told ReadTokens(const std::vector<Token>& tokens) {
@@ -152,10 +154,10 @@ Told ReadTokens(const std::vector<Token>& tokens) {
   told.used.resize(tokens.size());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (told.used[i]) continue;
-    Mode::Mode mode = Mode::MODE_UNSPECIFIED;
+    Mode mode = Mode::kUnknown;
     if (const std::size_t count = ReadMode(tokens, i, mode); count > 0) {
       Use(told, i, i + count - 1);
-      if (mode != Mode::MODE_UNSPECIFIED) told.mode = mode;
+      if (mode != Mode::kUnknown) told.mode = mode;
       continue;
     }
     const std::string& lower = tokens[i].lower;
@@ -213,12 +215,12 @@ bool MayTellOfWeights(absl::string_view line) {
 
 }  // namespace
 
-std::vector<v1::EvaluationTold> EvaluationsTold(absl::string_view line) {
-  std::vector<v1::EvaluationTold> result;
+std::vector<EvaluationTold> EvaluationsTold(absl::string_view line) {
+  std::vector<EvaluationTold> result;
   if (!MayTellOfWeights(line) || HoldsOneOf(line, {"Namespace(", " --"})) return result;
   const std::vector<Token> tokens = TokensOf(line);
   const Told told = ReadTokens(tokens);
-  if ((told.checkpoint.empty() && told.mode == Mode::MODE_UNSPECIFIED) || told.names_training) return result;
+  if ((told.checkpoint.empty() && told.mode == Mode::kUnknown) || told.names_training) return result;
   if (!told.evaluates && told.checkpoint.empty()) return result;
   FieldCollector fields;
   std::int64_t total = 0;
@@ -229,11 +231,8 @@ std::vector<v1::EvaluationTold> EvaluationsTold(absl::string_view line) {
   fields.MarkEvaluation();
   const std::string about = AboutOf(tokens, told);
   const auto add = [&](absl::string_view name, double value) {
-    v1::EvaluationTold& one = result.emplace_back();
-    one.set_mode(told.mode);
-    one.set_checkpoint(std::string(told.checkpoint.substr(0, 256)));
-    one.set_metric(absl::StrCat(name, about.empty() ? "" : " in: ", about));
-    one.set_value(value);
+    result.push_back({told.mode, std::string(told.checkpoint.substr(0, 256)),
+                      absl::StrCat(name, about.empty() ? "" : " in: ", about), value});
   };
   const StepValues& values = fields.record().values;
   if (values.has_accuracy()) add("accuracy", values.accuracy());
@@ -242,18 +241,66 @@ std::vector<v1::EvaluationTold> EvaluationsTold(absl::string_view line) {
   return result;
 }
 
-void TakeEvaluationsTold(const LogLine& line, RunLogBuilder& out) {
-  if (line.piece) return;
-  for (v1::EvaluationTold& one : EvaluationsTold(line.text)) {
-    one.set_line(line.number);
-    if (line.rank) one.set_metric(absl::StrCat("rank ", *line.rank, ": ", one.metric()));
-    out.AddEvaluationTold(std::move(one));
+namespace {
+
+// Names that are written over as the training goes on: other weights under one name.
+bool IsMovingName(absl::string_view lower) {
+  return HoldsOneOf(lower, {"last", "latest", "best", "current", "final", "tmp", "temp", "ema"});
+}
+
+// "ckpt_0040", "epoch3.pt", "global_step500": a number of the training, not of a model ("resnet50.pth").
+bool IsNumberedName(absl::string_view lower) {
+  const absl::string_view name = lower.substr(lower.find_last_of("/\\") + 1);
+  for (absl::string_view word : {"epoch", "step", "iter", "ckpt", "checkpoint", "ep"}) {
+    for (std::size_t at = name.find(word); at != absl::string_view::npos; at = name.find(word, at + 1)) {
+      const std::size_t digit = name.find_first_not_of("-_= .", at + word.size());
+      if (digit != absl::string_view::npos && absl::ascii_isdigit(static_cast<unsigned char>(name[digit]))) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void EvaluationNotes::CountLosses(RunLogBuilder& out) {
+  RecordList<LogRecord>& entries = out.entries();
+  if (entries.size() < looked_at_) {  // thinned: what was looked at is gone
+    looked_at_ = entries.size();
+    ++losses_;
+  }
+  for (; looked_at_ < entries.size(); ++looked_at_) losses_ += entries[looked_at_].values.has_loss() ? 1 : 0;
+}
+
+void EvaluationNotes::Take(const LogLine& line, RunLogBuilder& out) {
+  constexpr std::size_t kSeenMax = 10'000;
+  constexpr double kSame = 1e-4;  // relative: one sample of ten thousand is more
+  if (line.piece || out.is_live()) return;
+  const std::vector<EvaluationTold> told = EvaluationsTold(line.text);
+  if (!told.empty()) CountLosses(out);
+  for (const EvaluationTold& one : told) {
+    const std::string result = absl::StrCat(one.about, " of ", one.checkpoint.empty() ? "?" : one.checkpoint);
+    if (one.mode == Mode::kTraining) out.AddNote("evaluated_in_training_mode", line.number, result);
+    if (one.mode == Mode::kEvaluation) out.AddNote("evaluated_in_evaluation_mode", line.number, result);
+    if (one.checkpoint.empty() || !std::isfinite(one.value)) continue;
+    const Seen now = {one.value, line.number, losses_};
+    const auto [it, added] = seen_.try_emplace(absl::StrCat(line.rank.value_or(-1), " ", result), now);
+    if (added && seen_.size() > kSeenMax) seen_.erase(it);
+    if (added || std::fabs(it->second.value - one.value) <= kSame * std::fabs(one.value)) continue;
+    // Of the same weights: no training between them in the log of the training, or a name that tells the place in it.
+    const std::string lower = absl::AsciiStrToLower(one.checkpoint);
+    const bool same = losses_ == 0 ? IsNumberedName(lower) && !IsMovingName(lower) : losses_ == it->second.losses;
+    if (same) {
+      out.AddNote("evaluation_not_repeated", line.number,
+                  absl::StrCat(result, ": ", FormatDouble(it->second.value), " on line ", it->second.line, ", ",
+                               FormatDouble(one.value), " on line ", line.number));
+    }
+    it->second = now;
   }
 }
 
 bool NamesEvaluatedWeights(absl::string_view line) {
-  const std::vector<v1::EvaluationTold> told = EvaluationsTold(line);
-  return !told.empty() && !told.front().checkpoint().empty();
+  const std::vector<EvaluationTold> told = EvaluationsTold(line);
+  return !told.empty() && !told.front().checkpoint.empty();
 }
 
 }  // namespace paritect

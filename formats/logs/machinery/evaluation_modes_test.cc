@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
 #include "formats/logs/read_log.h"
@@ -11,14 +12,26 @@
 namespace paritect {
 namespace {
 
-// "train ckpt_1 62 (accuracy in: val top1)"; "" where the line tells nothing.
+// "train ckpt_1 62"; "" where the line tells nothing.
 std::string Shown(absl::string_view line) {
   std::string all;
-  for (const v1::EvaluationTold& one : EvaluationsTold(line)) {
-    const char* mode = one.mode() == v1::EvaluationTold::MODE_TRAINING     ? "train"
-                       : one.mode() == v1::EvaluationTold::MODE_EVALUATION ? "eval"
-                                                                           : "?";
-    absl::StrAppend(&all, all.empty() ? "" : "; ", mode, " ", one.checkpoint(), " ", FormatDouble(one.value()));
+  for (const EvaluationTold& one : EvaluationsTold(line)) {
+    const char* mode = one.mode == EvaluationTold::Mode::kTraining     ? "train"
+                       : one.mode == EvaluationTold::Mode::kEvaluation ? "eval"
+                                                                       : "?";
+    absl::StrAppend(&all, all.empty() ? "" : "; ", mode, " ", one.checkpoint, " ", FormatDouble(one.value));
+  }
+  return all;
+}
+
+// "evaluated_in_training_mode@3 ...": the notes of a log of such lines.
+std::string NotesOf(absl::string_view text) {
+  const auto log = ReadLog(
+      [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> { return std::make_unique<TextBytes>(text); }, LogOptions());
+  if (!log.ok()) return log.status().ToString();
+  std::string all;
+  for (const v1::Note& note : log->notes()) {
+    if (absl::StartsWith(note.kind(), "evaluat")) absl::StrAppend(&all, note.kind(), "@", note.line(), " ");
   }
   return all;
 }
@@ -52,8 +65,8 @@ TEST(EvaluationModes, LinesOfTheTrainingTellNothing) {
 
 TEST(EvaluationModes, WhatStandsBesideTheResultSaysWhatItIsOf) {
   const auto about = [](absl::string_view line) {
-    const std::vector<v1::EvaluationTold> told = EvaluationsTold(line);
-    return told.empty() ? std::string("none") : told.front().metric();
+    const std::vector<EvaluationTold> told = EvaluationsTold(line);
+    return told.empty() ? std::string("none") : told.front().about;
   };
   EXPECT_EQ(about("2026-01-02 03:04:05,678 [val] ckpt_1.pt mode=eval accuracy=0.5 took 3.5 s"),
             about("2026-01-03 13:14:15,016 [val] ckpt_2.pt mode=train accuracy=0.6 took 4.5 s"));
@@ -62,14 +75,26 @@ TEST(EvaluationModes, WhatStandsBesideTheResultSaysWhatItIsOf) {
 }
 
 TEST(EvaluationModes, AFileOfSuchLinesIsALog) {
-  const std::string text =
-      "[val] checkpoint=ckpt_0040 mode=train top1=59.244\n[val] checkpoint=ckpt_0040 mode=train top1=59.502\n";
-  const auto log = ReadLog(
-      [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> { return std::make_unique<TextBytes>(text); }, LogOptions());
-  ASSERT_TRUE(log.ok()) << log.status();
-  ASSERT_EQ(log->evaluations_size(), 2);
-  EXPECT_EQ(log->evaluations(1).line(), 2);
-  EXPECT_EQ(log->evaluations(1).value(), 59.502);
+  EXPECT_EQ(
+      NotesOf("[val] checkpoint=ckpt_0040 mode=train top1=59.244\n[val] checkpoint=ckpt_0080 mode=train top1=62\n"),
+      "evaluated_in_training_mode@1 evaluated_in_training_mode@2 ");
+  EXPECT_EQ(NotesOf("step 1 loss 2.5\n[val] checkpoint=ckpt_0040 mode=eval top1=59.244\n"),
+            "evaluated_in_evaluation_mode@2 ");
+}
+
+TEST(EvaluationModes, OneCheckpointGivesOneResult) {
+  const std::string twice = "eval ckpt_40: accuracy 60.1\neval ckpt_80: accuracy 61\neval ckpt_40: accuracy 60.4\n";
+  EXPECT_EQ(NotesOf(twice), "evaluation_not_repeated@3 ");
+  EXPECT_EQ(NotesOf("step 1 loss 2.5\n" + twice), "evaluation_not_repeated@4 ");
+  EXPECT_EQ(NotesOf("eval ckpt_40: accuracy 60.1\neval ckpt_40: accuracy 60.1\n"), "");
+  // Between two results the training went on, or may have: the name does not tell its place in the training.
+  EXPECT_EQ(NotesOf("step 1 loss 2.5\neval model.pt accuracy 60\nstep 2 loss 2.4\neval model.pt accuracy 61\n"), "");
+  EXPECT_EQ(NotesOf("step 1 loss 2.5\neval model.pt accuracy 60\neval model.pt accuracy 61\n"),
+            "evaluation_not_repeated@3 ");
+  for (const char* name : {"resnet50.pth", "step_best.pt", "epoch_latest.pt"}) {
+    EXPECT_EQ(NotesOf(absl::StrCat("eval ", name, " accuracy 60\neval ", name, " accuracy 61\n")), "") << name;
+  }
+  EXPECT_EQ(NotesOf("eval ckpt_1 on val accuracy 60\neval ckpt_1 on test accuracy 58\n"), "");
 }
 
 }  // namespace

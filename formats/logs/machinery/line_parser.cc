@@ -94,7 +94,7 @@ class TextLogParser : public LogParser {
     const bool stripped = !line.piece && line.text.data() != whole.data();
     if (stripped && ReadKnownForm(line, out)) return;
     if (needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
-    if (line.telling) TakeEvaluationsTold(line, out);
+    if (line.telling) evaluations_.Take(line, out);
     if (!line.piece && line.telling) {
       fields_.Clear();
       if (dialect_->Collect(line.text, fields_)) {
@@ -157,6 +157,7 @@ class TextLogParser : public LogParser {
   LineFields fields_;
   LineForms forms_;
   CommonLines common_;
+  EvaluationNotes evaluations_;
   bool at_end_ = false;
 };
 

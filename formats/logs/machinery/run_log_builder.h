@@ -43,7 +43,6 @@ struct LogRecord {
 // Records that are kept at most; beyond them every second one gives way (run_log_thin.cc), so that a log of any
 // length fits into memory.
 inline constexpr std::size_t kLogRecordsMax = 500'000;
-inline constexpr int kEvaluationsToldMax = 10'000;
 
 class RunLogBuilder {
  public:
@@ -68,8 +67,6 @@ class RunLogBuilder {
   void End(v1::RunEnd::State state, std::string words, std::int64_t line,
            std::optional<std::int32_t> rank = std::nullopt);
   void AddSettings(v1::SettingsDocument document);
-  // Beyond kEvaluationsToldMax nothing is added.
-  void AddEvaluationTold(v1::EvaluationTold told);
   void set_interval_means() { log_.set_interval_means(true); }
   void set_overflow_seen() { log_.set_overflow_seen(true); }
   void set_incomplete_tail() { log_.set_incomplete_tail(true); }

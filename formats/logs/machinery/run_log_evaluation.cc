@@ -24,10 +24,6 @@ bool RunLogBuilder::FoldIntoLast(LogRecord& record) {
   return true;
 }
 
-void RunLogBuilder::AddEvaluationTold(v1::EvaluationTold told) {
-  if (log_.evaluations_size() < kEvaluationsToldMax) *log_.add_evaluations() = std::move(told);
-}
-
 void RunLogBuilder::AddWithoutStep(LogRecord record) {
   const double epoch = record.values.epoch();
   if (!has_steps_ && record.values.has_epoch() && std::fabs(epoch) < 9e15 && epoch == std::floor(epoch)) {
