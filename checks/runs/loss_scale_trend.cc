@@ -224,7 +224,7 @@ int Badness(TrendVerdict verdict) {
 }
 
 void Report(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const std::string& subject,
-            const ScalerFacts& facts, const Followed& followed) {
+            const Followed& followed) {
   const auto& [points, trend, verdict] = followed;
   v1::Finding& finding = ReportTrend(context, result, subject, trend, verdict,
                                      {{"run", subject},
@@ -290,7 +290,7 @@ void CheckTrend(const CheckContext& context, v1::CheckResult& result, const RunS
       worst = {&points, trend, verdict};
     }
   }
-  if (worst.points != nullptr) Report(context, result, run, subject, facts, worst);
+  if (worst.points != nullptr) Report(context, result, run, subject, worst);
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
