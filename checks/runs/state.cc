@@ -17,6 +17,7 @@ namespace paritect {
 namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG}};
+constexpr std::size_t kStepsOfCorrelation = 20;
 
 // The losses of the pair's engine, step by step.
 AlignedCurves LossesOf(const RunSeries& baseline, const RunSeries& migrated, const CurvePair& pair, Curve& right) {
@@ -31,22 +32,22 @@ AlignedCurves LossesOf(const RunSeries& baseline, const RunSeries& migrated, con
   return Align(find(baseline, pair.baseline.engine), right);
 }
 
-// Whether both sides read the same data step by step: their losses move together or are all but equal, or their norms
-// move together.
+// Whether both sides read the same data step by step: their losses move together or are all but equal; where losses do
+// not tell, their norms move together.
 bool ArePaired(const CheckContext& context, const AlignedCurves& losses, const AlignedCurves& norms) {
-  constexpr std::size_t kStepsMin = 20;
   constexpr double kTight = 0.005;
   const CurveLimits limits = LimitsOf(context.profile);
   if (!losses.steps.empty()) {
-    if (Compare(losses, limits).mode == CurveMode::kPaired) return true;
+    const CurveMode mode = Compare(losses, limits).mode;
+    if (mode == CurveMode::kPaired) return true;
     std::vector<double> sizes = RelativeDifferences(losses.a, losses.b, SizeFloor(losses.a));
     for (double& one : sizes) one = std::fabs(one);
     if (Median(std::move(sizes)) <= kTight) return true;
+    if (mode == CurveMode::kUnpaired) return false;
   }
-  if (norms.steps.size() < kStepsMin) return ConstantRatio(norms.a, norms.b).has_value();
+  if (ConstantRatio(norms.a, norms.b).has_value()) return true;
   const std::optional<double> together = DifferenceCorrelation(norms.a, norms.b);
-  return (together.has_value() && *together > limits.pairing_correlation) ||
-         ConstantRatio(norms.a, norms.b).has_value();
+  return norms.steps.size() >= kStepsOfCorrelation && together.has_value() && *together > limits.pairing_correlation;
 }
 
 // A loss that is n times as large has a gradient that is: said once, of the loss.
