@@ -43,7 +43,8 @@ struct Trend {
   std::string lowest_where;
   std::string skipped_where;  // the first of those records
 
-  bool at_floor(double scale) const { return scale > 0 && scale <= floor; }
+  // Below 1 is told by itself.
+  bool at_floor(double scale) const { return scale >= 1 && scale <= floor; }
   // One scale throughout.
   bool stands() const { return raised == 0 && lowered == 0; }
   // The scale from which it came down without a raise between; where it never did, the highest.
@@ -126,7 +127,6 @@ enum class TrendVerdict {
 // scaler prints less, and only a scaler skips.
 TrendVerdict JudgeStanding(const Trend& trend, const ScalerFacts& facts) {
   if (facts.kind == ScalerKind::kStatic || !trend.at_floor(trend.last)) return TrendVerdict::kHealthy;
-  if (trend.last < 1) return TrendVerdict::kHealthy;  // told as a scale below 1
   const bool scales = !facts.dtype.empty() || trend.skipped_at_floor > 0 || trend.last > 1;
   return scales ? TrendVerdict::kStandsAtFloor : TrendVerdict::kOneOfUnknownType;
 }
