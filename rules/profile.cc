@@ -39,7 +39,8 @@ bool IsProfileName(absl::string_view text) {
 
 // The largest value that makes sense: shares and relative differences end at 1, points of accuracy at 100.
 double LargestOf(absl::string_view threshold) {
-  static const std::set<absl::string_view> kCounts = {"large_global_batch", "common_steps_min", "repeat_runs"};
+  static const std::set<absl::string_view> kCounts = {"large_global_batch", "common_steps_min", "repeat_runs",
+                                                      "loss_leaving_steps"};
   if (threshold == "accuracy_points") return 100;
   const bool any = kCounts.contains(threshold) || absl::EndsWith(threshold, "_absolute_error");
   return any ? std::numeric_limits<double>::max() : 1;
@@ -102,8 +103,13 @@ absl::Status ReadWaivers(const DocumentNode& node, Profile& profile) {
   for (const DocumentNode& item : node.items) {
     ProfileWaiver w;
     PARITECT_RETURN_IF_ERROR(ReadFields(item, "waivers",
-                                        {{"check", &w.check}, {"kind", &w.kind}, {"subject", &w.subject},
-                                         {"reason", &w.reason}, {"by", &w.by}, {"until", &w.until}, {"ref", &w.ref}},
+                                        {{"check", &w.check},
+                                         {"kind", &w.kind},
+                                         {"subject", &w.subject},
+                                         {"reason", &w.reason},
+                                         {"by", &w.by},
+                                         {"until", &w.until},
+                                         {"ref", &w.ref}},
                                         &w.nodes));
     PARITECT_RETURN_IF_ERROR(NeedReasonPersonDate(item, w.check, w.by, w.reason, w.until));
     profile.waivers.push_back(std::move(w));
@@ -196,9 +202,13 @@ double Profile::threshold(absl::string_view threshold_name) const {
   return it == thresholds.end() ? std::nan("") : it->second;
 }
 
-absl::StatusOr<Profile> ReadBuiltInProfile(const DocumentNode& root) { return Read(root, Profile(), true); }
+absl::StatusOr<Profile> ReadBuiltInProfile(const DocumentNode& root) {
+  return Read(root, Profile(), true);
+}
 
-absl::StatusOr<Profile> ReadProfile(const DocumentNode& root, const Profile& base) { return Read(root, base, false); }
+absl::StatusOr<Profile> ReadProfile(const DocumentNode& root, const Profile& base) {
+  return Read(root, base, false);
+}
 
 absl::Status ReadAnswers(const DocumentNode& root, Profile& profile) {
   if (root.is_null()) return ErrorAt(root, "the answers file is empty; it holds `attestations` and `waivers`");

@@ -21,12 +21,28 @@ TEST(Rules, EmbeddedFilesLoad) {
 }
 
 TEST(Rules, ProfileStatesEveryThresholdOfTheContract) {
-  for (const char* name :
-       {"overflow_rate", "overflow_rate_large", "large_global_batch", "loss_mean_relative_error_pass",
-        "loss_mean_relative_error", "loss_mean_absolute_error", "loss_smoothed_relative_error",
-        "loss_tail_relative_difference", "pairing_correlation", "common_steps_min", "coverage_min",
-        "first_step_relative_error", "first_step_absolute_error", "gradient_norm_relative_error",
-        "accuracy_points", "metric_relative_error", "repeat_runs", "repeat_variation", "finished_tolerance"}) {
+  for (const char* name : {"overflow_rate",
+                           "overflow_rate_large",
+                           "large_global_batch",
+                           "loss_mean_relative_error_pass",
+                           "loss_mean_relative_error",
+                           "loss_mean_absolute_error",
+                           "loss_smoothed_relative_error",
+                           "loss_tail_relative_difference",
+                           "pairing_correlation",
+                           "common_steps_min",
+                           "coverage_min",
+                           "first_step_relative_error",
+                           "first_step_absolute_error",
+                           "gradient_norm_relative_error",
+                           "gradient_ratio_spread",
+                           "convergence_fall_share",
+                           "loss_leaving_steps",
+                           "accuracy_points",
+                           "metric_relative_error",
+                           "repeat_runs",
+                           "repeat_variation",
+                           "finished_tolerance"}) {
     EXPECT_FALSE(std::isnan(BuiltInRules().profile.threshold(name))) << name;
   }
 }

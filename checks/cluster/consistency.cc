@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "checks/cluster/environment_rules.h"
 #include "checks/cluster/node_table.h"
 #include "checks/settings/compare.h"
@@ -215,33 +216,107 @@ std::string VersionInPath(absl::string_view path) {
   return found;
 }
 
-// A variable that names another version than the one whose files lie on the node.
-void LoadedVersions(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
-  static constexpr std::pair<absl::string_view, absl::string_view> kPairs[] = {
-      {"ASCEND_TOOLKIT_HOME", "cann.toolkit.version"},
-      {"ASCEND_HOME_PATH", "cann.toolkit.version"},
-      {"CUDA_HOME", "cuda.version"}};
-  for (const v1::Bundle* bundle : run.nodes) {
-    std::map<absl::string_view, absl::string_view> said;
-    for (const v1::Evidence& evidence : bundle->evidence()) {
-      for (const v1::Setting& one : evidence.settings().settings()) {
-        // The few that count, told from the thousands by their ends.
-        const std::string& key = one.raw_key();
-        if (absl::EndsWith(key, "_HOME") || absl::EndsWith(key, "_PATH") || absl::EndsWith(key, ".version"))
-          said.try_emplace(key, one.raw_value());
-      }
+// "8.9.2.26-1+cuda12.1" -> 8, 9, 2, 26.
+std::vector<std::string> PartsOf(absl::string_view version) {
+  absl::ConsumePrefix(&version, "v");
+  const absl::string_view plain = version.substr(0, version.find_first_of("+-~ "));
+  return absl::StrSplit(absl::AsciiStrToLower(plain), '.', absl::SkipEmpty());
+}
+
+// As far as both tell; "12.1" names every 12.1.x.
+bool IsSameVersion(absl::string_view a, absl::string_view b, std::size_t parts) {
+  const std::vector<std::string> left = PartsOf(a);
+  const std::vector<std::string> right = PartsOf(b);
+  std::size_t count = std::min(left.size(), right.size());
+  if (parts > 0) count = std::min(count, parts);
+  return std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count), right.begin());
+}
+
+// "12.1" of "2.1.0+cu121"; "" where there is none.
+std::string CudaOf(absl::string_view version) {
+  const std::size_t at = version.find("+cu");
+  if (at == absl::string_view::npos) return "";
+  const absl::string_view digits = version.substr(at + 3);
+  const bool all = std::all_of(digits.begin(), digits.end(),
+                               [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+  if (digits.size() < 2 || !all) return "";
+  return StrCat(digits.substr(0, digits.size() - 1), ".", digits.substr(digits.size() - 1));
+}
+
+// Variables that name a version (or a path with one), often of the image that a container was built from, and what
+// tells which one a process loads, the surest first. Sources: Dockerfiles of nvidia/cuda and NVIDIA NGC images; the
+// nvidia-* wheels that torch depends on; CANN set_env.sh.
+struct VariableVersion {
+  absl::string_view variable;
+  absl::string_view loaded[3];  // raw keys; "KEY*" begins so; "KEY+cu": the CUDA of "2.1.0+cu121"
+  std::size_t parts = 0;        // of one scheme on both sides; 0: all
+};
+constexpr VariableVersion kVariableVersions[] = {
+    {"ASCEND_TOOLKIT_HOME", {"cann.toolkit.version"}},
+    {"ASCEND_HOME_PATH", {"cann.toolkit.version"}},
+    {"CANN_VERSION", {"cann.toolkit.version"}},
+    {"CUDA_HOME", {"cuda.version"}, 2},
+    {"CUDA_VERSION", {"package.torch+cu", "package.nvidia-cuda-runtime-cu*", "cuda.version"}, 2},
+    {"NV_CUDA_CUDART_VERSION", {"package.torch+cu", "package.nvidia-cuda-runtime-cu*", "cuda.version"}, 2},
+    {"CUDNN_VERSION", {"package.nvidia-cudnn-cu*", "cudnn.version"}},
+    {"NV_CUDNN_VERSION", {"package.nvidia-cudnn-cu*", "cudnn.version"}},
+    {"NCCL_VERSION", {"package.nvidia-nccl-cu*", "nccl.version"}, 3},
+    {"NV_LIBNCCL_PACKAGE_VERSION", {"package.nvidia-nccl-cu*", "nccl.version"}, 3},
+    {"TORCH_VERSION", {"package.torch"}},
+    {"PYTORCH_VERSION", {"package.torch"}},
+    {"TORCH_NPU_VERSION", {"package.torch-npu"}},
+    {"MINDSPORE_VERSION", {"package.mindspore"}}};
+
+// What tells of a version on a node, by raw key: versions, packages, variables that name one.
+using Told = std::map<absl::string_view, absl::string_view>;
+
+Told VersionsTold(const v1::Bundle& bundle) {
+  Told told;
+  for (const v1::Evidence& evidence : bundle.evidence()) {
+    for (const v1::Setting& one : evidence.settings().settings()) {
+      const std::string& key = one.raw_key();
+      // The few that count, told from the thousands by their ends.
+      const bool variable =
+          absl::EndsWith(key, "_HOME") || absl::EndsWith(key, "_PATH") || absl::EndsWith(key, "_VERSION");
+      if (IsVersion(key) || variable) told.try_emplace(key, one.raw_value());
     }
-    for (const auto& [variable, key] : kPairs) {
-      const auto path = said.find(variable);
-      const auto loaded = said.find(key);
-      if (path == said.end() || loaded == said.end()) continue;
-      const std::string named = VersionInPath(path->second);
-      // "12.1" names every 12.1.x.
-      if (named.empty() || named == loaded->second || absl::StartsWith(loaded->second, StrCat(named, "."))) continue;
-      AddWarning(context, result, "loaded_version_differs", bundle->plan().node(),
-                 {{"node", bundle->plan().node()},
-                  {"variable", StrCat(variable, "=", path->second)},
-                  {"loaded", StrCat(key, " ", loaded->second)}});
+  }
+  return told;
+}
+
+// The version that is loaded, and the key that tells it; "" where the node does not tell.
+std::pair<std::string, std::string> Loaded(const Told& told, const VariableVersion& version) {
+  for (absl::string_view pattern : version.loaded) {
+    if (pattern.empty()) break;
+    const bool of_cuda = absl::ConsumeSuffix(&pattern, "+cu");
+    const bool open = absl::ConsumeSuffix(&pattern, "*");
+    for (auto it = told.lower_bound(pattern); it != told.end() && absl::StartsWith(it->first, pattern); ++it) {
+      if (!open && it->first != pattern) break;
+      const std::string loaded = of_cuda ? CudaOf(it->second) : std::string(it->second);
+      if (!loaded.empty()) return {loaded, StrCat(it->first, " ", it->second)};
+    }
+  }
+  return {};
+}
+
+// A variable that names another version than the one that is loaded on the node.
+void LoadedVersions(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
+  for (const v1::Bundle* bundle : run.nodes) {
+    const Told told = VersionsTold(*bundle);
+    for (const VariableVersion& version : kVariableVersions) {
+      const auto said = told.find(version.variable);
+      if (said == told.end()) continue;
+      const bool is_path = absl::StrContains(said->second, '/');
+      const std::string named = is_path ? VersionInPath(said->second) : std::string(said->second);
+      const auto [loaded, where] = Loaded(told, version);
+      if (named.empty() || loaded.empty() || IsSameVersion(named, loaded, version.parts)) continue;
+      v1::Finding& finding = AddWarning(context, result, "loaded_version_differs", bundle->plan().node(),
+                                        {{"node", bundle->plan().node()},
+                                         {"variable", StrCat(version.variable, "=", said->second)},
+                                         {"loaded", where}});
+      SetFact(finding, "variable", version.variable);
+      SetFact(finding, "named", named);
+      SetFact(finding, "loaded", loaded);
     }
   }
 }

@@ -79,6 +79,27 @@ TEST(ConsistencyOfVersions, AVariableNamesAnotherVersion) {
   EXPECT_EQ(Verdict(kVersions, {}, {node("/usr/local/Ascend/ascend-toolkit/latest", "8.3.RC1")}), "pass");
 }
 
+TEST(ConsistencyOfVersions, AVariableOfTheImageAgainstThePackages) {
+  const auto verdict = [](const std::string& variable, const std::string& value, const std::string& package,
+                          const std::string& version) {
+    return Verdict(kVersions, {},
+                   {NodeOf("npu", "n0", "nvidia", "pytorch",
+                           {Environment({{variable, value}, {"NNODES", "1"}}), PackagesOf({{package, version}})})});
+  };
+  const std::string told = "pass: ~loaded_version_differs n0";
+  EXPECT_EQ(verdict("CUDNN_VERSION", "8.7.0.84", "package.nvidia-cudnn-cu12", "8.9.2.26"), told);
+  EXPECT_EQ(verdict("CUDNN_VERSION", "8.9.2.26-1+cuda12.1", "package.nvidia-cudnn-cu12", "8.9.2.26"), "pass");
+  EXPECT_EQ(verdict("CUDNN_VERSION", "8.9", "package.nvidia-cudnn-cu11", "8.9.2.26"), "pass");
+  EXPECT_EQ(verdict("CUDA_VERSION", "11.8.0", "package.torch", "2.1.0+cu121"), told);
+  EXPECT_EQ(verdict("CUDA_VERSION", "12.1.1", "package.torch", "2.1.0+cu121"), "pass");
+  EXPECT_EQ(verdict("CUDA_VERSION", "12.1.1", "package.torch", "2.1.0+cpu"), "pass");
+  EXPECT_EQ(verdict("CUDA_VERSION", "12.1.1", "package.nvidia-cuda-runtime-cu12", "12.1.105"), "pass");
+  EXPECT_EQ(verdict("CUDA_VERSION", "12.4.1", "package.nvidia-cuda-runtime-cu12", "12.1.105"), told);
+  EXPECT_EQ(verdict("NCCL_VERSION", "2.18.3-1", "package.nvidia-nccl-cu12", "2.18.1"), told);
+  EXPECT_EQ(verdict("PYTORCH_VERSION", "2.1.0a0+32f93b1", "package.torch", "2.1.0a0+32f93b1"), "pass");
+  EXPECT_EQ(verdict("CUDNN_VERSION", "8.7.0.84", "package.numpy", "1.26.4"), "pass");
+}
+
 TEST(FlowEnvironment, RepeatsTheErrorsAndComparesTheSides) {
   const auto env = [](const std::string& algorithm, const std::string& torch) {
     return std::vector<v1::SettingsDocument>{Environment({{"HCCL_ALGO", algorithm}, {"NNODES", "2"}}),

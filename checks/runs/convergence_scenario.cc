@@ -88,12 +88,15 @@ std::optional<Course> ReferenceCourse(const CheckContext& context, const RunSeri
   return std::nullopt;
 }
 
-// A loss that stands still where the baseline's falls has not converged; where the baseline's stands still as well
-// (a resumed or fine-tuned model), the curves decide.
-bool StandsStill(const Course& migrated, const std::optional<Course>& baseline) {
-  constexpr double kShareOfFall = 0.1;
-  if (!migrated.flat() || !baseline.has_value() || baseline->flat()) return false;
-  return baseline->fall() > 0.05 * std::fabs(baseline->start) && migrated.fall() < kShareOfFall * baseline->fall();
+// A loss that stands still where the baseline's falls has not converged, a drift included: it has learned next to
+// nothing and ends nearer to where the baseline began. Where the baseline's stands still as well (a resumed or
+// fine-tuned model), the curves decide.
+bool StandsStill(const Course& migrated, const std::optional<Course>& baseline, double share_of_fall) {
+  constexpr double kFalls = 0.05;
+  if (!baseline.has_value() || baseline->flat()) return false;
+  const double fall = baseline->fall();
+  if (fall <= kFalls * std::fabs(baseline->start) || migrated.fall() >= share_of_fall * fall) return false;
+  return migrated.end > baseline->end + fall / 2;
 }
 
 // A loss that falls and then loses much of its fall diverges, unless the baseline's does so as well (a curriculum).
@@ -159,7 +162,8 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
       continue;
     }
     const std::optional<Course> baseline = ReferenceCourse(context, reference, run, curve);
-    if (course->rises() || Diverges(*course, baseline) || StandsStill(*course, baseline)) {
+    const double share_of_fall = context.profile.threshold("convergence_fall_share");
+    if (course->rises() || Diverges(*course, baseline) || StandsStill(*course, baseline, share_of_fall)) {
       ReportNoConvergence(context, result, run, curve, *course, baseline);
       return false;
     }
@@ -171,7 +175,9 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
   return true;
 }
 
-bool CurveAgrees(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+enum class Agreement { kAgree, kDiffer, kUndecided };
+
+Agreement CurveAgrees(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
   const MessageArgs args = {{"migrated", c.subject},
                             {"baseline", c.baseline_name},
                             {"step", absl::StrCat(c.shown_step)},
@@ -187,12 +193,31 @@ bool CurveAgrees(const CheckContext& context, v1::CheckResult& result, const Los
     SetFacts(finding, c.figures);
     SetFact(finding, "scenario", 2);
     if (!c.migrated_where.empty()) finding.add_evidence(c.migrated_where);
-    return false;
+    return Agreement::kDiffer;
   }
   if (c.too_short || c.figures.verdict == CurveVerdict::kInconclusive) {
     AddMissing(context, result, c.too_short ? "too_few_common_steps" : "curve_inconclusive", c.subject, args);
+    return Agreement::kUndecided;
   }
-  return true;
+  return Agreement::kAgree;
+}
+
+// Scenario 3 needs curves that were compared and agree: without them an accuracy that is missed tells of no scenario.
+void CompareAccuracy(const CheckContext& context, v1::CheckResult& result, const RunPairs& pairs, bool curves_agree) {
+  v1::CheckResult found;
+  CompareEvaluations(context, found, pairs.Comparable(Side::kBaseline), pairs.Comparable(Side::kMigrated),
+                     "scenario_accuracy");
+  bool undecided = false;
+  for (v1::Finding& finding : *found.mutable_findings()) {
+    if (finding.kind() == "scenario_accuracy" && !curves_agree) {
+      undecided = true;
+      continue;
+    }
+    if (finding.kind() == "scenario_accuracy") SetFact(finding, "scenario", 3);
+    *result.add_findings() = std::move(finding);
+  }
+  for (v1::Missing& one : *found.mutable_missing()) *result.add_missing() = std::move(one);
+  if (undecided) AddMissing(context, result, "scenario_needs_curves", SideName(Side::kMigrated));
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
@@ -217,16 +242,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     return;
   }
   for (const Side side : kBothSides) pairs.RequireFinished(context, result, side);
-  bool curves_agree = true;
-  for (const LossComparison& c : CompareLosses(context, result, pairs)) {
-    curves_agree = CurveAgrees(context, result, c) && curves_agree;
+  const std::vector<LossComparison> comparisons = CompareLosses(context, result, pairs);
+  bool curves_agree = !comparisons.empty();
+  bool curves_differ = false;
+  for (const LossComparison& c : comparisons) {
+    const Agreement agreement = CurveAgrees(context, result, c);
+    curves_agree = curves_agree && agreement == Agreement::kAgree;
+    curves_differ = curves_differ || agreement == Agreement::kDiffer;
   }
-  if (!curves_agree || !validates) return;
-  CompareEvaluations(context, result, pairs.Comparable(Side::kBaseline), pairs.Comparable(Side::kMigrated),
-                     "scenario_accuracy");
-  for (v1::Finding& finding : *result.mutable_findings()) {
-    if (finding.kind() == "scenario_accuracy") SetFact(finding, "scenario", 3);
-  }
+  if (!curves_differ && validates) CompareAccuracy(context, result, pairs, curves_agree);
 }
 
 }  // namespace

@@ -73,14 +73,63 @@ void CompareSharding(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+// What lines of evaluations tell of the weights and the mode (formats/logs/machinery/evaluation_modes.h), by notes.
+struct Told {
+  std::int64_t in_training = 0;
+  std::int64_t in_evaluation = 0;
+  const v1::Note* first_in_training = nullptr;
+  const LogSource* log_of_it = nullptr;
+  const v1::Note* not_repeated = nullptr;
+  const LogSource* log_of_repeats = nullptr;
+};
+
+Told ToldBy(const RunSeries& run) {
+  Told told;
+  for (const LogSource& source : run.logs) {
+    for (const v1::Note& note : source.log().notes()) {
+      told.in_evaluation += note.kind() == "evaluated_in_evaluation_mode" ? 1 : 0;
+      if (note.kind() == "evaluated_in_training_mode" && told.in_training++ == 0) {
+        told.first_in_training = &note;
+        told.log_of_it = &source;
+      } else if (note.kind() == "evaluation_not_repeated" && told.not_repeated == nullptr) {
+        told.not_repeated = &note;
+        told.log_of_repeats = &source;
+      }
+    }
+  }
+  return told;
+}
+
+// Dropout and batch statistics in a validation: a fault on either side, whatever the other does.
+void Report(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Told& told) {
+  if (told.first_in_training != nullptr) {
+    v1::Finding& finding = AddError(
+        context, result, "train_mode_at_eval", run.name,
+        {{"run", run.name}, {"count", absl::StrCat(told.in_training)}, {"first", told.first_in_training->message()}});
+    SetFact(finding, "in_training_mode", told.in_training);
+    SetFact(finding, "in_evaluation_mode", told.in_evaluation);
+    finding.add_evidence(Where(*told.log_of_it, told.first_in_training->line()));
+  }
+  if (told.not_repeated != nullptr) {
+    v1::Finding& finding = AddError(context, result, "eval_not_repeatable/checkpoint", run.name,
+                                    {{"run", run.name}, {"results", told.not_repeated->message()}});
+    finding.add_evidence(Where(*told.log_of_repeats, told.not_repeated->line()));
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   CompareSharding(context, result);
   for (const Side side : kBothSides) {
     if (context.evidence.bundles(side).empty()) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SCRIPTS);
-    for (const RunSeries& run : SeriesOf(context, side)) {
+    const std::vector<RunSeries>& runs = SeriesOf(context, side);
+    bool all_told = !runs.empty();
+    for (const RunSeries& run : runs) {
       for (const LogSource& source : run.logs) CheckLog(context, result, run, source);
+      const Told told = ToldBy(run);
+      Report(context, result, run, told);
+      all_told = all_told && told.in_training + told.in_evaluation > 0;
     }
-    AddMissing(context, result, "evaluation_mode_unknown", SideName(side));
+    AddMissing(context, result, all_told ? "evaluation_samples_unknown" : "evaluation_mode_unknown", SideName(side));
   }
 }
 

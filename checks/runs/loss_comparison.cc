@@ -76,7 +76,13 @@ Yardstick ChooseYardstick(const BaselineCurves& baseline, const Curve& migrated,
 
 void ShowStep(LossComparison& comparison) {
   const AlignedCurves& aligned = comparison.aligned;
-  comparison.shown_step = comparison.figures.first_divergent_step.value_or(comparison.figures.first_step);
+  const CurveComparison& figures = comparison.figures;
+  comparison.shown_step = figures.first_divergent_step.value_or(figures.first_step);
+  // Smoothed curves may part at a step whose own values are equal: that would show no difference.
+  for (std::size_t i = 0; i < aligned.steps.size(); ++i) {
+    const bool equal = aligned.steps[i] == comparison.shown_step && Short(aligned.a[i]) == Short(aligned.b[i]);
+    if (equal && figures.verdict == CurveVerdict::kDiffer) comparison.shown_step = figures.max_step;
+  }
   for (std::size_t i = 0; i < aligned.steps.size(); ++i) {
     if (aligned.steps[i] != comparison.shown_step) continue;
     comparison.baseline_value = aligned.a[i];
@@ -97,6 +103,10 @@ std::vector<std::int64_t> SpikeSteps(const AlignedCurves& aligned, absl::Span<co
 // Positions of the axis told as the baseline's steps.
 void TellBaselineSteps(LossComparison& c) {
   if (c.axis.kind != StepAxis::Kind::kSamples) return;
+  if (c.stretch.has_value()) {
+    c.stretch->first_step = BaselineStep(c.axis, c.stretch->first_step);
+    c.stretch->last_step = BaselineStep(c.axis, c.stretch->last_step);
+  }
   for (std::int64_t* step : {&c.figures.first_step, &c.figures.max_step, &c.shown_step}) {
     *step = BaselineStep(c.axis, *step);
   }
@@ -151,6 +161,10 @@ LossComparison CompareOne(const CheckContext& context, const RunPairs& pairs, co
       static_cast<double>(comparison.figures.common_steps) < context.profile.threshold("common_steps_min") ||
       comparison.figures.coverage < context.profile.threshold("coverage_min");
   comparison.bias = BiasInterval(aligned);
+  if (comparison.figures.verdict != CurveVerdict::kDiffer) {
+    comparison.stretch = FindStretch(aligned, comparison.limits, comparison.figures.mode == CurveMode::kPaired,
+                                     context.profile.threshold("loss_leaving_steps"));
+  }
   comparison.spikes_of_baseline = SpikeSteps(aligned, aligned.a);
   comparison.spikes_of_migrated = SpikeSteps(aligned, aligned.b);
   ShowStep(comparison);

@@ -27,6 +27,8 @@ struct LossComparison {
   bool too_short = false;  // below common_steps_min or coverage_min
   CurveComparison figures;
   std::optional<Interval> bias;  // that holds the signed mean relative difference with 95 %
+  // Of curves that are not told different: steps at which they lie apart all the same.
+  std::optional<Stretch> stretch;
   // Steps at which a loss jumps up and comes back (checks/numbers/statistics.h, Spikes), over the common steps.
   std::vector<std::int64_t> spikes_of_baseline;
   std::vector<std::int64_t> spikes_of_migrated;

@@ -126,6 +126,28 @@ void NoteAxis(const CheckContext& context, v1::CheckResult& result, const LossCo
   if (samples) SetFact(note, "migrated_samples_per_step", c.axis.migrated_per_step);
 }
 
+// Curves that agree as a whole and lie apart over some steps in a row.
+void WarnOfStretch(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+  if (!c.stretch.has_value()) return;
+  const Stretch& stretch = *c.stretch;
+  v1::Finding& finding = AddWarning(context, result, stretch.at_end ? "loss_leaves" : "loss_leaves/within", c.subject,
+                                    {{"migrated", c.subject},
+                                     {"baseline", c.baseline_name},
+                                     {"first", absl::StrCat(stretch.first_step)},
+                                     {"last", absl::StrCat(stretch.last_step)},
+                                     {"apart", Percent(stretch.mean_relative)}});
+  Fill(finding, c);
+  SetFact(finding, "first_divergent_step", stretch.first_step);
+  SetFact(finding, "from_step", stretch.first_step);
+  SetFact(finding, "to_step", stretch.last_step);
+  SetFact(finding, "mean_relative_difference", stretch.mean_relative);
+  for (std::size_t i = 0; i < c.aligned.steps.size(); ++i) {
+    if (c.aligned.steps[i] != stretch.last_step) continue;
+    finding.set_baseline(absl::StrCat("step ", stretch.last_step, ": ", Short(c.aligned.a[i])));
+    finding.set_migrated(absl::StrCat("step ", stretch.last_step, ": ", Short(c.aligned.b[i])));
+  }
+}
+
 void Report(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
   MessageArgs args = ArgsOf(c);
   if (c.figures.common_steps > 0 && c.figures.verdict == CurveVerdict::kDiffer) {
@@ -148,8 +170,10 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
   if (c.figures.left_out.has_value()) {
     args.emplace_back("left_out", absl::StrCat(*c.figures.left_out));
     args.emplace_back("largest", Percent(c.figures.max_relative_error));
-    Fill(AddWarning(context, result, "one_step_far_off", c.subject, args), c);
+    const bool last = c.figures.left_out_is_last;
+    Fill(AddWarning(context, result, last ? "one_step_far_off/last" : "one_step_far_off", c.subject, args), c);
   }
+  WarnOfStretch(context, result, c);
   if (c.running_mean.has_value()) {
     const std::string& whose = c.running_mean_of_migrated ? c.subject : c.baseline_name;
     AddWarning(context, result, "running_mean", c.subject, {{"run", whose}, {"window", absl::StrCat(*c.running_mean)}});

@@ -36,7 +36,17 @@ struct Trend {
   int row_begins = 0;    // the record of its first reduction
   int lowered_late = 0;  // reductions in the last fifth of the records
   int records = 0;
+  double floor = 1;
+  int skipped_at_floor = 0;  // records that skip where the one before stood at the floor already
+  int stood_at_floor = 0;    // the longest stretch of records there behind a reduction
+  int stands_there_now = 0;
+  std::string lowest_where;
+  std::string skipped_where;  // the first of those records
 
+  // Below 1 is told by itself.
+  bool at_floor(double scale) const { return scale >= 1 && scale <= floor; }
+  // One scale throughout.
+  bool stands() const { return raised == 0 && lowered == 0; }
   // The scale from which it came down without a raise between; where it never did, the highest.
   double from() const { return lowered_in_a_row > 0 ? row_from : highest; }
   // One clean step, or a few, after a long row of reductions do not tell that a scale was found.
@@ -48,8 +58,23 @@ struct Trend {
   }
 };
 
-Trend Follow(const std::vector<ScalePoint>& points) {
+void FollowAtFloor(const ScalePoint& point, double before, Trend& trend) {
+  const bool first = trend.records == 1;
+  if (!trend.at_floor(point.scale)) {
+    trend.stands_there_now = 0;
+    return;
+  }
+  if (!first && trend.at_floor(before) && point.skipped && trend.skipped_at_floor++ == 0) {
+    trend.skipped_where = point.where;
+  }
+  // What stood there from the first record on is told apart: it was not seen falling.
+  if (trend.lowered == 0) return;
+  trend.stood_at_floor = std::max(trend.stood_at_floor, ++trend.stands_there_now);
+}
+
+Trend Follow(const std::vector<ScalePoint>& points, double floor) {
   Trend trend;
+  trend.floor = floor;
   double before = points.front().scale;
   const auto late = points.size() - points.size() / 5;
   for (const ScalePoint& point : points) {
@@ -65,7 +90,9 @@ Trend Follow(const std::vector<ScalePoint>& points) {
       }
       trend.lowered_late += static_cast<std::size_t>(index) >= late ? 1 : 0;
     }
+    FollowAtFloor(point, before, trend);
     trend.overflows_in_a_row = point.overflow ? trend.overflows_in_a_row + 1 : 0;
+    if (point.scale < trend.lowest) trend.lowest_where = point.where;
     trend.lowest = std::min(trend.lowest, point.scale);
     trend.highest = std::max(trend.highest, point.scale);
     trend.at_last = point.scale == before ? trend.at_last + 1 : 1;
@@ -81,9 +108,32 @@ bool SaysMinimum(const RunSeries& run) {
   return absl::StrContains(words, "scale") && absl::StrContains(words, "minimum");
 }
 
-enum class TrendVerdict { kHealthy, kAtFloor, kStaysAtFloor, kBelow, kEndless, kReduced, kGradual, kSearching };
+enum class TrendVerdict {
+  kHealthy,
+  kAtFloor,
+  kStaysAtFloor,
+  kStandsAtFloor,  // from the first record on
+  kSkipsAtFloor,
+  kStoodAtFloor,  // and came up again
+  kOneOfUnknownType,
+  kBelow,
+  kEndless,
+  kReduced,
+  kGradual,
+  kSearching
+};
 
-TrendVerdict Judge(const RunSeries& run, const Trend& trend, double floor) {
+// A scale that never moves. That of bf16 logs is 1 as well, so where the type is not known a 1 tells nothing; only a
+// scaler prints less, and only a scaler skips.
+TrendVerdict JudgeStanding(const Trend& trend, const ScalerFacts& facts) {
+  if (facts.kind == ScalerKind::kStatic || !trend.at_floor(trend.last)) return TrendVerdict::kHealthy;
+  const bool scales = !facts.dtype.empty() || trend.skipped_at_floor > 0 || trend.last > 1;
+  return scales ? TrendVerdict::kStandsAtFloor : TrendVerdict::kOneOfUnknownType;
+}
+
+TrendVerdict Judge(const RunSeries& run, const Trend& trend, const ScalerFacts& facts) {
+  if (SaysMinimum(run)) return TrendVerdict::kAtFloor;
+  if (trend.stands()) return JudgeStanding(trend, facts);
   // Still overflowing at the end: reduced again and again, or for long below 1 already.
   const bool still_falling =
       trend.overflows_in_a_row > 0 &&
@@ -91,15 +141,17 @@ TrendVerdict Judge(const RunSeries& run, const Trend& trend, double floor) {
        (trend.last < 1 && std::min(trend.overflows_in_a_row, trend.lowered) >= kReductionsInARow));
   // Fallen to the floor and not come up again, whether or not the log still tells of overflows: from there nothing
   // is left to lower.
-  const bool fell_to_floor = trend.last <= floor && trend.last >= floor / 2 && trend.lowered > 1;
-  const bool fell_below = trend.last < floor / 2 && trend.lowered > 1 && trend.at_last >= kSettledRecords;
-  if (SaysMinimum(run) || (fell_to_floor && trend.overflows_in_a_row > 0)) return TrendVerdict::kAtFloor;
+  const bool fell_to_floor = trend.last <= trend.floor && trend.last >= std::max(1.0, trend.floor / 2);
+  const bool fell_below = trend.last < trend.floor / 2 && trend.lowered > 1 && trend.at_last >= kSettledRecords;
+  if (fell_to_floor && trend.overflows_in_a_row > 0) return TrendVerdict::kAtFloor;
   if (fell_to_floor) return TrendVerdict::kStaysAtFloor;
   if (fell_below) return TrendVerdict::kBelow;
-  const bool low = trend.last < std::max(1.0, floor) + 1;
+  const bool low = trend.last < trend.floor + 1;
   if (still_falling && low) return TrendVerdict::kEndless;
   if (trend.unsettled() && low) return TrendVerdict::kReduced;
   if (trend.gradual()) return TrendVerdict::kGradual;
+  if (trend.skipped_at_floor > 0) return TrendVerdict::kSkipsAtFloor;
+  if (trend.stood_at_floor >= kSettledRecords) return TrendVerdict::kStoodAtFloor;
   return trend.unsettled() ? TrendVerdict::kSearching : TrendVerdict::kHealthy;
 }
 
@@ -112,6 +164,10 @@ v1::Finding& ReportTrend(const CheckContext& context, v1::CheckResult& result, c
       return AddError(context, result, trend.overflows_in_a_row == 0 ? "scale_at_floor/words" : "scale_at_floor",
                       subject, args);
     case TrendVerdict::kStaysAtFloor: return AddError(context, result, "scale_at_floor/stays", subject, args);
+    case TrendVerdict::kStandsAtFloor: return AddError(context, result, "scale_at_floor/stands", subject, args);
+    case TrendVerdict::kSkipsAtFloor: return AddError(context, result, "scale_at_floor/skips", subject, args);
+    case TrendVerdict::kStoodAtFloor: return AddError(context, result, "scale_at_floor/stood", subject, args);
+    case TrendVerdict::kOneOfUnknownType: AddMissing(context, result, "scale_one_type_unknown", subject, args); break;
     case TrendVerdict::kBelow: return AddError(context, result, "scale_falls_without_end/below", subject, args);
     case TrendVerdict::kEndless: return AddError(context, result, "scale_falls_without_end", subject, args);
     case TrendVerdict::kReduced: return AddError(context, result, "scale_falls_without_end/reduced", subject, args);
@@ -161,13 +217,14 @@ struct Followed {
 int Badness(TrendVerdict verdict) {
   switch (verdict) {
     case TrendVerdict::kHealthy: return 0;
-    case TrendVerdict::kSearching: return 1;
+    case TrendVerdict::kSearching:
+    case TrendVerdict::kOneOfUnknownType: return 1;
     default: return 2;
   }
 }
 
 void Report(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const std::string& subject,
-            const ScalerFacts& facts, const Followed& followed) {
+            const Followed& followed) {
   const auto& [points, trend, verdict] = followed;
   v1::Finding& finding = ReportTrend(context, result, subject, trend, verdict,
                                      {{"run", subject},
@@ -178,6 +235,9 @@ void Report(const CheckContext& context, v1::CheckResult& result, const RunSerie
                                       {"row", absl::StrCat(trend.lowered_in_a_row)},
                                       {"count", absl::StrCat(trend.overflows_in_a_row)},
                                       {"records", absl::StrCat(trend.at_last)},
+                                      {"skips", absl::StrCat(trend.skipped_at_floor)},
+                                      {"floor", Short(trend.floor)},
+                                      {"stood", absl::StrCat(trend.stood_at_floor)},
                                       {"words", run.ending.words}});
   finding.set_migrated(absl::StrCat(Short(trend.from()), " -> ", Short(trend.last)));
   SetFact(finding, "from_scale", trend.from());
@@ -189,11 +249,28 @@ void Report(const CheckContext& context, v1::CheckResult& result, const RunSerie
   SetFact(finding, "overflows_in_a_row", trend.overflows_in_a_row);
   finding.add_evidence(points->back().where);
   if (verdict == TrendVerdict::kAtFloor && !run.ending.where.empty()) finding.add_evidence(run.ending.where);
-  if (Badness(verdict) < 2 && trend.lowest < 1 && facts.kind != ScalerKind::kStatic) {
-    SetFact(AddWarning(context, result, "loss_scale_below_one", subject,
-                       {{"run", subject}, {"scale", Short(trend.lowest)}}),
-            "loss_scale", trend.lowest);
+  if (trend.skipped_at_floor > 0) {
+    SetFact(finding, "skipped_at_floor", trend.skipped_at_floor);
+    finding.add_evidence(trend.skipped_where);
   }
+  // Below 1 gradients are made smaller. A log that prints 0 throughout has no scaler.
+  if (Badness(verdict) > 1 || !(trend.lowest < 1) || !(trend.highest > 0)) return;
+  v1::Finding& below =
+      AddError(context, result, "loss_scale_below_one", subject, {{"run", subject}, {"scale", Short(trend.lowest)}});
+  SetFact(below, "loss_scale", trend.lowest);
+  below.set_migrated(Short(trend.lowest));
+  below.add_evidence(trend.lowest_where);
+}
+
+// What a saved state of the scaler holds is the scale at one moment: enough to fail by.
+void CheckState(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts) {
+  if (!facts.state_scale.has_value() || facts.state_scale->value > facts.floor()) return;
+  const double scale = facts.state_scale->value;
+  v1::Finding& finding = AddError(context, result, scale < 1 ? "loss_scale_below_one" : "scale_at_floor/state",
+                                  run.name, {{"run", run.name}, {"scale", Short(scale)}});
+  SetFact(finding, "loss_scale", scale);
+  finding.set_migrated(Short(scale));
+  finding.add_evidence(facts.state_scale->origin);
 }
 
 void CheckTrend(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts,
@@ -205,11 +282,15 @@ void CheckTrend(const CheckContext& context, v1::CheckResult& result, const RunS
   }
   Followed worst;
   for (const std::vector<ScalePoint>& points : all) {
-    const Trend trend = Follow(points);
-    const TrendVerdict verdict = Judge(run, trend, facts.minimum.has_value() ? facts.minimum->value : 1);
-    if (worst.points == nullptr || Badness(verdict) > Badness(worst.verdict)) worst = {&points, trend, verdict};
+    const Trend trend = Follow(points, facts.floor());
+    const TrendVerdict verdict = Judge(run, trend, facts);
+    const bool lower = worst.points != nullptr && Badness(verdict) == Badness(worst.verdict) && trend.lowest < 1 &&
+                       trend.lowest < worst.trend.lowest;
+    if (worst.points == nullptr || lower || Badness(verdict) > Badness(worst.verdict)) {
+      worst = {&points, trend, verdict};
+    }
   }
-  if (worst.points != nullptr) Report(context, result, run, subject, facts, worst);
+  if (worst.points != nullptr) Report(context, result, run, subject, worst);
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
@@ -223,6 +304,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       AddMissing(context, result, "metric_not_printed", run.name, {{"run", run.name}, {"metric", "loss_scale"}});
     }
     for (const std::string& engine : engines) CheckTrend(context, result, run, facts, engine);
+    CheckState(context, result, run, facts);
   }
 }
 

@@ -88,6 +88,27 @@ void ReadPrintedBatch(const RunSeries& run, ScalerFacts& facts) {
   }
 }
 
+ScalePoint PointOf(const LogSource& source, const v1::StepRecord& record) {
+  const bool skipped = record.overflow() || record.skipped() > 0;
+  return {record.loss_scale(), skipped || std::isinf(record.grad_norm()), skipped, record.step(),
+          Where(source, record.line())};
+}
+
+// A saved state of a scaler: empty where it was switched off, else its scale and how it moves.
+void ReadState(const SettingsView& settings, ScalerFacts& facts) {
+  if (!settings.HasFormat("scaler-state")) return;
+  if (const EffectiveValue* enabled = settings.FindStated("loss_scaler_enabled")) {
+    if (settings.Boolean("loss_scaler_enabled") != false || settings.FindStated("loss_scale_state") != nullptr) return;
+    facts.kind = ScalerKind::kOff;
+    facts.evidence = enabled->value.origin;
+    return;
+  }
+  facts.state_scale = Get(settings, "loss_scale_state");
+  if (!facts.state_scale.has_value() || settings.FindStated("loss_scale_window") == nullptr) return;
+  facts.kind = ScalerKind::kDynamic;
+  facts.evidence = facts.state_scale->origin;
+}
+
 // What the log shows: a scale that moves is dynamic; one that stands still through overflows is static.
 void ReadLog(const RunSeries& run, ScalerFacts& facts) {
   for (const std::string& engine : ScaleEngines(run)) {
@@ -108,7 +129,9 @@ void ReadLog(const RunSeries& run, ScalerFacts& facts) {
       facts.evidence = points.front().where;
       return;
     }
-    if (facts.kind == ScalerKind::kUnknown && overflow && points.size() > 1) {
+    // At its floor a dynamic scale stands still through overflows as well.
+    const bool at_floor = points.front().scale <= facts.floor();
+    if (facts.kind == ScalerKind::kUnknown && overflow && points.size() > 1 && !at_floor) {
       facts.kind = ScalerKind::kStatic;
       facts.evidence = points.front().where;
     }
@@ -149,9 +172,7 @@ std::vector<ScalePoint> ScalePoints(const RunSeries& run, absl::string_view engi
   for (const LogSource& source : run.logs) {
     for (const v1::StepRecord& record : source.log().records()) {
       if (!record.has_loss_scale() || record.engine() != engine) continue;
-      points.push_back({record.loss_scale(),
-                        record.overflow() || record.skipped() > 0 || std::isinf(record.grad_norm()), record.step(),
-                        Where(source, record.line())});
+      points.push_back(PointOf(source, record));
     }
   }
   return points;
@@ -171,9 +192,7 @@ std::vector<std::vector<ScalePoint>> ScaleSeries(const RunSeries& run, absl::str
       const std::int64_t rank = record.has_rank()             ? record.rank()
                                 : source.evidence->has_rank() ? source.evidence->rank()
                                                               : -1;
-      by_rank[rank].push_back({record.loss_scale(),
-                               record.overflow() || record.skipped() > 0 || std::isinf(record.grad_norm()),
-                               record.step(), Where(source, record.line())});
+      by_rank[rank].push_back(PointOf(source, record));
     }
     for (auto& [rank, points] : by_rank) {
       const auto goes_on = std::find_if(all.begin(), all.end(), [&, rank = rank, &points = points](const Series& one) {
@@ -197,7 +216,8 @@ ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run) {
   facts.dtype_evidence = type.evidence;
   ReadParameters(settings, facts);
   ReadPrintedBatch(run, facts);
-  ReadKind(settings, facts);
+  ReadState(settings, facts);
+  if (facts.kind == ScalerKind::kUnknown) ReadKind(settings, facts);
   ReadLog(run, facts);
   // Hugging Face and DeepSpeed switch a dynamic scaler on with fp16 and have no option against it.
   if (facts.kind == ScalerKind::kUnknown && facts.dtype == "float16" &&

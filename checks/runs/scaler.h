@@ -29,10 +29,13 @@ struct ScalerFacts {
   std::string evidence;
   std::optional<Sourced> static_scale;
   std::optional<Sourced> printed_scale;  // where the log prints one scale throughout
+  std::optional<Sourced> state_scale;    // what a saved state of the scaler holds
   std::optional<Sourced> initial, window, hysteresis, growth, backoff, minimum;
   std::optional<Sourced> global_batch;
   // Skipped steps that probing makes by itself: hysteresis / window.
   std::optional<double> expected_rate() const;
+  // Where a scale scales nothing any more: its stated minimum, at least 1.
+  double floor() const { return minimum.has_value() && minimum->value > 1 ? minimum->value : 1; }
   // No scaler is needed: bf16 and fp32 have the range of fp32.
   bool not_needed() const { return dtype == "bfloat16" || dtype == "float32"; }
 };
@@ -43,6 +46,7 @@ ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run);
 struct ScalePoint {
   double scale = 0;
   bool overflow = false;
+  bool skipped = false;  // told by a scaler; a norm that is not finite is an overflow and no skip
   std::int64_t step = 0;
   std::string where;
 };

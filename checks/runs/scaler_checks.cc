@@ -26,6 +26,10 @@ void CheckRun(const CheckContext& context, v1::CheckResult& result, const RunSer
   // A static scale of 1 scales nothing.
   const bool off = facts.kind == ScalerKind::kOff || (facts.kind == ScalerKind::kStatic &&
                                                       facts.static_scale.has_value() && facts.static_scale->value == 1);
+  if (off && facts.dtype.empty()) {
+    AddMissing(context, result, "compute_type_unknown", run.name, args);
+    return;
+  }
   v1::Finding& finding = off ? AddError(context, result, "loss_scale_off", run.name, args)
                              : AddNote(context, result, "measured/scaler", run.name, args);
   SetFact(finding, "kind", ScalerWord(facts.kind));

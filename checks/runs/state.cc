@@ -1,10 +1,12 @@
 // training.flow.state: are gradients cleared, and counters and data position restored on resume?
 // Source: pre-tuning checklist, 训练流程：与基准一致 (中间状态的清除与恢复).
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/numbers/statistics.h"
 #include "checks/runs/data_position.h"
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
@@ -15,17 +17,44 @@ namespace paritect {
 namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG}};
+constexpr std::size_t kStepsOfCorrelation = 20;
+
+// The losses of the pair's engine, step by step.
+AlignedCurves LossesOf(const RunSeries& baseline, const RunSeries& migrated, const CurvePair& pair, Curve& right) {
+  const auto find = [](const RunSeries& run, const std::string& engine) {
+    const CurveSet set = run.Curves(Metric::kLoss);
+    for (const Curve& curve : set.curves) {
+      if (set.curves.size() == 1 || curve.engine == engine) return FiniteOnly(curve);
+    }
+    return Curve();
+  };
+  right = find(migrated, pair.migrated.engine);
+  return Align(find(baseline, pair.baseline.engine), right);
+}
+
+// Whether both sides read the same data step by step: their losses move together or are all but equal; where losses do
+// not tell, their norms move together.
+bool ArePaired(const CheckContext& context, const AlignedCurves& losses, const AlignedCurves& norms) {
+  constexpr double kTight = 0.005;
+  const CurveLimits limits = LimitsOf(context.profile);
+  if (!losses.steps.empty()) {
+    const CurveMode mode = Compare(losses, limits).mode;
+    if (mode == CurveMode::kPaired) return true;
+    std::vector<double> sizes = RelativeDifferences(losses.a, losses.b, SizeFloor(losses.a));
+    for (double& one : sizes) one = std::fabs(one);
+    if (Median(std::move(sizes)) <= kTight) return true;
+    if (mode == CurveMode::kUnpaired) return false;
+  }
+  if (ConstantRatio(norms.a, norms.b).has_value()) return true;
+  const std::optional<double> together = DifferenceCorrelation(norms.a, norms.b);
+  return norms.steps.size() >= kStepsOfCorrelation && together.has_value() && *together > limits.pairing_correlation;
+}
 
 // A loss that is n times as large has a gradient that is: said once, of the loss.
-bool LossHasRatio(const RunSeries& baseline, const RunSeries& migrated, double ratio) {
-  const CurveSet a = baseline.Curves(Metric::kLoss);
-  const CurveSet b = migrated.Curves(Metric::kLoss);
-  if (a.curves.empty() || b.curves.empty()) return false;
-  const Curve left = FiniteOnly(a.curves[0]);
-  const Curve right = FiniteOnly(b.curves[0]);
-  const AlignedCurves losses = Align(left, right);
+bool LossHasRatio(const AlignedCurves& losses, double ratio) {
+  constexpr double kSame = 0.05;
   const std::optional<double> of_loss = ConstantRatio(losses.a, losses.b);
-  return of_loss.has_value() && *of_loss / ratio > 0.98 && *of_loss / ratio < 1.02;
+  return of_loss.has_value() && std::fabs(*of_loss / ratio - 1) < kSame;
 }
 
 // Norms that differ by more than half (docs/thresholds.md) without a pattern that names the cause.
@@ -44,7 +73,8 @@ v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result
 }
 
 v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
-                         const RunSeries& migrated, const std::string& subject, const GradientRatio& ratio) {
+                         const RunSeries& migrated, const std::string& subject, const GradientRatio& ratio,
+                         const AlignedCurves& losses) {
   const MessageArgs args = {{"migrated", subject},
                             {"baseline", baseline.name},
                             {"ratio", Short(ratio.ratio)},
@@ -68,10 +98,11 @@ v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, c
       return finding;
     }
     case GradientPattern::kConstantRatio:
-      if (LossHasRatio(baseline, migrated, ratio.ratio)) break;
+      if (LossHasRatio(losses, ratio.ratio)) break;
       return ReportConstant(context, result, baseline, migrated, subject, ratio.ratio, args);
     case GradientPattern::kExploding: return AddError(context, result, "gradients_explode", subject, args);
     case GradientPattern::kAlike:
+      if (ratio.unpaired_ratio) return AddWarning(context, result, "gradient_norm_differs/unpaired", subject, args);
       if (FarFromOne(ratio.ratio)) return AddWarning(context, result, "gradient_norm_differs", subject, args);
       if (FarFromOne(ratio.tail_ratio)) return AddWarning(context, result, "gradient_norm_differs/tail", subject, args);
       if (ratio.jumps > 2 * ratio.baseline_jumps) {
@@ -111,16 +142,21 @@ void CheckGradients(const CheckContext& context, v1::CheckResult& result, const 
   const std::string subject = SubjectOf(migrated, pair.migrated);
   const AlignedCurves norms = Align(pair.baseline, pair.migrated);
   if (ReportZeros(context, result, baseline, subject, pair, norms)) return;
-  const std::optional<GradientRatio> ratio = CompareGradients(norms);
+  Curve of_losses;  // that `losses` borrows from
+  const AlignedCurves losses = LossesOf(baseline, migrated, pair, of_losses);
+  const GradientLimits limits = {context.profile.threshold("gradient_norm_relative_error"),
+                                 context.profile.threshold("gradient_ratio_spread")};
+  const std::optional<GradientRatio> ratio = CompareGradients(norms, limits, ArePaired(context, losses, norms));
   if (!ratio.has_value()) {
     AddMissing(context, result, "too_few_common_steps", subject,
                {{"common", absl::StrCat(norms.steps.size())}, {"coverage", Percent(norms.coverage)}, {"needed", "5"}});
     return;
   }
-  v1::Finding& finding = ReportRatio(context, result, baseline, migrated, subject, *ratio);
+  v1::Finding& finding = ReportRatio(context, result, baseline, migrated, subject, *ratio, losses);
   finding.set_baseline(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.a.front())));
   finding.set_migrated(absl::StrCat("step ", norms.steps.front(), ": ", Short(norms.b.front())));
   SetFact(finding, "ratio", ratio->ratio);
+  SetFact(finding, "spread", ratio->spread);
   SetFact(finding, "common_steps", ratio->steps);
   SetFact(finding, "last_step", ratio->last_step);
   if (ratio->largest > 0) {

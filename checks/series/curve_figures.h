@@ -25,6 +25,19 @@ std::optional<Interval> BiasInterval(const AlignedCurves& curves);
 // take back.
 std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, bool paired);
 
+// A stretch of steps at which b lies beyond the limit on one side, as neither a single step nor the noise of the
+// differences does. `at_end`: nothing came back.
+struct Stretch {
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  double mean_relative = 0;  // signed
+  bool at_end = false;
+};
+
+// The worst stretch of `steps_min` steps or more behind the first twentieth; nullopt: none.
+std::optional<Stretch> FindStretch(const AlignedCurves& curves, const CurveLimits& limits, bool paired,
+                                   double steps_min);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_SERIES_CURVE_FIGURES_H_

@@ -412,6 +412,16 @@ AlignedCurves WithoutStep(const AlignedCurves& curves, std::size_t at) {
 
 }  // namespace
 
+namespace {
+
+// Whether the neighbours of a step far off are not: two steps in a row are no single one.
+bool StandsAlone(const std::vector<double>& sizes, std::size_t at, double usual) {
+  const auto near = [&](std::size_t i) { return i >= sizes.size() || sizes[i] <= usual; };
+  return (at == 0 || near(at - 1)) && near(at + 1);
+}
+
+}  // namespace
+
 // One step over a limit is never a failure (checklist): what only one step makes of two curves is not so. It also hides
 // that all others move together.
 CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order) {
@@ -424,10 +434,12 @@ CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, 
   for (double one : RelativeDifferences(curves.a, curves.b, SizeFloor(curves.a))) sizes.push_back(std::fabs(one));
   const auto worst = std::max_element(sizes.begin(), sizes.end());
   const std::size_t at = static_cast<std::size_t>(worst - sizes.begin());
-  if (at + 1 == sizes.size() || !(*worst > kFar * Median(sizes))) return result;  // the last step may be a beginning
+  const double far = kFar * Median(sizes);
+  if (!(*worst > far) || !StandsAlone(sizes, at, std::max(far, limits.mean_relative))) return result;
   CurveComparison rest = CompareAll(WithoutStep(curves, at), limits, same_order);
   if (rest.verdict == CurveVerdict::kDiffer || rest.verdict == CurveVerdict::kInconclusive) return result;
   rest.left_out = curves.steps[at];
+  rest.left_out_is_last = at + 1 == sizes.size();
   rest.max_relative_error = result.max_relative_error;
   rest.max_step = result.max_step;
   return rest;

@@ -82,6 +82,7 @@ struct CurveComparison {
   std::optional<double> correlation;    // of first differences; nullopt: too short or without movement
   std::optional<std::int64_t> first_divergent_step;
   std::optional<std::int64_t> left_out;  // one step far off, without which the other figures are
+  bool left_out_is_last = false;         // it may be a beginning
   std::optional<double> constant_ratio;  // b / a, where the curves differ by a constant factor
   bool lower = false;                    // a broken limit is broken downwards
   bool tail_alone = false;    // paired, the whole within its limit, the end beyond the limit of the last tenth

@@ -164,15 +164,17 @@ void CompareEvaluations(const CheckContext& context, v1::CheckResult& result,
   std::vector<const RunSeries*> all = baseline;
   all.insert(all.end(), migrated.begin(), migrated.end());
   const std::string metric = CommonMetric(all);
-  int compared = 0;
+  MetricsCompared counts;
   if (!baseline.empty() && !migrated.empty()) {
-    compared = CompareValidationMetrics(context, result, baseline, migrated, kind);
+    counts = CompareValidationMetrics(context, result, baseline, migrated, kind);
   }
   // What is left to compare by its meaning, under whatever names: the accuracy, and the loss where there is no more.
   const bool all_print = FinalsOf(all, metric).without.empty();
-  if (compared > 0 && all_print && metric != "accuracy" && metric != "eval_loss") {
-    SetFact(AddNote(context, result, "measured/validation_metrics", "", {{"count", absl::StrCat(compared)}}),
-            "compared", compared);
+  if (counts.compared > 0 && all_print && metric != "accuracy" && metric != "eval_loss") {
+    // Beside a metric that is missed, those that are not excuse nothing.
+    if (counts.within < counts.compared) return;
+    SetFact(AddNote(context, result, "measured/validation_metrics", "", {{"count", absl::StrCat(counts.compared)}}),
+            "compared", counts.compared);
     return;
   }
   CompareFinalsOfTwo(context, result, baseline, migrated, kind);

@@ -108,29 +108,88 @@ ZeroNorms FindZeroNorms(const AlignedCurves& norms) {
   return zero;
 }
 
-std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
-  std::vector<double> ratios;
+namespace {
+
+// The unit of the last digit where all norms are printed with three places or fewer: what differs by no more than that
+// may be equal. 0: more places.
+double PrintedUnit(const AlignedCurves& norms) {
+  for (const double unit : {1.0, 0.1, 0.01, 0.001}) {
+    const auto whole = [unit](double value) { return std::fabs(value / unit - std::round(value / unit)) < 1e-6; };
+    if (std::all_of(norms.a.begin(), norms.a.end(), whole) && std::all_of(norms.b.begin(), norms.b.end(), whole)) {
+      return unit;
+    }
+  }
+  return 0;
+}
+
+struct Ratios {
+  std::vector<double> values;
   std::vector<std::int64_t> steps;
-  std::vector<double> log_steps;
-  std::vector<double> log_ratios;
-  GradientRatio result;
-  const std::int64_t before = norms.steps.empty() || norms.steps.front() > 0 ? 0 : 1 - norms.steps.front();
+};
+
+Ratios RatiosOf(const AlignedCurves& norms) {
+  const double unit = PrintedUnit(norms);
+  Ratios ratios;
   for (std::size_t i = 0; i < norms.steps.size(); ++i) {
     if (!(norms.a[i] > 0) || !(norms.b[i] > 0)) continue;
-    ratios.push_back(norms.b[i] / norms.a[i]);
-    steps.push_back(norms.steps[i]);
-    if (log_steps.size() >= kStepsMax) continue;
-    log_steps.push_back(std::log(static_cast<double>(norms.steps[i] + before)));
-    log_ratios.push_back(std::log(ratios.back()));
-    result.last_step = norms.steps[i];
+    const bool may_be_equal = std::fabs(norms.b[i] - norms.a[i]) <= unit * (1 + 1e-6);
+    ratios.values.push_back(may_be_equal ? 1 : norms.b[i] / norms.a[i]);
+    ratios.steps.push_back(norms.steps[i]);
   }
-  if (ratios.size() < kStepsMin) return std::nullopt;
-  result.steps = static_cast<std::int64_t>(ratios.size());
-  result.ratio = Median(ratios);
-  if (const std::optional<double> constant = ConstantRatio(norms.a, norms.b)) {
-    result.pattern = GradientPattern::kConstantRatio;
-    result.ratio = *constant;
-    return result;
+  return ratios;
+}
+
+// A whole number, or one over it, is what averaging over steps or ranks gives: taken where the noise allows it.
+double WholeWithin(double ratio, double tolerance) {
+  const double whole = ratio >= 1 ? std::round(ratio) : 1 / std::round(1 / ratio);
+  return whole != 1 && std::fabs(ratio / whole - 1) < tolerance ? whole : ratio;
+}
+
+// Away from 1 by more than the limit, and by three times what it varies by from step to step.
+bool IsConstant(const GradientRatio& ratio, const GradientLimits& limits) {
+  constexpr double kLastBit = 1e-9;
+  const double distance = std::fabs(ratio.ratio - 1);
+  return distance > limits.ratio * (1 + kLastBit) && ratio.spread < limits.spread * distance;
+}
+
+// Whether the norms agree at first and are far apart at the end: they left, however long ago.
+bool Leaves(const std::vector<double>& ratios, const GradientRatio& result, const GradientLimits& limits) {
+  const auto tenth = static_cast<std::ptrdiff_t>(std::max<std::size_t>(kStepsMin, ratios.size() / 10));
+  const double at_first = Median(std::vector<double>(ratios.begin(), ratios.begin() + tenth));
+  return result.pattern == GradientPattern::kExploding && std::fabs(at_first - 1) <= limits.ratio;
+}
+
+void JudgeRatio(const Ratios& ratios, const GradientLimits& limits, bool paired, GradientRatio& result) {
+  constexpr double kTolerance = 0.005;
+  constexpr double kToleranceMax = 0.02;
+  constexpr double kErrors = 3;
+  MeasureJumps(ratios.values, ratios.steps, result);
+  if (!IsConstant(result, limits) || Leaves(ratios.values, result, limits)) return;
+  const double count = static_cast<double>(ratios.values.size());
+  const double error = 1.4826 * 1.2533 * result.spread / std::sqrt(count) / result.ratio;  // of a median
+  result.ratio = WholeWithin(result.ratio, std::clamp(kErrors * error, kTolerance, kToleranceMax));
+  result.unpaired_ratio = !paired;
+  result.pattern = paired ? GradientPattern::kConstantRatio : GradientPattern::kAlike;
+}
+
+}  // namespace
+
+std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const GradientLimits& limits, bool paired) {
+  const Ratios ratios = RatiosOf(norms);
+  if (ratios.values.size() < kStepsMin) return std::nullopt;
+  GradientRatio result;
+  result.steps = static_cast<std::int64_t>(ratios.values.size());
+  result.ratio = Median(ratios.values);
+  std::vector<double> deviations;
+  for (const double one : ratios.values) deviations.push_back(std::fabs(one - result.ratio));
+  result.spread = Median(std::move(deviations));
+  const std::int64_t before = ratios.steps.front() > 0 ? 0 : 1 - ratios.steps.front();
+  std::vector<double> log_steps;
+  std::vector<double> log_ratios;
+  for (std::size_t i = 0; i < std::min(kStepsMax, ratios.steps.size()); ++i) {
+    log_steps.push_back(std::log(static_cast<double>(ratios.steps[i] + before)));
+    log_ratios.push_back(std::log(ratios.values[i]));
+    result.last_step = ratios.steps[i];
   }
   const Line line = FitLine(log_steps, log_ratios);
   const double at_first = std::exp(log_ratios.front() - line.slope * log_steps.front());
@@ -141,13 +200,14 @@ std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms) {
     result.exponent = line.slope;
     return result;
   }
-  if (const std::size_t period = FindPeriod(ratios, steps); period > 0) {
+  if (const std::size_t period = FindPeriod(ratios.values, ratios.steps); period > 0) {
     result.pattern = GradientPattern::kPeriodic;
     result.period = static_cast<std::int64_t>(period);
-    result.ratio = *std::max_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(2 * period));
+    result.ratio =
+        *std::max_element(ratios.values.begin(), ratios.values.begin() + static_cast<std::ptrdiff_t>(2 * period));
     return result;
   }
-  MeasureJumps(ratios, steps, result);
+  JudgeRatio(ratios, limits, paired, result);
   return result;
 }
 

@@ -28,6 +28,14 @@ struct GradientRatio {
   std::int64_t baseline_jumps = 0;  // of the baseline
   std::int64_t explodes_at = 0;     // exploding: the first step beyond
   std::int64_t period = 0;          // periodic: steps
+  double spread = 0;                // median absolute deviation of the ratio
+  // A ratio that would be constant, over steps of which it is not known that both sides read the same data.
+  bool unpaired_ratio = false;
+};
+
+struct GradientLimits {
+  double ratio = 0.1;      // of the median from 1
+  double spread = 0.3333;  // of the median absolute deviation, of that distance
 };
 
 // Common steps at which the migrated norm is exactly 0 and the baseline's is not small: nothing is learned there.
@@ -38,8 +46,8 @@ struct ZeroNorms {
 };
 ZeroNorms FindZeroNorms(const AlignedCurves& norms);
 
-// nullopt: fewer than 5 common positive norms.
-std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms);
+// nullopt: fewer than 5 common positive norms. `paired`: both sides read the same data step by step.
+std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const GradientLimits& limits, bool paired);
 
 }  // namespace paritect
 

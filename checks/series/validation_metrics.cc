@@ -106,10 +106,10 @@ std::optional<MetricSense> SenseOf(absl::string_view name) {
   return evaluation ? sense : std::nullopt;
 }
 
-int CompareValidationMetrics(const CheckContext& context, v1::CheckResult& result,
-                             const std::vector<const RunSeries*>& baseline,
-                             const std::vector<const RunSeries*>& migrated, absl::string_view message_id) {
-  int compared = 0;
+MetricsCompared CompareValidationMetrics(const CheckContext& context, v1::CheckResult& result,
+                                         const std::vector<const RunSeries*>& baseline,
+                                         const std::vector<const RunSeries*>& migrated, absl::string_view message_id) {
+  MetricsCompared counts;
   for (const RunSeries* run : migrated) {
     for (const std::string& name : CommonMetrics(*baseline.front(), *run)) {
       const std::optional<Last> a = LastOf(*baseline.front(), name);
@@ -127,11 +127,14 @@ int CompareValidationMetrics(const CheckContext& context, v1::CheckResult& resul
         const std::optional<Last> one = LastOf(*repeat, name);
         if (one.has_value() && std::isfinite(one->value)) all.push_back(one->value);
       }
-      ++compared;
+      ++counts.compared;
       const MetricSense sense = *SenseOf(name);
       const double margin = MarginOf(context, sense, a->value, all);
       const double worse = sense.higher_is_better ? a->value - b->value : b->value - a->value;
-      if (worse <= margin * (1 + 1e-9)) continue;  // NaN is worse
+      if (worse <= margin * (1 + 1e-9)) {  // NaN is worse
+        ++counts.within;
+        continue;
+      }
       v1::Finding& finding =
           AddFinding(context, result, sense.is_loss ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR, message_id, run->name,
                      {{"metric", name},
@@ -149,7 +152,7 @@ int CompareValidationMetrics(const CheckContext& context, v1::CheckResult& resul
       finding.add_evidence(b->where);
     }
   }
-  return compared;
+  return counts;
 }
 
 }  // namespace paritect

@@ -25,10 +25,14 @@ struct MetricSense {
 std::optional<MetricSense> SenseOf(absl::string_view name);
 
 // Compares the last values of all such metrics that both runs print; worse than the margin is an error of `message_id`
-// (losses: a warning, their parts vary). Returns how many were compared.
-int CompareValidationMetrics(const CheckContext& context, v1::CheckResult& result,
-                             const std::vector<const RunSeries*>& baseline,
-                             const std::vector<const RunSeries*>& migrated, absl::string_view message_id);
+// (losses: a warning, their parts vary).
+struct MetricsCompared {
+  int compared = 0;
+  int within = 0;  // the margin, or better
+};
+MetricsCompared CompareValidationMetrics(const CheckContext& context, v1::CheckResult& result,
+                                         const std::vector<const RunSeries*>& baseline,
+                                         const std::vector<const RunSeries*>& migrated, absl::string_view message_id);
 
 }  // namespace paritect
 

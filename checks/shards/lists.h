@@ -74,13 +74,19 @@ struct ShardEpoch {
 // How a run reads data that is not the training set.
 enum class EvaluationRead { kNone, kByEvery, kByOne, kSplit };
 
+// Sizes that the lists and plans of one run segment state.
+struct WorldSizeConflict {
+  std::string text;  // "8 (npu0), 16 (npu1)"
+  std::vector<double> sizes;
+};
+
 struct ShardRun {
   Side side = Side::kBaseline;
   std::string run;
   bool recorded_by_step = false;  // an index log or trace: it may end within an epoch
   std::vector<ShardEpoch> epochs;
   std::map<int, int> world_sizes;                 // by segment; 0 or absent: not known
-  std::vector<std::string> world_size_conflicts;  // "8 (npu0), 16 (npu1)"
+  std::vector<WorldSizeConflict> world_size_conflicts;
   // Why something of this run may be missing; then nothing can be said about what nobody read.
   std::vector<int> missing_ranks;
   int unranked = 0;

@@ -63,8 +63,9 @@ void CheckClaimedTwice(const CheckContext& context, v1::CheckResult& result, con
 }
 
 void CheckWorldSizes(const CheckContext& context, v1::CheckResult& result, const ShardRun& run) {
-  for (const std::string& values : run.world_size_conflicts) {
-    v1::Finding& finding = AddError(context, result, "world_size_mismatch", run.run, {{"values", values}});
+  for (const WorldSizeConflict& conflict : run.world_size_conflicts) {
+    v1::Finding& finding = AddError(context, result, "world_size_mismatch", run.run, {{"values", conflict.text}});
+    SetFact(finding, "world_sizes", absl::MakeConstSpan(conflict.sizes));
     SetFact(finding, "side", SideName(run.side));
   }
   for (const RunView& view : context.evidence.Runs(run.side)) {

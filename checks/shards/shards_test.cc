@@ -155,6 +155,16 @@ TEST(Sharding, WorldSizes) {
   v1::Bundle stated = RunOf("npu", Stride(Files(8), 4));
   for (v1::Evidence& evidence : *stated.mutable_evidence()) evidence.mutable_shards()->set_world_size(8);
   EXPECT_THAT(Audit({RunOf("gpu", Stride(Files(8), 4))}, {stated}).Kinds("ranks"), Contains("world_size_mismatch"));
+  // One rank of many that states another world, wherever its list stands.
+  for (const int odd : {0, 2, 3}) {
+    v1::Bundle one = RunOf("npu", Stride(Files(8), 4), 0);
+    for (int i = 0; i < one.evidence_size(); ++i) {
+      one.mutable_evidence(i)->mutable_shards()->set_world_size(i == odd ? 8 : 4);
+    }
+    const Audit audit({RunOf("gpu", Stride(Files(8), 4))}, {one});
+    EXPECT_THAT(audit.Kinds("ranks"), Contains("world_size_mismatch")) << odd;
+    EXPECT_EQ(audit.Verdict("ranks"), v1::VERDICT_FAIL);
+  }
 
   v1::Bundle environment = RunOf("npu", Stride(Files(8), 4), 0);
   v1::Evidence& settings = *environment.add_evidence();

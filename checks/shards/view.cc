@@ -157,9 +157,13 @@ class RunBuilder {
       run_.world_sizes[segment] = sizes.rbegin()->first;
       if (sizes.size() < 2) continue;
       std::vector<std::string> parts;
-      for (const auto& [size, nodes] : sizes)
+      WorldSizeConflict conflict;
+      for (const auto& [size, nodes] : sizes) {
         parts.push_back(absl::StrCat(size, " (", absl::StrJoin(nodes, ", "), ")"));
-      run_.world_size_conflicts.push_back(absl::StrJoin(parts, ", "));
+        conflict.sizes.push_back(size);
+      }
+      conflict.text = absl::StrJoin(parts, ", ");
+      run_.world_size_conflicts.push_back(std::move(conflict));
     }
   }
 

@@ -67,6 +67,11 @@ TEST(SettingsFormats, ScalerStates) {
           70)),
       "scaler-state: scale=65536; growth_interval=2000; _growth_tracker=7;");
   EXPECT_THAT(Read("{'growth_interval': 1, '_growth_tracker': ", "scaler-state"), HasSubstr("DATA_LOSS"));
+  // The state of a scaler that is off, under this kind alone.
+  EXPECT_EQ(Read("{}\n", "scaler-state"), "scaler-state: enabled=false;");
+  EXPECT_EQ(Read(absl::string_view("\x80\x02}.", 4), "scaler-state"), "scaler-state: enabled=false;");
+  EXPECT_THAT(Read("{'step': {}}\n", "scaler-state"), HasSubstr("UNIMPLEMENTED"));
+  EXPECT_THAT(Read(absl::string_view("\x80\x02].", 4), "scaler-state"), HasSubstr("UNIMPLEMENTED"));
 }
 
 TEST(SettingsFormats, ParameterGroups) {

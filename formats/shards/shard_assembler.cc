@@ -30,11 +30,11 @@ bool OtherWorld(const ShardRecord& record, const v1::ShardList& list) {
 }  // namespace
 
 bool ShardAssembler::BeginsSegment(const ShardRecord& record) const {
+  // Whole lists without a step or an epoch tell of no resume: two sizes contradict each other, whatever the order.
+  const bool tells_time = !record.whole || record.step || record.epoch;
   // Another size from a rank that was heard before, or that the world so far has no place for, is a resume; from
-  // a rank of the same world it is a contradiction, which the lists keep side by side. So it is where neither step nor
-  // epoch tells of a resume: the order of lines is none.
-  const bool in_time = record.step || record.epoch;
-  if (in_time && record.world_size && world_size_ && *record.world_size != *world_size_ &&
+  // a rank of the same world it is a contradiction, which the lists keep side by side.
+  if (tells_time && record.world_size && world_size_ && *record.world_size != *world_size_ &&
       (!record.rank || *record.rank >= *world_size_ || ranks_.contains(*record.rank))) {
     return true;
   }

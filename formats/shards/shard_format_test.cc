@@ -176,6 +176,20 @@ TEST(JsonList, TwoWorldSizesInOneWorldAreNoResume) {
       EXPECT_EQ(resumed[1].segment(), in_time ? 1 : 0) << rank;
     }
   }
+  // Nor is a rank that the old world has no place for, or that comes again: whole lists without a step or an epoch tell
+  // of no resume, and the order of the lines decides nothing. With steps a new segment begins.
+  for (const char* rank : {"0", "5"}) {
+    const std::string old_world = "{\"rank\":0,\"world_size\":3,\"files\":[\"a\"]}\n";
+    const std::string new_world = absl::StrCat("{\"rank\":", rank, ",\"world_size\":6,\"files\":[\"b\"]}\n");
+    for (const std::string& text : {old_world + new_world, new_world + old_world}) {
+      for (const v1::ShardList& list : Lists(text)) EXPECT_EQ(list.segment(), 0) << text;
+    }
+    const ShardLists resumed =
+        Lists(absl::StrCat("{\"step\":1,\"rank\":0,\"world_size\":3,\"indices\":[1]}\n{\"step\":2,\"rank\":", rank,
+                           ",\"world_size\":6,\"indices\":[2]}\n"));
+    ASSERT_EQ(resumed.size(), 2u);
+    EXPECT_EQ(resumed[1].segment(), 1) << rank;
+  }
 }
 
 TEST(PlainList, AShardThatIsReadThroughACommandIsTheOneInIt) {

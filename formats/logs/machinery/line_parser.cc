@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/common_lines.h"
+#include "formats/logs/machinery/evaluation_modes.h"
 #include "formats/logs/machinery/plain_lines.h"
 #include "formats/logs/machinery/rank_prefix.h"
 
@@ -94,6 +95,7 @@ class TextLogParser : public LogParser {
     const bool stripped = !line.piece && line.text.data() != whole.data();
     if (stripped && ReadKnownForm(line, out)) return;
     if (needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
+    if (line.telling) evaluations_.Take(line, out);
     if (!line.piece && line.telling) {
       fields_.Clear();
       if (dialect_->Collect(line.text, fields_)) {
@@ -171,6 +173,7 @@ class TextLogParser : public LogParser {
   LineFields fields_;
   LineForms forms_;
   CommonLines common_;
+  EvaluationNotes evaluations_;
   bool at_end_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "formats/logs/machinery/common_lines.h"
 #include "formats/logs/machinery/evaluation_lines.h"
+#include "formats/logs/machinery/evaluation_modes.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/json_fields.h"
 
@@ -475,7 +476,8 @@ bool IsPlaceWithLoss(absl::string_view line) {
 
 bool Sniff(const LogHead& head) {
   return AnyLine(head.text, [](absl::string_view line) {
-    return HasTellingLetters(line) && (IsPlainLossLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line));
+    return HasTellingLetters(line) &&
+           (IsPlainLossLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line) || NamesEvaluatedWeights(line));
   });
 }
 

@@ -20,6 +20,11 @@ int Sniff(absl::string_view head) {
   return IsBinary(head) || absl::StripLeadingAsciiWhitespace(head).substr(0, 1) == "{" ? 96 : 0;
 }
 
+// The state of a scaler that is not enabled is an empty dict.
+void AddOff(SettingsBuilder& builder) {
+  builder.Add("enabled", "False", 1);
+}
+
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {
   SettingsBuilder builder(kName, kName, label);
   if (IsBinary(text)) {
@@ -27,6 +32,8 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
     if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
     const auto pickle = ReadPickle(*bytes);
     if (!pickle.ok()) return absl::DataLossError(absl::StrCat("pickle: ", pickle.status().message()));
+    const PickleValue& root = pickle->at(pickle->root);
+    if (root.kind == PickleValue::Kind::kDict && root.items.empty()) AddOff(builder);
     AddPickle(*pickle, builder);
     return builder.Finish();
   }
@@ -35,6 +42,7 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
   auto root = ParseDocument(text, limits);
   if (!root.ok()) return absl::DataLossError(root.status().message());
   if (!root->is_map()) return absl::DataLossError("not a state of a scaler");
+  if (root->fields.empty()) AddOff(builder);
   builder.AddTree("", *root);
   return builder.Finish();
 }
