@@ -9,7 +9,7 @@
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/json_fields.h"
-#include "formats/logs/machinery/plain_lines.h"
+#include "formats/logs/machinery/named_values.h"
 
 namespace paritect {
 namespace {

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
+#include "formats/logs/machinery/named_values.h"
 #include "formats/logs/machinery/plain_lines.h"
 
 namespace paritect {

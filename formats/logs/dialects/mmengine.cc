@@ -6,6 +6,7 @@
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/json_fields.h"
+#include "formats/logs/machinery/named_values.h"
 #include "formats/logs/machinery/plain_lines.h"
 
 namespace paritect {

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "formats/logs/machinery/field_names.h"
-#include "formats/logs/machinery/plain_lines.h"
+#include "formats/logs/machinery/named_values.h"
 
 namespace paritect {
 namespace {
@@ -134,16 +134,6 @@ bool IsEvaluationLine(absl::string_view line) {
     return !absl::StartsWithIgnoreCase(rest, "loss") && !absl::StartsWithIgnoreCase(rest, "acc");
   }
   return false;
-}
-
-bool IsOtherThanLast(absl::string_view line, absl::string_view phrase) {
-  constexpr std::size_t kLookBack = 24;
-  const auto at = static_cast<std::size_t>(phrase.data() - line.data());
-  std::size_t begin = at;
-  while (begin > 0 && at - begin < kLookBack && line.find_first_of(":=,|;({[", begin - 1) != begin - 1) --begin;
-  const std::string before = absl::AsciiStrToLower(line.substr(begin, at - begin + phrase.size()));
-  return HoldsOneOf(before, {"best", "max", "target", "highest", "previous", "top5", "top-5", "top 5", "top_5", "top-3",
-                             "最佳", "最好", "最高", "目标"});
 }
 
 bool ReadEvaluationLine(const LogLine& line, RunLogBuilder& out) {

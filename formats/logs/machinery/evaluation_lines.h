@@ -15,9 +15,6 @@ bool MayEvaluate(absl::string_view line);
 // values.
 bool IsEvaluationLine(absl::string_view line);
 
-// Whether what stands before the value's name says that it is not the last result: "best", "max", "target", "top-5".
-bool IsOtherThanLast(absl::string_view line, absl::string_view phrase);
-
 // Reads one such line; false where it is none.
 bool ReadEvaluationLine(const LogLine& line, RunLogBuilder& out);
 

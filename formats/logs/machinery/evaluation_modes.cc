@@ -9,7 +9,7 @@
 #include "common/numbers.h"
 #include "formats/logs/machinery/evaluation_lines.h"
 #include "formats/logs/machinery/field_names.h"
-#include "formats/logs/machinery/plain_lines.h"
+#include "formats/logs/machinery/named_values.h"
 
 namespace paritect {
 namespace {

@@ -37,21 +37,6 @@ void AddAtEpochPlace(const LogLine& line, const EpochPlace& place, std::int64_t 
 bool CollectPlainLine(absl::string_view text, LineFields& fields);
 bool EmitPlainLine(const LogLine& line, const LineFields& fields, RunLogBuilder& out);
 
-// All known fields of the text into `fields`; the number behind "step N/" into `total_steps`.
-void CollectPlainFields(absl::string_view text, FieldCollector& fields, std::int64_t& total_steps);
-
-// Whether a word begins at `i`, and where one ends. Chinese words and others end where the other kind begins
-// ("训练loss"); "为" (is) is a separator.
-bool IsWordStart(absl::string_view line, std::size_t i);
-std::size_t WordEnd(absl::string_view line, std::size_t i);
-
-// Walks over `KEY SEPARATOR VALUE` pairs: `visit(phrase, word, value)`, where `phrase` is the word with the word before
-// it
-// ("total loss") and `value` the text behind the separator. SEPARATOR is ':', '=', "is" or blanks before a digit.
-void ForEachKeyValue(
-    absl::string_view line,
-    absl::FunctionRef<void(absl::string_view phrase, absl::string_view word, absl::string_view value)> visit);
-
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_LOGS_MACHINERY_PLAIN_LINES_H_
