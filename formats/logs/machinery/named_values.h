@@ -1,5 +1,5 @@
-// Names and numbers as lines of text tell them, whoever printed the line: `KEY SEPARATOR VALUE` in any order, in English
-// and in Chinese. Plain lines and lines of evaluations are read with it.
+// Names and numbers as lines of text tell them, whoever printed the line: `KEY SEPARATOR VALUE` in any order, in
+// English and in Chinese. Plain lines and lines of evaluations are read with it.
 #ifndef PARITECT_FORMATS_LOGS_MACHINERY_NAMED_VALUES_H_
 #define PARITECT_FORMATS_LOGS_MACHINERY_NAMED_VALUES_H_
 
