@@ -10,7 +10,7 @@
 
 namespace paritect {
 
-// By normalised name: the values of other sources (a log against a file) that differ from the one in view.unknown().
+// By normalised name: the values of lower sources (a file under a log) that differ from the one in view.unknown().
 std::map<std::string, std::vector<SourcedValue>> DisagreeingUnknown(const CheckContext& context,
                                                                     const SettingsView& view);
 
