@@ -13,6 +13,7 @@ namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 constexpr std::size_t kNamesShown = 5;
+constexpr std::size_t kLastBatchShare = 10;  // a last batch that is dropped is less than a tenth of an epoch
 constexpr std::size_t kFindingsMade = 1000;  // far above what a report shows; the count is kept apart
 
 // What nobody of a run read in one epoch. Items by name; numbers that no list holds have no ItemId.
@@ -74,11 +75,14 @@ class EpochCheck {
     } else {
       for (ItemId id = 0; id < pair_.names.size(); ++id) Collect(id, std::string(pair_.names[id]));
     }
-    Report(by_one_, v1::SEVERITY_ERROR);
-    if (by_both_.total == 0) return;
-    if (BothEndEarly(other_by_step)) {
+    if (by_both_.total > 0 && BothEndEarly(other_by_step)) {
+      // What one side read further is no loss of the other's, where both stopped far from the end.
+      if (!IsPartOfAnEpoch()) Report(by_one_, v1::SEVERITY_ERROR);
       NoteBoth();
-    } else {
+      return;
+    }
+    Report(by_one_, v1::SEVERITY_ERROR);
+    if (by_both_.total > 0) {
       Report(by_both_, v1::SEVERITY_ERROR);
     }
   }
@@ -125,6 +129,9 @@ class EpochCheck {
 
   std::int64_t NumberAt(ItemId id) const { return ParseInt(pair_.names[id]).value_or(-1); }
 
+  // More is left unread by both than a dropped last batch explains.
+  bool IsPartOfAnEpoch() const { return by_both_.total * kLastBatchShare > EntriesOf(epoch_); }
+
   // A recording by step ends where it was stopped: in its last epoch. A list is taken as whole.
   bool BothEndEarly(bool other_by_step) const {
     if (HeadOfShuffle()) return true;
@@ -141,12 +148,15 @@ class EpochCheck {
   }
 
   void NoteBoth() {
+    // Whether the recording was stopped or the rest is never read cannot be told of one epoch.
+    if (pair_.traced || IsPartOfAnEpoch()) {
+      AddMissing(context_, result_, "recording_of_part", pair_.dataset,
+                 {{"unread", absl::StrCat(by_both_.total)}, {"read", absl::StrCat(EntriesOf(epoch_))}});
+    }
     if (run_.side == Side::kBaseline && !other_read_.empty()) return;  // once for both
     v1::Finding& finding = AddNote(context_, result_, "not_read/both", pair_.dataset);
     SetFact(finding, "count", static_cast<std::uint64_t>(by_both_.total));
     for (std::size_t i = 0; i < by_both_.names.size() && i < kNamesShown; ++i) finding.add_evidence(by_both_.names[i]);
-    // Whether the recording was stopped or the rest is never read cannot be told of one epoch.
-    if (pair_.traced) AddMissing(context_, result_, "recording_of_part", pair_.dataset);
   }
 
   const CheckContext& context_;

@@ -17,7 +17,10 @@ TEST(ShardingEnds, SamplesThatNobodyReadsAreNoEndOfARecording) {
   EXPECT_EQ(audit.Verdict("complete"), v1::VERDICT_FAIL);
   // The first steps of a shuffled epoch leave holes as well: those end early.
   const std::vector<Items> head = {{"30", "2", "17"}, {"9", "28", "4"}};
-  EXPECT_EQ(Audit({RunOf("gpu", head)}, {RunOf("npu", head)}).Verdict("complete"), v1::VERDICT_PASS);
+  EXPECT_EQ(Audit({RunOf("gpu", head)}, {RunOf("npu", head)}).Verdict("complete"), v1::VERDICT_NOT_PERFORMED);
+  // Twice as many ranks read twice as far: no loss of the side that stopped first.
+  const std::vector<Items> further = {{"30", "17"}, {"9", "28"}, {"2", "14"}, {"4", "11"}};
+  EXPECT_EQ(Audit({RunOf("gpu", head)}, {RunOf("npu", further)}).Verdict("complete"), v1::VERDICT_NOT_PERFORMED);
 }
 
 TEST(ShardingEnds, TheLastEpochIsJudgedWhereItIsAsLongAsTheOneBefore) {
