@@ -87,8 +87,9 @@ void DocumentValues::Add(const CanonicalSetting& canonical, SourcedValue value, 
   const std::string& group = canonical.key->group;
   const bool one_name = group == "optimizer" || group == "schedule" || group == "seed" || group == "model" ||
                         group == "data" || group == "length";
+  const bool nested = absl::StrContains(value.raw_key, '.');  // two plain names of one key contradict each other
   values_[{canonical.key->key, value.scope}].push_back(
-      {canonical.key, one_name ? canonical.order : 0, canonical.sections, std::move(value), &setting});
+      {canonical.key, one_name && nested ? canonical.order : 0, canonical.sections, std::move(value), &setting});
 }
 
 void DocumentValues::Settle(absl::FunctionRef<void(const std::string& key, SourcedValue)> add,

@@ -71,9 +71,9 @@ TEST(Logs, WhatCountedInsteadOfTheArgument) {
   const std::string block =
       "------------------------ arguments ------------------------\n  lr .............................. 0.0001\n"
       "-------------------- end of arguments ---------------------\n";
-  EXPECT_EQ(Read(block), "megatron-args: lr=0.0001;");
+  EXPECT_EQ(Read(block), "megatron-args: lr=1e-04;");
   EXPECT_EQ(Read(block + " > using checkpoint value 1e-05 for learning rate\n"), "megatron-args: lr=1e-05;");
-  EXPECT_EQ(Read(block + " > overriding learning rate value to 0.0002\n"), "megatron-args: lr=0.0002;");
+  EXPECT_EQ(Read(block + " > overriding learning rate value to 0.0002\n"), "megatron-args: lr=2e-04;");
   EXPECT_THAT(Read("Process rank: 0, device: npu:0, distributed training: True, compute dtype: torch.bfloat16\n"
                    "  Num examples = 10\n"),
               HasSubstr("banner.compute_dtype=torch.bfloat16;"));

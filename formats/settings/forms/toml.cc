@@ -121,12 +121,11 @@ class Reader {
   std::int64_t line_ = 0;
 };
 
-// "lr", "optimizer.lr", "'a b'".
+// "lr", "optimizer.lr", "a.'b'".
 bool IsKey(absl::string_view key) {
   if (key.empty()) return false;
-  if (key.front() == '"' || key.front() == '\'') return key.size() > 2 && key.back() == key.front();
   for (char c : key) {
-    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && !absl::StrContains("_-.", c)) return false;
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && !absl::StrContains("_-.\"'", c)) return false;
   }
   return !absl::ascii_isdigit(static_cast<unsigned char>(key.front()));
 }
@@ -166,8 +165,10 @@ int Sniff(absl::string_view head) {
     const std::size_t at = Equals(line);
     const absl::string_view value =
         at == absl::string_view::npos ? "" : absl::StripAsciiWhitespace(line.substr(at + 1));
-    broken = value.empty() || value.front() == '=' || !IsKey(absl::StripAsciiWhitespace(line.substr(0, at)));
-    if (broken) return;
+    if (value.empty() || value.front() == '=' || !IsKey(absl::StripAsciiWhitespace(line.substr(0, at)))) {
+      broken = tables == 0 || keys == 0;  // behind a table it is a TOML file with a fault
+      return;
+    }
     ++keys;
     blanks = blanks && line[at - 1] == ' ' && line[at + 1] == ' ';
     spelled = spelled && IsSpelledValue(value);
