@@ -37,7 +37,7 @@ class StepLists {
 };
 
 // A document may have several names of one key. What stands nearest to the root counts ("lr" before "training.lr"), of
-// these the most certain name; the rest are keys of their own, so that a difference in them is still seen. Where
+// nested names the most certain; the rest are keys of their own, so that a difference in them is still seen. Where
 // sections of one depth say different things under one name, none of them is the key.
 class DocumentValues {
  public:

@@ -24,15 +24,12 @@ v1::Bundle WithPrinted(v1::Bundle bundle, v1::SettingsDocument document) {
 }
 
 TEST(SourceOrder, AnOrdinaryOverrideIsANote) {
-  const auto side = [](auto bundle_of, const std::string& file, const std::string& command) {
-    return bundle_of({Yaml({{"weight_decay", file}, {"lr", "1e-3"}}), Script({{"weight_decay", command}})}, "pytorch");
+  const auto documents = [](const std::string& file, const std::string& command) {
+    return std::vector<v1::SettingsDocument>{Yaml({{"weight_decay", file}, {"lr", "1e-3"}}),
+                                             Script({{"weight_decay", command}})};
   };
-  const auto gpu = [&](const std::string& f, const std::string& c) {
-    return side([](auto d, auto w) { return Gpu(std::move(d), w); }, f, c);
-  };
-  const auto npu = [&](const std::string& f, const std::string& c) {
-    return side([](auto d, auto w) { return Npu(std::move(d), w); }, f, c);
-  };
+  const auto gpu = [&](const std::string& file, const std::string& command) { return Gpu(documents(file, command)); };
+  const auto npu = [&](const std::string& file, const std::string& command) { return Npu(documents(file, command)); };
   EXPECT_EQ(Verdict(kValues, {gpu("0.1", "0.01")}, {npu("0.1", "0.01")}), "pass");
   EXPECT_TRUE(HasKind(ResultOf(kValues, {gpu("0.1", "0.01")}, {npu("0.1", "0.01")}), v1::SEVERITY_NOTE, "overridden"));
   // The same file, another command: what counts differs.

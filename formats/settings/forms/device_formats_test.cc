@@ -140,9 +140,10 @@ TEST(RankTables, EveryVersion) {
                  R"( "devices": [{"device_id": "0"}]}, {"rank_id": "2", "server_id": "b", "devices": []}]}]})"),
             "rank-table: rank_table.ranks.a=[0]; rank_table.ranks.b=[2]; rank_table.servers=2; rank_table.devices=2; "
             "!ranks_with_holes !rank_table_not_completed");
-  EXPECT_THAT(Read(R"({"server_count": "2", "server_list": [{"server_id": "a", "device": [{"rank_id": "0"}, )"
-                   R"({"rank_id": "0"}]}]})"),
-              HasSubstr("!rank_twice !server_count_differs"));
+  EXPECT_THAT(
+      Read(R"({"server_count": "2", "server_list": [{"server_id": "a", "device": [{"rank_id": "0"}, )"
+           R"({"rank_id": "0"}]}]})"),
+      HasSubstr("!rank_twice !server_count_differs"));
   EXPECT_THAT(Read(R"({"server_list": 1})"), HasSubstr("DATA_LOSS"));
 }
 
