@@ -113,12 +113,11 @@ void DocumentValues::Settle(absl::FunctionRef<void(const std::string& key, Sourc
     const auto best_rank = best == nullptr ? std::make_pair(0, 0) : rank(*best);
     for (One& one : list) {
       if (same(one) ? agree : agree && rank(one) == best_rank) {
-        if (&one != best) add(name.first, one.value);
+        add(name.first, one.value);  // in the order of the document: of equals the first counts
       } else {
         add_unknown(*one.setting);
       }
     }
-    if (best != nullptr && agree) add(name.first, best->value);
   }
 }
 

@@ -97,6 +97,10 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
   for (int i = 0; i < 2; ++i) {
     AddPartConflicts(context, result, *views[i], both[i]->part_conflicts);
     ReportNoNumbers(context, result, *views[i], {"batch", "parallel"});
+    for (const char* part : {"global_batch_size", "micro_batch_size", "gradient_accumulation_steps"}) {
+      const EffectiveValue* one = views[i]->FindStated(part);
+      if (one != nullptr) AddOverridden(context, result, *views[i], part, one->value, one->overridden);
+    }
     if (!both[i]->value) {
       ReportUnknown(context, result, *views[i], *both[i]);
       continue;
