@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
@@ -98,13 +99,20 @@ absl::Status SettingsRules::Add(const DocumentNode& root, bool overriding) {
       for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddKey(one, overriding));
     } else if (name.text == "subtrees" && value.is_list()) {
       for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddSubtree(one));
+    } else if (name.text == "sections" && value.is_list()) {
+      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddSections(one));
+    } else if (name.text == "libraries" && value.is_list()) {
+      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddLibrary(one));
+    } else if (name.text == "qualifiers" && value.is_list()) {
+      for (const DocumentNode& one : value.items) qualifiers_.push_back(one.text);
     } else if (name.text == "variables" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariables(value));
     } else if (name.text == "variable_defaults" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariableDefaults(value));
     } else {
       return ErrorAt(name, StrCat("unknown key '", name.text,
-                                  "' in settings rules; known: keys, subtrees, variables, variable_defaults"));
+                                  "' in settings rules; known: keys, sections, qualifiers, libraries, subtrees, "
+                                  "variables, variable_defaults"));
     }
   }
   return absl::OkStatus();
@@ -133,6 +141,8 @@ absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
       key.compared = value.text == "true";
     } else if (field.text == "optional") {
       key.optional = value.text == "true";
+    } else if (field.text == "steps") {
+      key.steps = value.text == "true";
     } else if (field.text == "words" && value.is_map()) {
       for (const auto& [spelling, word] : value.fields) key.words[absl::AsciiStrToLower(spelling.text)] = word.text;
     } else if (field.text == "unset" && value.is_list()) {
@@ -174,7 +184,8 @@ absl::Status SettingsRules::AddAliases(const DocumentNode& node, const std::stri
     }
     key.aliases.push_back(alias);
     if (alias.name == key.key && format.empty()) continue;
-    by_alias_.emplace(StrCat(format, "\n", alias.name), Target{key.key, alias.convert});
+    by_alias_.emplace(StrCat(format, "\n", alias.name),
+                      Target{key.key, alias.convert, static_cast<int>(key.aliases.size())});
   }
   return absl::OkStatus();
 }
@@ -197,6 +208,100 @@ absl::Status SettingsRules::AddSubtree(const DocumentNode& node) {
   }
   subtrees_.push_back(std::move(subtree));
   return absl::OkStatus();
+}
+
+absl::Status SettingsRules::AddSections(const DocumentNode& node) {
+  SettingSections sections;
+  for (const auto& [field, value] : node.fields) {
+    if ((field.text != "names" && field.text != "groups") || !value.is_list()) {
+      return ErrorAt(field, "an entry of `sections` has the lists `names` and `groups`");
+    }
+    for (const DocumentNode& one : value.items) {
+      (field.text == "names" ? sections.names : sections.groups).push_back(NormaliseSettingKey(one.text));
+    }
+  }
+  sections_.push_back(std::move(sections));
+  return absl::OkStatus();
+}
+
+absl::Status SettingsRules::AddLibrary(const DocumentNode& node) {
+  LibraryEvidence library;
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "name", library.name));
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "framework", library.framework));
+  const std::map<std::string, std::vector<std::string>*, std::less<>> lists = {{"formats", &library.formats},
+                                                                               {"written", &library.written},
+                                                                               {"packages", &library.packages},
+                                                                               {"commands", &library.commands},
+                                                                               {"arguments", &library.arguments}};
+  for (const auto& [field, value] : node.fields) {
+    if (field.text == "name" || field.text == "framework") continue;
+    const auto list = lists.find(field.text);
+    if (list == lists.end() || !value.is_list()) {
+      return ErrorAt(field, StrCat("unknown key '", field.text, "' in an entry of `libraries`"));
+    }
+    for (const DocumentNode& one : value.items) list->second->push_back(one.text);
+  }
+  if (library.name.empty()) return ErrorAt(node, "an entry of `libraries` needs `name`");
+  libraries_.push_back(std::move(library));
+  return absl::OkStatus();
+}
+
+const SettingSections* SettingsRules::SectionsOf(absl::string_view name) const {
+  const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const SettingSections& one) {
+    return std::find(one.names.begin(), one.names.end(), name) != one.names.end();
+  });
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+std::vector<SettingsRules::Target> SettingsRules::TargetsOf(absl::string_view format, const std::string& name) const {
+  auto [from, to] = by_alias_.equal_range(StrCat(format, "\n", name));
+  if (from == to && format == "environment") std::tie(from, to) = by_alias_.equal_range(StrCat("\nenv.", name));
+  if (from == to) std::tie(from, to) = by_alias_.equal_range(StrCat("\n", name));
+  std::vector<Target> targets;
+  for (; from != to; ++from) targets.push_back(from->second);
+  return targets;
+}
+
+std::vector<SettingsRules::Target> SettingsRules::TargetsInSections(const std::string& name, int& sections) const {
+  std::vector<const SettingSections*> around;
+  std::vector<Target> targets;
+  std::size_t start = 0;
+  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', start)) {
+    const SettingSections* one = SectionsOf(absl::string_view(name).substr(start, dot - start));
+    if (one == nullptr) return {};
+    around.push_back(one);
+    start = dot + 1;
+    for (const Target& target : TargetsOf("", name.substr(start))) {
+      const std::string& group = keys_.at(target.key).group;
+      const bool fits = std::all_of(around.begin(), around.end(), [&](const SettingSections* section) {
+        return section->groups.empty() ||
+               std::find(section->groups.begin(), section->groups.end(), group) != section->groups.end();
+      });
+      if (fits) targets.push_back(target);
+    }
+    sections = static_cast<int>(around.size());
+    if (!targets.empty()) return targets;
+  }
+  return {};
+}
+
+bool SettingsRules::MayBe(absl::string_view name, const SettingKey& key) const {
+  const auto last = [](absl::string_view text) { return text.substr(text.rfind('.') + 1); };
+  const std::vector<absl::string_view> words = absl::StrSplit(last(name), '_', absl::SkipEmpty());
+  // The last part of a dotted name ("optimizer.name") says little alone.
+  const auto fits = [&](absl::string_view alias) {
+    const std::vector<absl::string_view> own = absl::StrSplit(alias, '_', absl::SkipEmpty());
+    if (own.empty() || absl::StrContains(alias, '.') || own.size() > words.size()) return false;
+    const auto at = std::search(words.begin(), words.end(), own.begin(), own.end());
+    if (at == words.end()) return false;
+    const auto qualifies = [&](absl::string_view word) {
+      return std::find(qualifiers_.begin(), qualifiers_.end(), word) != qualifiers_.end();
+    };
+    return std::all_of(words.begin(), at, qualifies) &&
+           std::all_of(at + static_cast<std::ptrdiff_t>(own.size()), words.end(), qualifies);
+  };
+  return fits(key.key) ||
+         std::any_of(key.aliases.begin(), key.aliases.end(), [&](const SettingAlias& one) { return fits(one.name); });
 }
 
 const SettingSubtree* SettingsRules::SubtreeOf(absl::string_view name) const {
@@ -258,14 +363,16 @@ std::vector<CanonicalSetting> SettingsRules::Canonicalise(absl::string_view form
   std::vector<CanonicalSetting> out;
   if (setting.value().kind_case() == v1::Value::KIND_NOT_SET) return out;
   const std::string name = NormaliseSettingKey(setting.raw_key());
-  auto [from, to] = by_alias_.equal_range(StrCat(format, "\n", name));
-  if (from == to && format == "environment") std::tie(from, to) = by_alias_.equal_range(StrCat("\nenv.", name));
-  if (from == to) std::tie(from, to) = by_alias_.equal_range(StrCat("\n", name));
-  for (; from != to; ++from) {
-    auto converted = Convert(from->second.convert, setting.value());
+  std::vector<Target> targets = TargetsOf(format, name);
+  int sections = 0;
+  // A plan's facts and a node's variables have no sections.
+  if (targets.empty() && format != "environment" && format != "fact") targets = TargetsInSections(name, sections);
+  for (const Target& target : targets) {
+    auto converted = Convert(target.convert, setting.value());
     if (!converted) continue;
-    const SettingKey& key = keys_.at(from->second.key);
-    CanonicalSetting one = {&key, TypedValue(key.type, *converted, key.words)};
+    const SettingKey& key = keys_.at(target.key);
+    CanonicalSetting one = {&key, TypedValue(key.type, *converted, key.words), target.order, sections,
+                            target.convert != SettingConversion::kNone};
     const std::string text = ValueToText(one.value);
     const auto unset = [&](absl::string_view word) {
       return std::find(key.unset.begin(), key.unset.end(), word) != key.unset.end();

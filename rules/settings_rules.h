@@ -31,6 +31,7 @@ struct SettingKey {
   std::string group;      // optimizer | schedule | batch | parallel | precision | loss-scale | model | data | ...
   bool compared = false;  // by model.hyperparameters.values
   bool optional = false;  // not every library has it: stated on one side alone, it counts within one format only
+  bool steps = false;     // a list of maps whose items, in order, make the value
   std::string pipeline;   // the check of data.preprocessing that compares it: shuffle | padding | transform | ...
   std::vector<SettingAlias> aliases;
   std::map<std::string, std::string> words;  // of a kWord key: spelling -> canonical word
@@ -53,7 +54,27 @@ enum class VariableEffect {
 
 struct CanonicalSetting {
   const SettingKey* key = nullptr;
-  v1::Value value;  // typed; `null` where the source states None
+  v1::Value value;         // typed; `null` where the source states None
+  int order = 0;           // of the alias among the key's: the first is the key's most certain name
+  int sections = 0;        // names of sections that were left off before the key was known ("training.lr": 1)
+  bool converted = false;  // another number or word than the source's (keep_prob, betas)
+};
+
+// Sections of configurations under which a key keeps its meaning: "lr" of "training.lr", "optim.lr".
+struct SettingSections {
+  std::vector<std::string> names;   // normalised
+  std::vector<std::string> groups;  // of the keys that they may hold; empty: all
+};
+
+// What shows that a run used a library, so that the library's defaults count for the formats that configure it.
+struct LibraryEvidence {
+  std::string name;
+  std::string framework;
+  std::vector<std::string> formats;    // whose defaults count with it
+  std::vector<std::string> written;    // formats that the library itself writes or prints
+  std::vector<std::string> packages;   // "package.NAME" among the run's packages
+  std::vector<std::string> commands;   // globs over launchers, entry scripts and modules
+  std::vector<std::string> arguments;  // normalised keys that only it reads, set to something
 };
 
 // Names of one concern: a key among them that no canonical key claims can still not be passed over in silence.
@@ -89,6 +110,11 @@ class SettingsRules {
   // Whether a subtree names the key only to leave it out (`but`): what it does changes no number.
   bool IsExcepted(absl::string_view name) const;
 
+  const std::vector<LibraryEvidence>& libraries() const { return libraries_; }
+  // Whether a key that nobody understands may be this one by its name: "peak_lr", "a.b.lr" for lr_base. `name`:
+  // normalised.
+  bool MayBe(absl::string_view name, const SettingKey& key) const;
+
   VariableEffect EffectOf(absl::string_view variable) const;
   // What counts where a variable is not set, for comparing nodes; "" where unset means something of its own.
   std::string DefaultOf(absl::string_view variable) const;
@@ -99,16 +125,27 @@ class SettingsRules {
   struct Target {
     std::string key;
     SettingConversion convert = SettingConversion::kNone;
+    int order = 0;
   };
   absl::Status AddKey(const DocumentNode& node, bool overriding);
   absl::Status AddAliases(const DocumentNode& node, const std::string& format, SettingKey& key);
   absl::Status AddSubtree(const DocumentNode& node);
+  absl::Status AddSections(const DocumentNode& node);
+  absl::Status AddLibrary(const DocumentNode& node);
+  // The targets of an alias as it is, in this format or in all.
+  std::vector<Target> TargetsOf(absl::string_view format, const std::string& name) const;
+  // The same behind the names of sections; `sections` gets how many were left off.
+  std::vector<Target> TargetsInSections(const std::string& name, int& sections) const;
+  const SettingSections* SectionsOf(absl::string_view name) const;
   absl::Status AddVariables(const DocumentNode& node);
   absl::Status AddVariableDefaults(const DocumentNode& node);
 
   std::map<std::string, SettingKey> keys_;
   std::multimap<std::string, Target> by_alias_;  // "format\nname" or "\nname"
   std::vector<SettingSubtree> subtrees_;
+  std::vector<SettingSections> sections_;
+  std::vector<LibraryEvidence> libraries_;
+  std::vector<std::string> qualifiers_;
   std::map<std::string, VariableEffect> variables_;
   std::map<std::string, std::string> variable_defaults_;
   std::vector<std::pair<std::string, VariableEffect>> variable_patterns_;  // globs, in order

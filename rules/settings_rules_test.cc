@@ -184,6 +184,35 @@ TEST(SettingsRules, AnOverrideAddsAliasDefaultAndChip) {
   EXPECT_EQ(rules->products.FamilyOfChip("Ascend910D7")->id, "atlas-a3");
 }
 
+TEST(SettingsRules, AKeyKeepsItsMeaningInItsSections) {
+  const SettingsRules& rules = BuiltInRules().settings;
+  const auto known = [&](const std::string& name, const std::string& value = "0.1") {
+    const auto found = rules.Canonicalise("yaml", Raw(name, value));
+    return found.empty() ? "" : found[0].key->key;
+  };
+  for (const char* name :
+       {"training.lr", "optim.lr", "gpt_args.lr", "actor_config.lr", "lr_init", "lr0", "SOLVER.BASE_LR", "scheduler.lr",
+        "TRAIN.BASE_LR", "model.optim.lr", "train.optimizer.lr", "hyp.lr0"}) {
+    EXPECT_EQ(known(name), "lr_base") << name;
+  }
+  EXPECT_EQ(known("--batch-size", "8"), "batch_size");
+  EXPECT_EQ(known("optim.sched.warmup_steps", "8"), "warmup_steps");
+  // Of another model or phase, or of another concern than the section's.
+  for (const char* name : {"critic.optim.lr", "discriminator.lr", "eval.batch_size", "dataset.lr", "optimizer.seed"}) {
+    EXPECT_EQ(known(name), "") << name;
+  }
+}
+
+TEST(SettingsRules, AnUnreadKeyMayBeTheSameThing) {
+  const SettingsRules& rules = BuiltInRules().settings;
+  const SettingKey& rate = *rules.FindKey("lr_base");
+  for (const char* name : {"a.b.lr", "my_learning_rate", "x.peak_lr", "policy_lr"})
+    EXPECT_TRUE(rules.MayBe(name, rate));
+  for (const char* name : {"lr_decay_steps", "a.lr_scheduler", "warmup_bias_lr", "color"}) {
+    EXPECT_FALSE(rules.MayBe(name, rate)) << name;
+  }
+}
+
 TEST(SettingsRules, RefusesWithAPosition) {
   auto refused = [](const std::string& text) {
     const std::vector<RulesFile> files = {{"settings.yaml", text}};
@@ -192,6 +221,9 @@ TEST(SettingsRules, RefusesWithAPosition) {
   EXPECT_THAT(refused("keys: [{key: a, type: colour}]\n"), HasSubstr("unknown type 'colour'"));
   EXPECT_THAT(refused("keys: [{key: a, aliases: [{b: twice}]}]\n"), HasSubstr("unknown conversion 'twice'"));
   EXPECT_THAT(refused("keyz: []\n"), HasSubstr("settings.yaml:1:1: unknown key 'keyz'"));
+  EXPECT_THAT(refused("sections: [{name: a}]\n"), HasSubstr("`names` and `groups`"));
+  EXPECT_THAT(refused("libraries: [{framework: pytorch}]\n"), HasSubstr("needs `name`"));
+  EXPECT_THAT(refused("libraries: [{name: a, look: [b]}]\n"), HasSubstr("unknown key 'look'"));
   EXPECT_THAT(refused("variables: {secret: [A]}\n"), HasSubstr("numbers, harmless or by_nature"));
 }
 

@@ -49,7 +49,10 @@ std::vector<std::reference_wrapper<const SettingsView>> RequireSettings(const Ch
       without.push_back(view.run_name());
     }
   }
-  if (views.empty() && result.missing_size() == missing_before) {
+  if (views.empty() && result.missing_size() == missing_before && context.evidence.Runs(side).empty() &&
+      !context.evidence.Runs(side, v1::ROLE_FP32_REFERENCE).empty()) {
+    AddMissing(context, result, "only_reference_runs", SideName(side), {{"side", std::string(SideName(side))}});
+  } else if (views.empty() && result.missing_size() == missing_before) {
     RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SETTINGS);
   } else if (of_every_run) {
     for (const std::string& run : without) AddMissing(context, result, "no_settings_of_run", run, {{"run", run}});
@@ -106,6 +109,29 @@ void AddConflicts(const CheckContext& context, v1::CheckResult& result, const Se
     finding.add_evidence(value.origin);
     finding.add_evidence(other.origin);
   }
+}
+
+void AddOverridden(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                   absl::string_view key, const SourcedValue& value, absl::Span<const SourcedValue> overridden) {
+  for (const SourcedValue& other : overridden) {
+    const bool not_reached = value.source == SettingSource::kLog && other.source == overridden[0].source;
+    const std::string subject = absl::StrCat(SideName(view.side()), ": ", key);
+    if (HasFinding(result, "overridden", subject, "", "")) continue;
+    v1::Finding& finding =
+        AddFinding(context, result, not_reached ? v1::SEVERITY_WARNING : v1::SEVERITY_NOTE,
+                   not_reached ? "overridden/not_reached" : "overridden", subject,
+                   {{"key", std::string(key)}, {"value", ShowValue(value)}, {"other", ShowValue(other)}});
+    SetValueFact(finding, "value", value.value);
+    SetValueFact(finding, "other_value", other.value);
+    finding.add_evidence(value.origin);
+    finding.add_evidence(other.origin);
+  }
+}
+
+void ReportSources(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                   absl::string_view key, const EffectiveValue& effective) {
+  AddConflicts(context, result, view, key, effective.value, effective.disagreeing);
+  AddOverridden(context, result, view, key, effective.value, effective.overridden);
 }
 
 void AddPartConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,

@@ -39,6 +39,15 @@ void ComparePairs(const CheckContext& context, v1::CheckResult& result,
 void AddConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, absl::string_view key,
                   const SourcedValue& value, absl::Span<const SourcedValue> disagreeing);
 
+// A note overridden for each source below the one that counts that says otherwise; a warning where the run printed
+// another value than it was last asked for.
+void AddOverridden(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                   absl::string_view key, const SourcedValue& value, absl::Span<const SourcedValue> overridden);
+
+// Both of the above for a value that is there.
+void ReportSources(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                   absl::string_view key, const EffectiveValue& effective);
+
 // The same for parts of a derived quantity, each under its own key.
 void AddPartConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
                       absl::Span<const PartConflict> conflicts);

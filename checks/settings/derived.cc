@@ -131,8 +131,13 @@ Derived ReadingRanks(const SettingsView& view) {
 // The product that makes the global batch in the way of the side's library.
 Derived ComputedBatch(const SettingsView& view) {
   Factors factors;
-  factors.Take(view, "micro_batch_size");
-  if (view.HasFormat("mindformers-yaml")) {
+  // A batch whose meaning only its program knows is the same in either with one rank.
+  const bool one_rank = view.Find("micro_batch_size") == nullptr && view.FindStated("batch_size") != nullptr &&
+                        DataParallelSize(view).value == 1.0;
+  factors.Take(view, one_rank ? "batch_size" : "micro_batch_size");
+  if (one_rank) {
+    factors.Take(view, "gradient_accumulation_steps", 1);
+  } else if (view.HasFormat("mindformers-yaml")) {
     TakeMindFormers(view, factors);
   } else {
     factors.Take(view, "gradient_accumulation_steps");
@@ -259,9 +264,46 @@ Derived TotalSteps(const SettingsView& view) {
     const double epochs = one_epoch ? view.Number("train_epochs").value_or(0) : 1;
     if (epochs > 0) return Stated(*samples, std::ceil(*view.Number("train_samples") / *batch.value) * epochs);
   }
+  const EffectiveValue* epochs = view.FindStated("train_epochs");
+  const EffectiveValue* epoch = view.FindStated("steps_per_epoch");
+  if (epochs != nullptr && epoch != nullptr && view.Number("train_epochs") && view.Number("steps_per_epoch")) {
+    Derived derived = Stated(*epoch, std::round(*view.Number("train_epochs") * *view.Number("steps_per_epoch")));
+    derived.evidence.push_back(StrCat(epochs->value.raw_key, " ", epochs->value.text, " (", epochs->value.origin, ")"));
+    return derived;
+  }
   Derived unknown;
   unknown.lacking = {"train_steps"};
   return unknown;
+}
+
+Derived StepsPerEpoch(const SettingsView& view) {
+  const EffectiveValue* stated = view.FindStated("steps_per_epoch");
+  if (stated != nullptr && view.Number("steps_per_epoch").value_or(0) > 0) {
+    return Stated(*stated, *view.Number("steps_per_epoch"));
+  }
+  const double epochs = view.Number("train_epochs").value_or(0);
+  const EffectiveValue* stated_epochs = view.FindStated("train_epochs");
+  const EffectiveValue* samples = view.FindStated("train_samples");
+  const Derived batch = GlobalBatch(view);
+  if (samples != nullptr && samples->value.format != "megatron-args" && view.Number("train_samples") && batch.value &&
+      *batch.value > 0) {
+    return Stated(*samples, std::ceil(*view.Number("train_samples") / *batch.value));
+  }
+  // MindFormers' lr_schedule.total_steps is the whole training; others may let a rate fall for a part of it.
+  const EffectiveValue* steps = view.FindStated("train_steps");
+  const char* whole = "train_steps";
+  if (steps == nullptr) {
+    steps = view.FindStated("lr_decay_steps");
+    whole = "lr_decay_steps";
+    if (steps != nullptr && steps->value.format != "mindformers-yaml") steps = nullptr;
+  }
+  Derived unknown;
+  unknown.lacking = {"steps_per_epoch"};
+  if (steps == nullptr || stated_epochs == nullptr || !view.Number(whole) || epochs <= 0) return unknown;
+  Derived derived = Stated(*steps, *view.Number(whole) / epochs);
+  derived.evidence.push_back(
+      StrCat(stated_epochs->value.raw_key, " ", stated_epochs->value.text, " (", stated_epochs->value.origin, ")"));
+  return derived;
 }
 
 Derived WarmupSteps(const SettingsView& view) {
@@ -293,13 +335,14 @@ Derived WarmupSteps(const SettingsView& view) {
   }
   if (const EffectiveValue* epochs = view.FindStated("warmup_epochs");
       epochs != nullptr && view.Number("warmup_epochs")) {
-    const EffectiveValue* samples = view.FindStated("train_samples");
-    const Derived batch = GlobalBatch(view);
     if (*view.Number("warmup_epochs") == 0) return Stated(*epochs, 0);
-    if (samples != nullptr && batch.value && *batch.value > 0) {
-      return Stated(
-          *epochs, std::round(*view.Number("warmup_epochs") * std::ceil(*view.Number("train_samples") / *batch.value)));
+    const Derived epoch = StepsPerEpoch(view);
+    if (epoch.value) {
+      Derived derived = Stated(*epochs, std::round(*view.Number("warmup_epochs") * *epoch.value));
+      derived.evidence.insert(derived.evidence.end(), epoch.evidence.begin(), epoch.evidence.end());
+      return derived;
     }
+    if (steps == nullptr || !number) return epoch;
   }
   if (steps != nullptr && number) return Stated(*steps, *number);
   Derived unknown;
@@ -330,14 +373,31 @@ const EffectiveValue* BaseRate(const SettingsView& view) {
 
 namespace {
 
+// The type that the run itself printed, where the options are no more than asked for; "" where it printed none.
+std::string PrintedType(const SettingsView& view) {
+  const EffectiveValue* printed = view.FindStated("compute_dtype");
+  if (printed == nullptr || printed->value.source != SettingSource::kLog) return "";
+  for (absl::string_view option : {"bf16", "fp16"}) {
+    const EffectiveValue* asked = view.FindStated(option);
+    if (asked != nullptr && asked->value.source == SettingSource::kLog) return "";
+  }
+  const std::string dtype = view.Text("compute_dtype").value_or("");
+  return dtype == "float16" || dtype == "bfloat16" || dtype == "float32" ? dtype : "";
+}
+
 ComputeType StatedType(const SettingsView& view) {
   auto evidence = [&](absl::string_view key) {
     const EffectiveValue* found = view.FindStated(key);
     return found == nullptr ? "" : StrCat(found->value.raw_key, "=", found->value.text, " (", found->value.origin, ")");
   };
   if (view.Boolean("pure_bf16").value_or(false)) return {"bfloat16", evidence("pure_bf16")};
-  if (view.Boolean("bf16").value_or(false)) return {"bfloat16", evidence("bf16")};
-  if (view.Boolean("fp16").value_or(false)) return {"float16", evidence("fp16")};
+  if (auto dtype = PrintedType(view); !dtype.empty()) return {dtype, evidence("compute_dtype")};
+  const bool bf16 = view.Boolean("bf16").value_or(false);
+  const bool fp16 = view.Boolean("fp16").value_or(false);
+  // Of two options that are both on the one counts that was given last: on the command line over the file.
+  const bool fp16_over = bf16 && fp16 && view.Find("fp16")->value.source > view.Find("bf16")->value.source;
+  if (bf16 && !fp16_over) return {"bfloat16", evidence("bf16")};
+  if (fp16) return {"float16", evidence("fp16")};
   const EffectiveValue* apex = view.FindStated("amp_opt_level");
   const bool apex_off =
       apex != nullptr && apex->value.raw_key == "amp.opt_level" && view.Boolean("amp_enabled") == false;
@@ -364,6 +424,23 @@ ComputeType StatedType(const SettingsView& view) {
     const std::string& value = mode->value.text;
     if (absl::StrContains(value, "mix") && absl::StrContains(value, "bf")) return {"bfloat16", evidence(key)};
     if (absl::StrContains(value, "mix")) return {"float16", evidence(key)};
+  }
+  // The type of the tensors is no more than that where an automatic mode is on.
+  if (auto dtype = view.Text("stated_dtype"); dtype && view.FindStated("stated_dtype") != nullptr) {
+    const bool automatic =
+        view.Boolean("amp_enabled").value_or(false) || view.Boolean("tf_amp_graph_rewrite").value_or(false);
+    const bool shortened = *dtype == "float16" || *dtype == "bfloat16";
+    if (shortened || (*dtype == "float32" && !automatic)) {
+      ComputeType type = {*dtype, evidence("stated_dtype")};
+      type.of_tensors = shortened && !automatic;
+      return type;
+    }
+  }
+  // TensorFlow documents no other type of its rewrite (graph_rewrite, TF_ENABLE_AUTO_MIXED_PRECISION).
+  if (view.Boolean("tf_amp_graph_rewrite").value_or(false)) return {"float16", evidence("tf_amp_graph_rewrite")};
+  if (view.Boolean("manual_casts").value_or(false)) {
+    const bool brain = absl::StrContains(view.FindStated("manual_casts")->value.raw_key, "bf16");
+    return {brain ? "bfloat16" : "float16", evidence("manual_casts")};
   }
   // Only where a library states both options as off is nothing left that could turn them on.
   const bool both_off = view.FindStated("fp16") != nullptr && view.FindStated("bf16") != nullptr;

@@ -154,18 +154,23 @@ class Differ {
     return it == said.end() ? nullptr : &it->second;
   }
 
+  // As written; of a value that its name turns round what it means.
+  static std::string TextOf(const SourcedValue& value) {
+    return value.text.empty() || value.converted ? ValueToText(value.value) : value.text;
+  }
+
   static SettingRow RowOf(std::string area, std::string key, const SourcedValue* a, const SourcedValue* b) {
     SettingRow row;
     row.area = std::move(area);
     row.key = std::move(key);
     row.relation = b == nullptr ? Relation::kOnlyBaseline : Relation::kOnlyMigrated;
     if (a != nullptr) {
-      row.baseline = a->text.empty() ? ValueToText(a->value) : a->text;
+      row.baseline = TextOf(*a);
       row.baseline_origin = a->origin;
       row.baseline_default = a->source == SettingSource::kDefault;
     }
     if (b != nullptr) {
-      row.migrated = b->text.empty() ? ValueToText(b->value) : b->text;
+      row.migrated = TextOf(*b);
       row.migrated_origin = b->origin;
       row.migrated_default = b->source == SettingSource::kDefault;
     }

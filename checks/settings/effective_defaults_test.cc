@@ -2,6 +2,7 @@
 // vendors' documents, not from rules/data. "?" says that nobody knows for certain, so that nothing is assumed.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "checks/settings/fixture.h"
@@ -179,6 +180,17 @@ std::string NameOf(const Row& row) {
   return absl::StrCat(row.product, " ", row.framework, " ", row.version, " ", row.library, " ", row.key);
 }
 
+// What shows that a run used the library that a format configures.
+KeysAndTexts PackageOf(const std::string& format) {
+  static const std::map<std::string, std::string> kPackages = {{"llamafactory-yaml", "llamafactory"},
+                                                               {"deepspeed-json", "deepspeed"},
+                                                               {"hf-training-args-json", "transformers"},
+                                                               {"mindformers-yaml", "mindformers"},
+                                                               {"mmengine-config", "mmengine"}};
+  const auto found = kPackages.find(format);
+  return found == kPackages.end() ? KeysAndTexts{} : KeysAndTexts{{absl::StrCat("package.", found->second), "1.0"}};
+}
+
 // The value as a check sees it.
 std::string Effective(const Row& row) {
   const SettingKey* key = BuiltInRules().settings.FindKey(row.key);
@@ -191,7 +203,10 @@ std::string Effective(const Row& row) {
   std::vector<v1::SettingsDocument> documents;
   const std::string package = row.framework == std::string("pytorch") ? "torch" : row.framework;
   if (*row.version != 0) documents.push_back(PackagesOf({{absl::StrCat("package.", package), row.version}}));
-  if (*row.library != 0) documents.push_back(Arguments(row.library, {{"some_other_key", "1"}}));
+  if (*row.library != 0) {
+    documents.push_back(Arguments(row.library, {{"some_other_key", "1"}}));
+    documents.push_back(PackagesOf(PackageOf(row.library)));  // without it nothing shows that the run used the library
+  }
   const EvidenceSet evidence({}, {NodeOf("run", "n1", row.product, row.framework, std::move(documents))});
   const CheckContext context = {evidence, BuiltInRules().profile, BuiltInRules()};
   const SettingsView& view = SettingsView::Of(context, Side::kMigrated, evidence.Runs(Side::kMigrated)[0]);

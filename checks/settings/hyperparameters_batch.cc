@@ -42,15 +42,65 @@ void CompareRampUp(const CheckContext& context, v1::CheckResult& result, const S
   finding.set_migrated(shown_b);
 }
 
+// Both sides state nothing but a batch of unknown meaning, under one framework and with the same accumulation: what it
+// makes in either meaning, the batch of all ranks first. Empty where they do not.
+std::vector<std::pair<double, double>> EitherMeaning(const SettingsView& baseline, const SettingsView& migrated) {
+  const auto x = baseline.Number("batch_size");
+  const auto y = migrated.Number("batch_size");
+  if (!x || !y || baseline.framework() != migrated.framework()) return {};
+  if (baseline.Number("gradient_accumulation_steps") != migrated.Number("gradient_accumulation_steps")) return {};
+  const Derived ranks[] = {DataParallelSize(baseline), DataParallelSize(migrated)};
+  if (!ranks[0].value || !ranks[1].value) return {};
+  return {{*x, *y}, {*x * *ranks[0].value, *y * *ranks[1].value}};
+}
+
+// The batch is not known on either side, and may still be told to be the same or another. False where it cannot.
+bool CompareMeanings(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                     const SettingsView& migrated) {
+  const auto same = [](const std::pair<double, double>& one) {
+    return std::fabs(one.first - one.second) <= kSame * std::fabs(one.first);
+  };
+  const auto batches = EitherMeaning(baseline, migrated);
+  if (batches.empty()) return false;
+  if (same(batches[0]) != same(batches[1])) {
+    for (const SettingsView* view : {&baseline, &migrated}) {
+      const SourcedValue& value = view->FindStated("batch_size")->value;
+      AddMissing(context, result, "batch_meaning_unknown", view->run_name(),
+                 {{"values", absl::StrCat(value.raw_key, "=", ShowValue(value))}});
+    }
+    return true;
+  }
+  const SourcedValue& a = baseline.FindStated("batch_size")->value;
+  const SourcedValue& b = migrated.FindStated("batch_size")->value;
+  if (!same(batches[0]) && HasFinding(result, "global_batch_differs", "batch_size", ShowValue(a), ShowValue(b)))
+    return true;
+  v1::Finding& finding =
+      same(batches[0])
+          ? AddNote(context, result, "measured/global_batch", migrated.run_name(),
+                    {{"batch", absl::StrCat(a.raw_key, " ", FormatDouble(batches[0].first))}})
+          : AddError(context, result, "global_batch_differs", "batch_size",
+                     {{"baseline", FormatDouble(batches[0].first)}, {"migrated", FormatDouble(batches[0].second)}});
+  finding.set_baseline(ShowValue(a));
+  finding.set_migrated(ShowValue(b));
+  SetFact(finding, "baseline_batch", batches[0].first);
+  SetFact(finding, "migrated_batch", batches[0].second);
+  return true;
+}
+
 void Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
              const SettingsView& migrated) {
   const Derived a = GlobalBatch(baseline);
   const Derived b = GlobalBatch(migrated);
   const Derived* both[] = {&a, &b};
   const SettingsView* views[] = {&baseline, &migrated};
+  if (!a.value && !b.value && CompareMeanings(context, result, baseline, migrated)) return;
   for (int i = 0; i < 2; ++i) {
     AddPartConflicts(context, result, *views[i], both[i]->part_conflicts);
     ReportNoNumbers(context, result, *views[i], {"batch", "parallel"});
+    for (const char* part : {"global_batch_size", "micro_batch_size", "gradient_accumulation_steps"}) {
+      const EffectiveValue* one = views[i]->FindStated(part);
+      if (one != nullptr) AddOverridden(context, result, *views[i], part, one->value, one->overridden);
+    }
     if (!both[i]->value) {
       ReportUnknown(context, result, *views[i], *both[i]);
       continue;

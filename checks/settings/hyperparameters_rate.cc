@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings/compare.h"
@@ -29,6 +30,23 @@ v1::Finding* AddDifference(const CheckContext& context, v1::CheckResult& result,
   return &finding;
 }
 
+// A scheduler's own peak replaces the optimizer's rate, and hides no contradiction: what trainer and engine say of the
+// rate is compared whichever of the two counts.
+void ReportRateSources(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+  const EffectiveValue& used = *BaseRate(view);
+  ReportSources(context, result, view, "lr_base", used);
+  const EffectiveValue* own = view.FindStated("lr_base");
+  if (own == nullptr || own == &used) return;
+  ReportSources(context, result, view, "lr_base", *own);
+  std::vector<SourcedValue> others = own->overridden;
+  others.push_back(own->value);
+  for (const SourcedValue& other : others) {
+    const bool engine = absl::StartsWith(other.format, "deepspeed") == absl::StartsWith(used.value.format, "deepspeed");
+    if (engine || SameMeaning(SettingType::kNumber, other.value, used.value.value)) continue;
+    AddConflicts(context, result, view, "lr_base", used.value, {&other, 1});
+  }
+}
+
 std::optional<double> RateOf(const SettingsView& view) {
   const EffectiveValue* rate = BaseRate(view);
   return rate == nullptr ? std::nullopt : view.Number(rate == view.Find("lr_base") ? "lr_base" : "warmup_max_lr");
@@ -43,9 +61,13 @@ bool CompareBase(const CheckContext& context, v1::CheckResult& result, const Set
     ReportNoNumbers(context, result, *view, {"schedule"});
     const EffectiveValue* one = BaseRate(*view);
     if (one == nullptr) {
-      AddMissing(context, result, "learning_rate_unknown", view->run_name(), {{"run", view->run_name()}});
+      const auto doubted = view->doubted().find("lr_base");
+      const bool may_be = doubted != view->doubted().end();
+      AddMissing(context, result, may_be ? "learning_rate_unknown/doubted" : "learning_rate_unknown", view->run_name(),
+                 {{"run", view->run_name()},
+                  {"value", may_be ? absl::StrCat(doubted->second.raw_key, "=", ShowValue(doubted->second)) : ""}});
     } else {
-      AddConflicts(context, result, *view, "lr_base", one->value, one->disagreeing);
+      ReportRateSources(context, result, *view);
     }
   }
   const auto x = RateOf(baseline);
@@ -93,7 +115,7 @@ void CompareKey(const CheckContext& context, v1::CheckResult& result, const Sett
   if (!Reads(baseline, key) && !Reads(migrated, key)) return;
   for (const SettingsView* view : {&baseline, &migrated}) {
     const EffectiveValue* one = view->Find(key.key);
-    if (one != nullptr) AddConflicts(context, result, *view, key.key, one->value, one->disagreeing);
+    if (one != nullptr) ReportSources(context, result, *view, key.key, *one);
   }
   const EffectiveValue* a = baseline.Find(key.key);
   const EffectiveValue* b = migrated.Find(key.key);

@@ -211,14 +211,14 @@ void CompareUnknown(const CheckContext& context, v1::CheckResult& result, const 
   SetFact(note, "unknown_differing", differing);
 }
 
-// Two sources of one side that disagree on such an argument.
-void AddUnknownConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+// Two sources of one side that say different things of such an argument.
+void AddUnknownSources(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
   for (const auto& [name, values] : DisagreeingUnknown(context, view)) {
     const SourcedValue& used = view.unknown().at(name);
     for (const SourcedValue& other : values) {
       if (SameUnknown(used, other) || NamesAPlace(name, used.text, other.text)) continue;
       if (IsIgnoredKey(context.profile, name, used.raw_key) || !SpeaksOfNumbers(name)) continue;
-      AddConflicts(context, result, view, used.raw_key, used, {&other, 1});
+      AddOverridden(context, result, view, used.raw_key, used, {&other, 1});
     }
   }
 }
@@ -280,7 +280,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     if (!stated && (key.optional || (a != nullptr && b != nullptr))) continue;
     for (const SettingsView* view : {&baseline, &migrated}) {
       const EffectiveValue* one = view->Find(name);
-      if (one != nullptr) AddConflicts(context, result, *view, name, one->value, one->disagreeing);
+      if (one != nullptr) ReportSources(context, result, *view, name, *one);
     }
     if (CompareOne(context, result, key, baseline, migrated, one_sided)) ++compared;
   }
@@ -288,7 +288,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     AddPartConflicts(context, result, *view, TotalSteps(*view).part_conflicts);
     ReportNoNumbers(context, result, *view, {"optimizer", "seed", "model", "data"}, true);
     ReportNoNumbers(context, result, *view, {"length"});
-    AddUnknownConflicts(context, result, *view);
+    AddUnknownSources(context, result, *view);
   }
   CompareDecayForm(context, result, baseline, migrated);
   if (CompareLength(context, result, baseline, migrated)) {

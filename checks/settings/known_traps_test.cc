@@ -147,6 +147,11 @@ TEST(PrecisionRules, AVariableTurnsTheTypeRound) {
   const KeysAndTexts bf16 = {{"bf16", "true"}, {"fp16", "false"}};
   EXPECT_EQ(Verdict(kSame, {Gpu({Arguments("megatron-args", bf16)})},
                     {Npu({Arguments("megatron-args", bf16), Environment({{"ACCELERATE_MIXED_PRECISION", "fp16"}})})}),
+            "not_performed: ~dtype_by_variable migrated: ACCELERATE_MIXED_PRECISION, !npu");
+  // The launcher that reads it.
+  EXPECT_EQ(Verdict(kSame, {Gpu({Arguments("megatron-args", bf16)})},
+                    {Npu({Arguments("megatron-args", bf16), Environment({{"ACCELERATE_MIXED_PRECISION", "fp16"}}),
+                          SettingsOf("launch-script", "script", {{"launch.command", "accelerate"}})})}),
             "fail: dtype_by_variable migrated: ACCELERATE_MIXED_PRECISION");
   EXPECT_EQ(Verdict(kSame, {Gpu({Arguments("megatron-args", bf16)})},
                     {Npu({Arguments("megatron-args", bf16), Environment({{"ACCELERATE_MIXED_PRECISION", "bf16"}})})}),

@@ -88,6 +88,8 @@ void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
     if (type.dtype == "float32" && !scale_seen) {
       v1::Finding& finding = AddError(context, result, "mixed_precision_off", run.name, {{"evidence", type.evidence}});
       finding.add_evidence(type.evidence);
+    } else if (type.of_tensors && !scale_seen) {
+      AddMissing(context, result, "half_type_alone", run.name, {{"value", type.evidence}});
     } else if (!type.dtype.empty() || scale_seen) {
       const std::string dtype = type.dtype.empty() || type.dtype == "float32" ? "float16" : type.dtype;
       v1::Finding& note = AddNote(context, result, "measured/compute_type", run.name,
@@ -124,6 +126,13 @@ void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side 
   }
 }
 
+// Whether something shows that the run reads the variable behind a key: its launcher, its package, or the framework.
+bool ReadsVariable(const SettingsView& view, absl::string_view key) {
+  if (key == "accelerate_dtype") return view.Uses("Accelerate");
+  if (key == "bf16_by_variable") return view.Uses("PyTorch/XLA");
+  return view.framework() == "tensorflow";
+}
+
 // A variable that turns the type round: the settings state one type and the process computes in another.
 void TypeByVariable(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
   const ComputeType stated = ComputeTypeOf(view);
@@ -136,14 +145,43 @@ void TypeByVariable(const CheckContext& context, v1::CheckResult& result, const 
     if (dtype.empty() || dtype == stated.dtype) continue;
     const std::string subject = StrCat(SideName(view.side()), ": ", found->value.raw_key);
     if (HasFinding(result, "dtype_by_variable", subject, "", "")) continue;
-    v1::Finding& finding = AddError(context, result, "dtype_by_variable", subject,
-                                    {{"variable", Origin(*found)}, {"dtype", dtype}, {"stated", stated.evidence}});
+    const bool read = ReadsVariable(view, key);
+    v1::Finding& finding = AddFinding(context, result, read ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING,
+                                      read ? "dtype_by_variable" : "dtype_by_variable/unread", subject,
+                                      {{"variable", Origin(*found)}, {"dtype", dtype}, {"stated", stated.evidence}});
+    if (!read) AddMissing(context, result, "variable_decides", view.run_name(), {{"variable", found->value.raw_key}});
     (view.side() == Side::kBaseline ? *finding.mutable_baseline() : *finding.mutable_migrated()) = Origin(*found);
     SetFact(finding, "dtype", absl::string_view(dtype));
     SetFact(finding, "stated_dtype", absl::string_view(stated.dtype));
     finding.add_evidence(found->value.origin);
     finding.add_evidence(stated.evidence);
   }
+}
+
+// What keeps the weights under a library's option: "deepspeed", "fsdp", "megatron"; "" where nothing names an engine.
+std::string EngineOf(const SettingsView& view) {
+  if (view.HasFormat("deepspeed-json") || view.HasFormat("deepspeed-dump") || view.Uses("DeepSpeed by option"))
+    return "deepspeed";
+  const EffectiveValue* stated = view.FindStated("sharding_engine");
+  return stated == nullptr ? "" : view.Text("sharding_engine").value_or("");
+}
+
+// A trainer that computes by autocast over weights of full type unless an engine keeps them.
+bool IsAutocastTrainer(const SettingsView& view) {
+  for (const char* format : {"hf-training-args-json", "hf-training-args", "llamafactory-yaml"}) {
+    if (view.HasFormat(format)) return true;
+  }
+  return false;
+}
+
+// Whether the master weights are known to be kept alike: the same engine, or engines that keep fp32 copies.
+bool KeptAlike(const SettingsView& baseline, const SettingsView& migrated) {
+  const std::string a = EngineOf(baseline);
+  const std::string b = EngineOf(migrated);
+  if (a == b) return true;
+  if (a == "fsdp" || b == "fsdp") return false;
+  // An engine on one side; the other's trainer has none that is known of.
+  return !(a.empty() ? IsAutocastTrainer(baseline) : IsAutocastTrainer(migrated));
 }
 
 void CompareMechanism(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
@@ -165,6 +203,15 @@ void CompareMechanism(const CheckContext& context, v1::CheckResult& result, cons
   if (x.size() != 1 || y.size() != 1) {
     if (!a.dtype.empty() && a.dtype == b.dtype && a.dtype != "float32")
       AddMissing(context, result, "mechanism_in_script", migrated.run_name());
+    return;
+  }
+  if (x[0].kind == y[0].kind && x[0].level == y[0].level && a.dtype != "float32" && !KeptAlike(baseline, migrated)) {
+    const auto shown = [](const SettingsView& view, const Mechanism& mechanism) {
+      const std::string engine = EngineOf(view);
+      return StrCat(mechanism.evidence, ", ", engine.empty() ? "no engine named" : engine);
+    };
+    AddMissing(context, result, "engine_differs", migrated.run_name(),
+               {{"baseline", shown(baseline, x[0])}, {"migrated", shown(migrated, y[0])}});
     return;
   }
   if (x[0].kind == y[0].kind && x[0].level == y[0].level) {
@@ -236,6 +283,7 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
   }
   const auto level = view.Text("amp_level");
   if (level && *level != "o0") out.push_back({"amp_level", *level, Origin(*view.Find("amp_level"))});
+  if (view.Boolean("manual_casts").value_or(false)) out.push_back({"casts", "", Origin(*view.Find("manual_casts"))});
   AddMixedMode(rules, view, out);
   return out;
 }

@@ -11,7 +11,8 @@ namespace paritect {
 
 // `kind`: "option" the library's own fp16/bf16 option or compute type (Megatron, DeepSpeed, Transformers, MindFormers)
 // · "apex" apex.amp levels · "amp" an automatic mode of the framework · "graph" a mode of the graph engine
-// (allow_mix_precision*, mixed_*) or TensorFlow's rewrite · "amp_level" MindSpore's amp level.
+// (allow_mix_precision*, mixed_*) or TensorFlow's rewrite · "amp_level" MindSpore's amp level · "casts" by hand, where
+// an option of the program turns them on.
 struct Mechanism {
   std::string kind;
   std::string level;  // "o2"; "" where there is one level

@@ -77,6 +77,10 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
     const auto severity = fp32 ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING;
     if (*a.on != *b.on) {
       AddDifference(context, result, severity, "matmul", a, b);
+      for (const SettingsView* view : {&baseline, &migrated}) {
+        if (fp32 || !ComputeTypeOf(*view).dtype.empty()) continue;
+        AddMissing(context, result, "shortcut_type_unknown", view->run_name(), {{"run", view->run_name()}});
+      }
     } else {
       v1::Finding& note = AddNote(context, result, "measured/shortcut", migrated.run_name(),
                                   {{"what", "matmul"}, {"state", std::string(OnOff(*a.on))}});

@@ -39,7 +39,7 @@ TEST(SettingsTraps, AnUnknownArgumentThatSpeaksOfNumbersIsNotPassedOver) {
   EXPECT_EQ(Values({{"our_cache_dir", "/a"}}, {{"our_cache_dir", "/b"}}), "pass");
 }
 
-TEST(SettingsTraps, ALogAndAFileOfOneSideThatDisagreeOnAnUnknownArgumentAreAConflict) {
+TEST(SettingsTraps, AnUnknownArgumentThatDidNotReachTheRunIsSaid) {
   const auto side = [](const std::string& in_file, const std::string& in_log, const std::string& key) {
     v1::Bundle bundle = Npu({Arguments("yaml", {{key, in_file}, {"seed", "1"}})});
     v1::Evidence& evidence = *bundle.add_evidence();
@@ -52,7 +52,7 @@ TEST(SettingsTraps, ALogAndAFileOfOneSideThatDisagreeOnAnUnknownArgumentAreAConf
   const auto told = [&](const std::string& in_file, const std::string& in_log, const std::string& key) {
     return Verdict(kValues, {Gpu({Arguments("yaml", {{key, in_log}, {"seed", "1"}})})}, {side(in_file, in_log, key)});
   };
-  EXPECT_EQ(told("0.1", "0.2", "our_dropout"), "fail: conflict_within_side migrated: our_dropout");
+  EXPECT_EQ(told("0.1", "0.2", "our_dropout"), "pass: ~overridden migrated: our_dropout");
   EXPECT_EQ(told("0.1", "0.1", "our_dropout"), "pass");
   EXPECT_EQ(told("/a/x", "/b/x", "our_scale_file"), "pass");
 }

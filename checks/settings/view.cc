@@ -8,7 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "checks/settings/document_values.h"
 #include "checks/settings/platform.h"
+#include "common/glob.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -16,26 +18,30 @@ namespace {
 
 using absl::StrCat;
 
+// Overrides of Hydra are a command line in a file (.hydra/overrides.yaml); training_args.bin is written by the run.
 SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
   if (from_log || document.kind() == "printed" || document.format() == "hf-trainer-stdout" ||
-      document.format() == "mllog")
+      document.format() == "hf-training-args" || document.format() == "mllog")
     return SettingSource::kLog;
-  if (document.format() == "launch-script" || document.format() == "environment") return SettingSource::kLaunch;
+  // Blocks of a log are printed also where somebody cut them out into a file.
+  for (absl::string_view block :
+       {"megatron-args", "argparse-namespace", "apex-options", "dllogger", "deepspeed-dump"}) {
+    if (document.format() == block) return SettingSource::kLog;
+  }
+  if (document.format() == "launch-script" || document.format() == "environment" || document.kind() == "overrides")
+    return SettingSource::kLaunch;
   return SettingSource::kFile;
 }
 
-// The framework that writes a format; "" where several do.
-absl::string_view FrameworkOfFormat(absl::string_view format) {
-  for (absl::string_view one :
-       {"megatron-args", "megatron", "deepspeed-json", "deepspeed", "hf-training-args", "hf-training-args-json",
-        "hf-trainer-stdout", "hf-trainer-state", "llamafactory-yaml", "llamafactory-jsonl", "apex-options",
-        "torchtitan", "fairseq", "mmengine-config", "mmengine"}) {
-    if (format == one) return "pytorch";
-  }
-  for (absl::string_view one : {"mindformers-yaml", "mindformers", "mindspore"}) {
-    if (format == one) return "mindspore";
-  }
-  return format == "session-config" || format == "keras" || format == "tf-estimator" ? "tensorflow" : "";
+bool IsDeepSpeed(const SourcedValue& value) {
+  return absl::StartsWith(value.format, "deepspeed");
+}
+
+// Whether nothing tells which of the two counts. A trainer hands its engine a file of its own: where they disagree,
+// some launchers stop and others go on with either.
+bool Contradict(const SourcedValue& a, const SourcedValue& b) {
+  return a.source == b.source || a.source == SettingSource::kFact || b.source == SettingSource::kFact ||
+         IsDeepSpeed(a) != IsDeepSpeed(b);
 }
 
 bool IsNull(const v1::Value& value) {
@@ -102,6 +108,7 @@ SettingsView SettingsView::Make(const CheckContext& context, Side side, const Ru
   const Platform platform = PlatformOf(context.rules, run);
   if (platform.family != nullptr) view.product_ = platform.family->id;
   for (const v1::Bundle* bundle : run.nodes) view.AddBundle(context, *bundle);
+  view.Establish(context.rules);
   view.Settle(context.rules);
   if (auto version = view.Text(StrCat(view.framework_ == "pytorch" ? "torch" : view.framework_, "_version"))) {
     view.framework_version_ = *version;
@@ -122,7 +129,7 @@ void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bund
       AddDocument(context.rules, bundle, evidence.settings(), false);
     }
     if (!evidence.has_run_log()) continue;
-    if (framework_.empty()) framework_ = std::string(FrameworkOfFormat(evidence.run_log().format()));
+    written_.insert(evidence.run_log().format());
     for (const v1::SettingsDocument& document : evidence.run_log().settings()) {
       AddDocument(context.rules, bundle, document, true);
     }
@@ -167,8 +174,13 @@ void SettingsView::AddStepLines(const v1::Bundle& bundle, const v1::Evidence& ev
 void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
                                bool from_log) {
   formats_.push_back(document.format());
-  if (framework_.empty()) framework_ = std::string(FrameworkOfFormat(document.format()));
+  written_.insert(document.format());
+  if (from_log) written_.insert(StrCat(document.format(), " in a log"));
+  const std::string& stated = bundle.plan().framework();
+  if (!stated.empty() && stated != "auto") written_.insert(StrCat(document.format(), " under ", stated));
   const bool environment = document.format() == "environment" || document.kind() == "environment";
+  StepLists steps(rules, document);
+  DocumentValues values;
   for (const v1::Setting& setting : document.settings()) {
     absl::string_view variable = setting.raw_key();
     if (environment || absl::ConsumePrefix(&variable, "env.")) {
@@ -176,7 +188,8 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
                                                    !setting.has_value() && setting.raw_value().empty(),
                                                    setting.raw_value(), setting.keyed_hash(), IsUntold(setting)});
     }
-    if (setting.raw_key() == "framework" && framework_.empty()) framework_ = absl::AsciiStrToLower(setting.raw_value());
+    NoteUse(document, setting);
+    if (steps.Take(setting)) continue;
     std::vector<CanonicalSetting> canonical = rules.settings.Canonicalise(document.format(), setting);
     if (canonical.empty()) AddUnknown(bundle, document, setting, from_log);
     if (IsUntold(setting)) AddUntold(rules, bundle, document, setting, from_log);
@@ -184,13 +197,69 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
       SourcedValue value = ArgumentOf(bundle, document, setting, from_log);
       const bool no_number = IsNoNumber(one);
       value.value = std::move(one.value);
+      value.converted = one.converted;
       value.replaceable = setting.is_default() && document.format() == "launch-script";
       if (no_number) {
         unreadable_[one.key->key].push_back(std::move(value));
-      } else {
+      } else if (MayDiffer(*one.key)) {
         Add(one.key->key, std::move(value));
+      } else {
+        values.Add(one, std::move(value), setting);
       }
     }
+  }
+  for (v1::Setting& list : steps.Finish()) {
+    for (CanonicalSetting& one : rules.settings.Canonicalise(document.format(), list)) {
+      SourcedValue value = ArgumentOf(bundle, document, list, from_log);
+      value.value = std::move(one.value);
+      Add(one.key->key, std::move(value));
+    }
+  }
+  values.Settle([&](const std::string& key, SourcedValue value) { Add(key, std::move(value)); },
+                [&](const v1::Setting& setting) { AddUnknown(bundle, document, setting, from_log); });
+}
+
+void SettingsView::NoteUse(const v1::SettingsDocument& document, const v1::Setting& setting) {
+  absl::string_view key = setting.raw_key();
+  if (absl::ConsumePrefix(&key, "package.")) {
+    packages_.insert(std::string(key));
+  } else if (key == "launch.command" || key == "launch.entry" || key == "launch.m" || key == "launch.module") {
+    commands_.insert(setting.raw_value());
+  } else if (key == "framework" && framework_.empty()) {
+    framework_ = absl::AsciiStrToLower(setting.raw_value());
+  } else if (HoldsArguments(document) && !setting.raw_value().empty() &&
+             setting.value().kind_case() != v1::Value::kNull && absl::AsciiStrToLower(setting.raw_value()) != "false") {
+    arguments_.insert(NormaliseSettingKey(key));
+  }
+}
+
+// What the run itself wrote counts before what launched it, and that before what is installed; where several frameworks
+// are found on one of these levels, none is.
+void SettingsView::Establish(const Rules& rules) {
+  std::set<std::string> found[3];
+  for (const LibraryEvidence& library : rules.settings.libraries()) {
+    const auto any = [&](const std::vector<std::string>& names, const std::set<std::string>& seen) {
+      return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return seen.contains(name); });
+    };
+    const bool printed = std::any_of(library.formats.begin(), library.formats.end(), [&](const std::string& format) {
+      return written_.contains(StrCat(format, " in a log"));
+    });
+    const bool launched = any(library.arguments, arguments_) ||
+                          std::any_of(commands_.begin(), commands_.end(), [&](const std::string& c) {
+                            return std::any_of(library.commands.begin(), library.commands.end(),
+                                               [&](const std::string& pattern) { return GlobMatch(pattern, c); });
+                          });
+    const bool by_level[] = {printed || any(library.written, written_), launched, any(library.packages, packages_)};
+    for (int level = 0; level < 3; ++level) {
+      if (!by_level[level]) continue;
+      if (!library.framework.empty()) found[level].insert(library.framework);
+      libraries_.insert(library.name);
+      library_formats_.insert(library.formats.begin(), library.formats.end());
+    }
+  }
+  for (const std::set<std::string>& frameworks : found) {
+    if (framework_.empty() && frameworks.size() == 1) framework_ = *frameworks.begin();
+    if (!frameworks.empty()) break;
   }
 }
 
@@ -245,7 +314,8 @@ void SettingsView::AddUntold(const Rules& rules, const v1::Bundle& bundle, const
     value.node = bundle.plan().node();
     value.scope = setting.scope();
     value.source = SourceOf(document, from_log);
-    untold_.try_emplace(one.key->key, std::move(value));
+    auto [it, added] = untold_.try_emplace(one.key->key, value);
+    if (!added && value.source > it->second.source) it->second = std::move(value);
   }
 }
 
@@ -305,32 +375,47 @@ void SettingsView::Settle(const Rules& rules) {
     for (const SourcedValue& value : values) {
       if (IsNull(value.value)) continue;
       const auto rank = [&](const SourcedValue& one) {
-        return std::make_tuple(strong(one), !one.replaceable, one.source);
+        const bool printed = one.source == SettingSource::kLog;
+        return std::make_tuple(!one.replaceable, printed, strong(one), one.source);
       };
       if (best == nullptr || rank(value) > rank(*best)) best = &value;
     }
     if (best == nullptr) continue;
-    EffectiveValue effective{*best, {}};
+    EffectiveValue effective{*best, {}, {}};
     for (const SourcedValue& value : values) {
       if (MayDiffer(*key) || IsNull(value.value) || value.scope != best->scope || value.replaceable) continue;
       if (strong(*best) && !strong(value)) continue;  // replaced by the library, and no contradiction
-      if (!SameMeaning(key->type, value.value, best->value)) effective.disagreeing.push_back(value);
+      if (SameMeaning(key->type, value.value, best->value)) continue;
+      (Contradict(*best, value) ? effective.disagreeing : effective.overridden).push_back(value);
     }
+    std::stable_sort(effective.overridden.begin(), effective.overridden.end(),
+                     [](const SourcedValue& a, const SourcedValue& b) { return a.source > b.source; });
     effective_[name] = std::move(effective);
   }
-  for (const auto& [name, effective] : effective_) untold_.erase(name);
+  // A file is not believed of what a command line sets to something else that is not told.
+  for (auto it = untold_.begin(); it != untold_.end();) {
+    const auto stated = effective_.find(it->first);
+    const bool over_file = it->second.source == SettingSource::kLaunch && stated != effective_.end() &&
+                           stated->second.value.source == SettingSource::kFile;
+    if (over_file) effective_.erase(stated);
+    it = !over_file && stated != effective_.end() ? untold_.erase(it) : std::next(it);
+  }
 }
 
 void SettingsView::AddDefaults(const Rules& rules) {
-  std::vector<std::string> libraries = formats_;
+  std::vector<std::string> libraries;
+  for (const std::string& format : formats_) {
+    if (library_formats_.contains(format)) libraries.push_back(format);
+  }
   libraries.push_back("");
   for (const DefaultValue& candidate : rules.defaults.all()) {
     if (effective_.contains(candidate.key) || untold_.contains(candidate.key)) continue;
     const SettingKey* key = rules.settings.FindKey(candidate.key);
-    if (key == nullptr || key->group == "layers") continue;
+    if (key == nullptr || key->group == "layers" || doubted_.contains(candidate.key)) continue;
     for (const std::string& library : libraries) {
       const DefaultValue* found = rules.defaults.Find(candidate.key, product_, framework_, library, framework_version_);
       if (found == nullptr) continue;
+      if (Doubtful(rules, *key)) break;
       EffectiveValue effective;
       v1::Value raw;
       raw.set_text(found->text);
@@ -346,6 +431,15 @@ void SettingsView::AddDefaults(const Rules& rules) {
       break;
     }
   }
+}
+
+bool SettingsView::Doubtful(const Rules& rules, const SettingKey& key) {
+  for (const auto& [name, value] : unknown_) {
+    if (IsNull(value.value) || rules.settings.IsExcepted(name) || !rules.settings.MayBe(name, key)) continue;
+    doubted_[key.key] = value;
+    return true;
+  }
+  return false;
 }
 
 void SettingsView::ApplySwitches(const Rules& rules) {
@@ -401,7 +495,7 @@ std::optional<std::string> SettingsView::Text(absl::string_view key) const {
 
 const SourcedValue* SettingsView::FindNone(absl::string_view key) const {
   auto it = values_.find(std::string(key));
-  if (it == values_.end() || FindStated(key) != nullptr) return nullptr;
+  if (it == values_.end() || FindStated(key) != nullptr || Untold(key) != nullptr) return nullptr;
   return it->second.empty() ? nullptr : &it->second.front();
 }
 
@@ -464,6 +558,10 @@ bool NamesAPlace(absl::string_view name, absl::string_view a, absl::string_view 
 }
 
 std::string ShowValue(const SourcedValue& value) {
+  if (value.converted) {
+    return StrCat(ValueToText(value.value), " (", value.raw_key, "=", value.text,
+                  value.origin.empty() ? "" : StrCat(", ", value.origin), ")");
+  }
   return StrCat(value.text.empty() ? ValueToText(value.value) : value.text,
                 value.origin.empty() ? "" : StrCat(" (", value.origin, ")"));
 }

@@ -4,19 +4,21 @@
 // What a log prints with every step (Megatron: the global batch size, the number of iterations) counts as a source too,
 // though it makes no settings of a run that has none (`empty`).
 //
-// Each value carries where it was read. Several sources may state one key: the effective value is the one
-// nearest to the run (log > file the run wrote > file it was given > launch script > plan fact), and a
-// source that disagrees is kept beside it (`disagreeing`), never dropped. Where no source states a key,
-// the default of product x framework x version counts (rules/data/defaults.yaml), marked kDefault; where
-// that is not known the key has no value, and a check says so instead of guessing. A key that a source sets to what it
-// does not tell (args.mode, $MODE) has no value either, and the default does not count.
-// Source: pre-tuning checklist, 模型超参 ("需要检查实际执行超参与参考基准的一致性").
+// Each value carries where it was read. Several sources may state one key: the effective value is that of the highest
+// in the order of SettingSource. One that says otherwise is kept beside it, never dropped: `disagreeing` where nothing
+// tells which counts (one rank, a stated fact, a trainer's file against its engine's), else `overridden`. Where no
+// source states a key, the default of product x framework x version counts (rules/data/defaults.yaml), marked kDefault,
+// if evidence or the plan shows that the run used that framework or library (settings.yaml, `libraries`) and no key
+// that is not understood may be the same thing; else the key has no value, and a check says so instead of guessing. A
+// key that a source sets to what it does not tell (args.mode, $MODE) has no value either, and the default does not
+// count. Source: pre-tuning checklist, 模型超参 ("需要检查实际执行超参与参考基准的一致性").
 #ifndef PARITECT_CHECKS_SETTINGS_VIEW_H_
 #define PARITECT_CHECKS_SETTINGS_VIEW_H_
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,9 @@
 
 namespace paritect {
 
-enum class SettingSource { kDefault, kFact, kLaunch, kFile, kLog, kDerived };
+// In the order in which they count: written default, what a person states, configuration file, command line and
+// variables, what the run printed or wrote out itself. kDerived: a figure made of several.
+enum class SettingSource { kDefault, kFact, kFile, kLaunch, kLog, kDerived };
 
 struct SourcedValue {
   v1::Value value;   // typed by the canonical key
@@ -42,11 +46,13 @@ struct SourcedValue {
   // The source gives it as a default that something else may have replaced (${LR:-0.1} of a script): it counts where
   // nothing else is stated, and contradicts nothing.
   bool replaceable = false;
+  bool converted = false;  // `value` is another number or word than `text` (keep_prob)
 };
 
 struct EffectiveValue {
   SourcedValue value;
   std::vector<SourcedValue> disagreeing;  // of the same scope, other meaning
+  std::vector<SourcedValue> overridden;   // the same of sources that do not count, the highest first
 };
 
 // One environment variable as one node has it.
@@ -93,10 +99,16 @@ class SettingsView {
   const std::map<std::string, SourcedValue>& untold() const { return untold_; }
   const SourcedValue* Untold(absl::string_view key) const;
 
+  // Keys without a value whose default does not count, because a key that is not understood may be the same thing.
+  const std::map<std::string, SourcedValue>& doubted() const { return doubted_; }
+
   // Environment variables by name, one entry a node that has it.
   const std::map<std::string, std::vector<VariableOnNode>>& variables() const { return variables_; }
   // The value of a variable where all nodes that set it agree.
   std::optional<std::string> Variable(absl::string_view name) const;
+
+  // Whether something shows that the run used the library (a name of settings.yaml, `libraries`).
+  bool Uses(absl::string_view library) const { return libraries_.contains(std::string(library)); }
 
   // pytorch | tensorflow | mindspore; "" where neither plan nor evidence says.
   const std::string& framework() const { return framework_; }
@@ -116,6 +128,9 @@ class SettingsView {
   static SettingsView Make(const CheckContext& context, Side side, const RunView& run);
   void AddBundle(const CheckContext& context, const v1::Bundle& bundle);
   void AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document, bool from_log);
+  void NoteUse(const v1::SettingsDocument& document, const v1::Setting& setting);
+  void Establish(const Rules& rules);
+  bool Doubtful(const Rules& rules, const SettingKey& key);
   void AddUnknown(const v1::Bundle& bundle, const v1::SettingsDocument& document, const v1::Setting& setting,
                   bool from_log);
   void AddUntold(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
@@ -137,6 +152,14 @@ class SettingsView {
   std::map<std::string, std::vector<VariableOnNode>> variables_;
   std::vector<std::string> formats_;
   std::vector<std::string> unread_scripts_;
+  std::map<std::string, SourcedValue> doubted_;
+  // What shows which libraries the run used.
+  std::set<std::string> written_;  // formats of what the run itself wrote or printed
+  std::set<std::string> packages_;
+  std::set<std::string> commands_;
+  std::set<std::string> arguments_;
+  std::set<std::string> libraries_;
+  std::set<std::string> library_formats_;  // whose defaults count
   std::string framework_;
   std::string framework_version_;
   std::string product_;
@@ -176,12 +199,16 @@ Derived TotalSteps(const SettingsView& view);
 Derived DecaySteps(const SettingsView& view);
 // Whether a source states that length.
 bool StatesDecay(const SettingsView& view);
+// Optimizer steps of one epoch: as stated, from the samples, or the whole training over its epochs.
+Derived StepsPerEpoch(const SettingsView& view);
 // The highest learning rate: lr_base, or what the warm-up of a DeepSpeed scheduler leads to, which replaces it.
 const EffectiveValue* BaseRate(const SettingsView& view);
 // "float16", "bfloat16", "float32" or "" where not known: the type in which the run computes, with its origin.
 struct ComputeType {
   std::string dtype;
   std::string evidence;
+  // Only the type of tensors is stated (dtype): mixed precision or the short type alone.
+  bool of_tensors = false;
   // fp16 or bf16 as two sources of the run state it otherwise: which of them counts is not known.
   bool contradicted = false;
 };
@@ -199,7 +226,7 @@ bool NamesAPlace(absl::string_view name, absl::string_view a, absl::string_view 
 std::string ShowValue(const SourcedValue& value);
 
 // Arguments without a canonical name that two sources of one run state differently, by
-// normalised name: the values of other sources (a log against a file) that differ from the one in view.unknown().
+// normalised name: the values of lower sources (a file under a log) that differ from the one in view.unknown().
 std::map<std::string, std::vector<SourcedValue>> DisagreeingUnknown(const CheckContext& context,
                                                                     const SettingsView& view);
 

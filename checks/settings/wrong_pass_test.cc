@@ -150,7 +150,7 @@ TEST(LearningRate, TheEndIsARateOrAShare) {
   EXPECT_EQ(Pair(kRate, megatron, hf("0.1")), "pass");
   EXPECT_EQ(Pair(kRate, hf("0.1"), hf("0.5")), "fail: schedule_differs lr_min");
   EXPECT_EQ(Pair(kRate, megatron,
-                 Arguments("hf-training-args-json", {{"learning_rate", "1e-4"}, {"lr_scheduler_type", "cosine"}})),
+                 Arguments("hf-training-args", {{"learning_rate", "1e-4"}, {"lr_scheduler_type", "cosine"}})),
             "fail: schedule_differs lr_min");
 }
 

@@ -140,6 +140,12 @@ v1::Value ValueOfNode(const DocumentNode& node) {
   return value;
 }
 
+// wandb's config.yaml has each value as {desc: ..., value: ...}.
+const DocumentNode* TrackedValue(const DocumentNode& node) {
+  const bool tracked = node.is_map() && node.fields.size() == 2 && node.Find("desc") != nullptr;
+  return tracked ? node.Find("value") : nullptr;
+}
+
 bool AllSingle(const DocumentNode& list) {
   for (const DocumentNode& item : list.items) {
     if (item.is_map() || item.is_list()) return false;
@@ -213,6 +219,14 @@ void SettingsBuilder::AddTree(absl::string_view prefix, const DocumentNode& root
     const auto [key, node] = std::move(stack.back());
     stack.pop_back();
     const std::string dot = key.empty() ? "" : StrCat(key, ".");
+    if (const DocumentNode* value = TrackedValue(*node)) {
+      stack.emplace_back(key, value);
+      continue;
+    }
+    if (node->is_map() && node->fields.empty() && !key.empty()) {
+      AddText(key, "{}", node->line + line_offset);
+      continue;
+    }
     if (node->is_map()) {
       for (auto field = node->fields.rbegin(); field != node->fields.rend(); ++field) {
         stack.emplace_back(StrCat(dot, field->first.text), &field->second);

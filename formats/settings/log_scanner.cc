@@ -203,6 +203,9 @@ struct LogSettingsScanner::State {
   void PrintedConfig(absl::string_view text, std::int64_t number);
   void Banner(absl::string_view line, std::int64_t number);
   void WorldSizes(absl::string_view line, std::int64_t number);
+  void ProcessLine(absl::string_view line, std::int64_t number);
+  void Replaced(absl::string_view line, std::int64_t number);
+  void ReplaceIn(v1::SettingsDocument& document) const;
   bool Apex(absl::string_view line, std::int64_t number);
   void DlloggerLine(absl::string_view line, std::int64_t number);
   void DlloggerJson(absl::string_view line, std::int64_t number);
@@ -219,6 +222,9 @@ struct LogSettingsScanner::State {
   bool in_apex = false;
   Block* apex = nullptr;
   std::map<std::string, std::pair<std::string, std::int64_t>> apex_options;
+
+  // What Megatron says counts instead of its arguments: key -> value and line.
+  std::map<std::string, std::pair<std::string, std::int64_t>> replaced;
 
   bool gathering = false;
   BracketFinder brackets;
@@ -351,6 +357,66 @@ void LogSettingsScanner::State::WorldSizes(absl::string_view line, std::int64_t 
   }
 }
 
+// "Process rank: 0, ..., distributed training: True, compute dtype: torch.bfloat16" of LLaMA-Factory, "16-bits
+// training: True" of the examples of Transformers: what the arguments came to.
+void LogSettingsScanner::State::ProcessLine(absl::string_view line, std::int64_t number) {
+  for (const BannerPhrase& one :
+       {BannerPhrase{"compute dtype: ", "banner.compute_dtype"}, BannerPhrase{"16-bits training: ", "banner.fp16"}}) {
+    const std::size_t at = line.find(one.phrase);
+    if (at == absl::string_view::npos) continue;
+    absl::string_view value = line.substr(at + one.phrase.size());
+    value = value.substr(0, value.find_first_of(", \t"));
+    if (!value.empty() && value != "None") AddOnce("hf-banner", one.key, value, number);
+  }
+}
+
+// A resumed run of Megatron takes what the checkpoint holds, or puts the arguments over it, and says so:
+// "> using checkpoint value 1e-05 for learning rate", "> overriding learning rate value to 0.0001". Source:
+// NVIDIA/Megatron-LM megatron/core/optimizer_param_scheduler.py, `_check_and_set`.
+void LogSettingsScanner::State::Replaced(absl::string_view line, std::int64_t number) {
+  static constexpr BannerPhrase kNames[] = {{"learning rate", "lr"},
+                                            {"minimum learning rate", "min_lr"},
+                                            {"learning rate decay style", "lr_decay_style"},
+                                            {"start weight decay", "start_weight_decay"},
+                                            {"end weight decay", "end_weight_decay"},
+                                            {"weight decay incr style", "weight_decay_incr_style"}};
+  absl::string_view name, value;
+  if (const std::size_t at = line.find("> using checkpoint value "); at != absl::string_view::npos) {
+    value = line.substr(at + 25);
+    const std::size_t divider = value.find(" for ");
+    if (divider == absl::string_view::npos) return;
+    name = value.substr(divider + 5);
+    value = value.substr(0, divider);
+  } else if (const std::size_t over = line.find("> overriding "); over != absl::string_view::npos) {
+    name = line.substr(over + 13);
+    const std::size_t divider = name.find(" value to ");
+    if (divider == absl::string_view::npos) return;
+    value = name.substr(divider + 10);
+    name = name.substr(0, divider);
+  } else {
+    return;
+  }
+  for (const BannerPhrase& one : kNames) {
+    if (absl::StripAsciiWhitespace(name) != one.phrase) continue;
+    replaced.try_emplace(std::string(one.key), std::string(absl::StripAsciiWhitespace(value)), number);
+  }
+}
+
+void LogSettingsScanner::State::ReplaceIn(v1::SettingsDocument& document) const {
+  for (v1::Setting& setting : *document.mutable_settings()) {
+    const auto found = replaced.find(setting.raw_key());
+    if (found == replaced.end() || setting.raw_value() == found->second.first) continue;
+    v1::Note& note = *document.add_notes();
+    note.set_kind("replaced_on_resume");
+    note.set_line(found->second.second);
+    note.set_message(StrCat(setting.raw_key(), ": the argument ", setting.raw_value(),
+                            " did not count, the run went on with ", found->second.first));
+    setting.set_raw_value(found->second.first);
+    *setting.mutable_value() = ValueOfText(found->second.first);
+    setting.set_origin(StrCat(label, ":", found->second.second));
+  }
+}
+
 // True where the line belonged to apex's block.
 bool LogSettingsScanner::State::Apex(absl::string_view line, std::int64_t number) {
   if (absl::StrContains(line, "Selected optimization level O")) {
@@ -429,6 +495,10 @@ void LogSettingsScanner::State::Line(absl::string_view line, std::int64_t number
     DlloggerJson(line, number);
   } else if (absl::StrContains(line, " = ")) {
     Banner(line, number);
+  } else if (absl::StrContains(line, "distributed training: ")) {
+    ProcessLine(line, number);
+  } else if (absl::StrContains(line, " value ")) {
+    Replaced(line, number);
   }
 }
 
@@ -453,6 +523,7 @@ std::vector<v1::SettingsDocument> LogSettingsScanner::Finish() {
     }
     if (block.builder->empty()) continue;
     documents.push_back(block.builder->Finish());
+    if (format == "megatron-args") state_->ReplaceIn(documents.back());
     // Blocks of their own here, the contract's words outside.
     if (format == "megatron-sizes") documents.back().set_format("megatron-args");
     if (format == "hf-banner") documents.back().set_format("hf-trainer-stdout");

@@ -69,6 +69,12 @@ const SettingsFormat* FormatOfKind(absl::string_view kind, absl::string_view hea
     if (seen != nullptr && (seen->kind == "packages" || seen->name == "environment")) return seen;
     return kind == "packages" ? FindSettingsFormat("packages") : nullptr;
   }
+  if (kind == "pipeline") {
+    // A document keeps its own form; lines of NAME=VALUE would be an environment by their look.
+    const SettingsFormat* seen = SniffSettings(head);
+    const bool lines = seen != nullptr && seen->name == "yaml" && absl::StrContains(head, '=');
+    return seen != nullptr && seen->kind == "arguments" && !lines ? seen : FindSettingsFormat(kind);
+  }
   for (absl::string_view own : {"model", "session-config", "rank-table", "scaler-state", "parameter-groups", "host"}) {
     if (kind == own) return FindSettingsFormat(own);
   }

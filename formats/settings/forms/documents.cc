@@ -74,11 +74,16 @@ int SniffMindFormers(absl::string_view head) {
   return keys >= 2 ? 85 : 0;
 }
 
+// Its arguments stand at the left margin; others use some of the names in sections of their own (MindSpeed-LLM,
+// MindSpeed-MM).
 int SniffLlamaFactory(absl::string_view head) {
   if (LooksLikeJson(head) || !LooksLikeYaml(head)) return 0;
-  const int keys =
-      CountKeys(head, {"finetuning_type", "cutoff_len", "stage", "template", "dataset_dir", "model_name_or_path",
-                       "per_device_train_batch_size", "overwrite_output_dir", "flash_attn"});
+  int keys = 0;
+  for (absl::string_view key :
+       {"finetuning_type:", "cutoff_len:", "stage:", "template:", "dataset_dir:", "model_name_or_path:",
+        "per_device_train_batch_size:", "overwrite_output_dir:", "flash_attn:"}) {
+    keys += absl::StartsWith(head, key) || absl::StrContains(head, StrCat("\n", key)) ? 1 : 0;
+  }
   return keys >= 3 ? 80 : 0;
 }
 
@@ -155,7 +160,9 @@ absl::StatusOr<v1::SettingsDocument> ParseAs(absl::string_view name, absl::strin
   SettingsBuilder builder(name, kind, label);
   if (root->is_list() && name == "hydra") {
     AddOverrides(*root, builder);
-    return builder.Finish();
+    v1::SettingsDocument overrides = builder.Finish();
+    overrides.set_kind("overrides");  // a command line, not a configuration
+    return overrides;
   }
   if (!root->is_map()) return absl::DataLossError("not a map of settings");
   builder.AddTree("", *root);

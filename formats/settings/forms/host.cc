@@ -13,10 +13,24 @@
 namespace paritect {
 namespace {
 
+// "MemTotal:  131040000 kB" and its like, and nothing else: what a `grep` of /proc/meminfo leaves.
+bool IsPartOfMeminfo(absl::string_view head) {
+  bool total = false;
+  bool others = false;
+  ForEachLine(head, [&](absl::string_view line, std::int64_t) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    if (words.empty()) return;
+    const bool amount = words.size() == 3 && absl::EndsWith(words[0], ":") && words[2] == "kB" && ParseInt(words[1]);
+    total = total || (amount && words[0] == "MemTotal:");
+    others = others || !amount;
+  });
+  return total && !others;
+}
+
 int Sniff(absl::string_view head) {
   if (absl::StrContains(head, "Architecture:") && absl::StrContains(head, "CPU(s):")) return 85;
   if (absl::StrContains(head, "MemTotal:") && absl::StrContains(head, "MemFree:")) return 85;
-  return absl::StartsWith(head, "processor\t:") ? 85 : 0;
+  return absl::StartsWith(head, "processor\t:") || IsPartOfMeminfo(head) ? 85 : 0;
 }
 
 class Reader {

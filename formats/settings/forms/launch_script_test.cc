@@ -25,6 +25,18 @@ std::string Read(absl::string_view text) {
   return out;
 }
 
+TEST(LaunchScripts, QuotesWithinASubstitution) {
+  for (const char* rank : {"$(awk '{at[$1]=(FNR-1);} END {print at[\"'$NODE_ADDR'\"];}' $HOSTFILE)",
+                           "$(grep -n \"$(hostname -I | awk '{print $1}')\" hosts | cut -d: -f1)",
+                           "$(echo 'it is (open' | wc -l)", "$(echo \"a ) b\" \\) )", "$(sed 's/\"//g' f)"}) {
+    const std::string out = Read(absl::StrCat(
+        "#!/bin/bash\nNODE_RANK=", rank, "\nARGS=\"\n --lr 1.0e-4 \\\n\"\ntorchrun --nproc_per_node 8 p.py $ARGS\n"));
+    EXPECT_THAT(out, HasSubstr("lr=1e-04@4")) << rank;
+  }
+  // One that does not end takes the rest of the script with it, and says so.
+  EXPECT_THAT(Read("#!/bin/bash\nA=$(echo 'x\ntorchrun p.py --lr 1\n"), HasSubstr("!no_training_command"));
+}
+
 TEST(LaunchScripts, EveryValueKnowsItsOwnLine) {
   const std::string out = Read(
       "#!/bin/bash\n"

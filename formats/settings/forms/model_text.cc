@@ -41,6 +41,13 @@ std::string ArgumentName(absl::string_view name) {
   return lower == "epsilon" ? "eps" : lower;
 }
 
+// "learning_rate=0.1 momentum=0.9": what an optimizer prints behind a colon. "momentum: 0.9" of a configuration is
+// none.
+bool AreArguments(absl::string_view text) {
+  const std::vector<absl::string_view> words = absl::StrSplit(text, absl::ByAnyChar(" ,"), absl::SkipEmpty());
+  return !words.empty() && words[0].find('=') != absl::string_view::npos && words[0].front() != '=';
+}
+
 // "(bn1): BatchNorm2d(" -> name "bn1", class "BatchNorm2d", at its bracket.
 bool SplitLayer(absl::string_view line, absl::string_view& name, absl::string_view& layer, std::size_t& open) {
   std::size_t from = 0;
@@ -57,7 +64,9 @@ bool SplitLayer(absl::string_view line, absl::string_view& name, absl::string_vi
   layer = line.substr(from, end - from);
   while (end < line.size() && line[end] == ' ') ++end;
   open = end;
-  return !layer.empty() && open < line.size() && absl::StrContains("(<{:", line[open]);
+  if (layer.empty() || open >= line.size()) return false;
+  if (line[open] == ':') return LayerClass(layer) == "optimizer" && AreArguments(line.substr(open + 1));
+  return absl::StrContains("(<{", line[open]);
 }
 
 class Reader {
@@ -110,7 +119,6 @@ class Reader {
       return;
     }
     if (body[0] == ':') {  // "Momentum: learning_rate=0.1 momentum=0.9"
-      if (kind != "optimizer") return;
       for (absl::string_view word : absl::StrSplit(body.substr(1), absl::ByAnyChar(" ,"), absl::SkipEmpty()))
         Pair(kind, word, number);
       return;

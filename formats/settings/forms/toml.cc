@@ -1,6 +1,6 @@
 // TOML (torchtitan and others): tables, dotted and quoted keys, strings, numbers with '_', booleans, arrays over
-// several lines; a table of an array has its number in the key ("stage.0.lr"). Inline tables stay texts. Source:
-// toml.io, 1.0.
+// several lines; a table of an array has its number in the key ("stage.0.lr"). Inline tables stay texts. Also "key =
+// value" files without a table, and with bare words. Source: toml.io, 1.0.
 #include <map>
 
 #include "absl/strings/ascii.h"
@@ -121,25 +121,62 @@ class Reader {
   std::int64_t line_ = 0;
 };
 
+// "lr", "optimizer.lr", "a.'b'".
+bool IsKey(absl::string_view key) {
+  if (key.empty()) return false;
+  for (char c : key) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && !absl::StrContains("_-.\"'", c)) return false;
+  }
+  return !absl::ascii_isdigit(static_cast<unsigned char>(key.front()));
+}
+
+// A value as TOML spells it (or Python: True, None); a bare word is a value of no language.
+bool IsSpelledValue(absl::string_view value) {
+  if (value.find_first_of("\"'[{") == 0) return true;
+  for (absl::string_view word : {"true", "false", "True", "False", "None"}) {
+    if (value == word) return true;
+  }
+  return ValueOfText(value).kind_case() != v1::Value::kText ||
+         absl::ascii_isdigit(static_cast<unsigned char>(value[0]));
+}
+
+// Tables and "key = value" lines and nothing else. Without a table blanks around the "=" are asked for (an environment
+// has none), and where a value is a bare word another format may well know better.
 int Sniff(absl::string_view head) {
   int tables = 0;
   int keys = 0;
   bool broken = false;
+  bool blanks = true;
+  bool spelled = true;
   int lines = 0;
+  std::string open;  // an array that goes on
   ForEachLine(head, [&](absl::string_view raw, std::int64_t) {
     const absl::string_view line = absl::StripAsciiWhitespace(WithoutComment(raw));
-    if (broken || ++lines > 40 || line.empty()) return;
+    if (broken || ++lines > 200 || line.empty()) return;
+    if (!open.empty()) {
+      absl::StrAppend(&open, " ", line);
+      if (!IsOpen(open) || open.size() > kSettingsHeadBytes) open.clear();
+      return;
+    }
     if (line.front() == '[' && line.back() == ']' && line.find_first_of(",=:") == absl::string_view::npos) {
       ++tables;
-    } else if (const std::size_t at = line.find(" = "); at != absl::string_view::npos) {
-      const absl::string_view value = line.substr(at + 3);
-      keys += value.find_first_of("\"'[0123456789tf{-+") == 0 ? 1 : 0;
-      broken = keys == 0;
-    } else if (keys == 0) {
-      broken = true;
+      return;
     }
+    const std::size_t at = Equals(line);
+    const absl::string_view value =
+        at == absl::string_view::npos ? "" : absl::StripAsciiWhitespace(line.substr(at + 1));
+    if (value.empty() || value.front() == '=' || !IsKey(absl::StripAsciiWhitespace(line.substr(0, at)))) {
+      broken = tables == 0 || keys == 0;  // behind a table it is a TOML file with a fault
+      return;
+    }
+    ++keys;
+    blanks = blanks && line[at - 1] == ' ' && line[at + 1] == ' ';
+    spelled = spelled && IsSpelledValue(value);
+    if (IsOpen(value)) open = std::string(value);
   });
-  return !broken && tables >= 1 && keys >= 1 ? 60 : 0;
+  if (broken || keys == 0 || (tables == 0 && !blanks)) return 0;
+  if (tables > 0) return spelled ? 60 : 45;
+  return spelled ? 45 : keys >= 2 ? 38 : 0;
 }
 
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {

@@ -29,6 +29,34 @@ absl::string_view BaseName(absl::string_view path) {
   return slash == absl::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// The bracket that closes the "(" of "$(" at `open`, by the shell's rules of quotes: nothing escapes within '...', and
+// a quote may follow another without a blank ('a'$X'b'). npos where there is none.
+std::size_t ClosingSubstitution(absl::string_view text, std::size_t open) {
+  int depth = 0;
+  bool in_double = false;
+  std::vector<bool> outer;  // whether the text around a nested "$(" stands in double quotes
+  for (std::size_t i = open; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\') {
+      ++i;
+    } else if (c == '\'' && !in_double) {
+      i = text.find('\'', i + 1);
+      if (i == absl::string_view::npos) return i;
+    } else if (c == '"') {
+      in_double = !in_double;
+    } else if (c == '(' && (!in_double || text[i - 1] == '$')) {
+      ++depth;
+      outer.push_back(in_double);
+      in_double = false;
+    } else if (c == ')' && !in_double) {
+      if (--depth == 0) return i;
+      in_double = outer.back();
+      outer.pop_back();
+    }
+  }
+  return absl::string_view::npos;
+}
+
 class Reader {
  public:
   Reader(std::string text, std::int64_t first_line, int depth)
@@ -114,7 +142,7 @@ class Reader {
     if (Peek() == '<' && Peek(1) == '<' && Peek(2) != '<') return HereDocument();
     while (absl::StrContains("<>&|", Peek()) && Peek() != '\0') ++at_;
     if (Peek() == '(') {
-      const std::size_t end = ClosingBracket(text_, at_);
+      const std::size_t end = ClosingSubstitution(text_, at_);
       while (at_ < text_.size() && at_ <= end) Step();
       return;
     }
@@ -276,7 +304,7 @@ class Reader {
       at_ = end + 2;
       return;
     }
-    if (Peek(1) == '(') return Unknown(ClosingBracket(text, at_ + 1));
+    if (Peek(1) == '(') return Unknown(ClosingSubstitution(text, at_ + 1));
     const std::size_t start = at_;
     std::size_t inside = at_ + 1;
     std::size_t end = inside;
