@@ -25,6 +25,17 @@ bool IsAbsolute(absl::string_view path) {
   return absl::StartsWith(path, "/") || IsDriveRoot(path);
 }
 
+// "obs://bucket/a" as "/bucket/a": names in a store are absolute.
+constexpr std::size_t kSchemeBytesMax = 16;
+std::size_t SchemeBytes(absl::string_view path) {
+  const auto end = path.substr(0, kSchemeBytesMax + 3).find("://");
+  if (end == absl::string_view::npos || end == 0) return 0;
+  for (const char c : path.substr(0, end)) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '+' && c != '-' && c != '.') return 0;
+  }
+  return end + 2;
+}
+
 void Tidy(std::string& path) {
   std::string out;
   out.reserve(path.size());
@@ -85,9 +96,12 @@ bool SetEtag(absl::string_view etag, ManifestFile& file) {
   etag = absl::StripAsciiWhitespace(etag);
   absl::ConsumePrefix(&etag, "\"");
   absl::ConsumeSuffix(&etag, "\"");
-  if (etag.empty()) return true;
-  file.etag = true;
+  // Other stores' ETags are no digests ("0x8DC...", "CJDn...="), nor are weak ones (W/"...").
   const auto dash = etag.find('-');
+  if (etag.empty() || etag.substr(0, dash).find_first_not_of("0123456789abcdefABCDEF") != absl::string_view::npos) {
+    return true;
+  }
+  file.etag = true;
   file.multipart = dash != absl::string_view::npos;
   if (!file.multipart) return SetDigest(etag, file);
   ManifestFile parts;
@@ -143,6 +157,10 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
   names.reserve(files_.size());
   for (ManifestFile& file : files_) names.push_back({&file.path, file.exact_name});
   std::string root;
+  const bool urls = std::all_of(names.begin(), names.end(), [](const RawName& n) { return SchemeBytes(*n.text) > 0; });
+  for (const RawName& name : names) {
+    if (urls) name.text->erase(0, SchemeBytes(*name.text));
+  }
   UnifyNames(names, root);
   list_.set_format(std::string(format));
   list_.set_root(root);
@@ -178,9 +196,14 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
     entry.set_link_target(file.link_target);
     if (file.size_bytes) entry.set_size_bytes(*file.size_bytes);
     if (file.records) entry.set_records(*file.records);
+    if (file.pointer) {
+      entry.add_hints(v1::FILE_HINT_LFS_POINTER);
+      entry.set_lfs_oid_sha256(file.sha256);
+      entry.mutable_error()->set_id("list_names_pointer");
+    }
     if (file.name_may_be_cut) entry.add_hints(v1::FILE_HINT_LAST_LINE_OPEN);
     for (const auto& [law, digest] : {std::make_pair("sha256", &file.sha256), std::make_pair("crc32", &file.crc32)}) {
-      if (digest->empty()) continue;
+      if (digest->empty() || file.pointer) continue;
       v1::AlternateDigest& alternate = *entry.add_alternates();
       alternate.set_law(law);
       alternate.set_md5(*digest);

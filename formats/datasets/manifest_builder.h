@@ -27,7 +27,11 @@ struct ManifestFile {
   bool name_may_be_cut = false;  // last line without a line end
   bool etag = false;             // md5 is an object store's ETag
   bool multipart = false;        // ... of an upload in parts, which is no MD5 of the content
+  bool pointer = false;          // where the list was made only a Git LFS pointer stood
 };
+
+// The note of a list whose names are in lower case whatever they are on the disk.
+inline constexpr absl::string_view kLowerCaseNames = "names_lower_case";
 
 class ManifestBuilder {
  public:
@@ -83,7 +87,11 @@ extern const ManifestForm kBagitForm;
 extern const ManifestForm kHashdeepForm;
 extern const ManifestForm kSfvForm;
 extern const ManifestForm kMtreeForm;
-extern const ManifestForm kCsvForm;
+extern const ManifestForm kCsvForm;      // a header names the columns
+extern const ManifestForm kBareCsvForm;  // their content tells them
+extern const ManifestForm kColumnsForm;
+extern const ManifestForm kBlocksForm;
+extern const ManifestForm kLfsForm;
 extern const ManifestForm kJsonForm;
 
 }  // namespace paritect
