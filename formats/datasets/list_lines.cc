@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "formats/datasets/list_fields.h"
 
 namespace paritect {
 namespace {
@@ -26,8 +27,9 @@ bool IsElapsed(string_view line) {
 bool IsHeaderLine(string_view line) {
   int known = 0;
   for (string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
-    if (absl::StrContains(word, '/') || absl::StrContains(word, '\\')) return false;
-    known += ListColumnOf(word) != ListColumn::kOther ? 1 : 0;
+    if (absl::StrContains(word, '/') || absl::StrContains(word, '\\') || absl::EndsWith(word, ":")) return false;
+    if (IsDigestText(word)) return false;
+    known += ListColumnOf(word) != ListColumn::kOther || IsAlgorithmName(word) ? 1 : 0;
   }
   return known >= 2;
 }

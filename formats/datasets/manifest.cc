@@ -67,6 +67,10 @@ absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_n
     const absl::Status status = form->read(text, builder);
     if (status.ok()) {
       if (readable.cut) builder.BadLine(SplitLines(text).back().number, "gzip: cut or damaged", true);
+      // FCIV writes every name in lower case, whatever it is on the disk.
+      if (absl::StrContains(HeadOf(text), kFcivMark)) {
+        builder.AddNote(kLowerCaseNames, "FCIV writes every name in lower case: case is not compared");
+      }
       if (readable.gbk) builder.AddNote("gbk", "the list is GBK text: its names were read as such");
       v1::FileList list = builder.Finish(form->format);
       if (NamesOtherDigest(file_name)) ForgetMd5(list);

@@ -141,12 +141,15 @@ class Blocks {
       return sink_.BadLine(block.begin.number, block.begin.text, at_end);
     }
     ++records_;
+    firm_ += block.titled || block.fields.size() == block.keys.size() ? 1 : 0;
     file->name_may_be_cut = at_end && open_ && !block.titled && IsNameColumn(block.fields.back().first);
     if (!file->directory && !absl::EndsWith(file->path, "/")) sink_.Add(*std::move(file));
   }
 
   std::size_t records() const { return records_; }
   std::size_t bad() const { return bad_; }
+  // Blocks of nothing but what lists state.
+  std::size_t firm() const { return firm_; }
 
  private:
   void SeeWithin(const TextLine& line, string_view text) {
@@ -185,6 +188,7 @@ class Blocks {
   bool open_ = false;
   std::size_t records_ = 0;
   std::size_t bad_ = 0;
+  std::size_t firm_ = 0;
 };
 
 bool FitsBlocks(string_view head, string_view) {
@@ -192,7 +196,8 @@ bool FitsBlocks(string_view head, string_view) {
   Blocks blocks(sink);
   for (const TextLine& line : SplitLines(head)) blocks.See(line);
   blocks.Close(true);
-  return blocks.records() > 0 && blocks.records() >= blocks.bad();
+  // A configuration may state one path and one digest among its keys.
+  return blocks.records() + blocks.firm() >= 2 && blocks.records() >= blocks.bad();
 }
 
 absl::Status ReadBlocks(string_view text, ManifestBuilder& sink) {

@@ -30,6 +30,8 @@ struct ManifestFile {
   bool pointer = false;          // where the list was made only a Git LFS pointer stood
 };
 
+inline constexpr absl::string_view kFcivMark = "File Checksum Integrity Verifier";
+
 // The note of a list whose names are in lower case whatever they are on the disk.
 inline constexpr absl::string_view kLowerCaseNames = "names_lower_case";
 

@@ -13,6 +13,8 @@ namespace {
 
 using absl::string_view;
 
+constexpr std::size_t kSha1Digits = 40;
+
 struct Word {
   string_view text;
   std::size_t begin = 0;
@@ -54,7 +56,10 @@ ColumnsLine ReadColumnsLine(string_view line) {
   if (at == words.size()) return result;
   string_view algorithm;
   std::optional<std::uint64_t> size;
-  string_view name = absl::StripAsciiWhitespace(line.substr(words[at].begin + words[at].text.size()));
+  // FCIV states MD5 and SHA-1 side by side.
+  std::size_t last = at;
+  if (at == 0 && words.size() > 2 && words[1].text.size() == kSha1Digits && IsDigestText(words[1].text)) last = 1;
+  string_view name = absl::StripAsciiWhitespace(line.substr(words[last].begin + words[last].text.size()));
   result.name_last = !name.empty();
   const string_view before = line.substr(0, words[at].begin);
   const bool name_first = !result.name_last && !before.empty() && before.front() != ' ' && before.front() != '\t';
@@ -76,7 +81,8 @@ ColumnsLine ReadColumnsLine(string_view line) {
 
 // A name on a line of its own, whose columns stand on the next.
 bool IsLoneName(string_view line) {
-  return absl::StrContains(line, "://") && !absl::ascii_isspace(static_cast<unsigned char>(line.front()));
+  const auto scheme = line.find("://");
+  return scheme != string_view::npos && scheme > 0 && line.substr(0, scheme).find_first_of(" \t") == string_view::npos;
 }
 
 bool FitsColumns(string_view head, string_view) {
@@ -85,9 +91,10 @@ bool FitsColumns(string_view head, string_view) {
   int records = 0;
   for (const TextLine& line : SplitLines(head)) {
     if (lines == kLinesTried) break;
-    if (IsListRemark(line.text) || IsLoneName(line.text)) continue;
-    ++lines;
-    records += ReadColumnsLine(line.text).ok ? 1 : 0;
+    if (IsListRemark(line.text)) continue;
+    const bool record = ReadColumnsLine(line.text).ok;
+    records += record ? 1 : 0;
+    lines += record || !IsLoneName(line.text) ? 1 : 0;
   }
   return records * 2 > lines;
 }

@@ -93,7 +93,9 @@ bool ReadObject(const DocumentNode& node, ManifestFile& file) {
   auto read = fields.Finish();
   if (!read) return false;
   file = *std::move(read);
-  file.directory = file.directory || absl::EndsWith(file.path, "/");
+  const bool key = FindAny(node, {"Key", "key"}) != nullptr;
+  const bool stated = !file.md5.empty() || !file.sha256.empty();
+  file.directory = file.directory || (absl::EndsWith(file.path, "/") && (key || !stated));
   // Under a key of the store's own the ETag is no MD5 (Amazon S3 API, Object: ETag).
   const DocumentNode* sse = FindAny(node, {"ServerSideEncryption", "SSEKMSKeyId", "x-oss-server-side-encryption"});
   const bool kms = sse != nullptr &&

@@ -141,13 +141,11 @@ bool AnyLineFits(string_view head, ReadLine (*read)(string_view)) {
 }
 
 bool FitsMd5sum(string_view head, string_view) {
+  // With -both FCIV states two digests before a name.
+  if (absl::StrContains(head, kFcivMark) && absl::StrContains(head, "SHA-1")) return false;
   return AnyLineFits(head, &ReadGnuLine);
 }
 absl::Status ReadMd5sum(string_view text, ManifestBuilder& sink) {
-  // FCIV writes every name in lower case, whatever it is on the disk.
-  if (absl::StrContains(text.substr(0, 1024), "File Checksum Integrity Verifier")) {
-    sink.AddNote(kLowerCaseNames, "FCIV writes every name in lower case: case is not compared");
-  }
   return ReadLines(text, &ReadGnuLine, true, sink);
 }
 
