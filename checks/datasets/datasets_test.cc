@@ -124,7 +124,7 @@ TEST(DatasetFiles, ClassFolders) {
   v1::FileEntry& folder = *migrated.list().add_files();
   folder.set_path("emu");
   folder.set_type(v1::FILE_TYPE_DIRECTORY);
-  EXPECT_THAT(Found(Judge("files", baseline, migrated)), ElementsAre("note empty_folders_differ train"));
+  EXPECT_THAT(Found(Judge("files", baseline, migrated)), ElementsAre("warning empty_folders_differ train"));
   EXPECT_EQ(Judge("files", baseline, migrated).verdict(), v1::VERDICT_PASS);
   EXPECT_EQ(Judge("files", migrated, migrated).findings_size(), 0);
   migrated.File("emu/1", "3");
