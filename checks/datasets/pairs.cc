@@ -224,7 +224,9 @@ void DropListInSet(DatasetView& list, DatasetView& other) {
     }
   }
   for (const NamedFile& file : list.files) {
-    if (file.entry->md5() == kEmptyMd5 && IsListName(BaseName(file.path))) names.insert(file.path);
+    const bool own = std::any_of(list.origins.begin(), list.origins.end(),
+                                 [&](const DatasetOrigin& origin) { return BaseName(origin.source) == file.path; });
+    if (file.entry->md5() == kEmptyMd5 && (own || IsListName(BaseName(file.path)))) names.insert(file.path);
   }
   const auto named = [&](const NamedFile& file) { return names.contains(file.path); };
   std::erase_if(list.files, named);

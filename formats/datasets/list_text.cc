@@ -18,7 +18,10 @@ namespace {
 
 using absl::string_view;
 
-constexpr std::size_t kUnpackedBytesMax = 1u << 30;
+// Digests do not compress: a list that unpacks to many times its size is none.
+constexpr std::size_t kUnpackedBytesMax = 1U << 30;
+constexpr std::size_t kUnpackedBytesFree = 64U << 20;
+constexpr std::size_t kUnpackedRatioMax = 32;
 constexpr std::size_t kLinesLookedAt = 20;
 
 // Takes one gzip member off `packed`. False: it is cut or damaged, or `limit` is reached.
@@ -140,11 +143,12 @@ ReadableList ListText(string_view bytes) {
   ReadableList list;
   std::string unpacked;
   if (absl::StartsWith(bytes, "\x1F\x8B")) {
+    const std::size_t limit = std::min(kUnpackedBytesMax, kUnpackedBytesFree + kUnpackedRatioMax * bytes.size());
     while (absl::StartsWith(bytes, "\x1F\x8B") && !list.cut) {
-      list.cut = !InflateMember(bytes, kUnpackedBytesMax, unpacked);
+      list.cut = !InflateMember(bytes, limit, unpacked);
     }
-    if (unpacked.size() > kUnpackedBytesMax) {
-      list.refused = "it unpacks to more than 1 GiB";
+    if (unpacked.size() > limit) {
+      list.refused = absl::StrCat("packed with gzip, and unpacks to more than ", limit, " bytes");
       return list;
     }
     bytes = unpacked;

@@ -85,14 +85,19 @@ bool IsLoneName(string_view line) {
   return scheme != string_view::npos && scheme > 0 && line.substr(0, scheme).find_first_of(" \t") == string_view::npos;
 }
 
+bool IsComment(string_view line) {
+  line = absl::StripLeadingAsciiWhitespace(line);
+  return line.empty() || line.front() == '#';
+}
+
 bool FitsColumns(string_view head, string_view) {
   constexpr int kLinesTried = 40;
   int lines = 0;
   int records = 0;
   for (const TextLine& line : SplitLines(head)) {
     if (lines == kLinesTried) break;
-    if (IsListRemark(line.text)) continue;
-    const bool record = ReadColumnsLine(line.text).ok;
+    const bool record = !IsComment(line.text) && ReadColumnsLine(line.text).ok;
+    if (!record && IsListRemark(line.text)) continue;
     records += record ? 1 : 0;
     lines += record || !IsLoneName(line.text) ? 1 : 0;
   }
@@ -105,8 +110,10 @@ absl::Status ReadColumns(string_view text, ManifestBuilder& sink) {
   std::size_t records = 0;
   for (const TextLine& line : SplitLines(text)) {
     whole.See(line);
-    if (IsListRemark(line.text)) continue;
+    if (IsComment(line.text)) continue;
     ColumnsLine one = ReadColumnsLine(line.text);
+    // A name may begin as a remark does.
+    if (!one.ok && IsListRemark(line.text)) continue;
     if (!one.ok || !one.file.path.empty()) {
       if (lone) sink.BadLine(lone->number, lone->text, false);
       lone.reset();
