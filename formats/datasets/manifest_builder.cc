@@ -196,11 +196,7 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
     entry.set_link_target(file.link_target);
     if (file.size_bytes) entry.set_size_bytes(*file.size_bytes);
     if (file.records) entry.set_records(*file.records);
-    if (file.pointer) {
-      entry.add_hints(v1::FILE_HINT_LFS_POINTER);
-      entry.set_lfs_oid_sha256(file.sha256);
-      entry.mutable_error()->set_id("list_names_pointer");
-    }
+    if (file.pointer) entry.mutable_error()->set_id("list_names_pointer");
     if (file.name_may_be_cut) entry.add_hints(v1::FILE_HINT_LAST_LINE_OPEN);
     for (const auto& [law, digest] : {std::make_pair("sha256", &file.sha256), std::make_pair("crc32", &file.crc32)}) {
       if (digest->empty() || file.pointer) continue;
