@@ -23,8 +23,9 @@ bool IsElapsed(string_view line) {
   return absl::EndsWith(line, " elapsed") && absl::ascii_isdigit(static_cast<unsigned char>(line.front()));
 }
 
-// A table's header: two words of columns at least, and no word that could be a name.
-bool IsHeaderLine(string_view line) {
+}  // namespace
+
+bool IsListHeader(string_view line) {
   int known = 0;
   for (string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
     if (absl::StrContains(word, '/') || absl::StrContains(word, '\\') || absl::EndsWith(word, ":")) return false;
@@ -34,13 +35,12 @@ bool IsHeaderLine(string_view line) {
   return known >= 2;
 }
 
-}  // namespace
-
 bool IsListRemark(string_view line) {
   line = absl::StripAsciiWhitespace(line);
   if (line.empty() || line.front() == '#' || line == "//") return true;
   if (line.find_first_not_of("-=+| \t") == string_view::npos) return true;
-  return BeginsWithAny(line, BuiltInListWords().remarks) || IsElapsed(line) || IsHeaderLine(line);
+  const ListWords& words = BuiltInListWords();
+  return BeginsWithAny(line, words.remarks) || BeginsWithAny(line, words.more) || IsElapsed(line);
 }
 
 void ListWhole::See(const TextLine& line) {
@@ -49,7 +49,7 @@ void ListWhole::See(const TextLine& line) {
   last_ = line;
   if (BeginsWithAny(text, BuiltInListWords().more)) more_ = line;
   if (frame_ == nullptr) {
-    if (!IsListRemark(text)) return;
+    if (!IsListRemark(text) && !IsListHeader(text)) return;
     for (const ListFrame& frame : BuiltInListWords().frames) {
       if (absl::StrContains(text, frame.begins)) frame_ = &frame;
     }

@@ -15,6 +15,9 @@ namespace paritect {
 // A line around the records: empty, a comment, a rule of dashes, or one of the known remarks of tools.
 bool IsListRemark(absl::string_view line);
 
+// A table's header: two words of columns at least, and no word that could be a name.
+bool IsListHeader(absl::string_view line);
+
 // What a list says of its own whole: more follows, so many files, and the line with which it ends.
 class ListWhole {
  public:

@@ -110,6 +110,7 @@ class Blocks {
     const string_view text = absl::StripAsciiWhitespace(line.text);
     open_ = line.open;
     if (text.empty() || text == "---") {
+      if (line.open && !line.text.empty()) Bad(line);
       if (!block_.titled) Close(false);
     } else if (const auto title = ReadTitle(line.text)) {
       Close(false);
@@ -132,7 +133,8 @@ class Blocks {
       digest = digest || (IsDigestColumn(column) && !value.empty());
     }
     // A block that names neither a file nor a digest is about something else.
-    if (!block.titled && !digest && !fields.has_name()) return;
+    const bool begun = at_end && (!block.fields.empty() || (open_ && !block.keys.empty()));
+    if (!block.titled && !digest && !fields.has_name() && !begun) return;
     std::optional<ManifestFile> file = ok ? fields.Finish() : std::nullopt;
     // Objects that were composed have no MD5, and their other keys say so; a block that is cut says nothing.
     const bool whole = digest || (block.titled && !block.keys.empty() && !at_end);
@@ -142,8 +144,10 @@ class Blocks {
     }
     ++records_;
     firm_ += block.titled || block.fields.size() == block.keys.size() ? 1 : 0;
+    const bool folder = absl::EndsWith(file->path, "/");
+    if (folder && at_end && open_) return sink_.BadLine(block.begin.number, block.begin.text, true);
     file->name_may_be_cut = at_end && open_ && !block.titled && IsNameColumn(block.fields.back().first);
-    if (!file->directory && !absl::EndsWith(file->path, "/")) sink_.Add(*std::move(file));
+    if (!file->directory && !folder) sink_.Add(*std::move(file));
   }
 
   std::size_t records() const { return records_; }
@@ -157,10 +161,16 @@ class Blocks {
       block_.fields.emplace_back(ListColumn::kDigest, std::string(text));
     } else if (const auto pair = ReadKeyValue(line.text)) {
       Put(line, *pair);
+      // Tools end their lines: one that says nothing known and has no end is cut.
+      if (line.open && pair->column == ListColumn::kOther) Bad(line);
     } else if (!WentOn(line, text) && !(block_.titled && text.find_first_not_of("[]{}, ") == string_view::npos)) {
-      ++bad_;
-      sink_.BadLine(line.number, line.text, line.open);
+      Bad(line);
     }
+  }
+
+  void Bad(const TextLine& line) {
+    ++bad_;
+    sink_.BadLine(line.number, line.text, line.open);
   }
 
   void Put(const TextLine& line, const KeyValue& pair) {

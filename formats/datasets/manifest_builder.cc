@@ -152,18 +152,45 @@ void ManifestBuilder::AddNote(absl::string_view kind, absl::string_view message)
   note.set_message(DisplayBytes(message));
 }
 
-v1::FileList ManifestBuilder::Finish(absl::string_view format) {
+void ManifestBuilder::UnifyFiles() {
+  std::optional<ManifestFile> cut;
+  if (files_.size() > 1 && files_.back().name_may_be_cut) {
+    cut = std::move(files_.back());
+    files_.pop_back();
+  }
   std::vector<RawName> names;
   names.reserve(files_.size());
-  for (ManifestFile& file : files_) names.push_back({&file.path, file.exact_name});
-  std::string root;
-  const bool urls = std::all_of(names.begin(), names.end(), [](const RawName& n) { return SchemeBytes(*n.text) > 0; });
+  bool urls = !files_.empty();
+  bool slashes = false;
+  for (ManifestFile& file : files_) {
+    names.push_back({&file.path, file.exact_name});
+    urls = urls && SchemeBytes(file.path) > 0;
+    slashes = slashes || absl::StrContains(file.path, "/");
+  }
   for (const RawName& name : names) {
     if (urls) name.text->erase(0, SchemeBytes(*name.text));
   }
+  std::string root;
   UnifyNames(names, root);
-  list_.set_format(std::string(format));
   list_.set_root(root);
+  if (!cut) return;
+  std::string& path = cut->path;
+  const bool url = SchemeBytes(path) > 0;
+  if (urls) path.erase(0, SchemeBytes(path));
+  if (!slashes && !cut->exact_name) absl::StrReplaceAll({{"\\", "/"}}, &path);
+  Tidy(path);
+  const std::string folder = root.empty() || absl::EndsWith(root, "/") ? root : absl::StrCat(root, "/");
+  if (urls == url && absl::StartsWith(path, folder)) {
+    path.erase(0, folder.size());
+  } else if (urls != url || !IsAbsolute(path) || IsAbsolute(folder)) {
+    path.clear();  // half a root
+  }
+  files_.push_back(*std::move(cut));
+}
+
+v1::FileList ManifestBuilder::Finish(absl::string_view format) {
+  UnifyFiles();
+  list_.set_format(std::string(format));
   std::stable_sort(files_.begin(), files_.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   bool other_digests = false;
   std::size_t etags = 0;
@@ -171,7 +198,11 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
   for (const ManifestFile& file : files_) {
     etags += file.etag && !file.multipart ? 1 : 0;
     multipart += file.multipart ? 1 : 0;
-    if (file.path.empty() || file.path == ".") continue;
+    if (file.path.empty() || file.path == ".") {
+      // "./" of which the name is cut off.
+      if (file.name_may_be_cut) list_.add_incomplete()->set_id("manifest_last_line_open");
+      continue;
+    }
     const int count = list_.files_size();
     if (count > 0 && list_.files(count - 1).path() == file.path) {
       v1::FileEntry& before = *list_.mutable_files(count - 1);

@@ -48,6 +48,9 @@ class ManifestBuilder {
   v1::FileList Finish(absl::string_view format);
 
  private:
+  // The names under one root, without the name that may be cut: that one counts where it stands below the same root.
+  void UnifyFiles();
+
   std::vector<ManifestFile> files_;
   v1::FileList list_;
   int bad_lines_ = 0;

@@ -48,6 +48,12 @@ bool IsCutName(string_view name) {
   return absl::EndsWith(name, "...") || absl::EndsWith(name, "\xE2\x80\xA6");
 }
 
+// Whether the text in front of the columns can be a name: a date, a number and an algorithm are columns.
+bool IsFrontName(string_view name) {
+  const string_view first = name.substr(0, name.find_first_of(" \t"));
+  return !first.empty() && first.find_first_not_of("0123456789-+:.") != string_view::npos && !IsAlgorithmName(first);
+}
+
 ColumnsLine ReadColumnsLine(string_view line) {
   ColumnsLine result;
   const std::vector<Word> words = WordsOf(line);
@@ -62,7 +68,7 @@ ColumnsLine ReadColumnsLine(string_view line) {
   string_view name = absl::StripAsciiWhitespace(line.substr(words[last].begin + words[last].text.size()));
   result.name_last = !name.empty();
   const string_view before = line.substr(0, words[at].begin);
-  const bool name_first = !result.name_last && !before.empty() && before.front() != ' ' && before.front() != '\t';
+  const bool name_first = !result.name_last && IsFrontName(before);
   if (name_first) name = FrontOf(before);
   for (std::size_t i = 0; i < at; ++i) {
     if (name_first && words[i].begin < name.size()) continue;
@@ -90,6 +96,10 @@ bool IsComment(string_view line) {
   return line.empty() || line.front() == '#';
 }
 
+bool IsAround(const TextLine& line) {
+  return IsListRemark(line.text) || (!line.open && IsListHeader(line.text));
+}
+
 bool FitsColumns(string_view head, string_view) {
   constexpr int kLinesTried = 40;
   int lines = 0;
@@ -97,7 +107,7 @@ bool FitsColumns(string_view head, string_view) {
   for (const TextLine& line : SplitLines(head)) {
     if (lines == kLinesTried) break;
     const bool record = !IsComment(line.text) && ReadColumnsLine(line.text).ok;
-    if (!record && IsListRemark(line.text)) continue;
+    if (!record && IsAround(line)) continue;
     records += record ? 1 : 0;
     lines += record || !IsLoneName(line.text) ? 1 : 0;
   }
@@ -110,10 +120,14 @@ absl::Status ReadColumns(string_view text, ManifestBuilder& sink) {
   std::size_t records = 0;
   for (const TextLine& line : SplitLines(text)) {
     whole.See(line);
-    if (IsComment(line.text)) continue;
+    if (IsComment(line.text)) {
+      // The blanks before the first column of a record that is cut.
+      if (line.open && line.text.find_first_not_of(" \t") == string_view::npos) sink.BadLine(line.number, "", true);
+      continue;
+    }
     ColumnsLine one = ReadColumnsLine(line.text);
     // A name may begin as a remark does.
-    if (!one.ok && IsListRemark(line.text)) continue;
+    if (!one.ok && IsAround(line)) continue;
     if (!one.ok || !one.file.path.empty()) {
       if (lone) sink.BadLine(lone->number, lone->text, false);
       lone.reset();
@@ -132,7 +146,10 @@ absl::Status ReadColumns(string_view text, ManifestBuilder& sink) {
       continue;
     }
     ++records;
-    if (absl::EndsWith(one.file.path, "/")) continue;  // a folder's mark
+    if (absl::EndsWith(one.file.path, "/")) {  // a folder's mark
+      if (line.open && one.name_last) sink.BadLine(line.number, line.text, true);
+      continue;
+    }
     one.file.name_may_be_cut = one.name_last && line.open;
     sink.Add(std::move(one.file));
   }

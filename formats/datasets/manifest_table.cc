@@ -67,6 +67,7 @@ Row TakeRow(string_view& text, char separator, std::int64_t& line) {
 
 // "#TYPE ..." (Export-Csv of PowerShell 5), "sep=;" of spreadsheets, comments and empty lines.
 bool IsRemark(const Row& row) {
+  if (!row.whole) return false;
   if (row.line == 1 && absl::StartsWith(row.fields[0], "sep=")) return true;
   if (row.fields.size() == 1 && row.fields[0].find_first_not_of("-+ \t") == std::string::npos) return true;
   return row.fields.size() == 1 && row.fields[0][0] == '#';
@@ -269,12 +270,13 @@ absl::Status ReadCsv(string_view text, ManifestBuilder& sink) {
     if (IsRemark(row)) continue;
     if (header) {
       header = false;
+      if (row.open) sink.BadLine(row.line, before, true);
       continue;
     }
     const std::vector<std::string> cells =
         table.header ? row.fields : Fitted(row, columns.size(), path, table.separator);
     ListFields fields;
-    bool ok = row.whole && cells.size() == columns.size();
+    bool ok = row.whole && cells.size() == columns.size() && !(row.open && cells.back().empty());
     for (std::size_t i = 0; ok && i < columns.size(); ++i) ok = fields.Put(columns[i], cells[i]);
     std::optional<ManifestFile> file = ok ? fields.Finish() : std::nullopt;
     if (!file) {
