@@ -161,8 +161,10 @@ class Blocks {
       block_.fields.emplace_back(ListColumn::kDigest, std::string(text));
     } else if (const auto pair = ReadKeyValue(line.text)) {
       Put(line, *pair);
-      // Tools end their lines: one that says nothing known and has no end is cut.
-      if (line.open && pair->column == ListColumn::kOther) Bad(line);
+      // Tools end their lines: one without its end that is neither name nor digest is cut.
+      const bool last =
+          IsNameColumn(pair->column) || (IsDigestColumn(pair->column) && pair->column != ListColumn::kEtag);
+      if (line.open && !last) Bad(line);
     } else if (!WentOn(line, text) && !(block_.titled && text.find_first_not_of("[]{}, ") == string_view::npos)) {
       Bad(line);
     }
