@@ -71,7 +71,7 @@ absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_n
       if (absl::StrContains(HeadOf(text), kFcivMark)) {
         builder.AddNote(kLowerCaseNames, "FCIV writes every name in lower case: case is not compared");
       }
-      if (readable.gbk) builder.AddNote("gbk", "the list is GBK text: its names were read as such");
+      if (readable.gbk) builder.AddNote("list_in_gbk", "the list is GBK text: its names were read as such");
       v1::FileList list = builder.Finish(form->format);
       if (NamesOtherDigest(file_name)) ForgetMd5(list);
       return list;
