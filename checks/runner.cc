@@ -50,11 +50,17 @@ void SortAndCap(int findings_max, v1::CheckResult& result) {
     return a.kind() < b.kind();
   });
   // A check that only counted the rest has set the true number already.
-  result.set_findings_total(std::max<std::int64_t>(result.findings_total(), findings.size()));
+  const std::int64_t counted_only = std::max<std::int64_t>(0, result.findings_total() - findings.size());
+  result.set_findings_total(findings.size() + counted_only);
   if (findings.size() <= findings_max) return;
+  // Of the severity that stands first: notes of how something was measured are no differences.
+  const std::int64_t total =
+      counted_only + std::count_if(findings.begin(), findings.end(), [&](const v1::Finding& finding) {
+        return finding.severity() == findings[0].severity();
+      });
   KeepOneOfEachKind(findings_max, findings);
   findings.DeleteSubrange(findings_max, findings.size() - findings_max);
-  SetFact(*findings.Mutable(0), "total", static_cast<std::int64_t>(result.findings_total()));
+  SetFact(*findings.Mutable(0), "total", total);
 }
 
 void RemoveRepeatedMissing(v1::CheckResult& result) {
@@ -164,8 +170,8 @@ v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const R
   DescribeSide(evidence, Side::kBaseline, *report.mutable_baseline());
   DescribeSide(evidence, Side::kMigrated, *report.mutable_migrated());
   for (const CatalogueItem& entry : rules.catalogue.items) {
-    const bool wanted = options.items.empty() ||
-                        std::find(options.items.begin(), options.items.end(), entry.id) != options.items.end();
+    const bool wanted =
+        options.items.empty() || std::find(options.items.begin(), options.items.end(), entry.id) != options.items.end();
     if (!wanted) continue;
     v1::ItemResult& item = *report.add_items();
     item.set_id(entry.id);

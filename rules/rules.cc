@@ -10,6 +10,7 @@
 #include "rules/argument_words.h"
 #include "rules/file_names.h"
 #include "rules/launchers.h"
+#include "rules/list_words.h"
 #include "rules/secrets.h"
 #include "rules/walk.h"
 
@@ -36,6 +37,7 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
+  if (file.name == "list_words.yaml") return ReadListWords(root).status();
   if (file.name == "secrets.yaml") return ReadSecrets(root).status();
   if (file.name == "launchers.yaml") {
     PARITECT_ASSIGN_OR_RETURN(const LauncherTable launchers, ReadLaunchers(root));

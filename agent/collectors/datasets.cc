@@ -9,6 +9,7 @@
 #include "agent/datasets/names.h"
 #include "agent/datasets/tree.h"
 #include "agent/datasets/walker.h"
+#include "common/digest.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -153,6 +154,10 @@ v1::Evidence FromManifest(const CollectorEnv& env, const v1::Plan& plan, const v
   }
   v1::Evidence evidence = Collected(kKind, source, source.manifest());
   Walker::FilterList(TreeOf(source), *list);
+  // Where the list lies in the set that it lists, its bytes tell.
+  v1::Note& own = *list->add_notes();
+  own.set_kind("list_md5");
+  own.set_message(ToHex(Md5(*bytes)));
   *evidence.mutable_files() = *std::move(list);
   evidence.mutable_files()->set_dataset(source.name());
   evidence.mutable_files()->set_part(source.part());

@@ -115,9 +115,19 @@ Explanation ExplainFirstState(const StatesVerdict& states, const v1::FileEntry& 
           args};
 }
 
+// A byte order mark is there where the content without it is another.
+bool HasMark(const v1::FileEntry& entry) {
+  const auto without = UnderLaw(entry, "no-bom");
+  return without && !entry.md5().empty() && *without != entry.md5();
+}
+
 std::optional<Explanation> ExplainText(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {
   if (SameUnder(baseline, migrated, "no-bom")) return Explanation{"bom", {}};
-  if (SameUnder(baseline, migrated, "lf")) return Explanation{"line_ends", {}};
+  if (SameUnder(baseline, migrated, "lf")) {
+    const bool mark = HasMark(migrated);
+    if (mark == HasMark(baseline)) return Explanation{"line_ends", {}};
+    return Explanation{mark ? "line_ends/mark" : "line_ends/mark_of_baseline", {}};
+  }
   if (SameUnder(baseline, migrated, "sorted-lines")) return Explanation{"lines_reordered", {}};
   return std::nullopt;
 }

@@ -29,6 +29,11 @@ struct FolderView {
   std::map<std::string, std::size_t> files;
 };
 
+bool IsFolderLink(const v1::FileEntry& entry) {
+  return entry.type() == v1::FILE_TYPE_SYMLINK && !HasFileHint(entry, v1::FILE_HINT_DANGLING_LINK) &&
+         !HasFileHint(entry, v1::FILE_HINT_LINK_LOOP);
+}
+
 FolderView FoldersOf(const DatasetView& view) {
   FolderView folders;
   const auto AddAbove = [&](absl::string_view path) {
@@ -41,6 +46,8 @@ FolderView FoldersOf(const DatasetView& view) {
   };
   for (const NamedFile& file : view.files) {
     AddAbove(file.path);
+    // A link to a folder is a folder for who lists them.
+    if (IsFolderLink(*file.entry)) AddAbove(absl::StrCat(file.path, "/x"));
     const auto slash = file.path.rfind('/');
     if (IsDataFile(*file.entry)) ++folders.files[slash == std::string::npos ? "" : file.path.substr(0, slash)];
   }
@@ -213,26 +220,48 @@ class FilesEvaluation {
     }
   }
 
+  // Whether two folders or more that hold files stand beside this one, and fewer files than folders.
+  static bool StandsAmongClasses(const FolderView& folders, absl::string_view folder) {
+    const auto slash = folder.rfind('/');
+    const std::string parent(slash == absl::string_view::npos ? absl::string_view() : folder.substr(0, slash));
+    const auto children = folders.children.find(parent);
+    if (children == folders.children.end()) return false;
+    std::size_t holding = 0;
+    for (const std::string& child : children->second) {
+      const std::string path = parent.empty() ? child : absl::StrCat(parent, "/", child);
+      holding += folders.files.contains(path) ? 1 : 0;
+    }
+    const auto files = folders.files.find(parent);
+    return holding >= 2 && (files == folders.files.end() || files->second < children->second.size());
+  }
+
   // Folders without a file are no data: lists do not name them and object stores drop them. Programs that take every
   // folder for a class count them all the same.
   void EmptyFolders() {
     if (!baseline_->is_tree || !migrated_->is_tree) return;
     std::vector<std::string> only;
+    std::vector<std::string> classes;
+    const FolderView folders = FoldersOf(*baseline_);
     const auto Collect = [&](const DatasetView& here, const DatasetView& there) {
       for (const std::string& folder : here.empty_folders) {
         const bool known = std::binary_search(there.empty_folders.begin(), there.empty_folders.end(), folder);
-        if (!known && !HasBelow(there, folder) && !there.IsSilentOn(folder + "/x"))
-          only.push_back(DisplayBytes(folder));
+        if (known || HasBelow(there, folder) || there.IsSilentOn(folder + "/x")) continue;
+        (StandsAmongClasses(folders, folder) ? classes : only).push_back(DisplayBytes(folder));
       }
     };
     Collect(*baseline_, *migrated_);
     Collect(*migrated_, *baseline_);
-    if (only.empty()) return;
+    SayEmptyFolders(v1::SEVERITY_NOTE, "empty_folders_differ", std::move(only));
+    SayEmptyFolders(v1::SEVERITY_WARNING, "empty_folders_differ/classes", std::move(classes));
+  }
+
+  void SayEmptyFolders(v1::Severity severity, absl::string_view id, std::vector<std::string> names) {
+    if (names.empty()) return;
     constexpr std::size_t kShown = 10;
-    const std::string count = absl::StrCat(only.size());
-    if (only.size() > kShown) only.resize(kShown);
-    budget_.Add(v1::SEVERITY_NOTE, "empty_folders_differ", name_,
-                {{"dataset", DisplayBytes(name_)}, {"count", count}, {"names", absl::StrJoin(only, ", ")}});
+    const std::string count = absl::StrCat(names.size());
+    if (names.size() > kShown) names.resize(kShown);
+    budget_.Add(severity, id, name_,
+                {{"dataset", DisplayBytes(name_)}, {"count", count}, {"names", absl::StrJoin(names, ", ")}});
   }
 
   // Sockets, FIFOs and devices are never opened: what they would give nobody knows.

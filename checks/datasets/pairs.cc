@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/digest.h"
 #include "common/file_system.h"
 #include "common/utf8.h"
 
@@ -188,6 +189,113 @@ void DropListFile(const DatasetView& list, DatasetView& tree) {
     if (!IsChecksumName(own) || list.Find(own) != nullptr) continue;
     std::erase_if(tree.files, [&](const NamedFile& file) { return file.path == own; });
   }
+}
+
+// Names that only lists have: words of digests, whole ("MD5SUMS", "train.md5", "sha256sum.txt", "checksums.txt").
+bool IsListName(absl::string_view name) {
+  for (absl::string_view word : absl::StrSplit(absl::AsciiStrToLower(name), absl::ByAnyChar("._- "))) {
+    for (absl::string_view known : {"md5", "md5sum", "md5sums", "checksum", "checksums", "sha256", "sha256sum",
+                                    "sha256sums", "sha1sum", "sha1sums", "sha1", "sha512sums"}) {
+      if (word == known) return true;
+    }
+  }
+  return false;
+}
+
+// MD5 of the list's own file, where its collector said it.
+std::string OwnMd5(const v1::FileList& list) {
+  for (const v1::Note& note : list.notes()) {
+    if (note.kind() == "list_md5") return FromHex(note.message()).value_or("");
+  }
+  return "";
+}
+
+// The list lies in the set that it lists, under whatever name: a file of its very bytes is the list. And a list that
+// was written into the folder while the folder was read names itself with the digest of nothing.
+void DropListInSet(DatasetView& list, DatasetView& other) {
+  if (list.is_tree) return;
+  constexpr absl::string_view kEmptyMd5("\xD4\x1D\x8C\xD9\x8F\x00\xB2\x04\xE9\x80\x09\x98\xEC\xF8\x42\x7E", 16);
+  absl::flat_hash_set<std::string> names;
+  for (const DatasetOrigin& origin : list.origins) {
+    const std::string own = OwnMd5(*origin.list);
+    if (own.empty() || !other.is_tree) continue;
+    for (const NamedFile& file : other.files) {
+      if (file.entry->md5() == own) names.insert(file.path);
+    }
+  }
+  for (const NamedFile& file : list.files) {
+    const bool own = std::any_of(list.origins.begin(), list.origins.end(),
+                                 [&](const DatasetOrigin& origin) { return BaseName(origin.source) == file.path; });
+    if (file.entry->md5() == kEmptyMd5 && (own || IsListName(BaseName(file.path)))) names.insert(file.path);
+  }
+  const auto named = [&](const NamedFile& file) { return names.contains(file.path); };
+  std::erase_if(list.files, named);
+  std::erase_if(other.files, named);
+}
+
+// A list whose program writes every name in lower case says nothing of case: its names are those of the other side.
+void AdoptCase(const DatasetView& other, DatasetView& view) {
+  const bool lower = std::any_of(view.origins.begin(), view.origins.end(), [](const DatasetOrigin& origin) {
+    return std::any_of(origin.list->notes().begin(), origin.list->notes().end(),
+                       [](const v1::Note& note) { return note.kind() == "names_lower_case"; });
+  });
+  if (!lower) return;
+  std::map<std::string, const std::string*> spelled;  // null: two names differ in case alone
+  for (const NamedFile& file : other.files) {
+    const auto [it, added] = spelled.emplace(FoldCase(file.path), &file.path);
+    if (!added) it->second = nullptr;
+  }
+  for (NamedFile& file : view.files) {
+    const auto it = spelled.find(FoldCase(file.path));
+    if (it != spelled.end() && it->second != nullptr) file.path = *it->second;
+  }
+  std::sort(view.files.begin(), view.files.end(), ByPath);
+}
+
+// Where a link within the set leads, as a path of the set; "" where it leads out of it.
+std::string TargetInSet(const NamedFile& link, absl::string_view root) {
+  absl::string_view target = link.entry->link_target();
+  std::vector<absl::string_view> parts;
+  if (absl::StartsWith(target, "/")) {
+    if (root.empty() || !absl::ConsumePrefix(&target, root) || !absl::ConsumePrefix(&target, "/")) return "";
+  } else {
+    parts = absl::StrSplit(link.path, '/');
+    parts.pop_back();
+  }
+  for (absl::string_view part : absl::StrSplit(target, '/', absl::SkipEmpty())) {
+    if (part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+      continue;
+    }
+    if (parts.empty()) return "";
+    parts.pop_back();
+  }
+  return absl::StrJoin(parts, "/");
+}
+
+// A link to a folder of the same set names that folder's files once more. Where the other side holds files in its
+// place, they are what the link leads to.
+void ExpandLinks(const DatasetView& other, DatasetView& view) {
+  if (!view.is_tree) return;
+  std::vector<NamedFile> below;
+  for (const NamedFile& link : view.files) {
+    const v1::FileEntry& entry = *link.entry;
+    if (entry.type() != v1::FILE_TYPE_SYMLINK || entry.has_error() || entry.link_target().empty()) continue;
+    if (HasHint(entry, v1::FILE_HINT_DANGLING_LINK) || HasHint(entry, v1::FILE_HINT_LINK_LOOP)) continue;
+    const NamedFile* there = other.Find(link.path);
+    if (there != nullptr && there->entry->type() == v1::FILE_TYPE_SYMLINK) continue;
+    const std::string target = TargetInSet(link, view.origins[static_cast<std::size_t>(link.origin)].list->root());
+    if (target.empty()) continue;
+    const std::string folder = absl::StrCat(target, "/");
+    auto it = std::lower_bound(view.files.begin(), view.files.end(), folder,
+                               [](const NamedFile& f, const std::string& p) { return f.path < p; });
+    for (; it != view.files.end() && absl::StartsWith(it->path, folder); ++it) {
+      below.push_back({absl::StrCat(link.path, "/", it->path.substr(folder.size())), it->entry, it->origin});
+    }
+  }
+  view.files.insert(view.files.end(), below.begin(), below.end());
+  std::sort(view.files.begin(), view.files.end(), ByPath);
 }
 
 // The last line of a list has no line end and its name is not on the other side: probably cut.
@@ -370,17 +478,23 @@ std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence) {
     }
     DatasetView& reference = it->baseline[0];
     AlignList(set.views.front(), reference);
+    AdoptCase(set.views.front(), reference);
     for (DatasetView& view : set.views) {
       AlignList(reference, view);
+      AdoptCase(reference, view);
       DropBagTags(reference, view);
       DropCutName(reference, view);
       DropOwnName(reference, view);
       DropListFile(reference, view);
+      DropListInSet(reference, view);
+      DropListInSet(view, reference);
+      ExpandLinks(reference, view);
     }
     DropBagTags(set.views.front(), reference);
     DropCutName(set.views.front(), reference);
     DropOwnName(set.views.front(), reference);
     DropListFile(set.views.front(), reference);
+    ExpandLinks(set.views.front(), reference);
     it->migrated = Distinct(std::move(set.views));
   }
   std::sort(pairs.begin(), pairs.end(), [](const DatasetPair& a, const DatasetPair& b) { return a.name < b.name; });

@@ -4,6 +4,7 @@
 #include "agent/datasets/follow_up.h"
 #include "agent/datasets/names.h"
 #include "checks/datasets/follow_up.h"
+#include "common/digest.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/datasets/file_hints.h"
@@ -27,6 +28,10 @@ absl::StatusOr<v1::FileList> ReadDatasetManifest(CommandEnv& env, const std::str
   }
   auto list = ParseManifest(bytes, path);
   if (!list.ok()) return Annotate(list.status(), DisplayBytes(path));
+  // Where the list lies in the set that it lists, its bytes tell.
+  v1::Note& own = *list->add_notes();
+  own.set_kind("list_md5");
+  own.set_message(ToHex(Md5(bytes)));
   for (v1::Problem& problem : *list->mutable_incomplete()) (*problem.mutable_args())["source"] = DisplayBytes(path);
   for (v1::FileEntry& file : *list->mutable_files()) {
     AddNameHints(file.path(), file);

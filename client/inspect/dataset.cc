@@ -22,7 +22,7 @@ bool Recognises(absl::string_view path, bool is_folder, absl::string_view head) 
   // A configuration may hold a digest, too: an object needs the words of a list.
   const bool object = absl::StartsWith(absl::StripLeadingAsciiWhitespace(head), "{");
   if (object && !absl::StrContains(head, "\"files\"") && !absl::StrContains(head, "\"relpath\"") &&
-      !absl::StrContains(head, "\"Hashes\"")) {
+      !absl::StrContains(head, "\"Hashes\"") && !absl::StrContains(head, "\"etag\"")) {
     return false;
   }
   return LooksLikeManifest(head, path);
@@ -118,7 +118,9 @@ OrderedJson ListToJson(const CommandEnv& env, const InspectRequest& request, con
   OrderedJson json;
   json["format"] = list.format();
   json["notes"] = OrderedJson::array();
-  for (const v1::Note& note : list.notes()) json["notes"].push_back(NoteToJson(note));
+  for (const v1::Note& note : list.notes()) {
+    if (note.kind() != "list_md5") json["notes"].push_back(NoteToJson(note));  // what any tool tells of the file
+  }
   for (const ListGap& gap : GapsOf(env, list)) json["notes"].push_back({{"kind", gap.id}, {"message", gap.text}});
   if (request.summary) {
     json["summary"] = Summary(env, list);

@@ -171,11 +171,14 @@ class Table {
   }
 
   static std::int64_t CountErrors(const v1::CheckResult& check) {
-    // What the cap took away is of lower or equal severity: errors come first.
     std::int64_t errors = 0;
     for (const v1::Finding& finding : check.findings()) errors += ClassOf(finding) == FindingClass::kError ? 1 : 0;
-    const bool only_errors = errors == check.findings_size();
-    return only_errors ? std::max<std::int64_t>(errors, check.findings_total()) : errors;
+    // Where the cap took some away, the first one says how many there are.
+    if (errors == 0 || check.findings_total() <= check.findings_size()) return errors;
+    const auto& facts = check.findings(0).facts().fields();
+    const auto total = facts.find("total");
+    if (ClassOf(check.findings(0)) != FindingClass::kError || total == facts.end()) return errors;
+    return std::max(errors, static_cast<std::int64_t>(total->second.number_value()));
   }
 
   void CheckTitle(const v1::CheckResult& check, Style style, std::int64_t errors = 0) {

@@ -24,6 +24,12 @@ void AddHint(v1::FileHint hint, v1::FileEntry& entry) {
   if (!HasHint(entry, hint)) entry.add_hints(hint);
 }
 
+// ".Trash-1000": a user's bin on a disk of its own (freedesktop.org Trash specification); ".Trash" is every user's.
+bool IsUsersTrash(string_view name) {
+  return absl::ConsumePrefix(&name, ".trash-") && !name.empty() &&
+         name.find_first_not_of("0123456789") == string_view::npos;
+}
+
 bool IsJunk(string_view path) {
   const std::vector<string_view> parts = absl::StrSplit(path, '/');
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -31,10 +37,12 @@ bool IsJunk(string_view path) {
     for (const std::string& folder : BuiltInFileNames().junk_folders) {
       if (part == folder) return true;
     }
-    if (i + 1 < parts.size()) continue;
+    // A folder that carries a junk file's name holds nothing else.
     for (const std::string& name : BuiltInFileNames().junk_names) {
       if (part == name) return true;
     }
+    if (IsUsersTrash(part)) return true;
+    if (i + 1 < parts.size()) continue;
     if (absl::StartsWith(part, "._") && part.size() > 2) return true;      // AppleDouble
     if (absl::EndsWith(part, ":zone.identifier")) return true;             // NTFS stream written out
     if (absl::StartsWith(part, ".nfs") && part.size() >= 20) return true;  // deleted while open on NFS

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
-#include "common/utf8.h"
+#include "formats/datasets/list_text.h"
 #include "formats/datasets/manifest_builder.h"
 
 namespace paritect {
@@ -16,52 +16,9 @@ using absl::string_view;
 constexpr std::size_t kHeadBytes = 64 << 10;
 
 // In order of trial: the more particular first.
-constexpr const ManifestForm* kForms[] = {&kHashdeepForm, &kMtreeForm,  &kJsonForm, &kBagitForm,
-                                          &kBsdForm,      &kMd5sumForm, &kCsvForm,  &kSfvForm};
-
-void AppendUtf8(std::uint32_t code, std::string& out) {
-  if (code < 0x80) {
-    out.push_back(static_cast<char>(code));
-  } else if (code < 0x800) {
-    out.push_back(static_cast<char>(0xC0 | code >> 6));
-    out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
-  } else if (code < 0x10000) {
-    out.push_back(static_cast<char>(0xE0 | code >> 12));
-    out.push_back(static_cast<char>(0x80 | (code >> 6 & 0x3F)));
-    out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
-  } else {
-    out.push_back(static_cast<char>(0xF0 | code >> 18));
-    out.push_back(static_cast<char>(0x80 | (code >> 12 & 0x3F)));
-    out.push_back(static_cast<char>(0x80 | (code >> 6 & 0x3F)));
-    out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
-  }
-}
-
-// UTF-16 with a byte order mark, as PowerShell's ">" writes it; other text as it is.
-std::string ToBytes(string_view text) {
-  const bool little = absl::StartsWith(text, "\xFF\xFE");
-  const bool big = absl::StartsWith(text, "\xFE\xFF");
-  if (!little && !big) {
-    absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
-    return std::string(text);
-  }
-  std::string out;
-  std::uint32_t high = 0;
-  for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
-    const auto a = static_cast<unsigned char>(text[i]);
-    const auto b = static_cast<unsigned char>(text[i + 1]);
-    const std::uint32_t unit = little ? static_cast<std::uint32_t>(b << 8 | a) : static_cast<std::uint32_t>(a << 8 | b);
-    if (unit >= 0xD800 && unit < 0xDC00) {
-      high = unit;
-    } else if (unit >= 0xDC00 && unit < 0xE000 && high != 0) {
-      AppendUtf8(0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00), out);
-      high = 0;
-    } else {
-      AppendUtf8(unit, out);
-    }
-  }
-  return out;
-}
+constexpr const ManifestForm* kForms[] = {&kHashdeepForm, &kMtreeForm,   &kJsonForm,    &kBagitForm,
+                                          &kBsdForm,      &kLfsForm,     &kMd5sumForm,  &kCsvForm,
+                                          &kBlocksForm,   &kBareCsvForm, &kColumnsForm, &kSfvForm};
 
 // A list without tags is of MD5 where its digests have that length, unless its own name says another algorithm.
 bool NamesOtherDigest(string_view file_name) {
@@ -91,7 +48,7 @@ string_view HeadOf(string_view text) {
 }  // namespace
 
 bool LooksLikeManifest(string_view head, string_view file_name) {
-  const std::string text = ToBytes(head);
+  const std::string text = ListText(head).text;
   for (const ManifestForm* form : kForms) {
     if (form->fits(HeadOf(text), file_name)) return true;
   }
@@ -99,14 +56,22 @@ bool LooksLikeManifest(string_view head, string_view file_name) {
 }
 
 absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_name) {
-  const std::string text = ToBytes(bytes);
-  absl::Status last =
-      absl::InvalidArgumentError("no line of a known list form (md5sum, BSD, hashdeep, BagIt, mtree, CSV, JSON, SFV)");
+  const ReadableList readable = ListText(bytes);
+  const std::string& text = readable.text;
+  if (!readable.refused.empty()) return absl::InvalidArgumentError(readable.refused);
+  absl::Status last = absl::InvalidArgumentError(
+      "no line of a known list form (md5sum, BSD, hashdeep, BagIt, mtree, CSV, JSON, SFV, tables and blocks of tools)");
   for (const ManifestForm* form : kForms) {
     if (!form->fits(HeadOf(text), file_name)) continue;
     ManifestBuilder builder;
     const absl::Status status = form->read(text, builder);
     if (status.ok()) {
+      if (readable.cut) builder.BadLine(SplitLines(text).back().number, "gzip: cut or damaged", true);
+      // FCIV writes every name in lower case, whatever it is on the disk.
+      if (absl::StrContains(HeadOf(text), kFcivMark)) {
+        builder.AddNote(kLowerCaseNames, "FCIV writes every name in lower case: case is not compared");
+      }
+      if (readable.gbk) builder.AddNote("list_in_gbk", "the list is GBK text: its names were read as such");
       v1::FileList list = builder.Finish(form->format);
       if (NamesOtherDigest(file_name)) ForgetMd5(list);
       return list;
@@ -117,7 +82,7 @@ absl::StatusOr<v1::FileList> ParseManifest(string_view bytes, string_view file_n
 }
 
 v1::DirectoryListing ParseListing(string_view bytes) {
-  const std::string text = ToBytes(bytes);
+  const std::string text = ListText(bytes).text;
   const bool nul = text.find('\0') != std::string::npos;
   v1::DirectoryListing listing;
   for (const TextLine& line : SplitLines(text, nul ? '\0' : '\n')) {

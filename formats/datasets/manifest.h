@@ -1,9 +1,10 @@
 // Lists of files with digests, as other tools write them, to a FileList and back.
 //
 // Read: GNU md5sum (text and binary mark, "\" escapes, -z), BSD tags (md5, openssl, cksum --tag, rhash),
-// hashdeep, BagIt (RFC 8493), mtree, CSV/TSV with a header, JSON (own form, DVC .dir, rclone lsjson, a map
-// from name to digest, JSON Lines, object-store listings with Key, Size, ETag), SFV. Source of the forms: the tools'
-// manuals; coreutils' md5sum.c for escapes.
+// hashdeep, BagIt (RFC 8493), mtree, git lfs ls-files, tables (any header or none), columns and blocks as tools print
+// them for people, JSON (own form, DVC .dir, rclone lsjson, a map from name to digest, JSON Lines, listings of object
+// stores), SFV; packed with gzip or not. Words of columns and remarks: rules/data/list_words.yaml. Source of the forms:
+// the tools' manuals; coreutils' md5sum.c for escapes.
 //
 // One rule for all: "./" and a common absolute folder are taken off the names (FileList.root keeps it);
 // "\" separates only where the whole list uses it; digests in any case; BOM, CRLF, UTF-16 and "#" lines are

@@ -25,6 +25,17 @@ bool IsAbsolute(absl::string_view path) {
   return absl::StartsWith(path, "/") || IsDriveRoot(path);
 }
 
+// "obs://bucket/a" as "/bucket/a": names in a store are absolute.
+constexpr std::size_t kSchemeBytesMax = 16;
+std::size_t SchemeBytes(absl::string_view path) {
+  const auto end = path.substr(0, kSchemeBytesMax + 3).find("://");
+  if (end == absl::string_view::npos || end == 0) return 0;
+  for (const char c : path.substr(0, end)) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '+' && c != '-' && c != '.') return 0;
+  }
+  return end + 2;
+}
+
 void Tidy(std::string& path) {
   std::string out;
   out.reserve(path.size());
@@ -85,9 +96,12 @@ bool SetEtag(absl::string_view etag, ManifestFile& file) {
   etag = absl::StripAsciiWhitespace(etag);
   absl::ConsumePrefix(&etag, "\"");
   absl::ConsumeSuffix(&etag, "\"");
-  if (etag.empty()) return true;
-  file.etag = true;
+  // Other stores' ETags are no digests ("0x8DC...", "CJDn...="), nor are weak ones (W/"...").
   const auto dash = etag.find('-');
+  if (etag.empty() || etag.substr(0, dash).find_first_not_of("0123456789abcdefABCDEF") != absl::string_view::npos) {
+    return true;
+  }
+  file.etag = true;
   file.multipart = dash != absl::string_view::npos;
   if (!file.multipart) return SetDigest(etag, file);
   ManifestFile parts;
@@ -138,14 +152,45 @@ void ManifestBuilder::AddNote(absl::string_view kind, absl::string_view message)
   note.set_message(DisplayBytes(message));
 }
 
-v1::FileList ManifestBuilder::Finish(absl::string_view format) {
+void ManifestBuilder::UnifyFiles() {
+  std::optional<ManifestFile> cut;
+  if (files_.size() > 1 && files_.back().name_may_be_cut) {
+    cut = std::move(files_.back());
+    files_.pop_back();
+  }
   std::vector<RawName> names;
   names.reserve(files_.size());
-  for (ManifestFile& file : files_) names.push_back({&file.path, file.exact_name});
+  bool urls = !files_.empty();
+  bool slashes = false;
+  for (ManifestFile& file : files_) {
+    names.push_back({&file.path, file.exact_name});
+    urls = urls && SchemeBytes(file.path) > 0;
+    slashes = slashes || absl::StrContains(file.path, "/");
+  }
+  for (const RawName& name : names) {
+    if (urls) name.text->erase(0, SchemeBytes(*name.text));
+  }
   std::string root;
   UnifyNames(names, root);
-  list_.set_format(std::string(format));
   list_.set_root(root);
+  if (!cut) return;
+  std::string& path = cut->path;
+  const bool url = SchemeBytes(path) > 0;
+  if (urls) path.erase(0, SchemeBytes(path));
+  if (!slashes && !cut->exact_name) absl::StrReplaceAll({{"\\", "/"}}, &path);
+  Tidy(path);
+  const std::string folder = root.empty() || absl::EndsWith(root, "/") ? root : absl::StrCat(root, "/");
+  if (urls == url && absl::StartsWith(path, folder)) {
+    path.erase(0, folder.size());
+  } else if (urls != url || !IsAbsolute(path) || IsAbsolute(folder)) {
+    path.clear();  // half a root
+  }
+  files_.push_back(*std::move(cut));
+}
+
+v1::FileList ManifestBuilder::Finish(absl::string_view format) {
+  UnifyFiles();
+  list_.set_format(std::string(format));
   std::stable_sort(files_.begin(), files_.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   bool other_digests = false;
   std::size_t etags = 0;
@@ -153,7 +198,11 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
   for (const ManifestFile& file : files_) {
     etags += file.etag && !file.multipart ? 1 : 0;
     multipart += file.multipart ? 1 : 0;
-    if (file.path.empty() || file.path == ".") continue;
+    if (file.path.empty() || file.path == ".") {
+      // "./" of which the name is cut off.
+      if (file.name_may_be_cut) list_.add_incomplete()->set_id("manifest_last_line_open");
+      continue;
+    }
     const int count = list_.files_size();
     if (count > 0 && list_.files(count - 1).path() == file.path) {
       v1::FileEntry& before = *list_.mutable_files(count - 1);
@@ -178,9 +227,10 @@ v1::FileList ManifestBuilder::Finish(absl::string_view format) {
     entry.set_link_target(file.link_target);
     if (file.size_bytes) entry.set_size_bytes(*file.size_bytes);
     if (file.records) entry.set_records(*file.records);
+    if (file.pointer) entry.mutable_error()->set_id("list_names_pointer");
     if (file.name_may_be_cut) entry.add_hints(v1::FILE_HINT_LAST_LINE_OPEN);
     for (const auto& [law, digest] : {std::make_pair("sha256", &file.sha256), std::make_pair("crc32", &file.crc32)}) {
-      if (digest->empty()) continue;
+      if (digest->empty() || file.pointer) continue;
       v1::AlternateDigest& alternate = *entry.add_alternates();
       alternate.set_law(law);
       alternate.set_md5(*digest);

@@ -27,7 +27,13 @@ struct ManifestFile {
   bool name_may_be_cut = false;  // last line without a line end
   bool etag = false;             // md5 is an object store's ETag
   bool multipart = false;        // ... of an upload in parts, which is no MD5 of the content
+  bool pointer = false;          // where the list was made only a Git LFS pointer stood
 };
+
+inline constexpr absl::string_view kFcivMark = "File Checksum Integrity Verifier";
+
+// The note of a list whose names are in lower case whatever they are on the disk.
+inline constexpr absl::string_view kLowerCaseNames = "names_lower_case";
 
 class ManifestBuilder {
  public:
@@ -42,6 +48,9 @@ class ManifestBuilder {
   v1::FileList Finish(absl::string_view format);
 
  private:
+  // The names under one root, without the name that may be cut: that one counts where it stands below the same root.
+  void UnifyFiles();
+
   std::vector<ManifestFile> files_;
   v1::FileList list_;
   int bad_lines_ = 0;
@@ -83,7 +92,11 @@ extern const ManifestForm kBagitForm;
 extern const ManifestForm kHashdeepForm;
 extern const ManifestForm kSfvForm;
 extern const ManifestForm kMtreeForm;
-extern const ManifestForm kCsvForm;
+extern const ManifestForm kCsvForm;      // a header names the columns
+extern const ManifestForm kBareCsvForm;  // their content tells them
+extern const ManifestForm kColumnsForm;
+extern const ManifestForm kBlocksForm;
+extern const ManifestForm kLfsForm;
 extern const ManifestForm kJsonForm;
 
 }  // namespace paritect

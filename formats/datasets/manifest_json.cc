@@ -1,13 +1,12 @@
 // Lists as JSON: {"files": [...]} (own form), a list of objects (DVC .dir, rclone lsjson), a map from name to
 // digest or object, JSON Lines.
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
 #include "common/document.h"
 #include "common/status_macros.h"
+#include "formats/datasets/list_fields.h"
 #include "formats/datasets/manifest_builder.h"
 
 namespace paritect {
@@ -17,6 +16,22 @@ using absl::string_view;
 
 constexpr DocumentLimits kLimits = {.bytes_max = 512 << 20, .nodes_max = 16'000'000, .depth_max = 16};
 
+// Whether the object at the beginning states a digest under a key of that meaning.
+bool StatesDigest(string_view head) {
+  while (true) {
+    const auto open = head.find('"');
+    const auto close = open == string_view::npos ? open : head.find('"', open + 1);
+    if (close == string_view::npos) return false;
+    const string_view key = head.substr(open + 1, close - open - 1);
+    head.remove_prefix(close + 1);
+    string_view rest = absl::StripLeadingAsciiWhitespace(head);
+    if (!absl::ConsumePrefix(&rest, ":")) continue;
+    rest = absl::StripLeadingAsciiWhitespace(rest);
+    if (!absl::ConsumePrefix(&rest, "\"") || ListColumnOf(key) != ListColumn::kDigest) continue;
+    if (IsDigestText(rest.substr(0, rest.find('"')))) return true;
+  }
+}
+
 bool FitsJson(string_view head, string_view) {
   head = absl::StripLeadingAsciiWhitespace(head);
   if (head.empty() || (head.front() != '{' && head.front() != '[')) return false;
@@ -25,6 +40,7 @@ bool FitsJson(string_view head, string_view) {
     if (absl::StrContains(lower, word)) return true;
   }
   if (absl::StrContains(lower, "\"path\"") && absl::StrContains(lower, "\"size\"")) return true;
+  if (StatesDigest(head)) return true;
   // {"name": "32 hexadecimal digits"}
   const auto colon = head.find(':');
   const auto quote = colon == string_view::npos ? colon : head.find('"', colon);
@@ -39,52 +55,56 @@ const DocumentNode* FindAny(const DocumentNode& node, absl::Span<const string_vi
   return nullptr;
 }
 
+constexpr int kMembersDepthMax = 3;
+
+bool IsContent(ListColumn column) {
+  return column == ListColumn::kDigest || column == ListColumn::kEtag || column == ListColumn::kSha256 ||
+         column == ListColumn::kSize;
+}
+
+// The members of one file's object; of objects within it (rclone's "Hashes", az's "properties", the "lfs" of a hub)
+// what they tell of the content.
+bool PutMembers(const DocumentNode& node, int depth, ListFields& fields) {
+  bool ok = true;
+  for (const auto& [key, value] : node.fields) {
+    if (value.is_map() && depth < kMembersDepthMax) {
+      ok = PutMembers(value, depth + 1, fields) && ok;
+      continue;
+    }
+    const ListColumn column = ListColumnOf(key.text);
+    if (!value.is_scalar() || value.text.empty() || value.text == "null") continue;
+    if (depth == 0 || IsContent(column)) ok = fields.Put(column, value.text) && ok;
+  }
+  return ok;
+}
+
 // The keys of one file's object. False: it has no name or a value of no known form.
 bool ReadObject(const DocumentNode& node, ManifestFile& file) {
   if (!node.is_map()) return false;
-  if (const DocumentNode* path = FindAny(node, {"path", "relpath", "Path", "name", "file", "Key"}))
-    file.path = path->text;
-  if (const DocumentNode* raw = node.Find("path_b64")) {
-    if (!absl::Base64Unescape(raw->text, &file.path)) return false;
-    file.exact_name = true;
-  }
   // rclone lists folders too, with a size of -1.
-  const DocumentNode* folder = FindAny(node, {"IsDir"});
-  const bool folder_key = node.Find("Key") != nullptr && absl::EndsWith(file.path, "/");
-  file.directory = folder_key || (folder != nullptr && folder->text == "true");
-  if (file.directory) return !file.path.empty();
-  const DocumentNode* digests = FindAny(node, {"Hashes", "hashes"});
-  for (const DocumentNode* from : {&node, digests}) {
-    if (from == nullptr) continue;
-    for (string_view key : {"md5", "MD5", "md5sum", "sha256", "SHA-256"}) {
-      const DocumentNode* digest = from->Find(key);
-      if (digest != nullptr && digest->is_scalar() && !digest->text.empty() && !SetDigest(digest->text, file))
-        return false;
-    }
+  const DocumentNode* folder = node.Find("IsDir");
+  ListFields fields;
+  if (folder != nullptr && folder->text == "true") {
+    if (const DocumentNode* path = FindAny(node, {"Path", "Name"})) file.path = path->text;
+    file.directory = true;
+    return !file.path.empty();
   }
-  const DocumentNode* etag = FindAny(node, {"ETag", "etag", "Etag"});
-  if (etag != nullptr && file.md5.empty() && etag->is_scalar()) {
-    // Under a key of the store's own the ETag is no MD5 (Amazon S3 API, Object: ETag).
-    const DocumentNode* sse = FindAny(node, {"ServerSideEncryption", "SSEKMSKeyId", "x-oss-server-side-encryption"});
-    const bool kms = sse != nullptr && (absl::StrContains(absl::AsciiStrToLower(sse->text), "kms") ||
-                                        node.Find("SSEKMSKeyId") != nullptr);
-    if (kms) {
-      file.etag = file.multipart = true;
-    } else if (!SetEtag(etag->text, file)) {
-      return false;
-    }
+  if (!PutMembers(node, 0, fields)) return false;
+  auto read = fields.Finish();
+  if (!read) return false;
+  file = *std::move(read);
+  const bool key = FindAny(node, {"Key", "key"}) != nullptr;
+  const bool stated = !file.md5.empty() || !file.sha256.empty();
+  file.directory = file.directory || (absl::EndsWith(file.path, "/") && (key || !stated));
+  // Under a key of the store's own the ETag is no MD5 (Amazon S3 API, Object: ETag).
+  const DocumentNode* sse = FindAny(node, {"ServerSideEncryption", "SSEKMSKeyId", "x-oss-server-side-encryption"});
+  const bool kms = sse != nullptr &&
+                   (absl::StrContains(absl::AsciiStrToLower(sse->text), "kms") || node.Find("SSEKMSKeyId") != nullptr);
+  if (kms && file.etag) {
+    file.multipart = true;
+    file.md5.clear();
   }
-  std::uint64_t number = 0;
-  if (const DocumentNode* size = FindAny(node, {"size", "Size", "size_bytes", "bytes"});
-      size != nullptr && size->is_scalar()) {
-    if (!absl::SimpleAtoi(size->text, &number)) return false;
-    file.size_bytes = number;
-  }
-  if (const DocumentNode* records = node.Find("records");
-      records != nullptr && absl::SimpleAtoi(records->text, &number)) {
-    file.records = number;
-  }
-  return !file.path.empty();
+  return true;
 }
 
 // Keys of a listing that was asked for with EncodingType=url: %XX, and '+' for a blank.
@@ -115,12 +135,25 @@ void ReadOne(const DocumentNode& node, bool url, ManifestBuilder& sink) {
   }
 }
 
+// An object whose key is the file's name.
+bool ReadNamed(const DocumentNode& node, const std::string& name, ManifestFile& file) {
+  ListFields fields;
+  bool ok = PutMembers(node, 0, fields);
+  fields.Put(ListColumn::kPath, name);
+  if (auto read = ok ? fields.Finish() : std::nullopt) {
+    file = *std::move(read);
+  } else {
+    ok = false;
+  }
+  file.path = name;
+  return ok;
+}
+
 void ReadMap(const DocumentNode& root, ManifestBuilder& sink) {
   for (const auto& [key, value] : root.fields) {
     ManifestFile file;
     file.path = key.text;
-    const bool ok = value.is_scalar() ? SetDigest(value.text, file) : ReadObject(value, file);
-    if (!value.is_scalar()) file.path = key.text;
+    const bool ok = value.is_scalar() ? SetAnyDigest(value.text, "", file) : ReadNamed(value, key.text, file);
     if (ok || value.is_map()) {
       sink.Add(std::move(file));
     } else {
@@ -180,11 +213,22 @@ void SayMore(const DocumentNode& root, ManifestBuilder& sink) {
   }
 }
 
+// The member that lists the files: by its name, or the first list of objects that state a name and a digest.
+const DocumentNode* FilesOf(const DocumentNode& root) {
+  if (const DocumentNode* known = FindAny(root, {"files", "Contents"})) return known;
+  for (const auto& [key, value] : root.fields) {
+    ManifestFile file;
+    if (!value.is_list() || value.items.empty() || !ReadObject(value.items[0], file)) continue;
+    if (!file.md5.empty() || !file.sha256.empty() || file.etag) return &value;
+  }
+  return nullptr;
+}
+
 absl::Status ReadJson(string_view text, ManifestBuilder& sink) {
   auto root = ParseJson(text, kLimits);
   if (!root.ok()) return IsJsonLines(text) ? ReadJsonLines(text, sink) : ReadBrokenJson(text, sink);
   // A bucket's listing: {"Contents": [{"Key", "Size", "ETag"}]}; cut where it says so.
-  const DocumentNode* files = root->is_list() ? &*root : FindAny(*root, {"files", "Contents"});
+  const DocumentNode* files = root->is_list() ? &*root : FilesOf(*root);
   SayMore(*root, sink);
   const DocumentNode* encoding = root->Find("EncodingType");
   const bool url = encoding != nullptr && encoding->text == "url";

@@ -13,7 +13,8 @@ namespace {
 using absl::string_view;
 
 bool IsComment(string_view line) {
-  return absl::StripAsciiWhitespace(line).empty() || line.front() == '#' || line.front() == ';';
+  return absl::StripAsciiWhitespace(line).empty() || line.front() == '#' || line.front() == ';' || line == "//" ||
+         absl::StartsWith(line, "// ");  // FCIV
 }
 
 std::size_t HexLength(string_view text) {
@@ -140,10 +141,60 @@ bool AnyLineFits(string_view head, ReadLine (*read)(string_view)) {
 }
 
 bool FitsMd5sum(string_view head, string_view) {
+  // With -both FCIV states two digests before a name.
+  if (absl::StrContains(head, kFcivMark) && absl::StrContains(head, "SHA-1")) return false;
   return AnyLineFits(head, &ReadGnuLine);
 }
 absl::Status ReadMd5sum(string_view text, ManifestBuilder& sink) {
   return ReadLines(text, &ReadGnuLine, true, sink);
+}
+
+// "git lfs ls-files", with -l the whole SHA-256: "OID * name" where the content is there, "OID - name" where only its
+// pointer is; with -s a rounded size behind the name.
+ReadLine ReadLfsLine(string_view line) {
+  constexpr std::size_t kShortDigits = 10;
+  ReadLine result;
+  const std::size_t digits = HexLength(line);
+  if (digits != kShortDigits && digits != 64) return result;
+  if (digits == 64) SetDigest(line.substr(0, digits), result.file);
+  line.remove_prefix(digits);
+  const bool pointer = absl::StartsWith(line, " - ");
+  if (!pointer && !absl::StartsWith(line, " * ")) return result;
+  result.file.path = std::string(line.substr(3));
+  result.file.pointer = pointer;
+  result.ok = !result.file.path.empty();
+  return result;
+}
+
+// " (1.2 MB)" behind every name.
+std::size_t SizeBehind(string_view line) {
+  const auto open = line.rfind(" (");
+  if (open == string_view::npos || !absl::EndsWith(line, "B)") || line.size() - open > 16) return 0;
+  return absl::ascii_isdigit(static_cast<unsigned char>(line[open + 2])) ? line.size() - open : 0;
+}
+
+ReadLine ReadSizedLfsLine(string_view line) {
+  const std::size_t size = SizeBehind(line);
+  return size == 0 ? ReadLine() : ReadLfsLine(line.substr(0, line.size() - size));
+}
+
+// Every line is one: md5sum's own would have a name that begins with a blank.
+bool AllLinesFit(string_view head, ReadLine (*read)(string_view)) {
+  int lines = 0;
+  for (const TextLine& line : SplitLines(head)) {
+    if (IsComment(line.text) || (line.open && lines > 0)) continue;
+    if (!read(line.text).ok) return false;
+    ++lines;
+  }
+  return lines > 0;
+}
+
+bool FitsLfs(string_view head, string_view) {
+  return AllLinesFit(head, &ReadLfsLine);
+}
+absl::Status ReadLfs(string_view text, ManifestBuilder& sink) {
+  const bool sized = AllLinesFit(text, &ReadSizedLfsLine);
+  return ReadLines(text, sized ? &ReadSizedLfsLine : &ReadLfsLine, !sized, sink);
 }
 
 bool FitsBsd(string_view head, string_view) {
@@ -255,6 +306,7 @@ absl::Status ReadHashdeep(string_view text, ManifestBuilder& sink) {
 }  // namespace
 
 const ManifestForm kMd5sumForm = {"manifest-md5sum", &FitsMd5sum, &ReadMd5sum};
+const ManifestForm kLfsForm = {"manifest-lfs", &FitsLfs, &ReadLfs};
 const ManifestForm kBsdForm = {"manifest-bsd", &FitsBsd, &ReadBsd};
 const ManifestForm kBagitForm = {"manifest-bagit", &FitsBagit, &ReadBagit};
 const ManifestForm kSfvForm = {"manifest-sfv", &FitsSfv, &ReadSfv};
