@@ -1,7 +1,10 @@
 """Every concern of which there are cells, in the order of the table."""
+import dataset_cells
 import log_cells
+import settings_cells
+import shard_cells
 
-CONCERNS = [log_cells]
+CONCERNS = [log_cells, dataset_cells, shard_cells, settings_cells]
 
 
 def cells(seed):
