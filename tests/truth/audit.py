@@ -63,11 +63,17 @@ def command(program, folder, audit):
     return words + ["-o", "json"]
 
 
-def run(program, folder, audit):
-    """(report, "") or (None, what went wrong)."""
+def prepare(program, folder, audit):
+    """The folders, and beside them the command, so that it can be given again."""
     words = command(program, folder, audit)
     with open(os.path.join(folder, "command"), "w", encoding="utf-8") as out:
         out.write(" ".join(map(shlex.quote, words)) + "\n")
+    return words
+
+
+def run(program, folder, audit):
+    """(report, "") or (None, what went wrong)."""
+    words = prepare(program, folder, audit)
     environment = dict(os.environ, HOME=folder, NO_COLOR="1", SOURCE_DATE_EPOCH="1700000000")
     try:
         done = subprocess.run(words, capture_output=True, timeout=120, env=environment, check=False)

@@ -118,8 +118,7 @@ list_form("comments")(lambda name, text: {name: ("# made by hand\n\n" + text).en
 list_form("names_itself")(lambda name, text: {name: (text + f"{'0' * 32}  {name}\n").encode()})
 
 
-def pick(files, place):
-    names = list(files)
+def pick(names, place):
     return names[{"first": 0, "middle": len(names) // 2, "last": len(names) - 1}[place]]
 
 
@@ -216,8 +215,8 @@ def pair(forms, seed, fault=None, side=None, place=None, text_change=None):
     for name, form in zip(("baseline", "migrated"), forms):
         files = dataset(seed)
         if fault and side in (name, "both"):
-            chosen = pick({n: c for n, c in files.items() if n.endswith(".txt")} if fault[5] else files, place)
-            fault[0](files, chosen)
+            end = ".txt" if fault[5] else ".bin"
+            fault[0](files, pick([n for n in files if n.endswith(end)], place))
         sides[name] = [side_plan(name, form, dict(sorted(files.items())), text_change if name == "migrated" else None)]
     return audit.Audit(**sides)
 
@@ -246,7 +245,8 @@ def cells(seed):
                 continue
             for side in sides if trees else sides[:2]:
                 for place in ("first", "middle", "last") if side == "migrated" else ("middle",):
-                    told = tree_kinds if trees else kinds + tree_kinds
+                    # That the baseline is the one that is damaged may be told by the general kind.
+                    told = tree_kinds if trees and side != "baseline" else kinds + tree_kinds
                     yield audit.Cell(dialect, name, f"{place},{side}",
                                      lambda a=(forms, seed, fault, side, place): [pair(*a)], audit.judge_fault(checks, told))
     for form, change in LIST_FORMS.items():

@@ -205,6 +205,16 @@ def overflow_checks(side):
     return ("baseline.mixed-precision.overflow-rate",) if side == "baseline" else ("migrated.loss-scale.overflow-rate",)
 
 
+def delay_schedule(run):
+    """A schedule counts updates: a step that was skipped does not move it."""
+    rates = [s.lr for s in run.steps]
+    made = 0
+    for s in run.steps:
+        s.lr = rates[made]
+        made += 0 if s.skipped else 1
+    return run
+
+
 def skip(run, indices):
     """Steps whose update was not made: the scale is halved and grows back after eight good steps."""
     down = 0
@@ -217,7 +227,7 @@ def skip(run, indices):
             if down and good % 8 == 0:
                 down -= 1
         s.scale /= 2 ** down
-    return run
+    return delay_schedule(run)
 
 
 @fault("overflow_rate", "skips loss", overflow_checks, ("overflow_rate_exceeded",))
@@ -248,7 +258,7 @@ def scale_at_floor(run, place):
             s.skipped = 1 if scale > 1 or i % 4 == 0 else 0
             scale = max(1.0, scale / 2)
         s.scale = scale
-    return run
+    return delay_schedule(run)
 
 
 @fault("scale_falls", "scale loss", TREND, ("scale_at_floor", "scale_falls_without_end", "loss_scale_below_one"),

@@ -290,7 +290,7 @@ def verl(run):
                 + f"actor/grad_norm:{s.grad_norm:.6f} - actor/lr:{s.lr:.6g} - critic/score/mean:0.31 - training/epoch:0\n")
 
 
-@dialect("apex", "loss lr scale skips")
+@dialect("apex", "loss lr skips")
 def apex(run):
     def line(s):
         notes = f"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {s.scale:.1f}\n" * s.skipped

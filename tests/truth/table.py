@@ -54,6 +54,30 @@ def surprises(results, known, whole):
     return new, gone
 
 
+UNREAD = "not yet looked at"
+
+
+def learn(results, known, whole, path=KNOWN):
+    """Writes what is wrong now; what was known keeps its reason, and what was not run stays where only a part was run."""
+    entries = {} if whole else dict(known)
+    for cell, outcome, _ in results:
+        before = known.get(key_of(cell))
+        entries.pop(key_of(cell), None)
+        if is_wrong(cell, outcome):
+            entries[key_of(cell)] = before if before and before[0] == outcome else (outcome, UNREAD)
+    # One entry for the dialects and variants of a kind that share outcome and reason.
+    variants = collections.defaultdict(list)
+    for (kind, dialect, variant), (outcome, reason) in entries.items():
+        variants[kind, dialect, outcome, reason].append(variant or "-")
+    groups = collections.defaultdict(list)
+    for (kind, dialect, outcome, reason), names in variants.items():
+        groups[kind, " ".join(sorted(names)), outcome, reason].append(dialect)
+    written = [{"kind": kind, "dialect": " ".join(sorted(dialects)), "variant": names, "outcome": outcome, "reason": reason}
+               for (kind, names, outcome, reason), dialects in sorted(groups.items())]
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("[" + ",".join("\n " + json.dumps(entry, ensure_ascii=False) for entry in written) + "\n]\n")
+
+
 def counted(results):
     by_kind = collections.defaultdict(collections.Counter)
     for cell, outcome, _ in results:
@@ -107,7 +131,7 @@ def listing(results, known):
     by_reason = collections.defaultdict(list)
     for cell, outcome, _ in results:
         if is_wrong(cell, outcome):
-            reason = known.get(key_of(cell), (None, "not yet looked at"))[1]
+            reason = known.get(key_of(cell), (None, UNREAD))[1]
             by_reason[outcome, cell.kind, reason].append(f"{cell.dialect}" + (f" ({cell.variant})" if cell.variant else ""))
     order = [audit.WRONG_PASS, audit.BROKEN, audit.FALSE_ALARM, audit.CAUSE_MISSING, audit.NOT_PERFORMED]
     lines = ["| outcome | kind | where | reason |", "|---|---|---|---|"]
