@@ -170,3 +170,13 @@ def judge_less(gone):
                     return WRONG_PASS, f"{name}: {first[name][0]} becomes pass without {gone}"
         return RIGHT, ""
     return judge
+
+
+WORST_FIRST = [WRONG_PASS, BROKEN, FALSE_ALARM, CAUSE_MISSING, NOT_PERFORMED, RIGHT]
+
+
+def judge_all(judges):
+    """The worst of what several judges say."""
+    def judge(reports):
+        return min((one(reports) for one in judges), key=lambda said: WORST_FIRST.index(said[0]))
+    return judge

@@ -1,10 +1,11 @@
 """Every concern of which there are cells, in the order of the table."""
+import cluster_cells
 import dataset_cells
 import log_cells
 import settings_cells
 import shard_cells
 
-CONCERNS = [log_cells, dataset_cells, shard_cells, settings_cells]
+CONCERNS = [log_cells, dataset_cells, shard_cells, settings_cells, cluster_cells]
 
 
 def cells(seed):

@@ -13,8 +13,8 @@ RANKS = 4
 
 def plan_of(side, dialect, files, number=0, **more):
     facts = {"global_batch_size": curves.BATCH}
-    if "scale" in dialect.fields or "skips" in dialect.fields:
-        facts["compute_dtype"] = "float16"
+    scaled = "scale" in dialect.fields or "skips" in dialect.fields
+    facts["compute_dtype"] = "float16" if scaled else "bfloat16"
     plan = {"run": f"{side}-{number}", "node": f"{side}-node", "platform": PLATFORMS[side], "logs": [f"{dialect.file}*"],
             "facts": facts}
     if dialect.framework != "other":
@@ -206,6 +206,69 @@ def swapped(dialect, seed):
     return pair(dialect, seed, base=migrated, migrated=base)
 
 
+# What a migration brings together: the baseline's framework against the migrated one's.
+CROSS = (("megatron", "mindformers"), ("megatron", "mindspeed-fsdp2"), ("hf-trainer-state", "llamafactory-jsonl"),
+         ("deepspeed", "hf-stdout"), ("torchtitan", "text"), ("tf-estimator", "mindspore-lossmonitor"), ("paddle", "jsonl"),
+         ("mmengine", "csv"), ("text", "mindspore-callback"))
+CROSS_FAULTS = ("nan_loss", "constant_ratio_8", "curve_leaves_far", "curve_leaves", "curve_lower", "within_limit", "one_spike",
+                "learning_rate_doubled", "learning_rate_1.05", "schedule_faster", "warmup_differs", "gradients_not_cleared",
+                "constant_gradient_ratio_quarter", "gradient_ratio_within")
+
+
+def crossed(dialects, seed, fault=None, place="", side=""):
+    plans = {}
+    for name, dialect in zip(("baseline", "migrated"), dialects):
+        run = curves.healthy(name, seed)
+        if side == name:
+            run = fault.put(run, place)
+        plans[name] = [log_plan(name, dialect, run)]
+        if plans[name][0].plan["facts"]["compute_dtype"] != "float16":
+            plans[name][0].plan["facts"].pop("compute_dtype")
+    return audit.Audit(**plans)
+
+
+def cross_cells(seed):
+    for names in CROSS:
+        dialects = tuple(logs.DIALECTS[name] for name in names)
+        name = "-".join(names)
+        yield audit.Cell(name, "healthy", "", lambda a=(dialects, seed): [crossed(*a)],
+                         audit.judge_healthy(["training.flow.loss-curve"]))
+        for fault in map(faults.FAULTS.get, CROSS_FAULTS):
+            if not all(faults.applies(fault, dialect) for dialect in dialects):
+                continue
+            for side, dialect in zip(("baseline", "migrated"), dialects):
+                place = fault.places[len(fault.places) // 2]
+                checks = fault.checks(side)
+                judge = (audit.judge_healthy(checks[:1]) if fault.healthy else
+                         audit.judge_fault(checks, faults.kinds_in(fault, dialect)))
+                yield audit.Cell(name, fault.name, f"{place},{side}" if place else side,
+                                 lambda a=(dialects, seed, fault, place, side): [crossed(*a)], judge)
+
+
+TOGETHER = (("overflow_rate_far", "curve_leaves_far"), ("nan_loss", "learning_rate_doubled"), ("curve_leaves_far", "warmup_differs"),
+            ("overflow_rate_far", "nan_loss"), ("gradients_not_cleared", "learning_rate_doubled"),
+            ("nan_loss", "curve_leaves"), ("schedule_faster", "overflow_rate"))
+
+
+def beside_cells(seed):
+    """Two faults at once: each must be told."""
+    for dialect in logs.DIALECTS.values():
+        for names in TOGETHER:
+            pair_of = [faults.FAULTS[name] for name in names]
+            if not all(faults.applies(fault, dialect) for fault in pair_of):
+                continue
+            judges = [audit.judge_fault(f.checks("migrated"), faults.kinds_in(f, dialect)) for f in pair_of]
+            yield audit.Cell(dialect.name, "two_faults", "+".join(names), lambda a=(dialect, pair_of, seed): [both(*a)],
+                             audit.judge_all(judges))
+
+
+def both(dialect, pair_of, seed):
+    run = curves.healthy("migrated", seed)
+    for fault in pair_of:
+        run = fault.put(run, fault.places[len(fault.places) // 2])
+    return pair(dialect, seed, migrated=run)
+
+
 def property_cells(seed):
     for dialect in logs.DIALECTS.values():
         name = dialect.name
@@ -214,7 +277,7 @@ def property_cells(seed):
         yield audit.Cell(name, "order_of_plans", "faulty", lambda a=(dialect, seed): [
             repeats(*a, False, True), repeats(*a, True, True)], audit.judge_same())
         yield audit.Cell(name, "equal_sides", "", lambda a=(dialect, seed): [pair(
-            a[0], a[1], migrated=curves.healthy("baseline", a[1]))], audit.judge_healthy(passes(dialect)))
+            a[0], a[1], migrated=curves.healthy("baseline", a[1]))], audit.judge_healthy())
         yield audit.Cell(name, "swapped_sides", "", lambda a=(dialect, seed): [swapped(*a)], audit.judge_healthy(passes(dialect)))
         yield audit.Cell(name, "log_taken_away", "", lambda a=(dialect, seed): without_log(*a), audit.judge_less("a log"))
 
@@ -231,5 +294,5 @@ def without_log(dialect, seed):
 
 
 def cells(seed):
-    for make in (change_cells, form_cells, property_cells, fault_cells):
+    for make in (change_cells, form_cells, property_cells, fault_cells, beside_cells, cross_cells):
         yield from make(seed)

@@ -32,14 +32,11 @@ def each(run, line):
     return "".join(line(step) for step in run.steps)
 
 
-def finite(value):
-    return value is not None and math.isfinite(value)
-
-
 @dialect("megatron", "loss lr grad_norm scale skips counter samples", mean=True, on_nan="omit")
 def megatron(run):
     def line(s):
-        loss = f" lm loss: {s.loss:.6E} |" if finite(s.loss) and s.skipped < run.interval else ""
+        told = s.loss is not None and not math.isnan(s.loss) and s.skipped < run.interval
+        loss = f" lm loss: {s.loss:.6E} |" if told else ""
         norm = f" grad norm: {s.grad_norm:.3f} |" if s.skipped < run.interval else ""
         bad = 0 if s.loss is None or not math.isnan(s.loss) else 1
         return (f" [2026-08-20 10:11:12.123456] iteration {s.step:8d}/{run.total:8d} | consumed samples: {s.samples:12d} | "

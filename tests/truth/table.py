@@ -9,7 +9,7 @@ KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "known.json")
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 WRONG = (audit.WRONG_PASS, audit.FALSE_ALARM, audit.BROKEN, audit.CAUSE_MISSING)
 # Where nothing is wrong a verdict that gets lost is wrong as well.
-SAME_VERDICT = ("healthy", "form", "equal_sides", "swapped_sides", "order_of_plans", "ranks")
+SAME_VERDICT = ("healthy", "form", "swapped_sides", "order_of_plans", "ranks")
 LETTER = {audit.RIGHT: ".", audit.NOT_PERFORMED: "n", audit.CAUSE_MISSING: "c", audit.FALSE_ALARM: "F",
           audit.WRONG_PASS: "W", audit.BROKEN: "B"}
 
@@ -98,8 +98,7 @@ def summary(results):
 
 
 def worst(outcomes):
-    order = [audit.WRONG_PASS, audit.BROKEN, audit.FALSE_ALARM, audit.CAUSE_MISSING, audit.NOT_PERFORMED, audit.RIGHT]
-    return min(outcomes, key=order.index)
+    return min(outcomes, key=audit.WORST_FIRST.index)
 
 
 def matrix(results):
@@ -133,9 +132,8 @@ def listing(results, known):
         if is_wrong(cell, outcome):
             reason = known.get(key_of(cell), (None, UNREAD))[1]
             by_reason[outcome, cell.kind, reason].append(f"{cell.dialect}" + (f" ({cell.variant})" if cell.variant else ""))
-    order = [audit.WRONG_PASS, audit.BROKEN, audit.FALSE_ALARM, audit.CAUSE_MISSING, audit.NOT_PERFORMED]
     lines = ["| outcome | kind | where | reason |", "|---|---|---|---|"]
-    for (outcome, kind, reason), where in sorted(by_reason.items(), key=lambda item: order.index(item[0][0])):
+    for (outcome, kind, reason), where in sorted(by_reason.items(), key=lambda item: audit.WORST_FIRST.index(item[0][0])):
         lines.append(f"| {outcome} | {kind} | {', '.join(where)} | {reason} |")
     return lines if by_reason else ["None."]
 
