@@ -180,6 +180,18 @@ def torchtitan(run):
                 "\x1b[34mtps: 12,345  \x1b[36mtflops: 1.23  \x1b[35mmfu: 0.12%\x1b[39m\n")
 
 
+def updates(run, line):
+    """fairseq counts updates: a step that was skipped leaves a note, and no number."""
+    out, number = [], 0
+    for s in run.steps:
+        if s.skipped:
+            out.append(fairseq_note(s))
+        else:
+            number += 1
+            out.append(line(s, number))
+    return "".join(out)
+
+
 def fairseq_note(s):
     return ("2024-01-01 00:00:00 | INFO | fairseq.trainer | NOTE: gradient overflow detected, ignoring gradient, "
             f"setting loss scale to: {s.scale:.1f}\n") * s.skipped
@@ -187,25 +199,25 @@ def fairseq_note(s):
 
 @dialect("fairseq-json", "loss lr grad_norm scale skips", mean=True)
 def fairseq_json(run):
-    def line(s):
-        record = {"epoch": 1, "update": round(s.step / run.total, 3)}
+    def line(s, number):
+        record = {"epoch": 1, "update": round(number / run.total, 3)}
         if s.loss is not None:
             record.update(loss=f"{s.loss:.5f}", nll_loss=f"{s.loss * 0.9:.5f}")
-        record.update(wps="1000", ups="2.1", wpb="3500", bsz=str(run.batch), num_updates=str(s.step), lr=f"{s.lr:.6g}",
-                      gnorm=f"{s.grad_norm:.3f}", loss_scale=f"{s.scale:g}" if s.scale < 1e6 else str(int(s.scale)),
+        record.update(wps="1000", ups="2.1", wpb="3500", bsz=str(run.batch), num_updates=str(number), lr=f"{s.lr:.6g}",
+                      gnorm=f"{s.grad_norm:.3f}", loss_scale=f"{s.scale:g}",
                       train_wall="48", wall="60")
-        return fairseq_note(s) + f"2024-01-01 00:00:00 | INFO | train_inner | {json.dumps(record)}\n"
-    return each(run, line)
+        return f"2024-01-01 00:00:00 | INFO | train_inner | {json.dumps(record)}\n"
+    return updates(run, line)
 
 
 @dialect("fairseq-simple", "loss lr grad_norm scale skips", mean=True)
 def fairseq_simple(run):
-    def line(s):
+    def line(s, number):
         loss = "" if s.loss is None else f"loss={s.loss:.5f}, nll_loss={s.loss * 0.9:.5f}, "
-        return fairseq_note(s) + (f"2024-01-01 00:00:00 | INFO | train_inner | epoch 001: {s.step:6d} / {run.total} {loss}"
-                                  f"wps=1000, ups=2.1, wpb=3500, bsz={run.batch}, num_updates={s.step}, lr={s.lr:.6g}, "
-                                  f"gnorm={s.grad_norm:.3f}, loss_scale={int(s.scale)}, train_wall=48, wall=60\n")
-    return each(run, line)
+        return (f"2024-01-01 00:00:00 | INFO | train_inner | epoch 001: {number:6d} / {run.total} {loss}"
+                f"wps=1000, ups=2.1, wpb=3500, bsz={run.batch}, num_updates={number}, lr={s.lr:.6g}, "
+                f"gnorm={s.grad_norm:.3f}, loss_scale={s.scale:g}, train_wall=48, wall=60\n")
+    return updates(run, line)
 
 
 @dialect("mmengine", "loss lr grad_norm", mean=True)

@@ -6,6 +6,7 @@ import audit
 FORMATS = {}
 VALUES = {"lr": 1e-4, "weight_decay": 0.1, "beta2": 0.95, "eps": 1e-8, "warmup": 100, "steps": 1000, "batch": 4, "accumulation": 2,
           "world": 8, "dropout": 0.1, "dtype": "bf16", "clip": 1.0, "seed": 42, "schedule": "cosine", "length": 2048}
+DEFAULTS = {"beta2": 0.999, "eps": 1e-8}
 VALUES_CHECK = "model.hyperparameters.values"
 RATE = "model.hyperparameters.learning-rate"
 BATCH = "model.hyperparameters.global-batch"
@@ -171,8 +172,10 @@ def pair(form, base=None, migrated=None, change=None):
 
 
 def against_plain(form, other, migrated=None):
-    """The sides state the same values in two formats."""
-    return audit.Audit([side_plan("baseline", form, VALUES)], [side_plan("migrated", other, dict(VALUES, **(migrated or {})))])
+    """The sides state the same values in two formats; what only one of them states is the default that counts for the other."""
+    both = FORMATS[form][2] & FORMATS[other][2]
+    values = {name: value if name in both else DEFAULTS.get(name, value) for name, value in VALUES.items()}
+    return audit.Audit([side_plan("baseline", form, values)], [side_plan("migrated", other, dict(values, **(migrated or {})))])
 
 
 FORMS = {
