@@ -27,6 +27,7 @@ class Audit:
 @dataclasses.dataclass
 class Cell:
     """One question: audits that are run, and what their reports must say."""
+
     dialect: str
     kind: str
     variant: str
@@ -93,8 +94,12 @@ def checks(report):
 
 def errors(report):
     """(check, finding) of every error that is not waived."""
-    return [(name, finding) for name, check in checks(report).items() for finding in check["findings"]
-            if finding["severity"] == "error" and not finding.get("waived")]
+    return [
+        (name, finding)
+        for name, check in checks(report).items()
+        for finding in check["findings"]
+        if finding["severity"] == "error" and not finding.get("waived")
+    ]
 
 
 def told(name, finding):
@@ -102,7 +107,8 @@ def told(name, finding):
 
 
 def judge_healthy(passes=(), may_fail=()):
-    """Nothing is wrong: no error, and what the evidence carries passes. may_fail: checks (globs) that compare the change."""
+    """Nothing is wrong: no error, and what must pass passes. may_fail: checks (globs) that compare the change."""
+
     def judge(reports):
         report = reports[0]
         for name, finding in errors(report):
@@ -113,11 +119,13 @@ def judge_healthy(passes=(), may_fail=()):
             if found[name]["verdict"] != "pass":
                 return NOT_PERFORMED, f"{name}: " + "; ".join(m["what"]["en"][:160] for m in found[name]["missing"])
         return RIGHT, ""
+
     return judge
 
 
 def judge_fault(expected, kinds):
     """The first of the expected checks must not pass; one of them must fail with one of the kinds."""
+
     def judge(reports):
         report = reports[0]
         found = checks(report)
@@ -133,16 +141,20 @@ def judge_fault(expected, kinds):
         if not missing:
             return BROKEN, f"{expected[0]} is not performed and misses nothing"
         return NOT_PERFORMED, f"{expected[0]}: {missing[0]['what']['en'][:200]}"
+
     return judge
 
 
 def verdicts(report):
-    return {name: (check["verdict"], sorted({f["kind"] for f in check["findings"] if f["severity"] == "error"}))
-            for name, check in checks(report).items()}
+    return {
+        name: (check["verdict"], sorted({f["kind"] for f in check["findings"] if f["severity"] == "error"}))
+        for name, check in checks(report).items()
+    }
 
 
 def judge_same(lost_is=NOT_PERFORMED):
     """Two reports on the same truth: same verdicts, same kinds of errors."""
+
     def judge(reports):
         first, second = verdicts(reports[0]), verdicts(reports[1])
         for name, (verdict, kinds) in first.items():
@@ -156,11 +168,13 @@ def judge_same(lost_is=NOT_PERFORMED):
                 return WRONG_PASS, why
             return (CAUSE_MISSING if other == "fail" else lost_is), why
         return RIGHT, ""
+
     return judge
 
 
 def judge_less(gone):
     """The second audit lacks evidence that the first has: nothing that was not performed or failed passes now."""
+
     def judge(reports):
         first, second = verdicts(reports[0]), verdicts(reports[1])
         for name, (verdict, _) in second.items():
@@ -169,6 +183,7 @@ def judge_less(gone):
                 if "not_applicable" not in notes:
                     return WRONG_PASS, f"{name}: {first[name][0]} becomes pass without {gone}"
         return RIGHT, ""
+
     return judge
 
 
@@ -177,6 +192,8 @@ WORST_FIRST = [WRONG_PASS, BROKEN, FALSE_ALARM, CAUSE_MISSING, NOT_PERFORMED, RI
 
 def judge_all(judges):
     """The worst of what several judges say."""
+
     def judge(reports):
         return min((one(reports) for one in judges), key=lambda said: WORST_FIRST.index(said[0]))
+
     return judge

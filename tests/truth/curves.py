@@ -66,7 +66,7 @@ def printed_every(run, interval, mean):
     run = run.copy()
     steps = []
     for end in range(interval, len(run.steps) + 1, interval):
-        part = run.steps[end - interval:end]
+        part = run.steps[end - interval : end]
         step = part[-1]
         if mean:
             step.loss = sum(s.loss for s in part) / interval

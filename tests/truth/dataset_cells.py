@@ -20,7 +20,9 @@ def dataset(seed):
     for i in range(12):
         noise = b"".join(hashlib.sha256(f"{seed} {i} {j}".encode()).digest() for j in range(64))
         if i % 3 == 0:
-            files[f"a/part-{i:05d}.txt"] = b"".join(b"line %d of %s\n" % (j, noise[:8].hex().encode()) for j in range(60))
+            files[f"a/part-{i:05d}.txt"] = b"".join(
+                b"line %d of %s\n" % (j, noise[:8].hex().encode()) for j in range(60)
+            )
         else:
             files[f"{'ab'[i % 2]}/part-{i:05d}.bin"] = noise
     return dict(sorted(files.items()))
@@ -32,9 +34,11 @@ def md5(content):
 
 def list_format(name):
     """A function files -> text of the list; or, for the tree, nothing."""
+
     def register(write):
         FORMATS[name] = write
         return write
+
     return register
 
 
@@ -81,7 +85,7 @@ def mtree(files):
 
 @list_format("get-filehash")
 def get_filehash(files):
-    rows = ["\"Algorithm\",\"Hash\",\"Path\""]
+    rows = ['"Algorithm","Hash","Path"']
     rows += [f"\"MD5\",\"{md5(c).upper()}\",\"D:\\data\\{n.replace('/', chr(92))}\"" for n, c in files.items()]
     return "\r\n".join(rows) + "\r\n"
 
@@ -95,6 +99,7 @@ def list_form(name):
     def register(change):
         LIST_FORMS[name] = change
         return change
+
     return register
 
 
@@ -109,11 +114,13 @@ list_form("gz")(lambda name, text: {name + ".gz": gzip.compress(text.encode(), m
 list_form("dot_slash")(lambda name, text: {name: text.replace("  ", "  ./").encode()})
 list_form("moved_root")(lambda name, text: {name: text.replace("  ", "  /mnt/other/data/").encode()})
 list_form("binary_mark")(lambda name, text: {name: text.replace("  ", " *").encode()})
-list_form("upper_digest")(lambda name, text: {
-    name: each_line(text, lambda line: line[:32].upper() + line[32:]).encode()})
+list_form("upper_digest")(
+    lambda name, text: {name: each_line(text, lambda line: line[:32].upper() + line[32:]).encode()}
+)
 list_form("backslashes")(lambda name, text: {name: text.replace("/", "\\").encode()})
-list_form("other_order")(lambda name, text: {
-    name: "".join(sorted((line + "\n" for line in text.splitlines()), reverse=True)).encode()})
+list_form("other_order")(
+    lambda name, text: {name: "".join(sorted((line + "\n" for line in text.splitlines()), reverse=True)).encode()}
+)
 list_form("comments")(lambda name, text: {name: ("# made by hand\n\n" + text).encode()})
 list_form("names_itself")(lambda name, text: {name: (text + f"{'0' * 32}  {name}\n").encode()})
 
@@ -124,9 +131,11 @@ def pick(names, place):
 
 def data_fault(name, checks, kinds, tree_kinds=None, sides=("migrated", "baseline"), text_only=False, tree_only=False):
     """kinds: what a list can tell; tree_kinds: what the files themselves tell."""
+
     def register(put):
         FAULTS[name] = (put, checks, kinds, tree_kinds or kinds, sides, text_only, tree_only)
         return put
+
     return register
 
 
@@ -147,7 +156,7 @@ def extra(files, name):
 
 @data_fault("truncated", CONTENT, ("content_differs", "truncated"), ("truncated", "content_differs"))
 def truncated(files, name):
-    files[name] = files[name][:len(files[name]) * 2 // 3]
+    files[name] = files[name][: len(files[name]) * 2 // 3]
 
 
 @data_fault("empty_file", CONTENT, ("empty_file", "content_differs"), ("empty_file",))
@@ -191,7 +200,9 @@ def contents_exchanged(files, name):
     files[name], files[other] = files[other], files[name]
 
 
-@data_fault("empty_class_folder", FILES, ("class_folders_differ", "missing", "extra", "empty_folders_differ"), tree_only=True)
+@data_fault(
+    "empty_class_folder", FILES, ("class_folders_differ", "missing", "extra", "empty_folders_differ"), tree_only=True
+)
 def empty_class_folder(files, name):
     files[name.rsplit("/", 1)[0] + "/class-of-nothing/"] = b""
 
@@ -203,8 +214,13 @@ def side_plan(side, form, files, text_change=None):
         written = {f"data/{n}": c for n, c in files.items()}
     else:
         text = FORMATS[form]({n: c for n, c in files.items() if not n.endswith("/")})
-        name = {"json": "list.json", "csv": "list.csv", "csv-chinese": "list.csv", "get-filehash": "list.csv",
-                "jsonl": "list.jsonl"}.get(form, "list.md5")
+        name = {
+            "json": "list.json",
+            "csv": "list.csv",
+            "csv-chinese": "list.csv",
+            "get-filehash": "list.csv",
+            "jsonl": "list.jsonl",
+        }.get(form, "list.md5")
         written = text_change(name, text) if text_change else {name: text.encode()}
         entry["manifest"] = next(iter(written))
     return audit.Plan({"run": side, "node": f"{side}-node", "datasets": [entry]}, written)
@@ -231,7 +247,7 @@ def dialects():
 
 
 def cut(name, text):
-    return {name: text.encode()[:len(text) // 2 + 20]}
+    return {name: text.encode()[: len(text) // 2 + 20]}
 
 
 def cells(seed):
@@ -247,17 +263,36 @@ def cells(seed):
                 for place in ("first", "middle", "last") if side == "migrated" else ("middle",):
                     # That the baseline is the one that is damaged may be told by the general kind.
                     told = tree_kinds if trees and side != "baseline" else kinds + tree_kinds
-                    yield audit.Cell(dialect, name, f"{place},{side}",
-                                     lambda a=(forms, seed, fault, side, place): [pair(*a)], audit.judge_fault(checks, told))
+                    yield audit.Cell(
+                        dialect,
+                        name,
+                        f"{place},{side}",
+                        lambda a=(forms, seed, fault, side, place): [pair(*a)],
+                        audit.judge_fault(checks, told),
+                    )
     for form, change in LIST_FORMS.items():
-        yield audit.Cell("data/md5sum", "form", form, lambda a=change: [pair(("md5sum", "md5sum"), seed, text_change=a)],
-                         audit.judge_healthy(both))
-        yield audit.Cell("data/md5sum", "form", f"{form},content_differs", lambda a=change: [
-            pair(("md5sum", "md5sum"), seed, FAULTS["content_differs"], "migrated", "middle", a)],
-            audit.judge_fault(CONTENT, ("content_differs",)))
+        yield audit.Cell(
+            "data/md5sum",
+            "form",
+            form,
+            lambda a=change: [pair(("md5sum", "md5sum"), seed, text_change=a)],
+            audit.judge_healthy(both),
+        )
+        yield audit.Cell(
+            "data/md5sum",
+            "form",
+            f"{form},content_differs",
+            lambda a=change: [pair(("md5sum", "md5sum"), seed, FAULTS["content_differs"], "migrated", "middle", a)],
+            audit.judge_fault(CONTENT, ("content_differs",)),
+        )
     for form in FORMATS:
-        yield audit.Cell(f"data/{form}", "list_is_cut", "", lambda a=form: [pair((a, a), seed, text_change=cut)],
-                         lambda reports: not_passed(reports[0], both))
+        yield audit.Cell(
+            f"data/{form}",
+            "list_is_cut",
+            "",
+            lambda a=form: [pair((a, a), seed, text_change=cut)],
+            lambda reports: not_passed(reports[0], both),
+        )
 
 
 def not_passed(report, names):

@@ -1,7 +1,7 @@
 """What goes wrong in a run that its log can tell: one function a kind, from a healthy run to the faulty one.
 
-To add one: a function Run, place -> Run with a decorator that says which fields a dialect must print, what must fail and
-with which kind. Levels beyond a limit are faults; a level at or below it is a change that must pass.
+To add one: a function Run, place -> Run with a decorator that says which fields a dialect must print, what must fail
+and with which kind. Levels beyond a limit are faults; a level at or below it is a change that must pass.
 """
 import dataclasses
 import random
@@ -30,12 +30,24 @@ class Fault:
     on_nan: tuple  # the kinds where the dialect leaves out what is no number
 
 
-def fault(name, needs, checks, kinds, places=("first", "middle", "last"), sides=EVERY_SIDE, healthy=False, per_rank=False,
-          on_nan=()):
+def fault(
+    name,
+    needs,
+    checks,
+    kinds,
+    places=("first", "middle", "last"),
+    sides=EVERY_SIDE,
+    healthy=False,
+    per_rank=False,
+    on_nan=(),
+):
     def register(put):
         of_side = checks if callable(checks) else lambda side: checks
-        FAULTS[name] = Fault(name, put, frozenset(needs.split()), of_side, kinds, places, sides, healthy, per_rank, on_nan)
+        FAULTS[name] = Fault(
+            name, put, frozenset(needs.split()), of_side, kinds, places, sides, healthy, per_rank, on_nan
+        )
         return put
+
     return register
 
 
@@ -55,10 +67,16 @@ def nan_loss(run, place):
     return run
 
 
-@fault("nan_loss_from_there", "loss", CURVE, ("nan_loss", "nan_suspected"), places=("first", "middle"),
-       on_nan=("loss_missing", "nan_loss", "no_steps_in_log"))
+@fault(
+    "nan_loss_from_there",
+    "loss",
+    CURVE,
+    ("nan_loss", "nan_suspected"),
+    places=("first", "middle"),
+    on_nan=("loss_missing", "nan_loss", "no_steps_in_log"),
+)
 def nan_loss_from_there(run, place):
-    for s in run.steps[spot(run, place):]:
+    for s in run.steps[spot(run, place) :]:
         s.loss, s.grad_norm = curves.NAN, curves.NAN
     return run
 
@@ -77,8 +95,13 @@ def zeros(run, place):
 
 
 # A norm that is no number is excused by a skipped step only, and these logs tell of none.
-NORM = ("training.flow.loss-curve", "migrated.loss-scale.overflow-rate", "migrated.loss-scale.enabled",
-        "migrated.loss-scale.skipped-step", "baseline.mixed-precision.overflow-rate")
+NORM = (
+    "training.flow.loss-curve",
+    "migrated.loss-scale.overflow-rate",
+    "migrated.loss-scale.enabled",
+    "migrated.loss-scale.skipped-step",
+    "baseline.mixed-precision.overflow-rate",
+)
 NORM_KINDS = ("nan_grad_norm", "overflow_undetected", "overflow_applied")
 
 
@@ -106,6 +129,7 @@ def ratio_fault(name, factor):
         for s in run.steps:
             s.loss *= factor
         return run
+
     return constant_ratio
 
 
@@ -161,14 +185,23 @@ def one_spike(run, place):
 LR = ("model.hyperparameters.learning-rate-curve", "model.hyperparameters.learning-rate")
 
 
-@fault("learning_rate_doubled", "lr loss", LR, ("learning_rate_differs", "lr_curve_differs"), places=("",), sides=EITHER_SIDE)
+@fault(
+    "learning_rate_doubled",
+    "lr loss",
+    LR,
+    ("learning_rate_differs", "lr_curve_differs"),
+    places=("",),
+    sides=EITHER_SIDE,
+)
 def learning_rate_doubled(run, _):
     for s in run.steps:
         s.lr *= 2
     return run
 
 
-@fault("learning_rate_1.05", "lr loss", LR, ("learning_rate_differs", "lr_curve_differs"), places=("",), sides=EITHER_SIDE)
+@fault(
+    "learning_rate_1.05", "lr loss", LR, ("learning_rate_differs", "lr_curve_differs"), places=("",), sides=EITHER_SIDE
+)
 def learning_rate_a_little(run, _):
     for s in run.steps:
         s.lr *= 1.05
@@ -189,17 +222,30 @@ def schedule_differs(run, _):
     return run
 
 
-@fault("warmup_differs", "lr loss", LR, ("warmup_differs", "lr_curve_differs", "schedule_differs"), places=("",), sides=EITHER_SIDE)
+@fault(
+    "warmup_differs",
+    "lr loss",
+    LR,
+    ("warmup_differs", "lr_curve_differs", "schedule_differs"),
+    places=("",),
+    sides=EITHER_SIDE,
+)
 def warmup_differs(run, _):
     for s in run.steps:
         s.lr = curves.cosine(s.step, warm_up=40)
     return run
 
 
-@fault("learning_rate_leaves", "lr loss", LR, ("lr_curve_differs", "schedule_differs", "learning_rate_differs"),
-       places=("middle", "last"), sides=EITHER_SIDE)
+@fault(
+    "learning_rate_leaves",
+    "lr loss",
+    LR,
+    ("lr_curve_differs", "schedule_differs", "learning_rate_differs"),
+    places=("middle", "last"),
+    sides=EITHER_SIDE,
+)
 def learning_rate_leaves(run, place):
-    for s in run.steps[max(0, min(spot(run, place), len(run.steps) - 12)):]:
+    for s in run.steps[max(0, min(spot(run, place), len(run.steps) - 12)) :]:
         s.lr *= 0.3
     return run
 
@@ -229,7 +275,7 @@ def skip(run, indices):
             good += 1
             if down and good % 8 == 0:
                 down -= 1
-        s.scale /= 2 ** down
+        s.scale /= 2**down
     return delay_schedule(run)
 
 
@@ -264,18 +310,30 @@ def scale_at_floor(run, place):
     return delay_schedule(run)
 
 
-@fault("scale_falls", "scale loss", TREND, ("scale_at_floor", "scale_falls_without_end", "loss_scale_below_one"),
-       places=("middle",), sides=MIGRATED)
+@fault(
+    "scale_falls",
+    "scale loss",
+    TREND,
+    ("scale_at_floor", "scale_falls_without_end", "loss_scale_below_one"),
+    places=("middle",),
+    sides=MIGRATED,
+)
 def scale_falls(run, place):
     for i, s in enumerate(run.steps):
         s.scale = curves.SCALE / 2 ** max(0, (i - spot(run, place)) // 2)
     return run
 
 
-@fault("scale_below_one", "scale loss", TREND, ("loss_scale_below_one", "scale_at_floor", "scale_falls_without_end"),
-       places=("first", "middle"), sides=MIGRATED)
+@fault(
+    "scale_below_one",
+    "scale loss",
+    TREND,
+    ("loss_scale_below_one", "scale_at_floor", "scale_falls_without_end"),
+    places=("first", "middle"),
+    sides=MIGRATED,
+)
 def scale_below_one(run, place):
-    for s in run.steps[spot(run, place):]:
+    for s in run.steps[spot(run, place) :]:
         s.scale = 0.125
     return run
 
@@ -295,17 +353,38 @@ def gradients_not_cleared(run, _):
     return scaled_norms(run, lambda i: i + 1)
 
 
-@fault("gradients_not_cleared_in_window", "grad_norm loss", STATE, ("gradients_not_cleared",), places=("",), sides=EITHER_SIDE)
+@fault(
+    "gradients_not_cleared_in_window",
+    "grad_norm loss",
+    STATE,
+    ("gradients_not_cleared",),
+    places=("",),
+    sides=EITHER_SIDE,
+)
 def gradients_not_cleared_in_window(run, _):
     return scaled_norms(run, lambda i: i % 4 + 1)
 
 
-@fault("constant_gradient_ratio_quarter", "grad_norm loss", STATE, ("constant_gradient_ratio",), places=("",), sides=EITHER_SIDE)
+@fault(
+    "constant_gradient_ratio_quarter",
+    "grad_norm loss",
+    STATE,
+    ("constant_gradient_ratio",),
+    places=("",),
+    sides=EITHER_SIDE,
+)
 def constant_gradient_ratio(run, _):
     return scaled_norms(run, lambda i: 0.25)
 
 
-@fault("constant_gradient_ratio_1.2", "grad_norm loss", STATE, ("constant_gradient_ratio",), places=("",), sides=EITHER_SIDE)
+@fault(
+    "constant_gradient_ratio_1.2",
+    "grad_norm loss",
+    STATE,
+    ("constant_gradient_ratio",),
+    places=("",),
+    sides=EITHER_SIDE,
+)
 def constant_gradient_ratio_near(run, _):
     return scaled_norms(run, lambda i: 1.2)
 
@@ -327,8 +406,15 @@ def data_position_lost(run, place):
 
 def applies(fault_, dialect):
     """Whether the dialect prints what the fault needs, on every line that it needs it on."""
-    if fault_.name == "loss_missing" and dialect.name in ("columns", "deepspeed", "mllog", "tf-estimator", "nanogpt", "mindspore-lossmonitor",
-                                                          "pytorch-examples"):
+    if fault_.name == "loss_missing" and dialect.name in (
+        "columns",
+        "deepspeed",
+        "mllog",
+        "tf-estimator",
+        "nanogpt",
+        "mindspore-lossmonitor",
+        "pytorch-examples",
+    ):
         return False  # no line is left, or none that would carry the loss
     return fault_.needs <= dialect.fields
 

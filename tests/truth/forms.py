@@ -7,9 +7,11 @@ FORMS = {}
 
 def form(name, of=("lines",)):
     """of: the forms of dialect that may stand so (a JSON document has no prefix before its lines)."""
+
     def register(change):
         FORMS[name] = (change, of)
         return change
+
     return register
 
 
@@ -59,7 +61,11 @@ def rotated(name, text):
     lines = lines_of(text)
     cuts = [0, len(lines) // 3, 2 * len(lines) // 3, len(lines)]
     parts = ["".join(f"{line}\n" for line in lines[a:b]) for a, b in zip(cuts, cuts[1:])]
-    return {name + ".2.gz": gzip.compress(parts[0].encode(), mtime=0), name + ".1": parts[1].encode(), name: parts[2].encode()}
+    return {
+        name + ".2.gz": gzip.compress(parts[0].encode(), mtime=0),
+        name + ".1": parts[1].encode(),
+        name: parts[2].encode(),
+    }
 
 
 @form("rank_torchrun")
@@ -94,23 +100,34 @@ def container_time(name, text):
 
 @form("progress_bars")
 def progress_bars(name, text):
-    return {name: "".join(f"\rLoading data:  {i % 100}%|###       | {i}/9999 [00:01<00:02, 12.1it/s]\r{line}\n"
-                          for i, line in enumerate(lines_of(text))).encode()}
+    return {
+        name: "".join(
+            f"\rLoading data:  {i % 100}%|###       | {i}/9999 [00:01<00:02, 12.1it/s]\r{line}\n"
+            for i, line in enumerate(lines_of(text))
+        ).encode()
+    }
 
 
 @form("noise_between")
 def noise_between(name, text):
-    noise = ["/opt/lib/python3.9/site-packages/torch/utils/x.py:31: UserWarning: 1 step of 2 is slow\n",
-             "[W socket.cpp:464] [c10d] retrying in 3 s\n", "\n"]
-    return {name: "".join(f"{line}\n{noise[i % 3] if i % 7 == 3 else ''}" for i, line in enumerate(lines_of(text))).encode()}
+    noise = [
+        "/opt/lib/python3.9/site-packages/torch/utils/x.py:31: UserWarning: 1 step of 2 is slow\n",
+        "[W socket.cpp:464] [c10d] retrying in 3 s\n",
+        "\n",
+    ]
+    return {
+        name: "".join(f"{line}\n{noise[i % 3] if i % 7 == 3 else ''}" for i, line in enumerate(lines_of(text))).encode()
+    }
 
 
 @form("number_spelling", EVERY)
 def number_spelling(name, text):
     """1e-05 and 1.0E-05 are one number."""
+
     def respell(match):
         mantissa, exponent = match.group(1), int(match.group(2))
         return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{exponent:+03d}"
+
     return {name: re.sub(r"(?<![\w.])(\d+(?:\.\d+)?)[eE]([+-]\d+)(?![\w.])", respell, text).encode()}
 
 
@@ -118,11 +135,15 @@ def number_spelling(name, text):
 def open_tail(name, text):
     """The log was copied while it was being written: its last line is cut."""
     lines = lines_of(text)
-    return {name: ("".join(f"{line}\n" for line in lines) + lines[-1][:len(lines[-1]) // 3]).encode()}
+    return {name: ("".join(f"{line}\n" for line in lines) + lines[-1][: len(lines[-1]) // 3]).encode()}
 
 
 @form("trailing_traceback")
 def trailing_traceback(name, text):
-    return {name: (text + "Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f>\n"
-                   "Traceback (most recent call last):\n  File \"x.py\", line 1, in __del__\n"
-                   "AttributeError: 'NoneType' object has no attribute 'poll'\n").encode()}
+    return {
+        name: (
+            text + "Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f>\n"
+            'Traceback (most recent call last):\n  File "x.py", line 1, in __del__\n'
+            "AttributeError: 'NoneType' object has no attribute 'poll'\n"
+        ).encode()
+    }

@@ -1,4 +1,4 @@
-"""Cells about logs: every dialect, healthy, in other forms, changed without meaning, and with every fault it can tell."""
+"""Cells about logs: every dialect, healthy, in other forms, changed without meaning, with every fault it can tell."""
 import random
 
 import audit
@@ -15,8 +15,13 @@ def plan_of(side, dialect, files, number=0, **more):
     facts = {"global_batch_size": curves.BATCH}
     scaled = "scale" in dialect.fields or "skips" in dialect.fields
     facts["compute_dtype"] = "float16" if scaled else "bfloat16"
-    plan = {"run": f"{side}-{number}", "node": f"{side}-node", "platform": PLATFORMS[side], "logs": [f"{dialect.file}*"],
-            "facts": facts}
+    plan = {
+        "run": f"{side}-{number}",
+        "node": f"{side}-node",
+        "platform": PLATFORMS[side],
+        "logs": [f"{dialect.file}*"],
+        "facts": facts,
+    }
     if dialect.framework != "other":
         plan["framework"] = dialect.framework
     plan.update(more)
@@ -39,15 +44,19 @@ def runs_of(seed, **more):
 
 def pair(dialect, seed, base=None, migrated=None):
     healthy_base, healthy_migrated = runs_of(seed)
-    return audit.Audit([log_plan("baseline", dialect, base or healthy_base)],
-                       [log_plan("migrated", dialect, migrated or healthy_migrated)])
+    return audit.Audit(
+        [log_plan("baseline", dialect, base or healthy_base)],
+        [log_plan("migrated", dialect, migrated or healthy_migrated)],
+    )
 
 
 def passes(dialect):
     out = ["training.flow.loss-curve"]
     if "lr" in dialect.fields:
         out.append("model.hyperparameters.learning-rate-curve")
-    if "counter" in dialect.fields:  # a dialect that prints a line only where a step was skipped proves nothing by silence
+    if (
+        "counter" in dialect.fields
+    ):  # a dialect that prints a line only where a step was skipped proves nothing by silence
         out += ["migrated.loss-scale.overflow-rate", "baseline.mixed-precision.overflow-rate"]
     return out
 
@@ -88,13 +97,18 @@ def fault_cells(seed):
                 checks = fault.checks(side)
                 judge = audit.judge_healthy(checks[:1]) if fault.healthy else audit.judge_fault(checks, kinds)
                 variant = ",".join(word for word in (place, side) if word)
-                yield audit.Cell(dialect.name, fault.name, variant,
-                                 lambda a=(dialect, fault, place, side, seed): [faulty(*a)], judge)
+                yield audit.Cell(
+                    dialect.name, fault.name, variant, lambda a=(dialect, fault, place, side, seed): [faulty(*a)], judge
+                )
             if fault.per_rank and dialect.form == "lines":
                 for side in ("migrated", "baseline"):
-                    yield audit.Cell(dialect.name, fault.name, f"rank2,{side}",
-                                     lambda a=(dialect, fault, "middle", side, seed): [faulty_rank(*a)],
-                                     audit.judge_fault(fault.checks(side), kinds + ("loss_missing",)))
+                    yield audit.Cell(
+                        dialect.name,
+                        fault.name,
+                        f"rank2,{side}",
+                        lambda a=(dialect, fault, "middle", side, seed): [faulty_rank(*a)],
+                        audit.judge_fault(fault.checks(side), kinds + ("loss_missing",)),
+                    )
 
 
 def formed(dialect, form, seed, fault=None):
@@ -123,8 +137,13 @@ def form_cells(seed):
             yield audit.Cell(dialect.name, "form", form, lambda a=(dialect, form, seed): formed(*a), audit.judge_same())
             fitting = [faults.FAULTS[n] for n in names if faults.applies(faults.FAULTS[n], dialect)]
             fault = random.Random(f"{seed} {dialect.name} {form} fault").choice(fitting)
-            yield audit.Cell(dialect.name, "form", f"{form},{fault.name}",
-                             lambda a=(dialect, form, seed, fault): formed(*a), audit.judge_same())
+            yield audit.Cell(
+                dialect.name,
+                "form",
+                f"{form},{fault.name}",
+                lambda a=(dialect, form, seed, fault): formed(*a),
+                audit.judge_same(),
+            )
 
 
 def resumed(run):
@@ -137,8 +156,10 @@ def resumed(run):
 
 def interval_pair(dialect, seed):
     base, migrated = runs_of(seed, total=400)
-    return audit.Audit([log_plan("baseline", dialect, base)],
-                       [log_plan("migrated", dialect, curves.printed_every(migrated, 5, dialect.mean))])
+    return audit.Audit(
+        [log_plan("baseline", dialect, base)],
+        [log_plan("migrated", dialect, curves.printed_every(migrated, 5, dialect.mean))],
+    )
 
 
 def other_order_pair(dialect, seed):
@@ -161,33 +182,75 @@ def offset_pair(dialect, seed):
     return audit.Audit([log_plan("baseline", dialect, base)], [log_plan("migrated", dialect, migrated)])
 
 
-COUNT_FROM_ANYWHERE = ("nanogpt", "jsonl", "csv", "text", "columns", "verl", "dllogger", "apex", "mllog", "mmengine-json")
+COUNT_FROM_ANYWHERE = (
+    "nanogpt",
+    "jsonl",
+    "csv",
+    "text",
+    "columns",
+    "verl",
+    "dllogger",
+    "apex",
+    "mllog",
+    "mmengine-json",
+)
 
 
 def change_cells(seed):
     for dialect in logs.DIALECTS.values():
         name = dialect.name
-        yield audit.Cell(name, "healthy", "", lambda a=(dialect, seed): [pair(*a)], audit.judge_healthy(passes(dialect)))
+        yield audit.Cell(
+            name, "healthy", "", lambda a=(dialect, seed): [pair(*a)], audit.judge_healthy(passes(dialect))
+        )
         if dialect.name not in ("keras", "timm", "pytorch-examples", "mindspore-lossmonitor", "apex", "fairseq-json"):
-            yield audit.Cell(name, "logging_interval", "", lambda a=(dialect, seed): [interval_pair(*a)], audit.judge_healthy())
-        yield audit.Cell(name, "other_order", "", lambda a=(dialect, seed): [other_order_pair(*a)], audit.judge_healthy())
-        yield audit.Cell(name, "world_size", "", lambda a=(dialect, seed): [world_pair(*a)],
-                         audit.judge_healthy(may_fail=("data.sharding.*",)))
+            yield audit.Cell(
+                name, "logging_interval", "", lambda a=(dialect, seed): [interval_pair(*a)], audit.judge_healthy()
+            )
+        yield audit.Cell(
+            name, "other_order", "", lambda a=(dialect, seed): [other_order_pair(*a)], audit.judge_healthy()
+        )
+        yield audit.Cell(
+            name,
+            "world_size",
+            "",
+            lambda a=(dialect, seed): [world_pair(*a)],
+            audit.judge_healthy(may_fail=("data.sharding.*",)),
+        )
         if dialect.form in ("lines", "jsonl") and dialect.name not in ("keras", "fairseq-json"):
-            yield audit.Cell(name, "resumed", "", lambda a=(dialect, seed): [
-                pair(dialect=a[0], seed=a[1], migrated=resumed(runs_of(a[1])[1]))], audit.judge_healthy())
+            yield audit.Cell(
+                name,
+                "resumed",
+                "",
+                lambda a=(dialect, seed): [pair(dialect=a[0], seed=a[1], migrated=resumed(runs_of(a[1])[1]))],
+                audit.judge_healthy(),
+            )
         if dialect.name in COUNT_FROM_ANYWHERE:
-            yield audit.Cell(name, "step_offset", "", lambda a=(dialect, seed): [offset_pair(*a)], audit.judge_healthy())
+            yield audit.Cell(
+                name, "step_offset", "", lambda a=(dialect, seed): [offset_pair(*a)], audit.judge_healthy()
+            )
         if dialect.form == "lines":
-            yield audit.Cell(name, "ranks", "", lambda a=(dialect, seed): [audit.Audit(*[[ranks_plan(
-                side, a[0], [curves.healthy(side, a[1])] * RANKS)] for side in ("baseline", "migrated")])],
-                audit.judge_healthy(["training.flow.loss-curve"]))
+            yield audit.Cell(
+                name,
+                "ranks",
+                "",
+                lambda a=(dialect, seed): [
+                    audit.Audit(
+                        *[
+                            [ranks_plan(side, a[0], [curves.healthy(side, a[1])] * RANKS)]
+                            for side in ("baseline", "migrated")
+                        ]
+                    )
+                ],
+                audit.judge_healthy(["training.flow.loss-curve"]),
+            )
 
 
 def repeats(dialect, seed, turned, faulty_too):
     """Three runs of the baseline and two of the migrated side, in this order or another."""
-    runs = {"baseline": [log_plan("baseline", dialect, curves.healthy(f"baseline {i}", seed), i) for i in range(3)],
-            "migrated": [log_plan("migrated", dialect, curves.healthy(f"migrated {i}", seed), i) for i in range(2)]}
+    runs = {
+        "baseline": [log_plan("baseline", dialect, curves.healthy(f"baseline {i}", seed), i) for i in range(3)],
+        "migrated": [log_plan("migrated", dialect, curves.healthy(f"migrated {i}", seed), i) for i in range(2)],
+    }
     if faulty_too:
         run = faults.FAULTS["curve_leaves"].put(curves.healthy("migrated 1", seed), "middle")
         runs["migrated"][1] = log_plan("migrated", dialect, run, 1)
@@ -207,12 +270,33 @@ def swapped(dialect, seed):
 
 
 # What a migration brings together: the baseline's framework against the migrated one's.
-CROSS = (("megatron", "mindformers"), ("megatron", "mindspeed-fsdp2"), ("hf-trainer-state", "llamafactory-jsonl"),
-         ("deepspeed", "hf-stdout"), ("torchtitan", "text"), ("tf-estimator", "mindspore-lossmonitor"), ("paddle", "jsonl"),
-         ("mmengine", "csv"), ("text", "mindspore-callback"))
-CROSS_FAULTS = ("nan_loss", "constant_ratio_8", "curve_leaves_far", "curve_leaves", "curve_lower", "within_limit", "one_spike",
-                "learning_rate_doubled", "learning_rate_1.05", "schedule_faster", "warmup_differs", "gradients_not_cleared",
-                "constant_gradient_ratio_quarter", "gradient_ratio_within")
+CROSS = (
+    ("megatron", "mindformers"),
+    ("megatron", "mindspeed-fsdp2"),
+    ("hf-trainer-state", "llamafactory-jsonl"),
+    ("deepspeed", "hf-stdout"),
+    ("torchtitan", "text"),
+    ("tf-estimator", "mindspore-lossmonitor"),
+    ("paddle", "jsonl"),
+    ("mmengine", "csv"),
+    ("text", "mindspore-callback"),
+)
+CROSS_FAULTS = (
+    "nan_loss",
+    "constant_ratio_8",
+    "curve_leaves_far",
+    "curve_leaves",
+    "curve_lower",
+    "within_limit",
+    "one_spike",
+    "learning_rate_doubled",
+    "learning_rate_1.05",
+    "schedule_faster",
+    "warmup_differs",
+    "gradients_not_cleared",
+    "constant_gradient_ratio_quarter",
+    "gradient_ratio_within",
+)
 
 
 def crossed(dialects, seed, fault=None, place="", side=""):
@@ -231,23 +315,42 @@ def cross_cells(seed):
     for names in CROSS:
         dialects = tuple(logs.DIALECTS[name] for name in names)
         name = "-".join(names)
-        yield audit.Cell(name, "healthy", "", lambda a=(dialects, seed): [crossed(*a)],
-                         audit.judge_healthy(["training.flow.loss-curve"]))
+        yield audit.Cell(
+            name,
+            "healthy",
+            "",
+            lambda a=(dialects, seed): [crossed(*a)],
+            audit.judge_healthy(["training.flow.loss-curve"]),
+        )
         for fault in map(faults.FAULTS.get, CROSS_FAULTS):
             if not all(faults.applies(fault, dialect) for dialect in dialects):
                 continue
             for side, dialect in zip(("baseline", "migrated"), dialects):
                 place = fault.places[len(fault.places) // 2]
                 checks = fault.checks(side)
-                judge = (audit.judge_healthy(checks[:1]) if fault.healthy else
-                         audit.judge_fault(checks, faults.kinds_in(fault, dialect)))
-                yield audit.Cell(name, fault.name, f"{place},{side}" if place else side,
-                                 lambda a=(dialects, seed, fault, place, side): [crossed(*a)], judge)
+                judge = (
+                    audit.judge_healthy(checks[:1])
+                    if fault.healthy
+                    else audit.judge_fault(checks, faults.kinds_in(fault, dialect))
+                )
+                yield audit.Cell(
+                    name,
+                    fault.name,
+                    f"{place},{side}" if place else side,
+                    lambda a=(dialects, seed, fault, place, side): [crossed(*a)],
+                    judge,
+                )
 
 
-TOGETHER = (("overflow_rate_far", "curve_leaves_far"), ("nan_loss", "learning_rate_doubled"), ("curve_leaves_far", "warmup_differs"),
-            ("overflow_rate_far", "nan_loss"), ("gradients_not_cleared", "learning_rate_doubled"),
-            ("nan_loss", "curve_leaves"), ("schedule_faster", "overflow_rate"))
+TOGETHER = (
+    ("overflow_rate_far", "curve_leaves_far"),
+    ("nan_loss", "learning_rate_doubled"),
+    ("curve_leaves_far", "warmup_differs"),
+    ("overflow_rate_far", "nan_loss"),
+    ("gradients_not_cleared", "learning_rate_doubled"),
+    ("nan_loss", "curve_leaves"),
+    ("schedule_faster", "overflow_rate"),
+)
 
 
 def beside_cells(seed):
@@ -258,8 +361,13 @@ def beside_cells(seed):
             if not all(faults.applies(fault, dialect) for fault in pair_of):
                 continue
             judges = [audit.judge_fault(f.checks("migrated"), faults.kinds_in(f, dialect)) for f in pair_of]
-            yield audit.Cell(dialect.name, "two_faults", "+".join(names), lambda a=(dialect, pair_of, seed): [both(*a)],
-                             audit.judge_all(judges))
+            yield audit.Cell(
+                dialect.name,
+                "two_faults",
+                "+".join(names),
+                lambda a=(dialect, pair_of, seed): [both(*a)],
+                audit.judge_all(judges),
+            )
 
 
 def both(dialect, pair_of, seed):
@@ -272,14 +380,33 @@ def both(dialect, pair_of, seed):
 def property_cells(seed):
     for dialect in logs.DIALECTS.values():
         name = dialect.name
-        yield audit.Cell(name, "order_of_plans", "healthy", lambda a=(dialect, seed): [
-            repeats(*a, False, False), repeats(*a, True, False)], audit.judge_same())
-        yield audit.Cell(name, "order_of_plans", "faulty", lambda a=(dialect, seed): [
-            repeats(*a, False, True), repeats(*a, True, True)], audit.judge_same())
-        yield audit.Cell(name, "equal_sides", "", lambda a=(dialect, seed): [pair(
-            a[0], a[1], migrated=curves.healthy("baseline", a[1]))], audit.judge_healthy())
-        yield audit.Cell(name, "swapped_sides", "", lambda a=(dialect, seed): [swapped(*a)], audit.judge_healthy(passes(dialect)))
-        yield audit.Cell(name, "log_taken_away", "", lambda a=(dialect, seed): without_log(*a), audit.judge_less("a log"))
+        yield audit.Cell(
+            name,
+            "order_of_plans",
+            "healthy",
+            lambda a=(dialect, seed): [repeats(*a, False, False), repeats(*a, True, False)],
+            audit.judge_same(),
+        )
+        yield audit.Cell(
+            name,
+            "order_of_plans",
+            "faulty",
+            lambda a=(dialect, seed): [repeats(*a, False, True), repeats(*a, True, True)],
+            audit.judge_same(),
+        )
+        yield audit.Cell(
+            name,
+            "equal_sides",
+            "",
+            lambda a=(dialect, seed): [pair(a[0], a[1], migrated=curves.healthy("baseline", a[1]))],
+            audit.judge_healthy(),
+        )
+        yield audit.Cell(
+            name, "swapped_sides", "", lambda a=(dialect, seed): [swapped(*a)], audit.judge_healthy(passes(dialect))
+        )
+        yield audit.Cell(
+            name, "log_taken_away", "", lambda a=(dialect, seed): without_log(*a), audit.judge_less("a log")
+        )
 
 
 def without_log(dialect, seed):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That the instrument can fail: made-up reports in which each outcome is known, and lists of what is known that are out of date."""
+"""That the instrument can fail: made-up reports of which each outcome is known, and lists that are out of date."""
 import os
 import sys
 import unittest
@@ -27,8 +27,14 @@ def report(**verdicts):
     made = []
     for name, (verdict, *kinds) in verdicts.items():
         lacks = [{"what": {"en": "the log"}}] if verdict == "not_performed" else []
-        made.append({"id": {"curve": CURVE, "state": STATE}[name], "verdict": verdict, "missing": lacks,
-                     "findings": [finding(kind) for kind in kinds]})
+        made.append(
+            {
+                "id": {"curve": CURVE, "state": STATE}[name],
+                "verdict": verdict,
+                "missing": lacks,
+                "findings": [finding(kind) for kind in kinds],
+            }
+        )
     return {"items": [{"checks": made}]}
 
 
@@ -55,7 +61,9 @@ class Judging(unittest.TestCase):
 
     def test_a_fault_found_is_right(self):
         judge = audit.judge_fault((CURVE, STATE), ("nan_loss",))
-        self.assertEqual(self.outcome(judge, report(curve=("fail", "loss_differs"), state=("fail", "nan_loss"))), audit.RIGHT)
+        self.assertEqual(
+            self.outcome(judge, report(curve=("fail", "loss_differs"), state=("fail", "nan_loss"))), audit.RIGHT
+        )
 
     def test_not_performed_needs_what_is_missing(self):
         judge = audit.judge_fault((CURVE,), ("nan_loss",))
@@ -88,7 +96,9 @@ class Judging(unittest.TestCase):
 
     def test_less_evidence_passes_nothing(self):
         judge = audit.judge_less("a log")
-        self.assertEqual(self.outcome(judge, report(curve=("not_performed",)), report(curve=("pass",))), audit.WRONG_PASS)
+        self.assertEqual(
+            self.outcome(judge, report(curve=("not_performed",)), report(curve=("pass",))), audit.WRONG_PASS
+        )
         self.assertEqual(self.outcome(judge, report(curve=("pass",)), report(curve=("not_performed",))), audit.RIGHT)
 
 
@@ -122,7 +132,9 @@ class Known(unittest.TestCase):
         self.assertEqual([key for key in table.load_known() if key not in names], [])
 
     def test_wrong_passes_stand_on_the_page(self):
-        page = table.page(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n", [(self.cell(), audit.WRONG_PASS, "")], {}, 1)
+        page = table.page(
+            f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n", [(self.cell(), audit.WRONG_PASS, "")], {}, 1
+        )
         self.assertIn("| wrong pass | nan_loss | megatron (first) |", page)
         self.assertTrue(page.startswith("before\n") and page.endswith("after\n"))
         self.assertNotIn("old", page)

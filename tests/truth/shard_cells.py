@@ -20,37 +20,54 @@ def writer(name):
     def register(write):
         WRITERS[name] = write
         return write
+
     return register
 
 
 @writer("lists")
 def lists(ranks):
-    return ({f"shards/rank_{r}.txt": "".join(f"/data/train/{n}\n" for n in names) for r, names in enumerate(ranks)},
-            "shards/rank_{rank}.txt")
+    return (
+        {f"shards/rank_{r}.txt": "".join(f"/data/train/{n}\n" for n in names) for r, names in enumerate(ranks)},
+        "shards/rank_{rank}.txt",
+    )
 
 
 @writer("numbers")
 def numbers(ranks):
-    return ({f"shards/rank_{r}.txt": "".join(f"{FILES.index(n)}\n" for n in names) for r, names in enumerate(ranks)},
-            "shards/rank_{rank}.txt")
+    return (
+        {f"shards/rank_{r}.txt": "".join(f"{FILES.index(n)}\n" for n in names) for r, names in enumerate(ranks)},
+        "shards/rank_{rank}.txt",
+    )
 
 
 @writer("json-lines")
 def json_lines(ranks):
-    return ({"lists.jsonl": "".join(json.dumps({"rank": r, "world_size": len(ranks), "files": names}) + "\n"
-                                    for r, names in enumerate(ranks))}, "lists.jsonl")
+    return (
+        {
+            "lists.jsonl": "".join(
+                json.dumps({"rank": r, "world_size": len(ranks), "files": names}) + "\n"
+                for r, names in enumerate(ranks)
+            )
+        },
+        "lists.jsonl",
+    )
 
 
 @writer("printed")
 def printed(ranks):
-    return ({f"logs/rank{r}.log": f"[rank{r}] INFO files: {names!r}\n" for r, names in enumerate(ranks)}, "logs/rank{rank}.log")
+    return (
+        {f"logs/rank{r}.log": f"[rank{r}] INFO files: {names!r}\n" for r, names in enumerate(ranks)},
+        "logs/rank{rank}.log",
+    )
 
 
 def shard_fault(name, checks, kinds, sides=("migrated", "baseline"), places=("first", "middle", "last"), listed=False):
     """listed: on both sides it shows only beside the list of what there is to read."""
+
     def register(put):
         FAULTS[name] = (put, checks, kinds, sides, places, listed)
         return put
+
     return register
 
 
@@ -72,7 +89,9 @@ def read_twice(ranks, place):
     ranks[rank].insert(1, other[2])
 
 
-@shard_fault("not_sharded", (DISJOINT,), ("not_sharded", "read_twice"), sides=("migrated", "baseline", "both"), places=("first",))
+@shard_fault(
+    "not_sharded", (DISJOINT,), ("not_sharded", "read_twice"), sides=("migrated", "baseline", "both"), places=("first",)
+)
 def not_sharded(ranks, _):
     ranks[:] = [list(FILES) for _ in ranks]
 
@@ -96,19 +115,24 @@ def ranks_exchanged(ranks, _):
 @shard_fault("block_for_stride", (SAME, RULE), ("assignment_differs", "split_rule_differs"), places=("first",))
 def block_for_stride(ranks, _):
     size = len(FILES) // len(ranks)
-    ranks[:] = [FILES[r * size:(r + 1) * size] for r in range(len(ranks))]
+    ranks[:] = [FILES[r * size : (r + 1) * size] for r in range(len(ranks))]
 
 
 @shard_fault("shuffled", (SAME, RULE), ("assignment_differs", "order_rule_differs"), places=("first",))
 def shuffled(ranks, _):
     order = sorted(FILES, key=lambda n: hashlib.sha256(n.encode()).digest())
-    ranks[:] = [order[r::len(ranks)] for r in range(len(ranks))]
+    ranks[:] = [order[r :: len(ranks)] for r in range(len(ranks))]
 
 
 def side_plan(side, form, ranks, listed, change=None):
     texts, pattern = WRITERS[form](ranks)
     files = {name: (change(text) if change else text).encode() for name, text in texts.items()}
-    plan = {"run": side, "node": f"{side}-node", "world_size": len(ranks), "shards": [{"list": pattern, "dataset": "train"}]}
+    plan = {
+        "run": side,
+        "node": f"{side}-node",
+        "world_size": len(ranks),
+        "shards": [{"list": pattern, "dataset": "train"}],
+    }
     if listed:
         files["train.md5"] = "".join(f"{hashlib.md5(n.encode()).hexdigest()}  {n}\n" for n in FILES).encode()
         plan["datasets"] = [{"name": "train", "manifest": "train.md5"}]
@@ -152,11 +176,15 @@ def cells(_):
         dialect = f"shards/{form}"
         yield audit.Cell(dialect, "healthy", "", lambda a=form: [pair(a)], audit.judge_healthy(whole))
         if form != "numbers":
-            yield audit.Cell(dialect, "healthy", "listed", lambda a=form: [pair(a, listed=True)], audit.judge_healthy(whole))
+            yield audit.Cell(
+                dialect, "healthy", "listed", lambda a=form: [pair(a, listed=True)], audit.judge_healthy(whole)
+            )
         yield audit.Cell(dialect, "world_size", "", lambda a=form: [other_world(a)], audit.judge_healthy())
         yield audit.Cell(dialect, "rank_silent", "", lambda a=form: [one_rank_silent(a)], silent)
         for name, change in FORMS.items():
-            yield audit.Cell(dialect, "form", name, lambda a=(form, change): [pair(a[0], change=a[1])], audit.judge_healthy(whole))
+            yield audit.Cell(
+                dialect, "form", name, lambda a=(form, change): [pair(a[0], change=a[1])], audit.judge_healthy(whole)
+            )
         for name, (put, checks, kinds, sides, places, listed) in FAULTS.items():
             fault = (put,)
             for side in sides:
@@ -164,8 +192,13 @@ def cells(_):
                     continue
                 for place in places if side == "migrated" else places[-1:]:
                     with_list = side == "both" and listed
-                    yield audit.Cell(dialect, name, f"{place},{side}",
-                                     lambda a=(form, fault, side, place, with_list): [pair(*a)], audit.judge_fault(checks, kinds))
+                    yield audit.Cell(
+                        dialect,
+                        name,
+                        f"{place},{side}",
+                        lambda a=(form, fault, side, place, with_list): [pair(*a)],
+                        audit.judge_fault(checks, kinds),
+                    )
 
 
 def silent(reports):

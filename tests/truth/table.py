@@ -10,8 +10,14 @@ BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 WRONG = (audit.WRONG_PASS, audit.FALSE_ALARM, audit.BROKEN, audit.CAUSE_MISSING)
 # Where nothing is wrong a verdict that gets lost is wrong as well.
 SAME_VERDICT = ("healthy", "form", "swapped_sides", "order_of_plans", "ranks")
-LETTER = {audit.RIGHT: ".", audit.NOT_PERFORMED: "n", audit.CAUSE_MISSING: "c", audit.FALSE_ALARM: "F",
-          audit.WRONG_PASS: "W", audit.BROKEN: "B"}
+LETTER = {
+    audit.RIGHT: ".",
+    audit.NOT_PERFORMED: "n",
+    audit.CAUSE_MISSING: "c",
+    audit.FALSE_ALARM: "F",
+    audit.WRONG_PASS: "W",
+    audit.BROKEN: "B",
+}
 
 
 def is_wrong(cell, outcome):
@@ -50,7 +56,9 @@ def surprises(results, known, whole):
         if expected is not None and outcome != expected:
             gone.append((f"{cell.name}: {expected}", f"now {outcome}"))
     if whole:
-        gone += [(f"{d}/{k}" + (f":{v}" if v else ""), "there is no such cell") for k, d, v in known if (k, d, v) not in run]
+        gone += [
+            (f"{d}/{k}" + (f":{v}" if v else ""), "there is no such cell") for k, d, v in known if (k, d, v) not in run
+        ]
     return new, gone
 
 
@@ -58,7 +66,7 @@ UNREAD = "not yet looked at"
 
 
 def learn(results, known, whole, path=KNOWN):
-    """Writes what is wrong now; what was known keeps its reason, and what was not run stays where only a part was run."""
+    """Writes what is wrong now; what was known keeps its reason, and what was not run stays unless all was."""
     entries = {} if whole else dict(known)
     for cell, outcome, _ in results:
         before = known.get(key_of(cell))
@@ -72,8 +80,10 @@ def learn(results, known, whole, path=KNOWN):
     groups = collections.defaultdict(list)
     for (kind, dialect, outcome, reason), names in variants.items():
         groups[kind, " ".join(sorted(names)), outcome, reason].append(dialect)
-    written = [{"kind": kind, "dialect": " ".join(sorted(dialects)), "variant": names, "outcome": outcome, "reason": reason}
-               for (kind, names, outcome, reason), dialects in sorted(groups.items())]
+    written = [
+        {"kind": kind, "dialect": " ".join(sorted(dialects)), "variant": names, "outcome": outcome, "reason": reason}
+        for (kind, names, outcome, reason), dialects in sorted(groups.items())
+    ]
     with open(path, "w", encoding="utf-8") as out:
         out.write("[" + ",".join("\n " + json.dumps(entry, ensure_ascii=False) for entry in written) + "\n]\n")
 
@@ -112,8 +122,13 @@ def matrix(results):
     lines = []
     for group, dialects in groups.items():
         kinds = list(dict.fromkeys(k for k, d in cells if d in dialects))
-        lines += ["", f"### {group}", "", "| dialect | " + " | ".join(f"{i}" for i in range(1, len(kinds) + 1)) + " |",
-                  "|---|" + "---|" * len(kinds)]
+        lines += [
+            "",
+            f"### {group}",
+            "",
+            "| dialect | " + " | ".join(f"{i}" for i in range(1, len(kinds) + 1)) + " |",
+            "|---|" + "---|" * len(kinds),
+        ]
         for dialect in dialects:
             row = []
             for kind in kinds:
@@ -131,9 +146,13 @@ def listing(results, known):
     for cell, outcome, _ in results:
         if is_wrong(cell, outcome):
             reason = known.get(key_of(cell), (None, UNREAD))[1]
-            by_reason[outcome, cell.kind, reason].append(f"{cell.dialect}" + (f" ({cell.variant})" if cell.variant else ""))
+            by_reason[outcome, cell.kind, reason].append(
+                f"{cell.dialect}" + (f" ({cell.variant})" if cell.variant else "")
+            )
     lines = ["| outcome | kind | where | reason |", "|---|---|---|---|"]
-    for (outcome, kind, reason), where in sorted(by_reason.items(), key=lambda item: audit.WORST_FIRST.index(item[0][0])):
+    for (outcome, kind, reason), where in sorted(
+        by_reason.items(), key=lambda item: audit.WORST_FIRST.index(item[0][0])
+    ):
         lines.append(f"| {outcome} | {kind} | {', '.join(where)} | {reason} |")
     return lines if by_reason else ["None."]
 
@@ -142,6 +161,14 @@ def page(text, results, known, seed):
     """The page with its figures renewed."""
     if BEGIN not in text or END not in text:
         raise ValueError(f"the page has no {BEGIN} … {END}")
-    figures = [f"{len(results)} cells, seed {seed}.", "", *summary(results), *matrix(results), "", "### Known to be wrong", "",
-               *listing(results, known)]
-    return text[:text.index(BEGIN)] + BEGIN + "\n" + "\n".join(figures) + "\n" + text[text.index(END):]
+    figures = [
+        f"{len(results)} cells, seed {seed}.",
+        "",
+        *summary(results),
+        *matrix(results),
+        "",
+        "### Known to be wrong",
+        "",
+        *listing(results, known),
+    ]
+    return text[: text.index(BEGIN)] + BEGIN + "\n" + "\n".join(figures) + "\n" + text[text.index(END) :]
