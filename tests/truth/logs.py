@@ -18,7 +18,7 @@ class Dialect:
     framework: str
     form: str  # lines: anything may stand before and between; jsonl, csv, json: the file has a structure of its own
     mean: bool  # a printed loss is the mean since the line before
-    on_nan: str  # print | omit: what becomes of a loss that is no number
+    on_nan: str  # print | omit | stop: what becomes of a loss that is no number
 
 
 def dialect(name, fields, file="train.log", framework="pytorch", form="lines", mean=False, on_nan="print"):
@@ -193,7 +193,7 @@ def mindformers(run):
     return each(run, line)
 
 
-@dialect("mindspore-lossmonitor", "loss", framework="mindspore")
+@dialect("mindspore-lossmonitor", "loss", framework="mindspore", on_nan="stop")
 def mindspore(run):
     per_epoch = run.total // 2
     out = []
@@ -254,13 +254,13 @@ def torchtitan(run):
 
 def updates(run, line):
     """fairseq counts updates: a step that was skipped leaves a note, and no number."""
-    out, number = [], 0
+    out, skipped = [], 0
     for s in run.steps:
         if s.skipped:
+            skipped += s.skipped
             out.append(fairseq_note(s))
         else:
-            number += 1
-            out.append(line(s, number))
+            out.append(line(s, s.step - skipped))
     return "".join(out)
 
 
