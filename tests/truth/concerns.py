@@ -1,0 +1,12 @@
+"""Every concern of which there are cells, in the order of the table."""
+import cluster_cells
+import dataset_cells
+import log_cells
+import settings_cells
+import shard_cells
+
+CONCERNS = [log_cells, dataset_cells, shard_cells, settings_cells, cluster_cells]
+
+
+def cells(seed):
+    return [cell for concern in CONCERNS for cell in concern.cells(seed)]
