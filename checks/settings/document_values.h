@@ -11,7 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "checks/settings/view.h"
+#include "checks/settings/sourced_value.h"
 #include "paritect/v1/settings.pb.h"
 #include "rules/rules.h"
 

@@ -25,6 +25,7 @@
 #include "absl/strings/string_view.h"
 #include "checks/check.h"
 #include "checks/evidence_set.h"
+#include "checks/settings/sourced_value.h"
 #include "paritect/v1/settings.pb.h"
 #include "rules/settings_rules.h"
 
@@ -32,23 +33,6 @@ namespace paritect {
 
 // In the order in which they count: written default, what a person states, configuration file, command line and
 // variables, what the run printed or wrote out itself. kDerived: a figure made of several.
-enum class SettingSource { kDefault, kFact, kFile, kLaunch, kLog, kDerived };
-
-struct SourcedValue {
-  v1::Value value;   // typed by the canonical key
-  std::string text;  // as written, for messages
-  std::string raw_key;
-  std::string origin;  // "file:line"; of a default: its description and source
-  std::string format;  // "megatron-args", ...
-  std::string node;
-  std::string scope;  // optimizer group, engine, ...; "" where there is one
-  SettingSource source = SettingSource::kFile;
-  // The source gives it as a default that something else may have replaced (${LR:-0.1} of a script): it counts where
-  // nothing else is stated, and contradicts nothing.
-  bool replaceable = false;
-  bool converted = false;  // `value` is another number or word than `text` (keep_prob)
-};
-
 struct EffectiveValue {
   SourcedValue value;
   std::vector<SourcedValue> disagreeing;  // of the same scope, other meaning

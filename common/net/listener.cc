@@ -261,12 +261,13 @@ Listener::Queue::iterator Listener::HandOver(Queue::iterator at, bool for_door) 
 }
 
 Listener::Queue::iterator Listener::HangUp(Queue::iterator at, const char* why) {
-  table_.Forget(at->second.descriptor);
-  close(at->second.descriptor);
+  // Counted first: who is hung up on may look at the counter at once.
   if (why != nullptr) {
     ++cut_;
     if (ports_.cut) ports_.cut(at->second.address, why);
   }
+  table_.Forget(at->second.descriptor);
+  close(at->second.descriptor);
   if (at->second.whole) --unseated_;
   --waiting_;
   return queue_.erase(at);

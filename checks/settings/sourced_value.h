@@ -1,0 +1,30 @@
+// One value of one setting, and where it was read.
+#ifndef PARITECT_CHECKS_SETTINGS_SOURCED_VALUE_H_
+#define PARITECT_CHECKS_SETTINGS_SOURCED_VALUE_H_
+
+#include <string>
+
+#include "paritect/v1/settings.pb.h"
+
+namespace paritect {
+
+enum class SettingSource { kDefault, kFact, kFile, kLaunch, kLog, kDerived };
+
+struct SourcedValue {
+  v1::Value value;   // typed by the canonical key
+  std::string text;  // as written, for messages
+  std::string raw_key;
+  std::string origin;  // "file:line"; of a default: its description and source
+  std::string format;  // "megatron-args", ...
+  std::string node;
+  std::string scope;  // optimizer group, engine, ...; "" where there is one
+  SettingSource source = SettingSource::kFile;
+  // The source gives it as a default that something else may have replaced (${LR:-0.1} of a script): it counts where
+  // nothing else is stated, and contradicts nothing.
+  bool replaceable = false;
+  bool converted = false;  // `value` is another number or word than `text` (keep_prob)
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SETTINGS_SOURCED_VALUE_H_
