@@ -96,7 +96,7 @@ class LiveTest : public ::testing::Test {
   // "live_started divergence@41" once there are so many, or after ten seconds.
   std::string Events(std::size_t count) {
     std::vector<std::string> words;
-    for (int i = 0; i < 100 && words.size() < count; ++i) {
+    for (int i = 0; i < 1200 && words.size() < count; ++i) {  // ends when they are there
       bool followed = false;
       const auto events = live_->Events("a", 0, 0, followed);
       words.clear();
