@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "common/utf8.h"
 #include "formats/logs/machinery/evaluation_lines.h"
+#include "formats/logs/machinery/named_values.h"
 
 namespace paritect {
 namespace {
@@ -56,10 +57,6 @@ bool SpeaksOfOverflow(absl::string_view text) {
     }
   }
   return false;
-}
-
-bool HoldsOneOf(absl::string_view text, absl::Span<const absl::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](absl::string_view word) { return absl::StrContains(text, word); });
 }
 
 // Where the message's own words begin: "overflow", or that a gradient is no number; npos: it is no such message.

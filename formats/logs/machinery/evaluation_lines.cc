@@ -12,13 +12,6 @@
 namespace paritect {
 namespace {
 
-bool HoldsOneOf(absl::string_view text, std::initializer_list<absl::string_view> words) {
-  for (absl::string_view word : words) {
-    if (absl::StrContains(text, word)) return true;
-  }
-  return false;
-}
-
 bool NamesTraining(absl::string_view line) {
   return HoldsOneOf(line, {"train", "Train", "TRAIN", "训练"});
 }

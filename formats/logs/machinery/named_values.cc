@@ -67,14 +67,11 @@ bool IsBracketedPlace(absl::string_view word, absl::string_view rest) {
   return field == LogField::kStep || field == LogField::kEpoch || field == LogField::kBatch;
 }
 
-bool HoldsOneOf(absl::string_view text, std::initializer_list<absl::string_view> words) {
-  for (absl::string_view word : words) {
-    if (absl::StrContains(text, word)) return true;
-  }
-  return false;
-}
-
 }  // namespace
+
+bool HoldsOneOf(absl::string_view text, absl::Span<const absl::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](absl::string_view word) { return absl::StrContains(text, word); });
+}
 
 bool IsWordStart(absl::string_view line, std::size_t i) {
   return IsAlpha(line[i]) && (i == 0 || !IsWord(line[i - 1]));

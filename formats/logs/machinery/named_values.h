@@ -7,10 +7,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/line_form.h"
 
 namespace paritect {
+
+// Whether any of the words stands in the text, wherever.
+bool HoldsOneOf(absl::string_view text, absl::Span<const absl::string_view> words);
 
 // What a field of a line is, where its key does not tell (LineFields, formats/logs/machinery/line_form.h).
 enum LineSlot { kKeyed, kTotalSteps, kPlaceEpoch, kPlaceStep, kPlaceTotal };
