@@ -16,4 +16,16 @@ pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(TREE_SITTER REQUIRED IMPORTED_TARGET tree-sitter)
 include(GoogleTest)
+
+# The grammar of Python: C source that deploy/fetch-grammar brings, pinned by digest. Whoever has none and no network
+# reads here what to do.
+set(PARITECT_GRAMMAR ${CMAKE_BINARY_DIR}/grammar)
+execute_process(COMMAND ${CMAKE_SOURCE_DIR}/deploy/fetch-grammar ${PARITECT_GRAMMAR} RESULT_VARIABLE fetched)
+if(NOT fetched EQUAL 0)
+  message(FATAL_ERROR "The grammar of Python is not there; the lines of fetch-grammar above say why and what to do.")
+endif()
+add_library(python_grammar STATIC ${PARITECT_GRAMMAR}/parser.c ${PARITECT_GRAMMAR}/scanner.c)
+target_include_directories(python_grammar PRIVATE ${PARITECT_GRAMMAR})
+target_compile_options(python_grammar PRIVATE -O2 -w)
