@@ -15,6 +15,7 @@
 #include "rules/products.h"
 #include "rules/profile.h"
 #include "rules/rules_files.h"
+#include "rules/script_rules.h"
 #include "rules/settings_rules.h"
 
 namespace paritect {
@@ -28,6 +29,7 @@ struct Rules {
   Products products;
   Defaults defaults;
   Differences differences;
+  ScriptRules scripts;
   std::vector<std::string> overridden;  // names of the files that stand on top of the embedded ones
 };
 
