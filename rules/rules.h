@@ -29,8 +29,8 @@ struct Rules {
   Products products;
   Defaults defaults;
   Differences differences;
-  ScriptRules scripts;
   std::vector<std::string> overridden;  // names of the files that stand on top of the embedded ones
+  ScriptRules scripts;
 };
 
 // Loads `files`, then `overrides` on top: an override file replaces single entries (messages, aliases,

@@ -29,6 +29,26 @@ void ReadLaunchScripts(const CollectorEnv& env, const v1::Plan& plan, ScriptOpti
   }
 }
 
+// Options that the scripts of the run set (a session's configuration, switches of a backend): settings like any other.
+void EmitOptions(const std::vector<ScriptSourceFile>& files, const v1::ScriptTree& tree, EvidenceSink sink) {
+  const SettingsFormat* format = FindSettingsFormat("session-config");
+  if (format == nullptr || tree.trainers_size() != 1) return;
+  for (const v1::ScriptFile& file : tree.files()) {
+    if (!file.reached()) continue;
+    const auto source = std::find_if(files.begin(), files.end(), [&](const ScriptSourceFile& one) { return one.path == file.path(); });
+    if (source == files.end() || format->sniff(absl::string_view(source->text).substr(0, kSettingsHeadBytes)) == 0) continue;
+    auto document = format->parse(source->text, file.path());
+    if (!document.ok() || document->settings_size() == 0) continue;
+    document->set_kind("script");
+    v1::Evidence evidence;
+    evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_source(file.path());
+    *evidence.mutable_settings() = *std::move(document);
+    sink(std::move(evidence));
+  }
+}
+
 void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   std::vector<ScriptSourceFile> files;
   ScriptOptions options;
@@ -58,7 +78,8 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   evidence.set_kind(kKind);
   evidence.set_outcome(v1::OUTCOME_COLLECTED);
   evidence.set_source(sources);
-  *evidence.mutable_script_tree() = ReadScripts(std::move(files), options, env.rules.scripts);
+  *evidence.mutable_script_tree() = ReadScripts(files, options, env.rules.scripts);
+  EmitOptions(files, evidence.script_tree(), sink);
   *evidence.mutable_notes() = evidence.script_tree().notes();
   sink(std::move(evidence));
 }

@@ -136,6 +136,23 @@ ValueId ResultOf(ScriptMachine& m, const Frame& frame) {
   return joined;
 }
 
+// The names of the parameters of a class's __init__, without `self`.
+std::vector<std::string> ParametersOf(const ScriptMachine& m, ValueId type) {
+  std::vector<std::string> names;
+  const ValueId init = ClassAttribute(m, type, "__init__");
+  if (init == kNoValue || m.values[init].kind != ValueKind::kFunction) return names;
+  const SyntaxTree& tree = m.module(m.values[init].module).tree;
+  const NodeId list = tree.ChildOf(m.values[init].node, Syntax::kParameters);
+  if (list == kNoNode) return names;
+  for (NodeId child = tree[list].first; child != kNoNode; child = tree[child].next) {
+    NodeId name = tree.Child(child, Part::kName);
+    if (name == kNoNode) name = tree[child].kind == Syntax::kIdentifier ? child : tree[child].first;
+    names.emplace_back(name == kNoNode ? "" : tree.TextOf(name));
+  }
+  if (!names.empty()) names.erase(names.begin());
+  return names;
+}
+
 ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgument>& arguments, NodeId node) {
   const ScriptValue of = m.values[type];
   ScriptValue instance;
@@ -163,12 +180,18 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
     fact.name = of.text;
     fact.framework = framework_base.substr(0, framework_base.find('.'));
     fact.target = m.target;
-    int number = 0;
+    const std::vector<std::string> parameters = ParametersOf(m, type);
+    std::size_t number = 0;
     for (const CallArgument& one : arguments) {
-      const std::string name = one.name.empty() ? absl::StrCat("arg", number++) : one.name;
+      std::string name = one.name;
+      if (name.empty()) {
+        name = number < parameters.size() ? parameters[number] : absl::StrCat("arg", number);
+        ++number;
+      }
       fact.arguments.push_back({name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
       if (role == "dataset") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
     }
+    if (role == "dataset") fact.arguments.push_back({"<code>", "", type, false});
     const int added = m.AddFact(std::move(fact), node);
     m.values[self].fact = added;
     if (added >= 0) m.values[self].made_of = {added};

@@ -141,6 +141,7 @@ class ScriptMachine {
   const Frame& frame() const { return frames_.back(); }
   const SyntaxTree& tree() const { return modules_[static_cast<std::size_t>(frame().module)].tree; }
   ScriptModule& module(int number) { return modules_[static_cast<std::size_t>(number)]; }
+  const ScriptModule& module(int number) const { return modules_[static_cast<std::size_t>(number)]; }
   std::size_t module_count() const { return modules_.size(); }
   std::vector<Frame>& frames() { return frames_; }
   bool Step();  // false: the budget is spent, give up

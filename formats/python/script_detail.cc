@@ -43,7 +43,7 @@ std::string ScriptDetail(const v1::ScriptFact& fact) {
   absl::StrAppend(&out, "(");
   bool first = true;
   for (const v1::ScriptArgument& argument : fact.arguments()) {
-    if (argument.is_default()) continue;
+    if (argument.is_default() || argument.name() == "<code>") continue;
     absl::StrAppend(&out, first ? "" : ", ", argument.name(), "=", ShowScriptValue(argument));
     first = false;
   }

@@ -339,6 +339,7 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
   bool whole = !reader.cut();
   for (const v1::ScriptFile& file : tree.files()) whole = whole && (!file.reached() || file.why_unread().empty());
   tree.set_whole(whole);
+  tree.set_command_line_known(options.command_line_known);
   if (reader.cut()) {
     v1::Note& note = *tree.add_notes();
     note.set_kind("script_cut");
