@@ -160,7 +160,7 @@ class Call {
     if (rule_.returns == "prepared") return Prepared();
     if (rule_.kind == "engine" && absl::EndsWith(call_.name, "deepspeed.initialize")) return Engine();
     if (!rule_.returns.empty() && rule_.returns != "pure") return Object(rule_.returns);
-    if (IsContext(rule_.kind)) return Object("context");
+    if (IsContext(rule_.kind) && call_.receiver == kNoValue) return Object("context");
     ScriptValue result = std::move(made_);
     result.symbol = CallSymbol(m_, call_);
     AddOwnFact(result);
@@ -435,6 +435,11 @@ ValueId CallMethod(ScriptMachine& m, const std::string& name, const ApiCall& cal
     if (const auto result = CallSpecial(m, method)) return *result;
     if (const ApiRule* rule = m.rules.Find(full); rule != nullptr && !absl::EndsWith(rule->names[0], "*")) return Call(m, method, *rule).Run();
     if (const ApiRule* rule = m.rules.Find(full); rule != nullptr && rule->returns == "self") return Call(m, method, *rule).Run();
+    // A scaled loss is a loss.
+    if (name == "backward" || name == "zero_grad") {
+      const std::string any = absl::StrCat("any.", name);
+      if (const ApiRule* rule = m.rules.Find(any)) return Call(m, {any, call.receiver, call.arguments, call.node}, *rule).Run();
+    }
     if (name == "__init__") {
       int number = 0;
       for (const CallArgument& one : call.arguments) m.SetField(call.receiver, absl::StrCat("<part ", number++, ">"), one.value);
