@@ -68,13 +68,13 @@ class Finder {
   }
 
   void UnsortedListings() {
-    std::set<std::pair<int, std::string>> told;
+    std::set<std::string> told;
     for (const v1::ScriptFact* fact : flow_.facts()) {
       if (!DealsByOrder(*fact)) continue;
       for (const v1::ScriptArgument& argument : fact->arguments()) {
         for (int number : argument.unsorted()) {
           const v1::ScriptFact* listing = flow_.FactAt(number);
-          if (listing == nullptr || !told.insert({number, ScriptPlace(*fact)}).second) continue;
+          if (listing == nullptr || !told.insert(absl::StrCat(ScriptPlace(*listing), " ", ScriptPlace(*fact))).second) continue;
           ScriptFault& fault = Add("data.sharding.order-hazard", fact->kind() == "indexed" ? "unsorted_listing/indexed" : "unsorted_listing", *listing,
                                    {{"use", ScriptPlace(*fact)}, {"by", fact->arguments_size() > 0 ? fact->arguments(0).text() : ""}});
           fault.evidence.push_back(fact);
@@ -205,7 +205,9 @@ class Finder {
     if (step.object() == 0 || step.conditional() || step.loops().empty()) return;
     for (const v1::ScriptFact* other : flow_.OfKind("schedule_step")) {
       if (other == &step || other->object() != step.object() || other->conditional() || flow_.NumberOf(*other) >= flow_.NumberOf(step)) continue;
-      if (!std::equal(other->loops().begin(), other->loops().end(), step.loops().begin(), step.loops().end())) continue;
+      // In one round, or in a loop within the round.
+      const int common = std::min(other->loops_size(), step.loops_size());
+      if (common == 0 || !std::equal(other->loops().begin(), other->loops().begin() + common, step.loops().begin())) continue;
       if (!told.insert(absl::StrCat(ScriptPlace(step), ScriptPlace(*other))).second) return;
       ScriptFault& fault = Add("model.hyperparameters.learning-rate", "schedule_faster/script", step, {{"first", ScriptPlace(*other)}});
       fault.evidence.push_back(other);
@@ -348,7 +350,7 @@ class Finder {
 
   void NoWrapper() {
     const Facts inits = flow_.OfKind("distributed_init");
-    if (inits.empty() || !flow_.whole() || flow_.framework() != "pytorch" || !flow_.Has("optimizer_step")) return;
+    if (inits.empty() || !flow_.whole() || flow_.framework() != "pytorch" || !(flow_.Has("optimizer_step") || flow_.Has("scaler_step"))) return;
     for (absl::string_view kind : {"distributed_wrapper", "data_parallel_wrapper", "all_reduce", "engine", "fit", "trainer", "engine_step"}) {
       if (flow_.Has(kind)) return;
     }

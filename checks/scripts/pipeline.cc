@@ -201,13 +201,19 @@ class Comparison {
   // Not the same steps, or not in the same order. A step of the project's own code may be another's in other words.
   void StepsDiffer(const std::vector<std::pair<const v1::ScriptFact*, std::string>>& a, const std::vector<std::pair<const v1::ScriptFact*, std::string>>& b,
                    const std::vector<std::string>& names_a, const std::vector<std::string>& names_b) {
-    const auto own = [](const auto& steps) {
-      return std::any_of(steps.begin(), steps.end(), [](const auto& one) { return !absl::StrContains(one.first->name(), '.'); });
+    // The project's own steps, apart: where they are the same, the others are as well or differ.
+    const auto named = [](const auto& steps, bool own) {
+      std::vector<std::string> names;
+      for (const auto& one : steps) {
+        if (absl::StrContains(one.first->name(), '.') != own) names.push_back(one.second);
+      }
+      return names;
     };
     const auto conditional = [](const auto& steps) {
       return std::any_of(steps.begin(), steps.end(), [](const auto& one) { return one.first->conditional(); });
     };
-    if (own(a) || own(b) || conditional(a) || conditional(b)) {
+    const bool own_differ = named(a, true) != named(b, true) || named(a, false) == named(b, false);
+    if (own_differ || conditional(a) || conditional(b)) {
       Missing("pipeline_code_differs", {{"baseline", absl::StrJoin(names_a, ", ")}, {"migrated", absl::StrJoin(names_b, ", ")}});
       return;
     }

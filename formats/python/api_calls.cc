@@ -144,7 +144,9 @@ class Call {
     fact.unsorted = made_.unsorted;
     fact.object = ObjectOf(m_, call_.receiver);
     if (rule_.kind == "backward" && call_.receiver != kNoValue) fact.arguments.push_back({"loss", "", call_.receiver, false});
-    if (fact.object < 0 && !call_.arguments.empty() && (rule_.kind == "distributed_wrapper" || rule_.kind == "scaler_step" || rule_.kind == "schedule"))
+    // What is meant is the first argument, not the scaler.
+    const bool of_first = rule_.kind == "scaler_step" || (fact.object < 0 && (rule_.kind == "distributed_wrapper" || rule_.kind == "schedule"));
+    if (of_first && !call_.arguments.empty())
       fact.object = ObjectOf(m_, call_.arguments[0].value);
     if (rule_.kind == "forward") fact.mode = ModeOf(m_, call_.receiver);
     fact_ = m_.AddFact(std::move(fact), call_.node);
