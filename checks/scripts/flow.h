@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checks/check.h"
-#include "formats/python/script_detail.h"
+#include "checks/scripts/detail.h"
 #include "paritect/v1/script.pb.h"
 
 namespace paritect {

@@ -6,7 +6,7 @@
 #include "agent/collectors/script_files.h"
 #include "client/inspector.h"
 #include "common/status_macros.h"
-#include "formats/python/script_detail.h"
+#include "checks/scripts/detail.h"
 
 namespace paritect {
 namespace {

@@ -211,6 +211,7 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
   if (role == "module") {
     const std::vector<std::int32_t> all = m.values.AllFacts(self);
     MergeNumbers(m.values[self].made_of, all);
+    m.values[self].closed = true;
   }
   return self;
 }
@@ -265,7 +266,8 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
   if (body != kNoNode && tree[body].kind == Syntax::kBlock) {
     m.Execute(body);
   } else if (body != kNoNode) {
-    m.frame().returned.push_back(m.Evaluate(body));  // of a lambda
+    const ValueId value = m.Evaluate(body);  // of a lambda
+    m.frame().returned.push_back(value);
   }
   if (context) m.contexts().pop_back();
   const Frame done = std::move(m.frames().back());

@@ -22,6 +22,7 @@ namespace paritect {
 namespace {
 
 constexpr std::int64_t kStepsOfEntry = 2'000'000;
+constexpr std::int64_t kStepsOfEntries = 6'000'000;  // of all together
 constexpr std::int64_t kStepsOfTheRest = 3'000'000;
 constexpr std::int64_t kStepsOfFunction = 100'000;
 constexpr std::size_t kEntriesMax = 24;
@@ -324,7 +325,7 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
       break;
     }
     const std::size_t before = reader.facts().size();
-    reader.Refill(kStepsOfEntry);
+    reader.Refill(std::min(kStepsOfEntry, kStepsOfEntries / static_cast<std::int64_t>(entries.size())));
     reader.RunEntry(entries[i]);
     if (reader.spent()) reader.set_cut();
     const std::string& path = modules[static_cast<std::size_t>(entries[i])].path;

@@ -52,10 +52,9 @@ class Statements {
       case Syntax::kClass: DefineClass(node); return Flow::kOn;
       case Syntax::kDecorated: Decorated(node); return Flow::kOn;
       case Syntax::kReturn: {
-        const NodeId value = tree()[node].first;
-        if (m_.frame().returned.size() < 64) {
-          m_.frame().returned.push_back(value == kNoNode ? m_.values.None() : m_.Evaluate(value));
-        }
+        const NodeId expression = tree()[node].first;
+        const ValueId value = expression == kNoNode ? m_.values.None() : m_.Evaluate(expression);
+        if (m_.frame().returned.size() < 64) m_.frame().returned.push_back(value);
         return Flow::kReturn;
       }
       case Syntax::kRaise: Children(node); return Flow::kRaise;

@@ -1,8 +1,9 @@
 #include "formats/python/values.h"
 
 #include <algorithm>
-#include <set>
 
+
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
@@ -88,15 +89,15 @@ ValueId ValueStore::Api(absl::string_view full_name) {
 template <typename Visit>
 void ValueStore::Walk(ValueId id, Visit visit) const {
   std::vector<ValueId> open = {id};
-  std::set<ValueId> seen;
+  absl::flat_hash_set<ValueId> seen;
   while (!open.empty() && seen.size() < kWalkMax) {
     const ValueId next = open.back();
     open.pop_back();
     if (next == kNoValue || !seen.insert(next).second) continue;
     const ScriptValue& value = (*this)[next];
     visit(value);
-    // What a class or a package holds is not what a value is made of.
-    if (value.kind == ValueKind::kClass || value.kind == ValueKind::kModule || value.kind == ValueKind::kFunction) continue;
+    // What a class or a package holds is not what a value is made of; objects were made of all they were given.
+    if (value.closed || value.kind == ValueKind::kObject || value.kind == ValueKind::kClass || value.kind == ValueKind::kModule || value.kind == ValueKind::kFunction) continue;
     open.insert(open.end(), value.items.begin(), value.items.end());
     for (const auto& [name, field] : value.fields) open.push_back(field);
     open.push_back(value.self);
@@ -109,23 +110,30 @@ void ValueStore::Derive(ScriptValue& into, ValueId from, bool order) const {
   into.traits |= value.traits;
   MergeNumbers(into.made_of, value.made_of);
   if (order) MergeNumbers(into.unsorted, value.unsorted);
-  if (value.items.empty() && value.fields.empty() && value.self == kNoValue) return;
+  if (value.closed || value.kind == ValueKind::kObject || (value.items.empty() && value.fields.empty() && value.self == kNoValue)) return;
   if (value.kind == ValueKind::kClass || value.kind == ValueKind::kModule || value.kind == ValueKind::kFunction) return;
   into.traits |= AllTraits(from);
   MergeNumbers(into.made_of, AllFacts(from));
   if (order) MergeNumbers(into.unsorted, AllUnsorted(from));
 }
 
+std::vector<std::int32_t> ValueStore::Gather(ValueId id, std::vector<std::int32_t> ScriptValue::*numbers) const {
+  std::vector<std::int32_t> all;
+  Walk(id, [&](const ScriptValue& value) {
+    if (all.size() < 8 * kFactsMax) all.insert(all.end(), (value.*numbers).begin(), (value.*numbers).end());
+  });
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  if (all.size() > kFactsMax) all.resize(kFactsMax);
+  return all;
+}
+
 std::vector<std::int32_t> ValueStore::AllFacts(ValueId id) const {
-  std::vector<std::int32_t> facts;
-  Walk(id, [&](const ScriptValue& value) { MergeNumbers(facts, value.made_of); });
-  return facts;
+  return Gather(id, &ScriptValue::made_of);
 }
 
 std::vector<std::int32_t> ValueStore::AllUnsorted(ValueId id) const {
-  std::vector<std::int32_t> facts;
-  Walk(id, [&](const ScriptValue& value) { MergeNumbers(facts, value.unsorted); });
-  return facts;
+  return Gather(id, &ScriptValue::unsorted);
 }
 
 std::uint8_t ValueStore::AllTraits(ValueId id) const {

@@ -65,6 +65,7 @@ struct ScriptValue {
   NodeId node = kNoNode;
   std::int32_t scope = -1;
   std::int32_t fact = -1;  // that made it
+  bool closed = false;     // `made_of` holds what its fields are made of, too
 
   bool is_constant() const { return kind >= ValueKind::kNone && kind <= ValueKind::kText; }
   bool is_number() const { return kind == ValueKind::kInteger || kind == ValueKind::kNumber; }
@@ -111,6 +112,7 @@ class ValueStore {
  private:
   template <typename Visit>
   void Walk(ValueId id, Visit visit) const;
+  std::vector<std::int32_t> Gather(ValueId id, std::vector<std::int32_t> ScriptValue::*numbers) const;
 
   std::vector<ScriptValue> values_;
   ValueId none_ = kNoValue;

@@ -1,4 +1,4 @@
-#include "formats/python/script_detail.h"
+#include "checks/scripts/detail.h"
 
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"

@@ -1,6 +1,6 @@
 // Facts of scripts in words, for people.
-#ifndef PARITECT_FORMATS_PYTHON_SCRIPT_DETAIL_H_
-#define PARITECT_FORMATS_PYTHON_SCRIPT_DETAIL_H_
+#ifndef PARITECT_CHECKS_SCRIPTS_DETAIL_H_
+#define PARITECT_CHECKS_SCRIPTS_DETAIL_H_
 
 #include <string>
 
@@ -21,4 +21,4 @@ const v1::ScriptArgument* FindScriptArgument(const v1::ScriptFact& fact, absl::s
 
 }  // namespace paritect
 
-#endif  // PARITECT_FORMATS_PYTHON_SCRIPT_DETAIL_H_
+#endif  // PARITECT_CHECKS_SCRIPTS_DETAIL_H_
