@@ -178,6 +178,10 @@ std::vector<int> EntriesOf(const std::vector<ScriptModule>& modules, absl::strin
   for (std::size_t i = 0; i < modules.size(); ++i) {
     if (BeginsRun(modules[i].tree)) entries.push_back(static_cast<int>(i));
   }
+  // A tree in which nothing runs by itself is a library, or a script that only sets things up.
+  if (entries.empty()) {
+    for (std::size_t i = 0; i < modules.size(); ++i) entries.push_back(static_cast<int>(i));
+  }
   return entries;
 }
 
