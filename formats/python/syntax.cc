@@ -1,6 +1,6 @@
 #include "formats/python/syntax.h"
 
-#include <array>
+#include <algorithm>
 #include <memory>
 
 #include "absl/strings/ascii.h"
@@ -231,82 +231,207 @@ std::string SyntaxTree::CodeOf(NodeId id) const {
   return out;
 }
 
-SyntaxTree ParsePython(std::string source) {
-  SyntaxTree out;
-  out.source_ = std::move(source);
-  out.nodes_.push_back({Syntax::kModule, Part::kNone, 0, 0, 1, kNoNode, kNoNode});
-  if (out.source_.size() > kSourceBytesMax) {
-    out.cut_ = true;
-    return out;
+namespace {
+
+// tree-sitter 0.20.7 loses count of an error's children beyond 16 bits, and frees what it must not: no piece that is
+// parsed has as many tokens.
+constexpr std::size_t kTokensMax = 60'000;
+constexpr std::size_t kTokensOfPiece = 30'000;  // a longer text is parted where a definition begins
+
+struct Piece {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t tokens = 0;
+  std::uint32_t line = 0;  // lines before it
+};
+
+// The end of a text literal that begins at `at`.
+std::size_t EndOfLiteral(absl::string_view source, std::size_t at) {
+  const char quote = source[at];
+  const bool triple = at + 2 < source.size() && source[at + 1] == quote && source[at + 2] == quote;
+  for (std::size_t i = at + (triple ? 3 : 1); i < source.size(); ++i) {
+    if (source[i] == '\\') {
+      ++i;
+    } else if (!triple && source[i] == '\n') {
+      return i;
+    } else if (source[i] == quote && (!triple || (i + 2 < source.size() && source[i + 1] == quote && source[i + 2] == quote))) {
+      return i + (triple ? 3 : 1);
+    }
   }
-  const Grammar& grammar = TheGrammar();
-  const std::unique_ptr<TSParser, DeleteParser> parser(ts_parser_new());
-  ts_parser_set_language(parser.get(), tree_sitter_python());
-  ts_parser_set_timeout_micros(parser.get(), kParseMicrosMax);
-  const std::unique_ptr<TSTree, DeleteTree> tree(ts_parser_parse_string(
-      parser.get(), nullptr, out.source_.data(), static_cast<std::uint32_t>(out.source_.size())));
-  if (tree == nullptr) {
-    out.cut_ = true;
-    return out;
+  return source.size();
+}
+
+// Whether a top-level statement may begin a piece there.
+bool BeginsDefinition(absl::string_view rest) {
+  return absl::StartsWith(rest, "def ") || absl::StartsWith(rest, "class ") || absl::StartsWith(rest, "@") ||
+         absl::StartsWith(rest, "import ") || absl::StartsWith(rest, "from ") || absl::StartsWith(rest, "if ");
+}
+
+bool IsWord(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80) != 0; }
+
+std::vector<Piece> PiecesOf(absl::string_view source) {
+  std::vector<Piece> pieces(1);
+  std::uint32_t line = 0;
+  int depth = 0;
+  bool decorated = false;  // the line before is a decorator
+  for (std::size_t i = 0; i < source.size();) {
+    const char c = source[i];
+    if (c == '\n') {
+      ++line;
+      ++i;
+      const absl::string_view rest = source.substr(i, 8);
+      if (pieces.back().tokens > kTokensOfPiece && depth == 0 && !decorated && BeginsDefinition(rest)) {
+        pieces.back().end = i;
+        pieces.push_back({i, i, 0, line});
+      }
+      if (!rest.empty() && rest[0] != '\n') decorated = rest[0] == '@';
+      continue;
+    }
+    if (c == '#') {
+      i = std::min(source.find('\n', i), source.size());
+      continue;
+    }
+    if (absl::ascii_isspace(static_cast<unsigned char>(c))) {
+      ++i;
+      continue;
+    }
+    ++pieces.back().tokens;
+    if (c == '"' || c == '\'') {
+      const std::size_t end = EndOfLiteral(source, i);
+      line += static_cast<std::uint32_t>(std::count(source.begin() + static_cast<std::ptrdiff_t>(i), source.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      // Escapes and interpolations within are tokens of their own.
+      pieces.back().tokens += static_cast<std::size_t>(std::count_if(source.begin() + static_cast<std::ptrdiff_t>(i), source.begin() + static_cast<std::ptrdiff_t>(end), [](char sign) { return sign == '\\' || sign == '{'; })) * 4;
+      i = end;
+    } else if (IsWord(c)) {
+      while (i < source.size() && IsWord(source[i])) ++i;
+    } else {
+      depth += c == '(' || c == '[' || c == '{' ? 1 : 0;
+      depth = std::max(0, depth - (c == ')' || c == ']' || c == '}' ? 1 : 0));
+      ++i;
+    }
   }
-  TSTreeCursor cursor = ts_tree_cursor_new(ts_tree_root_node(tree.get()));
+  pieces.back().end = source.size();
+  return pieces;
+}
+
+}  // namespace
+
+// Takes over what tree-sitter sees of one piece as further children of the module.
+class PieceReader {
+ public:
+  explicit PieceReader(SyntaxTree& out) : out_(out) {}
+
+  void Read(const TSTree* tree, const Piece& piece) {
+    piece_ = piece;
+    const TSNode root = ts_tree_root_node(tree);
+    if (ts_node_symbol(root) == static_cast<TSSymbol>(-1)) Unread(piece.line + 1);
+    TSTreeCursor cursor = ts_tree_cursor_new(root);
+    open_ = {{0, last_of_module_}};
+    bool down = ts_tree_cursor_goto_first_child(&cursor);
+    while (down) {
+      if (Enter(cursor) && ts_tree_cursor_goto_first_child(&cursor)) {
+        open_.push_back({static_cast<NodeId>(out_.nodes_.size() - 1), kNoNode});
+        continue;
+      }
+      if (out_.cut_) break;
+      while (!ts_tree_cursor_goto_next_sibling(&cursor)) {
+        if (open_.size() == 1 || !ts_tree_cursor_goto_parent(&cursor)) {
+          down = false;
+          break;
+        }
+        open_.pop_back();
+      }
+    }
+    last_of_module_ = open_.front().last;
+    ts_tree_cursor_delete(&cursor);
+  }
+
+  void Unread(std::uint32_t line) {
+    if (out_.unread_lines_.size() < kUnreadLinesMax && (out_.unread_lines_.empty() || out_.unread_lines_.back() != line)) {
+      out_.unread_lines_.push_back(line);
+    }
+  }
+
+ private:
   struct Open {
     NodeId id;
     NodeId last;  // child
   };
-  std::vector<Open> open = {{0, kNoNode}};
-  out.nodes_[0].end = static_cast<std::uint32_t>(out.source_.size());
-  std::uint32_t last_error = 0;
-  bool down = ts_tree_cursor_goto_first_child(&cursor);
-  while (down) {
+
+  // Takes over the node at the cursor. True: its children are of interest.
+  bool Enter(const TSTreeCursor& cursor) {
+    const Grammar& grammar = TheGrammar();
     const TSNode node = ts_tree_cursor_current_node(&cursor);
     const TSSymbol symbol = ts_node_symbol(node);
     const bool named = ts_node_is_named(node);
     const TSFieldId field = ts_tree_cursor_current_field_id(&cursor);
     const Part part = field < grammar.parts.size() ? grammar.parts[field] : Part::kNone;
-    const std::uint32_t begin = ts_node_start_byte(node);
-    const std::uint32_t end = ts_node_end_byte(node);
-    const std::uint32_t line = ts_node_start_point(node).row + 1;
-    const bool broken = symbol == static_cast<TSSymbol>(-1) || ts_node_is_missing(node);
-    if (broken && line != last_error && out.unread_lines_.size() < kUnreadLinesMax) {
-      out.unread_lines_.push_back(line);
-      last_error = line;
-    }
-    bool entered = false;
+    const auto base = static_cast<std::uint32_t>(piece_.begin);
+    const std::uint32_t begin = base + ts_node_start_byte(node);
+    const std::uint32_t end = base + ts_node_end_byte(node);
+    const std::uint32_t line = piece_.line + ts_node_start_point(node).row + 1;
+    if (symbol == static_cast<TSSymbol>(-1) || ts_node_is_missing(node)) Unread(line);
     if (symbol == grammar.comment && named) {
-      out.comment_ranges_.emplace_back(begin, end);
-      const absl::string_view text = absl::string_view(out.source_).substr(begin, end - begin);
-      if (absl::StrContains(text, "paritect") && out.comments_.size() < kCommentsMax) {
-        out.comments_.push_back({line, std::string(text)});
-      }
-    } else if (named || (part == Part::kOperator && !ts_node_is_missing(node))) {
-      if (out.nodes_.size() >= kNodesMax) {
-        out.cut_ = true;
-        break;
-      }
-      Syntax kind = Syntax::kOperator;
-      if (named) kind = symbol < grammar.kinds.size() ? grammar.kinds[symbol] : Syntax::kError;
-      const auto id = static_cast<NodeId>(out.nodes_.size());
-      out.nodes_.push_back({kind, part, begin, end, line, kNoNode, kNoNode});
-      Open& parent = open.back();
-      (parent.last == kNoNode ? out.nodes_[parent.id].first : out.nodes_[parent.last].next) = id;
-      parent.last = id;
-      const bool plain = kind == Syntax::kString && !IsFormatted(out.TextOf(id));
-      if (!plain && ts_tree_cursor_goto_first_child(&cursor)) {
-        open.push_back({id, kNoNode});
-        entered = true;
-      }
+      Comment(line, begin, end);
+      return false;
     }
-    if (entered) continue;
-    while (!ts_tree_cursor_goto_next_sibling(&cursor)) {
-      if (open.size() == 1 || !ts_tree_cursor_goto_parent(&cursor)) {
-        down = false;
-        break;
-      }
-      open.pop_back();
+    if (!named && (part != Part::kOperator || ts_node_is_missing(node))) return false;
+    if (out_.nodes_.size() >= kNodesMax) {
+      out_.cut_ = true;
+      return false;
+    }
+    Syntax kind = Syntax::kOperator;
+    if (named) kind = symbol < grammar.kinds.size() ? grammar.kinds[symbol] : Syntax::kError;
+    const auto id = static_cast<NodeId>(out_.nodes_.size());
+    out_.nodes_.push_back({kind, part, begin, end, line, kNoNode, kNoNode});
+    Open& parent = open_.back();
+    (parent.last == kNoNode ? out_.nodes_[parent.id].first : out_.nodes_[parent.last].next) = id;
+    parent.last = id;
+    return kind != Syntax::kString || IsFormatted(out_.TextOf(id));
+  }
+
+  void Comment(std::uint32_t line, std::uint32_t begin, std::uint32_t end) {
+    out_.comment_ranges_.emplace_back(begin, end);
+    const absl::string_view text = absl::string_view(out_.source_).substr(begin, end - begin);
+    if (absl::StrContains(text, "paritect") && out_.comments_.size() < kCommentsMax) {
+      out_.comments_.push_back({line, std::string(text)});
     }
   }
-  ts_tree_cursor_delete(&cursor);
+
+  SyntaxTree& out_;
+  Piece piece_;
+  std::vector<Open> open_;
+  NodeId last_of_module_ = kNoNode;
+};
+
+SyntaxTree ParsePython(std::string source) {
+  SyntaxTree out;
+  out.source_ = std::move(source);
+  out.nodes_.push_back({Syntax::kModule, Part::kNone, 0, static_cast<std::uint32_t>(out.source_.size()), 1, kNoNode, kNoNode});
+  if (out.source_.size() > kSourceBytesMax) {
+    out.nodes_[0].end = 0;
+    out.cut_ = true;
+    return out;
+  }
+  const std::unique_ptr<TSParser, DeleteParser> parser(ts_parser_new());
+  ts_parser_set_language(parser.get(), tree_sitter_python());
+  ts_parser_set_timeout_micros(parser.get(), kParseMicrosMax);
+  PieceReader reader(out);
+  for (const Piece& piece : PiecesOf(out.source_)) {
+    std::unique_ptr<TSTree, DeleteTree> tree;
+    if (piece.tokens < kTokensMax) {
+      tree.reset(ts_parser_parse_string(parser.get(), nullptr, out.source_.data() + piece.begin,
+                                        static_cast<std::uint32_t>(piece.end - piece.begin)));
+    }
+    if (tree == nullptr) {
+      out.cut_ = true;
+      reader.Unread(piece.line + 1);
+      ts_parser_reset(parser.get());
+      continue;
+    }
+    reader.Read(tree.get(), piece);
+    if (out.nodes_.size() >= kNodesMax) break;
+  }
   // A mark that stands further up (an error around whole statements) was met later.
   std::sort(out.unread_lines_.begin(), out.unread_lines_.end());
   out.unread_lines_.erase(std::unique(out.unread_lines_.begin(), out.unread_lines_.end()), out.unread_lines_.end());

@@ -166,6 +166,7 @@ class SyntaxTree {
   bool cut() const { return cut_; }  // too long, or too slow: parsed in part or not at all
 
  private:
+  friend class PieceReader;
   friend SyntaxTree ParsePython(std::string source);
 
   std::string source_;
