@@ -31,7 +31,7 @@ def main():
     net = Net()
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     manager = ms.amp.DynamicLossScaleManager()
-    model = ms.Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"acc"}, amp_level="O2", loss_scale_manager=manager)
+    model = ms.Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"acc"}, amp_level="O3", loss_scale_manager=manager)
     model.train(3, dataset("/data/train", get_rank(), get_group_size(), True))
     print(model.eval(dataset("/data/val", get_rank(), get_group_size(), False)))
 
