@@ -296,6 +296,11 @@ TEST(DatasetKind, StandInsDoNotPass) {
     pages.File(absl::StrCat("p", i + 10), absl::StrCat(i)).last().add_hints(v1::FILE_HINT_HTML_PAGE);
   }
   EXPECT_EQ(Judge("kind", pages, pages).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judge("content", pages, pages).verdict(), v1::VERDICT_PASS);
+  // One page among data, the same on both sides: what should stand there was not compared.
+  OneSide page = OneSide("n").File("a", "data").File("b", "<html>");
+  page.last().add_hints(v1::FILE_HINT_HTML_PAGE);
+  EXPECT_EQ(Judge("content", page, page).verdict(), v1::VERDICT_NOT_PERFORMED);
 }
 
 TEST(DatasetDuplicates, AnUnreadFolderDoesNotPass) {

@@ -21,7 +21,7 @@ namespace paritect {
 namespace {
 
 constexpr int kZerosMin = 3;     // a single zero may be a rounded loss
-constexpr int kNanNormsMin = 3;  // a scaler that tells nothing of it skips one now and then
+constexpr int kNanNormsMin = 3;
 constexpr int kEvidenceMax = 5;
 
 // Steps at which one thing went wrong. Ranks that print the same count once.
@@ -50,6 +50,7 @@ struct Found {
   Events bad_norm;                          // NaN or infinite, of steps that are not known to have been skipped
   Events nan_norm;                          // of these: NaN
   Events nan_applied;                       // of these: the update is known to have been made
+  std::set<std::int64_t> norm_steps;        // that print a norm
   std::map<std::string, Events> terms;      // of the loss, by name
   std::map<std::string, Events> norms;      // named gradient norms that are NaN
   std::map<std::string, Events> infinite;   // named gradient norms
@@ -91,6 +92,7 @@ class Walker {
       return;
     }
     if (record.has_skipped()) counted_to_ = record.step();
+    if (record.has_grad_norm()) found_.norm_steps.insert(record.step());
     if (record.has_grad_norm() && !std::isfinite(record.grad_norm()) && !skipped) bad_norms_.push_back(records_.size());
     records_.push_back(&record);
     if (record.loss_absent() && !skipped) absent_.push_back(&record);
@@ -287,7 +289,11 @@ bool ReportNorm(const CheckContext& context, v1::CheckResult& result, const RunS
   // An infinite norm is an overflow: where a scaler may be on, the overflow rate tells of it.
   const Events& events = nothing ? found.bad_norm : found.nan_norm;
   if (!events.any()) return false;
-  const bool error = nothing || found.nan_applied.any() || events.count() >= kNanNormsMin;
+  // A scaler that tells nothing of it skips a step now and then: as many as the overflow rate may be.
+  const auto steps = static_cast<double>(found.norm_steps.size());
+  const bool many = events.count() >= kNanNormsMin &&
+                    static_cast<double>(events.count()) > context.profile.threshold("overflow_rate") * steps;
+  const bool error = nothing || found.nan_applied.any() || many;
   Report(context, result, error ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING, "nan_grad_norm", run, events,
          found.ranks);
   if (!error) MissSkip(context, result, run, events, guard);

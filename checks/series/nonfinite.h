@@ -33,7 +33,8 @@ struct NonFinite {
 
 // Adds nan_loss, nan_suspected, loss_missing, nan_grad_norm for one run; says what of it was an error. Where some ranks
 // print such values and others do not, these ranks are named. A norm of which neither the records nor the guard tells
-// whether it reached the weights is a warning and stands under `missing`; three of them are an error.
+// whether it reached the weights is a warning and stands under `missing`; more of them, three at least, than steps may
+// be skipped are an error.
 NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
                         GuardOfRun guard_of);
 
