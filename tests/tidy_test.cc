@@ -171,6 +171,37 @@ TEST(Tidy, EveryCheckStandsInTheCatalogueOnce) {
   }
 }
 
+// clang sees what a lock guards only where the lock is one that it knows (tests/thread-safety).
+TEST(Tidy, LocksAreOnesThatTheAnalysisSees) {
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || IsTest(file) || TopFolder(file.path) == "tests") continue;
+    EXPECT_FALSE(absl::StrContains(WithoutComments(file.text), "std::mutex")) << file.path << ": absl::Mutex";
+  }
+}
+
+// A name that the profile does not have is no number, and nothing is ever beyond it.
+TEST(Tidy, ThresholdsOfTheCodeAreThoseOfTheProfile) {
+  static const re2::RE2 kUse("threshold\\(\\s*\"([a-z_]+)\"");
+  const std::map<std::string, double>& known = BuiltInRules().profile.thresholds;
+  std::set<std::string> used;
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || IsTest(file)) continue;
+    const std::string code = WithoutComments(file.text);
+    re2::StringPiece rest(code);
+    std::string name;
+    while (re2::RE2::FindAndConsume(&rest, kUse, &name)) {
+      EXPECT_TRUE(known.contains(name)) << file.path << ": threshold " << name << " is not in the built-in profile";
+      used.insert(name);
+    }
+  }
+  for (const auto& [name, value] : known) {
+    EXPECT_TRUE(used.contains(name)) << "threshold " << name << " is used by nothing";
+    for (const char* document : {"docs/profiles.md", "docs/thresholds.md"}) {
+      EXPECT_THAT(TextOf(document), testing::HasSubstr(absl::StrCat("`", name, "`"))) << document;
+    }
+  }
+}
+
 // A name put into a key as it is reads as two where it holds a '/': one run would be taken for another's.
 TEST(Tidy, KeysOfDocumentsAreMadeInOnePlace) {
   static const re2::RE2 kPrefix("StrCat\\([^;]*?, \"/\"\\)");
