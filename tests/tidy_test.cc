@@ -151,7 +151,8 @@ TEST(Tidy, EveryPluginHasItsLineAndEveryLineItsPlugin) {
                                << " k...` of the sources";
   }
   for (const SourceFile& file : AllFiles()) {
-    if (!absl::EndsWith(file.path, ".inc")) continue;
+    // The list of calls is of no plug-ins: what misses there does not compile.
+    if (!absl::EndsWith(file.path, ".inc") || TopFolder(file.path) == "proto") continue;
     static const re2::RE2 kAnyLine("(?m)^(PARITECT_[A-Z_]+)\\(");
     for (const std::string& macro : Matches(file.text, kAnyLine)) {
       EXPECT_TRUE(macros.contains(macro)) << file.path << ": no registry declares " << macro;
