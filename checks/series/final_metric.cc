@@ -5,7 +5,7 @@
 #include <set>
 
 #include "checks/series/run_series.h"
-#include "common/evaluation_metric.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {
@@ -47,7 +47,7 @@ std::map<std::string, std::string> OwnMetrics(const RunSeries& run) {
   }
   std::map<std::string, std::string> own;
   for (const std::string& name : names) {
-    if (const EvaluationMetric* metric = FindEvaluationMetric(name)) own.emplace(std::string(metric->name), name);
+    if (const EvaluationMetric* metric = FindEvaluationMetric(name)) own.emplace(metric->name, name);
   }
   return own;
 }
@@ -64,8 +64,8 @@ std::vector<FinalMetric> RunSeries::Finals() const {
     const EvaluationMetric& known = *FindEvaluationMetric(printed);
     FinalMetric metric;
     metric.name = common;
-    metric.is_share = known.is_share;
-    metric.higher_is_better = known.higher_is_better;
+    metric.is_share = known.sense.points;
+    metric.higher_is_better = known.sense.higher_is_better;
     metric.of_quality = known.rank < kRankOfPerplexity;
     metric.preference = (metric.of_quality ? kOtherQuality : kEvalLoss) + known.rank;
     if (Fill(CurvesOfMetric(*this, printed), metric)) finals.push_back(metric);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "checks/numbers/statistics.h"
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
@@ -53,10 +53,7 @@ HeldRate HeldRateAt(const std::vector<const v1::StepRecord*>& records, std::size
 }
 
 bool ScheduleCountsUpdates(const std::string& format) {
-  static const auto* const kFormats =
-      new std::set<std::string>{"megatron",           "deepspeed",   "hf-trainer-state", "hf-trainer-stdout",
-                                "llamafactory-jsonl", "mindformers", "mindspore"};
-  return kFormats->contains(format);
+  return FactsOfLogFormat(format).schedule_counts_updates;
 }
 
 }  // namespace paritect

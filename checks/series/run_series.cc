@@ -8,8 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/series/rank_merge.h"
-#include "common/evaluation_metric.h"
 #include "common/utf8.h"
+#include "rules/log_formats.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {
@@ -73,11 +74,6 @@ bool Agree(const PointsByStep& a, const PointsByStep& b) {
 
 bool HasNote(const v1::RunLog& log, absl::string_view kind) {
   return std::any_of(log.notes().begin(), log.notes().end(), [&](const v1::Note& n) { return n.kind() == kind; });
-}
-
-// Frameworks that print the loss on the last rank.
-bool PrintsOnLastRank(absl::string_view format) {
-  return format == "megatron";
 }
 
 // How far `other`'s mean lies from `chosen`'s, relative: where it is beyond four standard errors of the step-by-step
@@ -192,7 +188,7 @@ class Gatherer {
   void Join(const Key& key, PointsByStep part, const LogSource& source) {
     Group& group = groups_[key];
     group.interval_means = group.interval_means || source.log().interval_means();
-    group.last_rank = group.last_rank || PrintsOnLastRank(source.log().format());
+    group.last_rank = group.last_rank || FactsOfLogFormat(source.log().format()).prints_on_last_rank;
     if (group.points.empty()) {
       group.points = std::move(part);
       return;

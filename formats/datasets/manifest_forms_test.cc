@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/digest.h"
+#include "common/status_testing.h"
 #include "common/utf8.h"
 #include "formats/archives/gzip_fixture.h"
 #include "formats/datasets/list_fields.h"
@@ -241,7 +242,7 @@ TEST(ManifestForms, RefusesWhatIsNoList) {
        {"2024-01-01 INFO commit e02127e0fd96964c001c93b51864e14715f4572b loaded\nstep 1 loss 2\nstep 2 loss 1\n",
         "path: /a/b\nlr: 0.1\nchecksum: $A\n", "model:\n  path: /a/b\n  name: x\nlr: 0.1\n", "a,b,c\n1,2,3\n",
         "step,loss\n1,2.0\n2,1.0\n", "文件名\n猫\n"}) {
-    EXPECT_FALSE(ParseManifest(Fill(text), "x").ok()) << text;
+    EXPECT_EQ(CodeOf(ParseManifest(Fill(text), "x")), absl::StatusCode::kInvalidArgument) << text;
   }
 }
 
