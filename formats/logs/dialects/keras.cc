@@ -44,7 +44,8 @@ bool ReadBar(absl::string_view line, Bar& bar) {
   const bool drawn = absl::StartsWith(line, "[") || absl::StartsWith(line, "- ") ||
                      absl::StartsWith(line, "\xE2\x94\x81") || absl::StartsWith(line, "\xE2\x94\x80");
   bar.rest = line;
-  return drawn && (absl::StrContains(line, "- loss: ") || absl::StrContains(line, "loss: "));
+  // A bar of a download ends with its time a step. One that goes on with results may have lost its loss.
+  return drawn && (absl::StrContains(line, "loss: ") || absl::StrContains(line, "/step - "));
 }
 
 // "Epoch 1/2" alone on its line.

@@ -34,6 +34,33 @@ void RunLogBuilder::NoteKind(const LogRecord& record, const Key& key) {
   last_step_ = step;
 }
 
+// Marks the record, and those before it of which it tells, where their loss is missing.
+void RunLogBuilder::LookForLoss(const Key& key, StepValues& record) {
+  const MissingLoss::Change change = missing_loss_.Look(key, entries_.size(), record);
+  if (!change.any()) return;
+  for (const bool lost : {true, false}) {
+    for (const MissingLoss::Place& place : lost ? change.lost : change.found) {
+      if (place.at >= entries_.size() || entries_[place.at].values.line() != place.line) continue;
+      StepValues& before = entries_[place.at].values;
+      before.set_loss_absent(lost && !before.has_loss());
+      entries_[place.at].taken = false;
+    }
+  }
+}
+
+bool RunLogBuilder::AddBeforeFirst(LogRecord record) {
+  if (entries_.size() != 1 || forgotten_ > 0 || !markers_.empty()) return false;
+  LogRecord first = std::move(entries_.back());
+  entries_.Shrink(0);
+  last_of_.clear();
+  last_added_ = last_of_.end();
+  only_grows_ = true;
+  missing_loss_ = {};
+  Add(std::move(record));
+  Add(std::move(first));
+  return true;
+}
+
 void RunLogBuilder::Add(LogRecord record) {
   ReviseEnd(record);
   has_steps_ = has_steps_ || !record.by_epoch;
@@ -44,6 +71,7 @@ void RunLogBuilder::Add(LogRecord record) {
     record.values.clear_skipped();
   }
   const Key key = KeyOf(record.values);
+  LookForLoss(key, record.values);
   auto last = last_added_ != last_of_.end() && last_added_->first == key ? last_added_ : last_of_.find(key);
   if (last != last_of_.end()) {
     LogRecord& before = entries_[last->second];

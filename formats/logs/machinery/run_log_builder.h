@@ -14,6 +14,7 @@
 
 #include "absl/strings/string_view.h"
 #include "formats/logs/machinery/log_numbers.h"
+#include "formats/logs/machinery/missing_loss.h"
 #include "formats/logs/machinery/record_list.h"
 #include "formats/logs/machinery/step_values.h"
 #include "paritect/v1/run_stats.pb.h"
@@ -62,6 +63,8 @@ class RunLogBuilder {
   // What a line tells that names no step: an evaluation's result belongs to the training step told before it. Where the
   // log has told no step so far, a whole epoch stands for the step (RunLog::notes `step_is_epoch`).
   void AddWithoutStep(LogRecord record);
+  // A record that belongs before the only one that there is; false, adding nothing, where there are others or none.
+  bool AddBeforeFirst(LogRecord record);
   // What another dialect's counter tells beside the curve: it has its steps and no loss. Folded into the curve's record
   // of the same step, where there is one.
   void AddBeside(LogRecord record);
@@ -169,6 +172,7 @@ class RunLogBuilder {
   };
 
   static Key KeyOf(const StepValues& record);
+  void LookForLoss(const Key& key, StepValues& record);
   void NoteReplaced(const Replaced& replaced, bool main);
   // Takes the end mark back where the record tells that the run went on.
   void ReviseEnd(const LogRecord& record);
@@ -220,6 +224,7 @@ class RunLogBuilder {
   bool has_by_epoch_ = false;  // some record goes by its epoch
   bool has_beside_ = false;
   std::vector<bool> dropped_;
+  MissingLoss missing_loss_;
   OverflowTold told_;
   std::set<std::int64_t> told_iterations_;  // of this segment
   std::vector<Marker> markers_;

@@ -67,6 +67,7 @@ void RunLogBuilder::ForgetTaken(const std::vector<std::size_t>& kept) {
   }
   moved_to[before] = next;
   entries_.Shrink(next);
+  missing_loss_.Forget();
   for (auto& [key, at] : last_of_) at = moved_to[at];
   // A marker that stands before a record to come.
   std::erase_if(markers_, [&](const Marker& marker) { return marker.at < before; });

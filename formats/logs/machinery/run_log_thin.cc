@@ -51,6 +51,7 @@ void RunLogBuilder::Thin() {
   moved_to[entries_.size()] = kept;
   if (kept == entries_.size()) kept_stride_ /= 2;  // nothing could go
   entries_.Shrink(kept);
+  missing_loss_.Forget();
   for (Marker& marker : markers_) marker.at = moved_to[std::min(marker.at, moved_to.size() - 1)];
   last_of_.clear();
   last_added_ = last_of_.end();
