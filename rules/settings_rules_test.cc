@@ -172,7 +172,7 @@ std::string ValueFor(const SettingKey& key, SettingConversion convert) {
   if (convert == SettingConversion::kItem0 || convert == SettingConversion::kItem1) return "[0.5, 0.5]";
   if (key.type == SettingType::kWord && !key.words.empty()) return key.words.begin()->first;
   if (key.type == SettingType::kBoolean) return "true";
-  return key.type == SettingType::kInteger ? "4" : "0.5";
+  return "0.5";
 }
 
 // An alias is one word in the table: this is its test.

@@ -1,7 +1,6 @@
 #include "common/pki/identity.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/status_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -29,8 +28,8 @@ TEST(Name, RefusesPathsOptionsPatternsAndControlBytes) {
        {"", ".", "..", "-x", "a/b", "a b", "gpu-*", "a\n", "\xe8\x8a\x82", "a,URI:x", "a%2f", "a:b"}) {
     EXPECT_EQ(CheckName(name).code(), absl::StatusCode::kInvalidArgument) << name;
   }
-  EXPECT_EQ(CodeOf(CheckName(absl::string_view("a\0b", 3))), absl::StatusCode::kOk);
-  EXPECT_EQ(CodeOf(CheckName(std::string(254, 'a'))), absl::StatusCode::kOk);
+  EXPECT_FALSE(CheckName(absl::string_view("a\0b", 3)).ok());
+  EXPECT_FALSE(CheckName(std::string(254, 'a')).ok());
   const std::string huge(1 << 20, 'a');
   EXPECT_LT(CheckName(huge).message().size(), 200u);
   EXPECT_THAT(std::string(CheckName("a\x1b[31m").message()), testing::Not(HasSubstr("\x1b")));

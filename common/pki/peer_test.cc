@@ -1,7 +1,6 @@
 #include "common/pki/peer.h"
 
 #include "common/pki/testing.h"
-#include "common/status_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -117,7 +116,7 @@ TEST(IdentityMap, StarsDoNotBlowUp) {
   std::string stars;
   for (int i = 0; i < 30; ++i) stars += "a*";
   const IdentityMap table = Map(absl::StrCat("identities: [{san: \"dns:", stars, "b\", role: viewer, name: x}]"));
-  EXPECT_EQ(CodeOf(table.Find(Foreign("x", absl::StrCat("DNS:", std::string(5000, 'a'))))), absl::StatusCode::kOk);
+  EXPECT_FALSE(table.Find(Foreign("x", absl::StrCat("DNS:", std::string(5000, 'a')))).ok());
 }
 
 TEST(IdentityMap, SaysWhereAnErrorStands) {

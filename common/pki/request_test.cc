@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_replace.h"
 #include "common/pki/testing.h"
-#include "common/status_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -43,7 +42,7 @@ TEST(Request, CarriesTheWish) {
   ASSERT_TRUE(request.ok()) << request.status();
   EXPECT_EQ(request->RequestedName(), "gpu-01");
   EXPECT_TRUE(CertificateRequest::FromPem(absl::StrReplaceAll(*pem, {{"\n", "\r\n"}})).ok());
-  EXPECT_EQ(CodeOf(CertificateRequest::Make(Key(), "../x")), absl::StatusCode::kOk);
+  EXPECT_FALSE(CertificateRequest::Make(Key(), "../x").ok());
 }
 
 TEST(Request, RefusesJunk) {
