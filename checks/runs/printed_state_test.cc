@@ -67,7 +67,7 @@ TEST(PrintedState, GradientsThatTheBaselineDoesNotClear) {
                             std::function<double(int)>([](int step) { return 1.1 * ((step - 1) % 4 + 1); })}) {
     const v1::CheckResult result = RunOne(kState, {Norms("gpu", grown)}, {Norms("npu-1", even)});
     ASSERT_THAT(Kinds(result), ElementsAre("gradients_not_cleared"));
-    EXPECT_EQ(result.findings(0).what().en().rfind("gpu against npu-1", 0), 0u) << result.findings(0).what().en();
+    EXPECT_EQ(result.findings(0).message().en().rfind("gpu against npu-1", 0), 0u) << result.findings(0).message().en();
   }
 }
 

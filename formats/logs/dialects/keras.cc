@@ -14,6 +14,7 @@
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "formats/logs/machinery/rank_prefix.h"
 
 namespace paritect {
 namespace {
@@ -194,6 +195,7 @@ bool Sniff(const LogHead& head) {
     Bar bar;
     std::int64_t epoch = 0;
     std::int64_t epochs = 0;
+    StripRankPrefix(line);
     epoch_seen = epoch_seen || ReadEpoch(line, epoch, epochs);
     bar_seen = bar_seen || ReadBar(line, bar);
     return bar_seen && epoch_seen;

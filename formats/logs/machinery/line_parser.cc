@@ -29,7 +29,7 @@ class TextLogParser : public LogParser {
       const auto more = QuietWithout();
       return more && !out.reads_every_line_anew() ? FindQuiet(text, *more) : QuietText();
     };
-    if (QuietWithout()) {
+    if (helpers_.empty() && dialect_->quiet_without()) {
       lines_.Feed(chunk, quiet, sink);
     } else {
       lines_.Feed(chunk, sink);
@@ -74,6 +74,7 @@ class TextLogParser : public LogParser {
   }
 
   void Pieces(const TextLine& line, RunLogBuilder& out) {
+    ++seen_;
     LogLine piece;
     piece.number = line.number;
     absl::string_view rest = line.text;
@@ -98,8 +99,9 @@ class TextLogParser : public LogParser {
     if (needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
     if (line.telling) evaluations_.Take(line, out);
     const std::size_t before = out.size();
-    if (ReadsByDialect(line, out)) return TakeForm(line, *dialect_, before, out);
-    if (!line.piece && ReadsWithoutLoss(line, out)) return;
+    const bool read = ReadsByDialect(line, out);
+    if (read && out.size() > before) return TakeForm(line, *dialect_, before, out);
+    if ((!line.piece && ReadsWithoutLoss(line, out)) || read) return;
     for (const auto& helper : helpers_) {
       const Helped helped = Help(*helper, line, out);
       if (helped == Helped::kNot) continue;
@@ -171,8 +173,9 @@ class TextLogParser : public LogParser {
     return entries;
   }
 
-  // Letters without which a line is nothing to anybody here.
+  // Letters without which a line is nothing to anybody here. Before the first loss any line may be one that lost it.
   std::optional<absl::string_view> QuietWithout() const {
+    if (cut_.empty() && seen_ < kSeenMax) return std::nullopt;
     return helpers_.empty() ? dialect_->quiet_without() : std::nullopt;
   }
 
@@ -189,6 +192,7 @@ class TextLogParser : public LogParser {
     std::int64_t number = 0;
     std::optional<std::int32_t> rank;
   };
+  static constexpr std::int64_t kSeenMax = 100'000;
   static constexpr std::size_t kUnreadMax = 4;
   static constexpr std::size_t kUnreadBytesMax = 4096;
 
@@ -236,6 +240,7 @@ class TextLogParser : public LogParser {
   LineForms forms_;
   CutLoss cut_;
   LineDialect* reader_of_loss_ = nullptr;  // of the line that cut_ holds
+  std::int64_t seen_ = 0;        // lines
   std::vector<Unread> unread_;  // the last ones before the first line with a loss
   CommonLines common_;
   EvaluationNotes evaluations_;
