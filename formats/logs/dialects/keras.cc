@@ -14,6 +14,7 @@
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "formats/logs/machinery/rank_prefix.h"
 
 namespace paritect {
 namespace {
@@ -44,7 +45,8 @@ bool ReadBar(absl::string_view line, Bar& bar) {
   const bool drawn = absl::StartsWith(line, "[") || absl::StartsWith(line, "- ") ||
                      absl::StartsWith(line, "\xE2\x94\x81") || absl::StartsWith(line, "\xE2\x94\x80");
   bar.rest = line;
-  return drawn && (absl::StrContains(line, "- loss: ") || absl::StrContains(line, "loss: "));
+  // A bar of a download ends with its time a step. One that goes on with results may have lost its loss.
+  return drawn && (absl::StrContains(line, "loss: ") || absl::StrContains(line, "/step - "));
 }
 
 // "Epoch 1/2" alone on its line.
@@ -193,6 +195,7 @@ bool Sniff(const LogHead& head) {
     Bar bar;
     std::int64_t epoch = 0;
     std::int64_t epochs = 0;
+    StripRankPrefix(line);
     epoch_seen = epoch_seen || ReadEpoch(line, epoch, epochs);
     bar_seen = bar_seen || ReadBar(line, bar);
     return bar_seen && epoch_seen;
