@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
+
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
@@ -51,10 +52,7 @@ HeldRate HeldRateAt(const std::vector<const v1::StepRecord*>& records, std::size
 }
 
 bool ScheduleCountsUpdates(const std::string& format) {
-  static const auto* const kFormats =
-      new std::set<std::string>{"megatron",           "deepspeed",   "hf-trainer-state", "hf-trainer-stdout",
-                                "llamafactory-jsonl", "mindformers", "mindspore"};
-  return kFormats->contains(format);
+  return FactsOfLogFormat(format).schedule_counts_updates;
 }
 
 }  // namespace paritect

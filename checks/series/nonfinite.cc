@@ -15,7 +15,8 @@
 #include "absl/strings/str_join.h"
 #include "checks/series/left_out.h"
 #include "common/numbers.h"
-#include "common/training_metric.h"
+#include "rules/log_formats.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {
@@ -123,7 +124,7 @@ class Walker {
 
  private:
   bool IsTable(const v1::StepRecord& record) const {
-    return source_.log().format() == "megatron" && record.line() == 0;
+    return FactsOfLogFormat(source_.log().format()).may_be_a_table && record.line() == 0;
   }
 
   // A step that an overflow made the scaler skip has no loss that counts. A counter over several steps excuses a value

@@ -11,6 +11,7 @@
 #include "checks/numbers/statistics.h"
 #include "checks/series/held_rate.h"
 #include "checks/series/left_out.h"
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
@@ -136,7 +137,7 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
   Part part;
   Messages messages(records);
   part.count.reported = source.log().overflow_seen();
-  part.steps_are_updates = source.log().format() == "fairseq";
+  part.steps_are_updates = FactsOfLogFormat(source.log().format()).steps_are_updates;
   CountReductions(records, part.count);
   ReadStart(records, part.count);
   for (std::size_t i = 0; i < records.size(); ++i) {
