@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
+#include "common/host_port.h"
 #include "common/status_macros.h"
 #include "server/transport/wiring.h"
 
@@ -40,15 +41,16 @@ class Signals {
   sigset_t before_;
 };
 
-bool IsLoopback(absl::string_view listen) {
-  return absl::StartsWith(listen, "127.") || absl::StartsWith(listen, "localhost:") ||
-         absl::StartsWith(listen, "[::1]:");
+// The port is looked at where it is listened on.
+bool OnLoopback(const std::string& listen) {
+  const auto address = ParseHostPort(listen);
+  return address.ok() && IsLoopback(address->host);
 }
 
 }  // namespace
 
 absl::Status Serve(ServerEnv& env, const ServeOptions& options, std::function<void(int port, int web_port)> ready) {
-  if (options.insecure_loopback && !IsLoopback(options.listen)) {
+  if (options.insecure_loopback && !OnLoopback(options.listen)) {
     return absl::InvalidArgumentError("--insecure-loopback goes with --listen on the loopback alone (127.0.0.1:PORT)");
   }
   const std::int64_t now_s = env.clock() / 1000;
