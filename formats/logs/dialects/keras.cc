@@ -49,9 +49,20 @@ bool ReadBar(absl::string_view line, Bar& bar) {
   return drawn && (absl::StrContains(line, "loss: ") || absl::StrContains(line, "/step - "));
 }
 
+// A word that somebody's collector of logs puts before each line: a host ("worker-0:"), a time.
+void StripFirstWord(absl::string_view& line) {
+  const std::size_t blank = line.find(' ');
+  if (blank == absl::string_view::npos || blank == 0) return;
+  const char last = line[blank - 1];
+  if (last == ':' || last == ']' || (last == 'Z' && absl::ascii_isdigit(static_cast<unsigned char>(line[0])))) {
+    line = absl::StripLeadingAsciiWhitespace(line.substr(blank));
+  }
+}
+
 // "Epoch 1/2" alone on its line.
 bool ReadEpoch(absl::string_view line, std::int64_t& epoch, std::int64_t& epochs) {
   line = absl::StripAsciiWhitespace(line);
+  StripFirstWord(line);
   if (!absl::ConsumePrefix(&line, "Epoch ")) return false;
   if (!TakeNumber(line, epoch) || line.empty() || line[0] != '/') return false;
   line.remove_prefix(1);
