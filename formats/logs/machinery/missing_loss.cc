@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/logs/machinery/field_names.h"
+#include "formats/logs/machinery/log_keys.h"
 
 namespace paritect {
 namespace {
