@@ -16,7 +16,7 @@ namespace paritect {
 struct FingerprintOptions {
   bool sha256 = false;
   bool md5 = false;
-  bool values = true;      // value hashes and histogram
+  bool values = true;  // value hashes and histogram
 };
 
 // Takes one tensor's elements in C order, little-endian. Not thread-safe.
