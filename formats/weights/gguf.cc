@@ -6,8 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/little_endian.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/weights/scalar_value.h"
@@ -102,7 +104,7 @@ class GgufReader {
         return absl::DataLossError(StrCat("cut off at byte ", at_, ", ", size, " more are wanted"));
       }
     }
-    const std::uint64_t value = LittleEndian(window_, static_cast<std::size_t>(at_ - window_at_), size);
+    const std::uint64_t value = LittleEndian(window_, static_cast<std::size_t>(at_ - window_at_), static_cast<std::size_t>(size));
     at_ += static_cast<std::uint64_t>(size);
     return value;
   }
@@ -132,8 +134,7 @@ class GgufReader {
     }
     const int size = DTypeBits(kScalars[type]) / 8;
     PARITECT_ASSIGN_OR_RETURN(const std::uint64_t bits, Number(size));
-    std::string raw;
-    for (int i = 0; i < size; ++i) raw.push_back(static_cast<char>(bits >> (8 * i)));
+    const std::string raw = LittleEndianBytes(bits, static_cast<std::size_t>(size));
     if (auto value = ScalarValue(kScalars[type], raw)) out_->AddFact(key, *std::move(value));
     if (key != "general.alignment") return absl::OkStatus();
     if (!std::has_single_bit(bits) || bits > kAlignmentMax) {
@@ -190,7 +191,7 @@ class GgufReader {
     if (const absl::Status sized = SizeTensor(info.tensor); !sized.ok()) return wrong(sized.message());
     const std::uint64_t row = info.tensor.shape.empty() ? 1 : static_cast<std::uint64_t>(info.tensor.shape.back());
     if (row % type->elements != 0) return wrong(StrCat("rows of ", row, " elements, blocks hold ", type->elements));
-    const unsigned __int128 bytes = static_cast<unsigned __int128>(info.tensor.elements / type->elements) * type->bytes;
+    const absl::uint128 bytes = static_cast<absl::uint128>(info.tensor.elements / type->elements) * type->bytes;
     if (bytes > INT64_MAX) return wrong("more than 2^63 bytes");
     info.tensor.bytes = static_cast<std::uint64_t>(bytes);
     return info;

@@ -2,14 +2,13 @@
 // tensor_type, tensor_content}}. A parameter above 512 MiB is cut into consecutive values of the same tag and dims; with
 // crc_check the file ends with "crc_num" and ten bytes of CRC-32, big-endian. dims [0] with content is a scalar.
 // Source: mindspore, ccsrc/utils/checkpoint.proto; python/mindspore/train/serialization.py.
-#include <zlib.h>
-
 #include <map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/crc.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/weights/scalar_value.h"
@@ -100,9 +99,9 @@ class CheckpointReader {
     if (!absl::StartsWith(tail, kCrcMark)) return bytes_->size();
     std::uint64_t wanted = 0;
     for (std::size_t i = tail.size() - 8; i < tail.size(); ++i) wanted = wanted << 8 | static_cast<unsigned char>(tail[i]);
-    uLong crc = crc32(0, nullptr, 0);
+    std::uint32_t crc = 0;
     PARITECT_RETURN_IF_ERROR(ReadPiece({bytes_, 0, end}, [&](absl::string_view block) {
-      crc = crc32_z(crc, reinterpret_cast<const Bytef*>(block.data()), block.size());
+      crc = Crc32(crc, block);
       return absl::OkStatus();
     }));
     if (crc == wanted) return end;

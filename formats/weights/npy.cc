@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/little_endian.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"

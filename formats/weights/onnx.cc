@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/little_endian.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -143,7 +144,7 @@ class OnnxReader {
       tensor.pieces.push_back({bytes_, field.offset, field.length});
       return;
     }
-    for (int i = 0; i < size; ++i) tensor.floats.push_back(static_cast<char>(field.value >> (8 * i)));
+    tensor.floats += LittleEndianBytes(field.value, static_cast<std::size_t>(size));
   }
 
   absl::Status AddNumbers(const WireField& field, Numbers& numbers) {
@@ -229,10 +230,8 @@ class OnnxReader {
       BlockWriter writer(sink);
       std::uint64_t count = 0;
       const auto add = [&](std::uint64_t value) {
-        char raw[8];
-        for (int i = 0; i < size; ++i) raw[i] = static_cast<char>(value >> (8 * i));
         ++count;
-        return writer.Add(absl::string_view(raw, static_cast<std::size_t>(size)));
+        return writer.Add(LittleEndianBytes(value, static_cast<std::size_t>(size)));
       };
       for (const std::uint64_t value : numbers.alone) PARITECT_RETURN_IF_ERROR(add(value));
       for (const auto& [offset, length] : numbers.packed) {

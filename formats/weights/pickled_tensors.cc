@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -293,8 +294,8 @@ class Walker {
   absl::Status View(TensorInfo info, const StorageId& id, std::uint64_t offset, const std::vector<std::int64_t>& strides) {
     if (const absl::Status sized = SizeTensor(info); !sized.ok()) return absl::DataLossError(sized.message());
     const auto element = static_cast<std::uint64_t>(DTypeBits(info.dtype) / 8);
-    unsigned __int128 at = static_cast<unsigned __int128>(offset) * element;
-    if (id.view_offset > 0) at += static_cast<unsigned __int128>(id.view_offset) * static_cast<unsigned>(DTypeBits(id.dtype) / 8);
+    absl::uint128 at = static_cast<absl::uint128>(offset) * element;
+    if (id.view_offset > 0) at += static_cast<absl::uint128>(id.view_offset) * static_cast<unsigned>(DTypeBits(id.dtype) / 8);
     if (at > INT64_MAX) return absl::DataLossError("an offset of more than 2^63 bytes");
     PARITECT_ASSIGN_OR_RETURN(SharedBytes storage, find_(id));
     StridedView strided = {std::move(storage), static_cast<std::uint64_t>(at), info.dtype, info.shape, strides, options_.big_endian};

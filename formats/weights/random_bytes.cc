@@ -112,10 +112,4 @@ SharedBytes BytesInMemory(std::string name, std::string bytes) {
   return std::make_shared<MemoryBytes>(std::move(name), std::move(bytes));
 }
 
-std::uint64_t LittleEndian(absl::string_view bytes, std::size_t at, int size) {
-  std::uint64_t value = 0;
-  for (int i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
-  return value;
-}
-
 }  // namespace paritect

@@ -54,9 +54,6 @@ absl::StatusOr<SharedBytes> OpenRandomBytes(FileSystem& fs, const std::string& p
 absl::StatusOr<SharedBytes> PartOfBytes(SharedBytes whole, std::uint64_t offset, std::uint64_t size);
 SharedBytes BytesInMemory(std::string name, std::string bytes);
 
-// Little-endian, of `size` bytes (at most 8) at `at`; the caller checked the range.
-std::uint64_t LittleEndian(absl::string_view bytes, std::size_t at, int size);
-
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_WEIGHTS_RANDOM_BYTES_H_

@@ -4,14 +4,14 @@
 // do not end with the file. Source: huggingface/safetensors, safetensors/src/tensor.rs; mindspore, serialization.py.
 #include "formats/weights/safetensors.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/crc.h"
 #include "common/document.h"
+#include "common/little_endian.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -124,9 +124,9 @@ absl::Status CheckMindsporeCrc(const SharedBytes& bytes, std::uint64_t data_at, 
   std::vector<const Entry*> order;
   for (const Entry& entry : entries) order.push_back(&entry);
   std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) { return a->info.name < b->info.name; });
-  uLong crc = crc32(0, nullptr, 0);
+  std::uint32_t crc = 0;
   const auto add = [&](absl::string_view block) {
-    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(block.data()), block.size());
+    crc = Crc32(crc, block);
     return absl::OkStatus();
   };
   for (const Entry* entry : order) {

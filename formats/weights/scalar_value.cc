@@ -4,14 +4,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/little_endian.h"
+
 namespace paritect {
 namespace {
-
-std::uint64_t Bits(absl::string_view raw) {
-  std::uint64_t value = 0;
-  for (std::size_t i = raw.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(raw[i]);
-  return value;
-}
 
 double HalfToDouble(std::uint64_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 0x1f);
@@ -50,7 +46,7 @@ std::optional<std::int64_t> IntegerOf(DType type, std::uint64_t bits) {
 std::optional<v1::Value> ScalarValue(DType type, absl::string_view raw) {
   if (raw.size() * 8 != static_cast<std::size_t>(DTypeBits(type)) || raw.size() > 8) return std::nullopt;
   v1::Value value;
-  const std::uint64_t bits = Bits(raw);
+  const std::uint64_t bits = LittleEndian(raw, 0, raw.size());
   if (type == DType::kBool) {
     value.set_boolean(bits != 0);
   } else if (auto integer = IntegerOf(type, bits)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -15,7 +16,7 @@ absl::Status SizeTensor(TensorInfo& info) {
   if (info.shape.size() > kTensorRankMax) {
     return absl::InvalidArgumentError(StrCat(info.shape.size(), " dimensions, at most ", kTensorRankMax, " are read"));
   }
-  unsigned __int128 elements = 1;
+  absl::uint128 elements = 1;
   bool empty = false;
   for (const std::int64_t extent : info.shape) {
     if (extent < 0) return absl::InvalidArgumentError(StrCat("a dimension of ", extent));
@@ -24,7 +25,7 @@ absl::Status SizeTensor(TensorInfo& info) {
     if (elements > INT64_MAX) return absl::InvalidArgumentError("a shape of more than 2^63 elements");
   }
   info.elements = empty ? 0 : static_cast<std::uint64_t>(elements);
-  const unsigned __int128 bits = static_cast<unsigned __int128>(info.elements) * static_cast<unsigned>(DTypeBits(info.dtype));
+  const absl::uint128 bits = static_cast<absl::uint128>(info.elements) * static_cast<unsigned>(DTypeBits(info.dtype));
   if (bits % 8 != 0) return absl::InvalidArgumentError("elements that fill no whole bytes");
   if (bits / 8 > INT64_MAX) return absl::InvalidArgumentError("more than 2^63 bytes");
   info.bytes = static_cast<std::uint64_t>(bits / 8);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -168,16 +169,16 @@ std::size_t SwapUnit(DType type) {
 absl::Status CheckView(const StridedView& view) {
   if (view.shape.size() != view.strides.size()) return absl::DataLossError("as many strides as dimensions are wanted");
   if (DTypeBits(view.dtype) % 8 != 0) return absl::UnimplementedError("a view of elements that fill no whole bytes");
-  unsigned __int128 last = 0;
+  absl::uint128 last = 0;
   for (std::size_t i = 0; i < view.shape.size(); ++i) {
     if (view.shape[i] < 0 || view.strides[i] < 0) return absl::DataLossError("a negative dimension or stride");
     if (view.shape[i] == 0) return absl::OkStatus();
-    last += static_cast<unsigned __int128>(view.shape[i] - 1) * static_cast<std::uint64_t>(view.strides[i]);
+    last += static_cast<absl::uint128>(view.shape[i] - 1) * static_cast<std::uint64_t>(view.strides[i]);
     if (last > INT64_MAX) return absl::DataLossError("a view of more than 2^63 elements");
   }
-  const unsigned __int128 end = view.offset + (last + 1) * ElementBytes(view.dtype);
+  const absl::uint128 end = view.offset + (last + 1) * ElementBytes(view.dtype);
   if (end <= view.bytes->size()) return absl::OkStatus();
-  return absl::DataLossError(StrCat("a view that ends at byte ", static_cast<std::uint64_t>(std::min<unsigned __int128>(end, UINT64_MAX)),
+  return absl::DataLossError(StrCat("a view that ends at byte ", static_cast<std::uint64_t>(std::min<absl::uint128>(end, UINT64_MAX)),
                                     " of a storage that has ", view.bytes->size()));
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/little_endian.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/weights/pickled_tensors.h"
