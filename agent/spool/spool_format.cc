@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
 
 namespace paritect::spool_format {
 namespace {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
 #include "common/status_macros.h"
+#include "formats/archives/zip.h"
 
 namespace paritect {
 namespace {
@@ -20,12 +21,6 @@ using absl::string_view;
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kMembersMax = 5'000'000;
 constexpr std::size_t kNameBytesMax = 1 << 20;
-
-std::uint64_t Little(string_view bytes, std::size_t at, std::size_t width) {
-  std::uint64_t value = 0;
-  for (std::size_t i = width; i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
-  return value;
-}
 
 string_view UntilNul(string_view field) {
   return field.substr(0, field.find('\0'));
@@ -102,24 +97,15 @@ absl::StatusOr<std::vector<std::string>> ListTar(string_view bytes) {
 }
 
 absl::StatusOr<std::vector<std::string>> ListZip(string_view bytes) {
-  constexpr std::size_t kEndRecord = 22;
-  constexpr std::size_t kCentralHeader = 46;
-  const auto end = bytes.rfind("PK\x05\x06");
-  if (end == string_view::npos || bytes.size() - end < kEndRecord) return absl::DataLossError("zip: no end record");
-  const std::uint64_t count = Little(bytes, end + 10, 2);
-  std::uint64_t at = Little(bytes, end + 16, 4);
+  PARITECT_ASSIGN_OR_RETURN(ZipDirectory directory, ZipDirectory::Find(AccessTo(bytes)));
   std::vector<std::string> members;
-  // The count is only 16 bits wide (ZIP64 says 65535): the headers' own mark decides.
-  while (at + kCentralHeader <= end && bytes.substr(at, 4) == "PK\x01\x02") {
-    const std::uint64_t name_length = Little(bytes, at + 28, 2);
-    const std::uint64_t rest = Little(bytes, at + 30, 2) + Little(bytes, at + 32, 2);
-    if (at + kCentralHeader + name_length + rest > end) return absl::DataLossError("zip: cut directory");
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const std::optional<ZipEntry> entry, directory.Next());
+    if (!entry) break;
     if (members.size() >= kMembersMax) return absl::ResourceExhaustedError("zip: too many members");
-    members.push_back(absl::StrCat(absl::CEscape(bytes.substr(at + kCentralHeader, name_length)), "\t",
-                                   Little(bytes, at + 24, 4), "\tcrc32 ", Little(bytes, at + 16, 4)));
-    at += kCentralHeader + name_length + rest;
+    members.push_back(absl::StrCat(absl::CEscape(entry->name), "\t", entry->size, "\tcrc32 ", entry->crc));
   }
-  if (count != 0xFFFF && members.size() != count) return absl::DataLossError("zip: directory and count disagree");
+  if (!directory.CountFits()) return absl::DataLossError("zip: directory and count disagree");
   return members;
 }
 
@@ -149,7 +135,7 @@ absl::StatusOr<std::string> Inflate(string_view bytes, std::uint64_t limit) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ListArchiveMembers(string_view bytes, std::uint64_t inflated_bytes_max) {
-  if (absl::StartsWith(bytes, "PK\x03\x04") || absl::StartsWith(bytes, "PK\x05\x06")) return ListZip(bytes);
+  if (LooksLikeZip(bytes)) return ListZip(bytes);
   std::string inflated;
   if (absl::StartsWith(bytes, "\x1F\x8B")) {
     PARITECT_ASSIGN_OR_RETURN(inflated, Inflate(bytes, inflated_bytes_max));

@@ -5,7 +5,8 @@
 #include <zlib.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
+#include "formats/archives/zip_fixture.h"
 
 namespace paritect {
 namespace {
@@ -173,6 +174,27 @@ std::string Gzip(const std::string& text) {
   out.resize(stream.total_out);
   deflateEnd(&stream);
   return out;
+}
+
+TEST(CountRecords, ZipMembersToTheirChecksums) {
+  const std::vector<ZipFile> files = {{"a/", ""}, {"a/1", "first"}, {"a/2", std::string(700'000, 'x'), true}};
+  const std::string whole = MakeZip(files);
+  EXPECT_EQ(SeenOf("a.zip", whole), "zip 2");
+  EXPECT_EQ(SeenOf("a.zip", whole.substr(0, whole.size() - 1)), absl::StrCat("zip cut at ", whole.size() - 1));
+  EXPECT_EQ(SeenOf("a.zip", whole + "tail"), "zip 2");  // said by no checksum, and every member is whole
+  ZipFile wrong = files[1];
+  wrong.crc_xor = 1;
+  EXPECT_EQ(SeenOf("a.zip", MakeZip({wrong, files[2]})), "zip checksum at 33");
+  ZipFile longer = files[2];
+  longer.size_xor = 1;
+  EXPECT_EQ(SeenOf("a.zip", MakeZip({longer})), "zip garbled at 33");
+  ZipFile encrypted = files[1];
+  encrypted.flags = 1;
+  EXPECT_EQ(SeenOf("a.zip", MakeZip({encrypted})), "zip 1 partly");
+  std::string missing = whole;
+  missing[missing.size() - 12] = 9;  // as many entries are stated
+  EXPECT_THAT(SeenOf("a.zip", missing), HasSubstr("zip garbled at"));
+  EXPECT_EQ(Seen(Look("a.zip", MakeZip({{"a", std::string(700'000, 'x')}}), 300'000)), "zip ? records_too_large");
 }
 
 TEST(CountRecords, GzipAndWhatIsInside) {

@@ -292,11 +292,11 @@ std::string SignsOf(const std::vector<double>& values) {
 
 absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options) {
   v1::Weights weights = source.about();
-  std::map<std::string, int> places;  // of names in weights.tensors
+  std::map<std::pair<std::string, std::string>, int> places;  // of files and names in weights.tensors
   for (std::size_t i = 0; i < source.tensors().size(); ++i) {
     const TensorInfo& info = source.tensors()[i];
     v1::TensorFingerprint tensor;
-    const auto original = places.find(info.alias_of);
+    const auto original = places.find({info.file, info.alias_of});
     if (!info.unreadable.empty()) {
       SetUnreadable(info.unreadable, tensor);
     } else if (!info.alias_of.empty() && original != places.end()) {
@@ -317,7 +317,7 @@ absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const Finge
       }
     }
     Describe(info, tensor);
-    places.emplace(info.name, weights.tensors_size());
+    places.emplace(std::pair(info.file, info.name), weights.tensors_size());
     *weights.add_tensors() = std::move(tensor);
   }
   return weights;

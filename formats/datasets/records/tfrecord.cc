@@ -1,7 +1,7 @@
 // TFRecord: u64 length, masked CRC-32C of the length, data, masked CRC-32C of the data.
 // Source: TensorFlow, tensorflow/core/lib/io/record_writer.h.
 #include "absl/strings/str_cat.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
 #include "common/status_macros.h"
 #include "formats/datasets/records/record_form.h"
 
