@@ -76,7 +76,7 @@ std::vector<std::int64_t> RunCheckpoints::Steps() const {
 }
 
 const std::vector<RunCheckpoints>& CheckpointsOf(const CheckContext& context, Side side) {
-  return context.views->Get<std::vector<RunCheckpoints>>({&SideName, context.evidence.bundles(side).data()}, [&] {
+  return context.views->Get<std::vector<RunCheckpoints>>({&context.evidence.bundles(side)}, [&] {
     std::vector<RunCheckpoints> runs;
     for (const RunView& run : context.evidence.Runs(side)) {
       RunCheckpoints one = {side, run, CheckpointsOfRun(run)};

@@ -275,6 +275,28 @@ void SetUnreadable(absl::string_view why, v1::TensorFingerprint& tensor) {
   (*tensor.mutable_problem()->mutable_args())["why"] = std::string(why);
 }
 
+absl::StatusOr<v1::TensorFingerprint> FingerprintTensor(TensorSource& source, std::size_t index,
+                                                        const FingerprintOptions& options,
+                                                        const FingerprintWatch& watch) {
+  const TensorInfo& info = source.tensors()[index];
+  Fingerprinter fingerprinter(info.dtype, options);
+  if (watch.keep_places) fingerprinter.KeepValuesAt(watch.keep_places(info));
+  const absl::Status read = source.Read(index, [&](absl::string_view block) {
+    fingerprinter.Add(block);
+    if (watch.read) watch.read(block.size());
+    return absl::OkStatus();
+  });
+  if (absl::IsFailedPrecondition(read)) {
+    v1::TensorFingerprint tensor;
+    SetUnreadable(read.message(), tensor);
+    return tensor;
+  }
+  PARITECT_RETURN_IF_ERROR(read);
+  v1::TensorFingerprint tensor = fingerprinter.Finish();
+  if (watch.kept) watch.kept(info, fingerprinter.kept_values());
+  return tensor;
+}
+
 }  // namespace
 
 std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const FingerprintOptions& options) {
@@ -290,34 +312,24 @@ std::string SignsOf(const std::vector<double>& values) {
   return signs;
 }
 
-absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options) {
+absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options,
+                                               const FingerprintWatch& watch) {
   v1::Weights weights = source.about();
-  std::map<std::pair<std::string, std::string>, int> places;  // of files and names in weights.tensors
+  std::map<std::string, int> places;  // of names in weights.tensors
   for (std::size_t i = 0; i < source.tensors().size(); ++i) {
     const TensorInfo& info = source.tensors()[i];
     v1::TensorFingerprint tensor;
-    const auto original = places.find({info.file, info.alias_of});
+    const auto original = places.find(info.alias_of);
     if (!info.unreadable.empty()) {
       SetUnreadable(info.unreadable, tensor);
     } else if (!info.alias_of.empty() && original != places.end()) {
       tensor = weights.tensors(original->second);
       tensor.clear_shape();
     } else {
-      const auto fingerprinter = NewTensorFingerprinter(info.dtype, options);
-      const absl::Status read = source.Read(i, [&](absl::string_view block) {
-        fingerprinter->Add(block);
-        return absl::OkStatus();
-      });
-      if (read.ok()) {
-        tensor = fingerprinter->Finish();
-      } else if (absl::IsFailedPrecondition(read)) {
-        SetUnreadable(read.message(), tensor);
-      } else {
-        return read;
-      }
+      PARITECT_ASSIGN_OR_RETURN(tensor, FingerprintTensor(source, i, options, watch));
     }
     Describe(info, tensor);
-    places.emplace(std::pair(info.file, info.name), weights.tensors_size());
+    places.emplace(info.name, weights.tensors_size());
     *weights.add_tensors() = std::move(tensor);
   }
   return weights;

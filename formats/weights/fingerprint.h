@@ -4,6 +4,7 @@
 #define PARITECT_FORMATS_WEIGHTS_FINGERPRINT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,9 +39,17 @@ std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const Fi
 // Two bits a value, as TensorFingerprint.sampled_signs has them.
 std::string SignsOf(const std::vector<double>& values);
 
+// What a caller wants to know while a checkpoint is read; each may be empty.
+struct FingerprintWatch {
+  std::function<std::vector<std::uint64_t>(const TensorInfo&)> keep_places;  // see KeepValuesAt
+  std::function<void(const TensorInfo&, std::vector<double>)> kept;
+  std::function<void(std::size_t bytes)> read;
+};
+
 // Everything that `source` holds, in its order. A tensor that cannot be read carries its problem. Fails only where the
-// sink or the file does (DataLoss).
-absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options);
+// file does (DataLoss).
+absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options,
+                                               const FingerprintWatch& watch = {});
 
 }  // namespace paritect
 
