@@ -130,8 +130,7 @@ class Evaluation {
       Differs(pair, "weights_differ/order");
       return;
     }
-    const std::optional<LawComparison> law =
-        pair.one_to_one() ? CompareLaws(context_.profile, pair.a[0]->first(), pair.b[0]->first()) : std::nullopt;
+    const std::optional<LawComparison> law = CompareLaws(context_.profile, pair);
     if (!law.has_value()) return Unknown(pair);
     if (law->same) return;
     v1::Finding* finding = Differs(pair, law->constants ? "law_differs/constant" : "law_differs");

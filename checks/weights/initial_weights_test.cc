@@ -82,18 +82,35 @@ TEST(InitialWeights, RoundingToANarrowTypeIsForeseen) {
 }
 
 TEST(InitialWeights, PartsAddUp) {
-  const Floats all = RandomFloats(3 * 64, 5);
-  const auto part = [&](std::size_t i) { return Floats(all.begin() + i * 64, all.begin() + (i + 1) * 64); };
+  const Floats all = RandomFloats(3 * 64, 5), head = RandomFloats(640, 6);
+  const auto part = [&](std::size_t i) {
+    return Floats(all.begin() + static_cast<std::ptrdiff_t>(i * 64),
+                  all.begin() + static_cast<std::ptrdiff_t>(i * 64 + 64));
+  };
+  const auto fused = [&](const Floats& values) {
+    return StateAt(0, {TensorOf("decoder.layers.0.self_attention.linear_qkv.weight", {24, 8}, values),
+                       TensorOf("output_layer.weight", {10, 64}, head)});
+  };
   const v1::Weights split = StateAt(0, {TensorOf("model.layers.0.self_attn.q_proj.weight", {8, 8}, part(0)),
                                         TensorOf("model.layers.0.self_attn.k_proj.weight", {8, 8}, part(1)),
-                                        TensorOf("model.layers.0.self_attn.v_proj.weight", {8, 8}, part(2))});
-  v1::Weights fused = StateAt(0, {TensorOf("decoder.layers.0.self_attention.linear_qkv.weight", {24, 8}, all)});
-  EXPECT_EQ(Judge(split, fused), "pass");
-  EXPECT_EQ(Judge(split, fused, kGraph), "pass");
+                                        TensorOf("model.layers.0.self_attn.v_proj.weight", {8, 8}, part(2)),
+                                        TensorOf("lm_head.weight", {10, 64}, head)});
+  EXPECT_EQ(Judge(split, fused(all)), "pass");
+  EXPECT_EQ(Judge(split, fused(all), kGraph), "pass");
   Floats other = all;
   other[100] = 1;
-  fused = StateAt(0, {TensorOf("decoder.layers.0.self_attention.linear_qkv.weight", {24, 8}, other)});
-  EXPECT_NE(Judge(split, fused).find("fail: weights_differ"), std::string::npos);
+  EXPECT_EQ(Judge(split, fused(other)).find("fail: weights_differ"), 0U);
+  // Ranks hold halves of one tensor.
+  v1::Weights halves[2];
+  for (std::int32_t rank = 0; rank < 2; ++rank) {
+    const auto middle = head.begin() + 320;
+    halves[rank] =
+        OfRank(rank, StateAt(0, {TensorOf("output_layer.weight", {5, 64},
+                                          rank == 0 ? Floats(head.begin(), middle) : Floats(middle, head.end()))}));
+    halves[rank].mutable_place()->set_tensor_rank(rank);
+  }
+  const v1::Weights whole = StateAt(0, {TensorOf("lm_head.weight", {10, 64}, head)});
+  EXPECT_EQ(Verdict(kCheck, {WithWeights(Gpu({}), {whole})}, {WithWeights(Npu({}), {halves[0], halves[1]})}), "pass");
 }
 
 TEST(InitialWeights, RandomOnesAreJudgedByTheirLaw) {

@@ -31,22 +31,53 @@ double DistanceOf(const v1::ValueHistogram& a, const v1::ValueHistogram& b) {
   return largest;
 }
 
+// Statistics and histogram of all parts.
+v1::TensorFingerprint Merged(const std::vector<const ModelTensor*>& tensors) {
+  v1::TensorFingerprint merged;
+  v1::TensorStatistics& all = *merged.mutable_statistics();
+  std::map<std::uint32_t, std::uint64_t> bins;
+  for (const ModelTensor* tensor : tensors) {
+    for (const v1::TensorFingerprint* part : tensor->parts) {
+      const v1::TensorStatistics& one = part->statistics();
+      all.set_min(all.has_min() ? std::min(all.min(), one.min()) : one.min());
+      all.set_max(all.has_max() ? std::max(all.max(), one.max()) : one.max());
+      all.set_finite(all.finite() + one.finite());
+      all.set_nan(all.nan() + one.nan());
+      for (int i = 0; i < part->histogram().bins_size(); ++i) {
+        bins[part->histogram().bins(i)] += part->histogram().counts(i);
+      }
+    }
+  }
+  for (const auto& [bin, count] : bins) {
+    merged.mutable_histogram()->add_bins(bin);
+    merged.mutable_histogram()->add_counts(count);
+  }
+  return merged;
+}
+
+bool AllHaveHistograms(const std::vector<const ModelTensor*>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const ModelTensor* tensor) {
+    return std::all_of(tensor->parts.begin(), tensor->parts.end(), [](const v1::TensorFingerprint* part) {
+      return part->has_statistics() && part->has_histogram();
+    });
+  });
+}
+
 }  // namespace
 
 bool IsConstant(const v1::TensorFingerprint& tensor) {
   return tensor.statistics().min() == tensor.statistics().max() && tensor.statistics().nan() == 0;
 }
 
-std::optional<LawComparison> CompareLaws(const Profile& profile, const v1::TensorFingerprint& a,
-                                         const v1::TensorFingerprint& b) {
-  if (!a.has_statistics() || !b.has_statistics()) return std::nullopt;
+std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPair& pair) {
+  if (!AllHaveHistograms(pair.a) || !AllHaveHistograms(pair.b)) return std::nullopt;
+  const v1::TensorFingerprint a = Merged(pair.a), b = Merged(pair.b);
   LawComparison result;
   if (IsConstant(a) || IsConstant(b)) {
     result.constants = true;
     result.same = IsConstant(a) && IsConstant(b) && a.statistics().min() == b.statistics().min();
     return result;
   }
-  if (!a.has_histogram() || !b.has_histogram()) return std::nullopt;
   const auto n = static_cast<double>(a.statistics().finite()), m = static_cast<double>(b.statistics().finite());
   result.distance = DistanceOf(a.histogram(), b.histogram());
   result.limit = std::max(profile.threshold("initial_law_quantile") * std::sqrt((n + m) / (n * m)),

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "paritect/v1/weights.pb.h"
+#include "checks/weights/matching.h"
 #include "rules/profile.h"
 
 namespace paritect {
@@ -18,9 +18,8 @@ struct LawComparison {
   double limit = 0;
 };
 
-// nullopt: a histogram is missing.
-std::optional<LawComparison> CompareLaws(const Profile& profile, const v1::TensorFingerprint& a,
-                                         const v1::TensorFingerprint& b);
+// Of the pair's parts together. nullopt: a histogram is missing.
+std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPair& pair);
 
 bool IsConstant(const v1::TensorFingerprint& tensor);
 

@@ -133,8 +133,9 @@ std::vector<double> UpdateSketch(const StepChange& change, const ModelTensor& af
 }
 
 std::optional<double> UpdateSize(const StepChange& change, const ModelTensor& after) {
+  constexpr std::size_t kPlacesMin = 16;  // fewer say too little
   const std::vector<double> sketch = UpdateSketch(change, after);
-  if (sketch.empty()) return std::nullopt;
+  if (sketch.size() < kPlacesMin) return std::nullopt;
   double squares = 0;
   for (const double one : sketch) squares += one * one;
   return std::sqrt(squares / static_cast<double>(after.elements()));

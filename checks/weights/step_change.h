@@ -38,7 +38,7 @@ Movement MovementOf(const StepChange& change, const ModelTensor& after);
 
 // The sketch of the update; empty: none.
 std::vector<double> UpdateSketch(const StepChange& change, const ModelTensor& after);
-// |update| per element, estimated as the root of the mean square; nullopt: no sketch.
+// |update| per element, estimated as the root of the mean square; nullopt: no sketch, or a small one.
 std::optional<double> UpdateSize(const StepChange& change, const ModelTensor& after);
 
 // Half the step between neighbouring values of the type, below the tensor's smallest value: a smaller update is lost

@@ -94,7 +94,7 @@ class Judge {
     const double limit = RoundingLimit(tensor.first());
     if (limit == 0) return false;
     std::optional<double> size = partner == nullptr ? std::nullopt : UpdateSize(*baseline_, *partner);
-    if (!size.has_value() || *size == 0) size = migrated_->rate;
+    if (!size.has_value()) size = migrated_->rate;
     if (!size.has_value() || *size > limit) return false;
     args.emplace_back("size", FormatShort(*size));
     args.emplace_back("limit", FormatShort(limit));
