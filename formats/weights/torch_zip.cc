@@ -27,7 +27,7 @@ class TorchZipReader {
   explicit TorchZipReader(ZipMembers members)
       : members_(std::move(members)), out_(std::make_unique<StoredTensors>("torch-zip")) {}
 
-  absl::StatusOr<std::unique_ptr<StoredTensors>> Read(const LookAtPickle& look) {
+  absl::StatusOr<std::unique_ptr<StoredTensors>> Read() {
     const ZipEntry* pickle_entry = FindPickle();
     if (pickle_entry == nullptr) return absl::DataLossError("the archive holds no data.pkl");
     root_ = pickle_entry->name.substr(0, pickle_entry->name.size() - kPickleName.size());
@@ -44,7 +44,6 @@ class TorchZipReader {
     const FindStorage find = [this](const StorageId& id) { return Find(id); };
     const PickleView view(*pickle);
     PARITECT_RETURN_IF_ERROR(AddPickledTensors(view, find, options, *out_));
-    if (look) PARITECT_RETURN_IF_ERROR(look(view));
     return std::move(out_);
   }
 
@@ -118,9 +117,9 @@ bool LooksLikeTorchZip(absl::string_view head) {
   return false;
 }
 
-absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTorchZip(const SharedBytes& bytes, const LookAtPickle& look) {
+absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTorchZip(const SharedBytes& bytes) {
   PARITECT_ASSIGN_OR_RETURN(ZipMembers members, ZipMembers::Open(bytes));
-  return TorchZipReader(std::move(members)).Read(look);
+  return TorchZipReader(std::move(members)).Read();
 }
 
 extern const WeightsFormat kTorchZipWeights;
