@@ -33,13 +33,14 @@ ReadElements StreamElements(std::shared_ptr<const ZipMembers> members, const Zip
   return [members = std::move(members), entry, header](BlockSink sink) -> absl::Status {
     std::uint64_t skip = header.data_at;
     std::uint64_t left = header.info.bytes;
-    std::string unit;  // what is cut by the border of two blocks waits for the writer
-    BlockWriter writer([&](absl::string_view block) {
+    std::string turned;
+    const auto give = [&](absl::string_view block) {  // blocks of the archive end anywhere, the writer's with an element
       if (!header.swap) return sink(block);
-      unit.assign(block.data(), block.size());
-      SwapElements(header.info.dtype, absl::MakeSpan(unit.data(), unit.size()));
-      return sink(unit);
-    });
+      turned.assign(block.data(), block.size());
+      SwapElements(header.info.dtype, absl::MakeSpan(turned.data(), turned.size()));
+      return sink(turned);
+    };
+    BlockWriter writer(give);
     PARITECT_RETURN_IF_ERROR(members->Stream(entry, [&](absl::string_view block) {
       const std::uint64_t drop = std::min<std::uint64_t>(skip, block.size());
       skip -= drop;

@@ -197,7 +197,8 @@ absl::Status CheckPickleNames(const PickleView& view) {
   }
   for (std::int32_t place = 0; place < count; ++place) {
     if (view.at(place).kind != Kind::kObject || !IsModule(view, place)) continue;
-    return absl::UnimplementedError(absl::StrCat("it holds a whole module (", DisplayBytes(view.NameOf(place)),
+    const std::string name = view.NameOf(place);  // none in the legacy layout, which names modules beside the pickle
+    return absl::UnimplementedError(absl::StrCat("it holds a whole module (", name.empty() ? "nn.Module" : DisplayBytes(name),
                                                  "), whose class would have to be run: save model.state_dict()"));
   }
   return absl::OkStatus();
