@@ -43,7 +43,7 @@ TEST(Safetensors, RefusesLayoutsThatAreNot) {
   EXPECT_THAT(Why(one(R"("data_offsets":[4,8]})"), two), HasSubstr("a hole"));
   EXPECT_THAT(Why(one(R"("data_offsets":[0,8]})"), two), HasSubstr("its shape takes 4 bytes"));
   EXPECT_THAT(Why(one(R"("data_offsets":[0,4]},"v":{"dtype":"F32","shape":[1],"data_offsets":[2,6]})"), two), HasSubstr("overlap"));
-  EXPECT_THAT(Why(one(R"("data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})"), two), HasSubstr("duplicate"));
+  EXPECT_THAT(Why(one(R"("data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})"), two), HasSubstr("key 'w' stands twice"));
   EXPECT_THAT(Why(one(R"("data_offsets":[0,400]})"), "1234"), HasSubstr("its shape takes 4 bytes"));
   EXPECT_THAT(Why(R"({"w":{"dtype":"F32","shape":[1000],"data_offsets":[0,4000]}})", "1234"), HasSubstr("file cut off?"));
   EXPECT_THAT(Why(R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234"), HasSubstr("no count: -1"));
@@ -83,9 +83,8 @@ TEST(Safetensors, AFileThatIsWrittenMeanwhileIsUnstable) {
   fs.AddFile("/m", SampleSafetensors());
   auto source = OpenWeights(fs, "/m");
   ASSERT_TRUE(source.ok()) << source.status();
-  fs.ChangeWhileRead("/m", SampleSafetensors() + "more");
-  auto changed = OpenWeights(fs, "/m");
-  const absl::Status status = changed.ok() ? ReadTensor(**changed, 0).status() : changed.status();
+  fs.AddFile("/m", SampleSafetensors() + "more");
+  const absl::Status status = ReadTensor(**source, 0).status();
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("changed while it was read"));
 }
