@@ -160,9 +160,45 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   return json;
 }
 
+// Cells of one column; short, because digests are long.
+std::string Cell(const OrderedJson& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return "-";
+  if (found->is_number_float()) return FormatShort(found->get<double>());
+  if (!found->is_array()) return found->is_string() ? found->get<std::string>() : found->dump();
+  std::vector<std::string> extents;
+  for (const OrderedJson& extent : *found) extents.push_back(extent.dump());
+  return extents.empty() ? "scalar" : absl::StrJoin(extents, "x");
+}
+
+void Print(const OrderedJson& object, std::ostream& out) {
+  out << object["file"].get<std::string>() << ": " << object["format"].get<std::string>() << "\n";
+  for (const OrderedJson& note : object["notes"]) out << "note: " << Cell(note, "message") << "\n";
+  if (object.contains("digest")) out << Cell(object, "count") << " tensors, " << Cell(object, "digest") << "\n";
+  if (!object.contains("tensors")) return;
+  constexpr const char* kColumns[] = {"name", "dtype", "shape", "min", "max", "mean", "l2", "nan", "inf", "zero", "digest"};
+  std::vector<std::vector<std::string>> rows = {std::vector<std::string>(std::begin(kColumns), std::end(kColumns))};
+  for (const OrderedJson& tensor : object["tensors"]) {
+    std::vector<std::string> row;
+    for (const char* column : kColumns) row.push_back(DisplayBytes(Cell(tensor, column)));
+    rows.push_back(std::move(row));
+  }
+  std::vector<std::size_t> widths(std::size(kColumns), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out << row[i];
+      if (i + 1 < row.size()) out << std::string(widths[i] - DisplayWidth(row[i]) + 2, ' ');
+    }
+    out << "\n";
+  }
+}
+
 }  // namespace
 
 extern const Inspector kWeightsInspector;
-const Inspector kWeightsInspector = {"weights", &Recognises, &Inspect};
+const Inspector kWeightsInspector = {"weights", &Recognises, &Inspect, &Print};
 
 }  // namespace paritect

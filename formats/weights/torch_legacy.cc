@@ -1,6 +1,7 @@
 // PyTorch before 1.6, and with _use_new_zipfile_serialization=False: pickles one after the other (magic number, protocol,
 // facts of the machine, the object, the keys of the storages), then the storages in the order of the keys, each as i64
-// elements and its bytes. Source: pytorch, torch/serialization.py (_legacy_save).
+// elements and its bytes. A pickle alone (of numpy arrays, as model zoos have them) is read as one that has no storages.
+// Source: pytorch, torch/serialization.py (_legacy_save).
 #include <map>
 #include <utility>
 
@@ -103,11 +104,29 @@ class LegacyReader {
   std::map<std::string, SharedBytes> places_;
 };
 
-bool Sniff(const WeightsSample& sample) { return !sample.is_folder && absl::StartsWith(sample.head, kMagic); }
+// torch.load reads whatever begins as a pickle, and so would run what one holds.
+bool Sniff(const WeightsSample& sample) {
+  return !sample.is_folder && sample.head.size() > 2 && sample.head[0] == '\x80' && sample.head[1] >= 2 && sample.head[1] <= 5;
+}
+
+absl::StatusOr<std::unique_ptr<StoredTensors>> ReadPlainPickle(RandomBytes& bytes) {
+  PARITECT_ASSIGN_OR_RETURN(const std::string text, bytes.ReadText(0, bytes.size(), kPickleBytesMax));
+  PARITECT_ASSIGN_OR_RETURN(const Pickle pickle, ReadPickle(text, kCheckpointPickleLimits));
+  const FindStorage find = [](const StorageId&) -> absl::StatusOr<SharedBytes> {
+    return absl::DataLossError("a tensor without its storage");
+  };
+  auto out = std::make_unique<StoredTensors>("torch-legacy");
+  PARITECT_RETURN_IF_ERROR(AddPickledTensors(PickleView(pickle), find, {false, bytes.size()}, *out));
+  if (out->tensors().empty()) return absl::InvalidArgumentError("a pickle that holds no tensors");
+  out->AddNote("plain_pickle", "a pickle that torch.save did not write");
+  return out;
+}
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));
-  return LegacyReader(bytes).Read();
+  const std::uint64_t head = std::min<std::uint64_t>(kMagic.size(), bytes->size());
+  PARITECT_ASSIGN_OR_RETURN(const std::string magic, bytes->ReadText(0, head, head));
+  return magic == kMagic ? LegacyReader(bytes).Read() : ReadPlainPickle(*bytes);
 }
 
 }  // namespace

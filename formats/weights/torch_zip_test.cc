@@ -137,6 +137,21 @@ TEST(TorchZip, DamagedPickles) {
   EXPECT_THAT(Why(MakeZip({{"a/data.pkl", PickleFile("}")}, {"a/data.pkl", PickleFile("]")}})), HasSubstr("stands twice"));
 }
 
+// torch.load takes any pickle for a file of its own.
+TEST(TorchLegacy, APickleAlone) {
+  EXPECT_THAT(Why(PickleFile(PickleCall("builtins", "eval", {PickleText("1")}))), HasSubstr("names builtins.eval"));
+  EXPECT_TRUE(absl::IsInvalidArgument(OpenBytes(PickleFile(PickleIntegers({1, 2}))).status())) << "no tensors";
+  const std::string type = absl::StrCat(PickleCall("numpy", "dtype", {PickleText("f4"), "\x89", "\x88"}),
+                                        PickleTuple({PickleInteger(3), PickleText("<")}), "b");
+  const std::string array = absl::StrCat(
+      PickleCall("numpy.core.multiarray", "_reconstruct", {PickleName("numpy", "ndarray"), PickleIntegers({0}), PickleText("b")}),
+      PickleTuple({PickleInteger(1), PickleIntegers({2}), type, "\x89", absl::StrCat("C\x08", Floats({1, 2}))}), "b");
+  const auto source = OpenBytes(PickleFile(PickleDict({PickleText("w"), array})));
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source), ElementsAre("w F32 [2]"));
+  EXPECT_EQ(ReadTensor(**source, 0).value(), Floats({1, 2}));
+}
+
 TEST(TorchLegacy, StoragesThatTheFileCannotHold) {
   const std::string keys = absl::StrCat("](", PickleText("0"), "e");
   EXPECT_THAT(Why(TorchLegacy(SampleTorchBody(true), keys, LittleEndianBytes(7, 8) + Floats({1, 2, 3}))), HasSubstr("7 elements of 4 bytes"));
