@@ -12,13 +12,13 @@ TEST(FactsAsSettings, ArgumentsAndWhatAnOptimizerWasSetTo) {
   StoredTensors source("torch-zip");
   source.AddFact("args.num_layers", IntegerValue(12));
   source.AddFact("args.optimizer", TextValue("adam"));
-  source.AddFact("optimizer.param_groups.0.lr", NumberValue(0.001));
-  source.AddFact("optimizer.param_groups.0.initial_lr", NumberValue(0.01));
-  source.AddFact("optimizer.param_groups.1.eps", NumberValue(1));
+  source.AddFact("optimizer.param_groups.0.lr", RealValue(0.001));
+  source.AddFact("optimizer.param_groups.0.initial_lr", RealValue(0.01));
+  source.AddFact("optimizer.param_groups.1.eps", RealValue(1));
   source.AddFact("iteration", IntegerValue(7));
   v1::Value betas;
-  *betas.mutable_list()->add_items() = NumberValue(0.9);
-  *betas.mutable_list()->add_items() = NumberValue(0.95);
+  *betas.mutable_list()->add_items() = RealValue(0.9);
+  *betas.mutable_list()->add_items() = RealValue(0.95);
   source.AddFact("optimizer.param_groups.0.betas", betas);
   const v1::SettingsDocument document = FactsAsSettings(source.about(), "model.pt");
   std::vector<std::string> lines;

@@ -45,7 +45,7 @@ absl::StatusOr<Index> ReadIndex(FileSystem& fs, const std::string& path) {
   if (map == nullptr || !map->is_map()) return absl::DataLossError("the index has no weight_map");
   Index index;
   for (const auto& [tensor, file] : map->fields) {
-    if (!file.is_scalar() || !IsPlainName(file.text)) {
+    if (!file.is_scalar() || !StaysInFolder(file.text)) {
       return absl::DataLossError(StrCat("the index places the tensor ", DisplayBytes(tensor.text), " in \"",
                                         DisplayBytes(file.text), "\", which is no file beside it"));
     }

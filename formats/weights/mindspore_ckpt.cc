@@ -19,7 +19,7 @@ namespace paritect {
 namespace {
 
 using absl::StrCat;
-using Kind = WireField::Kind;
+using Kind = FileWireField::Kind;
 
 constexpr absl::string_view kCrcMark = "crc_num";
 constexpr std::uint64_t kCrcTailBytes = 17;
@@ -76,9 +76,9 @@ class CheckpointReader {
 
   absl::StatusOr<std::unique_ptr<StoredTensors>> Read() {
     PARITECT_ASSIGN_OR_RETURN(const std::uint64_t end, CheckCrc());
-    WireReader wire(*bytes_, 0, end);
+    FileWireReader wire(*bytes_, 0, end);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField value, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField value, wire.Next());
       if (value.number != 1 || value.kind != Kind::kBytes) {
         return absl::DataLossError(StrCat("field ", value.number, " before byte ", wire.at(),
                                           " is none of a checkpoint's (damaged, or another kind of file)"));
@@ -109,11 +109,11 @@ class CheckpointReader {
                                       " (the file is damaged: copy or save it again)"));
   }
 
-  absl::StatusOr<Slice> ReadValue(const WireField& value) {
+  absl::StatusOr<Slice> ReadValue(const FileWireField& value) {
     Slice slice;
-    WireReader wire(*bytes_, value.offset, value.length);
+    FileWireReader wire(*bytes_, value.offset, value.length);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       if (field.kind != Kind::kBytes) continue;
       if (field.number == 1) {
         PARITECT_ASSIGN_OR_RETURN(slice.tag, bytes_->ReadText(field.offset, field.length, kTextBytesMax));
@@ -128,11 +128,11 @@ class CheckpointReader {
     return slice;
   }
 
-  absl::Status ReadTensor(const WireField& tensor, Slice& slice) {
-    WireReader wire(*bytes_, tensor.offset, tensor.length);
+  absl::Status ReadTensor(const FileWireField& tensor, Slice& slice) {
+    FileWireReader wire(*bytes_, tensor.offset, tensor.length);
     slice.content = {bytes_, tensor.offset, 0};
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       if (field.number == 1) PARITECT_RETURN_IF_ERROR(ReadDims(field, slice.dims));
       if (field.kind != Kind::kBytes) continue;
       if (field.number == 2) {
@@ -143,11 +143,11 @@ class CheckpointReader {
     return absl::OkStatus();
   }
 
-  absl::Status ReadDims(const WireField& field, std::vector<std::int64_t>& dims) {
+  absl::Status ReadDims(const FileWireField& field, std::vector<std::int64_t>& dims) {
     if (field.kind == Kind::kVarint) {
       dims.push_back(static_cast<std::int64_t>(field.value));
     } else if (field.kind == Kind::kBytes) {  // packed
-      WireReader packed(*bytes_, field.offset, field.length);
+      FileWireReader packed(*bytes_, field.offset, field.length);
       while (!packed.done() && dims.size() <= kTensorRankMax) {
         PARITECT_ASSIGN_OR_RETURN(const std::uint64_t extent, packed.Varint());
         dims.push_back(static_cast<std::int64_t>(extent));
@@ -235,7 +235,7 @@ bool LooksLikeCheckpoint(const WeightsSample& sample) {
   const SharedBytes head = BytesInMemory("head", sample.head);
   const auto varint = [&](std::uint64_t at, std::uint64_t& next) -> std::optional<std::uint64_t> {
     if (at >= head->size()) return std::nullopt;
-    WireReader wire(*head, at, head->size() - at);
+    FileWireReader wire(*head, at, head->size() - at);
     const auto value = wire.Varint();
     if (!value.ok()) return std::nullopt;
     next = wire.at();

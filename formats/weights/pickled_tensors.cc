@@ -167,7 +167,7 @@ class Walker {
       case Kind::kNone: plain.set_null(true); return plain;
       case Kind::kBoolean: return BooleanValue(value.boolean);
       case Kind::kInteger: return IntegerValue(value.integer);
-      case Kind::kNumber: return NumberValue(value.number);
+      case Kind::kNumber: return RealValue(value.number);
       case Kind::kText:
         if (value.text.size() > kFactTextBytesMax) return std::nullopt;
         return TextValue(value.text);

@@ -147,7 +147,7 @@ v1::Value IntegerValue(std::int64_t integer) {
   return value;
 }
 
-v1::Value NumberValue(double number) {
+v1::Value RealValue(double number) {
   v1::Value value;
   value.set_number(number);
   return value;

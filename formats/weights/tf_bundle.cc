@@ -22,7 +22,7 @@ namespace paritect {
 namespace {
 
 using absl::StrCat;
-using Kind = WireField::Kind;
+using Kind = FileWireField::Kind;
 
 constexpr std::uint64_t kStringType = 7;
 constexpr std::uint64_t kShardsMax = 100'000;
@@ -61,15 +61,15 @@ struct Entry {
   bool sliced = false;
 };
 
-absl::Status ReadShape(RandomBytes& bytes, const WireField& shape, std::vector<std::int64_t>& out) {
-  WireReader wire(bytes, shape.offset, shape.length);
+absl::Status ReadShape(RandomBytes& bytes, const FileWireField& shape, std::vector<std::int64_t>& out) {
+  FileWireReader wire(bytes, shape.offset, shape.length);
   while (!wire.done()) {
-    PARITECT_ASSIGN_OR_RETURN(const WireField dim, wire.Next());
+    PARITECT_ASSIGN_OR_RETURN(const FileWireField dim, wire.Next());
     if (dim.number != 2 || dim.kind != Kind::kBytes) continue;
     std::int64_t extent = 0;
-    WireReader inner(bytes, dim.offset, dim.length);
+    FileWireReader inner(bytes, dim.offset, dim.length);
     while (!inner.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, inner.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, inner.Next());
       if (field.number == 1) extent = static_cast<std::int64_t>(field.value);
     }
     if (out.size() >= kTensorRankMax) return absl::DataLossError(StrCat("more than ", kTensorRankMax, " dimensions"));
@@ -81,9 +81,9 @@ absl::Status ReadShape(RandomBytes& bytes, const WireField& shape, std::vector<s
 absl::StatusOr<Entry> ReadEntry(absl::string_view value) {
   const SharedBytes bytes = BytesInMemory("entry", std::string(value));
   Entry entry;
-  WireReader wire(*bytes);
+  FileWireReader wire(*bytes);
   while (!wire.done()) {
-    PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+    PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
     switch (field.number) {
       case 1: entry.type = field.value; break;
       case 2:
@@ -125,9 +125,9 @@ class BundleReader {
  private:
   absl::Status Header(absl::string_view value) {
     const SharedBytes bytes = BytesInMemory("header", std::string(value));
-    WireReader wire(*bytes);
+    FileWireReader wire(*bytes);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       if (field.number == 1) shards_ = field.value;
       if (field.number == 2 && field.value != 0) return absl::UnimplementedError("a bundle of a big-endian machine");
     }

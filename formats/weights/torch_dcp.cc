@@ -86,7 +86,7 @@ class DcpReader {
       place.length = static_cast<std::uint64_t>(std::max<std::int64_t>(0, view_.IntegerOf(*length).value_or(0)));
       const auto transforms = Attribute(pairs[i + 1], "transform_descriptors");
       place.transformed = transforms && !view_.ItemsOf(*transforms).empty();
-      if (!IsPlainName(place.file)) {
+      if (!StaysInFolder(place.file)) {
         return absl::DataLossError(StrCat("a chunk is placed in \"", DisplayBytes(place.file), "\", which is no file of the folder"));
       }
       places_[PlaceKey(view_.at(*name).text, Extents(pairs[i], "offset").value_or(std::vector<std::int64_t>()))] = place;

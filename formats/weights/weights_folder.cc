@@ -14,7 +14,7 @@ constexpr std::uint64_t kNameFileBytesMax = 4096;
 
 }  // namespace
 
-bool IsPlainName(absl::string_view name) {
+bool StaysInFolder(absl::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find_first_of("/\\") == absl::string_view::npos &&
          name.find('\0') == absl::string_view::npos;
 }
@@ -22,7 +22,7 @@ bool IsPlainName(absl::string_view name) {
 absl::StatusOr<std::string> ReadNameFile(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(fs, path, kNameFileBytesMax));
   const std::string name(absl::StripAsciiWhitespace(text));
-  if (IsPlainName(name)) return name;
+  if (StaysInFolder(name)) return name;
   return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": names no folder beside it: \"", DisplayBytes(name), "\""));
 }
 

@@ -18,7 +18,7 @@ namespace paritect {
 absl::StatusOr<std::string> ReadNameFile(FileSystem& fs, const std::string& path);
 
 // Whether `name` (of an index) stays in its folder: no '/', '\\', "..", NUL.
-bool IsPlainName(absl::string_view name);
+bool StaysInFolder(absl::string_view name);
 
 // A file of torch.save in either layout. Unimplemented: neither.
 absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTorchFile(FileSystem& fs, const std::string& path);
