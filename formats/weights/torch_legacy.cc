@@ -12,6 +12,7 @@
 #include "common/utf8.h"
 #include "formats/weights/pickled_tensors.h"
 #include "formats/weights/weights_format.h"
+#include "re2/re2.h"
 
 namespace paritect {
 namespace {
@@ -104,9 +105,25 @@ class LegacyReader {
   std::map<std::string, SharedBytes> places_;
 };
 
-// torch.load reads whatever begins as a pickle, and so would run what one holds.
+constexpr int kPicklesMax = 100;
+
+// torch.load takes whatever begins as a pickle, and so would run what one holds: PROTO, or a name of protocol 0.
 bool Sniff(const WeightsSample& sample) {
-  return !sample.is_folder && sample.head.size() > 2 && sample.head[0] == '\x80' && sample.head[1] >= 2 && sample.head[1] <= 5;
+  static const re2::RE2 kName("(?s)c[A-Za-z_][\\w.]*\\n[A-Za-z_][\\w.]*\\n[^A-Za-z ].*");
+  if (sample.is_folder || sample.head.size() < 3) return false;
+  if (sample.head[0] == '\x80') return sample.head[1] >= 2 && sample.head[1] <= 5;
+  return re2::RE2::FullMatch(sample.head, kName);
+}
+
+// Pickles that follow the first: harmless ones in front are a way to hide another.
+absl::Status CheckPicklesBehind(absl::string_view rest) {
+  for (int i = 0; i < kPicklesMax && !rest.empty(); ++i) {
+    const auto pickle = ReadPickle(rest, kCheckpointPickleLimits);
+    if (!pickle.ok()) return absl::OkStatus();  // something else
+    PARITECT_RETURN_IF_ERROR(CheckPickleNames(PickleView(*pickle)));
+    rest.remove_prefix(pickle->bytes);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> ReadPlainPickle(RandomBytes& bytes) {
@@ -116,6 +133,7 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadPlainPickle(RandomBytes& byte
     return absl::DataLossError("a tensor without its storage");
   };
   auto out = std::make_unique<StoredTensors>("torch-legacy");
+  PARITECT_RETURN_IF_ERROR(CheckPicklesBehind(absl::string_view(text).substr(pickle.bytes)));
   PARITECT_RETURN_IF_ERROR(AddPickledTensors(PickleView(pickle), find, {false, bytes.size()}, *out));
   if (out->tensors().empty()) return absl::InvalidArgumentError("a pickle that holds no tensors");
   out->AddNote("plain_pickle", "a pickle that torch.save did not write");

@@ -140,6 +140,8 @@ TEST(TorchZip, DamagedPickles) {
 // torch.load takes any pickle for a file of its own.
 TEST(TorchLegacy, APickleAlone) {
   EXPECT_THAT(Why(PickleFile(PickleCall("builtins", "eval", {PickleText("1")}))), HasSubstr("names builtins.eval"));
+  EXPECT_THAT(Why("c__builtin__\neval\n(S'1'\ntR."), HasSubstr("names builtins.eval")) << "protocol 0";
+  EXPECT_THAT(Why(PickleFile("N") + PickleFile(PickleName("os", "system"))), HasSubstr("names os.system"));
   EXPECT_TRUE(absl::IsInvalidArgument(OpenBytes(PickleFile(PickleIntegers({1, 2}))).status())) << "no tensors";
   const std::string type = absl::StrCat(PickleCall("numpy", "dtype", {PickleText("f4"), "\x89", "\x88"}),
                                         PickleTuple({PickleInteger(3), PickleText("<")}), "b");

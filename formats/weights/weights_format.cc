@@ -45,6 +45,7 @@ absl::Status NotRecognised(const WeightsSample& sample, absl::string_view path) 
   }
   std::vector<absl::string_view> words;
   for (const WeightsFormat* format : AllWeightsFormats()) words.push_back(format->name);
+  std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
   return absl::InvalidArgumentError(absl::StrCat("recognise ", DisplayBytes(path), ": ", seen,
                                                  " is none of the formats of weights that are read: ",
