@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "common/digest.h"
 #include "common/status_macros.h"
+#include "formats/weights/sketch.h"
 #include "formats/weights/value_sums.h"
 #include "formats/weights/widen.h"
 #include "formats/weights/word_sums.h"
@@ -149,6 +150,9 @@ class Fingerprinter : public TensorFingerprinter {
     if (options.values && form_.as != ValueForm::As::kNone) histogram_ = std::make_unique<Histogram>();
   }
 
+  void KeepValuesAt(std::vector<std::uint64_t> places) override { places_ = std::move(places); }
+  std::vector<double> kept_values() const override { return kept_; }
+
   void Add(absl::string_view block) override {
     digests_.Add(block);
     words_.Add(block);
@@ -170,6 +174,7 @@ class Fingerprinter : public TensorFingerprinter {
       SetHash(sums_.as_fp16, *result.mutable_values_as_fp16());
     }
     histogram_->Finish(*result.mutable_histogram());
+    for (const double place : sketcher_.Finish()) result.add_sketch(place);
     return result;
   }
 
@@ -202,14 +207,26 @@ class Fingerprinter : public TensorFingerprinter {
     alignas(64) float floats[kPieceValues];
     if (form_.as == ValueForm::As::kFloat) {
       WidenToFloat(type_, bytes, count, floats);
+      Keep(floats, count);
       AddFloats(floats, count, values_, sums_);
+      if (values_.hashes) sketcher_.Add(floats, count);
     } else {
       double doubles[kPieceValues];
       WidenToDouble(type_, bytes, count, doubles);
+      Keep(doubles, count);
       AddDoubles(doubles, count, values_, sums_);
+      if (values_.hashes) sketcher_.Add(doubles, count);
       for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(doubles[i]);
     }
     if (histogram_ != nullptr) histogram_->Add(floats, count);
+  }
+
+  // The piece begins where the sums stand.
+  template <typename T>
+  void Keep(const T* values, std::size_t count) {
+    while (kept_.size() < places_.size() && places_[kept_.size()] < sums_.elements + count) {
+      kept_.push_back(static_cast<double>(values[places_[kept_.size()] - sums_.elements]));
+    }
   }
 
   void FillStatistics(v1::TensorStatistics& result) const {
@@ -235,6 +252,9 @@ class Fingerprinter : public TensorFingerprinter {
   WordSummer words_;
   ValueSums sums_;
   std::unique_ptr<Histogram> histogram_;
+  Sketcher sketcher_;
+  std::vector<std::uint64_t> places_;
+  std::vector<double> kept_;
   const std::size_t unit_bytes_;  // of 16 values
   std::string rest_;
 };
@@ -255,40 +275,61 @@ void SetUnreadable(absl::string_view why, v1::TensorFingerprint& tensor) {
   (*tensor.mutable_problem()->mutable_args())["why"] = std::string(why);
 }
 
+absl::StatusOr<v1::TensorFingerprint> FingerprintTensor(TensorSource& source, std::size_t index,
+                                                        const FingerprintOptions& options,
+                                                        const FingerprintWatch& watch) {
+  const TensorInfo& info = source.tensors()[index];
+  Fingerprinter fingerprinter(info.dtype, options);
+  if (watch.keep_places) fingerprinter.KeepValuesAt(watch.keep_places(info));
+  const absl::Status read = source.Read(index, [&](absl::string_view block) {
+    fingerprinter.Add(block);
+    if (watch.read) watch.read(block.size());
+    return absl::OkStatus();
+  });
+  if (absl::IsFailedPrecondition(read)) {
+    v1::TensorFingerprint tensor;
+    SetUnreadable(read.message(), tensor);
+    return tensor;
+  }
+  PARITECT_RETURN_IF_ERROR(read);
+  v1::TensorFingerprint tensor = fingerprinter.Finish();
+  if (watch.kept) watch.kept(info, fingerprinter.kept_values());
+  return tensor;
+}
+
 }  // namespace
 
 std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const FingerprintOptions& options) {
   return std::make_unique<Fingerprinter>(type, options);
 }
 
-absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options) {
+std::string SignsOf(const std::vector<double>& values) {
+  std::string signs((values.size() + 3) / 4, '\0');
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const unsigned sign = values[i] > 0 ? 1 : values[i] < 0 ? 2 : 0;
+    signs[i / 4] = static_cast<char>(static_cast<unsigned char>(signs[i / 4]) | sign << i % 4 * 2);
+  }
+  return signs;
+}
+
+absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options,
+                                               const FingerprintWatch& watch) {
   v1::Weights weights = source.about();
-  std::map<std::pair<std::string, std::string>, int> places;  // of files and names in weights.tensors
+  std::map<std::string, int> places;  // of names in weights.tensors
   for (std::size_t i = 0; i < source.tensors().size(); ++i) {
     const TensorInfo& info = source.tensors()[i];
     v1::TensorFingerprint tensor;
-    const auto original = places.find({info.file, info.alias_of});
+    const auto original = places.find(info.alias_of);
     if (!info.unreadable.empty()) {
       SetUnreadable(info.unreadable, tensor);
     } else if (!info.alias_of.empty() && original != places.end()) {
       tensor = weights.tensors(original->second);
       tensor.clear_shape();
     } else {
-      const auto fingerprinter = NewTensorFingerprinter(info.dtype, options);
-      const absl::Status read = source.Read(i, [&](absl::string_view block) {
-        fingerprinter->Add(block);
-        return absl::OkStatus();
-      });
-      if (read.ok()) {
-        tensor = fingerprinter->Finish();
-      } else if (absl::IsFailedPrecondition(read)) {
-        SetUnreadable(read.message(), tensor);
-      } else {
-        return read;
-      }
+      PARITECT_ASSIGN_OR_RETURN(tensor, FingerprintTensor(source, i, options, watch));
     }
     Describe(info, tensor);
-    places.emplace(std::pair(info.file, info.name), weights.tensors_size());
+    places.emplace(info.name, weights.tensors_size());
     *weights.add_tensors() = std::move(tensor);
   }
   return weights;
