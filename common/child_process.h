@@ -1,5 +1,6 @@
 // A short-lived child with a time limit and bounded output: how vendor libraries and tools are asked, and how formats
-// are read whose library is not trusted with the file, because they can hang or crash. No shell, no search path, no inherited environment.
+// are read whose library is not trusted with the file, because they can hang or crash. No shell, no search path, no
+// inherited environment.
 #ifndef PARITECT_COMMON_CHILD_PROCESS_H_
 #define PARITECT_COMMON_CHILD_PROCESS_H_
 

@@ -32,9 +32,7 @@ void LimitResources(void) {
   Limit(RLIMIT_CORE, 0);
 }
 
-#define ALLOW(name)                                     \
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), \
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 void ForbidSystemCalls(void) {
 #ifdef ARCHITECTURE
@@ -43,12 +41,27 @@ void ForbidSystemCalls(void) {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      ALLOW(read), ALLOW(pread64), ALLOW(write), ALLOW(lseek), ALLOW(fstat),
+      ALLOW(read),
+      ALLOW(pread64),
+      ALLOW(write),
+      ALLOW(lseek),
+      ALLOW(fstat),
 #ifdef __NR_newfstatat
       ALLOW(newfstatat),
 #endif
-      ALLOW(close), ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk),
-      ALLOW(futex), ALLOW(clock_gettime), ALLOW(gettimeofday), ALLOW(getrandom), ALLOW(rt_sigreturn), ALLOW(exit),
+      ALLOW(close),
+      ALLOW(mmap),
+      ALLOW(munmap),
+      ALLOW(mremap),
+      ALLOW(mprotect),
+      ALLOW(madvise),
+      ALLOW(brk),
+      ALLOW(futex),
+      ALLOW(clock_gettime),
+      ALLOW(gettimeofday),
+      ALLOW(getrandom),
+      ALLOW(rt_sigreturn),
+      ALLOW(exit),
       ALLOW(exit_group),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
   };

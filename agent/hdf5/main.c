@@ -1,14 +1,12 @@
 /* paritect-hdf5: reads one HDF5 file for another program, confined, so that libhdf5 never stands in a process that
  * matters. The file is standard input; it is opened before the confinement, and nothing else can be opened after it.
  *   paritect-hdf5 list      a line a dataset, fields parted by tabs:
- *                             t INDEX DTYPE SHAPE OFFSET NAME   DTYPE as in safetensors, SHAPE as 2x3 ("" a scalar), OFFSET of
- *                                                             plain bytes in the file, or "-": to be read by `read`
- *                             u WHY NAME                        one that is not read
- *                             a NAME TEXT                       a text attribute of the file itself
- *   paritect-hdf5 read N    the elements of dataset N in C order, little-endian
- * In names and texts, bytes below 0x20, '\\' and 0x7f stand as \xHH. Exit: 0 done, 1 no such file or damaged.
- * Not followed: soft and external links, external files, virtual datasets, filters other than deflate, shuffle and
- * Fletcher's checksum. */
+ *                             t INDEX DTYPE SHAPE OFFSET NAME   DTYPE as in safetensors, SHAPE as 2x3 ("" a scalar),
+ * OFFSET of plain bytes in the file, or "-": to be read by `read` u WHY NAME                        one that is not
+ * read a NAME TEXT                       a text attribute of the file itself paritect-hdf5 read N    the elements of
+ * dataset N in C order, little-endian In names and texts, bytes below 0x20, '\\' and 0x7f stand as \xHH. Exit: 0 done,
+ * 1 no such file or damaged. Not followed: soft and external links, external files, virtual datasets, filters other
+ * than deflate, shuffle and Fletcher's checksum. */
 #include <hdf5.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -52,7 +52,8 @@ ExitCode InspectOne(CommandEnv& env, const std::string& as, const InspectRequest
     return kExitUsage;
   }
   if (table && (*inspector)->print == nullptr) {
-    env.err << "paritect inspect: -o table: not supported by this version for " << (*inspector)->kind << "; there is json\n";
+    env.err << "paritect inspect: -o table: not supported by this version for " << (*inspector)->kind
+            << "; there is json\n";
     return kExitUsage;
   }
   auto json = (*inspector)->inspect(env, request);

@@ -43,10 +43,18 @@ TEST_F(InspectWeightsTest, TensorsWithDigestsStatisticsAndFacts) {
 
 // Neither the order of tensors nor the file's form counts for the digest of the whole.
 TEST_F(InspectWeightsTest, OneDigestForOneSetOfTensors) {
-  fs_.AddFile("/a", SafetensorsFile(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-                                    Floats({1, 2})));
-  fs_.AddFile("/b", SafetensorsFile(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-                                    Floats({2, 1})));
+  fs_.AddFile(
+      "/a",
+      SafetensorsFile(
+          R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                    R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+          Floats({1, 2})));
+  fs_.AddFile(
+      "/b",
+      SafetensorsFile(
+          R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                    R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+          Floats({2, 1})));
   const auto digest = [&](const std::string& path) {
     const std::string text = Inspect({"--as", "weights", "--summary", path});
     return text.substr(text.find("\"digest\""), 60);
@@ -79,10 +87,11 @@ TEST_F(InspectWeightsTest, RefusalsUnknownFormsAndSlips) {
 }
 
 TEST_F(InspectWeightsTest, ATensorThatWasNotReadSaysWhy) {
-  fs_.AddFile("/m", TorchZip(PickleDict({PickleText("s"), PickleCall("torch._utils", "_rebuild_sparse_tensor", {})}), {}));
+  fs_.AddFile("/m",
+              TorchZip(PickleDict({PickleText("s"), PickleCall("torch._utils", "_rebuild_sparse_tensor", {})}), {}));
   const std::string text = Inspect({"--as", "weights", "/m"});
   EXPECT_EQ(code_, 0) << text;
-  EXPECT_THAT(text, HasSubstr("the tensor was not read (a tensor that torch._utils._rebuild_sparse_tensor makes"));
+  EXPECT_THAT(text, HasSubstr("the tensor was not read: a tensor that torch._utils._rebuild_sparse_tensor makes"));
 }
 
 }  // namespace

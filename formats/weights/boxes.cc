@@ -25,7 +25,8 @@ class BoxStream {
       if (at_ == buffer_.size()) {
         const std::uint64_t left = piece_.length - taken_;
         if (left == 0) return absl::DataLossError("a chunk that ends before its shape does");
-        PARITECT_ASSIGN_OR_RETURN(buffer_, piece_.bytes->ReadText(piece_.offset + taken_, std::min(left, kBufferBytes), kBufferBytes));
+        PARITECT_ASSIGN_OR_RETURN(
+            buffer_, piece_.bytes->ReadText(piece_.offset + taken_, std::min(left, kBufferBytes), kBufferBytes));
         taken_ += buffer_.size();
         at_ = 0;
       }
@@ -58,11 +59,13 @@ absl::Status CheckBoxes(const TensorInfo& info, const std::vector<Box>& boxes, s
       }
       inside *= static_cast<std::uint64_t>(box.sizes[i]);
     }
-    if (inside * element != box.piece.length) return absl::DataLossError("a chunk of another length than its shape takes");
+    if (inside * element != box.piece.length)
+      return absl::DataLossError("a chunk of another length than its shape takes");
     elements += inside;
   }
   if (elements == info.elements) return absl::OkStatus();
-  return absl::DataLossError(StrCat("its chunks hold ", static_cast<std::uint64_t>(elements), " elements, its shape has ", info.elements));
+  return absl::DataLossError(
+      StrCat("its chunks hold ", static_cast<std::uint64_t>(elements), " elements, its shape has ", info.elements));
 }
 
 // Rows of the last dimension, each from the boxes that hold a part of it. Boxes are read from front to back, for rows
@@ -110,7 +113,8 @@ bool FollowEachOther(const TensorInfo& info, const std::vector<Box>& boxes) {
 }  // namespace
 
 absl::Status AddBoxes(TensorInfo info, std::vector<Box> boxes, StoredTensors& out) {
-  if (boxes.size() > kBoxesMax) return absl::ResourceExhaustedError(StrCat("more than ", kBoxesMax, " chunks of one tensor"));
+  if (boxes.size() > kBoxesMax)
+    return absl::ResourceExhaustedError(StrCat("more than ", kBoxesMax, " chunks of one tensor"));
   const auto element = static_cast<std::uint64_t>(DTypeBits(info.dtype) / 8);
   PARITECT_RETURN_IF_ERROR(CheckBoxes(info, boxes, element));
   std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.offsets < b.offsets; });
@@ -120,7 +124,8 @@ absl::Status AddBoxes(TensorInfo info, std::vector<Box> boxes, StoredTensors& ou
     return out.AddPieces(std::move(info), std::move(pieces));
   }
   const std::size_t last = info.shape.size() - 1;
-  std::stable_sort(boxes.begin(), boxes.end(), [last](const Box& a, const Box& b) { return a.offsets[last] < b.offsets[last]; });
+  std::stable_sort(boxes.begin(), boxes.end(),
+                   [last](const Box& a, const Box& b) { return a.offsets[last] < b.offsets[last]; });
   const TensorInfo shape = info;
   return out.Add(std::move(info), [shape, boxes = std::move(boxes), element](BlockSink sink) {
     return ReadRows(shape, boxes, element, sink);

@@ -1,5 +1,5 @@
-// DeepSpeed: `latest` names TAG; in it mp_rank_MM_model_states.pt (or zero_pp_rank_D_mp_rank_MM_model_states.pt, stage 3)
-// and [bf16_]zero_pp_rank_D_mp_rank_MM_optim_states.pt. The optimizer's fp32 master copy is one flat tensor a group,
+// DeepSpeed: `latest` names TAG; in it mp_rank_MM_model_states.pt (or zero_pp_rank_D_mp_rank_MM_model_states.pt, stage
+// 3) and [bf16_]zero_pp_rank_D_mp_rank_MM_optim_states.pt. The optimizer's fp32 master copy is one flat tensor a group,
 // cut over the data-parallel ranks: it is put together again and cut into parameters by param_shapes, under the name
 // "fp32.NAME". A rank that is missing makes the whole incomplete, and the master copy is not given.
 // Source: deepspeedai/DeepSpeed, deepspeed/utils/zero_to_fp32.py.
@@ -101,7 +101,8 @@ std::optional<std::vector<BytePiece>> FlatPartitions(const StoredTensors& optimi
 }
 
 // [offset, offset + length) of pieces that follow each other.
-absl::StatusOr<std::vector<BytePiece>> Cut(const std::vector<BytePiece>& whole, std::uint64_t offset, std::uint64_t length) {
+absl::StatusOr<std::vector<BytePiece>> Cut(const std::vector<BytePiece>& whole, std::uint64_t offset,
+                                           std::uint64_t length) {
   std::vector<BytePiece> parts;
   for (const BytePiece& piece : whole) {
     if (length == 0) break;
@@ -237,14 +238,16 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTag(FileSystem& fs, const std
 
 bool Sniff(const WeightsSample& sample) {
   if (!sample.is_folder) return false;
-  return std::any_of(sample.names.begin(), sample.names.end(), [](const std::string& name) { return ParseName(name).has_value(); }) ||
+  return std::any_of(sample.names.begin(), sample.names.end(),
+                     [](const std::string& name) { return ParseName(name).has_value(); }) ||
          (sample.Holds("latest") && sample.Holds("zero_to_fp32.py"));
 }
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const WeightsSample sample, SampleWeights(fs, path));
   std::string folder = path;
-  const bool here = std::any_of(sample.names.begin(), sample.names.end(), [](const std::string& name) { return ParseName(name).has_value(); });
+  const bool here = std::any_of(sample.names.begin(), sample.names.end(),
+                                [](const std::string& name) { return ParseName(name).has_value(); });
   if (!here) {
     PARITECT_ASSIGN_OR_RETURN(const std::string tag, ReadNameFile(fs, JoinPath(path, "latest")));
     folder = JoinPath(path, tag);

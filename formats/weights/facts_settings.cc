@@ -20,8 +20,11 @@ struct OptimizerFact {
   absl::string_view fact;
   absl::string_view key;
 };
-constexpr OptimizerFact kOptimizerFacts[] = {{"initial_lr", "lr"},       {"betas", "betas"},       {"eps", "eps"},
-                                             {"weight_decay", "weight_decay"}, {"momentum", "momentum"}};
+constexpr OptimizerFact kOptimizerFacts[] = {{"initial_lr", "lr"},
+                                             {"betas", "betas"},
+                                             {"eps", "eps"},
+                                             {"weight_decay", "weight_decay"},
+                                             {"momentum", "momentum"}};
 
 // The setting's name; nullopt: the fact is none. Of several groups the first counts: others are its exceptions.
 std::optional<std::string> KeyOf(absl::string_view name) {

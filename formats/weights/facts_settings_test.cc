@@ -22,7 +22,8 @@ TEST(FactsAsSettings, ArgumentsAndWhatAnOptimizerWasSetTo) {
   source.AddFact("optimizer.param_groups.0.betas", betas);
   const v1::SettingsDocument document = FactsAsSettings(source.about(), "model.pt");
   std::vector<std::string> lines;
-  for (const v1::Setting& setting : document.settings()) lines.push_back(absl::StrCat(setting.raw_key(), "=", setting.raw_value()));
+  for (const v1::Setting& setting : document.settings())
+    lines.push_back(absl::StrCat(setting.raw_key(), "=", setting.raw_value()));
   EXPECT_THAT(lines, ::testing::ElementsAre("num_layers=12", "optimizer=adam", "lr=0.01", "betas=[0.9, 0.95]"));
 }
 

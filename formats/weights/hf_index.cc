@@ -24,7 +24,9 @@ constexpr std::uint64_t kIndexBytesMax = 64 << 20;
 constexpr std::size_t kFilesMax = 10'000;
 constexpr std::size_t kNodesMax = 2'000'000;
 
-bool IsIndex(absl::string_view name) { return absl::EndsWith(name, ".index.json"); }
+bool IsIndex(absl::string_view name) {
+  return absl::EndsWith(name, ".index.json");
+}
 bool IsModelFile(absl::string_view name) {
   return absl::EndsWith(name, ".safetensors") ||
          (absl::StartsWith(name, "pytorch_model") && absl::EndsWith(name, ".bin"));
@@ -96,7 +98,8 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadByIndex(FileSystem& fs, const
   std::uint64_t bytes = 0;
   for (const TensorInfo& info : out->tensors()) bytes += info.alias_of.empty() ? info.bytes : 0;
   if (index.total_size && static_cast<std::uint64_t>(*index.total_size) != bytes && out->about().incomplete().empty()) {
-    out->AddNote("total_size_differs", StrCat("the index states ", *index.total_size, " bytes, the tensors have ", bytes));
+    out->AddNote("total_size_differs",
+                 StrCat("the index states ", *index.total_size, " bytes, the tensors have ", bytes));
   }
   return out;
 }

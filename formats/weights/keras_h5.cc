@@ -1,6 +1,6 @@
 // Keras's HDF5 (and any other HDF5 file of plain tensors), by a helper program that holds libhdf5 and is confined
-// (agent/hdf5/main.c): it tells what stands where, and unpacks what is in chunks. What it tells is checked as any input.
-// Source: HDF Group, "HDF5 File Format Specification"; keras, saving/legacy/hdf5_format.py.
+// (agent/hdf5/main.c): it tells what stands where, and unpacks what is in chunks. What it tells is checked as any
+// input. Source: HDF Group, "HDF5 File Format Specification"; keras, saving/legacy/hdf5_format.py.
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -31,7 +31,8 @@ constexpr std::uint64_t kUnpackBytesExtra = 64 << 20;
 absl::Status CheckEnd(const absl::StatusOr<ChildResult>& result) {
   if (!result.ok()) {
     if (absl::IsAborted(result.status())) {
-      return absl::DataLossError(StrCat("the reader of HDF5 was ended by what the file holds (", result.status().message(), ")"));
+      return absl::DataLossError(
+          StrCat("the reader of HDF5 was ended by what the file holds (", result.status().message(), ")"));
     }
     return result.status();
   }
@@ -108,8 +109,8 @@ class H5Reader {
     }
     unpacked_ += std::min(info.bytes, std::uint64_t{1} << 60);
     if (unpacked_ > bytes_->size() * kUnpackRatioMax + kUnpackBytesExtra) {
-      return absl::ResourceExhaustedError(StrCat("its datasets unpack to more than ", kUnpackRatioMax,
-                                                 " times the file's ", bytes_->size(), " bytes"));
+      return absl::ResourceExhaustedError(
+          StrCat("its datasets unpack to more than ", kUnpackRatioMax, " times the file's ", bytes_->size(), " bytes"));
     }
     return out_->Add(info, Unpack(std::string(fields[1]), info.bytes));
   }
@@ -137,14 +138,17 @@ class H5Reader {
   std::uint64_t unpacked_ = 0;
 };
 
-bool Sniff(const WeightsSample& sample) { return !sample.is_folder && absl::StartsWith(sample.head, kMagic); }
+bool Sniff(const WeightsSample& sample) {
+  return !sample.is_folder && absl::StartsWith(sample.head, kMagic);
+}
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));
   const std::string program = FindHelperProgram(kHelper);
   if (program.empty()) {
-    return absl::UnimplementedError(StrCat("HDF5 is read by the program ", kHelper,
-                                           ", which stands neither beside this one nor in ../libexec/paritect: install it"));
+    return absl::UnimplementedError(
+        StrCat("HDF5 is read by the program ", kHelper,
+               ", which stands neither beside this one nor in ../libexec/paritect: install it"));
   }
   if (bytes->Descriptor() < 0) return absl::UnimplementedError("HDF5 is read from files on a disk alone");
   return H5Reader(program, bytes).Read();

@@ -54,7 +54,8 @@ absl::StatusOr<std::string> FolderOfIteration(FileSystem& fs, const std::string&
   PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadNameFile(fs, JoinPath(path, kTracker)));
   if (text == "release") return JoinPath(path, text);
   const auto iteration = ParseInt(text);
-  if (!iteration || *iteration < 0) return absl::DataLossError(StrCat(kTracker, " holds \"", DisplayBytes(text), "\", no iteration"));
+  if (!iteration || *iteration < 0)
+    return absl::DataLossError(StrCat(kTracker, " holds \"", DisplayBytes(text), "\", no iteration"));
   return JoinPath(path, absl::StrFormat("iter_%07d", *iteration));
 }
 
@@ -75,7 +76,8 @@ void CheckRanks(const std::set<std::int64_t>& tensor, const std::set<std::int64_
   const auto check = [&](absl::string_view what, std::size_t found) {
     const auto stated = IntegerFact(out.about(), StrCat("args.", what));
     if (!stated || *stated <= static_cast<std::int64_t>(found)) return;
-    out.AddIncomplete("weights_ranks_missing", {{"what", std::string(what)}, {"stated", StrCat(*stated)}, {"found", StrCat(found)}});
+    out.AddIncomplete("weights_ranks_missing",
+                      {{"what", std::string(what)}, {"stated", StrCat(*stated)}, {"found", StrCat(found)}});
   };
   check("tensor_model_parallel_size", tensor.size());
   check("pipeline_model_parallel_size", pipeline.size());
@@ -103,9 +105,8 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadIteration(FileSystem& fs, con
 
 bool Sniff(const WeightsSample& sample) {
   if (!sample.is_folder) return false;
-  return sample.Holds(kTracker) || std::any_of(sample.names.begin(), sample.names.end(), [](const std::string& name) {
-           return RankOf(name).has_value();
-         });
+  return sample.Holds(kTracker) || std::any_of(sample.names.begin(), sample.names.end(),
+                                               [](const std::string& name) { return RankOf(name).has_value(); });
 }
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {

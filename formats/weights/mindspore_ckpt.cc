@@ -1,6 +1,6 @@
 // MindSpore .ckpt: one protobuf message after the other, each a Checkpoint with one value {tag, tensor {dims,
-// tensor_type, tensor_content}}. A parameter above 512 MiB is cut into consecutive values of the same tag and dims; with
-// crc_check the file ends with "crc_num" and ten bytes of CRC-32, big-endian. dims [0] with content is a scalar.
+// tensor_type, tensor_content}}. A parameter above 512 MiB is cut into consecutive values of the same tag and dims;
+// with crc_check the file ends with "crc_num" and ten bytes of CRC-32, big-endian. dims [0] with content is a scalar.
 // Source: mindspore, ccsrc/utils/checkpoint.proto; python/mindspore/train/serialization.py.
 #include <map>
 #include <utility>
@@ -35,11 +35,15 @@ struct TypeWord {
   DType type;
 };
 constexpr TypeWord kTypes[] = {
-    {"Bool", DType::kBool},     {"Int8", DType::kI8},       {"UInt8", DType::kU8},     {"Int16", DType::kI16},
-    {"UInt16", DType::kU16},    {"Int32", DType::kI32},     {"UInt32", DType::kU32},   {"Int64", DType::kI64},
-    {"UInt64", DType::kU64},    {"Float16", DType::kF16},   {"Float32", DType::kF32},  {"Float64", DType::kF64},
-    {"BFloat16", DType::kBF16}, {"Float8E4M3FN", DType::kF8E4M3}, {"Float8E5M2", DType::kF8E5M2},
-    {"Complex64", DType::kC64}, {"Complex128", DType::kC128},
+    {"Bool", DType::kBool},         {"Int8", DType::kI8},
+    {"UInt8", DType::kU8},          {"Int16", DType::kI16},
+    {"UInt16", DType::kU16},        {"Int32", DType::kI32},
+    {"UInt32", DType::kU32},        {"Int64", DType::kI64},
+    {"UInt64", DType::kU64},        {"Float16", DType::kF16},
+    {"Float32", DType::kF32},       {"Float64", DType::kF64},
+    {"BFloat16", DType::kBF16},     {"Float8E4M3FN", DType::kF8E4M3},
+    {"Float8E5M2", DType::kF8E5M2}, {"Complex64", DType::kC64},
+    {"Complex128", DType::kC128},
 };
 
 std::optional<DType> TypeOf(absl::string_view word) {
@@ -98,7 +102,8 @@ class CheckpointReader {
     PARITECT_ASSIGN_OR_RETURN(const std::string tail, bytes_->ReadText(end, kCrcTailBytes, kCrcTailBytes));
     if (!absl::StartsWith(tail, kCrcMark)) return bytes_->size();
     std::uint64_t wanted = 0;
-    for (std::size_t i = tail.size() - 8; i < tail.size(); ++i) wanted = wanted << 8 | static_cast<unsigned char>(tail[i]);
+    for (std::size_t i = tail.size() - 8; i < tail.size(); ++i)
+      wanted = wanted << 8 | static_cast<unsigned char>(tail[i]);
     std::uint32_t crc = 0;
     PARITECT_RETURN_IF_ERROR(ReadPiece({bytes_, 0, end}, [&](absl::string_view block) {
       crc = Crc32(crc, block);
@@ -181,13 +186,15 @@ class CheckpointReader {
     TensorInfo info;
     info.name = first.tag;
     info.role = RoleOf(first.tag);
-    if (first.has_map || !first.has_tensor) return out_->AddUnreadable(info, "a map parameter, which has no plain form");
+    if (first.has_map || !first.has_tensor)
+      return out_->AddUnreadable(info, "a map parameter, which has no plain form");
     info.shape = first.dims;
     const auto type = TypeOf(first.type);
     if (!type) {
       info.dtype = DType::kBlocks;
       info.dtype_word = DisplayBytes(first.type);
-      return out_->AddUnreadable(info, StrCat("a parameter of the type ", DisplayBytes(first.type), ", which is not read"));
+      return out_->AddUnreadable(info,
+                                 StrCat("a parameter of the type ", DisplayBytes(first.type), ", which is not read"));
     }
     info.dtype = *type;
     if (info.shape == std::vector<std::int64_t>{0} && length > 0) info.shape.clear();

@@ -31,7 +31,8 @@ TEST(MindsporeCkpt, RolesOfOptimizers) {
 }
 
 TEST(MindsporeCkpt, UnknownTypesAreListedAndNotRead) {
-  const auto source = OpenBytes(MindsporeValue("w", "Float32", {1}, Floats({1})) + MindsporeValue("q", "qint4x2", {2}, "x"));
+  const auto source =
+      OpenBytes(MindsporeValue("w", "Float32", {1}, Floats({1})) + MindsporeValue("q", "qint4x2", {2}, "x"));
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Listed(**source), ElementsAre("w F32 [1]", "q qint4x2 [2]"));
   EXPECT_TRUE(absl::IsFailedPrecondition(ReadTensor(**source, 1).status()));
@@ -43,10 +44,12 @@ TEST(MindsporeCkpt, RefusesDamage) {
   EXPECT_THAT(Why(flipped), HasSubstr("checksum"));
   const std::string value = MindsporeValue("w", "Float32", {2}, Floats({1, 2}));
   EXPECT_THAT(Why(value.substr(0, value.size() - 3)), HasSubstr("file cut off?"));
-  EXPECT_THAT(Why(MindsporeValue("w", "Float32", {3}, Floats({1, 2}))), HasSubstr("its shape takes 12 bytes, 8 are there"));
+  EXPECT_THAT(Why(MindsporeValue("w", "Float32", {3}, Floats({1, 2}))),
+              HasSubstr("its shape takes 12 bytes, 8 are there"));
   EXPECT_THAT(Why(MindsporeValue("w", "Float32", {-1}, Floats({1}))), HasSubstr("a dimension of -1"));
   EXPECT_THAT(Why(MindsporeValue("w", "Float32", {1ll << 40, 1ll << 40}, "1234")), HasSubstr("2^63"));
-  EXPECT_THAT(Why(value + MindsporeValue("v", "Float32", {1}, Floats({1})) + value), HasSubstr("two parameters of the name w"));
+  EXPECT_THAT(Why(value + MindsporeValue("v", "Float32", {1}, Floats({1})) + value),
+              HasSubstr("two parameters of the name w"));
   EXPECT_THAT(Why(value + WireBytes(2, "x")), HasSubstr("none of a checkpoint's"));
 }
 

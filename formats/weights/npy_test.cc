@@ -31,19 +31,25 @@ TEST(Npy, OrdersOfElementsAndBytes) {
   EXPECT_EQ(Content(NpyFile("{'descr': '>i2', 'fortran_order': False, 'shape': (2L,), }", std::string("\0\1\0\2", 4))),
             std::string("\1\0\2\0", 4));
   EXPECT_EQ(Content(NpyFile("{\"shape\": (), \"descr\": \"|b1\", \"fortran_order\": False}", "\x01")), "\x01");
-  EXPECT_EQ(Content(NpyFile("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", Floats({1, 2}))), Floats({1, 2}));
-  EXPECT_EQ(Content(NpyFile("{'descr': '>c8', 'fortran_order': False, 'shape': (1,)}", std::string("\x3f\x80\0\0\x40\0\0\0", 8))),
+  EXPECT_EQ(Content(NpyFile("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", Floats({1, 2}))),
+            Floats({1, 2}));
+  EXPECT_EQ(Content(NpyFile("{'descr': '>c8', 'fortran_order': False, 'shape': (1,)}",
+                            std::string("\x3f\x80\0\0\x40\0\0\0", 8))),
             Floats({1, 2}));
 }
 
 TEST(Npy, RefusesWhatIsNoPlainTensor) {
   EXPECT_THAT(Why(NpyFile("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", "x")), HasSubstr("Python objects"));
-  EXPECT_THAT(Why(NpyFile("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "1234")), HasSubstr("records"));
+  EXPECT_THAT(Why(NpyFile("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "1234")),
+              HasSubstr("records"));
   EXPECT_THAT(Why(NpyFile("{'descr': '<U4', 'fortran_order': False, 'shape': (1,)}", "1234")), HasSubstr("'<U4'"));
-  EXPECT_THAT(Why(NpyFile("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "1234")), HasSubstr("takes 12 bytes, 4 follow"));
-  EXPECT_THAT(Why(NpyFile("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", "")), HasSubstr("2^63"));
+  EXPECT_THAT(Why(NpyFile("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", "1234")),
+              HasSubstr("takes 12 bytes, 4 follow"));
+  EXPECT_THAT(Why(NpyFile("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", "")),
+              HasSubstr("2^63"));
   EXPECT_THAT(Why(NpyFile("{'descr': '<f4', 'shape': (1,)}", "1234")), HasSubstr("lacks"));
-  EXPECT_THAT(Why(NpyFile("{'descr': '<f4', 'fortran_order': __import__('os'), 'shape': (1,)}", "1234")), HasSubstr("True or False"));
+  EXPECT_THAT(Why(NpyFile("{'descr': '<f4', 'fortran_order': __import__('os'), 'shape': (1,)}", "1234")),
+              HasSubstr("True or False"));
   EXPECT_THAT(Why(absl::StrCat(absl::string_view("\x93NUMPY\x02\0\xff\xff\xff\x7f", 12))), HasSubstr("at most 10000"));
 }
 
@@ -75,7 +81,8 @@ TEST(Npz, ObjectsBesideArraysAreListedAndNotRead) {
 }
 
 TEST(Npz, AZipBombIsRefusedBeforeItIsUnpacked) {
-  const std::string bomb = NpyFile("{'descr': '|u1', 'fortran_order': False, 'shape': (134217728,)}", std::string(128 << 20, '\0'));
+  const std::string bomb =
+      NpyFile("{'descr': '|u1', 'fortran_order': False, 'shape': (134217728,)}", std::string(128 << 20, '\0'));
   const std::string archive = MakeZip({{"w.npy", bomb, true}});
   ASSERT_LT(archive.size(), 200'000u);
   EXPECT_THAT(Why(archive), HasSubstr("a ZIP bomb?"));

@@ -168,7 +168,8 @@ class OnnxReader {
     if (key == "location") tensor.location = value;
     if (key != "offset" && key != "length") return absl::OkStatus();
     const auto number = ParseInt(value);
-    if (!number || *number < 0) return absl::DataLossError(StrCat("external_data.", key, " is no count: ", DisplayBytes(value)));
+    if (!number || *number < 0)
+      return absl::DataLossError(StrCat("external_data.", key, " is no count: ", DisplayBytes(value)));
     if (key == "offset") tensor.external_offset = static_cast<std::uint64_t>(*number);
     if (key == "length") tensor.external_length = static_cast<std::uint64_t>(*number);
     return absl::OkStatus();
@@ -181,14 +182,16 @@ class OnnxReader {
     if (!type) {
       tensor.info.dtype = DType::kBlocks;
       tensor.info.dtype_word = tensor.type == 8 ? "STRING" : StrCat("ONNX_", tensor.type);
-      return out_->AddUnreadable(std::move(tensor.info), StrCat("elements of ONNX's type ", tensor.type, ", which is not read"));
+      return out_->AddUnreadable(std::move(tensor.info),
+                                 StrCat("elements of ONNX's type ", tensor.type, ", which is not read"));
     }
     tensor.info.dtype = *type;
     if (const absl::Status sized = SizeTensor(tensor.info); !sized.ok()) {
       return absl::DataLossError(StrCat(label, ": ", sized.message()));
     }
     if (tensor.external) return Annotate(AddExternal(std::move(tensor)), label);
-    if (!tensor.numbers.packed.empty() || !tensor.numbers.alone.empty()) return Annotate(AddVarints(std::move(tensor)), label);
+    if (!tensor.numbers.packed.empty() || !tensor.numbers.alone.empty())
+      return Annotate(AddVarints(std::move(tensor)), label);
     if (!tensor.floats.empty()) tensor.pieces.push_back({BytesInMemory(path_, tensor.floats), 0, tensor.floats.size()});
     return out_->AddPieces(std::move(tensor.info), std::move(tensor.pieces));
   }
@@ -220,12 +223,14 @@ class OnnxReader {
   absl::Status AddVarints(Tensor tensor) {
     const int size = DTypeBits(tensor.info.dtype) / 8;
     const std::uint64_t elements = tensor.info.elements;
-    if (size > 8 || tensor.info.dtype == DType::kC64 || tensor.info.dtype == DType::kF32 || tensor.info.dtype == DType::kF64) {
+    if (size > 8 || tensor.info.dtype == DType::kC64 || tensor.info.dtype == DType::kF32 ||
+        tensor.info.dtype == DType::kF64) {
       return absl::DataLossError("whole numbers as the data of another type");
     }
     std::uint64_t bytes = tensor.numbers.alone.size();
     for (const auto& [offset, length] : tensor.numbers.packed) bytes += length;
-    if (bytes < elements) return absl::DataLossError(StrCat(elements, " elements are stated, ", bytes, " bytes are there"));
+    if (bytes < elements)
+      return absl::DataLossError(StrCat(elements, " elements are stated, ", bytes, " bytes are there"));
     auto read = [file = bytes_, numbers = std::move(tensor.numbers), size, elements](BlockSink sink) -> absl::Status {
       BlockWriter writer(sink);
       std::uint64_t count = 0;
@@ -241,7 +246,8 @@ class OnnxReader {
           PARITECT_RETURN_IF_ERROR(add(value));
         }
       }
-      if (count != elements) return absl::DataLossError(StrCat(elements, " elements are stated, ", count, " are there"));
+      if (count != elements)
+        return absl::DataLossError(StrCat(elements, " elements are stated, ", count, " are there"));
       return writer.Finish();
     };
     return out_->Add(std::move(tensor.info), std::move(read));

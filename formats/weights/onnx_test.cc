@@ -30,7 +30,8 @@ TEST(Onnx, EveryFormOfData) {
   EXPECT_THAT(Listed(**source), ElementsAre("raw F32 [2]", "floats F32 [2]", "ints I32 [3]"));
   EXPECT_EQ(ReadTensor(**source, 0).value(), Floats({1, 2}));
   EXPECT_EQ(ReadTensor(**source, 1).value(), Floats({3, 4}));
-  EXPECT_EQ(ReadTensor(**source, 2).value(), LittleEndianBytes(1, 4) + LittleEndianBytes(300, 4) + LittleEndianBytes(~0ull, 4));
+  EXPECT_EQ(ReadTensor(**source, 2).value(),
+            LittleEndianBytes(1, 4) + LittleEndianBytes(300, 4) + LittleEndianBytes(~0ull, 4));
 }
 
 TEST(Onnx, HalvesAsWholeNumbers) {

@@ -38,16 +38,22 @@ TEST(Safetensors, ScalarsEmptyAndPackedTensors) {
 
 TEST(Safetensors, RefusesLayoutsThatAreNot) {
   const std::string two = std::string(8, '\0');
-  const auto one = [](absl::string_view rest) { return absl::StrCat(R"({"w":{"dtype":"F32","shape":[1],)", rest, "}"); };
+  const auto one = [](absl::string_view rest) {
+    return absl::StrCat(R"({"w":{"dtype":"F32","shape":[1],)", rest, "}");
+  };
   EXPECT_THAT(Why(one(R"("data_offsets":[0,4]})"), two), HasSubstr("tells of 4 bytes of data, the file has 8"));
   EXPECT_THAT(Why(one(R"("data_offsets":[4,8]})"), two), HasSubstr("a hole"));
   EXPECT_THAT(Why(one(R"("data_offsets":[0,8]})"), two), HasSubstr("its shape takes 4 bytes"));
-  EXPECT_THAT(Why(one(R"("data_offsets":[0,4]},"v":{"dtype":"F32","shape":[1],"data_offsets":[2,6]})"), two), HasSubstr("overlap"));
-  EXPECT_THAT(Why(one(R"("data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})"), two), HasSubstr("key 'w' stands twice"));
+  EXPECT_THAT(Why(one(R"("data_offsets":[0,4]},"v":{"dtype":"F32","shape":[1],"data_offsets":[2,6]})"), two),
+              HasSubstr("overlap"));
+  EXPECT_THAT(Why(one(R"("data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})"), two),
+              HasSubstr("key 'w' stands twice"));
   EXPECT_THAT(Why(one(R"("data_offsets":[0,400]})"), "1234"), HasSubstr("its shape takes 4 bytes"));
-  EXPECT_THAT(Why(R"({"w":{"dtype":"F32","shape":[1000],"data_offsets":[0,4000]}})", "1234"), HasSubstr("file cut off?"));
+  EXPECT_THAT(Why(R"({"w":{"dtype":"F32","shape":[1000],"data_offsets":[0,4000]}})", "1234"),
+              HasSubstr("file cut off?"));
   EXPECT_THAT(Why(R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234"), HasSubstr("no count: -1"));
-  EXPECT_THAT(Why(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", "1234"), HasSubstr("2^63"));
+  EXPECT_THAT(Why(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", "1234"),
+              HasSubstr("2^63"));
   EXPECT_THAT(Why(R"({"w":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})", "1234"), HasSubstr("F99"));
   EXPECT_THAT(Why(R"({"w":{"dtype":"F4","shape":[1],"data_offsets":[0,1]}})", "1"), HasSubstr("no whole bytes"));
   EXPECT_THAT(Why(R"({"__metadata__":{"a":1}})", ""), HasSubstr("__metadata__.a is no text"));

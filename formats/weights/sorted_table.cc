@@ -71,8 +71,8 @@ absl::StatusOr<std::string> ReadBlock(RandomBytes& table, const Handle& handle) 
   return plain;
 }
 
-// Entries {shared bytes with the key before, other bytes of the key, bytes of the value, key, value}, then u32 places of
-// restarts and their count.
+// Entries {shared bytes with the key before, other bytes of the key, bytes of the value, key, value}, then u32 places
+// of restarts and their count.
 absl::Status ReadEntries(absl::string_view block,
                          absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> entry) {
   if (block.size() < 4) return absl::DataLossError("a block without its end");
@@ -99,7 +99,9 @@ absl::Status ReadEntries(absl::string_view block,
 
 }  // namespace
 
-std::uint32_t MaskedCrc32c(std::uint32_t crc) { return (crc >> 15 | crc << 17) + kMaskDelta; }
+std::uint32_t MaskedCrc32c(std::uint32_t crc) {
+  return (crc >> 15 | crc << 17) + kMaskDelta;
+}
 
 bool EndsAsSortedTable(absl::string_view tail) {
   return tail.size() >= 8 && LittleEndian(tail, tail.size() - 8, 8) == kMagic;
@@ -108,7 +110,8 @@ bool EndsAsSortedTable(absl::string_view tail) {
 absl::Status ReadSortedTable(RandomBytes& table,
                              absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view value)> entry) {
   if (table.size() < kFooterBytes) return absl::DataLossError(StrCat("a table of ", table.size(), " bytes"));
-  PARITECT_ASSIGN_OR_RETURN(const std::string footer, table.ReadText(table.size() - kFooterBytes, kFooterBytes, kFooterBytes));
+  PARITECT_ASSIGN_OR_RETURN(const std::string footer,
+                            table.ReadText(table.size() - kFooterBytes, kFooterBytes, kFooterBytes));
   if (!EndsAsSortedTable(footer)) return absl::DataLossError("the table does not end as it should (file cut off?)");
   absl::string_view rest = footer;
   PARITECT_RETURN_IF_ERROR(TakeHandle(rest).status());  // of what this version has no use for

@@ -45,18 +45,29 @@ TEST(Strided, EveryShapeAsItsDefinition) {
   const std::string storage = Counted(5000, 4);
   const SharedBytes bytes = BytesInMemory("storage", storage);
   const std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> views = {
-      {{}, {}},           {{7}, {1}},          {{7}, {3}},         {{4, 5}, {5, 1}},      {{5, 4}, {1, 5}},
-      {{2, 3, 4}, {4, 8, 1}}, {{4, 2, 3}, {1, 12, 4}}, {{3, 4}, {1, 0}}, {{2, 3}, {0, 0}}, {{1, 6, 1}, {99, 2, 77}},
-      {{2, 2, 2}, {2000, 1, 900}}, {{3, 2}, {1200, 1100}}};
+      {{}, {}},
+      {{7}, {1}},
+      {{7}, {3}},
+      {{4, 5}, {5, 1}},
+      {{5, 4}, {1, 5}},
+      {{2, 3, 4}, {4, 8, 1}},
+      {{4, 2, 3}, {1, 12, 4}},
+      {{3, 4}, {1, 0}},
+      {{2, 3}, {0, 0}},
+      {{1, 6, 1}, {99, 2, 77}},
+      {{2, 2, 2}, {2000, 1, 900}},
+      {{3, 2}, {1200, 1100}}};
   for (const auto& [shape, strides] : views) {
     const StridedView view = {bytes, 8, DType::kF32, shape, strides, false};
-    EXPECT_EQ(Read(view), Expected(view, storage)) << absl::StrJoin(shape, ",") << " by " << absl::StrJoin(strides, ",");
+    EXPECT_EQ(Read(view), Expected(view, storage))
+        << absl::StrJoin(shape, ",") << " by " << absl::StrJoin(strides, ",");
   }
 }
 
 // Larger than what is gathered at a time, in both directions.
 TEST(Strided, LargeTransposedMatrices) {
-  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{3000, 2500}, {3, 3'000'000}, {3'000'000, 3}}) {
+  for (const auto& [rows, columns] :
+       {std::pair<std::int64_t, std::int64_t>{3000, 2500}, {3, 3'000'000}, {3'000'000, 3}}) {
     std::string storage(static_cast<std::size_t>(rows * columns) * 4, '\0');
     for (std::size_t i = 0; i < storage.size(); i += 4) storage.replace(i, 4, LittleEndianBytes(i * 2654435761u, 4));
     const StridedView view = {BytesInMemory("storage", storage), 0, DType::kI32, {columns, rows}, {1, columns}, false};

@@ -18,8 +18,9 @@ TEST(TensorTable, TabsCommasAndSpellings) {
   for (const std::string& text :
        {absl::StrCat("name\tdtype\tshape\tmd5\tmin\tmax\tmean\tl2\tnan\n", "conv.weight\ttorch.float32\t2x3\t", kMd5,
                      "\t-1\t2\t0.5\t3\t0\n"),
-        absl::StrCat("\xEF\xBB\xBFParameter,Type,Shape,MD5,Min,Max,Mean,Norm,NaN\r\nconv.weight,Float32,\"[2, 3]\",md5:", kMd5,
-                     ",-1,2,0.5,3,0\r\n"),
+        absl::StrCat(
+            "\xEF\xBB\xBFParameter,Type,Shape,MD5,Min,Max,Mean,Norm,NaN\r\nconv.weight,Float32,\"[2, 3]\",md5:", kMd5,
+            ",-1,2,0.5,3,0\r\n"),
         std::string("key;dtype;shape;md5;min;max;mean;l2;nan\n"
                     "conv.weight;F32;(2, 3);0123456789ABCDEF0123456789ABCDEF;-1;2;0.5;3;0\n")}) {
     const v1::Weights weights = Read(text);

@@ -102,7 +102,8 @@ absl::StatusOr<Entry> ReadEntry(absl::string_view value) {
 
 v1::TensorRole RoleOf(absl::string_view key) {
   if (absl::StrContains(key, "/.OPTIMIZER_SLOT/")) return v1::TENSOR_ROLE_OPTIMIZER_STATE;
-  for (absl::string_view slot : {"/Adam", "/Adam_1", "/Momentum", "/RMSProp", "/RMSProp_1", "/Adagrad", "/LAMB", "/LAMB_1"}) {
+  for (absl::string_view slot :
+       {"/Adam", "/Adam_1", "/Momentum", "/RMSProp", "/RMSProp_1", "/Adagrad", "/LAMB", "/LAMB_1"}) {
     if (absl::EndsWith(key, slot)) return v1::TENSOR_ROLE_OPTIMIZER_STATE;
   }
   if (absl::StrContains(key, "moving_mean") || absl::StrContains(key, "moving_variance")) return v1::TENSOR_ROLE_BUFFER;
@@ -146,7 +147,9 @@ class BundleReader {
     const auto type = TypeOf(entry.type);
     info.dtype = type.value_or(DType::kBlocks);
     if (!type) info.dtype_word = StrCat("TF_", entry.type);
-    if (!type) return out_->AddUnreadable(std::move(info), StrCat("elements of TensorFlow's type ", entry.type, ", which is not read"));
+    if (!type)
+      return out_->AddUnreadable(std::move(info),
+                                 StrCat("elements of TensorFlow's type ", entry.type, ", which is not read"));
     if (const absl::Status sized = SizeTensor(info); !sized.ok()) return absl::DataLossError(sized.message());
     if (entry.sliced) return out_->AddUnreadable(std::move(info), "a variable that is cut into slices");
     if (info.bytes != entry.size) {
@@ -163,7 +166,8 @@ class BundleReader {
     if (number >= shards_) return absl::DataLossError(StrCat("file ", number, " of ", shards_));
     SharedBytes& shard = files_[number];
     if (shard == nullptr) {
-      PARITECT_ASSIGN_OR_RETURN(shard, OpenRandomBytes(fs_, absl::StrFormat("%s.data-%05d-of-%05d", prefix_, number, shards_)));
+      PARITECT_ASSIGN_OR_RETURN(
+          shard, OpenRandomBytes(fs_, absl::StrFormat("%s.data-%05d-of-%05d", prefix_, number, shards_)));
     }
     return shard;
   }
@@ -178,7 +182,8 @@ class BundleReader {
       }));
       PARITECT_RETURN_IF_ERROR(part->CheckUnchanged());
       if (MaskedCrc32c(crc) == wanted) return absl::OkStatus();
-      return absl::DataLossError(StrCat(DisplayBytes(part->name()), ": a tensor's checksum is another one than the index "
+      return absl::DataLossError(StrCat(DisplayBytes(part->name()),
+                                        ": a tensor's checksum is another one than the index "
                                         "states (the file is damaged: copy or save it again)"));
     };
   }
@@ -202,7 +207,9 @@ class BundleReader {
 constexpr absl::string_view kVariablesIndex = "variables/variables.index";
 constexpr std::uint64_t kStateBytesMax = 1 << 20;
 
-bool IsIndex(absl::string_view name) { return absl::EndsWith(name, ".index"); }
+bool IsIndex(absl::string_view name) {
+  return absl::EndsWith(name, ".index");
+}
 
 bool Sniff(const WeightsSample& sample) {
   if (!sample.is_folder) return EndsAsSortedTable(sample.tail);
@@ -222,7 +229,8 @@ absl::StatusOr<std::string> LastCheckpoint(FileSystem& fs, const std::string& fo
     if (!absl::ConsumePrefix(&line, "model_checkpoint_path:")) continue;
     const std::size_t begin = line.find('"');
     const std::size_t end = line.rfind('"');
-    if (begin != absl::string_view::npos && end > begin) return std::string(BaseName(line.substr(begin + 1, end - begin - 1)));
+    if (begin != absl::string_view::npos && end > begin)
+      return std::string(BaseName(line.substr(begin + 1, end - begin - 1)));
   }
   return absl::DataLossError("the file `checkpoint` names no model_checkpoint_path");
 }

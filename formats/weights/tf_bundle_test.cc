@@ -9,7 +9,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<std::unique_ptr<StoredTensors>> OpenBundle(MemoryFileSystem& fs, const std::string& index, const std::string& data) {
+absl::StatusOr<std::unique_ptr<StoredTensors>> OpenBundle(MemoryFileSystem& fs, const std::string& index,
+                                                          const std::string& data) {
   fs.AddFile("/m/ckpt.index", index);
   fs.AddFile("/m/ckpt.data-00000-of-00001", data);
   return OpenWeights(fs, "/m/ckpt.index");
@@ -35,7 +36,8 @@ TEST(TfBundle, FoldersByWhatStandsInThem) {
     fs.AddFile(absl::StrCat("/train/model.ckpt-", step, ".data-00000-of-00001"), SampleTfData());
   }
   EXPECT_THAT(std::string(OpenWeights(fs, "/train").status().message()), HasSubstr("checkpoint"));
-  fs.AddFile("/train/checkpoint", "model_checkpoint_path: \"/elsewhere/model.ckpt-2\"\nall_model_checkpoint_paths: \"x\"\n");
+  fs.AddFile("/train/checkpoint",
+             "model_checkpoint_path: \"/elsewhere/model.ckpt-2\"\nall_model_checkpoint_paths: \"x\"\n");
   EXPECT_TRUE(OpenWeights(fs, "/train").ok());
 }
 

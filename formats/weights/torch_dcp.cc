@@ -1,6 +1,6 @@
-// PyTorch's distributed checkpoint: .metadata (a pickle of dataclasses) and __R_I.distcp files, in which each chunk of a
-// tensor is a file of torch.save of its own. A tensor is put together from its chunks, which must tile it.
-// Source: pytorch, torch/distributed/checkpoint/{metadata,filesystem}.py.
+// PyTorch's distributed checkpoint: .metadata (a pickle of dataclasses) and __R_I.distcp files, in which each chunk of
+// a tensor is a file of torch.save of its own. A tensor is put together from its chunks, which must tile it. Source:
+// pytorch, torch/distributed/checkpoint/{metadata,filesystem}.py.
 #include <map>
 #include <utility>
 
@@ -87,9 +87,11 @@ class DcpReader {
       const auto transforms = Attribute(pairs[i + 1], "transform_descriptors");
       place.transformed = transforms && !view_.ItemsOf(*transforms).empty();
       if (!StaysInFolder(place.file)) {
-        return absl::DataLossError(StrCat("a chunk is placed in \"", DisplayBytes(place.file), "\", which is no file of the folder"));
+        return absl::DataLossError(
+            StrCat("a chunk is placed in \"", DisplayBytes(place.file), "\", which is no file of the folder"));
       }
-      places_[PlaceKey(view_.at(*name).text, Extents(pairs[i], "offset").value_or(std::vector<std::int64_t>()))] = place;
+      places_[PlaceKey(view_.at(*name).text, Extents(pairs[i], "offset").value_or(std::vector<std::int64_t>()))] =
+          place;
     }
     return absl::OkStatus();
   }
@@ -162,7 +164,9 @@ class DcpReader {
   std::size_t plain_ = 0;
 };
 
-bool Sniff(const WeightsSample& sample) { return sample.is_folder && sample.Holds(kMetadata); }
+bool Sniff(const WeightsSample& sample) {
+  return sample.is_folder && sample.Holds(kMetadata);
+}
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, JoinPath(path, kMetadata)));

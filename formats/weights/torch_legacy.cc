@@ -1,7 +1,7 @@
-// PyTorch before 1.6, and with _use_new_zipfile_serialization=False: pickles one after the other (magic number, protocol,
-// facts of the machine, the object, the keys of the storages), then the storages in the order of the keys, each as i64
-// elements and its bytes. A pickle alone (of numpy arrays, as model zoos have them) is read as one that has no storages.
-// Source: pytorch, torch/serialization.py (_legacy_save).
+// PyTorch before 1.6, and with _use_new_zipfile_serialization=False: pickles one after the other (magic number,
+// protocol, facts of the machine, the object, the keys of the storages), then the storages in the order of the keys,
+// each as i64 elements and its bytes. A pickle alone (of numpy arrays, as model zoos have them) is read as one that has
+// no storages. Source: pytorch, torch/serialization.py (_legacy_save).
 #include <map>
 #include <utility>
 
@@ -36,7 +36,8 @@ class LegacyReader {
     PickledOptions options;
     options.file_bytes = bytes_->size();
     const PickleView facts(machine);
-    if (const auto little = facts.Find(machine.root, "little_endian")) options.big_endian = !machine.at(*little).boolean;
+    if (const auto little = facts.Find(machine.root, "little_endian"))
+      options.big_endian = !machine.at(*little).boolean;
     PARITECT_ASSIGN_OR_RETURN(const Pickle object, NextPickle());
     PARITECT_ASSIGN_OR_RETURN(const Pickle keys, NextPickle());
     const PickleView view(object);
@@ -75,7 +76,8 @@ class LegacyReader {
       const PickleValue& value = keys.at(item);
       const std::string key = value.kind == Kind::kInteger ? StrCat(value.integer) : value.text;
       const auto type = types_.find(key);
-      if (type == types_.end()) return absl::DataLossError(StrCat("the storage ", DisplayBytes(key), " is of no known type"));
+      if (type == types_.end())
+        return absl::DataLossError(StrCat("the storage ", DisplayBytes(key), " is of no known type"));
       if (!type->second.unreadable.empty()) return absl::UnimplementedError(type->second.unreadable);
       PARITECT_ASSIGN_OR_RETURN(const std::string count, bytes_->ReadText(at_, 8, 8));
       const std::uint64_t elements = LittleEndian(count, 0, 8);
@@ -83,7 +85,8 @@ class LegacyReader {
       const std::uint64_t left = bytes_->size() - at_ - 8;
       if (elements > left / element) {
         return absl::DataLossError(StrCat("the storage ", DisplayBytes(key), " at byte ", at_, " states ", elements,
-                                          " elements of ", element, " bytes, ", left, " bytes are left (file cut off?)"));
+                                          " elements of ", element, " bytes, ", left,
+                                          " bytes are left (file cut off?)"));
       }
       PARITECT_ASSIGN_OR_RETURN(SharedBytes part, PartOfBytes(bytes_, at_ + 8, elements * element));
       places_.emplace(key, std::move(part));
@@ -94,7 +97,8 @@ class LegacyReader {
 
   absl::StatusOr<SharedBytes> Find(const StorageId& id) const {
     const auto place = places_.find(id.key);
-    if (place == places_.end()) return absl::DataLossError(StrCat("the storage ", DisplayBytes(id.key), " is not there"));
+    if (place == places_.end())
+      return absl::DataLossError(StrCat("the storage ", DisplayBytes(id.key), " is not there"));
     return place->second;
   }
 

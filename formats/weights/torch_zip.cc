@@ -62,7 +62,8 @@ class TorchZipReader {
     if (entry == nullptr) return false;
     PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, members_.Bytes(*entry));
     PARITECT_ASSIGN_OR_RETURN(const std::string order, bytes->ReadText(0, bytes->size(), kByteOrderBytesMax));
-    if (order != "little" && order != "big") return absl::DataLossError(StrCat("byteorder is \"", DisplayBytes(order), "\""));
+    if (order != "little" && order != "big")
+      return absl::DataLossError(StrCat("byteorder is \"", DisplayBytes(order), "\""));
     return order == "big";
   }
 
@@ -70,7 +71,8 @@ class TorchZipReader {
     SharedBytes& storage = storages_[id.key];
     if (storage == nullptr) {
       const ZipEntry* entry = members_.Find(StrCat(root_, "data/", id.key));
-      if (entry == nullptr) return absl::DataLossError(StrCat("the storage data/", DisplayBytes(id.key), " is not in the archive"));
+      if (entry == nullptr)
+        return absl::DataLossError(StrCat("the storage data/", DisplayBytes(id.key), " is not in the archive"));
       PARITECT_ASSIGN_OR_RETURN(storage, members_.Bytes(*entry));
       if (entry->method != 0) {
         unpacked_ += entry->size;
@@ -96,7 +98,9 @@ class TorchZipReader {
 };
 
 // The first entries decide; who re-packed the archive may have put them in another order.
-bool Sniff(const WeightsSample& sample) { return !sample.is_folder && LooksLikeTorchZip(sample.head); }
+bool Sniff(const WeightsSample& sample) {
+  return !sample.is_folder && LooksLikeTorchZip(sample.head);
+}
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));

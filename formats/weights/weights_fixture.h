@@ -84,16 +84,20 @@ inline std::string SampleNpz() {
 }
 
 // --- GGUF
-inline std::string GgufText(absl::string_view text) { return absl::StrCat(LittleEndianBytes(text.size(), 8), text); }
+inline std::string GgufText(absl::string_view text) {
+  return absl::StrCat(LittleEndianBytes(text.size(), 8), text);
+}
 inline std::string GgufInfo(absl::string_view name, const std::vector<std::uint64_t>& inner_first, std::uint32_t type,
                             std::uint64_t offset) {
   std::string info = absl::StrCat(GgufText(name), LittleEndianBytes(inner_first.size(), 4));
   for (const std::uint64_t extent : inner_first) info += LittleEndianBytes(extent, 8);
   return absl::StrCat(info, LittleEndianBytes(type, 4), LittleEndianBytes(offset, 8));
 }
-inline std::string GgufFile(const std::vector<std::string>& pairs, const std::vector<std::string>& infos, absl::string_view data) {
-  std::string file = absl::StrCat("GGUF", LittleEndianBytes(3, 4), LittleEndianBytes(infos.size(), 8),
-                                  LittleEndianBytes(pairs.size(), 8), absl::StrJoin(pairs, ""), absl::StrJoin(infos, ""));
+inline std::string GgufFile(const std::vector<std::string>& pairs, const std::vector<std::string>& infos,
+                            absl::string_view data) {
+  std::string file =
+      absl::StrCat("GGUF", LittleEndianBytes(3, 4), LittleEndianBytes(infos.size(), 8),
+                   LittleEndianBytes(pairs.size(), 8), absl::StrJoin(pairs, ""), absl::StrJoin(infos, ""));
   file.resize((file.size() + 31) / 32 * 32);
   return absl::StrCat(file, data);
 }
@@ -112,14 +116,17 @@ inline std::string OnnxModel(const std::vector<std::string>& tensors) {
   return absl::StrCat(WireNumber(1, 7), WireBytes(2, "test"), WireBytes(7, graph), WireBytes(8, WireNumber(2, 13)));
 }
 inline std::string SampleOnnx() {
-  return OnnxModel({absl::StrCat(WireNumber(1, 2), WireNumber(2, 1), WireBytes(8, "raw"), WireBytes(9, Floats({1, 2}))),
-                    absl::StrCat(WireNumber(1, 2), WireNumber(2, 1), WireBytes(8, "floats"), WireBytes(4, Floats({3, 4}))),
-                    absl::StrCat(WireNumber(1, 3), WireNumber(2, 6), WireBytes(8, "ints"),
-                                 WireBytes(5, absl::StrCat(WireVarint(1), WireVarint(300), WireVarint(~0ull))))});
+  return OnnxModel(
+      {absl::StrCat(WireNumber(1, 2), WireNumber(2, 1), WireBytes(8, "raw"), WireBytes(9, Floats({1, 2}))),
+       absl::StrCat(WireNumber(1, 2), WireNumber(2, 1), WireBytes(8, "floats"), WireBytes(4, Floats({3, 4}))),
+       absl::StrCat(WireNumber(1, 3), WireNumber(2, 6), WireBytes(8, "ints"),
+                    WireBytes(5, absl::StrCat(WireVarint(1), WireVarint(300), WireVarint(~0ull))))});
 }
 
 // --- pickles of protocol 2, put together from parts
-inline std::string PickleText(absl::string_view text) { return absl::StrCat("X", LittleEndianBytes(text.size(), 4), text); }
+inline std::string PickleText(absl::string_view text) {
+  return absl::StrCat("X", LittleEndianBytes(text.size(), 4), text);
+}
 inline std::string PickleInteger(std::int32_t value) {
   return absl::StrCat("J", LittleEndianBytes(static_cast<std::uint32_t>(value), 4));
 }
@@ -127,14 +134,22 @@ inline std::string PickleNumber(double value) {
   const std::string little = LittleEndianBytes(std::bit_cast<std::uint64_t>(value), 8);
   return absl::StrCat("G", std::string(little.rbegin(), little.rend()));
 }
-inline std::string PickleTuple(const std::vector<std::string>& items) { return absl::StrCat("(", absl::StrJoin(items, ""), "t"); }
-inline std::string PickleDict(const std::vector<std::string>& pairs) { return absl::StrCat("}(", absl::StrJoin(pairs, ""), "u"); }
-inline std::string PickleName(absl::string_view module, absl::string_view name) { return absl::StrCat("c", module, "\n", name, "\n"); }
-inline std::string PickleCall(absl::string_view module, absl::string_view name, const std::vector<std::string>& arguments) {
+inline std::string PickleTuple(const std::vector<std::string>& items) {
+  return absl::StrCat("(", absl::StrJoin(items, ""), "t");
+}
+inline std::string PickleDict(const std::vector<std::string>& pairs) {
+  return absl::StrCat("}(", absl::StrJoin(pairs, ""), "u");
+}
+inline std::string PickleName(absl::string_view module, absl::string_view name) {
+  return absl::StrCat("c", module, "\n", name, "\n");
+}
+inline std::string PickleCall(absl::string_view module, absl::string_view name,
+                              const std::vector<std::string>& arguments) {
   return absl::StrCat(PickleName(module, name), PickleTuple(arguments), "R");
 }
 // An instance that is made without a call and given its attributes.
-inline std::string PickleInstance(absl::string_view module, absl::string_view name, const std::vector<std::string>& pairs) {
+inline std::string PickleInstance(absl::string_view module, absl::string_view name,
+                                  const std::vector<std::string>& pairs) {
   return absl::StrCat(PickleName(module, name), ")\x81", PickleDict(pairs), "b");
 }
 inline std::string PickleIntegers(const std::vector<std::int32_t>& values) {
@@ -142,17 +157,19 @@ inline std::string PickleIntegers(const std::vector<std::int32_t>& values) {
   for (const std::int32_t value : values) items.push_back(PickleInteger(value));
   return PickleTuple(items);
 }
-inline std::string PickleTensor(absl::string_view key, absl::string_view storage, std::int32_t elements, std::int32_t offset,
-                                const std::vector<std::int32_t>& size, const std::vector<std::int32_t>& strides,
-                                bool legacy = false) {
-  std::vector<std::string> id = {PickleText("storage"), PickleName("torch", storage), PickleText(key), PickleText("npu:0"),
-                                 PickleInteger(elements)};
+inline std::string PickleTensor(absl::string_view key, absl::string_view storage, std::int32_t elements,
+                                std::int32_t offset, const std::vector<std::int32_t>& size,
+                                const std::vector<std::int32_t>& strides, bool legacy = false) {
+  std::vector<std::string> id = {PickleText("storage"), PickleName("torch", storage), PickleText(key),
+                                 PickleText("npu:0"), PickleInteger(elements)};
   if (legacy) id.push_back("N");
   return PickleCall("torch._utils", "_rebuild_tensor_v2",
-                    {absl::StrCat(PickleTuple(id), "Q"), PickleInteger(offset), PickleIntegers(size), PickleIntegers(strides),
-                     "\x89", PickleCall("collections", "OrderedDict", {})});
+                    {absl::StrCat(PickleTuple(id), "Q"), PickleInteger(offset), PickleIntegers(size),
+                     PickleIntegers(strides), "\x89", PickleCall("collections", "OrderedDict", {})});
 }
-inline std::string PickleFile(absl::string_view body) { return absl::StrCat("\x80\x02", body, "."); }
+inline std::string PickleFile(absl::string_view body) {
+  return absl::StrCat("\x80\x02", body, ".");
+}
 
 // --- torch
 inline std::string TorchZip(absl::string_view body, const std::map<std::string, std::string>& storages,
@@ -163,13 +180,14 @@ inline std::string TorchZip(absl::string_view body, const std::map<std::string, 
   return MakeZip(files);
 }
 inline std::string SampleTorchBody(bool legacy = false) {
-  return PickleDict({PickleText("model"),
-                     PickleDict({PickleText("w"), PickleTensor("0", "FloatStorage", 6, 0, {2, 3}, {3, 1}, legacy),
-                                 PickleText("wt"), PickleTensor("0", "FloatStorage", 6, 0, {3, 2}, {1, 3}, legacy),
-                                 PickleText("tied"), PickleTensor("0", "FloatStorage", 6, 0, {2, 3}, {3, 1}, legacy)}),
-                     PickleText("optimizer"),
-                     PickleDict({PickleText("lr"), PickleNumber(0.125), PickleText("betas"),
-                                 PickleTuple({PickleNumber(0.5), PickleNumber(0.25)}), PickleText("step"), PickleInteger(7)})});
+  return PickleDict(
+      {PickleText("model"),
+       PickleDict({PickleText("w"), PickleTensor("0", "FloatStorage", 6, 0, {2, 3}, {3, 1}, legacy), PickleText("wt"),
+                   PickleTensor("0", "FloatStorage", 6, 0, {3, 2}, {1, 3}, legacy), PickleText("tied"),
+                   PickleTensor("0", "FloatStorage", 6, 0, {2, 3}, {3, 1}, legacy)}),
+       PickleText("optimizer"),
+       PickleDict({PickleText("lr"), PickleNumber(0.125), PickleText("betas"),
+                   PickleTuple({PickleNumber(0.5), PickleNumber(0.25)}), PickleText("step"), PickleInteger(7)})});
 }
 inline std::string SampleTorchZip() {
   return TorchZip(SampleTorchBody(), {{"0", Floats({1, 2, 3, 4, 5, 6})}});
@@ -198,11 +216,13 @@ inline std::string TableBlock(const std::vector<std::pair<std::string, std::stri
 inline std::string SortedTable(const std::vector<std::pair<std::string, std::string>>& entries) {
   const std::string data = TableBlock(entries);
   const std::string index = TableBlock({{"~", WireVarint(0) + WireVarint(data.size() - 5)}});
-  std::string footer = absl::StrCat(WireVarint(0), WireVarint(0), WireVarint(data.size()), WireVarint(index.size() - 5));
+  std::string footer =
+      absl::StrCat(WireVarint(0), WireVarint(0), WireVarint(data.size()), WireVarint(index.size() - 5));
   footer.resize(40);
   return absl::StrCat(data, index, footer, LittleEndianBytes(0xdb4775248b80fb57, 8));
 }
-inline std::string TfEntry(std::uint64_t type, const std::vector<std::uint64_t>& shape, std::uint64_t offset, absl::string_view bytes) {
+inline std::string TfEntry(std::uint64_t type, const std::vector<std::uint64_t>& shape, std::uint64_t offset,
+                           absl::string_view bytes) {
   std::string dims;
   for (const std::uint64_t extent : shape) dims += WireBytes(2, WireNumber(1, extent));
   const std::uint32_t crc = MaskedCrc32c(Crc32c(0, bytes));
@@ -214,10 +234,13 @@ inline std::string SampleTfIndex() {
                       {"dense/kernel", TfEntry(1, {2, 2}, 0, Floats({1, 2, 3, 4}))},
                       {"global_step", TfEntry(9, {}, 16, LittleEndianBytes(12, 8))}});
 }
-inline std::string SampleTfData() { return Floats({1, 2, 3, 4}) + LittleEndianBytes(12, 8); }
+inline std::string SampleTfData() {
+  return Floats({1, 2, 3, 4}) + LittleEndianBytes(12, 8);
+}
 
 // --- looking
-inline absl::StatusOr<std::unique_ptr<StoredTensors>> OpenBytes(absl::string_view bytes, const std::string& path = "/model") {
+inline absl::StatusOr<std::unique_ptr<StoredTensors>> OpenBytes(absl::string_view bytes,
+                                                                const std::string& path = "/model") {
   static auto* const systems = new std::vector<std::unique_ptr<MemoryFileSystem>>;  // outlive what is read
   systems->push_back(std::make_unique<MemoryFileSystem>());
   systems->back()->AddFile(path, bytes);

@@ -23,7 +23,8 @@ absl::StatusOr<std::string> ReadNameFile(FileSystem& fs, const std::string& path
   PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(fs, path, kNameFileBytesMax));
   const std::string name(absl::StripAsciiWhitespace(text));
   if (StaysInFolder(name)) return name;
-  return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": names no folder beside it: \"", DisplayBytes(name), "\""));
+  return absl::DataLossError(
+      absl::StrCat(DisplayBytes(path), ": names no folder beside it: \"", DisplayBytes(name), "\""));
 }
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTorchFile(FileSystem& fs, const std::string& path) {

@@ -11,11 +11,16 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::map<std::string, std::string>& Samples() {
-  static const auto* const samples = new std::map<std::string, std::string>{
-      {"safetensors", SampleSafetensors()}, {"mindspore-ckpt", SampleMindspore()}, {"npy", SampleNpy()},
-      {"npz", SampleNpz()},                 {"gguf", SampleGguf()},               {"onnx", SampleOnnx()},
-      {"torch-zip", SampleTorchZip()},      {"torch-legacy", SampleTorchLegacy()}, {"tf-bundle", SampleTfIndex()},
-      {"tensor-table", "name,shape,sha256\n"}};
+  static const auto* const samples = new std::map<std::string, std::string>{{"safetensors", SampleSafetensors()},
+                                                                            {"mindspore-ckpt", SampleMindspore()},
+                                                                            {"npy", SampleNpy()},
+                                                                            {"npz", SampleNpz()},
+                                                                            {"gguf", SampleGguf()},
+                                                                            {"onnx", SampleOnnx()},
+                                                                            {"torch-zip", SampleTorchZip()},
+                                                                            {"torch-legacy", SampleTorchLegacy()},
+                                                                            {"tf-bundle", SampleTfIndex()},
+                                                                            {"tensor-table", "name,shape,sha256\n"}};
   return *samples;
 }
 
@@ -51,14 +56,16 @@ TEST(WeightsFormat, SamplesCutAtEveryByte) {
 
 TEST(WeightsFormat, StandInsAreNamed) {
   EXPECT_THAT(std::string(OpenBytes("").status().message()), HasSubstr("an empty file"));
-  EXPECT_THAT(std::string(OpenBytes("version https://git-lfs.github.com/spec/v1\n").status().message()), HasSubstr("git lfs pull"));
+  EXPECT_THAT(std::string(OpenBytes("version https://git-lfs.github.com/spec/v1\n").status().message()),
+              HasSubstr("git lfs pull"));
   EXPECT_THAT(std::string(OpenBytes("<!DOCTYPE html><p>404").status().message()), HasSubstr("HTML page"));
 }
 
 TEST(WeightsFormat, WhatIsNoneSaysWhatWasSeen) {
   const auto source = OpenBytes("hello, world");
   EXPECT_TRUE(absl::IsInvalidArgument(source.status()));
-  EXPECT_THAT(std::string(source.status().message()), HasSubstr("a file of 12 bytes that begins with \"hello, world\""));
+  EXPECT_THAT(std::string(source.status().message()),
+              HasSubstr("a file of 12 bytes that begins with \"hello, world\""));
   MemoryFileSystem fs;
   fs.AddFile("/folder/a.txt", "x");
   EXPECT_THAT(std::string(OpenWeights(fs, "/folder").status().message()), HasSubstr("a folder with 1 entries (a.txt)"));

@@ -1,5 +1,6 @@
 // Protocol buffers' wire format over bytes of any length, field by field: what a field holds is told by its place, and
-// read by whoever wants it. (formats/logs/machinery/wire.h walks messages that are in memory.) Source: protobuf.dev, "Encoding".
+// read by whoever wants it. (formats/logs/machinery/wire.h walks messages that are in memory.) Source: protobuf.dev,
+// "Encoding".
 #ifndef PARITECT_FORMATS_WEIGHTS_WIRE_READER_H_
 #define PARITECT_FORMATS_WEIGHTS_WIRE_READER_H_
 

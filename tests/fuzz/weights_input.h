@@ -1,5 +1,5 @@
-// What the fuzz targets of checkpoint readers share: bytes as a file or a folder in memory, opened by one format whether
-// it recognises them or not, and read whole.
+// What the fuzz targets of checkpoint readers share: bytes as a file or a folder in memory, opened by one format
+// whether it recognises them or not, and read whole.
 #ifndef PARITECT_TESTS_FUZZ_WEIGHTS_INPUT_H_
 #define PARITECT_TESTS_FUZZ_WEIGHTS_INPUT_H_
 
