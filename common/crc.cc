@@ -23,4 +23,12 @@ std::uint32_t Crc32c(std::uint32_t crc, absl::string_view bytes) {
   return ~state;
 }
 
+std::uint32_t MaskedCrc32c(absl::string_view bytes) {
+  return MaskCrc32c(Crc32c(0, bytes));
+}
+
+std::uint32_t MaskCrc32c(std::uint32_t crc) {
+  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
+}
+
 }  // namespace paritect

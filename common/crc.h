@@ -16,6 +16,11 @@ std::uint32_t Crc32(std::uint32_t crc, absl::string_view bytes);
 // CRC-32C (Castagnoli) of iSCSI, TFRecord and snappy. Crc32c(0, "123456789") is 0xE3069283.
 std::uint32_t Crc32c(std::uint32_t crc, absl::string_view bytes);
 
+// CRC-32C of `bytes` as TFRecord stores it: turned and shifted, so that a checksum of data that holds checksums stays
+// sound. Source: TensorFlow, tensorflow/core/lib/hash/crc32c.h.
+std::uint32_t MaskedCrc32c(absl::string_view bytes);
+std::uint32_t MaskCrc32c(std::uint32_t crc);  // of one that is already computed
+
 }  // namespace paritect
 
 #endif  // PARITECT_COMMON_CRC_H_

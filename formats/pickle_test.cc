@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/little_endian.h"
+#include "common/status_testing.h"
 #include "formats/archives/zip_fixture.h"
 #include "formats/settings/settings_format.h"
 #include "rules/settings_rules.h"
@@ -124,7 +125,7 @@ TEST(Pickle, WhatIsNoPickle) {
         Bytes("(K\x01"
               "d."),
         Bytes("K\x01K\x02\x61.")}) {
-    EXPECT_FALSE(ReadPickle(bytes).ok()) << testing::PrintToString(bytes);
+    EXPECT_EQ(CodeOf(ReadPickle(bytes)), absl::StatusCode::kDataLoss) << testing::PrintToString(bytes);
   }
 }
 

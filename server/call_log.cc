@@ -15,7 +15,7 @@ void CallLog::Write(absl::string_view actor, absl::string_view action, absl::str
   const std::int64_t now = clock_();
   std::int64_t held_back = 0;
   if (!outcome.ok()) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     if (refusals_.size() >= kActorsMax) refusals_.clear();
     Refusals& refusals = refusals_[absl::StrCat(actor, " ", action)];
     if (refusals.written_ms != 0 && now - refusals.written_ms < kRefusalEveryMs) {

@@ -5,11 +5,12 @@
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
 
@@ -39,8 +40,8 @@ class CallLog {
   const Submit submit_;
   const WallClock clock_;
   std::atomic<std::int64_t> lost_ = 0;
-  std::mutex mutex_;
-  std::map<std::string, Refusals> refusals_;
+  absl::Mutex mutex_;
+  std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace paritect

@@ -167,7 +167,7 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Sign(const Identity& identity, absl:
 }
 
 absl::StatusOr<v1::JoinResponse> Enrolment::Join(const v1::JoinRequest& request, const std::string& address) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   PARITECT_RETURN_IF_ERROR(CheckGuesses(address));
   PARITECT_RETURN_IF_ERROR(CheckName(request.name()));
   auto key = TokenDigest(request.token());
@@ -196,7 +196,7 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Join(const v1::JoinRequest& request,
 }
 
 absl::StatusOr<v1::JoinResponse> Enrolment::Renew(const Identity& identity, const v1::RenewRequest& request) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   v1::NodeRecord record;
   for (const v1::NodeRecord& holder : fleet_.Holders()) {
     if (holder.name() == identity.name && holder.role() == ToProto(identity.role)) {

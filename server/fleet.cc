@@ -1,4 +1,3 @@
-// Identities and what is known of nodes. Sessions and batches are in fleet_sessions.cc.
 #include "server/fleet.h"
 
 #include <algorithm>
@@ -7,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
+#include "server/ingest.h"
 #include "storage/fleet_keys.h"
 
 namespace paritect {
@@ -14,6 +15,9 @@ namespace {
 
 constexpr absl::string_view kCollection = "node";
 constexpr int kEarlierSerialsMax = 8;
+constexpr int kProtocol = 1;
+constexpr std::size_t kDigestBytes = 32;
+constexpr std::size_t kKeyBytesMax = 1024;
 
 absl::string_view RoleWord(v1::AccessRole role) {
   switch (role) {
@@ -31,13 +35,29 @@ std::uint64_t EpochOf(absl::string_view hex) {
   return absl::SimpleHexAtoi(hex, &epoch) ? epoch : 0;
 }
 
+std::int64_t SizeOf(const v1::Batch& batch) {
+  return static_cast<std::int64_t>(batch.ByteSizeLong());
+}
+
+std::size_t CountOf(const v1::ContentQuestion& question) {
+  return question.digests().size() / kDigestBytes;
+}
+
+std::string DigestAt(const v1::ContentQuestion& question, std::size_t at) {
+  return question.digests().substr(at * kDigestBytes, kDigestBytes);
+}
+
+bool IsSet(const std::string& bits, std::size_t at) {
+  return at / 8 < bits.size() && (static_cast<unsigned char>(bits[at / 8]) >> (at % 8) & 1) != 0;
+}
+
 }  // namespace
 
 Fleet::Fleet(FleetStore& store, WallClock clock, FleetOptions options, FleetPorts ports)
     : store_(store), clock_(std::move(clock)), options_(options), ports_(std::move(ports)) {}
 
 absl::Status Fleet::Load() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   PARITECT_RETURN_IF_ERROR(store_.Scan(kCollection, "", "", [&](absl::string_view key, absl::string_view value) {
     v1::NodeRecord record;
     if (!record.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
@@ -63,7 +83,7 @@ absl::Status Fleet::Load() {
 }
 
 absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool replace) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   const std::string key = HolderKey(RoleWord(record.role()), record.name());
   const auto known = holders_.find(key);
   if (known != holders_.end()) {
@@ -98,7 +118,7 @@ absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool rep
 }
 
 void Fleet::Enrolled(const WriteSet& set) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   for (const DocumentWrite& document : set.documents) {
     v1::NodeRecord record;
     if (document.collection != kCollection || !document.value || !record.ParseFromString(*document.value)) continue;
@@ -110,7 +130,7 @@ void Fleet::Enrolled(const WriteSet& set) {
 }
 
 absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   auto [known, fresh] = holders_.try_emplace(HolderKey(RoleWord(peer.role()), peer.name()), peer);
   if (peer.role() != v1::ACCESS_ROLE_AGENT) known->second.set_last_seen_unix_ms(clock_());
   if (fresh) {
@@ -135,7 +155,7 @@ void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
   const auto found = nodes_.find(record.name());
   if (found == nodes_.end() || key != HolderKey(RoleWord(record.role()), record.name())) return;
   Node& node = *found->second;
-  std::lock_guard<std::mutex> lock(node.mutex);
+  absl::MutexLock lock(&node.mutex);
   record.set_last_seen_unix_ms(std::max(record.last_seen_unix_ms(), node.last_seen_unix_ms));
   if (node.hello.protocol() != 0) *record.mutable_hello() = node.hello;
   // Numbers that a killed agent had reserved are no records: what waits is what the node says waits.
@@ -148,7 +168,7 @@ void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
 }
 
 std::vector<v1::NodeRecord> Fleet::Holders() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   std::vector<v1::NodeRecord> out;
   for (const auto& [key, holder] : holders_) {
     if (holder.forgotten()) continue;
@@ -159,13 +179,13 @@ std::vector<v1::NodeRecord> Fleet::Holders() {
 }
 
 std::vector<KnownNode> Fleet::Agents() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   const std::int64_t now = clock_();
   std::vector<KnownNode> out;
   for (const auto& [name, node] : nodes_) {
     const auto holder = holders_.find(HolderKey(RoleWord(v1::ACCESS_ROLE_AGENT), name));
     if (holder == holders_.end() || holder->second.forgotten()) continue;
-    std::lock_guard<std::mutex> node_lock(node->mutex);
+    absl::MutexLock node_lock(&node->mutex);
     KnownNode known;
     known.name = name;
     known.revoked = holder->second.state() != "active";
@@ -180,7 +200,7 @@ std::vector<KnownNode> Fleet::Agents() {
 }
 
 absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const std::string& by, bool forget) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   WriteSet set;
   for (const auto& [key, holder] : holders_) {
     const bool revoked = holder.state() == "revoked";
@@ -203,19 +223,19 @@ void Fleet::Revoked(const WriteSet& set, const std::string& name) {
   Enrolled(set);
   std::shared_ptr<Node> node = FindNode(name);
   if (node == nullptr) return;
-  std::lock_guard<std::mutex> lock(node->mutex);
+  absl::MutexLock lock(&node->mutex);
   if (node->link != nullptr) node->link->Close(absl::PermissionDeniedError(absl::StrCat("'", name, "' was revoked")));
 }
 
 WriteSet Fleet::SeenSet() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   WriteSet set;
   for (auto& [key, holder] : holders_) {
     if (holder.role() != v1::ACCESS_ROLE_AGENT) continue;
     const auto node = nodes_.find(holder.name());
     if (node == nodes_.end()) continue;
     {
-      std::lock_guard<std::mutex> node_lock(node->second->mutex);
+      absl::MutexLock node_lock(&node->second->mutex);
       if (!node->second->seen_changed) continue;
       node->second->seen_changed = false;
     }
@@ -228,13 +248,416 @@ WriteSet Fleet::SeenSet() {
 FleetCounters Fleet::counters() {
   FleetCounters counters;
   {
-    std::lock_guard<std::mutex> lock(counters_mutex_);
+    absl::MutexLock lock(&counters_mutex_);
     counters = counters_;
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   counters.online = static_cast<std::int64_t>(sessions_.size());
   counters.nodes = static_cast<std::int64_t>(nodes_.size());
   return counters;
+}
+
+// --- sessions and the path of their batches ----------------------------------------------------------------------
+
+std::shared_ptr<Fleet::Node> Fleet::FindNode(const std::string& name) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Fleet::Node> Fleet::NodeOf(SessionId session) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? nullptr : found->second;
+}
+
+absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::Hello& hello,
+                                             std::shared_ptr<AgentLink> link) {
+  if (hello.protocol() != kProtocol) {
+    return absl::FailedPreconditionError(absl::StrCat("the agent speaks protocol ", hello.protocol(), ", this server ",
+                                                      kProtocol, "; update the older of the two"));
+  }
+  if (hello.epoch() == 0) return absl::InvalidArgumentError("a spool's epoch cannot be 0");
+  std::shared_ptr<Node> node;
+  SessionId session = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end()) return absl::PermissionDeniedError(absl::StrCat("'", name, "' is not enrolled"));
+    node = found->second;
+    session = next_session_++;
+    sessions_[session] = node;
+  }
+  {
+    absl::MutexLock lock(&counters_mutex_);
+    ++counters_.sessions;
+  }
+  bool welcomed = false;
+  {
+    absl::MutexLock lock(&node->mutex);
+    welcomed = Take(*node, session, hello, std::move(link));
+  }
+  if (welcomed) SendTasks(node, session);
+  return session;
+}
+
+// False: the welcome waits for the commit of the session before.
+bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link) {
+  if (node.link != nullptr) {
+    node.link->Close(absl::AbortedError(absl::StrCat("another session of '", node.name, "' took this one's place")));
+  }
+  node.session = session;
+  node.link = std::move(link);
+  node.hello = hello;
+  node.hello.set_program(DisplayBytes(absl::string_view(hello.program()).substr(0, kProgramBytesMax)));
+  node.spool_known = false;
+  node.waiting.clear();
+  node.waiting_bytes = 0;
+  node.question = 0;
+  node.resend_asked = false;
+  NoteClock(node, hello.wall_unix_ms());
+  node.welcome_owed = node.committing;
+  if (!node.committing) Welcome(node);
+  return !node.committing;
+}
+
+void Fleet::NoteClock(Node& node, std::int64_t wall_unix_ms) {
+  node.last_seen_unix_ms = clock_();
+  node.seen_changed = true;
+  if (wall_unix_ms == 0) return;
+  // The way here is not taken off: it is milliseconds, and only seconds are of interest.
+  node.clock_offset_ms = wall_unix_ms - node.last_seen_unix_ms;
+  node.clock_known = true;
+}
+
+void Fleet::Welcome(Node& node) {
+  node.welcome_owed = false;
+  v1::ServerMessage message;
+  v1::Welcome& welcome = *message.mutable_welcome();
+  welcome.set_program(options_.program);
+  welcome.set_node(node.name);
+  welcome.set_durable_sequence(node.watermarks[node.hello.epoch()].durable_sequence());
+  welcome.set_window_bytes(options_.window_bytes);
+  welcome.set_window_records(options_.window_records);
+  welcome.set_batch_bytes_max(options_.batch_bytes_max);
+  welcome.set_heartbeat_ms(options_.heartbeat_ms);
+  welcome.set_question_digests_max(options_.question_digests_max);
+  welcome.set_server_unix_ms(clock_());
+  node.link->Send(message);
+}
+
+// Without the node's mutex: audits lock themselves before they lock a node. A task may so be sent twice; agents know.
+void Fleet::SendTasks(const std::shared_ptr<Node>& node, SessionId session) {
+  std::set<std::string> done;
+  {
+    absl::MutexLock lock(&node->mutex);
+    if (node->session != session) return;
+    done.insert(node->hello.tasks_done().begin(), node->hello.tasks_done().end());
+  }
+  std::vector<v1::Task> tasks = ports_.tasks_for(node->name, done);
+  absl::MutexLock lock(&node->mutex);
+  if (node->session != session) return;
+  for (v1::Task& task : tasks) {
+    v1::ServerMessage order;
+    *order.mutable_task() = std::move(task);
+    node->link->Send(order);
+  }
+}
+
+void Fleet::Closed(SessionId session) {
+  std::shared_ptr<Node> node;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end()) return;
+    node = found->second;
+    sessions_.erase(found);
+  }
+  absl::MutexLock lock(&node->mutex);
+  if (node->session != session) return;
+  node->session = 0;
+  node->link = nullptr;
+  node->waiting.clear();
+  node->waiting_bytes = 0;
+  node->welcome_owed = false;
+}
+
+void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
+  const std::shared_ptr<Node> node = NodeOf(session);
+  if (node == nullptr) return;
+  if (message.has_progress()) {
+    {
+      absl::MutexLock lock(&node->mutex);
+      if (node->session != session) return;
+      NoteClock(*node, 0);
+    }
+    ports_.progress(node->name, message.progress());
+    return;
+  }
+  if (message.has_question()) {
+    {
+      absl::MutexLock lock(&node->mutex);
+      if (node->session != session || !TakeQuestion(*node, message.question())) return;
+    }
+    ports_.defer([this, node, session, question = message.question()] { AnswerQuestion(node, session, question); });
+    return;
+  }
+  absl::MutexLock lock(&node->mutex);
+  if (node->session != session) return;
+  if (message.has_heartbeat()) {
+    NoteClock(*node, message.heartbeat().wall_unix_ms());
+    node->spool = message.heartbeat().spool();
+    node->spool_known = true;
+  } else if (message.has_batch()) {
+    NoteClock(*node, 0);
+    ReceiveBatch(node, message.batch());
+  } else {
+    node->link->Close(absl::InvalidArgumentError("a message that this server does not know, or a second hello"));
+  }
+}
+
+void Fleet::ReceiveBatch(const std::shared_ptr<Node>& node, const v1::Batch& batch) {
+  if (batch.epoch() != node->hello.epoch()) {
+    node->link->Close(absl::InvalidArgumentError("a batch of another epoch than the hello's"));
+    return;
+  }
+  const std::int64_t bytes = SizeOf(batch);
+  // Twice the window: what was in flight when the window shrank is no offence.
+  if (node->waiting_bytes + bytes > 2 * options_.window_bytes + options_.batch_bytes_max) {
+    node->link->Close(absl::ResourceExhaustedError("more bytes in flight than the window allows"));
+    return;
+  }
+  node->waiting.push_back(batch);
+  node->waiting_bytes += bytes;
+  if (!node->committing) Commit(node);
+}
+
+void Fleet::AskAgain(Node& node, std::uint64_t epoch, std::uint64_t sequence) {
+  node.waiting.clear();
+  node.waiting_bytes = 0;
+  node.resend_asked = true;
+  if (node.link == nullptr) return;
+  v1::ServerMessage message;
+  message.mutable_resend()->set_epoch(epoch);
+  message.mutable_resend()->set_sequence(sequence);
+  node.link->Send(message);
+  absl::MutexLock lock(&counters_mutex_);
+  ++counters_.resends;
+}
+
+// Sends what waits to the disk, unless something of this node is on its way there.
+void Fleet::Commit(const std::shared_ptr<Node>& node) {
+  while (!node->committing && !node->waiting.empty()) CommitWaiting(node);
+}
+
+// As one write set, up to the size of a batch.
+void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
+  const std::uint64_t epoch = node->hello.epoch();
+  v1::Batch all;
+  all.set_epoch(epoch);
+  std::int64_t taken_bytes = 0;
+  while (!node->waiting.empty() && taken_bytes < options_.batch_bytes_max) {
+    const std::int64_t bytes = SizeOf(node->waiting.front());
+    taken_bytes += std::max<std::int64_t>(1, bytes);
+    node->waiting_bytes -= bytes;
+    all.MergeFrom(node->waiting.front());
+    node->waiting.pop_front();
+  }
+  all.set_epoch(epoch);
+  const v1::Watermark& durable = node->watermarks[epoch];
+  // After "send again from N" the batches that were already on their way are of no use and no offence.
+  if (node->resend_asked && all.envelopes_size() > 0 && all.envelopes(0).sequence() > durable.durable_sequence() + 1) {
+    return;
+  }
+  node->resend_asked = false;
+  auto result = IngestBatch(node->name, durable, all, clock_());
+  if (!result.ok()) {
+    node->waiting.clear();
+    node->waiting_bytes = 0;
+    node->link->Close(result.status());
+    return;
+  }
+  {
+    absl::MutexLock lock(&counters_mutex_);
+    ++counters_.batches;
+    counters_.records += result->records;
+    counters_.duplicates += result->duplicates;
+    counters_.refused += result->refused;
+    counters_.lost += result->lost;
+  }
+  if (result->resend_from) AskAgain(*node, epoch, *result->resend_from);
+  if (result->set.empty()) {
+    // Only what is known already: tell again how far it is.
+    v1::ServerMessage message;
+    message.mutable_ack()->set_epoch(epoch);
+    message.mutable_ack()->set_durable_sequence(durable.durable_sequence());
+    if (node->link != nullptr) node->link->Send(message);
+    return;
+  }
+  node->committing = true;
+  const auto done = [this, node, epoch, watermark = result->watermark, ended = result->ended, steps = result->steps](
+                        absl::Status status) { Committed(node, epoch, watermark, ended, steps, status); };
+  const absl::Status accepted = ports_.submit(std::move(result->set), done);
+  if (accepted.ok()) return;
+  node->committing = false;
+  AskAgain(*node, epoch, durable.durable_sequence() + 1);
+  v1::ServerMessage message;
+  message.mutable_throttle()->set_retry_after_ms(ports_.retry_after_ms());
+  if (node->link != nullptr) node->link->Send(message);
+  absl::MutexLock lock(&counters_mutex_);
+  ++counters_.throttles;
+}
+
+void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1::Watermark watermark,
+                      std::vector<v1::TaskEnd> ended, std::vector<v1::StepChunk> steps, absl::Status status) {
+  SessionId welcomed = 0;
+  {
+    absl::MutexLock lock(&node->mutex);
+    node->committing = false;
+    v1::Watermark& durable = node->watermarks[epoch];
+    if (status.ok()) {
+      node->lost_records += watermark.lost_records() - durable.lost_records();
+      durable = watermark;
+    }
+    if (node->welcome_owed) {
+      // The session that these records came by is gone; the new one is told where it stands.
+      Welcome(*node);
+      welcomed = node->session;
+    } else if (node->link != nullptr && status.ok()) {
+      v1::ServerMessage message;
+      message.mutable_ack()->set_epoch(epoch);
+      message.mutable_ack()->set_durable_sequence(durable.durable_sequence());
+      node->link->Send(message);
+    } else if (node->link != nullptr) {
+      v1::ServerMessage message;
+      message.mutable_throttle()->set_retry_after_ms(ports_.retry_after_ms());
+      node->link->Send(message);
+      AskAgain(*node, epoch, durable.durable_sequence() + 1);
+    }
+    if (node->link != nullptr) Commit(node);
+  }
+  if (welcomed != 0) ports_.defer([this, node, welcomed] { SendTasks(node, welcomed); });
+  if (!status.ok()) return;
+  for (v1::StepChunk& chunk : steps) {
+    if (!ports_.steps) break;
+    ports_.defer([this, node, chunk = std::move(chunk)] { ports_.steps(node->name, chunk); });
+  }
+  for (const v1::TaskEnd& end : ended) {
+    ports_.defer([this, node, epoch, end] {
+      ports_.task_end(node->name, epoch, end);
+      DropLeases(node->name, end.task_id());
+    });
+  }
+}
+
+void Fleet::Dispatch(const std::string& name, const v1::Task& task) {
+  const std::shared_ptr<Node> node = FindNode(name);
+  if (node == nullptr) return;
+  absl::MutexLock lock(&node->mutex);
+  if (node->link == nullptr || node->welcome_owed) return;  // Welcome sends what is owed
+  v1::ServerMessage message;
+  *message.mutable_task() = task;
+  node->link->Send(message);
+}
+
+void Fleet::Cancel(const std::string& name, const std::string& task_id) {
+  const std::shared_ptr<Node> node = FindNode(name);
+  if (node == nullptr) return;
+  absl::MutexLock lock(&node->mutex);
+  if (node->link == nullptr) return;
+  v1::ServerMessage message;
+  message.mutable_cancel()->set_task_id(task_id);
+  node->link->Send(message);
+}
+
+void Fleet::Drain(std::int64_t spread_ms) {
+  std::vector<std::shared_ptr<Node>> nodes;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [name, node] : nodes_) nodes.push_back(node);
+  }
+  v1::ServerMessage message;
+  message.mutable_drain()->set_spread_ms(spread_ms);
+  for (const std::shared_ptr<Node>& node : nodes) {
+    absl::MutexLock lock(&node->mutex);
+    if (node->link != nullptr) node->link->Send(message);
+  }
+}
+
+// --- what agents ask before they send: which contents the store holds already. What is told to be held is kept by a
+// lease until the task that asked has ended and its pieces refer to it.
+
+// False: it is refused, and the session ends.
+bool Fleet::TakeQuestion(Node& node, const v1::ContentQuestion& question) {
+  NoteClock(node, 0);
+  const std::size_t digests_max = static_cast<std::size_t>(options_.question_digests_max);
+  const bool sound = question.id() != 0 && !question.task_id().empty() &&
+                     LeaseKey(node.name, question.task_id(), question.id()).size() <= kKeyBytesMax &&
+                     question.digests().size() % kDigestBytes == 0 && CountOf(question) <= digests_max;
+  if (!sound) {
+    node.link->Close(absl::InvalidArgumentError("a question of contents that cannot be answered"));
+  } else if (node.question != 0) {
+    node.link->Close(absl::ResourceExhaustedError("a question of contents before the last was answered"));
+  } else {
+    node.question = question.id();
+    return true;
+  }
+  return false;
+}
+
+// Errors count as not held: the agent then sends it.
+std::string Fleet::HeldBits(const v1::ContentQuestion& question) {
+  std::string bits((CountOf(question) + 7) / 8, '\0');
+  for (std::size_t i = 0; i < CountOf(question); ++i) {
+    const std::string digest = DigestAt(question, i);
+    const auto held = question.level() == 0 ? store_.HasContent(digest) : store_.HasNode(digest, question.level());
+    if (held.ok() && *held) bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
+  }
+  return bits;
+}
+
+void Fleet::AnswerQuestion(const std::shared_ptr<Node>& node, SessionId session, const v1::ContentQuestion& question) {
+  const std::string found = HeldBits(question);
+  WriteSet set;
+  DocumentWrite lease;
+  lease.collection = "lease";
+  lease.key = LeaseKey(node->name, question.task_id(), question.id());
+  for (std::size_t i = 0; i < CountOf(question); ++i) {
+    if (IsSet(found, i)) lease.references.push_back(DigestAt(question, i));
+  }
+  const std::string none(found.size(), '\0');
+  if (lease.references.empty()) return Answer(*node, session, question, none);
+  v1::ContentLease value;
+  value.set_given_unix_ms(clock_());
+  lease.value = value.SerializeAsString();
+  set.documents.push_back(std::move(lease));
+  const auto done = [this, node, session, question, none](const absl::Status& status) {
+    ports_.defer([this, node, session, question, none, ok = status.ok()] {
+      // Looked at again: before the lease counted, it could have been dropped.
+      Answer(*node, session, question, ok ? HeldBits(question) : none);
+    });
+  };
+  if (!ports_.submit(std::move(set), done).ok()) Answer(*node, session, question, none);
+}
+
+void Fleet::Answer(Node& node, SessionId session, const v1::ContentQuestion& question, const std::string& held) {
+  v1::ServerMessage message;
+  message.mutable_answer()->set_id(question.id());
+  message.mutable_answer()->set_held(held);
+  absl::MutexLock lock(&node.mutex);
+  if (node.session != session || node.question != question.id()) return;
+  node.question = 0;
+  if (node.link != nullptr) node.link->Send(message);
+}
+
+void Fleet::DropLeases(const std::string& node, const std::string& task) {
+  WriteSet set;
+  const auto scanned = store_.Scan("lease", LeasePrefix(node, task), "", [&](absl::string_view key, absl::string_view) {
+    set.documents.push_back({"lease", std::string(key), std::nullopt, {}});
+    return true;
+  });
+  // One that stays is dropped with its age.
+  if (scanned.ok() && !set.documents.empty()) (void)ports_.submit(std::move(set), [](const absl::Status&) {});
 }
 
 }  // namespace paritect

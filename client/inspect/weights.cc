@@ -41,7 +41,9 @@ std::string DigestText(const v1::TensorFingerprint& tensor, DigestWord word) {
   return tensor.md5().empty() ? "" : absl::StrCat("md5:", tensor.md5());
 }
 
-OrderedJson TextOrNull(const std::string& text) { return text.empty() ? OrderedJson(nullptr) : OrderedJson(text); }
+OrderedJson TextOrNull(const std::string& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+}
 
 void AddStatistics(const v1::TensorFingerprint& tensor, OrderedJson& json) {
   const v1::TensorStatistics& statistics = tensor.statistics();
@@ -59,7 +61,8 @@ void AddStatistics(const v1::TensorFingerprint& tensor, OrderedJson& json) {
   json["mean"] = number(some && statistics.has_sum(), statistics.sum() / elements);
   json["l2"] = number(some && statistics.has_sum_of_squares(), std::sqrt(statistics.sum_of_squares()));
   json["nan"] = count(statistics.has_nan(), statistics.nan());
-  json["inf"] = count(statistics.has_positive_infinity(), statistics.positive_infinity() + statistics.negative_infinity());
+  json["inf"] =
+      count(statistics.has_positive_infinity(), statistics.positive_infinity() + statistics.negative_infinity());
   json["zero"] = count(statistics.has_zero(), statistics.zero());
 }
 
@@ -99,8 +102,8 @@ OrderedJson ValueToJson(const v1::Value& value) {
   }
 }
 
-// Of names, types, shapes and digests, sorted: neither the order of tensors nor the cut into files counts. Empty where a
-// tensor has no digest.
+// Of names, types, shapes and digests, sorted: neither the order of tensors nor the cut into files counts. Empty where
+// a tensor has no digest.
 std::string DigestOfAll(const v1::Weights& weights, DigestWord word) {
   std::vector<std::string> lines;
   for (const v1::TensorFingerprint& tensor : weights.tensors()) {
@@ -156,13 +159,51 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   for (const v1::CheckpointFact& fact : weights.facts()) json["facts"][fact.name()] = ValueToJson(fact.value());
   if (request.summary) return json;
   json["tensors"] = OrderedJson::array();
-  for (const v1::TensorFingerprint& tensor : weights.tensors()) json["tensors"].push_back(TensorToJson(env, tensor, word));
+  for (const v1::TensorFingerprint& tensor : weights.tensors())
+    json["tensors"].push_back(TensorToJson(env, tensor, word));
   return json;
+}
+
+// Cells of one column; short, because digests are long.
+std::string Cell(const OrderedJson& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return "-";
+  if (found->is_number_float()) return FormatShort(found->get<double>());
+  if (!found->is_array()) return found->is_string() ? found->get<std::string>() : found->dump();
+  std::vector<std::string> extents;
+  for (const OrderedJson& extent : *found) extents.push_back(extent.dump());
+  return extents.empty() ? "scalar" : absl::StrJoin(extents, "x");
+}
+
+void Print(const OrderedJson& object, std::ostream& out) {
+  out << object["file"].get<std::string>() << ": " << object["format"].get<std::string>() << "\n";
+  for (const OrderedJson& note : object["notes"]) out << "note: " << Cell(note, "message") << "\n";
+  if (object.contains("digest")) out << Cell(object, "count") << " tensors, " << Cell(object, "digest") << "\n";
+  if (!object.contains("tensors")) return;
+  constexpr const char* kColumns[] = {"name", "dtype", "shape", "min",  "max",   "mean",
+                                      "l2",   "nan",   "inf",   "zero", "digest"};
+  std::vector<std::vector<std::string>> rows = {std::vector<std::string>(std::begin(kColumns), std::end(kColumns))};
+  for (const OrderedJson& tensor : object["tensors"]) {
+    std::vector<std::string> row;
+    for (const char* column : kColumns) row.push_back(DisplayBytes(Cell(tensor, column)));
+    rows.push_back(std::move(row));
+  }
+  std::vector<std::size_t> widths(std::size(kColumns), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out << row[i];
+      if (i + 1 < row.size()) out << std::string(widths[i] - DisplayWidth(row[i]) + 2, ' ');
+    }
+    out << "\n";
+  }
 }
 
 }  // namespace
 
 extern const Inspector kWeightsInspector;
-const Inspector kWeightsInspector = {"weights", &Recognises, &Inspect};
+const Inspector kWeightsInspector = {"weights", &Recognises, &Inspect, &Print};
 
 }  // namespace paritect

@@ -36,15 +36,38 @@ struct BlockType {
   DType type = DType::kBlocks;
 };
 constexpr BlockType kTypes[] = {
-    {0, "F32", 1, 4, DType::kF32},  {1, "F16", 1, 2, DType::kF16}, {2, "Q4_0", 32, 18},      {3, "Q4_1", 32, 20},
-    {6, "Q5_0", 32, 22},            {7, "Q5_1", 32, 24},           {8, "Q8_0", 32, 34},      {9, "Q8_1", 32, 36},
-    {10, "Q2_K", 256, 84},          {11, "Q3_K", 256, 110},        {12, "Q4_K", 256, 144},   {13, "Q5_K", 256, 176},
-    {14, "Q6_K", 256, 210},         {15, "Q8_K", 256, 292},        {16, "IQ2_XXS", 256, 66}, {17, "IQ2_XS", 256, 74},
-    {18, "IQ3_XXS", 256, 98},       {19, "IQ1_S", 256, 50},        {20, "IQ4_NL", 32, 18},   {21, "IQ3_S", 256, 110},
-    {22, "IQ2_S", 256, 82},         {23, "IQ4_XS", 256, 136},      {24, "I8", 1, 1, DType::kI8},
-    {25, "I16", 1, 2, DType::kI16}, {26, "I32", 1, 4, DType::kI32}, {27, "I64", 1, 8, DType::kI64},
-    {28, "F64", 1, 8, DType::kF64}, {29, "IQ1_M", 256, 56},        {30, "BF16", 1, 2, DType::kBF16},
-    {34, "TQ1_0", 256, 54},         {35, "TQ2_0", 256, 66},        {39, "MXFP4", 32, 17},
+    {0, "F32", 1, 4, DType::kF32},
+    {1, "F16", 1, 2, DType::kF16},
+    {2, "Q4_0", 32, 18},
+    {3, "Q4_1", 32, 20},
+    {6, "Q5_0", 32, 22},
+    {7, "Q5_1", 32, 24},
+    {8, "Q8_0", 32, 34},
+    {9, "Q8_1", 32, 36},
+    {10, "Q2_K", 256, 84},
+    {11, "Q3_K", 256, 110},
+    {12, "Q4_K", 256, 144},
+    {13, "Q5_K", 256, 176},
+    {14, "Q6_K", 256, 210},
+    {15, "Q8_K", 256, 292},
+    {16, "IQ2_XXS", 256, 66},
+    {17, "IQ2_XS", 256, 74},
+    {18, "IQ3_XXS", 256, 98},
+    {19, "IQ1_S", 256, 50},
+    {20, "IQ4_NL", 32, 18},
+    {21, "IQ3_S", 256, 110},
+    {22, "IQ2_S", 256, 82},
+    {23, "IQ4_XS", 256, 136},
+    {24, "I8", 1, 1, DType::kI8},
+    {25, "I16", 1, 2, DType::kI16},
+    {26, "I32", 1, 4, DType::kI32},
+    {27, "I64", 1, 8, DType::kI64},
+    {28, "F64", 1, 8, DType::kF64},
+    {29, "IQ1_M", 256, 56},
+    {30, "BF16", 1, 2, DType::kBF16},
+    {34, "TQ1_0", 256, 54},
+    {35, "TQ2_0", 256, 66},
+    {39, "MXFP4", 32, 17},
 };
 
 const BlockType* TypeOf(std::uint64_t number) {
@@ -57,8 +80,8 @@ const BlockType* TypeOf(std::uint64_t number) {
 // Types of values, by number: bytes of the fixed ones, and as what they are read.
 constexpr std::uint64_t kTypeText = 8;
 constexpr std::uint64_t kTypeArray = 9;
-constexpr DType kScalars[] = {DType::kU8, DType::kI8, DType::kU16, DType::kI16, DType::kU32, DType::kI32, DType::kF32,
-                              DType::kBool, DType::kU8, DType::kU8, DType::kU64, DType::kI64, DType::kF64};
+constexpr DType kScalars[] = {DType::kU8,   DType::kI8, DType::kU16, DType::kI16, DType::kU32, DType::kI32, DType::kF32,
+                              DType::kBool, DType::kU8, DType::kU8,  DType::kU64, DType::kI64, DType::kF64};
 
 class GgufReader {
  public:
@@ -74,8 +97,8 @@ class GgufReader {
     PARITECT_ASSIGN_OR_RETURN(const std::uint64_t pairs, Number(8));
     const std::uint64_t rest = bytes_->size() - at_;
     if (pairs > rest / kPairBytesMin || tensors > rest / kInfoBytesMin) {
-      return absl::DataLossError(StrCat(tensors, " tensors and ", pairs, " pairs are stated, ", rest,
-                                        " bytes follow (file cut off?)"));
+      return absl::DataLossError(
+          StrCat(tensors, " tensors and ", pairs, " pairs are stated, ", rest, " bytes follow (file cut off?)"));
     }
     for (std::uint64_t i = 0; i < pairs; ++i) PARITECT_RETURN_IF_ERROR(Pair());
     std::vector<Info> infos;
@@ -104,7 +127,8 @@ class GgufReader {
         return absl::DataLossError(StrCat("cut off at byte ", at_, ", ", size, " more are wanted"));
       }
     }
-    const std::uint64_t value = LittleEndian(window_, static_cast<std::size_t>(at_ - window_at_), static_cast<std::size_t>(size));
+    const std::uint64_t value =
+        LittleEndian(window_, static_cast<std::size_t>(at_ - window_at_), static_cast<std::size_t>(size));
     at_ += static_cast<std::uint64_t>(size);
     return value;
   }
@@ -138,7 +162,8 @@ class GgufReader {
     if (auto value = ScalarValue(kScalars[type], raw)) out_->AddFact(key, *std::move(value));
     if (key != "general.alignment") return absl::OkStatus();
     if (!std::has_single_bit(bits) || bits > kAlignmentMax) {
-      return absl::DataLossError(StrCat("general.alignment is ", bits, ", a power of two up to ", kAlignmentMax, " is wanted"));
+      return absl::DataLossError(
+          StrCat("general.alignment is ", bits, ", a power of two up to ", kAlignmentMax, " is wanted"));
     }
     alignment_ = bits;
     return absl::OkStatus();
@@ -151,7 +176,8 @@ class GgufReader {
       PARITECT_ASSIGN_OR_RETURN(const std::uint64_t type, Number(4));
       PARITECT_ASSIGN_OR_RETURN(const std::uint64_t count, Number(8));
       if (type >= std::size(kScalars)) return absl::DataLossError(StrCat("an array of type ", type));
-      if (count > bytes_->size() - at_) return absl::DataLossError(StrCat("an array of ", count, " values, ", bytes_->size() - at_, " bytes are left"));
+      if (count > bytes_->size() - at_)
+        return absl::DataLossError(StrCat("an array of ", count, " values, ", bytes_->size() - at_, " bytes are left"));
       if (type == kTypeArray) {
         if (open.size() >= kArrayDepthMax) return absl::DataLossError("arrays within arrays, too deep");
         open.emplace_back(type, count);
@@ -185,7 +211,9 @@ class GgufReader {
     PARITECT_ASSIGN_OR_RETURN(const std::uint64_t number, Number(4));
     PARITECT_ASSIGN_OR_RETURN(info.offset, Number(8));
     const BlockType* type = TypeOf(number);
-    if (type == nullptr) return absl::UnimplementedError(StrCat("tensor ", DisplayBytes(info.tensor.name), ": the type ", number, " is not known"));
+    if (type == nullptr)
+      return absl::UnimplementedError(
+          StrCat("tensor ", DisplayBytes(info.tensor.name), ": the type ", number, " is not known"));
     info.tensor.dtype = type->type;
     info.tensor.dtype_word = std::string(type->word);
     if (const absl::Status sized = SizeTensor(info.tensor); !sized.ok()) return wrong(sized.message());
@@ -218,7 +246,9 @@ class GgufReader {
   std::set<std::string> names_;
 };
 
-bool Sniff(const WeightsSample& sample) { return !sample.is_folder && absl::StartsWith(sample.head, "GGUF"); }
+bool Sniff(const WeightsSample& sample) {
+  return !sample.is_folder && absl::StartsWith(sample.head, "GGUF");
+}
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));

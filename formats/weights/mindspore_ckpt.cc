@@ -1,6 +1,6 @@
 // MindSpore .ckpt: one protobuf message after the other, each a Checkpoint with one value {tag, tensor {dims,
-// tensor_type, tensor_content}}. A parameter above 512 MiB is cut into consecutive values of the same tag and dims; with
-// crc_check the file ends with "crc_num" and ten bytes of CRC-32, big-endian. dims [0] with content is a scalar.
+// tensor_type, tensor_content}}. A parameter above 512 MiB is cut into consecutive values of the same tag and dims;
+// with crc_check the file ends with "crc_num" and ten bytes of CRC-32, big-endian. dims [0] with content is a scalar.
 // Source: mindspore, ccsrc/utils/checkpoint.proto; python/mindspore/train/serialization.py.
 #include <map>
 #include <utility>
@@ -19,7 +19,7 @@ namespace paritect {
 namespace {
 
 using absl::StrCat;
-using Kind = WireField::Kind;
+using Kind = FileWireField::Kind;
 
 constexpr absl::string_view kCrcMark = "crc_num";
 constexpr std::uint64_t kCrcTailBytes = 17;
@@ -35,11 +35,15 @@ struct TypeWord {
   DType type;
 };
 constexpr TypeWord kTypes[] = {
-    {"Bool", DType::kBool},     {"Int8", DType::kI8},       {"UInt8", DType::kU8},     {"Int16", DType::kI16},
-    {"UInt16", DType::kU16},    {"Int32", DType::kI32},     {"UInt32", DType::kU32},   {"Int64", DType::kI64},
-    {"UInt64", DType::kU64},    {"Float16", DType::kF16},   {"Float32", DType::kF32},  {"Float64", DType::kF64},
-    {"BFloat16", DType::kBF16}, {"Float8E4M3FN", DType::kF8E4M3}, {"Float8E5M2", DType::kF8E5M2},
-    {"Complex64", DType::kC64}, {"Complex128", DType::kC128},
+    {"Bool", DType::kBool},         {"Int8", DType::kI8},
+    {"UInt8", DType::kU8},          {"Int16", DType::kI16},
+    {"UInt16", DType::kU16},        {"Int32", DType::kI32},
+    {"UInt32", DType::kU32},        {"Int64", DType::kI64},
+    {"UInt64", DType::kU64},        {"Float16", DType::kF16},
+    {"Float32", DType::kF32},       {"Float64", DType::kF64},
+    {"BFloat16", DType::kBF16},     {"Float8E4M3FN", DType::kF8E4M3},
+    {"Float8E5M2", DType::kF8E5M2}, {"Complex64", DType::kC64},
+    {"Complex128", DType::kC128},
 };
 
 std::optional<DType> TypeOf(absl::string_view word) {
@@ -76,9 +80,9 @@ class CheckpointReader {
 
   absl::StatusOr<std::unique_ptr<StoredTensors>> Read() {
     PARITECT_ASSIGN_OR_RETURN(const std::uint64_t end, CheckCrc());
-    WireReader wire(*bytes_, 0, end);
+    FileWireReader wire(*bytes_, 0, end);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField value, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField value, wire.Next());
       if (value.number != 1 || value.kind != Kind::kBytes) {
         return absl::DataLossError(StrCat("field ", value.number, " before byte ", wire.at(),
                                           " is none of a checkpoint's (damaged, or another kind of file)"));
@@ -98,7 +102,8 @@ class CheckpointReader {
     PARITECT_ASSIGN_OR_RETURN(const std::string tail, bytes_->ReadText(end, kCrcTailBytes, kCrcTailBytes));
     if (!absl::StartsWith(tail, kCrcMark)) return bytes_->size();
     std::uint64_t wanted = 0;
-    for (std::size_t i = tail.size() - 8; i < tail.size(); ++i) wanted = wanted << 8 | static_cast<unsigned char>(tail[i]);
+    for (std::size_t i = tail.size() - 8; i < tail.size(); ++i)
+      wanted = wanted << 8 | static_cast<unsigned char>(tail[i]);
     std::uint32_t crc = 0;
     PARITECT_RETURN_IF_ERROR(ReadPiece({bytes_, 0, end}, [&](absl::string_view block) {
       crc = Crc32(crc, block);
@@ -109,11 +114,11 @@ class CheckpointReader {
                                       " (the file is damaged: copy or save it again)"));
   }
 
-  absl::StatusOr<Slice> ReadValue(const WireField& value) {
+  absl::StatusOr<Slice> ReadValue(const FileWireField& value) {
     Slice slice;
-    WireReader wire(*bytes_, value.offset, value.length);
+    FileWireReader wire(*bytes_, value.offset, value.length);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       if (field.kind != Kind::kBytes) continue;
       if (field.number == 1) {
         PARITECT_ASSIGN_OR_RETURN(slice.tag, bytes_->ReadText(field.offset, field.length, kTextBytesMax));
@@ -128,11 +133,11 @@ class CheckpointReader {
     return slice;
   }
 
-  absl::Status ReadTensor(const WireField& tensor, Slice& slice) {
-    WireReader wire(*bytes_, tensor.offset, tensor.length);
+  absl::Status ReadTensor(const FileWireField& tensor, Slice& slice) {
+    FileWireReader wire(*bytes_, tensor.offset, tensor.length);
     slice.content = {bytes_, tensor.offset, 0};
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       if (field.number == 1) PARITECT_RETURN_IF_ERROR(ReadDims(field, slice.dims));
       if (field.kind != Kind::kBytes) continue;
       if (field.number == 2) {
@@ -143,11 +148,11 @@ class CheckpointReader {
     return absl::OkStatus();
   }
 
-  absl::Status ReadDims(const WireField& field, std::vector<std::int64_t>& dims) {
+  absl::Status ReadDims(const FileWireField& field, std::vector<std::int64_t>& dims) {
     if (field.kind == Kind::kVarint) {
       dims.push_back(static_cast<std::int64_t>(field.value));
     } else if (field.kind == Kind::kBytes) {  // packed
-      WireReader packed(*bytes_, field.offset, field.length);
+      FileWireReader packed(*bytes_, field.offset, field.length);
       while (!packed.done() && dims.size() <= kTensorRankMax) {
         PARITECT_ASSIGN_OR_RETURN(const std::uint64_t extent, packed.Varint());
         dims.push_back(static_cast<std::int64_t>(extent));
@@ -181,13 +186,15 @@ class CheckpointReader {
     TensorInfo info;
     info.name = first.tag;
     info.role = RoleOf(first.tag);
-    if (first.has_map || !first.has_tensor) return out_->AddUnreadable(info, "a map parameter, which has no plain form");
+    if (first.has_map || !first.has_tensor)
+      return out_->AddUnreadable(info, "a map parameter, which has no plain form");
     info.shape = first.dims;
     const auto type = TypeOf(first.type);
     if (!type) {
       info.dtype = DType::kBlocks;
       info.dtype_word = DisplayBytes(first.type);
-      return out_->AddUnreadable(info, StrCat("a parameter of the type ", DisplayBytes(first.type), ", which is not read"));
+      return out_->AddUnreadable(info,
+                                 StrCat("a parameter of the type ", DisplayBytes(first.type), ", which is not read"));
     }
     info.dtype = *type;
     if (info.shape == std::vector<std::int64_t>{0} && length > 0) info.shape.clear();
@@ -235,7 +242,7 @@ bool LooksLikeCheckpoint(const WeightsSample& sample) {
   const SharedBytes head = BytesInMemory("head", sample.head);
   const auto varint = [&](std::uint64_t at, std::uint64_t& next) -> std::optional<std::uint64_t> {
     if (at >= head->size()) return std::nullopt;
-    WireReader wire(*head, at, head->size() - at);
+    FileWireReader wire(*head, at, head->size() - at);
     const auto value = wire.Varint();
     if (!value.ok()) return std::nullopt;
     next = wire.at();

@@ -29,9 +29,9 @@ struct NumpyType {
   DType type;
 };
 // Source: numpy, the array interface (typestr).
-constexpr NumpyType kTypes[] = {{"b1", DType::kBool}, {"i1", DType::kI8},  {"u1", DType::kU8},  {"i2", DType::kI16},
-                                {"u2", DType::kU16},  {"i4", DType::kI32}, {"u4", DType::kU32}, {"i8", DType::kI64},
-                                {"u8", DType::kU64},  {"f2", DType::kF16}, {"f4", DType::kF32}, {"f8", DType::kF64},
+constexpr NumpyType kTypes[] = {{"b1", DType::kBool}, {"i1", DType::kI8},   {"u1", DType::kU8},  {"i2", DType::kI16},
+                                {"u2", DType::kU16},  {"i4", DType::kI32},  {"u4", DType::kU32}, {"i8", DType::kI64},
+                                {"u8", DType::kU64},  {"f2", DType::kF16},  {"f4", DType::kF32}, {"f8", DType::kF64},
                                 {"c8", DType::kC64},  {"c16", DType::kC128}};
 
 // The dictionary literal: strings, True, False and a tuple of whole numbers.
@@ -54,7 +54,8 @@ class LiteralScanner {
       } else if (key == "shape" && !std::exchange(seen_shape, true)) {
         PARITECT_RETURN_IF_ERROR(Shape(shape));
       } else {
-        return absl::DataLossError(StrCat("the header has the key '", DisplayBytes(key), "', which is unknown or stands twice"));
+        return absl::DataLossError(
+            StrCat("the header has the key '", DisplayBytes(key), "', which is unknown or stands twice"));
       }
       if (!Take(",")) {
         if (!Take("}")) return Wrong("'}'");
@@ -69,7 +70,8 @@ class LiteralScanner {
 
  private:
   absl::Status Wrong(absl::string_view wanted) const {
-    return absl::DataLossError(StrCat(wanted, " is wanted in the header, found \"", DisplayBytes(rest_.substr(0, 16)), "\""));
+    return absl::DataLossError(
+        StrCat(wanted, " is wanted in the header, found \"", DisplayBytes(rest_.substr(0, 16)), "\""));
   }
   bool Take(absl::string_view token) {
     rest_ = absl::StripLeadingAsciiWhitespace(rest_);
@@ -97,7 +99,8 @@ class LiteralScanner {
       if (!extent) return Wrong("a dimension");
       rest_.remove_prefix(digits);
       Take("L");  // Python 2
-      if (shape.size() >= kTensorRankMax) return absl::DataLossError(StrCat("more than ", kTensorRankMax, " dimensions"));
+      if (shape.size() >= kTensorRankMax)
+        return absl::DataLossError(StrCat("more than ", kTensorRankMax, " dimensions"));
       shape.push_back(*extent);
       if (!Take(",")) {
         if (!Take(")")) return Wrong("')'");
@@ -110,7 +113,9 @@ class LiteralScanner {
   absl::string_view rest_;
 };
 
-bool Sniff(const WeightsSample& sample) { return !sample.is_folder && LooksLikeNpy(sample.head); }
+bool Sniff(const WeightsSample& sample) {
+  return !sample.is_folder && LooksLikeNpy(sample.head);
+}
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));
@@ -121,7 +126,9 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::s
 
 }  // namespace
 
-bool LooksLikeNpy(absl::string_view head) { return absl::StartsWith(head, kMagic); }
+bool LooksLikeNpy(absl::string_view head) {
+  return absl::StartsWith(head, kMagic);
+}
 
 absl::StatusOr<DType> DTypeOfNumpy(absl::string_view descr, bool& swap) {
   absl::string_view code = descr;
@@ -133,7 +140,8 @@ absl::StatusOr<DType> DTypeOfNumpy(absl::string_view descr, bool& swap) {
   if (absl::StartsWith(code, "O")) {
     return absl::UnimplementedError("an array of Python objects, which is a pickle: save it as plain numbers");
   }
-  return absl::UnimplementedError(StrCat("elements of the type '", DisplayBytes(descr), "', which are no plain numbers"));
+  return absl::UnimplementedError(
+      StrCat("elements of the type '", DisplayBytes(descr), "', which are no plain numbers"));
 }
 
 absl::StatusOr<NpyHeader> ReadNpyHeader(absl::string_view head) {
@@ -144,7 +152,8 @@ absl::StatusOr<NpyHeader> ReadNpyHeader(absl::string_view head) {
   if (head.size() < begin) return absl::DataLossError("the header is cut off");
   const std::uint64_t length = LittleEndian(head, 8, major == 1 ? 2 : 4);
   if (length > kHeaderBytesMax) {
-    return absl::DataLossError(StrCat("a header of ", length, " bytes is stated, at most ", kHeaderBytesMax, " are read"));
+    return absl::DataLossError(
+        StrCat("a header of ", length, " bytes is stated, at most ", kHeaderBytesMax, " are read"));
   }
   if (length > head.size() - begin) {
     return absl::DataLossError(StrCat("a header of ", length, " bytes is stated, ", head.size() - begin, " are there"));
@@ -165,8 +174,8 @@ absl::Status AddNpy(const SharedBytes& bytes, absl::string_view name, StoredTens
   PARITECT_ASSIGN_OR_RETURN(NpyHeader header, ReadNpyHeader(head));
   const std::uint64_t data_bytes = bytes->size() - header.data_at;
   if (data_bytes < header.info.bytes) {
-    return absl::DataLossError(StrCat("the shape takes ", header.info.bytes, " bytes, ", data_bytes,
-                                      " follow the header (file cut off?)"));
+    return absl::DataLossError(
+        StrCat("the shape takes ", header.info.bytes, " bytes, ", data_bytes, " follow the header (file cut off?)"));
   }
   if (data_bytes > header.info.bytes) {
     out.AddNote("bytes_left_over", StrCat(data_bytes - header.info.bytes, " bytes after the array"));

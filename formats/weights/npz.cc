@@ -33,17 +33,20 @@ ReadElements StreamElements(std::shared_ptr<const ZipMembers> members, const Zip
   return [members = std::move(members), entry, header](BlockSink sink) -> absl::Status {
     std::uint64_t skip = header.data_at;
     std::uint64_t left = header.info.bytes;
-    std::string unit;  // what is cut by the border of two blocks waits for the writer
-    BlockWriter writer([&](absl::string_view block) {
-      if (!header.swap) return sink(block);
-      unit.assign(block.data(), block.size());
-      SwapElements(header.info.dtype, absl::MakeSpan(unit.data(), unit.size()));
-      return sink(unit);
-    });
+    std::string turned;
+    const auto give =
+        [&](absl::string_view block) {  // blocks of the archive end anywhere, the writer's with an element
+          if (!header.swap) return sink(block);
+          turned.assign(block.data(), block.size());
+          SwapElements(header.info.dtype, absl::MakeSpan(turned.data(), turned.size()));
+          return sink(turned);
+        };
+    BlockWriter writer(give);
     PARITECT_RETURN_IF_ERROR(members->Stream(entry, [&](absl::string_view block) {
       const std::uint64_t drop = std::min<std::uint64_t>(skip, block.size());
       skip -= drop;
-      block = block.substr(static_cast<std::size_t>(drop)).substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, block.size())));
+      block = block.substr(static_cast<std::size_t>(drop))
+                  .substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, block.size())));
       left -= block.size();
       return writer.Add(block);
     }));
@@ -51,8 +54,8 @@ ReadElements StreamElements(std::shared_ptr<const ZipMembers> members, const Zip
   };
 }
 
-absl::Status AddDeflated(const std::shared_ptr<const ZipMembers>& members, const ZipEntry& entry, absl::string_view name,
-                         StoredTensors& out) {
+absl::Status AddDeflated(const std::shared_ptr<const ZipMembers>& members, const ZipEntry& entry,
+                         absl::string_view name, StoredTensors& out) {
   PARITECT_ASSIGN_OR_RETURN(const std::string head, HeadOf(*members, entry));
   PARITECT_ASSIGN_OR_RETURN(NpyHeader header, ReadNpyHeader(head));
   if (entry.size < header.data_at || entry.size - header.data_at < header.info.bytes) {

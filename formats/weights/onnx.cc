@@ -17,7 +17,7 @@ namespace paritect {
 namespace {
 
 using absl::StrCat;
-using Kind = WireField::Kind;
+using Kind = FileWireField::Kind;
 
 constexpr std::uint64_t kTextBytesMax = 4096;
 constexpr std::uint64_t kLocationExternal = 1;
@@ -73,9 +73,9 @@ class OnnxReader {
       : fs_(fs), path_(std::move(path)), bytes_(std::move(bytes)), out_(std::make_unique<StoredTensors>("onnx")) {}
 
   absl::StatusOr<std::unique_ptr<StoredTensors>> Read() {
-    WireReader model(*bytes_);
+    FileWireReader model(*bytes_);
     while (!model.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, model.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, model.Next());
       if (field.kind != Kind::kBytes) {
         if (field.number == 1) out_->AddFact("ir_version", IntegerValue(static_cast<std::int64_t>(field.value)));
         continue;
@@ -90,10 +90,10 @@ class OnnxReader {
   }
 
  private:
-  absl::Status Graph(const WireField& graph) {
-    WireReader wire(*bytes_, graph.offset, graph.length);
+  absl::Status Graph(const FileWireField& graph) {
+    FileWireReader wire(*bytes_, graph.offset, graph.length);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       if (field.number != 5 || field.kind != Kind::kBytes) continue;
       PARITECT_ASSIGN_OR_RETURN(Tensor tensor, ReadTensor(field));
       PARITECT_RETURN_IF_ERROR(Add(std::move(tensor)));
@@ -101,11 +101,11 @@ class OnnxReader {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Tensor> ReadTensor(const WireField& message) {
+  absl::StatusOr<Tensor> ReadTensor(const FileWireField& message) {
     Tensor tensor;
-    WireReader wire(*bytes_, message.offset, message.length);
+    FileWireReader wire(*bytes_, message.offset, message.length);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       switch (field.number) {
         case 1: PARITECT_RETURN_IF_ERROR(Dims(field, tensor.info.shape)); break;
         case 2: tensor.type = field.value; break;
@@ -127,9 +127,9 @@ class OnnxReader {
     return tensor;
   }
 
-  absl::Status Dims(const WireField& field, std::vector<std::int64_t>& dims) {
+  absl::Status Dims(const FileWireField& field, std::vector<std::int64_t>& dims) {
     if (field.kind == Kind::kVarint) dims.push_back(static_cast<std::int64_t>(field.value));
-    WireReader packed(*bytes_, field.offset, field.kind == Kind::kBytes ? field.length : 0);
+    FileWireReader packed(*bytes_, field.offset, field.kind == Kind::kBytes ? field.length : 0);
     while (!packed.done() && dims.size() <= kTensorRankMax) {
       PARITECT_ASSIGN_OR_RETURN(const std::uint64_t extent, packed.Varint());
       dims.push_back(static_cast<std::int64_t>(extent));
@@ -139,7 +139,7 @@ class OnnxReader {
   }
 
   // float_data and double_data lie as the tensor's own bytes.
-  void Floats(const WireField& field, int size, Tensor& tensor) {
+  void Floats(const FileWireField& field, int size, Tensor& tensor) {
     if (field.kind == Kind::kBytes) {
       tensor.pieces.push_back({bytes_, field.offset, field.length});
       return;
@@ -147,7 +147,7 @@ class OnnxReader {
     tensor.floats += LittleEndianBytes(field.value, static_cast<std::size_t>(size));
   }
 
-  absl::Status AddNumbers(const WireField& field, Numbers& numbers) {
+  absl::Status AddNumbers(const FileWireField& field, Numbers& numbers) {
     if (numbers.packed.size() >= kPackedFieldsMax || numbers.alone.size() >= kPackedFieldsMax) {
       return absl::ResourceExhaustedError(StrCat("more than ", kPackedFieldsMax, " fields of numbers in one tensor"));
     }
@@ -156,11 +156,11 @@ class OnnxReader {
     return absl::OkStatus();
   }
 
-  absl::Status External(const WireField& pair, Tensor& tensor) {
+  absl::Status External(const FileWireField& pair, Tensor& tensor) {
     std::string key, value;
-    WireReader wire(*bytes_, pair.offset, pair.length);
+    FileWireReader wire(*bytes_, pair.offset, pair.length);
     while (!wire.done()) {
-      PARITECT_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      PARITECT_ASSIGN_OR_RETURN(const FileWireField field, wire.Next());
       if (field.kind != Kind::kBytes) continue;
       PARITECT_ASSIGN_OR_RETURN(std::string text, bytes_->ReadText(field.offset, field.length, kTextBytesMax));
       (field.number == 1 ? key : value) = std::move(text);
@@ -168,7 +168,8 @@ class OnnxReader {
     if (key == "location") tensor.location = value;
     if (key != "offset" && key != "length") return absl::OkStatus();
     const auto number = ParseInt(value);
-    if (!number || *number < 0) return absl::DataLossError(StrCat("external_data.", key, " is no count: ", DisplayBytes(value)));
+    if (!number || *number < 0)
+      return absl::DataLossError(StrCat("external_data.", key, " is no count: ", DisplayBytes(value)));
     if (key == "offset") tensor.external_offset = static_cast<std::uint64_t>(*number);
     if (key == "length") tensor.external_length = static_cast<std::uint64_t>(*number);
     return absl::OkStatus();
@@ -181,14 +182,16 @@ class OnnxReader {
     if (!type) {
       tensor.info.dtype = DType::kBlocks;
       tensor.info.dtype_word = tensor.type == 8 ? "STRING" : StrCat("ONNX_", tensor.type);
-      return out_->AddUnreadable(std::move(tensor.info), StrCat("elements of ONNX's type ", tensor.type, ", which is not read"));
+      return out_->AddUnreadable(std::move(tensor.info),
+                                 StrCat("elements of ONNX's type ", tensor.type, ", which is not read"));
     }
     tensor.info.dtype = *type;
     if (const absl::Status sized = SizeTensor(tensor.info); !sized.ok()) {
       return absl::DataLossError(StrCat(label, ": ", sized.message()));
     }
     if (tensor.external) return Annotate(AddExternal(std::move(tensor)), label);
-    if (!tensor.numbers.packed.empty() || !tensor.numbers.alone.empty()) return Annotate(AddVarints(std::move(tensor)), label);
+    if (!tensor.numbers.packed.empty() || !tensor.numbers.alone.empty())
+      return Annotate(AddVarints(std::move(tensor)), label);
     if (!tensor.floats.empty()) tensor.pieces.push_back({BytesInMemory(path_, tensor.floats), 0, tensor.floats.size()});
     return out_->AddPieces(std::move(tensor.info), std::move(tensor.pieces));
   }
@@ -220,12 +223,14 @@ class OnnxReader {
   absl::Status AddVarints(Tensor tensor) {
     const int size = DTypeBits(tensor.info.dtype) / 8;
     const std::uint64_t elements = tensor.info.elements;
-    if (size > 8 || tensor.info.dtype == DType::kC64 || tensor.info.dtype == DType::kF32 || tensor.info.dtype == DType::kF64) {
+    if (size > 8 || tensor.info.dtype == DType::kC64 || tensor.info.dtype == DType::kF32 ||
+        tensor.info.dtype == DType::kF64) {
       return absl::DataLossError("whole numbers as the data of another type");
     }
     std::uint64_t bytes = tensor.numbers.alone.size();
     for (const auto& [offset, length] : tensor.numbers.packed) bytes += length;
-    if (bytes < elements) return absl::DataLossError(StrCat(elements, " elements are stated, ", bytes, " bytes are there"));
+    if (bytes < elements)
+      return absl::DataLossError(StrCat(elements, " elements are stated, ", bytes, " bytes are there"));
     auto read = [file = bytes_, numbers = std::move(tensor.numbers), size, elements](BlockSink sink) -> absl::Status {
       BlockWriter writer(sink);
       std::uint64_t count = 0;
@@ -235,13 +240,14 @@ class OnnxReader {
       };
       for (const std::uint64_t value : numbers.alone) PARITECT_RETURN_IF_ERROR(add(value));
       for (const auto& [offset, length] : numbers.packed) {
-        WireReader wire(*file, offset, length);
+        FileWireReader wire(*file, offset, length);
         while (!wire.done() && count <= elements) {
           PARITECT_ASSIGN_OR_RETURN(const std::uint64_t value, wire.Varint());
           PARITECT_RETURN_IF_ERROR(add(value));
         }
       }
-      if (count != elements) return absl::DataLossError(StrCat(elements, " elements are stated, ", count, " are there"));
+      if (count != elements)
+        return absl::DataLossError(StrCat(elements, " elements are stated, ", count, " are there"));
       return writer.Finish();
     };
     return out_->Add(std::move(tensor.info), std::move(read));
@@ -259,7 +265,7 @@ class OnnxReader {
 bool Sniff(const WeightsSample& sample) {
   if (sample.is_folder || sample.head.size() < 4 || sample.head[0] != '\x08') return false;
   const SharedBytes head = BytesInMemory("head", sample.head);
-  WireReader wire(*head, 0, sample.size_bytes);  // lengths may point beyond the head
+  FileWireReader wire(*head, 0, sample.size_bytes);  // lengths may point beyond the head
   bool telling = false;
   while (wire.at() < head->size()) {
     const std::uint64_t begin = wire.at();

@@ -36,19 +36,31 @@ struct TorchType {
   DType type;
 };
 constexpr TorchType kTypes[] = {
-    {"FloatStorage", "float32", DType::kF32},         {"DoubleStorage", "float64", DType::kF64},
-    {"HalfStorage", "float16", DType::kF16},          {"BFloat16Storage", "bfloat16", DType::kBF16},
-    {"LongStorage", "int64", DType::kI64},            {"IntStorage", "int32", DType::kI32},
-    {"ShortStorage", "int16", DType::kI16},           {"CharStorage", "int8", DType::kI8},
-    {"ByteStorage", "uint8", DType::kU8},             {"BoolStorage", "bool", DType::kBool},
-    {"ComplexFloatStorage", "complex64", DType::kC64}, {"ComplexDoubleStorage", "complex128", DType::kC128},
-    {"-", "uint16", DType::kU16},                     {"-", "uint32", DType::kU32},
-    {"-", "uint64", DType::kU64},                     {"-", "float8_e4m3fn", DType::kF8E4M3},
-    {"-", "float8_e5m2", DType::kF8E5M2},             {"-", "float8_e4m3fnuz", DType::kF8E4M3Fnuz},
-    {"-", "float8_e5m2fnuz", DType::kF8E5M2Fnuz},     {"-", "float8_e8m0fnu", DType::kF8E8M0},
+    {"FloatStorage", "float32", DType::kF32},
+    {"DoubleStorage", "float64", DType::kF64},
+    {"HalfStorage", "float16", DType::kF16},
+    {"BFloat16Storage", "bfloat16", DType::kBF16},
+    {"LongStorage", "int64", DType::kI64},
+    {"IntStorage", "int32", DType::kI32},
+    {"ShortStorage", "int16", DType::kI16},
+    {"CharStorage", "int8", DType::kI8},
+    {"ByteStorage", "uint8", DType::kU8},
+    {"BoolStorage", "bool", DType::kBool},
+    {"ComplexFloatStorage", "complex64", DType::kC64},
+    {"ComplexDoubleStorage", "complex128", DType::kC128},
+    {"-", "uint16", DType::kU16},
+    {"-", "uint32", DType::kU32},
+    {"-", "uint64", DType::kU64},
+    {"-", "float8_e4m3fn", DType::kF8E4M3},
+    {"-", "float8_e5m2", DType::kF8E5M2},
+    {"-", "float8_e4m3fnuz", DType::kF8E4M3Fnuz},
+    {"-", "float8_e5m2fnuz", DType::kF8E5M2Fnuz},
+    {"-", "float8_e8m0fnu", DType::kF8E8M0},
 };
 
-absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('.') + 1); }
+absl::string_view LastPart(absl::string_view name) {
+  return name.substr(name.rfind('.') + 1);
+}
 
 std::optional<DType> TypeOfName(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "torch.")) return std::nullopt;
@@ -87,7 +99,8 @@ class Walker {
       std::int32_t place = 0;
       Next(frame, name, place);
       if (name.size() > kTensorNameBytesMax) {
-        return absl::ResourceExhaustedError(StrCat("a name of ", name.size(), " bytes, at most ", kTensorNameBytesMax, " are read"));
+        return absl::ResourceExhaustedError(
+            StrCat("a name of ", name.size(), " bytes, at most ", kTensorNameBytesMax, " are read"));
       }
       PARITECT_RETURN_IF_ERROR(Visit(place, name));
     }
@@ -129,13 +142,15 @@ class Walker {
   absl::Status Count(std::size_t visits) {
     visits_ += visits;
     if (visits_ <= kVisitsMax) return absl::OkStatus();
-    return absl::ResourceExhaustedError(StrCat("more than ", kVisitsMax, " values when every place is counted where a value "
+    return absl::ResourceExhaustedError(StrCat("more than ", kVisitsMax,
+                                               " values when every place is counted where a value "
                                                "stands (a pickle that doubles itself?)"));
   }
 
   absl::Status Enter(const std::string& name, std::vector<std::int32_t> items, bool pairs) {
     if (frames_.size() >= kDepthMax) {
-      return absl::ResourceExhaustedError(StrCat("values nested deeper than ", kDepthMax, " at ", DisplayBytes(name.substr(0, 100))));
+      return absl::ResourceExhaustedError(
+          StrCat("values nested deeper than ", kDepthMax, " at ", DisplayBytes(name.substr(0, 100))));
     }
     if (pairs && items.size() % 2 != 0) items.pop_back();
     PARITECT_RETURN_IF_ERROR(Count(items.size()));
@@ -167,7 +182,7 @@ class Walker {
       case Kind::kNone: plain.set_null(true); return plain;
       case Kind::kBoolean: return BooleanValue(value.boolean);
       case Kind::kInteger: return IntegerValue(value.integer);
-      case Kind::kNumber: return NumberValue(value.number);
+      case Kind::kNumber: return RealValue(value.number);
       case Kind::kText:
         if (value.text.size() > kFactTextBytesMax) return std::nullopt;
         return TextValue(value.text);
@@ -262,8 +277,10 @@ class Walker {
     if (last == "_rebuild_tensor" || last == "_rebuild_tensor_v2" || last == "_rebuild_tensor_v3") {
       return Annotate(Rebuild(arguments, name, role), StrCat("tensor ", DisplayBytes(name)));
     }
-    if (last == "_rebuild_meta_tensor_no_storage") return Unreadable(name, "a tensor on the meta device, which has no data");
-    return Unreadable(name, StrCat("a tensor that ", DisplayBytes(function), " makes, which is not read: save it as a dense tensor on the CPU"));
+    if (last == "_rebuild_meta_tensor_no_storage")
+      return Unreadable(name, "a tensor on the meta device, which has no data");
+    return Unreadable(name, StrCat("a tensor that ", DisplayBytes(function),
+                                   " makes, which is not read: save it as a dense tensor on the CPU"));
   }
 
   // (storage, offset, size, stride, requires_grad, hooks[, dtype of v3])
@@ -291,14 +308,17 @@ class Walker {
     return View(std::move(info), *id, static_cast<std::uint64_t>(*offset), *strides);
   }
 
-  absl::Status View(TensorInfo info, const StorageId& id, std::uint64_t offset, const std::vector<std::int64_t>& strides) {
+  absl::Status View(TensorInfo info, const StorageId& id, std::uint64_t offset,
+                    const std::vector<std::int64_t>& strides) {
     if (const absl::Status sized = SizeTensor(info); !sized.ok()) return absl::DataLossError(sized.message());
     const auto element = static_cast<std::uint64_t>(DTypeBits(info.dtype) / 8);
     absl::uint128 at = static_cast<absl::uint128>(offset) * element;
-    if (id.view_offset > 0) at += static_cast<absl::uint128>(id.view_offset) * static_cast<unsigned>(DTypeBits(id.dtype) / 8);
+    if (id.view_offset > 0)
+      at += static_cast<absl::uint128>(id.view_offset) * static_cast<unsigned>(DTypeBits(id.dtype) / 8);
     if (at > INT64_MAX) return absl::DataLossError("an offset of more than 2^63 bytes");
     PARITECT_ASSIGN_OR_RETURN(SharedBytes storage, find_(id));
-    StridedView strided = {std::move(storage), static_cast<std::uint64_t>(at), info.dtype, info.shape, strides, options_.big_endian};
+    StridedView strided = {std::move(storage), static_cast<std::uint64_t>(at), info.dtype, info.shape, strides,
+                           options_.big_endian};
     PARITECT_RETURN_IF_ERROR(CheckView(strided));
     const std::string key = StrCat(id.key, "|", static_cast<std::uint64_t>(at), "|", static_cast<int>(info.dtype), "|",
                                    absl::StrJoin(info.shape, ","), "|", absl::StrJoin(strides, ","));
@@ -312,7 +332,8 @@ class Walker {
     const std::uint64_t bound = kViewFactorMax * options_.file_bytes + kViewBytesExtra;
     if (bytes > bound || bytes_ > bound - bytes) {
       return absl::ResourceExhaustedError(StrCat("its views claim more than ", bound, " bytes, the file has ",
-                                                 options_.file_bytes, " (an expanded view: save it with .contiguous())"));
+                                                 options_.file_bytes,
+                                                 " (an expanded view: save it with .contiguous())"));
     }
     bytes_ += bytes;
     return absl::OkStatus();
@@ -376,7 +397,8 @@ class Walker {
       strides = ContiguousStrides(std::vector<std::int64_t>(info.shape.rbegin(), info.shape.rend()));
       std::reverse(strides.begin(), strides.end());
     }
-    StridedView view = {BytesInMemory("the pickle", *std::move(bytes)), 0, info.dtype, info.shape, std::move(strides), swap};
+    StridedView view = {
+        BytesInMemory("the pickle", *std::move(bytes)), 0, info.dtype, info.shape, std::move(strides), swap};
     return AddView(std::move(info), std::move(view), out_);
   }
 

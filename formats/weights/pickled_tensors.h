@@ -20,9 +20,9 @@ namespace paritect {
 struct StorageId {
   std::string key;
   DType dtype = DType::kU8;
-  bool typed = true;        // false: bytes, whatever the tensors make of them
-  std::string unreadable;   // of a type that has no plain form
-  std::string location;     // "cpu", "npu:0"
+  bool typed = true;       // false: bytes, whatever the tensors make of them
+  std::string unreadable;  // of a type that has no plain form
+  std::string location;    // "cpu", "npu:0"
   std::uint64_t elements = 0;
   std::uint64_t view_offset = 0;  // legacy: the storage is a part of another, from this element on
 };

@@ -31,8 +31,8 @@ class FileBytes final : public RandomBytes {
     PARITECT_ASSIGN_OR_RETURN(const std::size_t got, file_->ReadAt(offset, buffer));
     if (got == buffer.size()) return absl::OkStatus();
     PARITECT_RETURN_IF_ERROR(CheckUnchanged());
-    return absl::DataLossError(StrCat(DisplayBytes(name()), ": ", buffer.size(), " bytes wanted at ", offset,
-                                      ", ", got, " read"));
+    return absl::DataLossError(
+        StrCat(DisplayBytes(name()), ": ", buffer.size(), " bytes wanted at ", offset, ", ", got, " read"));
   }
 
   std::unique_ptr<File> file_;
@@ -82,8 +82,8 @@ absl::Status RandomBytes::Read(std::uint64_t offset, absl::Span<char> buffer) {
 absl::StatusOr<std::string> RandomBytes::ReadText(std::uint64_t offset, std::uint64_t length,
                                                   std::uint64_t length_max) {
   if (offset > size_ || length > size_ - offset) {
-    return absl::DataLossError(StrCat(DisplayBytes(name_), ": ", length, " bytes wanted at ", offset,
-                                      ", there are ", size_, " in all (file cut off?)"));
+    return absl::DataLossError(StrCat(DisplayBytes(name_), ": ", length, " bytes wanted at ", offset, ", there are ",
+                                      size_, " in all (file cut off?)"));
   }
   if (length > length_max) {
     return absl::ResourceExhaustedError(

@@ -1,7 +1,7 @@
-// safetensors: u64 length of the header, JSON header {name: {dtype, shape, data_offsets: [begin, end]}}, data; with what
-// MindSpore writes into __metadata__ (crc_num, remove_redundancy).
-// Refused: a header that does not begin with '{', duplicate keys, unknown types, offsets that overlap, leave holes or
-// do not end with the file. Source: huggingface/safetensors, safetensors/src/tensor.rs; mindspore, serialization.py.
+// safetensors: u64 length of the header, JSON header {name: {dtype, shape, data_offsets: [begin, end]}}, data; with
+// what MindSpore writes into __metadata__ (crc_num, remove_redundancy). Refused: a header that does not begin with '{',
+// duplicate keys, unknown types, offsets that overlap, leave holes or do not end with the file. Source:
+// huggingface/safetensors, safetensors/src/tensor.rs; mindspore, serialization.py.
 #include "formats/weights/safetensors.h"
 
 #include <algorithm>
@@ -56,8 +56,9 @@ absl::StatusOr<Entry> ReadEntry(const std::string& name, const DocumentNode& nod
   Entry entry;
   entry.info.name = name;
   const auto type = DTypeOfWord(dtype->text);
-  if (!type) return absl::UnimplementedError(StrCat("tensor ", DisplayBytes(name), ": the type \"",
-                                                    DisplayBytes(dtype->text.substr(0, 32)), "\" is not known"));
+  if (!type)
+    return absl::UnimplementedError(StrCat("tensor ", DisplayBytes(name), ": the type \"",
+                                           DisplayBytes(dtype->text.substr(0, 32)), "\" is not known"));
   entry.info.dtype = *type;
   for (const DocumentNode& extent : shape->items) {
     PARITECT_ASSIGN_OR_RETURN(const std::uint64_t value, Unsigned(extent, name, "a dimension"));
@@ -102,9 +103,8 @@ absl::Status ReadMetadata(const DocumentNode& node, StoredTensors& out, Mindspor
 absl::Status CheckLayout(std::vector<Entry>& entries, std::uint64_t data_bytes) {
   std::vector<const Entry*> order;
   for (const Entry& entry : entries) order.push_back(&entry);
-  std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
-    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
-  });
+  std::sort(order.begin(), order.end(),
+            [](const Entry* a, const Entry* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
   std::uint64_t at = 0;
   for (const Entry* entry : order) {
     if (entry->begin != at) {
@@ -139,7 +139,8 @@ absl::Status CheckMindsporeCrc(const SharedBytes& bytes, std::uint64_t data_at, 
 }
 
 absl::StatusOr<DocumentNode> ReadHeader(const SharedBytes& bytes, std::uint64_t& data_at) {
-  if (bytes->size() < 8) return absl::DataLossError(StrCat("8 bytes of length are wanted, the file has ", bytes->size()));
+  if (bytes->size() < 8)
+    return absl::DataLossError(StrCat("8 bytes of length are wanted, the file has ", bytes->size()));
   PARITECT_ASSIGN_OR_RETURN(const std::string raw_length, bytes->ReadText(0, 8, 8));
   const std::uint64_t length = LittleEndian(raw_length, 0, 8);
   if (length > kHeaderBytesMax) {

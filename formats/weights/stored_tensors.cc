@@ -43,8 +43,8 @@ absl::Status StoredTensors::Add(TensorInfo info, ReadElements read) {
     return absl::ResourceExhaustedError(StrCat("more than ", kTensorsMax, " tensors"));
   }
   if (info.name.size() > kTensorNameBytesMax) {
-    return absl::ResourceExhaustedError(StrCat("a tensor's name of ", info.name.size(), " bytes, at most ",
-                                               kTensorNameBytesMax, " are read"));
+    return absl::ResourceExhaustedError(
+        StrCat("a tensor's name of ", info.name.size(), " bytes, at most ", kTensorNameBytesMax, " are read"));
   }
   info.name = IsValidUtf8(info.name) ? std::move(info.name) : DisplayBytes(info.name);
   if (info.dtype_word.empty()) info.dtype_word = std::string(DTypeWord(info.dtype));
@@ -65,8 +65,8 @@ absl::Status StoredTensors::AddPieces(TensorInfo info, std::vector<BytePiece> pi
     length += piece.length;
   }
   if (length != info.bytes) {
-    return absl::DataLossError(StrCat("tensor ", DisplayBytes(info.name), ": its shape takes ", info.bytes,
-                                      " bytes, ", length, " are there"));
+    return absl::DataLossError(
+        StrCat("tensor ", DisplayBytes(info.name), ": its shape takes ", info.bytes, " bytes, ", length, " are there"));
   }
   std::optional<BytePiece> plain;
   if (pieces.size() == 1) plain = pieces[0];
@@ -89,11 +89,14 @@ absl::Status StoredTensors::AddUnreadable(TensorInfo info, absl::string_view why
   return Add(std::move(info), nullptr);
 }
 
-std::optional<BytePiece> StoredTensors::PieceOf(std::size_t index) const { return pieces_[index]; }
+std::optional<BytePiece> StoredTensors::PieceOf(std::size_t index) const {
+  return pieces_[index];
+}
 
 void StoredTensors::AddFact(absl::string_view name, v1::Value value) {
   if (static_cast<std::size_t>(about_.facts_size()) >= kCheckpointFactsMax || name.size() > kTensorNameBytesMax) {
-    if (!facts_left_out_) AddNote("facts_left_out", StrCat("more than ", kCheckpointFactsMax, " values beside the tensors"));
+    if (!facts_left_out_)
+      AddNote("facts_left_out", StrCat("more than ", kCheckpointFactsMax, " values beside the tensors"));
     facts_left_out_ = true;
     return;
   }
@@ -147,7 +150,7 @@ v1::Value IntegerValue(std::int64_t integer) {
   return value;
 }
 
-v1::Value NumberValue(double number) {
+v1::Value RealValue(double number) {
   v1::Value value;
   value.set_number(number);
   return value;

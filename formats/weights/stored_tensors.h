@@ -78,10 +78,10 @@ class StoredTensors final : public TensorSource {
 
 v1::Value TextValue(absl::string_view text);
 v1::Value IntegerValue(std::int64_t integer);
-v1::Value NumberValue(double number);
+v1::Value RealValue(double number);  // also of a whole number
 v1::Value BooleanValue(bool boolean);
 
-// Hands bytes on in blocks of whole elements, however they come.
+// Hands bytes on in blocks of whole elements, however they come. What `sink` refers to must outlive it.
 class BlockWriter {
  public:
   explicit BlockWriter(BlockSink sink) : sink_(sink) {}

@@ -16,7 +16,9 @@ using absl::StrCat;
 // Elements farther apart than this are read one by one: what lies between costs more than the calls.
 constexpr std::int64_t kSpanBytesMax = 4096;
 
-std::size_t ElementBytes(DType type) { return static_cast<std::size_t>(DTypeBits(type)) / 8; }
+std::size_t ElementBytes(DType type) {
+  return static_cast<std::size_t>(DTypeBits(type)) / 8;
+}
 
 struct Dimension {
   std::int64_t extent = 1;
@@ -133,8 +135,8 @@ class Gatherer {
       }
       return absl::OkStatus();
     }
-    const std::int64_t step = std::max<std::int64_t>(1, static_cast<std::int64_t>(kTensorBlockBytesMax) /
-                                                            (std::max<std::int64_t>(1, line.stride) * size));
+    const std::int64_t step = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(kTensorBlockBytesMax) / (std::max<std::int64_t>(1, line.stride) * size));
     for (std::int64_t i = 0; i < line.extent; i += step) {
       const std::int64_t count = std::min(step, line.extent - i);
       span_.resize(static_cast<std::size_t>(((count - 1) * line.stride + 1) * size));
@@ -178,7 +180,8 @@ absl::Status CheckView(const StridedView& view) {
   }
   const absl::uint128 end = view.offset + (last + 1) * ElementBytes(view.dtype);
   if (end <= view.bytes->size()) return absl::OkStatus();
-  return absl::DataLossError(StrCat("a view that ends at byte ", static_cast<std::uint64_t>(std::min<absl::uint128>(end, UINT64_MAX)),
+  return absl::DataLossError(StrCat("a view that ends at byte ",
+                                    static_cast<std::uint64_t>(std::min<absl::uint128>(end, UINT64_MAX)),
                                     " of a storage that has ", view.bytes->size()));
 }
 
@@ -196,7 +199,8 @@ bool IsContiguous(const StridedView& view) {
 void SwapElements(DType type, absl::Span<char> bytes) {
   const std::size_t unit = SwapUnit(type);
   for (std::size_t at = 0; unit > 1 && at + unit <= bytes.size(); at += unit) {
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + unit));
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(at + unit));
   }
 }
 

@@ -13,7 +13,7 @@ namespace paritect {
 
 struct StridedView {
   SharedBytes bytes;
-  std::uint64_t offset = 0;  // of the first element, in bytes
+  std::uint64_t offset = 0;   // of the first element, in bytes
   DType dtype = DType::kF32;  // of whole bytes
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;  // in elements, none negative; as many as dimensions

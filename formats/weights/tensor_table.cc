@@ -23,21 +23,19 @@ using absl::StrCat;
 constexpr std::uint64_t kTableBytesMax = 64 << 20;
 constexpr std::size_t kColumnsMax = 64;
 
-enum class Column {
-  kOther, kName, kDtype, kShape, kXxh3, kSha256, kMd5, kMin, kMax, kMean, kL2, kNan, kInf, kZero
-};
+enum class Column { kOther, kName, kDtype, kShape, kXxh3, kSha256, kMd5, kMin, kMax, kMean, kL2, kNan, kInf, kZero };
 
 struct ColumnWord {
   absl::string_view word;
   Column column;
 };
 constexpr ColumnWord kWords[] = {
-    {"name", Column::kName},     {"tensor", Column::kName},   {"parameter", Column::kName}, {"param", Column::kName},
-    {"key", Column::kName},      {"dtype", Column::kDtype},   {"type", Column::kDtype},     {"shape", Column::kShape},
-    {"size", Column::kShape},    {"xxh3", Column::kXxh3},     {"xxh3_128", Column::kXxh3},  {"xxh128", Column::kXxh3},
-    {"sha256", Column::kSha256}, {"sha-256", Column::kSha256}, {"md5", Column::kMd5},       {"min", Column::kMin},
-    {"max", Column::kMax},       {"mean", Column::kMean},     {"l2", Column::kL2},          {"norm", Column::kL2},
-    {"l2norm", Column::kL2},     {"l2_norm", Column::kL2},    {"nan", Column::kNan},        {"inf", Column::kInf},
+    {"name", Column::kName},     {"tensor", Column::kName},    {"parameter", Column::kName}, {"param", Column::kName},
+    {"key", Column::kName},      {"dtype", Column::kDtype},    {"type", Column::kDtype},     {"shape", Column::kShape},
+    {"size", Column::kShape},    {"xxh3", Column::kXxh3},      {"xxh3_128", Column::kXxh3},  {"xxh128", Column::kXxh3},
+    {"sha256", Column::kSha256}, {"sha-256", Column::kSha256}, {"md5", Column::kMd5},        {"min", Column::kMin},
+    {"max", Column::kMax},       {"mean", Column::kMean},      {"l2", Column::kL2},          {"norm", Column::kL2},
+    {"l2norm", Column::kL2},     {"l2_norm", Column::kL2},     {"nan", Column::kNan},        {"inf", Column::kInf},
     {"zero", Column::kZero},     {"zeros", Column::kZero},
 };
 
@@ -47,12 +45,32 @@ struct TypeWord {
   absl::string_view dtype;
 };
 constexpr TypeWord kTypes[] = {
-    {"float32", "F32"}, {"float", "F32"},   {"fp32", "F32"},     {"float16", "F16"}, {"half", "F16"},
-    {"fp16", "F16"},    {"bfloat16", "BF16"}, {"float64", "F64"}, {"double", "F64"},  {"fp64", "F64"},
-    {"int64", "I64"},   {"long", "I64"},    {"int32", "I32"},    {"int", "I32"},     {"int16", "I16"},
-    {"short", "I16"},   {"int8", "I8"},     {"uint8", "U8"},     {"bool", "BOOL"},   {"complex64", "C64"},
-    {"uint16", "U16"},  {"uint32", "U32"},  {"uint64", "U64"},   {"complex128", "C128"},
-    {"float8_e4m3fn", "F8_E4M3"}, {"float8_e5m2", "F8_E5M2"},
+    {"float32", "F32"},
+    {"float", "F32"},
+    {"fp32", "F32"},
+    {"float16", "F16"},
+    {"half", "F16"},
+    {"fp16", "F16"},
+    {"bfloat16", "BF16"},
+    {"float64", "F64"},
+    {"double", "F64"},
+    {"fp64", "F64"},
+    {"int64", "I64"},
+    {"long", "I64"},
+    {"int32", "I32"},
+    {"int", "I32"},
+    {"int16", "I16"},
+    {"short", "I16"},
+    {"int8", "I8"},
+    {"uint8", "U8"},
+    {"bool", "BOOL"},
+    {"complex64", "C64"},
+    {"uint16", "U16"},
+    {"uint32", "U32"},
+    {"uint64", "U64"},
+    {"complex128", "C128"},
+    {"float8_e4m3fn", "F8_E4M3"},
+    {"float8_e5m2", "F8_E5M2"},
 };
 
 // "torch.float32", "Float32", "F32", "mindspore.bfloat16" as a word of safetensors; others as they stand.
@@ -165,7 +183,9 @@ bool ReadField(Column column, absl::string_view text, v1::TensorFingerprint& ten
   text = absl::StripAsciiWhitespace(text);
   switch (column) {
     case Column::kOther: return true;
-    case Column::kName: tensor.set_name(IsValidUtf8(text) ? std::string(text) : DisplayBytes(text)); return !text.empty();
+    case Column::kName:
+      tensor.set_name(IsValidUtf8(text) ? std::string(text) : DisplayBytes(text));
+      return !text.empty();
     case Column::kDtype: tensor.set_dtype(DtypeWordOf(text)); return !text.empty();
     case Column::kShape: return ReadShape(text, tensor);
     case Column::kXxh3: return text.empty() || ReadDigest(text, 32, *tensor.mutable_xxh3());

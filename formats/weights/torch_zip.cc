@@ -27,7 +27,7 @@ class TorchZipReader {
   explicit TorchZipReader(ZipMembers members)
       : members_(std::move(members)), out_(std::make_unique<StoredTensors>("torch-zip")) {}
 
-  absl::StatusOr<std::unique_ptr<StoredTensors>> Read(const LookAtPickle& look) {
+  absl::StatusOr<std::unique_ptr<StoredTensors>> Read() {
     const ZipEntry* pickle_entry = FindPickle();
     if (pickle_entry == nullptr) return absl::DataLossError("the archive holds no data.pkl");
     root_ = pickle_entry->name.substr(0, pickle_entry->name.size() - kPickleName.size());
@@ -44,7 +44,6 @@ class TorchZipReader {
     const FindStorage find = [this](const StorageId& id) { return Find(id); };
     const PickleView view(*pickle);
     PARITECT_RETURN_IF_ERROR(AddPickledTensors(view, find, options, *out_));
-    if (look) PARITECT_RETURN_IF_ERROR(look(view));
     return std::move(out_);
   }
 
@@ -63,7 +62,8 @@ class TorchZipReader {
     if (entry == nullptr) return false;
     PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, members_.Bytes(*entry));
     PARITECT_ASSIGN_OR_RETURN(const std::string order, bytes->ReadText(0, bytes->size(), kByteOrderBytesMax));
-    if (order != "little" && order != "big") return absl::DataLossError(StrCat("byteorder is \"", DisplayBytes(order), "\""));
+    if (order != "little" && order != "big")
+      return absl::DataLossError(StrCat("byteorder is \"", DisplayBytes(order), "\""));
     return order == "big";
   }
 
@@ -71,7 +71,8 @@ class TorchZipReader {
     SharedBytes& storage = storages_[id.key];
     if (storage == nullptr) {
       const ZipEntry* entry = members_.Find(StrCat(root_, "data/", id.key));
-      if (entry == nullptr) return absl::DataLossError(StrCat("the storage data/", DisplayBytes(id.key), " is not in the archive"));
+      if (entry == nullptr)
+        return absl::DataLossError(StrCat("the storage data/", DisplayBytes(id.key), " is not in the archive"));
       PARITECT_ASSIGN_OR_RETURN(storage, members_.Bytes(*entry));
       if (entry->method != 0) {
         unpacked_ += entry->size;
@@ -97,7 +98,9 @@ class TorchZipReader {
 };
 
 // The first entries decide; who re-packed the archive may have put them in another order.
-bool Sniff(const WeightsSample& sample) { return !sample.is_folder && LooksLikeTorchZip(sample.head); }
+bool Sniff(const WeightsSample& sample) {
+  return !sample.is_folder && LooksLikeTorchZip(sample.head);
+}
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));
@@ -118,9 +121,9 @@ bool LooksLikeTorchZip(absl::string_view head) {
   return false;
 }
 
-absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTorchZip(const SharedBytes& bytes, const LookAtPickle& look) {
+absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTorchZip(const SharedBytes& bytes) {
   PARITECT_ASSIGN_OR_RETURN(ZipMembers members, ZipMembers::Open(bytes));
-  return TorchZipReader(std::move(members)).Read(look);
+  return TorchZipReader(std::move(members)).Read();
 }
 
 extern const WeightsFormat kTorchZipWeights;

@@ -24,7 +24,8 @@ constexpr std::size_t kNamesShown = 8;
 absl::string_view StandIn(const WeightsSample& sample) {
   const absl::string_view head = sample.head;
   if (sample.size_bytes == 0) return "an empty file";
-  if (absl::StartsWith(head, "version https://git-lfs")) return "a Git LFS pointer: fetch the file itself (git lfs pull)";
+  if (absl::StartsWith(head, "version https://git-lfs"))
+    return "a Git LFS pointer: fetch the file itself (git lfs pull)";
   if (absl::StartsWithIgnoreCase(head, "<!doctype html") || absl::StartsWithIgnoreCase(head, "<html")) {
     return "an HTML page, most likely an error page of a download";
   }
@@ -45,10 +46,11 @@ absl::Status NotRecognised(const WeightsSample& sample, absl::string_view path) 
   }
   std::vector<absl::string_view> words;
   for (const WeightsFormat* format : AllWeightsFormats()) words.push_back(format->name);
+  std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  return absl::InvalidArgumentError(absl::StrCat("recognise ", DisplayBytes(path), ": ", seen,
-                                                 " is none of the formats of weights that are read: ",
-                                                 absl::StrJoin(words, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("recognise ", DisplayBytes(path), ": ", seen,
+                   " is none of the formats of weights that are read: ", absl::StrJoin(words, ", ")));
 }
 
 absl::Status ReadFolderNames(FileSystem& fs, const std::string& path, WeightsSample& sample) {

@@ -1,6 +1,6 @@
 // A format of checkpoints: a descriptor, recognition, and a function that opens. One format a file, one line in
-// all_weights_formats.inc; the recipe is docs/adding-a-weights-format.md. A file is recognised by its bytes, never by its
-// name; a folder by the names that stand in it.
+// all_weights_formats.inc; the recipe is docs/adding-a-weights-format.md. A file is recognised by its bytes, never by
+// its name; a folder by the names that stand in it.
 #ifndef PARITECT_FORMATS_WEIGHTS_WEIGHTS_FORMAT_H_
 #define PARITECT_FORMATS_WEIGHTS_WEIGHTS_FORMAT_H_
 

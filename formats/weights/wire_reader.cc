@@ -16,7 +16,7 @@ constexpr std::uint64_t kWindowBytes = 512;
 
 }  // namespace
 
-absl::StatusOr<std::uint8_t> WireReader::Byte() {
+absl::StatusOr<std::uint8_t> FileWireReader::Byte() {
   if (at_ >= end_) return absl::DataLossError(StrCat("the message ends at byte ", end_, ", within a field"));
   if (at_ < window_at_ || at_ - window_at_ >= window_.size()) {
     window_at_ = at_;
@@ -25,7 +25,7 @@ absl::StatusOr<std::uint8_t> WireReader::Byte() {
   return static_cast<std::uint8_t>(window_[static_cast<std::size_t>(at_++ - window_at_)]);
 }
 
-absl::StatusOr<std::uint64_t> WireReader::Varint() {
+absl::StatusOr<std::uint64_t> FileWireReader::Varint() {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
     PARITECT_ASSIGN_OR_RETURN(const std::uint8_t byte, Byte());
@@ -35,7 +35,7 @@ absl::StatusOr<std::uint64_t> WireReader::Varint() {
   return absl::DataLossError(StrCat("a number of more than ten bytes at ", at_));
 }
 
-absl::StatusOr<std::uint64_t> WireReader::Fixed(int size) {
+absl::StatusOr<std::uint64_t> FileWireReader::Fixed(int size) {
   std::uint64_t value = 0;
   for (int i = 0; i < size; ++i) {
     PARITECT_ASSIGN_OR_RETURN(const std::uint8_t byte, Byte());
@@ -44,10 +44,10 @@ absl::StatusOr<std::uint64_t> WireReader::Fixed(int size) {
   return value;
 }
 
-absl::StatusOr<WireField> WireReader::Next() {
+absl::StatusOr<FileWireField> FileWireReader::Next() {
   const std::uint64_t begin = at_;
   PARITECT_ASSIGN_OR_RETURN(const std::uint64_t key, Varint());
-  WireField field;
+  FileWireField field;
   field.number = key >> 3;
   if (field.number == 0) return absl::DataLossError(StrCat("a field without a number at byte ", begin));
   switch (key & 7) {
@@ -56,12 +56,12 @@ absl::StatusOr<WireField> WireReader::Next() {
       return field;
     }
     case 1: {
-      field.kind = WireField::Kind::kFixed64;
+      field.kind = FileWireField::Kind::kFixed64;
       PARITECT_ASSIGN_OR_RETURN(field.value, Fixed(8));
       return field;
     }
     case 2: {
-      field.kind = WireField::Kind::kBytes;
+      field.kind = FileWireField::Kind::kBytes;
       PARITECT_ASSIGN_OR_RETURN(field.length, Varint());
       field.offset = at_;
       if (field.length > end_ - at_) {
@@ -72,7 +72,7 @@ absl::StatusOr<WireField> WireReader::Next() {
       return field;
     }
     case 5: {
-      field.kind = WireField::Kind::kFixed32;
+      field.kind = FileWireField::Kind::kFixed32;
       PARITECT_ASSIGN_OR_RETURN(field.value, Fixed(4));
       return field;
     }

@@ -1,5 +1,6 @@
 // Protocol buffers' wire format over bytes of any length, field by field: what a field holds is told by its place, and
-// read by whoever wants it. Source: protobuf.dev, "Encoding".
+// read by whoever wants it. (formats/logs/machinery/wire.h walks messages that are in memory.) Source: protobuf.dev,
+// "Encoding".
 #ifndef PARITECT_FORMATS_WEIGHTS_WIRE_READER_H_
 #define PARITECT_FORMATS_WEIGHTS_WIRE_READER_H_
 
@@ -12,7 +13,7 @@
 
 namespace paritect {
 
-struct WireField {
+struct FileWireField {
   enum class Kind { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
   std::uint64_t number = 0;
   Kind kind = Kind::kVarint;
@@ -22,16 +23,16 @@ struct WireField {
 };
 
 // Reads [offset, offset + length) of `bytes`, which must outlive it, in small windows.
-class WireReader {
+class FileWireReader {
  public:
-  WireReader(RandomBytes& bytes, std::uint64_t offset, std::uint64_t length)
+  FileWireReader(RandomBytes& bytes, std::uint64_t offset, std::uint64_t length)
       : bytes_(bytes), at_(offset), end_(offset + length) {}
-  explicit WireReader(RandomBytes& bytes) : WireReader(bytes, 0, bytes.size()) {}
+  explicit FileWireReader(RandomBytes& bytes) : FileWireReader(bytes, 0, bytes.size()) {}
 
   bool done() const { return at_ >= end_; }
   std::uint64_t at() const { return at_; }
   // DataLoss: a length beyond the end, a group, a number of more than 64 bits, field 0.
-  absl::StatusOr<WireField> Next();
+  absl::StatusOr<FileWireField> Next();
   // A varint that stands alone (packed fields).
   absl::StatusOr<std::uint64_t> Varint();
 

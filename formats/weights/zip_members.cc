@@ -72,8 +72,9 @@ absl::Status ZipMembers::Stream(const ZipEntry& entry, BlockSink sink) const {
   PARITECT_ASSIGN_OR_RETURN(const ZipContent content, UnpackZipEntry(AccessTo(archive_), entry, sink));
   if (content == ZipContent::kWhole) return archive_->CheckUnchanged();
   return absl::DataLossError(StrCat("the entry ", DisplayBytes(entry.name),
-                                    content == ZipContent::kOtherLength ? " has another length than the directory states"
-                                                                        : " has another checksum than the directory states"));
+                                    content == ZipContent::kOtherLength
+                                        ? " has another length than the directory states"
+                                        : " has another checksum than the directory states"));
 }
 
 }  // namespace paritect
