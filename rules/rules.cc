@@ -34,6 +34,8 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "products.yaml") return rules.products.Add(root, overriding);
   if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
   if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
+  if (file.name == "tensor_names.yaml") return rules.tensor_names.Add(root);
+  if (file.name == "operators.yaml") return rules.operators.Add(root);
   // Read by themselves where they are needed, without the rules at hand; here their form is proved. An override
   // replaces them whole.
   if (file.name == "walk.yaml") return ReadWalk(root).status();

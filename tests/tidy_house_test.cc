@@ -57,8 +57,9 @@ const std::map<std::string, Rooms>& RoomsOfFolders() {
         {"settings", {".", "series"}},
         {"datasets", {"."}},
         {"shards", {".", "settings"}},
-        {"runs", {".", "numbers", "series", "settings", "shards"}},
-        {"cluster", {".", "datasets", "settings"}}}},
+        {"weights", {".", "settings"}},
+        {"runs", {".", "numbers", "series", "settings", "shards", "weights"}},
+        {"cluster", {".", "datasets", "settings", "weights"}}}},
       {"formats/logs", {{".", {"machinery"}}, {"machinery", {"."}}, {"dialects", {".", "machinery"}}}},
       {"formats/settings", {{".", {}}, {"shell", {"."}}, {"forms", {".", "shell"}}}},
   };

@@ -11,15 +11,12 @@ void NotSupported(v1::EvidenceKind kind, absl::string_view source, EvidenceSink 
 }
 
 void Collect(const CollectorEnv&, const v1::Plan& plan, EvidenceSink sink) {
-  for (const auto& source : plan.weights()) NotSupported(v1::EVIDENCE_KIND_WEIGHTS, source.file(), sink);
-  for (const auto& source : plan.tensors()) NotSupported(v1::EVIDENCE_KIND_TENSORS, source.file(), sink);
   for (const auto& source : plan.scripts()) NotSupported(v1::EVIDENCE_KIND_SCRIPTS, source.path(), sink);
 }
 
 }  // namespace
 
 extern const Collector kUnsupportedCollector;
-const Collector kUnsupportedCollector = {"unsupported", "weights, tensors, scripts: named, not read",
-                                         &Collect};
+const Collector kUnsupportedCollector = {"unsupported", "scripts: named, not read", &Collect};
 
 }  // namespace paritect

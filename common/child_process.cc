@@ -1,4 +1,4 @@
-#include "agent/live/child_process.h"
+#include "common/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "common/posix_file.h"
+#include "common/status_macros.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -76,7 +77,11 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 
 absl::StatusOr<pid_t> Spawn(const ChildCommand& command, int output) {
   SpawnPlan plan;
-  posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (command.input >= 0) {
+    posix_spawn_file_actions_adddup2(&plan.actions, command.input, STDIN_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
   posix_spawn_file_actions_adddup2(&plan.actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&plan.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 #ifdef __GLIBC_PREREQ
@@ -120,7 +125,10 @@ void Kill(pid_t pid) {
 }
 
 // Reads to the end of the output. Ok: the child closed it.
-absl::Status ReadAll(int fd, const ChildCommand& command, absl::Time deadline, std::string& output) {
+using OutputSink = absl::FunctionRef<absl::Status(absl::string_view block)>;
+
+absl::Status ReadAll(int fd, const ChildCommand& command, absl::Time deadline, OutputSink sink) {
+  std::uint64_t bytes = 0;
   char buffer[1 << 14];
   for (;;) {
     const std::int64_t left = absl::ToInt64Milliseconds(deadline - absl::Now());
@@ -132,17 +140,19 @@ absl::Status ReadAll(int fd, const ChildCommand& command, absl::Time deadline, s
     const ssize_t n = read(fd, buffer, sizeof(buffer));
     if (n == 0) return absl::OkStatus();
     if (n < 0 && errno != EINTR && errno != EAGAIN) return ErrnoStatus(errno, "read the output of", command.words[0]);
-    if (n > 0) output.append(buffer, static_cast<std::size_t>(n));
-    if (output.size() > command.output_bytes_max) {
+    if (n < 0) continue;
+    bytes += static_cast<std::uint64_t>(n);
+    if (bytes > command.output_bytes_max) {
       return absl::ResourceExhaustedError(absl::StrCat(DisplayBytes(command.words[0]), ": more than ",
                                                        command.output_bytes_max, " bytes of output; killed"));
     }
+    PARITECT_RETURN_IF_ERROR(sink(absl::string_view(buffer, static_cast<std::size_t>(n))));
   }
   return absl::DeadlineExceededError(absl::StrCat(DisplayBytes(command.words[0]), ": no end within ",
                                                   absl::FormatDuration(command.time_max), "; killed"));
 }
 
-absl::StatusOr<ChildResult> Finish(pid_t pid, const ChildCommand& command, absl::Time deadline, std::string output) {
+absl::StatusOr<ChildResult> Finish(pid_t pid, const ChildCommand& command, absl::Time deadline) {
   int status = 0;
   while (!HasEnded(pid, status)) {
     if (absl::Now() > deadline) {
@@ -158,12 +168,12 @@ absl::StatusOr<ChildResult> Finish(pid_t pid, const ChildCommand& command, absl:
         absl::StrCat(DisplayBytes(command.words[0]), ": crashed (", strsignal(WTERMSIG(status)), ")"));
   }
   // posix_spawn in the child reports a failed exec as 127 on some systems.
-  return ChildResult{std::move(output), WEXITSTATUS(status)};
+  return ChildResult{"", WEXITSTATUS(status)};
 }
 
 }  // namespace
 
-absl::StatusOr<ChildResult> RunChild(const ChildCommand& command) {
+absl::StatusOr<ChildResult> RunChild(const ChildCommand& command, OutputSink sink) {
   if (command.words.empty() || !absl::StartsWith(command.words[0], "/")) {
     return absl::InvalidArgumentError("a program is run by its absolute path only");
   }
@@ -179,14 +189,34 @@ absl::StatusOr<ChildResult> RunChild(const ChildCommand& command) {
     close(ends[0]);
     return pid.status();
   }
-  std::string output;
-  const absl::Status read = ReadAll(ends[0], command, deadline, output);
+  const absl::Status read = ReadAll(ends[0], command, deadline, sink);
   close(ends[0]);
   if (!read.ok()) {
     Kill(*pid);
     return read;
   }
-  return Finish(*pid, command, deadline, std::move(output));
+  return Finish(*pid, command, deadline);
+}
+
+absl::StatusOr<ChildResult> RunChild(const ChildCommand& command) {
+  std::string output;
+  auto result = RunChild(command, [&](absl::string_view block) {
+    output.append(block.data(), block.size());
+    return absl::OkStatus();
+  });
+  if (result.ok()) result->output = std::move(output);
+  return result;
+}
+
+std::string FindHelperProgram(absl::string_view name) {
+  auto self = PosixFileSystem().ReadLink("/proc/self/exe");
+  if (!self.ok()) return "";
+  const std::string folder(DirName(*self));
+  for (const std::string& path :
+       {absl::StrCat(folder, "/", name), absl::StrCat(folder, "/../libexec/paritect/", name)}) {
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
 }
 
 }  // namespace paritect
