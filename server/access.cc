@@ -16,6 +16,8 @@ absl::Span<const AccessRule> AccessRules() {
       {"/paritect.v1.Agents/Renew", {Role::kAgent, Role::kViewer, Role::kOperator, Role::kAdmin}},
       {"/paritect.v1.Agents/Session", {Role::kAgent}},
       {"/paritect.v1.Operators/CreateToken", kAdmins},
+      {"/paritect.v1.Operators/ListTokens", kAdmins},
+      {"/paritect.v1.Operators/RevokeToken", kAdmins},
       {"/paritect.v1.Operators/ListNodes", kReaders},
       {"/paritect.v1.Operators/RevokeNode", kAdmins},
       {"/paritect.v1.Operators/CreateAudit", kWriters},

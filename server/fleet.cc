@@ -31,6 +31,25 @@ std::uint64_t EpochOf(absl::string_view hex) {
   return absl::SimpleHexAtoi(hex, &epoch) ? epoch : 0;
 }
 
+void AddEarlierSerial(v1::NodeRecord& record, const std::string& serial) {
+  auto& earlier = *record.mutable_earlier_serials();
+  if (std::find(earlier.begin(), earlier.end(), serial) != earlier.end()) return;
+  record.add_earlier_serials(serial);
+  while (earlier.size() > kEarlierSerialsMax) earlier.erase(earlier.begin());
+}
+
+HolderLine LineOf(HolderEvent event, const v1::NodeRecord& record, std::int64_t at_unix) {
+  HolderLine line;
+  line.event = event;
+  line.at_unix = at_unix;
+  line.role = record.role();
+  line.name = record.name();
+  line.serial = record.serial();
+  line.expires_unix = record.certificate_expires_unix();
+  line.by = record.revoked_by();
+  return line;
+}
+
 }  // namespace
 
 Fleet::Fleet(FleetStore& store, WallClock clock, FleetOptions options, FleetPorts ports)
@@ -45,11 +64,13 @@ absl::Status Fleet::Load() {
       auto node = std::make_shared<Node>(record.name());
       node->last_seen_unix_ms = record.last_seen_unix_ms();
       node->hello = record.hello();
+      node->address = record.address();
       nodes_[record.name()] = std::move(node);
     }
     holders_[std::string(key)] = std::move(record);
     return true;
   }));
+  PARITECT_RETURN_IF_ERROR(ReadJournal());
   return store_.Scan("watermark", "", "", [&](absl::string_view key, absl::string_view value) {
     v1::Watermark watermark;
     const std::vector<std::string> parts = absl::StrSplit(key, '/');
@@ -60,6 +81,53 @@ absl::Status Fleet::Load() {
     node->second->watermarks[EpochOf(parts[1])] = std::move(watermark);
     return true;
   });
+}
+
+absl::Status Fleet::ReadJournal() {
+  if (ports_.holders == nullptr) return absl::OkStatus();
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<HolderLine> lines, ports_.holders->ReadNew());
+  for (const HolderLine& line : lines) ApplyLine(line);
+  return absl::OkStatus();
+}
+
+// In their order, whatever the store says: it may be older than they are (a backup of it was restored).
+void Fleet::ApplyLine(const HolderLine& line) {
+  const std::string key = HolderKey(RoleWord(line.role), line.name);
+  auto [known, fresh] = holders_.try_emplace(key);
+  v1::NodeRecord& record = known->second;
+  if (fresh) {
+    record.set_role(line.role);
+    record.set_name(line.name);
+  }
+  if (line.role == v1::ACCESS_ROLE_AGENT) nodes_.try_emplace(line.name, std::make_shared<Node>(line.name));
+  if (line.event == HolderEvent::kRevoked || line.event == HolderEvent::kForgotten) {
+    record.set_state("revoked");
+    record.set_revoked_unix(line.at_unix);
+    record.set_revoked_by(line.by);
+    record.set_forgotten(line.event == HolderEvent::kForgotten);
+    record.clear_earlier_serials();
+    return;
+  }
+  const bool issued = line.event == HolderEvent::kIssued;
+  if (issued && record.state() == "active") {
+    // One more certificate of a holder who has another.
+    if (line.serial != record.serial()) AddEarlierSerial(record, line.serial);
+    return;
+  }
+  if (record.state() == "active" && line.serial != record.serial()) AddEarlierSerial(record, record.serial());
+  record.set_state(issued ? "issued" : "active");
+  record.set_forgotten(false);
+  record.set_serial(line.serial);
+  record.set_certificate_expires_unix(line.expires_unix);
+  if (record.joined_unix() == 0) record.set_joined_unix(line.at_unix);
+}
+
+// Who was seen once is known after a restart too, and can be revoked then.
+void Fleet::Remember(const std::string& key, const v1::NodeRecord& record) {
+  if (!ports_.submit) return;
+  WriteSet set;
+  set.documents.push_back({std::string(kCollection), key, record.SerializeAsString(), {}});
+  ports_.submit(std::move(set), [](const absl::Status&) {}).IgnoreError();
 }
 
 absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool replace) {
@@ -83,12 +151,9 @@ absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool rep
     *record.mutable_hello() = before.hello();
     record.set_revoked_unix(before.revoked_unix());
     record.set_last_seen_unix_ms(before.last_seen_unix_ms());
-    if (before.state() == "active") {
+    if (before.state() != "revoked") {
       *record.mutable_earlier_serials() = before.earlier_serials();
-      record.add_earlier_serials(before.serial());
-      while (record.earlier_serials_size() > kEarlierSerialsMax) {
-        record.mutable_earlier_serials()->erase(record.mutable_earlier_serials()->begin());
-      }
+      AddEarlierSerial(record, before.serial());
     }
   }
   record.set_state("active");
@@ -105,20 +170,31 @@ void Fleet::Enrolled(const WriteSet& set) {
     if (record.role() == v1::ACCESS_ROLE_AGENT && nodes_.count(record.name()) == 0) {
       nodes_[record.name()] = std::make_shared<Node>(record.name());
     }
+    if (ports_.holders != nullptr && record.state() == "active" && record.revoked_unix() != 0) {
+      // One that cannot be written is refused after a restore of an older backup, and joins again.
+      ports_.holders->Append(LineOf(HolderEvent::kEnrolled, record, clock_() / 1000)).IgnoreError();
+    }
     holders_[document.key] = std::move(record);
   }
 }
 
 absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  auto [known, fresh] = holders_.try_emplace(HolderKey(RoleWord(peer.role()), peer.name()), peer);
-  if (peer.role() != v1::ACCESS_ROLE_AGENT) known->second.set_last_seen_unix_ms(clock_());
-  if (fresh) {
-    known->second.set_state("active");
-    if (peer.role() == v1::ACCESS_ROLE_AGENT) nodes_.try_emplace(peer.name(), std::make_shared<Node>(peer.name()));
-    return absl::OkStatus();
+  const std::string key = HolderKey(RoleWord(peer.role()), peer.name());
+  auto found = holders_.find(key);
+  // Somebody may have issued a certificate on this machine since.
+  if (found == holders_.end() || found->second.state() == "revoked") PARITECT_RETURN_IF_ERROR(ReadJournal());
+  auto [known, fresh] = holders_.try_emplace(key, peer);
+  v1::NodeRecord& record = known->second;
+  if (peer.role() != v1::ACCESS_ROLE_AGENT) record.set_last_seen_unix_ms(clock_());
+  if (fresh && peer.role() == v1::ACCESS_ROLE_AGENT) {
+    nodes_.try_emplace(peer.name(), std::make_shared<Node>(peer.name()));
   }
-  const v1::NodeRecord& record = known->second;
+  if (fresh || record.state() == "issued") {
+    record.set_state("active");
+    Remember(key, record);
+  }
+  if (fresh) return absl::OkStatus();
   const std::string who = absl::StrCat(RoleWord(record.role()), " '", record.name(), "'");
   if (record.state() == "revoked") {
     return absl::PermissionDeniedError(
@@ -143,12 +219,22 @@ void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
   if (node.spool_known && node.hello.next_sequence() > waiting) {
     record.mutable_hello()->set_first_available(node.hello.next_sequence() - waiting);
   }
+  if (!node.address.empty()) record.set_address(node.address);
+  if (node.spool_known) *record.mutable_spool() = node.spool;
+  record.set_contests(node.contests);
+  record.set_contested_unix_ms(node.contested_unix_ms);
+  record.set_other_address(node.other_address);
+  record.set_problem(node.problem);
+  record.set_problem_unix_ms(node.problem_unix_ms);
+  *record.mutable_task() = node.task;
   record.set_clock_offset_known(node.clock_known);
   record.set_clock_offset_ms(node.clock_offset_ms);
 }
 
 std::vector<v1::NodeRecord> Fleet::Holders() {
   std::lock_guard<std::mutex> lock(mutex_);
+  // A journal that cannot be read shows where it is needed: at a start, and where somebody is revoked.
+  ReadJournal().IgnoreError();
   std::vector<v1::NodeRecord> out;
   for (const auto& [key, holder] : holders_) {
     if (holder.forgotten()) continue;
@@ -168,11 +254,12 @@ std::vector<KnownNode> Fleet::Agents() {
     std::lock_guard<std::mutex> node_lock(node->mutex);
     KnownNode known;
     known.name = name;
-    known.revoked = holder->second.state() != "active";
+    known.revoked = holder->second.state() == "revoked";
     known.online = !known.revoked && node->session != 0 && now - node->last_seen_unix_ms < options_.online_ms;
     known.last_seen_unix_ms = node->last_seen_unix_ms;
     if (node->clock_known) known.clock_offset_ms = node->clock_offset_ms;
     known.lost_records = node->lost_records;
+    known.contested_unix_ms = node->contested_unix_ms;
     known.mounts = {node->hello.mounts().begin(), node->hello.mounts().end()};
     out.push_back(std::move(known));
   }
@@ -181,6 +268,7 @@ std::vector<KnownNode> Fleet::Agents() {
 
 absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const std::string& by, bool forget) {
   std::lock_guard<std::mutex> lock(mutex_);
+  PARITECT_RETURN_IF_ERROR(ReadJournal());
   WriteSet set;
   for (const auto& [key, holder] : holders_) {
     const bool revoked = holder.state() == "revoked";
@@ -192,6 +280,11 @@ absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const
       record.set_revoked_by(by);
     }
     record.set_forgotten(forget);
+    // First: a revocation that the database does not get is one all the same.
+    if (ports_.holders != nullptr) {
+      const HolderEvent event = forget ? HolderEvent::kForgotten : HolderEvent::kRevoked;
+      PARITECT_RETURN_IF_ERROR(ports_.holders->Append(LineOf(event, record, record.revoked_unix())));
+    }
     set.documents.push_back({std::string(kCollection), key, record.SerializeAsString(), {}});
   }
   if (!set.documents.empty()) return set;
@@ -220,6 +313,7 @@ WriteSet Fleet::SeenSet() {
       node->second->seen_changed = false;
     }
     FillSeen(key, holder);
+    holder.clear_task();
     set.documents.push_back({std::string(kCollection), key, holder.SerializeAsString(), {}});
   }
   return set;
@@ -234,6 +328,13 @@ FleetCounters Fleet::counters() {
   std::lock_guard<std::mutex> lock(mutex_);
   counters.online = static_cast<std::int64_t>(sessions_.size());
   counters.nodes = static_cast<std::int64_t>(nodes_.size());
+  for (const auto& [name, node] : nodes_) {
+    const auto holder = holders_.find(HolderKey(RoleWord(v1::ACCESS_ROLE_AGENT), name));
+    if (holder == holders_.end() || holder->second.state() == "revoked") continue;
+    std::lock_guard<std::mutex> node_lock(node->mutex);
+    const bool online = node->session != 0 && clock_() - node->last_seen_unix_ms < options_.online_ms;
+    if (!online && node->last_seen_unix_ms != 0) ++counters.silent;
+  }
   return counters;
 }
 

@@ -19,6 +19,7 @@
 #include "paritect/v1/fleet.pb.h"
 #include "server/agent_link.h"
 #include "server/audits/audits.h"
+#include "server/holder_journal.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
 
@@ -35,6 +36,12 @@ struct FleetOptions {
   // A connected node that sent nothing for so long counts as gone; its connection may still look alive.
   std::int64_t online_ms = 50'000;
   int question_digests_max = 4096;  // of contents, in one question of an agent
+  // What one node may have stored: so much at once, and then so much a second. Far above what honest work needs; who
+  // sends more is asked to wait, and loses nothing.
+  std::int64_t node_burst_bytes = std::int64_t{8} << 30;
+  std::int64_t node_bytes_per_s = 1 << 20;
+  std::size_t hello_bytes_max = 256 << 10;  // it is stored again and again
+  std::size_t epochs_max = 10'000;          // spools of one node that were made anew
 };
 
 struct FleetPorts {
@@ -50,6 +57,9 @@ struct FleetPorts {
   std::function<void(const std::string& node, std::uint64_t epoch, const v1::TaskEnd&)> task_end;
   // Steps of a followed log, once they are durable; may be empty.
   std::function<void(const std::string& node, const v1::StepChunk&)> steps;
+  // Two agents with that identity take each other's place; may be empty. Called with a node's mutex held.
+  std::function<void(const std::string& node, const std::string& address, const std::string& other)> contested;
+  HolderJournal* holders = nullptr;  // outlives the fleet; nullptr: revocations are in the store alone
 };
 
 struct FleetCounters {
@@ -63,6 +73,8 @@ struct FleetCounters {
   std::int64_t sessions = 0;
   std::int64_t online = 0;
   std::int64_t nodes = 0;
+  std::int64_t silent = 0;    // enrolled nodes that were here once and are not now
+  std::int64_t contests = 0;  // times that two agents with one identity took each other's place
 };
 
 class Fleet {
@@ -80,8 +92,8 @@ class Fleet {
   absl::StatusOr<WriteSet> PrepareEnrolment(v1::NodeRecord record, bool replace);
   void Enrolled(const WriteSet& set);
   // PermissionDenied in words: revoked, or a certificate from before the holder was revoked and enrolled again. A
-  // holder that the store does not know (the first admin, certificates of another authority, a store from an older
-  // backup) is taken in: the authority's signature is the proof, the store only knows who was revoked.
+  // holder that the store does not know (certificates of another authority, a store from an older backup) is taken in
+  // and stored: the authority's signature is the proof, the store only knows who was revoked.
   absl::Status Accepts(const v1::NodeRecord& peer);
   std::vector<v1::NodeRecord> Holders();
   // What audits need of the agents, the revoked ones included.
@@ -93,7 +105,9 @@ class Fleet {
 
   // --- sessions ---
   // Welcomes the node, then sends what it owes. A second session of one node takes the place of the first.
-  absl::StatusOr<SessionId> Open(const std::string& node, const v1::Hello& hello, std::shared_ptr<AgentLink> link);
+  // `address`: where it comes from. InvalidArgument, ResourceExhausted: a hello beyond the limits.
+  absl::StatusOr<SessionId> Open(const std::string& node, const v1::Hello& hello, std::shared_ptr<AgentLink> link,
+                                 const std::string& address = "");
   void Receive(SessionId session, const v1::AgentMessage& message);
   void Closed(SessionId session);
   void Dispatch(const std::string& node, const v1::Task& task);
@@ -127,11 +141,26 @@ class Fleet {
     bool resend_asked = false;   // batches are dropped until the wanted number comes
     std::deque<v1::Batch> waiting;
     std::int64_t waiting_bytes = 0;
+    std::int64_t budget_bytes = 0;  // that it may have stored at `budget_at_ms`
+    std::int64_t budget_at_ms = 0;  // 0: the whole burst
+    std::string address;
+    std::string origin;         // of the session: address, boot and spool; two agents differ in one of them
+    std::string origin_before;  // of the session before
+    std::int64_t contests = 0;
+    std::int64_t contested_unix_ms = 0;
+    std::string other_address;
+    std::string problem;
+    std::int64_t problem_unix_ms = 0;
+    v1::TaskProgress task;
   };
 
   std::shared_ptr<Node> FindNode(const std::string& name);
   std::shared_ptr<Node> NodeOf(SessionId session);
-  bool Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link);
+  bool Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link,
+            const std::string& address);
+  void NoteOrigin(Node& node, const v1::Hello& hello, const std::string& address);
+  void HangUp(Node& node, absl::Status why);
+  bool WithinBudget(Node& node, std::int64_t bytes);
   void Welcome(Node& node);  // under the node's mutex
   void SendTasks(const std::shared_ptr<Node>& node, SessionId session);
   void Commit(const std::shared_ptr<Node>& node);
@@ -146,7 +175,11 @@ class Fleet {
   void DropLeases(const std::string& node, const std::string& task);
   void NoteClock(Node& node, std::int64_t wall_unix_ms);
   void AskAgain(Node& node, std::uint64_t epoch, std::uint64_t sequence);
+  void AskToWait(Node& node, std::uint64_t epoch, std::uint64_t sequence, std::int64_t wait_ms);
   void FillSeen(const std::string& key, v1::NodeRecord& record);
+  absl::Status ReadJournal();                 // under mutex_
+  void ApplyLine(const HolderLine& line);     // under mutex_
+  void Remember(const std::string& key, const v1::NodeRecord& record);  // under mutex_
 
   FleetStore& store_;
   const WallClock clock_;

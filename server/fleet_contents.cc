@@ -32,9 +32,9 @@ bool Fleet::TakeQuestion(Node& node, const v1::ContentQuestion& question) {
                      LeaseKey(node.name, question.task_id(), question.id()).size() <= kKeyBytesMax &&
                      question.digests().size() % kDigestBytes == 0 && CountOf(question) <= digests_max;
   if (!sound) {
-    node.link->Close(absl::InvalidArgumentError("a question of contents that cannot be answered"));
+    HangUp(node, absl::InvalidArgumentError("a question of contents that cannot be answered"));
   } else if (node.question != 0) {
-    node.link->Close(absl::ResourceExhaustedError("a question of contents before the last was answered"));
+    HangUp(node, absl::ResourceExhaustedError("a question of contents before the last was answered"));
   } else {
     node.question = question.id();
     return true;

@@ -10,9 +10,19 @@ namespace paritect {
 namespace {
 
 constexpr int kProtocol = 1;
+constexpr std::size_t kProgressTextBytesMax = 1024;
+constexpr std::int64_t kOverBudgetWaitMs = 5000;
+constexpr std::int64_t kRecordCostBytes = 256;  // a record's rows, beside its bytes
 
 std::int64_t SizeOf(const v1::Batch& batch) {
   return static_cast<std::int64_t>(batch.ByteSizeLong());
+}
+
+// What a node says of its work is kept and shown: no more of it than a line.
+v1::TaskProgress ForWatchers(v1::TaskProgress progress) {
+  progress.set_stage(progress.stage().substr(0, kProgressTextBytesMax));
+  progress.set_current(DisplayBytes(absl::string_view(progress.current()).substr(0, kProgressTextBytesMax)));
+  return progress;
 }
 
 }  // namespace
@@ -30,12 +40,16 @@ std::shared_ptr<Fleet::Node> Fleet::NodeOf(SessionId session) {
 }
 
 absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::Hello& hello,
-                                             std::shared_ptr<AgentLink> link) {
+                                             std::shared_ptr<AgentLink> link, const std::string& address) {
   if (hello.protocol() != kProtocol) {
     return absl::FailedPreconditionError(absl::StrCat("the agent speaks protocol ", hello.protocol(), ", this server ",
                                                       kProtocol, "; update the older of the two"));
   }
   if (hello.epoch() == 0) return absl::InvalidArgumentError("a spool's epoch cannot be 0");
+  if (const std::size_t bytes = hello.ByteSizeLong(); bytes > options_.hello_bytes_max) {
+    return absl::InvalidArgumentError(absl::StrCat("a hello of ", bytes, " bytes (labels, roots, mounts); at most ",
+                                                   options_.hello_bytes_max));
+  }
   std::shared_ptr<Node> node;
   SessionId session = 0;
   {
@@ -43,6 +57,14 @@ absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::
     const auto found = nodes_.find(name);
     if (found == nodes_.end()) return absl::PermissionDeniedError(absl::StrCat("'", name, "' is not enrolled"));
     node = found->second;
+    {
+      std::lock_guard<std::mutex> node_lock(node->mutex);
+      if (node->watermarks.size() >= options_.epochs_max && node->watermarks.count(hello.epoch()) == 0) {
+        return absl::ResourceExhaustedError(absl::StrCat("the spool of '", name, "' was made anew ",
+                                                         node->watermarks.size(),
+                                                         " times; enrol the node under another name"));
+      }
+    }
     session = next_session_++;
     sessions_[session] = node;
   }
@@ -53,14 +75,16 @@ absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::
   bool welcomed = false;
   {
     std::lock_guard<std::mutex> lock(node->mutex);
-    welcomed = Take(*node, session, hello, std::move(link));
+    welcomed = Take(*node, session, hello, std::move(link), address);
   }
   if (welcomed) SendTasks(node, session);
   return session;
 }
 
 // Under the node's mutex. False: the welcome waits for the commit of the session before.
-bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link) {
+bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link,
+                 const std::string& address) {
+  NoteOrigin(node, hello, address);
   if (node.link != nullptr) {
     node.link->Close(absl::AbortedError(absl::StrCat("another session of '", node.name, "' took this one's place")));
   }
@@ -69,6 +93,7 @@ bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::sha
   node.hello = hello;
   node.hello.set_program(DisplayBytes(absl::string_view(hello.program()).substr(0, kProgramBytesMax)));
   node.spool_known = false;
+  node.task.Clear();
   node.waiting.clear();
   node.waiting_bytes = 0;
   node.question = 0;
@@ -77,6 +102,46 @@ bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::sha
   node.welcome_owed = node.committing;
   if (!node.committing) Welcome(node);
   return !node.committing;
+}
+
+// A session that takes the place of a dead one is a reconnect. Where the one that lost its place was alive and the one
+// before it comes back, there are two agents: a credential was stolen, or copied with a machine.
+void Fleet::NoteOrigin(Node& node, const v1::Hello& hello, const std::string& address) {
+  const std::string origin = absl::StrCat(address, " ", hello.boot_id(), " ", hello.epoch());
+  if (origin == node.origin) return;
+  const bool alive = node.link != nullptr && clock_() - node.last_seen_unix_ms < options_.online_ms;
+  if (alive && origin == node.origin_before) {
+    ++node.contests;
+    node.contested_unix_ms = clock_();
+    node.other_address = node.address;
+    if (ports_.contested) ports_.contested(node.name, address, node.address);
+    std::lock_guard<std::mutex> lock(counters_mutex_);
+    ++counters_.contests;
+  }
+  node.origin_before = node.origin;
+  node.origin = origin;
+  node.address = address;
+}
+
+// Under the node's mutex.
+void Fleet::HangUp(Node& node, absl::Status why) {
+  node.problem = DisplayBytes(why.message());
+  node.problem_unix_ms = clock_();
+  node.link->Close(std::move(why));
+}
+
+// Under the node's mutex: takes the bytes off what the node may have stored by now.
+bool Fleet::WithinBudget(Node& node, std::int64_t bytes) {
+  const std::int64_t now = clock_();
+  if (node.budget_at_ms == 0) node.budget_bytes = options_.node_burst_bytes;
+  const std::int64_t since_ms = node.budget_at_ms == 0 ? 0 : std::max<std::int64_t>(0, now - node.budget_at_ms);
+  const std::int64_t full_ms = options_.node_burst_bytes / options_.node_bytes_per_s * 1000;
+  const std::int64_t more = std::min(since_ms, full_ms) * options_.node_bytes_per_s / 1000;
+  node.budget_bytes = std::min(options_.node_burst_bytes, node.budget_bytes + more);
+  node.budget_at_ms = now;
+  if (node.budget_bytes < bytes) return false;
+  node.budget_bytes -= bytes;
+  return true;
 }
 
 void Fleet::NoteClock(Node& node, std::int64_t wall_unix_ms) {
@@ -94,7 +159,8 @@ void Fleet::Welcome(Node& node) {
   v1::Welcome& welcome = *message.mutable_welcome();
   welcome.set_program(options_.program);
   welcome.set_node(node.name);
-  welcome.set_durable_sequence(node.watermarks[node.hello.epoch()].durable_sequence());
+  const auto watermark = node.watermarks.find(node.hello.epoch());
+  welcome.set_durable_sequence(watermark == node.watermarks.end() ? 0 : watermark->second.durable_sequence());
   welcome.set_window_bytes(options_.window_bytes);
   welcome.set_window_records(options_.window_records);
   welcome.set_batch_bytes_max(options_.batch_bytes_max);
@@ -148,8 +214,9 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
       std::lock_guard<std::mutex> lock(node->mutex);
       if (node->session != session) return;
       NoteClock(*node, 0);
+      node->task = ForWatchers(message.progress());
     }
-    ports_.progress(node->name, message.progress());
+    ports_.progress(node->name, ForWatchers(message.progress()));
     return;
   }
   if (message.has_question()) {
@@ -170,20 +237,20 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
     NoteClock(*node, 0);
     ReceiveBatch(node, message.batch());
   } else {
-    node->link->Close(absl::InvalidArgumentError("a message that this server does not know, or a second hello"));
+    HangUp(*node, absl::InvalidArgumentError("a message that this server does not know, or a second hello"));
   }
 }
 
 // Under the node's mutex.
 void Fleet::ReceiveBatch(const std::shared_ptr<Node>& node, const v1::Batch& batch) {
   if (batch.epoch() != node->hello.epoch()) {
-    node->link->Close(absl::InvalidArgumentError("a batch of another epoch than the hello's"));
+    HangUp(*node, absl::InvalidArgumentError("a batch of another epoch than the hello's"));
     return;
   }
   const std::int64_t bytes = SizeOf(batch);
   // Twice the window: what was in flight when the window shrank is no offence.
   if (node->waiting_bytes + bytes > 2 * options_.window_bytes + options_.batch_bytes_max) {
-    node->link->Close(absl::ResourceExhaustedError("more bytes in flight than the window allows"));
+    HangUp(*node, absl::ResourceExhaustedError("more bytes in flight than the window allows"));
     return;
   }
   node->waiting.push_back(batch);
@@ -229,11 +296,14 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
     return;
   }
   node->resend_asked = false;
+  if (!WithinBudget(*node, taken_bytes + all.envelopes_size() * kRecordCostBytes)) {
+    return AskToWait(*node, epoch, durable.durable_sequence() + 1, kOverBudgetWaitMs);
+  }
   auto result = IngestBatch(node->name, durable, all, clock_());
   if (!result.ok()) {
     node->waiting.clear();
     node->waiting_bytes = 0;
-    node->link->Close(result.status());
+    HangUp(*node, result.status());
     return;
   }
   {
@@ -259,10 +329,15 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
   const absl::Status accepted = ports_.submit(std::move(result->set), done);
   if (accepted.ok()) return;
   node->committing = false;
-  AskAgain(*node, epoch, durable.durable_sequence() + 1);
+  AskToWait(*node, epoch, durable.durable_sequence() + 1, ports_.retry_after_ms());
+}
+
+// Under the node's mutex.
+void Fleet::AskToWait(Node& node, std::uint64_t epoch, std::uint64_t sequence, std::int64_t wait_ms) {
+  AskAgain(node, epoch, sequence);
   v1::ServerMessage message;
-  message.mutable_throttle()->set_retry_after_ms(ports_.retry_after_ms());
-  if (node->link != nullptr) node->link->Send(message);
+  message.mutable_throttle()->set_retry_after_ms(wait_ms);
+  if (node.link != nullptr) node.link->Send(message);
   std::lock_guard<std::mutex> lock(counters_mutex_);
   ++counters_.throttles;
 }
@@ -302,6 +377,10 @@ void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1
     ports_.defer([this, node, chunk = std::move(chunk)] { ports_.steps(node->name, chunk); });
   }
   for (const v1::TaskEnd& end : ended) {
+    {
+      std::lock_guard<std::mutex> lock(node->mutex);
+      if (node->task.task_id() == end.task_id()) node->task.Clear();
+    }
     ports_.defer([this, node, epoch, end] {
       ports_.task_end(node->name, epoch, end);
       DropLeases(node->name, end.task_id());

@@ -29,6 +29,8 @@ struct ServerParts {
   std::function<std::string()> metrics;  // Prometheus text
   std::string program;                   // "paritect-server 0.1.0"
   std::int64_t server_certificate_expires_unix = 0;
+  std::string backup_folder;       // where Backup writes; made with the first one
+  std::function<bool()> stopping;  // what takes long ends early then
 };
 
 // `by`: ROLE/NAME of the caller, from the certificate.
@@ -37,6 +39,8 @@ class OperatorCalls {
   explicit OperatorCalls(ServerParts parts) : parts_(std::move(parts)) {}
 
   absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request, const std::string& by);
+  absl::StatusOr<v1::ListTokensResponse> ListTokens(const v1::ListTokensRequest& request, const std::string& by);
+  absl::StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request, const std::string& by);
   absl::StatusOr<v1::ListNodesResponse> ListNodes(const v1::ListNodesRequest& request, const std::string& by);
   absl::StatusOr<v1::RevokeNodeResponse> RevokeNode(const v1::RevokeNodeRequest& request, const std::string& by);
   absl::StatusOr<v1::CreateAuditResponse> CreateAudit(const v1::CreateAuditRequest& request, const std::string& by);
@@ -71,6 +75,7 @@ class OperatorCalls {
  private:
   ServerParts parts_;
   std::mutex numbers_;  // one waiver is numbered at a time
+  std::mutex deep_;     // the whole database is read for one caller at a time
 };
 
 }  // namespace paritect

@@ -318,7 +318,10 @@ absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& r
     if (number < from) return OutOfOrder("the log");
     PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(number, rows->Bytes(1)));
     // Who reads on goes by it.
-    if (entry.number() != number) return absl::DataLossError(absl::StrCat("log entry ", number, " has another number"));
+    if (entry.number() != number) {
+      return absl::DataLossError(
+          absl::StrCat("log entry ", number, " is missing: entry ", entry.number(), " stands in its place"));
+    }
     from = number + 1;
     out.push_back(std::move(entry));
   }

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "paritect/v1/operators.grpc.pb.h"
+#include "server/call_slots.h"
 #include "server/operators.h"
 #include "server/transport/caller.h"
 
@@ -18,6 +19,8 @@ class OperatorsService final : public v1::Operators::Service {
 #define PARITECT_RPC(Name) \
   grpc::Status Name(grpc::ServerContext*, const v1::Name##Request*, v1::Name##Response*) override;
   PARITECT_RPC(CreateToken)
+  PARITECT_RPC(ListTokens)
+  PARITECT_RPC(RevokeToken)
   PARITECT_RPC(ListNodes)
   PARITECT_RPC(RevokeNode)
   PARITECT_RPC(CreateAudit)
@@ -53,8 +56,11 @@ class OperatorsService final : public v1::Operators::Service {
                      const Request& request, Response& response,
                      absl::StatusOr<Response> (OperatorCalls::*call)(const Request&, const std::string&));
 
+  absl::StatusOr<CallSlots::Slot> TakeSlot(const Caller& caller, absl::string_view name);
+
   const Gate& gate_;
   OperatorCalls& calls_;
+  CallSlots slots_;
 };
 
 }  // namespace paritect

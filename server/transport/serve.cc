@@ -9,8 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
+#include "common/file_system.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "server/audit_figures.h"
 #include "server/bundle_reader.h"
 #include "server/call_log.h"
 #include "server/executor.h"
@@ -19,6 +21,7 @@
 #include "server/operators.h"
 #include "server/retention.h"
 #include "server/transport/grpc_server.h"
+#include "server/transport/service_manager.h"
 #include "server/transport/web.h"
 #include "server/transport/webhook.h"
 #include "server/writer.h"
@@ -68,26 +71,31 @@ class Signals {
 // Everything of one server. Members are in the order in which they need each other.
 class Server {
  public:
-  Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store)
+  Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store,
+         ServerLog& server_log)
       : env_(env),
+        server_log_(server_log),
+        start_unix_ms_(env.clock()),
         options_(options),
         folder_(std::move(folder)),
         store_(std::move(store)),
         writer_(*store_),
+        holders_(options.folder),
         fleet_(*store_, env.clock, MakeFleetOptions(), MakeFleetPorts()),
         live_(*store_, env.rules, env.clock, LiveOptions{}, MakeLivePorts()),
         audits_(*store_, env.rules, env.clock, options.audits, MakeAuditPorts()),
         enrolment_(
             folder_, *store_, fleet_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
-            MakeEnrolmentOptions(options)),
+            MakeEnrolmentOptions(options, server_log)),
         log_([this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); },
-             env.clock),
+             env.clock, [this](const v1::AuditLogEntry& entry) { TellCall(server_log_, entry); }),
         calls_({*store_, fleet_, audits_, live_, enrolment_, env.rules, env.clock,
                 [this](WriteSet set) { return writer_.Submit(std::move(set)); }, [this] { return Metrics(); },
-                absl::StrCat("paritect-server ", kProgramVersion), folder_.server_not_after}),
+                absl::StrCat("paritect-server ", kProgramVersion), folder_.server_not_after,
+                JoinPath(options.folder, "backups"), [this] { return stopping_.load(); }}),
         webhooks_({options.webhook_targets},
                   [this](const std::string& place, const absl::Status& status) {
-                    log_.Write("server", "Webhook", place, status);
+                    log_.Write({.actor = "server", .action = "Webhook", .subject = place}, status);
                   }),
         gate_(
             folder_, fleet_, log_, env.clock,
@@ -99,7 +107,7 @@ class Server {
             *store_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
             {.keep_ms = options.retain_s * 1000},
             [this](const absl::Status& status, const std::string& what) {
-              log_.Write("server", "Retention", what, status);
+              log_.Write({.actor = "server", .action = "Retention", .subject = what}, status);
             }) {}
 
   // Whatever a start that failed has left running ends before what it uses.
@@ -117,12 +125,14 @@ class Server {
     PARITECT_RETURN_IF_ERROR(fleet_.Load());
     PARITECT_RETURN_IF_ERROR(live_.Load());
     PARITECT_RETURN_IF_ERROR(audits_.Load());
+    for (const v1::AuditDefinition& definition : audits_.Definitions()) NoteJudged(definition.name(), false);
     GrpcServerOptions grpc_options;
     PARITECT_ASSIGN_OR_RETURN(grpc_options.address, ParseHostPort(options_.listen));
     grpc_options.folder = options_.folder;
     grpc_options.clock = env_.clock;
     grpc_options.insecure_loopback = options_.insecure_loopback;
     grpc_options.listener = options_.listener;
+    grpc_options.log = &server_log_;
     PARITECT_ASSIGN_OR_RETURN(grpc_, StartGrpcServer(grpc_options, gate_, calls_, enrolment_, fleet_));
     transport_ = grpc_.get();
     if (options_.web.empty()) return absl::OkStatus();
@@ -146,6 +156,7 @@ class Server {
 
   // Nodes are asked to come back later, calls may end, what was submitted is written.
   void Stop() {
+    stopping_ = true;
     fleet_.Drain(kDrainSpreadMs);
     grpc_->Stop(kStopGraceMs);
     executor_.Stop();
@@ -159,8 +170,9 @@ class Server {
   }
 
  private:
-  static EnrolmentOptions MakeEnrolmentOptions(const ServeOptions& options) {
+  static EnrolmentOptions MakeEnrolmentOptions(const ServeOptions& options, ServerLog& log) {
     EnrolmentOptions out;
+    out.tell = [&log](const v1::AuditLogEntry& entry) { TellCall(log, entry); };
     if (options.lifetime_s > 0) out.lifetime_s = options.lifetime_s;
     return out;
   }
@@ -173,6 +185,15 @@ class Server {
 
   FleetPorts MakeFleetPorts() {
     FleetPorts ports;
+    ports.holders = &holders_;
+    ports.contested = [this](const std::string& node, const std::string& address, const std::string& other) {
+      log_.Write({.actor = absl::StrCat("agent/", node),
+                  .address = address,
+                  .action = "Identity",
+                  .subject = node,
+                  .often = true},
+                 absl::AbortedError(absl::StrCat("two agents take each other's place; the other one is at ", other)));
+    };
     ports.submit = [this](WriteSet set, Writer::Done done) {
       return writer_.TrySubmit(std::move(set), std::move(done));
     };
@@ -207,7 +228,10 @@ class Server {
     ports.random_bytes = &RandomBytes;
     ports.notify = [this](const std::string& url, const std::string& json) { webhooks_.Post(url, json); };
     ports.begin_live = [this](const v1::AuditRun& run) { live_.Begin(run); };
-    ports.judged = [this](const std::string& audit) { live_.Judged(audit); };
+    ports.judged = [this](const std::string& audit) {
+      live_.Judged(audit);
+      NoteJudged(audit, true);
+    };
     ports.remove_live = [this](const std::string& audit, WriteSet& set) { live_.Remove(audit, set); };
     return ports;
   }
@@ -222,8 +246,25 @@ class Server {
     return ports;
   }
 
+  // Its newest run that was judged, if any was.
+  void NoteJudged(const std::string& audit, bool now) {
+    const auto run = audits_.FindRun(audit, 0);
+    if (!run.ok()) return;
+    if (now) TellRun(server_log_, *run);
+    const auto report = audits_.FindReport(audit, run->number());
+    if (report.ok()) figures_.Put(FigureOf(*run, *report), now);
+  }
+
   std::string Metrics() {
     ServerMetrics metrics;
+    std::vector<std::string> audits;
+    for (const v1::AuditDefinition& definition : audits_.Definitions()) audits.push_back(definition.name());
+    figures_.KeepOnly(audits);
+    metrics.version = std::string(kProgramVersion);
+    metrics.start_unix_ms = start_unix_ms_;
+    metrics.certificate_expires_unix = folder_.server_not_after;
+    metrics.audits = figures_.All();
+    metrics.runs_by_verdict = figures_.RunsByVerdict();
     metrics.fleet = fleet_.counters();
     metrics.writer = writer_.stats();
     if (auto stats = store_->Stats(); stats.ok()) metrics.store = *stats;
@@ -242,11 +283,15 @@ class Server {
   }
 
   ServerEnv& env_;
+  ServerLog& server_log_;
+  const std::int64_t start_unix_ms_;
+  AuditFigures figures_;
   const ServeOptions& options_;
   const ServerFolder folder_;
   const std::unique_ptr<FleetStore> store_;
   Executor executor_;
   Writer writer_;
+  HolderJournal holders_;
   Fleet fleet_;
   Live live_;
   Audits audits_;
@@ -260,6 +305,7 @@ class Server {
   std::atomic<GrpcServer*> transport_ = nullptr;  // calls may come in before grpc_ is set
   std::unique_ptr<WebServer> web_;
   std::int64_t seen_ms_ = 0;
+  std::atomic<bool> stopping_ = false;
 };
 
 bool IsLoopback(absl::string_view listen) {
@@ -267,35 +313,55 @@ bool IsLoopback(absl::string_view listen) {
          absl::StartsWith(listen, "[::1]:");
 }
 
+// In the journal, outside the database: what was there cannot be cut off unseen.
+void TellStore(FleetStore& store, ServerLog& log) {
+  const auto stats = store.Stats();
+  if (!stats.ok()) return log.Write(LogLevel::kError, stats.status().message());
+  for (const std::string& problem : stats->problems) log.Write(LogLevel::kError, "data lost", {{"why", problem}});
+  if (stats->log_head.number() == 0) return;
+  log.Write(LogLevel::kInfo,
+            absl::StrCat("log of calls: ", stats->log_head.number(), ":", ToHex(stats->log_head.hash())));
+}
+
+void TellPorts(const Server& server, const ServeOptions& options, ServerLog& log) {
+  const auto listen = ParseHostPort(options.listen);
+  log.Write(LogLevel::kInfo, absl::StrCat("listening on ", FormatHostPort({listen->host, server.port()})));
+  if (server.web_port() != 0) log.Write(LogLevel::kInfo, absl::StrCat("metrics on port ", server.web_port()));
+}
+
 }  // namespace
 
-absl::Status Serve(ServerEnv& env, const ServeOptions& options, std::function<void(int port, int web_port)> ready) {
+absl::Status Serve(ServerEnv& env, const ServeOptions& options) {
   if (options.insecure_loopback && !IsLoopback(options.listen)) {
     return absl::InvalidArgumentError("--insecure-loopback goes with --listen on the loopback alone (127.0.0.1:PORT)");
   }
+  ServerLog log(env.err, options.log_form, env.clock);
   const std::int64_t now_s = env.clock() / 1000;
   PARITECT_ASSIGN_OR_RETURN(const bool renewed, RenewServerCertificate(options.folder, now_s));
-  if (renewed) env.err << "paritect-server: renewed the server's certificate\n";
+  if (renewed) log.Write(LogLevel::kInfo, "renewed the server's certificate");
   PARITECT_ASSIGN_OR_RETURN(ServerFolder folder, LoadServerFolder(options.folder, now_s));
-  for (const std::string& warning : folder.warnings) env.err << "paritect-server: warning: " << warning << "\n";
+  for (const std::string& warning : folder.warnings) log.Write(LogLevel::kWarning, warning);
   if (!folder.enroller) {
-    env.err << "paritect-server: warning: no ca.key in " << options.folder
-            << ": tokens, joining and renewal are refused; certificates must come from the authority itself\n";
+    log.Write(LogLevel::kWarning,
+              absl::StrCat("no ca.key in ", options.folder, ": tokens, joining and renewal are refused; certificates must "
+                           "come from the authority itself"));
   }
   const std::string uri =
       options.store.empty() ? absl::StrCat("sqlite:", options.folder, "/paritect.db") : options.store;
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenFleetStore(uri));
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenFleetStore(uri, {.marked = true}));
   const Signals signals;
-  if (const auto stats = store->Stats(); stats.ok() && stats->log_head.number() > 0) {
-    // In the journal, outside the database: what was there cannot be cut off unseen.
-    env.err << "paritect-server: log of calls: " << stats->log_head.number() << ":" << ToHex(stats->log_head.hash())
-            << "\n";
-  }
-  Server server(env, options, std::move(folder), std::move(store));
+  TellStore(*store, log);
+  const ServiceManager manager = ServiceManager::FromEnvironment();
+  Server server(env, options, std::move(folder), std::move(store), log);
   PARITECT_RETURN_IF_ERROR(server.Start());
-  ready(server.port(), server.web_port());
-  while (!signals.WaitMs(kTickMs)) server.Tick();
-  env.err << "paritect-server: stopping\n";
+  TellPorts(server, options, log);
+  manager.Ready();
+  while (!signals.WaitMs(kTickMs)) {
+    server.Tick();
+    manager.Alive();
+  }
+  log.Write(LogLevel::kInfo, "stopping");
+  manager.Stopping();
   server.Stop();
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "common/net/listener.h"
 #include "server/audits/audits.h"
 #include "server/server_command.h"
+#include "server/server_log.h"
 #include "server/transport/webhook.h"
 
 namespace paritect {
@@ -24,10 +25,11 @@ struct ServeOptions {
   TargetRules webhook_targets;
   std::int64_t lifetime_s = 0;  // of agents' certificates; 0: a day
   std::int64_t retain_s = 0;    // 0: keep everything
+  ServerLog::Form log_form = ServerLog::Form::kText;
 };
 
-// Runs until SIGTERM or SIGINT, then drains. `ready` is called once, with the port.
-absl::Status Serve(ServerEnv& env, const ServeOptions& options, std::function<void(int port, int web_port)> ready);
+// Runs until SIGTERM or SIGINT, then drains. The ports are told in the log.
+absl::Status Serve(ServerEnv& env, const ServeOptions& options);
 
 }  // namespace paritect
 
