@@ -3,6 +3,7 @@
 #include "absl/strings/str_join.h"
 #include "client/language.h"
 #include "client/remote/answers.h"
+#include "common/date.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"

@@ -25,7 +25,7 @@ namespace paritect {
 // Every call with one request and one answer, written out once for the interface, the real server and the tests'.
 // clang-format off
 #define PARITECT_OPERATOR_CALLS(X)                                                                       \
-  X(CreateToken) X(ListNodes) X(RevokeNode) X(CreateAudit) X(ListAudits) X(RunAudit) X(CancelAudit)      \
+  X(CreateToken) X(ListTokens) X(RevokeToken) X(ListNodes) X(RevokeNode) X(CreateAudit) X(ListAudits) X(RunAudit) X(CancelAudit)      \
   X(StopAudit) X(RemoveAudit) X(RemoveRun) X(RemoveAnswer)                                               \
   X(GetReport) X(ListAuditRuns) X(ListRuns) X(Attest) X(AddWaiver) X(ListWaivers) X(ReadLog)
 // clang-format on
