@@ -227,5 +227,21 @@ TEST(SettingsRules, RefusesWithAPosition) {
   EXPECT_THAT(refused("variables: {secret: [A]}\n"), HasSubstr("numbers, harmless or by_nature"));
 }
 
+TEST(SettingsRules, VariableVersionsAreReplacedByNameAndChecked) {
+  SettingsRules rules;
+  const auto add = [&](const std::string& text, bool overriding) {
+    return rules.Add(*ParseDocument("variable_versions: [" + text + "]"), overriding);
+  };
+  ASSERT_TRUE(add("{variable: A_VERSION, loaded: [package.a, 'b.*'], parts: 2}", false).ok());
+  ASSERT_TRUE(add("{variable: A_VERSION, loaded: [package.c]}, {variable: B_VERSION, loaded: [b]}", true).ok());
+  ASSERT_EQ(rules.variable_versions().size(), 2u);
+  EXPECT_EQ(rules.variable_versions()[0].loaded, std::vector<std::string>{"package.c"});
+  EXPECT_EQ(rules.variable_versions()[0].parts, 0u);
+  for (const char* bad : {"{variable: A}", "{loaded: [a]}", "{variable: A, loaded: a}",
+                          "{variable: A, loaded: [a], parts: -1}", "{variable: A, loaded: [a], part: 1}"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(add(bad, false))) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace paritect

@@ -20,28 +20,28 @@ AuditFigure FigureOf(const v1::AuditRun& run, const v1::Report& report) {
 }
 
 void AuditFigures::Put(AuditFigure figure, bool counted) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   if (counted) ++runs_[figure.verdict];
   std::string audit = figure.audit;
   figures_[std::move(audit)] = std::move(figure);
 }
 
 void AuditFigures::KeepOnly(const std::vector<std::string>& audits) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   std::erase_if(figures_, [&audits](const auto& one) {
     return std::find(audits.begin(), audits.end(), one.first) == audits.end();
   });
 }
 
 std::vector<AuditFigure> AuditFigures::All() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   std::vector<AuditFigure> out;
   for (const auto& [audit, figure] : figures_) out.push_back(figure);
   return out;
 }
 
 std::map<v1::Verdict, std::int64_t> AuditFigures::RunsByVerdict() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   return runs_;
 }
 

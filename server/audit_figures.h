@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "paritect/v1/fleet.pb.h"
 #include "paritect/v1/report.pb.h"
 
@@ -35,7 +35,7 @@ class AuditFigures {
   std::map<v1::Verdict, std::int64_t> RunsByVerdict() const;  // since the server's start
 
  private:
-  mutable std::mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<std::string, AuditFigure> figures_;
   std::map<v1::Verdict, std::int64_t> runs_;
 };

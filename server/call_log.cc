@@ -16,7 +16,7 @@ std::string Short(absl::string_view text) {
 }  // namespace
 
 std::optional<std::int64_t> CallLog::HeldBackBefore(const LoggedCall& call, std::int64_t now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   if (repeats_.size() >= kActorsMax) repeats_.clear();
   Repeats& repeats = repeats_[absl::StrCat(call.actor, " ", call.action)];
   if (repeats.written_ms != 0 && now - repeats.written_ms < kAgainEveryMs) {

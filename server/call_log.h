@@ -5,12 +5,13 @@
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
 
@@ -56,8 +57,8 @@ class CallLog {
   const WallClock clock_;
   const Tell tell_;
   std::atomic<std::int64_t> lost_ = 0;
-  std::mutex mutex_;
-  std::map<std::string, Repeats> repeats_;
+  absl::Mutex mutex_;
+  std::map<std::string, Repeats> repeats_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace paritect

@@ -9,7 +9,7 @@ CallSlots::Slot::~Slot() {
 }
 
 absl::StatusOr<CallSlots::Slot> CallSlots::Take(const std::string& actor, bool admin, bool import) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   const auto known = of_one_.find(actor);
   if (known != of_one_.end() && known->second >= limits_.of_one) {
     return absl::ResourceExhaustedError(
@@ -30,7 +30,7 @@ absl::StatusOr<CallSlots::Slot> CallSlots::Take(const std::string& actor, bool a
 }
 
 void CallSlots::GiveBack(const std::string& actor, bool admin, bool import) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   const auto known = of_one_.find(actor);
   if (--known->second == 0) of_one_.erase(known);
   --(admin ? of_admins_ : of_all_);

@@ -4,10 +4,10 @@
 #define PARITECT_SERVER_CALL_SLOTS_H_
 
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 
 namespace paritect {
 
@@ -49,7 +49,7 @@ class CallSlots {
   void GiveBack(const std::string& actor, bool admin, bool import);
 
   const CallLimits limits_;
-  std::mutex mutex_;
+  absl::Mutex mutex_;
   std::map<std::string, int> of_one_;
   int of_all_ = 0;
   int of_admins_ = 0;

@@ -108,7 +108,7 @@ absl::StatusOr<v1::RevokeTokenResponse> Enrolment::RevokeToken(const std::string
     return absl::InvalidArgumentError(absl::StrCat("a token is named by ", kTokenIdDigits, " digits or more of its "
                                                    "digest (`paritect token ls`)"));
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   v1::RevokeTokenResponse response;
   WriteSet set;
   PARITECT_RETURN_IF_ERROR(store_.Scan(kTokens, id, "", [&](absl::string_view key, absl::string_view value) {
@@ -210,7 +210,7 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Sign(const Identity& identity, absl:
 }
 
 absl::StatusOr<v1::JoinResponse> Enrolment::Join(const v1::JoinRequest& request, const std::string& address) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   PARITECT_RETURN_IF_ERROR(CheckGuesses(address));
   PARITECT_RETURN_IF_ERROR(CheckName(request.name()));
   auto key = TokenDigest(request.token());
@@ -242,7 +242,7 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Join(const v1::JoinRequest& request,
 
 absl::StatusOr<v1::JoinResponse> Enrolment::Renew(const Identity& identity, const v1::RenewRequest& request,
                                                   const std::string& address) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   v1::NodeRecord record;
   for (const v1::NodeRecord& holder : fleet_.Holders()) {
     if (holder.name() == identity.name && holder.role() == ToProto(identity.role)) {

@@ -3,10 +3,11 @@
 #define PARITECT_SERVER_ENROLMENT_H_
 
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "common/pki/server_folder.h"
 #include "paritect/v1/agents.pb.h"
 #include "paritect/v1/operators.pb.h"
@@ -46,8 +47,8 @@ class Enrolment {
                                         v1::NodeRecord& record);
   absl::StatusOr<v1::JoinToken> UseToken(const std::string& key, const v1::JoinRequest& request, WriteSet& set);
   absl::Status DropExpired(WriteSet& set);
-  absl::Status CheckGuesses(const std::string& address);
-  void CountGuess(const std::string& address);
+  absl::Status CheckGuesses(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountGuess(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ServerFolder& folder_;
   FleetStore& store_;
@@ -56,12 +57,12 @@ class Enrolment {
   const WallClock clock_;
   const EnrolmentOptions options_;
 
-  std::mutex mutex_;  // one enrolment at a time: a token is used once
+  absl::Mutex mutex_;  // one enrolment at a time: a token is used once
   struct Guesses {
     double count = 0;
     std::int64_t at_ms = 0;
   };
-  std::map<std::string, Guesses> guesses_;
+  std::map<std::string, Guesses> guesses_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace paritect

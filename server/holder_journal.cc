@@ -68,7 +68,7 @@ std::optional<HolderLine> ParseHolderLine(absl::string_view text) {
 HolderJournal::HolderJournal(absl::string_view folder) : path_(JoinPath(folder, "holders.log")) {}
 
 absl::Status HolderJournal::Append(const HolderLine& line) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   const int fd = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("open ", path_));
   const std::string text = FormatHolderLine(line);
@@ -80,7 +80,7 @@ absl::Status HolderJournal::Append(const HolderLine& line) {
 }
 
 absl::StatusOr<std::vector<HolderLine>> HolderJournal::ReadNew() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   std::vector<HolderLine> lines;
   const auto info = PosixFileSystem().Stat(path_);
   if (absl::IsNotFound(info.status())) return lines;

@@ -8,14 +8,15 @@
 #define PARITECT_SERVER_HOLDER_JOURNAL_H_
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "common/credential.h"
 #include "paritect/v1/fleet.pb.h"
 
@@ -51,8 +52,8 @@ class HolderJournal {
 
  private:
   const std::string path_;
-  std::mutex mutex_;
-  std::uint64_t read_bytes_ = 0;
+  absl::Mutex mutex_;
+  std::uint64_t read_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // The line that `init` and `credential` write. InvalidArgument: its certificate cannot be read.

@@ -72,7 +72,7 @@ void ServerLog::Write(LogLevel level, absl::string_view message, const Fields& f
       if (!value.empty()) absl::StrAppend(&line, " ", name, "=", Quoted(Safe(value)));
     }
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   out_ << line << "\n";
   out_.flush();
 }

@@ -6,13 +6,13 @@
 #ifndef PARITECT_SERVER_SERVER_LOG_H_
 #define PARITECT_SERVER_SERVER_LOG_H_
 
-#include <mutex>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "paritect/v1/fleet.pb.h"
 #include "server/wall_clock.h"
 
@@ -35,7 +35,7 @@ class ServerLog {
   std::ostream& out_;
   const Form form_;
   const WallClock clock_;
-  std::mutex mutex_;
+  absl::Mutex mutex_;
 };
 
 // An entry of the log of calls. Readings that were answered are not told: they change nothing.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 #include "rules/launchers.h"
 
 namespace paritect {

@@ -97,9 +97,9 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
 
 // Curves within their limits whose difference does not go around 0: a small, steady error (docs/thresholds.md).
 void WarnOfBias(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
-  constexpr double kBias = 0.005;
   const double bias = c.figures.signed_mean_relative_error;
-  if (c.figures.mode != CurveMode::kPaired || !c.bias.has_value() || std::fabs(bias) <= kBias) return;
+  const double limit = context.profile.threshold("loss_bias");
+  if (c.figures.mode != CurveMode::kPaired || !c.bias.has_value() || std::fabs(bias) <= limit) return;
   if (c.bias->low <= 0 && c.bias->high >= 0) return;
   if (c.figures.small_values) return;                                       // said by itself
   if (std::fabs(bias) <= c.limits.mean_relative_pass && c.widened) return;  // no more than the repeats differ by

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/series/overflow.h"
 #include "checks/series/repeats.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 
 namespace paritect {

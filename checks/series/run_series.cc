@@ -7,7 +7,9 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "checks/numbers/statistics.h"
 #include "checks/series/rank_merge.h"
+#include "checks/series/run_copies.h"
 #include "common/evaluation_metric.h"
 #include "common/utf8.h"
 
@@ -403,6 +405,258 @@ std::string SubjectOf(const RunSeries& run, const Curve& curve) {
 void AddProblems(const CheckContext& context, v1::CheckResult& result, const std::vector<CurveProblem>& problems) {
   for (const CurveProblem& problem : problems)
     AddMissing(context, result, problem.message_id, problem.from, problem.args);
+}
+
+// --- what a run's evaluations came to
+// ---------------------------------------------------------------------------------
+
+namespace {
+
+// Preferences: accuracy, other measures of quality, then what only tells how well the model predicts.
+constexpr int kOtherQuality = 10;
+constexpr int kEvalLoss = 50;
+constexpr int kRankOfPerplexity = 8;
+
+bool Fill(const CurveSet& set, FinalMetric& metric) {
+  if (set.curves.size() != 1) return false;
+  if (set.curves[0].points.empty()) return false;
+  double largest = 0;
+  bool any_in_points = false;
+  const CurvePoint* last = &set.curves[0].points.back();
+  for (const CurvePoint& point : set.curves[0].points) {
+    if (!std::isfinite(point.value)) continue;
+    any_in_points = any_in_points || point.in_points;
+    if (!point.in_points) largest = std::max(largest, point.value);
+  }
+  const bool fraction = metric.is_share && largest <= 1 && !last->in_points;
+  metric.printed = last->value;
+  metric.value = fraction ? last->value * 100 : last->value;
+  // A run that prints both forms is told in points.
+  if (fraction && any_in_points) metric.printed = metric.value;
+  metric.finite = std::isfinite(last->value);
+  metric.where = last->where;
+  if (!set.by_order) metric.step = last->step;
+  return true;
+}
+
+// Metrics of the run's own that measure a model, by their common name; of several spellings the first in byte order.
+std::map<std::string, std::string> OwnMetrics(const RunSeries& run) {
+  std::set<std::string> names;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      for (const auto& [name, value] : record.metrics()) names.insert(name);
+    }
+  }
+  std::map<std::string, std::string> own;
+  for (const std::string& name : names) {
+    if (const EvaluationMetric* metric = FindEvaluationMetric(name)) own.emplace(std::string(metric->name), name);
+  }
+  return own;
+}
+
+}  // namespace
+
+std::vector<FinalMetric> RunSeries::Finals() const {
+  std::vector<FinalMetric> finals;
+  FinalMetric accuracy;
+  accuracy.name = "accuracy";
+  accuracy.is_accuracy = accuracy.is_share = accuracy.higher_is_better = accuracy.of_quality = true;
+  if (Fill(Curves(Metric::kAccuracy), accuracy)) finals.push_back(accuracy);
+  for (const auto& [common, printed] : OwnMetrics(*this)) {
+    const EvaluationMetric& known = *FindEvaluationMetric(printed);
+    FinalMetric metric;
+    metric.name = common;
+    metric.is_share = known.is_share;
+    metric.higher_is_better = known.higher_is_better;
+    metric.of_quality = known.rank < kRankOfPerplexity;
+    metric.preference = (metric.of_quality ? kOtherQuality : kEvalLoss) + known.rank;
+    if (Fill(CurvesOfMetric(*this, printed), metric)) finals.push_back(metric);
+  }
+  FinalMetric loss;
+  loss.name = "eval_loss";
+  loss.preference = kEvalLoss;
+  if (Fill(Curves(Metric::kEvalLoss), loss)) finals.push_back(loss);
+  // A validation loss after it: its evaluation is not the last one.
+  for (FinalMetric& metric : finals) {
+    if (metric.step && loss.step && *loss.step > *metric.step) metric.later = loss.step;
+  }
+  std::stable_sort(finals.begin(), finals.end(),
+                   [](const FinalMetric& a, const FinalMetric& b) { return a.preference < b.preference; });
+  return finals;
+}
+
+std::optional<FinalMetric> RunSeries::Final() const {
+  const std::vector<FinalMetric> finals = Finals();
+  return finals.empty() ? std::nullopt : std::optional<FinalMetric>(finals.front());
+}
+
+// --- which runs of a side count
+// ---------------------------------------------------------------------------------------
+
+namespace {
+
+// The run before it in the list that `run` is a copy of.
+const RunSeries* FirstOf(const std::vector<RunSeries>& runs, const RunSeries& run, MessageArgs& args) {
+  for (const RunSeries& first : runs) {
+    if (&first == &run) break;
+    const std::optional<Copy> copy = CopyOf(first, run);
+    if (!copy.has_value()) continue;
+    args.emplace_back("source", copy->source);
+    args.emplace_back("first_source", copy->first_source);
+    args.emplace_back("how", copy->how);
+    return &first;
+  }
+  return nullptr;
+}
+
+// A log that ends because it could not be read on does not tell where the run ended.
+bool AddDamage(const RunSeries& run, MessageArgs& args) {
+  for (const LogSource& source : run.logs) {
+    for (const v1::Note& note : source.log().notes()) {
+      if (note.kind() != "damaged" && note.kind() != "gap" && note.kind() != "not_whole") continue;
+      args.emplace_back("source", Where(source, 0));
+      args.emplace_back("damage", note.message());
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs) {
+  FinishedRuns result;
+  const double tolerance = profile.threshold("finished_tolerance");
+  std::int64_t longest = 0;
+  std::int64_t largest_total = 0;
+  for (const RunSeries& run : runs) {
+    if (run.ending.state != v1::RunEnd::STATE_ABORTED) longest = std::max(longest, run.ending.last_step.value_or(0));
+    if (run.ending.state == v1::RunEnd::STATE_FINISHED) {
+      largest_total = std::max(largest_total, run.ending.total_steps.value_or(0));
+    }
+  }
+  const auto stops_early = [&](std::int64_t last, std::int64_t of) {
+    return static_cast<double>(last) < (1 - tolerance) * static_cast<double>(of);
+  };
+  for (const RunSeries& run : runs) {
+    const RunEnding& end = run.ending;
+    const std::int64_t last = end.last_step.value_or(0);
+    MessageArgs args = {
+        {"run", run.name},    {"last", absl::StrCat(last)}, {"longest", absl::StrCat(longest)},
+        {"words", end.words}, {"where", end.where},         {"total", absl::StrCat(end.total_steps.value_or(longest))}};
+    if (const RunSeries* first = FirstOf(runs, run, args)) {
+      args.emplace_back("first", first->name);
+      result.others.push_back({&run, "run_is_copy", args});
+    } else if (run.logs.empty()) {
+      result.others.push_back({&run, "run_without_log", args});
+    } else if (end.state == v1::RunEnd::STATE_ABORTED) {
+      result.others.push_back({&run, "run_aborted", args});
+    } else if (end.state == v1::RunEnd::STATE_UNFINISHED && stops_early(last, end.total_steps.value_or(longest + 1))) {
+      result.others.push_back({&run, "run_unfinished", args});
+    } else if (end.state == v1::RunEnd::STATE_FINISHED) {
+      // Runs of one configuration have one length; an early stop at a target states no total.
+      if (end.total_steps.has_value() && stops_early(*end.total_steps, largest_total)) {
+        result.others.push_back({&run, "run_stops_early", args});
+      } else {
+        result.finished.push_back(&run);
+      }
+    } else if (!end.last_step.has_value()) {
+      result.others.push_back({&run, "run_without_records", args});
+    } else if (stops_early(last, longest)) {
+      const bool damaged = AddDamage(run, args);
+      result.others.push_back({&run, damaged ? "run_log_damaged" : "run_stops_early", args});
+    } else {
+      result.finished.push_back(&run);
+      result.by_length = result.by_length || end.state == v1::RunEnd::STATE_UNSPECIFIED;
+    }
+  }
+  return result;
+}
+
+std::optional<StepHole> HoleOf(const RunSeries& run) {
+  constexpr std::size_t kStepsMin = 20;
+  constexpr std::int64_t kUsual = 6;
+  std::set<std::int64_t> seen;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      if (!record.step_unknown()) seen.insert(record.step());
+    }
+  }
+  if (seen.size() < kStepsMin) return std::nullopt;
+  const std::vector<std::int64_t> steps(seen.begin(), seen.end());
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < steps.size(); ++i) gaps.push_back(static_cast<double>(steps[i] - steps[i - 1]));
+  const double usual = Median(gaps);
+  std::optional<StepHole> widest;
+  for (std::size_t i = 1; i + 1 < gaps.size(); ++i) {
+    // An interval that changes for good has neighbours of its own size.
+    const double around = std::max(gaps[i - 1], gaps[i + 1]);
+    if (gaps[i] < kUsual * usual || gaps[i] < kUsual * around) continue;
+    if (widest.has_value() && static_cast<double>(widest->last - widest->first) >= gaps[i]) continue;
+    widest = StepHole{steps[i] + 1, steps[i + 1] - 1};
+  }
+  return widest;
+}
+
+namespace {
+
+std::optional<std::int64_t> FirstStep(const RunSeries& run) {
+  std::optional<std::int64_t> first;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      if (!record.step_unknown()) first = std::min(first.value_or(record.step()), record.step());
+    }
+  }
+  return first;
+}
+
+// A log that begins long after the other runs' do: its head was rotated away, or stands in a log that was not given.
+// Runs that all begin late went on from one checkpoint.
+std::optional<StepHole> HeadOf(const CheckContext& context, const RunSeries& run) {
+  constexpr std::int64_t kStepsMin = 100;
+  const std::optional<std::int64_t> first = FirstStep(run);
+  if (!first.has_value()) return std::nullopt;
+  std::int64_t earliest = *first;
+  for (const Side side : kBothSides) {
+    for (const RunSeries& other : SeriesOf(context, side)) {
+      earliest = std::min(earliest, FirstStep(other).value_or(*first));
+    }
+  }
+  // Another interval of printing begins later too.
+  const std::int64_t lacking = *first - earliest;
+  std::int64_t last = *first;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) last = std::max(last, record.step());
+  }
+  if (lacking < kStepsMin || lacking * 20 < last) return std::nullopt;
+  return StepHole{earliest, *first - 1};
+}
+
+}  // namespace
+
+void AddHole(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  std::optional<StepHole> hole = HoleOf(run);
+  if (!hole.has_value()) hole = HeadOf(context, run);
+  if (!hole.has_value()) return;
+  AddMissing(context, result, "log_has_hole", run.name,
+             {{"run", run.name}, {"first", absl::StrCat(hole->first)}, {"last", absl::StrCat(hole->last)}});
+}
+
+namespace {
+
+bool HasNote(const RunSeries& run, absl::string_view kind) {
+  return std::any_of(run.logs.begin(), run.logs.end(),
+                     [&](const LogSource& source) { return HasNote(source.log(), kind); });
+}
+
+}  // namespace
+
+bool StepsByOrder(const RunSeries& run) {
+  return HasNote(run, "steps_by_order");
+}
+
+bool StepsAreEpochs(const RunSeries& run) {
+  return HasNote(run, "step_is_epoch");
 }
 
 }  // namespace paritect

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/platform.h"
 
 namespace paritect {

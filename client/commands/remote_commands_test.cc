@@ -80,7 +80,7 @@ TEST_F(RemoteCommandsTest, JoinMistakesAreToldBeforeTheTokenIsSpent) {
   fs_.AddFile("/token", token + "\n");
   EXPECT_EQ(join({"--ca-pin", pin, "--name", "chen", "--token-file", "/token"}), kExitServer);
   EXPECT_THAT(err(), HasSubstr("127.0.0.1:1"));
-  EXPECT_FALSE(PosixFileSystem().LStat(folder / "x.credential").ok());
+  EXPECT_TRUE(absl::IsNotFound(PosixFileSystem().LStat(folder / "x.credential").status()));
 }
 
 TEST_F(RemoteCommandsTest, CredentialsThatCannotBeUsed) {

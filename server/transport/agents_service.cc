@@ -1,9 +1,10 @@
 #include "server/transport/agents_service.h"
 
 #include <deque>
-#include <mutex>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -49,7 +50,7 @@ class SessionReactor final : public Stream {
     explicit Link(SessionReactor* reactor) : reactor_(reactor) {}
 
     void Send(const v1::ServerMessage& message) override {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       if (reactor_ == nullptr || closing_) return;
       if (unsent_.size() >= kUnsentMax) return CloseLocked(absl::ResourceExhaustedError("the agent does not read"));
       unsent_.push_back(message);
@@ -57,12 +58,12 @@ class SessionReactor final : public Stream {
     }
 
     void Close(absl::Status why) override {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       CloseLocked(std::move(why));
     }
 
     void Written(bool ok) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       unsent_.pop_front();
       if (reactor_ == nullptr) return;
       if (!ok) unsent_.clear();
@@ -74,12 +75,12 @@ class SessionReactor final : public Stream {
     }
 
     void Detach() {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       reactor_ = nullptr;
     }
 
    private:
-    void CloseLocked(absl::Status why) {
+    void CloseLocked(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (reactor_ == nullptr || closing_) return;
       closing_ = true;
       why_ = std::move(why);
@@ -88,18 +89,18 @@ class SessionReactor final : public Stream {
       if (unsent_.empty()) FinishLocked();
     }
 
-    void FinishLocked() {
+    void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (finished_) return;
       finished_ = true;
       static_cast<Stream*>(reactor_)->Finish(ToGrpc(why_));
     }
 
-    std::mutex mutex_;
-    SessionReactor* reactor_;
-    std::deque<v1::ServerMessage> unsent_;  // the first is being written
-    bool closing_ = false;
-    bool finished_ = false;
-    absl::Status why_;
+    absl::Mutex mutex_;
+    SessionReactor* reactor_ ABSL_GUARDED_BY(mutex_);
+    std::deque<v1::ServerMessage> unsent_ ABSL_GUARDED_BY(mutex_);  // the first is being written
+    bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+    bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+    absl::Status why_ ABSL_GUARDED_BY(mutex_);
   };
 
   void Finish(absl::Status why) { link_->Close(std::move(why)); }

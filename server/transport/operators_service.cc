@@ -16,11 +16,6 @@ std::string MethodOf(absl::string_view name) {
   return absl::StrCat("/paritect.v1.Operators/", name);
 }
 
-std::string RoleWord(v1::AccessRole role) {
-  const auto known = FromProto(role);
-  return known ? std::string(RoleName(*known)) : "-";
-}
-
 bool IsOver(const v1::AuditRun& run) {
   return run.state() == v1::AUDIT_RUN_STATE_DONE || run.state() == v1::AUDIT_RUN_STATE_FAILED ||
          run.state() == v1::AUDIT_RUN_STATE_CANCELLED;
@@ -71,34 +66,14 @@ grpc::Status OperatorsService::Serve(const grpc::ServerContext& context, absl::s
   return ToGrpc(result.status());
 }
 
-#define PARITECT_SERVE(Name, subject)                                                                 \
-  grpc::Status OperatorsService::Name(grpc::ServerContext* context, const v1::Name##Request* request, \
-                                      v1::Name##Response* response) {                                 \
-    return Serve(*context, #Name, subject, *request, *response, &OperatorCalls::Name);                \
+#define PARITECT_OPERATOR_CALL(Name, roles, subject)                                                \
+  grpc::Status OperatorsService::Name(grpc::ServerContext* context, const v1::Name##Request* asked, \
+                                      v1::Name##Response* response) {                               \
+    [[maybe_unused]] const v1::Name##Request& request = *asked;                                     \
+    return Serve(*context, #Name, subject, request, *response, &OperatorCalls::Name);               \
   }
-PARITECT_SERVE(CreateToken, absl::StrCat(RoleWord(request->role()), request->node().empty() ? "" : "/", request->node()))
-PARITECT_SERVE(ListTokens, "")
-PARITECT_SERVE(RevokeToken, request->id())
-PARITECT_SERVE(ListNodes, "")
-PARITECT_SERVE(RevokeNode, absl::StrCat(request->name(), request->reason().empty() ? "" : ": ", request->reason()))
-PARITECT_SERVE(CreateAudit, request->file())
-PARITECT_SERVE(ListAudits, "")
-PARITECT_SERVE(RunAudit, request->name())
-PARITECT_SERVE(CancelAudit, request->name())
-PARITECT_SERVE(StopAudit, request->name())
-PARITECT_SERVE(RemoveAudit, request->name())
-PARITECT_SERVE(RemoveRun, request->run())
-PARITECT_SERVE(RemoveAnswer, request->waiver() > 0 ? absl::StrCat("waiver ", request->waiver())
-                                                   : absl::StrCat(request->audit(), " ", request->check()))
-PARITECT_SERVE(GetReport, request->name())
-PARITECT_SERVE(ListAuditRuns, request->name())
-PARITECT_SERVE(ListRuns, request->run())
-PARITECT_SERVE(Attest, absl::StrCat(request->attestation().audit(), " ", request->attestation().check()))
-PARITECT_SERVE(AddWaiver, absl::StrCat(request->waiver().check(), " ", request->waiver().kind()))
-PARITECT_SERVE(ListWaivers, "")
-PARITECT_SERVE(ReadLog, "")
-PARITECT_SERVE(Backup, request->name())
-#undef PARITECT_SERVE
+#include "proto/paritect/v1/operator_calls.inc"
+#undef PARITECT_OPERATOR_CALL
 
 // Asked for every few seconds by a monitor: admitted, not logged.
 grpc::Status OperatorsService::GetMetrics(grpc::ServerContext* context, const v1::GetMetricsRequest* request,
