@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/little_endian.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 
@@ -65,8 +66,7 @@ class Walker {
   absl::Status TakeUnsigned(int size, std::uint64_t& out) {
     absl::string_view raw;
     PARITECT_RETURN_IF_ERROR(Take(static_cast<std::uint64_t>(size), raw));
-    out = 0;
-    for (int i = size - 1; i >= 0; --i) out = out << 8 | static_cast<unsigned char>(raw[static_cast<std::size_t>(i)]);
+    out = LittleEndian(raw, 0, raw.size());
     return absl::OkStatus();
   }
   absl::Status TakeLine(absl::string_view& out) {
@@ -186,8 +186,9 @@ class Walker {
     absl::string_view raw;
     PARITECT_RETURN_IF_ERROR(Take(size, raw));
     if (raw.size() > 8) return NewText(Kind::kBytes, "");
-    std::uint64_t value = !raw.empty() && (raw.back() & 0x80) != 0 ? ~std::uint64_t{0} : 0;
-    for (std::size_t i = raw.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(raw[i]);
+    std::uint64_t value = LittleEndian(raw, 0, raw.size());
+    const bool negative = !raw.empty() && (raw.back() & 0x80) != 0;
+    if (negative && raw.size() < 8) value |= ~std::uint64_t{0} << (8 * raw.size());
     return NewInteger(static_cast<std::int64_t>(value));
   }
 

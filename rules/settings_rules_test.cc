@@ -167,6 +167,30 @@ TEST(SettingsRules, UnknownVariablesAreWithheld) {
   EXPECT_FALSE(rules.InClear("HF_TOKEN"));
 }
 
+// One that its type and conversion take.
+std::string ValueFor(const SettingKey& key, SettingConversion convert) {
+  if (convert == SettingConversion::kItem0 || convert == SettingConversion::kItem1) return "[0.5, 0.5]";
+  if (key.type == SettingType::kWord && !key.words.empty()) return key.words.begin()->first;
+  if (key.type == SettingType::kBoolean) return "true";
+  return "0.5";
+}
+
+// An alias is one word in the table: this is its test.
+TEST(SettingsRules, EveryAliasLeadsToItsKey) {
+  const SettingsRules& rules = BuiltInRules().settings;
+  for (const auto& [name, key] : rules.keys()) {
+    for (const SettingAlias& alias : key.aliases) {
+      EXPECT_EQ(alias.name, NormaliseSettingKey(alias.name)) << name << ": this spelling never arrives";
+      std::set<std::string> found;
+      const std::string value = ValueFor(key, alias.convert);
+      for (const CanonicalSetting& one : rules.Canonicalise(alias.format, Raw(alias.name, value))) {
+        found.insert(one.key->key);
+      }
+      EXPECT_TRUE(found.contains(name)) << alias.name << " in '" << alias.format << "'";
+    }
+  }
+}
+
 TEST(SettingsRules, AnOverrideAddsAliasDefaultAndChip) {
   const std::vector<RulesFile> overrides = {
       {"settings.yaml", "keys: [{key: weight_decay, aliases: [my_decay]}]\nvariables: {numbers: [MY_MODE]}\n"},

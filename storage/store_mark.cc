@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
 #include "common/digest.h"
 
 namespace paritect {

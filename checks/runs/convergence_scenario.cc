@@ -9,6 +9,7 @@
 #include "checks/check.h"
 #include "checks/numbers/statistics.h"
 #include "checks/runs/loss_comparison.h"
+#include "checks/runs/scaler.h"
 #include "checks/runs/step_axis.h"
 #include "checks/series/finals.h"
 #include "checks/series/nonfinite.h"
@@ -142,7 +143,7 @@ void ReportNoConvergence(const CheckContext& context, v1::CheckResult& result, c
 bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const RunSeries* reference,
                bool& validates) {
   v1::CheckResult found;
-  const NonFinite nonfinite = FindNonFinite(context, found, run);
+  const NonFinite nonfinite = FindNonFinite(context, found, run, &GuardOf);
   for (v1::Finding& finding : *found.mutable_findings()) {
     if (finding.severity() == v1::SEVERITY_ERROR) SetFact(finding, "scenario", nonfinite.training ? 1 : 3);
     *result.add_findings() = std::move(finding);

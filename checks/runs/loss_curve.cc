@@ -7,6 +7,7 @@
 #include "checks/check.h"
 #include "checks/runs/loss_comparison.h"
 #include "checks/runs/ratio_cause.h"
+#include "checks/runs/scaler.h"
 #include "checks/series/nonfinite.h"
 #include "checks/series/rank_curves.h"
 #include "checks/series/repeats.h"
@@ -216,7 +217,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const CurveSet migrated = comparable.empty() ? CurveSet() : comparable.front()->Curves(Metric::kLoss);
   for (const Side side : kBothSides) {
     for (const RunSeries& run : pairs.runs(side)) {
-      FindNonFinite(context, result, run);
+      FindNonFinite(context, result, run, &GuardOf);
       CheckRanks(context, result, run, side == Side::kMigrated ? reference : migrated);
     }
     pairs.RequireFinished(context, result, side);

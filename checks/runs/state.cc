@@ -74,8 +74,9 @@ v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result
 v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                          const RunSeries& migrated, const std::string& subject, const GradientRatio& ratio,
                          const AlignedCurves& losses) {
-  const MessageArgs args = {{"migrated", subject},
-                            {"baseline", baseline.name},
+  // Growth is told of the side that has it, against the other.
+  const MessageArgs args = {{"migrated", ratio.of_baseline ? baseline.name : subject},
+                            {"baseline", ratio.of_baseline ? subject : baseline.name},
                             {"ratio", Short(ratio.ratio)},
                             {"tail", Short(ratio.tail_ratio)},
                             {"largest", Short(ratio.largest)},

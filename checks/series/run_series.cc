@@ -10,8 +10,9 @@
 #include "checks/numbers/statistics.h"
 #include "checks/series/rank_merge.h"
 #include "checks/series/run_copies.h"
-#include "common/evaluation_metric.h"
 #include "common/utf8.h"
+#include "rules/log_formats.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {
@@ -75,11 +76,6 @@ bool Agree(const PointsByStep& a, const PointsByStep& b) {
 
 bool HasNote(const v1::RunLog& log, absl::string_view kind) {
   return std::any_of(log.notes().begin(), log.notes().end(), [&](const v1::Note& n) { return n.kind() == kind; });
-}
-
-// Frameworks that print the loss on the last rank.
-bool PrintsOnLastRank(absl::string_view format) {
-  return format == "megatron";
 }
 
 // How far `other`'s mean lies from `chosen`'s, relative: where it is beyond four standard errors of the step-by-step
@@ -194,7 +190,7 @@ class Gatherer {
   void Join(const Key& key, PointsByStep part, const LogSource& source) {
     Group& group = groups_[key];
     group.interval_means = group.interval_means || source.log().interval_means();
-    group.last_rank = group.last_rank || PrintsOnLastRank(source.log().format());
+    group.last_rank = group.last_rank || FactsOfLogFormat(source.log().format()).prints_on_last_rank;
     if (group.points.empty()) {
       group.points = std::move(part);
       return;
@@ -449,7 +445,7 @@ std::map<std::string, std::string> OwnMetrics(const RunSeries& run) {
   }
   std::map<std::string, std::string> own;
   for (const std::string& name : names) {
-    if (const EvaluationMetric* metric = FindEvaluationMetric(name)) own.emplace(std::string(metric->name), name);
+    if (const EvaluationMetric* metric = FindEvaluationMetric(name)) own.emplace(metric->name, name);
   }
   return own;
 }
@@ -466,8 +462,8 @@ std::vector<FinalMetric> RunSeries::Finals() const {
     const EvaluationMetric& known = *FindEvaluationMetric(printed);
     FinalMetric metric;
     metric.name = common;
-    metric.is_share = known.is_share;
-    metric.higher_is_better = known.higher_is_better;
+    metric.is_share = known.sense.points;
+    metric.higher_is_better = known.sense.higher_is_better;
     metric.of_quality = known.rank < kRankOfPerplexity;
     metric.preference = (metric.of_quality ? kOtherQuality : kEvalLoss) + known.rank;
     if (Fill(CurvesOfMetric(*this, printed), metric)) finals.push_back(metric);

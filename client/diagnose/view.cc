@@ -7,6 +7,7 @@
 #include "client/render/table_writer.h"
 #include "client/report/view.h"
 #include "client/terminal.h"
+#include "common/utf8.h"
 
 namespace paritect {
 namespace {

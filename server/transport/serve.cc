@@ -2,7 +2,6 @@
 
 #include <signal.h>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
 #include "common/host_port.h"
@@ -42,9 +41,10 @@ class Signals {
   sigset_t before_;
 };
 
-bool IsLoopback(absl::string_view listen) {
-  return absl::StartsWith(listen, "127.") || absl::StartsWith(listen, "localhost:") ||
-         absl::StartsWith(listen, "[::1]:");
+// The port is looked at where it is listened on.
+bool OnLoopback(const std::string& listen) {
+  const auto address = ParseHostPort(listen);
+  return address.ok() && IsLoopback(address->host);
 }
 
 // In the journal, outside the database: what was there cannot be cut off unseen.
@@ -66,7 +66,7 @@ void TellPorts(const Server& server, const ServeOptions& options, ServerLog& log
 }  // namespace
 
 absl::Status Serve(ServerEnv& env, const ServeOptions& options) {
-  if (options.insecure_loopback && !IsLoopback(options.listen)) {
+  if (options.insecure_loopback && !OnLoopback(options.listen)) {
     return absl::InvalidArgumentError("--insecure-loopback goes with --listen on the loopback alone (127.0.0.1:PORT)");
   }
   ServerLog log(env.err, options.log_form, env.clock);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/host_port.h"
 #include "common/net/tls_stream.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
@@ -109,11 +110,8 @@ absl::StatusOr<int> ExchangeOverTls(const WebhookUrl& url, TcpStream& tcp, const
   if (SSL_CTX_set_default_verify_paths(context.get()) != 1) return openssl::Failure("no authorities");
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   PARITECT_ASSIGN_OR_RETURN(TlsStream tls, TlsStream::Make(context.get(), tcp, url.host, ""));
-  unsigned char bytes[sizeof(in6_addr)];
-  const bool numeric =
-      inet_pton(AF_INET, url.host.c_str(), bytes) == 1 || inet_pton(AF_INET6, url.host.c_str(), bytes) == 1;
-  const int named = numeric ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls.ssl()), url.host.c_str())
-                            : SSL_set1_host(tls.ssl(), url.host.c_str());
+  const int named = IsIpAddress(url.host) ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls.ssl()), url.host.c_str())
+                                          : SSL_set1_host(tls.ssl(), url.host.c_str());
   if (named != 1) return openssl::Failure("cannot check the host's name");
   PARITECT_RETURN_IF_ERROR(tls.Shake());
   return Exchange(tls, request);

@@ -8,9 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/evaluation_metric.h"
-#include "common/training_metric.h"
 #include "common/utf8.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {

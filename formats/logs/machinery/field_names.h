@@ -34,7 +34,7 @@ enum class LogField {
   kSkippedTotal,  // skipped steps since the run began
   kLossScale,
   kAccuracy,
-  kMetric,  // another result of an evaluation (common/evaluation_metric.h), kept by its name
+  kMetric,  // another result of an evaluation (rules/metrics.h), kept by its name
   kOverflow,
 };
 

@@ -1,16 +1,16 @@
-#include <zlib.h>
-
+// What begins with gzip's magic number, inflated as it is read (GunzipBytes of formats/logs/read_log.h).
 #include <algorithm>
 #include <cstring>
 
 #include "common/status_macros.h"
+#include "formats/archives/gzip.h"
+#include "formats/archives/inflate.h"
 #include "formats/logs/read_log.h"
 
 namespace paritect {
 namespace {
 
 constexpr std::size_t kInputBytes = 64 << 10;
-constexpr int kWindowBitsGzip = 15 + 16;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ struct GunzipBytes::State {
   bool gzip = false;
   bool in_member = false;
   bool truncated = false;
-  z_stream stream = {};
+  Inflater inflater = Inflater(Inflater::Form::kGzip);
 
   // Up to `least` bytes of input are there, or the source ended.
   absl::Status Fill(std::size_t least) {
@@ -43,8 +43,7 @@ struct GunzipBytes::State {
   }
 
   bool AtMagic() const {
-    return end - begin >= 2 && static_cast<unsigned char>(input[begin]) == 0x1f &&
-           static_cast<unsigned char>(input[begin + 1]) == 0x8b;
+    return LooksLikeGzip(absl::string_view(input.data() + begin, end - begin));
   }
 };
 
@@ -52,9 +51,7 @@ GunzipBytes::GunzipBytes(std::unique_ptr<LogBytes> source) : state_(std::make_un
   state_->source = std::move(source);
 }
 
-GunzipBytes::~GunzipBytes() {
-  if (state_->in_member) inflateEnd(&state_->stream);
-}
+GunzipBytes::~GunzipBytes() = default;
 
 bool GunzipBytes::truncated() const {
   return state_->truncated;
@@ -86,8 +83,7 @@ absl::StatusOr<std::size_t> GunzipBytes::Read(absl::Span<char> buffer) {
     if (!s.in_member) {
       PARITECT_RETURN_IF_ERROR(s.Fill(2));
       if (!s.AtMagic()) return 0;  // the end, or padding behind the last member
-      s.stream = {};
-      if (inflateInit2(&s.stream, kWindowBitsGzip) != Z_OK) return absl::ResourceExhaustedError("no memory to inflate");
+      s.inflater.Reset();
       s.in_member = true;
     }
     PARITECT_RETURN_IF_ERROR(s.Fill(1));
@@ -95,21 +91,15 @@ absl::StatusOr<std::size_t> GunzipBytes::Read(absl::Span<char> buffer) {
       s.truncated = true;
       return 0;
     }
-    s.stream.next_in = reinterpret_cast<Bytef*>(s.input.data() + s.begin);
-    s.stream.avail_in = static_cast<uInt>(s.end - s.begin);
-    s.stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    s.stream.avail_out = static_cast<uInt>(std::min<std::size_t>(buffer.size(), 1 << 30));
-    const uInt room = s.stream.avail_out;
-    const int result = inflate(&s.stream, Z_NO_FLUSH);
-    s.begin = s.end - s.stream.avail_in;
-    const std::size_t made = room - s.stream.avail_out;
-    if (result == Z_STREAM_END) {
-      inflateEnd(&s.stream);
+    const Inflater::Step step =
+        s.inflater.Next(absl::string_view(s.input.data() + s.begin, s.end - s.begin), buffer);
+    s.begin += step.taken;
+    if (step.state == Inflater::State::kEnd) {
       s.in_member = false;
-    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+    } else if (step.state != Inflater::State::kMore) {
       return absl::DataLossError("the gzip stream is damaged");
     }
-    if (made > 0) return made;
+    if (step.given > 0) return step.given;
   }
 }
 
