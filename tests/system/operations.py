@@ -128,6 +128,13 @@ def test_runbook():
             step("stolen", "revoked", "RevokeNode")
             step("full-disk")
             step("clock")
+            cluster.join("npu-01")
+            cluster.example_audit()
+            cluster.join("gpu-01", subprocess.run(["sh", "-ec", "paritect token create --role agent --node gpu-01"],
+                                                  capture_output=True, text=True, env=operator.environment,
+                                                  check=True).stdout.strip())
+            begin_audit(cluster, "example")
+            step("cancel", "cancelled: example run 1", "CancelAudit")
             # The write-ahead log of a killed server vanishes.
             cluster.client("token", "create", "--role", "agent")
             with open(os.path.join(cluster.work, "server.pid")) as file:
@@ -146,6 +153,22 @@ def test_runbook():
             check(left and all("/var/lib/" in path for path in left), f"left after uninstall: {left}")
         finally:
             operator.end()
+
+
+def begin_audit(cluster, name):
+    """A run that waits for its nodes; who began it does not wait."""
+    runner = subprocess.Popen([binary("paritect"), "audit", "run", name], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=cluster.environment)
+    try:
+        deadline = time.time() + 30
+        while time.time() < deadline:
+            if "collecting" in cluster.client("audit", "ls", name, "-o", "json").stdout:
+                return
+            time.sleep(0.2)
+        raise Failure("the run does not begin")
+    finally:
+        runner.kill()
+        runner.wait()
 
 
 def wait_gone(pid):
@@ -307,8 +330,8 @@ def test_crowded():
         for node in ("gpu-01", "npu-01"):
             cluster.join(node)
         cluster.example_audit()
-        cluster.client("audit", "run", "example", "--no-wait")
-        watchers = [subprocess.Popen([binary("paritect"), "audit", "watch", "example", "--credential", eve],
+        begin_audit(cluster, "example")
+        watchers = [subprocess.Popen([binary("paritect"), "audit", "wait", "example", "--credential", eve],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                      env=cluster.environment) for _ in range(18)]
         try:
