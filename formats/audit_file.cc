@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/document_fields.h"
 #include "common/date.h"
+#include "common/document_fields.h"
 #include "common/duration.h"
 #include "common/status_macros.h"
 #include "formats/plan.h"

@@ -1,5 +1,5 @@
-// What an agent asks before it sends: which contents the store holds already. What is told to be held is kept by a lease
-// until the task that asked has ended and its pieces refer to it.
+// What an agent asks before it sends: which contents the store holds already. What is told to be held is kept by a
+// lease until the task that asked has ended and its pieces refer to it.
 #ifndef PARITECT_SERVER_CONTENT_QUESTION_H_
 #define PARITECT_SERVER_CONTENT_QUESTION_H_
 

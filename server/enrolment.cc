@@ -105,7 +105,8 @@ absl::StatusOr<v1::ListTokensResponse> Enrolment::ListTokens() {
 
 absl::StatusOr<v1::RevokeTokenResponse> Enrolment::RevokeToken(const std::string& id) {
   if (id.size() < kTokenIdDigits) {
-    return absl::InvalidArgumentError(absl::StrCat("a token is named by ", kTokenIdDigits, " digits or more of its "
+    return absl::InvalidArgumentError(absl::StrCat("a token is named by ", kTokenIdDigits,
+                                                   " digits or more of its "
                                                    "digest (`paritect token ls`)"));
   }
   absl::MutexLock lock(&mutex_);
@@ -118,7 +119,8 @@ absl::StatusOr<v1::RevokeTokenResponse> Enrolment::RevokeToken(const std::string
     return false;
   }));
   if (set.documents.empty()) {
-    return absl::NotFoundError(absl::StrCat("there is no token ", id, ": used up, expired or revoked already "
+    return absl::NotFoundError(absl::StrCat("there is no token ", id,
+                                            ": used up, expired or revoked already "
                                             "(`paritect token ls` lists all)"));
   }
   PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
@@ -253,8 +255,8 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Renew(const Identity& identity, cons
   PARITECT_ASSIGN_OR_RETURN(v1::JoinResponse response, Sign(identity, request.signing_request_pem(), record));
   PARITECT_ASSIGN_OR_RETURN(WriteSet set, fleet_.PrepareEnrolment(record, true));
   const WriteSet holder = set;
-  set.log.push_back(
-      LogEntry(clock_(), ActorOf(identity), address, "Renew", ActorOf(identity), absl::StrCat("serial ", record.serial())));
+  set.log.push_back(LogEntry(clock_(), ActorOf(identity), address, "Renew", ActorOf(identity),
+                             absl::StrCat("serial ", record.serial())));
   const v1::AuditLogEntry entry = set.log[0];
   PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
   if (options_.tell) options_.tell(entry);

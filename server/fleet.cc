@@ -165,8 +165,7 @@ void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
 
 std::vector<v1::NodeRecord> Fleet::Holders() {
   absl::MutexLock lock(&mutex_);
-  // A journal that cannot be read shows where it is needed: at a start, and where somebody is revoked.
-  ReadJournal().IgnoreError();
+  ReadJournal().IgnoreError();  // one that cannot be read shows at a start, and where somebody is revoked
   std::vector<v1::NodeRecord> out;
   for (const auto& [key, holder] : holders_) {
     if (holder.forgotten()) continue;
@@ -290,8 +289,8 @@ absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::
   }
   if (hello.epoch() == 0) return absl::InvalidArgumentError("a spool's epoch cannot be 0");
   if (const std::size_t bytes = hello.ByteSizeLong(); bytes > options_.hello_bytes_max) {
-    return absl::InvalidArgumentError(absl::StrCat("a hello of ", bytes, " bytes (labels, roots, mounts); at most ",
-                                                   options_.hello_bytes_max));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a hello of ", bytes, " bytes (labels, roots, mounts); at most ", options_.hello_bytes_max));
   }
   std::shared_ptr<Node> node;
   SessionId session = 0;
@@ -647,8 +646,6 @@ void Fleet::Drain(std::int64_t spread_ms) {
     if (node->link != nullptr) node->link->Send(message);
   }
 }
-
-// --- questions of contents ----------------------------------------------------------------------------------------
 
 // False: it is refused, and the session ends.
 bool Fleet::TakeQuestion(Node& node, const v1::ContentQuestion& question) {

@@ -147,9 +147,9 @@ TEST_F(HolderJournalTest, LinesAreReadOnceAndWholeOnly) {
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(FormatHolderLine(lines[0]), "900000 revoked admin/a@b 0d 2000000 -\n");
   EXPECT_THAT(*journal.ReadNew(), IsEmpty());
-  for (const char* damaged : {"", "900000 revoked admin/a 0d 2000000", "x revoked admin/a 0d 1 -",
-                              "900000 banned admin/a 0d 1 -", "900000 revoked root/a 0d 1 -",
-                              "900000 revoked admin/../a 0d 1 -"}) {
+  for (const char* damaged :
+       {"", "900000 revoked admin/a 0d 2000000", "x revoked admin/a 0d 1 -", "900000 banned admin/a 0d 1 -",
+        "900000 revoked root/a 0d 1 -", "900000 revoked admin/../a 0d 1 -"}) {
     EXPECT_FALSE(ParseHolderLine(damaged)) << damaged;
   }
 }

@@ -14,9 +14,8 @@ namespace {
 constexpr std::size_t kFirstBucket = 8;
 constexpr std::size_t kLastBucket = 26;
 
-constexpr std::array<std::pair<v1::Verdict, const char*>, 3> kVerdicts = {{{v1::VERDICT_PASS, "pass"},
-                                                                         {v1::VERDICT_FAIL, "fail"},
-                                                                         {v1::VERDICT_NOT_PERFORMED, "not_performed"}}};
+constexpr std::array<std::pair<v1::Verdict, const char*>, 3> kVerdicts = {
+    {{v1::VERDICT_PASS, "pass"}, {v1::VERDICT_FAIL, "fail"}, {v1::VERDICT_NOT_PERFORMED, "not_performed"}}};
 
 void Head(std::string& out, absl::string_view name, absl::string_view type, absl::string_view help) {
   absl::StrAppend(&out, "# HELP paritect_", name, " ", help, "\n# TYPE paritect_", name, " ", type, "\n");

@@ -47,8 +47,9 @@ TEST(Metrics, EveryLineIsOneSampleOfADeclaredFamily) {
       EXPECT_TRUE(types.emplace(name, rest).second) << one;
       continue;
     }
-    ASSERT_TRUE(RE2::FullMatch(one, R"re((paritect_[a-z_0-9]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (\S+))re",
-                               &name, &labels, &rest))
+    ASSERT_TRUE(RE2::FullMatch(
+        one, R"re((paritect_[a-z_0-9]+)(\{[a-z_]+="(?:[^"\\]|\\.)*"(?:,[a-z_]+="(?:[^"\\]|\\.)*")*\})? (\S+))re", &name,
+        &labels, &rest))
         << one;
     double value = 0;
     EXPECT_TRUE(absl::SimpleAtod(rest, &value)) << one;

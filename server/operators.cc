@@ -39,12 +39,14 @@ constexpr std::size_t kReasonBytesMax = 4000;
 
 // It stands in reports for years: one line each, of a length that people write.
 absl::Status CheckLine(absl::string_view text, absl::string_view name, std::size_t bytes_max) {
-  if (absl::StripAsciiWhitespace(text).empty()) return absl::InvalidArgumentError(absl::StrCat("`", name, "` is needed"));
+  if (absl::StripAsciiWhitespace(text).empty())
+    return absl::InvalidArgumentError(absl::StrCat("`", name, "` is needed"));
   if (text.size() > bytes_max) {
     return absl::InvalidArgumentError(absl::StrCat("`", name, "`: ", text.size(), " bytes; at most ", bytes_max));
   }
   if (DisplayBytes(text) == text) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("`", name, "` holds characters that cannot be seen: ", DisplayBytes(text)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", name, "` holds characters that cannot be seen: ", DisplayBytes(text)));
 }
 
 // Of an attestation or a waiver: who, why, how long.
@@ -410,11 +412,12 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
   add("nodes", online == static_cast<std::int64_t>(nodes.size()),
       absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected"),
       "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them", "warning");
-  const auto contested = std::count_if(nodes.begin(), nodes.end(),
-                                       [](const KnownNode& node) { return node.contested_unix_ms > 0; });
+  const auto contested =
+      std::count_if(nodes.begin(), nodes.end(), [](const KnownNode& node) { return node.contested_unix_ms > 0; });
   add("identities", contested == 0,
-      contested == 0 ? "no two agents use one identity"
-                     : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
+      contested == 0
+          ? "no two agents use one identity"
+          : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
       "`paritect node ls -o wide` names them with both addresses; revoke a stolen one, join a copied machine anew");
   add("lost_records", lost == 0, absl::StrCat(lost, " records were lost by nodes"),
       "`cluster.coverage.records` of an audit names the nodes", "warning");

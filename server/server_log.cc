@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kValueBytesMax = 2000;  // strangers write some of them
 
-constexpr absl::string_view kReadings[] = {"ListNodes",  "ListAudits", "GetReport",  "ListAuditRuns", "ListRuns",
-                                           "ListTokens", "ListWaivers", "ReadLog",   "Diagnose",      "WatchAudit",
-                                           "WatchEvents", "GetEvidence"};
+constexpr absl::string_view kReadings[] = {"ListNodes", "ListAudits", "GetReport",   "ListAuditRuns",
+                                           "ListRuns",  "ListTokens", "ListWaivers", "ReadLog",
+                                           "Diagnose",  "WatchAudit", "WatchEvents", "GetEvidence"};
 
 absl::string_view LevelWord(LogLevel level) {
   switch (level) {
@@ -59,9 +59,8 @@ void ServerLog::Write(LogLevel level, absl::string_view message, const Fields& f
   std::string line;
   const std::string time = TimeOf(clock_);
   if (form_ == Form::kJson) {
-    nlohmann::ordered_json json = {{"time", time},
-                                   {"level", std::string(LevelWord(level))},
-                                   {"message", Safe(message)}};
+    nlohmann::ordered_json json = {
+        {"time", time}, {"level", std::string(LevelWord(level))}, {"message", Safe(message)}};
     for (const auto& [name, value] : fields) {
       if (!value.empty()) json[std::string(name)] = Safe(value);
     }

@@ -66,9 +66,8 @@ absl::StatusOr<RestoreResult> AcceptDatabase(const std::string& path) {
   RestoreResult result;
   PARITECT_ASSIGN_OR_RETURN(result.mark, MarkOf(path));
   {
-    PARITECT_ASSIGN_OR_RETURN(
-        const std::unique_ptr<FleetStore> store,
-        OpenFleetStore("sqlite:" + path, {.marked = true, .lost_commits = LostCommits::kAccept}));
+    PARITECT_ASSIGN_OR_RETURN(const std::unique_ptr<FleetStore> store,
+                              OpenFleetStore("sqlite:" + path, {.marked = true, .lost_commits = LostCommits::kAccept}));
   }
   PARITECT_ASSIGN_OR_RETURN(const std::optional<MarkedState> restored, MarkOf(path));
   if (restored) result.restored = *restored;

@@ -247,11 +247,10 @@ absl::Status AddTally(PreparedConnection& writer, const Tally& added) {
 
 absl::StatusOr<Tally> ReadTally(PreparedConnection& reader) {
   Tally tally;
-  const std::pair<absl::string_view, std::int64_t*> counts[] = {
-      {"document", &tally.documents},
-      {"content", &tally.contents},
-      {"batch", &tally.batches},
-      {"commit", &tally.commits}};
+  const std::pair<absl::string_view, std::int64_t*> counts[] = {{"document", &tally.documents},
+                                                                {"content", &tally.contents},
+                                                                {"batch", &tally.batches},
+                                                                {"commit", &tally.commits}};
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT count FROM tally WHERE name=?"));
   for (const auto& [name, count] : counts) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindText(1, name).Step());

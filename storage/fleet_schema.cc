@@ -113,7 +113,8 @@ absl::Status Migrate(SqliteConnection& connection, absl::string_view path,
   const auto latest = static_cast<std::int64_t>(migrations.size());
   if (version > 0 && version < latest) {
     const std::string copy = absl::StrCat(path, ".before-v", latest);
-    PARITECT_RETURN_IF_ERROR(Annotate(CopyDatabase(connection, copy, IfThere::kReplace, [] {}), "copy before migration"));
+    PARITECT_RETURN_IF_ERROR(
+        Annotate(CopyDatabase(connection, copy, IfThere::kReplace, [] {}), "copy before migration"));
   }
   for (std::int64_t from = version; from < latest; ++from) {
     PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(connection));
@@ -198,7 +199,8 @@ absl::Status CopyDatabase(SqliteConnection& source, absl::string_view path, IfTh
 absl::Status CopyRunningDatabase(const std::string& from, absl::string_view to) {
   PARITECT_ASSIGN_OR_RETURN(SqliteConnection source, SqliteConnection::Open(from, SqliteAccess::kReadOnly));
   // As the server's own readers: it never checkpoints (docs/schema.md on SQLite 3.40 and the WAL).
-  PARITECT_RETURN_IF_ERROR(source.Execute("PRAGMA query_only=1; PRAGMA wal_autocheckpoint=0; PRAGMA trusted_schema=0;"));
+  PARITECT_RETURN_IF_ERROR(
+      source.Execute("PRAGMA query_only=1; PRAGMA wal_autocheckpoint=0; PRAGMA trusted_schema=0;"));
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t application, source.ReadInt("PRAGMA application_id"));
   if (application != kFleetApplicationId) return absl::FailedPreconditionError("this file is no fleet store");
   // One snapshot for all steps; without it the copy would begin anew with each commit.

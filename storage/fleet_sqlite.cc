@@ -201,7 +201,7 @@ class FleetSqlite : public FleetStore {
   std::optional<StoreMark> mark_ ABSL_GUARDED_BY(writer_mutex_);
   std::int64_t commits_ ABSL_GUARDED_BY(writer_mutex_) = 0;
   std::int64_t synced_commits_ ABSL_GUARDED_BY(writer_mutex_) = 0;  // of the mark
-  std::vector<std::string> problems_;  // constant once it is open
+  std::vector<std::string> problems_;                               // constant once it is open
   ReaderPool readers_;  // closed before the writer: the last connection to close empties the log
 };
 
@@ -216,17 +216,17 @@ absl::Status FleetSqlite::CompareWithMark(LostCommits lost) {
   const MarkedState found = lost == LostCommits::kAccept ? MarkedState() : mark.found().value_or(MarkedState());
   if (found.commits > commits_) {
     const std::string what = absl::StrCat(
-        "its newest ", found.commits - commits_, " commits are gone (it ends at commit ", commits_,
-        ", its mark says ", found.commits,
-        "): the write-ahead log was lost, cut or damaged, or an older copy was put in its place");
+        "its newest ", found.commits - commits_, " commits are gone (it ends at commit ", commits_, ", its mark says ",
+        found.commits, "): the write-ahead log was lost, cut or damaged, or an older copy was put in its place");
     if (lost == LostCommits::kRefuse) return absl::DataLossError(what);
     problems_.push_back(what);
   }
   if (found.log_number > 0) {
     PARITECT_ASSIGN_OR_RETURN(const auto entries, ReadLogRows(writer_, found.log_number, 1));
     const bool there = !entries.empty() && entries[0].number() == found.log_number;
-    if (!there) problems_.push_back(absl::StrCat("the log of calls was emptied or its end was cut off: entry ",
-                                                 found.log_number, ", which the mark names, is not there"));
+    if (!there)
+      problems_.push_back(absl::StrCat("the log of calls was emptied or its end was cut off: entry ", found.log_number,
+                                       ", which the mark names, is not there"));
     if (there && entries[0].hash() != found.log_hash) {
       problems_.push_back(absl::StrCat("log entry ", found.log_number, " is not the one that the mark names"));
     }
@@ -364,7 +364,7 @@ absl::Status CreateFile(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<FleetStore>> OpenHere(const std::string& path, FileLock lock,
-                                                    const FleetStoreOptions& options) {
+                                                     const FleetStoreOptions& options) {
   PARITECT_RETURN_IF_ERROR(RefuseVanished(lock, path));
   PARITECT_RETURN_IF_ERROR(CreateFile(path));
   PARITECT_ASSIGN_OR_RETURN(SqliteConnection connection, SqliteConnection::Open(path));

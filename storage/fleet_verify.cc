@@ -100,12 +100,11 @@ absl::Status CheckReferences(PreparedConnection& reader, Problems& problems) {
 }
 
 absl::Status CheckTally(PreparedConnection& reader, Problems& problems) {
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * rows,
-      reader.Use("SELECT name FROM tally WHERE count IS NOT CASE name "
-                 "WHEN 'document' THEN (SELECT count(*) FROM document) "
-                 "WHEN 'content' THEN (SELECT count(*) FROM content) "
-                 "WHEN 'batch' THEN (SELECT count(*) FROM batch) ELSE count END"));
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT name FROM tally WHERE count IS NOT CASE name "
+                                       "WHEN 'document' THEN (SELECT count(*) FROM document) "
+                                       "WHEN 'content' THEN (SELECT count(*) FROM content) "
+                                       "WHEN 'batch' THEN (SELECT count(*) FROM batch) ELSE count END"));
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return absl::OkStatus();

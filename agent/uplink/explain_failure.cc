@@ -12,7 +12,8 @@ namespace {
 // are OpenSSL's. Source: RFC 8446, 6.2 (alerts); OpenSSL 3.0, ssl/ssl_err.c.
 absl::Status ExplainUnavailable(const FailedCall& call) {
   const std::string all = absl::StrCat(call.message, " ", call.tls_detail);
-  const std::string refused = absl::StrCat("refused: server ", call.server, " does not take this agent's certificate: ");
+  const std::string refused =
+      absl::StrCat("refused: server ", call.server, " does not take this agent's certificate: ");
   constexpr absl::string_view kJoinAgain = "; join again (paritect-agent join)";
   if (absl::StrContains(all, "certificate verify failed")) {
     return absl::UnauthenticatedError(

@@ -104,9 +104,9 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
     if (!rows.ok()) return ServerError(env, kShow, rows.status());
     std::erase_if(*rows, [&name](const v1::NodeRow& row) { return row.node().name() != name; });
     if (rows->empty()) {
-      return ServerError(env, kShow,
-                         absl::NotFoundError(absl::StrCat("nobody is enrolled as '", name,
-                                                          "' (`paritect node ls` lists all)")));
+      return ServerError(
+          env, kShow,
+          absl::NotFoundError(absl::StrCat("nobody is enrolled as '", name, "' (`paritect node ls` lists all)")));
     }
     if (o.output == "json") {
       PrintRows(env, *rows, o.output);

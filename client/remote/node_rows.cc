@@ -118,7 +118,8 @@ void PrintNodeTable(std::ostream& out, const std::vector<v1::NodeRow>& rows, Nod
                     std::int64_t now_unix_ms) {
   const bool wide = columns == NodeColumns::kWide;
   TextTable table;
-  std::vector<std::string> head = {"NODE", "ROLE", "STATE", "LAST SEEN", "CLOCK", "SPOOL", "CERTIFICATE ENDS", "PROGRAM"};
+  std::vector<std::string> head = {"NODE",   "ROLE", "STATE", "LAST SEEN", "CLOCK", "SPOOL", "CERTIFICATE ENDS",
+                                   "PROGRAM"};
   if (wide) head.insert(head.end(), {"ADDRESS", "MACHINE", "TASK", "LABELS", "PROBLEM"});
   table.Row(std::move(head));
   for (const v1::NodeRow& row : rows) {
@@ -166,9 +167,9 @@ void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_
         {"clock", ClockWord(node)},
         {"spool", SpoolWord(node)},
         {"task", TaskWord(node.task())},
-        {"last problem", node.problem().empty() ? "-"
-                                                : absl::StrCat(node.problem(), ", ",
-                                                               Moment(node.problem_unix_ms(), now_unix_ms))}};
+        {"last problem", node.problem().empty()
+                             ? "-"
+                             : absl::StrCat(node.problem(), ", ", Moment(node.problem_unix_ms(), now_unix_ms))}};
     lines.insert(lines.end(), more.begin(), more.end());
   }
   for (const auto& [name, value] : lines) out << Pad(absl::StrCat(name, ":"), 20) << TerminalSafe(value) << "\n";

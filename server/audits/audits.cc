@@ -83,8 +83,9 @@ absl::StatusOr<bool> Audits::SetAside(v1::AuditRun& run) {
   PARITECT_ASSIGN_OR_RETURN(const bool marked, HasJudgingMark(store_, run));
   if (!marked) return false;
   run.set_state(v1::AUDIT_RUN_STATE_FAILED);
-  run.set_problem("the server ended while it judged this run, and has set it aside: its evidence may need more memory "
-                  "than there is; look at it with `paritect runs ls`, then `paritect audit run` begins anew");
+  run.set_problem(
+      "the server ended while it judged this run, and has set it aside: its evidence may need more memory "
+      "than there is; look at it with `paritect runs ls`, then `paritect audit run` begins anew");
   run.set_ended_unix_ms(clock_());
   WriteSet set;
   AddJudgedRun(run, set);

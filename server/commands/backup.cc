@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::uint64_t kKeyFileBytesMax = 256 << 20;
 // What a server is beside its database.
-constexpr absl::string_view kFolderFiles[] = {"ca.pem",     "ca.key",          "server.pem", "server.key",
-                                              "holders.log", "identities.yaml"};
+constexpr absl::string_view kFolderFiles[] = {"ca.pem",     "ca.key",      "server.pem",
+                                              "server.key", "holders.log", "identities.yaml"};
 
 // Copies what is there, never over anything; gives the names. Mode 0600: keys are among them.
 absl::StatusOr<std::vector<std::string>> CopyFolderFiles(const std::string& from, const std::string& to) {
@@ -37,7 +37,8 @@ absl::StatusOr<std::vector<std::string>> CopyFolderFiles(const std::string& from
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("create ", path));
-    const bool written = write(fd, bytes->data(), bytes->size()) == static_cast<ssize_t>(bytes->size()) && fsync(fd) == 0;
+    const bool written =
+        write(fd, bytes->data(), bytes->size()) == static_cast<ssize_t>(bytes->size()) && fsync(fd) == 0;
     const int error = errno;
     close(fd);
     if (!written) return absl::ErrnoToStatus(error, absl::StrCat("write ", path));
@@ -158,7 +159,8 @@ int Restore(ServerEnv& env, const std::vector<std::string>& args) {
   const std::string now = absl::StrReplaceAll(FormatTime(env.clock()), {{"-", ""}, {":", ""}, {" ", "T"}});
   const auto result = as_it_is ? AcceptDatabase(DatabaseOf(folder)) : RestoreDatabase(DatabaseOf(folder), file, now);
   if (absl::IsUnavailable(result.status())) {
-    return ServerError(env, "restore", absl::StrCat(result.status().message(), "; stop the server first"), kServerUsage);
+    return ServerError(env, "restore", absl::StrCat(result.status().message(), "; stop the server first"),
+                       kServerUsage);
   }
   if (!result.ok()) return ServerError(env, "restore", result.status().message(), kServerFailed);
   const std::string what = Describe(*result, file);

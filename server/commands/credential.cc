@@ -1,7 +1,7 @@
 // paritect-server credential DIR --role R --name N -o FILE: a credential made on the server's own machine. Whoever can
 // read DIR/ca.key may do this anyway; it is the way back in when the last admin's credential has expired.
-#include "common/arguments.h"
 #include "common/credential.h"
+#include "common/arguments.h"
 #include "common/pki/server_folder.h"
 #include "common/status_macros.h"
 #include "server/holder_journal.h"

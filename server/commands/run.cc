@@ -59,7 +59,8 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
     if (!status.ok()) return ServerError(env, kName, status.message(), kServerUsage);
   }
   if (log_format != "text" && log_format != "json") {
-    return ServerError(env, kName, absl::StrCat("--log-format ", log_format, ": there are text and json"), kServerUsage);
+    return ServerError(env, kName, absl::StrCat("--log-format ", log_format, ": there are text and json"),
+                       kServerUsage);
   }
   if (log_format == "json") options.log_form = ServerLog::Form::kJson;
   if (connections < 0 || per_address < 0) {

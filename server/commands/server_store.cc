@@ -16,8 +16,8 @@ absl::StatusOr<std::unique_ptr<FleetStore>> OpenStoreOf(const std::string& folde
       return absl::NotFoundError(absl::StrCat(folder, " holds no Paritect server's database"));
     }
   }
-  auto store = OpenFleetStore(absl::StrCat("sqlite:", DatabaseOf(folder)),
-                              {.marked = true, .lost_commits = lost_commits});
+  auto store =
+      OpenFleetStore(absl::StrCat("sqlite:", DatabaseOf(folder)), {.marked = true, .lost_commits = lost_commits});
   if (absl::IsUnavailable(store.status())) {
     return absl::UnavailableError(absl::StrCat(store.status().message(), "; stop the server first"));
   }

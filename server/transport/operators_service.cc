@@ -165,8 +165,7 @@ grpc::Status OperatorsService::Import(grpc::ServerContext* context, grpc::Server
     status = imported.status();
     if (imported.ok()) *response = *std::move(imported);
   }
-  gate_.Log(*caller, "Import", file, status,
-                    absl::StrCat(bytes.size(), " bytes, sha256 ", ToHex(Sha256(bytes))));
+  gate_.Log(*caller, "Import", file, status, absl::StrCat(bytes.size(), " bytes, sha256 ", ToHex(Sha256(bytes))));
   return ToGrpc(status);
 }
 
@@ -178,8 +177,8 @@ grpc::Status OperatorsService::GetEvidence(grpc::ServerContext* context, const v
   if (!slot.ok()) return ToGrpc(slot.status());
   const auto bundles = calls_.GetEvidence(*request);
   gate_.Log(*caller, "GetEvidence",
-                    request->run().empty() ? absl::StrCat(request->audit(), ":", request->side()) : request->run(),
-                    bundles.status());
+            request->run().empty() ? absl::StrCat(request->audit(), ":", request->side()) : request->run(),
+            bundles.status());
   if (!bundles.ok()) return ToGrpc(bundles.status());
   for (std::size_t i = 0; i < bundles->size(); ++i) {
     for (std::size_t at = 0; at < (*bundles)[i].size(); at += kChunkBytes) {

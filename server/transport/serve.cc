@@ -76,9 +76,9 @@ absl::Status Serve(ServerEnv& env, const ServeOptions& options) {
   PARITECT_ASSIGN_OR_RETURN(ServerFolder folder, LoadServerFolder(options.folder, now_s));
   for (const std::string& warning : folder.warnings) log.Write(LogLevel::kWarning, warning);
   if (!folder.enroller) {
-    log.Write(LogLevel::kWarning,
-              absl::StrCat("no ca.key in ", options.folder, ": tokens, joining and renewal are refused; certificates must "
-                           "come from the authority itself"));
+    log.Write(LogLevel::kWarning, absl::StrCat("no ca.key in ", options.folder,
+                                               ": tokens, joining and renewal are refused; certificates must "
+                                               "come from the authority itself"));
   }
   const std::string uri =
       options.store.empty() ? absl::StrCat("sqlite:", options.folder, "/paritect.db") : options.store;

@@ -86,9 +86,12 @@ FleetPorts Server::MakeFleetPorts() {
   FleetPorts ports;
   ports.holders = &holders_;
   ports.contested = [this](const std::string& node, const std::string& address, const std::string& other) {
-    log_.Write(
-        {.actor = absl::StrCat("agent/", node), .address = address, .action = "Identity", .subject = node, .often = true},
-        absl::AbortedError(absl::StrCat("two agents take each other's place; the other one is at ", other)));
+    log_.Write({.actor = absl::StrCat("agent/", node),
+                .address = address,
+                .action = "Identity",
+                .subject = node,
+                .often = true},
+               absl::AbortedError(absl::StrCat("two agents take each other's place; the other one is at ", other)));
   };
   ports.submit = [this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); };
   ports.retry_after_ms = [this] { return absl::ToInt64Milliseconds(writer_.RetryAfter()); };

@@ -128,11 +128,12 @@ def test_runbook():
             step("stolen", "revoked", "RevokeNode")
             step("full-disk")
             step("clock")
+            cluster.agents["gpu-01"].kill()
+            cluster.agents["gpu-01"].wait()
+            shutil.rmtree(cluster.state("gpu-01"))
             cluster.join("npu-01")
+            cluster.join("gpu-01", cluster.token("agent", "--node", "gpu-01"))
             cluster.example_audit()
-            cluster.join("gpu-01", subprocess.run(["sh", "-ec", "paritect token create --role agent --node gpu-01"],
-                                                  capture_output=True, text=True, env=operator.environment,
-                                                  check=True).stdout.strip())
             begin_audit(cluster, "example")
             step("cancel", "cancelled: example run 1", "CancelAudit")
             # The write-ahead log of a killed server vanishes.
