@@ -75,8 +75,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DiffOptions o;
   Arguments arguments(kName, kSummary);
   arguments.Texts("kind_and_sides", o.words,
-                  "settings, data, curve, shards, weights or scripts A B; A, B: a plan, a folder, a bundle, a settings or log file, a "
-                  "list, a checkpoint, a run or AUDIT:baseline on the server");
+                  "settings, data, curve, shards, weights or scripts A B; A, B: a plan, a folder, a bundle, a settings "
+                  "or log file, a list, a checkpoint, a run or AUDIT:baseline on the server");
   arguments.Flag("--all", o.all, "show equal values too; of curves: every common step in json");
   arguments.Texts(
       "--metric", o.metrics,
