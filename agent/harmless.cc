@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/errno_status.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -28,11 +29,6 @@ constexpr double kBurstSeconds = 0.25;
 constexpr std::uint64_t kSlowestBytesPerSecond = 1024;
 constexpr std::size_t kReadBytesMin = 4096;
 constexpr std::size_t kReadBytesMax = 4 << 20;
-
-std::string ErrorText(int error) {
-  char text[128];
-  return strerror_r(error, text, sizeof(text));
-}
 
 BandwidthLimit::Clock RealClock() {
   return {[] { return absl::Now(); }, [](absl::Duration time) { absl::SleepFor(time); }};
@@ -54,10 +50,10 @@ double FactorOf(absl::string_view unit) {
 std::vector<std::string> BecomeHarmless(int nice) {
   std::vector<std::string> refused;
   if (setpriority(PRIO_PROCESS, 0, std::clamp(nice, 0, 19)) != 0) {
-    refused.push_back(absl::StrCat("nice ", nice, ": ", ErrorText(errno)));
+    refused.push_back(absl::StrCat("nice ", nice, ": ", ErrnoText(errno)));
   }
   if (syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, kIoprioClassIdle << kIoprioClassShift) != 0) {
-    refused.push_back(absl::StrCat("idle I/O class: ", ErrorText(errno)));
+    refused.push_back(absl::StrCat("idle I/O class: ", ErrnoText(errno)));
   }
   return refused;
 }

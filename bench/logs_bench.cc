@@ -15,8 +15,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "agent/collectors/log_files.h"
+#include "common/crc.h"
 #include "common/numbers.h"
-#include "formats/logs/machinery/crc32c.h"
 
 namespace paritect {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "absl/strings/match.h"
 
@@ -118,6 +119,32 @@ Diagnosis Diagnose(const Walk& walk, const v1::Report& report) {
   }
   if (!diagnosis.next.has_value()) diagnosis.next = FirstWith(diagnosis, v1::VERDICT_NOT_PERFORMED, false);
   return diagnosis;
+}
+
+absl::string_view ScenarioMessage(const Diagnosis& diagnosis) {
+  if (!diagnosis.scenario.has_value()) return "diagnose_undecided";
+  switch (*diagnosis.scenario) {
+    case 0: return "diagnose_none";
+    case 1: return "diagnose_scenario_1";
+    case 2: return "diagnose_scenario_2";
+    default: return "diagnose_scenario_3";
+  }
+}
+
+std::vector<std::string> FailedElsewhere(const Diagnosis& diagnosis, const v1::Report& report) {
+  std::set<std::string> asked;
+  for (const StageAnswer& stage : diagnosis.stages) {
+    for (const StepAnswer& step : stage.steps) {
+      for (const v1::CheckResult* check : step.checks) asked.insert(check->id());
+    }
+  }
+  std::vector<std::string> failed;
+  for (const v1::ItemResult& item : report.items()) {
+    for (const v1::CheckResult& check : item.checks()) {
+      if (check.verdict() == v1::VERDICT_FAIL && !asked.contains(check.id())) failed.push_back(check.id());
+    }
+  }
+  return failed;
 }
 
 }  // namespace paritect

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/walk.h"
 
@@ -47,6 +48,12 @@ struct Diagnosis {
 
 // Borrows from both.
 Diagnosis Diagnose(const Walk& walk, const v1::Report& report);
+
+// The message that says which scenario it is.
+absl::string_view ScenarioMessage(const Diagnosis& diagnosis);
+
+// Ids of checks of the report that fail and that no step of the shown stages asks.
+std::vector<std::string> FailedElsewhere(const Diagnosis& diagnosis, const v1::Report& report);
 
 }  // namespace paritect
 

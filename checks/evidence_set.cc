@@ -20,8 +20,8 @@ const std::vector<v1::Bundle>& EvidenceSet::bundles(Side side) const {
   return side == Side::kBaseline ? baseline_ : migrated_;
 }
 
-std::vector<v1::Bundle>& EvidenceSet::mutable_bundles(Side side) {
-  return side == Side::kBaseline ? baseline_ : migrated_;
+std::vector<v1::Bundle> EvidenceSet::Release(Side side) && {
+  return std::move(side == Side::kBaseline ? baseline_ : migrated_);
 }
 
 namespace {

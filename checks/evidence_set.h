@@ -67,7 +67,9 @@ class EvidenceSet {
   EvidenceSet& operator=(const EvidenceSet&) = delete;
 
   const std::vector<v1::Bundle>& bundles(Side side) const;
-  std::vector<v1::Bundle>& mutable_bundles(Side side);
+
+  // Gives a side's bundles away again, for whoever asked something of the set and makes another one of it.
+  std::vector<v1::Bundle> Release(Side side) &&;
 
   // Of a server's audit; else nullptr.
   const FleetFacts* fleet() const { return fleet_ ? &*fleet_ : nullptr; }

@@ -27,6 +27,8 @@ struct Inspector {
   // What is not recognised is format "unknown" with a note that says what was seen. DataLoss: refused
   // as damaged or hostile (exit 1).
   absl::StatusOr<OrderedJson> (*inspect)(CommandEnv& env, const InspectRequest& request);
+  // The object for people (-o table); nullptr: this kind has JSON alone.
+  void (*print)(const OrderedJson& object, std::ostream& out) = nullptr;
 };
 
 absl::Span<const Inspector* const> AllInspectors();

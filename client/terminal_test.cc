@@ -61,7 +61,7 @@ TEST(ChooseColour, FollowsOptionThenEnvironmentThenTerminal) {
   Environment()["NO_COLOR"] = "1";
   EXPECT_FALSE(*ChooseColour("auto", true, &FakeGetEnv));
   EXPECT_TRUE(*ChooseColour("always", false, &FakeGetEnv));
-  EXPECT_FALSE(ChooseColour("red", true, &FakeGetEnv).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(ChooseColour("red", true, &FakeGetEnv).status()));
 }
 
 TEST(Language, ComesFromOptionThenEnvironment) {
@@ -75,7 +75,7 @@ TEST(Language, ComesFromOptionThenEnvironment) {
   EXPECT_FALSE(LocaleIsUtf8(&FakeGetEnv));
   EXPECT_THAT(*ChooseLanguages("zh,en", &FakeGetEnv), ElementsAre(Language::kChinese, Language::kEnglish));
   for (const char* bad : {"de", "en,", "en,en", "en,zh,en", "EN"}) {
-    EXPECT_FALSE(ChooseLanguages(bad, &FakeGetEnv).ok()) << bad;
+    EXPECT_TRUE(absl::IsInvalidArgument(ChooseLanguages(bad, &FakeGetEnv).status())) << bad;
   }
 }
 

@@ -9,24 +9,13 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/posix_file.h"
+#include "common/write_all.h"
 
 namespace paritect {
 namespace {
-
-// 0 or errno.
-int WriteAll(int fd, absl::string_view left) {
-  while (!left.empty()) {
-    const ssize_t n = write(fd, left.data(), left.size());
-    if (n >= 0) {
-      left.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
 
 // A device, a FIFO, another process's end of a pipe: nothing of it can be put in its place.
 absl::Status WriteThrough(const std::string& path, absl::FunctionRef<absl::Status(WriteBytes)> produce) {

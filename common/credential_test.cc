@@ -6,6 +6,7 @@
 #include "common/pki/secret_file.h"
 #include "common/pki/server_folder.h"
 #include "common/pki/testing.h"
+#include "common/status_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -102,7 +103,7 @@ TEST(Credential, SaysWhatDoesNotFit) {
 TEST(Credential, EveryCutIsRefused) {
   const std::string text = TextOf(New());
   for (std::size_t size = 0; size + 2 < text.size(); size += 7) {
-    EXPECT_FALSE(ParseCredential(text.substr(0, size)).ok()) << size;
+    EXPECT_EQ(CodeOf(ParseCredential(text.substr(0, size))), absl::StatusCode::kInvalidArgument) << size;
   }
 }
 

@@ -1,4 +1,5 @@
 #include "common/document.h"
+#include "common/status_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,7 +88,7 @@ TEST(ParseYaml, AMapsOwnKeyBeatsAMergedOneOnce) {
   EXPECT_EQ(root->Find("use")->Find("a")->text, "2");
   EXPECT_EQ(root->Find("use")->Find("c")->text, "3");
   EXPECT_EQ(root->Find("use")->fields.size(), 2u);
-  EXPECT_FALSE(ParseYaml("base: &b {a: 1}\nuse:\n  <<: *b\n  a: 2\n  a: 3\n").ok());
+  EXPECT_EQ(CodeOf(ParseYaml("base: &b {a: 1}\nuse:\n  <<: *b\n  a: 2\n  a: 3\n")), absl::StatusCode::kInvalidArgument);
 }
 
 // Each value costs the same, however many there are in one map or one line; else this takes hours.

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "common/memory_file_system.h"
+#include "common/status_testing.h"
 
 namespace paritect {
 namespace {
@@ -68,7 +69,7 @@ TEST_F(PosixFileSystemTest, WritesInFullOrNotAtAll) {
   ASSERT_TRUE(WriteFileAtomically(Path("out"), "first").ok());
   ASSERT_TRUE(WriteFileAtomically(Path("out"), "second").ok());
   EXPECT_EQ(*ReadWholeFile(PosixFileSystem(), Path("out"), 100), "second");
-  EXPECT_FALSE(WriteFileAtomically(Path("no/such/out"), "x").ok());
+  EXPECT_EQ(CodeOf(WriteFileAtomically(Path("no/such/out"), "x")), absl::StatusCode::kNotFound);
   std::vector<std::string> names;
   ASSERT_TRUE(PosixFileSystem().List(root_, [&](const DirectoryEntry& e) { names.push_back(e.name); }).ok());
   EXPECT_THAT(names, ElementsAre("out"));  // no temporary file left behind

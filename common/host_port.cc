@@ -1,5 +1,8 @@
 #include "common/host_port.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
@@ -37,6 +40,19 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
       return bad("the host holds other characters");
   }
   return HostPort{std::string(host), static_cast<int>(*number)};
+}
+
+bool IsIpAddress(const std::string& host) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return inet_pton(AF_INET, host.c_str(), bytes) == 1 || inet_pton(AF_INET6, host.c_str(), bytes) == 1;
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr four = {};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == IN_LOOPBACKNET;
+  in6_addr six = {};
+  if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six);
+  return host == "localhost";
 }
 
 std::string FormatHostPort(const HostPort& address) {

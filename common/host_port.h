@@ -20,6 +20,11 @@ struct HostPort {
 // address without brackets. Port 0 ("any") is for those who listen.
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text);
 
+// A numeric address of IPv4 or IPv6, without brackets.
+bool IsIpAddress(const std::string& host);
+// "localhost", or an address that only this machine reaches (127.0.0.0/8, ::1).
+bool IsLoopback(const std::string& host);
+
 // Brackets around what holds a ':'.
 std::string FormatHostPort(const HostPort& address);
 

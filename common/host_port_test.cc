@@ -25,5 +25,16 @@ TEST(HostPort, RefusesWhatIsNone) {
   EXPECT_LT(ParseHostPort(std::string(100'000, 'a')).status().message().size(), 200u);
 }
 
+TEST(HostPort, AddressesAndTheLoopback) {
+  EXPECT_TRUE(IsIpAddress("10.0.0.1"));
+  EXPECT_TRUE(IsIpAddress("::1"));
+  EXPECT_FALSE(IsIpAddress("10.0.0"));
+  EXPECT_FALSE(IsIpAddress("node-1"));
+  for (const char* host : {"127.0.0.1", "127.9.9.9", "::1", "localhost"}) EXPECT_TRUE(IsLoopback(host)) << host;
+  for (const char* host : {"128.0.0.1", "127.evil.example", "::2", "localhost.example", ""}) {
+    EXPECT_FALSE(IsLoopback(host)) << host;
+  }
+}
+
 }  // namespace
 }  // namespace paritect

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/descriptor.h"
+#include "common/errno_status.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 
@@ -23,7 +24,7 @@ constexpr std::size_t kAnswerBytesMax = 64 << 10;
 constexpr int kBacklog = 64;
 
 absl::Status Failed(absl::string_view path) {
-  const std::string what = absl::StrCat(DisplayBytes(path), ": ", std::strerror(errno));
+  const std::string what = absl::StrCat(DisplayBytes(path), ": ", ErrnoText(errno));
   if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) return absl::NotFoundError(what);
   if (errno == EACCES || errno == EPERM) return absl::PermissionDeniedError(what);
   return absl::UnavailableError(what);
@@ -50,7 +51,7 @@ absl::Status WaitFor(int fd, short events, absl::Time deadline) {
     pollfd one = {.fd = fd, .events = events, .revents = 0};
     const int ready = poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
     if (ready > 0) return absl::OkStatus();
-    if (ready < 0 && errno != EINTR) return absl::InternalError(std::strerror(errno));
+    if (ready < 0 && errno != EINTR) return absl::InternalError(ErrnoText(errno));
   }
 }
 
@@ -87,7 +88,7 @@ absl::Status SendAll(int fd, absl::string_view bytes, absl::Time deadline) {
     } else if (errno == EAGAIN) {
       PARITECT_RETURN_IF_ERROR(WaitFor(fd, POLLOUT, deadline));
     } else if (errno != EINTR) {
-      return absl::UnavailableError(std::strerror(errno));
+      return absl::UnavailableError(ErrnoText(errno));
     }
   }
   return absl::OkStatus();
@@ -109,7 +110,7 @@ absl::StatusOr<std::string> ReadToEnd(int fd, std::size_t bytes_max, absl::Time 
     } else if (errno == EAGAIN) {
       PARITECT_RETURN_IF_ERROR(WaitFor(fd, POLLIN, deadline));
     } else if (errno != EINTR) {
-      return absl::UnavailableError(std::strerror(errno));
+      return absl::UnavailableError(ErrnoText(errno));
     }
   }
 }

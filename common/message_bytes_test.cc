@@ -4,6 +4,7 @@
 #include <google/protobuf/wrappers.pb.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -60,7 +61,7 @@ TEST(MessageBytesTest, ABudgetIsAskedBeforeAnythingIsBuilt) {
   // What is taken is gone: many messages share it.
   MessageBudget shared = {.entries = 1'500'000};
   EXPECT_TRUE(TakeFromBudget(bytes, list, shared).ok());
-  EXPECT_FALSE(TakeFromBudget(bytes, list, shared).ok());
+  EXPECT_EQ(CodeOf(TakeFromBudget(bytes, list, shared)), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(MessageBytesTest, ABudgetCountsMessagesWithinMessagesAndSurvivesDamage) {

@@ -22,20 +22,6 @@ constexpr std::int64_t kStatBlockBytes = 512;  // stat(2): st_blocks
 
 }  // namespace
 
-absl::Status ErrnoStatus(int error, absl::string_view what, absl::string_view path) {
-  char text[128];
-  const char* message = strerror_r(error, text, sizeof(text));
-  std::string full = absl::StrCat(what, " ", DisplayBytes(path), ": ", message);
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR: return absl::NotFoundError(full);
-    case EACCES:
-    case EPERM: return absl::PermissionDeniedError(full);
-    case ELOOP: return absl::FailedPreconditionError(full);
-    default: return absl::InternalError(full);
-  }
-}
-
 FileInfo FileInfoOf(const struct stat& st) {
   FileInfo info;
   if (S_ISREG(st.st_mode)) {

@@ -1,4 +1,4 @@
-// What the file systems of the machine share: errno as a status, an open descriptor as a File.
+// What the file systems of the machine share: an open descriptor as a File or a Folder.
 #ifndef PARITECT_COMMON_POSIX_FILE_H_
 #define PARITECT_COMMON_POSIX_FILE_H_
 
@@ -7,12 +7,10 @@
 #include <memory>
 #include <string>
 
+#include "common/errno_status.h"
 #include "common/file_system.h"
 
 namespace paritect {
-
-// "WHAT PATH: text of the error" with the code of the contract in common/file_system.h.
-absl::Status ErrnoStatus(int error, absl::string_view what, absl::string_view path);
 
 FileInfo FileInfoOf(const struct stat& st);
 
@@ -20,8 +18,7 @@ FileInfo FileInfoOf(const struct stat& st);
 absl::StatusOr<std::unique_ptr<File>> RegularFileOf(int fd, absl::string_view path);
 
 // Calls `entry` for each name in the folder open as `fd`; takes the descriptor over.
-absl::Status ListDescriptor(int fd, absl::string_view path,
-                            absl::FunctionRef<void(const DirectoryEntry&)> entry);
+absl::Status ListDescriptor(int fd, absl::string_view path, absl::FunctionRef<void(const DirectoryEntry&)> entry);
 
 // The folder open as `fd`, which is taken over. `path` is for messages. `links` opens what a name that is a link
 // leads to, by its path; nullptr: the kernel may follow it.

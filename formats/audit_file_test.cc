@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/status_testing.h"
 #include "rules/rules.h"
 
 namespace paritect {
@@ -73,7 +74,7 @@ TEST(ReadAuditProfile, TakesAnInlineProfile) {
   ASSERT_TRUE(profile.ok()) << profile.status();
   EXPECT_EQ(profile->threshold("overflow_rate"), 0.01);
   const auto other = ParseAuditFile("audit: a\nbaseline: {runs: [r]}\nprofile: none/9");
-  EXPECT_FALSE(ReadAuditProfile(*other, BuiltInRules().profile).ok());
+  EXPECT_EQ(CodeOf(ReadAuditProfile(*other, BuiltInRules().profile)), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "formats/bundle.h"
 
-#include <zlib.h>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/crc.h"
 #include "common/digest.h"
+#include "common/little_endian.h"
 #include "common/message_bytes.h"
 #include "common/status_macros.h"
 
@@ -18,20 +18,6 @@ constexpr std::size_t kRecordHeadBytes = 5;  // type, length
 constexpr std::size_t kCrcBytes = 4;
 constexpr std::size_t kEndPayloadBytes = 40;  // count, SHA-256
 
-void AppendLittleEndian(std::uint64_t value, int bytes, std::string& out) {
-  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xff));
-}
-
-std::uint64_t ReadLittleEndian(absl::string_view bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
-  return value;
-}
-
-std::uint32_t Crc32(absl::string_view bytes) {
-  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
-}
-
 // --- writing ----------------------------------------------------------------------------------------
 
 absl::Status AppendRecord(RecordType type, absl::string_view payload, std::string& out) {
@@ -41,9 +27,8 @@ absl::Status AppendRecord(RecordType type, absl::string_view payload, std::strin
   }
   const std::size_t start = out.size();
   out.push_back(static_cast<char>(type));
-  AppendLittleEndian(payload.size(), 4, out);
-  absl::StrAppend(&out, payload);
-  AppendLittleEndian(Crc32(absl::string_view(out).substr(start)), 4, out);
+  absl::StrAppend(&out, LittleEndianBytes(payload.size(), 4), payload);
+  absl::StrAppend(&out, LittleEndianBytes(Crc32(0, absl::string_view(out).substr(start)), 4));
   return absl::OkStatus();
 }
 
@@ -68,7 +53,7 @@ class Reader {
   absl::Status ReadHeader() {
     if (!absl::StartsWith(bytes_, kBundleMagic)) return Damaged(0, "this is not an evidence bundle");
     if (bytes_.size() < kHeaderBytes) return Damaged(bytes_.size(), "cut off within the header");
-    const std::uint64_t version = ReadLittleEndian(bytes_.substr(8, 4));
+    const std::uint64_t version = LittleEndian(bytes_, 8, 4);
     if (version != kBundleVersion) {
       return absl::UnimplementedError(
           absl::StrCat("bundle format ", version, "; this version reads format ", kBundleVersion));
@@ -81,7 +66,7 @@ class Reader {
     const std::size_t left = bytes_.size() - at_;
     if (left == 0) return Damaged(at_, "cut off: the end record is missing");
     if (left < kRecordHeadBytes) return Damaged(at_, "cut off within a record's head");
-    const std::uint64_t length = ReadLittleEndian(bytes_.substr(at_ + 1, 4));
+    const std::uint64_t length = LittleEndian(bytes_, at_ + 1, 4);
     if (length > kBundleRecordBytesMax) {
       return absl::ResourceExhaustedError(absl::StrCat("byte ", at_, ": a record of ", length, " bytes"));
     }
@@ -89,7 +74,7 @@ class Reader {
       return Damaged(at_, absl::StrCat("a record of ", length, " bytes is cut off"));
     }
     const std::size_t crc_at = at_ + kRecordHeadBytes + length;
-    if (Crc32(bytes_.substr(at_, kRecordHeadBytes + length)) != ReadLittleEndian(bytes_.substr(crc_at, kCrcBytes))) {
+    if (Crc32(0, bytes_.substr(at_, kRecordHeadBytes + length)) != LittleEndian(bytes_, crc_at, kCrcBytes)) {
       return Damaged(at_, "the record's CRC-32 does not fit: its bytes were changed");
     }
     Record record = {static_cast<std::uint8_t>(bytes_[at_]), bytes_.substr(at_ + kRecordHeadBytes, length)};
@@ -111,7 +96,7 @@ absl::Status ParseMessage(absl::string_view payload, std::size_t at, MessageBudg
 
 absl::Status CheckEnd(absl::string_view bytes, const Record& end, std::size_t at, std::uint64_t records) {
   if (end.payload.size() != kEndPayloadBytes) return Damaged(at, "the end record has another size");
-  const std::uint64_t stated = ReadLittleEndian(end.payload.substr(0, 8));
+  const std::uint64_t stated = LittleEndian(end.payload, 0, 8);
   if (stated != records) {
     return Damaged(at, absl::StrCat("the end record counts ", stated, " records; there are ", records));
   }
@@ -129,8 +114,7 @@ bool LooksLikeBundle(absl::string_view head) {
 }
 
 absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
-  std::string out(kBundleMagic);
-  AppendLittleEndian(kBundleVersion, 4, out);
+  std::string out = absl::StrCat(kBundleMagic, LittleEndianBytes(kBundleVersion, 4));
   v1::Bundle head;
   *head.mutable_plan() = bundle.plan();
   head.set_collected_by(bundle.collected_by());
@@ -140,9 +124,8 @@ absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
     v1::Evidence evidence = one;
     PARITECT_RETURN_IF_ERROR(AppendRecord(kEvidenceRecord, SerializeStable(evidence), out));
   }
-  std::string end;
-  AppendLittleEndian(static_cast<std::uint64_t>(bundle.evidence_size()) + 1, 8, end);
-  absl::StrAppend(&end, Sha256(out));
+  const std::string end =
+      absl::StrCat(LittleEndianBytes(static_cast<std::uint64_t>(bundle.evidence_size()) + 1, 8), Sha256(out));
   PARITECT_RETURN_IF_ERROR(AppendRecord(kEndRecord, end, out));
   return out;
 }

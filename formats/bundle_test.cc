@@ -1,4 +1,5 @@
 #include "formats/bundle.h"
+#include "common/status_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ TEST(Bundle, EveryCutIsSeen) {
   const std::string bytes = Written(Sample());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     auto back = ParseBundle(absl::string_view(bytes).substr(0, size));
-    ASSERT_FALSE(back.ok()) << size;
+    ASSERT_EQ(CodeOf(back), absl::StatusCode::kDataLoss) << size;
     EXPECT_EQ(back.status().code(), absl::StatusCode::kDataLoss) << size;
     EXPECT_THAT(std::string(back.status().message()), HasSubstr("byte ")) << size;
   }
@@ -63,7 +64,7 @@ TEST(Bundle, EveryFlippedBitIsSeen) {
   for (std::size_t i = 0; i < bytes.size() * 8; ++i) {
     std::string damaged = bytes;
     damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << (i % 8)));
-    EXPECT_FALSE(ParseBundle(damaged).ok()) << "bit " << i;
+    EXPECT_NE(CodeOf(ParseBundle(damaged)), absl::StatusCode::kOk) << "bit " << i;
   }
 }
 
@@ -78,13 +79,13 @@ TEST(Bundle, RemovedRecordIsSeen) {
   const std::size_t end_bytes = 5 + 40 + 4;
   const std::string mixed = less.substr(0, less.size() - end_bytes) + bytes.substr(bytes.size() - end_bytes);
   auto back = ParseBundle(mixed);
-  ASSERT_FALSE(back.ok());
+  ASSERT_EQ(CodeOf(back), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(back.status().message()), HasSubstr("the end record counts 4 records; there are 3"));
 }
 
 TEST(Bundle, FollowingBytesAreSeen) {
   auto back = ParseBundle(Written(Sample()) + "x");
-  ASSERT_FALSE(back.ok());
+  ASSERT_EQ(CodeOf(back), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(back.status().message()), HasSubstr("bytes follow"));
 }
 

@@ -1,7 +1,5 @@
 #include "formats/git_objects.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -11,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "common/digest.h"
 #include "common/status_macros.h"
+#include "formats/archives/inflate.h"
 
 namespace paritect {
 namespace {
@@ -140,15 +139,15 @@ std::string ObjectId(absl::string_view type, absl::string_view content) {
 // The beginning of a zlib stream; empty where it is none.
 std::string InflateHead(absl::string_view bytes, std::size_t size) {
   std::string out(size, '\0');
-  z_stream stream = {};
-  if (inflateInit(&stream) != Z_OK) return "";
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // NOLINT: zlib's old interface
-  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), 1 << 20));
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  (void)inflate(&stream, Z_SYNC_FLUSH);
-  inflateEnd(&stream);
-  return out.substr(0, size - std::min<std::size_t>(size, stream.avail_out));
+  Inflater inflater(Inflater::Form::kZlib);
+  std::size_t given = 0;
+  for (Inflater::Step step; given < size && step.state == Inflater::State::kMore;) {
+    step = inflater.Next(bytes, absl::MakeSpan(out).subspan(given));
+    bytes.remove_prefix(step.taken);
+    given += step.given;
+    if (step.taken == 0 && step.given == 0) break;
+  }
+  return out.substr(0, given);
 }
 
 absl::StatusOr<std::string> TreeOfCommitText(absl::string_view text) {

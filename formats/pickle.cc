@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/little_endian.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 
@@ -65,8 +66,7 @@ class Walker {
   absl::Status TakeUnsigned(int size, std::uint64_t& out) {
     absl::string_view raw;
     PARITECT_RETURN_IF_ERROR(Take(static_cast<std::uint64_t>(size), raw));
-    out = 0;
-    for (int i = size - 1; i >= 0; --i) out = out << 8 | static_cast<unsigned char>(raw[static_cast<std::size_t>(i)]);
+    out = LittleEndian(raw, 0, raw.size());
     return absl::OkStatus();
   }
   absl::Status TakeLine(absl::string_view& out) {
@@ -132,13 +132,18 @@ class Walker {
     return absl::OkStatus();
   }
   // Appends to the value on top, which stays there.
-  absl::Status Extend(const std::vector<std::int32_t>& items) {
+  absl::Status Extend(const std::vector<std::int32_t>& items, bool pairs) {
     if (stack_.empty() || stack_.back() == kMark) return Damaged("nothing on the stack");
     text_bytes_ += items.size() * sizeof(std::int32_t);
     if (text_bytes_ > limits_.text_bytes_max) return absl::ResourceExhaustedError("too many values");
     PickleValue& top = pickle_.values[static_cast<std::size_t>(stack_.back())];
-    if (top.kind == Kind::kObject) return absl::OkStatus();  // a list or dict of a class of its own: left out
-    if (top.kind != Kind::kList && top.kind != Kind::kDict) return Damaged("an item for what holds none");
+    if (top.kind == Kind::kObject) {
+      if (!top.held.empty() && top.held_pairs != pairs) return Damaged("items and pairs in one object");
+      top.held_pairs = pairs;
+      top.held.insert(top.held.end(), items.begin(), items.end());
+      return absl::OkStatus();
+    }
+    if (top.kind != (pairs ? Kind::kDict : Kind::kList)) return Damaged("an item for what holds none");
     top.items.insert(top.items.end(), items.begin(), items.end());
     return absl::OkStatus();
   }
@@ -186,8 +191,9 @@ class Walker {
     absl::string_view raw;
     PARITECT_RETURN_IF_ERROR(Take(size, raw));
     if (raw.size() > 8) return NewText(Kind::kBytes, "");
-    std::uint64_t value = !raw.empty() && (raw.back() & 0x80) != 0 ? ~std::uint64_t{0} : 0;
-    for (std::size_t i = raw.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(raw[i]);
+    std::uint64_t value = LittleEndian(raw, 0, raw.size());
+    const bool negative = !raw.empty() && (raw.back() & 0x80) != 0;
+    if (negative && raw.size() < 8) value |= ~std::uint64_t{0} << (8 * raw.size());
     return NewInteger(static_cast<std::int64_t>(value));
   }
 
@@ -233,13 +239,13 @@ class Walker {
       case 0x85:
       case 0x86:
       case 0x87: PARITECT_RETURN_IF_ERROR(PopLast(code - 0x84, items)); return NewOf(Kind::kList, std::move(items));
-      case 'a': PARITECT_RETURN_IF_ERROR(PopLast(1, items)); return Extend(items);
-      case 's': PARITECT_RETURN_IF_ERROR(PopLast(2, items)); return Extend(items);
+      case 'a': PARITECT_RETURN_IF_ERROR(PopLast(1, items)); return Extend(items, false);
+      case 's': PARITECT_RETURN_IF_ERROR(PopLast(2, items)); return Extend(items, true);
       case 'e':
-      case 0x90: PARITECT_RETURN_IF_ERROR(PopToMark(items)); return Extend(items);
+      case 0x90: PARITECT_RETURN_IF_ERROR(PopToMark(items)); return Extend(items, false);
       case 'u':
         PARITECT_RETURN_IF_ERROR(PopToMark(items));
-        return items.size() % 2 == 0 ? Extend(items) : Damaged("a key without a value");
+        return items.size() % 2 == 0 ? Extend(items, true) : Damaged("a key without a value");
       default: handled_ = false; return absl::OkStatus();
     }
   }
@@ -263,12 +269,12 @@ class Walker {
       case 0x93:
         PARITECT_RETURN_IF_ERROR(PopLast(2, items));
         return NewText(Kind::kGlobal, StrCat(pickle_.at(items[0]).text, " ", pickle_.at(items[1]).text));
-      case 'R':
-      case 0x81: PARITECT_RETURN_IF_ERROR(PopLast(2, items)); return NewOf(Kind::kObject, std::move(items));
+      case 'R': PARITECT_RETURN_IF_ERROR(PopLast(2, items)); return NewOf(Kind::kObject, std::move(items));
+      case 0x81: PARITECT_RETURN_IF_ERROR(PopLast(2, items)); return NewObject(std::move(items));
       case 0x92:
         PARITECT_RETURN_IF_ERROR(PopLast(3, items));
         items.pop_back();
-        return NewOf(Kind::kObject, std::move(items));
+        return NewObject(std::move(items));
       case 'i':
         PARITECT_RETURN_IF_ERROR(TakeLine(module));
         PARITECT_RETURN_IF_ERROR(TakeLine(name));
@@ -286,6 +292,13 @@ class Walker {
       case 'Q': PARITECT_RETURN_IF_ERROR(PopLast(1, items)); return NewOf(Kind::kPersistent, std::move(items));
       default: handled_ = false; return absl::OkStatus();
     }
+  }
+  absl::Status NewObject(std::vector<std::int32_t> items) {
+    PickleValue value;
+    value.kind = Kind::kObject;
+    value.items = std::move(items);
+    value.boolean = true;
+    return New(std::move(value));
   }
   // The class on the stack with these arguments.
   absl::Status Call(std::vector<std::int32_t> arguments) {

@@ -25,8 +25,8 @@ struct PickleValue {
     kList,    // list, tuple, set: `items`
     kDict,    // `items`: key, value, key, value, ...
     kGlobal,  // `text`: "module name"
-    kObject,  // result of a call: items = {callable, arguments} or {callable, arguments, state}; its own items are left
-              // out
+    kObject,  // result of a call: items = {callable, arguments} or {callable, arguments, state}; `held`: what was put
+              // into it; `boolean`: made by a class's own constructor (NEWOBJ), which calls nothing else
     kPersistent  // a persistent id: items = {id}
   };
   Kind kind = Kind::kNone;
@@ -35,6 +35,9 @@ struct PickleValue {
   double number = 0;
   std::string text;
   std::vector<std::int32_t> items;  // places in Pickle::values; a value may hold itself
+  // Of an object of a class derived from list or dict: items, or key, value, key, value, ...
+  std::vector<std::int32_t> held;
+  bool held_pairs = false;
 };
 
 struct Pickle {

@@ -1,4 +1,5 @@
 #include "formats/plan.h"
+#include "common/status_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +50,7 @@ facts: {global_batch_size: 256, reference_accuracy: 76.1}
   EXPECT_TRUE(plan->datasets(0).follow_symlinks());
   EXPECT_TRUE(plan->datasets(1).part());
   EXPECT_EQ(plan->datasets(1).role(), "validation");
-  EXPECT_FALSE(ParsePlan("datasets: [{name: val, root: v, role: testing}]\n").ok());
+  EXPECT_EQ(CodeOf(ParsePlan("datasets: [{name: val, root: v, role: testing}]\n")), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(plan->shards(0).ranks(), ElementsAre(0, 1, 2, 12));
   EXPECT_EQ(plan->settings(1).kind(), "environment");
   EXPECT_EQ(plan->logs(2).pattern(), "step (?P<step>\\d+)");

@@ -2,53 +2,23 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
+#include "common/status_macros.h"
+#include "formats/archives/zip.h"
 #include "formats/pickle.h"
 
 namespace paritect {
 namespace {
 
-constexpr absl::string_view kLocalHeader("PK\x03\x04", 4);
-constexpr absl::string_view kCentralHeader("PK\x01\x02", 4);
-constexpr absl::string_view kEndHeader("PK\x05\x06", 4);
-constexpr std::size_t kLocalHeaderBytes = 30;
-constexpr std::size_t kCentralHeaderBytes = 46;
-constexpr std::size_t kEndHeaderBytes = 22;
 // The legacy layout starts with the pickle of this number (torch/serialization.py, MAGIC_NUMBER: ten bytes).
 constexpr absl::string_view kLegacyMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 12);
 
-std::size_t Unsigned(absl::string_view bytes, std::size_t at, std::size_t size) {
-  std::size_t value = 0;
-  for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return value;
-}
-
-absl::StatusOr<absl::string_view> Member(absl::string_view file, absl::string_view central) {
-  if (Unsigned(central, 10, 2) != 0) return absl::InvalidArgumentError("data.pkl is compressed");
-  const std::size_t size = Unsigned(central, 20, 4);
-  const std::size_t local = Unsigned(central, 42, 4);
-  if (local > file.size() || file.size() - local < kLocalHeaderBytes ||
-      !absl::StartsWith(file.substr(local), kLocalHeader)) {
-    return absl::DataLossError("a ZIP entry that is not there");
-  }
-  const std::size_t data = local + kLocalHeaderBytes + Unsigned(file, local + 26, 2) + Unsigned(file, local + 28, 2);
-  if (data > file.size() || size > file.size() - data) return absl::DataLossError("cut off");
-  return file.substr(data, size);
-}
-
+// The checksum is not compared: PyTorch can be told to write none (torch.serialization.set_crc32_options).
 absl::StatusOr<absl::string_view> FromZip(absl::string_view file) {
-  const std::size_t end = file.rfind(kEndHeader);
-  if (end == absl::string_view::npos || file.size() - end < kEndHeaderBytes) {
-    return absl::DataLossError("the ZIP directory is cut off");
-  }
-  std::size_t at = Unsigned(file, end + 16, 4);
-  while (at <= end && end - at >= kCentralHeaderBytes && absl::StartsWith(file.substr(at), kCentralHeader)) {
-    const std::size_t name_size = Unsigned(file, at + 28, 2);
-    const std::size_t next =
-        at + kCentralHeaderBytes + name_size + Unsigned(file, at + 30, 2) + Unsigned(file, at + 32, 2);
-    if (next > end) return absl::DataLossError("the ZIP directory is damaged");
-    const absl::string_view name = file.substr(at + kCentralHeaderBytes, name_size);
-    if (absl::EndsWith(name, "/data.pkl")) return Member(file, file.substr(at, kCentralHeaderBytes));
-    at = next;
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<ZipEntry> entries, ReadZipDirectory(AccessTo(file)));
+  for (const ZipEntry& entry : entries) {
+    if (!absl::EndsWith(entry.name, "/data.pkl")) continue;
+    if (entry.method != 0) return absl::InvalidArgumentError("data.pkl is compressed");
+    return file.substr(static_cast<std::size_t>(entry.data_at), static_cast<std::size_t>(entry.size));
   }
   return absl::InvalidArgumentError("a ZIP file without data.pkl");
 }
@@ -56,7 +26,7 @@ absl::StatusOr<absl::string_view> FromZip(absl::string_view file) {
 }  // namespace
 
 absl::StatusOr<absl::string_view> TorchPickleBytes(absl::string_view file) {
-  if (absl::StartsWith(file, kLocalHeader)) return FromZip(file);
+  if (LooksLikeZip(file)) return FromZip(file);
   if (file.empty() || file[0] != '\x80') return absl::InvalidArgumentError("neither a ZIP file nor a pickle");
   if (!absl::StartsWith(file.substr(std::min<std::size_t>(2, file.size())), kLegacyMagic)) return file;
   for (int i = 0; i < 3; ++i) {  // magic number, protocol version, facts of the system

@@ -11,6 +11,8 @@
 #include "rules/file_names.h"
 #include "rules/launchers.h"
 #include "rules/list_words.h"
+#include "rules/log_formats.h"
+#include "rules/metrics.h"
 #include "rules/secrets.h"
 #include "rules/walk.h"
 
@@ -33,12 +35,16 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "products.yaml") return rules.products.Add(root, overriding);
   if (file.name == "defaults.yaml") return rules.defaults.Add(root, overriding);
   if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
+  if (file.name == "tensor_names.yaml") return rules.tensor_names.Add(root);
+  if (file.name == "operators.yaml") return rules.operators.Add(root);
   // Read by themselves where they are needed, without the rules at hand; here their form is proved. An override
   // replaces them whole.
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
   if (file.name == "list_words.yaml") return ReadListWords(root).status();
+  if (file.name == "log_formats.yaml") return ReadLogFormats(root).status();
+  if (file.name == "metrics.yaml") return ReadMetrics(root).status();
   if (file.name == "secrets.yaml") return ReadSecrets(root).status();
   if (file.name == "launchers.yaml") {
     PARITECT_ASSIGN_OR_RETURN(const LauncherTable launchers, ReadLaunchers(root));

@@ -12,11 +12,13 @@
 #include "rules/catalogue.h"
 #include "rules/differences.h"
 #include "rules/messages.h"
+#include "rules/operators.h"
 #include "rules/products.h"
 #include "rules/profile.h"
 #include "rules/rules_files.h"
 #include "rules/script_rules.h"
 #include "rules/settings_rules.h"
+#include "rules/tensor_names.h"
 
 namespace paritect {
 
@@ -29,6 +31,8 @@ struct Rules {
   Products products;
   Defaults defaults;
   Differences differences;
+  TensorNames tensor_names;
+  Operators operators;
   std::vector<std::string> overridden;  // names of the files that stand on top of the embedded ones
   ScriptRules scripts;
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -109,10 +110,12 @@ absl::Status SettingsRules::Add(const DocumentNode& root, bool overriding) {
       PARITECT_RETURN_IF_ERROR(AddVariables(value));
     } else if (name.text == "variable_defaults" && value.is_map()) {
       PARITECT_RETURN_IF_ERROR(AddVariableDefaults(value));
+    } else if (name.text == "variable_versions" && value.is_list()) {
+      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(AddVariableVersion(one));
     } else {
       return ErrorAt(name, StrCat("unknown key '", name.text,
                                   "' in settings rules; known: keys, sections, qualifiers, libraries, subtrees, "
-                                  "variables, variable_defaults"));
+                                  "variables, variable_defaults, variable_versions"));
     }
   }
   return absl::OkStatus();
@@ -339,6 +342,32 @@ std::string SettingsRules::DefaultOf(absl::string_view variable) const {
   return it == variable_defaults_.end() ? "" : it->second;
 }
 
+absl::Status SettingsRules::AddVariableVersion(const DocumentNode& node) {
+  VariableVersion version;
+  PARITECT_RETURN_IF_ERROR(ReadTextField(node, "variable", version.variable));
+  for (const auto& [field, value] : node.fields) {
+    if (field.text == "loaded" && value.is_list()) {
+      for (const DocumentNode& one : value.items) version.loaded.push_back(one.text);
+      continue;
+    }
+    const bool read =
+        field.text == "variable" || (field.text == "parts" && absl::SimpleAtoi(value.text, &version.parts));
+    if (!read) return ErrorAt(field, StrCat("'", field.text, "' cannot stand so in an entry of `variable_versions`"));
+  }
+  if (version.variable.empty() || version.loaded.empty()) {
+    return ErrorAt(node, "an entry of `variable_versions` needs `variable` and `loaded`");
+  }
+  // An override takes the place of the entry of its variable.
+  const auto known = std::find_if(variable_versions_.begin(), variable_versions_.end(),
+                                  [&](const VariableVersion& one) { return one.variable == version.variable; });
+  if (known != variable_versions_.end()) {
+    *known = std::move(version);
+  } else {
+    variable_versions_.push_back(std::move(version));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SettingsRules::AddVariables(const DocumentNode& node) {
   static const std::map<std::string, VariableEffect, std::less<>> kEffects = {{"numbers", VariableEffect::kNumbers},
                                                                               {"harmless", VariableEffect::kHarmless},
@@ -401,6 +430,5 @@ VariableEffect SettingsRules::EffectOf(absl::string_view variable) const {
 bool IsNoNumber(const CanonicalSetting& setting) {
   return setting.key->type == SettingType::kNumber && setting.value.kind_case() == v1::Value::kText;
 }
-
 
 }  // namespace paritect

@@ -77,6 +77,14 @@ struct LibraryEvidence {
   std::vector<std::string> arguments;  // normalised keys that only it reads, set to something
 };
 
+// A variable that names a version (or a path with one), often of the image that a container was built from, and what
+// tells which version a process loads.
+struct VariableVersion {
+  std::string variable;
+  std::vector<std::string> loaded;  // raw keys, the surest first; "KEY*" begins so; "KEY+cu": the CUDA of "2.1.0+cu121"
+  std::size_t parts = 0;            // of one scheme on both sides; 0: all
+};
+
 // Names of one concern: a key among them that no canonical key claims can still not be passed over in silence.
 struct SettingSubtree {
   std::string owner;  // schedule | optimizer | model
@@ -115,6 +123,8 @@ class SettingsRules {
   // normalised.
   bool MayBe(absl::string_view name, const SettingKey& key) const;
 
+  const std::vector<VariableVersion>& variable_versions() const { return variable_versions_; }
+
   VariableEffect EffectOf(absl::string_view variable) const;
   // What counts where a variable is not set, for comparing nodes; "" where unset means something of its own.
   std::string DefaultOf(absl::string_view variable) const;
@@ -139,12 +149,14 @@ class SettingsRules {
   const SettingSections* SectionsOf(absl::string_view name) const;
   absl::Status AddVariables(const DocumentNode& node);
   absl::Status AddVariableDefaults(const DocumentNode& node);
+  absl::Status AddVariableVersion(const DocumentNode& node);
 
   std::map<std::string, SettingKey> keys_;
   std::multimap<std::string, Target> by_alias_;  // "format\nname" or "\nname"
   std::vector<SettingSubtree> subtrees_;
   std::vector<SettingSections> sections_;
   std::vector<LibraryEvidence> libraries_;
+  std::vector<VariableVersion> variable_versions_;
   std::vector<std::string> qualifiers_;
   std::map<std::string, VariableEffect> variables_;
   std::map<std::string, std::string> variable_defaults_;

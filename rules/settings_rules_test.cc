@@ -167,6 +167,34 @@ TEST(SettingsRules, UnknownVariablesAreWithheld) {
   EXPECT_FALSE(rules.InClear("HF_TOKEN"));
 }
 
+// The alias with a value that its key's type and its conversion take.
+v1::Setting Stated(const SettingKey& key, const SettingAlias& alias) {
+  v1::Setting setting = Raw(alias.name, "0.5");
+  if (alias.convert == SettingConversion::kItem0 || alias.convert == SettingConversion::kItem1) {
+    for (int i = 0; i < 2; ++i) setting.mutable_value()->mutable_list()->add_items()->set_number(0.5);
+  } else if (key.type == SettingType::kBoolean) {
+    setting.mutable_value()->set_text("true");
+  } else if (key.type == SettingType::kWord && !key.words.empty()) {
+    setting.mutable_value()->set_text(key.words.begin()->first);
+  }
+  return setting;
+}
+
+// An alias is one word in the table: this is its test.
+TEST(SettingsRules, EveryAliasLeadsToItsKey) {
+  const SettingsRules& rules = BuiltInRules().settings;
+  for (const auto& [name, key] : rules.keys()) {
+    for (const SettingAlias& alias : key.aliases) {
+      EXPECT_EQ(alias.name, NormaliseSettingKey(alias.name)) << name << ": this spelling never arrives";
+      std::set<std::string> found;
+      for (const CanonicalSetting& one : rules.Canonicalise(alias.format, Stated(key, alias))) {
+        found.insert(one.key->key);
+      }
+      EXPECT_TRUE(found.contains(name)) << alias.name << " in '" << alias.format << "'";
+    }
+  }
+}
+
 TEST(SettingsRules, AnOverrideAddsAliasDefaultAndChip) {
   const std::vector<RulesFile> overrides = {
       {"settings.yaml", "keys: [{key: weight_decay, aliases: [my_decay]}]\nvariables: {numbers: [MY_MODE]}\n"},
@@ -225,6 +253,22 @@ TEST(SettingsRules, RefusesWithAPosition) {
   EXPECT_THAT(refused("libraries: [{framework: pytorch}]\n"), HasSubstr("needs `name`"));
   EXPECT_THAT(refused("libraries: [{name: a, look: [b]}]\n"), HasSubstr("unknown key 'look'"));
   EXPECT_THAT(refused("variables: {secret: [A]}\n"), HasSubstr("numbers, harmless or by_nature"));
+}
+
+TEST(SettingsRules, VariableVersionsAreReplacedByNameAndChecked) {
+  SettingsRules rules;
+  const auto add = [&](const std::string& text, bool overriding) {
+    return rules.Add(*ParseDocument("variable_versions: [" + text + "]"), overriding);
+  };
+  ASSERT_TRUE(add("{variable: A_VERSION, loaded: [package.a, 'b.*'], parts: 2}", false).ok());
+  ASSERT_TRUE(add("{variable: A_VERSION, loaded: [package.c]}, {variable: B_VERSION, loaded: [b]}", true).ok());
+  ASSERT_EQ(rules.variable_versions().size(), 2u);
+  EXPECT_EQ(rules.variable_versions()[0].loaded, std::vector<std::string>{"package.c"});
+  EXPECT_EQ(rules.variable_versions()[0].parts, 0u);
+  for (const char* bad : {"{variable: A}", "{loaded: [a]}", "{variable: A, loaded: a}",
+                          "{variable: A, loaded: [a], parts: -1}", "{variable: A, loaded: [a], part: 1}"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(add(bad, false))) << bad;
+  }
 }
 
 }  // namespace

@@ -9,20 +9,15 @@ Executor::~Executor() {
 }
 
 void Executor::Post(std::function<void()> work) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return;
-    work_.push_back(std::move(work));
-  }
-  changed_.notify_one();
+  absl::MutexLock lock(&mutex_);
+  if (!stopping_) work_.push_back(std::move(work));
 }
 
 void Executor::Stop() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  changed_.notify_one();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -30,8 +25,9 @@ void Executor::Loop() {
   for (;;) {
     std::function<void()> work;
     {
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !work_.empty(); });
+      absl::MutexLock lock(&mutex_);
+      const auto due = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return stopping_ || !work_.empty(); };
+      mutex_.Await(absl::Condition(&due));
       if (work_.empty()) return;
       work = std::move(work_.front());
       work_.pop_front();

@@ -9,19 +9,19 @@
 #ifndef PARITECT_SERVER_LIVE_H_
 #define PARITECT_SERVER_LIVE_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "checks/runs/live_comparison.h"
 #include "paritect/v1/fleet.pb.h"
 #include "rules/rules.h"
@@ -109,19 +109,20 @@ class Live {
 
   void Loop();
   // One follow that is due; false: none.
-  bool CompareOne(std::unique_lock<std::mutex>& lock);
+  bool CompareOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadBack(const v1::LiveFollow& follow);
   std::vector<v1::Bundle> LoadBaseline(const v1::LiveFollow& follow);
   static void Apply(const std::string& node, const v1::StepChunk& chunk, Active& active);
   std::vector<v1::Bundle> MigratedBundles(const Active& active) const;
-  void NewEvents(Active& active, const std::vector<LiveFinding>& found, std::int64_t now);
+  void NewEvents(Active& active, const std::vector<LiveFinding>& found, std::int64_t now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   v1::LiveEvent NewEvent(Active& active, const std::string& event, const std::string& detail) const;
-  bool TellOutboxes(std::unique_lock<std::mutex>& lock);
-  absl::Status StoreOutbox(Active& active);
-  void LoadTold(Active& active);
+  bool TellOutboxes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status StoreOutbox(Active& active) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LoadTold(Active& active) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   v1::Task MakeTask(const v1::LiveFollow& follow, const v1::NodeTask& task) const;
   void AddTasks(const v1::AuditRun& run, v1::LiveFollow& follow) const;
-  void Store(const v1::LiveFollow& follow);
+  void Store(const v1::LiveFollow& follow) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   FleetStore& store_;
   const Rules& rules_;
@@ -129,10 +130,10 @@ class Live {
   const LiveOptions options_;
   const LivePorts ports_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, Active> active_;  // by audit
-  bool stopping_ = false;
+  absl::Mutex mutex_;
+  absl::CondVar changed_;
+  std::map<std::string, Active> active_ ABSL_GUARDED_BY(mutex_);  // by audit
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

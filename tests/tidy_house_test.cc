@@ -58,8 +58,9 @@ const std::map<std::string, Rooms>& RoomsOfFolders() {
         {"settings", {".", "scripts", "series"}},
         {"datasets", {"."}},
         {"shards", {".", "scripts", "settings"}},
-        {"runs", {".", "numbers", "scripts", "series", "settings", "shards"}},
-        {"cluster", {".", "datasets", "scripts", "settings"}}}},
+        {"weights", {".", "settings"}},
+        {"runs", {".", "numbers", "scripts", "series", "settings", "shards", "weights"}},
+        {"cluster", {".", "datasets", "scripts", "settings", "weights"}}}},
       {"formats/logs", {{".", {"machinery"}}, {"machinery", {"."}}, {"dialects", {".", "machinery"}}}},
       {"formats/settings", {{".", {}}, {"shell", {"."}}, {"forms", {".", "shell"}}}},
   };
@@ -171,6 +172,42 @@ TEST(House, FilesNamedInCommentsAreThere) {
         EXPECT_TRUE(there) << file.path << ":" << number << " names " << path << ", which is not there";
       }
     }
+  }
+}
+
+// What is known in one place cannot part. The pattern is what nobody can do without who builds a second one.
+struct Home {
+  const char* what;
+  const char* pattern;
+  std::set<std::string> files;
+};
+
+TEST(House, OnePlaceDefines) {
+  const Home homes[] = {
+      {"errno as a status or text", "\\bstrerror(_r)?\\(|case ENOENT", {"common/errno_status.cc"}},
+      {"the variables of launchers", "\"[A-Z0-9_]*(WORLD_RANK|PMIX_RANK|HOROVOD_RANK|TRAINER_ID)", {}},
+      {"CRC", "isa-l/crc\\.h|0xEDB88320|0x82F63B78|\\bcrc32(_z)?\\(", {"common/crc.cc"}},
+      {"the masked CRC of TFRecord", "(?i)0xA282EAD8", {"common/crc.cc"}},
+      {"the ZIP directory", R"(PK\\x01\\x02|PK\\x06\\x06)", {"formats/archives/zip.cc"}},
+      {"headers of tar", "ChecksumFits|\\(345, 155\\)", {"formats/archives/tar.cc"}},
+      {"inflating", "\\binflateInit|\\binflate\\(", {"formats/archives/inflate.cc"}},
+      {"little-endian numbers",
+       "value << 8 \\| static_cast<unsigned char>\\(.*\\bi - 1\\]",
+       {"common/little_endian.h"}},
+      {"writing all", "\\bWriteAll\\(int \\w+, [^)]*\\) \\{", {"common/write_all.cc"}},
+      {"numeric addresses", "inet_pton\\(AF_INET6", {"common/host_port.cc", "server/transport/webhook.cc"}},
+  };
+  for (const Home& home : homes) {
+    const re2::RE2 pattern(home.pattern);
+    ASSERT_TRUE(pattern.ok()) << home.pattern;
+    std::set<std::string> found;
+    for (const SourceFile& file : AllFiles()) {
+      const bool code = IsCpp(file) || absl::EndsWith(file.path, ".c");
+      if (!code || IsTest(file) || absl::EndsWith(file.path, "_fixture.h")) continue;
+      const std::string text = WithoutComments(file.text);
+      if (re2::RE2::PartialMatch(text, pattern)) found.insert(file.path);
+    }
+    EXPECT_EQ(found, home.files) << home.what << ": use what is there, or move it as a whole";
   }
 }
 

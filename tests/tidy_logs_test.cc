@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "re2/re2.h"
 #include "tests/tidy/source_tree.h"
 
 namespace paritect::tidy {
@@ -31,6 +32,17 @@ std::set<std::string> FormatsOfManual() {
     names.insert(text.substr(begin, text.find('`', begin) - begin));
   }
   return names;
+}
+
+TEST(TidyLogs, FactsAreOfFormatsThatThereAre) {
+  static const re2::RE2 kRow("format: ([a-z0-9-]+)");
+  re2::StringPiece rest(TextOf("rules/data/log_formats.yaml"));
+  std::string name;
+  int rows = 0;
+  for (; re2::RE2::FindAndConsume(&rest, kRow, &name); ++rows) {
+    EXPECT_TRUE(FormatsOfReaders().contains(name)) << name << " of rules/data/log_formats.yaml is no log format";
+  }
+  EXPECT_GT(rows, 5);
 }
 
 TEST(TidyLogs, TheManualListsEveryFormat) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/errno_status.h"
 #include "common/local_socket.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
@@ -32,7 +33,7 @@ absl::StatusOr<std::unique_ptr<LocalIntake>> LocalIntake::Open(const std::string
   int stop[2];
   if (pipe2(stop, O_CLOEXEC) != 0) {
     close(*listener);
-    return absl::InternalError(std::strerror(errno));
+    return absl::InternalError(ErrnoText(errno));
   }
   return std::unique_ptr<LocalIntake>(new LocalIntake(path, *listener, stop, std::move(users), std::move(ports), log));
 }

@@ -19,7 +19,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/datasets/cache_record.h"
+#include "common/errno_status.h"
 #include "common/posix_file.h"
+#include "common/write_all.h"
 
 namespace paritect {
 namespace {
@@ -48,28 +50,12 @@ std::string KeyOf(const CacheRecord& record) {
   return std::string(reinterpret_cast<const char*>(&record), offsetof(CacheRecord, md5));
 }
 
-bool WriteAll(int fd, const char* data, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = write(fd, data, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n;
-    bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
 // Every folder of the path that is missing; others may see nothing of it.
 void MakeFolders(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     mkdir(path.substr(0, slash).c_str(), 0700);
   }
   mkdir(path.c_str(), 0700);
-}
-
-std::string ErrorText(int error) {
-  char text[128];
-  return strerror_r(error, text, sizeof(text));
 }
 
 const CacheRecord* FindIn(const CacheRecord* begin, std::size_t count, const CacheRecord& wanted) {
@@ -205,7 +191,7 @@ void DigestCache::OpenJournal() {
   journal_ = open(journal_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   const absl::MutexLock lock(&mutex_);
   if (journal_ < 0 || flock(journal_, LOCK_EX | LOCK_NB) != 0) {
-    Warn(absl::StrCat("no digest cache in ", options_.folder, ": ", ErrorText(errno)));
+    Warn(absl::StrCat("no digest cache in ", options_.folder, ": ", ErrnoText(errno)));
     if (journal_ >= 0) close(journal_);
     journal_ = -1;
     return;
@@ -243,7 +229,7 @@ bool DigestCache::WriteSorted(std::vector<CacheRecord> added) {
     if (record.value < oldest || !record.sound()) return;
     out.append(reinterpret_cast<const char*>(&record), sizeof(record));
     if (out.size() < (1 << 20)) return;
-    written = written && WriteAll(fd, out.data(), out.size());
+    written = written && WriteAll(fd, out) == 0;
     out.clear();
   };
   std::size_t old = 0;
@@ -254,14 +240,14 @@ bool DigestCache::WriteSorted(std::vector<CacheRecord> added) {
     Write(added[i]);
   }
   while (old < count_) Write(sorted()[old++]);
-  written = written && WriteAll(fd, out.data(), out.size());
+  written = written && WriteAll(fd, out) == 0;
   if (fd >= 0 && close(fd) != 0) written = false;
   if (written && rename(temporary.c_str(), path.c_str()) != 0) written = false;
   if (!written) {
     const int error = errno;
     unlink(temporary.c_str());
     const absl::MutexLock held(&mutex_);
-    Warn(absl::StrCat("the digest cache ", path, " cannot be written: ", ErrorText(error)));
+    Warn(absl::StrCat("the digest cache ", path, " cannot be written: ", ErrnoText(error)));
   }
   close(lock);
   if (written) MapSorted();
@@ -345,8 +331,8 @@ void DigestCache::Append(const CacheRecord& record) {
 void DigestCache::Flush() {
   flushed_ns_ = NowNs();
   if (journal_ < 0 || pending_.empty()) return;
-  if (!WriteAll(journal_, pending_.data(), pending_.size())) {
-    Warn(absl::StrCat("the digest cache ", journal_path_, " cannot be written: ", ErrorText(errno),
+  if (WriteAll(journal_, pending_) != 0) {
+    Warn(absl::StrCat("the digest cache ", journal_path_, " cannot be written: ", ErrnoText(errno),
                       "; going on without"));
     unlink(journal_path_.c_str());
     close(journal_);

@@ -1,7 +1,5 @@
 #include "agent/datasets/follow_up.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +8,9 @@
 #include "absl/strings/strip.h"
 
 #include "agent/datasets/tree.h"
+#include "common/crc.h"
 #include "common/digest.h"
+#include "common/little_endian.h"
 #include "common/status_macros.h"
 #include "formats/datasets/alternates.h"
 #include "formats/datasets/file_hints.h"
@@ -45,11 +45,11 @@ absl::StatusOr<std::string> StreamDigest(FileSystem& fs, const std::string& path
 absl::StatusOr<std::string> StreamCrc32(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
   std::vector<char> buffer(kReadBytes);
-  uLong crc = crc32(0, nullptr, 0);
+  std::uint32_t crc = 0;
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const std::size_t n, file->Read(absl::MakeSpan(buffer)));
     if (n == 0) break;
-    crc = crc32(crc, reinterpret_cast<const Bytef*>(buffer.data()), static_cast<uInt>(n));
+    crc = Crc32(crc, absl::string_view(buffer.data(), n));
   }
   std::string out;
   for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(crc >> shift));
@@ -95,12 +95,6 @@ absl::StatusOr<BlockAnswer> DigestBlocks(FileSystem& fs, const std::string& path
   }
   if (digest) answer.digests += digest->Finish();
   return answer;
-}
-
-std::string LittleEndian64(std::uint64_t value) {
-  std::string out;
-  for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-  return out;
 }
 
 v1::FileEntry* FindEntry(const std::string& path, v1::FileList& list) {
@@ -153,7 +147,7 @@ void AnswerDatasetQuestion(FileSystem& fs, const std::string& path, const std::v
       auto answer = DigestBlocks(fs, on_disk, *block);
       if (!answer.ok()) continue;
       AddAlternate(law, std::move(answer->digests), *entry);
-      AddAlternate("zeros", LittleEndian64(answer->zeros_from), *entry);
+      AddAlternate("zeros", LittleEndianBytes(answer->zeros_from, 8), *entry);
       continue;
     }
     if (law == "crc32") {

@@ -95,7 +95,7 @@ TEST(WalkTree, WhatCannotBeReadIsEvidence) {
   ASSERT_EQ(tree.unread_folders_size(), 1);
   EXPECT_EQ(tree.unread_folders(0).path(), "locked");
   fs.MakeUnreadable("ds");
-  EXPECT_FALSE(HashDataset(fs, "ds", {}, {}).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(HashDataset(fs, "ds", {}, {}).status()));
   EXPECT_TRUE(absl::IsNotFound(WalkFolder(fs, "nowhere", {}).status()));
 }
 

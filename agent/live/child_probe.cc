@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "agent/live/child_process.h"
+#include "common/child_process.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
 
@@ -14,18 +14,6 @@ namespace {
 
 bool CanRun(const std::string& path) {
   return absl::StartsWith(path, "/") && access(path.c_str(), X_OK) == 0;
-}
-
-// The program that stands where the package puts it: beside this one in a build, else in libexec.
-std::string ProbeProgram() {
-  auto self = PosixFileSystem().ReadLink("/proc/self/exe");
-  if (!self.ok()) return "";
-  const std::string folder(DirName(*self));
-  for (const std::string& path :
-       {absl::StrCat(folder, "/paritect-probe"), absl::StrCat(folder, "/../libexec/paritect/paritect-probe")}) {
-    if (CanRun(path)) return path;
-  }
-  return "";
 }
 
 std::vector<std::string> Files(std::initializer_list<absl::string_view> folders, absl::string_view name) {
@@ -38,7 +26,7 @@ std::vector<std::string> Files(std::initializer_list<absl::string_view> folders,
 
 ChildProbeConfig MachineProbeConfig() {
   ChildProbeConfig config;
-  config.program = ProbeProgram();
+  config.program = FindHelperProgram("paritect-probe");
   config.nvml_libraries = Files({"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64",
                                  "/usr/lib", "/usr/local/nvidia/lib64", "/run/nvidia/driver/usr/lib/x86_64-linux-gnu"},
                                 "libnvidia-ml.so.1");

@@ -1,6 +1,7 @@
 // The probe program against made-up vendor libraries: one that hangs, one that crashes, one that prints garbage, ones
 // that refuse. And the child process by itself.
 #include "agent/live/child_probe.h"
+#include "common/child_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "agent/live/child_process.h"
 #include "formats/devices/probe_text.h"
 
 namespace paritect {

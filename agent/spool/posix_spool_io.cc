@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/spool/spool_io.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/utf8.h"
 
@@ -21,25 +22,10 @@ namespace {
 constexpr mode_t kDirectoryMode = 0700;
 constexpr mode_t kFileMode = 0600;
 
-absl::Status ErrnoStatus(int error, absl::string_view call, absl::string_view path) {
-  char text[128];
-  const char* message = strerror_r(error, text, sizeof(text));
-  const std::string full = absl::StrCat(call, " ", DisplayBytes(path), ": ", message);
-  switch (error) {
-    case ENOENT: return absl::NotFoundError(full);
-    case EEXIST: return absl::AlreadyExistsError(full);
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG: return absl::ResourceExhaustedError(full);
-    case EACCES:
-    case EPERM:
-    case EROFS: return absl::PermissionDeniedError(full);
-    case ELOOP:
-    case ENOTDIR:
-    case EISDIR:
-    case ENXIO: return absl::FailedPreconditionError(full);
-    default: return absl::UnavailableError(full);
-  }
+// What is wrong with the disk itself may pass.
+absl::Status Failed(int error, absl::string_view call, absl::string_view path) {
+  const absl::Status status = ErrnoStatus(error, call, path);
+  return absl::IsInternal(status) ? absl::UnavailableError(status.message()) : status;
 }
 
 class PosixSpoolFile : public SpoolFile {
@@ -54,7 +40,7 @@ class PosixSpoolFile : public SpoolFile {
     while (done < buffer.size()) {
       const ssize_t got = pread(fd_, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return ErrnoStatus(errno, "read", path_);
+      if (got < 0) return Failed(errno, "read", path_);
       if (got == 0) break;
       done += static_cast<std::size_t>(got);
     }
@@ -65,7 +51,7 @@ class PosixSpoolFile : public SpoolFile {
     while (!bytes.empty()) {
       const ssize_t put = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return ErrnoStatus(errno, "write", path_);
+      if (put < 0) return Failed(errno, "write", path_);
       bytes.remove_prefix(static_cast<std::size_t>(put));
       offset += static_cast<std::uint64_t>(put);
     }
@@ -79,13 +65,13 @@ class PosixSpoolFile : public SpoolFile {
 
   absl::StatusOr<std::uint64_t> Size() override {
     struct stat st = {};
-    if (fstat(fd_, &st) != 0) return ErrnoStatus(errno, "stat", path_);
+    if (fstat(fd_, &st) != 0) return Failed(errno, "stat", path_);
     return static_cast<std::uint64_t>(st.st_size);
   }
 
  private:
   absl::Status Done(int result, absl::string_view call) const {
-    return result == 0 ? absl::OkStatus() : ErrnoStatus(errno, call, path_);
+    return result == 0 ? absl::OkStatus() : Failed(errno, call, path_);
   }
 
   const int fd_;
@@ -116,15 +102,15 @@ class PosixIo : public SpoolIo {
  public:
   absl::Status MakeDirectory(absl::string_view path) override {
     if (mkdir(std::string(path).c_str(), kDirectoryMode) == 0) return absl::OkStatus();
-    if (errno != EEXIST) return ErrnoStatus(errno, "mkdir", path);
+    if (errno != EEXIST) return Failed(errno, "mkdir", path);
     struct stat st = {};
-    if (stat(std::string(path).c_str(), &st) != 0) return ErrnoStatus(errno, "stat", path);
-    return S_ISDIR(st.st_mode) ? absl::OkStatus() : ErrnoStatus(ENOTDIR, "mkdir", path);
+    if (stat(std::string(path).c_str(), &st) != 0) return Failed(errno, "stat", path);
+    return S_ISDIR(st.st_mode) ? absl::OkStatus() : Failed(ENOTDIR, "mkdir", path);
   }
 
   absl::StatusOr<std::vector<std::string>> List(absl::string_view directory) override {
     DIR* const folder = opendir(std::string(directory).c_str());
-    if (folder == nullptr) return ErrnoStatus(errno, "opendir", directory);
+    if (folder == nullptr) return Failed(errno, "opendir", directory);
     std::vector<std::string> names;
     errno = 0;
     while (const dirent* entry = readdir(folder)) {
@@ -134,7 +120,7 @@ class PosixIo : public SpoolIo {
     }
     const int error = errno;
     closedir(folder);
-    if (error != 0) return ErrnoStatus(error, "readdir", directory);
+    if (error != 0) return Failed(error, "readdir", directory);
     return names;
   }
 
@@ -144,36 +130,36 @@ class PosixIo : public SpoolIo {
     flags |= mode == OpenMode::kRead ? O_RDONLY : O_RDWR;
     if (mode == OpenMode::kCreateNew) flags |= O_CREAT | O_EXCL;
     const int fd = open(std::string(path).c_str(), flags, kFileMode);
-    if (fd < 0) return ErrnoStatus(errno, "open", path);
+    if (fd < 0) return Failed(errno, "open", path);
     auto file = std::make_unique<PosixSpoolFile>(fd, std::string(path));
     struct stat st = {};
-    if (fstat(fd, &st) != 0) return ErrnoStatus(errno, "stat", path);
+    if (fstat(fd, &st) != 0) return Failed(errno, "stat", path);
     if (!S_ISREG(st.st_mode)) return absl::FailedPreconditionError(absl::StrCat(DisplayBytes(path), " is no file"));
     return file;
   }
 
   absl::Status Remove(absl::string_view path) override {
-    if (unlink(std::string(path).c_str()) != 0) return ErrnoStatus(errno, "unlink", path);
+    if (unlink(std::string(path).c_str()) != 0) return Failed(errno, "unlink", path);
     return absl::OkStatus();
   }
 
   absl::Status SyncDirectory(absl::string_view directory) override {
     const int fd = open(std::string(directory).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return ErrnoStatus(errno, "open", directory);
+    if (fd < 0) return Failed(errno, "open", directory);
     const int result = fsync(fd);
     const int error = errno;
     close(fd);
-    return result == 0 ? absl::OkStatus() : ErrnoStatus(error, "fsync", directory);
+    return result == 0 ? absl::OkStatus() : Failed(error, "fsync", directory);
   }
 
   absl::StatusOr<std::unique_ptr<SpoolLock>> Lock(absl::string_view path) override {
     const int fd = open(std::string(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode);
-    if (fd < 0) return ErrnoStatus(errno, "open", path);
+    if (fd < 0) return Failed(errno, "open", path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
       const std::string holder = HolderOf(fd);
       close(fd);
-      if (error != EWOULDBLOCK) return ErrnoStatus(error, "flock", path);
+      if (error != EWOULDBLOCK) return Failed(error, "flock", path);
       return absl::FailedPreconditionError(absl::StrCat("the spool ", DisplayBytes(DirName(path)),
                                                         " is in use by process ", holder,
                                                         "; one process may use a spool"));
@@ -186,13 +172,13 @@ class PosixIo : public SpoolIo {
 
   absl::StatusOr<std::string> Identity(absl::string_view path) override {
     struct stat st = {};
-    if (lstat(std::string(path).c_str(), &st) != 0) return ErrnoStatus(errno, "stat", path);
+    if (lstat(std::string(path).c_str(), &st) != 0) return Failed(errno, "stat", path);
     return absl::StrCat(st.st_dev, ":", st.st_ino);
   }
 
   absl::StatusOr<std::uint64_t> Random() override {
     std::uint64_t bits = 0;
-    if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits)) return ErrnoStatus(errno, "getrandom", "");
+    if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits)) return Failed(errno, "getrandom", "");
     return bits;
   }
 };

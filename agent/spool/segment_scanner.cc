@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/crc32c.h"
+#include "common/crc.h"
 #include "common/status_macros.h"
 
 namespace paritect {

@@ -2,7 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
+#include "common/little_endian.h"
 
 namespace paritect::spool_format {
 namespace {
@@ -11,14 +12,11 @@ constexpr absl::string_view kSlotMagic = "PTSTATE1";
 constexpr absl::string_view kSegmentMagic = "PTSPOOL1";
 constexpr absl::string_view kDropMagic = "PTDROP01";
 
-void Put(std::uint64_t value, int bytes, std::string& out) {
-  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
 void Put32(std::uint32_t value, std::string& out) {
-  Put(value, 4, out);
+  out += LittleEndianBytes(value, 4);
 }
 void Put64(std::uint64_t value, std::string& out) {
-  Put(value, 8, out);
+  out += LittleEndianBytes(value, 8);
 }
 
 // Takes fields off the front of bytes whose size was checked before.
@@ -26,10 +24,7 @@ class Fields {
  public:
   explicit Fields(absl::string_view bytes) : rest_(bytes) {}
   std::uint64_t Get(std::size_t bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes; ++i) {
-      value |= std::uint64_t{static_cast<unsigned char>(rest_[i])} << (8 * i);
-    }
+    const std::uint64_t value = LittleEndian(rest_, 0, bytes);
     rest_.remove_prefix(bytes);
     return value;
   }

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/spool/fault_disk.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

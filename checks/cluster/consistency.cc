@@ -243,30 +243,6 @@ std::string CudaOf(absl::string_view version) {
   return StrCat(digits.substr(0, digits.size() - 1), ".", digits.substr(digits.size() - 1));
 }
 
-// Variables that name a version (or a path with one), often of the image that a container was built from, and what
-// tells which one a process loads, the surest first. Sources: Dockerfiles of nvidia/cuda and NVIDIA NGC images; the
-// nvidia-* wheels that torch depends on; CANN set_env.sh.
-struct VariableVersion {
-  absl::string_view variable;
-  absl::string_view loaded[3];  // raw keys; "KEY*" begins so; "KEY+cu": the CUDA of "2.1.0+cu121"
-  std::size_t parts = 0;        // of one scheme on both sides; 0: all
-};
-constexpr VariableVersion kVariableVersions[] = {
-    {"ASCEND_TOOLKIT_HOME", {"cann.toolkit.version"}},
-    {"ASCEND_HOME_PATH", {"cann.toolkit.version"}},
-    {"CANN_VERSION", {"cann.toolkit.version"}},
-    {"CUDA_HOME", {"cuda.version"}, 2},
-    {"CUDA_VERSION", {"package.torch+cu", "package.nvidia-cuda-runtime-cu*", "cuda.version"}, 2},
-    {"NV_CUDA_CUDART_VERSION", {"package.torch+cu", "package.nvidia-cuda-runtime-cu*", "cuda.version"}, 2},
-    {"CUDNN_VERSION", {"package.nvidia-cudnn-cu*", "cudnn.version"}},
-    {"NV_CUDNN_VERSION", {"package.nvidia-cudnn-cu*", "cudnn.version"}},
-    {"NCCL_VERSION", {"package.nvidia-nccl-cu*", "nccl.version"}, 3},
-    {"NV_LIBNCCL_PACKAGE_VERSION", {"package.nvidia-nccl-cu*", "nccl.version"}, 3},
-    {"TORCH_VERSION", {"package.torch"}},
-    {"PYTORCH_VERSION", {"package.torch"}},
-    {"TORCH_NPU_VERSION", {"package.torch-npu"}},
-    {"MINDSPORE_VERSION", {"package.mindspore"}}};
-
 // What tells of a version on a node, by raw key: versions, packages, variables that name one.
 using Told = std::map<absl::string_view, absl::string_view>;
 
@@ -287,7 +263,6 @@ Told VersionsTold(const v1::Bundle& bundle) {
 // The version that is loaded, and the key that tells it; "" where the node does not tell.
 std::pair<std::string, std::string> Loaded(const Told& told, const VariableVersion& version) {
   for (absl::string_view pattern : version.loaded) {
-    if (pattern.empty()) break;
     const bool of_cuda = absl::ConsumeSuffix(&pattern, "+cu");
     const bool open = absl::ConsumeSuffix(&pattern, "*");
     for (auto it = told.lower_bound(pattern); it != told.end() && absl::StartsWith(it->first, pattern); ++it) {
@@ -303,7 +278,7 @@ std::pair<std::string, std::string> Loaded(const Told& told, const VariableVersi
 void LoadedVersions(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
   for (const v1::Bundle* bundle : run.nodes) {
     const Told told = VersionsTold(*bundle);
-    for (const VariableVersion& version : kVariableVersions) {
+    for (const VariableVersion& version : context.rules.settings.variable_versions()) {
       const auto said = told.find(version.variable);
       if (said == told.end()) continue;
       const bool is_path = absl::StrContains(said->second, '/');

@@ -1,4 +1,4 @@
-// training.flow.distributed, as far as settings decide it: one world trains, not each node alone. Several nodes with a
+// training.flow.distributed, by settings and weights: one world trains, not each node alone. Several nodes with a
 // local master address, a world that holds the devices of one node only, or NNODES=1 on several nodes fail.
 // Whether gradients are really synchronised is seen in weights: without them the check does not pass.
 // Source: pre-tuning checklist, 训练流程 ("各节点独立训练").
@@ -14,6 +14,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
+#include "checks/weights/synchronisation.h"
 #include "rules/launchers.h"
 
 namespace paritect {
@@ -107,7 +109,13 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     for (const RunView& run : context.evidence.Runs(side)) JudgeWorld(context, result, side, run);
   }
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) JudgeBackend(context, result, run);
-  AddMissing(context, result, "synchronisation_unknown", "");
+  bool synchronised = true;
+  for (Side side : kBothSides) {
+    for (const RunView& run : context.evidence.Runs(side)) {
+      synchronised = JudgeSynchronisation(context, result, side, run) && synchronised;
+    }
+  }
+  if (!synchronised) AddMissing(context, result, "synchronisation_unknown", "");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ Effective Collectives(const SettingsView& view) {
   return {};
 }
 
-Effective Operators(const SettingsView& view) {
+Effective OperatorFlags(const SettingsView& view) {
   const EffectiveValue* found = view.Find("deterministic");
   const std::optional<bool> on = view.Boolean("deterministic");
   if (found == nullptr || !on) return {};
@@ -81,7 +81,7 @@ void CompareDeterminism(const CheckContext& context, v1::CheckResult& result) {
     if (reference.run_name() != runs.reference) continue;
     for (const SettingsView& view : ViewsOf(context, Side::kMigrated)) {
       if (runs.left_out.contains(view.run_name())) continue;
-      CompareOne(context, result, "operators", Operators(reference), Operators(view));
+      CompareOne(context, result, "operators", OperatorFlags(reference), OperatorFlags(view));
       CompareOne(context, result, "collectives", Collectives(reference), Collectives(view));
     }
   }

@@ -9,6 +9,7 @@
 #include "checks/datasets/difference.h"
 #include "checks/datasets/explain.h"
 #include "checks/datasets/pairs.h"
+#include "checks/datasets/stand_ins.h"
 #include "checks/finding_budget.h"
 #include "common/digest.h"
 #include "common/utf8.h"
@@ -40,6 +41,7 @@ class ContentEvaluation {
       baseline_ = &pair.baseline[0];
       several_ = pair.migrated.size() > 1;
       unknown_ = 0;
+      pages_are_data_ = IsSetOfPages(*baseline_) || IsSetOfPages(migrated);
       const DatasetDifference difference = CompareViews(*baseline_, migrated);
       const ExplainContext explain = MakeExplainContext(difference, *baseline_, migrated);
       for (const FilePair& file : difference.common) Compare(file, explain);
@@ -110,10 +112,11 @@ class ContentEvaluation {
     switch (CompareContent(baseline, migrated)) {
       case ContentVerdict::kEqual:
         CountDigests(baseline, migrated, true);
-        // Two equal pointers say nothing of the data that they stand for.
-        if (HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER) || HasFileHint(migrated, v1::FILE_HINT_LFS_POINTER) ||
-            HasFileHint(baseline, v1::FILE_HINT_LFS_POINTER_DAMAGED)) {
-          Unknown(pair.baseline->path, "stand_in_on_both_sides", migrated_->where);
+        if (StandsForData(baseline, pages_are_data_) || StandsForData(migrated, pages_are_data_)) {
+          const bool page =
+              HasFileHint(baseline, v1::FILE_HINT_HTML_PAGE) || HasFileHint(migrated, v1::FILE_HINT_HTML_PAGE);
+          Unknown(pair.baseline->path, page ? "stand_in_on_both_sides/page" : "stand_in_on_both_sides",
+                  migrated_->where);
         }
         return;
       case ContentVerdict::kUnknown: ReportUnknown(pair); return;
@@ -215,6 +218,7 @@ class ContentEvaluation {
   const DatasetView* baseline_ = nullptr;
   const DatasetView* migrated_ = nullptr;
   bool several_ = false;
+  bool pages_are_data_ = false;
   int unknown_ = 0;
   int only_md5_ = 0;
   int sha256_equal_ = 0;

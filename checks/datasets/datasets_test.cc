@@ -125,7 +125,8 @@ TEST(DatasetFiles, ClassFolders) {
   folder.set_path("emu");
   folder.set_type(v1::FILE_TYPE_DIRECTORY);
   EXPECT_THAT(Found(Judge("files", baseline, migrated)), ElementsAre("warning empty_folders_differ train"));
-  EXPECT_EQ(Judge("files", baseline, migrated).verdict(), v1::VERDICT_PASS);
+  // Whether folders are classes the data does not tell: no pass.
+  EXPECT_EQ(Judge("files", baseline, migrated).verdict(), v1::VERDICT_NOT_PERFORMED);
   EXPECT_EQ(Judge("files", migrated, migrated).findings_size(), 0);
   migrated.File("emu/1", "3");
   EXPECT_THAT(Found(Judge("files", baseline, migrated)), testing::Contains("error class_folders_differ ."));
@@ -295,6 +296,11 @@ TEST(DatasetKind, StandInsDoNotPass) {
     pages.File(absl::StrCat("p", i + 10), absl::StrCat(i)).last().add_hints(v1::FILE_HINT_HTML_PAGE);
   }
   EXPECT_EQ(Judge("kind", pages, pages).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judge("content", pages, pages).verdict(), v1::VERDICT_PASS);
+  // One page among data, the same on both sides: what should stand there was not compared.
+  OneSide page = OneSide("n").File("a", "data").File("b", "<html>");
+  page.last().add_hints(v1::FILE_HINT_HTML_PAGE);
+  EXPECT_EQ(Judge("content", page, page).verdict(), v1::VERDICT_NOT_PERFORMED);
 }
 
 TEST(DatasetDuplicates, AnUnreadFolderDoesNotPass) {

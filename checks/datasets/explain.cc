@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/datasets/states.h"
 #include "common/digest.h"
+#include "common/little_endian.h"
 
 namespace paritect {
 namespace {
@@ -144,9 +145,7 @@ std::optional<Explanation> ExplainArchive(const v1::FileEntry& baseline, const v
 std::optional<std::uint64_t> ZerosFrom(const v1::FileEntry& entry) {
   const auto answer = AlternateOf(entry, "zeros");
   if (!answer || answer->size() != 8) return std::nullopt;
-  std::uint64_t at = 0;
-  for (int i = 7; i >= 0; --i) at = at << 8 | static_cast<unsigned char>((*answer)[static_cast<std::size_t>(i)]);
-  return at;
+  return LittleEndian(*answer, 0, 8);
 }
 
 std::optional<Explanation> ExplainZeroTail(const v1::FileEntry& baseline, const v1::FileEntry& migrated) {

@@ -252,16 +252,21 @@ class FilesEvaluation {
     Collect(*baseline_, *migrated_);
     Collect(*migrated_, *baseline_);
     SayEmptyFolders(v1::SEVERITY_NOTE, "empty_folders_differ", std::move(only));
-    SayEmptyFolders(v1::SEVERITY_WARNING, "empty_folders_differ/classes", std::move(classes));
+    SayEmptyFolders(v1::SEVERITY_WARNING, "empty_folders_differ/classes", classes);
+    if (classes.empty()) return;
+    AddMissing(context_, result_, "empty_class_folders", migrated_->where, ArgsOfFolders(std::move(classes)));
+  }
+
+  MessageArgs ArgsOfFolders(std::vector<std::string> names) const {
+    constexpr std::size_t kShown = 10;
+    const std::string count = absl::StrCat(names.size());
+    if (names.size() > kShown) names.resize(kShown);
+    return {{"dataset", DisplayBytes(name_)}, {"count", count}, {"names", absl::StrJoin(names, ", ")}};
   }
 
   void SayEmptyFolders(v1::Severity severity, absl::string_view id, std::vector<std::string> names) {
     if (names.empty()) return;
-    constexpr std::size_t kShown = 10;
-    const std::string count = absl::StrCat(names.size());
-    if (names.size() > kShown) names.resize(kShown);
-    budget_.Add(severity, id, name_,
-                {{"dataset", DisplayBytes(name_)}, {"count", count}, {"names", absl::StrJoin(names, ", ")}});
+    budget_.Add(severity, id, name_, ArgsOfFolders(std::move(names)));
   }
 
   // Sockets, FIFOs and devices are never opened: what they would give nobody knows.

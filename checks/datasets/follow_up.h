@@ -3,9 +3,11 @@
 #ifndef PARITECT_CHECKS_DATASETS_FOLLOW_UP_H_
 #define PARITECT_CHECKS_DATASETS_FOLLOW_UP_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "checks/evidence_set.h"
 
 namespace paritect {
@@ -31,6 +33,13 @@ struct FollowUpLimits {
 
 // Only of walked trees (a list's files are elsewhere), in a fixed order.
 std::vector<DatasetQuestion> DatasetQuestions(const EvidenceSet& evidence, const FollowUpLimits& limits = {});
+
+// Writes what it finds out into the entry of the question's path; leaves a question alone that it cannot answer.
+using DatasetAnswer = absl::FunctionRef<void(const DatasetQuestion& question, v1::FileList& list)>;
+
+// The bundles as evidence, after each question about them was put to `answer`.
+std::unique_ptr<EvidenceSet> AnsweredEvidence(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated,
+                                              const FollowUpLimits& limits, DatasetAnswer answer);
 
 }  // namespace paritect
 

@@ -11,6 +11,7 @@
 #include "checks/datasets/difference.h"
 #include "checks/datasets/explain.h"
 #include "checks/datasets/pairs.h"
+#include "checks/datasets/stand_ins.h"
 #include "checks/finding_budget.h"
 #include "common/utf8.h"
 
@@ -74,14 +75,6 @@ class KindEvaluation {
  private:
   static bool IsOfLink(v1::FileHint hint) {
     return hint == v1::FILE_HINT_DANGLING_LINK || hint == v1::FILE_HINT_LINK_LOOP;
-  }
-
-  // Where most files are pages, pages are the data (a crawl), not what a server answered in place of it.
-  static bool IsSetOfPages(const DatasetView& view) {
-    constexpr std::size_t kPagesMin = 10;
-    std::size_t pages = 0;
-    for (const NamedFile& file : view.files) pages += HasFileHint(*file.entry, v1::FILE_HINT_HTML_PAGE) ? 1 : 0;
-    return pages >= kPagesMin && pages * 2 > view.files.size();
   }
 
   void ReportHidden(const std::string& dataset, const DatasetView& migrated) {

@@ -9,6 +9,7 @@
 #include "checks/check.h"
 #include "checks/numbers/statistics.h"
 #include "checks/runs/loss_comparison.h"
+#include "checks/runs/scaler.h"
 #include "checks/runs/step_axis.h"
 #include "checks/series/finals.h"
 #include "checks/series/nonfinite.h"
@@ -91,26 +92,25 @@ std::optional<Course> ReferenceCourse(const CheckContext& context, const RunSeri
 // A loss that stands still where the baseline's falls has not converged, a drift included: it has learned next to
 // nothing and ends nearer to where the baseline began. Where the baseline's stands still as well (a resumed or
 // fine-tuned model), the curves decide.
-bool StandsStill(const Course& migrated, const std::optional<Course>& baseline, double share_of_fall) {
-  constexpr double kFalls = 0.05;
+bool StandsStill(const Course& migrated, const std::optional<Course>& baseline, const Profile& profile) {
   if (!baseline.has_value() || baseline->flat()) return false;
   const double fall = baseline->fall();
-  if (fall <= kFalls * std::fabs(baseline->start) || migrated.fall() >= share_of_fall * fall) return false;
+  if (fall <= profile.threshold("convergence_falls") * std::fabs(baseline->start)) return false;
+  if (migrated.fall() >= profile.threshold("convergence_fall_share") * fall) return false;
   return migrated.end > baseline->end + fall / 2;
 }
 
 // A loss that falls and then loses much of its fall diverges, unless the baseline's does so as well (a curriculum).
-bool Diverges(const Course& migrated, const std::optional<Course>& baseline) {
-  constexpr double kLost = 0.2;
-  constexpr double kLostAlone = 0.5;  // without a baseline to tell what is usual
+bool Diverges(const Course& migrated, const std::optional<Course>& baseline, const Profile& profile) {
   const double lost = migrated.lost();
-  if (!baseline.has_value()) return lost > kLostAlone;
-  return lost > kLost && lost > 2 * baseline->lost();
+  // Without a baseline nothing tells what is usual.
+  if (!baseline.has_value()) return lost > profile.threshold("convergence_lost_share_alone");
+  return lost > profile.threshold("convergence_lost_share") && lost > 2 * baseline->lost();
 }
 
 void ReportNoConvergence(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Curve& curve,
                          const Course& course, const std::optional<Course>& baseline) {
-  const bool diverges = Diverges(course, baseline);
+  const bool diverges = Diverges(course, baseline, context.profile);
   const double end = diverges ? course.latest : course.end;
   MessageArgs args = {{"run", SubjectOf(run, curve)},
                       {"start", Short(course.start)},
@@ -143,7 +143,7 @@ void ReportNoConvergence(const CheckContext& context, v1::CheckResult& result, c
 bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const RunSeries* reference,
                bool& validates) {
   v1::CheckResult found;
-  const NonFinite nonfinite = FindNonFinite(context, found, run);
+  const NonFinite nonfinite = FindNonFinite(context, found, run, &GuardOf);
   for (v1::Finding& finding : *found.mutable_findings()) {
     if (finding.severity() == v1::SEVERITY_ERROR) SetFact(finding, "scenario", nonfinite.training ? 1 : 3);
     *result.add_findings() = std::move(finding);
@@ -162,8 +162,8 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
       continue;
     }
     const std::optional<Course> baseline = ReferenceCourse(context, reference, run, curve);
-    const double share_of_fall = context.profile.threshold("convergence_fall_share");
-    if (course->rises() || Diverges(*course, baseline) || StandsStill(*course, baseline, share_of_fall)) {
+    if (course->rises() || Diverges(*course, baseline, context.profile) ||
+        StandsStill(*course, baseline, context.profile)) {
       ReportNoConvergence(context, result, run, curve, *course, baseline);
       return false;
     }

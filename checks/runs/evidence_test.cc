@@ -331,6 +331,22 @@ TEST(ValidationMetrics, OneThatIsWorseFailsThoughTheLossAgrees) {
   }
 }
 
+// A cosine hardly moves where it ends; only one and the same rate stood still.
+TEST(HeldRate, TheEndOfACosine) {
+  std::vector<v1::StepRecord> records(100);
+  std::vector<const v1::StepRecord*> pointers;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(records.size());
+    records[i].set_step(static_cast<std::int64_t>(i));
+    records[i].set_lr(1e-4 * (1 + std::cos(3.14159265358979 * share)));
+    pointers.push_back(&records[i]);
+  }
+  EXPECT_EQ(HeldRateAt(pointers, 98), HeldRate::kMoved);
+  EXPECT_EQ(HeldRateAt(pointers, 99), HeldRate::kUnknown);  // the rate of the step behind it is not printed
+  records[99].set_lr(records[98].lr());
+  EXPECT_EQ(HeldRateAt(pointers, 98), HeldRate::kHeld);
+}
+
 TEST(HeldRate, NeedsARateThatMoves) {
   std::vector<v1::StepRecord> records(30);
   std::vector<const v1::StepRecord*> pointers;

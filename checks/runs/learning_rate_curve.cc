@@ -12,7 +12,6 @@
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
 #include "checks/series/curves.h"
-#include "checks/series/held_rate.h"
 #include "checks/series/repeats.h"
 #include "common/numbers.h"
 
@@ -173,11 +172,11 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
   if (factor.has_value()) SetFact(*result.mutable_findings()->rbegin(), "ratio", *factor);
 }
 
-// How many updates were left out up to each printed step, of logs whose schedule counts updates; empty: none.
+// How many updates were left out up to each printed step; empty: none. Whether the schedule counts updates the curves
+// tell.
 std::map<std::int64_t, std::int64_t> LeftOut(const RunSeries& run) {
   std::map<std::int64_t, std::int64_t> by_step;
   for (const LogSource& source : run.logs) {
-    if (!ScheduleCountsUpdates(source.log().format())) continue;
     for (const v1::StepRecord& record : source.log().records()) {
       const bool told = !record.has_skipped() && !source.log().skipped_counted() && record.overflow();
       const std::int64_t skipped = record.has_skipped() ? record.skipped() : told ? 1 : 0;

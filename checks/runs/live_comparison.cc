@@ -7,6 +7,7 @@
 #include "checks/numbers/statistics.h"
 #include "checks/runs/loss_comparison.h"
 #include "checks/runs/run_pairs.h"
+#include "checks/runs/scaler.h"
 #include "checks/runs/step_axis.h"
 #include "checks/series/curve_progress.h"
 #include "checks/series/curves.h"
@@ -141,7 +142,7 @@ std::vector<LiveFinding> CompareLive(const CheckContext& context) {
     if (run.logs.empty()) continue;
     runs.push_back(&run);
     v1::CheckResult result;
-    FindNonFinite(context, result, run);
+    FindNonFinite(context, result, run, &GuardOf);
     for (v1::Finding& finding : *result.mutable_findings()) {
       if (finding.severity() != v1::SEVERITY_ERROR) continue;
       out.push_back({"non_finite", run.name, static_cast<std::int64_t>(FactOf(finding, "step")), finding});

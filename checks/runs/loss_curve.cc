@@ -7,6 +7,7 @@
 #include "checks/check.h"
 #include "checks/runs/loss_comparison.h"
 #include "checks/runs/ratio_cause.h"
+#include "checks/runs/scaler.h"
 #include "checks/series/nonfinite.h"
 #include "checks/series/rank_curves.h"
 #include "checks/series/repeats.h"
@@ -97,9 +98,9 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
 
 // Curves within their limits whose difference does not go around 0: a small, steady error (docs/thresholds.md).
 void WarnOfBias(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
-  constexpr double kBias = 0.005;
   const double bias = c.figures.signed_mean_relative_error;
-  if (c.figures.mode != CurveMode::kPaired || !c.bias.has_value() || std::fabs(bias) <= kBias) return;
+  const double limit = context.profile.threshold("loss_bias");
+  if (c.figures.mode != CurveMode::kPaired || !c.bias.has_value() || std::fabs(bias) <= limit) return;
   if (c.bias->low <= 0 && c.bias->high >= 0) return;
   if (c.figures.small_values) return;                                       // said by itself
   if (std::fabs(bias) <= c.limits.mean_relative_pass && c.widened) return;  // no more than the repeats differ by
@@ -216,7 +217,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const CurveSet migrated = comparable.empty() ? CurveSet() : comparable.front()->Curves(Metric::kLoss);
   for (const Side side : kBothSides) {
     for (const RunSeries& run : pairs.runs(side)) {
-      FindNonFinite(context, result, run);
+      FindNonFinite(context, result, run, &GuardOf);
       CheckRanks(context, result, run, side == Side::kMigrated ? reference : migrated);
     }
     pairs.RequireFinished(context, result, side);

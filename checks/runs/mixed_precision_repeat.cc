@@ -33,7 +33,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   mixed.finished = finished;
   if (!RequireRepeats(context, result, mixed, some_left ? "too_few_runs/mixed" : "too_few_runs")) return;
   CompareFinals(context, result, mixed.finished);
-  CompareRepeatCurves(context, result, mixed.finished);
+  CompareRepeatCurves(context, result, mixed.finished, &GuardOf);
 }
 
 }  // namespace

@@ -61,6 +61,16 @@ TEST(PrintedState, GradientsClearedEveryFewStepsOnly) {
   EXPECT_THAT(Kinds(StateOf([](int step) { return step % 2 == 0 ? 0.8 : 1.3; })), IsEmpty());
 }
 
+TEST(PrintedState, GradientsThatTheBaselineDoesNotClear) {
+  const auto even = [](int) { return 1.1; };
+  for (const auto& grown : {std::function<double(int)>([](int step) { return 1.1 * step; }),
+                            std::function<double(int)>([](int step) { return 1.1 * ((step - 1) % 4 + 1); })}) {
+    const v1::CheckResult result = RunOne(kState, {Norms("gpu", grown)}, {Norms("npu-1", even)});
+    ASSERT_THAT(Kinds(result), ElementsAre("gradients_not_cleared"));
+    EXPECT_EQ(result.findings(0).message().en().rfind("gpu against npu-1", 0), 0u) << result.findings(0).message().en();
+  }
+}
+
 // Samples as Megatron counts them; `counter(step)` after each step.
 RunFixture Counted(const std::string& name, int every, const std::function<std::int64_t(int)>& counter,
                    std::optional<int> resumed_at = std::nullopt) {

@@ -6,12 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/series/repeats.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 
 namespace paritect {
 namespace {
 
-constexpr double kClose = 0.005;
+constexpr double kWhole = 0.005;  // what the noise of a median leaves of a whole number
 
 struct Quantity {
   std::string text;
@@ -59,7 +60,7 @@ Derived StatedNumber(const SettingsView& view, absl::string_view key) {
 bool IsWholeRatio(double ratio) {
   if (!(ratio > 0)) return false;
   const double whole = WholePart(ratio);
-  return whole > 1.5 && std::fabs(whole / std::round(whole) - 1) < kClose;
+  return whole > 1.5 && std::fabs(whole / std::round(whole) - 1) < kWhole;
 }
 
 RatioCause CauseOfRatio(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated,
@@ -80,8 +81,9 @@ RatioCause CauseOfRatio(const CheckContext& context, const RunSeries& baseline, 
   AddQuotient("the global batches", GlobalBatch(a), GlobalBatch(b), quantities);
   std::vector<std::string> texts;
   std::set<std::string> places;
+  const double within = context.profile.threshold("ratio_explained");
   for (const Quantity& one : quantities) {
-    if (one.value < 1.5 || std::fabs(WholePart(ratio) / one.value - 1) > kClose) continue;
+    if (one.value < 1.5 || std::fabs(WholePart(ratio) / one.value - 1) > within) continue;
     texts.push_back(one.text);
     places.insert(one.evidence.begin(), one.evidence.end());
   }

@@ -1,6 +1,7 @@
 // baseline.repeatability.curves: do the loss curves of the finished baseline runs agree?
 // Source: pre-tuning checklist, 多次训练验证精度一致; limits: docs/thresholds.md.
 #include "checks/check.h"
+#include "checks/runs/scaler.h"
 #include "checks/series/repeats.h"
 
 namespace paritect {
@@ -12,7 +13,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const std::vector<RunSeries>& runs = SeriesOf(context, Side::kBaseline);
   if (runs.empty()) return;
   const FinishedRuns finished = Finished(context.profile, runs);
-  if (RequireRepeats(context, result, finished)) CompareRepeatCurves(context, result, finished.finished);
+  if (RequireRepeats(context, result, finished)) CompareRepeatCurves(context, result, finished.finished, &GuardOf);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ void ReportPrinted(const CheckContext& context, v1::CheckResult& result, const R
 // What the logs print at every step of the settings: the global batch and the learning rate.
 std::int64_t ComparePrinted(const CheckContext& context, v1::CheckResult& result, const RunSeries& first,
                             const RunSeries& run, std::set<std::string>& differing) {
-  constexpr double kSame = 1e-3;  // printed with few digits
+  const double same = context.profile.threshold("printed_setting_difference");
   std::int64_t compared = 0;
   const std::optional<double> batch_a = PrintedBatch(first);
   const std::optional<double> batch_b = PrintedBatch(run);
@@ -86,10 +86,10 @@ std::int64_t ComparePrinted(const CheckContext& context, v1::CheckResult& result
   const AlignedCurves rates = Align(a, b);
   if (rates.steps.empty()) return compared;
   ++compared;
-  const double smallest = kSame * *std::max_element(rates.a.begin(), rates.a.end());
+  const double smallest = same * *std::max_element(rates.a.begin(), rates.a.end());
   std::vector<std::size_t> apart;
   for (std::size_t i = 0; i < rates.steps.size(); ++i) {
-    if (std::fabs(rates.b[i] - rates.a[i]) > kSame * std::fabs(rates.a[i]) + smallest) apart.push_back(i);
+    if (std::fabs(rates.b[i] - rates.a[i]) > same * std::fabs(rates.a[i]) + smallest) apart.push_back(i);
   }
   if (apart.size() <= std::max<std::size_t>(1, rates.steps.size() / 100)) return compared;
   if (!differing.insert("learning_rate").second) return compared;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/series/overflow.h"
 #include "checks/series/repeats.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 
 namespace paritect {
@@ -122,6 +123,11 @@ void ReadLog(const RunSeries& run, ScalerFacts& facts) {
       overflow = overflow || point.overflow;
     }
     if (!moves) facts.printed_scale = Sourced{points.front().scale, points.front().where};
+    if (!moves && points.front().scale == 0) {  // what frameworks print where they have no scaler
+      if (facts.kind == ScalerKind::kUnknown) facts.kind = ScalerKind::kOff;
+      facts.evidence = points.front().where;
+      continue;
+    }
     if (moves) {
       facts.printed_scale.reset();
       facts.kind = ScalerKind::kDynamic;
@@ -234,6 +240,13 @@ ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run) {
     }
   }
   return facts;
+}
+
+UpdateGuard GuardOf(const CheckContext& context, const RunSeries& run) {
+  const ScalerFacts facts = ScalerOf(context, run);
+  // A DeepSpeed file states the parameters of a scaler that bf16 leaves off.
+  if (facts.not_needed() || facts.kind == ScalerKind::kOff) return UpdateGuard::kNothing;
+  return facts.kind == ScalerKind::kUnknown ? UpdateGuard::kUnknown : UpdateGuard::kScaler;
 }
 
 bool NoScalerNeeded(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,

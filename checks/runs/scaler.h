@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checks/check.h"
+#include "checks/series/nonfinite.h"
 #include "checks/series/run_series.h"
 
 namespace paritect {
@@ -41,6 +42,9 @@ struct ScalerFacts {
 };
 
 ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run);
+
+// What can leave out an update of the run.
+UpdateGuard GuardOf(const CheckContext& context, const RunSeries& run);
 
 // Values of the loss scale in file order, lines without a step included.
 struct ScalePoint {

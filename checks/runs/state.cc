@@ -36,14 +36,13 @@ AlignedCurves LossesOf(const RunSeries& baseline, const RunSeries& migrated, con
 // Whether both sides read the same data step by step: their losses move together or are all but equal; where losses do
 // not tell, their norms move together.
 bool ArePaired(const CheckContext& context, const AlignedCurves& losses, const AlignedCurves& norms) {
-  constexpr double kTight = 0.005;
   const CurveLimits limits = LimitsOf(context.profile);
   if (!losses.steps.empty()) {
     const CurveMode mode = Compare(losses, limits).mode;
     if (mode == CurveMode::kPaired) return true;
     std::vector<double> sizes = RelativeDifferences(losses.a, losses.b, SizeFloor(losses.a));
     for (double& one : sizes) one = std::fabs(one);
-    if (Median(std::move(sizes)) <= kTight) return true;
+    if (Median(std::move(sizes)) <= context.profile.threshold("paired_loss_difference")) return true;
     if (mode == CurveMode::kUnpaired) return false;
   }
   if (ConstantRatio(norms.a, norms.b).has_value()) return true;
@@ -52,15 +51,15 @@ bool ArePaired(const CheckContext& context, const AlignedCurves& losses, const A
 }
 
 // A loss that is n times as large has a gradient that is: said once, of the loss.
-bool LossHasRatio(const AlignedCurves& losses, double ratio) {
-  constexpr double kSame = 0.05;
+bool LossHasRatio(const CheckContext& context, const AlignedCurves& losses, double ratio) {
   const std::optional<double> of_loss = ConstantRatio(losses.a, losses.b);
-  return of_loss.has_value() && std::fabs(*of_loss / ratio - 1) < kSame;
+  return of_loss.has_value() && std::fabs(*of_loss / ratio - 1) < context.profile.threshold("gradient_ratio_of_loss");
 }
 
-// Norms that differ by more than half (docs/thresholds.md) without a pattern that names the cause.
-bool FarFromOne(double ratio) {
-  return ratio > 1.5 || ratio < 1 / 1.5;
+// Norms that differ by far (docs/thresholds.md) without a pattern that names the cause.
+bool FarFromOne(const CheckContext& context, double ratio) {
+  const double far = 1 + context.profile.threshold("gradient_norm_far");
+  return ratio > far || ratio < 1 / far;
 }
 
 v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
@@ -76,8 +75,9 @@ v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result
 v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                          const RunSeries& migrated, const std::string& subject, const GradientRatio& ratio,
                          const AlignedCurves& losses) {
-  const MessageArgs args = {{"migrated", subject},
-                            {"baseline", baseline.name},
+  // Growth is told of the side that has it, against the other.
+  const MessageArgs args = {{"migrated", ratio.of_baseline ? baseline.name : subject},
+                            {"baseline", ratio.of_baseline ? subject : baseline.name},
                             {"ratio", Short(ratio.ratio)},
                             {"tail", Short(ratio.tail_ratio)},
                             {"largest", Short(ratio.largest)},
@@ -99,13 +99,14 @@ v1::Finding& ReportRatio(const CheckContext& context, v1::CheckResult& result, c
       return finding;
     }
     case GradientPattern::kConstantRatio:
-      if (LossHasRatio(losses, ratio.ratio)) break;
+      if (LossHasRatio(context, losses, ratio.ratio)) break;
       return ReportConstant(context, result, baseline, migrated, subject, ratio.ratio, args);
     case GradientPattern::kExploding: return AddError(context, result, "gradients_explode", subject, args);
     case GradientPattern::kAlike:
       if (ratio.unpaired_ratio) return AddWarning(context, result, "gradient_norm_differs/unpaired", subject, args);
-      if (FarFromOne(ratio.ratio)) return AddWarning(context, result, "gradient_norm_differs", subject, args);
-      if (FarFromOne(ratio.tail_ratio)) return AddWarning(context, result, "gradient_norm_differs/tail", subject, args);
+      if (FarFromOne(context, ratio.ratio)) return AddWarning(context, result, "gradient_norm_differs", subject, args);
+      if (FarFromOne(context, ratio.tail_ratio))
+        return AddWarning(context, result, "gradient_norm_differs/tail", subject, args);
       if (ratio.jumps > 2 * ratio.baseline_jumps) {
         return AddWarning(context, result, "gradient_norm_differs/jumps", subject, args);
       }

@@ -6,6 +6,7 @@
 
 #include "checks/numbers/statistics.h"
 #include "checks/series/curves.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 
 namespace paritect {
@@ -57,7 +58,7 @@ void Shift(Curve& curve, std::int64_t by) {
 }
 
 // Both print every step, one from 0 and one from 1, and the losses move together only when that is taken into account.
-std::int64_t ShiftBetween(const Curve& a, const Curve& b) {
+std::int64_t ShiftBetween(const CheckContext& context, const Curve& a, const Curve& b) {
   if (a.points.size() < kPointsMin || b.points.size() < kPointsMin) return 0;
   const std::int64_t shift = a.points.front().step - b.points.front().step;
   if (std::abs(shift) != 1 || std::min(a.points.front().step, b.points.front().step) != 0) return 0;
@@ -66,8 +67,10 @@ std::int64_t ShiftBetween(const Curve& a, const Curve& b) {
   Shift(shifted, shift);
   const std::optional<double> as_printed = CorrelationOf(a, b);
   const std::optional<double> moved = CorrelationOf(a, shifted);
-  constexpr double kTogether = 0.5;
-  return moved.has_value() && *moved > kTogether && *moved > as_printed.value_or(0) + 0.2 ? shift : 0;
+  return moved.has_value() && *moved > context.profile.threshold("shift_correlation") &&
+                 *moved > as_printed.value_or(0) + 0.2
+             ? shift
+             : 0;
 }
 
 }  // namespace
@@ -100,7 +103,7 @@ StepAxis ChooseAxis(const CheckContext& context, const RunSeries& baseline, cons
     axis.migrated_per_step = *per_b;
     return axis;
   }
-  axis.shift = ShiftBetween(a, b);
+  axis.shift = ShiftBetween(context, a, b);
   if (axis.shift != 0) axis.kind = StepAxis::Kind::kShifted;
   return axis;
 }

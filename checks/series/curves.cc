@@ -13,6 +13,8 @@ constexpr std::size_t kPairingStepsMin = 20;  // common steps that the correlati
 constexpr std::size_t kPairingSkip = 5;       // the first steps fall steeply in every run
 constexpr double kDeadZone = 0.01;            // of the onset detector
 constexpr double kRatioSpreadMax = 0.01;
+constexpr double kRatioDistanceMin = 0.02;  // from 1: nearer ones are within the limits of most curves
+constexpr double kRatioSpreads = 5;         // that far from 1 it does not come to by its noise
 
 double Typical(const Curve& curve) {
   std::vector<double> gaps;
@@ -373,8 +375,10 @@ std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const
   }
   if (ratios.size() < kValuesMin || ratios.size() * 10 < a.size() * 9) return std::nullopt;
   const double ratio = Median(ratios);
-  if (std::fabs(ratio - 1) < 0.05) return std::nullopt;
-  if (StandardDeviation(ratios) > kRatioSpreadMax * ratio) return std::nullopt;
+  const double distance = std::fabs(ratio - 1);
+  const double spread = StandardDeviation(ratios);
+  if (distance < kRatioDistanceMin || distance < kRatioSpreads * spread) return std::nullopt;
+  if (spread > kRatioSpreadMax * ratio) return std::nullopt;
   // A whole number (or one over it) is what averaging over steps or ranks gives.
   const double whole = ratio >= 1 ? std::round(ratio) : 1 / std::round(1 / ratio);
   return std::fabs(ratio / whole - 1) < 0.005 ? whole : ratio;

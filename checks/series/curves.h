@@ -92,7 +92,7 @@ struct CurveComparison {
 // Compares aligned curves. `same_order`: recorded evidence that both read the same data in the same order.
 CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order = {});
 
-// b / a where it is one number throughout (spread below 1 %) and not 1; also for gradient norms.
+// b / a where it is one number throughout (spread below 1 %) and surely not 1; also for gradient norms.
 std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const double> b);
 
 // The baseline's own noise: each run against the mean of the others, the largest such error.

@@ -145,6 +145,8 @@ TEST(Curves, ConstantRatioIsNamed) {
       CompareOf(Make(1, 100, 1, Order1), Make(1, 100, 1, [](std::int64_t s) { return Order1(s) * 2.004; }));
   EXPECT_THAT(c.constant_ratio, Optional(2.0));
   EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.01, 2.02, 3.03, 4.04, 5.05}), std::nullopt);
+  EXPECT_THAT(ConstantRatio({1, 2, 3, 4, 5}, {1.04, 2.08, 3.12, 4.16, 5.2}), Optional(testing::DoubleNear(1.04, 1e-6)));
+  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.02, 2.08, 3.15, 4.12, 5.2}), std::nullopt);  // as near as its noise
   EXPECT_THAT(ConstantRatio({8, 16, 24, 32, 40}, {1, 2, 3, 4, 5}), Optional(0.125));
   EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {2, 4, 9, 8, 11}), std::nullopt);
 }

@@ -91,11 +91,11 @@ std::optional<double> ShareOfRun(const FinalMetrics& finals, std::size_t i) {
 
 // Metrics of other moments of the training: told, since a longer training is a better one.
 void WarnOfSteps(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a, const FinalMetrics& b) {
-  constexpr double kAlike = 0.1;
+  const double alike = context.profile.threshold("final_moment_share");
   for (std::size_t i = 0; i < b.runs.size(); ++i) {
     const std::optional<double> share_a = ShareOfRun(a, 0);
     const std::optional<double> share_b = ShareOfRun(b, i);
-    if (!share_a || !share_b || std::fabs(*share_a - *share_b) <= kAlike) continue;
+    if (!share_a || !share_b || std::fabs(*share_a - *share_b) <= alike) continue;
     v1::Finding& finding = AddWarning(
         context, result, "final_at_other_steps", b.runs[i]->name,
         {{"metric", a.metric}, {"baseline", absl::StrCat(*a.steps[0])}, {"migrated", absl::StrCat(*b.steps[i])}});
@@ -106,11 +106,11 @@ void WarnOfSteps(const CheckContext& context, v1::CheckResult& result, const Fin
 
 // A run that is under way, or broke off, is judged where it has come to the baseline's last evaluation.
 void TakeOutUnderWay(const CheckContext& context, v1::CheckResult& result, const FinalMetrics& a, FinalMetrics& b) {
-  constexpr double kAsFar = 0.9;
+  const double as_far = context.profile.threshold("final_reached_share");
   for (std::size_t i = b.runs.size(); i-- > 0;) {
     const bool finished = b.runs[i]->ending.state == v1::RunEnd::STATE_FINISHED;
     if (finished || !a.steps[0].has_value() || !b.steps[i].has_value()) continue;
-    if (static_cast<double>(*b.steps[i]) >= kAsFar * static_cast<double>(*a.steps[0])) continue;
+    if (static_cast<double>(*b.steps[i]) >= as_far * static_cast<double>(*a.steps[0])) continue;
     AddMissing(context, result, "final_not_reached", b.runs[i]->name,
                {{"run", b.runs[i]->name},
                 {"metric", b.metric},

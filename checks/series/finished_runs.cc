@@ -1,4 +1,4 @@
-// Which runs of a side count (run_series.h).
+// Which runs of a side count (run_series.h). By itself, for run_copies.h, which it uses, knows run series.
 #include <algorithm>
 #include <set>
 

@@ -172,17 +172,8 @@ void JudgeRatio(const Ratios& ratios, const GradientLimits& limits, bool paired,
   result.pattern = paired ? GradientPattern::kConstantRatio : GradientPattern::kAlike;
 }
 
-}  // namespace
-
-std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const GradientLimits& limits, bool paired) {
-  const Ratios ratios = RatiosOf(norms);
-  if (ratios.values.size() < kStepsMin) return std::nullopt;
-  GradientRatio result;
-  result.steps = static_cast<std::int64_t>(ratios.values.size());
-  result.ratio = Median(ratios.values);
-  std::vector<double> deviations;
-  for (const double one : ratios.values) deviations.push_back(std::fabs(one - result.ratio));
-  result.spread = Median(std::move(deviations));
+// Whether one side's norms grow by gradients that are not cleared, from step to step or anew every few steps.
+bool FindGrowth(const Ratios& ratios, GradientRatio& result) {
   const std::int64_t before = ratios.steps.front() > 0 ? 0 : 1 - ratios.steps.front();
   std::vector<double> log_steps;
   std::vector<double> log_ratios;
@@ -198,13 +189,33 @@ std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const 
     result.pattern = GradientPattern::kGrowing;
     result.ratio = at_last;
     result.exponent = line.slope;
-    return result;
+    return true;
   }
-  if (const std::size_t period = FindPeriod(ratios.values, ratios.steps); period > 0) {
-    result.pattern = GradientPattern::kPeriodic;
-    result.period = static_cast<std::int64_t>(period);
-    result.ratio =
-        *std::max_element(ratios.values.begin(), ratios.values.begin() + static_cast<std::ptrdiff_t>(2 * period));
+  const std::size_t period = FindPeriod(ratios.values, ratios.steps);
+  if (period == 0) return false;
+  result.pattern = GradientPattern::kPeriodic;
+  result.period = static_cast<std::int64_t>(period);
+  result.ratio =
+      *std::max_element(ratios.values.begin(), ratios.values.begin() + static_cast<std::ptrdiff_t>(2 * period));
+  return true;
+}
+
+}  // namespace
+
+std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const GradientLimits& limits, bool paired) {
+  const Ratios ratios = RatiosOf(norms);
+  if (ratios.values.size() < kStepsMin) return std::nullopt;
+  GradientRatio result;
+  result.steps = static_cast<std::int64_t>(ratios.values.size());
+  result.ratio = Median(ratios.values);
+  std::vector<double> deviations;
+  for (const double one : ratios.values) deviations.push_back(std::fabs(one - result.ratio));
+  result.spread = Median(std::move(deviations));
+  if (FindGrowth(ratios, result)) return result;
+  Ratios other = ratios;  // the baseline's norms over the migrated side's
+  for (double& one : other.values) one = 1 / one;
+  if (FindGrowth(other, result)) {
+    result.of_baseline = true;
     return result;
   }
   JudgeRatio(ratios, limits, paired, result);

@@ -29,6 +29,7 @@ struct GradientRatio {
   std::int64_t explodes_at = 0;     // exploding: the first step beyond
   std::int64_t period = 0;          // periodic: steps
   double spread = 0;                // median absolute deviation of the ratio
+  bool of_baseline = false;         // growing, periodic: it is the baseline's norms that do; the ratios are theirs
   // A ratio that would be constant, over steps of which it is not known that both sides read the same data.
   bool unpaired_ratio = false;
 };

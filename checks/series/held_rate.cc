@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 
-#include "checks/numbers/statistics.h"
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
 
 constexpr std::size_t kAround = 50;  // records on either side
 constexpr std::size_t kPairsMin = 5;
-constexpr double kStill = 0.25;  // of the usual change of a step
 
 bool IsSkip(const v1::StepRecord& record) {
   return record.overflow() || record.skipped() > 0 || (record.has_grad_norm() && !std::isfinite(record.grad_norm()));
@@ -39,24 +37,22 @@ HeldRate HeldRateAt(const std::vector<const v1::StepRecord*>& records, std::size
   const std::size_t moving =
       static_cast<std::size_t>(std::count_if(usual.begin(), usual.end(), [](double d) { return d > 0; }));
   if (moving * 10 < usual.size() * 9) return HeldRate::kUnknown;
-  const double typical = Median(std::move(usual));
-  bool known = false;
+  // One and the same point of the schedule prints one and the same rate. A small change is none of a skip: a cosine
+  // hardly moves where it begins and ends.
+  int moved = 0;
   for (const bool before : {true, false}) {
     if (before ? at == 0 : at + 1 >= records.size()) continue;
     const std::optional<double> change =
         before ? ChangeTo(*records[at - 1], *records[at]) : ChangeTo(*records[at], *records[at + 1]);
     if (!change.has_value()) return HeldRate::kUnknown;
-    known = true;
-    if (*change < kStill * typical) return HeldRate::kHeld;
+    if (*change == 0) return HeldRate::kHeld;
+    ++moved;
   }
-  return known ? HeldRate::kMoved : HeldRate::kUnknown;
+  return moved == 2 ? HeldRate::kMoved : HeldRate::kUnknown;
 }
 
 bool ScheduleCountsUpdates(const std::string& format) {
-  static const auto* const kFormats =
-      new std::set<std::string>{"megatron",           "deepspeed",   "hf-trainer-state", "hf-trainer-stdout",
-                                "llamafactory-jsonl", "mindformers", "mindspore"};
-  return kFormats->contains(format);
+  return FactsOfLogFormat(format).schedule_counts_updates;
 }
 
 }  // namespace paritect

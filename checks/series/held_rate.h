@@ -17,7 +17,7 @@ enum class HeldRate {
 };
 
 // `records`: one rank's, in file order. Frameworks print the rate before or after the scheduler's step: it was held
-// where it did not move from the step before or to the next one.
+// where it did not move from the step before or to the next one; it moved where it did both.
 HeldRate HeldRateAt(const std::vector<const v1::StepRecord*>& records, std::size_t at);
 
 // Formats whose schedule counts updates, so that it must stand still where one is left out: Megatron, DeepSpeed, the

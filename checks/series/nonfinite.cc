@@ -13,15 +13,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/series/held_rate.h"
+#include "checks/series/left_out.h"
 #include "common/numbers.h"
-#include "common/training_metric.h"
+#include "rules/log_formats.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {
 
-constexpr int kZerosMin = 3;     // a single zero may be a rounded loss
-constexpr int kNanNormsMin = 3;  // a scaler prints one now and then
+constexpr int kZerosMin = 3;  // a single zero may be a rounded loss
+constexpr int kNanNormsMin = 3;
 constexpr int kEvidenceMax = 5;
 
 // Steps at which one thing went wrong. Ranks that print the same count once.
@@ -47,9 +48,13 @@ struct Found {
   Events nan_accuracy;
   Events zeros;
   Events missing;
-  Events nan_norm;
+  Events bad_norm;                          // NaN or infinite, of steps that are not known to have been skipped
+  Events nan_norm;                          // of these: NaN
+  Events nan_applied;                       // of these: the update is known to have been made
+  std::set<std::int64_t> norm_steps;        // that print a norm
   std::map<std::string, Events> terms;      // of the loss, by name
-  std::map<std::string, Events> norms;      // named gradient norms
+  std::map<std::string, Events> norms;      // named gradient norms that are NaN
+  std::map<std::string, Events> infinite;   // named gradient norms
   std::map<std::string, Events> evaluated;  // terms of a validation loss
   std::set<int> ranks;                      // that print a loss, NaN or not
 };
@@ -83,11 +88,15 @@ class Walker {
     }
     const bool skipped = !record.step_unknown() && Skipped(record);
     NextFigures(record, skipped);
-    if (record.step_unknown()) return;
+    if (record.step_unknown()) {
+      if (record.overflow() && !record.overflow_applied()) messages_.insert(records_.size());
+      return;
+    }
     if (record.has_skipped()) counted_to_ = record.step();
-    if (record.has_grad_norm() && std::isnan(record.grad_norm()) && !skipped) nan_norms_.push_back(records_.size());
+    if (record.has_grad_norm()) found_.norm_steps.insert(record.step());
+    if (record.has_grad_norm() && !std::isfinite(record.grad_norm()) && !skipped) bad_norms_.push_back(records_.size());
     records_.push_back(&record);
-    if (record.loss_absent() && seen_real_ && !skipped) found_.missing.Add(record, 0, source_, rank_);
+    if (record.loss_absent() && !skipped) absent_.push_back(&record);
     if (record.has_loss()) {
       found_.ranks.insert(rank_);
       NextLoss(record, skipped);
@@ -103,19 +112,19 @@ class Walker {
   // One NaN before the first value of a table of values that others wrote (a value for every step of a grid) is one
   // that was not recorded. A log prints what the training gave.
   void End() {
-    for (const std::size_t at : nan_norms_) {
-      // A schedule that counts updates and stood still says that the step was skipped.
-      if (ScheduleCountsUpdates(source_.log().format()) && HeldRateAt(records_, at) == HeldRate::kHeld) continue;
-      found_.nan_norm.Add(*records_[at], records_[at]->grad_norm(), source_, rank_);
-    }
+    for (const std::size_t at : bad_norms_) JudgeNorm(at);
     if (!zeros_.empty() && IsFarFromZero()) TakeZeros();  // nothing can follow to make three
+    // A log without any loss is of a rank that prints none.
+    for (const v1::StepRecord* record : absent_) {
+      if (seen_real_ || !leading_.empty()) found_.missing.Add(*record, 0, source_, rank_);
+    }
     if (seen_real_ && leading_.size() == 1 && IsTable(*leading_[0].first)) return;
     for (const auto& [record, value] : leading_) found_.nan_loss.Add(*record, value, source_, rank_);
   }
 
  private:
   bool IsTable(const v1::StepRecord& record) const {
-    return source_.log().format() == "megatron" && record.line() == 0;
+    return FactsOfLogFormat(source_.log().format()).may_be_a_table && record.line() == 0;
   }
 
   // A step that an overflow made the scaler skip has no loss that counts. A counter over several steps excuses a value
@@ -124,6 +133,18 @@ class Walker {
     if (record.overflow()) return true;
     if (record.skipped() <= 0) return false;
     return record.skipped() >= record.step() - counted_to_.value_or(record.step() - record.skipped());
+  }
+
+  // A message stands before or behind the record of its step.
+  void JudgeNorm(std::size_t at) {
+    if (messages_.contains(at) || messages_.contains(at + 1)) return;
+    const Update update = UpdateAt(source_.log().format(), records_, at);
+    if (update == Update::kLeftOut) return;
+    const v1::StepRecord& record = *records_[at];
+    found_.bad_norm.Add(record, record.grad_norm(), source_, rank_);
+    if (!std::isnan(record.grad_norm())) return;
+    found_.nan_norm.Add(record, record.grad_norm(), source_, rank_);
+    if (update == Update::kMade) found_.nan_applied.Add(record, record.grad_norm(), source_, rank_);
   }
 
   // Parts of the loss and named gradient norms, which the total may hide.
@@ -136,9 +157,11 @@ class Walker {
       const Figure figure = FigureOf(name);
       if (figure == Figure::kOther || (skipped && figure != Figure::kEvaluated)) continue;
       if (figure == Figure::kTerm && (whole_told || before_table)) continue;
-      // An infinite norm is an overflow: the scaler's to tell.
-      if (figure == Figure::kNorm && (norm_told || !std::isnan(value))) continue;
-      auto& events = figure == Figure::kTerm ? found_.terms : figure == Figure::kNorm ? found_.norms : found_.evaluated;
+      if (figure == Figure::kNorm && norm_told) continue;
+      auto& events = figure == Figure::kTerm        ? found_.terms
+                     : figure == Figure::kEvaluated ? found_.evaluated
+                     : std::isnan(value)            ? found_.norms
+                                                    : found_.infinite;
       events[name].Add(record, value, source_, rank_);
     }
   }
@@ -189,7 +212,9 @@ class Walker {
   double resolution_ = 0;  // of printed losses
   std::vector<const v1::StepRecord*> zeros_;
   std::vector<const v1::StepRecord*> records_;
-  std::vector<std::size_t> nan_norms_;
+  std::vector<const v1::StepRecord*> absent_;
+  std::vector<std::size_t> bad_norms_;
+  std::set<std::size_t> messages_;  // of overflows: how many records stand before them
   std::vector<std::pair<const v1::StepRecord*, double>> leading_;
 };
 
@@ -247,11 +272,39 @@ bool AlikeOnTheOtherSide(const CheckContext& context, const RunSeries& run, cons
   return false;
 }
 
-// The parts that are no number, one finding each; those whose whole was told already are left out. Whether any was an
-// error.
+// Whether a step with such a norm was skipped: nothing says so, and nothing rules it out.
+void MissSkip(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Events& events,
+              UpdateGuard guard) {
+  const absl::string_view id = guard == UpdateGuard::kScaler ? "skip_not_told" : "skip_not_told/type_unknown";
+  AddMissing(context, result, id, run.name,
+             {{"run", run.name},
+              {"step", absl::StrCat(events.first_step())},
+              {"value", FormatDouble(events.value())},
+              {"count", absl::StrCat(events.count())}});
+}
+
+// The norm over all parameters. Whether it was an error.
+bool ReportNorm(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Found& found,
+                UpdateGuard guard) {
+  const bool nothing = guard == UpdateGuard::kNothing;
+  // An infinite norm is an overflow: where a scaler may be on, the overflow rate tells of it.
+  const Events& events = nothing ? found.bad_norm : found.nan_norm;
+  if (!events.any()) return false;
+  // A scaler that tells nothing of it skips a step now and then: as many as the overflow rate may be.
+  const auto steps = static_cast<double>(found.norm_steps.size());
+  const bool many = events.count() >= kNanNormsMin &&
+                    static_cast<double>(events.count()) > context.profile.threshold("overflow_rate") * steps;
+  const bool error = nothing || found.nan_applied.any() || many;
+  Report(context, result, error ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING, "nan_grad_norm", run, events, found.ranks);
+  if (!error) MissSkip(context, result, run, events, guard);
+  return error;
+}
+
+// The parts that are no number, one finding each; those whose whole was told already are left out. Fewer than
+// `errors_from` of one name are a warning. Whether any was an error.
 bool ReportFigures(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
                    const std::map<std::string, Events>& figures, absl::string_view id, const Events& whole,
-                   const std::set<int>& ranks) {
+                   const std::set<int>& ranks, int errors_from = 1, UpdateGuard guard = UpdateGuard::kUnknown) {
   constexpr int kNamesMax = 10;
   int told = 0;
   bool any = false;
@@ -259,12 +312,30 @@ bool ReportFigures(const CheckContext& context, v1::CheckResult& result, const R
     const bool in_whole = std::all_of(events.values.begin(), events.values.end(),
                                       [&](const auto& one) { return whole.values.contains(one.first); });
     if (in_whole || told >= kNamesMax) continue;
-    const bool few = id == "nan_grad_norm/named" && events.count() < kNanNormsMin;
+    const bool few = events.count() < errors_from;
     const bool alike = AlikeOnTheOtherSide(context, run, name, events);
     ++told;
+    if (few && !alike) MissSkip(context, result, run, events, guard);
     any = any || !(few || alike);
     const v1::Severity severity = few || alike ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR;
     Report(context, result, severity, alike ? "nan_on_both_sides" : id, run, events, ranks, name);
+  }
+  return any;
+}
+
+// Gradient norms, the whole and those of parts. Whether any was an error.
+bool ReportNorms(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Found& found,
+                 GuardOfRun guard_of) {
+  if (!found.bad_norm.any() && found.norms.empty() && found.infinite.empty()) return false;
+  const UpdateGuard guard = guard_of(context, run);
+  const bool nothing = guard == UpdateGuard::kNothing;
+  bool any = ReportNorm(context, result, run, found, guard);
+  any = ReportFigures(context, result, run, found.norms, "nan_grad_norm/named", found.bad_norm, found.ranks,
+                      nothing ? 1 : kNanNormsMin, guard) ||
+        any;
+  if (nothing) {
+    any =
+        ReportFigures(context, result, run, found.infinite, "nan_grad_norm/named", found.bad_norm, found.ranks) || any;
   }
   return any;
 }
@@ -314,7 +385,8 @@ bool StopsForNan(const RunSeries& run) {
 
 }  // namespace
 
-NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
+                        GuardOfRun guard_of) {
   const Found found = FindIn(run);
   const auto error = v1::SEVERITY_ERROR;
   Report(context, result, error, "nan_loss", run, found.nan_loss, found.ranks);
@@ -329,18 +401,14 @@ NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, co
   }
   Report(context, result, error, "nan_suspected", run, found.zeros, found.ranks);
   Report(context, result, error, "loss_missing", run, found.missing, found.ranks);
-  const bool many = found.nan_norm.count() >= kNanNormsMin;
-  Report(context, result, many ? error : v1::SEVERITY_WARNING, "nan_grad_norm", run, found.nan_norm, found.ranks);
+  const bool norms = ReportNorms(context, result, run, found, guard_of);
   const bool terms = ReportFigures(context, result, run, found.terms, "nan_loss/term", found.nan_loss, found.ranks);
-  const bool norms =
-      ReportFigures(context, result, run, found.norms, "nan_grad_norm/named", found.nan_norm, found.ranks);
   Report(context, result, error, "nan_loss/validation", run, found.nan_eval, found.ranks);
   const bool evaluated =
       ReportFigures(context, result, run, found.evaluated, "nan_loss/validation_term", found.nan_eval, found.ranks);
   Report(context, result, error, "nan_loss/accuracy", run, found.nan_accuracy, found.ranks);
   const bool rolled_back = ReportRolledBack(context, result, run);
-  return {stops || found.nan_loss.any() || rolled_back || found.zeros.any() || found.missing.any() || many || terms ||
-              norms,
+  return {stops || found.nan_loss.any() || rolled_back || found.zeros.any() || found.missing.any() || norms || terms,
           found.nan_eval.any() || found.nan_accuracy.any() || evaluated};
 }
 

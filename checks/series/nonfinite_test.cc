@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "checks/series/fixture.h"
@@ -72,6 +73,100 @@ TEST(NonFiniteFigures, SkippedStepsExcuseTheirParts) {
   RunFixture run = Printing("n", "aux_loss", 200);
   run.log().mutable_records(199)->set_skipped(1);
   EXPECT_THAT(Kinds(RunOne(kCurve, {}, {run})), IsEmpty());
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// 200 steps, the norm of step 150 is `norm`; `type`: "fp16", "bf16" or "". `more` changes the record of that step.
+RunFixture WithNorm(double norm, const std::string& type, const std::function<void(v1::RunLog&)>& more = {},
+                    const std::string& format = "text") {
+  RunFixture run("n", format);
+  if (!type.empty()) run.Flag(type, true);
+  for (std::int64_t step = 1; step <= 200; ++step) {
+    v1::StepRecord& record = run.Record(step);
+    record.set_loss(2 + std::exp(-static_cast<double>(step) / 50) * (1 + 0.1 * Jitter(1, step)));
+    record.set_grad_norm(step == 150 ? norm : 1.5);
+  }
+  if (more) more(run.log());
+  return run;
+}
+
+v1::Verdict VerdictOf(const RunFixture& run) {
+  const v1::CheckResult result = RunOne(kCurve, {WithNorm(1.5, "bf16")}, {run});
+  const bool told = result.missing_size() > 0 && result.missing(0).what().en().find("step 150") != std::string::npos;
+  if (!Kinds(result).empty()) {
+    EXPECT_THAT(Kinds(result), ElementsAre("nan_grad_norm"));
+    return v1::VERDICT_FAIL;
+  }
+  return told ? v1::VERDICT_NOT_PERFORMED : v1::VERDICT_PASS;
+}
+
+TEST(NonFiniteNorms, NothingSkipsAStepOfBf16) {
+  EXPECT_EQ(VerdictOf(WithNorm(kNan, "bf16")), v1::VERDICT_FAIL);
+  EXPECT_EQ(VerdictOf(WithNorm(kInfinity, "bf16")), v1::VERDICT_FAIL);
+  EXPECT_EQ(VerdictOf(WithNorm(1e9, "bf16")), v1::VERDICT_PASS);
+}
+
+TEST(NonFiniteNorms, WithoutATypeItIsNotKnown) {
+  EXPECT_EQ(VerdictOf(WithNorm(kNan, "")), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_EQ(VerdictOf(WithNorm(kNan, "fp16")), v1::VERDICT_NOT_PERFORMED);
+}
+
+TEST(NonFiniteNorms, ACounterOrAFlagThatDeniesTheSkip) {
+  const auto counted = [](v1::RunLog& log) {
+    log.set_skipped_counted(true);
+    for (v1::StepRecord& record : *log.mutable_records()) record.set_skipped(0);
+  };
+  const auto flagged = [](v1::RunLog& log) {
+    for (v1::StepRecord& record : *log.mutable_records()) record.set_overflow(false);
+  };
+  for (const char* type : {"fp16", "bf16", ""}) {
+    EXPECT_EQ(VerdictOf(WithNorm(kNan, type, counted)), v1::VERDICT_FAIL) << type;
+    EXPECT_EQ(VerdictOf(WithNorm(kNan, type, flagged)), v1::VERDICT_FAIL) << type;
+  }
+}
+
+TEST(NonFiniteNorms, SkippedStepsAreInnocent) {
+  const std::function<void(v1::RunLog&)> told[] = {
+      [](v1::RunLog& log) { log.mutable_records(149)->set_skipped(1); },
+      [](v1::RunLog& log) { log.mutable_records(149)->set_overflow(true); },
+      [](v1::RunLog& log) {  // a counter that tells with the next line
+        for (v1::StepRecord& record : *log.mutable_records()) record.set_skipped(record.step() == 151 ? 1 : 0);
+      },
+      [](v1::RunLog& log) {  // a scaler that backs off
+        for (v1::StepRecord& record : *log.mutable_records())
+          record.set_loss_scale(record.step() <= 150 ? 65536 : 32768);
+      },
+      [](v1::RunLog& log) {  // a message of its own, before the line
+        v1::StepRecord message;
+        message.set_step(149);
+        message.set_step_unknown(true);
+        message.set_overflow(true);
+        v1::RunLog parted = log;
+        log.clear_records();
+        for (const v1::StepRecord& record : parted.records()) {
+          if (record.step() == 150) *log.add_records() = message;
+          *log.add_records() = record;
+        }
+      },
+  };
+  for (const auto& more : told) {
+    for (const double norm : {kNan, kInfinity}) {
+      EXPECT_EQ(VerdictOf(WithNorm(norm, "fp16", more)), v1::VERDICT_PASS) << norm << " " << &more - told;
+    }
+  }
+}
+
+TEST(NonFiniteNorms, AScheduleThatStoodStill) {
+  const auto held = [](std::int64_t at) {
+    return [at](v1::RunLog& log) {
+      for (v1::StepRecord& record : *log.mutable_records()) {
+        record.set_lr(1e-4 - 1e-7 * static_cast<double>(record.step() > at ? record.step() - 1 : record.step()));
+      }
+    };
+  };
+  EXPECT_EQ(VerdictOf(WithNorm(kNan, "fp16", held(150), "hf-trainer-state")), v1::VERDICT_PASS);
+  EXPECT_EQ(VerdictOf(WithNorm(kNan, "fp16", held(20), "hf-trainer-state")), v1::VERDICT_NOT_PERFORMED);
 }
 
 std::vector<OverflowCount> Count(RunFixture run) {

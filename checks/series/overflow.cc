@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "checks/numbers/statistics.h"
 #include "checks/series/held_rate.h"
+#include "checks/series/left_out.h"
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
@@ -39,14 +41,6 @@ struct Part {
   std::int64_t first_counted_step = 0;
   std::map<std::int64_t, std::int64_t> counted_at;  // by step
 };
-
-// The scale of the step after an overflow tells whether a dynamic scaler saw it.
-bool ScaleFallsAfter(const std::vector<const v1::StepRecord*>& records, std::size_t i) {
-  if (!records[i]->has_loss_scale()) return false;
-  if (i > 0 && records[i - 1]->has_loss_scale() && records[i]->loss_scale() < records[i - 1]->loss_scale()) return true;
-  return i + 1 < records.size() && records[i + 1]->has_loss_scale() &&
-         records[i + 1]->loss_scale() < records[i]->loss_scale();
-}
 
 // Reductions of the scale between the records of one rank, at least: a scale that falls by 2^k over k or more steps was
 // halved k times. A step that goes back begins another segment, whose scale starts anew.
@@ -143,7 +137,7 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
   Part part;
   Messages messages(records);
   part.count.reported = source.log().overflow_seen();
-  part.steps_are_updates = source.log().format() == "fairseq";
+  part.steps_are_updates = FactsOfLogFormat(source.log().format()).steps_are_updates;
   CountReductions(records, part.count);
   ReadStart(records, part.count);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -179,16 +173,14 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
     }
     if (!record.has_grad_norm() || record.skipped() > 0) continue;
     if (!std::isfinite(record.grad_norm())) {
-      const bool held = ScheduleCountsUpdates(source.log().format()) && HeldRateAt(records, i) == HeldRate::kHeld;
-      if (std::isnan(record.grad_norm()) && !held) continue;  // told as a NaN
-      if (held || ScaleFallsAfter(records, i)) {
-        // The scaler backed off, or the schedule stood still: the step was skipped. A message may tell of it as well.
-        if (!messages.Take(i)) ++part.overflow_records;
-        part.count.rate_held += held ? 1 : 0;
+      if (UpdateAt(source.log().format(), records, i) == Update::kLeftOut) {
+        if (!messages.Take(i)) ++part.overflow_records;  // a message may tell of it as well
+        CountRate(source, records, i, part.count);
         part.count.reported = true;
         Remember(part.count.evidence, source, record);
         continue;
       }
+      if (std::isnan(record.grad_norm())) continue;  // told as a NaN
       ++part.count.unreported;
       Remember(part.count.unreported_evidence, source, record);
     } else if (record.grad_norm() == kLargestHalf) {

@@ -50,12 +50,12 @@ struct LossCurves {
 };
 
 LossCurves CollectLosses(const CheckContext& context, v1::CheckResult& result,
-                         const std::vector<const RunSeries*>& runs) {
+                         const std::vector<const RunSeries*>& runs, GuardOfRun guard_of) {
   LossCurves losses;
   for (const RunSeries* run : runs) {
     CurveSet set = run->Curves(Metric::kLoss);
     AddProblems(context, result, set.problems);
-    FindNonFinite(context, result, *run);
+    FindNonFinite(context, result, *run, guard_of);
     if (!set.problems.empty()) continue;
     if (set.curves.empty()) {
       AddMissing(context, result, "metric_not_printed", run->name, {{"run", run->name}, {"metric", "loss"}});
@@ -251,8 +251,8 @@ void CompareFinals(const CheckContext& context, v1::CheckResult& result, const s
 }
 
 void CompareRepeatCurves(const CheckContext& context, v1::CheckResult& result,
-                         const std::vector<const RunSeries*>& runs) {
-  const LossCurves losses = CollectLosses(context, result, runs);
+                         const std::vector<const RunSeries*>& runs, GuardOfRun guard_of) {
+  const LossCurves losses = CollectLosses(context, result, runs, guard_of);
   if (losses.curves.size() < 2) return;
   const CurveLimits limits = LimitsOf(context.profile);
   std::vector<const Curve*> curves;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checks/check.h"
+#include "checks/series/nonfinite.h"
 #include "checks/series/run_series.h"
 
 namespace paritect {
@@ -57,7 +58,7 @@ void CompareFinals(const CheckContext& context, v1::CheckResult& result, const s
 
 // Every run's loss curve against the pointwise median of all.
 void CompareRepeatCurves(const CheckContext& context, v1::CheckResult& result,
-                         const std::vector<const RunSeries*>& runs);
+                         const std::vector<const RunSeries*>& runs, GuardOfRun guard_of);
 
 // Values as text for messages: "76.1, 76.0, 76.2".
 std::string JoinNumbers(const std::vector<double>& values);

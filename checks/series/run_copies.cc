@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
@@ -43,13 +44,6 @@ absl::string_view BytesOf(const LogSource& source) {
   return "";
 }
 
-// Formats whose records carry the time at which they were written.
-bool FormatHasTimes(absl::string_view format) {
-  static const auto* const kFormats =
-      new std::set<absl::string_view>{"mllog", "tensorboard", "wandb", "mlflow", "dllogger"};
-  return kFormats->contains(format);
-}
-
 bool IsDuration(absl::string_view name) {
   const std::string lower = absl::AsciiStrToLower(name);
   for (const absl::string_view word : {"time", "second", "throughput", "speed", "tps", "per_sec", "elapsed", "wall"}) {
@@ -79,7 +73,8 @@ std::optional<Copy> CopyOf(const RunSeries& first, const RunSeries& run) {
       const bool same_file = !path.empty() && path == PathOf(b) && a.bundle->plan().node() == b.bundle->plan().node();
       const absl::string_view bytes = BytesOf(a);
       const bool same_bytes = !bytes.empty() && bytes == BytesOf(b);
-      const bool timed = !absl::EndsWith(bytes, " ") || FormatHasTimes(a.log().format()) || HasMeasuredTimes(a.log());
+      const bool timed = !absl::EndsWith(bytes, " ") || FactsOfLogFormat(a.log().format()).records_have_times ||
+                         HasMeasuredTimes(a.log());
       if (!same_file && !(same_bytes && timed)) continue;
       return Copy{Where(b, 0), Where(a, 0), same_file ? "the same file" : "the same bytes, times included"};
     }

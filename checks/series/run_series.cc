@@ -7,9 +7,11 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "checks/numbers/statistics.h"
 #include "checks/series/rank_merge.h"
-#include "common/evaluation_metric.h"
 #include "common/utf8.h"
+#include "rules/log_formats.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {
@@ -73,11 +75,6 @@ bool Agree(const PointsByStep& a, const PointsByStep& b) {
 
 bool HasNote(const v1::RunLog& log, absl::string_view kind) {
   return std::any_of(log.notes().begin(), log.notes().end(), [&](const v1::Note& n) { return n.kind() == kind; });
-}
-
-// Frameworks that print the loss on the last rank.
-bool PrintsOnLastRank(absl::string_view format) {
-  return format == "megatron";
 }
 
 // How far `other`'s mean lies from `chosen`'s, relative: where it is beyond four standard errors of the step-by-step
@@ -192,7 +189,7 @@ class Gatherer {
   void Join(const Key& key, PointsByStep part, const LogSource& source) {
     Group& group = groups_[key];
     group.interval_means = group.interval_means || source.log().interval_means();
-    group.last_rank = group.last_rank || PrintsOnLastRank(source.log().format());
+    group.last_rank = group.last_rank || FactsOfLogFormat(source.log().format()).prints_on_last_rank;
     if (group.points.empty()) {
       group.points = std::move(part);
       return;
@@ -403,6 +400,89 @@ std::string SubjectOf(const RunSeries& run, const Curve& curve) {
 void AddProblems(const CheckContext& context, v1::CheckResult& result, const std::vector<CurveProblem>& problems) {
   for (const CurveProblem& problem : problems)
     AddMissing(context, result, problem.message_id, problem.from, problem.args);
+}
+
+// --- what a run's evaluations came to
+// ---------------------------------------------------------------------------------
+
+namespace {
+
+// Preferences: accuracy, other measures of quality, then what only tells how well the model predicts.
+constexpr int kOtherQuality = 10;
+constexpr int kEvalLoss = 50;
+constexpr int kRankOfPerplexity = 8;
+
+bool Fill(const CurveSet& set, FinalMetric& metric) {
+  if (set.curves.size() != 1) return false;
+  if (set.curves[0].points.empty()) return false;
+  double largest = 0;
+  bool any_in_points = false;
+  const CurvePoint* last = &set.curves[0].points.back();
+  for (const CurvePoint& point : set.curves[0].points) {
+    if (!std::isfinite(point.value)) continue;
+    any_in_points = any_in_points || point.in_points;
+    if (!point.in_points) largest = std::max(largest, point.value);
+  }
+  const bool fraction = metric.is_share && largest <= 1 && !last->in_points;
+  metric.printed = last->value;
+  metric.value = fraction ? last->value * 100 : last->value;
+  // A run that prints both forms is told in points.
+  if (fraction && any_in_points) metric.printed = metric.value;
+  metric.finite = std::isfinite(last->value);
+  metric.where = last->where;
+  if (!set.by_order) metric.step = last->step;
+  return true;
+}
+
+// Metrics of the run's own that measure a model, by their common name; of several spellings the first in byte order.
+std::map<std::string, std::string> OwnMetrics(const RunSeries& run) {
+  std::set<std::string> names;
+  for (const LogSource& source : run.logs) {
+    for (const v1::StepRecord& record : source.log().records()) {
+      for (const auto& [name, value] : record.metrics()) names.insert(name);
+    }
+  }
+  std::map<std::string, std::string> own;
+  for (const std::string& name : names) {
+    if (const EvaluationMetric* metric = FindEvaluationMetric(name)) own.emplace(metric->name, name);
+  }
+  return own;
+}
+
+}  // namespace
+
+std::vector<FinalMetric> RunSeries::Finals() const {
+  std::vector<FinalMetric> finals;
+  FinalMetric accuracy;
+  accuracy.name = "accuracy";
+  accuracy.is_accuracy = accuracy.is_share = accuracy.higher_is_better = accuracy.of_quality = true;
+  if (Fill(Curves(Metric::kAccuracy), accuracy)) finals.push_back(accuracy);
+  for (const auto& [common, printed] : OwnMetrics(*this)) {
+    const EvaluationMetric& known = *FindEvaluationMetric(printed);
+    FinalMetric metric;
+    metric.name = common;
+    metric.is_share = known.sense.points;
+    metric.higher_is_better = known.sense.higher_is_better;
+    metric.of_quality = known.rank < kRankOfPerplexity;
+    metric.preference = (metric.of_quality ? kOtherQuality : kEvalLoss) + known.rank;
+    if (Fill(CurvesOfMetric(*this, printed), metric)) finals.push_back(metric);
+  }
+  FinalMetric loss;
+  loss.name = "eval_loss";
+  loss.preference = kEvalLoss;
+  if (Fill(Curves(Metric::kEvalLoss), loss)) finals.push_back(loss);
+  // A validation loss after it: its evaluation is not the last one.
+  for (FinalMetric& metric : finals) {
+    if (metric.step && loss.step && *loss.step > *metric.step) metric.later = loss.step;
+  }
+  std::stable_sort(finals.begin(), finals.end(),
+                   [](const FinalMetric& a, const FinalMetric& b) { return a.preference < b.preference; });
+  return finals;
+}
+
+std::optional<FinalMetric> RunSeries::Final() const {
+  const std::vector<FinalMetric> finals = Finals();
+  return finals.empty() ? std::nullopt : std::optional<FinalMetric>(finals.front());
 }
 
 }  // namespace paritect

@@ -59,7 +59,7 @@ struct RunEnding {
 };
 
 struct FinalMetric {
-  std::string name;  // "accuracy", "eval_loss", or of common/evaluation_metric.h: "map", "bleu", ...
+  std::string name;  // "accuracy", "eval_loss", or of rules/metrics.h: "map", "bleu", ...
   bool is_accuracy = false;
   bool is_share = false;  // of 1 or of a hundred: compared in points
   bool higher_is_better = false;

@@ -2,54 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "checks/numbers/statistics.h"
-#include "checks/series/run_series.h"
 #include "checks/series/repeats.h"
+#include "checks/series/run_series.h"
 
 namespace paritect {
 namespace {
-
-// "val/mAP50-95(B)" -> val, map, b; digits at the end of a word belong to its variant.
-std::vector<std::string> WordsOf(absl::string_view name) {
-  std::vector<std::string> words;
-  std::string word;
-  const auto take = [&] {
-    while (!word.empty() && absl::ascii_isdigit(static_cast<unsigned char>(word.back()))) word.pop_back();
-    if (!word.empty()) words.push_back(word);
-    word.clear();
-  };
-  for (const char c : name) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) {
-      word.push_back(absl::ascii_tolower(static_cast<unsigned char>(c)));
-    } else {
-      take();
-    }
-  }
-  take();
-  return words;
-}
-
-const std::map<std::string, MetricSense>& Senses() {
-  constexpr MetricSense kShare = {true, true, false};
-  constexpr MetricSense kErrorShare = {false, true, false};
-  constexpr MetricSense kHigher = {true, false, false};
-  constexpr MetricSense kLower = {false, false, false};
-  constexpr MetricSense kLoss = {false, false, true};
-  static const auto* const senses = new std::map<std::string, MetricSense>{
-      {"acc", kShare},       {"accuracy", kShare},   {"f1", kShare},         {"f", kShare},     {"auc", kShare},
-      {"map", kShare},       {"ap", kShare},         {"miou", kShare},       {"iou", kShare},   {"dice", kShare},
-      {"precision", kShare}, {"recall", kShare},     {"bleu", kShare},       {"rouge", kShare}, {"rougel", kShare},
-      {"rougelsum", kShare}, {"top", kShare},        {"em", kShare},         {"mcc", kShare},   {"wer", kErrorShare},
-      {"cer", kErrorShare},  {"err", kErrorShare},   {"error", kErrorShare}, {"psnr", kHigher}, {"ssim", kHigher},
-      {"ppl", kLower},       {"perplexity", kLower}, {"mae", kLower},        {"rmse", kLower},  {"mse", kLower},
-      {"fid", kLower},       {"loss", kLoss}};
-  return *senses;
-}
 
 struct Last {
   std::int64_t step = 0;
@@ -86,25 +46,6 @@ std::vector<std::string> CommonMetrics(const RunSeries& a, const RunSeries& b) {
 }
 
 }  // namespace
-
-std::optional<MetricSense> SenseOf(absl::string_view name) {
-  static const auto* const kEvaluation =
-      new std::set<std::string>{"eval", "val", "valid", "validation", "test", "metrics", "coco", "bbox", "segm"};
-  // Of a loss these name its part, not who measured it.
-  static const auto* const kParts = new std::set<std::string>{"bbox", "segm", "metrics"};
-  bool evaluation = false;
-  bool evaluated_loss = false;
-  std::optional<MetricSense> sense;
-  for (const std::string& word : WordsOf(name)) {
-    if (word == "train") return std::nullopt;
-    evaluation = evaluation || kEvaluation->contains(word);
-    evaluated_loss = evaluated_loss || (kEvaluation->contains(word) && !kParts->contains(word));
-    const auto found = Senses().find(word);
-    if (found != Senses().end()) sense = found->second;
-  }
-  if (sense.has_value() && sense->is_loss) evaluation = evaluated_loss;
-  return evaluation ? sense : std::nullopt;
-}
 
 MetricsCompared CompareValidationMetrics(const CheckContext& context, v1::CheckResult& result,
                                          const std::vector<const RunSeries*>& baseline,

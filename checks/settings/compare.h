@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checks/check.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 
 namespace paritect {

@@ -1,11 +1,11 @@
-// Quantities that follow from several settings (checks/settings/view.h).
+#include "checks/settings/derived.h"
+
 #include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/settings/view.h"
 #include "common/numbers.h"
 #include "rules/launchers.h"
 

@@ -291,9 +291,9 @@ TEST(OverrideFiles, ANewChip) {
 
 TEST(OverrideFiles, ARowWithoutSourceIsRefused) {
   const RulesFile bad = {"defaults.yaml", "defaults: [{key: seed, framework: pytorch, value: '1'}]\n"};
-  EXPECT_FALSE(LoadRules(EmbeddedRules(), absl::MakeSpan(&bad, 1)).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(LoadRules(EmbeddedRules(), absl::MakeSpan(&bad, 1)).status()));
   const RulesFile row = {"differences.yaml", "differences: [{id: x, layer: conv, severity: note}]\n"};
-  EXPECT_FALSE(LoadRules(EmbeddedRules(), absl::MakeSpan(&row, 1)).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(LoadRules(EmbeddedRules(), absl::MakeSpan(&row, 1)).status()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 #include "common/numbers.h"
 
 namespace paritect {

@@ -8,14 +8,15 @@
 #include "absl/strings/str_join.h"
 #include "checks/scripts/faults.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/unknown_keys.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
 
-constexpr double kSame = 1e-9;           // relative
-constexpr double kWarmupSlackSteps = 1;  // ratio x steps is rounded up by one library and down by another
+constexpr double kSame = 1e-9;      // relative
+constexpr double kRoundedStep = 1;  // ratio x steps is rounded up by one library and down by another
 
 bool Same(double a, double b) {
   return std::fabs(a - b) <= kSame * std::max(std::fabs(a), std::fabs(b));
@@ -214,7 +215,7 @@ void CompareDecay(const CheckContext& context, v1::CheckResult& result, const Se
     AddMissing(context, result, "decay_length_unknown", view.run_name(), {{"run", view.run_name()}});
     return;
   }
-  if (std::fabs(*a.value - *b.value) <= kWarmupSlackSteps) return;
+  if (std::fabs(*a.value - *b.value) <= kRoundedStep) return;
   // Another batch with as many fewer steps is the same decay over the samples.
   const Derived x = GlobalBatch(baseline);
   const Derived y = GlobalBatch(migrated);
@@ -234,7 +235,7 @@ void CompareWarmup(const CheckContext& context, v1::CheckResult& result, const S
   const Derived a = WarmupSteps(baseline);
   const Derived b = WarmupSteps(migrated);
   if (a.value && b.value) {
-    if (std::fabs(*a.value - *b.value) <= kWarmupSlackSteps) return;
+    if (std::fabs(*a.value - *b.value) <= kRoundedStep) return;
     if (v1::Finding* finding =
             AddDifference(context, result, "warmup_differs", "warmup", FormatShort(*a.value), FormatShort(*b.value))) {
       SetFact(*finding, "baseline_steps", *a.value);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/diff.h"
 #include "checks/settings/unknown_keys.h"
 #include "checks/settings/view.h"

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/scripts/faults.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/platform.h"
 
 namespace paritect {

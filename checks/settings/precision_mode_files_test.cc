@@ -10,7 +10,7 @@ constexpr absl::string_view kCheck = "migrated.mixed-precision.mode-files";
 v1::SettingsDocument Session(const KeysAndTexts& options) {
   return SettingsOf("session-config", "session-config", options);
 }
-v1::SettingsDocument Operators(const KeysAndTexts& by_type) {
+v1::SettingsDocument OperatorLines(const KeysAndTexts& by_type) {
   KeysAndTexts entries;
   for (const auto& [name, mode] : by_type) entries.push_back({absl::StrCat("op_precision.ByOpType.", name), mode});
   return SettingsOf("flags", "op-precision", entries);
@@ -67,16 +67,16 @@ TEST(PrecisionModeFiles, OptionsWithoutEffectAreWarnings) {
             "pass: ~customize_dtypes_ineffective customize_dtypes");
   EXPECT_EQ(Verdict(kCheck, {Baseline()},
                     {Node("n1", {{"op_precision_mode", "o.ini"}, {"op_select_implmode", "high_precision"}},
-                          {{"o.ini", Operators({{"Conv2D", "high_precision"}})}})}),
+                          {{"o.ini", OperatorLines({{"Conv2D", "high_precision"}})}})}),
             "pass: ~options_exclude op_select_implmode");
 }
 
 TEST(PrecisionModeFiles, ContentCountsNotTheName) {
   const KeysAndTexts named_a = {{"op_precision_mode", "/a/one.ini"}};
   const KeysAndTexts named_b = {{"op_precision_mode", "/b/two.ini"}};
-  const auto high = Operators({{"Conv2D", "high_precision"}, {"Sqrt", "high_precision"}});
-  const auto turned = Operators({{"Sqrt", "high_precision"}, {"Conv2D", "high_precision"}});
-  const auto other = Operators({{"Conv2D", "high_precision"}, {"Sqrt", "enable_float_32_execution"}});
+  const auto high = OperatorLines({{"Conv2D", "high_precision"}, {"Sqrt", "high_precision"}});
+  const auto turned = OperatorLines({{"Sqrt", "high_precision"}, {"Conv2D", "high_precision"}});
+  const auto other = OperatorLines({{"Conv2D", "high_precision"}, {"Sqrt", "enable_float_32_execution"}});
   EXPECT_EQ(Verdict(kCheck, {Baseline()},
                     {Node("n1", named_a, {{"one.ini", high}}), Node("n2", named_b, {{"two.ini", turned}})}),
             "pass");
@@ -101,10 +101,10 @@ TEST(PrecisionModeFiles, MalformedFiles) {
             "fail: mode_file_malformed mix.json");
   EXPECT_EQ(
       Verdict(kCheck, {Baseline()},
-              {Node("n1", {{"op_precision_mode", "o.ini"}}, {{"o.ini", Operators({{"Conv2D", "hi_precision"}})}})}),
+              {Node("n1", {{"op_precision_mode", "o.ini"}}, {{"o.ini", OperatorLines({{"Conv2D", "hi_precision"}})}})}),
       "fail: mode_file_malformed o.ini");
   EXPECT_EQ(Verdict(kCheck, {Baseline()},
-                    {Node("n1", {{"op_precision_mode", "o.ini"}}, {{"o.ini", Operators({{"Conv2D", "keep_fp16"}})}})}),
+                    {Node("n1", {{"op_precision_mode", "o.ini"}}, {{"o.ini", OperatorLines({{"Conv2D", "keep_fp16"}})}})}),
             "pass: ~low_precision_operators o.ini");
 }
 

@@ -157,8 +157,6 @@ void Parallelism(const CheckContext& context, v1::CheckResult& result) {
 
 // --- host-dependent: a value that moves with the memory or the CPU count of the node it was read on.
 
-constexpr double kSameShare = 0.02;  // of the host's figure; what rounding to whole numbers leaves
-
 struct OnHost {
   std::string node;
   double value = 0;
@@ -211,7 +209,7 @@ void FollowsHost(const CheckContext& context, v1::CheckResult& result, const std
         if (other == values[j].host.end() || x <= 0 || other->second == x) continue;
         const double ratio = values[j].value / values[i].value;
         const double of_host = other->second / x;
-        if (std::fabs(ratio - of_host) > kSameShare * of_host) continue;
+        if (std::fabs(ratio - of_host) > context.profile.threshold("host_share") * of_host) continue;
         v1::Finding& finding =
             AddFinding(context, result, orders ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING, "follows_host", key,
                        {{"key", key},

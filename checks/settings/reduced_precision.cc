@@ -3,6 +3,7 @@
 // notes/cuda.rst; torch_npu npu_config.py; TF Adapter ENABLE_HF32_EXECUTION.md; defaults.yaml.
 #include "absl/strings/str_cat.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 
 namespace paritect {
 namespace {

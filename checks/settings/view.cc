@@ -13,6 +13,7 @@
 #include "checks/settings/platform.h"
 #include "common/glob.h"
 #include "common/numbers.h"
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
@@ -156,7 +157,7 @@ void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bund
 // Source: NVIDIA/Megatron-LM megatron/training/training.py `training_log`.
 void SettingsView::AddStepLines(const v1::Bundle& bundle, const v1::Evidence& evidence) {
   const v1::RunLog& log = evidence.run_log();
-  if (log.format() != "megatron") return;
+  if (!FactsOfLogFormat(log.format()).lines_state_batch) return;
   SourcedValue value;
   value.format = log.format();
   value.node = bundle.plan().node();

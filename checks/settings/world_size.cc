@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 
 namespace paritect {

@@ -98,7 +98,7 @@ TEST_F(DiffCommandTest, MistakesEndWithTwo) {
   EXPECT_THAT(err_.str(), HasSubstr("/nowhere: not there"));
   EXPECT_EQ(Diff({"setting", "/gpu", "/npu"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("did you mean 'settings'"));
-  EXPECT_EQ(Diff({"weights", "/gpu", "/npu"}), kExitUsage);
+  EXPECT_EQ(Diff({"scripts", "/gpu", "/npu"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("not supported by this version"));
   EXPECT_EQ(Diff({"settings", "/gpu", "/npu", "-o", "xlsx"}), kExitUsage);
   fs_.AddFile("/empty/readme.bin", std::string("\0\1\2", 3));

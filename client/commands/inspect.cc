@@ -45,10 +45,15 @@ absl::StatusOr<const Inspector*> Choose(CommandEnv& env, const std::string& as, 
   return FindByKind("unknown");
 }
 
-ExitCode InspectOne(CommandEnv& env, const std::string& as, const InspectRequest& request, int indent) {
+ExitCode InspectOne(CommandEnv& env, const std::string& as, const InspectRequest& request, bool table, int indent) {
   auto inspector = Choose(env, as, request.files[0]);
   if (!inspector.ok()) {
     env.err << "paritect inspect: " << inspector.status().message() << "\n";
+    return kExitUsage;
+  }
+  if (table && (*inspector)->print == nullptr) {
+    env.err << "paritect inspect: -o table: not supported by this version for " << (*inspector)->kind
+            << "; there is json\n";
     return kExitUsage;
   }
   auto json = (*inspector)->inspect(env, request);
@@ -61,7 +66,11 @@ ExitCode InspectOne(CommandEnv& env, const std::string& as, const InspectRequest
   object["file"] = DisplayBytes(request.files[0]);
   object["kind"] = (*inspector)->kind;
   for (auto& [key, value] : json->items()) object[key] = std::move(value);
-  env.out << DumpJson(object, indent) << "\n";
+  if (table) {
+    (*inspector)->print(object, env.out);
+  } else {
+    env.out << DumpJson(object, indent) << "\n";
+  }
   return kExitOk;
 }
 
@@ -85,7 +94,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Flag("--join", join, "the files are the parts of one log");
   arguments.Flag("--summary", request.summary, "counts, first, last and sums in place of long lists");
   arguments.Text("--digest", request.digest, "xxh3 | sha256 (weights)");
-  arguments.Text("-o,--output", output, "json");
+  arguments.Text("-o,--output", output, "json | table (weights)");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) {
     env.err << "paritect inspect: " << parsed.status().message() << "\n";
@@ -99,18 +108,19 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
     env.err << "paritect inspect: --as " << as << ": not supported by this version; there are " << Kinds() << "\n";
     return kExitUsage;
   }
-  if (output != "json") {
-    env.err << "paritect inspect: -o " << output << ": not supported by this version; there is json\n";
+  const bool table = output == "table";
+  if (output != "json" && !table) {
+    env.err << "paritect inspect: -o " << output << ": not supported by this version; there are json and table\n";
     return kExitUsage;
   }
   if (join) {
     request.files = files;
-    return InspectOne(env, as, request, 1);
+    return InspectOne(env, as, request, table, 1);
   }
   ExitCode worst = kExitOk;
   for (const std::string& file : files) {
     request.files = {file};
-    const ExitCode code = InspectOne(env, as, request, files.size() == 1 ? 1 : -1);
+    const ExitCode code = InspectOne(env, as, request, table, files.size() == 1 ? 1 : -1);
     if (code > worst) worst = code;
   }
   return worst;

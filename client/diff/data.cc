@@ -293,15 +293,13 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
     for (const v1::Bundle& bundle : *bundles) AddGaps(env, bundle, trees, gaps);
   }
   const bool here[] = {a.here, b.here};
-  EvidenceSet evidence(std::move(a.bundles), std::move(b.bundles));
-  for (const DatasetQuestion& question : DatasetQuestions(evidence, {.record_files_max = 0})) {
-    if (!here[question.side == Side::kBaseline ? 0 : 1]) continue;
-    v1::Evidence& one =
-        *evidence.mutable_bundles(question.side)[static_cast<std::size_t>(question.bundle)].mutable_evidence(
-            question.evidence);
-    AnswerDatasetQuestion(env.fs, question.path, question.laws, *one.mutable_files());
-  }
-  const std::vector<DatasetComparison> sets = CompareDatasets(evidence, env.rules);
+  const std::unique_ptr<EvidenceSet> evidence =
+      AnsweredEvidence(std::move(a.bundles), std::move(b.bundles), {.record_files_max = 0},
+                       [&](const DatasetQuestion& question, v1::FileList& list) {
+                         if (!here[question.side == Side::kBaseline ? 0 : 1]) return;
+                         AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
+                       });
+  const std::vector<DatasetComparison> sets = CompareDatasets(*evidence, env.rules);
   if (sets.empty()) {
     return absl::InvalidArgumentError(
         StrCat("no data set on either side", gaps.empty() ? "" : ": ", absl::StrJoin(gaps, "; ")));

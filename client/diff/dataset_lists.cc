@@ -59,15 +59,12 @@ std::unique_ptr<EvidenceSet> PairLists(CommandEnv& env, v1::FileList baseline, v
     evidence.set_source(lists[i]->root());
     *evidence.mutable_files() = std::move(*lists[i]);
   }
-  auto set = std::make_unique<EvidenceSet>(std::vector<v1::Bundle>{std::move(bundles[0])},
-                                           std::vector<v1::Bundle>{std::move(bundles[1])});
   // Whoever gives a list of SHA-256 wants all of it compared.
   const FollowUpLimits limits = {.digest_files_max = SIZE_MAX, .digest_bytes_max = UINT64_MAX, .record_files_max = 0};
-  for (const DatasetQuestion& question : DatasetQuestions(*set, limits)) {
-    v1::Evidence& one = *set->mutable_bundles(question.side)[0].mutable_evidence(0);
-    AnswerDatasetQuestion(env.fs, question.path, question.laws, *one.mutable_files());
-  }
-  return set;
+  return AnsweredEvidence({std::move(bundles[0])}, {std::move(bundles[1])}, limits,
+                          [&](const DatasetQuestion& question, v1::FileList& list) {
+                            AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
+                          });
 }
 
 std::vector<ListGap> GapsOf(const CommandEnv& env, const v1::FileList& list) {

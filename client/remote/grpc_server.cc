@@ -47,12 +47,12 @@ class GrpcServer : public RemoteServer {
 
   std::string address() const override { return address_.empty() ? credential_.servers[0] : address_; }
 
-#define PARITECT_DEFINE_CALL(name)                                                             \
+#define PARITECT_OPERATOR_CALL(name, roles, subject)                                           \
   absl::StatusOr<v1::name##Response> name(const v1::name##Request& request) override {         \
     return Call<v1::name##Response>(request, &v1::Operators::Stub::name, options_.timeout_ms); \
   }
-  PARITECT_OPERATOR_CALLS(PARITECT_DEFINE_CALL)
-#undef PARITECT_DEFINE_CALL
+#include "proto/paritect/v1/operator_calls.inc"
+#undef PARITECT_OPERATOR_CALL
 
   // A deep one reads the whole database.
   absl::StatusOr<v1::DiagnosisResponse> Diagnose(const v1::DiagnosisRequest& request) override {

@@ -21,9 +21,10 @@ namespace paritect {
 
 // What the server answers, call by call; a call that no test expects is Unimplemented.
 struct FakeFleet {
-#define PARITECT_FAKE_CALL(name) std::function<absl::StatusOr<v1::name##Response>(const v1::name##Request&)> on_##name;
-  PARITECT_OPERATOR_CALLS(PARITECT_FAKE_CALL)
-#undef PARITECT_FAKE_CALL
+#define PARITECT_OPERATOR_CALL(name, roles, subject) \
+  std::function<absl::StatusOr<v1::name##Response>(const v1::name##Request&)> on_##name;
+#include "proto/paritect/v1/operator_calls.inc"
+#undef PARITECT_OPERATOR_CALL
   std::function<absl::StatusOr<v1::DiagnosisResponse>(const v1::DiagnosisRequest&)> on_Diagnose;
   // States that one WatchAudit gives, and how it ends; one entry a call, the last one stays.
   std::vector<std::pair<std::vector<v1::AuditRun>, absl::Status>> watches;
@@ -40,14 +41,14 @@ class FakeServer : public RemoteServer {
   explicit FakeServer(FakeFleet& fleet) : fleet_(fleet) {}
   std::string address() const override { return fleet_.credential.servers[0]; }
 
-#define PARITECT_FAKE_CALL(name)                                                       \
+#define PARITECT_OPERATOR_CALL(name, roles, subject)                                   \
   absl::StatusOr<v1::name##Response> name(const v1::name##Request& request) override { \
     fleet_.calls.push_back(#name);                                                     \
     if (!fleet_.on_##name) return absl::UnimplementedError("not expected: " #name);    \
     return fleet_.on_##name(request);                                                  \
   }
-  PARITECT_OPERATOR_CALLS(PARITECT_FAKE_CALL)
-#undef PARITECT_FAKE_CALL
+#include "proto/paritect/v1/operator_calls.inc"
+#undef PARITECT_OPERATOR_CALL
 
   absl::StatusOr<v1::DiagnosisResponse> Diagnose(const v1::DiagnosisRequest& request) override {
     fleet_.calls.push_back("Diagnose");

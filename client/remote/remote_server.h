@@ -22,14 +22,6 @@
 
 namespace paritect {
 
-// Every call with one request and one answer, written out once for the interface, the real server and the tests'.
-// clang-format off
-#define PARITECT_OPERATOR_CALLS(X)                                                                       \
-  X(CreateToken) X(ListNodes) X(RevokeNode) X(CreateAudit) X(ListAudits) X(RunAudit) X(CancelAudit)      \
-  X(StopAudit) X(RemoveAudit) X(RemoveRun) X(RemoveAnswer)                                               \
-  X(GetReport) X(ListAuditRuns) X(ListRuns) X(Attest) X(AddWaiver) X(ListWaivers) X(ReadLog)
-// clang-format on
-
 // The next piece to send; nullopt: that was all. An error ends the call with it.
 using NextChunk = absl::FunctionRef<absl::StatusOr<std::optional<v1::ImportChunk>>()>;
 
@@ -40,10 +32,10 @@ class RemoteServer {
   // "HOST:PORT", for messages: the one that answered last.
   virtual std::string address() const = 0;
 
-#define PARITECT_DECLARE_CALL(name) \
+#define PARITECT_OPERATOR_CALL(name, roles, subject) \
   virtual absl::StatusOr<v1::name##Response> name(const v1::name##Request& request) = 0;
-  PARITECT_OPERATOR_CALLS(PARITECT_DECLARE_CALL)
-#undef PARITECT_DECLARE_CALL
+#include "proto/paritect/v1/operator_calls.inc"
+#undef PARITECT_OPERATOR_CALL
   virtual absl::StatusOr<v1::DiagnosisResponse> Diagnose(const v1::DiagnosisRequest& request) = 0;
 
   // Calls `visit` with every state until the run ends or `visit` returns false. DeadlineExceeded after `timeout_ms`

@@ -100,18 +100,13 @@ bool UseCredential(SSL_CTX* context, const Credential& credential) {
   return key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1;
 }
 
-bool IsAddress(const std::string& host) {
-  unsigned char bytes[sizeof(in6_addr)];
-  return inet_pton(AF_INET, host.c_str(), bytes) == 1 || inet_pton(AF_INET6, host.c_str(), bytes) == 1;
-}
-
 UniqueSsl NewSession(SSL_CTX* context, const std::string& host) {
   static constexpr unsigned char kAlpn[] = {2, 'h', '2'};
   UniqueSsl ssl(SSL_new(context));
   if (ssl == nullptr) return ssl;
   SSL_set_alpn_protos(ssl.get(), kAlpn, sizeof(kAlpn));
   std::string name = host;
-  if (IsAddress(host)) {
+  if (IsIpAddress(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), host.c_str());
   } else {
     SSL_set1_host(ssl.get(), host.c_str());

@@ -92,14 +92,12 @@ absl::StatusOr<std::unique_ptr<EvidenceSet>> LoadEvidence(CommandEnv& env, const
       collected_here[side].push_back(!IsBundle(env.fs, path));
     }
   }
-  auto evidence = std::make_unique<EvidenceSet>(std::move(sides[0]), std::move(sides[1]));
-  for (const DatasetQuestion& question : DatasetQuestions(*evidence)) {
-    const auto bundle = static_cast<std::size_t>(question.bundle);
-    if (!collected_here[question.side == Side::kBaseline ? 0 : 1][bundle]) continue;
-    v1::Evidence& one = *evidence->mutable_bundles(question.side)[bundle].mutable_evidence(question.evidence);
-    AnswerDatasetQuestion(env.fs, question.path, question.laws, *one.mutable_files());
-  }
-  return evidence;
+  return AnsweredEvidence(std::move(sides[0]), std::move(sides[1]), {},
+                          [&](const DatasetQuestion& question, v1::FileList& list) {
+                            const std::size_t side = question.side == Side::kBaseline ? 0 : 1;
+                            if (!collected_here[side][static_cast<std::size_t>(question.bundle)]) return;
+                            AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
+                          });
 }
 
 }  // namespace paritect

@@ -19,6 +19,7 @@
 #include "agent/redaction.h"
 #include "client/report/json.h"
 #include "common/digest.h"
+#include "common/errno_status.h"
 #include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -34,7 +35,7 @@ absl::Status MakeFolders(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     if (mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
-      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(part), ": ", std::strerror(errno)));
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(part), ": ", ErrnoText(errno)));
     }
     if (slash == std::string::npos) return absl::OkStatus();
   }
@@ -160,12 +161,12 @@ absl::StatusOr<std::string> MakeTraceFolder(const std::string& folder) {
   const auto make = [&](mode_t mode) {
     return mkdir(trace.c_str(), 0700) == 0 && chmod(trace.c_str(), mode) == 0
                ? absl::OkStatus()
-               : absl::InvalidArgumentError(absl::StrCat(DisplayBytes(trace), ": ", std::strerror(errno)));
+               : absl::InvalidArgumentError(absl::StrCat(DisplayBytes(trace), ": ", ErrnoText(errno)));
   };
   const bool root = geteuid() == 0;
   PARITECT_RETURN_IF_ERROR(make(root ? 0711 : 0700));
   if (!root) return trace;
-  if (chmod(folder.c_str(), 0711) != 0) return absl::InvalidArgumentError(std::strerror(errno));
+  if (chmod(folder.c_str(), 0711) != 0) return absl::InvalidArgumentError(ErrnoText(errno));
   std::random_device device;
   absl::StrAppend(&trace, "/");
   for (int i = 0; i < 4; ++i) absl::StrAppend(&trace, absl::Hex(device(), absl::kZeroPad8));
@@ -199,7 +200,7 @@ absl::StatusOr<RunFolder> MakeRunFolder(CommandEnv& env, const RunRequest& reque
     folder = attempt == 1 ? absl::StrCat(parent, "/", step) : absl::StrCat(parent, "/", step, ".", attempt);
     if (mkdir(folder.c_str(), 0700) == 0) break;
     if (errno != EEXIST || attempt == kAttemptsMax) {
-      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", std::strerror(errno)));
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", ErrnoText(errno)));
     }
   }
   PARITECT_ASSIGN_OR_RETURN(const std::string trace, MakeTraceFolder(folder));

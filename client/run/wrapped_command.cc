@@ -14,8 +14,10 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "common/write_all.h"
 
 namespace paritect {
 namespace {
@@ -24,7 +26,7 @@ constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
 constexpr int kDrainSeconds = 2;
 
 absl::Status Failed(absl::string_view what) {
-  return absl::InternalError(absl::StrCat(what, ": ", std::strerror(errno)));
+  return absl::InternalError(absl::StrCat(what, ": ", ErrnoText(errno)));
 }
 
 void CloseFd(int& fd) {
@@ -79,22 +81,6 @@ bool SameFile(int a, int b) {
          first.st_ino == second.st_ino;
 }
 
-bool WriteAll(int fd, const char* bytes, std::size_t size) {
-  while (size > 0) {
-    const ssize_t n = write(fd, bytes, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // the caller's output may be non-blocking
-      pollfd one = {.fd = fd, .events = POLLOUT, .revents = 0};
-      poll(&one, 1, -1);
-      continue;
-    }
-    if (n <= 0) return false;
-    bytes += n;
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
 // The copying process: until every writer has closed. A place that takes no more (a reader that left, a full disk) is
 // given up and the other goes on.
 [[noreturn]] void CopyUntilClosed(std::vector<Channel>& channels, int file) {
@@ -124,10 +110,10 @@ bool WriteAll(int fd, const char* bytes, std::size_t size) {
         continue;
       }
       const bool shown = shows[i];
-      shows[i] = shows[i] && WriteAll(channels[i].ours, buffer, static_cast<std::size_t>(n));
+      shows[i] = shows[i] && WriteAll(channels[i].ours, {buffer, static_cast<std::size_t>(n)}) == 0;
       // The reader has left: the command is to learn it as if it had written there itself.
       if (shown && !shows[i] && errno == EPIPE) CloseFd(channels[i].read);
-      keeps = keeps && WriteAll(file, buffer, static_cast<std::size_t>(n));
+      keeps = keeps && WriteAll(file, {buffer, static_cast<std::size_t>(n)}) == 0;
     }
   }
 }
@@ -215,7 +201,7 @@ class Wrapper {
     WrappedEnd end;
     int error = 0;
     if (read(failure_[0], &error, sizeof(error)) == static_cast<ssize_t>(sizeof(error))) {
-      end.failure = std::strerror(error);
+      end.failure = ErrnoText(error);
     }
     CloseFd(failure_[0]);
     bool child_ended = false, copier_ended = false;

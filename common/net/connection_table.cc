@@ -50,8 +50,8 @@ std::string PeerKeyOfUri(const std::string& uri) {
 }
 
 ConnectionTable::Answer ConnectionTable::Admit(int descriptor, const std::string& address, const std::string& peer) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const auto full = [&] {
+  absl::MutexLock lock(&mutex_);
+  const auto full = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return open_ >= limits_.connections_max || per_address_[address].all >= limits_.connections_per_address_max;
   };
   if (full()) ForgetClosed();
@@ -70,7 +70,7 @@ ConnectionTable::Answer ConnectionTable::Admit(int descriptor, const std::string
 }
 
 void ConnectionTable::Forget(int descriptor) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   if (const auto known = connections_.find(descriptor); known != connections_.end()) Erase(known);
 }
 
@@ -82,7 +82,7 @@ void ConnectionTable::SetState(Connection& connection, State state) {
 }
 
 bool ConnectionTable::MakeStranger(int descriptor, std::int64_t now_ms) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   const auto known = connections_.find(descriptor);
   if (known == connections_.end()) return true;
   if (strangers_ >= limits_.strangers_max ||
@@ -96,7 +96,7 @@ bool ConnectionTable::MakeStranger(int descriptor, std::int64_t now_ms) {
 }
 
 bool ConnectionTable::Heard(const std::string& peer) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  absl::MutexLock lock(&mutex_);
   const auto found = by_peer_.find(peer);
   if (found == by_peer_.end()) return false;
   Connection& connection = connections_.at(found->second);
@@ -148,7 +148,7 @@ void ConnectionTable::Look(std::int64_t now_ms, bool crowded,
                            const std::function<void(const std::string& address, const char* why)>& cut) {
   std::vector<std::pair<std::string, const char*>> offenders;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     ForgetClosed();
     for (auto& [descriptor, connection] : connections_) {
       const char* const why = Offence(descriptor, connection, now_ms, crowded);

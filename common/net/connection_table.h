@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 
 namespace paritect {
 
@@ -79,16 +81,16 @@ class ConnectionTable {
   };
   using Connections = std::map<int, Connection>;
 
-  Connections::iterator Erase(Connections::iterator at);  // under the mutex, as all of these
-  void ForgetClosed();
-  void SetState(Connection& connection, State state);
+  Connections::iterator Erase(Connections::iterator at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetState(Connection& connection, State state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const char* Offence(int descriptor, Connection& connection, std::int64_t now_ms, bool crowded) const;
 
   const ConnectionLimits limits_;
-  std::mutex mutex_;
-  Connections connections_;
-  std::map<std::string, Counts> per_address_;
-  std::unordered_map<std::string, int> by_peer_;
+  absl::Mutex mutex_;
+  Connections connections_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Counts> per_address_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, int> by_peer_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int> open_ = 0;
   std::atomic<int> strangers_ = 0;
 };

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/net/client_hello.h"
 #include "common/net/door_protocol.h"
 #include "common/net/tcp_stream.h"
@@ -46,12 +47,12 @@ int PortOf(int socket) {
 
 absl::StatusOr<int> ListenOn(const addrinfo& where) {
   const int socket_fd = socket(where.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket_fd < 0) return absl::UnavailableError(std::strerror(errno));
+  if (socket_fd < 0) return absl::UnavailableError(ErrnoText(errno));
   const int one = 1;
   setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
   if (where.ai_family == AF_INET6) setsockopt(socket_fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
   if (bind(socket_fd, where.ai_addr, where.ai_addrlen) == 0 && listen(socket_fd, kBacklog) == 0) return socket_fd;
-  const std::string why = std::strerror(errno);
+  const std::string why = ErrnoText(errno);
   close(socket_fd);
   return absl::UnavailableError(why);
 }

@@ -34,7 +34,7 @@ OneShotServer::~OneShotServer() {
 
 void OneShotServer::Take(int descriptor, const std::string& address) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     arrived_.emplace_back(descriptor, address);
   }
   if (wake_[1] >= 0 && write(wake_[1], "x", 1) < 0) {
@@ -88,7 +88,7 @@ void OneShotServer::Close(Caller& caller) {
 void OneShotServer::Adopt() {
   std::vector<std::pair<int, std::string>> arrived;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     arrived.swap(arrived_);
   }
   for (auto& [descriptor, address] : arrived) {

@@ -9,13 +9,14 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "common/pki/openssl.h"
 
 namespace paritect {
@@ -77,8 +78,8 @@ class OneShotServer {
   const OneShotOptions options_;
   const OneShotPorts ports_;
   int wake_[2] = {-1, -1};
-  std::mutex mutex_;
-  std::vector<std::pair<int, std::string>> arrived_;
+  absl::Mutex mutex_;
+  std::vector<std::pair<int, std::string>> arrived_ ABSL_GUARDED_BY(mutex_);
   std::list<Caller> callers_;  // of the loop's thread, the oldest first
   std::atomic<int> callers_count_ = 0;
   std::atomic<bool> stopping_ = false;

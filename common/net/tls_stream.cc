@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/host_port.h"
 #include "common/status_macros.h"
 
 namespace paritect {
@@ -11,11 +12,6 @@ namespace {
 
 // A handshake with a chain of sixteen certificates stays far below.
 constexpr std::size_t kHandshakeBytesMax = 256 << 10;
-
-bool IsAddress(const std::string& host) {
-  unsigned char bytes[sizeof(in6_addr)];
-  return inet_pton(AF_INET, host.c_str(), bytes) == 1 || inet_pton(AF_INET6, host.c_str(), bytes) == 1;
-}
 
 }  // namespace
 
@@ -42,7 +38,7 @@ absl::StatusOr<TlsStream> TlsStream::Make(SSL_CTX* context, TcpStream& tcp, cons
   }
   // As a function, since the macro SSL_set_tlsext_host_name casts away const.
   std::string name = host;
-  if (!IsAddress(host)) SSL_ctrl(ssl.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
+  if (!IsIpAddress(host)) SSL_ctrl(ssl.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
   return TlsStream(std::move(ssl), tcp);
 }
 

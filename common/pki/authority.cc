@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/digest.h"
+#include "common/host_port.h"
 #include "common/pki/openssl.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -37,11 +38,6 @@ struct Template {
   std::int64_t not_after = 0;
   std::vector<Extension> extensions;
 };
-
-bool IsAddress(const std::string& host) {
-  unsigned char bytes[sizeof(in6_addr)];
-  return inet_pton(AF_INET, host.c_str(), bytes) == 1 || inet_pton(AF_INET6, host.c_str(), bytes) == 1;
-}
 
 bool IsLabel(absl::string_view label) {
   if (label.empty() || label.size() > 63 || label.front() == '-' || label.back() == '-') return false;
@@ -141,7 +137,7 @@ absl::Status CheckValidAt(const Certificate& authority, std::int64_t now) {
 }  // namespace
 
 absl::Status CheckHost(absl::string_view host) {
-  if (IsAddress(std::string(host)) || IsHostName(host)) return absl::OkStatus();
+  if (IsIpAddress(std::string(host)) || IsHostName(host)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("'", DisplayBytes(host.substr(0, 60)), "' is neither a host name nor an IP address"));
 }
@@ -215,7 +211,7 @@ absl::StatusOr<Certificate> Authority::SignServer(const CertificateRequest& requ
   std::vector<std::string> names;
   for (const std::string& host : hosts) {
     PARITECT_RETURN_IF_ERROR(CheckHost(host));
-    names.push_back(absl::StrCat(IsAddress(host) ? "IP:" : "DNS:", host));
+    names.push_back(absl::StrCat(IsIpAddress(host) ? "IP:" : "DNS:", host));
   }
   const std::string& first = hosts.front();
   const Template wanted = {first.size() <= 64 ? first : "paritect-server", now - kServerSkewSeconds,

@@ -6,31 +6,22 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
+#include "common/write_all.h"
 
 namespace paritect {
 namespace {
 
-absl::Status ErrnoStatus(int error, absl::string_view verb, absl::string_view path) {
-  const std::string text = absl::StrCat("cannot ", verb, " ", path, ": ", std::generic_category().message(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
-  if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(text);
-  if (error == ENOSPC || error == EDQUOT) return absl::ResourceExhaustedError(text);
-  return absl::InternalError(text);
-}
-
-int WriteAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) return errno;
-    if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+// 0 or errno.
+int WriteAndSync(int fd, absl::string_view bytes) {
+  const int error = WriteAll(fd, bytes);
+  if (error != 0) return error;
   return fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
 }
 
@@ -48,14 +39,14 @@ absl::Status WriteFileDurably(absl::string_view path, absl::string_view bytes, u
   const std::string target(path);
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);  // mode 0600
-  if (fd < 0) return ErrnoStatus(errno, "write", path);
-  int error = WriteAll(fd, bytes);
+  if (fd < 0) return ErrnoStatus(errno, "cannot write", path);
+  int error = WriteAndSync(fd, bytes);
   if (error == 0 && mode != kSecretMode && fchmod(fd, mode) != 0) error = errno;
   if (close(fd) != 0 && error == 0) error = errno;
   if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) {
     unlink(temporary.c_str());
-    return ErrnoStatus(error, "write", path);
+    return ErrnoStatus(error, "cannot write", path);
   }
   SyncFolder(DirName(path));
   return absl::OkStatus();

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/host_port.h"
 #include "common/pki/secret_file.h"
@@ -42,13 +42,6 @@ struct NamedFile {
   unsigned mode = kPublicMode;
 };
 
-absl::Status ErrnoStatus(int error, absl::string_view verb, absl::string_view path) {
-  const std::string text = absl::StrCat("cannot ", verb, " ", path, ": ", std::generic_category().message(error));
-  if (error == ENOENT) return absl::NotFoundError(text);
-  if (error == EACCES || error == EPERM || error == EROFS) return absl::PermissionDeniedError(text);
-  return absl::InternalError(text);
-}
-
 absl::Status AlreadyHeld(absl::string_view folder, absl::string_view name) {
   return absl::AlreadyExistsError(absl::StrCat(folder, " already holds a Paritect server (", name,
                                                "); choose another folder, or remove this one for good"));
@@ -76,7 +69,7 @@ class Staging {
     if (mkdtemp(folder_.data()) == nullptr) {
       const std::string where(DirName(folder_));
       folder_.clear();
-      return ErrnoStatus(errno, "make a folder in", where);
+      return ErrnoStatus(errno, "cannot make a folder in", where);
     }
     for (const NamedFile& file : files) {
       written_.push_back(JoinPath(folder_, file.name));
@@ -89,7 +82,7 @@ class Staging {
   absl::Status BecomeFolder(const std::string& target) {
     if (rename(folder_.c_str(), target.c_str()) != 0) {
       if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) return AlreadyHeld(target, "made meanwhile");
-      return ErrnoStatus(errno, "make", target);
+      return ErrnoStatus(errno, "cannot make", target);
     }
     written_.clear();
     folder_.clear();
@@ -109,7 +102,7 @@ class Staging {
       }
       const int error = errno;
       for (const std::string& path : moved) unlink(path.c_str());
-      return error == EEXIST ? AlreadyHeld(target, file.name) : ErrnoStatus(error, "write", to);
+      return error == EEXIST ? AlreadyHeld(target, file.name) : ErrnoStatus(error, "cannot write", to);
     }
     return absl::OkStatus();
   }

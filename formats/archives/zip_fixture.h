@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/crc.h"
+#include "common/little_endian.h"
 
 namespace paritect {
 
@@ -20,14 +22,10 @@ struct ZipFile {
   std::string local_name = {};  // of the local header, where it differs
   std::uint32_t crc_xor = 0;
   std::uint32_t size_xor = 0;
-  int reuses = -1;  // place of the file whose local header and data this one points at
+  std::string local_extra = {};
+  bool streamed = false;  // the local header has neither checksum nor sizes
+  int reuses = -1;        // place of the file whose local header and data this one points at
 };
-
-inline std::string ZipLittle(std::uint64_t value, int bytes) {
-  std::string out;
-  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xFF));
-  return out;
-}
 
 inline std::string ZipDeflate(const std::string& bytes) {
   z_stream stream = {};
@@ -49,23 +47,26 @@ inline std::string MakeZip(const std::vector<ZipFile>& files) {
   std::vector<std::size_t> places;
   for (const ZipFile& file : files) {
     const std::string packed = file.deflated ? ZipDeflate(file.bytes) : file.bytes;
-    const auto crc = static_cast<std::uint32_t>(
-        crc32(0, reinterpret_cast<const Bytef*>(file.bytes.data()), static_cast<uInt>(file.bytes.size())));
-    const std::string facts = absl::StrCat(ZipLittle(20, 2), ZipLittle(static_cast<std::uint64_t>(file.flags), 2),
-                                           ZipLittle(file.deflated ? 8 : 0, 2), ZipLittle(0, 4),
-                                           ZipLittle(crc ^ file.crc_xor, 4), ZipLittle(packed.size(), 4),
-                                           ZipLittle(static_cast<std::uint32_t>(file.bytes.size()) ^ file.size_xor, 4));
+    const std::string head =
+        absl::StrCat(LittleEndianBytes(20, 2), LittleEndianBytes(static_cast<std::uint64_t>(file.flags), 2),
+                     LittleEndianBytes(file.deflated ? 8 : 0, 2), LittleEndianBytes(0, 4));
+    const std::string facts =
+        absl::StrCat(LittleEndianBytes(Crc32(0, file.bytes) ^ file.crc_xor, 4), LittleEndianBytes(packed.size(), 4),
+                     LittleEndianBytes(static_cast<std::uint32_t>(file.bytes.size()) ^ file.size_xor, 4));
     places.push_back(file.reuses >= 0 ? places[static_cast<std::size_t>(file.reuses)] : out.size());
     const std::string& local = file.local_name.empty() ? file.name : file.local_name;
     if (file.reuses < 0) {
-      absl::StrAppend(&out, "PK\x03\x04", facts, ZipLittle(local.size(), 2), ZipLittle(0, 2), local, packed);
+      absl::StrAppend(&out, "PK\x03\x04", head, file.streamed ? std::string(12, '\0') : facts,
+                      LittleEndianBytes(local.size(), 2), LittleEndianBytes(file.local_extra.size(), 2), local,
+                      file.local_extra, packed);
     }
-    absl::StrAppend(&directory, "PK\x01\x02", ZipLittle(20, 2), facts, ZipLittle(file.name.size(), 2), ZipLittle(0, 12),
-                    ZipLittle(places.back(), 4), file.name);
+    absl::StrAppend(&directory, "PK\x01\x02", LittleEndianBytes(20, 2), head, facts,
+                    LittleEndianBytes(file.name.size(), 2), std::string(12, '\0'), LittleEndianBytes(places.back(), 4),
+                    file.name);
   }
-  const std::string end =
-      absl::StrCat("PK\x05\x06", ZipLittle(0, 4), ZipLittle(files.size(), 2), ZipLittle(files.size(), 2),
-                   ZipLittle(directory.size(), 4), ZipLittle(out.size(), 4), ZipLittle(0, 2));
+  const std::string end = absl::StrCat("PK\x05\x06", LittleEndianBytes(0, 4), LittleEndianBytes(files.size(), 2),
+                                       LittleEndianBytes(files.size(), 2), LittleEndianBytes(directory.size(), 4),
+                                       LittleEndianBytes(out.size(), 4), LittleEndianBytes(0, 2));
   return absl::StrCat(out, directory, end);
 }
 

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/little_endian.h"
 #include "formats/archives/zip_fixture.h"
 #include "formats/settings/settings_format.h"
 #include "rules/settings_rules.h"
@@ -14,21 +14,30 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string Why(const std::string& archive) {
-  const auto entries = ReadZipDirectory(archive);
+std::string Why(const std::string& bytes, const ZipRules& rules = {}) {
+  const RandomAccess archive = AccessTo(bytes);
+  const auto entries = ReadZipDirectory(archive, rules);
   if (!entries.ok()) return std::string(entries.status().message());
   std::string out;
   for (const ZipEntry& entry : *entries) {
-    const auto bytes = ReadZipEntry(archive, entry, 1 << 20);
-    absl::StrAppend(&out, entry.name, "=", bytes.ok() ? *bytes : std::string(bytes.status().message()), ";");
+    const auto content = ReadZipEntry(archive, entry, 16 << 20);
+    absl::StrAppend(&out, entry.name, "=", content.ok() ? *content : std::string(content.status().message()), ";");
   }
   return out;
 }
 
 TEST(ZipArchive, EntriesInOrderStoredAndDeflated) {
-  EXPECT_EQ(Why(MakeZip({{"a", "1"}, {"b/c", std::string(100, 'x'), true}, {"a", "2"}, {"d/", ""}})),
-            absl::StrCat("a=1;b/c=", std::string(100, 'x'), ";a=2;"));
+  EXPECT_EQ(Why(MakeZip({{"a", "1"}, {"b/c", std::string(100, 'x'), true}, {"e", ""}, {"d/", ""}})),
+            absl::StrCat("a=1;b/c=", std::string(100, 'x'), ";e=;"));
   EXPECT_EQ(Why(MakeZip({})), "");
+}
+
+TEST(ZipArchive, ANameThatStandsTwiceIsRefusedButWhereItIsExpected) {
+  const std::string archive = MakeZip({{"a", "1"}, {"b", "2"}, {"a", "3"}});
+  EXPECT_THAT(Why(archive), HasSubstr("stands twice"));
+  ZipRules rules;
+  rules.names_again = true;
+  EXPECT_EQ(Why(archive, rules), "a=1;b=2;a=3;");
 }
 
 // An archive whose end record says "see the ZIP64 record", as a file of more than 65 535 entries has it. `wide`: the
@@ -36,25 +45,22 @@ TEST(ZipArchive, EntriesInOrderStoredAndDeflated) {
 std::string MakeZip64(const std::vector<ZipFile>& files, bool wide, std::size_t moved = 0) {
   std::string archive = MakeZip(files);
   std::string end = archive.substr(archive.size() - 22);
-  const auto number = [](const std::string& bytes, std::size_t at) {
-    std::size_t value = 0;
-    for (std::size_t i = 4; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-    return value;
-  };
+  const auto number = [](const std::string& bytes, std::size_t at) { return LittleEndian(bytes, at, 4); };
   const std::size_t begin = number(end, 16);
   std::string directory = archive.substr(begin, number(end, 12));
   archive.resize(begin);
   if (wide) {
-    const std::string field =
-        ZipLittle(1, 2) + ZipLittle(16, 2) + ZipLittle(number(directory, 24), 8) + ZipLittle(number(directory, 20), 8);
+    const std::string field = LittleEndianBytes(1, 2) + LittleEndianBytes(16, 2) +
+                              LittleEndianBytes(number(directory, 24), 8) + LittleEndianBytes(number(directory, 20), 8);
     directory.replace(20, 8, std::string(8, '\xFF'));
-    directory.replace(30, 2, ZipLittle(field.size(), 2));
+    directory.replace(30, 2, LittleEndianBytes(field.size(), 2));
     directory.insert(46 + files[0].name.size(), field);
   }
   const std::size_t at = begin + directory.size();
-  archive += directory + "PK\x06\x06" + ZipLittle(44, 8) + ZipLittle(45, 2) + ZipLittle(45, 2) + ZipLittle(0, 8) +
-             ZipLittle(files.size(), 8) + ZipLittle(files.size(), 8) + ZipLittle(directory.size(), 8) +
-             ZipLittle(begin, 8) + "PK\x06\x07" + ZipLittle(0, 4) + ZipLittle(at + moved, 8) + ZipLittle(1, 4);
+  archive += directory + "PK\x06\x06" + LittleEndianBytes(44, 8) + LittleEndianBytes(45, 2) + LittleEndianBytes(45, 2) +
+             LittleEndianBytes(0, 8) + LittleEndianBytes(files.size(), 8) + LittleEndianBytes(files.size(), 8) +
+             LittleEndianBytes(directory.size(), 8) + LittleEndianBytes(begin, 8) + "PK\x06\x07" +
+             LittleEndianBytes(0, 4) + LittleEndianBytes(at + moved, 8) + LittleEndianBytes(1, 4);
   end.replace(8, 12, std::string(12, '\xFF'));
   return archive + end;
 }
@@ -67,8 +73,44 @@ TEST(ZipArchive, OfSixtyFourBits) {
   EXPECT_THAT(Why(MakeZip64(files, true, 1)), HasSubstr("ZIP64 end record"));
   EXPECT_THAT(Why(MakeZip64(files, true, 1ull << 62)), HasSubstr("ZIP64 end record"));
   std::string cut = MakeZip64(files, true);
-  cut.replace(cut.find("PK\x01\x02") + 30, 2, ZipLittle(3, 2));
-  EXPECT_FALSE(ReadZipDirectory(cut).ok());
+  cut.replace(cut.find("PK\x01\x02") + 30, 2, LittleEndianBytes(3, 2));
+  EXPECT_THAT(Why(cut), HasSubstr("ZIP64 sizes are not there"));
+  std::string other = MakeZip64(files, true);
+  other.replace(other.size() - 22 + 10, 2, LittleEndianBytes(7, 2));  // the old end says seven entries, the new one two
+  EXPECT_THAT(Why(other), HasSubstr("two ends"));
+}
+
+TEST(ZipArchive, BytesBeforeAndBehindAreRefused) {
+  const std::string archive = MakeZip({{"a", "1"}});
+  EXPECT_THAT(Why("stub" + archive), HasSubstr("not where its end says"));
+  EXPECT_THAT(Why(archive + "more"), HasSubstr("cut off"));
+  // One archive behind another: each reader would have to choose.
+  EXPECT_THAT(Why(archive + archive), HasSubstr("not where its end says"));
+}
+
+TEST(ZipArchive, IsUnpackedInBlocks) {
+  const std::string small = MakeZip({{"a", "first"}, {"b", std::string(3 << 20, 'y'), true}});
+  const RandomAccess whole = AccessTo(small);
+  std::size_t largest = 0;
+  const RandomAccess watched = {small.size(), [&](std::uint64_t offset, absl::Span<char> buffer) {
+                                  largest = std::max(largest, buffer.size());
+                                  return whole.read_at(offset, buffer);
+                                }};
+  const auto entries = ReadZipDirectory(watched);
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  std::uint64_t given = 0;
+  const auto content = UnpackZipEntry(watched, (*entries)[1], [&](absl::string_view block) {
+    EXPECT_LE(block.size(), std::size_t{256} << 10);
+    given += block.size();
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(content.ok()) << content.status();
+  EXPECT_EQ(*content, ZipContent::kWhole);
+  EXPECT_EQ(given, (*entries)[1].size);
+  EXPECT_LE(largest, std::size_t{256} << 10);
+  const auto stopped =
+      UnpackZipEntry(watched, (*entries)[1], [](absl::string_view) { return absl::CancelledError("enough"); });
+  EXPECT_EQ(stopped.status().code(), absl::StatusCode::kCancelled);
 }
 
 TEST(ZipArchive, NamesThatLeaveTheFolderAreRefused) {
@@ -80,6 +122,7 @@ TEST(ZipArchive, NamesThatLeaveTheFolderAreRefused) {
 TEST(ZipArchive, WhatIsHostileIsRefused) {
   ZipFile encrypted = {"a", "1"};
   encrypted.flags = 1;
+  EXPECT_EQ(ReadZipDirectory(AccessTo(MakeZip({encrypted}))).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(Why(MakeZip({encrypted})), HasSubstr("encrypted"));
   ZipFile other = {"a", "1"};
   other.local_name = "b";
@@ -88,6 +131,7 @@ TEST(ZipArchive, WhatIsHostileIsRefused) {
   wrong.crc_xor = 1;
   EXPECT_THAT(Why(MakeZip({wrong})), HasSubstr("check sum"));
   EXPECT_THAT(Why(MakeZip({{"a", std::string(8 << 20, '0'), true}})), HasSubstr("bomb"));
+  EXPECT_THAT(Why(MakeZip({{"a", std::string(17 << 20, '0'), true}})), HasSubstr("larger than"));
   ZipFile first = {"a", std::string(100, 'x')};
   ZipFile again = {"a", std::string(100, 'x')};
   again.reuses = 0;  // a second entry over the same data

@@ -1,16 +1,15 @@
 #include "formats/datasets/file_hints.h"
 
-#include <zlib.h>
-
-#include <cstring>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/digest.h"
 #include "common/file_system.h"
+#include "common/little_endian.h"
 #include "common/numbers.h"
+#include "formats/archives/gzip.h"
+#include "formats/archives/zip.h"
 #include "rules/file_names.h"
 
 namespace paritect {
@@ -191,47 +190,21 @@ bool AllZero(string_view bytes) {
   return true;
 }
 
-// Inflates a whole small gzip stream; nullopt where it is not one or holds more than `limit`.
-std::optional<std::string> Gunzip(string_view bytes, std::size_t limit) {
-  z_stream stream;
-  std::memset(&stream, 0, sizeof(stream));
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return std::nullopt;
-  std::string input(bytes);
-  std::string out(limit, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(input.data());
-  stream.avail_in = static_cast<uInt>(input.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int result = inflate(&stream, Z_FINISH);
-  const std::size_t produced = stream.total_out;
-  const bool more = stream.avail_in > 0;  // further members
-  inflateEnd(&stream);
-  if (result != Z_STREAM_END || more) return std::nullopt;
-  out.resize(produced);
-  return out;
-}
-
 bool IsEmptyArchive(string_view path, string_view head, std::uint64_t size_bytes) {
   if (head.size() < size_bytes || size_bytes == 0) return false;
-  if (size_bytes == 22 && absl::StartsWith(head, "PK\x05\x06")) return true;  // ZIP: end record only
+  if (size_bytes == 22 && LooksLikeZip(head)) return true;  // ZIP: end record only
   if (size_bytes == 14 && absl::StartsWith(head, "BZh") && head.substr(4, 4) == "\x17\x72\x45\x38") return true;
   if (size_bytes == 32 && absl::StartsWith(head, "7z\xBC\xAF\x27\x1C") && AllZero(head.substr(12, 16))) return true;
-  if (absl::StartsWith(head, "\x1F\x8B")) {
-    auto content = Gunzip(head, kHintHeadBytes);
-    return content && (content->empty() || (IsTarName(path) && AllZero(*content)));
+  if (LooksLikeGzip(head)) {
+    const Gunzipped content = Gunzip(head, kHintHeadBytes);
+    return content.whole && !content.trailing && (content.bytes.empty() || (IsTarName(path) && AllZero(content.bytes)));
   }
   return IsTarName(path) && size_bytes >= 1024 && AllZero(head);
 }
 
-std::uint64_t ReadLittleEndian(string_view bytes, std::size_t at, std::size_t width) {
-  std::uint64_t value = 0;
-  for (std::size_t i = width; i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
-  return value;
-}
-
 // The largest end of "data_offsets" in a safetensors header, without parsing it as JSON.
 std::optional<std::uint64_t> SafetensorsSize(string_view head) {
-  const std::uint64_t header = ReadLittleEndian(head, 0, 8);
+  const std::uint64_t header = LittleEndian(head, 0, 8);
   if (header < 2 || header > head.size() - 8 || head[8] != '{') return std::nullopt;
   string_view rest = head.substr(8, header);
   std::uint64_t end = 0;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
+#include "formats/archives/tar_fixture.h"
 #include "formats/datasets/alternates.h"
 
 namespace paritect {
@@ -88,22 +89,11 @@ TEST(Alternates, ApplyTheirLaws) {
   EXPECT_EQ(PrefixOfLaw("prefix:x"), std::nullopt);
 }
 
-std::string TarMember(absl::string_view name, absl::string_view content) {
-  std::string header(512, '\0');
-  header.replace(0, name.size(), std::string(name));
-  header.replace(124, 11, absl::StrCat(absl::Dec(0, absl::kZeroPad10), content.size()).substr(0, 11));
-  header.replace(257, 5, "ustar");
-  header[156] = '0';
-  std::string data(content);
-  data.resize((data.size() + 511) / 512 * 512, '\0');
-  return header + data;
-}
-
 TEST(Alternates, MembersAreTheSameInAnyOrder) {
   const std::string end(1024, '\0');
-  const std::string ab = TarMember("a", "1") + TarMember("b", "2") + end;
-  const std::string ba = TarMember("b", "2") + TarMember("a", "1") + end;
-  const std::string ac = TarMember("a", "1") + TarMember("b", "3") + end;
+  const std::string ab = TarFile("a", "1") + TarFile("b", "2") + end;
+  const std::string ba = TarFile("b", "2") + TarFile("a", "1") + end;
+  const std::string ac = TarFile("a", "1") + TarFile("b", "3") + end;
   EXPECT_NE(AlternateMd5("members", "x.tar", ab), "");
   EXPECT_EQ(AlternateMd5("members", "x.tar", ab), AlternateMd5("members", "x.tar", ba));
   EXPECT_NE(AlternateMd5("members", "x.tar", ab), AlternateMd5("members", "x.tar", ac));

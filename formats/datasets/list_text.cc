@@ -1,7 +1,5 @@
 #include "formats/datasets/list_text.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -9,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/utf8.h"
+#include "formats/archives/gzip.h"
 #include "formats/datasets/list_lines.h"
 #include "formats/datasets/manifest_builder.h"
 #include "rules/list_words.h"
@@ -23,29 +22,6 @@ constexpr std::size_t kUnpackedBytesMax = 1U << 30;
 constexpr std::size_t kUnpackedBytesFree = 64U << 20;
 constexpr std::size_t kUnpackedRatioMax = 32;
 constexpr std::size_t kLinesLookedAt = 20;
-
-// Takes one gzip member off `packed`. False: it is cut or damaged, or `limit` is reached.
-bool InflateMember(string_view& packed, std::size_t limit, std::string& out) {
-  constexpr int kWindowBitsGzip = 15 + 16;
-  constexpr std::size_t kStepBytes = 1 << 20;
-  z_stream stream = {};
-  if (inflateInit2(&stream, kWindowBitsGzip) != Z_OK) return false;
-  int result = Z_OK;
-  std::string buffer(kStepBytes, '\0');
-  while (result == Z_OK && out.size() <= limit) {
-    const std::size_t step = std::min(packed.size(), kStepBytes);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));  // NOLINT: zlib does not write there
-    stream.avail_in = static_cast<uInt>(step);
-    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    stream.avail_out = static_cast<uInt>(buffer.size());
-    result = inflate(&stream, Z_NO_FLUSH);
-    out.append(buffer, 0, buffer.size() - stream.avail_out);
-    packed.remove_prefix(step - stream.avail_in);
-    if (step == 0 && stream.avail_out == buffer.size()) break;
-  }
-  inflateEnd(&stream);
-  return result == Z_STREAM_END;
-}
 
 void AppendUtf8(std::uint32_t code, std::string& out) {
   if (code < 0x80) {
@@ -141,17 +117,16 @@ bool SpeaksGbk(string_view decoded) {
 
 ReadableList ListText(string_view bytes) {
   ReadableList list;
-  std::string unpacked;
-  if (absl::StartsWith(bytes, "\x1F\x8B")) {
+  Gunzipped unpacked;
+  if (LooksLikeGzip(bytes)) {
     const std::size_t limit = std::min(kUnpackedBytesMax, kUnpackedBytesFree + kUnpackedRatioMax * bytes.size());
-    while (absl::StartsWith(bytes, "\x1F\x8B") && !list.cut) {
-      list.cut = !InflateMember(bytes, limit, unpacked);
-    }
-    if (unpacked.size() > limit) {
+    unpacked = Gunzip(bytes, limit);
+    list.cut = !unpacked.whole;
+    if (unpacked.too_large) {
       list.refused = absl::StrCat("packed with gzip, and unpacks to more than ", limit, " bytes");
       return list;
     }
-    bytes = unpacked;
+    bytes = unpacked.bytes;
   }
   if (absl::StartsWith(bytes, "\xFF\xFE") || absl::StartsWith(bytes, "\xFE\xFF")) {
     list.text = FromUtf16(bytes.substr(2), bytes[0] == '\xFF');

@@ -1,13 +1,14 @@
 // Lists in the forms that people's tools print, whole and cut.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/digest.h"
+#include "common/status_testing.h"
 #include "common/utf8.h"
+#include "formats/archives/gzip_fixture.h"
 #include "formats/datasets/list_fields.h"
 #include "formats/datasets/manifest.h"
 
@@ -227,25 +228,10 @@ TEST(ManifestForms, GbkIsReadOnlyWhereTheListItselfSpeaksIt) {
   EXPECT_THAT(Names(Read(windows)), ElementsAre("b", "猫.jpg"));
 }
 
-std::string Gzip(const std::string& bytes) {
-  std::string out(bytes.size() + 100, '\0');
-  z_stream stream = {};
-  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string in = bytes;
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
 TEST(ManifestForms, GzipIsUnpackedAndACutOneIsIncomplete) {
-  const std::string packed = Gzip(Fill("$A  a\n$B  b\n"));
+  const std::string packed = MakeGzip(Fill("$A  a\n$B  b\n"));
   EXPECT_THAT(Names(Read(packed)), ElementsAre("a", "b"));
-  EXPECT_THAT(Names(Read(absl::StrCat(Gzip(Fill("$A  a\n")), Gzip(Fill("$B  b\n"))))), ElementsAre("a", "b"));
+  EXPECT_THAT(Names(Read(absl::StrCat(MakeGzip(Fill("$A  a\n")), MakeGzip(Fill("$B  b\n"))))), ElementsAre("a", "b"));
   auto cut = ParseManifest(packed.substr(0, packed.size() - 6), "x");
   ASSERT_TRUE(cut.ok());
   EXPECT_GE(cut->incomplete_size(), 1);
@@ -256,7 +242,7 @@ TEST(ManifestForms, RefusesWhatIsNoList) {
        {"2024-01-01 INFO commit e02127e0fd96964c001c93b51864e14715f4572b loaded\nstep 1 loss 2\nstep 2 loss 1\n",
         "path: /a/b\nlr: 0.1\nchecksum: $A\n", "model:\n  path: /a/b\n  name: x\nlr: 0.1\n", "a,b,c\n1,2,3\n",
         "step,loss\n1,2.0\n2,1.0\n", "文件名\n猫\n"}) {
-    EXPECT_FALSE(ParseManifest(Fill(text), "x").ok()) << text;
+    EXPECT_EQ(CodeOf(ParseManifest(Fill(text), "x")), absl::StatusCode::kInvalidArgument) << text;
   }
 }
 

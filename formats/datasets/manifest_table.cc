@@ -10,63 +10,15 @@
 #include "absl/strings/str_join.h"
 #include "formats/datasets/list_fields.h"
 #include "formats/datasets/manifest_builder.h"
+#include "formats/table_row.h"
 
 namespace paritect {
 namespace {
 
 using absl::string_view;
 
-struct Row {
-  std::vector<std::string> fields;
-  std::int64_t line = 0;
-  bool open = false;  // ended by the end of the file
-  bool whole = true;  // false: a quote was not closed
-};
-
-// Takes one row off `text`.
-Row TakeRow(string_view& text, char separator, std::int64_t& line) {
-  Row row;
-  row.line = line;
-  std::string field;
-  bool quoted = false;
-  std::size_t i = 0;
-  for (; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\n') ++line;
-    if (quoted) {
-      if (c != '"') {
-        field.push_back(c);
-      } else if (i + 1 < text.size() && text[i + 1] == '"') {
-        field.push_back('"');
-        ++i;
-      } else {
-        quoted = false;
-      }
-    } else if (c == '"' && field.empty()) {
-      quoted = true;
-    } else if (c == separator) {
-      row.fields.push_back(std::move(field));
-      field.clear();
-    } else if (c == '\n') {
-      break;
-    } else {
-      field.push_back(c);
-    }
-  }
-  row.open = i == text.size();
-  row.whole = !quoted;
-  text.remove_prefix(std::min(i + 1, text.size()));
-  if (!field.empty() && field.back() == '\r') field.pop_back();
-  row.fields.push_back(std::move(field));
-  // Columns between bars are padded for the eye.
-  for (std::string& cell : row.fields) {
-    if (separator == '|') absl::StripAsciiWhitespace(&cell);
-  }
-  return row;
-}
-
 // "#TYPE ..." (Export-Csv of PowerShell 5), "sep=;" of spreadsheets, comments and empty lines.
-bool IsRemark(const Row& row) {
+bool IsRemark(const TableRow& row) {
   if (!row.whole) return false;
   if (row.line == 1 && absl::StartsWith(row.fields[0], "sep=")) return true;
   if (row.fields.size() == 1 && row.fields[0].find_first_not_of("-+ \t") == std::string::npos) return true;
@@ -94,12 +46,12 @@ bool Any(const std::vector<ListColumn>& columns, Is is) {
   return std::any_of(columns.begin(), columns.end(), is);
 }
 
-std::vector<Row> RowsOf(string_view head, char separator) {
+std::vector<TableRow> RowsOf(string_view head, char separator) {
   constexpr std::size_t kRowsTried = 20;
-  std::vector<Row> rows;
+  std::vector<TableRow> rows;
   std::int64_t line = 1;
   while (!head.empty() && rows.size() < kRowsTried) {
-    Row row = TakeRow(head, separator, line);
+    TableRow row = TakeTableRow(head, separator, line);
     if (!IsRemark(row)) rows.push_back(std::move(row));
   }
   // Half a row says nothing of the columns, where there are whole ones.
@@ -109,7 +61,7 @@ std::vector<Row> RowsOf(string_view head, char separator) {
 
 // A row has more fields than the table has columns where a name holds the separator: the name is then the last column,
 // or the first. `path` is where the names stand.
-std::vector<std::string> Fitted(const Row& row, std::size_t columns, std::size_t path, char separator) {
+std::vector<std::string> Fitted(const TableRow& row, std::size_t columns, std::size_t path, char separator) {
   std::vector<std::string> fields = row.fields;
   if (fields.size() <= columns || (path != 0 && path + 1 != columns)) return fields;
   const auto begin = fields.begin() + static_cast<std::ptrdiff_t>(path);
@@ -126,7 +78,7 @@ bool IsPlainValue(string_view value) {
 }
 
 // What the cells of a column tell of it. `names` gets how many different ones there are, where they may be names.
-ListColumn ColumnByContent(const std::vector<Row>& rows, std::size_t from, std::size_t at, std::size_t& names) {
+ListColumn ColumnByContent(const std::vector<TableRow>& rows, std::size_t from, std::size_t at, std::size_t& names) {
   std::set<std::string> different;
   std::size_t digests = 0;
   std::size_t plain = 0;
@@ -151,7 +103,7 @@ ListColumn ColumnByContent(const std::vector<Row>& rows, std::size_t from, std::
 
 // The columns by their content: one holds digests, and one alone may hold names (or holds more different ones than any
 // other).
-bool FillByContent(const std::vector<Row>& rows, std::size_t from, std::vector<ListColumn>& columns) {
+bool FillByContent(const std::vector<TableRow>& rows, std::size_t from, std::vector<ListColumn>& columns) {
   std::size_t best = 0;
   std::size_t most = 0;
   bool alone = false;
@@ -184,7 +136,7 @@ bool FillByContent(const std::vector<Row>& rows, std::size_t from, std::vector<L
 
 // Whether a row without a digest names the columns, in words that are not known: a record whose digest is damaged has a
 // name or a number in it.
-bool IsHeader(const Row& row) {
+bool IsHeader(const TableRow& row) {
   bool known = false;
   bool words = true;
   for (const std::string& cell : row.fields) {
@@ -194,9 +146,9 @@ bool IsHeader(const Row& row) {
   return known || words;
 }
 
-std::size_t FewestFields(const std::vector<Row>& rows) {
+std::size_t FewestFields(const std::vector<TableRow>& rows) {
   std::size_t least = rows[0].fields.size();
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     if (row.fields.size() >= 2) least = std::min(least, row.fields.size());
   }
   return least;
@@ -209,7 +161,7 @@ bool IsDigestColumn(ListColumn column) {
 // The table under this separator, or none.
 Table TableUnder(string_view head, char separator) {
   Table table;
-  std::vector<Row> rows = RowsOf(head, separator);
+  std::vector<TableRow> rows = RowsOf(head, separator);
   if (rows.empty() || rows[0].fields.size() < 2) return table;
   bool digest = false;
   for (const std::string& cell : rows[0].fields) {
@@ -224,7 +176,7 @@ Table TableUnder(string_view head, char separator) {
     const std::size_t count = table.columns.size();
     // Names that hold separators stand last behind a digest, else first.
     const std::size_t name = IsDigestText(rows.back().fields[0]) ? count - 1 : 0;
-    std::vector<Row> whole;
+    std::vector<TableRow> whole;
     for (std::size_t i = table.header ? 1 : 0; i < rows.size(); ++i) {
       rows[i].fields = Fitted(rows[i], count, name, separator);
       if (rows[i].fields.size() == count) whole.push_back(rows[i]);
@@ -266,7 +218,7 @@ absl::Status ReadCsv(string_view text, ManifestBuilder& sink) {
   bool header = table.header;
   while (!text.empty()) {
     const string_view before = text;
-    const Row row = TakeRow(text, table.separator, line);
+    const TableRow row = TakeTableRow(text, table.separator, line);
     if (IsRemark(row)) continue;
     if (header) {
       header = false;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/digest.h"
+#include "common/status_testing.h"
 
 namespace paritect {
 namespace {
@@ -123,14 +124,15 @@ TEST(ParseManifest, RefusesWhatIsNoList) {
                                  "\x7F"
                                  "ELF\x01\x02",
                                  "step 1 loss 2.0\n"}) {
-    EXPECT_FALSE(ParseManifest(text, "x").ok()) << text;
+    EXPECT_EQ(CodeOf(ParseManifest(text, "x")), absl::StatusCode::kInvalidArgument) << text;
   }
 }
 
 TEST(ParseManifest, SurvivesHostileLists) {
-  EXPECT_FALSE(ParseManifest(std::string(4 << 20, 'a'), "x").ok());
-  EXPECT_FALSE(ParseManifest(absl::StrCat(kA, "  ", std::string(4 << 20, 'a'), "\n"), "x").ok());
-  EXPECT_FALSE(ParseManifest(std::string(1 << 20, '['), "x").ok());
+  EXPECT_EQ(CodeOf(ParseManifest(std::string(4 << 20, 'a'), "x")), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(ParseManifest(absl::StrCat(kA, "  ", std::string(4 << 20, 'a'), "\n"), "x")),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(ParseManifest(std::string(1 << 20, '['), "x")), absl::StatusCode::kInvalidArgument);
   (void)ParseManifest("path,md5\n\"" + std::string(1 << 20, 'x'), "x");
 }
 
@@ -144,9 +146,9 @@ TEST(WriteManifest, IsReadBackInEveryForm) {
     EXPECT_THAT(Names(again), ::testing::ElementsAreArray(Names(list))) << *text;
     EXPECT_EQ(again.files(1).md5(), list.files(1).md5());
   }
-  EXPECT_FALSE(WriteManifest(list, "sfv").ok());
+  EXPECT_EQ(CodeOf(WriteManifest(list, "sfv")), absl::StatusCode::kInvalidArgument);
   list.mutable_files(0)->clear_md5();
-  EXPECT_FALSE(WriteManifest(list, "md5sum").ok());
+  EXPECT_EQ(CodeOf(WriteManifest(list, "md5sum")), absl::StatusCode::kInvalidArgument);
 }
 
 // Digests of one length are not one digest.
@@ -184,7 +186,8 @@ TEST(ParseManifest, SfvStatesCrc32AndNoMd5) {
   EXPECT_EQ(list.files(1).alternates(0).law(), "crc32");
   EXPECT_EQ(ToHex(list.files(1).alternates(0).md5()), "352441c2");
   EXPECT_EQ(list.files(1).md5(), "");
-  EXPECT_FALSE(ParseManifest("some prose\nthat ends in deadbeef\nbut not always\n", "x.txt").ok());
+  EXPECT_EQ(CodeOf(ParseManifest("some prose\nthat ends in deadbeef\nbut not always\n", "x.txt")),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ParseManifest, BucketListingsAndTheirEtags) {

@@ -2,21 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
+#include "common/little_endian.h"
+#include "formats/archives/gzip_fixture.h"
+#include "formats/archives/tar_fixture.h"
+#include "formats/archives/zip_fixture.h"
 
 namespace paritect {
 namespace {
 
 using testing::HasSubstr;
-
-std::string Number(std::uint64_t value, int width) {
-  std::string out;
-  for (int i = 0; i < width; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-  return out;
-}
 
 v1::FileEntry Look(absl::string_view path, const std::string& bytes, std::uint64_t bytes_max = 1 << 30,
                    const SizeOfFile& size_of = nullptr) {
@@ -48,12 +45,10 @@ std::string SeenOf(absl::string_view path, const std::string& bytes) {
   return Seen(Look(path, bytes));
 }
 
-std::uint32_t Mask(std::uint32_t crc) {
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
-}
 std::string TfRecord(const std::string& data) {
-  const std::string length = Number(data.size(), 8);
-  return absl::StrCat(length, Number(Mask(Crc32c(0, length)), 4), data, Number(Mask(Crc32c(0, data)), 4));
+  const std::string length = LittleEndianBytes(data.size(), 8);
+  return absl::StrCat(length, LittleEndianBytes(MaskedCrc32c(length), 4), data,
+                      LittleEndianBytes(MaskedCrc32c(data), 4));
 }
 
 TEST(CountRecords, TfRecord) {
@@ -73,7 +68,7 @@ TEST(CountRecords, TfRecord) {
 }
 
 std::string RecordIo(const std::string& data, std::uint64_t piece = 0) {
-  std::string out = Number(0xCED7230A, 4) + Number(piece << 29 | data.size(), 4) + data;
+  std::string out = LittleEndianBytes(0xCED7230A, 4) + LittleEndianBytes(piece << 29 | data.size(), 4) + data;
   out.resize((out.size() + 3) / 4 * 4);
   return out;
 }
@@ -122,31 +117,8 @@ TEST(CountRecords, Csv) {
   EXPECT_EQ(SeenOf("a.tsv", "id\ttext\n1\t\"a\n2\tb\n"), "csv 3");
 }
 
-std::string TarHeader(const std::string& name, std::size_t size, char type = '0') {
-  std::string block(512, '\0');
-  block.replace(0, name.size(), name);
-  block.replace(100, 7, "0000644");
-  std::string octal;
-  for (std::size_t rest = size; rest > 0; rest /= 8) octal.insert(octal.begin(), static_cast<char>('0' + rest % 8));
-  block.replace(124, 11, std::string(11 - octal.size(), '0') + octal);
-  block[156] = type;
-  block.replace(257, 6, std::string("ustar\0", 6));
-  block.replace(148, 8, std::string(8, ' '));
-  unsigned sum = 0;
-  for (char c : block) sum += static_cast<unsigned char>(c);
-  std::string check;
-  for (int i = 0; i < 6; ++i, sum /= 8) check.insert(check.begin(), static_cast<char>('0' + sum % 8));
-  block.replace(148, 7, check + '\0');
-  return block;
-}
-std::string Member(const std::string& name, const std::string& data, char type = '0') {
-  std::string out = TarHeader(name, data.size(), type) + data;
-  out.resize((out.size() + 511) / 512 * 512);
-  return out;
-}
-
 TEST(CountRecords, Tar) {
-  const std::string members = Member("a.jpg", std::string(1000, 'x')) + Member("a.cls", "1") + Member("d/", "", '5');
+  const std::string members = TarFile("a.jpg", std::string(1000, 'x')) + TarFile("a.cls", "1") + TarFile("d/", "", '5');
   const std::string whole = members + std::string(1024, '\0');
   EXPECT_EQ(SeenOf("shard-000.tar", whole), "tar 2");
   EXPECT_EQ(SeenOf("x", members), absl::StrCat("tar no_end at ", members.size()));
@@ -154,46 +126,53 @@ TEST(CountRecords, Tar) {
   std::string garbled = whole;
   garbled[1536] ^= 1;
   EXPECT_EQ(SeenOf("x", garbled), "tar garbled at 1536");
-  const std::string pax = Member("pax", "18 size=0000000600\n", 'x');
+  const std::string pax = TarFile("pax", "18 size=0000000600\n", 'x');
   EXPECT_EQ(
-      SeenOf("x", pax + TarHeader("big", 0) + std::string(1024, 'y') + Member("b", "1") + std::string(1024, '\0')),
+      SeenOf("x", pax + TarHeader("big", 0) + std::string(1024, 'y') + TarFile("b", "1") + std::string(1024, '\0')),
       "tar 2");
 }
 
-std::string Gzip(const std::string& text) {
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(text.size() + 1000, '\0');
-  std::string in = text;
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
+TEST(CountRecords, ZipMembersToTheirChecksums) {
+  const std::vector<ZipFile> files = {{"a/", ""}, {"a/1", "first"}, {"a/2", std::string(700'000, 'x'), true}};
+  const std::string whole = MakeZip(files);
+  EXPECT_EQ(SeenOf("a.zip", whole), "zip 2");
+  EXPECT_EQ(SeenOf("a.zip", whole.substr(0, whole.size() - 1)), absl::StrCat("zip cut at ", whole.size() - 1));
+  EXPECT_EQ(SeenOf("a.zip", whole + "tail"), "zip 2");  // said by no checksum, and every member is whole
+  ZipFile wrong = files[1];
+  wrong.crc_xor = 1;
+  EXPECT_EQ(SeenOf("a.zip", MakeZip({wrong, files[2]})), "zip checksum at 33");
+  ZipFile longer = files[2];
+  longer.size_xor = 1;
+  EXPECT_EQ(SeenOf("a.zip", MakeZip({longer})), "zip garbled at 33");
+  ZipFile encrypted = files[1];
+  encrypted.flags = 1;
+  EXPECT_EQ(SeenOf("a.zip", MakeZip({encrypted})), "zip 1 partly");
+  std::string missing = whole;
+  missing[missing.size() - 12] = 9;  // as many entries are stated
+  EXPECT_THAT(SeenOf("a.zip", missing), HasSubstr("zip garbled at"));
+  EXPECT_EQ(Seen(Look("a.zip", MakeZip({{"a", std::string(700'000, 'x')}}), 300'000)), "zip ? records_too_large");
 }
 
 TEST(CountRecords, GzipAndWhatIsInside) {
   const std::string lines = "{\"a\": 1}\n{\"a\": 2}\n";
-  EXPECT_EQ(SeenOf("a.jsonl.gz", Gzip(lines)), "gzip 2");
-  EXPECT_EQ(SeenOf("a.jsonl.gz", Gzip(lines) + Gzip(lines)), "gzip 4");
-  EXPECT_EQ(SeenOf("a.tgz", Gzip(Member("a", std::string(9000, 'q')) + Member("b", "1") + std::string(1024, '\0'))),
-            "gzip 2");
-  EXPECT_EQ(SeenOf("a.gz", Gzip(TfRecord("a") + TfRecord("b"))), "gzip 2");
-  EXPECT_EQ(SeenOf("a.gz", Gzip(std::string("\x01\x02\x03\0\0", 5))), "gzip -");
-  const std::string whole = Gzip(std::string(100'000, 'a') + lines);
+  EXPECT_EQ(SeenOf("a.jsonl.gz", MakeGzip(lines)), "gzip 2");
+  EXPECT_EQ(SeenOf("a.jsonl.gz", MakeGzip(lines) + MakeGzip(lines)), "gzip 4");
+  EXPECT_EQ(
+      SeenOf("a.tgz", MakeGzip(TarFile("a", std::string(9000, 'q')) + TarFile("b", "1") + std::string(1024, '\0'))),
+      "gzip 2");
+  EXPECT_EQ(SeenOf("a.gz", MakeGzip(TfRecord("a") + TfRecord("b"))), "gzip 2");
+  EXPECT_EQ(SeenOf("a.gz", MakeGzip(std::string("\x01\x02\x03\0\0", 5))), "gzip -");
+  const std::string whole = MakeGzip(std::string(100'000, 'a') + lines);
   EXPECT_EQ(SeenOf("a.gz", whole.substr(0, whole.size() - 6)), absl::StrCat("gzip cut at ", whole.size() - 6));
   std::string wrong = whole;
   wrong[wrong.size() - 8] ^= 1;
   EXPECT_THAT(SeenOf("a.gz", wrong), HasSubstr("gzip checksum at"));
-  EXPECT_EQ(SeenOf("a.jsonl.gz", Gzip("{\"a\": 1}\n{\"a\": ")), "gzip cut at 9");
+  EXPECT_EQ(SeenOf("a.jsonl.gz", MakeGzip("{\"a\": 1}\n{\"a\": ")), "gzip cut at 9");
 }
 
 TEST(CountRecords, Npy) {
   const auto Npy = [](const std::string& header, std::size_t data) {
-    return absl::StrCat("\x93NUMPY\x01", std::string(1, '\0'), Number(header.size(), 2), header,
+    return absl::StrCat("\x93NUMPY\x01", std::string(1, '\0'), LittleEndianBytes(header.size(), 2), header,
                         std::string(data, 'x'));
   };
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }\n";
@@ -205,9 +184,10 @@ TEST(CountRecords, Npy) {
 }
 
 TEST(CountRecords, MegatronIndexAndItsData) {
-  const std::string index = std::string("MMIDIDX\0\0", 9) + Number(1, 8) + Number(8, 1) + Number(2, 8) + Number(3, 8) +
-                            Number(5, 4) + Number(7, 4) + Number(0, 8) + Number(10, 8) + Number(0, 8) + Number(1, 8) +
-                            Number(2, 8);
+  const std::string index = std::string("MMIDIDX\0\0", 9) + LittleEndianBytes(1, 8) + LittleEndianBytes(8, 1) +
+                            LittleEndianBytes(2, 8) + LittleEndianBytes(3, 8) + LittleEndianBytes(5, 4) +
+                            LittleEndianBytes(7, 4) + LittleEndianBytes(0, 8) + LittleEndianBytes(10, 8) +
+                            LittleEndianBytes(0, 8) + LittleEndianBytes(1, 8) + LittleEndianBytes(2, 8);
   std::uint64_t size = 24;
   const SizeOfFile size_of = [&](absl::string_view path) -> std::optional<std::uint64_t> {
     return path == "d/text.bin" ? std::optional<std::uint64_t>(size) : std::nullopt;
@@ -229,7 +209,7 @@ TEST(CountRecords, MindRecord) {
       "\"page_size\":500},{\"page_id\":1,\"shard_id\":0,\"page_type\":\"BLOB_DATA\",\"page_type_id\":0,"
       "\"start_row_id\":0,\"end_row_id\":12,\"row_group_ids\":[],\"page_size\":900}],\"page_size\":1024,"
       "\"schema\":[],\"shard_addresses\":[\"a\"],\"shard_id\":0,\"statistics\":[],\"version\":\"3.0\"}";
-  std::string file = Number(header.size(), 8) + header;
+  std::string file = LittleEndianBytes(header.size(), 8) + header;
   file.resize(4096 + 2048, ' ');
   EXPECT_EQ(SeenOf("a.mindrecord", file), "mindrecord 12");
   EXPECT_EQ(SeenOf("a.mindrecord", file.substr(0, 5500)), "mindrecord cut at 5500");
@@ -246,9 +226,12 @@ TEST(CountRecords, OneSampleAFileAndUnknown) {
 
 // Every prefix and every flipped byte of a file of each form: an answer, no crash.
 TEST(CountRecords, HostileBytes) {
-  const std::string files[] = {
-      TfRecord("abc") + TfRecord("d"),  RecordIo("abc") + RecordIo("d"), Member("a", "1") + std::string(1024, '\0'),
-      Gzip("{\"a\": 1}\n{\"a\": 2}\n"), std::string("PAR1....PAR1"),     std::string("ARROW1\0\0xxxxxxxxxxARROW1", 24)};
+  const std::string files[] = {TfRecord("abc") + TfRecord("d"),
+                               RecordIo("abc") + RecordIo("d"),
+                               TarFile("a", "1") + std::string(1024, '\0'),
+                               MakeGzip("{\"a\": 1}\n{\"a\": 2}\n"),
+                               std::string("PAR1....PAR1"),
+                               std::string("ARROW1\0\0xxxxxxxxxxARROW1", 24)};
   for (const std::string& file : files) {
     for (std::size_t i = 0; i < file.size(); i += 1 + file.size() / 300) {
       (void)SeenOf("x.tar.gz", file.substr(0, i));

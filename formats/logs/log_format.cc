@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "formats/logs/machinery/json_fields.h"
 
 namespace paritect {
@@ -62,7 +63,8 @@ constexpr std::size_t kDocumentBytesMax = 256 << 20;
 
 class DocumentParser : public LogParser {
  public:
-  explicit DocumentParser(void (*parse)(absl::string_view, RunLogBuilder&)) : parse_(parse) {}
+  DocumentParser(TextEncoding encoding, void (*parse)(absl::string_view, RunLogBuilder&))
+      : encoding_(encoding), parse_(parse) {}
 
   absl::Status Feed(absl::string_view chunk, RunLogBuilder&) override {
     if (text_.size() + chunk.size() > kDocumentBytesMax) {
@@ -73,19 +75,30 @@ class DocumentParser : public LogParser {
   }
 
   absl::Status Finish(RunLogBuilder& out) override {
-    parse_(text_, out);
+    parse_(encoding_ == TextEncoding::kUtf8 ? text_ : InUtf8(), out);
     return absl::OkStatus();
   }
 
  private:
+  std::string InUtf8() const {
+    std::string text;
+    const auto add = [&](const TextLine& line) { absl::StrAppend(&text, line.text, "\n"); };
+    TextLines lines(encoding_);
+    lines.Feed(text_, add);
+    lines.Finish(add);
+    return text;
+  }
+
+  TextEncoding encoding_;
   void (*parse_)(absl::string_view, RunLogBuilder&);
   std::string text_;
 };
 
 }  // namespace
 
-std::unique_ptr<LogParser> MakeDocumentParser(void (*parse)(absl::string_view text, RunLogBuilder& out)) {
-  return std::make_unique<DocumentParser>(parse);
+std::unique_ptr<LogParser> MakeDocumentParser(TextEncoding encoding,
+                                              void (*parse)(absl::string_view text, RunLogBuilder& out)) {
+  return std::make_unique<DocumentParser>(encoding, parse);
 }
 
 }  // namespace paritect

@@ -118,7 +118,8 @@ std::unique_ptr<LogParser> CreateTextLogParser(TextEncoding encoding) {
 }
 
 // A parser that needs the whole document (JSON); DataLoss above the limit.
-std::unique_ptr<LogParser> MakeDocumentParser(void (*parse)(absl::string_view text, RunLogBuilder& out));
+std::unique_ptr<LogParser> MakeDocumentParser(TextEncoding encoding,
+                                              void (*parse)(absl::string_view text, RunLogBuilder& out));
 
 // Calls `visit` for each line of `text` until it returns true; whether it did.
 bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view line)> visit);

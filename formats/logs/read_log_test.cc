@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
+#include "common/status_testing.h"
 #include "formats/logs/text_bytes.h"
 
 namespace paritect {
@@ -365,9 +366,9 @@ TEST(ReadLog, APatternBeatsRecognition) {
     EXPECT_THAT(std::string(read.status().message()), read.ok() ? HasSubstr("") : HasSubstr("pattern `")) << bad;
   }
   options.pattern = "(?P<step>";
-  EXPECT_FALSE(Read("step 1 loss 3.5\n", 99, options).ok());
+  EXPECT_EQ(CodeOf(Read("step 1 loss 3.5\n", 99, options)), absl::StatusCode::kInvalidArgument);
   options.pattern = R"((\d+))";
-  EXPECT_FALSE(Read("step 1 loss 3.5\n", 99, options).ok());
+  EXPECT_EQ(CodeOf(Read("step 1 loss 3.5\n", 99, options)), absl::StatusCode::kInvalidArgument);
 }
 
 std::string Gzip(absl::string_view text) {

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/utf8.h"
+#include "formats/archives/gzip.h"
+#include "formats/archives/zip.h"
 #include "formats/text_lines.h"
 
 namespace paritect {
@@ -16,7 +18,7 @@ constexpr absl::string_view kReplacement = "\xEF\xBF\xBD";
 
 // ZIP, gzip, pickle: not texts.
 bool IsBinary(absl::string_view bytes) {
-  return absl::StartsWith(bytes, absl::string_view("PK\x03\x04", 4)) || absl::StartsWith(bytes, "\x1f\x8b") ||
+  return LooksLikeZip(bytes) || LooksLikeGzip(bytes) ||
          (bytes.size() > 1 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5);
 }
 

@@ -42,7 +42,8 @@ class TensorSource {
   // Gives the elements of tensors()[index] in C order, little-endian, in blocks. Stops with the sink's error. DataLoss:
   // the file ends before; FailedPrecondition: it cannot be read (TensorInfo::unreadable).
   virtual absl::Status Read(std::size_t index, absl::FunctionRef<absl::Status(absl::string_view block)> sink) = 0;
-  // Everything but `tensors`: format, facts, place, notes, what is missing.
+  // Everything else: format, facts, place, notes, what is missing. Its `tensors` are those that come as fingerprints
+  // and have no elements to read (a table of tensors).
   virtual const v1::Weights& about() const = 0;
 };
 

@@ -1,35 +1,34 @@
-// Audits of a server: their definitions, their runs, which node owes what, when a run has all it can get, its report.
+// The audits of a server: definitions (definitions.h), runs under way (collecting.h) and their judgement (judging.h),
+// as one thing to the rest of it.
 //
 // Runs survive a restart: what a node has delivered is in the store, the rest is asked for again. Thread-safe.
 #ifndef PARITECT_SERVER_AUDITS_AUDITS_H_
 #define PARITECT_SERVER_AUDITS_AUDITS_H_
 
-#include <condition_variable>
-#include <deque>
+#include <cstdint>
 #include <functional>
-#include <map>
-#include <mutex>
-#include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "absl/synchronization/mutex.h"
 #include "checks/evidence_set.h"
+#include "common/message_bytes.h"
 #include "paritect/v1/fleet.pb.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
+#include "server/audits/collecting.h"
+#include "server/audits/definitions.h"
+#include "server/audits/judging.h"
+#include "server/audits/own_runs.h"
 #include "server/known_node.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
 
 namespace paritect {
-
-// NodeTask.detail of a node that was connected and at work when the time was over.
-inline constexpr char kUnfinished[] = "did not finish in time";
 
 // How audits reach the rest of the server; none of them may call back into Audits.
 struct AuditPorts {
@@ -39,12 +38,14 @@ struct AuditPorts {
   std::function<absl::Status(WriteSet)> commit;  // durable when it returns
   // What a node delivered for a task.
   std::function<absl::StatusOr<v1::StoredBundle>(const v1::NodeTask&)> stored_bundle;
-  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&)> load_bundle;  // DataLoss: damaged
+  // DataLoss: damaged. ResourceExhausted: it costs more than the budget, from which it is taken, allows.
+  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&, MessageBudget&)> load_bundle;
   std::function<std::string(std::size_t)> random_bytes;
   std::function<void(const std::string& url, const std::string& json)> notify;
   // The live comparison (server/live.h); may be empty. Called with the lock of Audits held, but for `judged`.
   std::function<void(const v1::AuditRun&)> begin_live;
   std::function<void(const std::string& audit)> judged;
+  std::function<void(const v1::AuditRun&)> set_aside;  // at a start; may be empty
   std::function<void(const std::string& audit, WriteSet&)> remove_live;
 };
 
@@ -55,25 +56,22 @@ struct AuditOptionsOfServer {
 
 class Audits {
  public:
+  using Created = AuditDefinitions::Created;
+
   Audits(FleetStore& store, const Rules& rules, WallClock clock, AuditOptionsOfServer options, AuditPorts ports);
   ~Audits();  // Stop()
 
   absl::Status Load();
   void Stop();  // the judge's thread ends after the report it is at
 
-  struct Created {
-    std::string name;
-    bool replaced = false;  // there was another one of that name
-  };
-  // InvalidArgument "FILE:LINE:COLUMN: ..."; NotFound: a run that is not recorded; AlreadyExists without `replace`.
+  // As AuditDefinitions has them.
   absl::StatusOr<Created> Create(const std::string& text, const std::string& file, bool replace, const std::string& by);
+  absl::StatusOr<bool> StopSchedule(const std::string& name);
   std::vector<v1::AuditDefinition> Definitions();
 
   // The audit with its runs, reports and answers; recorded runs stay. Gives how many runs went. NotFound;
   // FailedPrecondition: a run is under way.
   absl::StatusOr<std::int64_t> Remove(const std::string& name);
-  // False: it had no schedule. The next `Create` brings it back. NotFound.
-  absl::StatusOr<bool> StopSchedule(const std::string& name);
 
   // NotFound: no such audit, a run that is not recorded; InvalidArgument: no enrolled node matches;
   // FailedPrecondition: a run is under way. Gives the run's number.
@@ -100,61 +98,28 @@ class Audits {
   void Tick();
 
  private:
-  struct Active {
-    v1::AuditRun run;
-    std::uint64_t revision = 1;
-    std::int64_t deadline_unix_ms = 0;
-    std::map<std::string, std::int64_t> unseen_since;                        // node -> since when without connection
-    std::map<std::string, std::pair<std::int64_t, std::int64_t>> rate_base;  // task -> (time, bytes)
-  };
+  DefinitionPorts MakeDefinitionPorts() const;
+  CollectingPorts MakeCollectingPorts();
+  JudgingPorts MakeJudgingPorts();
 
-  v1::AuditRun MakeRun(const v1::AuditDefinition& definition, const std::string& by, std::vector<KnownNode> nodes);
-  void RecordOwnRunsLeft();
+  absl::StatusOr<bool> SetAside(v1::AuditRun& run);
+  absl::Status LoadUnfinished();
   absl::StatusOr<v1::AuditRun> StoredRun(const std::string& name, std::int64_t number);
-  absl::StatusOr<std::int64_t> LastNumber(const std::string& name);
-  absl::StatusOr<std::int64_t> StartLocked(const std::string& name, const std::string& by, std::int64_t timeout_ms);
-  void Begin(v1::AuditRun run, std::int64_t timeout_ms);
-  void RecordOwnRun(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end);
-  void AfterChange(Active& active);
-  void TickRun(Active& active, const std::vector<KnownNode>& nodes, std::int64_t now);
-  void TickSchedules(std::int64_t now);
-  v1::Task MakeTask(const v1::AuditRun& run, const v1::NodeTask& task) const;
-  void JudgeLoop();
-  // All evidence of one run, by side (0 baseline, 1 migrated).
-  struct Gathered {
-    std::vector<v1::Bundle> bundles[2];
-    // The task of this run that gave the bundle; -1: none (a recorded run, a silent node).
-    std::vector<int> task_of[2];
-    std::vector<v1::StoredBundle> stored[2];
-    std::vector<v1::StoredBundle> fresh;  // collected by this run: recorded for later audits
-    FleetFacts facts;                     // of stored and recorded bundles
-  };
-  absl::Status GatherRuns(const v1::AuditSide& side, bool migrated, Gathered& out);
-  bool LoadInto(const v1::StoredBundle& stored, bool migrated, Gathered& out);
-  absl::Status GatherSide(const v1::AuditRun& run, bool migrated, Gathered& out);
-  void Judge(const std::string& key, v1::AuditRun run);
-  // follow_up.cc: asks the nodes about files that differ, where the answer names the cause. True: asked, the run
-  // goes on collecting.
-  bool AskAboutFiles(const std::string& key, const EvidenceSet& evidence, const Gathered& gathered,
-                     const v1::AuditRun& run);
-  void TakeAnswers(const v1::AuditRun& run, const Gathered& gathered, EvidenceSet& evidence);
-  bool Report(const std::string& key, Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set);
-  FleetFacts Facts(const v1::AuditRun& run, FleetFacts facts);
-  void Announce(const v1::AuditRun& run);
+  absl::StatusOr<std::int64_t> StartLocked(const std::string& name, const std::string& by, std::int64_t timeout_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnJudged(const v1::AuditRun& run);
 
   FleetStore& store_;
-  const Rules& rules_;
   const WallClock clock_;
   const AuditOptionsOfServer options_;
   const AuditPorts ports_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, v1::AuditDefinition> definitions_;
-  std::map<std::string, Active> active_;  // by run key, until its report is stored
-  std::deque<std::string> to_judge_;
-  bool stopping_ = false;
-  std::thread judge_;
+  // Order of locks: this (one audit is defined, begun or removed at a time), Collecting's, Judging's.
+  absl::Mutex mutex_;
+  AuditDefinitions definitions_ ABSL_GUARDED_BY(mutex_);
+  OwnRuns own_runs_;
+  Judging judging_;
+  Collecting collecting_;
 };
 
 }  // namespace paritect

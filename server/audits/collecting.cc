@@ -1,11 +1,9 @@
-// From the start of a run to the last node's answer: tasks, progress, silence, time limits.
+#include "server/audits/collecting.h"
+
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/duration.h"
-#include "common/message_bytes.h"
-#include "server/audits/audits.h"
+#include "absl/time/time.h"
 #include "server/recorded_runs.h"
 #include "server/shared_mounts.h"
 #include "storage/fleet_keys.h"
@@ -13,31 +11,15 @@
 namespace paritect {
 namespace {
 
-// The tasks of plans that a node runs by itself (docs/agent.md, `plans`).
-constexpr absl::string_view kOwnTaskPrefix = "own:";
-
 bool IsOver(const v1::NodeTask& task) {
   return task.state() != v1::NODE_TASK_STATE_WAITING && task.state() != v1::NODE_TASK_STATE_RUNNING;
 }
 
-}  // namespace
-
-// Under the lock. `timeout_ms` 0: as stored in the run.
-void Audits::Begin(v1::AuditRun run, std::int64_t timeout_ms) {
-  const std::string key = AuditRunKey(run.audit(), run.number());
-  Active& active = active_[key];
-  const std::int64_t limit = timeout_ms > 0         ? timeout_ms
-                             : run.timeout_ms() > 0 ? run.timeout_ms()
-                                                    : options_.timeout_ms;
-  active.deadline_unix_ms = clock_() + limit;
-  active.run = std::move(run);
-  for (v1::NodeTask& task : *active.run.mutable_tasks()) {
-    if (task.state() == v1::NODE_TASK_STATE_WAITING) ports_.dispatch(task.node(), MakeTask(active.run, task));
-  }
-  AfterChange(active);
+std::string KeyOf(const v1::AuditRun& run) {
+  return AuditRunKey(run.audit(), run.number());
 }
 
-v1::Task Audits::MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task) const {
+v1::Task MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task) {
   const v1::AuditSide& side = node_task.migrated() ? run.definition().migrated() : run.definition().baseline();
   v1::Task task;
   task.set_id(node_task.task_id());
@@ -61,8 +43,95 @@ v1::Task Audits::MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task
   return task;
 }
 
-std::vector<v1::Task> Audits::TasksFor(const std::string& node, const std::set<std::string>& done) {
-  std::lock_guard<std::mutex> lock(mutex_);
+}  // namespace
+
+Collecting::Collecting(WallClock clock, std::int64_t silent_after_ms, CollectingPorts ports)
+    : clock_(std::move(clock)), silent_after_ms_(silent_after_ms), began_unix_ms_(clock_()), ports_(std::move(ports)) {}
+
+void Collecting::Stop() {
+  absl::MutexLock lock(&mutex_);
+  stopping_ = true;
+}
+
+void Collecting::Begin(v1::AuditRun run, std::int64_t timeout_ms) {
+  absl::MutexLock lock(&mutex_);
+  Active& active = active_[KeyOf(run)];
+  active.deadline_unix_ms = clock_() + timeout_ms;
+  active.run = std::move(run);
+  for (v1::NodeTask& task : *active.run.mutable_tasks()) {
+    if (task.state() == v1::NODE_TASK_STATE_WAITING) ports_.dispatch(task.node(), MakeTask(active.run, task));
+  }
+  AfterChange(active);
+}
+
+bool Collecting::GoOn(const v1::AuditRun& run, std::vector<v1::NodeTask> tasks) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = active_.find(KeyOf(run));
+  if (found == active_.end() || stopping_) return false;
+  Active& active = found->second;
+  active.run.set_state(v1::AUDIT_RUN_STATE_COLLECTING);
+  active.run.set_followed_up(true);
+  for (v1::NodeTask& task : tasks) {
+    ports_.dispatch(task.node(), MakeTask(active.run, task));
+    *active.run.add_tasks() = std::move(task);
+  }
+  AfterChange(active);
+  return true;
+}
+
+void Collecting::Forget(const v1::AuditRun& run) {
+  absl::MutexLock lock(&mutex_);
+  active_.erase(KeyOf(run));
+}
+
+absl::Status Collecting::Cancel(const std::string& audit, std::int64_t number) {
+  absl::MutexLock lock(&mutex_);
+  for (auto& [key, active] : active_) {
+    if (active.run.audit() != audit || (number != 0 && active.run.number() != number)) continue;
+    if (active.run.state() != v1::AUDIT_RUN_STATE_COLLECTING) {
+      return absl::FailedPreconditionError("the run is being judged; it ends by itself");
+    }
+    for (v1::NodeTask& task : *active.run.mutable_tasks()) {
+      if (IsOver(task)) continue;
+      ports_.cancel(task.node(), task.task_id());
+      task.set_state(v1::NODE_TASK_STATE_CANCELLED);
+    }
+    active.run.set_problem("cancelled");
+    AfterChange(active);
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("no run of audit '", audit, "' is under way"));
+}
+
+const Collecting::Active* Collecting::FindActive(const std::string& audit, std::int64_t number) const {
+  for (const auto& [key, active] : active_) {
+    if (active.run.audit() == audit && (number == 0 || active.run.number() == number)) return &active;
+  }
+  return nullptr;
+}
+
+std::optional<v1::AuditRun> Collecting::Find(const std::string& audit, std::int64_t number) const {
+  absl::MutexLock lock(&mutex_);
+  const Active* const active = FindActive(audit, number);
+  return active == nullptr ? std::nullopt : std::optional<v1::AuditRun>(active->run);
+}
+
+std::optional<v1::AuditRun> Collecting::WaitForChange(const std::string& audit, std::int64_t number,
+                                                      std::uint64_t& revision, std::int64_t wait_ms) const {
+  absl::MutexLock lock(&mutex_);
+  const auto changed = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+    const Active* const active = FindActive(audit, number);
+    return stopping_ || active == nullptr || active->revision > revision;
+  };
+  mutex_.AwaitWithTimeout(absl::Condition(&changed), absl::Milliseconds(wait_ms));
+  const Active* const active = FindActive(audit, number);
+  if (active == nullptr) return std::nullopt;
+  revision = active->revision;
+  return active->run;
+}
+
+std::vector<v1::Task> Collecting::TasksFor(const std::string& node, const std::set<std::string>& done) {
+  absl::MutexLock lock(&mutex_);
   std::vector<v1::Task> tasks;
   for (auto& [key, active] : active_) {
     if (active.run.state() != v1::AUDIT_RUN_STATE_COLLECTING) continue;
@@ -75,8 +144,8 @@ std::vector<v1::Task> Audits::TasksFor(const std::string& node, const std::set<s
   return tasks;
 }
 
-void Audits::OnProgress(const std::string& node, const v1::TaskProgress& progress) {
-  std::lock_guard<std::mutex> lock(mutex_);
+void Collecting::OnProgress(const std::string& node, const v1::TaskProgress& progress) {
+  absl::MutexLock lock(&mutex_);
   const std::int64_t now = clock_();
   for (auto& [key, active] : active_) {
     for (v1::NodeTask& task : *active.run.mutable_tasks()) {
@@ -94,14 +163,12 @@ void Audits::OnProgress(const std::string& node, const v1::TaskProgress& progres
       task.set_last_seen_unix_ms(now);
       *task.mutable_progress() = progress;
       ++active.revision;
-      changed_.notify_all();
     }
   }
 }
 
-void Audits::OnTaskEnd(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
-  if (absl::StartsWith(end.task_id(), kOwnTaskPrefix)) return RecordOwnRun(node, epoch, end);
-  std::lock_guard<std::mutex> lock(mutex_);
+void Collecting::OnTaskEnd(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
+  absl::MutexLock lock(&mutex_);
   for (auto& [key, active] : active_) {
     if (active.run.state() != v1::AUDIT_RUN_STATE_COLLECTING) continue;
     bool changed = false;
@@ -122,77 +189,33 @@ void Audits::OnTaskEnd(const std::string& node, std::uint64_t epoch, const v1::T
   }
 }
 
-// What a node collected by itself is a recorded run, for audits that name it under `runs`.
-// The end of its task goes with the same commit: what is left of them at a start was not recorded yet.
-void Audits::RecordOwnRun(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
-  WriteSet set;
-  set.documents.push_back({"task_end", TaskEndKey(end.task_id(), node), std::nullopt, {}});
-  if (end.cancelled() || !end.refused().empty()) {
-    ports_.commit(std::move(set)).IgnoreError();
-    return;
-  }
-  v1::NodeTask task;
-  task.set_task_id(end.task_id());
-  task.set_node(node);
-  task.set_attempt(end.attempt());
-  task.set_epoch(epoch);
-  task.set_pieces(end.pieces());
-  auto stored = ports_.stored_bundle(task);
-  if (!stored.ok() || stored->plan().run().empty()) return;  // its pieces stay, `verify` names what is damaged
-  stored->set_source(absl::StrCat("plan of node ", node));
-  stored->set_origin(v1::BUNDLE_ORIGIN_NODE);
-  stored->set_stored_unix_ms(clock_());
-  // The same bundle of an import or an audit stays theirs: it says whose run it is.
-  WriteSet bundle;
-  const std::string key = AddBundleDocument(*stored, bundle);
-  const auto known = store_.Get("bundle", key);
-  if (!known.ok() || !known->has_value()) set.documents.push_back(std::move(bundle.documents[0]));
-  ports_.commit(std::move(set)).IgnoreError();
-}
-
-// The server may have ended between the end of a node's own task and its record.
-void Audits::RecordOwnRunsLeft() {
-  std::vector<std::pair<std::string, v1::TaskEnd>> left;
-  store_
-      .Scan("task_end", "own", "",
-            [&](absl::string_view key, absl::string_view value) {
-              v1::TaskEnd end;
-              const auto parts = SplitKey(key);
-              if (!parts || parts->size() != 2 || !ParseStable(value, end)) return true;
-              if (absl::StartsWith(end.task_id(), kOwnTaskPrefix)) left.emplace_back((*parts)[1], std::move(end));
-              return true;
-            })
-      .IgnoreError();
-  for (const auto& [node, end] : left) RecordOwnRun(node, end.epoch(), end);
-}
-
-// Under the lock: counts a change, and hands the run to the judge when nothing is owed any more.
-void Audits::AfterChange(Active& active) {
+// Counts a change, and hands the run on when nothing is owed any more.
+void Collecting::AfterChange(Active& active) {
   ++active.revision;
   const bool over = std::all_of(active.run.tasks().begin(), active.run.tasks().end(), IsOver);
-  if (over && active.run.state() == v1::AUDIT_RUN_STATE_COLLECTING) {
-    active.run.set_state(v1::AUDIT_RUN_STATE_CHECKING);
-    to_judge_.push_back(AuditRunKey(active.run.audit(), active.run.number()));
-  }
-  changed_.notify_all();
+  if (!over || active.run.state() != v1::AUDIT_RUN_STATE_COLLECTING) return;
+  active.run.set_state(v1::AUDIT_RUN_STATE_CHECKING);
+  ports_.complete(active.run);
 }
 
-void Audits::TickRun(Active& active, const std::vector<KnownNode>& nodes, std::int64_t now) {
-  std::map<std::string, const KnownNode*> by_name;
-  for (const KnownNode& node : nodes) {
-    if (!node.revoked) by_name[node.name] = &node;
-  }
+bool Collecting::WasAway(const KnownNode& node, std::int64_t at_unix_ms) const {
+  return std::max(node.last_seen_unix_ms, began_unix_ms_) + silent_after_ms_ <= at_unix_ms;
+}
+
+void Collecting::TickRun(Active& active, const std::map<std::string, const KnownNode*>& nodes, std::int64_t now) {
   bool changed = false;
   for (v1::NodeTask& task : *active.run.mutable_tasks()) {
     if (IsOver(task)) continue;
-    const auto known = by_name.find(task.node());
-    const bool enrolled = known != by_name.end();
+    const auto known = nodes.find(task.node());
+    const bool enrolled = known != nodes.end();
     const bool online = enrolled && known->second->online;
     if (enrolled) task.set_last_seen_unix_ms(std::max(task.last_seen_unix_ms(), known->second->last_seen_unix_ms));
     if (online) active.unseen_since.erase(task.node());
-    const std::int64_t since = online ? now : active.unseen_since.try_emplace(task.node(), now).first->second;
+    std::int64_t since = online ? now : active.unseen_since.try_emplace(task.node(), now).first->second;
+    // One that was dead already when the run began is not waited for.
+    if (enrolled && !online && WasAway(*known->second, active.run.started_unix_ms())) since = now - silent_after_ms_;
     const bool timed_out = now >= active.deadline_unix_ms;
-    if (enrolled && now - since < options_.silent_after_ms && !timed_out) {
+    if (enrolled && now - since < silent_after_ms_ && !timed_out) {
       // Said at once; that it is silent is settled later.
       const std::string detail = online ? "" : "not connected now";
       changed = changed || detail != task.detail();
@@ -208,73 +231,16 @@ void Audits::TickRun(Active& active, const std::vector<KnownNode>& nodes, std::i
   if (changed) AfterChange(active);
 }
 
-void Audits::Tick() {
-  const std::vector<KnownNode> nodes = ports_.nodes();
-  std::lock_guard<std::mutex> lock(mutex_);
+void Collecting::Tick(const std::vector<KnownNode>& nodes) {
+  std::map<std::string, const KnownNode*> enrolled;
+  for (const KnownNode& node : nodes) {
+    if (!node.revoked) enrolled[node.name] = &node;
+  }
+  absl::MutexLock lock(&mutex_);
   const std::int64_t now = clock_();
   for (auto& [key, active] : active_) {
-    if (active.run.state() == v1::AUDIT_RUN_STATE_COLLECTING) TickRun(active, nodes, now);
+    if (active.run.state() == v1::AUDIT_RUN_STATE_COLLECTING) TickRun(active, enrolled, now);
   }
-  TickSchedules(now);
-}
-
-void Audits::TickSchedules(std::int64_t now) {
-  for (auto& [name, definition] : definitions_) {
-    if (definition.schedule_seconds() <= 0 || now / 1000 < definition.next_run_unix()) continue;
-    if (!definition.until().empty() && FormatDate(now) > definition.until()) continue;
-    definition.set_next_run_unix(now / 1000 + definition.schedule_seconds());
-    WriteSet set;
-    set.documents.push_back({"audit", name, definition.SerializeAsString(), {}});
-    auto started = StartLocked(name, "schedule", 0);
-    v1::AuditLogEntry entry;
-    entry.set_at_unix_ms(now);
-    entry.set_actor("schedule");
-    entry.set_action("RunAudit");
-    entry.set_subject(name);
-    entry.set_outcome(started.ok() ? "ok" : std::string(started.status().message()));
-    set.log.push_back(std::move(entry));
-    // A failure to note the next time only makes the schedule drift after a restart.
-    ports_.commit(std::move(set)).IgnoreError();
-  }
-}
-
-absl::Status Audits::Cancel(const std::string& name, std::int64_t number) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& [key, active] : active_) {
-    if (active.run.audit() != name || (number != 0 && active.run.number() != number)) continue;
-    if (active.run.state() != v1::AUDIT_RUN_STATE_COLLECTING) {
-      return absl::FailedPreconditionError("the run is being judged; it ends by itself");
-    }
-    for (v1::NodeTask& task : *active.run.mutable_tasks()) {
-      if (IsOver(task)) continue;
-      ports_.cancel(task.node(), task.task_id());
-      task.set_state(v1::NODE_TASK_STATE_CANCELLED);
-    }
-    active.run.set_problem("cancelled");
-    AfterChange(active);
-    return absl::OkStatus();
-  }
-  return absl::NotFoundError(absl::StrCat("no run of audit '", name, "' is under way"));
-}
-
-absl::StatusOr<v1::AuditRun> Audits::WaitForChange(const std::string& name, std::int64_t number,
-                                                   std::uint64_t& revision, std::int64_t wait_ms) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const auto find = [&]() -> Active* {
-    for (auto& [key, active] : active_) {
-      if (active.run.audit() == name && (number == 0 || active.run.number() == number)) return &active;
-    }
-    return nullptr;
-  };
-  changed_.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] {
-    const Active* active = find();
-    return stopping_ || active == nullptr || active->revision > revision;
-  });
-  if (const Active* active = find()) {
-    revision = active->revision;
-    return active->run;
-  }
-  return StoredRun(name, number);
 }
 
 }  // namespace paritect

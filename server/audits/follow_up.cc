@@ -1,87 +1,95 @@
-// The second round of an audit: which of the files that differ is cut off, which is only written with other line ends?
-// Two file lists cannot tell; the nodes that hold the files can, for the few that differ. Asked once; without answers
-// the report says less, never something else.
+#include "server/audits/follow_up.h"
+
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "checks/datasets/follow_up.h"
-#include "server/audits/audits.h"
 
 namespace paritect {
+namespace {
 
-bool Audits::AskAboutFiles(const std::string& key, const EvidenceSet& evidence, const Gathered& gathered,
-                           const v1::AuditRun& run) {
+std::string FollowUpId(const v1::NodeTask& first) {
+  return absl::StrCat(first.task_id(), ".files");
+}
+
+v1::FileQuestion MakeQuestion(const DatasetQuestion& question, const v1::FileList& list) {
+  v1::FileQuestion file;
+  file.set_evidence(question.evidence);
+  file.set_root(list.root());
+  file.set_path(question.path);
+  for (const std::string& law : question.laws) file.add_laws(law);
+  const auto& files = list.files();  // sorted by path
+  const auto entry = std::lower_bound(files.begin(), files.end(), question.path,
+                                      [](const v1::FileEntry& f, const std::string& path) { return f.path() < path; });
+  if (entry != files.end() && entry->path() == question.path) file.set_size_bytes(entry->size_bytes());
+  return file;
+}
+
+// The bundle that the task's questions are about; nullptr: it is not among the evidence.
+v1::Bundle* BundleAskedAbout(const v1::AuditRun& run, const v1::NodeTask& task, Gathered& gathered) {
+  GatheredSide& side = gathered.side(task.migrated() ? Side::kMigrated : Side::kBaseline);
+  for (std::size_t i = 0; i < side.bundles.size(); ++i) {
+    if (side.task_of[i] < 0) continue;
+    const v1::NodeTask& first = run.tasks(side.task_of[i]);
+    if (FollowUpId(first) == task.task_id() && first.node() == task.node()) return &side.bundles[i];
+  }
+  return nullptr;
+}
+
+void MergeAnswer(const v1::FileList& answer, v1::FileList& list) {
+  std::map<absl::string_view, const v1::FileEntry*> answered;
+  for (const v1::FileEntry& file : answer.files()) answered[file.path()] = &file;
+  for (v1::FileEntry& file : *list.mutable_files()) {
+    const auto known = answered.find(file.path());
+    if (known == answered.end()) continue;
+    file.mutable_alternates()->MergeFrom(known->second->alternates());
+    if (!known->second->has_record_look()) continue;
+    *file.mutable_record_look() = known->second->record_look();
+    if (known->second->has_records()) file.set_records(known->second->records());
+  }
+}
+
+}  // namespace
+
+std::vector<v1::NodeTask> FileQuestionTasks(const EvidenceSet& evidence, const Gathered& gathered,
+                                            const v1::AuditRun& run) {
   std::map<int, v1::NodeTask> asked;  // by the index of the task that listed the files
   for (const DatasetQuestion& question : DatasetQuestions(evidence)) {
-    const auto side = static_cast<std::size_t>(question.side == Side::kMigrated ? 1 : 0);
-    const int task = gathered.task_of[side][static_cast<std::size_t>(question.bundle)];
+    const auto bundle = static_cast<std::size_t>(question.bundle);
+    const int task = gathered.side(question.side).task_of[bundle];
     if (task < 0) continue;
-    const v1::Evidence& one =
-        evidence.bundles(question.side)[static_cast<std::size_t>(question.bundle)].evidence(question.evidence);
-    v1::FileQuestion file;
-    file.set_evidence(question.evidence);
-    file.set_root(one.files().root());
-    file.set_path(question.path);
-    for (const std::string& law : question.laws) file.add_laws(law);
-    const auto& files = one.files().files();  // sorted by path
-    const auto entry =
-        std::lower_bound(files.begin(), files.end(), question.path,
-                         [](const v1::FileEntry& f, const std::string& path) { return f.path() < path; });
-    if (entry != files.end() && entry->path() == question.path) file.set_size_bytes(entry->size_bytes());
     v1::NodeTask& follow_up = asked[task];
     if (follow_up.task_id().empty()) {
       const v1::NodeTask& first = run.tasks(task);
-      follow_up.set_task_id(absl::StrCat(first.task_id(), ".files"));
+      follow_up.set_task_id(FollowUpId(first));
       follow_up.set_node(first.node());
       follow_up.set_migrated(first.migrated());
       follow_up.set_plan(first.plan());
       follow_up.set_state(v1::NODE_TASK_STATE_WAITING);
     }
-    *follow_up.add_questions() = std::move(file);
+    const v1::Evidence& one = evidence.bundles(question.side)[bundle].evidence(question.evidence);
+    *follow_up.add_questions() = MakeQuestion(question, one.files());
   }
-  if (asked.empty()) return false;
-  std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = active_.find(key);
-  if (found == active_.end() || stopping_) return false;
-  Active& active = found->second;
-  active.run.set_state(v1::AUDIT_RUN_STATE_COLLECTING);
-  active.run.set_followed_up(true);
-  for (auto& [task, follow_up] : asked) {
-    ports_.dispatch(follow_up.node(), MakeTask(active.run, follow_up));
-    *active.run.add_tasks() = std::move(follow_up);
-  }
-  AfterChange(active);
-  return true;
+  std::vector<v1::NodeTask> tasks;
+  for (auto& [task, follow_up] : asked) tasks.push_back(std::move(follow_up));
+  return tasks;
 }
 
-void Audits::TakeAnswers(const v1::AuditRun& run, const Gathered& gathered, EvidenceSet& evidence) {
+void TakeFileAnswers(const v1::AuditRun& run, const GatheringPorts& ports, Gathered& gathered) {
   for (const v1::NodeTask& task : run.tasks()) {
     if (task.questions().empty() || task.state() != v1::NODE_TASK_STATE_DONE) continue;
-    const Side side = task.migrated() ? Side::kMigrated : Side::kBaseline;
-    v1::Bundle* bundle = nullptr;
-    for (std::size_t i = 0; i < evidence.bundles(side).size(); ++i) {
-      const int first = gathered.task_of[task.migrated() ? 1 : 0][i];
-      if (first < 0 || absl::StrCat(run.tasks(first).task_id(), ".files") != task.task_id()) continue;
-      if (run.tasks(first).node() == task.node()) bundle = &evidence.mutable_bundles(side)[i];
-    }
-    const auto stored = ports_.stored_bundle(task);
+    v1::Bundle* const bundle = BundleAskedAbout(run, task, gathered);
+    const auto stored = ports.stored_bundle(task);
     if (bundle == nullptr || !stored.ok()) continue;
-    const auto answers = ports_.load_bundle(*stored);
+    const auto answers = ports.load_bundle(*stored, gathered.budget);
     if (!answers.ok()) continue;
     for (const v1::Evidence& answer : answers->evidence()) {
       int index = 0;
       if (!absl::SimpleAtoi(answer.subject(), &index) || index < 0 || index >= bundle->evidence_size()) continue;
-      std::map<absl::string_view, const v1::FileEntry*> files;
-      for (const v1::FileEntry& file : answer.files().files()) files[file.path()] = &file;
-      for (v1::FileEntry& file : *bundle->mutable_evidence(index)->mutable_files()->mutable_files()) {
-        const auto known = files.find(file.path());
-        if (known == files.end()) continue;
-        file.mutable_alternates()->MergeFrom(known->second->alternates());
-        if (!known->second->has_record_look()) continue;
-        *file.mutable_record_look() = known->second->record_look();
-        if (known->second->has_records()) file.set_records(known->second->records());
-      }
+      MergeAnswer(answer.files(), *bundle->mutable_evidence(index)->mutable_files());
     }
   }
 }

@@ -1,9 +1,10 @@
 #include "server/transport/agents_service.h"
 
 #include <deque>
-#include <mutex>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -49,7 +50,7 @@ class SessionReactor final : public Stream {
     explicit Link(SessionReactor* reactor) : reactor_(reactor) {}
 
     void Send(const v1::ServerMessage& message) override {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       if (reactor_ == nullptr || closing_) return;
       if (unsent_.size() >= kUnsentMax) return CloseLocked(absl::ResourceExhaustedError("the agent does not read"));
       unsent_.push_back(message);
@@ -57,12 +58,12 @@ class SessionReactor final : public Stream {
     }
 
     void Close(absl::Status why) override {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       CloseLocked(std::move(why));
     }
 
     void Written(bool ok) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       unsent_.pop_front();
       if (reactor_ == nullptr) return;
       if (!ok) unsent_.clear();
@@ -74,12 +75,12 @@ class SessionReactor final : public Stream {
     }
 
     void Detach() {
-      std::lock_guard<std::mutex> lock(mutex_);
+      absl::MutexLock lock(&mutex_);
       reactor_ = nullptr;
     }
 
    private:
-    void CloseLocked(absl::Status why) {
+    void CloseLocked(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (reactor_ == nullptr || closing_) return;
       closing_ = true;
       why_ = std::move(why);
@@ -88,18 +89,18 @@ class SessionReactor final : public Stream {
       if (unsent_.empty()) FinishLocked();
     }
 
-    void FinishLocked() {
+    void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (finished_) return;
       finished_ = true;
       static_cast<Stream*>(reactor_)->Finish(ToGrpc(why_));
     }
 
-    std::mutex mutex_;
-    SessionReactor* reactor_;
-    std::deque<v1::ServerMessage> unsent_;  // the first is being written
-    bool closing_ = false;
-    bool finished_ = false;
-    absl::Status why_;
+    absl::Mutex mutex_;
+    SessionReactor* reactor_ ABSL_GUARDED_BY(mutex_);
+    std::deque<v1::ServerMessage> unsent_ ABSL_GUARDED_BY(mutex_);  // the first is being written
+    bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+    bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+    absl::Status why_ ABSL_GUARDED_BY(mutex_);
   };
 
   void Finish(absl::Status why) { link_->Close(std::move(why)); }
@@ -107,9 +108,9 @@ class SessionReactor final : public Stream {
   void Open() {
     const std::string& node = caller_.peer->identity.name;
     if (!incoming_.has_hello()) return Finish(absl::InvalidArgumentError("a session begins with a hello"));
-    auto session = fleet_.Open(node, incoming_.hello(), link_);
-    gate_.log().Write(caller_.Actor(), "Session", node, session.status(),
-               DisplayBytes(absl::string_view(incoming_.hello().program()).substr(0, kProgramBytesMax)));
+    auto session = fleet_.Open(node, incoming_.hello(), link_, caller_.address);
+    gate_.Log(caller_, "Session", node, session.status(),
+              DisplayBytes(absl::string_view(incoming_.hello().program()).substr(0, kProgramBytesMax)));
     if (!session.ok()) return Finish(session.status());
     session_ = *session;
     opened_ = true;
@@ -141,11 +142,11 @@ grpc::ServerUnaryReactor* AgentsService::Renew(grpc::CallbackServerContext* cont
     reactor->Finish(ToGrpc(caller.status()));
     return reactor;
   }
-  auto renewed = enrolment_.Renew(caller->peer->identity, *request);
+  auto renewed = enrolment_.Renew(caller->peer->identity, *request, caller->address);
   if (renewed.ok()) {
     *response = *std::move(renewed);
   } else {
-    gate_.log().Write(caller->Actor(), "Renew", caller->peer->identity.name, renewed.status());
+    gate_.Log(*caller, "Renew", caller->peer->identity.name, renewed.status());
   }
   reactor->Finish(ToGrpc(renewed.status()));
   return reactor;

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "paritect/v1/operators.grpc.pb.h"
+#include "server/call_slots.h"
 #include "server/operators.h"
 #include "server/transport/caller.h"
 
@@ -15,29 +16,11 @@ class OperatorsService final : public v1::Operators::Service {
  public:
   OperatorsService(const Gate& gate, OperatorCalls& calls) : gate_(gate), calls_(calls) {}
 
-#define PARITECT_RPC(Name) \
+#define PARITECT_OPERATOR_CALL(Name, roles, subject) \
   grpc::Status Name(grpc::ServerContext*, const v1::Name##Request*, v1::Name##Response*) override;
-  PARITECT_RPC(CreateToken)
-  PARITECT_RPC(ListNodes)
-  PARITECT_RPC(RevokeNode)
-  PARITECT_RPC(CreateAudit)
-  PARITECT_RPC(ListAudits)
-  PARITECT_RPC(RunAudit)
-  PARITECT_RPC(CancelAudit)
-  PARITECT_RPC(StopAudit)
-  PARITECT_RPC(RemoveAudit)
-  PARITECT_RPC(RemoveRun)
-  PARITECT_RPC(RemoveAnswer)
-  PARITECT_RPC(GetReport)
-  PARITECT_RPC(ListAuditRuns)
-  PARITECT_RPC(ListRuns)
-  PARITECT_RPC(Attest)
-  PARITECT_RPC(AddWaiver)
-  PARITECT_RPC(ListWaivers)
-  PARITECT_RPC(ReadLog)
-  PARITECT_RPC(Backup)
-  PARITECT_RPC(GetMetrics)
-#undef PARITECT_RPC
+#include "proto/paritect/v1/operator_calls.inc"
+#undef PARITECT_OPERATOR_CALL
+  grpc::Status GetMetrics(grpc::ServerContext*, const v1::GetMetricsRequest*, v1::GetMetricsResponse*) override;
   grpc::Status Diagnose(grpc::ServerContext*, const v1::DiagnosisRequest*, v1::DiagnosisResponse*) override;
   grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::LiveEvent>* writer) override;
@@ -53,8 +36,11 @@ class OperatorsService final : public v1::Operators::Service {
                      const Request& request, Response& response,
                      absl::StatusOr<Response> (OperatorCalls::*call)(const Request&, const std::string&));
 
+  absl::StatusOr<CallSlots::Slot> TakeSlot(const Caller& caller, absl::string_view name);
+
   const Gate& gate_;
   OperatorCalls& calls_;
+  CallSlots slots_;
 };
 
 }  // namespace paritect

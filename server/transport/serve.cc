@@ -1,42 +1,18 @@
 #include "server/transport/serve.h"
 
-#include <openssl/rand.h>
 #include <signal.h>
 
-#include <atomic>
-#include <thread>
-
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
+#include "common/host_port.h"
 #include "common/status_macros.h"
-#include "common/version.h"
-#include "server/bundle_reader.h"
-#include "server/call_log.h"
-#include "server/executor.h"
-#include "server/live.h"
-#include "server/metrics.h"
-#include "server/operators.h"
-#include "server/retention.h"
-#include "server/transport/grpc_server.h"
-#include "server/transport/web.h"
-#include "server/transport/webhook.h"
-#include "server/writer.h"
+#include "server/transport/service_manager.h"
+#include "server/transport/wiring.h"
 
 namespace paritect {
 namespace {
 
 constexpr std::int64_t kTickMs = 500;
-constexpr std::int64_t kSeenEveryMs = 30'000;
-constexpr std::int64_t kDrainSpreadMs = 3000;
-constexpr std::int64_t kStopGraceMs = 3000;
-
-std::string RandomBytes(std::size_t size) {
-  std::string bytes(size, '\0');
-  // Without randomness there is no key, and values are withheld without a hash.
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(size)) != 1) return "";
-  return bytes;
-}
 
 // Waits for the signal that ends the server; all threads have it blocked.
 class Signals {
@@ -65,237 +41,61 @@ class Signals {
   sigset_t before_;
 };
 
-// Everything of one server. Members are in the order in which they need each other.
-class Server {
- public:
-  Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store)
-      : env_(env),
-        options_(options),
-        folder_(std::move(folder)),
-        store_(std::move(store)),
-        writer_(*store_),
-        fleet_(*store_, env.clock, MakeFleetOptions(), MakeFleetPorts()),
-        live_(*store_, env.rules, env.clock, LiveOptions{}, MakeLivePorts()),
-        audits_(*store_, env.rules, env.clock, options.audits, MakeAuditPorts()),
-        enrolment_(
-            folder_, *store_, fleet_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
-            MakeEnrolmentOptions(options)),
-        log_([this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); },
-             env.clock),
-        calls_({*store_, fleet_, audits_, live_, enrolment_, env.rules, env.clock,
-                [this](WriteSet set) { return writer_.Submit(std::move(set)); }, [this] { return Metrics(); },
-                absl::StrCat("paritect-server ", kProgramVersion), folder_.server_not_after}),
-        webhooks_({options.webhook_targets},
-                  [this](const std::string& place, const absl::Status& status) {
-                    log_.Write("server", "Webhook", place, status);
-                  }),
-        gate_(
-            folder_, fleet_, log_, env.clock,
-            [this](const std::string& key) {
-              if (GrpcServer* const transport = transport_) transport->Heard(key);
-            },
-            options.insecure_loopback),
-        retention_(
-            *store_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
-            {.keep_ms = options.retain_s * 1000},
-            [this](const absl::Status& status, const std::string& what) {
-              log_.Write("server", "Retention", what, status);
-            }) {}
+// The port is looked at where it is listened on.
+bool OnLoopback(const std::string& listen) {
+  const auto address = ParseHostPort(listen);
+  return address.ok() && IsLoopback(address->host);
+}
 
-  // Whatever a start that failed has left running ends before what it uses.
-  ~Server() {
-    web_.reset();
-    grpc_.reset();
-    executor_.Stop();
-    webhooks_.Stop();
-    audits_.Stop();
-    live_.Stop();
-    writer_.Stop();
-  }
+// In the journal, outside the database: what was there cannot be cut off unseen.
+void TellStore(FleetStore& store, ServerLog& log) {
+  const auto stats = store.Stats();
+  if (!stats.ok()) return log.Write(LogLevel::kError, stats.status().message());
+  for (const std::string& problem : stats->problems) log.Write(LogLevel::kError, "data lost", {{"why", problem}});
+  if (stats->log_head.number() == 0) return;
+  log.Write(LogLevel::kInfo,
+            absl::StrCat("log of calls: ", stats->log_head.number(), ":", ToHex(stats->log_head.hash())));
+}
 
-  absl::Status Start() {
-    PARITECT_RETURN_IF_ERROR(fleet_.Load());
-    PARITECT_RETURN_IF_ERROR(live_.Load());
-    PARITECT_RETURN_IF_ERROR(audits_.Load());
-    GrpcServerOptions grpc_options;
-    PARITECT_ASSIGN_OR_RETURN(grpc_options.address, ParseHostPort(options_.listen));
-    grpc_options.folder = options_.folder;
-    grpc_options.clock = env_.clock;
-    grpc_options.insecure_loopback = options_.insecure_loopback;
-    grpc_options.listener = options_.listener;
-    PARITECT_ASSIGN_OR_RETURN(grpc_, StartGrpcServer(grpc_options, gate_, calls_, enrolment_, fleet_));
-    transport_ = grpc_.get();
-    if (options_.web.empty()) return absl::OkStatus();
-    PARITECT_ASSIGN_OR_RETURN(const HostPort web, ParseHostPort(options_.web));
-    PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(web, [this] { return Metrics(); }));
-    return absl::OkStatus();
-  }
-
-  int port() const { return grpc_->port(); }
-  int web_port() const { return web_ == nullptr ? 0 : web_->port(); }
-
-  void Tick() {
-    audits_.Tick();
-    live_.Tick();
-    const std::int64_t now = env_.clock();
-    if (now - seen_ms_ < kSeenEveryMs) return;
-    seen_ms_ = now;
-    WriteSet set = fleet_.SeenSet();
-    if (!set.empty()) writer_.Submit(std::move(set), [](absl::Status) {});
-  }
-
-  // Nodes are asked to come back later, calls may end, what was submitted is written.
-  void Stop() {
-    fleet_.Drain(kDrainSpreadMs);
-    grpc_->Stop(kStopGraceMs);
-    executor_.Stop();
-    webhooks_.Stop();
-    audits_.Stop();
-    live_.Stop();
-    retention_.Stop();
-    WriteSet set = fleet_.SeenSet();
-    if (!set.empty()) writer_.Submit(std::move(set)).IgnoreError();
-    writer_.Stop();
-  }
-
- private:
-  static EnrolmentOptions MakeEnrolmentOptions(const ServeOptions& options) {
-    EnrolmentOptions out;
-    if (options.lifetime_s > 0) out.lifetime_s = options.lifetime_s;
-    return out;
-  }
-
-  static FleetOptions MakeFleetOptions() {
-    FleetOptions options;
-    options.program = absl::StrCat("paritect-server ", kProgramVersion);
-    return options;
-  }
-
-  FleetPorts MakeFleetPorts() {
-    FleetPorts ports;
-    ports.submit = [this](WriteSet set, Writer::Done done) {
-      return writer_.TrySubmit(std::move(set), std::move(done));
-    };
-    ports.retry_after_ms = [this] { return absl::ToInt64Milliseconds(writer_.RetryAfter()); };
-    ports.defer = [this](std::function<void()> work) { executor_.Post(std::move(work)); };
-    ports.tasks_for = [this](const std::string& node, const std::set<std::string>& done) {
-      std::vector<v1::Task> tasks = audits_.TasksFor(node, done);
-      for (v1::Task& task : live_.TasksFor(node)) tasks.push_back(std::move(task));
-      return tasks;
-    };
-    ports.steps = [this](const std::string& node, const v1::StepChunk& chunk) { live_.OnSteps(node, chunk); };
-    ports.progress = [this](const std::string& node, const v1::TaskProgress& progress) {
-      audits_.OnProgress(node, progress);
-    };
-    ports.task_end = [this](const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end) {
-      absl::StartsWith(end.task_id(), kLiveTaskPrefix) ? live_.OnTaskEnd(node, end)
-                                                       : audits_.OnTaskEnd(node, epoch, end);
-    };
-    return ports;
-  }
-
-  AuditPorts MakeAuditPorts() {
-    AuditPorts ports;
-    ports.nodes = [this] { return fleet_.Agents(); };
-    ports.dispatch = [this](const std::string& node, const v1::Task& task) { fleet_.Dispatch(node, task); };
-    ports.cancel = [this](const std::string& node, const std::string& task) { fleet_.Cancel(node, task); };
-    ports.commit = [this](WriteSet set) { return writer_.Submit(std::move(set)); };
-    ports.stored_bundle = [this](const v1::NodeTask& task) {
-      return CollectedBundle(*store_, task.task_id(), task.node());
-    };
-    ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
-    ports.random_bytes = &RandomBytes;
-    ports.notify = [this](const std::string& url, const std::string& json) { webhooks_.Post(url, json); };
-    ports.begin_live = [this](const v1::AuditRun& run) { live_.Begin(run); };
-    ports.judged = [this](const std::string& audit) { live_.Judged(audit); };
-    ports.remove_live = [this](const std::string& audit, WriteSet& set) { live_.Remove(audit, set); };
-    return ports;
-  }
-
-  LivePorts MakeLivePorts() {
-    LivePorts ports;
-    ports.dispatch = [this](const std::string& node, const v1::Task& task) { fleet_.Dispatch(node, task); };
-    ports.cancel = [this](const std::string& node, const std::string& task) { fleet_.Cancel(node, task); };
-    ports.commit = [this](WriteSet set) { return writer_.Submit(std::move(set)); };
-    ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
-    ports.notify = [this](const std::string& url, const std::string& json) { webhooks_.Post(url, json); };
-    return ports;
-  }
-
-  std::string Metrics() {
-    ServerMetrics metrics;
-    metrics.fleet = fleet_.counters();
-    metrics.writer = writer_.stats();
-    if (auto stats = store_->Stats(); stats.ok()) metrics.store = *stats;
-    if (grpc_ != nullptr) {
-      const ListenerCounters listener = grpc_->listener_counters();
-      metrics.connections_accepted = listener.accepted;
-      metrics.connections_open = listener.open;
-      metrics.connections_refused = listener.refused_total + listener.refused_per_address;
-      metrics.descriptors_exhausted = listener.exhausted;
-      metrics.connections_waiting = listener.waiting;
-      metrics.connections_strange = listener.strangers;
-      metrics.connections_cut = listener.cut;
-    }
-    metrics.log_entries_lost = log_.lost();
-    return FormatMetrics(metrics);
-  }
-
-  ServerEnv& env_;
-  const ServeOptions& options_;
-  const ServerFolder folder_;
-  const std::unique_ptr<FleetStore> store_;
-  Executor executor_;
-  Writer writer_;
-  Fleet fleet_;
-  Live live_;
-  Audits audits_;
-  Enrolment enrolment_;
-  CallLog log_;
-  OperatorCalls calls_;
-  WebhookQueue webhooks_;
-  Gate gate_;
-  RetentionJob retention_;
-  std::unique_ptr<GrpcServer> grpc_;
-  std::atomic<GrpcServer*> transport_ = nullptr;  // calls may come in before grpc_ is set
-  std::unique_ptr<WebServer> web_;
-  std::int64_t seen_ms_ = 0;
-};
-
-bool IsLoopback(absl::string_view listen) {
-  return absl::StartsWith(listen, "127.") || absl::StartsWith(listen, "localhost:") ||
-         absl::StartsWith(listen, "[::1]:");
+void TellPorts(const Server& server, const ServeOptions& options, ServerLog& log) {
+  const auto listen = ParseHostPort(options.listen);
+  log.Write(LogLevel::kInfo, absl::StrCat("listening on ", FormatHostPort({listen->host, server.port()})));
+  if (server.web_port() != 0) log.Write(LogLevel::kInfo, absl::StrCat("metrics on port ", server.web_port()));
 }
 
 }  // namespace
 
-absl::Status Serve(ServerEnv& env, const ServeOptions& options, std::function<void(int port, int web_port)> ready) {
-  if (options.insecure_loopback && !IsLoopback(options.listen)) {
+absl::Status Serve(ServerEnv& env, const ServeOptions& options) {
+  if (options.insecure_loopback && !OnLoopback(options.listen)) {
     return absl::InvalidArgumentError("--insecure-loopback goes with --listen on the loopback alone (127.0.0.1:PORT)");
   }
+  ServerLog log(env.err, options.log_form, env.clock);
   const std::int64_t now_s = env.clock() / 1000;
   PARITECT_ASSIGN_OR_RETURN(const bool renewed, RenewServerCertificate(options.folder, now_s));
-  if (renewed) env.err << "paritect-server: renewed the server's certificate\n";
+  if (renewed) log.Write(LogLevel::kInfo, "renewed the server's certificate");
   PARITECT_ASSIGN_OR_RETURN(ServerFolder folder, LoadServerFolder(options.folder, now_s));
-  for (const std::string& warning : folder.warnings) env.err << "paritect-server: warning: " << warning << "\n";
+  for (const std::string& warning : folder.warnings) log.Write(LogLevel::kWarning, warning);
   if (!folder.enroller) {
-    env.err << "paritect-server: warning: no ca.key in " << options.folder
-            << ": tokens, joining and renewal are refused; certificates must come from the authority itself\n";
+    log.Write(LogLevel::kWarning, absl::StrCat("no ca.key in ", options.folder,
+                                               ": tokens, joining and renewal are refused; certificates must "
+                                               "come from the authority itself"));
   }
   const std::string uri =
       options.store.empty() ? absl::StrCat("sqlite:", options.folder, "/paritect.db") : options.store;
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenFleetStore(uri));
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenFleetStore(uri, {.marked = true}));
   const Signals signals;
-  if (const auto stats = store->Stats(); stats.ok() && stats->log_head.number() > 0) {
-    // In the journal, outside the database: what was there cannot be cut off unseen.
-    env.err << "paritect-server: log of calls: " << stats->log_head.number() << ":" << ToHex(stats->log_head.hash())
-            << "\n";
-  }
-  Server server(env, options, std::move(folder), std::move(store));
+  TellStore(*store, log);
+  const ServiceManager manager = ServiceManager::FromEnvironment();
+  Server server(env, options, std::move(folder), std::move(store), log);
   PARITECT_RETURN_IF_ERROR(server.Start());
-  ready(server.port(), server.web_port());
-  while (!signals.WaitMs(kTickMs)) server.Tick();
-  env.err << "paritect-server: stopping\n";
+  TellPorts(server, options, log);
+  manager.Ready();
+  while (!signals.WaitMs(kTickMs)) {
+    server.Tick();
+    manager.Alive();
+  }
+  log.Write(LogLevel::kInfo, "stopping");
+  manager.Stopping();
   server.Stop();
   return absl::OkStatus();
 }

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -14,6 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "common/host_port.h"
 #include "common/net/tls_stream.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
@@ -36,11 +37,11 @@ Address Mapped(const in_addr& four) {
 
 // One name looked up on a thread of its own, which nobody can hurry: whoever waits may leave.
 struct Lookup {
-  std::mutex mutex;
-  std::condition_variable done;
-  bool over = false;
-  int error = 0;
-  addrinfo* found = nullptr;
+  absl::Mutex mutex;
+  absl::CondVar done;
+  bool over ABSL_GUARDED_BY(mutex) = false;
+  int error ABSL_GUARDED_BY(mutex) = 0;
+  addrinfo* found = nullptr;  // not changed once it is over
   ~Lookup() {
     if (found != nullptr) freeaddrinfo(found);
   }
@@ -60,18 +61,18 @@ absl::StatusOr<std::shared_ptr<Lookup>> LookUp(const WebhookUrl& url, std::int64
     addrinfo* found = nullptr;
     const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
     --lookups_under_way;
-    std::lock_guard<std::mutex> lock(lookup->mutex);
+    absl::MutexLock lock(&lookup->mutex);
     lookup->error = error;
     lookup->found = found;
     lookup->over = true;
-    lookup->done.notify_all();
+    lookup->done.SignalAll();
   }).detach();
   const std::int64_t deadline_ms = MonotonicMs() + time_ms;
-  std::unique_lock<std::mutex> lock(lookup->mutex);
+  absl::MutexLock lock(&lookup->mutex);
   while (!lookup->over) {
     if (cancelled != nullptr && *cancelled) return absl::CancelledError("given up");
     if (MonotonicMs() >= deadline_ms) return absl::DeadlineExceededError("the name was not resolved in time");
-    lookup->done.wait_for(lock, std::chrono::milliseconds(100));
+    lookup->done.WaitWithTimeout(&lookup->mutex, absl::Milliseconds(100));
   }
   if (lookup->error != 0) return absl::UnavailableError(gai_strerror(lookup->error));
   return lookup;
@@ -109,11 +110,8 @@ absl::StatusOr<int> ExchangeOverTls(const WebhookUrl& url, TcpStream& tcp, const
   if (SSL_CTX_set_default_verify_paths(context.get()) != 1) return openssl::Failure("no authorities");
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   PARITECT_ASSIGN_OR_RETURN(TlsStream tls, TlsStream::Make(context.get(), tcp, url.host, ""));
-  unsigned char bytes[sizeof(in6_addr)];
-  const bool numeric =
-      inet_pton(AF_INET, url.host.c_str(), bytes) == 1 || inet_pton(AF_INET6, url.host.c_str(), bytes) == 1;
-  const int named = numeric ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls.ssl()), url.host.c_str())
-                            : SSL_set1_host(tls.ssl(), url.host.c_str());
+  const int named = IsIpAddress(url.host) ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls.ssl()), url.host.c_str())
+                                          : SSL_set1_host(tls.ssl(), url.host.c_str());
   if (named != 1) return openssl::Failure("cannot check the host's name");
   PARITECT_RETURN_IF_ERROR(tls.Shake());
   return Exchange(tls, request);
@@ -243,11 +241,11 @@ WebhookQueue::WebhookQueue(WebhookOptions options, Told told)
 
 void WebhookQueue::Post(const std::string& url, const std::string& json) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     if (stopping_) return;
     if (waiting_.size() < options_.waiting_max) {
       waiting_.emplace_back(url, json);
-      changed_.notify_one();
+      changed_.Signal();
       return;
     }
   }
@@ -258,10 +256,10 @@ void WebhookQueue::Post(const std::string& url, const std::string& json) {
 
 void WebhookQueue::Stop() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  changed_.notify_one();
+  changed_.Signal();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -269,8 +267,8 @@ void WebhookQueue::Loop() {
   while (true) {
     std::pair<std::string, std::string> next;
     {
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      absl::MutexLock lock(&mutex_);
+      while (!stopping_ && waiting_.empty()) changed_.Wait(&mutex_);
       if (waiting_.empty()) return;
       next = std::move(waiting_.front());
       waiting_.pop_front();

@@ -5,17 +5,17 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 
 struct sockaddr;
@@ -83,9 +83,9 @@ class WebhookQueue {
 
   const WebhookOptions options_;
   const Told told_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::pair<std::string, std::string>> waiting_;
+  absl::Mutex mutex_;
+  absl::CondVar changed_;
+  std::deque<std::pair<std::string, std::string>> waiting_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -7,13 +7,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace paritect;  // NOLINT(google-build-using-namespace)
   const absl::string_view bytes = FuzzInput(data, size);
   (void)ZipNamesInHead(bytes);
-  const auto entries = ReadZipDirectory(bytes);
+  const RandomAccess archive = AccessTo(bytes);
+  auto directory = ZipDirectory::Find(archive);
+  for (bool more = directory.ok(); more;) {
+    auto entry = directory->Next();
+    more = entry.ok() && entry->has_value();
+    if (more) (void)directory->Locate(**entry);
+  }
+  const auto entries = ReadZipDirectory(archive);
   if (entries.ok()) {
     std::size_t packed = 0;
     for (const ZipEntry& entry : *entries) {
       FuzzCheck(entry.data_at + entry.packed_size <= bytes.size(), "an entry lies within its archive");
       packed += entry.packed_size;
-      const auto read = ReadZipEntry(bytes, entry, 1 << 20);
+      const auto read = ReadZipEntry(archive, entry, 1 << 20);
       FuzzCheck(!read.ok() || read->size() == entry.size, "an entry has the length that it states");
     }
     FuzzCheck(packed <= bytes.size(), "entries do not share bytes");

@@ -204,7 +204,7 @@ def contents_exchanged(files, name):
     "empty_class_folder", FILES, ("class_folders_differ", "missing", "extra", "empty_folders_differ"), tree_only=True
 )
 def empty_class_folder(files, name):
-    files[name.rsplit("/", 1)[0] + "/class-of-nothing/"] = b""
+    files["class-of-nothing/"] = b""
 
 
 def side_plan(side, form, files, text_change=None):

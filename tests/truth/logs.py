@@ -213,7 +213,7 @@ def mindspore_callback(run):
         run,
         lambda s: f"epoch: 0, current epoch percent: {s.step / run.total:.3f}, step: {s.step}, "
         + ("" if s.loss is None else f"loss: {s.loss:.6f}, ")
-        + f"overflow: {s.skipped > 0}, loss scale: {s.scale:.0f}\n",
+        + f"overflow: {s.skipped > 0}, loss scale: {s.scale:g}\n",
     )
 
 

@@ -1,14 +1,11 @@
 // gzip: every member inflated to its CRC-32 and length; what is inside is counted where it is a form that is read
 // forwards. Source: RFC 1952.
-#include <zlib.h>
-
-#include <cstring>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
+#include "formats/archives/inflate.h"
 #include "formats/datasets/records/record_form.h"
 
 namespace paritect {
@@ -21,15 +18,9 @@ bool Fits(const RecordHead& head) {
 }
 
 // The decompressed stream, read forwards.
-class Inflater {
+class Stream {
  public:
-  explicit Inflater(RecordReader& reader) : reader_(reader) {
-    std::memset(&stream_, 0, sizeof(stream_));
-    good_ = inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK;
-  }
-  ~Inflater() { inflateEnd(&stream_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
+  explicit Stream(RecordReader& reader) : reader_(reader) {}
 
   // Fills the buffer; less only at the end or at a fault.
   absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) {
@@ -42,8 +33,7 @@ class Inflater {
         ended_ = true;
         break;
       }
-      PARITECT_ASSIGN_OR_RETURN(const std::size_t n, Step(piece, buffer.subspan(done)));
-      done += n;
+      done += Inflate(piece, buffer.subspan(done));
     }
     produced_ += done;
     return done;
@@ -56,41 +46,34 @@ class Inflater {
   bool bad_checksum() const { return bad_checksum_; }
 
  private:
-  absl::StatusOr<std::size_t> Step(absl::string_view piece, absl::Span<char> out) {
+  std::size_t Inflate(absl::string_view piece, absl::Span<char> out) {
     if (!inside_ && members_ > 0) {
       // Padding of zeros behind the last member is common (tapes, tar).
       if (piece[0] == '\0') {
         ended_ = true;
         return 0;
       }
-      if (inflateReset(&stream_) != Z_OK) good_ = false;
+      inflater_.Reset();
     }
     inside_ = true;
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
-    stream_.avail_in = static_cast<uInt>(piece.size());
-    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), 1u << 30));
-    const uInt room = stream_.avail_out;
-    const int result = inflate(&stream_, Z_NO_FLUSH);
-    at_ += piece.size() - stream_.avail_in;
-    if (result == Z_STREAM_END) {
+    const Inflater::Step step = inflater_.Next(piece, out);
+    at_ += step.taken;
+    if (step.state == Inflater::State::kEnd) {
       inside_ = false;
       ++members_;
-    } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      good_ = false;
-      bad_checksum_ = stream_.msg != nullptr &&
-                      (absl::StrContains(stream_.msg, "data check") || absl::StrContains(stream_.msg, "length check"));
     }
-    return room - stream_.avail_out;
+    bad_checksum_ = step.state == Inflater::State::kChecksum;
+    good_ = !bad_checksum_ && step.state != Inflater::State::kDamaged;
+    return step.given;
   }
 
   RecordReader& reader_;
-  z_stream stream_;
+  Inflater inflater_ = Inflater(Inflater::Form::kGzip);
   std::uint64_t at_ = 0;
   std::uint64_t produced_ = 0;
   int members_ = 0;
   bool inside_ = false;
-  bool good_ = false;
+  bool good_ = true;
   bool cut_ = false;
   bool ended_ = false;
   bool bad_checksum_ = false;
@@ -113,7 +96,7 @@ absl::Status ScanInner(RecordReader& inner, RecordScan& scan) {
 }
 
 absl::Status Scan(RecordReader& reader, RecordScan& scan) {
-  Inflater inflater(reader);
+  Stream stream(reader);
   RecordScan inner_scan(nullptr);
   std::string name = InnerName(reader.path());
   RecordReader inner(
@@ -121,28 +104,28 @@ absl::Status Scan(RecordReader& reader, RecordScan& scan) {
       [&](std::uint64_t offset, absl::Span<char> buffer) -> absl::StatusOr<std::size_t> {
         // Forwards only: what lies between is inflated and dropped.
         std::string dropped(64 << 10, '\0');
-        while (inflater.produced() < offset) {
+        while (stream.produced() < offset) {
           const std::size_t n =
-              static_cast<std::size_t>(std::min<std::uint64_t>(dropped.size(), offset - inflater.produced()));
-          PARITECT_ASSIGN_OR_RETURN(const std::size_t got, inflater.Read(absl::MakeSpan(dropped).subspan(0, n)));
+              static_cast<std::size_t>(std::min<std::uint64_t>(dropped.size(), offset - stream.produced()));
+          PARITECT_ASSIGN_OR_RETURN(const std::size_t got, stream.Read(absl::MakeSpan(dropped).subspan(0, n)));
           if (got < n) return std::size_t{0};
         }
-        return inflater.Read(buffer);
+        return stream.Read(buffer);
       },
       kInflatedBytesMax);
   PARITECT_RETURN_IF_ERROR(ScanInner(inner, inner_scan));
   std::string rest(256 << 10, '\0');
   for (;;) {
-    if (inflater.produced() > kInflatedBytesMax) return absl::ResourceExhaustedError("too much when decompressed");
-    PARITECT_ASSIGN_OR_RETURN(const std::size_t n, inflater.Read(absl::MakeSpan(rest)));
+    if (stream.produced() > kInflatedBytesMax) return absl::ResourceExhaustedError("too much when decompressed");
+    PARITECT_ASSIGN_OR_RETURN(const std::size_t n, stream.Read(absl::MakeSpan(rest)));
     if (n < rest.size()) break;
   }
-  if (inflater.cut()) {
+  if (stream.cut()) {
     scan.Cut(*reader.size(), "compressed data");
-  } else if (inflater.bad_checksum()) {
-    scan.Checksum(inflater.at(), "compressed data");
-  } else if (inflater.garbled()) {
-    scan.Garbled(inflater.at(), "compressed data");
+  } else if (stream.bad_checksum()) {
+    scan.Checksum(stream.at(), "compressed data");
+  } else if (stream.garbled()) {
+    scan.Garbled(stream.at(), "compressed data");
   } else if (inner_scan.damaged()) {
     scan.Inner(inner_scan);
   }

@@ -61,10 +61,4 @@ absl::StatusOr<bool> RecordReader::Reaches(std::uint64_t end) {
   return !last.empty();
 }
 
-std::uint64_t LittleEndian(absl::string_view bytes, std::size_t at, std::size_t width) {
-  std::uint64_t value = 0;
-  for (std::size_t i = width; i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
-  return value;
-}
-
 }  // namespace paritect

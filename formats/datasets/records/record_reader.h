@@ -10,13 +10,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/little_endian.h"
+#include "formats/random_access.h"
 
 namespace paritect {
 
 class RecordReader {
  public:
-  // Fills the buffer from that byte on; fewer bytes only at the end.
-  using ReadAt = std::function<absl::StatusOr<std::size_t>(std::uint64_t offset, absl::Span<char> buffer)>;
+  using ReadAt = RandomAccess::ReadAt;
 
   static constexpr std::size_t kPeekBytesMax = 64 << 20;
 
@@ -49,9 +50,6 @@ class RecordReader {
   std::uint64_t begin_ = 0;  // of the window
   std::string window_;
 };
-
-// Little-endian numbers; the caller has seen to it that they are there.
-std::uint64_t LittleEndian(absl::string_view bytes, std::size_t at, std::size_t width);
 
 }  // namespace paritect
 

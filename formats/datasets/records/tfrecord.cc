@@ -1,7 +1,7 @@
 // TFRecord: u64 length, masked CRC-32C of the length, data, masked CRC-32C of the data.
 // Source: TensorFlow, tensorflow/core/lib/io/record_writer.h.
 #include "absl/strings/str_cat.h"
-#include "common/crc32c.h"
+#include "common/crc.h"
 #include "common/status_macros.h"
 #include "formats/datasets/records/record_form.h"
 
@@ -11,12 +11,8 @@ namespace {
 constexpr std::size_t kHeadBytes = 12;
 constexpr std::size_t kCrcBytes = 4;
 
-std::uint32_t Mask(std::uint32_t crc) {
-  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8U;
-}
-
 bool LengthFits(absl::string_view head) {
-  return head.size() >= kHeadBytes && Mask(Crc32c(0, head.substr(0, 8))) == LittleEndian(head, 8, 4);
+  return head.size() >= kHeadBytes && MaskedCrc32c(head.substr(0, 8)) == LittleEndian(head, 8, 4);
 }
 
 bool Fits(const RecordHead& head) {
@@ -60,7 +56,7 @@ absl::Status Scan(RecordReader& reader, RecordScan& scan) {
       scan.Cut(at, name);
       return absl::OkStatus();
     }
-    if (Mask(crc) != LittleEndian(stated, 0, 4)) scan.Checksum(at + kHeadBytes, name);
+    if (MaskCrc32c(crc) != LittleEndian(stated, 0, 4)) scan.Checksum(at + kHeadBytes, name);
     at += kHeadBytes + length + kCrcBytes;
   }
 }

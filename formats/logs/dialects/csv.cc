@@ -84,9 +84,6 @@ class CsvDialect : public LineDialect {
     LogField best = LogField::kOtherLoss;
     int others = 0;
     loss_ = -1;
-    filled_.clear();
-    rows_with_loss_ = 0;
-    sparse_ = false;
     int other = -1;
     for (absl::string_view cell : Cells(header_, separator_)) {
       const int at = static_cast<int>(columns_.size());
@@ -125,26 +122,7 @@ class CsvDialect : public LineDialect {
       if (number.kind == LogNumber::Kind::kValue && !evaluation)
         fields.record().values.mutable_metrics().Set(columns_[i], number.value);
     }
-    if (!evaluation && LossIsGone(cells)) fields.record().values.set_loss_absent(true);
     Emit(fields, evaluation, line, out);
-  }
-
-  // pandas leaves the cell of a NaN empty. A row is missing its loss where the rows before had theirs, ten at least and
-  // without a gap, and where it holds nothing that they did not hold (rows of evaluations have columns of their own).
-  bool LossIsGone(const std::vector<absl::string_view>& cells) {
-    constexpr int kRowsMin = 10;
-    if (loss_ < 0 || sparse_) return false;
-    if (!cells[static_cast<std::size_t>(loss_)].empty()) {
-      ++rows_with_loss_;
-      filled_.resize(cells.size());
-      for (std::size_t i = 0; i < cells.size(); ++i) filled_[i] = filled_[i] || !cells[i].empty();
-      return false;
-    }
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (!cells[i].empty() && (i >= filled_.size() || !filled_[i])) return false;  // a row of another kind
-    }
-    sparse_ = rows_with_loss_ < kRowsMin;
-    return !sparse_;
   }
 
   void Emit(FieldCollector& fields, bool evaluation, std::int64_t line, RunLogBuilder& out) {
@@ -188,9 +166,6 @@ class CsvDialect : public LineDialect {
   char separator_ = ',';
   std::vector<std::string> columns_;
   int loss_ = -1;
-  std::vector<bool> filled_;  // columns that rows with a loss fill
-  int rows_with_loss_ = 0;
-  bool sparse_ = false;  // a loss now and then: an empty cell tells nothing
   int monitor_name_ = -1;
   bool noted_ = false;
 };

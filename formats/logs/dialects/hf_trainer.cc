@@ -23,7 +23,8 @@ std::size_t FindDict(absl::string_view line) {
     const absl::string_view rest = line.substr(at);
     const bool trainer = absl::StartsWith(rest, "{'loss'") || absl::StartsWith(rest, "{'eval_") ||
                          absl::StartsWith(rest, "{'train_") ||
-                         (absl::StrContains(rest, "'epoch':") && absl::StrContains(rest, "loss'"));
+                         (absl::StrContains(rest, "'epoch':") &&
+                          (absl::StrContains(rest, "loss'") || absl::StrContains(rest, "'grad_norm':")));
     if (trainer) return at;
     at = line.find("{'", at + 2);
   }
@@ -98,7 +99,9 @@ class HfStdoutDialect : public LineDialect {
     fields.Finish(out);
     LogRecord& record = fields.record();
     if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
-    const bool is_eval = !record.values.has_loss() && !record.values.loss_absent();
+    // A step whose loss is left out gives its norm and rate all the same.
+    const bool is_step = record.values.has_grad_norm() && record.values.has_lr() && !fields.has_evaluation();
+    const bool is_eval = !record.values.has_loss() && !record.values.loss_absent() && !is_step;
     if (is_eval && record.values.has_eval_loss() && AttachEval(record, out)) return true;
     // Lines alike are of other steps, until Finish finds that several ranks print each: their places keep them apart.
     const bool needs_step = !record.has_step;

@@ -62,8 +62,8 @@ bool Sniff(const LogHead& head) {
          absl::StrContains(head.text, "\"log_history\"");
 }
 
-std::unique_ptr<LogParser> Create(TextEncoding) {
-  return MakeDocumentParser(&Parse);
+std::unique_ptr<LogParser> Create(TextEncoding encoding) {
+  return MakeDocumentParser(encoding, &Parse);
 }
 
 }  // namespace

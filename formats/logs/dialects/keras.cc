@@ -14,6 +14,7 @@
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "formats/logs/machinery/rank_prefix.h"
 
 namespace paritect {
 namespace {
@@ -44,12 +45,24 @@ bool ReadBar(absl::string_view line, Bar& bar) {
   const bool drawn = absl::StartsWith(line, "[") || absl::StartsWith(line, "- ") ||
                      absl::StartsWith(line, "\xE2\x94\x81") || absl::StartsWith(line, "\xE2\x94\x80");
   bar.rest = line;
-  return drawn && (absl::StrContains(line, "- loss: ") || absl::StrContains(line, "loss: "));
+  // A bar of a download ends with its time a step. One that goes on with results may have lost its loss.
+  return drawn && (absl::StrContains(line, "loss: ") || absl::StrContains(line, "/step - "));
+}
+
+// A word that somebody's collector of logs puts before each line: a host ("worker-0:"), a time.
+void StripFirstWord(absl::string_view& line) {
+  const std::size_t blank = line.find(' ');
+  if (blank == absl::string_view::npos || blank == 0) return;
+  const char last = line[blank - 1];
+  if (last == ':' || last == ']' || (last == 'Z' && absl::ascii_isdigit(static_cast<unsigned char>(line[0])))) {
+    line = absl::StripLeadingAsciiWhitespace(line.substr(blank));
+  }
 }
 
 // "Epoch 1/2" alone on its line.
 bool ReadEpoch(absl::string_view line, std::int64_t& epoch, std::int64_t& epochs) {
   line = absl::StripAsciiWhitespace(line);
+  StripFirstWord(line);
   if (!absl::ConsumePrefix(&line, "Epoch ")) return false;
   if (!TakeNumber(line, epoch) || line.empty() || line[0] != '/') return false;
   line.remove_prefix(1);
@@ -193,6 +206,7 @@ bool Sniff(const LogHead& head) {
     Bar bar;
     std::int64_t epoch = 0;
     std::int64_t epochs = 0;
+    StripRankPrefix(line);
     epoch_seen = epoch_seen || ReadEpoch(line, epoch, epochs);
     bar_seen = bar_seen || ReadBar(line, bar);
     return bar_seen && epoch_seen;

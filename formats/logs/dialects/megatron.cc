@@ -5,9 +5,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/training_metric.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {

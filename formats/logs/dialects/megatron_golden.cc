@@ -83,8 +83,8 @@ bool Sniff(const LogHead& head) {
   return false;
 }
 
-std::unique_ptr<LogParser> Create(TextEncoding) {
-  return MakeDocumentParser(&Parse);
+std::unique_ptr<LogParser> Create(TextEncoding encoding) {
+  return MakeDocumentParser(encoding, &Parse);
 }
 
 }  // namespace

@@ -9,8 +9,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/crc.h"
+#include "common/little_endian.h"
 #include "formats/logs/log_format.h"
-#include "formats/logs/machinery/crc32c.h"
 #include "formats/logs/machinery/series_table.h"
 #include "formats/logs/machinery/wire.h"
 
@@ -23,14 +24,10 @@ constexpr std::uint64_t kEventBytesMax = 1ULL << 30;
 constexpr std::uint64_t kEventKeptBytesMax =
     4 << 20;  // scalars are small; larger events (images, graphs) are passed over
 
+// The number of T's width at `at`.
 template <typename T>
 T Little(absl::string_view bytes, std::size_t at) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value =
-        static_cast<T>(value | static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i)));
-  }
-  return value;
+  return static_cast<T>(LittleEndian(bytes, at, sizeof(T)));
 }
 
 double Bits16(std::uint32_t bits, bool bfloat) {

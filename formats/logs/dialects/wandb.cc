@@ -2,13 +2,14 @@
 //   header ":W&B" | u16 0xBEE1 | u8 version; 32 KiB blocks of records: u32 crc(type + payload) | u16 length | u8 type
 //   Record: 2 history{1 item{1 key, 2 nested_key, 16 value_json}, 2 step{1 num}}, 5 config, 18 exit{1 code}
 // Source: wandb/wandb wandb/sdk/internal/datastore.py, wandb/proto/wandb_internal.proto.
-#include <zlib.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/crc.h"
+#include "common/little_endian.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/json_fields.h"
 #include "formats/logs/machinery/printed_settings.h"
@@ -74,14 +75,12 @@ class WandbParser : public LogParser {
     const std::size_t left = kBlockBytes - static_cast<std::size_t>(offset_ % kBlockBytes);
     if (left < kRecordHeaderBytes) return all.size() - at >= left && Advance(left, at);
     if (all.size() - at < kRecordHeaderBytes) return false;
-    auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(all[at + i])); };
-    const std::uint32_t crc = byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
-    const std::size_t length = byte(4) | byte(5) << 8;
-    const std::uint32_t type = byte(6);
+    const auto crc = static_cast<std::uint32_t>(LittleEndian(all, at, 4));
+    const auto length = static_cast<std::size_t>(LittleEndian(all, at + 4, 2));
+    const auto type = static_cast<std::uint32_t>(LittleEndian(all, at + 6, 1));
     if (all.size() - at < kRecordHeaderBytes + length) return false;
     const absl::string_view checked = all.substr(at + 6, 1 + length);
-    const auto found = static_cast<std::uint32_t>(
-        crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size())));
+    const std::uint32_t found = Crc32(0, checked);
     if (crc == 0 && length == 0 && type == 0) {  // room that a writer laid out and did not come to fill
       stopped_ = true;
       out.set_incomplete_tail();

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/common_lines.h"
+#include "formats/logs/machinery/cut_loss.h"
 #include "formats/logs/machinery/evaluation_modes.h"
 #include "formats/logs/machinery/plain_lines.h"
 #include "formats/logs/machinery/rank_prefix.h"
@@ -28,7 +29,7 @@ class TextLogParser : public LogParser {
       const auto more = QuietWithout();
       return more && !out.reads_every_line_anew() ? FindQuiet(text, *more) : QuietText();
     };
-    if (QuietWithout()) {
+    if (helpers_.empty() && dialect_->quiet_without()) {
       lines_.Feed(chunk, quiet, sink);
     } else {
       lines_.Feed(chunk, sink);
@@ -73,6 +74,7 @@ class TextLogParser : public LogParser {
   }
 
   void Pieces(const TextLine& line, RunLogBuilder& out) {
+    ++seen_;
     LogLine piece;
     piece.number = line.number;
     absl::string_view rest = line.text;
@@ -96,14 +98,10 @@ class TextLogParser : public LogParser {
     if (stripped && ReadKnownForm(line, out)) return;
     if (needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
     if (line.telling) evaluations_.Take(line, out);
-    if (!line.piece && line.telling) {
-      fields_.Clear();
-      if (dialect_->Collect(line.text, fields_)) {
-        if (!out.reads_every_line_anew()) forms_.Learn(line.text, fields_);
-        if (dialect_->Emit(line, fields_, out)) return;
-      }
-    }
-    if (dialect_->Line(line, out)) return;
+    const std::size_t before = out.size();
+    const bool read = ReadsByDialect(line, out);
+    if (read && out.size() > before) return TakeForm(line, *dialect_, before, out);
+    if ((!line.piece && ReadsWithoutLoss(line, out)) || read) return;
     for (const auto& helper : helpers_) {
       const Helped helped = Help(*helper, line, out);
       if (helped == Helped::kNot) continue;
@@ -113,12 +111,72 @@ class TextLogParser : public LogParser {
     }
     if (!needs_letters_) line.telling = line.piece || HasTellingLetters(line.text);
     if (!line.telling) return;
-    if (plain_ != nullptr && Reads(*plain_, line, out)) return;
+    if (plain_ != nullptr && Reads(*plain_, line, out)) return TakeForm(line, *plain_, before, out);
     common_.Line(line, out);
   }
 
-  // Letters without which a line is nothing to anybody here.
+  bool ReadsByDialect(const LogLine& line, RunLogBuilder& out) {
+    if (!line.piece && line.telling) {
+      fields_.Clear();
+      if (dialect_->Collect(line.text, fields_)) {
+        if (!out.reads_every_line_anew()) forms_.Learn(line.text, fields_);
+        if (dialect_->Emit(line, fields_, out)) return true;
+      }
+    }
+    return dialect_->Line(line, out);
+  }
+
+  // After a line that was read: one with a loss shows what such lines look like. The lines right before the first one
+  // may be of its form.
+  void TakeForm(const LogLine& line, LineDialect& reader, std::size_t before, RunLogBuilder& out) {
+    if (line.piece || out.size() == before || !out.last()->values.has_loss()) return;
+    cut_.Take(line.text);
+    reader_of_loss_ = &reader;
+    if (before == 0 && !out.is_live()) {
+      for (auto one = unread_.rbegin(); one != unread_.rend(); ++one) {
+        LogLine early = line;
+        early.text = one->text;
+        early.number = one->number;
+        early.rank = one->rank;
+        for (LogRecord& entry : WithLossPutBack(early)) {
+          if (entry.values.step() < out.entries()[0].values.step()) out.AddBeforeFirst(std::move(entry));
+        }
+      }
+    }
+    unread_.clear();
+  }
+
+  bool ReadsWithoutLoss(const LogLine& line, RunLogBuilder& out) {
+    if (cut_.empty()) {
+      if (unread_.size() == kUnreadMax) unread_.erase(unread_.begin());
+      if (line.text.size() <= kUnreadBytesMax) unread_.push_back({std::string(line.text), line.number, line.rank});
+      return false;
+    }
+    std::vector<LogRecord> entries = WithLossPutBack(line);
+    for (LogRecord& entry : entries) out.Add(std::move(entry));
+    return !entries.empty();
+  }
+
+  // What the dialect reads from a line whose loss is gone: the record without it.
+  std::vector<LogRecord> WithLossPutBack(const LogLine& line) {
+    std::vector<LogRecord> entries;
+    const std::optional<std::string> whole = cut_.PutBack(line.text);
+    if (!whole.has_value()) return entries;
+    LogLine mended = line;
+    mended.text = *whole;
+    mended.telling = true;
+    if (Reads(*reader_of_loss_, mended, *aside_)) {
+      for (LogRecord& entry : aside_->entries()) {
+        if (CutLoss::TakeOut(entry.values)) entries.push_back(std::move(entry));
+      }
+    }
+    aside_ = std::make_unique<RunLogBuilder>();
+    return entries;
+  }
+
+  // Letters without which a line is nothing to anybody here. Before the first loss any line may be one that lost it.
   std::optional<absl::string_view> QuietWithout() const {
+    if (cut_.empty() && seen_ < kSeenMax) return std::nullopt;
     return helpers_.empty() ? dialect_->quiet_without() : std::nullopt;
   }
 
@@ -129,6 +187,15 @@ class TextLogParser : public LogParser {
     }
     return dialect.Line(line, out);
   }
+
+  struct Unread {
+    std::string text;
+    std::int64_t number = 0;
+    std::optional<std::int32_t> rank;
+  };
+  static constexpr std::int64_t kSeenMax = 100'000;
+  static constexpr std::size_t kUnreadMax = 4;
+  static constexpr std::size_t kUnreadBytesMax = 4096;
 
   enum class Helped { kNot, kInVain, kYes };
 
@@ -172,6 +239,10 @@ class TextLogParser : public LogParser {
   bool needs_letters_ = false;
   LineFields fields_;
   LineForms forms_;
+  CutLoss cut_;
+  LineDialect* reader_of_loss_ = nullptr;  // of the line that cut_ holds
+  std::int64_t seen_ = 0;                  // lines
+  std::vector<Unread> unread_;             // the last ones before the first line with a loss
   CommonLines common_;
   EvaluationNotes evaluations_;
   bool at_end_ = false;

@@ -174,51 +174,25 @@ class PlainDialect : public LineDialect {
   }
 
   bool Line(const LogLine& line, RunLogBuilder& out) override {
-    if (!line.telling) return WithoutLoss(line, out);
-    // Collect has seen what else it may be.
-    if (!line.piece) return ReadEpochLine(line, out) || (!MayTell(line.text) && WithoutLoss(line, out));
+    if (!line.telling) return false;
+    if (!line.piece) return ReadEpochLine(line, out);  // Collect has seen what else it may be
     LineFields fields;
     return Collect(line.text, fields) ? Emit(line, fields, out) : ReadPlainLine(line, out);
   }
 
  private:
-  static constexpr int kLinesOfOneForm = 5;
   static constexpr std::size_t kFormBytes = 4;
 
   static bool HasOtherValues(const StepValues& record) {
     return record.has_lr() || record.has_grad_norm() || record.has_loss_scale();
   }
 
-  // Lines that give a loss beside other values, one after the other.
+  // A line that gives a loss beside other values: without it (cut_loss.h) it would tell nothing.
   void Remember(absl::string_view text, const StepValues& record) {
-    const bool of_form = record.has_loss() && HasOtherValues(record);
-    lines_of_form_ = of_form ? lines_of_form_ + 1 : 0;
-    if (of_form) form_ = std::string(text.substr(0, kFormBytes));
-  }
-
-  // A line of that form whose loss is left out. Where losses are printed now and then only, nothing is missing.
-  bool WithoutLoss(const LogLine& line, RunLogBuilder& out) {
-    if (form_.empty() || !absl::StartsWith(line.text, form_)) return false;
-    FieldCollector fields;
-    fields.SetLine(line.number);
-    std::int64_t total = 0;
-    CollectPlainFields(line.text, fields, total);
-    LogRecord& record = fields.record();
-    if (!record.has_step || fields.has_loss_key() || !HasOtherValues(record.values)) return false;
-    if (lines_of_form_ < kLinesOfOneForm) {
-      form_.clear();
-      lines_of_form_ = 0;
-      return false;
-    }
-    fields.Finish(out);
-    record.values.set_loss_absent(true);
-    if (line.rank && !record.values.has_rank()) record.values.set_rank(*line.rank);
-    out.Add(std::move(record));
-    return true;
+    if (record.has_loss() && HasOtherValues(record)) form_ = std::string(text.substr(0, kFormBytes));
   }
 
   std::string form_;  // how those lines begin
-  int lines_of_form_ = 0;
   std::optional<std::int64_t> first_epoch_;
 };
 

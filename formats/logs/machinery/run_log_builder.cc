@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/numbers.h"
+#include "formats/logs/machinery/segment_merger.h"
 
 namespace paritect {
 namespace {
@@ -14,10 +14,6 @@ constexpr int kNotesOfOneKindMax = 50;
 constexpr int kUnparsedListedMax = 100;
 
 }  // namespace
-
-RunLogBuilder::Key RunLogBuilder::KeyOf(const StepValues& record) {
-  return {record.has_rank() ? record.rank() : -1, record.has_engine() ? record.engine() : -1};
-}
 
 void RunLogBuilder::NoteKind(const LogRecord& record, const Key& key) {
   has_in_epoch_ = has_in_epoch_ || record.step_in_epoch;
@@ -34,6 +30,33 @@ void RunLogBuilder::NoteKind(const LogRecord& record, const Key& key) {
   last_step_ = step;
 }
 
+// Marks the record, and those before it of which it tells, where their loss is missing.
+void RunLogBuilder::LookForLoss(const Key& key, StepValues& record) {
+  const MissingLoss::Change change = missing_loss_.Look(key, entries_.size(), record);
+  if (!change.any()) return;
+  for (const bool lost : {true, false}) {
+    for (const MissingLoss::Place& place : lost ? change.lost : change.found) {
+      if (place.at >= entries_.size() || entries_[place.at].values.line() != place.line) continue;
+      StepValues& before = entries_[place.at].values;
+      before.set_loss_absent(lost && !before.has_loss());
+      entries_[place.at].taken = false;
+    }
+  }
+}
+
+bool RunLogBuilder::AddBeforeFirst(LogRecord record) {
+  if (entries_.size() != 1 || forgotten_ > 0 || !markers_.empty()) return false;
+  LogRecord first = std::move(entries_.back());
+  entries_.Shrink(0);
+  last_of_.clear();
+  last_added_ = last_of_.end();
+  only_grows_ = true;
+  missing_loss_ = {};
+  Add(std::move(record));
+  Add(std::move(first));
+  return true;
+}
+
 void RunLogBuilder::Add(LogRecord record) {
   ReviseEnd(record);
   has_steps_ = has_steps_ || !record.by_epoch;
@@ -43,7 +66,8 @@ void RunLogBuilder::Add(LogRecord record) {
                          " skipped steps are no count; the value is left out"));
     record.values.clear_skipped();
   }
-  const Key key = KeyOf(record.values);
+  const Key key = WriterOf(record.values);
+  LookForLoss(key, record.values);
   auto last = last_added_ != last_of_.end() && last_added_->first == key ? last_added_ : last_of_.find(key);
   if (last != last_of_.end()) {
     LogRecord& before = entries_[last->second];
@@ -211,162 +235,13 @@ void RunLogBuilder::CountersToDifferences() {
     if (!record.has_skipped() || dropped_[i]) continue;
     counted = true;
     if (!entry.skipped_is_total) continue;
-    std::int64_t& total = before[KeyOf(record)];
+    std::int64_t& total = before[WriterOf(record)];
     const std::int64_t now = record.skipped();
     record.set_skipped(now >= total ? now - total : now);  // a smaller total: the counter began anew
     total = now;
   }
   log_.set_skipped_counted(counted);
   if (counted) set_overflow_seen();
-}
-
-std::vector<RunLogBuilder::Break> RunLogBuilder::FindBreaks(const std::vector<std::size_t>& indices) const {
-  std::vector<Break> breaks;
-  std::size_t next_marker = 0;
-  std::size_t before = 0;
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (entries_[indices[i]].repeats) continue;
-    Break found;
-    found.at = i;
-    for (; next_marker < markers_.size() && markers_[next_marker].at <= indices[i]; ++next_marker) {
-      if (i == 0) continue;
-      (markers_[next_marker].resume ? found.marker : found.banner) = &markers_[next_marker];
-    }
-    if (i == 0) continue;
-    const std::int64_t step = entries_[indices[i]].values.step();
-    const std::int64_t last = entries_[indices[before]].values.step();
-    before = i;
-    // A step printed twice in a row: where it does not advance on a skipped update. Nothing went back.
-    if (step == last && found.marker == nullptr && found.banner == nullptr) continue;
-    if (step <= last || (found.marker != nullptr && found.marker->global_step)) breaks.push_back(found);
-  }
-  return breaks;
-}
-
-// Whether two writers fill the file: steps go back again and again, or most of them come twice in a row.
-bool RunLogBuilder::IsInterleaved(const std::vector<std::size_t>& indices, std::size_t breaks,
-                                  std::size_t& back_or_again) const {
-  constexpr std::size_t kTimesMin = 3;
-  std::size_t again = 0;
-  std::int64_t last = -1;
-  for (const std::size_t i : indices) {
-    if (entries_[i].repeats) continue;
-    again += entries_[i].values.step() == last ? 1 : 0;
-    last = entries_[i].values.step();
-  }
-  back_or_again = breaks + again;
-  return (breaks >= kTimesMin && back_or_again * 10 >= indices.size()) ||
-         (again >= kTimesMin && again * 4 >= indices.size());
-}
-
-void RunLogBuilder::NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset) {
-  const std::int64_t line = at.marker != nullptr ? at.marker->line : at.banner != nullptr ? at.banner->line : 0;
-  if (at.marker != nullptr) {
-    std::string from = at.marker->global_step ? absl::StrCat(" from global step ", *at.marker->global_step) : "";
-    AddNote("resumed", line,
-            absl::StrCat("the run goes on", from, ": step ", step, " follows step ", last,
-                         offset > 0 ? absl::StrCat("; printed steps count from ", offset) : ""));
-  } else if (step <= 1) {
-    AddNote("step_reset", line,
-            absl::StrCat("the printed step starts again at ", step, " after ", last,
-                         "; nothing says where the run goes on"));
-  } else {
-    AddNote("resumed", line,
-            absl::StrCat("step ", step, " follows step ", last, ": the run goes on from an earlier step"));
-  }
-}
-
-// Steps that only grow, as in most logs: there is nothing to merge.
-bool RunLogBuilder::OnlyGrows(const std::vector<std::size_t>& indices, bool main) {
-  if (std::any_of(indices.begin(), indices.end(), [&](std::size_t i) { return entries_[i].repeats; })) return false;
-  if (!main || indices.empty()) return true;
-  v1::Segment& segment = *log_.add_segments();
-  segment.set_first(entries_[indices.front()].values.step());
-  segment.set_last(entries_[indices.back()].values.step());
-  return true;
-}
-
-void RunLogBuilder::Replaced::Add(const StepValues& record) {
-  ++steps;
-  if (record.has_loss() && !std::isfinite(record.loss()) && not_finite++ == 0) first = record;
-}
-
-void RunLogBuilder::NoteReplaced(const Replaced& replaced, bool main) {
-  if (replaced.not_finite > 0) {
-    AddNote("loss_rolled_back", replaced.first.line(),
-            absl::StrCat("step ", replaced.first.step(), ": the loss is ", FormatDouble(replaced.first.loss()), " (",
-                         replaced.not_finite, " steps); the run went back and did them again"));
-  }
-  if (!main || replaced.steps == 0) return;
-  AddNote("steps_replaced", 0, absl::StrCat(replaced.steps, " steps stand twice; the later ones count"));
-}
-
-// `indices`: the records of one rank and engine that have a step, in file order.
-void RunLogBuilder::MergeOne(const std::vector<std::size_t>& indices, bool main) {
-  const std::vector<Break> breaks = FindBreaks(indices);
-  const auto unexplained = static_cast<std::size_t>(std::count_if(
-      breaks.begin(), breaks.end(), [](const Break& b) { return b.marker == nullptr && b.banner == nullptr; }));
-  std::size_t back_or_again = 0;
-  const bool interleaved = IsInterleaved(indices, unexplained, back_or_again);
-  if (interleaved && main) {
-    const std::size_t at = breaks.empty() ? 0 : breaks[0].at;
-    AddNote("interleaved_writers", entries_[indices[at]].values.line(),
-            absl::StrCat("steps go back or repeat ", back_or_again, " times in ", indices.size(),
-                         " records: two writers in one file; records stand in file order"));
-  }
-  if (back_or_again == 0 && breaks.empty() && OnlyGrows(indices, main)) return;
-  std::map<std::int64_t, std::size_t> by_step;
-  std::int64_t offset = 0;
-  Replaced replaced;
-  bool keep_all = interleaved;
-  std::size_t next = 0;
-  std::int64_t printed_before = 0;
-  v1::Segment segment;
-  bool begun = false;
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    StepValues& record = entries_[indices[i]].values;
-    if (entries_[indices[i]].repeats && !interleaved) {
-      dropped_[indices[i]] = true;
-      continue;
-    }
-    const std::int64_t printed = record.step();
-    const bool is_break = next < breaks.size() && breaks[next].at == i;
-    if (is_break && !interleaved) {
-      const Break& at = breaks[next];
-      const bool from_start = printed <= 1;
-      if (main) *log_.add_segments() = segment;
-      segment.Clear();
-      begun = false;
-      offset = 0;
-      if (at.marker != nullptr) {
-        const auto resumed = at.marker->global_step;
-        if (from_start && resumed && *resumed > 1) offset = *resumed;
-        if (offset > 0) segment.set_offset(offset);
-        if (resumed) segment.set_resumed_from(*resumed);
-        if (main) NoteBreak(at, printed, printed_before, offset);
-      } else if (from_start && at.banner != nullptr) {
-        keep_all = true;
-        if (main) AddNote("two_runs_in_one_file", at.banner->line, "two runs in one file: a run begins anew here");
-      } else {
-        keep_all = keep_all || from_start;
-        if (main) NoteBreak(at, printed, printed_before, 0);
-      }
-    }
-    if (is_break) ++next;
-    printed_before = printed;
-    record.set_step(printed + offset);
-    if (!begun) segment.set_first(record.step());
-    segment.set_last(begun ? std::max(record.step(), segment.last()) : record.step());
-    begun = true;
-    if (keep_all) continue;
-    auto [found, fresh] = by_step.try_emplace(record.step(), indices[i]);
-    if (fresh) continue;
-    dropped_[found->second] = true;
-    replaced.Add(entries_[found->second].values);
-    found->second = indices[i];
-  }
-  if (main && !indices.empty()) *log_.add_segments() = segment;
-  NoteReplaced(replaced, main);
 }
 
 void RunLogBuilder::MergeSegments() {
@@ -379,18 +254,10 @@ void RunLogBuilder::MergeSegments() {
     segment.set_last(last_step_);
     return;
   }
-  std::map<std::pair<bool, Key>, std::vector<std::size_t>> by_key;  // what stands beside the curve by itself
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].has_step && !dropped_[i] && !entries_[i].second_result)
-      by_key[{entries_[i].beside, KeyOf(entries_[i].values)}].push_back(i);
-  }
-  for (auto& [key, indices] : by_key) FoldEqualSteps(indices);
-  const std::vector<std::size_t>* longest = nullptr;
-  for (const auto& [key, indices] : by_key) {
-    if (key.first && longest != nullptr) continue;
-    if (longest == nullptr || indices.size() > longest->size()) longest = &indices;
-  }
-  for (const auto& [key, indices] : by_key) MergeOne(indices, &indices == longest);
+  SegmentMerger merger(
+      entries_, markers_, dropped_,
+      [this](absl::string_view kind, std::int64_t line, std::string why) { AddNote(kind, line, std::move(why)); });
+  for (v1::Segment& segment : merger.Merge()) *log_.add_segments() = std::move(segment);
 }
 
 v1::RunLog RunLogBuilder::Build(absl::string_view format) {

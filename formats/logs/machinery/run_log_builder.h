@@ -1,8 +1,9 @@
-// What the readers of logs hand over, and how it becomes one RunLog: one record a (rank, step).
+// Taking: what the readers of logs hand over, line by line, and how it becomes one RunLog: one record a (rank, step).
+// How the records of several ranks and of restarts become one curve is segment_merger.h's, how a log is followed while
+// it is written live_steps.h's.
 //
-// Rules (docs/log-formats.md): lines that tell different things of one step add up; of a step that a
-// later segment repeats the later value stands; lines of two writers in one file keep file order; a counter
-// of skipped steps beats counted lines; nothing is averaged and nothing guessed.
+// Rules (docs/log-formats.md): lines that tell different things of one step add up; a counter of skipped steps beats
+// counted lines; nothing is averaged and nothing guessed.
 #ifndef PARITECT_FORMATS_LOGS_MACHINERY_RUN_LOG_BUILDER_H_
 #define PARITECT_FORMATS_LOGS_MACHINERY_RUN_LOG_BUILDER_H_
 
@@ -13,33 +14,15 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "formats/logs/machinery/live_steps.h"
 #include "formats/logs/machinery/log_numbers.h"
+#include "formats/logs/machinery/log_record.h"
+#include "formats/logs/machinery/missing_loss.h"
 #include "formats/logs/machinery/record_list.h"
 #include "formats/logs/machinery/step_values.h"
 #include "paritect/v1/run_stats.pb.h"
 
 namespace paritect {
-
-// One line's worth of values. `values.step` is as printed.
-struct LogRecord {
-  StepValues values;
-  bool has_step = false;
-  // The printed step counts within its epoch: the global step is (epoch_index x steps_per_epoch) + step.
-  bool step_in_epoch = false;
-  // As above, but only if the file shows it: the step falls where the epoch grows. Else the step is global.
-  bool maybe_in_epoch = false;
-  std::int64_t epoch_index = 0;      // 0-based
-  std::int64_t steps_per_epoch = 0;  // 0: not printed
-  bool skipped_is_total = false;     // `skipped` counts from the start of the run
-  bool repeats = false;              // the same step with the same loss stands right before it
-  bool stays = false;                // however long the log is (run_log_thin.cc): later records leave out what it tells
-  bool taken = false;                // by TakeLive, as it is
-  bool beside = false;               // of another dialect's counter (AddBeside)
-  bool by_epoch = false;             // the line names no step: its epoch stands for one where no line of the log does
-  bool has_result = false;           // of an evaluation
-  bool second_result = false;        // another evaluation of a step that has one: no step of the curve
-  double accuracy_resolution = 0;    // half a unit of the last printed digit
-};
 
 // A line that says that a step was skipped.
 struct OverflowMessage {
@@ -62,6 +45,8 @@ class RunLogBuilder {
   // What a line tells that names no step: an evaluation's result belongs to the training step told before it. Where the
   // log has told no step so far, a whole epoch stands for the step (RunLog::notes `step_is_epoch`).
   void AddWithoutStep(LogRecord record);
+  // A record that belongs before the only one that there is; false, adding nothing, where there are others or none.
+  bool AddBeforeFirst(LogRecord record);
   // What another dialect's counter tells beside the curve: it has its steps and no loss. Folded into the curve's record
   // of the same step, where there is one.
   void AddBeside(LogRecord record);
@@ -116,19 +101,7 @@ class RunLogBuilder {
   v1::RunLog LiveAbout() const;
 
  private:
-  struct Marker {
-    std::size_t at = 0;  // records before it
-    bool resume = false;
-    std::optional<std::int64_t> global_step;
-    std::int64_t line = 0;
-  };
-  using Key = std::pair<std::int32_t, std::int32_t>;  // rank, engine (-1: none)
-  struct Break {
-    std::size_t at = 0;
-    const Marker* marker = nullptr;
-    const Marker* banner = nullptr;
-  };
-
+  using Key = LogWriter;
   // The overflow told before, by whatever messages.
   struct OverflowTold {
     std::int64_t first_line = 0;
@@ -141,40 +114,11 @@ class RunLogBuilder {
   };
   enum class SameOverflow { kNo, kYes, kPerhaps };
 
-  // What the records that were taken leave for those to come.
-  struct LiveKey {
-    std::int64_t skipped_total = 0;
-    std::int64_t offset = 0;
-    std::int64_t last = -1;
-    std::size_t seen = 0;  // entries up to its last one, of all that there were
-  };
-  struct LiveState {
-    std::map<Key, LiveKey> keys;
-    std::int64_t last_step = 0;
-    std::int64_t epoch = -1;
-    std::int64_t first_epoch = 0;
-    std::int64_t largest = 0;  // step of that epoch
-    std::int64_t length = 0;   // of an epoch
-    bool falls = false;        // steps were seen to count within their epochs
-    std::int32_t overflow_rank = -1;
-  };
-
-  // Steps that stand twice: what the later ones took the place of.
-  struct Replaced {
-    std::int64_t steps = 0;
-    std::int64_t not_finite = 0;  // whose loss was no number
-    StepValues first;             // of those
-
-    void Add(const StepValues& record);
-  };
-
-  static Key KeyOf(const StepValues& record);
-  void NoteReplaced(const Replaced& replaced, bool main);
+  void LookForLoss(const Key& key, StepValues& record);
   // Takes the end mark back where the record tells that the run went on.
   void ReviseEnd(const LogRecord& record);
   bool FoldIntoLast(LogRecord& record);
   void DecideByEpoch();
-  v1::StepRecord LiveRecord(std::size_t index, LiveState& state) const;
   void ForgetTaken(const std::vector<std::size_t>& kept);
   void Thin();
   void DecideMaybeInEpoch();
@@ -187,12 +131,6 @@ class RunLogBuilder {
   void DropImpossibleOverflows();
   void CountersToDifferences();
   void MergeSegments();
-  std::vector<Break> FindBreaks(const std::vector<std::size_t>& indices) const;
-  bool OnlyGrows(const std::vector<std::size_t>& indices, bool main);
-  void FoldEqualSteps(std::vector<std::size_t>& indices);
-  void MergeOne(const std::vector<std::size_t>& indices, bool main);
-  bool IsInterleaved(const std::vector<std::size_t>& indices, std::size_t breaks, std::size_t& back_or_again) const;
-  void NoteBreak(const Break& at, std::int64_t step, std::int64_t last, std::int64_t offset);
   void NoteKind(const LogRecord& record, const Key& key);
   void FillEnd(std::int64_t last, double epoch);
 
@@ -220,9 +158,10 @@ class RunLogBuilder {
   bool has_by_epoch_ = false;  // some record goes by its epoch
   bool has_beside_ = false;
   std::vector<bool> dropped_;
+  MissingLoss missing_loss_;
   OverflowTold told_;
   std::set<std::int64_t> told_iterations_;  // of this segment
-  std::vector<Marker> markers_;
+  std::vector<RestartMarker> markers_;
   std::map<Key, std::size_t> last_of_;
   std::map<Key, std::size_t>::iterator last_added_ = last_of_.end();
   std::map<std::string, int> note_counts_;
@@ -235,7 +174,7 @@ class RunLogBuilder {
   bool epochs_from_zero_ = false;
   bool is_live_ = false;
   bool reads_every_line_anew_ = false;
-  LiveState live_;
+  LiveSteps live_;
   std::size_t forgotten_ = 0;  // entries that stood before entries_[0]
 };
 

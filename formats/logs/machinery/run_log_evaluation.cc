@@ -9,7 +9,7 @@ namespace paritect {
 // The last record of its rank; where the line has no rank, the last one of all.
 bool RunLogBuilder::FoldIntoLast(LogRecord& record) {
   auto last = last_added_;
-  if (record.values.has_rank()) last = last_of_.find(KeyOf(record.values));
+  if (record.values.has_rank()) last = last_of_.find(WriterOf(record.values));
   if (last == last_of_.end()) return false;
   LogRecord& before = entries_[last->second];
   const double told = std::max(before.accuracy_resolution, record.accuracy_resolution);
@@ -61,28 +61,6 @@ void RunLogBuilder::DecideByEpoch() {
     entry.values.set_step_unknown(true);
     dropped_[i] = !entry.has_result;
   }
-}
-
-// A place within an epoch and a global step (a script's line and DeepSpeed's counters) are known for one step only now.
-void RunLogBuilder::FoldEqualSteps(std::vector<std::size_t>& indices) {
-  if (!has_in_epoch_) return;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    LogRecord* before = kept > 0 ? &entries_[indices[kept - 1]] : nullptr;
-    LogRecord& entry = entries_[indices[i]];
-    const bool other_form = before != nullptr && before->step_in_epoch != entry.step_in_epoch &&
-                            before->values.step() == entry.values.step();
-    const bool marked = other_form && std::any_of(markers_.begin(), markers_.end(), [&](const Marker& marker) {
-                          return marker.at > indices[kept - 1] && marker.at <= indices[i];
-                        });
-    if (other_form && !marked && FoldRecord(entry.values, before->values)) {
-      before->skipped_is_total = before->skipped_is_total || entry.skipped_is_total;
-      dropped_[indices[i]] = true;
-      continue;
-    }
-    indices[kept++] = indices[i];
-  }
-  indices.resize(kept);
 }
 
 }  // namespace paritect

@@ -1,59 +1,10 @@
-// A log that is read while it is written: what Build settles over all records is settled record by record here.
-//
-// The last record of a rank and engine is given at once, and again where a later line adds to it; it is kept for that.
-// A step that counts within its epoch becomes global with the length printed, else with the largest step of an epoch
-// that is over.
+// A log that is read while it is written: the last record of a rank and engine is given at once, and again where a
+// later line adds to it; it is kept for that. Steps and counts: live_steps.h.
 #include <algorithm>
 
 #include "formats/logs/machinery/run_log_builder.h"
 
 namespace paritect {
-
-v1::StepRecord RunLogBuilder::LiveRecord(std::size_t index, LiveState& state) const {
-  const LogRecord& entry = entries_[index];
-  StepValues values = entry.values;
-  v1::StepRecord record;
-  if (values.step_unknown() || !entry.has_step) {
-    values.set_step(state.last_step);
-    values.set_step_unknown(true);
-    values.ToProto(record);
-    return record;
-  }
-  Key id = KeyOf(values);
-  id.second = std::max(id.second, 0);  // the first engine is named once there is a second one
-  LiveKey& key = state.keys[id];
-  std::int64_t step = values.step();
-  if (entry.step_in_epoch || entry.maybe_in_epoch) {
-    if (state.epoch < 0) state.first_epoch = entry.maybe_in_epoch && entry.epoch_index == 1 ? 1 : 0;
-    if (entry.epoch_index > state.epoch && state.epoch >= 0) {
-      state.falls = state.falls || step <= state.largest;
-      state.length = std::max(state.length, state.largest);
-      state.largest = 0;
-    }
-    state.epoch = entry.epoch_index;
-    state.largest = std::max(state.largest, step);
-    const bool within = entry.step_in_epoch || state.falls;
-    if (within) state.length = std::max(state.length, entry.steps_per_epoch);
-    if (within) step += (entry.epoch_index - state.first_epoch) * state.length;
-  }
-  for (const Marker& marker : markers_) {
-    const bool between = marker.at + forgotten_ >= key.seen && marker.at <= index && key.seen > 0;
-    if (!between || !marker.resume) continue;
-    key.offset = step <= 1 && marker.global_step && *marker.global_step > 1 ? *marker.global_step : 0;
-  }
-  key.seen = forgotten_ + index + 1;
-  key.last = step;
-  step += key.offset;
-  state.last_step = step;
-  values.set_step(step);
-  if (values.has_skipped() && entry.skipped_is_total) {
-    const std::int64_t total = values.skipped();
-    values.set_skipped(total >= key.skipped_total ? total - key.skipped_total : total);
-    key.skipped_total = total;
-  }
-  values.ToProto(record);
-  return record;
-}
 
 void RunLogBuilder::ForgetTaken(const std::vector<std::size_t>& kept) {
   const std::size_t before = entries_.size();
@@ -67,10 +18,11 @@ void RunLogBuilder::ForgetTaken(const std::vector<std::size_t>& kept) {
   }
   moved_to[before] = next;
   entries_.Shrink(next);
+  missing_loss_.Forget();
   for (auto& [key, at] : last_of_) at = moved_to[at];
   // A marker that stands before a record to come.
-  std::erase_if(markers_, [&](const Marker& marker) { return marker.at < before; });
-  for (Marker& marker : markers_) marker.at = next;
+  std::erase_if(markers_, [&](const RestartMarker& marker) { return marker.at < before; });
+  for (RestartMarker& marker : markers_) marker.at = next;
   forgotten_ += before - next;
 }
 
@@ -78,7 +30,7 @@ v1::RunLog RunLogBuilder::LiveAbout() const {
   v1::RunLog about = log_;
   v1::RunEnd& end = *about.mutable_end();
   if (total_steps_ > 0) end.set_total_steps(total_steps_);
-  std::int64_t last = live_.last_step;
+  std::int64_t last = live_.last_step();
   double epoch = 0;
   for (const LogRecord& entry : entries_) {
     epoch = std::max(epoch, entry.values.has_epoch() ? entry.values.epoch() : 0);
@@ -98,22 +50,21 @@ std::vector<v1::StepRecord> RunLogBuilder::TakeLive() {
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const StepValues& values = entries_[i].values;
-    const auto last = last_of_.find(KeyOf(values));
+    const auto last = last_of_.find(WriterOf(values));
     if (!values.step_unknown() && last != last_of_.end() && last->second == i) {
       kept.push_back(i);
       continue;
     }
     if (values.step_unknown() && values.overflow() &&
         values.has_rank()) {  // ranks print one overflow each: the lowest counts
-      if (live_.overflow_rank < 0 || values.rank() < live_.overflow_rank) live_.overflow_rank = values.rank();
-      if (values.rank() > live_.overflow_rank) continue;
+      if (!live_.CountsOverflowOf(values.rank())) continue;
     }
-    v1::StepRecord record = LiveRecord(i, live_);
+    v1::StepRecord record = live_.Settle(entries_[i], i, markers_, forgotten_);
     if (!entries_[i].taken && !entries_[i].repeats) taken.push_back(std::move(record));
   }
-  LiveState ahead = live_;
+  LiveSteps ahead = live_;
   for (const std::size_t i : kept) {
-    v1::StepRecord record = LiveRecord(i, ahead);
+    v1::StepRecord record = ahead.Settle(entries_[i], i, markers_, forgotten_);
     if (!entries_[i].taken && !entries_[i].repeats) taken.push_back(std::move(record));
     entries_[i].taken = true;
   }

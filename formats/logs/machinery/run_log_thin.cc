@@ -37,10 +37,10 @@ void RunLogBuilder::Thin() {
     const bool goes =
         MayGo(entry, thins_all_) && i + 1 < entries_.size() && (entry.values.step() / interval) % kept_stride_ != 0;
     if (goes) {
-      if (!entry.skipped_is_total) owed[KeyOf(entry.values)] += entry.values.skipped();
+      if (!entry.skipped_is_total) owed[WriterOf(entry.values)] += entry.values.skipped();
       continue;
     }
-    auto debt = owed.find(KeyOf(entry.values));
+    auto debt = owed.find(WriterOf(entry.values));
     if (entry.has_step && !entry.skipped_is_total && debt != owed.end() && debt->second > 0) {
       entry.values.set_skipped(entry.values.skipped() + debt->second);
       debt->second = 0;
@@ -51,11 +51,12 @@ void RunLogBuilder::Thin() {
   moved_to[entries_.size()] = kept;
   if (kept == entries_.size()) kept_stride_ /= 2;  // nothing could go
   entries_.Shrink(kept);
-  for (Marker& marker : markers_) marker.at = moved_to[std::min(marker.at, moved_to.size() - 1)];
+  missing_loss_.Forget();
+  for (RestartMarker& marker : markers_) marker.at = moved_to[std::min(marker.at, moved_to.size() - 1)];
   last_of_.clear();
   last_added_ = last_of_.end();
   for (std::size_t i = 0; i < kept; ++i) {
-    if (!entries_[i].values.step_unknown() && !entries_[i].beside) last_of_[KeyOf(entries_[i].values)] = i;
+    if (!entries_[i].values.step_unknown() && !entries_[i].beside) last_of_[WriterOf(entries_[i].values)] = i;
   }
   thins_all_ = thins_all_ || kept > kLogRecordsMax / 4 * 3;
   // Records that may not go do not make every new one search again.

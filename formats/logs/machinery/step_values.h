@@ -29,6 +29,10 @@ class Metrics {
   const double* Find(absl::string_view name) const;
   // Adds what `from` has and this one lacks; false, changing nothing, where both have a name with different values.
   bool Fold(const Metrics& from);
+  // Drops what has this value.
+  void RemoveValue(double value) {
+    std::erase_if(entries_, [&](const Entry& entry) { return entry.second == value; });
+  }
   bool empty() const { return entries_.empty(); }
   void Reserve(std::size_t n) { entries_.reserve(n); }
   const std::vector<Entry>& entries() const { return entries_; }
@@ -134,6 +138,12 @@ class StepValues {
   // How many values are there.
   std::size_t count() const {
     return static_cast<std::size_t>(std::popcount(present_)) + metrics_.entries().size();
+  }
+  // Which of the fields above are there, as bits; whether a loss is among them does not matter, nor who wrote them.
+  std::uint16_t fields_beside_loss() const {
+    constexpr unsigned kLoss = 1U << 1 | 1U << 9;
+    constexpr unsigned kWriter = 1U << 10 | 1U << 11;
+    return static_cast<std::uint16_t>(present_ & ~(kLoss | kWriter));
   }
   // Nothing but what an evaluation gives.
   bool of_evaluation_alone() const {

@@ -1,10 +1,13 @@
-// The wire form of Protocol Buffers, read without a schema: event files and offline runs are full of messages of which
-// one field matters.
+// The wire form of Protocol Buffers field by field, by the library's coded stream and without a schema: event files and
+// offline runs are full of messages of which one field matters. Messages are below 2 GiB.
 #ifndef PARITECT_FORMATS_LOGS_MACHINERY_WIRE_H_
 #define PARITECT_FORMATS_LOGS_MACHINERY_WIRE_H_
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <bit>
 #include <cstdint>
-#include <cstring>
 
 #include "absl/strings/string_view.h"
 
@@ -16,39 +19,38 @@ struct WireField {
   std::uint64_t integer = 0;  // varint, fixed64, fixed32
   absl::string_view bytes;
 
-  double AsDouble() const {
-    double value = 0;
-    std::memcpy(&value, &integer, sizeof(value));
-    return value;
-  }
-  float AsFloat() const {
-    const auto bits = static_cast<std::uint32_t>(integer);
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
-  }
+  double AsDouble() const { return std::bit_cast<double>(integer); }
+  float AsFloat() const { return std::bit_cast<float>(static_cast<std::uint32_t>(integer)); }
 };
 
 class WireReader {
  public:
-  explicit WireReader(absl::string_view message) : left_(message) {}
+  explicit WireReader(absl::string_view message)
+      : message_(message),
+        input_(reinterpret_cast<const std::uint8_t*>(message.data()), static_cast<int>(message.size())) {}
 
   // The next field; false at the end or where the message is damaged (`ok()` tells).
   bool Next(WireField& field) {
-    std::uint64_t key = 0;
-    if (left_.empty() || !Varint(key)) return false;
-    field.number = static_cast<std::uint32_t>(key >> 3);
-    field.type = static_cast<int>(key & 7);
+    using Wire = google::protobuf::internal::WireFormatLite;
+    if (input_.CurrentPosition() == static_cast<int>(message_.size())) return false;
+    const std::uint32_t tag = input_.ReadTag();
+    field.number = static_cast<std::uint32_t>(Wire::GetTagFieldNumber(tag));
+    field.type = Wire::GetTagWireType(tag);
     switch (field.type) {
-      case 0: return Varint(field.integer);
-      case 1: return Fixed(8, field.integer);
-      case 5: return Fixed(4, field.integer);
-      case 2: {
-        std::uint64_t length = 0;
-        if (!Varint(length)) return false;
-        if (length > left_.size()) return Fail();
-        field.bytes = left_.substr(0, static_cast<std::size_t>(length));
-        left_.remove_prefix(static_cast<std::size_t>(length));
+      case Wire::WIRETYPE_VARINT: return tag != 0 && input_.ReadVarint64(&field.integer) ? true : Fail();
+      case Wire::WIRETYPE_FIXED64: return input_.ReadLittleEndian64(&field.integer) ? true : Fail();
+      case Wire::WIRETYPE_FIXED32: {
+        std::uint32_t narrow = 0;
+        const bool read = input_.ReadLittleEndian32(&narrow);
+        field.integer = narrow;
+        return read ? true : Fail();
+      }
+      case Wire::WIRETYPE_LENGTH_DELIMITED: {
+        int length = 0;
+        if (!input_.ReadVarintSizeAsInt(&length)) return Fail();
+        field.bytes = message_.substr(static_cast<std::size_t>(input_.CurrentPosition()));
+        if (!input_.Skip(length)) return Fail();
+        field.bytes = field.bytes.substr(0, static_cast<std::size_t>(length));
         return true;
       }
       default: return Fail();
@@ -60,32 +62,12 @@ class WireReader {
  private:
   bool Fail() {
     ok_ = false;
-    left_ = {};
+    input_.Skip(static_cast<int>(message_.size()) - input_.CurrentPosition());
     return false;
   }
 
-  bool Varint(std::uint64_t& value) {
-    value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (left_.empty()) return Fail();
-      const auto byte = static_cast<unsigned char>(left_[0]);
-      left_.remove_prefix(1);
-      value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) return true;
-    }
-    return Fail();
-  }
-
-  bool Fixed(std::size_t n, std::uint64_t& value) {
-    if (left_.size() < n) return Fail();
-    value = 0;
-    for (std::size_t i = 0; i < n; ++i)
-      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(left_[i])) << (8 * i);
-    left_.remove_prefix(n);
-    return true;
-  }
-
-  absl::string_view left_;
+  const absl::string_view message_;
+  google::protobuf::io::CodedInputStream input_;
   bool ok_ = true;
 };
 

@@ -82,7 +82,10 @@ absl::Status AddEntry(absl::string_view name, absl::string_view text, SettingsBu
 }
 
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {
-  PARITECT_ASSIGN_OR_RETURN(const std::vector<ZipEntry> entries, ReadZipDirectory(text));
+  const RandomAccess archive = AccessTo(text);
+  ZipRules rules;
+  rules.names_again = true;  // the tool appends under the same name each time it collects
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<ZipEntry> entries, ReadZipDirectory(archive, rules));
   std::map<std::string, const ZipEntry*> last;
   std::size_t statistics = 0;
   for (const ZipEntry& entry : entries) {
@@ -95,7 +98,7 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
   for (const auto& [name, entry] : last) {
     unpacked += entry->size;
     if (unpacked > kUnpackedBytesMax) return absl::DataLossError("unpacks to more than 64 MiB");
-    auto bytes = ReadZipEntry(text, *entry, kEntryBytesMax);
+    auto bytes = ReadZipEntry(archive, *entry, kEntryBytesMax);
     if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
     const ReadableText readable(*bytes, StrayBytes::kReplace);
     builder.SetLabel(StrCat(label, "!", name));

@@ -2,6 +2,7 @@
 // ("{'scale': 65536.0, 'growth_factor': 2.0, ...}"). Source: PyTorch, torch/amp/grad_scaler.py state_dict.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "formats/archives/zip.h"
 #include "formats/settings/builder.h"
 #include "formats/settings/forms/pickle_settings.h"
 #include "formats/settings/settings_format.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr char kName[] = "scaler-state";
 
 bool IsBinary(absl::string_view bytes) {
-  return absl::StartsWith(bytes, absl::string_view("PK\x03\x04", 4)) || absl::StartsWith(bytes, "\x80");
+  return LooksLikeZip(bytes) || absl::StartsWith(bytes, "\x80");
 }
 
 int Sniff(absl::string_view head) {

@@ -1,6 +1,11 @@
 // TOML (torchtitan and others): tables, dotted and quoted keys, strings, numbers with '_', booleans, arrays over
 // several lines; a table of an array has its number in the key ("stage.0.lr"). Inline tables stay texts. Also "key =
 // value" files without a table, and with bare words. Source: toml.io, 1.0.
+//
+// Read line by line and not by a TOML library (tomlplusplus keeps lines and could keep a number's text): half of what
+// arrives here is TOML only in looks. Bare words (`optimizer = adamw`), Python's True and None, a key set twice make a
+// library refuse the file as a whole, where a reader of settings has each line that can be read. A second, lenient
+// reader would be needed beside it, and the two would part.
 #include <map>
 
 #include "absl/strings/ascii.h"

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/status_testing.h"
 #include "formats/settings/settings_format.h"
 
 namespace paritect {
@@ -45,8 +46,8 @@ TEST(Topology, OtherTextIsNot) {
   ASSERT_NE(format, nullptr);
   EXPECT_EQ(format->sniff("GPU0 is busy\nGPU1 is not\n"), 0);
   EXPECT_EQ(format->sniff("step,GPU0,GPU1\n"), 0);
-  EXPECT_FALSE(format->parse("GPU0 GPU1\n", "x").ok());
-  EXPECT_FALSE(format->parse("", "x").ok());
+  EXPECT_EQ(CodeOf(format->parse("GPU0 GPU1\n", "x")), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(CodeOf(format->parse("", "x")), absl::StatusCode::kDataLoss);
 }
 
 }  // namespace

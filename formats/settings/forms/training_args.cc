@@ -3,6 +3,7 @@
 // of objects in it (keys joined by '.'); an enum member is its value. Source: Transformers, trainer.py _save.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "formats/archives/zip.h"
 #include "formats/pickle.h"
 #include "formats/settings/builder.h"
 #include "formats/settings/forms/pickle_settings.h"
@@ -16,7 +17,7 @@ using Kind = PickleValue::Kind;
 
 constexpr char kName[] = "hf-training-args";
 int Sniff(absl::string_view head) {
-  const bool torch = absl::StartsWith(head, absl::string_view("PK\x03\x04", 4)) || absl::StartsWith(head, "\x80");
+  const bool torch = LooksLikeZip(head) || absl::StartsWith(head, "\x80");
   if (!torch) return 0;
   return absl::StrContains(head, "TrainingArguments") || absl::StrContains(head, "per_device_train_batch_size") ? 95
                                                                                                                 : 0;

@@ -1,0 +1,89 @@
+// training.flow.graph: are names, shapes and counts of the parameters the same up to the name map?
+// Source: pre-tuning checklist, 训练流程：与基准一致; MindSpore precision checklist, alignment of variables.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "checks/finding_budget.h"
+#include "checks/weights/pair_report.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_WEIGHTS}};
+
+// The first state of a run, of whatever step: the graph does not change.
+ModelState FirstState(const CheckContext& context, const RunCheckpoints& run) {
+  const std::vector<std::int64_t> steps = run.Steps();
+  if (!steps.empty()) return StateOf(context, run.At(steps.front()));
+  std::vector<const Checkpoint*> files;
+  for (const Checkpoint& one : run.all) files.push_back(&one);
+  return StateOf(context, files);
+}
+
+std::vector<std::int64_t> Sizes(const TensorPair& pair) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t size : pair.a[0]->first().shape()) sizes.push_back(size);
+  return sizes;
+}
+
+void Shapes(const CheckContext& context, v1::CheckResult& result, const TensorPair& pair, Sameness sameness) {
+  const std::uint64_t a = pair.a[0]->elements(), b = pair.b[0]->elements();
+  if (!pair.one_to_one() || !pair.a[0]->whole() || !pair.b[0]->whole()) return;
+  std::vector<std::int64_t> left = Sizes(pair), right;
+  for (const std::int64_t size : pair.b[0]->first().shape()) right.push_back(size);
+  if (left == right) return;
+  std::vector<std::int64_t> left_sorted = left, right_sorted = right;
+  for (auto* sizes : {&left_sorted, &right_sorted}) {
+    std::erase(*sizes, 1);
+    std::sort(sizes->begin(), sizes->end());
+  }
+  if (left_sorted == right_sorted) {
+    if (sameness != Sameness::kReshaped) AddNote(context, result, "transposed", NamesOf(pair.a), ArgsOf(pair));
+  } else if (a != b && IsSame(sameness)) {
+    AddNote(context, result, "padded", NamesOf(pair.a), ArgsOf(pair));
+  } else if (a != b) {
+    AddPairFigures(pair, AddError(context, result, "shape_differs", NamesOf(pair.a), ArgsOf(pair)));
+  }
+}
+
+void Compare(const CheckContext& context, v1::CheckResult& result, const ModelState& a, const ModelState& b) {
+  const PairedStates states(context, a, b);
+  for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
+    Shapes(context, result, states.match().pairs[i], states.sameness(i));
+  }
+  if (states.match().by_order()) AddWarning(context, result, "matched_by_order", b.where);
+  FindingBudget budget(context, result);
+  for (const Side side : kBothSides) {
+    const bool baseline = side == Side::kBaseline;
+    for (const std::string& name : states.Unmatched(side)) {
+      budget.Add(v1::SEVERITY_ERROR, baseline ? "parameter_missing" : "parameter_extra", name, {{"where", b.where}});
+    }
+  }
+  budget.Finish();
+  v1::Finding& note = AddNote(context, result, "measured/graph", b.where,
+                              {{"pairs", absl::StrCat(states.match().pairs.size())},
+                               {"baseline", absl::StrCat(a.tensors.size())},
+                               {"migrated", absl::StrCat(b.tensors.size())}});
+  SetFact(note, "baseline_tensors", static_cast<std::uint64_t>(a.tensors.size()));
+  SetFact(note, "migrated_tensors", static_cast<std::uint64_t>(b.tensors.size()));
+}
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  const RunCheckpoints* reference = ReferenceCheckpoints(context);
+  if (reference == nullptr) return;
+  const ModelState baseline = FirstState(context, *reference);
+  for (const RunCheckpoints& run : CheckpointsOf(context, Side::kMigrated)) {
+    const ModelState migrated = FirstState(context, run);
+    for (const ModelState* state : {&baseline, &migrated}) {
+      if (state->incomplete) AddMissing(context, result, "checkpoint_incomplete", state->where);
+    }
+    Compare(context, result, baseline, migrated);
+  }
+}
+
+}  // namespace
+
+extern const Check kFlowGraph;
+const Check kFlowGraph = {"training.flow.graph", kNeeds, &Evaluate};
+
+}  // namespace paritect

@@ -1,0 +1,211 @@
+// training.flow.initial-weights: do both sides start from the same weights, or from random ones of one law; and did the
+// file that training starts from really get into the model?
+// Source: pre-tuning checklist, 训练流程：与基准一致, 1; MindSpore precision checklist, alignment of variables before
+// check 1. Rules: docs/thresholds.md.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/check.h"
+#include "checks/finding_budget.h"
+#include "checks/weights/law.h"
+#include "checks/weights/pair_report.h"
+
+namespace paritect {
+namespace {
+
+constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_WEIGHTS}};
+
+// The state before any update, and the file to start from.
+struct Start {
+  ModelState model;
+  ModelState file;
+};
+
+Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunCheckpoints& run) {
+  Start start;
+  std::vector<const Checkpoint*> files;
+  for (const Checkpoint& one : run.all) {
+    if (one.pretrained()) files.push_back(&one);
+  }
+  if (!files.empty()) start.file = StateOf(context, files);
+  const std::vector<std::int64_t> steps = run.Steps();
+  if (!steps.empty() && steps.front() == 0) {
+    start.model = StateOf(context, run.At(0));
+  } else if (files.empty()) {
+    AddMissing(context, result, "initial_not_recorded", run.run.name, {{"run", run.run.name}});
+  }
+  return start;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const CheckContext& context, v1::CheckResult& result)
+      : context_(context), result_(result), budget_(context, result) {}
+  ~Evaluation() { budget_.Finish(); }
+
+  void Loaded(const RunCheckpoints& run, const Start& start) {
+    if (start.file.tensors.empty() || start.model.tensors.empty()) return;
+    const PairedStates states(context_, start.file, start.model);
+    if (states.match().pairs.empty()) {
+      budget_.Add(v1::SEVERITY_ERROR, "not_loaded/nothing", run.run.name, SourcesOf(start.file));
+      return;
+    }
+    for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
+      const TensorPair& pair = states.match().pairs[i];
+      const Sameness sameness = states.sameness(i);
+      if (sameness != Sameness::kDiffers && sameness != Sameness::kReordered) continue;
+      MessageArgs args = SourcesOf(start.file);
+      args.emplace_back("tensor", NamesOf(pair.a));
+      args.emplace_back("run", run.run.name);
+      if (v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "not_loaded", NamesOf(pair.b), args)) {
+        AddPairFigures(pair, *finding);
+      }
+    }
+  }
+
+  void Sides(const Start& a, const Start& b) {
+    // A file beside a file, a model beside a model; a file beside a model where there is no better pair.
+    const bool files = !a.file.tensors.empty() && !b.file.tensors.empty();
+    const bool models = !a.model.tensors.empty() && !b.model.tensors.empty();
+    if (files) States(a.file, b.file, true);
+    if (models) States(a.model, b.model, false);
+    if (files || models) return;
+    const ModelState& left = a.file.tensors.empty() ? a.model : a.file;
+    const ModelState& right = b.file.tensors.empty() ? b.model : b.file;
+    if (!left.tensors.empty() && !right.tensors.empty()) States(left, right, true);
+  }
+
+ private:
+  static MessageArgs SourcesOf(const ModelState& state) {
+    return {{"file", absl::StrJoin(state.sources, ", ")}, {"where", state.where}};
+  }
+
+  void States(const ModelState& a, const ModelState& b, bool loaded) {
+    const PairedStates states(context_, a, b);
+    const bool random = !loaded && states.LooksRandom();
+    for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
+      const TensorPair& pair = states.match().pairs[i];
+      if (states.exchanged().contains(i)) continue;
+      random ? Law(pair, states.sameness(i)) : Values(pair, states.sameness(i));
+    }
+    for (const auto& [i, k] : states.exchanged_pairs()) Exchanged(states.match().pairs[i], states.match().pairs[k]);
+    Unmatched(states);
+    Sum(states, random);
+  }
+
+  // An error, or a warning where the match itself is a guess.
+  v1::Finding* Differs(const TensorPair& pair, absl::string_view id) {
+    if (pair.by == MatchedBy::kOrder) {
+      AddMissing(context_, result_, "tensor_matched_by_order", NamesOf(pair.a), {{"other", NamesOf(pair.b)}});
+      return nullptr;
+    }
+    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, id, NamesOf(pair.a), ArgsOf(pair));
+    if (finding != nullptr) AddPairFigures(pair, *finding);
+    return finding;
+  }
+
+  void Values(const TensorPair& pair, Sameness sameness) {
+    switch (sameness) {
+      case Sameness::kSameBytes:
+      case Sameness::kSameValues:
+      case Sameness::kReshaped:
+      case Sameness::kParts: return;
+      case Sameness::kTransposed: budget_.Add(v1::SEVERITY_NOTE, "transposed", NamesOf(pair.a), ArgsOf(pair)); return;
+      case Sameness::kRounded: budget_.Add(v1::SEVERITY_NOTE, "rounded_weights", NamesOf(pair.a), ArgsOf(pair)); return;
+      case Sameness::kTruncated:
+        budget_.Add(v1::SEVERITY_WARNING, "rounded_weights/other_way", NamesOf(pair.a), ArgsOf(pair));
+        return;
+      case Sameness::kReordered: Differs(pair, "weights_differ/order"); return;
+      case Sameness::kDiffers: Differs(pair, "weights_differ"); return;
+      case Sameness::kUnknown: Unknown(pair); return;
+    }
+  }
+
+  void Law(const TensorPair& pair, Sameness sameness) {
+    if (IsSame(sameness)) return;
+    if (sameness == Sameness::kReordered) {
+      Differs(pair, "weights_differ/order");
+      return;
+    }
+    const std::optional<LawComparison> law = CompareLaws(context_.profile, pair);
+    if (!law.has_value()) return Unknown(pair);
+    if (law->same) return;
+    v1::Finding* finding = Differs(pair, law->constants ? "law_differs/constant" : "law_differs");
+    if (finding == nullptr) return;
+    SetFact(*finding, "distance", law->distance);
+    SetFact(*finding, "limit", law->limit);
+  }
+
+  void Exchanged(const TensorPair& x, const TensorPair& y) {
+    MessageArgs args = ArgsOf(x);
+    args.emplace_back("second", NamesOf(y.a));
+    args.emplace_back("second_other", NamesOf(y.b));
+    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "names_exchanged", NamesOf(x.a), args);
+    if (finding == nullptr) return;
+    SetFact(*finding, "exchanged", std::vector<std::string>{NamesOf(x.b), NamesOf(y.b)});
+  }
+
+  void Unknown(const TensorPair& pair) {
+    if (++unknown_ > kMissingShown) return;
+    AddMissing(context_, result_, "tensor_not_compared", NamesOf(pair.a), ArgsOf(pair));
+  }
+
+  void Unmatched(const PairedStates& states) {
+    for (const Side side : kBothSides) {
+      std::vector<std::string> names = states.Unmatched(side);
+      if (names.empty()) continue;
+      const std::size_t count = names.size();
+      if (names.size() > kMissingShown) names.resize(kMissingShown);
+      AddMissing(context_, result_, "tensors_unmatched", SideName(side),
+                 {{"count", absl::StrCat(count)}, {"names", absl::StrJoin(names, ", ")}});
+    }
+  }
+
+  void Sum(const PairedStates& states, bool random) {
+    std::map<std::string, int> counts;
+    for (std::size_t i = 0; i < states.match().pairs.size(); ++i) ++counts[SamenessWord(states.sameness(i))];
+    std::vector<std::string> texts;
+    for (const auto& [word, count] : counts) texts.push_back(absl::StrCat(word, " ", count));
+    v1::Finding& note =
+        AddNote(context_, result_, random ? "measured/random_weights" : "measured/initial_weights", states.b().where,
+                {{"counts", absl::StrJoin(texts, ", ")}, {"pairs", absl::StrCat(states.match().pairs.size())}});
+    for (const auto& [word, count] : counts) SetFact(note, word, count);
+    for (const std::string& source : states.a().sources) note.add_evidence(source);
+    for (const std::string& source : states.b().sources) note.add_evidence(source);
+    if (states.a().incomplete || states.b().incomplete) {
+      AddMissing(context_, result_, "checkpoint_incomplete",
+                 states.a().incomplete ? states.a().where : states.b().where);
+    }
+  }
+
+  static constexpr int kMissingShown = 20;
+  const CheckContext& context_;
+  v1::CheckResult& result_;
+  FindingBudget budget_;
+  int unknown_ = 0;
+};
+
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  Evaluation evaluation(context, result);
+  const RunCheckpoints* reference = ReferenceCheckpoints(context);
+  Start baseline;
+  if (reference != nullptr) {
+    baseline = StartOf(context, result, *reference);
+    evaluation.Loaded(*reference, baseline);
+  }
+  for (const RunCheckpoints& run : CheckpointsOf(context, Side::kMigrated)) {
+    const Start start = StartOf(context, result, run);
+    evaluation.Loaded(run, start);
+    if (reference != nullptr) evaluation.Sides(baseline, start);
+  }
+}
+
+}  // namespace
+
+extern const Check kFlowInitialWeights;
+const Check kFlowInitialWeights = {"training.flow.initial-weights", kNeeds, &Evaluate};
+
+}  // namespace paritect

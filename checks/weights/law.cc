@@ -1,0 +1,89 @@
+#include "checks/weights/law.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace paritect {
+namespace {
+
+// Bins in ascending order of the values: those of negative numbers run backwards.
+std::map<int, double> SharesOf(const v1::ValueHistogram& histogram) {
+  constexpr int kNegative = 0x800;
+  std::map<int, double> shares;
+  double total = 0;
+  for (const std::uint64_t count : histogram.counts()) total += static_cast<double>(count);
+  for (int i = 0; i < histogram.bins_size(); ++i) {
+    const int bin = static_cast<int>(histogram.bins(i));
+    shares[bin >= kNegative ? kNegative - 1 - bin : bin] += static_cast<double>(histogram.counts(i)) / total;
+  }
+  return shares;
+}
+
+double DistanceOf(const v1::ValueHistogram& a, const v1::ValueHistogram& b) {
+  std::map<int, double> difference = SharesOf(a);
+  for (const auto& [bin, share] : SharesOf(b)) difference[bin] -= share;
+  double sum = 0, largest = 0;
+  for (const auto& [bin, share] : difference) {
+    sum += share;
+    largest = std::max(largest, std::fabs(sum));
+  }
+  return largest;
+}
+
+// Statistics and histogram of all parts.
+v1::TensorFingerprint Merged(const std::vector<const ModelTensor*>& tensors) {
+  v1::TensorFingerprint merged;
+  v1::TensorStatistics& all = *merged.mutable_statistics();
+  std::map<std::uint32_t, std::uint64_t> bins;
+  for (const ModelTensor* tensor : tensors) {
+    for (const v1::TensorFingerprint* part : tensor->parts) {
+      const v1::TensorStatistics& one = part->statistics();
+      all.set_min(all.has_min() ? std::min(all.min(), one.min()) : one.min());
+      all.set_max(all.has_max() ? std::max(all.max(), one.max()) : one.max());
+      all.set_finite(all.finite() + one.finite());
+      all.set_nan(all.nan() + one.nan());
+      for (int i = 0; i < part->histogram().bins_size(); ++i) {
+        bins[part->histogram().bins(i)] += part->histogram().counts(i);
+      }
+    }
+  }
+  for (const auto& [bin, count] : bins) {
+    merged.mutable_histogram()->add_bins(bin);
+    merged.mutable_histogram()->add_counts(count);
+  }
+  return merged;
+}
+
+bool AllHaveHistograms(const std::vector<const ModelTensor*>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const ModelTensor* tensor) {
+    return std::all_of(tensor->parts.begin(), tensor->parts.end(), [](const v1::TensorFingerprint* part) {
+      return part->has_statistics() && part->has_histogram();
+    });
+  });
+}
+
+}  // namespace
+
+bool IsConstant(const v1::TensorFingerprint& tensor) {
+  return tensor.statistics().min() == tensor.statistics().max() && tensor.statistics().nan() == 0;
+}
+
+std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPair& pair) {
+  if (!AllHaveHistograms(pair.a) || !AllHaveHistograms(pair.b)) return std::nullopt;
+  const v1::TensorFingerprint a = Merged(pair.a), b = Merged(pair.b);
+  LawComparison result;
+  if (IsConstant(a) || IsConstant(b)) {
+    result.constants = true;
+    result.same = IsConstant(a) && IsConstant(b) && a.statistics().min() == b.statistics().min();
+    return result;
+  }
+  const auto n = static_cast<double>(a.statistics().finite()), m = static_cast<double>(b.statistics().finite());
+  result.distance = DistanceOf(a.histogram(), b.histogram());
+  result.limit = std::max(profile.threshold("initial_law_quantile") * std::sqrt((n + m) / (n * m)),
+                          profile.threshold("initial_law_distance"));
+  result.same = result.distance <= result.limit;
+  return result;
+}
+
+}  // namespace paritect

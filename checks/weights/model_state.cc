@@ -1,0 +1,91 @@
+#include "checks/weights/model_state.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace paritect {
+namespace {
+
+template <typename Get>
+std::optional<ValueHashes> SumOf(const std::vector<const v1::TensorFingerprint*>& parts, Get get) {
+  ValueHashes sum;
+  for (const v1::TensorFingerprint* part : parts) {
+    const v1::ValueHash* one = get(*part);
+    if (one == nullptr) return std::nullopt;
+    sum.low += one->low();
+    sum.high += one->high();
+  }
+  return sum;
+}
+
+// One checkpoint of each place in the layout; where no place is known, one for all.
+std::vector<const Checkpoint*> Representatives(const std::vector<const Checkpoint*>& checkpoints) {
+  std::map<std::tuple<int, int, int>, const Checkpoint*> places;
+  for (const Checkpoint* one : checkpoints) {
+    const v1::ParallelPlace place = one->place.value_or(v1::ParallelPlace());
+    places.emplace(std::make_tuple(place.pipeline_rank(), place.expert_rank(), place.tensor_rank()), one);
+  }
+  std::vector<const Checkpoint*> chosen;
+  for (const auto& [place, one] : places) chosen.push_back(one);
+  return chosen;
+}
+
+// What every tensor-parallel rank holds alike counts once.
+void DropCopies(ModelTensor& tensor) {
+  const bool alike = std::all_of(tensor.parts.begin(), tensor.parts.end(), [&](const v1::TensorFingerprint* part) {
+    return !part->xxh3().empty() && part->xxh3() == tensor.first().xxh3();
+  });
+  if (alike) tensor.parts.resize(1);
+}
+
+}  // namespace
+
+std::uint64_t ModelTensor::elements() const {
+  std::uint64_t sum = 0;
+  for (const v1::TensorFingerprint* part : parts) sum += ElementsOf(*part);
+  return sum;
+}
+
+std::optional<ValueHashes> ModelTensor::values() const {
+  return SumOf(parts, [](const v1::TensorFingerprint& one) { return one.has_values() ? &one.values() : nullptr; });
+}
+
+std::optional<ValueHashes> ModelTensor::values_as(const std::string& dtype) const {
+  return SumOf(parts, [&](const v1::TensorFingerprint& one) -> const v1::ValueHash* {
+    if (dtype == "BF16") return one.has_values_as_bf16() ? &one.values_as_bf16() : nullptr;
+    if (dtype == "F16") return one.has_values_as_fp16() ? &one.values_as_fp16() : nullptr;
+    return nullptr;
+  });
+}
+
+const ModelTensor* ModelState::Find(const std::string& name) const {
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : &tensors[found->second];
+}
+
+bool IsOfModel(v1::TensorRole role) {
+  return role == v1::TENSOR_ROLE_PARAMETER || role == v1::TENSOR_ROLE_BUFFER;
+}
+
+ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints) {
+  ModelState state;
+  for (const Checkpoint* one : Representatives(checkpoints)) {
+    if (state.where.empty()) state.where = one->where;
+    state.sources.insert(state.sources.end(), one->sources.begin(), one->sources.end());
+    state.incomplete = state.incomplete || one->incomplete;
+    state.removed_redundancy = state.removed_redundancy || one->removed_redundancy;
+    for (const v1::TensorFingerprint* tensor : one->tensors) {
+      const v1::TensorRole role = RoleOf(context, *tensor);
+      if (!IsOfModel(role)) continue;
+      const auto [place, is_new] = state.by_name.emplace(tensor->name(), state.tensors.size());
+      if (is_new)
+        state.tensors.push_back({tensor->name(), context.rules.tensor_names.Canonical(tensor->name()), role, {}});
+      state.tensors[place->second].parts.push_back(tensor);
+    }
+  }
+  for (ModelTensor& tensor : state.tensors) DropCopies(tensor);
+  return state;
+}
+
+}  // namespace paritect

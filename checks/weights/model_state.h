@@ -1,0 +1,54 @@
+// A model's parameters and buffers at one step, whole: what ranks hold in parts is put together.
+#ifndef PARITECT_CHECKS_WEIGHTS_MODEL_STATE_H_
+#define PARITECT_CHECKS_WEIGHTS_MODEL_STATE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks/weights/checkpoints.h"
+
+namespace paritect {
+
+struct ValueHashes {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  bool operator==(const ValueHashes&) const = default;
+  auto operator<=>(const ValueHashes&) const = default;
+};
+
+struct ModelTensor {
+  std::string name;       // as the file has it
+  std::string canonical;  // rules/tensor_names.h
+  v1::TensorRole role = v1::TENSOR_ROLE_PARAMETER;
+  std::vector<const v1::TensorFingerprint*> parts;  // of tensor-parallel ranks; one: whole
+
+  const v1::TensorFingerprint& first() const { return *parts.front(); }
+  bool whole() const { return parts.size() == 1; }
+  std::uint64_t elements() const;
+  // Of all parts together; nullopt: not computed.
+  std::optional<ValueHashes> values() const;
+  std::optional<ValueHashes> values_as(const std::string& dtype) const;  // "BF16", "F16"
+};
+
+struct ModelState {
+  std::vector<ModelTensor> tensors;
+  std::string where;
+  std::vector<std::string> sources;
+  bool incomplete = false;
+  bool removed_redundancy = false;
+  std::map<std::string, std::size_t> by_name;
+
+  const ModelTensor* Find(const std::string& name) const;
+};
+
+// Whether tensors of that role are part of a model.
+bool IsOfModel(v1::TensorRole role);
+
+// Of checkpoints of one step. Of data-parallel replicas the first stands for all.
+ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_WEIGHTS_MODEL_STATE_H_

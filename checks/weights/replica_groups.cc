@@ -1,0 +1,138 @@
+#include "checks/weights/replica_groups.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "checks/settings/view.h"
+#include "checks/weights/model_state.h"
+
+namespace paritect {
+namespace {
+
+using Place = std::tuple<int, int, int>;  // pipeline, expert, tensor rank
+
+std::int64_t SizeOf(const SettingsView& view, absl::string_view key) {
+  const EffectiveValue* value = view.FindStated(key);
+  if (value == nullptr || value->value.value.kind_case() != v1::Value::kInteger) return 0;
+  return std::max<std::int64_t>(0, value->value.value.integer());
+}
+
+// By the files' own word; else by the sizes that the run states, ranks numbered with tensor-parallel ones next to each
+// other and pipeline stages furthest apart (Megatron-LM core/parallel_state.py: order "tp-cp-ep-dp-pp"). nullopt: the
+// sizes are not known.
+class Layout {
+ public:
+  Layout(const CheckContext& context, const RunCheckpoints& run, std::size_t ranks) : ranks_(ranks) {
+    const SettingsView& view = SettingsView::Of(context, run.side, run.run);
+    tensor_ = SizeOf(view, "tensor_parallel_size");
+    pipeline_ = SizeOf(view, "pipeline_parallel_size");
+  }
+
+  std::optional<Place> Of(const Checkpoint& one) const {
+    if (one.place.has_value()) {
+      return Place(one.place->pipeline_rank(), one.place->expert_rank(), one.place->tensor_rank());
+    }
+    if (tensor_ == 0 && pipeline_ == 0) return std::nullopt;
+    const auto tensor = static_cast<std::int32_t>(std::max<std::int64_t>(1, tensor_));
+    const auto pipeline = static_cast<std::int32_t>(std::max<std::int64_t>(1, pipeline_));
+    const std::int32_t stage = std::max(1, static_cast<std::int32_t>(ranks_) / pipeline);
+    return Place(*one.rank / stage, 0, *one.rank % tensor);
+  }
+
+ private:
+  std::size_t ranks_;
+  std::int64_t tensor_ = 0;
+  std::int64_t pipeline_ = 0;
+};
+
+// Written by a framework that splits models, so that two ranks need not be replicas.
+bool MayBeSplit(const Checkpoint& one) {
+  return std::any_of(one.pieces.begin(), one.pieces.end(), [](const v1::Weights* piece) {
+    return piece->format() == "megatron" || piece->format() == "deepspeed-zero";
+  });
+}
+
+bool IsExpert(absl::string_view name) {
+  return absl::StrContains(name, "experts.");
+}
+
+std::string ContentOf(const v1::TensorFingerprint& tensor) {
+  if (!tensor.xxh3().empty()) return tensor.xxh3();
+  return tensor.sha256().empty() ? tensor.md5() : tensor.sha256();
+}
+
+void FindSplit(const CheckContext& context, ReplicaGroup& group) {
+  std::map<std::string, std::map<std::string, std::vector<std::int32_t>>> contents;  // name -> content -> ranks
+  std::map<std::string, v1::TensorRole> roles;
+  for (const Checkpoint* one : group.ranks) {
+    for (const v1::TensorFingerprint* tensor : one->tensors) {
+      const v1::TensorRole role = RoleOf(context, *tensor);
+      const std::string content = ContentOf(*tensor);
+      if (!IsOfModel(role) || IsExpert(tensor->name()) || content.empty()) continue;
+      contents[tensor->name()][content].push_back(*one->rank);
+      roles[tensor->name()] = role;
+    }
+  }
+  for (const auto& [name, by_content] : contents) {
+    ++group.tensors;
+    group.parameters += roles[name] == v1::TENSOR_ROLE_PARAMETER ? 1 : 0;
+    if (by_content.size() < 2) continue;
+    SplitTensor split = {name, roles[name], {}};
+    for (const auto& [content, ranks] : by_content) split.clusters.push_back(ranks);
+    std::stable_sort(split.clusters.begin(), split.clusters.end(), [](const auto& x, const auto& y) {
+      return x.size() != y.size() ? x.size() > y.size() : x.front() < y.front();
+    });
+    group.split.push_back(std::move(split));
+  }
+}
+
+}  // namespace
+
+int ReplicaGroup::split_parameters() const {
+  return static_cast<int>(std::count_if(split.begin(), split.end(),
+                                        [](const SplitTensor& one) { return one.role == v1::TENSOR_ROLE_PARAMETER; }));
+}
+
+const v1::TensorFingerprint* ReplicaGroup::Find(std::int32_t rank, const std::string& name) const {
+  for (const Checkpoint* one : ranks) {
+    if (*one->rank != rank) continue;
+    for (const v1::TensorFingerprint* tensor : one->tensors) {
+      if (tensor->name() == name) return tensor;
+    }
+  }
+  return nullptr;
+}
+
+ReplicaGroups GroupReplicas(const CheckContext& context, const RunCheckpoints& run, std::int64_t step) {
+  ReplicaGroups result;
+  std::vector<const Checkpoint*> ranked;
+  for (const Checkpoint* one : run.At(step)) {
+    if (!one->rank.has_value()) continue;
+    ranked.push_back(one);
+    if (one->incomplete) result.incomplete.push_back(*one->rank);
+  }
+  const Layout layout(context, run, ranked.size());
+  std::map<Place, ReplicaGroup> places;
+  bool guessed = false;
+  for (const Checkpoint* one : ranked) {
+    const std::optional<Place> place = layout.Of(*one);
+    guessed = guessed || (!place.has_value() && MayBeSplit(*one));
+    places[place.value_or(Place())].ranks.push_back(one);
+  }
+  for (auto& [place, group] : places) {
+    if (group.ranks.size() < 2) continue;
+    FindSplit(context, group);
+    result.layout_unknown = result.layout_unknown || (guessed && !group.split.empty());
+    result.groups.push_back(std::move(group));
+  }
+  return result;
+}
+
+std::string RanksText(const std::vector<std::int32_t>& ranks) {
+  return absl::StrJoin(ranks, ", ");
+}
+
+}  // namespace paritect

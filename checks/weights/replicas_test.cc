@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include "checks/weights/fixture.h"
+
+namespace paritect {
+namespace {
+
+constexpr char kReplicas[] = "training.flow.replicas";
+constexpr char kDistributed[] = "training.flow.distributed";
+
+v1::Weights Replica(std::int32_t rank, std::int64_t step, unsigned seed) {
+  return OfRank(rank, StateAt(step, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, seed)),
+                                     TensorOf("fc.bias", {64}, RandomFloats(64, seed + 1)),
+                                     TensorOf("bn.running_mean", {64}, RandomFloats(64, 40 + (step > 0 ? rank : 0)))}));
+}
+
+std::vector<v1::Weights> Replicas(std::int64_t step, const std::vector<unsigned>& seeds) {
+  std::vector<v1::Weights> all;
+  for (std::size_t i = 0; i < seeds.size(); ++i) all.push_back(Replica(static_cast<std::int32_t>(i), step, seeds[i]));
+  return all;
+}
+
+std::vector<v1::Weights> operator+(std::vector<v1::Weights> a, std::vector<v1::Weights> b) {
+  for (v1::Weights& one : b) a.push_back(std::move(one));
+  return a;
+}
+
+std::string Judge(const char* check, std::vector<v1::Weights> npu) {
+  return Verdict(check, {WithWeights(Gpu({}), Replicas(0, {1, 1}) + Replicas(1, {2, 2}))},
+                 {WithWeights(Npu({}), std::move(npu))});
+}
+
+TEST(Replicas, EqualOnesPassAndTheirBatchStatisticsMayDiffer) {
+  EXPECT_EQ(Judge(kReplicas, Replicas(0, {1, 1}) + Replicas(1, {2, 2})), "pass");
+}
+
+TEST(Replicas, OneThatDiffersIsNamed) {
+  const std::string told = Judge(kReplicas, Replicas(0, {1, 5}));
+  EXPECT_NE(told.find("fail: "), std::string::npos) << told;
+  EXPECT_NE(told.find("replicas_differ fc.weight"), std::string::npos) << told;
+}
+
+TEST(Replicas, OfThreeTheOddOneIsDamaged) {
+  std::vector<v1::Weights> ranks = Replicas(0, {1, 1, 1, 1});
+  Floats values = RandomFloats(640, 1);
+  values[130] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(values[130]) ^ 1U << 29);
+  *ranks[2].mutable_tensors(0) = TensorOf("fc.weight", {10, 64}, values);
+  const v1::CheckResult result = ResultOf(kReplicas, {}, {WithWeights(Npu({}), std::move(ranks))});
+  ASSERT_TRUE(HasKind(result, v1::SEVERITY_ERROR, "replica_corrupted"));
+  for (const v1::Finding& finding : result.findings()) {
+    if (finding.kind() != "replica_corrupted") continue;
+    EXPECT_EQ(finding.facts().fields().at("rank").number_value(), 2);
+    EXPECT_EQ(finding.facts().fields().at("element").string_value(), "[2, 2]");
+    EXPECT_NE(finding.message().en().find("one bit"), std::string::npos);
+  }
+}
+
+TEST(Replicas, PartsOfAModelAreNoReplicas) {
+  std::vector<v1::Weights> ranks = Replicas(0, {1, 5});
+  for (v1::Weights& one : ranks) one.mutable_place()->set_tensor_rank(one.rank());
+  EXPECT_EQ(Judge(kReplicas, std::move(ranks)), "not_performed: !npu");
+  ranks = Replicas(0, {1, 5});
+  for (v1::Weights& one : ranks) one.set_format("megatron");
+  EXPECT_EQ(Judge(kReplicas, std::move(ranks)), "not_performed: !npu");
+}
+
+TEST(Synchronisation, AllAlikeAfterAStepIsSynchronised) {
+  const std::string told = Judge(kDistributed, Replicas(0, {1, 1}) + Replicas(1, {2, 2}));
+  EXPECT_EQ(told.find("gradients_not_synchronised"), std::string::npos) << told;
+}
+
+TEST(Synchronisation, EqualBeforeAndAllDifferentAfterIsNone) {
+  EXPECT_NE(Judge(kDistributed, Replicas(0, {1, 1}) + Replicas(1, {2, 3})).find("fail: gradients_not_synchronised npu"),
+            std::string::npos);
+  // Other weights from the start are another fault.
+  EXPECT_EQ(Judge(kDistributed, Replicas(0, {1, 4}) + Replicas(1, {2, 3})).find("gradients_not_synchronised"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace paritect

@@ -1,0 +1,338 @@
+#include "formats/weights/fingerprint.h"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xxhash.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/digest.h"
+#include "common/status_macros.h"
+#include "formats/weights/sketch.h"
+#include "formats/weights/value_sums.h"
+#include "formats/weights/widen.h"
+#include "formats/weights/word_sums.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kChunkBytes = 4 << 20;
+constexpr std::size_t kPieceValues = 4096;  // widened at a time: stays in the first cache
+constexpr std::size_t kBins = 4096;
+
+struct StateDeleter {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+using HashState = std::unique_ptr<XXH3_state_t, StateDeleter>;
+
+// Digests of the bytes.
+class ByteDigests {
+ public:
+  explicit ByteDigests(const FingerprintOptions& options) : whole_(XXH3_createState()), chunk_(XXH3_createState()) {
+    XXH3_128bits_reset(whole_.get());
+    XXH3_64bits_reset(chunk_.get());
+    if (options.sha256) sha256_ = std::make_unique<Digest>(DigestKind::kSha256);
+    if (options.md5) md5_ = std::make_unique<Digest>(DigestKind::kMd5);
+  }
+
+  void Add(absl::string_view bytes) {
+    XXH3_128bits_update(whole_.get(), bytes.data(), bytes.size());
+    if (sha256_ != nullptr) sha256_->Update(bytes);
+    if (md5_ != nullptr) md5_->Update(bytes);
+    while (!bytes.empty()) {
+      if (in_chunk_ == kChunkBytes) EndChunk();
+      const absl::string_view part = bytes.substr(0, kChunkBytes - in_chunk_);
+      XXH3_64bits_update(chunk_.get(), part.data(), part.size());
+      in_chunk_ += part.size();
+      bytes.remove_prefix(part.size());
+    }
+  }
+
+  void Finish(v1::TensorFingerprint& result) {
+    const XXH128_hash_t hash = XXH3_128bits_digest(whole_.get());
+    result.set_xxh3(absl::StrFormat("%016x%016x", hash.high64, hash.low64));
+    if (sha256_ != nullptr) result.set_sha256(ToHex(sha256_->Finish()));
+    if (md5_ != nullptr) result.set_md5(ToHex(md5_->Finish()));
+    if (chunks_.empty()) return;
+    EndChunk();
+    for (const std::uint64_t chunk : chunks_) result.add_chunk_xxh3(chunk);
+  }
+
+ private:
+  void EndChunk() {
+    chunks_.push_back(XXH3_64bits_digest(chunk_.get()));
+    XXH3_64bits_reset(chunk_.get());
+    in_chunk_ = 0;
+  }
+
+  HashState whole_;
+  HashState chunk_;
+  std::size_t in_chunk_ = 0;
+  std::vector<std::uint64_t> chunks_;
+  std::unique_ptr<Digest> sha256_;
+  std::unique_ptr<Digest> md5_;
+};
+
+// Four tables, so that neighbours in one bin do not wait for each other.
+class Histogram {
+ public:
+  void Add(const float* values, std::size_t count) {
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+      for (std::size_t k = 0; k < 4; ++k) ++counts_[k][BinOf(values[i + k])];
+    }
+    for (; i < count; ++i) ++counts_[0][BinOf(values[i])];
+    if ((since_flush_ += count) > kFlushValues) Flush();
+  }
+
+  void Finish(v1::ValueHistogram& result) {
+    Flush();
+    for (std::size_t bin = 0; bin < kBins; ++bin) {
+      if (totals_[bin] == 0) continue;
+      result.add_bins(static_cast<std::uint32_t>(bin));
+      result.add_counts(totals_[bin]);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kFlushValues = std::size_t{1} << 31;  // before a count of 32 bits is full
+
+  static std::size_t BinOf(float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits >> 20;
+  }
+
+  void Flush() {
+    for (auto& table : counts_) {
+      for (std::size_t bin = 0; bin < kBins; ++bin) totals_[bin] += table[bin];
+      table.fill(0);
+    }
+    since_flush_ = 0;
+  }
+
+  std::array<std::array<std::uint32_t, kBins>, 4> counts_ = {};
+  std::array<std::uint64_t, kBins> totals_ = {};
+  std::size_t since_flush_ = 0;
+};
+
+// Pairwise, in one fixed order.
+double Combine(const double (&lanes)[ValueSums::kLanes]) {
+  double sums[ValueSums::kLanes];
+  std::memcpy(sums, lanes, sizeof(sums));
+  for (std::size_t half = ValueSums::kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
+
+void SetHash(const HashSums& sums, v1::ValueHash& hash) {
+  hash.set_low(sums.low);
+  hash.set_high(sums.high);
+}
+
+class Fingerprinter : public TensorFingerprinter {
+ public:
+  Fingerprinter(DType type, const FingerprintOptions& options)
+      : type_(type),
+        form_(ValueFormOf(type)),
+        digests_(options),
+        words_(type),
+        unit_bytes_(ValueSums::kLanes * static_cast<std::size_t>(form_.value_bytes)) {
+    values_.smallest_normal = form_.smallest_normal;
+    values_.hashes = options.values;
+    values_.rounded_hashes = options.values && type == DType::kF32;
+    if (options.values && form_.as != ValueForm::As::kNone) histogram_ = std::make_unique<Histogram>();
+  }
+
+  void KeepValuesAt(std::vector<std::uint64_t> places) override { places_ = std::move(places); }
+  std::vector<double> kept_values() const override { return kept_; }
+
+  void Add(absl::string_view block) override {
+    digests_.Add(block);
+    words_.Add(block);
+    if (form_.as != ValueForm::As::kNone) AddValues(block);
+  }
+
+  v1::TensorFingerprint Finish() override {
+    v1::TensorFingerprint result;
+    result.set_dtype(std::string(DTypeWord(type_)));
+    digests_.Finish(result);
+    words_.Finish(*result.mutable_words());
+    if (form_.as == ValueForm::As::kNone) return result;
+    AddPieces(rest_);
+    FillStatistics(*result.mutable_statistics());
+    if (!values_.hashes) return result;
+    SetHash(sums_.values, *result.mutable_values());
+    if (values_.rounded_hashes) {
+      SetHash(sums_.as_bf16, *result.mutable_values_as_bf16());
+      SetHash(sums_.as_fp16, *result.mutable_values_as_fp16());
+    }
+    histogram_->Finish(*result.mutable_histogram());
+    for (const double place : sketcher_.Finish()) result.add_sketch(place);
+    return result;
+  }
+
+ private:
+  // Lanes begin with each block of values that goes on: what is left of a unit waits for the next block.
+  void AddValues(absl::string_view block) {
+    if (!rest_.empty()) {
+      const absl::string_view part = block.substr(0, unit_bytes_ - rest_.size());
+      absl::StrAppend(&rest_, part);
+      block.remove_prefix(part.size());
+      if (rest_.size() < unit_bytes_) return;
+      AddPieces(rest_);
+      rest_.clear();
+    }
+    const std::size_t whole = block.size() / unit_bytes_ * unit_bytes_;
+    AddPieces(block.substr(0, whole));
+    rest_.assign(block.data() + whole, block.size() - whole);
+  }
+
+  void AddPieces(absl::string_view bytes) {
+    const std::size_t width = static_cast<std::size_t>(form_.value_bytes);
+    while (bytes.size() >= width) {
+      const std::size_t count = std::min(kPieceValues, bytes.size() / width);
+      AddPiece(bytes.data(), count);
+      bytes.remove_prefix(count * width);
+    }
+  }
+
+  void AddPiece(const char* bytes, std::size_t count) {
+    alignas(64) float floats[kPieceValues];
+    if (form_.as == ValueForm::As::kFloat) {
+      WidenToFloat(type_, bytes, count, floats);
+      Keep(floats, count);
+      AddFloats(floats, count, values_, sums_);
+      if (values_.hashes) sketcher_.Add(floats, count);
+    } else {
+      double doubles[kPieceValues];
+      WidenToDouble(type_, bytes, count, doubles);
+      Keep(doubles, count);
+      AddDoubles(doubles, count, values_, sums_);
+      if (values_.hashes) sketcher_.Add(doubles, count);
+      for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(doubles[i]);
+    }
+    if (histogram_ != nullptr) histogram_->Add(floats, count);
+  }
+
+  // The piece begins where the sums stand.
+  template <typename T>
+  void Keep(const T* values, std::size_t count) {
+    while (kept_.size() < places_.size() && places_[kept_.size()] < sums_.elements + count) {
+      kept_.push_back(static_cast<double>(values[places_[kept_.size()] - sums_.elements]));
+    }
+  }
+
+  void FillStatistics(v1::TensorStatistics& result) const {
+    const std::uint64_t finite = sums_.elements - sums_.nan - sums_.positive_infinity - sums_.negative_infinity;
+    result.set_min(finite > 0 ? sums_.min + 0.0 : 0);  // + 0.0: one zero
+    result.set_max(finite > 0 ? sums_.max + 0.0 : 0);
+    result.set_sum(Combine(sums_.sum));
+    result.set_sum_of_squares(Combine(sums_.squares));
+    result.set_sum_of_fourths(Combine(sums_.fourths));
+    result.set_finite(finite);
+    result.set_nan(sums_.nan);
+    result.set_positive_infinity(sums_.positive_infinity);
+    result.set_negative_infinity(sums_.negative_infinity);
+    result.set_zero(sums_.zero);
+    result.set_negative_zero(sums_.negative_zero);
+    result.set_subnormal(sums_.subnormal);
+  }
+
+  const DType type_;
+  const ValueForm form_;
+  ValueOptions values_;
+  ByteDigests digests_;
+  WordSummer words_;
+  ValueSums sums_;
+  std::unique_ptr<Histogram> histogram_;
+  Sketcher sketcher_;
+  std::vector<std::uint64_t> places_;
+  std::vector<double> kept_;
+  const std::size_t unit_bytes_;  // of 16 values
+  std::string rest_;
+};
+
+// What the list says of a tensor.
+void Describe(const TensorInfo& info, v1::TensorFingerprint& tensor) {
+  tensor.set_name(info.name);
+  tensor.set_role(info.role);
+  tensor.set_dtype(info.dtype_word.empty() ? std::string(DTypeWord(info.dtype)) : info.dtype_word);
+  for (const std::int64_t size : info.shape) tensor.add_shape(size);
+  tensor.set_alias_of(info.alias_of);
+  tensor.set_device(info.device);
+  tensor.set_file(info.file);
+}
+
+void SetUnreadable(absl::string_view why, v1::TensorFingerprint& tensor) {
+  tensor.mutable_problem()->set_id("tensor_not_read");
+  (*tensor.mutable_problem()->mutable_args())["why"] = std::string(why);
+}
+
+absl::StatusOr<v1::TensorFingerprint> FingerprintTensor(TensorSource& source, std::size_t index,
+                                                        const FingerprintOptions& options,
+                                                        const FingerprintWatch& watch) {
+  const TensorInfo& info = source.tensors()[index];
+  Fingerprinter fingerprinter(info.dtype, options);
+  if (watch.keep_places) fingerprinter.KeepValuesAt(watch.keep_places(info));
+  const absl::Status read = source.Read(index, [&](absl::string_view block) {
+    fingerprinter.Add(block);
+    if (watch.read) watch.read(block.size());
+    return absl::OkStatus();
+  });
+  if (absl::IsFailedPrecondition(read)) {
+    v1::TensorFingerprint tensor;
+    SetUnreadable(read.message(), tensor);
+    return tensor;
+  }
+  PARITECT_RETURN_IF_ERROR(read);
+  v1::TensorFingerprint tensor = fingerprinter.Finish();
+  if (watch.kept) watch.kept(info, fingerprinter.kept_values());
+  return tensor;
+}
+
+}  // namespace
+
+std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const FingerprintOptions& options) {
+  return std::make_unique<Fingerprinter>(type, options);
+}
+
+std::string SignsOf(const std::vector<double>& values) {
+  std::string signs((values.size() + 3) / 4, '\0');
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const unsigned sign = values[i] > 0 ? 1 : values[i] < 0 ? 2 : 0;
+    signs[i / 4] = static_cast<char>(static_cast<unsigned char>(signs[i / 4]) | sign << i % 4 * 2);
+  }
+  return signs;
+}
+
+absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options,
+                                               const FingerprintWatch& watch) {
+  v1::Weights weights = source.about();
+  std::map<std::string, int> places;  // of names in weights.tensors
+  for (std::size_t i = 0; i < source.tensors().size(); ++i) {
+    const TensorInfo& info = source.tensors()[i];
+    v1::TensorFingerprint tensor;
+    const auto original = places.find(info.alias_of);
+    if (!info.unreadable.empty()) {
+      SetUnreadable(info.unreadable, tensor);
+    } else if (!info.alias_of.empty() && original != places.end()) {
+      tensor = weights.tensors(original->second);
+      tensor.clear_shape();
+    } else {
+      PARITECT_ASSIGN_OR_RETURN(tensor, FingerprintTensor(source, i, options, watch));
+    }
+    Describe(info, tensor);
+    places.emplace(info.name, weights.tensors_size());
+    *weights.add_tensors() = std::move(tensor);
+  }
+  return weights;
+}
+
+}  // namespace paritect

@@ -1,0 +1,57 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "formats/weights/weights_fixture.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The helper stands beside `paritect`; tests stand elsewhere, so that a link beside this program leads to it.
+class KerasH5 : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string program = PARITECT_BINARY_DIR "/paritect-hdf5";
+    if (!PosixFileSystem().Stat(program).ok()) GTEST_SKIP() << "the helper is not built";
+    const auto self = PosixFileSystem().ReadLink("/proc/self/exe");
+    ASSERT_TRUE(self.ok());
+    (void)!symlink(program.c_str(), absl::StrCat(DirName(*self), "/paritect-hdf5").c_str());
+  }
+  static std::string Put(absl::string_view bytes) {
+    const std::string path = absl::StrCat(::testing::TempDir(), "/keras_h5_test.h5");
+    EXPECT_TRUE(WriteFileAtomically(path, bytes).ok());
+    return path;
+  }
+};
+
+TEST_F(KerasH5, DatasetsByPlaceAndFromChunks) {
+  const std::string folder = PARITECT_SOURCE_DIR "/../shared/weights/generated/keras/";
+  if (!PosixFileSystem().Stat(folder).ok()) GTEST_SKIP() << "no sample files beside the checkout";
+  auto chunked = OpenWeights(PosixFileSystem(), folder + "chunked_gzip.h5");
+  ASSERT_TRUE(chunked.ok()) << chunked.status();
+  EXPECT_THAT(Listed(**chunked), ElementsAre("w F32 [64,64]"));
+  EXPECT_EQ(ReadTensor(**chunked, 0).value(), Floats(std::vector<float>(64 * 64, 1)));
+  auto plain = OpenWeights(PosixFileSystem(), folder + "weights.h5");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ((*plain)->tensors().size(), 6u);
+  EXPECT_EQ(ReadTensor(**plain, 0).value().size(), (*plain)->tensors()[0].bytes);
+}
+
+TEST_F(KerasH5, WhatTheLibraryRefusesIsRefused) {
+  const std::string magic("\x89HDF\r\n\x1a\n", 8);
+  for (const std::string& rest : {std::string(), std::string(1000, '\0'), std::string(1000, '\xff')}) {
+    const auto source = OpenWeights(PosixFileSystem(), Put(magic + rest));
+    EXPECT_TRUE(absl::IsDataLoss(source.status())) << source.status();
+  }
+}
+
+TEST(KerasH5InMemory, NeedsAFileOnADisk) {
+  const auto source = OpenBytes(absl::string_view("\x89HDF\r\n\x1a\n", 8));
+  EXPECT_TRUE(absl::IsUnimplemented(source.status())) << source.status();
+}
+
+}  // namespace
+}  // namespace paritect

@@ -1,0 +1,126 @@
+// Megatron-LM and MindSpeed: latest_checkpointed_iteration.txt names iter_0000001 (or release); in it mp_rank_TT,
+// mp_rank_TT_PPP or mp_rank_TT_PPP_EEE with model_optim_rng.pt each. Ranks hold parts of tensors under the same names:
+// each is listed with its file. A distributed checkpoint in the iteration's folder is read as such.
+// Source: NVIDIA/Megatron-LM, megatron/training/checkpointing.py.
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/numbers.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/weights/weights_folder.h"
+#include "formats/weights/weights_format.h"
+
+namespace paritect {
+namespace {
+
+using absl::StrCat;
+
+constexpr absl::string_view kTracker = "latest_checkpointed_iteration.txt";
+constexpr absl::string_view kRankPrefix = "mp_rank_";
+constexpr absl::string_view kModelFiles[] = {"model_optim_rng.pt", "model_rng.pt"};
+constexpr std::size_t kRanksMax = 10'000;
+
+// mp_rank_01_003: tensor rank 1, pipeline rank 3.
+struct Rank {
+  std::string folder;
+  std::int64_t tensor = 0;
+  std::int64_t pipeline = 0;
+};
+
+std::optional<Rank> RankOf(const std::string& name) {
+  absl::string_view rest = name;
+  if (!absl::ConsumePrefix(&rest, kRankPrefix)) return std::nullopt;
+  Rank rank;
+  rank.folder = name;
+  const std::vector<absl::string_view> parts = absl::StrSplit(rest, '_');
+  if (parts.size() > 3) return std::nullopt;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto number = ParseInt(parts[i]);
+    if (!number || *number < 0 || parts[i].size() < 2) return std::nullopt;
+    if (i == 0) rank.tensor = *number;
+    if (i == 1) rank.pipeline = *number;
+  }
+  return rank;
+}
+
+absl::StatusOr<std::string> FolderOfIteration(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadNameFile(fs, JoinPath(path, kTracker)));
+  if (text == "release") return JoinPath(path, text);
+  const auto iteration = ParseInt(text);
+  if (!iteration || *iteration < 0)
+    return absl::DataLossError(StrCat(kTracker, " holds \"", DisplayBytes(text), "\", no iteration"));
+  return JoinPath(path, absl::StrFormat("iter_%07d", *iteration));
+}
+
+absl::Status AddRank(FileSystem& fs, const std::string& folder, const Rank& rank, StoredTensors& out) {
+  for (absl::string_view name : kModelFiles) {
+    const std::string file = JoinPath(rank.folder, name);
+    auto source = ReadTorchFile(fs, JoinPath(folder, file));
+    if (absl::IsNotFound(source.status())) continue;
+    if (!source.ok()) return source.status();
+    return out.Absorb(std::move(**source), file);
+  }
+  out.AddIncomplete("weights_file_missing", {{"file", StrCat(rank.folder, "/", kModelFiles[0])}, {"count", "?"}});
+  return absl::OkStatus();
+}
+
+// As many ranks as the arguments state.
+void CheckRanks(const std::set<std::int64_t>& tensor, const std::set<std::int64_t>& pipeline, StoredTensors& out) {
+  const auto check = [&](absl::string_view what, std::size_t found) {
+    const auto stated = IntegerFact(out.about(), StrCat("args.", what));
+    if (!stated || *stated <= static_cast<std::int64_t>(found)) return;
+    out.AddIncomplete("weights_ranks_missing",
+                      {{"what", std::string(what)}, {"stated", StrCat(*stated)}, {"found", StrCat(found)}});
+  };
+  check("tensor_model_parallel_size", tensor.size());
+  check("pipeline_model_parallel_size", pipeline.size());
+}
+
+absl::StatusOr<std::unique_ptr<StoredTensors>> ReadIteration(FileSystem& fs, const std::string& folder) {
+  PARITECT_ASSIGN_OR_RETURN(const WeightsSample sample, SampleWeights(fs, folder));
+  if (sample.Holds(".metadata")) return OpenWeights(fs, folder);
+  auto out = std::make_unique<StoredTensors>("megatron");
+  std::set<std::int64_t> tensor, pipeline;
+  std::size_t ranks = 0;
+  for (const std::string& name : sample.names) {
+    const auto rank = RankOf(name);
+    if (!rank) continue;
+    if (++ranks > kRanksMax) return absl::ResourceExhaustedError(StrCat("more than ", kRanksMax, " ranks"));
+    tensor.insert(rank->tensor);
+    pipeline.insert(rank->pipeline);
+    PARITECT_RETURN_IF_ERROR(AddRank(fs, folder, *rank, *out));
+  }
+  if (ranks == 0) return absl::DataLossError(StrCat(DisplayBytes(folder), " holds no folder mp_rank_..."));
+  CheckRanks(tensor, pipeline, *out);
+  if (const auto iteration = IntegerFact(out->about(), "iteration")) out->mutable_about().set_step(*iteration);
+  return out;
+}
+
+bool Sniff(const WeightsSample& sample) {
+  if (!sample.is_folder) return false;
+  return sample.Holds(kTracker) || std::any_of(sample.names.begin(), sample.names.end(),
+                                               [](const std::string& name) { return RankOf(name).has_value(); });
+}
+
+absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(const WeightsSample sample, SampleWeights(fs, path));
+  std::string folder = path;
+  if (sample.Holds(kTracker)) {
+    PARITECT_ASSIGN_OR_RETURN(folder, FolderOfIteration(fs, path));
+  }
+  return ReadIteration(fs, folder);
+}
+
+}  // namespace
+
+extern const WeightsFormat kMegatronWeights;
+const WeightsFormat kMegatronWeights = {"megatron", &Sniff, &Open};
+
+}  // namespace paritect

@@ -1,0 +1,225 @@
+// Models of several files: Hugging Face's index, Megatron, DeepSpeed, PyTorch's distributed checkpoint.
+#include "formats/weights/weights_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/weights/weights_fixture.h"
+
+namespace paritect {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string OneTensor(absl::string_view name, absl::string_view more = "") {
+  return TorchZip(absl::StrCat("}(", PickleText(name), PickleTensor("0", "FloatStorage", 2, 0, {2}, {1}), more, "u"),
+                  {{"0", Floats({1, 2})}});
+}
+std::string OneSafetensors(absl::string_view name) {
+  return SafetensorsFile(absl::StrCat(R"({")", name, R"(":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"),
+                         Floats({1}));
+}
+
+// --- Hugging Face
+TEST(HfIndex, FilesOfTheIndexAsOneModel) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/model.safetensors.index.json",
+             R"({"metadata": {"total_size": 8}, "weight_map": {"a": "1.safetensors", "b": "2.safetensors"}})");
+  fs.AddFile("/m/1.safetensors", OneSafetensors("a"));
+  fs.AddFile("/m/2.safetensors", OneSafetensors("b"));
+  for (const std::string path : {"/m", "/m/model.safetensors.index.json"}) {
+    const auto source = OpenWeights(fs, path);
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_THAT(Listed(**source), ElementsAre("a F32 [1]", "b F32 [1]"));
+    EXPECT_EQ((*source)->tensors()[1].file, "2.safetensors");
+    EXPECT_EQ((*source)->about().notes_size(), 0);
+    EXPECT_EQ((*source)->about().incomplete_size(), 0);
+  }
+}
+
+TEST(HfIndex, WhatIsMissingMakesItIncomplete) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/model.safetensors.index.json",
+             R"({"weight_map": {"a": "1.safetensors", "c": "1.safetensors", "b": "2.safetensors"}})");
+  fs.AddFile("/m/1.safetensors", OneSafetensors("a"));
+  const auto source = OpenWeights(fs, "/m");
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_EQ((*source)->about().incomplete_size(), 2);
+  EXPECT_EQ((*source)->about().incomplete(0).id(), "weights_tensor_missing");
+  EXPECT_EQ((*source)->about().incomplete(1).id(), "weights_file_missing");
+}
+
+TEST(HfIndex, FilesOutsideOfTheFolderAreRefused) {
+  for (absl::string_view file : {"../x.safetensors", "/etc/passwd", "a/b.safetensors", "..", "a\\\\b"}) {
+    const auto source = OpenBytes(absl::StrCat(R"({"weight_map": {"a": ")", file, R"("}})"));
+    EXPECT_THAT(std::string(source.status().message()), HasSubstr("no file beside it")) << file;
+  }
+  const auto itself = OpenBytes(R"({"weight_map": {"a": "model"}})", "/m/model");
+  EXPECT_TRUE(absl::IsUnimplemented(itself.status())) << "an index within an index";
+}
+
+// --- Megatron
+std::string MegatronRank(std::int32_t tensor_size) {
+  return OneTensor(
+      "w", absl::StrCat(PickleText("iteration"), PickleInteger(5), PickleText("args"),
+                        PickleInstance("argparse", "Namespace",
+                                       {PickleText("tensor_model_parallel_size"), PickleInteger(tensor_size)})));
+}
+
+TEST(Megatron, EveryRankWithItsFile) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/latest_checkpointed_iteration.txt", "5\n");
+  fs.AddFile("/m/iter_0000005/mp_rank_00/model_optim_rng.pt", MegatronRank(2));
+  fs.AddFile("/m/iter_0000005/mp_rank_01/model_optim_rng.pt", MegatronRank(2));
+  for (const std::string path : {"/m", "/m/iter_0000005"}) {
+    const auto source = OpenWeights(fs, path);
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_EQ((*source)->about().format(), "megatron");
+    EXPECT_EQ((*source)->about().step(), 5);
+    ASSERT_EQ((*source)->tensors().size(), 2u);
+    EXPECT_EQ((*source)->tensors()[1].file, "mp_rank_01/model_optim_rng.pt");
+    EXPECT_THAT(Facts(**source), Contains("args.tensor_model_parallel_size=integer: 2"));
+    EXPECT_EQ((*source)->about().incomplete_size(), 0);
+  }
+}
+
+TEST(Megatron, ARankThatIsMissing) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/latest_checkpointed_iteration.txt", "5");
+  fs.AddFile("/m/iter_0000005/mp_rank_00/model_optim_rng.pt", MegatronRank(2));
+  const auto source = OpenWeights(fs, "/m");
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_EQ((*source)->about().incomplete_size(), 1);
+  EXPECT_EQ((*source)->about().incomplete(0).id(), "weights_ranks_missing");
+  fs.AddFile("/n/latest_checkpointed_iteration.txt", "../../etc");
+  EXPECT_TRUE(absl::IsDataLoss(OpenWeights(fs, "/n").status()));
+}
+
+// --- DeepSpeed
+std::string OptimizerStates(int stage, const std::vector<float>& flat, int ranks) {
+  const auto count = static_cast<std::int32_t>(flat.size());
+  const std::string list = absl::StrCat("](", PickleTensor("0", "FloatStorage", count, 0, {count}, {1}), "e");
+  return TorchZip(
+      PickleDict({PickleText("optimizer_state_dict"),
+                  PickleDict({PickleText("zero_stage"), PickleInteger(stage), PickleText("partition_count"),
+                              PickleInteger(ranks),
+                              PickleText(stage == 3 ? "fp32_flat_groups" : "single_partition_of_fp32_groups"), list})}),
+      {{"0", Floats(flat)}});
+}
+std::string ModelStates() {
+  const std::string shapes = PickleDict({PickleText("a.w"), PickleCall("torch", "Size", {PickleIntegers({3})}),
+                                         PickleText("b"), PickleCall("torch", "Size", {PickleIntegers({1, 2})})});
+  return OneTensor("module", absl::StrCat(PickleText("param_shapes"), "](", shapes, "e", PickleText("global_steps"),
+                                          PickleInteger(9), PickleText("skipped_steps"), PickleInteger(2)));
+}
+std::string Name(int rank) {
+  return absl::StrCat("/m/global_step9/zero_pp_rank_", rank, "_mp_rank_00_optim_states.pt");
+}
+
+TEST(Deepspeed, TheMasterCopyIsPutTogether) {
+  for (const int stage : {2, 3}) {
+    MemoryFileSystem fs;
+    fs.AddFile("/m/latest", "global_step9");
+    fs.AddFile("/m/zero_to_fp32.py", "");
+    fs.AddFile("/m/global_step9/mp_rank_00_model_states.pt", ModelStates());
+    // a.w = 1 2 3, b = 4 5; cut over two ranks as each stage does it, filled up with zeros.
+    fs.AddFile(Name(0),
+               OptimizerStates(stage, stage == 3 ? std::vector<float>{1, 2, 4} : std::vector<float>{1, 2, 3}, 2));
+    fs.AddFile(Name(1),
+               OptimizerStates(stage, stage == 3 ? std::vector<float>{3, 0, 5} : std::vector<float>{4, 5, 0}, 2));
+    auto source = OpenWeights(fs, "/m");
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_EQ((*source)->about().step(), 7) << "skipped steps are no updates";
+    std::map<std::string, std::string> read;
+    for (std::size_t i = 0; i < (*source)->tensors().size(); ++i)
+      read[(*source)->tensors()[i].name] = ReadTensor(**source, i).value();
+    EXPECT_EQ(read["fp32.a.w"], Floats({1, 2, 3})) << "stage " << stage;
+    EXPECT_EQ(read["fp32.b"], Floats({4, 5})) << "stage " << stage;
+  }
+}
+
+TEST(Deepspeed, ARankThatIsMissingLeavesTheMasterCopyOut) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/global_step9/mp_rank_00_model_states.pt", ModelStates());
+  fs.AddFile(Name(0), OptimizerStates(2, {1, 2, 3}, 2));
+  const auto source = OpenWeights(fs, "/m/global_step9");
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_EQ((*source)->about().incomplete_size(), 1);
+  EXPECT_EQ((*source)->about().incomplete(0).id(), "weights_ranks_missing");
+  for (const TensorInfo& info : (*source)->tensors()) EXPECT_THAT(info.name, ::testing::Not(HasSubstr("fp32.b")));
+}
+
+// --- PyTorch's distributed checkpoint
+constexpr char kModule[] = "torch.distributed.checkpoint.metadata";
+std::string Size(const std::vector<std::int32_t>& extents) {
+  return PickleCall("torch", "Size", {PickleIntegers(extents)});
+}
+
+struct Chunk {
+  std::vector<std::int32_t> offsets, sizes;
+  std::vector<float> values;
+};
+
+// A tensor "w" of that size in one file of chunks.
+void AddDcp(MemoryFileSystem& fs, const std::vector<std::int32_t>& size, const std::vector<Chunk>& chunks,
+            absl::string_view file = "__0_0.distcp") {
+  std::string data, list = "](", places;
+  for (const Chunk& chunk : chunks) {
+    const auto count = static_cast<std::int32_t>(chunk.values.size());
+    std::vector<std::int32_t> strides(chunk.sizes.size(), 1);
+    for (std::size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * chunk.sizes[i];
+    const std::string part =
+        TorchZip(PickleTensor("0", "FloatStorage", count, 0, chunk.sizes, strides), {{"0", Floats(chunk.values)}});
+    absl::StrAppend(
+        &list, PickleInstance(kModule, "ChunkStorageMetadata",
+                              {PickleText("offsets"), Size(chunk.offsets), PickleText("sizes"), Size(chunk.sizes)}));
+    absl::StrAppend(&places,
+                    PickleInstance(kModule, "MetadataIndex",
+                                   {PickleText("fqn"), PickleText("w"), PickleText("offset"), Size(chunk.offsets)}),
+                    PickleInstance("torch.distributed.checkpoint.filesystem", "_StorageInfo",
+                                   {PickleText("relative_path"), PickleText(file), PickleText("offset"),
+                                    PickleInteger(static_cast<std::int32_t>(data.size())), PickleText("length"),
+                                    PickleInteger(static_cast<std::int32_t>(part.size()))}));
+    data += part;
+  }
+  const std::string tensor = PickleInstance(kModule, "TensorStorageMetadata",
+                                            {PickleText("size"), Size(size), PickleText("chunks"), list + "e"});
+  fs.AddFile("/m/.metadata",
+             PickleFile(PickleInstance(kModule, "Metadata",
+                                       {PickleText("state_dict_metadata"), PickleDict({PickleText("w"), tensor}),
+                                        PickleText("storage_data"), absl::StrCat("}(", places, "u")})));
+  fs.AddFile("/m/__0_0.distcp", data);
+}
+
+std::string ReadDcp(const std::vector<std::int32_t>& size, const std::vector<Chunk>& chunks,
+                    absl::string_view file = "__0_0.distcp") {
+  MemoryFileSystem fs;
+  AddDcp(fs, size, chunks, file);
+  auto source = OpenWeights(fs, "/m");
+  if (!source.ok()) return std::string(source.status().message());
+  const auto read = ReadTensor(**source, 0);
+  return read.ok() ? *read : std::string(read.status().message());
+}
+
+TEST(TorchDcp, ChunksByRowsColumnsAndBoxes) {
+  EXPECT_EQ(ReadDcp({2, 2}, {{{1, 0}, {1, 2}, {3, 4}}, {{0, 0}, {1, 2}, {1, 2}}}), Floats({1, 2, 3, 4}));
+  EXPECT_EQ(ReadDcp({2, 2}, {{{0, 1}, {2, 1}, {2, 4}}, {{0, 0}, {2, 1}, {1, 3}}}), Floats({1, 2, 3, 4}));
+  EXPECT_EQ(
+      ReadDcp({2, 2, 2},
+              {{{0, 0, 0}, {1, 2, 2}, {1, 2, 3, 4}}, {{1, 0, 0}, {1, 1, 2}, {5, 6}}, {{1, 1, 0}, {1, 1, 2}, {7, 8}}}),
+      Floats({1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(ReadDcp({}, {{{}, {}, {7}}}), Floats({7}));
+}
+
+TEST(TorchDcp, ChunksThatDoNotTile) {
+  EXPECT_THAT(ReadDcp({3}, {{{0}, {2}, {1, 2}}}), HasSubstr("its chunks hold 2 elements, its shape has 3"));
+  EXPECT_THAT(ReadDcp({2}, {{{1}, {2}, {1, 2}}}), HasSubstr("leaves the tensor"));
+  EXPECT_THAT(ReadDcp({2, 2}, {{{0, 0}, {2, 1}, {1, 2}}, {{1, 0}, {1, 2}, {3, 4}}}), HasSubstr("chunks that"));
+  EXPECT_THAT(ReadDcp({1}, {{{0}, {1}, {1}}}, "../secret"), HasSubstr("no file of the folder"));
+  EXPECT_THAT(ReadDcp({1}, {{{0}, {1}, {1}}}, "__7_0.distcp"), HasSubstr("a part of it is missing"));
+}
+
+}  // namespace
+}  // namespace paritect

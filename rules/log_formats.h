@@ -1,0 +1,33 @@
+// What the format of a log says beyond its lines. Data: rules/data/log_formats.yaml, where each fact is explained.
+#ifndef PARITECT_RULES_LOG_FORMATS_H_
+#define PARITECT_RULES_LOG_FORMATS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/document.h"
+
+namespace paritect {
+
+struct LogFormatFacts {
+  bool prints_on_last_rank = false;
+  bool schedule_counts_updates = false;
+  bool steps_are_updates = false;
+  bool records_have_times = false;
+  bool lines_state_batch = false;
+  bool may_be_a_table = false;
+};
+
+using LogFormatTable = std::map<std::string, LogFormatFacts, std::less<>>;
+
+// InvalidArgument "LINE:COLUMN: ..." for an unknown key or fact, or a format that stands twice.
+absl::StatusOr<LogFormatTable> ReadLogFormats(const DocumentNode& root);
+
+// Of a format by its name; none of them for a format without a row. Lives for ever.
+const LogFormatFacts& FactsOfLogFormat(absl::string_view format);
+
+}  // namespace paritect
+
+#endif  // PARITECT_RULES_LOG_FORMATS_H_

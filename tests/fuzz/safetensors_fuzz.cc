@@ -1,0 +1,7 @@
+// Safetensors: the list of tensors and the elements of each.
+#include "tests/fuzz/weights_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  paritect::FuzzWeightsFile("safetensors", paritect::FuzzInput(data, size));
+  return 0;
+}
