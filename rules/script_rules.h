@@ -14,13 +14,13 @@ namespace paritect {
 
 // One function, method or class, or a group of them (a name with '*').
 struct ApiRule {
-  std::vector<std::string> names;       // "torch.utils.data.DataLoader", "torch*.GradScaler"
-  std::string kind;                     // of the fact; "" where only the result's type matters
-  std::string framework;                // of the file
-  std::vector<std::string> parameters;  // by position, without the object
+  std::vector<std::string> names;                             // "torch.utils.data.DataLoader", "torch*.GradScaler"
+  std::string kind;                                           // of the fact; "" where only the result's type matters
+  std::string framework;                                      // of the file
+  std::vector<std::string> parameters;                        // by position, without the object
   std::vector<std::pair<std::string, std::string>> defaults;  // parameter, value as written
-  std::string returns;                  // type of the result; "self": the object that it is a method of
-  std::string layer;                    // "batchnorm", "dropout", ...
+  std::string returns;  // type of the result; "self": the object that it is a method of
+  std::string layer;    // "batchnorm", "dropout", ...
   std::string source;
 };
 
@@ -52,7 +52,7 @@ class ScriptRules {
   std::vector<ApiRule> rules_;
   std::map<std::string, std::size_t, std::less<>> exact_;
   std::map<std::string, std::vector<std::pair<std::string, std::size_t>>, std::less<>> by_last_;  // with '*' before it
-  std::vector<std::pair<std::string, std::size_t>> groups_;  // with '*' at the end
+  std::vector<std::pair<std::string, std::size_t>> groups_;                                       // with '*' at the end
   std::vector<BaseRule> bases_;
   std::vector<std::pair<std::string, std::string>> renamed_;
 };

@@ -24,7 +24,8 @@ bool IsPython(absl::string_view name) {
 
 // Folders whose code is not the project's.
 bool IsLeftOut(absl::string_view name) {
-  constexpr absl::string_view kNames[] = {"__pycache__", "site-packages", "node_modules", "venv", "env", "build", "dist"};
+  constexpr absl::string_view kNames[] = {"__pycache__", "site-packages", "node_modules", "venv",
+                                          "env",         "build",         "dist"};
   return absl::StartsWith(name, ".") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
          absl::EndsWith(name, ".egg-info");
 }
@@ -44,13 +45,15 @@ class Walk {
       const Open folder = open.back();
       open.pop_back();
       std::vector<std::string> names;
-      PARITECT_RETURN_IF_ERROR(fs_.List(folder.path, [&](const DirectoryEntry& entry) { names.push_back(entry.name); }));
+      PARITECT_RETURN_IF_ERROR(
+          fs_.List(folder.path, [&](const DirectoryEntry& entry) { names.push_back(entry.name); }));
       for (const std::string& name : names) {
         const std::string path = JoinPath(folder.path, name);
         const auto info = fs_.Stat(path);
         if (!info.ok()) continue;  // a dangling link is no script
         if (info->type == FileInfo::Type::kDirectory) {
-          const bool enter = folder.depth < kDepthMax && !IsLeftOut(name) && seen.insert({info->device, info->inode}).second;
+          const bool enter =
+              folder.depth < kDepthMax && !IsLeftOut(name) && seen.insert({info->device, info->inode}).second;
           if (enter) open.push_back({path, Below(folder.label, name), folder.depth + 1});
         } else if (info->type == FileInfo::Type::kRegular && IsPython(name)) {
           PARITECT_RETURN_IF_ERROR(File(path, Below(folder.label, name), info->size_bytes));
@@ -63,8 +66,9 @@ class Walk {
   absl::Status File(const std::string& path, const std::string& label, std::uint64_t size) {
     bytes_ += size;
     if (files_.size() >= kFilesMax || bytes_ > kTreeBytesMax) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("more than ", kFilesMax, " Python files or ", kTreeBytesMax >> 20, " MiB: name the folder of the training scripts alone"));
+      return absl::ResourceExhaustedError(absl::StrCat("more than ", kFilesMax, " Python files or ",
+                                                       kTreeBytesMax >> 20,
+                                                       " MiB: name the folder of the training scripts alone"));
     }
     PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(fs_, path, kFileBytesMax));
     files_.push_back({DisplayBytes(label), std::string(ReadableText(text, StrayBytes::kReplace).view())});
@@ -89,7 +93,8 @@ absl::Status AddScriptFiles(FileSystem& fs, const std::string& path, const std::
   std::string plain = label == "." ? "" : label;
   while (absl::EndsWith(plain, "/")) plain.pop_back();
   if (info.type == FileInfo::Type::kDirectory) return Walk(fs, files).Folder(path, plain);
-  if (info.type != FileInfo::Type::kRegular) return absl::FailedPreconditionError("neither a folder nor a regular file");
+  if (info.type != FileInfo::Type::kRegular)
+    return absl::FailedPreconditionError("neither a folder nor a regular file");
   if (entry.empty()) entry = plain;
   const std::string folder(DirName(path));
   std::vector<ScriptSourceFile> beside;

@@ -12,9 +12,9 @@
 
 namespace paritect {
 
-// Adds the Python files below a folder, or a file with those beside and below it, in which it is then the entry (kept in
-// `entry` where none is known yet). Paths begin with `label`. What belongs to an environment, a repository's store or a
-// build is left out. NotFound, PermissionDenied, ...; ResourceExhausted: more than a source tree holds.
+// Adds the Python files below a folder, or a file with those beside and below it, in which it is then the entry (kept
+// in `entry` where none is known yet). Paths begin with `label`. What belongs to an environment, a repository's store
+// or a build is left out. NotFound, PermissionDenied, ...; ResourceExhausted: more than a source tree holds.
 absl::Status AddScriptFiles(FileSystem& fs, const std::string& path, const std::string& label,
                             std::vector<ScriptSourceFile>& files, std::string& entry);
 

@@ -35,8 +35,10 @@ void EmitOptions(const std::vector<ScriptSourceFile>& files, const v1::ScriptTre
   if (format == nullptr || tree.trainers_size() != 1) return;
   for (const v1::ScriptFile& file : tree.files()) {
     if (!file.reached()) continue;
-    const auto source = std::find_if(files.begin(), files.end(), [&](const ScriptSourceFile& one) { return one.path == file.path(); });
-    if (source == files.end() || format->sniff(absl::string_view(source->text).substr(0, kSettingsHeadBytes)) == 0) continue;
+    const auto source =
+        std::find_if(files.begin(), files.end(), [&](const ScriptSourceFile& one) { return one.path == file.path(); });
+    if (source == files.end() || format->sniff(absl::string_view(source->text).substr(0, kSettingsHeadBytes)) == 0)
+      continue;
     auto document = format->parse(source->text, file.path());
     if (!document.ok() || document->settings_size() == 0) continue;
     document->set_kind("script");

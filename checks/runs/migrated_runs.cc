@@ -12,7 +12,9 @@ namespace {
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG, EvidenceNeed::Of::kMigrated}};
 
 // What a plan states of its platform is no evidence of the device that trained.
-bool StatedOnly(const Platform& platform) { return absl::StrContains(platform.evidence, ": platform: "); }
+bool StatedOnly(const Platform& platform) {
+  return absl::StrContains(platform.evidence, ": platform: ");
+}
 
 // What a node said of itself when it was read live ("no GPU and no NPU").
 void AddLiveMissing(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
@@ -32,7 +34,7 @@ void CheckDevices(const CheckContext& context, v1::CheckResult& result, const Ru
     return;
   }
   const MessageArgs args = {{"run", view.name}, {"product", platform.family->name}, {"evidence", platform.evidence}};
-  v1::Finding& finding = !platform.family->npu     ? AddError(context, result, "not_on_npu", view.name, args)
+  v1::Finding& finding = !platform.family->npu      ? AddError(context, result, "not_on_npu", view.name, args)
                          : !platform.family->trains ? AddError(context, result, "not_on_npu/inference", view.name, args)
                                                     : AddNote(context, result, "measured/device", view.name, args);
   finding.set_migrated(platform.family->name);

@@ -50,7 +50,9 @@ std::string ScriptDetail(const v1::ScriptFact& fact) {
   return absl::StrCat(out, ")");
 }
 
-std::string ScriptPlace(const v1::ScriptFact& fact) { return absl::StrCat(fact.file(), ":", fact.line()); }
+std::string ScriptPlace(const v1::ScriptFact& fact) {
+  return absl::StrCat(fact.file(), ":", fact.line());
+}
 
 const v1::ScriptArgument* FindScriptArgument(const v1::ScriptFact& fact, absl::string_view name) {
   for (const v1::ScriptArgument& argument : fact.arguments()) {

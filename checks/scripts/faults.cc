@@ -41,7 +41,8 @@ class Finder {
   }
 
  private:
-  ScriptFault& Add(absl::string_view check, absl::string_view message, const v1::ScriptFact& fact, MessageArgs args = {}) {
+  ScriptFault& Add(absl::string_view check, absl::string_view message, const v1::ScriptFact& fact,
+                   MessageArgs args = {}) {
     ScriptFault fault;
     fault.check = check;
     fault.message = message;
@@ -60,7 +61,8 @@ class Finder {
   static bool DealsByOrder(const v1::ScriptFact& fact) {
     if (fact.kind() == "shard" || fact.kind() == "indexed") return true;
     if (fact.kind() == "slice_call") {
-      return std::any_of(fact.arguments().begin(), fact.arguments().end(), [](const v1::ScriptArgument& one) { return one.follows_rank(); });
+      return std::any_of(fact.arguments().begin(), fact.arguments().end(),
+                         [](const v1::ScriptArgument& one) { return one.follows_rank(); });
     }
     if (fact.kind() != "dataset") return false;
     const v1::ScriptArgument* shards = FindScriptArgument(fact, "num_shards");
@@ -74,9 +76,12 @@ class Finder {
       for (const v1::ScriptArgument& argument : fact->arguments()) {
         for (int number : argument.unsorted()) {
           const v1::ScriptFact* listing = flow_.FactAt(number);
-          if (listing == nullptr || !told.insert(absl::StrCat(ScriptPlace(*listing), " ", ScriptPlace(*fact))).second) continue;
-          ScriptFault& fault = Add("data.sharding.order-hazard", fact->kind() == "indexed" ? "unsorted_listing/indexed" : "unsorted_listing", *listing,
-                                   {{"use", ScriptPlace(*fact)}, {"by", fact->arguments_size() > 0 ? fact->arguments(0).text() : ""}});
+          if (listing == nullptr || !told.insert(absl::StrCat(ScriptPlace(*listing), " ", ScriptPlace(*fact))).second)
+            continue;
+          ScriptFault& fault =
+              Add("data.sharding.order-hazard",
+                  fact->kind() == "indexed" ? "unsorted_listing/indexed" : "unsorted_listing", *listing,
+                  {{"use", ScriptPlace(*fact)}, {"by", fact->arguments_size() > 0 ? fact->arguments(0).text() : ""}});
           fault.evidence.push_back(fact);
         }
       }
@@ -87,14 +92,17 @@ class Finder {
 
   // What decides which samples come in which order.
   static bool DecidesOrder(const v1::ScriptFact& fact, const v1::ScriptArgument& argument) {
-    static constexpr absl::string_view kNames[] = {"buffer_size", "seed", "shuffling_queue_capacity", "shuffle", "cycle_length", "block_length", "generator", "initial"};
-    const bool kind = fact.kind() == "shuffle" || fact.kind() == "sampler" || fact.kind() == "list_files" || fact.kind() == "interleave" ||
-                      fact.kind() == "loader" || fact.kind() == "dataset";
+    static constexpr absl::string_view kNames[] = {"buffer_size", "seed",         "shuffling_queue_capacity",
+                                                   "shuffle",     "cycle_length", "block_length",
+                                                   "generator",   "initial"};
+    const bool kind = fact.kind() == "shuffle" || fact.kind() == "sampler" || fact.kind() == "list_files" ||
+                      fact.kind() == "interleave" || fact.kind() == "loader" || fact.kind() == "dataset";
     return kind && std::find(std::begin(kNames), std::end(kNames), argument.name()) != std::end(kNames);
   }
 
   static bool DecidesParallelism(const v1::ScriptArgument& argument) {
-    static constexpr absl::string_view kNames[] = {"num_workers", "num_parallel_calls", "num_parallel_workers", "num_parallel_reads", "workers_count", "num_proc"};
+    static constexpr absl::string_view kNames[] = {"num_workers",        "num_parallel_calls", "num_parallel_workers",
+                                                   "num_parallel_reads", "workers_count",      "num_proc"};
     return std::find(std::begin(kNames), std::end(kNames), argument.name()) != std::end(kNames);
   }
 
@@ -121,7 +129,9 @@ class Finder {
         Facts places;
         const std::string source = SourceOfHost(argument, places);
         ScriptFault& fault = Add("data.preprocessing.host-dependent", "follows_host/script", *fact,
-                                 {{"what", absl::StrCat(fact->kind(), " ", argument.name())}, {"text", argument.text()}, {"source", source}});
+                                 {{"what", absl::StrCat(fact->kind(), " ", argument.name())},
+                                  {"text", argument.text()},
+                                  {"source", source}});
         if (!order) fault.severity = v1::SEVERITY_WARNING;
         fault.evidence = std::move(places);
       }
@@ -179,7 +189,8 @@ class Finder {
         return fact->kind() == "engine_step" || fact->kind() == "functional_grad" || fact->kind() == "train_step";
       });
       if (by_itself) return;
-      ScriptFault& fault = Add("training.flow.state", "gradients_not_cleared/script", backward, {{"step", ScriptPlace(step)}});
+      ScriptFault& fault =
+          Add("training.flow.state", "gradients_not_cleared/script", backward, {{"step", ScriptPlace(step)}});
       fault.evidence.push_back(&step);
       return;
     }
@@ -195,21 +206,27 @@ class Finder {
       if (fact->kind() == "backward") backward_before = true;
       if ((fact->kind() == "zero_grad" && SameObject(*fact, step)) || fact->kind() == "backward") last = fact;
     }
-    const bool lost = first != nullptr && first->kind() == "zero_grad" && backward_before && !first->conditional() && first->object() == step.object();
+    const bool lost = first != nullptr && first->kind() == "zero_grad" && backward_before && !first->conditional() &&
+                      first->object() == step.object();
     if (!lost) return;
-    ScriptFault& fault = Add("training.flow.state", "update_without_gradient", *first, {{"step", ScriptPlace(step)}, {"backward", ScriptPlace(backward)}});
+    ScriptFault& fault = Add("training.flow.state", "update_without_gradient", *first,
+                             {{"step", ScriptPlace(step)}, {"backward", ScriptPlace(backward)}});
     fault.evidence = {&backward, &step};
   }
 
   void StepTwice(const v1::ScriptFact& step, std::set<std::string>& told) {
     if (step.object() == 0 || step.conditional() || step.loops().empty()) return;
     for (const v1::ScriptFact* other : flow_.OfKind("schedule_step")) {
-      if (other == &step || other->object() != step.object() || other->conditional() || flow_.NumberOf(*other) >= flow_.NumberOf(step)) continue;
+      if (other == &step || other->object() != step.object() || other->conditional() ||
+          flow_.NumberOf(*other) >= flow_.NumberOf(step))
+        continue;
       // In one round, or in a loop within the round.
       const int common = std::min(other->loops_size(), step.loops_size());
-      if (common == 0 || !std::equal(other->loops().begin(), other->loops().begin() + common, step.loops().begin())) continue;
+      if (common == 0 || !std::equal(other->loops().begin(), other->loops().begin() + common, step.loops().begin()))
+        continue;
       if (!told.insert(absl::StrCat(ScriptPlace(step), ScriptPlace(*other))).second) return;
-      ScriptFault& fault = Add("model.hyperparameters.learning-rate", "schedule_faster/script", step, {{"first", ScriptPlace(*other)}});
+      ScriptFault& fault =
+          Add("model.hyperparameters.learning-rate", "schedule_faster/script", step, {{"first", ScriptPlace(*other)}});
       fault.evidence.push_back(other);
       return;
     }
@@ -237,12 +254,15 @@ class Finder {
   }
 
   bool Trains() const {
-    return std::any_of(flow_.facts().begin(), flow_.facts().end(), [](const v1::ScriptFact* fact) { return IsUpdate(*fact); });
+    return std::any_of(flow_.facts().begin(), flow_.facts().end(),
+                       [](const v1::ScriptFact* fact) { return IsUpdate(*fact); });
   }
 
   bool SetInItsFunction(const v1::ScriptFact& forward) const {
     return std::any_of(flow_.facts().begin(), flow_.facts().end(), [&](const v1::ScriptFact* fact) {
-      return fact->kind() == "train_mode" && fact->function() == forward.function() && flow_.NumberOf(*fact) < flow_.NumberOf(forward) && SameObject(*fact, forward) && !NamesEvaluation(forward.function());
+      return fact->kind() == "train_mode" && fact->function() == forward.function() &&
+             flow_.NumberOf(*fact) < flow_.NumberOf(forward) && SameObject(*fact, forward) &&
+             !NamesEvaluation(forward.function());
     });
   }
 
@@ -259,22 +279,30 @@ class Finder {
     if (!Trains()) return;
     std::set<std::string> told;
     for (const v1::ScriptFact* forward : flow_.facts()) {
-      if (forward->kind() != "forward" || forward->mode() != "train" || !forward->called() || !IsEvaluation(*forward)) continue;
-      if (!ModeMatters(*forward) || (InNoGrad(*forward) && SetInItsFunction(*forward)) || !told.insert(ScriptPlace(*forward)).second) continue;
-      Add("training.flow.evaluation", "train_mode_at_eval/script", *forward, {{"function", forward->function().empty() ? "the script" : forward->function()}, {"network", forward->name()}});
+      if (forward->kind() != "forward" || forward->mode() != "train" || !forward->called() || !IsEvaluation(*forward))
+        continue;
+      if (!ModeMatters(*forward) || (InNoGrad(*forward) && SetInItsFunction(*forward)) ||
+          !told.insert(ScriptPlace(*forward)).second)
+        continue;
+      Add("training.flow.evaluation", "train_mode_at_eval/script", *forward,
+          {{"function", forward->function().empty() ? "the script" : forward->function()},
+           {"network", forward->name()}});
     }
   }
 
   void FunctionalDropout() {
     bool evaluates = flow_.Has("evaluate");
-    for (const v1::ScriptFact* forward : flow_.OfKind("forward")) evaluates = evaluates || IsEvaluation(*forward) || forward->mode() == "eval";
+    for (const v1::ScriptFact* forward : flow_.OfKind("forward"))
+      evaluates = evaluates || IsEvaluation(*forward) || forward->mode() == "eval";
     if (!evaluates) return;
     std::set<std::string> told;
     for (const v1::ScriptFact* fact : flow_.OfKind("functional_dropout")) {
       const v1::ScriptArgument* training = FindScriptArgument(*fact, "training");
       const v1::ScriptArgument* p = FindScriptArgument(*fact, "p");
       const bool always = IsTrue(training) && !fact->conditional() && fact->framework() != "tensorflow";
-      if (!always || !fact->called() || (p != nullptr && p->has_value() && ShowScriptValue(*p) == "0") || !told.insert(ScriptPlace(*fact)).second) continue;
+      if (!always || !fact->called() || (p != nullptr && p->has_value() && ShowScriptValue(*p) == "0") ||
+          !told.insert(ScriptPlace(*fact)).second)
+        continue;
       Add("training.flow.evaluation", "train_mode_at_eval/dropout", *fact, {{"function", fact->function()}});
     }
   }
@@ -284,7 +312,8 @@ class Finder {
   void EpochNotSet() {
     if (flow_.Has("set_epoch") || flow_.Has("fit") || flow_.Has("engine")) return;
     for (const v1::ScriptFact* sampler : flow_.OfKind("sampler")) {
-      if (sampler->name() != "torch.utils.data.DistributedSampler" || IsFalse(FindScriptArgument(*sampler, "shuffle"))) continue;
+      if (sampler->name() != "torch.utils.data.DistributedSampler" || IsFalse(FindScriptArgument(*sampler, "shuffle")))
+        continue;
       const int number = flow_.NumberOf(*sampler);
       for (const v1::ScriptFact* backward : flow_.OfKind("backward")) {
         if (backward->loops_size() < 2) continue;
@@ -294,7 +323,8 @@ class Finder {
           const v1::ScriptLoop* outer = flow_.LoopAt(backward->loops(i - 1));
           if (loop == nullptr || outer == nullptr || outer->over() == "range(1)") continue;
           if (std::find(loop->made_of().begin(), loop->made_of().end(), number) == loop->made_of().end()) continue;
-          Add("data.preprocessing.shuffle", "epoch_not_set/script", *sampler, {{"loop", absl::StrCat(outer->file(), ":", outer->line())}});
+          Add("data.preprocessing.shuffle", "epoch_not_set/script", *sampler,
+              {{"loop", absl::StrCat(outer->file(), ":", outer->line())}});
           return;
         }
       }
@@ -316,7 +346,9 @@ class Finder {
     for (const v1::ScriptFact* cast : flow_.OfKind("cast")) {
       const std::string dtype = TrainedCast(flow_, *cast);
       if (dtype.empty() || cast->conditional()) continue;
-      ScriptFault& fault = Add("mixed-precision.single-mechanism", "two_mechanisms/script", *cast, {{"dtype", dtype}, {"autocast", absl::StrCat(ScriptDetail(*autocast), " (", ScriptPlace(*autocast), ")")}});
+      ScriptFault& fault = Add(
+          "mixed-precision.single-mechanism", "two_mechanisms/script", *cast,
+          {{"dtype", dtype}, {"autocast", absl::StrCat(ScriptDetail(*autocast), " (", ScriptPlace(*autocast), ")")}});
       fault.evidence.push_back(autocast);
       return;
     }
@@ -324,8 +356,11 @@ class Finder {
 
   void LossScale() {
     const v1::ScriptFact* autocast = Autocast();
-    if (autocast == nullptr || !flow_.whole() || AutocastDtype(*autocast) != "float16" || !flow_.Has("backward") || autocast->conditional()) return;
-    for (absl::string_view kind : {"fit", "engine", "trainer", "loss_scale_manager", "loss_scale_optimizer", "amp_level"}) {
+    if (autocast == nullptr || !flow_.whole() || AutocastDtype(*autocast) != "float16" || !flow_.Has("backward") ||
+        autocast->conditional())
+      return;
+    for (absl::string_view kind :
+         {"fit", "engine", "trainer", "loss_scale_manager", "loss_scale_optimizer", "amp_level"}) {
       if (flow_.Has(kind)) return;
     }
     const v1::ScriptFact* scaler = nullptr;
@@ -342,7 +377,10 @@ class Finder {
     }
     const bool unused = scaler != nullptr && !off && !flow_.Has("scale_loss");
     if (by_hand || (scaler != nullptr && !off && !unused)) return;
-    Add("loss-scale.enabled", scaler == nullptr ? "loss_scale_off/script" : unused ? "loss_scale_off/unused" : "loss_scale_off/disabled",
+    Add("loss-scale.enabled",
+        scaler == nullptr ? "loss_scale_off/script"
+        : unused          ? "loss_scale_off/unused"
+                          : "loss_scale_off/disabled",
         scaler == nullptr ? *autocast : *scaler, {{"autocast", ScriptPlace(*autocast)}});
   }
 
@@ -350,8 +388,11 @@ class Finder {
 
   void NoWrapper() {
     const Facts inits = flow_.OfKind("distributed_init");
-    if (inits.empty() || !flow_.whole() || flow_.framework() != "pytorch" || !(flow_.Has("optimizer_step") || flow_.Has("scaler_step"))) return;
-    for (absl::string_view kind : {"distributed_wrapper", "data_parallel_wrapper", "all_reduce", "engine", "fit", "trainer", "engine_step"}) {
+    if (inits.empty() || !flow_.whole() || flow_.framework() != "pytorch" ||
+        !(flow_.Has("optimizer_step") || flow_.Has("scaler_step")))
+      return;
+    for (absl::string_view kind :
+         {"distributed_wrapper", "data_parallel_wrapper", "all_reduce", "engine", "fit", "trainer", "engine_step"}) {
       if (flow_.Has(kind)) return;
     }
     Add("training.flow.distributed", "gradients_not_synchronised/script", *inits[0], {});
@@ -381,7 +422,8 @@ void AddScriptFaults(const CheckContext& context, v1::CheckResult& result, absl:
   for (const ScriptFault& fault : FindScriptFaults(flow)) {
     // Faults of both sides' items ("loss-scale.enabled") go by the end of their name.
     if (fault.check != check && !absl::EndsWith(check, absl::StrCat(".", fault.check))) continue;
-    v1::Finding& finding = AddFinding(context, result, fault.severity, fault.message, ScriptPlace(*fault.fact), fault.args);
+    v1::Finding& finding =
+        AddFinding(context, result, fault.severity, fault.message, ScriptPlace(*fault.fact), fault.args);
     finding.add_evidence(absl::StrCat(ScriptPlace(*fault.fact), ": ", ScriptDetail(*fault.fact)));
     for (const v1::ScriptFact* place : fault.evidence) {
       finding.add_evidence(absl::StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));

@@ -1,5 +1,5 @@
-// Faults that the code alone shows: each endangers precision whatever the other side does. One list for the checks, which
-// take those of their own name, and for `paritect scan`.
+// Faults that the code alone shows: each endangers precision whatever the other side does. One list for the checks,
+// which take those of their own name, and for `paritect scan`.
 #ifndef PARITECT_CHECKS_SCRIPTS_FAULTS_H_
 #define PARITECT_CHECKS_SCRIPTS_FAULTS_H_
 

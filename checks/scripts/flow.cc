@@ -44,7 +44,8 @@ void ScriptFlow::Take(const v1::ScriptTree& tree, const std::string& entry) {
   int number = -1;
   for (const v1::ScriptFact& fact : tree.facts()) {
     ++number;
-    const bool taken = entry == "*" ? fact.called() && (tree.trainers().empty() || trains(fact.entry())) : fact.entry() == entry;
+    const bool taken =
+        entry == "*" ? fact.called() && (tree.trainers().empty() || trains(fact.entry())) : fact.entry() == entry;
     if (!taken) continue;
     facts_.push_back(&fact);
     numbers_[&fact] = number;

@@ -20,8 +20,8 @@ class ScriptFlow {
   // Of one entry of a tree; "": what no entry reaches.
   static ScriptFlow OfEntry(const v1::ScriptTree& tree, const std::string& entry);
 
-  bool named() const { return named_; }            // the plan names scripts
-  bool read() const { return tree_ != nullptr; }   // and they could be read
+  bool named() const { return named_; }           // the plan names scripts
+  bool read() const { return tree_ != nullptr; }  // and they could be read
   // The whole flow of the one script that trains is known: what no fact says is not there.
   bool whole() const { return whole_; }
   // Why it is not: "syntax error in a.py", ...; "" where it is.

@@ -31,7 +31,8 @@ ScriptLayer LayerOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argume
   ScriptLayer layer;
   layer.argument = argument.name();
   layer.written = ShowScriptValue(argument);
-  layer.origin = absl::StrCat(ScriptPlace(fact), argument.is_default() ? absl::StrCat(", default of ", fact.name()) : "");
+  layer.origin =
+      absl::StrCat(ScriptPlace(fact), argument.is_default() ? absl::StrCat(", default of ", fact.name()) : "");
   const v1::Value& value = argument.value();
   const bool number = value.kind_case() == v1::Value::kNumber || value.kind_case() == v1::Value::kInteger;
   layer.known = number && argument.option().empty();

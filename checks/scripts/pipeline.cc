@@ -73,7 +73,8 @@ constexpr Place kPlaces[] = {
 
 // Arguments that hold the data itself, or say where it is.
 bool IsData(absl::string_view name) {
-  constexpr absl::string_view kNames[] = {"sequence", "image", "tensor", "x", "sequences", "input", "dataset", "encoded", "tokenizer", "indices", "lengths", "*"};
+  constexpr absl::string_view kNames[] = {"sequence", "image",   "tensor",    "x",       "sequences", "input",
+                                          "dataset",  "encoded", "tokenizer", "indices", "lengths",   "*"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -81,7 +82,8 @@ bool IsData(absl::string_view name) {
 absl::string_view PartOfName(absl::string_view name) {
   const std::string lower = absl::AsciiStrToLower(name);
   const auto has = [&](std::initializer_list<absl::string_view> words) {
-    return std::any_of(words.begin(), words.end(), [&](absl::string_view word) { return absl::StrContains(lower, word); });
+    return std::any_of(words.begin(), words.end(),
+                       [&](absl::string_view word) { return absl::StrContains(lower, word); });
   };
   if (has({"shuffle", "buffer", "seed"})) return "shuffle";
   if (has({"pad", "trunc", "seq", "max_len", "drop"})) return "padding";
@@ -112,10 +114,13 @@ PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argume
   item.step = detail;
   item.name = argument.name();
   item.symbol = argument.symbol();
-  item.shown = argument.has_value() ? ShowScriptValue(argument) : argument.text().empty() ? argument.symbol() : argument.text();
+  item.shown = argument.has_value()      ? ShowScriptValue(argument)
+               : argument.text().empty() ? argument.symbol()
+                                         : argument.text();
   item.code = absl::StartsWith(item.symbol, "function ") || absl::StartsWith(item.symbol, "class ");
   item.by_option = !argument.option().empty() && !command_line_known;
-  const bool decided = !absl::StrContains(item.symbol, '?') && !absl::StrContains(item.symbol, "variable:") && !absl::StrContains(item.symbol, "either(");
+  const bool decided = !absl::StrContains(item.symbol, '?') && !absl::StrContains(item.symbol, "variable:") &&
+                       !absl::StrContains(item.symbol, "either(");
   item.known = !argument.follows_host() && (argument.has_value() || (decided && !item.symbol.empty()));
   if (argument.has_value()) item.symbol = item.shown;
   item.fact = &fact;
@@ -126,7 +131,8 @@ PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argume
 
 class Comparison {
  public:
-  Comparison(const CheckContext& context, v1::CheckResult& result, absl::string_view part, absl::string_view message, v1::Severity severity)
+  Comparison(const CheckContext& context, v1::CheckResult& result, absl::string_view part, absl::string_view message,
+             v1::Severity severity)
       : context_(context), result_(result), part_(part), message_(message), severity_(severity) {}
 
   PipelineAnswer Run(const ScriptFlow& a, const ScriptFlow& b, const std::string& run) {
@@ -154,7 +160,8 @@ class Comparison {
     std::vector<std::string> told;
     for (const PipelineItem& item : y) told.push_back(absl::StrCat(item.step, " ", item.name, "=", item.shown));
     if (told.size() > 12) told.resize(12);
-    v1::Finding& note = AddNote(context_, result_, "measured/script_pipeline", run, {{"items", told.empty() ? "-" : absl::StrJoin(told, ", ")}});
+    v1::Finding& note = AddNote(context_, result_, "measured/script_pipeline", run,
+                                {{"items", told.empty() ? "-" : absl::StrJoin(told, ", ")}});
     SetFact(note, "compared", static_cast<std::int64_t>(y.size()));
     return PipelineAnswer::kEqual;
   }
@@ -199,7 +206,8 @@ class Comparison {
   }
 
   // Not the same steps, or not in the same order. A step of the project's own code may be another's in other words.
-  void StepsDiffer(const std::vector<std::pair<const v1::ScriptFact*, std::string>>& a, const std::vector<std::pair<const v1::ScriptFact*, std::string>>& b,
+  void StepsDiffer(const std::vector<std::pair<const v1::ScriptFact*, std::string>>& a,
+                   const std::vector<std::pair<const v1::ScriptFact*, std::string>>& b,
                    const std::vector<std::string>& names_a, const std::vector<std::string>& names_b) {
     // The project's own steps, apart: where they are the same, the others are as well or differ.
     const auto named = [](const auto& steps, bool own) {
@@ -214,7 +222,8 @@ class Comparison {
     };
     const bool own_differ = named(a, true) != named(b, true) || named(a, false) == named(b, false);
     if (own_differ || conditional(a) || conditional(b)) {
-      Missing("pipeline_code_differs", {{"baseline", absl::StrJoin(names_a, ", ")}, {"migrated", absl::StrJoin(names_b, ", ")}});
+      Missing("pipeline_code_differs",
+              {{"baseline", absl::StrJoin(names_a, ", ")}, {"migrated", absl::StrJoin(names_b, ", ")}});
       return;
     }
     const std::string shown_a = names_a.empty() ? "-" : absl::StrJoin(names_a, ", ");
@@ -224,7 +233,8 @@ class Comparison {
 
   void Arguments(const std::vector<PipelineItem>& x, const std::vector<PipelineItem>& y) {
     for (const PipelineItem& one : x) {
-      const auto other = std::find_if(y.begin(), y.end(), [&](const PipelineItem& item) { return item.name == one.name; });
+      const auto other =
+          std::find_if(y.begin(), y.end(), [&](const PipelineItem& item) { return item.name == one.name; });
       if (other == y.end()) {
         Pair(one, nullptr);
       } else {
@@ -232,7 +242,8 @@ class Comparison {
       }
     }
     for (const PipelineItem& one : y) {
-      const bool there = std::any_of(x.begin(), x.end(), [&](const PipelineItem& item) { return item.name == one.name; });
+      const bool there =
+          std::any_of(x.begin(), x.end(), [&](const PipelineItem& item) { return item.name == one.name; });
       if (!there) Pair(one, nullptr);
     }
   }
@@ -255,20 +266,23 @@ class Comparison {
     }
     if (same) return;
     if (a.code && b->code) {
-      Missing("pipeline_code_differs", {{"baseline", absl::StrCat(what, " (", ScriptPlace(*a.fact), ")")}, {"migrated", ScriptPlace(*b->fact)}});
+      Missing("pipeline_code_differs",
+              {{"baseline", absl::StrCat(what, " (", ScriptPlace(*a.fact), ")")}, {"migrated", ScriptPlace(*b->fact)}});
       return;
     }
     if (a.fact->conditional() || b->fact->conditional()) {
-      Missing("pipeline_unresolved", {{"what", what}, {"where", ScriptPlace(a.fact->conditional() ? *a.fact : *b->fact)}, {"text", a.shown}});
+      Missing("pipeline_unresolved",
+              {{"what", what}, {"where", ScriptPlace(a.fact->conditional() ? *a.fact : *b->fact)}, {"text", a.shown}});
       return;
     }
     Add(what, a.shown, b->shown, a.fact, b->fact, a.shown, b->shown);
   }
 
-  void Add(const std::string& what, const std::string& a, const std::string& b, const v1::ScriptFact* place_a, const v1::ScriptFact* place_b,
-           absl::string_view value_a, absl::string_view value_b) {
+  void Add(const std::string& what, const std::string& a, const std::string& b, const v1::ScriptFact* place_a,
+           const v1::ScriptFact* place_b, absl::string_view value_a, absl::string_view value_b) {
     if (severity_ == v1::SEVERITY_ERROR) differs_ = true;
-    v1::Finding& finding = AddFinding(context_, result_, severity_, message_, what, {{"key", what}, {"baseline", a}, {"migrated", b}});
+    v1::Finding& finding =
+        AddFinding(context_, result_, severity_, message_, what, {{"key", what}, {"baseline", a}, {"migrated", b}});
     finding.set_baseline(place_a == nullptr ? a : absl::StrCat(a, " (", ScriptPlace(*place_a), ")"));
     finding.set_migrated(place_b == nullptr ? b : absl::StrCat(b, " (", ScriptPlace(*place_b), ")"));
     SetFact(finding, "baseline_value", value_a.empty() ? absl::string_view(a) : value_a);
@@ -283,7 +297,8 @@ class Comparison {
     const auto answer = [&](const std::vector<PipelineItem>& items, const PipelineItem*& item) -> std::string {
       std::string value;
       for (const PipelineItem& one : items) {
-        const bool asked = part_ == "shuffle" ? one.name == "shuffle" : one.name == "drop_last" || one.name == "drop_remainder";
+        const bool asked =
+            part_ == "shuffle" ? one.name == "shuffle" : one.name == "drop_last" || one.name == "drop_remainder";
         if (!asked || !one.known || one.by_option || (one.shown != "True" && one.shown != "False")) continue;
         if (!value.empty() && value != one.shown) return "";  // two that disagree
         value = one.shown;
@@ -293,7 +308,9 @@ class Comparison {
     };
     if (part_ != "shuffle" && part_ != "padding") return;
     const auto otherwise = [&](const std::vector<PipelineItem>& items) {
-      return part_ == "shuffle" && std::any_of(items.begin(), items.end(), [](const PipelineItem& one) { return one.fact->kind() == "shuffle" || one.fact->kind() == "sampler"; });
+      return part_ == "shuffle" && std::any_of(items.begin(), items.end(), [](const PipelineItem& one) {
+               return one.fact->kind() == "shuffle" || one.fact->kind() == "sampler";
+             });
     };
     const PipelineItem* a = nullptr;
     const PipelineItem* b = nullptr;
@@ -325,7 +342,8 @@ std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_vie
   std::vector<PipelineItem> items;
   std::set<std::string> seen;
   for (const v1::ScriptFact* fact : flow.facts()) {
-    if (!Feeds(flow, *fact) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second) continue;
+    if (!Feeds(flow, *fact) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second)
+      continue;
     bool any = false;
     for (const v1::ScriptArgument& argument : fact->arguments()) {
       if (!Belongs(*fact, argument, part)) continue;
@@ -333,7 +351,8 @@ std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_vie
       any = true;
     }
     // A step without arguments is a step all the same.
-    const bool step = (part == "transform" && fact->kind() == "transform") || (part == "shuffle" && fact->kind() == "shuffle");
+    const bool step =
+        (part == "transform" && fact->kind() == "transform") || (part == "shuffle" && fact->kind() == "shuffle");
     if (step && !any) {
       PipelineItem item;
       item.step = fact->name().substr(fact->name().rfind('.') + 1);

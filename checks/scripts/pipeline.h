@@ -16,22 +16,22 @@ struct PipelineItem {
   std::string name;   // "buffer_size"
   std::string shown;  // "10000"
   std::string symbol;
-  bool known = false;  // a constant, or derived from what both sides may share alone
-  bool code = false;   // the project's own code: a function, a class
+  bool known = false;      // a constant, or derived from what both sides may share alone
+  bool code = false;       // the project's own code: a function, a class
   bool by_option = false;  // an option's default, and the command line is not known
   const v1::ScriptFact* fact = nullptr;
 };
 
-// The items that a part of data.preprocessing is about ("shuffle", "padding", "transform", "parallelism", "read-count"),
-// in the order of the run; of what feeds the training alone.
+// The items that a part of data.preprocessing is about ("shuffle", "padding", "transform", "parallelism",
+// "read-count"), in the order of the run; of what feeds the training alone.
 std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_view part, bool command_line_known);
 
 // Whether the facts that feed the training are known.
 bool HasPipeline(const ScriptFlow& flow);
 
 enum class PipelineAnswer {
-  kUnread,   // a side has no scripts, or they could not be read
-  kOpen,     // something is not known, said under `missing`
+  kUnread,  // a side has no scripts, or they could not be read
+  kOpen,    // something is not known, said under `missing`
   kEqual,
   kDiffers,  // an error was added
 };

@@ -51,7 +51,9 @@ class Reader {
     for (const v1::ScriptFact* fact : flow_.OfKind("cast")) {
       const std::string dtype = TrainedCast(flow_, *fact);
       if (dtype.empty() || fact->conditional()) continue;
-      Add("manual_casts", absl::StrCat(fact->name().substr(fact->name().rfind('.') + 1), "()"), *fact).mutable_value()->set_boolean(true);
+      Add("manual_casts", absl::StrCat(fact->name().substr(fact->name().rfind('.') + 1), "()"), *fact)
+          .mutable_value()
+          ->set_boolean(true);
       if (!flow_.Has("autocast")) Text("compute_dtype", dtype, *fact);
       break;
     }
@@ -73,7 +75,9 @@ class Reader {
   void LossScale() {
     for (const v1::ScriptFact* fact : flow_.OfKind("scaler")) {
       const v1::ScriptArgument* enabled = FindScriptArgument(*fact, "enabled");
-      if (fact->conditional() || IsFalse(enabled) || (enabled != nullptr && !enabled->has_value()) || !flow_.Has("scale_loss")) continue;
+      if (fact->conditional() || IsFalse(enabled) || (enabled != nullptr && !enabled->has_value()) ||
+          !flow_.Has("scale_loss"))
+        continue;
       Text("loss_scaler_type", absl::StrContains(fact->name(), "Static") ? "static" : "dynamic", *fact);
       Argument("init_loss_scale", *fact, "init_scale");
       Argument("loss_scale_window", *fact, "growth_interval");
@@ -83,7 +87,8 @@ class Reader {
       const int number = flow_.NumberOf(*fact);
       bool used = false;
       for (const v1::ScriptFact* other : flow_.facts()) {
-        used = used || (other != fact && std::find(other->made_of().begin(), other->made_of().end(), number) != other->made_of().end());
+        used = used || (other != fact &&
+                        std::find(other->made_of().begin(), other->made_of().end(), number) != other->made_of().end());
       }
       if (!used || fact->conditional()) continue;
       const bool fixed = absl::StrContains(fact->name(), "Fixed");
@@ -94,7 +99,8 @@ class Reader {
       const bool npu = absl::EndsWith(fact->name(), "NPULossScaleOptimizer");
       Text("loss_scale_optimizer", npu ? "npu" : "native", *fact);
       const v1::ScriptArgument* distributed = FindScriptArgument(*fact, "is_distributed");
-      if (npu && distributed != nullptr && distributed->has_value()) *Add("is_distributed", ShowScriptValue(*distributed), *fact).mutable_value() = distributed->value();
+      if (npu && distributed != nullptr && distributed->has_value())
+        *Add("is_distributed", ShowScriptValue(*distributed), *fact).mutable_value() = distributed->value();
     }
   }
 
@@ -104,6 +110,8 @@ class Reader {
 
 }  // namespace
 
-v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow) { return Reader(flow).Run(); }
+v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow) {
+  return Reader(flow).Run();
+}
 
 }  // namespace paritect

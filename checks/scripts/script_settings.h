@@ -1,5 +1,5 @@
-// What scripts say of settings, in the form of a settings document: the lowest of a run's sources, for the command line,
-// the configuration and the log know better what ran.
+// What scripts say of settings, in the form of a settings document: the lowest of a run's sources, for the command
+// line, the configuration and the log know better what ran.
 #ifndef PARITECT_CHECKS_SCRIPTS_SCRIPT_SETTINGS_H_
 #define PARITECT_CHECKS_SCRIPTS_SCRIPT_SETTINGS_H_
 

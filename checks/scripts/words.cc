@@ -13,8 +13,10 @@ std::string DtypeOf(const v1::ScriptArgument& argument) {
   if (absl::StartsWith(text, "either(") || absl::StrContains(text, '?')) return "";
   text = absl::AsciiStrToLower(text);
   if (absl::StrContains(text, "bfloat16") || absl::EndsWith(text, "bf16")) return "bfloat16";
-  if (absl::StrContains(text, "float16") || absl::EndsWith(text, "half") || absl::EndsWith(text, "fp16")) return "float16";
-  if (absl::StrContains(text, "float32") || absl::EndsWith(text, ".float") || absl::StrContains(text, "float64")) return "float32";
+  if (absl::StrContains(text, "float16") || absl::EndsWith(text, "half") || absl::EndsWith(text, "fp16"))
+    return "float16";
+  if (absl::StrContains(text, "float32") || absl::EndsWith(text, ".float") || absl::StrContains(text, "float64"))
+    return "float32";
   return "";
 }
 

@@ -128,12 +128,14 @@ void CompareCode(const CheckContext& context, v1::CheckResult& result, const Set
   std::vector<std::string> differ;
   for (const v1::ScriptFile& file : migrated.flow().tree()->files()) {
     const auto other = codes.find(std::string(Base(file.path())));
-    if (file.reached() && other != codes.end() && other->second != file.code_sha256()) differ.emplace_back(Base(file.path()));
+    if (file.reached() && other != codes.end() && other->second != file.code_sha256())
+      differ.emplace_back(Base(file.path()));
   }
   if (differ.empty()) return;
   const std::size_t count = differ.size();
   if (differ.size() > 8) differ.resize(8);
-  v1::Finding& note = AddNote(context, result, "code_differs/scripts", migrated.run_name(), {{"count", StrCat(count)}, {"files", absl::StrJoin(differ, ", ")}});
+  v1::Finding& note = AddNote(context, result, "code_differs/scripts", migrated.run_name(),
+                              {{"count", StrCat(count)}, {"files", absl::StrJoin(differ, ", ")}});
   SetFact(note, "files", static_cast<std::uint64_t>(count));
 }
 

@@ -23,13 +23,15 @@ struct Printed {
 };
 
 // The layers that the scripts define, as values of the key; kept as long as the audit.
-const std::vector<SourcedValue>& ScriptValues(const CheckContext& context, const SettingsView& view, absl::string_view key) {
+const std::vector<SourcedValue>& ScriptValues(const CheckContext& context, const SettingsView& view,
+                                              absl::string_view key) {
   struct Kept {
     std::map<std::string, std::vector<SourcedValue>, std::less<>> by_key;
   };
   const Kept& kept = context.views->Get<Kept>({&view}, [&] {
     Kept made;
-    for (const char* one : {"batchnorm_momentum", "batchnorm_eps", "dropout_p", "layernorm_eps", "optimizer_momentum"}) {
+    for (const char* one :
+         {"batchnorm_momentum", "batchnorm_eps", "dropout_p", "layernorm_eps", "optimizer_momentum"}) {
       for (const ScriptLayer& layer : ScriptLayersOf(view.flow(), one)) {
         if (!layer.known) continue;
         SourcedValue value;
@@ -200,8 +202,10 @@ void CompareScriptLayers(const CheckContext& context, v1::CheckResult& result, a
           HasFinding(result, "layer_differs", key, a[i].written, b[i].written))
         continue;
       v1::Finding& finding = AddError(context, result, "layer_differs", key,
-                                      {{"key", std::string(key)}, {"number", absl::StrCat(i + 1)},
-                                       {"baseline", a[i].written}, {"migrated", b[i].written}});
+                                      {{"key", std::string(key)},
+                                       {"number", absl::StrCat(i + 1)},
+                                       {"baseline", a[i].written},
+                                       {"migrated", b[i].written}});
       finding.set_baseline(a[i].written);
       finding.set_migrated(b[i].written);
       finding.add_evidence(a[i].origin);
@@ -214,24 +218,27 @@ void CompareScriptLayers(const CheckContext& context, v1::CheckResult& result, a
 
 void Compare(const CheckContext& context, v1::CheckResult& result, absl::Span<const absl::string_view> keys,
              bool mindspore_only) {
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    const bool known = !baseline.framework().empty() && !migrated.framework().empty();
-    const bool mindspore = baseline.framework() == "mindspore" || migrated.framework() == "mindspore";
-    if (known && (baseline.framework() == migrated.framework() || (mindspore_only && !mindspore))) {
-      if (!mindspore_only) CompareScriptLayers(context, result, keys, baseline, migrated);
-      AddNote(context, result, "not_applicable", migrated.run_name(),
-              {{"why", absl::StrCat(baseline.framework(), " / ", migrated.framework())}});
-      return;
-    }
-    bool any = false;
-    for (absl::string_view key : keys) {
-      any = CompareKey(context, result, baseline, migrated, key) || any;
-      for (const SettingsView* view : {&baseline, &migrated}) {
-        if (view->All(key).empty()) ReportOpenLayers(context, result, *view, key);
-      }
-    }
-    if (!any || !known) AddMissing(context, result, "model_not_printed", migrated.run_name());
-  }, kReadScripts);
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        const bool known = !baseline.framework().empty() && !migrated.framework().empty();
+        const bool mindspore = baseline.framework() == "mindspore" || migrated.framework() == "mindspore";
+        if (known && (baseline.framework() == migrated.framework() || (mindspore_only && !mindspore))) {
+          if (!mindspore_only) CompareScriptLayers(context, result, keys, baseline, migrated);
+          AddNote(context, result, "not_applicable", migrated.run_name(),
+                  {{"why", absl::StrCat(baseline.framework(), " / ", migrated.framework())}});
+          return;
+        }
+        bool any = false;
+        for (absl::string_view key : keys) {
+          any = CompareKey(context, result, baseline, migrated, key) || any;
+          for (const SettingsView* view : {&baseline, &migrated}) {
+            if (view->All(key).empty()) ReportOpenLayers(context, result, *view, key);
+          }
+        }
+        if (!any || !known) AddMissing(context, result, "model_not_printed", migrated.run_name());
+      },
+      kReadScripts);
 }
 
 void Conventions(const CheckContext& context, v1::CheckResult& result) {

@@ -250,9 +250,12 @@ void SameMechanism(const CheckContext& context, v1::CheckResult& result) {
       TypeConflicts(context, result, view);
     }
   }
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    CompareMechanism(context, result, baseline, migrated);
-  }, kReadScripts);
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        CompareMechanism(context, result, baseline, migrated);
+      },
+      kReadScripts);
 }
 
 void BaselineEnabled(const CheckContext& context, v1::CheckResult& result) {

@@ -118,8 +118,10 @@ bool JudgeScripts(const CheckContext& context, v1::CheckResult& result, const Qu
   bool settled = true;
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
     if (runs.left_out.contains(run.name)) continue;
-    const auto reference = std::find_if(baseline.begin(), baseline.end(), [&](const RunView& one) { return one.name == runs.reference; });
-    const PipelineAnswer answer = ComparePipelines(context, result, question.pipeline, question.differs, question.severity, *reference, run);
+    const auto reference =
+        std::find_if(baseline.begin(), baseline.end(), [&](const RunView& one) { return one.name == runs.reference; });
+    const PipelineAnswer answer =
+        ComparePipelines(context, result, question.pipeline, question.differs, question.severity, *reference, run);
     settled = settled && (answer == PipelineAnswer::kEqual || answer == PipelineAnswer::kDiffers);
   }
   return settled && !context.evidence.Runs(Side::kMigrated).empty();
@@ -237,7 +239,9 @@ bool KnowsPipeline(const CheckContext& context, v1::CheckResult& result, const R
       // A function, an option, a variable of the environment: no figure of the host by itself.
       if (item.known || item.code || !absl::StrContains(item.symbol, '?')) continue;
       known = false;
-      AddMissing(context, result, "pipeline_unresolved", run.name, {{"what", StrCat(item.step, " ", item.name)}, {"where", ScriptPlace(*item.fact)}, {"text", item.shown}});
+      AddMissing(
+          context, result, "pipeline_unresolved", run.name,
+          {{"what", StrCat(item.step, " ", item.name)}, {"where", ScriptPlace(*item.fact)}, {"text", item.shown}});
     }
   }
   return known;

@@ -132,7 +132,8 @@ class SideCheck {
   void CheckScript(const RunView& run) {
     const ScriptFlow& flow = ScriptFlow::Of(context_, run);
     if (!flow.whole()) return;
-    AddNote(context_, result_, "measured/script_order", run.name, {{"entry", flow.entry()}, {"listings", absl::StrCat(flow.OfKind("listing").size())}});
+    AddNote(context_, result_, "measured/script_order", run.name,
+            {{"entry", flow.entry()}, {"listings", absl::StrCat(flow.OfKind("listing").size())}});
     shown_ = true;
   }
 

@@ -60,10 +60,12 @@ class Scan {
       finding.line = fault.fact->line();
       finding.message = rules_.messages.Say(fault.message, fault.args);
       finding.remedy = rules_.messages.Fix(fault.message, fault.args);
-      for (const v1::ScriptFact* place : fault.evidence) finding.evidence.push_back(StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
+      for (const v1::ScriptFact* place : fault.evidence)
+        finding.evidence.push_back(StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
       finding.waived = Waived(finding, fault);
       // Several entries reach one line.
-      if (seen_.insert(StrCat(finding.kind, " ", finding.file, ":", finding.line)).second) findings_.push_back(std::move(finding));
+      if (seen_.insert(StrCat(finding.kind, " ", finding.file, ":", finding.line)).second)
+        findings_.push_back(std::move(finding));
     }
   }
 
@@ -81,7 +83,8 @@ class Scan {
       if (file.path() != path) continue;
       for (const v1::ScriptWaiver& waiver : file.waivers()) {
         // Without a reason it waives nothing.
-        if (waiver.kind() == kind && !waiver.reason().empty() && (waiver.line() == line || waiver.line() + 1 == line)) return waiver.reason();
+        if (waiver.kind() == kind && !waiver.reason().empty() && (waiver.line() == line || waiver.line() + 1 == line))
+          return waiver.reason();
       }
     }
     return "";
@@ -93,7 +96,9 @@ class Scan {
   std::set<std::string> seen_;
 };
 
-OrderedJson TextJson(const v1::Text& text) { return {{"en", text.en()}, {"zh", text.zh()}}; }
+OrderedJson TextJson(const v1::Text& text) {
+  return {{"en", text.en()}, {"zh", text.zh()}};
+}
 
 OrderedJson ToJson(const std::vector<ScanFinding>& findings, const v1::ScriptTree& tree) {
   OrderedJson json;
@@ -113,7 +118,8 @@ OrderedJson ToJson(const std::vector<ScanFinding>& findings, const v1::ScriptTre
                                 {"waived", one.waived.empty() ? OrderedJson(nullptr) : OrderedJson(one.waived)}});
   }
   json["notes"] = OrderedJson::array();
-  for (const v1::Note& note : tree.notes()) json["notes"].push_back({{"kind", note.kind()}, {"message", note.message()}});
+  for (const v1::Note& note : tree.notes())
+    json["notes"].push_back({{"kind", note.kind()}, {"message", note.message()}});
   return json;
 }
 
@@ -124,38 +130,58 @@ OrderedJson ToSarif(const std::vector<ScanFinding>& findings) {
   std::set<std::string> kinds;
   for (const ScanFinding& one : findings) {
     if (kinds.insert(one.kind).second) {
-      rules.push_back({{"id", one.kind}, {"shortDescription", {{"text", one.check}}}, {"help", {{"text", one.remedy.en().empty() ? one.kind : one.remedy.en()}}}});
+      rules.push_back({{"id", one.kind},
+                       {"shortDescription", {{"text", one.check}}},
+                       {"help", {{"text", one.remedy.en().empty() ? one.kind : one.remedy.en()}}}});
     }
-    OrderedJson result = {{"ruleId", one.kind},
-                          {"level", SeverityWord(one.severity)},
-                          {"message", {{"text", one.message.en()}}},
-                          {"locations", OrderedJson::array({{{"physicalLocation", {{"artifactLocation", {{"uri", one.file}}}, {"region", {{"startLine", std::max<std::int64_t>(one.line, 1)}}}}}}})}};
-    if (!one.waived.empty()) result["suppressions"] = OrderedJson::array({{{"kind", "inSource"}, {"justification", one.waived}}});
+    OrderedJson result = {
+        {"ruleId", one.kind},
+        {"level", SeverityWord(one.severity)},
+        {"message", {{"text", one.message.en()}}},
+        {"locations", OrderedJson::array({{{"physicalLocation",
+                                            {{"artifactLocation", {{"uri", one.file}}},
+                                             {"region", {{"startLine", std::max<std::int64_t>(one.line, 1)}}}}}}})}};
+    if (!one.waived.empty())
+      result["suppressions"] = OrderedJson::array({{{"kind", "inSource"}, {"justification", one.waived}}});
     results.push_back(std::move(result));
   }
   OrderedJson json;
   json["$schema"] = "https://json.schemastore.org/sarif-2.1.0.json";
   json["version"] = "2.1.0";
-  json["runs"] = OrderedJson::array({{{"tool", {{"driver", {{"name", "paritect"}, {"version", kProgramVersion}, {"rules", rules}}}}}, {"results", results}}});
+  json["runs"] = OrderedJson::array(
+      {{{"tool", {{"driver", {{"name", "paritect"}, {"version", kProgramVersion}, {"rules", rules}}}}},
+        {"results", results}}});
   return json;
 }
 
-void PrintText(CommandEnv& env, const RenderOptions& render, const std::vector<ScanFinding>& findings, const v1::ScriptTree& tree) {
+void PrintText(CommandEnv& env, const RenderOptions& render, const std::vector<ScanFinding>& findings,
+               const v1::ScriptTree& tree) {
   TableWriter w(render, env.out);
-  const auto say = [&](absl::string_view id, const MessageArgs& args) { return InAll(render.languages, env.rules.messages.Say(id, args)); };
+  const auto say = [&](absl::string_view id, const MessageArgs& args) {
+    return InAll(render.languages, env.rules.messages.Say(id, args));
+  };
   int errors = 0;
   int waived = 0;
   for (const ScanFinding& one : findings) {
     const bool is_waived = !one.waived.empty();
     waived += is_waived ? 1 : 0;
     errors += !is_waived && one.severity == v1::SEVERITY_ERROR ? 1 : 0;
-    const Style style = is_waived ? Style::kDim : one.severity == v1::SEVERITY_ERROR ? Style::kRed : one.severity == v1::SEVERITY_WARNING ? Style::kYellow : Style::kDim;
-    w.Wrapped(0, StrCat(one.file, ":", one.line, ":"), StrCat(SeverityWord(one.severity), " ", one.kind, is_waived ? StrCat(" (", one.waived, ")") : ""), style);
+    const Style style = is_waived                              ? Style::kDim
+                        : one.severity == v1::SEVERITY_ERROR   ? Style::kRed
+                        : one.severity == v1::SEVERITY_WARNING ? Style::kYellow
+                                                               : Style::kDim;
+    w.Wrapped(0, StrCat(one.file, ":", one.line, ":"),
+              StrCat(SeverityWord(one.severity), " ", one.kind, is_waived ? StrCat(" (", one.waived, ")") : ""), style);
     w.WrappedText(2, "", one.message);
     if (!is_waived) w.WrappedText(2, StrCat(say("ui_scan_fix", {}), ":"), one.remedy, Style::kDim);
   }
   for (const v1::Note& note : tree.notes()) w.Wrapped(0, "", note.message(), Style::kDim);
-  w.Wrapped(0, "", say("ui_scan_counts", {{"files", StrCat(tree.files_size())}, {"entries", StrCat(tree.entries_size())}, {"errors", StrCat(errors)}, {"findings", StrCat(findings.size())}, {"waived", StrCat(waived)}}));
+  w.Wrapped(0, "",
+            say("ui_scan_counts", {{"files", StrCat(tree.files_size())},
+                                   {"entries", StrCat(tree.entries_size())},
+                                   {"errors", StrCat(errors)},
+                                   {"findings", StrCat(findings.size())},
+                                   {"waived", StrCat(waived)}}));
 }
 
 struct ScanOptions {
@@ -168,7 +194,8 @@ struct ScanOptions {
 ExitCode ScanTree(CommandEnv& env, const ScanOptions& o) {
   const auto fail = [&env](absl::string_view message) { return UsageError(env, kName, message); };
   if (o.paths.size() != 1) return fail("give one folder or script");
-  if (o.output != "text" && o.output != "json" && o.output != "sarif") return fail(StrCat("-o ", o.output, ": not supported by this version; there are text, json, sarif"));
+  if (o.output != "text" && o.output != "json" && o.output != "sarif")
+    return fail(StrCat("-o ", o.output, ": not supported by this version; there are text, json, sarif"));
   auto render = TextOptions(env, o.common);
   if (!render.ok()) return fail(render.status().message());
   std::vector<ScriptSourceFile> files;
@@ -186,7 +213,9 @@ ExitCode ScanTree(CommandEnv& env, const ScanOptions& o) {
   } else {
     PrintText(env, *render, findings, tree);
   }
-  const bool failed = std::any_of(findings.begin(), findings.end(), [](const ScanFinding& one) { return one.severity == v1::SEVERITY_ERROR && one.waived.empty(); });
+  const bool failed = std::any_of(findings.begin(), findings.end(), [](const ScanFinding& one) {
+    return one.severity == v1::SEVERITY_ERROR && one.waived.empty();
+  });
   return failed ? kExitFailed : kExitOk;
 }
 

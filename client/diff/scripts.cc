@@ -28,9 +28,45 @@ struct Row {
 
 // Facts that say how a training computes; the others (ranks, listings, loops) are how it is made.
 bool IsCompared(const v1::ScriptFact& fact) {
-  static constexpr absl::string_view kKinds[] = {"shuffle", "loader", "sampler", "dataset", "batch", "map", "filter", "take", "repeat", "interleave", "padding", "tokenize", "transform", "shard", "list_files",
-                                                 "autocast", "cast", "tensor_cast", "scaler", "amp_level", "policy", "loss_scale_manager", "loss_scale_optimizer", "graph_rewrite", "optimizer", "schedule",
-                                                 "layer", "functional_dropout", "seed", "clip", "load", "distributed_init", "distributed_wrapper", "set_epoch", "eval_mode", "train_mode", "zero_grad", "trainer", "fit"};
+  static constexpr absl::string_view kKinds[] = {"shuffle",
+                                                 "loader",
+                                                 "sampler",
+                                                 "dataset",
+                                                 "batch",
+                                                 "map",
+                                                 "filter",
+                                                 "take",
+                                                 "repeat",
+                                                 "interleave",
+                                                 "padding",
+                                                 "tokenize",
+                                                 "transform",
+                                                 "shard",
+                                                 "list_files",
+                                                 "autocast",
+                                                 "cast",
+                                                 "tensor_cast",
+                                                 "scaler",
+                                                 "amp_level",
+                                                 "policy",
+                                                 "loss_scale_manager",
+                                                 "loss_scale_optimizer",
+                                                 "graph_rewrite",
+                                                 "optimizer",
+                                                 "schedule",
+                                                 "layer",
+                                                 "functional_dropout",
+                                                 "seed",
+                                                 "clip",
+                                                 "load",
+                                                 "distributed_init",
+                                                 "distributed_wrapper",
+                                                 "set_epoch",
+                                                 "eval_mode",
+                                                 "train_mode",
+                                                 "zero_grad",
+                                                 "trainer",
+                                                 "fit"};
   return fact.called() && std::find(std::begin(kKinds), std::end(kKinds), fact.kind()) != std::end(kKinds);
 }
 
@@ -39,13 +75,15 @@ std::string Words(const v1::ScriptFact& fact) {
 }
 
 // The rows of one kind: the longest common run of equal facts stays together.
-void CompareKind(const std::string& kind, const std::vector<const v1::ScriptFact*>& x, const std::vector<const v1::ScriptFact*>& y, std::vector<Row>& rows) {
+void CompareKind(const std::string& kind, const std::vector<const v1::ScriptFact*>& x,
+                 const std::vector<const v1::ScriptFact*>& y, std::vector<Row>& rows) {
   const std::size_t n = x.size();
   const std::size_t m = y.size();
   std::vector<std::vector<int>> length(n + 1, std::vector<int>(m + 1, 0));
   for (std::size_t i = n; i-- > 0;) {
     for (std::size_t j = m; j-- > 0;) {
-      length[i][j] = Words(*x[i]) == Words(*y[j]) ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
+      length[i][j] =
+          Words(*x[i]) == Words(*y[j]) ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
     }
   }
   std::size_t i = 0;
@@ -114,7 +152,9 @@ OrderedJson SideJson(const std::string& words, const std::string& place) {
 
 void Print(CommandEnv& env, const DiffRequest& request, const std::vector<Row>& rows, int different) {
   TableWriter w(request.render, env.out);
-  const auto say = [&](absl::string_view id, const MessageArgs& args = {}) { return InAll(request.render.languages, env.rules.messages.Say(id, args)); };
+  const auto say = [&](absl::string_view id, const MessageArgs& args = {}) {
+    return InAll(request.render.languages, env.rules.messages.Say(id, args));
+  };
   std::string kind;
   for (const Row& row : rows) {
     if (row.equal() && !request.all) continue;
@@ -127,16 +167,20 @@ void Print(CommandEnv& env, const DiffRequest& request, const std::vector<Row>& 
       continue;
     }
     w.Wrapped(2, "a:", row.a.empty() ? say("ui_diff_not_there") : StrCat(row.a, "  (", row.place_a, ")"), Style::kRed);
-    w.Wrapped(2, "b:", row.b.empty() ? say("ui_diff_not_there") : StrCat(row.b, "  (", row.place_b, ")"), Style::kGreen);
+    w.Wrapped(2, "b:", row.b.empty() ? say("ui_diff_not_there") : StrCat(row.b, "  (", row.place_b, ")"),
+              Style::kGreen);
   }
-  w.Wrapped(0, "", say("ui_diff_counts", {{"different", StrCat(different)}, {"equal", StrCat(rows.size() - static_cast<std::size_t>(different))}}));
+  w.Wrapped(0, "",
+            say("ui_diff_counts", {{"different", StrCat(different)},
+                                   {"equal", StrCat(rows.size() - static_cast<std::size_t>(different))}}));
 }
 
 absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   PARITECT_ASSIGN_OR_RETURN(const v1::ScriptTree a, LoadTree(env, request.a));
   PARITECT_ASSIGN_OR_RETURN(const v1::ScriptTree b, LoadTree(env, request.b));
   const std::vector<Row> rows = CompareTrees(a, b);
-  const int different = static_cast<int>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.equal(); }));
+  const int different =
+      static_cast<int>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.equal(); }));
   if (!request.json) {
     Print(env, request, rows, different);
     return different == 0;
@@ -151,7 +195,8 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   json["facts"] = OrderedJson::array();
   for (const Row& row : rows) {
     if (row.equal() && !request.all) continue;
-    json["facts"].push_back({{"kind", row.kind}, {"a", SideJson(row.a, row.place_a)}, {"b", SideJson(row.b, row.place_b)}});
+    json["facts"].push_back(
+        {{"kind", row.kind}, {"a", SideJson(row.a, row.place_a)}, {"b", SideJson(row.b, row.place_b)}});
   }
   env.out << DumpJson(json) << "\n";
   return different == 0;

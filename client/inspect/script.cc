@@ -4,15 +4,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collectors/script_files.h"
+#include "checks/scripts/detail.h"
 #include "client/inspector.h"
 #include "common/status_macros.h"
-#include "checks/scripts/detail.h"
 
 namespace paritect {
 namespace {
 
 // A Python source without --as may hold settings: its reader is asked first.
-bool Recognises(absl::string_view, bool, absl::string_view) { return false; }
+bool Recognises(absl::string_view, bool, absl::string_view) {
+  return false;
+}
 
 OrderedJson FactToJson(const v1::ScriptFact& fact) {
   OrderedJson json;

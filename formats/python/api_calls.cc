@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/numbers.h"
 #include "formats/python/builtins.h"
-#include "formats/python/expressions.h"
+#include "formats/python/lookups.h"
 
 namespace paritect {
 namespace {
@@ -16,7 +16,9 @@ namespace {
 constexpr char kModeField[] = "<mode>";
 constexpr std::size_t kArgumentTextMax = 200;
 
-bool StartsSequence(absl::string_view text) { return absl::StartsWith(text, "(") || absl::StartsWith(text, "["); }
+bool StartsSequence(absl::string_view text) {
+  return absl::StartsWith(text, "(") || absl::StartsWith(text, "[");
+}
 
 // A default as the rules write it.
 ValueId DefaultValue(ScriptMachine& m, absl::string_view text) {
@@ -56,7 +58,8 @@ std::vector<FactArgument> BindArguments(ScriptMachine& m, const ApiRule& rule, c
   }
   const bool open = std::any_of(bound.begin(), bound.end(), [](const FactArgument& one) { return one.name == "*"; });
   for (const auto& [name, text] : rule.defaults) {
-    const bool stated = std::any_of(bound.begin(), bound.end(), [&name = name](const FactArgument& one) { return one.name == name; });
+    const bool stated =
+        std::any_of(bound.begin(), bound.end(), [&name = name](const FactArgument& one) { return one.name == name; });
     if (!stated && !open) bound.push_back({name, text, DefaultValue(m, text), true});
   }
   return bound;
@@ -74,11 +77,14 @@ bool IsContext(absl::string_view kind) {
 }
 
 std::string CallSymbol(ScriptMachine& m, const ApiCall& call) {
-  std::string symbol = call.receiver == kNoValue ? call.name : absl::StrCat(m.values.SymbolOf(call.receiver).substr(0, 200), ".", call.name.substr(call.name.rfind('.') + 1));
+  std::string symbol = call.receiver == kNoValue ? call.name
+                                                 : absl::StrCat(m.values.SymbolOf(call.receiver).substr(0, 200), ".",
+                                                                call.name.substr(call.name.rfind('.') + 1));
   absl::StrAppend(&symbol, "(");
   bool first = true;
   for (const CallArgument& one : call.arguments) {
-    absl::StrAppend(&symbol, first ? "" : ", ", one.name, one.name.empty() ? "" : "=", m.values.SymbolOf(one.value).substr(0, 150));
+    absl::StrAppend(&symbol, first ? "" : ", ", one.name, one.name.empty() ? "" : "=",
+                    m.values.SymbolOf(one.value).substr(0, 150));
     first = false;
     if (symbol.size() > 380) break;
   }
@@ -115,7 +121,8 @@ class Call {
     for (const CallArgument& one : call_.arguments) m_.values.Derive(made, one.value);
     m_.values.Derive(made, call_.receiver);
     // What a framework runs by itself belongs to what it gives.
-    for (auto fact = before; fact < static_cast<std::int32_t>(m_.facts().size()); ++fact) MergeNumbers(made.made_of, {fact});
+    for (auto fact = before; fact < static_cast<std::int32_t>(m_.facts().size()); ++fact)
+      MergeNumbers(made.made_of, {fact});
     made_ = std::move(made);
     if (!rule_.kind.empty() && !NothingHappens()) AddFact();
     if (rule_.kind == "eval_mode" || rule_.kind == "train_mode") SetMode(m_, call_.receiver, rule_.kind, arguments_);
@@ -143,11 +150,12 @@ class Call {
     fact.made_of = made_.made_of;
     fact.unsorted = made_.unsorted;
     fact.object = ObjectOf(m_, call_.receiver);
-    if (rule_.kind == "backward" && call_.receiver != kNoValue) fact.arguments.push_back({"loss", "", call_.receiver, false});
+    if (rule_.kind == "backward" && call_.receiver != kNoValue)
+      fact.arguments.push_back({"loss", "", call_.receiver, false});
     // What is meant is the first argument, not the scaler.
-    const bool of_first = rule_.kind == "scaler_step" || (fact.object < 0 && (rule_.kind == "distributed_wrapper" || rule_.kind == "schedule"));
-    if (of_first && !call_.arguments.empty())
-      fact.object = ObjectOf(m_, call_.arguments[0].value);
+    const bool of_first = rule_.kind == "scaler_step" ||
+                          (fact.object < 0 && (rule_.kind == "distributed_wrapper" || rule_.kind == "schedule"));
+    if (of_first && !call_.arguments.empty()) fact.object = ObjectOf(m_, call_.arguments[0].value);
     if (rule_.kind == "forward") fact.mode = ModeOf(m_, call_.receiver);
     fact_ = m_.AddFact(std::move(fact), call_.node);
   }
@@ -237,7 +245,8 @@ class Call {
     if (model != nullptr) m_.values[engine].self = model->value;
     ScriptValue all;
     all.kind = ValueKind::kSequence;
-    all.items = {engine, optimizer != nullptr ? optimizer->value : m_.values.Unknown(), m_.values.Unknown(), m_.values.Unknown()};
+    all.items = {engine, optimizer != nullptr ? optimizer->value : m_.values.Unknown(), m_.values.Unknown(),
+                 m_.values.Unknown()};
     return m_.values.Add(std::move(all));
   }
 
@@ -281,7 +290,8 @@ std::string BaseTypeOf(const ScriptMachine& m, ValueId instance) {
 // "opt.step()" of something unknown: what its name says.
 std::string StepKind(const ScriptMachine& m, ValueId receiver) {
   const std::string symbol = absl::AsciiStrToLower(m.values.SymbolOf(receiver));
-  const std::string last = symbol.substr(symbol.find_last_of("?.") == std::string::npos ? 0 : symbol.find_last_of("?.") + 1);
+  const std::string last =
+      symbol.substr(symbol.find_last_of("?.") == std::string::npos ? 0 : symbol.find_last_of("?.") + 1);
   if (absl::StrContains(last, "sched")) return "torch.optim.lr_scheduler.LRScheduler.step";
   if (absl::StrContains(last, "opt")) return "torch.optim.Optimizer.step";
   if (absl::StrContains(last, "scaler")) return "torch.GradScaler.step";
@@ -345,7 +355,8 @@ void RunCallbacks(ScriptMachine& m, const std::vector<CallArgument>& arguments) 
   for (const CallArgument& one : arguments) {
     all.push_back(one.value);
     const ScriptValue& value = m.values[one.value];
-    if (value.kind == ValueKind::kSequence && value.symbol.empty() && value.items.size() <= 32) all.insert(all.end(), value.items.begin(), value.items.end());
+    if (value.kind == ValueKind::kSequence && value.symbol.empty() && value.items.size() <= 32)
+      all.insert(all.end(), value.items.begin(), value.items.end());
   }
   for (ValueId one : all) {
     const ValueKind kind = m.values[one].kind;
@@ -396,7 +407,8 @@ ValueId CallNetwork(ScriptMachine& m, ValueId network, const std::vector<CallArg
     const std::string seen = absl::StrCat("<walked ", ModeOf(m, root), ">");
     for (const char* name : {"forward", "construct", "call", "__call__"}) {
       const ValueId method = ClassAttribute(m, of.self, name);
-      if (method == kNoValue || m.values[method].kind != ValueKind::kFunction || m.values.Field(root, seen) != kNoValue) continue;
+      if (method == kNoValue || m.values[method].kind != ValueKind::kFunction || m.values.Field(root, seen) != kNoValue)
+        continue;
       m.SetField(root, seen, m.values.Boolean(true));
       ScriptValue bound = m.values[method];
       bound.self = root;
@@ -425,7 +437,8 @@ ValueId CallMethod(ScriptMachine& m, const std::string& name, const ApiCall& cal
   std::string type;
   if (of.kind == ValueKind::kObject) {
     type = of.text;
-    if ((type == "wrapper" || type == "deepspeed.Engine") && of.self != kNoValue && m.rules.Find(absl::StrCat(type, ".", name)) == nullptr) {
+    if ((type == "wrapper" || type == "deepspeed.Engine") && of.self != kNoValue &&
+        m.rules.Find(absl::StrCat(type, ".", name)) == nullptr) {
       return m.Call(m.Attribute(of.self, name), call.arguments, call.node);
     }
   } else if (of.kind == ValueKind::kInstance) {
@@ -435,18 +448,23 @@ ValueId CallMethod(ScriptMachine& m, const std::string& name, const ApiCall& cal
     const std::string full = absl::StrCat(type, ".", name);
     const ApiCall method = {full, call.receiver, call.arguments, call.node};
     if (const auto result = CallSpecial(m, method)) return *result;
-    if (const ApiRule* rule = m.rules.Find(full); rule != nullptr && !absl::EndsWith(rule->names[0], "*")) return Call(m, method, *rule).Run();
-    if (const ApiRule* rule = m.rules.Find(full); rule != nullptr && rule->returns == "self") return Call(m, method, *rule).Run();
+    if (const ApiRule* rule = m.rules.Find(full); rule != nullptr && !absl::EndsWith(rule->names[0], "*"))
+      return Call(m, method, *rule).Run();
+    if (const ApiRule* rule = m.rules.Find(full); rule != nullptr && rule->returns == "self")
+      return Call(m, method, *rule).Run();
     // A scaled loss is a loss.
     if (name == "backward" || name == "zero_grad") {
       const std::string any = absl::StrCat("any.", name);
-      if (const ApiRule* rule = m.rules.Find(any)) return Call(m, {any, call.receiver, call.arguments, call.node}, *rule).Run();
+      if (const ApiRule* rule = m.rules.Find(any))
+        return Call(m, {any, call.receiver, call.arguments, call.node}, *rule).Run();
     }
     if (name == "__init__") {
       int number = 0;
-      for (const CallArgument& one : call.arguments) m.SetField(call.receiver, absl::StrCat("<part ", number++, ">"), one.value);
+      for (const CallArgument& one : call.arguments)
+        m.SetField(call.receiver, absl::StrCat("<part ", number++, ">"), one.value);
     }
-    if (absl::StrContains(name, "parameters") || absl::StrContains(name, "trainable_params") || name == "modules" || name == "children" || name == "state_dict") {
+    if (absl::StrContains(name, "parameters") || absl::StrContains(name, "trainable_params") || name == "modules" ||
+        name == "children" || name == "state_dict") {
       ScriptValue all;
       const ValueId module = ModuleOf(m, call.receiver);
       all.made_of = m.values.AllFacts(module == kNoValue ? call.receiver : module);
@@ -461,7 +479,10 @@ ValueId CallMethod(ScriptMachine& m, const std::string& name, const ApiCall& cal
   if (name == "step") full = StepKind(m, call.receiver);
   // p.grad.zero_(), p.grad.data.zero_()
   if (name == "zero_" && absl::StrContains(of.symbol, ".grad")) full = "any.zero_grad";
-  const ApiRule* rule = of.kind == ValueKind::kUnknown || of.kind == ValueKind::kBound || of.kind == ValueKind::kSequence ? m.rules.Find(full) : nullptr;
+  const ApiRule* rule =
+      of.kind == ValueKind::kUnknown || of.kind == ValueKind::kBound || of.kind == ValueKind::kSequence
+          ? m.rules.Find(full)
+          : nullptr;
   if (rule != nullptr) return Call(m, {full, call.receiver, call.arguments, call.node}, *rule).Run();
   return Nothing(m, call, false);
 }

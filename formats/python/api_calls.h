@@ -10,8 +10,8 @@
 namespace paritect {
 
 struct ApiCall {
-  std::string name;              // in full
-  ValueId receiver = kNoValue;   // the object, of a method
+  std::string name;             // in full
+  ValueId receiver = kNoValue;  // the object, of a method
   const std::vector<CallArgument>& arguments;
   NodeId node = kNoNode;
 };

@@ -10,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
-#include "formats/python/expressions.h"
+#include "formats/python/lookups.h"
 
 namespace paritect {
 namespace {
@@ -51,7 +51,8 @@ ValueId FromAll(ScriptMachine& m, absl::string_view name, const ApiCall& call, b
 ValueId Sorted(ScriptMachine& m, const ApiCall& call) {
   const ValueId of = Argument(call, 0);
   if (of == kNoValue) return m.values.Unknown();
-  if (m.values[of].kind == ValueKind::kSequence && m.values[of].symbol.empty() && m.values.AllUnsorted(of).empty()) return of;
+  if (m.values[of].kind == ValueKind::kSequence && m.values[of].symbol.empty() && m.values.AllUnsorted(of).empty())
+    return of;
   ScriptValue sorted;
   sorted.symbol = absl::StrCat("sorted(", m.values.SymbolOf(of).substr(0, 300), ")");
   m.values.Derive(sorted, of, false);
@@ -87,7 +88,8 @@ ValueId Pairs(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
     pair.items.push_back(m.values.Add(std::move(index)));
   }
   for (const CallArgument& one : call.arguments) {
-    if (one.name.empty() && !(name == "enumerate" && pair.items.size() == 2)) pair.items.push_back(ElementOf(m, one.value));
+    if (one.name.empty() && !(name == "enumerate" && pair.items.size() == 2))
+      pair.items.push_back(ElementOf(m, one.value));
   }
   ScriptValue all;
   all.kind = ValueKind::kSequence;
@@ -181,7 +183,8 @@ void AddOption(ScriptMachine& m, ValueId parser, const std::string& name, ValueI
     value = m.values[FromCommandLine(m, given->second, fallback)];
   }
   value.option = name;
-  if (!value.is_constant() && value.kind != ValueKind::kSequence && value.symbol.empty()) value.symbol = absl::StrCat("option:", name);
+  if (!value.is_constant() && value.kind != ValueKind::kSequence && value.symbol.empty())
+    value.symbol = absl::StrCat("option:", name);
   m.SetField(parser, name, m.values.Add(std::move(value)));
 }
 
@@ -193,9 +196,11 @@ ValueId AddArgument(ScriptMachine& m, const ApiCall& call) {
     if (name.empty() || (absl::StartsWith(text, "--") && !absl::StartsWith(name, "--"))) name = text;
   }
   name = PlainOption(name);
-  if (const ValueId given = Named(call, "dest"); given != kNoValue && m.values[given].kind == ValueKind::kText) name = m.values[given].text;
+  if (const ValueId given = Named(call, "dest"); given != kNoValue && m.values[given].kind == ValueKind::kText)
+    name = m.values[given].text;
   ValueId fallback = Named(call, "default");
-  if (const ValueId action = Named(call, "action"); fallback == kNoValue && action != kNoValue && m.values[action].kind == ValueKind::kText) {
+  if (const ValueId action = Named(call, "action");
+      fallback == kNoValue && action != kNoValue && m.values[action].kind == ValueKind::kText) {
     if (m.values[action].text == "store_true") fallback = m.values.Boolean(false);
     if (m.values[action].text == "store_false") fallback = m.values.Boolean(true);
   }
@@ -231,7 +236,8 @@ std::optional<ValueId> CallParser(ScriptMachine& m, const ApiCall& call) {
     return m.values.None();
   }
   // Groups add to the parser itself.
-  if (method == "add_argument_group" || method == "add_mutually_exclusive_group" || method == "add_subparsers" || method == "add_parser") {
+  if (method == "add_argument_group" || method == "add_mutually_exclusive_group" || method == "add_subparsers" ||
+      method == "add_parser") {
     return call.receiver;
   }
   return std::nullopt;
@@ -263,9 +269,11 @@ std::optional<ValueId> CallSpecial(ScriptMachine& m, const ApiCall& call) {
   if (absl::StartsWith(call.name, "builtins.")) return CallBuiltin(m, absl::string_view(call.name).substr(9), call);
   if (auto result = CallParser(m, call)) return result;
   if (auto result = CallFlags(m, call)) return result;
-  if (call.name == "os.environ.get" || call.name == "os.getenv" || call.name == "os.environ.setdefault" || call.name == "os.environ.pop") {
+  if (call.name == "os.environ.get" || call.name == "os.getenv" || call.name == "os.environ.setdefault" ||
+      call.name == "os.environ.pop") {
     const ValueId name = Argument(call, 0);
-    if (name != kNoValue && m.values[name].kind == ValueKind::kText) return EnvironmentValue(m, m.values[name].text, Argument(call, 1));
+    if (name != kNoValue && m.values[name].kind == ValueKind::kText)
+      return EnvironmentValue(m, m.values[name].text, Argument(call, 1));
   }
   if (call.name == "functools.partial" && !call.arguments.empty()) {
     // Of a project's function: itself; of a package's: called with what is fixed, when it is called.
@@ -281,25 +289,30 @@ std::optional<ValueId> CallSpecial(ScriptMachine& m, const ApiCall& call) {
     if (main != kNoValue) return m.Call(main, {}, call.node);
   }
   // What only shows how far a loop is.
-  if (absl::EndsWith(call.name, ".tqdm") || absl::EndsWith(call.name, ".trange") || call.name == "tqdm" || absl::StartsWith(call.name, "rich.progress.")) {
+  if (absl::EndsWith(call.name, ".tqdm") || absl::EndsWith(call.name, ".trange") || call.name == "tqdm" ||
+      absl::StartsWith(call.name, "rich.progress.")) {
     return Argument(call, 0) == kNoValue ? m.values.Unknown("range?") : Argument(call, 0);
   }
-  if (call.name == "itertools.chain" || call.name == "itertools.cycle" || call.name == "itertools.chain.from_iterable") {
+  if (call.name == "itertools.chain" || call.name == "itertools.cycle" ||
+      call.name == "itertools.chain.from_iterable") {
     return Argument(call, 0) == kNoValue ? m.values.Unknown() : FromAll(m, call.name, call, true);
   }
-  if (absl::EndsWith(call.name, ".natsorted") || call.name == "numpy.sort" || absl::EndsWith(call.name, ".humansorted") || call.name == "numpy.unique") return Sorted(m, call);
+  if (absl::EndsWith(call.name, ".natsorted") || call.name == "numpy.sort" ||
+      absl::EndsWith(call.name, ".humansorted") || call.name == "numpy.unique")
+    return Sorted(m, call);
   return std::nullopt;
 }
 
 std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
   if (name == "sorted") return Sorted(m, call);
-  if (name == "list" || name == "tuple" || name == "set" || name == "frozenset" || name == "iter" || name == "reversed") return List(m, name, call);
+  if (name == "list" || name == "tuple" || name == "set" || name == "frozenset" || name == "iter" || name == "reversed")
+    return List(m, name, call);
   if (name == "enumerate" || name == "zip") return Pairs(m, name, call);
   if (name == "int" || name == "float" || name == "bool" || name == "str") return Converted(m, name, call);
   if (name == "min" || name == "max" || name == "abs" || name == "round") return Figure(m, name, call);
   if (name == "super") return Super(m);
-  if (name == "len" || name == "sum" || name == "any" || name == "all" || name == "hash" || name == "id" || name == "isinstance" ||
-      name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
+  if (name == "len" || name == "sum" || name == "any" || name == "all" || name == "hash" || name == "id" ||
+      name == "isinstance" || name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
     return FromAll(m, name, call, false);
   }
   if (name == "next") return Argument(call, 0) == kNoValue ? m.values.Unknown() : ElementOf(m, Argument(call, 0));
@@ -314,7 +327,8 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
     return m.values.Add(std::move(map));
   }
   if (name == "map" && Argument(call, 1) != kNoValue) {
-    const ValueId element = m.Call(Argument(call, 0), {{"", ElementOf(m, Argument(call, 1)), kNoNode, false}}, call.node);
+    const ValueId element =
+        m.Call(Argument(call, 0), {{"", ElementOf(m, Argument(call, 1)), kNoNode, false}}, call.node);
     ScriptValue all;
     all.symbol = Symbol(m, name, call);
     m.values.Derive(all, Argument(call, 1));
@@ -336,7 +350,8 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
     return m.values.None();
   }
   if (name == "vars" && Argument(call, 0) != kNoValue) return Argument(call, 0);
-  if (name == "type" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kInstance) return m.values[Argument(call, 0)].self;
+  if (name == "type" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kInstance)
+    return m.values[Argument(call, 0)].self;
   if (name == "print") return m.values.None();
   return FromAll(m, name, call, true);
 }
@@ -354,7 +369,9 @@ std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view n
     list.symbol = absl::StrCat("sorted(", list.symbol.substr(0, 300), ")");
     return m.values.None();
   }
-  if ((name == "append" || name == "add" || name == "extend" || name == "insert" || name == "appendleft" || name == "put") && !call.arguments.empty()) {
+  if ((name == "append" || name == "add" || name == "extend" || name == "insert" || name == "appendleft" ||
+       name == "put") &&
+      !call.arguments.empty()) {
     const ValueId added = call.arguments.back().value;
     ScriptValue& list = m.values[self];
     if (kind == ValueKind::kSequence && list.items.size() < 256) {
@@ -372,7 +389,8 @@ std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view n
     return m.values.None();
   }
   if (kind == ValueKind::kMap) {
-    if ((name == "get" || name == "pop" || name == "setdefault") && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kText) {
+    if ((name == "get" || name == "pop" || name == "setdefault") && Argument(call, 0) != kNoValue &&
+        m.values[Argument(call, 0)].kind == ValueKind::kText) {
       const ValueId field = m.values.Field(self, m.values[Argument(call, 0)].text);
       if (field != kNoValue) return field;
       if (Argument(call, 1) != kNoValue) return Argument(call, 1);
@@ -405,7 +423,8 @@ std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view n
     }
   }
   // cfg.get("lr", 0.1)
-  if (name == "get" && m.values[self].kind == ValueKind::kObject && !call.arguments.empty() && m.values[Argument(call, 0)].kind == ValueKind::kText) {
+  if (name == "get" && m.values[self].kind == ValueKind::kObject && !call.arguments.empty() &&
+      m.values[Argument(call, 0)].kind == ValueKind::kText) {
     return ConfigurationValue(m, self, m.values[Argument(call, 0)].text);
   }
   if (kind == ValueKind::kText) {

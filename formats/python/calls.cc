@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "formats/python/api_calls.h"
 #include "formats/python/builtins.h"
-#include "formats/python/expressions.h"
+#include "formats/python/lookups.h"
 
 namespace paritect {
 namespace {
@@ -160,7 +160,8 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
   instance.self = type;
   instance.symbol = absl::StrCat(of.text, "(");
   for (const CallArgument& one : arguments) {
-    absl::StrAppend(&instance.symbol, one.name, one.name.empty() ? "" : "=", m.values.SymbolOf(one.value).substr(0, 100), ", ");
+    absl::StrAppend(&instance.symbol, one.name, one.name.empty() ? "" : "=",
+                    m.values.SymbolOf(one.value).substr(0, 100), ", ");
   }
   instance.symbol = absl::StrCat(instance.symbol.substr(0, 390), ")");
   std::string role;
@@ -172,7 +173,9 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
     framework_base = base;
   }
   // Classes with the protocol of a data set are one, whatever they derive from.
-  if (role.empty() && ClassAttribute(m, type, "__getitem__") != kNoValue && ClassAttribute(m, type, "__len__") != kNoValue) role = "dataset";
+  if (role.empty() && ClassAttribute(m, type, "__getitem__") != kNoValue &&
+      ClassAttribute(m, type, "__len__") != kNoValue)
+    role = "dataset";
   const ValueId self = m.values.Add(std::move(instance));
   if (role == "module" || role == "dataset" || role == "trainer") {
     MachineFact fact;
@@ -188,7 +191,8 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
         name = number < parameters.size() ? parameters[number] : absl::StrCat("arg", number);
         ++number;
       }
-      fact.arguments.push_back({name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
+      fact.arguments.push_back(
+          {name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
       if (role == "dataset") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
     }
     if (role == "dataset") fact.arguments.push_back({"<code>", "", type, false});
@@ -250,7 +254,8 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
   frame.scope = m.NewScope(function.scope, function.module);
   frame.function = name;
   ScriptValue bound = function;
-  if (function.text == "classmethod" && function.self == kNoValue && !function.items.empty()) bound.self = function.items[0];
+  if (function.text == "classmethod" && function.self == kNoValue && !function.items.empty())
+    bound.self = function.items[0];
   frame.self = bound.self;
   if (frame.self == kNoValue && !function.items.empty() && function.text != "staticmethod" && !arguments.empty()) {
     frame.self = arguments[0].value;  // Base.__init__(self, ...)

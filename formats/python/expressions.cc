@@ -9,38 +9,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/numbers.h"
-#include "rules/launchers.h"
+#include "formats/python/lookups.h"
 
 namespace paritect {
 namespace {
 
 constexpr int kDepthMax = 520;  // of expressions and calls together
-constexpr std::size_t kUnrolledMax = 4;
 constexpr std::size_t kItemsMax = 2'000;
-constexpr int kBasesMax = 16;
-
-// Names that parameters of a place in the job are given, where nothing else is known of them.
-std::uint8_t TraitsOfName(absl::string_view name) {
-  constexpr absl::string_view kRanks[] = {"rank", "local_rank", "global_rank", "dp_rank", "shard_id", "shard_index", "rank_id",
-                                          "node_rank", "data_parallel_rank", "worker_rank"};
-  constexpr absl::string_view kWorlds[] = {"world_size", "world", "num_shards", "num_replicas", "rank_size", "dp_size",
-                                           "data_parallel_size", "group_size", "nranks", "n_ranks"};
-  for (absl::string_view one : kRanks) {
-    if (name == one) return kFollowsRank;
-  }
-  for (absl::string_view one : kWorlds) {
-    if (name == one) return kFollowsWorld;
-  }
-  return 0;
-}
 
 bool IsBuiltinName(absl::string_view name) {
   constexpr absl::string_view kNames[] = {
-      "len",   "sorted", "list",  "tuple",    "set",     "frozenset", "dict",   "int",      "float",    "str",     "bool",
-      "range", "print",  "min",   "max",      "sum",     "abs",       "round",  "enumerate", "zip",     "map",     "filter",
-      "any",   "all",    "iter",  "next",     "reversed", "open",     "super",  "isinstance", "getattr", "setattr", "hasattr",
-      "vars",  "type",   "repr",  "divmod",   "pow",     "hash",      "id",     "callable", "input",    "eval",    "property",
-      "object"};
+      "len",       "sorted", "list",       "tuple",   "set",      "frozenset", "dict", "int",      "float",
+      "str",       "bool",   "range",      "print",   "min",      "max",       "sum",  "abs",      "round",
+      "enumerate", "zip",    "map",        "filter",  "any",      "all",       "iter", "next",     "reversed",
+      "open",      "super",  "isinstance", "getattr", "setattr",  "hasattr",   "vars", "type",     "repr",
+      "divmod",    "pow",    "hash",       "id",      "callable", "input",     "eval", "property", "object"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -132,7 +115,8 @@ ValueId EvaluateDictionary(ScriptMachine& m, NodeId node) {
     } else {
       m.values.Derive(map, field);
     }
-    if (map.symbol.size() < 300) absl::StrAppend(&map.symbol, m.values.SymbolOf(name), ": ", m.values.SymbolOf(field), ", ");
+    if (map.symbol.size() < 300)
+      absl::StrAppend(&map.symbol, m.values.SymbolOf(name), ": ", m.values.SymbolOf(field), ", ");
   }
   map.symbol += "}";
   return m.values.Add(std::move(map));
@@ -159,7 +143,8 @@ ValueId Arithmetic(ScriptMachine& m, absl::string_view sign, ValueId left, Value
     const bool whole = a.kind == ValueKind::kInteger && b.kind == ValueKind::kInteger && sign != "/" &&
                        std::fabs(out) < 9e15 && out == std::floor(out);
     if (std::isfinite(out)) result = whole ? m.values.Integer(static_cast<std::int64_t>(out)) : m.values.Number(out);
-  } else if (sign == "+" && a.kind == ValueKind::kText && b.kind == ValueKind::kText && a.text.size() + b.text.size() < 4096) {
+  } else if (sign == "+" && a.kind == ValueKind::kText && b.kind == ValueKind::kText &&
+             a.text.size() + b.text.size() < 4096) {
     result = m.values.Text(absl::StrCat(a.text, b.text));
   } else if (sign == "+" && a.kind == ValueKind::kSequence && b.kind == ValueKind::kSequence &&
              a.items.size() + b.items.size() < kItemsMax) {
@@ -179,7 +164,8 @@ ValueId Arithmetic(ScriptMachine& m, absl::string_view sign, ValueId left, Value
     return m.values.Add(std::move(path));
   }
   if (result == kNoValue) {
-    return Derived(m, absl::StrCat("(", m.values.SymbolOf(left), " ", sign, " ", m.values.SymbolOf(right), ")"), {left, right});
+    return Derived(m, absl::StrCat("(", m.values.SymbolOf(left), " ", sign, " ", m.values.SymbolOf(right), ")"),
+                   {left, right});
   }
   // A number that an option gives is that option's no longer, and still follows it.
   if (!a.option.empty() || !b.option.empty()) {
@@ -203,13 +189,15 @@ std::optional<bool> Equal(const ScriptMachine& m, ValueId a, ValueId b) {
   const ScriptValue& y = m.values[b];
   if (x.is_constant() && y.is_constant()) {
     if (x.is_number() && y.is_number()) return x.as_number() == y.as_number();
-    if (x.kind == y.kind) return m.values.SymbolOf(a) == m.values.SymbolOf(b) || (x.text == y.text && x.boolean == y.boolean && x.kind != ValueKind::kNone);
+    if (x.kind == y.kind)
+      return m.values.SymbolOf(a) == m.values.SymbolOf(b) ||
+             (x.text == y.text && x.boolean == y.boolean && x.kind != ValueKind::kNone);
     return false;
   }
   if (x.kind == ValueKind::kApi && y.kind == ValueKind::kApi) return x.text == y.text;
   const auto is_object = [](const ScriptValue& value) {
-    return value.kind == ValueKind::kObject || value.kind == ValueKind::kInstance || value.kind == ValueKind::kFunction ||
-           value.kind == ValueKind::kClass || value.kind == ValueKind::kMap;
+    return value.kind == ValueKind::kObject || value.kind == ValueKind::kInstance ||
+           value.kind == ValueKind::kFunction || value.kind == ValueKind::kClass || value.kind == ValueKind::kMap;
   };
   if ((x.kind == ValueKind::kNone && is_object(y)) || (y.kind == ValueKind::kNone && is_object(x))) return false;
   return std::nullopt;
@@ -283,7 +271,8 @@ ValueId EvaluateComparison(ScriptMachine& m, NodeId node) {
     m.values[result].option = option;
     return result;
   }
-  return Derived(m, absl::StrCat("(", m.values.SymbolOf(operands[0]), " ", sign, " ", m.values.SymbolOf(operands[1]), ")"),
+  return Derived(m,
+                 absl::StrCat("(", m.values.SymbolOf(operands[0]), " ", sign, " ", m.values.SymbolOf(operands[1]), ")"),
                  {operands[0], operands[1]});
 }
 
@@ -536,7 +525,8 @@ ValueId EvaluateCall(ScriptMachine& m, NodeId node) {
         // **{"a": 1} is a=1.
         if (kind == Syntax::kDictionarySplat && m.values[value].kind == ValueKind::kMap) {
           for (const auto& [name, field] : m.values[value].fields) arguments.push_back({name, field, inner, false});
-        } else if (kind == Syntax::kListSplat && m.values[value].kind == ValueKind::kSequence && m.values[value].symbol.empty()) {
+        } else if (kind == Syntax::kListSplat && m.values[value].kind == ValueKind::kSequence &&
+                   m.values[value].symbol.empty()) {
           for (ValueId item : m.values[value].items) arguments.push_back({"", item, inner, false});
         } else {
           arguments.push_back({"", value, inner, true});
@@ -638,243 +628,6 @@ ValueId EvaluateExpression(ScriptMachine& m, NodeId node) {
     m.values.Derive(value, m.Evaluate(child));
   }
   return m.values.Add(std::move(value));
-}
-
-std::optional<bool> TruthOf(const ScriptMachine& m, ValueId id) {
-  const ScriptValue& value = m.values[id];
-  // What the command line may have changed decides nothing, unless the command line is known.
-  if (!value.option.empty() && !m.command_line_known) return std::nullopt;
-  switch (value.kind) {
-    case ValueKind::kNone: return false;
-    case ValueKind::kBoolean: return value.boolean;
-    case ValueKind::kInteger: return value.integer != 0;
-    case ValueKind::kNumber: return value.number != 0;
-    case ValueKind::kText: return !value.text.empty();
-    case ValueKind::kFunction:
-    case ValueKind::kClass:
-    case ValueKind::kModule:
-    case ValueKind::kInstance: return true;
-    case ValueKind::kApi:
-      if (value.text == "typing.TYPE_CHECKING") return false;
-      return std::nullopt;
-    case ValueKind::kObject:
-      // A scaler, a sampler, an optimizer is there or None.
-      if (value.text == "pure" || value.text == "configuration" || absl::StartsWith(value.text, "numpy.")) return std::nullopt;
-      return true;
-    default: return std::nullopt;
-  }
-}
-
-std::vector<ValueId> UnrolledItems(const ScriptMachine& m, ValueId over) {
-  const ScriptValue& value = m.values[over];
-  if (value.kind != ValueKind::kSequence || !value.symbol.empty() || value.items.empty() || value.items.size() > kUnrolledMax) {
-    return {};
-  }
-  return value.items;
-}
-
-ValueId ElementOf(ScriptMachine& m, ValueId over) {
-  if (over == kNoValue) return m.values.Unknown();
-  const ScriptValue of = m.values[over];
-  // A list of like things: the first stands for all.
-  if (of.kind == ValueKind::kSequence && !of.items.empty() && of.unsorted.empty()) {
-    ValueId joined = of.items[0];
-    for (std::size_t i = 1; i < of.items.size() && i < 8; ++i) joined = m.JoinValues(joined, of.items[i]);
-    return joined;
-  }
-  ScriptValue element;
-  element.symbol = absl::StrCat("each of ", m.values.SymbolOf(over));
-  m.values.Derive(element, over);
-  return m.values.Add(std::move(element));
-}
-
-ValueId ClassAttribute(const ScriptMachine& m, ValueId of_class, absl::string_view name) {
-  std::vector<ValueId> open = {of_class};
-  for (std::size_t i = 0; i < open.size() && i < kBasesMax; ++i) {
-    const ScriptValue& one = m.values[open[i]];
-    if (one.kind != ValueKind::kClass) continue;
-    if (const ValueId found = m.values.Field(open[i], name); found != kNoValue) return found;
-    open.insert(open.end(), one.items.begin(), one.items.end());
-  }
-  return kNoValue;
-}
-
-std::vector<std::string> FrameworkBases(const ScriptMachine& m, ValueId of_class) {
-  std::vector<std::string> names;
-  std::vector<ValueId> open = {of_class};
-  for (std::size_t i = 0; i < open.size() && i < kBasesMax; ++i) {
-    const ScriptValue& one = m.values[open[i]];
-    if (one.kind == ValueKind::kApi) names.push_back(one.text);
-    if (one.kind == ValueKind::kClass) open.insert(open.end(), one.items.begin(), one.items.end());
-  }
-  return names;
-}
-
-ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
-  const ScriptValue of = m.values[object];
-  switch (of.kind) {
-    case ValueKind::kApi:
-      if (absl::EndsWith(of.text, "flags.FLAGS") && m.flags != kNoValue) {
-        const ValueId option = m.values.Field(m.flags, name);
-        return option != kNoValue ? option : ConfigurationValue(m, m.flags, name);
-      }
-      return m.values.Api(m.rules.Canonical(absl::StrCat(of.text, ".", name)));
-    case ValueKind::kModule: {
-      const int scope = m.module(of.module).scope;
-      const ValueId found = scope < 0 ? kNoValue : m.LookIn(scope, name);
-      return found != kNoValue ? found : m.values.Unknown(absl::StrCat("?", name));
-    }
-    case ValueKind::kClass:
-    case ValueKind::kInstance: {
-      if (of.kind == ValueKind::kInstance) {
-        if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
-        if (name == "__class__") return of.self;
-      }
-      const ValueId found = ClassAttribute(m, of.kind == ValueKind::kInstance ? of.self : object, name);
-      if (found != kNoValue) {
-        ScriptValue method = m.values[found];
-        if (of.kind != ValueKind::kInstance || method.kind != ValueKind::kFunction) return found;
-        const bool fixed = method.text == "staticmethod";
-        method.self = fixed ? kNoValue : object;
-        const bool property = method.text == "property";
-        const ValueId bound = m.values.Add(std::move(method));
-        return property ? m.Call(bound, {}, kNoNode) : bound;
-      }
-      if (of.kind == ValueKind::kClass) {
-        const std::vector<std::string> bases = FrameworkBases(m, object);
-        if (!bases.empty()) return m.values.Api(absl::StrCat(bases[0], ".", name));
-      }
-      break;
-    }
-    case ValueKind::kSuper: {
-      for (ValueId base : m.values[of.items[0]].items) {
-        const ValueId found = ClassAttribute(m, base, name);
-        if (found == kNoValue || m.values[found].kind != ValueKind::kFunction) continue;
-        ScriptValue method = m.values[found];
-        method.self = of.self;
-        return m.values.Add(std::move(method));
-      }
-      ScriptValue bound;
-      bound.kind = ValueKind::kBound;
-      bound.text = std::string(name);
-      bound.self = of.self;
-      bound.symbol = absl::StrCat("super.", name);
-      bound.items = {object};
-      return m.values.Add(std::move(bound));
-    }
-    case ValueKind::kObject:
-      if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
-      if (of.text == "wrapper" && of.self != kNoValue && name == "module") return of.self;
-      if (of.text == "configuration" || of.text == "options") return ConfigurationValue(m, object, name);
-      break;
-    case ValueKind::kUnknown:
-      if (!of.option.empty()) return ConfigurationValue(m, object, name);
-      if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
-      break;
-    case ValueKind::kFunction:
-      if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
-      break;
-    default: break;
-  }
-  ScriptValue bound;
-  bound.kind = ValueKind::kBound;
-  bound.text = std::string(name);
-  bound.self = object;
-  bound.symbol = absl::StrCat(m.values.SymbolOf(object), ".", name);
-  bound.traits = of.traits;
-  bound.made_of = of.made_of;
-  if (of.kind != ValueKind::kInstance) bound.unsorted = of.unsorted;
-  return m.values.Add(std::move(bound));
-}
-
-ValueId UnknownOfName(ScriptMachine& m, absl::string_view name) {
-  const ValueId unknown = m.values.Unknown(absl::StrCat("?", name));
-  m.values[unknown].traits = TraitsOfName(name);
-  return unknown;
-}
-
-ValueId Derived(ScriptMachine& m, std::string symbol, std::initializer_list<ValueId> from) {
-  ScriptValue value;
-  value.symbol = std::move(symbol);
-  if (value.symbol.size() > 400) value.symbol = absl::StrCat(value.symbol.substr(0, 400), "?");
-  for (ValueId one : from) m.values.Derive(value, one);
-  return m.values.Add(std::move(value));
-}
-
-ValueId ConfigurationValue(ScriptMachine& m, ValueId configuration, absl::string_view name) {
-  const ScriptValue of = m.values[configuration];
-  const std::string path = of.option.empty() || of.option == "." ? std::string(name) : absl::StrCat(of.option, ".", name);
-  ScriptValue value;
-  value.option = path;
-  value.symbol = absl::StrCat("option:", path);
-  value.made_of = of.made_of;
-  if (name == "get" || name == "items" || name == "keys" || name == "values" || name == "update" || name == "pop") {
-    value.option.clear();
-    value.kind = ValueKind::kBound;
-    value.text = std::string(name);
-    value.self = configuration;
-  }
-  return m.values.Add(std::move(value));
-}
-
-ValueId EnvironmentValue(ScriptMachine& m, absl::string_view name, ValueId fallback) {
-  const LauncherTable& launchers = BuiltInLaunchers();
-  ScriptValue value;
-  value.symbol = absl::StrCat("variable:", name);
-  for (LauncherField field : {LauncherField::kRank, LauncherField::kLocalRank, LauncherField::kNodeRank}) {
-    if (launchers.IsField(field, name)) value.traits |= kFollowsRank;
-  }
-  for (LauncherField field : {LauncherField::kWorldSize, LauncherField::kLocalSize}) {
-    if (launchers.IsField(field, name)) value.traits |= kFollowsWorld;
-  }
-  if (value.traits != 0) {
-    MachineFact fact;
-    fact.kind = (value.traits & kFollowsRank) != 0 ? "rank" : "world_size";
-    fact.name = absl::StrCat("os.environ[", name, "]");
-    value.fact = m.AddFact(std::move(fact), kNoNode);
-    if (value.fact >= 0) value.made_of = {value.fact};
-  }
-  if (fallback != kNoValue && value.traits == 0) value.symbol = absl::StrCat(value.symbol, " or ", m.values.SymbolOf(fallback));
-  return m.values.Add(std::move(value));
-}
-
-bool IsModuleType(absl::string_view type) {
-  return type == "torch.nn.Module" || type == "mindspore.nn.Cell" || type == "keras.Model" || type == "keras.Layer" ||
-         type == "mindspore.nn.TrainCell" || type == "deepspeed.Engine" || type == "prepared";
-}
-
-ValueId ModuleOf(const ScriptMachine& m, ValueId id) {
-  for (int round = 0; round < 8 && id != kNoValue; ++round) {
-    const ScriptValue& value = m.values[id];
-    if (value.kind == ValueKind::kObject) {
-      if (value.text == "wrapper" || value.text == "prepared" || value.text == "deepspeed.Engine") {
-        if (value.self == kNoValue) return IsModuleType(value.text) ? id : kNoValue;
-        id = value.self;
-        continue;
-      }
-      return IsModuleType(value.text) ? id : kNoValue;
-    }
-    if (value.kind != ValueKind::kInstance) return kNoValue;
-    for (const std::string& base : FrameworkBases(m, value.self)) {
-      const BaseRule* rule = m.rules.FindBase(base);
-      if (rule != nullptr && (rule->role == "module" || (rule->role == "trainer" && absl::EndsWith(base, "Module")))) return id;
-    }
-    return kNoValue;
-  }
-  return kNoValue;
-}
-
-std::optional<std::string> LiteralText(absl::string_view literal) {
-  std::size_t quote = literal.find_first_of("'\"");
-  if (quote == absl::string_view::npos) return std::nullopt;
-  const std::string prefix = absl::AsciiStrToLower(literal.substr(0, quote));
-  if (absl::StrContains(prefix, 'f')) return std::nullopt;
-  literal.remove_prefix(quote);
-  const std::size_t width = literal.size() >= 6 && literal[1] == literal[0] && literal[2] == literal[0] ? 3 : 1;
-  if (literal.size() < 2 * width) return std::nullopt;
-  literal = literal.substr(width, literal.size() - 2 * width);
-  if (absl::StrContains(prefix, 'r') || !absl::StrContains(literal, '\\')) return std::string(literal.substr(0, 4096));
-  return absl::StrReplaceAll(literal.substr(0, 4096), {{"\\n", "\n"}, {"\\t", "\t"}, {"\\\\", "\\"}, {"\\'", "'"}, {"\\\"", "\""}, {"\\\n", ""}});
 }
 
 }  // namespace paritect

@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "formats/python/expressions.h"
+#include "formats/python/lookups.h"
 
 namespace paritect {
 namespace {

@@ -48,7 +48,8 @@ ValueId ScriptMachine::Look(absl::string_view name) const {
 }
 
 void ScriptMachine::Set(int scope, absl::string_view name, ValueId value) {
-  ValueId& place = scopes_[static_cast<std::size_t>(scope)].names.try_emplace(std::string(name), kNoValue).first->second;
+  ValueId& place =
+      scopes_[static_cast<std::size_t>(scope)].names.try_emplace(std::string(name), kNoValue).first->second;
   changes_.push_back({scope, kNoValue, std::string(name), place});
   place = value;
 }

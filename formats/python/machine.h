@@ -1,10 +1,10 @@
 // The state of a reading: a project's modules, what their names stand for at this point of the run, and the facts found
-// so far. A script is walked as it would run, with values known only in part (formats/python/values.h): functions of the
-// project are entered where they are called, loops once, both branches of a condition that is not known. Nothing is
+// so far. A script is walked as it would run, with values known only in part (formats/python/values.h): functions of
+// the project are entered where they are called, loops once, both branches of a condition that is not known. Nothing is
 // executed; the number of steps is bounded.
 //
-// The rules of the language stand in the units beside this one (expressions, statements, calls, ...), each of which sees
-// the others through the virtual functions here.
+// The rules of the language stand in the units beside this one (expressions, statements, calls, ...), each of which
+// sees the others through the virtual functions here.
 #ifndef PARITECT_FORMATS_PYTHON_MACHINE_H_
 #define PARITECT_FORMATS_PYTHON_MACHINE_H_
 
@@ -24,7 +24,7 @@ namespace paritect {
 struct ScriptModule {
   std::string path;  // below the root
   SyntaxTree tree;
-  int scope = -1;    // its names, once it was begun
+  int scope = -1;  // its names, once it was begun
   bool reached = false;
   std::vector<std::string> star_imports;  // packages whose names it takes over, not of the project
 };
@@ -102,7 +102,7 @@ class ScriptMachine {
 
   // --- names
   int NewScope(int parent, int module);
-  ValueId Look(absl::string_view name) const;         // from the frame's scope outwards; kNoValue
+  ValueId Look(absl::string_view name) const;  // from the frame's scope outwards; kNoValue
   ValueId LookIn(int scope, absl::string_view name) const;
   void Set(int scope, absl::string_view name, ValueId value);
   // The names of one scope, sorted.
@@ -161,9 +161,9 @@ class ScriptMachine {
   int conditional = 0;  // conditions around that are not known
   int depth = 0;        // of expressions and calls
   bool called = true;
-  bool mute = false;    // calls make no facts: they were seen before
+  bool mute = false;  // calls make no facts: they were seen before
   int entry = -1;
-  std::string target;   // name that the expression's value will get
+  std::string target;  // name that the expression's value will get
   int forward_depth = 0;
   ValueId flags = kNoValue;  // options that DEFINE_string and its like made
 

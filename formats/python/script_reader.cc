@@ -14,6 +14,7 @@
 #include "formats/python/calls.h"
 #include "formats/python/expressions.h"
 #include "formats/python/imports.h"
+#include "formats/python/lookups.h"
 #include "formats/python/machine.h"
 #include "formats/python/script_uses.h"
 #include "formats/python/statements.h"
@@ -42,7 +43,8 @@ class Reader final : public ScriptMachine {
   ValueId Attribute(ValueId object, absl::string_view name) override { return AttributeOf(*this, object, name); }
 
   ValueId ImportModule(int number) override {
-    if (module(number).scope < 0) RunModule(number, absl::StrReplaceAll(absl::StripSuffix(module(number).path, ".py"), {{"/", "."}}));
+    if (module(number).scope < 0)
+      RunModule(number, absl::StrReplaceAll(absl::StripSuffix(module(number).path, ".py"), {{"/", "."}}));
     ScriptValue value;
     value.kind = ValueKind::kModule;
     value.module = number;
@@ -112,7 +114,9 @@ class Reader final : public ScriptMachine {
     } else if (of.kind == ValueKind::kClass) {
       std::vector<ValueId> methods;
       for (const auto& [name, method] : of.fields) {
-        if (values[method].kind == ValueKind::kFunction && !entered().contains({values[method].module, values[method].node})) methods.push_back(method);
+        if (values[method].kind == ValueKind::kFunction &&
+            !entered().contains({values[method].module, values[method].node}))
+          methods.push_back(method);
       }
       if (!methods.empty()) {
         ValueId instance = kNoValue;
@@ -150,7 +154,8 @@ int FindEntry(const std::vector<ScriptModule>& modules, absl::string_view entry)
     int found = -1;
     for (std::size_t i = 0; i < modules.size(); ++i) {
       if (!EndsLikePath(modules[i].path, wanted)) continue;
-      if (found < 0 || modules[i].path.size() < modules[static_cast<std::size_t>(found)].path.size()) found = static_cast<int>(i);
+      if (found < 0 || modules[i].path.size() < modules[static_cast<std::size_t>(found)].path.size())
+        found = static_cast<int>(i);
     }
     const std::size_t slash = wanted.find('/');
     if (found >= 0 || slash == std::string::npos) return found;
@@ -164,7 +169,9 @@ bool BeginsRun(const SyntaxTree& tree) {
   for (NodeId child = tree[0].first; child != kNoNode; child = tree[child].next) {
     const Syntax kind = tree[child].kind;
     if (kind == Syntax::kFor || kind == Syntax::kWhile || kind == Syntax::kWith) return true;
-    if (kind == Syntax::kExpressionStatement && tree[child].first != kNoNode && tree[tree[child].first].kind == Syntax::kCall) return true;
+    if (kind == Syntax::kExpressionStatement && tree[child].first != kNoNode &&
+        tree[tree[child].first].kind == Syntax::kCall)
+      return true;
   }
   return false;
 }
@@ -192,13 +199,14 @@ bool Trains(const MachineFact& fact) {
 // --- the message
 
 bool Explains(absl::string_view kind) {
-  return absl::StartsWith(kind, "host") || kind == "rank" || kind == "world_size" || kind == "device_count" || kind == "listing" ||
-         kind == "list_files";
+  return absl::StartsWith(kind, "host") || kind == "rank" || kind == "world_size" || kind == "device_count" ||
+         kind == "listing" || kind == "list_files";
 }
 
 class Writer {
  public:
-  Writer(Reader& reader, std::vector<ScriptModule>& modules, v1::ScriptTree& tree) : reader_(reader), modules_(modules), tree_(tree) {}
+  Writer(Reader& reader, std::vector<ScriptModule>& modules, v1::ScriptTree& tree)
+      : reader_(reader), modules_(modules), tree_(tree) {}
 
   void Facts() {
     const std::vector<std::string> uses = UsesOfFacts(reader_);
@@ -293,14 +301,16 @@ class Writer {
     v1::ScriptWaiver& waiver = *file.add_waivers();
     waiver.set_line(comment.line);
     waiver.set_kind(DisplayBytes(absl::StripAsciiWhitespace(text.substr(0, colon))));
-    if (colon != absl::string_view::npos) waiver.set_reason(DisplayBytes(absl::StripAsciiWhitespace(text.substr(colon + 1))));
+    if (colon != absl::string_view::npos)
+      waiver.set_reason(DisplayBytes(absl::StripAsciiWhitespace(text.substr(colon + 1))));
   }
 
   void Note(const v1::ScriptFile& file) {
     v1::Note& note = *tree_.add_notes();
     note.set_kind("unreadable_script");
     if (file.unread_lines_size() > 0) note.set_line(file.unread_lines(0));
-    note.set_message(file.why_unread() == "syntax" ? absl::StrCat(file.path(), ": line ", file.unread_lines(0), " cannot be parsed; the rest was read")
+    note.set_message(file.why_unread() == "syntax" ? absl::StrCat(file.path(), ": line ", file.unread_lines(0),
+                                                                  " cannot be parsed; the rest was read")
                                                    : absl::StrCat(file.path(), ": too large to be read whole"));
   }
 
@@ -311,8 +321,10 @@ class Writer {
 
 }  // namespace
 
-v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOptions& options, const ScriptRules& rules) {
-  std::sort(files.begin(), files.end(), [](const ScriptSourceFile& a, const ScriptSourceFile& b) { return a.path < b.path; });
+v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOptions& options,
+                           const ScriptRules& rules) {
+  std::sort(files.begin(), files.end(),
+            [](const ScriptSourceFile& a, const ScriptSourceFile& b) { return a.path < b.path; });
   std::vector<ScriptModule> modules(files.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     modules[i].path = std::move(files[i].path);
@@ -334,7 +346,8 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
     if (reader.spent()) reader.set_cut();
     const std::string& path = modules[static_cast<std::size_t>(entries[i])].path;
     tree.add_entries(path);
-    const bool trains = std::any_of(reader.facts().begin() + static_cast<std::ptrdiff_t>(before), reader.facts().end(), Trains);
+    const bool trains =
+        std::any_of(reader.facts().begin() + static_cast<std::ptrdiff_t>(before), reader.facts().end(), Trains);
     if (trains) tree.add_trainers(path);
   }
   reader.RunTheRest();

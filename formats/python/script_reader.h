@@ -1,8 +1,8 @@
 // Reads training scripts: a source tree and where a run begins in it -> facts with file and line (script.proto).
 //
-// Nothing is executed. Files that no entry reaches are parsed as well, and functions that nothing calls are walked last,
-// with nothing known of what they are given: their facts are marked (`called` false). Deterministic; bounded in time and
-// memory: what a bound cut is said in a note, and the tree is then not whole.
+// Nothing is executed. Files that no entry reaches are parsed as well, and functions that nothing calls are walked
+// last, with nothing known of what they are given: their facts are marked (`called` false). Deterministic; bounded in
+// time and memory: what a bound cut is said in a note, and the tree is then not whole.
 #ifndef PARITECT_FORMATS_PYTHON_SCRIPT_READER_H_
 #define PARITECT_FORMATS_PYTHON_SCRIPT_READER_H_
 

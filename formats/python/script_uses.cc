@@ -15,8 +15,8 @@ bool NamesEvaluation(absl::string_view name) {
 }
 
 bool IsUpdate(const MachineFact& fact) {
-  return fact.kind == "backward" || fact.kind == "train_step" || fact.kind == "engine_step" || fact.kind == "functional_grad" ||
-         fact.kind == "gradient_tape";
+  return fact.kind == "backward" || fact.kind == "train_step" || fact.kind == "engine_step" ||
+         fact.kind == "functional_grad" || fact.kind == "gradient_tape";
 }
 
 class Uses {
@@ -66,7 +66,8 @@ class Uses {
   // The loop around the forward that the batch comes from has an update in it, or not.
   void Forward(const MachineFact& fact) {
     const bool trains = std::any_of(updates_.begin(), updates_.end(), [&](const MachineFact* update) {
-      if (update->loops.empty() || fact.loops.empty()) return update->loops == fact.loops && update->function == fact.function;
+      if (update->loops.empty() || fact.loops.empty())
+        return update->loops == fact.loops && update->function == fact.function;
       return std::find(fact.loops.begin(), fact.loops.end(), update->loops.back()) != fact.loops.end();
     });
     const char* use = trains ? "training" : "evaluation";
@@ -84,7 +85,8 @@ class Uses {
       All(m_.values.AllFacts(one.value), NamesEvaluation(one.name) ? "evaluation" : "training");
     }
     // Facts of functions that the framework calls (an input_fn) are of what it makes.
-    const bool evaluates = std::any_of(fact.arguments.begin(), fact.arguments.end(), [](const FactArgument& one) { return NamesEvaluation(one.name); });
+    const bool evaluates = std::any_of(fact.arguments.begin(), fact.arguments.end(),
+                                       [](const FactArgument& one) { return NamesEvaluation(one.name); });
     if (!evaluates) All(fact.made_of, "training");
   }
 
@@ -100,6 +102,8 @@ class Uses {
 
 }  // namespace
 
-std::vector<std::string> UsesOfFacts(ScriptMachine& machine) { return Uses(machine).Run(); }
+std::vector<std::string> UsesOfFacts(ScriptMachine& machine) {
+  return Uses(machine).Run();
+}
 
 }  // namespace paritect

@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "formats/python/expressions.h"
 #include "formats/python/imports.h"
+#include "formats/python/lookups.h"
 
 namespace paritect {
 namespace {
@@ -346,7 +346,8 @@ class Statements {
     m_.frame().scope = outer_scope;
     m_.frame().own_class = outer_class;
     for (const auto& [field, of] : names) {
-      if (m_.values[of].kind == ValueKind::kFunction) m_.values[of].scope = outer_scope;  // methods do not see the class's names
+      if (m_.values[of].kind == ValueKind::kFunction)
+        m_.values[of].scope = outer_scope;  // methods do not see the class's names
     }
     m_.values[value].fields = names;
     m_.SetLocal(tree().TextOf(name), value);
@@ -431,7 +432,8 @@ void AssignTo(ScriptMachine& m, NodeId target, ValueId value) {
       std::vector<NodeId> targets;
       for (NodeId child = tree[target].first; child != kNoNode; child = tree[child].next) targets.push_back(child);
       const ScriptValue given = m.values[value];
-      const bool item_wise = given.kind == ValueKind::kSequence && given.symbol.empty() && given.items.size() == targets.size();
+      const bool item_wise =
+          given.kind == ValueKind::kSequence && given.symbol.empty() && given.items.size() == targets.size();
       ++m.depth;
       for (std::size_t i = 0; i < targets.size(); ++i) {
         m.Assign(targets[i], item_wise ? given.items[i] : ElementOf(m, value));

@@ -254,7 +254,8 @@ std::size_t EndOfLiteral(absl::string_view source, std::size_t at) {
       ++i;
     } else if (!triple && source[i] == '\n') {
       return i;
-    } else if (source[i] == quote && (!triple || (i + 2 < source.size() && source[i + 1] == quote && source[i + 2] == quote))) {
+    } else if (source[i] == quote &&
+               (!triple || (i + 2 < source.size() && source[i + 1] == quote && source[i + 2] == quote))) {
       return i + (triple ? 3 : 1);
     }
   }
@@ -267,7 +268,9 @@ bool BeginsDefinition(absl::string_view rest) {
          absl::StartsWith(rest, "import ") || absl::StartsWith(rest, "from ") || absl::StartsWith(rest, "if ");
 }
 
-bool IsWord(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80) != 0; }
+bool IsWord(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || (c & 0x80) != 0;
+}
 
 std::vector<Piece> PiecesOf(absl::string_view source) {
   std::vector<Piece> pieces(1);
@@ -298,9 +301,14 @@ std::vector<Piece> PiecesOf(absl::string_view source) {
     ++pieces.back().tokens;
     if (c == '"' || c == '\'') {
       const std::size_t end = EndOfLiteral(source, i);
-      line += static_cast<std::uint32_t>(std::count(source.begin() + static_cast<std::ptrdiff_t>(i), source.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      line += static_cast<std::uint32_t>(std::count(source.begin() + static_cast<std::ptrdiff_t>(i),
+                                                    source.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
       // Escapes and interpolations within are tokens of their own.
-      pieces.back().tokens += static_cast<std::size_t>(std::count_if(source.begin() + static_cast<std::ptrdiff_t>(i), source.begin() + static_cast<std::ptrdiff_t>(end), [](char sign) { return sign == '\\' || sign == '{'; })) * 4;
+      pieces.back().tokens +=
+          static_cast<std::size_t>(std::count_if(source.begin() + static_cast<std::ptrdiff_t>(i),
+                                                 source.begin() + static_cast<std::ptrdiff_t>(end),
+                                                 [](char sign) { return sign == '\\' || sign == '{'; })) *
+          4;
       i = end;
     } else if (IsWord(c)) {
       while (i < source.size() && IsWord(source[i])) ++i;
@@ -347,7 +355,8 @@ class PieceReader {
   }
 
   void Unread(std::uint32_t line) {
-    if (out_.unread_lines_.size() < kUnreadLinesMax && (out_.unread_lines_.empty() || out_.unread_lines_.back() != line)) {
+    if (out_.unread_lines_.size() < kUnreadLinesMax &&
+        (out_.unread_lines_.empty() || out_.unread_lines_.back() != line)) {
       out_.unread_lines_.push_back(line);
     }
   }
@@ -407,7 +416,8 @@ class PieceReader {
 SyntaxTree ParsePython(std::string source) {
   SyntaxTree out;
   out.source_ = std::move(source);
-  out.nodes_.push_back({Syntax::kModule, Part::kNone, 0, static_cast<std::uint32_t>(out.source_.size()), 1, kNoNode, kNoNode});
+  out.nodes_.push_back(
+      {Syntax::kModule, Part::kNone, 0, static_cast<std::uint32_t>(out.source_.size()), 1, kNoNode, kNoNode});
   if (out.source_.size() > kSourceBytesMax) {
     out.nodes_[0].end = 0;
     out.cut_ = true;

@@ -1,4 +1,5 @@
-// A Python source as a flat tree: what tree-sitter's grammar sees, without punctuation, in arrays that are cheap to walk.
+// A Python source as a flat tree: what tree-sitter's grammar sees, without punctuation, in arrays that are cheap to
+// walk.
 //
 // Nothing is refused: what cannot be parsed (merge marks, half a bracket, Python 2 where the grammar does not know it)
 // stands as nodes of kind kError with whatever was understood in them, and its lines are named. Bytes that are no UTF-8

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
@@ -97,7 +96,9 @@ void ValueStore::Walk(ValueId id, Visit visit) const {
     const ScriptValue& value = (*this)[next];
     visit(value);
     // What a class or a package holds is not what a value is made of; objects were made of all they were given.
-    if (value.closed || value.kind == ValueKind::kObject || value.kind == ValueKind::kClass || value.kind == ValueKind::kModule || value.kind == ValueKind::kFunction) continue;
+    if (value.closed || value.kind == ValueKind::kObject || value.kind == ValueKind::kClass ||
+        value.kind == ValueKind::kModule || value.kind == ValueKind::kFunction)
+      continue;
     open.insert(open.end(), value.items.begin(), value.items.end());
     for (const auto& [name, field] : value.fields) open.push_back(field);
     open.push_back(value.self);
@@ -110,7 +111,9 @@ void ValueStore::Derive(ScriptValue& into, ValueId from, bool order) const {
   into.traits |= value.traits;
   MergeNumbers(into.made_of, value.made_of);
   if (order) MergeNumbers(into.unsorted, value.unsorted);
-  if (value.closed || value.kind == ValueKind::kObject || (value.items.empty() && value.fields.empty() && value.self == kNoValue)) return;
+  if (value.closed || value.kind == ValueKind::kObject ||
+      (value.items.empty() && value.fields.empty() && value.self == kNoValue))
+    return;
   if (value.kind == ValueKind::kClass || value.kind == ValueKind::kModule || value.kind == ValueKind::kFunction) return;
   into.traits |= AllTraits(from);
   MergeNumbers(into.made_of, AllFacts(from));
@@ -201,8 +204,9 @@ std::string ValueStore::SymbolOf(ValueId id) const {
       out = "[";
       for (ValueId item : value.items) {
         const ScriptValue& one = (*this)[item];
-        absl::StrAppend(&out, out.size() > 1 ? ", " : "",
-                        one.kind == ValueKind::kSequence ? (one.symbol.empty() ? "[...]" : one.symbol) : SymbolOf(item));
+        absl::StrAppend(
+            &out, out.size() > 1 ? ", " : "",
+            one.kind == ValueKind::kSequence ? (one.symbol.empty() ? "[...]" : one.symbol) : SymbolOf(item));
         if (out.size() > kSymbolBytesMax) break;
       }
       absl::StrAppend(&out, "]");

@@ -28,8 +28,9 @@ inline v1::Bundle BundleOf(const std::string& run, const std::string& framework,
   MemoryFileSystem fs;
   fs.AddFile(absl::StrCat("/", run, "/train.py"), script);
   if (!launch.empty()) fs.AddFile(absl::StrCat("/", run, "/run.sh"), launch);
-  fs.AddFile("/plan.yaml", absl::StrCat("run: ", run, "\nnode: n-", run, "\nplatform: ", platform, "\nframework: ", framework, "\nscripts: [", run,
-                                        "]\n", launch.empty() ? "" : absl::StrCat("settings: [", run, "/run.sh]\n")));
+  fs.AddFile("/plan.yaml", absl::StrCat("run: ", run, "\nnode: n-", run, "\nplatform: ", platform,
+                                        "\nframework: ", framework, "\nscripts: [", run, "]\n",
+                                        launch.empty() ? "" : absl::StrCat("settings: [", run, "/run.sh]\n")));
   auto plan = LoadPlan(fs, "/plan.yaml", "host");
   EXPECT_TRUE(plan.ok()) << plan.status();
   return CollectPlan({fs, BuiltInRules()}, *plan);
