@@ -264,15 +264,16 @@ class Comparison {
       Missing("pipeline_by_option", {{"what", what}, {"baseline", a.shown}, {"migrated", b->shown}});
       return;
     }
+    // Under a condition that the source does not decide, alike or not: whether the step runs is not known.
+    if (a.fact->conditional() || b->fact->conditional()) {
+      Missing("pipeline_unresolved",
+              {{"what", what}, {"where", ScriptPlace(a.fact->conditional() ? *a.fact : *b->fact)}, {"text", a.shown}});
+      return;
+    }
     if (same) return;
     if (a.code && b->code) {
       Missing("pipeline_code_differs",
               {{"baseline", absl::StrCat(what, " (", ScriptPlace(*a.fact), ")")}, {"migrated", ScriptPlace(*b->fact)}});
-      return;
-    }
-    if (a.fact->conditional() || b->fact->conditional()) {
-      Missing("pipeline_unresolved",
-              {{"what", what}, {"where", ScriptPlace(a.fact->conditional() ? *a.fact : *b->fact)}, {"text", a.shown}});
       return;
     }
     Add(what, a.shown, b->shown, a.fact, b->fact, a.shown, b->shown);
