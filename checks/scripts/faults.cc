@@ -356,8 +356,8 @@ class Finder {
 
   void LossScale() {
     const v1::ScriptFact* autocast = Autocast();
-    if (autocast == nullptr || !flow_.whole() || AutocastDtype(*autocast) != "float16" || !flow_.Has("backward") ||
-        autocast->conditional())
+    if (autocast == nullptr || !autocast->called() || !flow_.whole() || AutocastDtype(*autocast) != "float16" ||
+        !flow_.Has("backward") || autocast->conditional())
       return;
     for (absl::string_view kind :
          {"fit", "engine", "trainer", "loss_scale_manager", "loss_scale_optimizer", "amp_level"}) {
@@ -388,7 +388,7 @@ class Finder {
 
   void NoWrapper() {
     const Facts inits = flow_.OfKind("distributed_init");
-    if (inits.empty() || !flow_.whole() || flow_.framework() != "pytorch" ||
+    if (inits.empty() || !inits[0]->called() || !flow_.whole() || flow_.framework() != "pytorch" ||
         !(flow_.Has("optimizer_step") || flow_.Has("scaler_step")))
       return;
     for (absl::string_view kind :
