@@ -22,6 +22,17 @@ absl::StatusOr<std::vector<std::string>> TextsOf(const DocumentNode& node) {
   return texts;
 }
 
+// A pattern with one '*' is a beginning and an end: told without the matcher, which asks for memory, since a reading
+// asks for hundreds of thousands of names.
+bool Matches(absl::string_view pattern, absl::string_view name) {
+  const std::size_t star = pattern.find('*');
+  if (star == absl::string_view::npos) return pattern == name;
+  if (!absl::StartsWith(name, pattern.substr(0, star))) return false;
+  const absl::string_view rest = pattern.substr(star + 1);
+  if (absl::StrContains(rest, '*')) return GlobMatch(pattern, name);
+  return name.size() >= pattern.size() - 1 && absl::EndsWith(name, rest);
+}
+
 absl::string_view LastOf(absl::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == absl::string_view::npos ? name : name.substr(dot + 1);
@@ -123,19 +134,19 @@ const ApiRule* ScriptRules::Find(absl::string_view full_name) const {
   if (auto found = exact_.find(full_name); found != exact_.end()) return &rules_[found->second];
   if (auto found = by_last_.find(LastOf(full_name)); found != by_last_.end()) {
     for (auto one = found->second.rbegin(); one != found->second.rend(); ++one) {
-      if (GlobMatch(one->first, full_name)) return &rules_[one->second];
+      if (Matches(one->first, full_name)) return &rules_[one->second];
     }
   }
   const std::pair<std::string, std::size_t>* best = nullptr;
   for (const auto& one : groups_) {
-    if ((best == nullptr || one.first.size() >= best->first.size()) && GlobMatch(one.first, full_name)) best = &one;
+    if ((best == nullptr || one.first.size() >= best->first.size()) && Matches(one.first, full_name)) best = &one;
   }
   return best == nullptr ? nullptr : &rules_[best->second];
 }
 
 const BaseRule* ScriptRules::FindBase(absl::string_view full_name) const {
   for (auto base = bases_.rbegin(); base != bases_.rend(); ++base) {
-    if (GlobMatch(base->name, full_name)) return &*base;
+    if (Matches(base->name, full_name)) return &*base;
   }
   return nullptr;
 }
