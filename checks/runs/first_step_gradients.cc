@@ -64,7 +64,6 @@ void Differs(const CheckContext& context, v1::CheckResult& result, const FirstVa
 
 // Of the global norm that logs print.
 void JudgeNorms(const CheckContext& context, v1::CheckResult& result) {
-  for (const Side side : kBothSides) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_RUN_LOG);
   const RunPairs pairs(context);
   const double limit = context.profile.threshold("gradient_norm_relative_error");
   v1::CheckResult losses;
@@ -87,6 +86,7 @@ void JudgeNorms(const CheckContext& context, v1::CheckResult& result) {
       Differs(context, result, values, gate, args);
     }
   }
+  for (const Side side : kBothSides) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_RUN_LOG);
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
