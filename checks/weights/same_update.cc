@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "checks/settings/view.h"
+#include "checks/settings/derived.h"
 #include "checks/weights/direction.h"
 #include "checks/weights/matching.h"
 #include "checks/weights/step_change.h"
