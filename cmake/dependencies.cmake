@@ -19,4 +19,16 @@ pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(SNAPPY REQUIRED IMPORTED_TARGET snappy)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(TREE_SITTER REQUIRED IMPORTED_TARGET tree-sitter)
 include(GoogleTest)
+
+# The grammar of Python: C source that deploy/fetch-grammar brings, pinned by digest. Whoever has none and no network
+# reads here what to do.
+set(PARITECT_GRAMMAR ${CMAKE_BINARY_DIR}/grammar)
+execute_process(COMMAND ${CMAKE_SOURCE_DIR}/deploy/fetch-grammar ${PARITECT_GRAMMAR} RESULT_VARIABLE fetched)
+if(NOT fetched EQUAL 0)
+  message(FATAL_ERROR "The grammar of Python is not there; the lines of fetch-grammar above say why and what to do.")
+endif()
+add_library(python_grammar STATIC ${PARITECT_GRAMMAR}/parser.c ${PARITECT_GRAMMAR}/scanner.c)
+target_include_directories(python_grammar PRIVATE ${PARITECT_GRAMMAR})
+target_compile_options(python_grammar PRIVATE -O2 -w)

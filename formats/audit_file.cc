@@ -4,11 +4,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/date.h"
 #include "common/document_fields.h"
 #include "common/duration.h"
 #include "common/status_macros.h"
 #include "formats/plan.h"
-#include "re2/re2.h"
 
 namespace paritect {
 namespace {
@@ -130,9 +130,8 @@ Status ReadLive(const DocumentNode& v, v1::AuditDefinition& audit) {
 }
 
 Status ReadUntil(const DocumentNode& v, v1::AuditDefinition& audit) {
-  static const LazyRE2 kDate = {"\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])"};
   PARITECT_RETURN_IF_ERROR(ReadText(v, "until", *audit.mutable_until()));
-  if (RE2::FullMatch(audit.until(), *kDate)) return absl::OkStatus();
+  if (IsDate(audit.until())) return absl::OkStatus();
   return ErrorAt(v, "`until` must be a date like 2026-12-31");
 }
 

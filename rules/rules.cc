@@ -22,6 +22,7 @@ namespace {
 absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ParseDocument(file.bytes));
   if (absl::StartsWith(file.name, "messages/")) return rules.messages.Add(root, overriding);
+  if (absl::StartsWith(file.name, "scripts/")) return rules.scripts.Add(root);
   if (file.name == "catalogue.yaml") {
     PARITECT_ASSIGN_OR_RETURN(rules.catalogue, ReadCatalogue(root));
     return absl::OkStatus();

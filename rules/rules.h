@@ -16,6 +16,7 @@
 #include "rules/products.h"
 #include "rules/profile.h"
 #include "rules/rules_files.h"
+#include "rules/script_rules.h"
 #include "rules/settings_rules.h"
 #include "rules/tensor_names.h"
 
@@ -33,6 +34,7 @@ struct Rules {
   TensorNames tensor_names;
   Operators operators;
   std::vector<std::string> overridden;  // names of the files that stand on top of the embedded ones
+  ScriptRules scripts;
 };
 
 // Loads `files`, then `overrides` on top: an override file replaces single entries (messages, aliases,

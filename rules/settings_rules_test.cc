@@ -167,12 +167,17 @@ TEST(SettingsRules, UnknownVariablesAreWithheld) {
   EXPECT_FALSE(rules.InClear("HF_TOKEN"));
 }
 
-// One that its type and conversion take.
-std::string ValueFor(const SettingKey& key, SettingConversion convert) {
-  if (convert == SettingConversion::kItem0 || convert == SettingConversion::kItem1) return "[0.5, 0.5]";
-  if (key.type == SettingType::kWord && !key.words.empty()) return key.words.begin()->first;
-  if (key.type == SettingType::kBoolean) return "true";
-  return "0.5";
+// The alias with a value that its key's type and its conversion take.
+v1::Setting Stated(const SettingKey& key, const SettingAlias& alias) {
+  v1::Setting setting = Raw(alias.name, "0.5");
+  if (alias.convert == SettingConversion::kItem0 || alias.convert == SettingConversion::kItem1) {
+    for (int i = 0; i < 2; ++i) setting.mutable_value()->mutable_list()->add_items()->set_number(0.5);
+  } else if (key.type == SettingType::kBoolean) {
+    setting.mutable_value()->set_text("true");
+  } else if (key.type == SettingType::kWord && !key.words.empty()) {
+    setting.mutable_value()->set_text(key.words.begin()->first);
+  }
+  return setting;
 }
 
 // An alias is one word in the table: this is its test.
@@ -182,8 +187,7 @@ TEST(SettingsRules, EveryAliasLeadsToItsKey) {
     for (const SettingAlias& alias : key.aliases) {
       EXPECT_EQ(alias.name, NormaliseSettingKey(alias.name)) << name << ": this spelling never arrives";
       std::set<std::string> found;
-      const std::string value = ValueFor(key, alias.convert);
-      for (const CanonicalSetting& one : rules.Canonicalise(alias.format, Raw(alias.name, value))) {
+      for (const CanonicalSetting& one : rules.Canonicalise(alias.format, Stated(key, alias))) {
         found.insert(one.key->key);
       }
       EXPECT_TRUE(found.contains(name)) << alias.name << " in '" << alias.format << "'";

@@ -51,13 +51,19 @@ absl::StatusOr<v1::StoredBundle> CollectedBundle(FleetStore& store, const std::s
 }
 
 absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored) {
+  MessageBudget budget;
+  return LoadBundle(store, stored, budget);
+}
+
+absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored, MessageBudget& budget) {
   v1::Bundle bundle;
   *bundle.mutable_plan() = stored.plan();
   bundle.set_collected_by(stored.program());
   bundle.set_collected_at_unix_ms(stored.collected_at_unix_ms());
   for (const v1::Piece& piece : stored.pieces()) {
     PARITECT_ASSIGN_OR_RETURN(*bundle.add_evidence(),
-                              PutTogether(piece, [&store](absl::string_view sha256) { return store.Content(sha256); }));
+                              PutTogether(
+                                  piece, [&store](absl::string_view sha256) { return store.Content(sha256); }, budget));
   }
   return bundle;
 }

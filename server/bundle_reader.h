@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/message_bytes.h"
 #include "paritect/v1/evidence.pb.h"
 #include "paritect/v1/fleet.pb.h"
 #include "storage/fleet_store.h"
@@ -19,6 +20,9 @@ absl::StatusOr<v1::StoredBundle> CollectedBundle(FleetStore& store, const std::s
                                                  const std::string& node);
 
 // The evidence itself, in the order of collection; every digest is checked. DataLoss: a part is missing or damaged.
+// ResourceExhausted: it would cost more than `budget`, from which what it costs is taken, allows.
+absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored, MessageBudget& budget);
+// The same with a budget of its own.
 absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored);
 
 // Takes a bundle apart as an agent would have; its contents go into `set`. Texts that are not UTF-8 get their display

@@ -111,6 +111,19 @@ TEST_F(BundleReaderTest, AMissingPieceOrPartIsSaid) {
   EXPECT_THAT(lost.message(), HasSubstr("piece 3 (EVIDENCE_KIND_SHARDS of /data/3): part"));
 }
 
+// All evidence of an audit is in memory at once: what one bundle costs is not there for the next.
+TEST_F(BundleReaderTest, BundlesShareABudget) {
+  Deliver("t");
+  const auto stored = *CollectedBundle(*store_, "t", "n1");
+  MessageBudget budget;
+  ASSERT_TRUE(LoadBundle(*store_, stored, budget).ok());
+  const std::uint64_t cost = MessageBudget().entries - budget.entries;
+  EXPECT_GT(cost, 0u);
+  budget.entries = cost + cost / 2;
+  EXPECT_TRUE(LoadBundle(*store_, stored, budget).ok());
+  EXPECT_EQ(LoadBundle(*store_, stored, budget).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(BundleReaderTest, AnImportedBundleIsKeptOnce) {
   v1::Bundle bundle = Sample();
   std::string keys[2];

@@ -13,6 +13,8 @@ namespace {
 constexpr absl::string_view kTokens = "token";
 constexpr std::int64_t kTokenLifetimeDefault_s = 3600;
 constexpr std::int64_t kTokenLifetimeMax_s = 30 * kDaySeconds;
+constexpr std::int64_t kExpiredKept_s = 7 * kDaySeconds;
+constexpr std::size_t kTokenIdDigits = 12;
 constexpr int kTokenUsesMax = 100'000;
 // A token has 160 bits: guessing is hopeless anyway; this keeps the log and the processor free of it.
 constexpr double kGuessesBurst = 20;
@@ -23,10 +25,11 @@ std::string ActorOf(const Identity& identity) {
   return absl::StrCat(RoleName(identity.role), "/", identity.name);
 }
 
-v1::AuditLogEntry LogEntry(std::int64_t now_ms, absl::string_view actor, absl::string_view action,
-                           absl::string_view subject, absl::string_view detail) {
+v1::AuditLogEntry LogEntry(std::int64_t now_ms, absl::string_view actor, absl::string_view address,
+                           absl::string_view action, absl::string_view subject, absl::string_view detail) {
   v1::AuditLogEntry entry;
   entry.set_at_unix_ms(now_ms);
+  entry.set_address(std::string(address));
   entry.set_actor(std::string(actor));
   entry.set_action(std::string(action));
   entry.set_subject(std::string(subject));
@@ -36,23 +39,6 @@ v1::AuditLogEntry LogEntry(std::int64_t now_ms, absl::string_view actor, absl::s
 }
 
 }  // namespace
-
-v1::AccessRole ToProto(Role role) {
-  switch (role) {
-    case Role::kAgent: return v1::ACCESS_ROLE_AGENT;
-    case Role::kViewer: return v1::ACCESS_ROLE_VIEWER;
-    case Role::kOperator: return v1::ACCESS_ROLE_OPERATOR;
-    case Role::kAdmin: return v1::ACCESS_ROLE_ADMIN;
-  }
-  return v1::ACCESS_ROLE_UNSPECIFIED;
-}
-
-std::optional<Role> FromProto(v1::AccessRole role) {
-  for (const Role known : kAllRoles) {
-    if (ToProto(known) == role) return known;
-  }
-  return std::nullopt;
-}
 
 Enrolment::Enrolment(const ServerFolder& folder, FleetStore& store, Fleet& fleet,
                      std::function<absl::Status(WriteSet)> commit, WallClock clock, EnrolmentOptions options)
@@ -88,11 +74,70 @@ absl::StatusOr<v1::CreateTokenResponse> Enrolment::CreateToken(const v1::CreateT
   stored.set_created_unix(now_s);
   WriteSet set;
   set.documents.push_back({std::string(kTokens), key, stored.SerializeAsString(), {}});
+  PARITECT_RETURN_IF_ERROR(DropExpired(set));
   PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
   v1::CreateTokenResponse response;
+  response.set_id(key.substr(0, kTokenIdDigits));
   response.set_token(token);
   response.set_expires_unix(stored.expires_unix());
   return response;
+}
+
+absl::StatusOr<v1::ListTokensResponse> Enrolment::ListTokens() {
+  v1::ListTokensResponse response;
+  const std::int64_t now_s = clock_() / 1000;
+  PARITECT_RETURN_IF_ERROR(store_.Scan(kTokens, "", "", [&](absl::string_view key, absl::string_view value) {
+    v1::JoinToken token;
+    if (!token.ParseFromArray(value.data(), static_cast<int>(value.size())) || token.expires_unix() <= now_s) {
+      return true;
+    }
+    v1::TokenRow& row = *response.add_tokens();
+    row.set_id(std::string(key.substr(0, kTokenIdDigits)));
+    *row.mutable_token() = std::move(token);
+    return true;
+  }));
+  std::sort(response.mutable_tokens()->begin(), response.mutable_tokens()->end(),
+            [](const v1::TokenRow& a, const v1::TokenRow& b) {
+              return std::pair(a.token().expires_unix(), a.id()) < std::pair(b.token().expires_unix(), b.id());
+            });
+  return response;
+}
+
+absl::StatusOr<v1::RevokeTokenResponse> Enrolment::RevokeToken(const std::string& id) {
+  if (id.size() < kTokenIdDigits) {
+    return absl::InvalidArgumentError(absl::StrCat("a token is named by ", kTokenIdDigits,
+                                                   " digits or more of its "
+                                                   "digest (`paritect token ls`)"));
+  }
+  absl::MutexLock lock(&mutex_);
+  v1::RevokeTokenResponse response;
+  WriteSet set;
+  PARITECT_RETURN_IF_ERROR(store_.Scan(kTokens, id, "", [&](absl::string_view key, absl::string_view value) {
+    set.documents.push_back({std::string(kTokens), std::string(key), std::nullopt, {}});
+    response.mutable_token()->set_id(std::string(key.substr(0, kTokenIdDigits)));
+    response.mutable_token()->mutable_token()->ParseFromArray(value.data(), static_cast<int>(value.size()));
+    return false;
+  }));
+  if (set.documents.empty()) {
+    return absl::NotFoundError(absl::StrCat("there is no token ", id,
+                                            ": used up, expired or revoked already "
+                                            "(`paritect token ls` lists all)"));
+  }
+  PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
+  return response;
+}
+
+// Tokens that nobody used go some time after their end.
+absl::Status Enrolment::DropExpired(WriteSet& set) {
+  const std::int64_t before = clock_() / 1000 - kExpiredKept_s;
+  return store_.Scan(kTokens, "", "", [&](absl::string_view key, absl::string_view value) {
+    v1::JoinToken token;
+    const bool read = token.ParseFromArray(value.data(), static_cast<int>(value.size()));
+    if (read && token.expires_unix() < before) {
+      set.documents.push_back({std::string(kTokens), std::string(key), std::nullopt, {}});
+    }
+    return true;
+  });
 }
 
 absl::Status Enrolment::CheckGuesses(const std::string& address) {
@@ -188,14 +233,17 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Join(const v1::JoinRequest& request,
   // A token made for one name allows to take that name again: a node that was installed anew, or was revoked.
   PARITECT_ASSIGN_OR_RETURN(WriteSet holder, fleet_.PrepareEnrolment(record, token->node() == request.name()));
   set.documents.insert(set.documents.end(), holder.documents.begin(), holder.documents.end());
-  set.log.push_back(LogEntry(clock_(), absl::StrCat("-/", address), "Join", ActorOf(identity),
+  set.log.push_back(LogEntry(clock_(), absl::StrCat("-/", address), address, "Join", ActorOf(identity),
                              absl::StrCat("serial ", record.serial(), ", token of ", token->created_by())));
+  const v1::AuditLogEntry entry = set.log[0];
   PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
+  if (options_.tell) options_.tell(entry);
   fleet_.Enrolled(holder);
   return response;
 }
 
-absl::StatusOr<v1::JoinResponse> Enrolment::Renew(const Identity& identity, const v1::RenewRequest& request) {
+absl::StatusOr<v1::JoinResponse> Enrolment::Renew(const Identity& identity, const v1::RenewRequest& request,
+                                                  const std::string& address) {
   absl::MutexLock lock(&mutex_);
   v1::NodeRecord record;
   for (const v1::NodeRecord& holder : fleet_.Holders()) {
@@ -207,9 +255,11 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Renew(const Identity& identity, cons
   PARITECT_ASSIGN_OR_RETURN(v1::JoinResponse response, Sign(identity, request.signing_request_pem(), record));
   PARITECT_ASSIGN_OR_RETURN(WriteSet set, fleet_.PrepareEnrolment(record, true));
   const WriteSet holder = set;
-  set.log.push_back(
-      LogEntry(clock_(), ActorOf(identity), "Renew", ActorOf(identity), absl::StrCat("serial ", record.serial())));
+  set.log.push_back(LogEntry(clock_(), ActorOf(identity), address, "Renew", ActorOf(identity),
+                             absl::StrCat("serial ", record.serial())));
+  const v1::AuditLogEntry entry = set.log[0];
   PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
+  if (options_.tell) options_.tell(entry);
   fleet_.Enrolled(holder);
   return response;
 }

@@ -11,6 +11,7 @@
 #include "common/pki/server_folder.h"
 #include "paritect/v1/agents.pb.h"
 #include "paritect/v1/operators.pb.h"
+#include "server/access_role.h"
 #include "server/fleet.h"
 
 namespace paritect {
@@ -18,6 +19,7 @@ namespace paritect {
 struct EnrolmentOptions {
   std::int64_t lifetime_s = kClientLifetimeSeconds;
   std::int64_t person_lifetime_s = 30 * kDaySeconds;  // viewers, operators, admins: nobody renews for them
+  std::function<void(const v1::AuditLogEntry&)> tell;  // each enrolment and renewal; may be empty
 };
 
 // Thread-safe.
@@ -29,16 +31,22 @@ class Enrolment {
 
   // InvalidArgument; FailedPrecondition: this server signs nothing.
   absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request, const std::string& by);
+  // Those that may still be used, by their end.
+  absl::StatusOr<v1::ListTokensResponse> ListTokens();
+  // InvalidArgument: too short to name one. NotFound.
+  absl::StatusOr<v1::RevokeTokenResponse> RevokeToken(const std::string& id);
   // `address`: of the caller, for the limit on guesses. PermissionDenied: the token is unknown, used up, expired or for
   // another name; ResourceExhausted: too many wrong tokens from there.
   absl::StatusOr<v1::JoinResponse> Join(const v1::JoinRequest& request, const std::string& address);
   // A new certificate for the same identity, whose present one is still good.
-  absl::StatusOr<v1::JoinResponse> Renew(const Identity& identity, const v1::RenewRequest& request);
+  absl::StatusOr<v1::JoinResponse> Renew(const Identity& identity, const v1::RenewRequest& request,
+                                         const std::string& address = "");
 
  private:
   absl::StatusOr<v1::JoinResponse> Sign(const Identity& identity, absl::string_view request_pem,
                                         v1::NodeRecord& record);
   absl::StatusOr<v1::JoinToken> UseToken(const std::string& key, const v1::JoinRequest& request, WriteSet& set);
+  absl::Status DropExpired(WriteSet& set);
   absl::Status CheckGuesses(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountGuess(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -56,9 +64,6 @@ class Enrolment {
   };
   std::map<std::string, Guesses> guesses_ ABSL_GUARDED_BY(mutex_);
 };
-
-v1::AccessRole ToProto(Role role);
-std::optional<Role> FromProto(v1::AccessRole role);
 
 }  // namespace paritect
 

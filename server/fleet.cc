@@ -7,6 +7,8 @@
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "server/content_question.h"
+#include "server/holder_record.h"
 #include "server/ingest.h"
 #include "storage/fleet_keys.h"
 
@@ -14,20 +16,10 @@ namespace paritect {
 namespace {
 
 constexpr absl::string_view kCollection = "node";
-constexpr int kEarlierSerialsMax = 8;
 constexpr int kProtocol = 1;
-constexpr std::size_t kDigestBytes = 32;
-constexpr std::size_t kKeyBytesMax = 1024;
-
-absl::string_view RoleWord(v1::AccessRole role) {
-  switch (role) {
-    case v1::ACCESS_ROLE_AGENT: return "agent";
-    case v1::ACCESS_ROLE_VIEWER: return "viewer";
-    case v1::ACCESS_ROLE_OPERATOR: return "operator";
-    case v1::ACCESS_ROLE_ADMIN: return "admin";
-    default: return "unknown";
-  }
-}
+constexpr std::size_t kProgressTextBytesMax = 1024;
+constexpr std::int64_t kOverBudgetWaitMs = 5000;
+constexpr std::int64_t kRecordCostBytes = 256;  // a record's rows, beside its bytes
 
 // A damaged key gives epoch 0, which no spool has.
 std::uint64_t EpochOf(absl::string_view hex) {
@@ -39,16 +31,11 @@ std::int64_t SizeOf(const v1::Batch& batch) {
   return static_cast<std::int64_t>(batch.ByteSizeLong());
 }
 
-std::size_t CountOf(const v1::ContentQuestion& question) {
-  return question.digests().size() / kDigestBytes;
-}
-
-std::string DigestAt(const v1::ContentQuestion& question, std::size_t at) {
-  return question.digests().substr(at * kDigestBytes, kDigestBytes);
-}
-
-bool IsSet(const std::string& bits, std::size_t at) {
-  return at / 8 < bits.size() && (static_cast<unsigned char>(bits[at / 8]) >> (at % 8) & 1) != 0;
+// What a node says of its work is kept and shown: no more of it than a line.
+v1::TaskProgress ForWatchers(v1::TaskProgress progress) {
+  progress.set_stage(progress.stage().substr(0, kProgressTextBytesMax));
+  progress.set_current(DisplayBytes(absl::string_view(progress.current()).substr(0, kProgressTextBytesMax)));
+  return progress;
 }
 
 }  // namespace
@@ -62,14 +49,16 @@ absl::Status Fleet::Load() {
     v1::NodeRecord record;
     if (!record.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
     if (record.role() == v1::ACCESS_ROLE_AGENT) {
-      auto node = std::make_shared<Node>(record.name());
+      auto node = NewNode(record.name());
       node->last_seen_unix_ms = record.last_seen_unix_ms();
       node->hello = record.hello();
+      node->address = record.address();
       nodes_[record.name()] = std::move(node);
     }
     holders_[std::string(key)] = std::move(record);
     return true;
   }));
+  PARITECT_RETURN_IF_ERROR(ReadJournal());
   return store_.Scan("watermark", "", "", [&](absl::string_view key, absl::string_view value) {
     v1::Watermark watermark;
     const std::vector<std::string> parts = absl::StrSplit(key, '/');
@@ -82,34 +71,30 @@ absl::Status Fleet::Load() {
   });
 }
 
+absl::Status Fleet::ReadJournal() {
+  if (ports_.holders == nullptr) return absl::OkStatus();
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<HolderLine> lines, ports_.holders->ReadNew());
+  for (const HolderLine& line : lines) {
+    ApplyHolderLine(line, holders_[HolderKey(RoleWord(line.role), line.name)]);
+    if (line.role == v1::ACCESS_ROLE_AGENT) nodes_.try_emplace(line.name, NewNode(line.name));
+  }
+  return absl::OkStatus();
+}
+
+// Who was seen once is known after a restart too, and can be revoked then.
+void Fleet::Remember(const std::string& key, const v1::NodeRecord& record) {
+  if (!ports_.submit) return;
+  WriteSet set;
+  set.documents.push_back({std::string(kCollection), key, record.SerializeAsString(), {}});
+  ports_.submit(std::move(set), [](const absl::Status&) {}).IgnoreError();
+}
+
 absl::StatusOr<WriteSet> Fleet::PrepareEnrolment(v1::NodeRecord record, bool replace) {
   absl::MutexLock lock(&mutex_);
   const std::string key = HolderKey(RoleWord(record.role()), record.name());
   const auto known = holders_.find(key);
   if (known != holders_.end()) {
-    v1::NodeRecord& before = known->second;
-    if (before.state() == "revoked" && !replace) {
-      return absl::PermissionDeniedError(absl::StrCat(key,
-                                                      " was revoked; an admin can allow it again with a token for "
-                                                      "that name (`paritect token create --node ",
-                                                      record.name(), "`)"));
-    }
-    if (!replace && before.certificate_expires_unix() > clock_() / 1000) {
-      return absl::AlreadyExistsError(absl::StrCat("the name '", record.name(), "' is taken by another ",
-                                                   RoleWord(record.role()),
-                                                   "; choose another --node name, revoke that one, or make the token "
-                                                   "for that name (`paritect token create --node`)"));
-    }
-    *record.mutable_hello() = before.hello();
-    record.set_revoked_unix(before.revoked_unix());
-    record.set_last_seen_unix_ms(before.last_seen_unix_ms());
-    if (before.state() == "active") {
-      *record.mutable_earlier_serials() = before.earlier_serials();
-      record.add_earlier_serials(before.serial());
-      while (record.earlier_serials_size() > kEarlierSerialsMax) {
-        record.mutable_earlier_serials()->erase(record.mutable_earlier_serials()->begin());
-      }
-    }
+    PARITECT_RETURN_IF_ERROR(EnrolAgain(known->second, replace, clock_() / 1000, record));
   }
   record.set_state("active");
   WriteSet set;
@@ -123,7 +108,11 @@ void Fleet::Enrolled(const WriteSet& set) {
     v1::NodeRecord record;
     if (document.collection != kCollection || !document.value || !record.ParseFromString(*document.value)) continue;
     if (record.role() == v1::ACCESS_ROLE_AGENT && nodes_.count(record.name()) == 0) {
-      nodes_[record.name()] = std::make_shared<Node>(record.name());
+      nodes_[record.name()] = NewNode(record.name());
+    }
+    if (ports_.holders != nullptr && record.state() == "active" && record.revoked_unix() != 0) {
+      // One that cannot be written is refused after a restore of an older backup, and joins again.
+      ports_.holders->Append(HolderLineOf(HolderEvent::kEnrolled, record, clock_() / 1000)).IgnoreError();
     }
     holders_[document.key] = std::move(record);
   }
@@ -131,23 +120,22 @@ void Fleet::Enrolled(const WriteSet& set) {
 
 absl::Status Fleet::Accepts(const v1::NodeRecord& peer) {
   absl::MutexLock lock(&mutex_);
-  auto [known, fresh] = holders_.try_emplace(HolderKey(RoleWord(peer.role()), peer.name()), peer);
-  if (peer.role() != v1::ACCESS_ROLE_AGENT) known->second.set_last_seen_unix_ms(clock_());
-  if (fresh) {
-    known->second.set_state("active");
-    if (peer.role() == v1::ACCESS_ROLE_AGENT) nodes_.try_emplace(peer.name(), std::make_shared<Node>(peer.name()));
-    return absl::OkStatus();
+  const std::string key = HolderKey(RoleWord(peer.role()), peer.name());
+  auto found = holders_.find(key);
+  // Somebody may have issued a certificate on this machine since.
+  if (found == holders_.end() || found->second.state() == "revoked") PARITECT_RETURN_IF_ERROR(ReadJournal());
+  auto [known, fresh] = holders_.try_emplace(key, peer);
+  v1::NodeRecord& record = known->second;
+  if (peer.role() != v1::ACCESS_ROLE_AGENT) record.set_last_seen_unix_ms(clock_());
+  if (fresh && peer.role() == v1::ACCESS_ROLE_AGENT) {
+    nodes_.try_emplace(peer.name(), NewNode(peer.name()));
   }
-  const v1::NodeRecord& record = known->second;
-  const std::string who = absl::StrCat(RoleWord(record.role()), " '", record.name(), "'");
-  if (record.state() == "revoked") {
-    return absl::PermissionDeniedError(
-        absl::StrCat(who, " was revoked by ", record.revoked_by(), " on ", FormatTime(record.revoked_unix() * 1000)));
+  PARITECT_RETURN_IF_ERROR(CheckHolder(record, peer));
+  if (fresh || record.state() == "issued") {
+    record.set_state("active");
+    Remember(key, record);
   }
-  if (record.revoked_unix() == 0 || record.serial() == peer.serial()) return absl::OkStatus();
-  const auto& earlier = record.earlier_serials();
-  if (std::find(earlier.begin(), earlier.end(), peer.serial()) != earlier.end()) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("this certificate of ", who, " is from before it was revoked"));
+  return absl::OkStatus();
 }
 
 void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
@@ -163,12 +151,21 @@ void Fleet::FillSeen(const std::string& key, v1::NodeRecord& record) {
   if (node.spool_known && node.hello.next_sequence() > waiting) {
     record.mutable_hello()->set_first_available(node.hello.next_sequence() - waiting);
   }
+  if (!node.address.empty()) record.set_address(node.address);
+  if (node.spool_known) *record.mutable_spool() = node.spool;
+  record.set_contests(node.contests);
+  record.set_contested_unix_ms(node.contested_unix_ms);
+  record.set_other_address(node.other_address);
+  record.set_problem(node.problem);
+  record.set_problem_unix_ms(node.problem_unix_ms);
+  *record.mutable_task() = node.task;
   record.set_clock_offset_known(node.clock_known);
   record.set_clock_offset_ms(node.clock_offset_ms);
 }
 
 std::vector<v1::NodeRecord> Fleet::Holders() {
   absl::MutexLock lock(&mutex_);
+  ReadJournal().IgnoreError();  // one that cannot be read shows at a start, and where somebody is revoked
   std::vector<v1::NodeRecord> out;
   for (const auto& [key, holder] : holders_) {
     if (holder.forgotten()) continue;
@@ -188,11 +185,12 @@ std::vector<KnownNode> Fleet::Agents() {
     absl::MutexLock node_lock(&node->mutex);
     KnownNode known;
     known.name = name;
-    known.revoked = holder->second.state() != "active";
+    known.revoked = holder->second.state() == "revoked";
     known.online = !known.revoked && node->session != 0 && now - node->last_seen_unix_ms < options_.online_ms;
     known.last_seen_unix_ms = node->last_seen_unix_ms;
     if (node->clock_known) known.clock_offset_ms = node->clock_offset_ms;
     known.lost_records = node->lost_records;
+    known.contested_unix_ms = node->contested_unix_ms;
     known.mounts = {node->hello.mounts().begin(), node->hello.mounts().end()};
     out.push_back(std::move(known));
   }
@@ -201,6 +199,7 @@ std::vector<KnownNode> Fleet::Agents() {
 
 absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const std::string& by, bool forget) {
   absl::MutexLock lock(&mutex_);
+  PARITECT_RETURN_IF_ERROR(ReadJournal());
   WriteSet set;
   for (const auto& [key, holder] : holders_) {
     const bool revoked = holder.state() == "revoked";
@@ -212,6 +211,11 @@ absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const
       record.set_revoked_by(by);
     }
     record.set_forgotten(forget);
+    // First: a revocation that the database does not get is one all the same.
+    if (ports_.holders != nullptr) {
+      const HolderEvent event = forget ? HolderEvent::kForgotten : HolderEvent::kRevoked;
+      PARITECT_RETURN_IF_ERROR(ports_.holders->Append(HolderLineOf(event, record, record.revoked_unix())));
+    }
     set.documents.push_back({std::string(kCollection), key, record.SerializeAsString(), {}});
   }
   if (!set.documents.empty()) return set;
@@ -240,24 +244,30 @@ WriteSet Fleet::SeenSet() {
       node->second->seen_changed = false;
     }
     FillSeen(key, holder);
+    holder.clear_task();
     set.documents.push_back({std::string(kCollection), key, holder.SerializeAsString(), {}});
   }
   return set;
 }
 
 FleetCounters Fleet::counters() {
-  FleetCounters counters;
-  {
-    absl::MutexLock lock(&counters_mutex_);
-    counters = counters_;
-  }
+  const std::vector<KnownNode> agents = Agents();
   absl::MutexLock lock(&mutex_);
+  absl::MutexLock counters_lock(&counters_mutex_);
+  FleetCounters counters = counters_;
   counters.online = static_cast<std::int64_t>(sessions_.size());
   counters.nodes = static_cast<std::int64_t>(nodes_.size());
+  counters.silent = std::count_if(agents.begin(), agents.end(), [](const KnownNode& node) {
+    return !node.revoked && !node.online && node.last_seen_unix_ms != 0;
+  });
   return counters;
 }
 
 // --- sessions and the path of their batches ----------------------------------------------------------------------
+
+std::shared_ptr<Fleet::Node> Fleet::NewNode(const std::string& name) const {
+  return std::make_shared<Node>(name, ByteBudget(options_.node_burst_bytes, options_.node_bytes_per_s));
+}
 
 std::shared_ptr<Fleet::Node> Fleet::FindNode(const std::string& name) {
   absl::MutexLock lock(&mutex_);
@@ -272,12 +282,16 @@ std::shared_ptr<Fleet::Node> Fleet::NodeOf(SessionId session) {
 }
 
 absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::Hello& hello,
-                                             std::shared_ptr<AgentLink> link) {
+                                             std::shared_ptr<AgentLink> link, const std::string& address) {
   if (hello.protocol() != kProtocol) {
     return absl::FailedPreconditionError(absl::StrCat("the agent speaks protocol ", hello.protocol(), ", this server ",
                                                       kProtocol, "; update the older of the two"));
   }
   if (hello.epoch() == 0) return absl::InvalidArgumentError("a spool's epoch cannot be 0");
+  if (const std::size_t bytes = hello.ByteSizeLong(); bytes > options_.hello_bytes_max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a hello of ", bytes, " bytes (labels, roots, mounts); at most ", options_.hello_bytes_max));
+  }
   std::shared_ptr<Node> node;
   SessionId session = 0;
   {
@@ -285,6 +299,14 @@ absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::
     const auto found = nodes_.find(name);
     if (found == nodes_.end()) return absl::PermissionDeniedError(absl::StrCat("'", name, "' is not enrolled"));
     node = found->second;
+    {
+      absl::MutexLock node_lock(&node->mutex);
+      if (node->watermarks.size() >= options_.epochs_max && node->watermarks.count(hello.epoch()) == 0) {
+        return absl::ResourceExhaustedError(absl::StrCat("the spool of '", name, "' was made anew ",
+                                                         node->watermarks.size(),
+                                                         " times; enrol the node under another name"));
+      }
+    }
     session = next_session_++;
     sessions_[session] = node;
   }
@@ -295,14 +317,16 @@ absl::StatusOr<Fleet::SessionId> Fleet::Open(const std::string& name, const v1::
   bool welcomed = false;
   {
     absl::MutexLock lock(&node->mutex);
-    welcomed = Take(*node, session, hello, std::move(link));
+    welcomed = Take(*node, session, hello, std::move(link), address);
   }
   if (welcomed) SendTasks(node, session);
   return session;
 }
 
 // False: the welcome waits for the commit of the session before.
-bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link) {
+bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link,
+                 const std::string& address) {
+  NoteOrigin(node, hello, address);
   if (node.link != nullptr) {
     node.link->Close(absl::AbortedError(absl::StrCat("another session of '", node.name, "' took this one's place")));
   }
@@ -311,6 +335,7 @@ bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::sha
   node.hello = hello;
   node.hello.set_program(DisplayBytes(absl::string_view(hello.program()).substr(0, kProgramBytesMax)));
   node.spool_known = false;
+  node.task.Clear();
   node.waiting.clear();
   node.waiting_bytes = 0;
   node.question = 0;
@@ -319,6 +344,31 @@ bool Fleet::Take(Node& node, SessionId session, const v1::Hello& hello, std::sha
   node.welcome_owed = node.committing;
   if (!node.committing) Welcome(node);
   return !node.committing;
+}
+
+// A session that takes the place of a dead one is a reconnect. Where the one that lost its place was alive and the one
+// before it comes back, there are two agents: a credential was stolen, or copied with a machine.
+void Fleet::NoteOrigin(Node& node, const v1::Hello& hello, const std::string& address) {
+  const std::string origin = absl::StrCat(address, " ", hello.boot_id(), " ", hello.epoch());
+  if (origin == node.origin) return;
+  const bool alive = node.link != nullptr && clock_() - node.last_seen_unix_ms < options_.online_ms;
+  if (alive && origin == node.origin_before) {
+    ++node.contests;
+    node.contested_unix_ms = clock_();
+    node.other_address = node.address;
+    if (ports_.contested) ports_.contested(node.name, address, node.address);
+    absl::MutexLock lock(&counters_mutex_);
+    ++counters_.contests;
+  }
+  node.origin_before = node.origin;
+  node.origin = origin;
+  node.address = address;
+}
+
+void Fleet::HangUp(Node& node, absl::Status why) {
+  node.problem = DisplayBytes(why.message());
+  node.problem_unix_ms = clock_();
+  node.link->Close(std::move(why));
 }
 
 void Fleet::NoteClock(Node& node, std::int64_t wall_unix_ms) {
@@ -336,7 +386,8 @@ void Fleet::Welcome(Node& node) {
   v1::Welcome& welcome = *message.mutable_welcome();
   welcome.set_program(options_.program);
   welcome.set_node(node.name);
-  welcome.set_durable_sequence(node.watermarks[node.hello.epoch()].durable_sequence());
+  const auto watermark = node.watermarks.find(node.hello.epoch());
+  welcome.set_durable_sequence(watermark == node.watermarks.end() ? 0 : watermark->second.durable_sequence());
   welcome.set_window_bytes(options_.window_bytes);
   welcome.set_window_records(options_.window_records);
   welcome.set_batch_bytes_max(options_.batch_bytes_max);
@@ -390,8 +441,9 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
       absl::MutexLock lock(&node->mutex);
       if (node->session != session) return;
       NoteClock(*node, 0);
+      node->task = ForWatchers(message.progress());
     }
-    ports_.progress(node->name, message.progress());
+    ports_.progress(node->name, ForWatchers(message.progress()));
     return;
   }
   if (message.has_question()) {
@@ -412,19 +464,19 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
     NoteClock(*node, 0);
     ReceiveBatch(node, message.batch());
   } else {
-    node->link->Close(absl::InvalidArgumentError("a message that this server does not know, or a second hello"));
+    HangUp(*node, absl::InvalidArgumentError("a message that this server does not know, or a second hello"));
   }
 }
 
 void Fleet::ReceiveBatch(const std::shared_ptr<Node>& node, const v1::Batch& batch) {
   if (batch.epoch() != node->hello.epoch()) {
-    node->link->Close(absl::InvalidArgumentError("a batch of another epoch than the hello's"));
+    HangUp(*node, absl::InvalidArgumentError("a batch of another epoch than the hello's"));
     return;
   }
   const std::int64_t bytes = SizeOf(batch);
   // Twice the window: what was in flight when the window shrank is no offence.
   if (node->waiting_bytes + bytes > 2 * options_.window_bytes + options_.batch_bytes_max) {
-    node->link->Close(absl::ResourceExhaustedError("more bytes in flight than the window allows"));
+    HangUp(*node, absl::ResourceExhaustedError("more bytes in flight than the window allows"));
     return;
   }
   node->waiting.push_back(batch);
@@ -470,11 +522,14 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
     return;
   }
   node->resend_asked = false;
+  if (!node->budget.Take(taken_bytes + all.envelopes_size() * kRecordCostBytes, clock_())) {
+    return AskToWait(*node, epoch, durable.durable_sequence() + 1, kOverBudgetWaitMs);
+  }
   auto result = IngestBatch(node->name, durable, all, clock_());
   if (!result.ok()) {
     node->waiting.clear();
     node->waiting_bytes = 0;
-    node->link->Close(result.status());
+    HangUp(*node, result.status());
     return;
   }
   {
@@ -500,10 +555,14 @@ void Fleet::CommitWaiting(const std::shared_ptr<Node>& node) {
   const absl::Status accepted = ports_.submit(std::move(result->set), done);
   if (accepted.ok()) return;
   node->committing = false;
-  AskAgain(*node, epoch, durable.durable_sequence() + 1);
+  AskToWait(*node, epoch, durable.durable_sequence() + 1, ports_.retry_after_ms());
+}
+
+void Fleet::AskToWait(Node& node, std::uint64_t epoch, std::uint64_t sequence, std::int64_t wait_ms) {
+  AskAgain(node, epoch, sequence);
   v1::ServerMessage message;
-  message.mutable_throttle()->set_retry_after_ms(ports_.retry_after_ms());
-  if (node->link != nullptr) node->link->Send(message);
+  message.mutable_throttle()->set_retry_after_ms(wait_ms);
+  if (node.link != nullptr) node.link->Send(message);
   absl::MutexLock lock(&counters_mutex_);
   ++counters_.throttles;
 }
@@ -543,6 +602,10 @@ void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1
     ports_.defer([this, node, chunk = std::move(chunk)] { ports_.steps(node->name, chunk); });
   }
   for (const v1::TaskEnd& end : ended) {
+    {
+      absl::MutexLock lock(&node->mutex);
+      if (node->task.task_id() == end.task_id()) node->task.Clear();
+    }
     ports_.defer([this, node, epoch, end] {
       ports_.task_end(node->name, epoch, end);
       DropLeases(node->name, end.task_id());
@@ -584,20 +647,13 @@ void Fleet::Drain(std::int64_t spread_ms) {
   }
 }
 
-// --- what agents ask before they send: which contents the store holds already. What is told to be held is kept by a
-// lease until the task that asked has ended and its pieces refer to it.
-
 // False: it is refused, and the session ends.
 bool Fleet::TakeQuestion(Node& node, const v1::ContentQuestion& question) {
   NoteClock(node, 0);
-  const std::size_t digests_max = static_cast<std::size_t>(options_.question_digests_max);
-  const bool sound = question.id() != 0 && !question.task_id().empty() &&
-                     LeaseKey(node.name, question.task_id(), question.id()).size() <= kKeyBytesMax &&
-                     question.digests().size() % kDigestBytes == 0 && CountOf(question) <= digests_max;
-  if (!sound) {
-    node.link->Close(absl::InvalidArgumentError("a question of contents that cannot be answered"));
+  if (!IsSound(question, node.name, static_cast<std::size_t>(options_.question_digests_max))) {
+    HangUp(node, absl::InvalidArgumentError("a question of contents that cannot be answered"));
   } else if (node.question != 0) {
-    node.link->Close(absl::ResourceExhaustedError("a question of contents before the last was answered"));
+    HangUp(node, absl::ResourceExhaustedError("a question of contents before the last was answered"));
   } else {
     node.question = question.id();
     return true;
@@ -605,36 +661,16 @@ bool Fleet::TakeQuestion(Node& node, const v1::ContentQuestion& question) {
   return false;
 }
 
-// Errors count as not held: the agent then sends it.
-std::string Fleet::HeldBits(const v1::ContentQuestion& question) {
-  std::string bits((CountOf(question) + 7) / 8, '\0');
-  for (std::size_t i = 0; i < CountOf(question); ++i) {
-    const std::string digest = DigestAt(question, i);
-    const auto held = question.level() == 0 ? store_.HasContent(digest) : store_.HasNode(digest, question.level());
-    if (held.ok() && *held) bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
-  }
-  return bits;
-}
-
 void Fleet::AnswerQuestion(const std::shared_ptr<Node>& node, SessionId session, const v1::ContentQuestion& question) {
-  const std::string found = HeldBits(question);
-  WriteSet set;
-  DocumentWrite lease;
-  lease.collection = "lease";
-  lease.key = LeaseKey(node->name, question.task_id(), question.id());
-  for (std::size_t i = 0; i < CountOf(question); ++i) {
-    if (IsSet(found, i)) lease.references.push_back(DigestAt(question, i));
-  }
-  const std::string none(found.size(), '\0');
+  const std::string none = NoneHeld(question);
+  DocumentWrite lease = LeaseOf(question, node->name, HeldBits(store_, question), clock_());
   if (lease.references.empty()) return Answer(*node, session, question, none);
-  v1::ContentLease value;
-  value.set_given_unix_ms(clock_());
-  lease.value = value.SerializeAsString();
+  WriteSet set;
   set.documents.push_back(std::move(lease));
   const auto done = [this, node, session, question, none](const absl::Status& status) {
     ports_.defer([this, node, session, question, none, ok = status.ok()] {
       // Looked at again: before the lease counted, it could have been dropped.
-      Answer(*node, session, question, ok ? HeldBits(question) : none);
+      Answer(*node, session, question, ok ? HeldBits(store_, question) : none);
     });
   };
   if (!ports_.submit(std::move(set), done).ok()) Answer(*node, session, question, none);

@@ -20,6 +20,8 @@
 #include "absl/synchronization/mutex.h"
 #include "paritect/v1/fleet.pb.h"
 #include "server/agent_link.h"
+#include "server/byte_budget.h"
+#include "server/holder_journal.h"
 #include "server/known_node.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
@@ -37,6 +39,12 @@ struct FleetOptions {
   // A connected node that sent nothing for so long counts as gone; its connection may still look alive.
   std::int64_t online_ms = 50'000;
   int question_digests_max = 4096;  // of contents, in one question of an agent
+  // What one node may have stored: so much at once, and then so much a second. Far above what honest work needs; who
+  // sends more is asked to wait, and loses nothing.
+  std::int64_t node_burst_bytes = std::int64_t{8} << 30;
+  std::int64_t node_bytes_per_s = 1 << 20;
+  std::size_t hello_bytes_max = 256 << 10;  // it is stored again and again
+  std::size_t epochs_max = 10'000;          // spools of one node that were made anew
 };
 
 struct FleetPorts {
@@ -52,6 +60,9 @@ struct FleetPorts {
   std::function<void(const std::string& node, std::uint64_t epoch, const v1::TaskEnd&)> task_end;
   // Steps of a followed log, once they are durable; may be empty.
   std::function<void(const std::string& node, const v1::StepChunk&)> steps;
+  // Two agents with that identity take each other's place; may be empty. Called with a node's mutex held.
+  std::function<void(const std::string& node, const std::string& address, const std::string& other)> contested;
+  HolderJournal* holders = nullptr;  // outlives the fleet; nullptr: revocations are in the store alone
 };
 
 struct FleetCounters {
@@ -65,6 +76,8 @@ struct FleetCounters {
   std::int64_t sessions = 0;
   std::int64_t online = 0;
   std::int64_t nodes = 0;
+  std::int64_t silent = 0;    // enrolled nodes that were here once and are not now
+  std::int64_t contests = 0;  // times that two agents with one identity took each other's place
 };
 
 class Fleet {
@@ -82,8 +95,8 @@ class Fleet {
   absl::StatusOr<WriteSet> PrepareEnrolment(v1::NodeRecord record, bool replace);
   void Enrolled(const WriteSet& set);
   // PermissionDenied in words: revoked, or a certificate from before the holder was revoked and enrolled again. A
-  // holder that the store does not know (the first admin, certificates of another authority, a store from an older
-  // backup) is taken in: the authority's signature is the proof, the store only knows who was revoked.
+  // holder that the store does not know (certificates of another authority, a store from an older backup) is taken in
+  // and stored: the authority's signature is the proof, the store only knows who was revoked.
   absl::Status Accepts(const v1::NodeRecord& peer);
   std::vector<v1::NodeRecord> Holders();
   // What audits need of the agents, the revoked ones included.
@@ -95,7 +108,9 @@ class Fleet {
 
   // --- sessions ---
   // Welcomes the node, then sends what it owes. A second session of one node takes the place of the first.
-  absl::StatusOr<SessionId> Open(const std::string& node, const v1::Hello& hello, std::shared_ptr<AgentLink> link);
+  // `address`: where it comes from. InvalidArgument, ResourceExhausted: a hello beyond the limits.
+  absl::StatusOr<SessionId> Open(const std::string& node, const v1::Hello& hello, std::shared_ptr<AgentLink> link,
+                                 const std::string& address = "");
   void Receive(SessionId session, const v1::AgentMessage& message);
   void Closed(SessionId session);
   void Dispatch(const std::string& node, const v1::Task& task);
@@ -109,7 +124,7 @@ class Fleet {
 
  private:
   struct Node {
-    explicit Node(std::string node_name) : name(std::move(node_name)) {}
+    Node(std::string node_name, ByteBudget node_budget) : name(std::move(node_name)), budget(node_budget) {}
     const std::string name;
     absl::Mutex mutex;
     SessionId session ABSL_GUARDED_BY(mutex) = 0;
@@ -129,12 +144,26 @@ class Fleet {
     bool resend_asked ABSL_GUARDED_BY(mutex) = false;   // batches are dropped until the wanted number comes
     std::deque<v1::Batch> waiting ABSL_GUARDED_BY(mutex);
     std::int64_t waiting_bytes ABSL_GUARDED_BY(mutex) = 0;
+    ByteBudget budget ABSL_GUARDED_BY(mutex);
+    std::string address ABSL_GUARDED_BY(mutex);
+    std::string origin ABSL_GUARDED_BY(mutex);         // of the session: two agents differ in it
+    std::string origin_before ABSL_GUARDED_BY(mutex);  // of the session before
+    std::int64_t contests ABSL_GUARDED_BY(mutex) = 0;
+    std::int64_t contested_unix_ms ABSL_GUARDED_BY(mutex) = 0;
+    std::string other_address ABSL_GUARDED_BY(mutex);
+    std::string problem ABSL_GUARDED_BY(mutex);
+    std::int64_t problem_unix_ms ABSL_GUARDED_BY(mutex) = 0;
+    v1::TaskProgress task ABSL_GUARDED_BY(mutex);
   };
 
+  std::shared_ptr<Node> NewNode(const std::string& name) const;
   std::shared_ptr<Node> FindNode(const std::string& name);
   std::shared_ptr<Node> NodeOf(SessionId session);
-  bool Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link)
+  bool Take(Node& node, SessionId session, const v1::Hello& hello, std::shared_ptr<AgentLink> link,
+            const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
+  void NoteOrigin(Node& node, const v1::Hello& hello, const std::string& address)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
+  void HangUp(Node& node, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
   void Welcome(Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
   void SendTasks(const std::shared_ptr<Node>& node, SessionId session);
   void Commit(const std::shared_ptr<Node>& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node->mutex);
@@ -146,11 +175,14 @@ class Fleet {
   bool TakeQuestion(Node& node, const v1::ContentQuestion& question) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
   void AnswerQuestion(const std::shared_ptr<Node>& node, SessionId session, const v1::ContentQuestion& question);
   void Answer(Node& node, SessionId session, const v1::ContentQuestion& question, const std::string& held);
-  std::string HeldBits(const v1::ContentQuestion& question);
   void DropLeases(const std::string& node, const std::string& task);
   void NoteClock(Node& node, std::int64_t wall_unix_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
   void AskAgain(Node& node, std::uint64_t epoch, std::uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
   void FillSeen(const std::string& key, v1::NodeRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AskToWait(Node& node, std::uint64_t epoch, std::uint64_t sequence, std::int64_t wait_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mutex);
+  absl::Status ReadJournal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remember(const std::string& key, const v1::NodeRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   FleetStore& store_;
   const WallClock clock_;

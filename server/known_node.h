@@ -18,6 +18,7 @@ struct KnownNode {
   std::int64_t lost_records = 0;  // since it was enrolled
   bool revoked = false;
   std::map<std::string, std::string> mounts = {};  // as its greeting says
+  std::int64_t contested_unix_ms = 0;  // when two agents with its identity last took each other's place; 0: never
 };
 
 }  // namespace paritect

@@ -3,8 +3,11 @@
 #define PARITECT_SERVER_METRICS_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "server/audit_figures.h"
 #include "server/fleet.h"
 #include "server/writer.h"
 #include "storage/fleet_store.h"
@@ -12,6 +15,11 @@
 namespace paritect {
 
 struct ServerMetrics {
+  std::string version;
+  std::int64_t start_unix_ms = 0;
+  std::int64_t certificate_expires_unix = 0;  // the server's
+  std::vector<AuditFigure> audits;
+  std::map<v1::Verdict, std::int64_t> runs_by_verdict;
   FleetCounters fleet;
   WriterStats writer;
   FleetStoreStats store;

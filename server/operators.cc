@@ -2,14 +2,19 @@
 
 #include <algorithm>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/date.h"
 #include "common/digest.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 #include "formats/audit_file.h"
 #include "formats/bundle.h"
 #include "server/bundle_reader.h"
+#include "server/named_backup.h"
 #include "server/recorded_runs.h"
 #include "server/retention.h"
 #include "storage/fleet_keys.h"
@@ -22,15 +27,36 @@ constexpr int kLogPageMax = 5000;
 
 std::string StateOf(const v1::NodeRecord& node, bool online, std::int64_t now_s) {
   if (node.state() == "revoked") return "revoked";
+  if (node.state() == "issued") return "never";
   if (online) return "online";
   if (node.certificate_expires_unix() != 0 && node.certificate_expires_unix() < now_s) return "expired";
   if (node.role() != v1::ACCESS_ROLE_AGENT) return "active";  // a person holds no connection that could fall silent
   return node.last_seen_unix_ms() == 0 ? "never" : "silent";
 }
 
-absl::Status CheckDate(absl::string_view text, absl::string_view name) {
-  if (text.size() == 10 && text[4] == '-' && text[7] == '-') return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("`", name, "` must be a date like 2026-12-31, not '", text, "'"));
+constexpr std::size_t kPersonBytesMax = 200;
+constexpr std::size_t kReasonBytesMax = 4000;
+
+// It stands in reports for years: one line each, of a length that people write.
+absl::Status CheckLine(absl::string_view text, absl::string_view name, std::size_t bytes_max) {
+  if (absl::StripAsciiWhitespace(text).empty())
+    return absl::InvalidArgumentError(absl::StrCat("`", name, "` is needed"));
+  if (text.size() > bytes_max) {
+    return absl::InvalidArgumentError(absl::StrCat("`", name, "`: ", text.size(), " bytes; at most ", bytes_max));
+  }
+  if (DisplayBytes(text) == text) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", name, "` holds characters that cannot be seen: ", DisplayBytes(text)));
+}
+
+// Of an attestation or a waiver: who, why, how long.
+template <typename Answer>
+absl::Status CheckAnswer(const Answer& answer) {
+  PARITECT_RETURN_IF_ERROR(CheckLine(answer.by(), "by", kPersonBytesMax));
+  PARITECT_RETURN_IF_ERROR(CheckLine(answer.reason(), "reason", kReasonBytesMax));
+  if (IsDate(answer.until())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("`until` must be a date like 2026-12-31, not '", DisplayBytes(answer.until().substr(0, 100)), "'"));
 }
 
 // A webhook's address may carry a password, and so may the text that states it.
@@ -66,6 +92,15 @@ v1::RunRow RowOf(const std::string& run, std::vector<v1::StoredBundle> bundles) 
 absl::StatusOr<v1::CreateTokenResponse> OperatorCalls::CreateToken(const v1::CreateTokenRequest& request,
                                                                    const std::string& by) {
   return parts_.enrolment.CreateToken(request, by);
+}
+
+absl::StatusOr<v1::ListTokensResponse> OperatorCalls::ListTokens(const v1::ListTokensRequest&, const std::string&) {
+  return parts_.enrolment.ListTokens();
+}
+
+absl::StatusOr<v1::RevokeTokenResponse> OperatorCalls::RevokeToken(const v1::RevokeTokenRequest& request,
+                                                                   const std::string&) {
+  return parts_.enrolment.RevokeToken(request.id());
 }
 
 absl::StatusOr<v1::ListNodesResponse> OperatorCalls::ListNodes(const v1::ListNodesRequest&, const std::string&) {
@@ -208,9 +243,7 @@ absl::StatusOr<v1::AttestResponse> OperatorCalls::Attest(const v1::AttestRequest
   if (parts_.rules.catalogue.FindCheck(one.check()) == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("there is no check '", one.check(), "'"));
   }
-  if (one.by().empty() || one.reason().empty())
-    return absl::InvalidArgumentError("an attestation needs `by` and `reason`");
-  PARITECT_RETURN_IF_ERROR(CheckDate(one.until(), "until"));
+  PARITECT_RETURN_IF_ERROR(CheckAnswer(one));
   PARITECT_RETURN_IF_ERROR(RequireAudit(one.audit()));
   one.set_created_by(by);
   one.set_created_unix(parts_.clock() / 1000);
@@ -237,9 +270,7 @@ absl::StatusOr<v1::AddWaiverResponse> OperatorCalls::AddWaiver(const v1::AddWaiv
   if (waiver.kind().empty() && waiver.subject().empty()) {
     return absl::InvalidArgumentError("a waiver needs `kind` or `subject`: it accepts a finding, not a check");
   }
-  if (waiver.by().empty() || waiver.reason().empty())
-    return absl::InvalidArgumentError("a waiver needs `by` and `reason`");
-  PARITECT_RETURN_IF_ERROR(CheckDate(waiver.until(), "until"));
+  PARITECT_RETURN_IF_ERROR(CheckAnswer(waiver));
   if (!waiver.audit().empty()) PARITECT_RETURN_IF_ERROR(RequireAudit(waiver.audit()));
   std::int64_t last = 0;
   PARITECT_RETURN_IF_ERROR(parts_.store.Scan("waiver", "", "", [&](absl::string_view, absl::string_view value) {
@@ -281,6 +312,8 @@ absl::StatusOr<v1::ReadLogResponse> OperatorCalls::ReadLog(const v1::ReadLogRequ
                             parts_.store.ReadLog(std::max<std::int64_t>(1, request.from()), limit));
   v1::ReadLogResponse response;
   for (v1::AuditLogEntry& entry : entries) *response.add_entries() = std::move(entry);
+  PARITECT_ASSIGN_OR_RETURN(const FleetStoreStats stats, parts_.store.Stats());
+  response.set_last_number(stats.log_entries);
   return response;
 }
 
@@ -344,13 +377,7 @@ absl::StatusOr<std::vector<std::string>> OperatorCalls::GetEvidence(const v1::Ge
 }
 
 absl::StatusOr<v1::BackupResponse> OperatorCalls::Backup(const v1::BackupRequest& request, const std::string&) {
-  if (request.path().empty() || request.path()[0] != '/') {
-    return absl::InvalidArgumentError("a backup needs an absolute path on the server's machine");
-  }
-  PARITECT_RETURN_IF_ERROR(parts_.store.Backup(request.path()));
-  v1::BackupResponse response;
-  response.set_path(request.path());
-  return response;
+  return MakeNamedBackup(parts_.store, parts_.backup_folder, request.name());
 }
 
 absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::DiagnosisRequest& request, const std::string&) {
@@ -385,14 +412,26 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
   add("nodes", online == static_cast<std::int64_t>(nodes.size()),
       absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected"),
       "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them", "warning");
+  const auto contested =
+      std::count_if(nodes.begin(), nodes.end(), [](const KnownNode& node) { return node.contested_unix_ms > 0; });
+  add("identities", contested == 0,
+      contested == 0
+          ? "no two agents use one identity"
+          : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
+      "`paritect node ls -o wide` names them with both addresses; revoke a stolen one, join a copied machine anew");
   add("lost_records", lost == 0, absl::StrCat(lost, " records were lost by nodes"),
       "`cluster.coverage.records` of an audit names the nodes", "warning");
   if (stats.ok()) *response.mutable_log_head() = stats->log_head;
   if (const std::string old = OldSqlite(); !old.empty()) {
     add("sqlite", false, old, "install the distribution's newer libsqlite3 and restart the server", "warning");
   }
+  for (std::size_t i = 0; stats.ok() && i < stats->problems.size(); ++i) {
+    add("lost_data", false, stats->problems[i], "see \"Lost data\" in docs/operations.md");
+  }
   if (request.deep()) {
-    auto faults = parts_.store.Verify();
+    if (!deep_.TryLock()) return absl::ResourceExhaustedError("the database is being read for another call; wait");
+    const absl::Cleanup unlock = [this] { deep_.Unlock(); };
+    auto faults = parts_.store.Verify(parts_.stopping);
     add("integrity", faults.ok() && faults->empty(),
         !faults.ok()      ? std::string(faults.status().message())
         : faults->empty() ? "pages, digests and the log's chain are whole"

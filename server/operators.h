@@ -30,6 +30,8 @@ struct ServerParts {
   std::function<std::string()> metrics;  // Prometheus text
   std::string program;                   // "paritect-server 0.1.0"
   std::int64_t server_certificate_expires_unix = 0;
+  std::string backup_folder;       // where Backup writes; made with the first one
+  std::function<bool()> stopping;  // what takes long ends early then
 };
 
 // `by`: ROLE/NAME of the caller, from the certificate.
@@ -60,6 +62,7 @@ class OperatorCalls {
  private:
   ServerParts parts_;
   absl::Mutex numbers_;  // one waiver is numbered at a time
+  absl::Mutex deep_;     // the whole database is read for one caller at a time
 };
 
 }  // namespace paritect

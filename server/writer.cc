@@ -32,12 +32,13 @@ void LatencyHistogram::Add(absl::Duration latency) {
   const std::int64_t us = std::max<std::int64_t>(absl::ToInt64Microseconds(latency), 0);
   const auto bucket = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(us)));
   ++buckets[std::min(bucket, buckets.size() - 1)];
+  sum += latency;
 }
 
 std::int64_t LatencyHistogram::count() const {
-  std::int64_t sum = 0;
-  for (const std::int64_t one : buckets) sum += one;
-  return sum;
+  std::int64_t all = 0;
+  for (const std::int64_t one : buckets) all += one;
+  return all;
 }
 
 absl::Duration LatencyHistogram::Quantile(double quantile) const {

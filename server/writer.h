@@ -33,6 +33,7 @@ struct WriterOptions {
 // Latencies in powers of two of a microsecond: bucket i holds those below 2^i.
 struct LatencyHistogram {
   std::array<std::int64_t, 40> buckets = {};
+  absl::Duration sum;
 
   void Add(absl::Duration latency);
   std::int64_t count() const;

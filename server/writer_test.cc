@@ -48,7 +48,9 @@ class WatchedStore : public FleetStore {
     return absl::UnimplementedError("");
   }
   absl::Status Backup(absl::string_view) override { return absl::UnimplementedError(""); }
-  absl::StatusOr<std::vector<std::string>> Verify() override { return absl::UnimplementedError(""); }
+  absl::StatusOr<std::vector<std::string>> Verify(absl::FunctionRef<bool()>) override {
+    return absl::UnimplementedError("");
+  }
   absl::Status Compact() override { return absl::UnimplementedError(""); }
   absl::Status Maintain() override {
     ++maintained;

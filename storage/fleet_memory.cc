@@ -119,10 +119,11 @@ class FleetMemory : public FleetStore {
     return status;
   }
 
-  absl::StatusOr<std::vector<std::string>> Verify() override {
+  absl::StatusOr<std::vector<std::string>> Verify(absl::FunctionRef<bool()> stop) override {
     absl::MutexLock lock(&mutex_);
     std::vector<std::string> problems;
     for (const auto& [digest, content] : contents_) {
+      if (stop()) return absl::CancelledError("stopped before everything was read");
       if (Sha256(content.bytes) != digest) problems.push_back(absl::StrCat("content ", ToHex(digest), " is damaged"));
     }
     for (std::size_t i = 0; i < log_.size(); ++i) {
@@ -230,7 +231,7 @@ class FleetMemory : public FleetStore {
   std::int64_t last_batch_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-absl::StatusOr<std::unique_ptr<FleetStore>> Open(absl::string_view) {
+absl::StatusOr<std::unique_ptr<FleetStore>> Open(absl::string_view, const FleetStoreOptions&) {
   return std::make_unique<FleetMemory>();
 }
 

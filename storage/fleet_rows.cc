@@ -44,6 +44,10 @@ absl::Status Damaged(absl::string_view what) {
   return absl::DataLossError(absl::StrCat(what, " is damaged: its digest differs"));
 }
 
+absl::Status OutOfOrder(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("the rows of ", what, " are out of order: the file is damaged"));
+}
+
 std::string NameOf(absl::string_view collection, absl::string_view key) {
   return absl::StrCat("document ", collection, " ", DisplayBytes(key));
 }
@@ -234,7 +238,7 @@ absl::Status DropContentRow(PreparedConnection& writer, absl::string_view sha256
 absl::Status AddTally(PreparedConnection& writer, const Tally& added) {
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * add, writer.Use("UPDATE tally SET count=count+? WHERE name=?"));
   const std::pair<absl::string_view, std::int64_t> counts[] = {
-      {"document", added.documents}, {"content", added.contents}, {"batch", added.batches}};
+      {"document", added.documents}, {"content", added.contents}, {"batch", added.batches}, {"commit", 1}};
   for (const auto& [name, count] : counts) {
     if (count != 0) PARITECT_RETURN_IF_ERROR(add->Bind(1, count).BindText(2, name).Run());
   }
@@ -243,8 +247,10 @@ absl::Status AddTally(PreparedConnection& writer, const Tally& added) {
 
 absl::StatusOr<Tally> ReadTally(PreparedConnection& reader) {
   Tally tally;
-  const std::pair<absl::string_view, std::int64_t*> counts[] = {
-      {"document", &tally.documents}, {"content", &tally.contents}, {"batch", &tally.batches}};
+  const std::pair<absl::string_view, std::int64_t*> counts[] = {{"document", &tally.documents},
+                                                                {"content", &tally.contents},
+                                                                {"batch", &tally.batches},
+                                                                {"commit", &tally.commits}};
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT count FROM tally WHERE name=?"));
   for (const auto& [name, count] : counts) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindText(1, name).Step());
@@ -299,6 +305,7 @@ absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogHead(PreparedConnection&
 }
 
 absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& reader, std::int64_t from, int limit) {
+  PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
                             reader.Use("SELECT number, entry FROM log WHERE number>=? ORDER BY number LIMIT ?"));
   rows->Bind(1, from).Bind(2, std::max(limit, 0));
@@ -306,7 +313,15 @@ absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& r
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return out;
-    PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));
+    const std::int64_t number = rows->Int(0);
+    if (number < from) return OutOfOrder("the log");
+    PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(number, rows->Bytes(1)));
+    // Who reads on goes by it.
+    if (entry.number() != number) {
+      return absl::DataLossError(
+          absl::StrCat("log entry ", number, " is missing: entry ", entry.number(), " stands in its place"));
+    }
+    from = number + 1;
     out.push_back(std::move(entry));
   }
 }
@@ -334,14 +349,19 @@ absl::StatusOr<std::string> ReadContentRow(PreparedConnection& reader, absl::str
 absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_view collection,
                                       absl::string_view prefix, absl::string_view after,
                                       std::vector<DocumentRow>& page) {
+  PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
                             reader.Use("SELECT key, sum, value FROM document WHERE collection=? AND key>=? AND key<? "
                                        "ORDER BY key LIMIT ?"));
   rows->BindText(1, collection).BindBlob(2, BeginOf(prefix, after)).BindBlob(3, EndOf(prefix)).Bind(4, kPageRows);
+  std::string least = BeginOf(prefix, after);
   for (std::size_t bytes = 0; bytes < kPageBytes;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return page.size() == static_cast<std::size_t>(kPageRows);
-    DocumentRow& one = page.emplace_back(DocumentRow{rows->Bytes(0), rows->Bytes(2)});
+    std::string key = rows->Bytes(0);
+    if (key < least) return OutOfOrder(absl::StrCat("collection ", collection));
+    least = BeginOf("", key);
+    DocumentRow& one = page.emplace_back(DocumentRow{std::move(key), rows->Bytes(2)});
     if (rows->Int(1) != SumOf(collection, one.key, one.value)) return Damaged(NameOf(collection, one.key));
     bytes += one.key.size() + one.value.size();
   }
@@ -350,12 +370,14 @@ absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_v
 
 absl::StatusOr<bool> ReadBatchPage(PreparedConnection& reader, absl::string_view node, std::int64_t& after,
                                    std::vector<BatchWrite>& page) {
+  PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use(node.empty() ? kAllBatches : kNodeBatches));
   rows->Bind(1, after);
   if (!node.empty()) rows->BindText(2, node);
   for (std::size_t bytes = 0; bytes < kPageBytes;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return false;
+    if (rows->Int(0) <= after) return OutOfOrder("the batches");
     after = rows->Int(0);
     PARITECT_ASSIGN_OR_RETURN(BatchWrite batch, BatchOf(*rows));
     bytes += batch.payload.size() + sizeof(BatchWrite);

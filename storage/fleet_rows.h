@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -25,6 +26,7 @@ struct Tally {
   std::int64_t documents = 0;
   std::int64_t contents = 0;
   std::int64_t batches = 0;
+  std::int64_t commits = 0;  // as a tally that is added, AddTally counts it by itself
 };
 
 // These run within a transaction of the caller, who adds the tally before it commits.
@@ -46,7 +48,8 @@ absl::StatusOr<std::optional<std::string>> ReadDocument(PreparedConnection& read
 absl::StatusOr<Tally> ReadTally(PreparedConnection& reader);
 absl::StatusOr<std::string> ReadContentRow(PreparedConnection& reader, absl::string_view sha256);
 
-// One page, bounded in rows and bytes; whether there may be more.
+// One page, bounded in rows and bytes; whether there may be more. Rows rise from page to page: DataLoss where they do
+// not (a flipped bit of a key), so that who reads on always comes to an end.
 absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_view collection,
                                       absl::string_view prefix, absl::string_view after,
                                       std::vector<DocumentRow>& page);
@@ -65,8 +68,9 @@ struct UnreferencedRows {
 };
 absl::StatusOr<UnreferencedRows> UnreferencedContents(PreparedConnection& reader);
 
-// Everything that can be found wrong, in words.
-absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader);
+// Everything that can be found wrong, in words. `stop` as in FleetStore::Verify; DeadlineExceeded: the connection's time
+// limit.
+absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader, absl::FunctionRef<bool()> stop);
 
 }  // namespace paritect
 

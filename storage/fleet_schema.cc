@@ -43,6 +43,10 @@ INSERT INTO log_head SELECT 1, number, entry FROM log ORDER BY number DESC LIMIT
     R"(
 ALTER TABLE content ADD COLUMN level INTEGER NOT NULL DEFAULT 0;
 )",
+    // How many commits there were: the mark beside the file says how many there must be.
+    R"(
+INSERT INTO tally VALUES('commit', 0);
+)",
 };
 
 // Pages: the write-ahead log is carried over into the file by the commit that brings it above 16 MiB.
@@ -109,7 +113,8 @@ absl::Status Migrate(SqliteConnection& connection, absl::string_view path,
   const auto latest = static_cast<std::int64_t>(migrations.size());
   if (version > 0 && version < latest) {
     const std::string copy = absl::StrCat(path, ".before-v", latest);
-    PARITECT_RETURN_IF_ERROR(Annotate(CopyDatabase(connection, copy, [] {}), "copy before migration"));
+    PARITECT_RETURN_IF_ERROR(
+        Annotate(CopyDatabase(connection, copy, IfThere::kReplace, [] {}), "copy before migration"));
   }
   for (std::int64_t from = version; from < latest; ++from) {
     PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(connection));
@@ -139,6 +144,22 @@ absl::Status FsyncPath(const std::string& path, int flags) {
   return error == 0 ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("fsync ", path));
 }
 
+// A link, unlike a rename, never takes the place of what is there.
+absl::Status PutIntoPlace(const std::string& temporary, const std::string& path, IfThere if_there) {
+  if (if_there == IfThere::kReplace) {
+    if (rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
+    return absl::ErrnoToStatus(errno, absl::StrCat("rename to ", path));
+  }
+  if (link(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  // File systems without links.
+  const bool no_links = errno == EPERM || errno == EOPNOTSUPP;
+  if (no_links && renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+    return absl::OkStatus();
+  }
+  if (errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, " is there already; nothing was written"));
+  return absl::ErrnoToStatus(errno, absl::StrCat("put in place ", path));
+}
+
 }  // namespace
 
 absl::Span<const absl::string_view> FleetMigrations() {
@@ -154,7 +175,8 @@ absl::Status PrepareFleetFile(SqliteConnection& connection, absl::string_view pa
   return Migrate(connection, path, migrations);
 }
 
-absl::Status CopyDatabase(SqliteConnection& source, absl::string_view path, absl::FunctionRef<void()> pause) {
+absl::Status CopyDatabase(SqliteConnection& source, absl::string_view path, IfThere if_there,
+                          absl::FunctionRef<void()> pause) {
   const std::string temporary = absl::StrCat(path, ".tmp", getpid());
   absl::Cleanup remove = [&temporary] {
     for (const char* tail : {"", "-wal", "-shm", "-journal"}) unlink((temporary + tail).c_str());
@@ -170,10 +192,21 @@ absl::Status CopyDatabase(SqliteConnection& source, absl::string_view path, absl
     PARITECT_RETURN_IF_ERROR(QuickCheck(target, 0));
   }
   PARITECT_RETURN_IF_ERROR(FsyncPath(temporary, O_RDWR));
-  if (rename(temporary.c_str(), std::string(path).c_str()) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("rename to ", path));
-  }
+  PARITECT_RETURN_IF_ERROR(PutIntoPlace(temporary, std::string(path), if_there));
   return FsyncPath(std::string(DirName(path)), O_RDONLY | O_DIRECTORY);
+}
+
+absl::Status CopyRunningDatabase(const std::string& from, absl::string_view to) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteConnection source, SqliteConnection::Open(from, SqliteAccess::kReadOnly));
+  // As the server's own readers: it never checkpoints (docs/schema.md on SQLite 3.40 and the WAL).
+  PARITECT_RETURN_IF_ERROR(
+      source.Execute("PRAGMA query_only=1; PRAGMA wal_autocheckpoint=0; PRAGMA trusted_schema=0;"));
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t application, source.ReadInt("PRAGMA application_id"));
+  if (application != kFleetApplicationId) return absl::FailedPreconditionError("this file is no fleet store");
+  // One snapshot for all steps; without it the copy would begin anew with each commit.
+  PARITECT_RETURN_IF_ERROR(source.Execute("BEGIN"));
+  PARITECT_RETURN_IF_ERROR(source.ReadInt("SELECT count(*) FROM sqlite_schema").status());
+  return CopyDatabase(source, to, IfThere::kRefuse, [] {});
 }
 
 }  // namespace paritect

@@ -23,9 +23,15 @@ absl::Span<const absl::string_view> FleetMigrations();
 absl::Status PrepareFleetFile(SqliteConnection& connection, absl::string_view path,
                               absl::Span<const absl::string_view> migrations);
 
-// The whole database of `source` as one file without a log at `path`, fsynced and renamed into place, its pages
-// checked. `pause` is called between steps: there the caller lets others use the connection.
-absl::Status CopyDatabase(SqliteConnection& source, absl::string_view path, absl::FunctionRef<void()> pause);
+enum class IfThere { kReplace, kRefuse };
+
+// The whole database of `source` as one file without a log at `path`, fsynced and put into place, its pages checked.
+// `pause` is called between steps: there the caller lets others use the connection. AlreadyExists: see `if_there`.
+absl::Status CopyDatabase(SqliteConnection& source, absl::string_view path, IfThere if_there,
+                          absl::FunctionRef<void()> pause);
+
+// The same of a file that another process writes: its state at one moment, everything that it had acknowledged then.
+absl::Status CopyRunningDatabase(const std::string& from, absl::string_view to);
 
 }  // namespace paritect
 

@@ -18,6 +18,7 @@
 #include "storage/fleet_schema.h"
 #include "storage/fleet_store.h"
 #include "storage/sqlite_pool.h"
+#include "storage/store_mark.h"
 
 namespace paritect {
 namespace {
@@ -35,7 +36,7 @@ class FleetSqlite : public FleetStore {
   FleetSqlite(std::string path, FileLock lock, SqliteConnection connection)
       : path_(std::move(path)), lock_(std::move(lock)), writer_(std::move(connection)), readers_(path_, kReaders) {}
 
-  absl::Status Prepare() {
+  absl::Status Prepare(const FleetStoreOptions& options) {
     absl::MutexLock lock(&writer_mutex_);
     PARITECT_RETURN_IF_ERROR(PrepareFleetFile(writer_.connection(), path_, FleetMigrations()));
     PARITECT_RETURN_IF_ERROR(lock_.Mark());
@@ -43,7 +44,7 @@ class FleetSqlite : public FleetStore {
     // Where the log's end was cut off, it goes on after what was written: the hole stays, however much follows.
     PARITECT_ASSIGN_OR_RETURN(std::optional<v1::AuditLogEntry> head, ReadLogHead(writer_));
     if (head && (!log_tail_ || log_tail_->number() < head->number())) log_tail_ = std::move(head);
-    return absl::OkStatus();
+    return options.marked ? CompareWithMark(options.lost_commits) : absl::OkStatus();
   }
 
   absl::Status Commit(absl::Span<const WriteSet* const> sets) override {
@@ -60,6 +61,8 @@ class FleetSqlite : public FleetStore {
     if (touched_ != nullptr) PARITECT_RETURN_IF_ERROR(NoteTouched(sets));
     PARITECT_RETURN_IF_ERROR(transaction.Commit());
     log_tail_ = std::move(tail);
+    ++commits_;
+    NoteMark();
     return absl::OkStatus();
   }
 
@@ -119,6 +122,7 @@ class FleetSqlite : public FleetStore {
     absl::MutexLock lock(&writer_mutex_);
     for (std::int64_t dropped = 0;;) {
       PARITECT_ASSIGN_OR_RETURN(const std::int64_t rows, DropBatchRows(writer_, received_before_unix_ms, kDropRows));
+      ++commits_;
       if (rows == 0) return dropped;
       dropped += rows;
       LetOthersWrite();
@@ -139,12 +143,14 @@ class FleetSqlite : public FleetStore {
     absl::MutexLock one_at_a_time(&housekeeping_mutex_);
     absl::MutexLock lock(&writer_mutex_);
     // Commits made between two steps go through the same connection, which carries them into the copy.
-    return Annotate(CopyDatabase(writer_.connection(), path, [this] { LetOthersWrite(); }), path);
+    return Annotate(CopyDatabase(writer_.connection(), path, IfThere::kRefuse, [this] { LetOthersWrite(); }), path);
   }
 
-  absl::StatusOr<std::vector<std::string>> Verify() override {
+  absl::StatusOr<std::vector<std::string>> Verify(absl::FunctionRef<bool()> stop) override {
     PARITECT_ASSIGN_OR_RETURN(const ReaderPool::Lease reader, readers_.Take(kVerifyLimitMs));
-    return FindDamage(*reader);
+    PARITECT_ASSIGN_OR_RETURN(std::vector<std::string> problems, FindDamage(*reader, stop));
+    problems.insert(problems.begin(), problems_.begin(), problems_.end());
+    return problems;
   }
 
   absl::Status Compact() override;
@@ -179,6 +185,8 @@ class FleetSqlite : public FleetStore {
     writer_mutex_.Lock();
   }
 
+  absl::Status CompareWithMark(LostCommits lost) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
+  void NoteMark() ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_mutex_);
   absl::Status DropContents(const std::vector<std::string>& digests, std::size_t at_once);
   absl::Status GiveSpaceBack();
 
@@ -190,8 +198,63 @@ class FleetSqlite : public FleetStore {
   PreparedConnection writer_ ABSL_GUARDED_BY(writer_mutex_);
   std::optional<v1::AuditLogEntry> log_tail_ ABSL_GUARDED_BY(writer_mutex_);
   std::unique_ptr<absl::flat_hash_set<std::string>> touched_ ABSL_GUARDED_BY(writer_mutex_);
+  std::optional<StoreMark> mark_ ABSL_GUARDED_BY(writer_mutex_);
+  std::int64_t commits_ ABSL_GUARDED_BY(writer_mutex_) = 0;
+  std::int64_t synced_commits_ ABSL_GUARDED_BY(writer_mutex_) = 0;  // of the mark
+  std::vector<std::string> problems_;                               // constant once it is open
   ReaderPool readers_;  // closed before the writer: the last connection to close empties the log
 };
+
+// Who can write both files can make them agree; what this shows is loss.
+absl::Status FleetSqlite::CompareWithMark(LostCommits lost) {
+  PARITECT_ASSIGN_OR_RETURN(const Tally tally, ReadTally(writer_));
+  commits_ = tally.commits;
+  PARITECT_ASSIGN_OR_RETURN(StoreMark mark, StoreMark::Open(path_ + ".mark"));
+  if (mark.damaged()) {
+    problems_.push_back(absl::StrCat(path_, ".mark cannot be read: whether the newest commits were lost is not known"));
+  }
+  const MarkedState found = lost == LostCommits::kAccept ? MarkedState() : mark.found().value_or(MarkedState());
+  if (found.commits > commits_) {
+    const std::string what = absl::StrCat(
+        "its newest ", found.commits - commits_, " commits are gone (it ends at commit ", commits_, ", its mark says ",
+        found.commits, "): the write-ahead log was lost, cut or damaged, or an older copy was put in its place");
+    if (lost == LostCommits::kRefuse) return absl::DataLossError(what);
+    problems_.push_back(what);
+  }
+  if (found.log_number > 0) {
+    PARITECT_ASSIGN_OR_RETURN(const auto entries, ReadLogRows(writer_, found.log_number, 1));
+    const bool there = !entries.empty() && entries[0].number() == found.log_number;
+    if (!there)
+      problems_.push_back(absl::StrCat("the log of calls was emptied or its end was cut off: entry ", found.log_number,
+                                       ", which the mark names, is not there"));
+    if (there && entries[0].hash() != found.log_hash) {
+      problems_.push_back(absl::StrCat("log entry ", found.log_number, " is not the one that the mark names"));
+    }
+    // It goes on after what was written: the hole stays, however much follows.
+    if (!there && (!log_tail_ || log_tail_->number() < found.log_number)) {
+      log_tail_.emplace();
+      log_tail_->set_number(found.log_number);
+      log_tail_->set_hash(found.log_hash);
+    }
+  }
+  if (lost == LostCommits::kTell) return absl::OkStatus();
+  mark_.emplace(std::move(mark));
+  NoteMark();
+  if (lost == LostCommits::kAccept) NoteMark();  // into the other line too: the higher of both would count
+  return absl::OkStatus();
+}
+
+// After the commit: a mark that cannot be written stays behind the database, which is no contradiction.
+void FleetSqlite::NoteMark() {
+  if (!mark_) return;
+  MarkedState state;
+  state.commits = commits_;
+  if (log_tail_) {
+    state.log_number = log_tail_->number();
+    state.log_hash = log_tail_->hash();
+  }
+  mark_->Note(state).IgnoreError();
+}
 
 absl::Status FleetSqlite::Compact() {
   absl::MutexLock one_at_a_time(&housekeeping_mutex_);
@@ -229,6 +292,7 @@ absl::Status FleetSqlite::DropContents(const std::vector<std::string>& digests, 
       }
       PARITECT_RETURN_IF_ERROR(AddTally(writer_, added));
       PARITECT_RETURN_IF_ERROR(transaction.Commit());
+      ++commits_;
     }
     LetOthersWrite();
   }
@@ -252,6 +316,13 @@ std::int64_t BytesOf(const std::string& path) {
 }
 
 absl::Status FleetSqlite::Maintain() {
+  {
+    absl::MutexLock lock(&writer_mutex_);
+    if (mark_ && synced_commits_ != commits_) {
+      PARITECT_RETURN_IF_ERROR(mark_->Sync());
+      synced_commits_ = commits_;
+    }
+  }
   if (BytesOf(path_ + "-wal") < kWalBytesToEmpty) return absl::OkStatus();
   absl::MutexLock lock(&writer_mutex_);
   // A reader in the way is not waited for: the next idle moment comes.
@@ -272,6 +343,7 @@ absl::StatusOr<FleetStoreStats> FleetSqlite::Stats() {
   PARITECT_ASSIGN_OR_RETURN(const std::optional<v1::AuditLogEntry> last, ReadLogHead(*reader));
   if (last) stats.log_head.set_number(last->number());
   if (last) stats.log_head.set_hash(last->hash());
+  stats.problems = problems_;
   return stats;
 }
 
@@ -291,21 +363,22 @@ absl::Status CreateFile(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<FleetStore>> OpenHere(const std::string& path, FileLock lock) {
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenHere(const std::string& path, FileLock lock,
+                                                     const FleetStoreOptions& options) {
   PARITECT_RETURN_IF_ERROR(RefuseVanished(lock, path));
   PARITECT_RETURN_IF_ERROR(CreateFile(path));
   PARITECT_ASSIGN_OR_RETURN(SqliteConnection connection, SqliteConnection::Open(path));
   auto store = std::make_unique<FleetSqlite>(path, std::move(lock), std::move(connection));
-  PARITECT_RETURN_IF_ERROR(store->Prepare());
+  PARITECT_RETURN_IF_ERROR(store->Prepare(options));
   return store;
 }
 
-absl::StatusOr<std::unique_ptr<FleetStore>> Open(absl::string_view place) {
+absl::StatusOr<std::unique_ptr<FleetStore>> Open(absl::string_view place, const FleetStoreOptions& options) {
   if (place.empty()) return absl::InvalidArgumentError("sqlite: needs a path");
   const std::string path(place);
   PARITECT_ASSIGN_OR_RETURN(FileLock lock, FileLock::Acquire(path + ".lock"));
   const bool ours = lock.marked();
-  auto store = OpenHere(path, std::move(lock));
+  auto store = OpenHere(path, std::move(lock), options);
   if (store.ok()) return store;
   if (!ours) unlink((path + ".lock").c_str());  // nothing of ours stays beside a foreign file
   return Annotate(store.status(), path);

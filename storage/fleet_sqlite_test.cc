@@ -9,6 +9,10 @@
 #include <random>
 #include <thread>
 
+#include "absl/functional/function_ref.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
 #include "common/digest.h"
 #include "common/file_system.h"
 #include "common/message_bytes.h"
@@ -294,12 +298,12 @@ TEST(FleetSqlite, MigratesForwardAndKeepsACopyOfWhatWas) {
   {
     SqliteConnection connection = *SqliteConnection::Open(path);
     ASSERT_TRUE(PrepareFleetFile(connection, path, migrations).ok());
-    EXPECT_EQ(*connection.ReadInt("PRAGMA user_version"), 4);
+    EXPECT_EQ(*connection.ReadInt("PRAGMA user_version"), 5);
     EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM later"), 0);
     EXPECT_EQ(*connection.ReadInt("SELECT count(*) FROM document"), 200);
   }
   EXPECT_EQ(OpenFile(path).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(*(*OpenFile(path + ".before-v4"))->Get("a", "key7"), "value7");
+  EXPECT_EQ(*(*OpenFile(path + ".before-v5"))->Get("a", "key7"), "value7");
 
   // One that fails leaves the version it found.
   const std::string other = FilledFile("fails");
@@ -340,6 +344,157 @@ TEST(FleetSqlite, ABackupIsMadeWhileOthersWrite) {
   EXPECT_THAT(*(*opened)->Verify(), IsEmpty());
   EXPECT_EQ(*(*opened)->Get("a", "key7"), "value7");
   EXPECT_EQ(store->Backup(path).code(), absl::StatusCode::kInvalidArgument) << "never onto itself";
+}
+
+TEST(FleetSqlite, AnotherProcessCopiesARunningStoreAsItIsAtOneMoment) {
+  const std::string path = FilledFile("other_process");
+  const auto store = *OpenFile(path);
+  ASSERT_TRUE(CommitOne(*store, Documents({{"b", "acknowledged", "x"}})).ok());
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    for (int i = 0; !stop; ++i) {
+      ASSERT_TRUE(CommitOne(*store, Documents({{"b", absl::StrCat(i), "x"}, {"c", absl::StrCat(i), "x"}})).ok());
+    }
+  });
+  const std::string copy = NewStorePath("other_copy");
+  const absl::Status status = CopyRunningDatabase(path, copy);
+  stop = true;
+  writer.join();
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(CopyRunningDatabase(path, copy).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(*store->Verify(), IsEmpty());
+  const auto opened = *OpenFile(copy);
+  EXPECT_THAT(*opened->Verify(), IsEmpty());
+  EXPECT_EQ(*opened->Get("b", "acknowledged"), "x");
+}
+
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenMarked(const std::string& path,
+                                                       LostCommits lost = LostCommits::kRefuse) {
+  return OpenFleetStore("sqlite:" + path, {.marked = true, .lost_commits = lost});
+}
+
+// The files of a store as a kill leaves them: the write-ahead log holds what was acknowledged last.
+std::string KilledFile(absl::string_view name) {
+  const std::string path = NewStorePath(name);
+  const std::string other = NewStorePath(absl::StrCat(name, "_running"));
+  const auto store = *OpenMarked(other);
+  for (int i = 0; i < 50; ++i) {
+    WriteSet set = Documents({{"a", absl::StrCat(i), "acknowledged"}});
+    set.log.push_back(LogEntry("a"));
+    EXPECT_TRUE(CommitOne(*store, set).ok());
+  }
+  for (const char* tail : {"", "-wal", ".lock", ".mark"}) PutBytes(path + tail, BytesOf(other + tail));
+  return path;
+}
+
+TEST(FleetSqlite, AMarkContradictsALostLog) {
+  const std::string whole = KilledFile("whole");
+  EXPECT_TRUE(OpenMarked(whole).ok()) << OpenMarked(whole).status();
+
+  const auto lose = [](absl::string_view name, absl::FunctionRef<std::string(std::string)> damage) {
+    const std::string path = KilledFile(name);
+    PutBytes(path + "-wal", damage(BytesOf(path + "-wal")));
+    const auto refused = OpenMarked(path);
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kDataLoss) << name;
+    EXPECT_THAT(refused.status().message(), HasSubstr("newest")) << name;
+    const auto told = OpenMarked(path, LostCommits::kTell);
+    ASSERT_TRUE(told.ok()) << told.status();
+    EXPECT_THAT((*told)->Verify()->at(0), HasSubstr("commits are gone"));
+  };
+  lose("gone", [](const std::string&) { return std::string(); });
+  lose("cut", [](std::string bytes) { return bytes.substr(0, bytes.size() * 2 / 3); });
+  lose("flipped", [](std::string bytes) {
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
+    return bytes;
+  });
+
+  // Accepted, it is whole and goes on.
+  const std::string path = KilledFile("accepted");
+  PutBytes(path + "-wal", "");
+  {
+    const auto store = OpenMarked(path, LostCommits::kAccept);
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_THAT(*(*store)->Verify(), IsEmpty());
+  }
+  EXPECT_TRUE(OpenMarked(path).ok());
+}
+
+TEST(FleetSqlite, AnOlderCopyInItsPlaceIsSeen) {
+  const std::string path = NewStorePath("older");
+
+  for (int i = 0; i < 3; ++i) {
+    const auto store = *OpenMarked(path);
+    ASSERT_TRUE(CommitOne(*store, Documents({{"a", absl::StrCat(i), "x"}})).ok());
+    if (i != 1) continue;
+    ASSERT_TRUE(store->Backup(path + ".copy").ok());
+  }
+  PutBytes(path, BytesOf(path + ".copy"));
+  EXPECT_THAT(OpenMarked(path).status().message(), HasSubstr("older copy"));
+  unlink((path + ".copy").c_str());
+  // A crash within the newest line of the mark leaves the one before.
+  const std::string torn = NewStorePath("torn");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(CommitOne(**OpenMarked(torn), Documents({{"a", "b", "c"}})).ok());
+  std::string mark = BytesOf(torn + ".mark");
+  mark[20] = 'x';
+  PutBytes(torn + ".mark", mark);
+  EXPECT_THAT(*(*OpenMarked(torn))->Verify(), IsEmpty());
+  mark[mark.size() - 20] = 'x';
+  mark[20] = 'x';
+  PutBytes(torn + ".mark", mark);
+  EXPECT_THAT((*OpenMarked(torn))->Stats()->problems.at(0), HasSubstr("cannot be read"));
+}
+
+TEST(FleetSqlite, AnEmptiedLogIsNoticedAndTheHoleStays) {
+  const std::string path = NewStorePath("emptied");
+  {
+    WriteSet set;
+    for (int i = 0; i < 20; ++i) set.log.push_back(LogEntry("a"));
+    ASSERT_TRUE(CommitOne(**OpenMarked(path), set).ok());
+  }
+  {
+    SqliteConnection connection = *SqliteConnection::Open(path);
+    ASSERT_TRUE(connection.Execute("DELETE FROM log; DELETE FROM log_head").ok());
+  }
+  WriteSet more;
+  more.log.push_back(LogEntry("later"));
+  {
+    const auto store = *OpenMarked(path);
+    EXPECT_THAT(store->Stats()->problems.at(0), HasSubstr("was emptied"));
+    ASSERT_TRUE(CommitOne(*store, more).ok());
+  }
+  EXPECT_THAT((*OpenMarked(path))->Verify()->at(0), HasSubstr("log entry 1 is missing"));
+}
+
+// One bit anywhere, keys and numbers included: reading ends, and does not read in circles.
+TEST(FleetSqlite, VerifyEndsWhateverBitIsFlipped) {
+  const std::string path = FilledFile("circle");
+  const std::string bytes = BytesOf(path);
+  std::minstd_rand random(20261201);
+  const std::string other = NewStorePath("circle_flipped");
+  int found = 0;
+  constexpr int kFlips = 300;
+  for (int i = 0; i < kFlips; ++i) {
+    std::string damaged = bytes;
+    const std::size_t at = random() % damaged.size();
+    damaged[at] = static_cast<char>(damaged[at] ^ 1 << random() % 8);
+    for (const char* tail : {"-wal", "-shm", ".lock"}) unlink((other + tail).c_str());
+    PutBytes(other, damaged);
+    const auto store = OpenFile(other);
+    if (!store.ok()) {
+      ++found;
+      continue;
+    }
+    const absl::Time began = absl::Now();
+    const auto problems = (*store)->Verify([began] { return absl::Now() - began > absl::Seconds(20); });
+    ASSERT_FALSE(absl::IsCancelled(problems.status())) << "byte " << at << " of flip " << i;
+    if (!problems.ok() || !problems->empty()) ++found;
+  }
+  EXPECT_GT(found, kFlips / 2);
+}
+
+TEST(FleetSqlite, VerifyStopsWhereItIsAsked) {
+  const auto store = *OpenFile(FilledFile("stopped"));
+  EXPECT_EQ(store->Verify([] { return true; }).status().code(), absl::StatusCode::kCancelled);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ std::string HashOf(const v1::AuditLogEntry& entry) {
 #include "storage/all_fleet_stores.inc"
 #undef PARITECT_FLEET_STORE
 
-absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri) {
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri, const FleetStoreOptions& options) {
   static constexpr const FleetBackend* kAll[] = {
 #define PARITECT_FLEET_STORE(name) &k##name##FleetBackend,
 #include "storage/all_fleet_stores.inc"
@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri
   const std::size_t colon = uri.find(':');
   const absl::string_view scheme = uri.substr(0, colon == absl::string_view::npos ? 0 : colon);
   for (const FleetBackend* backend : kAll) {
-    if (backend->scheme == scheme) return backend->open(uri.substr(colon + 1));
+    if (backend->scheme == scheme) return backend->open(uri.substr(colon + 1), options);
   }
   const std::string known = absl::StrJoin(
       kAll, ", ", [](std::string* out, const FleetBackend* one) { absl::StrAppend(out, one->scheme, ":"); });

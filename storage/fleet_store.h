@@ -78,6 +78,8 @@ struct FleetStoreStats {
   std::int64_t batches = 0;
   std::int64_t log_entries = 0;
   v1::LogHead log_head;  // of the newest entry; number 0: none
+  // What opening found to contradict the mark beside the database, in words; Verify tells it too.
+  std::vector<std::string> problems;
 };
 
 class FleetStore {
@@ -107,10 +109,15 @@ class FleetStore {
   // Entries from number `from` (1-based), at most `limit`.
   virtual absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLog(std::int64_t from, int limit) = 0;
 
-  // A whole, consistent copy in one file, made while others write; fsynced, renamed into place.
+  // A whole, consistent copy in one file, made while others write; fsynced, put into place. AlreadyExists: something
+  // is there, and stays as it is.
   virtual absl::Status Backup(absl::string_view path) = 0;
-  // Problems found, in words: pages, digests of contents and batches, the log's chain. Empty: whole.
-  virtual absl::StatusOr<std::vector<std::string>> Verify() = 0;
+  // Problems found, in words: pages, digests of contents and batches, the log's chain. Empty: whole. It ends whatever
+  // the damage is. `stop` is asked now and then, from this thread; where it says true: Cancelled.
+  virtual absl::StatusOr<std::vector<std::string>> Verify(absl::FunctionRef<bool()> stop) = 0;
+  absl::StatusOr<std::vector<std::string>> Verify() {
+    return Verify([] { return false; });
+  }
   // Drops contents without reference and gives space back to the file system. Commits go on meanwhile.
   virtual absl::Status Compact() = 0;
   // Housekeeping that is due (a checkpoint); cheap, for idle moments.
@@ -126,13 +133,26 @@ absl::Status CheckWriteSet(const WriteSet& set);
 // The law of contiguous batches; `last_sequence` is the stored one, 0: none.
 absl::Status CheckBatchFollows(const BatchWrite& batch, std::uint64_t last_sequence);
 
+// What opening does where the mark beside the database (storage/store_mark.h) says that commits were lost.
+enum class LostCommits {
+  kRefuse,  // DataLoss
+  kTell,    // in FleetStoreStats.problems and by Verify; the mark stays. Only to look at it
+  kAccept,  // the mark begins anew from what is there
+};
+
+struct FleetStoreOptions {
+  bool marked = false;  // keeps a mark beside the database
+  LostCommits lost_commits = LostCommits::kRefuse;
+};
+
 struct FleetBackend {
   absl::string_view scheme;  // "sqlite", "memory"
-  absl::StatusOr<std::unique_ptr<FleetStore>> (*open)(absl::string_view place);
+  absl::StatusOr<std::unique_ptr<FleetStore>> (*open)(absl::string_view place, const FleetStoreOptions& options);
 };
 
 // "sqlite:/path/to/file", "memory:". InvalidArgument: no such scheme.
-absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri);
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenFleetStore(absl::string_view uri,
+                                                           const FleetStoreOptions& options = {});
 
 // The chain's law, for stores and for whoever verifies a log: sets number, previous and hash of the entry that follows
 // `previous` (nullptr: the first).

@@ -18,7 +18,7 @@ inline std::string NewStorePath(absl::string_view name) {
   static int count = 0;
   const std::string path =
       absl::StrCat(::testing::TempDir(), "/fleet_test_", ::getpid(), "_", count++, "_", name, ".db");
-  for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock"}) ::unlink((path + tail).c_str());
+  for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock", ".mark"}) ::unlink((path + tail).c_str());
   return path;
 }
 

@@ -1,4 +1,5 @@
 // Verify: the pages, then every digest, then what rows promise each other.
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -50,10 +51,12 @@ absl::Status CheckDocuments(PreparedConnection& reader, Problems& problems) {
 
 absl::Status CheckContents(PreparedConnection& reader, Problems& problems) {
   for (std::int64_t id = 0;;) {
+    PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
     PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
                               reader.Use("SELECT id, sha256 FROM content WHERE id>? ORDER BY id LIMIT 1"));
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Bind(1, id).Step());
     if (!row) return absl::OkStatus();
+    if (rows->Int(0) <= id) return absl::DataLossError("the contents' rows are out of order: the file is damaged");
     id = rows->Int(0);
     const std::string digest = rows->Bytes(1);
     rows->Reset();
@@ -97,12 +100,11 @@ absl::Status CheckReferences(PreparedConnection& reader, Problems& problems) {
 }
 
 absl::Status CheckTally(PreparedConnection& reader, Problems& problems) {
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * rows,
-      reader.Use("SELECT name FROM tally WHERE count IS NOT CASE name "
-                 "WHEN 'document' THEN (SELECT count(*) FROM document) "
-                 "WHEN 'content' THEN (SELECT count(*) FROM content) "
-                 "WHEN 'batch' THEN (SELECT count(*) FROM batch) END"));
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT name FROM tally WHERE count IS NOT CASE name "
+                                       "WHEN 'document' THEN (SELECT count(*) FROM document) "
+                                       "WHEN 'content' THEN (SELECT count(*) FROM content) "
+                                       "WHEN 'batch' THEN (SELECT count(*) FROM batch) ELSE count END"));
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return absl::OkStatus();
@@ -134,13 +136,16 @@ absl::Status CheckLog(PreparedConnection& reader, Problems& problems) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader) {
+absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader, absl::FunctionRef<bool()> stop) {
+  reader.connection().SetStop([stop] { return stop(); });
+  const absl::Cleanup unstopped = [&reader] { reader.connection().SetStop(nullptr); };
   Problems problems;
   for (auto* check : {&CheckPages, &CheckDocuments, &CheckContents, &CheckBatches, &CheckReferences, &CheckTally,
                       &CheckLog}) {
     const absl::Status status = check(reader, problems);
     reader.ResetAll();
     // What cannot be read is a finding; only the lack of time is an error.
+    if (stop()) return absl::CancelledError("stopped before everything was read");
     if (absl::IsDeadlineExceeded(status)) return status;
     Note(status, problems);
   }

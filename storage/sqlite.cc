@@ -31,11 +31,6 @@ bool IsReadFault(int code) {
          code == SQLITE_IOERR_CORRUPTFS;
 }
 
-int PastDeadline(void* deadline_ns) {
-  const std::int64_t deadline = *static_cast<const std::int64_t*>(deadline_ns);
-  return deadline != 0 && absl::GetCurrentTimeNanos() > deadline ? 1 : 0;
-}
-
 }  // namespace
 
 absl::Status SqliteStatus(int code, sqlite3* database, absl::string_view what) {
@@ -169,12 +164,33 @@ std::int64_t SqliteConnection::changes() const {
   return sqlite3_changes64(database_.get());
 }
 
-void SqliteConnection::SetTimeLimit(std::int64_t milliseconds) {
-  if (deadline_ns_ == nullptr) {
-    deadline_ns_ = std::make_unique<std::int64_t>(0);
-    sqlite3_progress_handler(database_.get(), kStepsBetweenClockReads, &PastDeadline, deadline_ns_.get());
+bool SqliteConnection::Watch::Over() const {
+  return (deadline_ns != 0 && absl::GetCurrentTimeNanos() > deadline_ns) || (stop && stop());
+}
+
+int SqliteConnection::IsOver(void* watch) {
+  return static_cast<const Watch*>(watch)->Over() ? 1 : 0;
+}
+
+SqliteConnection::Watch& SqliteConnection::watch() {
+  if (watch_ == nullptr) {
+    watch_ = std::make_unique<Watch>();
+    sqlite3_progress_handler(database_.get(), kStepsBetweenClockReads, &IsOver, watch_.get());
   }
-  *deadline_ns_ = milliseconds == 0 ? 0 : absl::GetCurrentTimeNanos() + milliseconds * 1'000'000;
+  return *watch_;
+}
+
+void SqliteConnection::SetTimeLimit(std::int64_t milliseconds) {
+  watch().deadline_ns = milliseconds == 0 ? 0 : absl::GetCurrentTimeNanos() + milliseconds * 1'000'000;
+}
+
+void SqliteConnection::SetStop(std::function<bool()> stop) {
+  watch().stop = std::move(stop);
+}
+
+absl::Status SqliteConnection::CheckTime() const {
+  if (watch_ == nullptr || !watch_->Over()) return absl::OkStatus();
+  return absl::DeadlineExceededError("the time for reading is over");
 }
 
 absl::StatusOr<SqliteTransaction> SqliteTransaction::Begin(SqliteConnection& connection) {

@@ -4,6 +4,7 @@
 #define PARITECT_STORAGE_SQLITE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -57,12 +58,23 @@ class SqliteConnection {
   std::int64_t changes() const;  // rows changed by the last statement
   // What runs longer than this from now on ends with DeadlineExceeded; 0: no limit.
   void SetTimeLimit(std::int64_t milliseconds);
+  // Asked now and then while a statement runs: true ends it with DeadlineExceeded. Empty: nothing is asked.
+  void SetStop(std::function<bool()> stop);
+  // DeadlineExceeded where the time is over or a stop is asked for: for loops over statements too short to notice.
+  absl::Status CheckTime() const;
   sqlite3* handle() const { return database_.get(); }
 
  private:
   explicit SqliteConnection(sqlite3* database) : database_(database, &Close) {}
   static void Close(sqlite3* database);
-  std::unique_ptr<std::int64_t> deadline_ns_;  // at an address that stays: SQLite holds it
+  struct Watch {
+    std::int64_t deadline_ns = 0;
+    std::function<bool()> stop;
+    bool Over() const;
+  };
+  static int IsOver(void* watch);
+  Watch& watch();
+  std::unique_ptr<Watch> watch_;  // at an address that stays: SQLite holds it
   std::unique_ptr<sqlite3, void (*)(sqlite3*)> database_;
 };
 

@@ -12,7 +12,8 @@ namespace {
 // are OpenSSL's. Source: RFC 8446, 6.2 (alerts); OpenSSL 3.0, ssl/ssl_err.c.
 absl::Status ExplainUnavailable(const FailedCall& call) {
   const std::string all = absl::StrCat(call.message, " ", call.tls_detail);
-  const std::string refused = absl::StrCat("certificate refused by ", call.server, ": ");
+  const std::string refused =
+      absl::StrCat("refused: server ", call.server, " does not take this agent's certificate: ");
   constexpr absl::string_view kJoinAgain = "; join again (paritect-agent join)";
   if (absl::StrContains(all, "certificate verify failed")) {
     return absl::UnauthenticatedError(
@@ -45,6 +46,14 @@ absl::Status ExplainFailure(const FailedCall& call) {
     case absl::StatusCode::kUnavailable: return ExplainUnavailable(call);
     case absl::StatusCode::kDeadlineExceeded:
       return absl::DeadlineExceededError(absl::StrCat("server ", call.server, " did not answer in time"));
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kResourceExhausted:
+      // It was reached, and said no: another matter than a network.
+      return absl::Status(call.code, absl::StrCat("refused: ", call.message));
     default: return absl::Status(call.code, call.message);
   }
 }

@@ -7,6 +7,7 @@ namespace paritect {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 absl::Status Explain(absl::StatusCode code, absl::string_view message, absl::string_view tls = "") {
   return ExplainFailure({code, message, "audit:7400", tls});
@@ -23,6 +24,7 @@ TEST(ExplainFailure, TellsAnUnreachableServerFromARefusedCertificate) {
       Explain(kUnavailable, "Socket closed", "error:0A000415:SSL routines::sslv3 alert certificate expired");
   EXPECT_TRUE(absl::IsUnauthenticated(expired));
   EXPECT_THAT(expired.message(), HasSubstr("join again"));
+  EXPECT_THAT(expired.message(), StartsWith("refused: "));
   EXPECT_TRUE(absl::IsPermissionDenied(
       Explain(kUnavailable, "", "error:0A000414:SSL routines::sslv3 alert certificate revoked")));
   EXPECT_THAT(Explain(kUnavailable, "", "tlsv1 alert unknown ca").message(), HasSubstr("another authority"));
@@ -32,7 +34,7 @@ TEST(ExplainFailure, TellsAnUnreachableServerFromARefusedCertificate) {
 
 TEST(ExplainFailure, AServersOwnWordsStay) {
   EXPECT_EQ(Explain(absl::StatusCode::kPermissionDenied, "node revoked", "alert unknown ca"),
-            absl::PermissionDeniedError("node revoked"));
+            absl::PermissionDeniedError("refused: node revoked"));
   EXPECT_THAT(Explain(absl::StatusCode::kDeadlineExceeded, "Deadline Exceeded").message(),
               HasSubstr("did not answer in time"));
 }

@@ -4,6 +4,8 @@
 // Source: pre-tuning checklist, 训练流程 ("各节点独立训练").
 #include "checks/cluster/distributed.h"
 
+#include "checks/scripts/faults.h"
+
 #include <map>
 #include <set>
 
@@ -103,6 +105,7 @@ void JudgeBackend(const CheckContext& context, v1::CheckResult& result, const Ru
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (Side side : kBothSides) {
     if (!context.evidence.bundles(side).empty()) RequireSettings(context, result, side);
+    AddScriptFaults(context, result, "training.flow.distributed", side);
     for (const RunView& run : context.evidence.Runs(side)) JudgeWorld(context, result, side, run);
   }
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) JudgeBackend(context, result, run);

@@ -113,7 +113,8 @@ class ContentEvaluation {
       case ContentVerdict::kEqual:
         CountDigests(baseline, migrated, true);
         if (StandsForData(baseline, pages_are_data_) || StandsForData(migrated, pages_are_data_)) {
-          const bool page = HasFileHint(baseline, v1::FILE_HINT_HTML_PAGE) || HasFileHint(migrated, v1::FILE_HINT_HTML_PAGE);
+          const bool page =
+              HasFileHint(baseline, v1::FILE_HINT_HTML_PAGE) || HasFileHint(migrated, v1::FILE_HINT_HTML_PAGE);
           Unknown(pair.baseline->path, page ? "stand_in_on_both_sides/page" : "stand_in_on_both_sides",
                   migrated_->where);
         }

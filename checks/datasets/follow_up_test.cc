@@ -9,6 +9,7 @@ namespace paritect {
 namespace {
 
 using ::testing::ElementsAre;
+using dataset_test::OneSide;
 
 TEST(AnsweredEvidence, HoldsWhatWasAnsweredAndLeavesTheRest) {
   std::vector<std::string> asked;

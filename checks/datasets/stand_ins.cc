@@ -8,9 +8,10 @@ namespace paritect {
 
 bool IsSetOfPages(const DatasetView& view) {
   constexpr std::size_t kPagesMin = 10;
-  const auto pages = static_cast<std::size_t>(
-      std::count_if(view.files.begin(), view.files.end(),
-                    [](const NamedFile& file) { return HasFileHint(*file.entry, v1::FILE_HINT_HTML_PAGE); }));
+  const auto pages =
+      static_cast<std::size_t>(std::count_if(view.files.begin(), view.files.end(), [](const NamedFile& file) {
+        return HasFileHint(*file.entry, v1::FILE_HINT_HTML_PAGE);
+      }));
   return pages >= kPagesMin && pages * 2 > view.files.size();
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/scripts/faults.h"
 #include "checks/series/repeats.h"
 #include "checks/series/run_series.h"
 #include "checks/shards/view.h"
@@ -121,6 +122,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   CompareSharding(context, result);
   for (const Side side : kBothSides) {
     if (context.evidence.bundles(side).empty()) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SCRIPTS);
+    AddScriptFaults(context, result, "training.flow.evaluation", side);
     const std::vector<RunSeries>& runs = SeriesOf(context, side);
     bool all_told = !runs.empty();
     for (const RunSeries& run : runs) {

@@ -1,6 +1,7 @@
 #include "checks/runs/scaler_checks.h"
 
 #include "absl/strings/str_cat.h"
+#include "checks/scripts/faults.h"
 #include "checks/series/repeats.h"
 
 namespace paritect {
@@ -60,6 +61,7 @@ void WarnStatic(const CheckContext& context, v1::CheckResult& result, const RunS
 void EvaluateScalerIsOn(const CheckContext& context, v1::CheckResult& result, Side side, bool warn_static) {
   const std::vector<RunSeries>& runs = SeriesOf(context, side);
   if (runs.empty()) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SETTINGS);
+  AddScriptFaults(context, result, absl::StrCat(SideName(side), ".loss-scale.enabled"), side);
   for (const RunSeries& run : runs) CheckRun(context, result, run, warn_static);
 }
 

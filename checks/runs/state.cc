@@ -10,6 +10,7 @@
 #include "checks/runs/data_position.h"
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
+#include "checks/scripts/faults.h"
 #include "checks/series/gradient_ratio.h"
 #include "checks/series/repeats.h"
 
@@ -171,6 +172,7 @@ void CheckGradients(const CheckContext& context, v1::CheckResult& result, const 
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) CheckSampleNumbers(context, result, side);
+  for (const Side side : kBothSides) AddScriptFaults(context, result, "training.flow.state", side);
   const RunPairs pairs(context);
   for (const Side side : kBothSides) {
     for (const RunSeries& run : pairs.runs(side)) {

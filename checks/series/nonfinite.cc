@@ -21,7 +21,7 @@
 namespace paritect {
 namespace {
 
-constexpr int kZerosMin = 3;     // a single zero may be a rounded loss
+constexpr int kZerosMin = 3;  // a single zero may be a rounded loss
 constexpr int kNanNormsMin = 3;
 constexpr int kEvidenceMax = 5;
 
@@ -295,8 +295,7 @@ bool ReportNorm(const CheckContext& context, v1::CheckResult& result, const RunS
   const bool many = events.count() >= kNanNormsMin &&
                     static_cast<double>(events.count()) > context.profile.threshold("overflow_rate") * steps;
   const bool error = nothing || found.nan_applied.any() || many;
-  Report(context, result, error ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING, "nan_grad_norm", run, events,
-         found.ranks);
+  Report(context, result, error ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING, "nan_grad_norm", run, events, found.ranks);
   if (!error) MissSkip(context, result, run, events, guard);
   return error;
 }
@@ -335,7 +334,8 @@ bool ReportNorms(const CheckContext& context, v1::CheckResult& result, const Run
                       nothing ? 1 : kNanNormsMin, guard) ||
         any;
   if (nothing) {
-    any = ReportFigures(context, result, run, found.infinite, "nan_grad_norm/named", found.bad_norm, found.ranks) || any;
+    any =
+        ReportFigures(context, result, run, found.infinite, "nan_grad_norm/named", found.bad_norm, found.ranks) || any;
   }
   return any;
 }

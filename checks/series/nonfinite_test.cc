@@ -134,7 +134,8 @@ TEST(NonFiniteNorms, SkippedStepsAreInnocent) {
         for (v1::StepRecord& record : *log.mutable_records()) record.set_skipped(record.step() == 151 ? 1 : 0);
       },
       [](v1::RunLog& log) {  // a scaler that backs off
-        for (v1::StepRecord& record : *log.mutable_records()) record.set_loss_scale(record.step() <= 150 ? 65536 : 32768);
+        for (v1::StepRecord& record : *log.mutable_records())
+          record.set_loss_scale(record.step() <= 150 ? 65536 : 32768);
       },
       [](v1::RunLog& log) {  // a message of its own, before the line
         v1::StepRecord message;

@@ -43,7 +43,8 @@ std::vector<std::reference_wrapper<const SettingsView>> RequireSettings(const Ch
   std::vector<std::reference_wrapper<const SettingsView>> views;
   std::vector<std::string> without;
   for (const SettingsView& view : ViewsOf(context, side)) {
-    if (!view.empty() || (!suffices.empty() && view.FindStated(suffices) != nullptr)) {
+    const bool by_scripts = suffices == kReadScripts && view.flow().read();
+    if (!view.empty() || by_scripts || (!suffices.empty() && view.FindStated(suffices) != nullptr)) {
       views.emplace_back(view);
     } else if (!told.contains(view.run_name())) {
       without.push_back(view.run_name());

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/faults.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/unknown_keys.h"
@@ -281,6 +282,7 @@ void CompareScaling(const CheckContext& context, v1::CheckResult& result, const 
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) AddScriptFaults(context, result, "model.hyperparameters.learning-rate", side);
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     const bool known = CompareBase(context, result, baseline, migrated);
     for (const auto& [name, key] : context.rules.settings.keys()) {

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/flow.h"
 #include "checks/settings/compare.h"
 
 namespace paritect {
@@ -116,6 +117,26 @@ void CompareRevisions(const CheckContext& context, v1::CheckResult& result, cons
   finding.set_migrated(ShowValue(b->value));
 }
 
+// The code of both sides, comments and blanks aside: a port always differs, so that this is a note.
+void CompareCode(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                 const SettingsView& migrated) {
+  if (!baseline.flow().read() || !migrated.flow().read()) return;
+  std::map<std::string, std::string> codes;
+  for (const v1::ScriptFile& file : baseline.flow().tree()->files()) {
+    if (file.reached()) codes[std::string(Base(file.path()))] = file.code_sha256();
+  }
+  std::vector<std::string> differ;
+  for (const v1::ScriptFile& file : migrated.flow().tree()->files()) {
+    const auto other = codes.find(std::string(Base(file.path())));
+    if (file.reached() && other != codes.end() && other->second != file.code_sha256()) differ.emplace_back(Base(file.path()));
+  }
+  if (differ.empty()) return;
+  const std::size_t count = differ.size();
+  if (differ.size() > 8) differ.resize(8);
+  v1::Finding& note = AddNote(context, result, "code_differs/scripts", migrated.run_name(), {{"count", StrCat(count)}, {"files", absl::StrJoin(differ, ", ")}});
+  SetFact(note, "files", static_cast<std::uint64_t>(count));
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   std::map<std::string, Launch> launches[2];
   for (const RunView& run : context.evidence.Runs(Side::kBaseline))
@@ -132,6 +153,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
         AddMissing(context, result, "launch_unknown", views[i]->run_name(), {{"run", views[i]->run_name()}});
     }
     CompareRevisions(context, result, baseline, migrated);
+    CompareCode(context, result, baseline, migrated);
     if (!a.any || !b.any) return;
     CompareEntry(context, result, a, b);
     CompareArguments(context, result, migrated.run_name(), a, b);

@@ -6,7 +6,9 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "checks/scripts/layers.h"
 #include "checks/settings/compare.h"
 #include "common/numbers.h"
 
@@ -20,10 +22,43 @@ struct Printed {
   const SourcedValue* source = nullptr;
 };
 
-// Layer by layer in the order of the print: of one node, or of all.
-std::vector<Printed> LayersOf(const SettingsView& view, absl::string_view key, bool first_node_only) {
+// The layers that the scripts define, as values of the key; kept as long as the audit.
+const std::vector<SourcedValue>& ScriptValues(const CheckContext& context, const SettingsView& view, absl::string_view key) {
+  struct Kept {
+    std::map<std::string, std::vector<SourcedValue>, std::less<>> by_key;
+  };
+  const Kept& kept = context.views->Get<Kept>({&view}, [&] {
+    Kept made;
+    for (const char* one : {"batchnorm_momentum", "batchnorm_eps", "dropout_p", "layernorm_eps", "optimizer_momentum"}) {
+      for (const ScriptLayer& layer : ScriptLayersOf(view.flow(), one)) {
+        if (!layer.known) continue;
+        SourcedValue value;
+        value.value.set_number(layer.value);
+        value.text = layer.written;
+        value.raw_key = layer.argument;
+        value.origin = layer.origin;
+        value.format = "python";
+        value.source = SettingSource::kScript;
+        value.converted = layer.argument == "keep_prob";
+        made.by_key[one].push_back(std::move(value));
+      }
+    }
+    return made;
+  });
+  static const std::vector<SourcedValue>* const none = new std::vector<SourcedValue>();
+  const auto found = kept.by_key.find(key);
+  return found == kept.by_key.end() ? *none : found->second;
+}
+
+// Layer by layer in the order of the print: of one node, or of all. Where the model is not printed, as the scripts
+// define them.
+std::vector<Printed> LayersOf(const CheckContext& context, const SettingsView& view, absl::string_view key,
+                              bool first_node_only) {
   std::vector<Printed> out;
-  const std::vector<const SourcedValue*> all = view.All(key);
+  std::vector<const SourcedValue*> all = view.All(key);
+  if (all.empty()) {
+    for (const SourcedValue& value : ScriptValues(context, view, key)) all.push_back(&value);
+  }
   for (const SourcedValue* value : all) {
     if (first_node_only && value->node != all[0]->node) continue;
     const v1::Value typed = TypedValue(SettingType::kNumber, value->value);
@@ -121,8 +156,8 @@ void ComparePlaces(const CheckContext& context, v1::CheckResult& result, const s
 // False where a side does not print the key.
 bool CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                 const SettingsView& migrated, absl::string_view key) {
-  const std::vector<Printed> a = DistinctOf(LayersOf(baseline, key, false));
-  const std::vector<Printed> b = DistinctOf(LayersOf(migrated, key, false));
+  const std::vector<Printed> a = DistinctOf(LayersOf(context, baseline, key, false));
+  const std::vector<Printed> b = DistinctOf(LayersOf(context, migrated, key, false));
   if (a.empty() || b.empty()) return false;
   bool told = false;
   for (const Printed& one : b) {
@@ -137,9 +172,44 @@ bool CompareKey(const CheckContext& context, v1::CheckResult& result, const Sett
     told = true;
   }
   if (told) return true;
-  ComparePlaces(context, result, migrated.run_name(), key, LayersOf(baseline, key, true),
-                LayersOf(migrated, key, true));
+  ComparePlaces(context, result, migrated.run_name(), key, LayersOf(context, baseline, key, true),
+                LayersOf(context, migrated, key, true));
   return true;
+}
+
+// Layers of the scripts whose number is not known, and scripts that do not tell everything.
+void ReportOpenLayers(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
+                      absl::string_view key) {
+  ReportScriptNotWhole(context, result, view.flow(), view.run_name());
+  for (const ScriptLayer& layer : ScriptLayersOf(view.flow(), key)) {
+    if (layer.known) continue;
+    AddMissing(context, result, "pipeline_unresolved", view.run_name(),
+               {{"what", std::string(key)}, {"where", layer.origin}, {"text", layer.written}});
+  }
+}
+
+// One framework on both sides: the same layers with the same numbers, in the order in which the scripts make them.
+void CompareScriptLayers(const CheckContext& context, v1::CheckResult& result, absl::Span<const absl::string_view> keys,
+                         const SettingsView& baseline, const SettingsView& migrated) {
+  for (absl::string_view key : keys) {
+    const std::vector<ScriptLayer> a = ScriptLayersOf(baseline.flow(), key);
+    const std::vector<ScriptLayer> b = ScriptLayersOf(migrated.flow(), key);
+    if (a.size() != b.size()) continue;  // another network: the graph's matter
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (!a[i].known || !b[i].known || SameNumber(a[i].value, b[i].value) ||
+          HasFinding(result, "layer_differs", key, a[i].written, b[i].written))
+        continue;
+      v1::Finding& finding = AddError(context, result, "layer_differs", key,
+                                      {{"key", std::string(key)}, {"number", absl::StrCat(i + 1)},
+                                       {"baseline", a[i].written}, {"migrated", b[i].written}});
+      finding.set_baseline(a[i].written);
+      finding.set_migrated(b[i].written);
+      finding.add_evidence(a[i].origin);
+      finding.add_evidence(b[i].origin);
+      SetFact(finding, "baseline_value", a[i].value);
+      SetFact(finding, "migrated_value", b[i].value);
+    }
+  }
 }
 
 void Compare(const CheckContext& context, v1::CheckResult& result, absl::Span<const absl::string_view> keys,
@@ -148,14 +218,20 @@ void Compare(const CheckContext& context, v1::CheckResult& result, absl::Span<co
     const bool known = !baseline.framework().empty() && !migrated.framework().empty();
     const bool mindspore = baseline.framework() == "mindspore" || migrated.framework() == "mindspore";
     if (known && (baseline.framework() == migrated.framework() || (mindspore_only && !mindspore))) {
+      if (!mindspore_only) CompareScriptLayers(context, result, keys, baseline, migrated);
       AddNote(context, result, "not_applicable", migrated.run_name(),
               {{"why", absl::StrCat(baseline.framework(), " / ", migrated.framework())}});
       return;
     }
     bool any = false;
-    for (absl::string_view key : keys) any = CompareKey(context, result, baseline, migrated, key) || any;
+    for (absl::string_view key : keys) {
+      any = CompareKey(context, result, baseline, migrated, key) || any;
+      for (const SettingsView* view : {&baseline, &migrated}) {
+        if (view->All(key).empty()) ReportOpenLayers(context, result, *view, key);
+      }
+    }
     if (!any || !known) AddMissing(context, result, "model_not_printed", migrated.run_name());
-  });
+  }, kReadScripts);
 }
 
 void Conventions(const CheckContext& context, v1::CheckResult& result) {

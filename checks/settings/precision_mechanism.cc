@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/faults.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/platform.h"
@@ -46,13 +47,17 @@ bool ApexIsOn(const SettingsView& view) {
   return own->value.raw_key != "amp.enabled" || view.Boolean("amp_enabled").value_or(true);
 }
 
-// Libraries that decide the type by their options alone: no cast by hand stands beside them in a user's script.
-bool LibraryDecides(const SettingsView& view) {
+bool HasLibraryFormat(const SettingsView& view) {
   for (const char* format : {"megatron-args", "deepspeed-json", "mindformers-yaml", "hf-training-args-json",
                              "hf-training-args", "llamafactory-yaml", "apex-options"}) {
     if (view.HasFormat(format)) return true;
   }
-  return view.FindStated("amp_wrapper") != nullptr;
+  return false;
+}
+
+// Libraries that decide the type by their options alone: no cast by hand stands beside them in a user's script.
+bool LibraryDecides(const SettingsView& view) {
+  return HasLibraryFormat(view) || view.FindStated("amp_wrapper") != nullptr;
 }
 
 // Any piece of settings evidence, also one that failed.
@@ -79,7 +84,7 @@ void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
         std::string where;
         return LogsShowLossScale(run, where);
       });
-  if (!by_logs) RequireSettings(context, result, side);
+  if (!by_logs) RequireSettings(context, result, side, true, kReadScripts);
   for (const RunView& run : context.evidence.Runs(side)) {
     const SettingsView& view = SettingsView::Of(context, side, run);
     const ComputeType type = ComputeTypeOf(view);
@@ -108,8 +113,20 @@ void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
   }
 }
 
+// A mechanism that only code shows is known as far as the code is.
+bool ReportScriptInPart(const CheckContext& context, v1::CheckResult& result, const SettingsView& view) {
+  const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
+  if (wrapper == nullptr || wrapper->value.source != SettingSource::kScript || view.flow().whole()) return false;
+  ReportScriptNotWhole(context, result, view.flow(), view.run_name());
+  return true;
+}
+
 void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side side) {
-  for (const SettingsView& view : RequireSettings(context, result, side)) {
+  const std::string check = StrCat(SideName(side), ".mixed-precision.single-mechanism");
+  AddScriptFaults(context, result, check, side);
+  for (const SettingsView& view : RequireSettings(context, result, side, true, kReadScripts)) {
+    if (result.findings_size() > 0 && result.findings(0).kind() == "two_mechanisms") continue;
+    if (ReportScriptInPart(context, result, view)) continue;
     const std::vector<Mechanism> mechanisms = MechanismsOf(context.rules, view);
     if (mechanisms.size() > 1) {
       std::vector<std::string> told;
@@ -235,7 +252,7 @@ void SameMechanism(const CheckContext& context, v1::CheckResult& result) {
   }
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     CompareMechanism(context, result, baseline, migrated);
-  });
+  }, kReadScripts);
 }
 
 void BaselineEnabled(const CheckContext& context, v1::CheckResult& result) {
@@ -257,14 +274,16 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
   std::vector<Mechanism> out;
   // The weights themselves in the short type, without an automatic mode: another way than bf16: true.
   if (view.Boolean("pure_bf16").value_or(false)) out.push_back({"weights", "", Origin(*view.Find("pure_bf16"))});
+  // Where the code itself shows the automatic mode, an option of the program only turns that on.
+  const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
+  const bool by_code = wrapper != nullptr && wrapper->value.source == SettingSource::kScript && !HasLibraryFormat(view);
   for (const char* key : {"bf16", "fp16"}) {
-    if (!out.empty() || !view.Boolean(key).value_or(false)) continue;
+    if (by_code || !out.empty() || !view.Boolean(key).value_or(false)) continue;
     const bool apex = key == std::string("fp16") && view.Text("half_precision_backend") == "apex";
     out.push_back(
         {apex ? "apex" : "option", apex ? view.Text("fp16_opt_level").value_or("") : "", Origin(*view.Find(key))});
   }
   const EffectiveValue* dtype = view.FindStated("compute_dtype");
-  const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
   if (out.empty() && wrapper == nullptr && dtype != nullptr && view.Text("compute_dtype") != "float32") {
     // Lightning's "bf16-true" casts the weights, "bf16-mixed" does not.
     const bool weights = absl::EndsWith(absl::AsciiStrToLower(dtype->value.text), "-true");
@@ -278,7 +297,7 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
   if (leveled) out.push_back({"apex", *apex, Origin(*view.Find("amp_opt_level"))});
   // DeepSpeed's `amp` is apex: its switch and its level are one mechanism.
   if (const EffectiveValue* own = view.Find("amp_enabled");
-      own != nullptr && view.Boolean("amp_enabled").value_or(false) && !leveled) {
+      own != nullptr && !by_code && view.Boolean("amp_enabled").value_or(false) && !leveled) {
     const bool apex_default = own->value.raw_key == "amp.enabled";
     out.push_back({apex_default ? "apex" : "amp", apex_default ? "o1" : "", Origin(*own)});
   }

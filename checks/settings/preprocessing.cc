@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/faults.h"
+#include "checks/scripts/pipeline.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/diff.h"
 #include "common/numbers.h"
@@ -69,7 +72,7 @@ void AddDifference(const CheckContext& context, v1::CheckResult& result, const Q
 }
 
 void Compare(const CheckContext& context, v1::CheckResult& result, const Question& question,
-             const SettingsView& baseline, const SettingsView& migrated) {
+             const SettingsView& baseline, const SettingsView& migrated, bool by_scripts) {
   const bool free_order = OrderIsFree(baseline) || OrderIsFree(migrated);
   std::vector<std::string> compared;
   std::vector<std::string> one_sided;
@@ -97,15 +100,41 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Questio
     v1::Finding& note = AddNote(context, result, "measured/pipeline", run, {{"keys", absl::StrJoin(compared, ", ")}});
     SetFact(note, "compared", static_cast<std::int64_t>(compared.size()));
   }
+  // The code that both sides run was read: what an option or a file gives stands there.
+  if (by_scripts) return;
   if (!one_sided.empty()) {
     AddMissing(context, result, "only_on_one_side", run, {{"keys", absl::StrJoin(one_sided, ", ")}});
   }
   AddMissing(context, result, "pipeline_in_script", run);
 }
 
+// Compares what the scripts of both sides build. True where that is all of it: nothing stays open.
+bool JudgeScripts(const CheckContext& context, v1::CheckResult& result, const Question& question) {
+  const std::vector<RunView> baseline = context.evidence.Runs(Side::kBaseline);
+  std::vector<std::string> names;
+  for (const RunView& run : baseline) names.push_back(run.name);
+  if (names.empty()) return false;
+  const ComparedRuns runs = RunsToCompare(context, names);
+  bool settled = true;
+  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
+    if (runs.left_out.contains(run.name)) continue;
+    const auto reference = std::find_if(baseline.begin(), baseline.end(), [&](const RunView& one) { return one.name == runs.reference; });
+    const PipelineAnswer answer = ComparePipelines(context, result, question.pipeline, question.differs, question.severity, *reference, run);
+    settled = settled && (answer == PipelineAnswer::kEqual || answer == PipelineAnswer::kDiffers);
+  }
+  return settled && !context.evidence.Runs(Side::kMigrated).empty();
+}
+
+bool AnySettings(const CheckContext& context, Side side) {
+  const auto views = ViewsOf(context, side);
+  return std::any_of(views.begin(), views.end(), [](const SettingsView& view) { return !view.empty(); });
+}
+
 void Judge(const CheckContext& context, v1::CheckResult& result, const Question& question) {
+  const bool by_scripts = JudgeScripts(context, result, question);
+  if (by_scripts && !(AnySettings(context, Side::kBaseline) && AnySettings(context, Side::kMigrated))) return;
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    Compare(context, result, question, baseline, migrated);
+    Compare(context, result, question, baseline, migrated, by_scripts);
   });
 }
 
@@ -113,6 +142,7 @@ void ReadCount(const CheckContext& context, v1::CheckResult& result) {
   Judge(context, result, kReadCount);
 }
 void Shuffle(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) AddScriptFaults(context, result, "data.preprocessing.shuffle", side);
   Judge(context, result, kShuffle);
 }
 void Padding(const CheckContext& context, v1::CheckResult& result) {
@@ -194,12 +224,40 @@ void FollowsHost(const CheckContext& context, v1::CheckResult& result, const std
   }
 }
 
+// Whether the scripts tell of every value of the pipeline where it comes from.
+bool KnowsPipeline(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
+  const ScriptFlow& flow = ScriptFlow::Of(context, run);
+  if (!flow.whole() || !HasPipeline(flow)) {
+    ReportScriptNotWhole(context, result, flow, run.name);
+    return false;
+  }
+  bool known = true;
+  for (absl::string_view part : {kShuffle.pipeline, kParallelism.pipeline}) {
+    for (const PipelineItem& item : PipelineItems(flow, part, true)) {
+      // A function, an option, a variable of the environment: no figure of the host by itself.
+      if (item.known || item.code || !absl::StrContains(item.symbol, '?')) continue;
+      known = false;
+      AddMissing(context, result, "pipeline_unresolved", run.name, {{"what", StrCat(item.step, " ", item.name)}, {"where", ScriptPlace(*item.fact)}, {"text", item.shown}});
+    }
+  }
+  return known;
+}
+
 void HostDependent(const CheckContext& context, v1::CheckResult& result) {
-  for (Side side : kBothSides) RequireSettings(context, result, side);
+  bool by_scripts = true;
+  for (const Side side : kBothSides) {
+    AddScriptFaults(context, result, "data.preprocessing.host-dependent", side);
+    const std::vector<RunView> runs = context.evidence.Runs(side);
+    by_scripts = by_scripts && !runs.empty();
+    for (const RunView& run : runs) by_scripts = KnowsPipeline(context, result, run) && by_scripts;
+  }
+  if (!by_scripts) {
+    for (Side side : kBothSides) RequireSettings(context, result, side);
+  }
   std::map<std::string, std::vector<OnHost>> by_key;
   CollectOnHosts(context, by_key);
   for (const auto& [key, values] : by_key) FollowsHost(context, result, key, values);
-  AddMissing(context, result, "pipeline_in_script", "");
+  if (!by_scripts) AddMissing(context, result, "pipeline_in_script", "");
 }
 
 }  // namespace

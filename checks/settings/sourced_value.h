@@ -8,7 +8,8 @@
 
 namespace paritect {
 
-enum class SettingSource { kDefault, kFact, kFile, kLaunch, kLog, kDerived };
+// kScript: what the code of the training scripts says; everything that is stated elsewhere knows better what ran.
+enum class SettingSource { kScript = -1, kDefault, kFact, kFile, kLaunch, kLog, kDerived };
 
 struct SourcedValue {
   v1::Value value;   // typed by the canonical key

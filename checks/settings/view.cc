@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "checks/scripts/script_settings.h"
 #include "checks/settings/document_values.h"
 #include "checks/settings/platform.h"
 #include "common/glob.h"
@@ -21,6 +22,7 @@ using absl::StrCat;
 
 // Overrides of Hydra are a command line in a file (.hydra/overrides.yaml); training_args.bin is written by the run.
 SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
+  if (document.format() == kScriptSettings || document.kind() == kScriptOptions) return SettingSource::kScript;
   if (from_log || document.kind() == "printed" || document.format() == "hf-trainer-stdout" ||
       document.format() == "hf-training-args" || document.format() == "mllog")
     return SettingSource::kLog;
@@ -41,6 +43,7 @@ bool IsDeepSpeed(const SourcedValue& value) {
 // Whether nothing tells which of the two counts. A trainer hands its engine a file of its own: where they disagree,
 // some launchers stop and others go on with either.
 bool Contradict(const SourcedValue& a, const SourcedValue& b) {
+  if (a.source == SettingSource::kScript || b.source == SettingSource::kScript) return false;
   return a.source == b.source || a.source == SettingSource::kFact || b.source == SettingSource::kFact ||
          IsDeepSpeed(a) != IsDeepSpeed(b);
 }
@@ -109,6 +112,7 @@ SettingsView SettingsView::Make(const CheckContext& context, Side side, const Ru
   const Platform platform = PlatformOf(context.rules, run);
   if (platform.family != nullptr) view.product_ = platform.family->id;
   for (const v1::Bundle* bundle : run.nodes) view.AddBundle(context, *bundle);
+  view.AddScripts(context, run);
   view.Establish(context.rules);
   view.Settle(context.rules);
   if (auto version = view.Text(StrCat(view.framework_ == "pytorch" ? "torch" : view.framework_, "_version"))) {
@@ -117,6 +121,15 @@ SettingsView SettingsView::Make(const CheckContext& context, Side side, const Ru
   view.AddDefaults(context.rules);
   view.ApplySwitches(context.rules);
   return view;
+}
+
+void SettingsView::AddScripts(const CheckContext& context, const RunView& run) {
+  const ScriptFlow& flow = ScriptFlow::Of(context, run);
+  flow_ = &flow;
+  if (!flow.read()) return;
+  if (framework_.empty()) framework_ = flow.framework();
+  const v1::SettingsDocument document = SettingsOfScripts(flow);
+  if (document.settings_size() > 0) AddDocument(context.rules, *run.nodes[0], document, false);
 }
 
 void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bundle) {
@@ -174,8 +187,11 @@ void SettingsView::AddStepLines(const v1::Bundle& bundle, const v1::Evidence& ev
 
 void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document,
                                bool from_log) {
-  formats_.push_back(document.format());
-  written_.insert(document.format());
+  // What scripts say makes no settings of a run that has none.
+  if (document.format() != kScriptSettings) {
+    formats_.push_back(document.format());
+    written_.insert(document.format());
+  }
   if (from_log) written_.insert(StrCat(document.format(), " in a log"));
   const std::string& stated = bundle.plan().framework();
   if (!stated.empty() && stated != "auto") written_.insert(StrCat(document.format(), " under ", stated));

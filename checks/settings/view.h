@@ -25,13 +25,14 @@
 #include "absl/strings/string_view.h"
 #include "checks/check.h"
 #include "checks/evidence_set.h"
+#include "checks/scripts/flow.h"
 #include "checks/settings/sourced_value.h"
 #include "paritect/v1/settings.pb.h"
 #include "rules/settings_rules.h"
 
 namespace paritect {
 
-// In the order in which they count: written default, what a person states, configuration file, command line and
+// In the order in which they count: written default, what scripts say, what a person states, configuration file, command line and
 // variables, what the run printed or wrote out itself. kDerived: a figure made of several.
 struct EffectiveValue {
   SourcedValue value;
@@ -105,12 +106,16 @@ class SettingsView {
   // Whether any settings were found at all, in files, logs or facts.
   bool empty() const { return !has_facts_ && variables_.empty() && formats_.empty(); }
 
+  // What the run's scripts say; where none were named or read, a flow that says so.
+  const ScriptFlow& flow() const { return *flow_; }
+
   Side side() const { return side_; }
   const std::string& run_name() const { return run_name_; }
 
  private:
   static SettingsView Make(const CheckContext& context, Side side, const RunView& run);
   void AddBundle(const CheckContext& context, const v1::Bundle& bundle);
+  void AddScripts(const CheckContext& context, const RunView& run);
   void AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document, bool from_log);
   void NoteUse(const v1::SettingsDocument& document, const v1::Setting& setting);
   void Establish(const Rules& rules);
@@ -148,6 +153,7 @@ class SettingsView {
   std::string framework_version_;
   std::string product_;
   bool has_facts_ = false;
+  const ScriptFlow* flow_ = nullptr;
 };
 
 // Views of all runs of a side, in the order given.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "checks/check.h"
+#include "checks/scripts/faults.h"
 #include "checks/shards/findings.h"
 #include "common/digest.h"
 #include "common/glob.h"
@@ -114,7 +115,9 @@ class SideCheck {
       : context_(context), result_(result), side_(side), pairs_(pairs) {}
 
   void Run() {
+    AddScriptFaults(context_, result_, "data.sharding.order-hazard", side_);
     for (const RunView& run : context_.evidence.Runs(side_)) {
+      CheckScript(run);
       CheckRunListings(run);
       CheckIndexCaches(run);
       CheckLocales(run);
@@ -125,6 +128,14 @@ class SideCheck {
   }
 
  private:
+  // Code that was read whole and deals no listing in the order of the folder.
+  void CheckScript(const RunView& run) {
+    const ScriptFlow& flow = ScriptFlow::Of(context_, run);
+    if (!flow.whole()) return;
+    AddNote(context_, result_, "measured/script_order", run.name, {{"entry", flow.entry()}, {"listings", absl::StrCat(flow.OfKind("listing").size())}});
+    shown_ = true;
+  }
+
   void CheckRunListings(const RunView& run) {
     struct NodeListing {
       std::string node;

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "checks/settings/derived.h"
+#include "checks/settings/view.h"
 #include "common/utf8.h"
 
 namespace paritect {

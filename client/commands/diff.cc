@@ -24,7 +24,7 @@ namespace {
 
 constexpr absl::string_view kName = "paritect diff";
 constexpr absl::string_view kSummary =
-    "show what differs between two plans, folders or bundles: diff settings|data|shards|curve|weights A B";
+    "show what differs between two plans, folders or bundles: diff settings|data|shards|curve|weights|scripts A B";
 
 struct DiffOptions {
   std::vector<std::string> words;  // KIND A B
@@ -40,13 +40,6 @@ absl::StatusOr<const DiffKind*> FindKind(const std::string& name) {
     if (kind->name == name) return kind;
     known.emplace_back(kind->name);
   }
-  // The contract has more kinds than this build: they are known words, not mistakes of typing.
-  for (absl::string_view later : {"scripts"}) {
-    if (name == later) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("diff ", name, ": not supported by this version; there are ", absl::StrJoin(known, ", ")));
-    }
-  }
   return absl::InvalidArgumentError(absl::StrCat("there is no kind of difference '", name, "'", DidYouMean(name, known),
                                                  "; there are ", absl::StrJoin(known, ", ")));
 }
@@ -55,7 +48,8 @@ ExitCode Differ(CommandEnv& env, const DiffOptions& o) {
   const auto fail = [&env](const absl::Status& status) { return UsageError(env, kName, status.message()); };
   if (o.words.size() != 3) {
     return fail(
-        absl::InvalidArgumentError("give a kind and two things to compare: diff settings|data|shards|curve|weights A B"));
+        absl::InvalidArgumentError("give a kind and two things to compare: "
+                                   "diff settings|data|shards|curve|weights|scripts A B"));
   }
   auto kind = FindKind(o.words[0]);
   if (!kind.ok()) return fail(kind.status());
@@ -81,8 +75,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DiffOptions o;
   Arguments arguments(kName, kSummary);
   arguments.Texts("kind_and_sides", o.words,
-                  "settings, data, curve, shards or weights A B; A, B: a plan, a folder, a bundle, a settings or log file, a "
-                  "list, a checkpoint, a run or AUDIT:baseline on the server");
+                  "settings, data, curve, shards, weights or scripts A B; A, B: a plan, a folder, a bundle, a settings "
+                  "or log file, a list, a checkpoint, a run or AUDIT:baseline on the server");
   arguments.Flag("--all", o.all, "show equal values too; of curves: every common step in json");
   arguments.Texts(
       "--metric", o.metrics,

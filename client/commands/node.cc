@@ -1,98 +1,121 @@
-// paritect node ls | revoke: who is enrolled.
+// paritect node ls | show | revoke: who is enrolled.
 #include <algorithm>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "client/remote/connection.h"
+#include "client/remote/node_rows.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
 #include "client/verbs.h"
+#include "common/status_macros.h"
 
 namespace paritect {
 namespace {
 
 constexpr absl::string_view kName = "paritect node";
 constexpr absl::string_view kList = "paritect node ls";
+constexpr absl::string_view kShow = "paritect node show";
 constexpr absl::string_view kRevoke = "paritect node revoke";
-constexpr absl::string_view kSummary = "list and revoke enrolled nodes and persons";
+constexpr absl::string_view kSummary = "list, show and revoke enrolled nodes and persons";
 
-// Records that lay in the node's spool when it last connected.
-std::int64_t Spooled(const v1::NodeRecord& node) {
-  const v1::Hello& hello = node.hello();
-  return hello.next_sequence() > hello.first_available()
-             ? static_cast<std::int64_t>(hello.next_sequence() - hello.first_available())
-             : 0;
-}
+constexpr std::int64_t kWatchEveryMs = 2000;
 
-OrderedJson RowJson(const v1::NodeRow& row) {
-  const v1::NodeRecord& node = row.node();
-  OrderedJson json;
-  json["node"] = node.name();
-  json["role"] = AccessRoleWord(node.role());
-  json["state"] = row.state();
-  json["last_seen"] = TimeJson(node.last_seen_unix_ms());
-  json["clock_offset_ms"] = node.clock_offset_known() ? OrderedJson(node.clock_offset_ms()) : OrderedJson(nullptr);
-  json["spooled_records"] = node.has_hello() ? OrderedJson(Spooled(node)) : OrderedJson(nullptr);
-  json["program"] = node.has_hello() ? OrderedJson(node.hello().program()) : OrderedJson(nullptr);
-  json["joined"] = TimeJson(node.joined_unix() * 1000);
-  json["certificate_expires"] = TimeJson(node.certificate_expires_unix() * 1000);
-  if (node.hello().labels_size() > 0) {
-    const std::map<std::string, std::string> labels(node.hello().labels().begin(), node.hello().labels().end());
-    json["labels"] = labels;
-  }
-  return json;
-}
-
-void PrintTable(CommandEnv& env, const std::vector<v1::NodeRow>& rows) {
-  TextTable table;
-  table.Row({"NODE", "ROLE", "STATE", "LAST SEEN", "CLOCK", "SPOOL", "CERTIFICATE UNTIL", "PROGRAM"});
-  for (const v1::NodeRow& row : rows) {
-    const v1::NodeRecord& node = row.node();
-    table.Row({node.name(), std::string(AccessRoleWord(node.role())), row.state(), TimeWord(node.last_seen_unix_ms()),
-               node.clock_offset_known() ? absl::StrFormat("%+d ms", node.clock_offset_ms()) : "-",
-               node.has_hello() ? absl::StrCat(Spooled(node), " records") : "-",
-               TimeWord(node.certificate_expires_unix() * 1000, "-"), node.has_hello() ? node.hello().program() : "-"});
-  }
-  if (table.empty()) {
-    env.err << "no node is enrolled; make a token with `paritect token create --role agent`\n";
-    return;
-  }
-  table.Print(env.out);
-}
-
-ExitCode List(CommandEnv& env, const std::vector<std::string>& args) {
+struct ListOptions {
   RemoteArguments remote;
   std::string output = "table";
   std::string role;
   std::string state;
-  Arguments arguments(kList, "list enrolled nodes and persons");
-  arguments.Text("-o,--output", output, "table or json");
-  arguments.Text("--role", role, "only this role: agent, viewer, operator, admin");
-  arguments.Text("--state", state, "only this state: online, silent, active, revoked, expired, never");
-  DeclareRemoteArguments(arguments, remote);
-  if (auto code = ParseOrAnswer(env, kList, arguments, args)) return *code;
-  if (auto code = RefuseListFormat(env, kList, output)) return *code;
-  if (!role.empty() && !ParseRole(role)) {
-    return UsageError(env, kList, absl::StrCat("--role ", role, ": there are agent, viewer, operator, admin"));
+  bool watch = false;
+};
+
+absl::StatusOr<std::vector<v1::NodeRow>> ReadRows(RemoteServer& server, const ListOptions& o) {
+  PARITECT_ASSIGN_OR_RETURN(const v1::ListNodesResponse response, server.ListNodes({}));
+  std::vector<v1::NodeRow> rows;
+  for (const v1::NodeRow& row : response.nodes()) {
+    if (!o.role.empty() && AccessRoleWord(row.node().role()) != o.role) continue;
+    if (!o.state.empty() && row.state() != o.state) continue;
+    rows.push_back(row);
   }
-  return WithServer(env, kList, remote, [&](Connection& connection) {
-    auto response = connection.server->ListNodes({});
-    if (!response.ok()) return ServerError(env, kList, response.status());
-    std::vector<v1::NodeRow> rows;
-    for (const v1::NodeRow& row : response->nodes()) {
-      if (!role.empty() && AccessRoleWord(row.node().role()) != role) continue;
-      if (!state.empty() && row.state() != state) continue;
-      rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [](const v1::NodeRow& a, const v1::NodeRow& b) {
+    return std::make_pair(a.node().role(), a.node().name()) < std::make_pair(b.node().role(), b.node().name());
+  });
+  return rows;
+}
+
+void PrintRows(CommandEnv& env, const std::vector<v1::NodeRow>& rows, const std::string& output) {
+  if (output == "json") {
+    OrderedJson json = OrderedJson::array();
+    for (const v1::NodeRow& row : rows) json.push_back(NodeJson(row));
+    env.out << DumpJson(json) << "\n";
+  } else if (rows.empty()) {
+    env.err << "no node is enrolled; make a token with `paritect token create --role agent`\n";
+  } else {
+    PrintNodeTable(env.out, rows, output == "wide" ? NodeColumns::kWide : NodeColumns::kFew, env.now_unix_ms());
+  }
+}
+
+// Until it is interrupted or the server is gone. JSON: one document each time.
+ExitCode Watch(CommandEnv& env, RemoteServer& server, const ListOptions& o) {
+  for (;;) {
+    const auto rows = ReadRows(server, o);
+    if (!rows.ok()) return ServerError(env, kList, rows.status());
+    if (env.out_is_terminal && o.output != "json") env.out << "\x1b[H\x1b[J";
+    PrintRows(env, *rows, o.output);
+    env.out.flush();
+    env.sleep_ms(kWatchEveryMs);
+  }
+}
+
+ExitCode List(CommandEnv& env, const std::vector<std::string>& args) {
+  ListOptions o;
+  Arguments arguments(kList, "list enrolled nodes and persons");
+  arguments.Text("-o,--output", o.output, "table, wide or json");
+  arguments.Text("--role", o.role, "only this role: agent, viewer, operator, admin");
+  arguments.Text("--state", o.state, "only this state: online, silent, active, revoked, expired, never");
+  arguments.Flag("--watch", o.watch, "again every two seconds, until interrupted");
+  DeclareRemoteArguments(arguments, o.remote);
+  if (auto code = ParseOrAnswer(env, kList, arguments, args)) return *code;
+  if (o.output != "wide") {
+    if (auto code = RefuseListFormat(env, kList, o.output)) return *code;
+  }
+  if (!o.role.empty() && !ParseRole(o.role)) {
+    return UsageError(env, kList, absl::StrCat("--role ", o.role, ": there are agent, viewer, operator, admin"));
+  }
+  return WithServer(env, kList, o.remote, [&](Connection& connection) {
+    if (o.watch) return Watch(env, *connection.server, o);
+    const auto rows = ReadRows(*connection.server, o);
+    if (!rows.ok()) return ServerError(env, kList, rows.status());
+    PrintRows(env, *rows, o.output);
+    return kExitOk;
+  });
+}
+
+ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
+  ListOptions o;
+  std::string name;
+  Arguments arguments(kShow, "show all that is known of one node or person");
+  arguments.Text("name", name, "the node's or person's name", true);
+  arguments.Text("-o,--output", o.output, "table or json");
+  DeclareRemoteArguments(arguments, o.remote);
+  if (auto code = ParseOrAnswer(env, kShow, arguments, args)) return *code;
+  if (auto code = RefuseListFormat(env, kShow, o.output)) return *code;
+  return WithServer(env, kShow, o.remote, [&](Connection& connection) {
+    auto rows = ReadRows(*connection.server, o);
+    if (!rows.ok()) return ServerError(env, kShow, rows.status());
+    std::erase_if(*rows, [&name](const v1::NodeRow& row) { return row.node().name() != name; });
+    if (rows->empty()) {
+      return ServerError(
+          env, kShow,
+          absl::NotFoundError(absl::StrCat("nobody is enrolled as '", name, "' (`paritect node ls` lists all)")));
     }
-    std::sort(rows.begin(), rows.end(), [](const v1::NodeRow& a, const v1::NodeRow& b) {
-      return std::make_pair(a.node().role(), a.node().name()) < std::make_pair(b.node().role(), b.node().name());
-    });
-    if (output == "table") {
-      PrintTable(env, rows);
+    if (o.output == "json") {
+      PrintRows(env, *rows, o.output);
       return kExitOk;
     }
-    OrderedJson json = OrderedJson::array();
-    for (const v1::NodeRow& row : rows) json.push_back(RowJson(row));
-    env.out << DumpJson(json) << "\n";
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      if (i > 0) env.out << "\n";
+      PrintNode(env.out, (*rows)[i], env.now_unix_ms());
+    }
     return kExitOk;
   });
 }
@@ -124,6 +147,7 @@ ExitCode Revoke(CommandEnv& env, const std::vector<std::string>& args) {
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   static constexpr Verb kVerbs[] = {{"ls", "list enrolled nodes and persons", &List},
+                                    {"show", "show all that is known of one", &Show},
                                     {"revoke", "refuse a node or person from now on", &Revoke}};
   return RunVerb(env, kName, kSummary, kVerbs, args);
 }

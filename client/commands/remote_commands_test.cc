@@ -1,5 +1,6 @@
 // Commands with a server, but for `audit` and `doctor`.
 #include "client/remote/remote_fixture.h"
+#include "client/remote/words.h"
 #include "common/pki/join_token.h"
 #include "common/pki/pin.h"
 #include "formats/bundle.h"
@@ -118,7 +119,8 @@ v1::ListNodesResponse TwoNodes() {
 TEST_F(RemoteCommandsTest, NodesAsTableAndJson) {
   fleet_.on_ListNodes = [](const v1::ListNodesRequest&) { return TwoNodes(); };
   EXPECT_EQ(Run({"node", "ls"}), kExitOk);
-  EXPECT_THAT(out(), HasSubstr("npu-01  agent  online  2023-11-14T22:13:20Z  -12 ms  4 records"));
+  EXPECT_THAT(out(), HasSubstr(absl::StrCat("npu-01  agent  online  ", AgoWord(1'700'000'000'000, now_ms()),
+                                            "  -12 ms  4 records")));
   EXPECT_THAT(out(), HasSubstr("npu-02  agent  silent  never"));
   EXPECT_EQ(Run({"node", "ls", "-o", "json"}), kExitOk);
   const auto json = Json(out());
@@ -134,6 +136,133 @@ TEST_F(RemoteCommandsTest, NodesAsTableAndJson) {
   EXPECT_EQ(Run({"node", "list"}), kExitUsage);
   EXPECT_EQ(Run({"node", "ls", "-o", "yaml"}), kExitUsage);
   EXPECT_EQ(Run({"node", "ls", "--role", "agnt"}), kExitUsage);
+}
+
+v1::NodeRow StolenNode() {
+  v1::NodeRow row;
+  row.set_state("online");
+  v1::NodeRecord& node = *row.mutable_node();
+  node.set_name("npu-03");
+  node.set_role(v1::ACCESS_ROLE_AGENT);
+  node.set_address("10.0.0.3");
+  node.set_contests(4);
+  node.set_other_address("10.6.6.6");
+  node.set_problem("more bytes in flight than the window allows");
+  node.mutable_hello()->set_program("paritect-agent 0.1.0");
+  (*node.mutable_hello()->mutable_labels())["rack"] = "r7";
+  node.mutable_task()->set_task_id("resnet #3");
+  node.mutable_task()->set_stage("datasets");
+  node.mutable_task()->set_bytes_done(1'000'000);
+  node.mutable_task()->set_bytes_total(2'000'000);
+  return row;
+}
+
+TEST_F(RemoteCommandsTest, AllThatIsKnownOfANode) {
+  fleet_.on_ListNodes = [](const v1::ListNodesRequest&) {
+    v1::ListNodesResponse response = TwoNodes();
+    *response.add_nodes() = StolenNode();
+    return response;
+  };
+  EXPECT_EQ(Run({"node", "ls"}), kExitOk);
+  EXPECT_THAT(out(), HasSubstr("online (two agents!)"));
+  EXPECT_THAT(out(), Not(HasSubstr("10.6.6.6")));
+  EXPECT_EQ(Run({"node", "ls", "-o", "wide"}), kExitOk);
+  EXPECT_THAT(out(), HasSubstr("10.0.0.3 and 10.6.6.6"));
+  EXPECT_THAT(out(), HasSubstr("rack=r7"));
+  EXPECT_EQ(Run({"node", "show", "npu-03"}), kExitOk);
+  EXPECT_THAT(out(), HasSubstr("yes, 4 times"));
+  EXPECT_THAT(out(), HasSubstr("resnet #3, datasets 1.0 MB of 2.0 MB"));
+  EXPECT_THAT(out(), HasSubstr("more bytes in flight"));
+  EXPECT_THAT(out(), Not(HasSubstr("npu-01")));
+  EXPECT_EQ(Run({"node", "show", "npu-03", "-o", "json"}), kExitOk);
+  EXPECT_EQ(Json(out())[0]["contests"], 4);
+  EXPECT_EQ(Json(out())[0]["task"]["stage"], "datasets");
+  EXPECT_EQ(Run({"node", "show", "npu-9"}), kExitUsage);
+  EXPECT_THAT(err(), HasSubstr("nobody is enrolled as 'npu-9'"));
+}
+
+TEST_F(RemoteCommandsTest, NodesAreWatchedUntilTheServerIsGone) {
+  int times = 0;
+  fleet_.on_ListNodes = [&times](const v1::ListNodesRequest&) -> absl::StatusOr<v1::ListNodesResponse> {
+    if (++times == 3) return absl::UnavailableError("gone");
+    return TwoNodes();
+  };
+  EXPECT_EQ(Run({"node", "ls", "--watch"}), kExitServer);
+  EXPECT_EQ(times, 3);
+}
+
+TEST_F(RemoteCommandsTest, TokensAreListedWithoutTheirSecretAndRevoked) {
+  const std::string token = *NewToken();
+  fleet_.on_ListTokens = [](const v1::ListTokensRequest&) {
+    v1::ListTokensResponse response;
+    v1::TokenRow& row = *response.add_tokens();
+    row.set_id("0123456789ab");
+    row.mutable_token()->set_role(v1::ACCESS_ROLE_AGENT);
+    row.mutable_token()->set_uses_left(7);
+    row.mutable_token()->set_created_by("admin/chen");
+    return response;
+  };
+  std::string revoked;
+  fleet_.on_RevokeToken = [&revoked](const v1::RevokeTokenRequest& request) -> absl::StatusOr<v1::RevokeTokenResponse> {
+    revoked = request.id();
+    if (revoked == "ffffffffffff") return absl::NotFoundError("there is no token ffffffffffff");
+    v1::RevokeTokenResponse response;
+    response.mutable_token()->set_id(revoked.substr(0, 12));
+    return response;
+  };
+  EXPECT_EQ(Run({"token", "ls"}), kExitOk);
+  EXPECT_THAT(out(), HasSubstr("0123456789ab  agent  anybody  7"));
+  EXPECT_THAT(out(), HasSubstr("admin/chen"));
+  EXPECT_EQ(Run({"token", "ls", "-o", "json"}), kExitOk);
+  EXPECT_EQ(Json(out())[0]["uses_left"], 7);
+  EXPECT_EQ(Run({"token", "revoke", "0123456789AB"}), kExitOk);
+  EXPECT_EQ(revoked, "0123456789ab");
+  EXPECT_EQ(Run({"token", "revoke", token}), kExitOk);
+  EXPECT_EQ(revoked, *TokenDigest(token)) << "the secret itself is not sent";
+  EXPECT_EQ(Run({"token", "revoke", "ffffffffffff"}), kExitUsage);
+  EXPECT_EQ(Run({"token", "revoke"}), kExitUsage);
+}
+
+TEST_F(RemoteCommandsTest, TheLogIsReadFromItsEndAndFiltered) {
+  std::vector<v1::AuditLogEntry> entries;
+  for (int i = 1; i <= 2500; ++i) {
+    v1::AuditLogEntry& entry = entries.emplace_back();
+    entry.set_number(i);
+    entry.set_at_unix_ms(now_ms() - (2500 - i) * 1000);
+    entry.set_actor(i % 2 == 0 ? "admin/chen" : "-/10.6.6.6");
+    entry.set_address(i % 2 == 0 ? "10.0.0.1" : "");
+    entry.set_action(i % 100 == 0 ? "RevokeNode" : "Join");
+    entry.set_outcome(i % 2 == 0 ? "ok" : "refused: no");
+  }
+  fleet_.on_ReadLog = [&entries](const v1::ReadLogRequest& request) {
+    v1::ReadLogResponse response;
+    response.set_last_number(static_cast<std::int64_t>(entries.size()));
+    for (std::int64_t i = std::max<std::int64_t>(1, request.from());
+         i <= response.last_number() && response.entries_size() < request.limit(); ++i) {
+      *response.add_entries() = entries[static_cast<std::size_t>(i - 1)];
+    }
+    return response;
+  };
+  const auto numbers = [this](std::vector<std::string> options) {
+    options.insert(options.begin(), {"log", "-o", "json"});
+    EXPECT_EQ(Run(options), kExitOk);
+    std::vector<int> out_numbers;
+    for (const auto& one : Json(out())) out_numbers.push_back(one["number"]);
+    return out_numbers;
+  };
+  EXPECT_THAT(numbers({"-n", "3"}), ElementsAre(2498, 2499, 2500));
+  EXPECT_THAT(numbers({"-n", "2", "--what", "Revoke*"}), ElementsAre(2400, 2500));
+  EXPECT_THAT(numbers({"-n", "2", "--from", "10.6.*"}), ElementsAre(2497, 2499));
+  EXPECT_THAT(numbers({"-n", "1", "--who", "-/10.6.6.6"}), ElementsAre(2499));
+  EXPECT_THAT(numbers({"--since", "3s", "--refused"}), ElementsAre(2497, 2499));
+  EXPECT_EQ(numbers({"-n", "100", "--what", "RevokeNode"}).size(), 25u);
+  EXPECT_EQ(Run({"log", "--who", "nobody"}), kExitOk);
+  EXPECT_THAT(err(), HasSubstr("nothing in the log fits"));
+  EXPECT_EQ(Run({"log", "-n", "2"}), kExitOk);
+  EXPECT_THAT(out(), HasSubstr("2500    "));
+  EXPECT_THAT(out(), HasSubstr("10.6.6.6"));
+  EXPECT_EQ(Run({"log", "--since", "zzz"}), kExitUsage);
+  EXPECT_EQ(Run({"log", "-n", "0"}), kExitUsage);
 }
 
 TEST_F(RemoteCommandsTest, RevokeTellsWhatFollows) {

@@ -1,10 +1,13 @@
-// paritect token create: a join token for a node or a person.
+// paritect token create | ls | revoke: join tokens for nodes and persons.
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "client/remote/connection.h"
+#include "client/remote/words.h"
 #include "client/report/audit_options.h"
 #include "client/verbs.h"
 #include "common/duration.h"
 #include "common/nearest.h"
+#include "common/pki/join_token.h"
 #include "common/pki/pin.h"
 
 namespace paritect {
@@ -12,7 +15,9 @@ namespace {
 
 constexpr absl::string_view kName = "paritect token";
 constexpr absl::string_view kCreate = "paritect token create";
-constexpr absl::string_view kSummary = "make join tokens for nodes and persons";
+constexpr absl::string_view kList = "paritect token ls";
+constexpr absl::string_view kRevoke = "paritect token revoke";
+constexpr absl::string_view kSummary = "make, list and revoke join tokens for nodes and persons";
 
 // The command that uses the token, in full. Nothing where the authority cannot be read.
 void PrintHint(CommandEnv& env, const Connection& connection, const v1::CreateTokenRequest& request,
@@ -85,8 +90,81 @@ ExitCode Create(CommandEnv& env, const std::vector<std::string>& args) {
   });
 }
 
+OrderedJson TokenJson(const v1::TokenRow& row) {
+  const v1::JoinToken& token = row.token();
+  OrderedJson json;
+  json["id"] = row.id();
+  json["role"] = AccessRoleWord(token.role());
+  json["node"] = token.node().empty() ? OrderedJson(nullptr) : OrderedJson(token.node());
+  json["uses_left"] = token.uses_left();
+  json["expires"] = TimeJson(token.expires_unix() * 1000);
+  json["created_by"] = token.created_by();
+  json["created"] = TimeJson(token.created_unix() * 1000);
+  return json;
+}
+
+void PrintTokens(CommandEnv& env, const v1::ListTokensResponse& response) {
+  TextTable table;
+  table.Row({"ID", "ROLE", "FOR", "USES LEFT", "ENDS", "MADE BY", "MADE"});
+  const std::int64_t now = env.now_unix_ms();
+  for (const v1::TokenRow& row : response.tokens()) {
+    const v1::JoinToken& token = row.token();
+    table.Row({row.id(), std::string(AccessRoleWord(token.role())), token.node().empty() ? "anybody" : token.node(),
+               absl::StrCat(token.uses_left()), AgoWord(token.expires_unix() * 1000, now), token.created_by(),
+               AgoWord(token.created_unix() * 1000, now)});
+  }
+  if (table.empty()) {
+    env.err << "no token is open: each was used up, has expired, or was revoked\n";
+    return;
+  }
+  table.Print(env.out);
+}
+
+ExitCode List(CommandEnv& env, const std::vector<std::string>& args) {
+  RemoteArguments remote;
+  std::string output = "table";
+  Arguments arguments(kList, "list the tokens that can still be used; never the secrets");
+  arguments.Text("-o,--output", output, "table or json");
+  DeclareRemoteArguments(arguments, remote);
+  if (auto code = ParseOrAnswer(env, kList, arguments, args)) return *code;
+  if (auto code = RefuseListFormat(env, kList, output)) return *code;
+  return WithServer(env, kList, remote, [&](Connection& connection) {
+    auto response = connection.server->ListTokens({});
+    if (!response.ok()) return ServerError(env, kList, response.status());
+    if (output == "table") {
+      PrintTokens(env, *response);
+      return kExitOk;
+    }
+    OrderedJson json = OrderedJson::array();
+    for (const v1::TokenRow& row : response->tokens()) json.push_back(TokenJson(row));
+    env.out << DumpJson(json) << "\n";
+    return kExitOk;
+  });
+}
+
+ExitCode Revoke(CommandEnv& env, const std::vector<std::string>& args) {
+  RemoteArguments remote;
+  std::string which;
+  Arguments arguments(kRevoke, "make a token useless before its end");
+  arguments.Text("id", which, "the id that `token ls` shows, or the token itself", true);
+  DeclareRemoteArguments(arguments, remote);
+  if (auto code = ParseOrAnswer(env, kRevoke, arguments, args)) return *code;
+  v1::RevokeTokenRequest request;
+  // The secret itself is not sent once more.
+  const auto digest = TokenDigest(which);
+  request.set_id(digest.ok() ? *digest : absl::AsciiStrToLower(which));
+  return WithServer(env, kRevoke, remote, [&](Connection& connection) {
+    auto response = connection.server->RevokeToken(request);
+    if (!response.ok()) return ServerError(env, kRevoke, response.status());
+    env.out << "token " << response->token().id() << " revoked: nobody can join with it\n";
+    return kExitOk;
+  });
+}
+
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
-  static constexpr Verb kVerbs[] = {{"create", "make a join token; prints the token alone", &Create}};
+  static constexpr Verb kVerbs[] = {{"create", "make a join token; prints the token alone", &Create},
+                                    {"ls", "list the tokens that can still be used", &List},
+                                    {"revoke", "make a token useless before its end", &Revoke}};
   return RunVerb(env, kName, kSummary, kVerbs, args);
 }
 

@@ -7,6 +7,7 @@
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
 #include "client/verbs.h"
+#include "common/date.h"
 #include "common/nearest.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"

@@ -1,10 +1,9 @@
 #include "client/remote/answers.h"
 
-#include <re2/re2.h>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "client/report/audit_options.h"
+#include "common/date.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
 
@@ -21,17 +20,6 @@ absl::Status RequireCheck(const Rules& rules, const std::string& id) {
   return absl::InvalidArgumentError(absl::StrCat("there is no check '", DisplayBytes(id), "'",
                                                  DidYouMean(id, CatalogueIds(rules, true)),
                                                  " (`paritect explain` lists all)"));
-}
-
-bool IsDate(const std::string& text) {
-  int year = 0;
-  int month = 0;
-  int day = 0;
-  static const RE2& form = *new RE2(R"((\d{4})-(\d{2})-(\d{2}))");
-  if (!RE2::FullMatch(text, form, &year, &month, &day)) return false;
-  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  const int days[] = {31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1];
 }
 
 absl::Status RequireDate(const std::string& today, const std::string& until) {

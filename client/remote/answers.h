@@ -14,7 +14,6 @@ absl::Status RequireCheck(const Rules& rules, const std::string& id);
 
 // YYYY-MM-DD, a day that exists and has not passed.
 absl::Status RequireDate(const std::string& today, const std::string& until);
-bool IsDate(const std::string& text);
 
 // Neither may be blank: an answer without a person or a reason is none.
 absl::Status RequirePerson(const std::string& by, const std::string& reason);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "client/terminal.h"
+#include "common/duration.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -50,6 +51,13 @@ std::string TimeWord(std::int64_t unix_ms, absl::string_view never) {
   char text[32];
   if (unix_ms <= 0 || gmtime_r(&seconds, &parts) == nullptr) return std::string(never);
   return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts));
+}
+
+std::string AgoWord(std::int64_t unix_ms, std::int64_t now_unix_ms, absl::string_view never) {
+  if (unix_ms <= 0) return std::string(never);
+  const std::int64_t seconds = (now_unix_ms - unix_ms) / 1000;
+  if (seconds == 0) return "now";
+  return seconds > 0 ? absl::StrCat(FormatDuration(seconds), " ago") : absl::StrCat("in ", FormatDuration(-seconds));
 }
 
 OrderedJson TimeJson(std::int64_t unix_ms) {

@@ -22,6 +22,9 @@ bool IsEnded(const v1::AuditRun& run);
 OrderedJson TimeJson(std::int64_t unix_ms);
 std::string TimeWord(std::int64_t unix_ms, absl::string_view never = "never");
 
+// From now on: "3s ago", "in 29d6h", "now"; of 0 or less as TimeWord.
+std::string AgoWord(std::int64_t unix_ms, std::int64_t now_unix_ms, absl::string_view never = "never");
+
 // "1.5 GB", decimal units as disks and networks are sold.
 std::string BytesWord(std::int64_t bytes);
 

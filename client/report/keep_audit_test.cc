@@ -83,7 +83,8 @@ TEST_F(KeepAuditTest, WhatIsNotThereIsNotMade) {
   EXPECT_EQ(other.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(other.message()), HasSubstr("no audit 7"));
   const EvidenceSet evidence(baseline_, migrated_);
-  EXPECT_EQ(KeepAudit(env_, "/no/such/folder/a.db", evidence, report_).status().code(), absl::StatusCode::kNotFound);
+  const absl::Status nowhere = KeepAudit(env_, "/no/such/folder/a.db", evidence, report_).status();
+  EXPECT_TRUE(absl::IsNotFound(nowhere) || absl::IsPermissionDenied(nowhere)) << nowhere;
 }
 
 TEST_F(KeepAuditTest, AFileOfAnotherKindIsRefusedAndStaysAsItIs) {

@@ -45,8 +45,8 @@ const std::pair<const char*, Line> kDialects[] = {
      }},
     {"hf",
      [](int s, bool loss) {
-       return absl::StrCat("{", loss ? "'loss': 2.5, " : "", "'grad_norm': 0.5", s, ", 'learning_rate': 1e-05, 'epoch': 0.",
-                           s + 10, "}");
+       return absl::StrCat("{", loss ? "'loss': 2.5, " : "", "'grad_norm': 0.5", s,
+                           ", 'learning_rate': 1e-05, 'epoch': 0.", s + 10, "}");
      }},
     {"jsonl",
      [](int s, bool loss) {
@@ -60,7 +60,8 @@ const std::pair<const char*, Line> kDialects[] = {
     {"mindformers",
      [](int s, bool loss) {
        return absl::StrCat("2025-07-20 10:00:00,123 - mindformers[callback.py:490] - INFO - { Epoch:[  1/  2], step:[",
-                           s, "/   20],", loss ? " loss:[ 2.500/ 2.500]," : "", " per_step_time: 812ms, lr: 1e-05, "
+                           s, "/   20],", loss ? " loss:[ 2.500/ 2.500]," : "",
+                           " per_step_time: 812ms, lr: 1e-05, "
                            "overflow cond: False, loss_scale: 65536.0, global_norm: [0.5]");
      }},
     {"fairseq",

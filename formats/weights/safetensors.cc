@@ -24,7 +24,7 @@ using absl::StrCat;
 
 constexpr std::uint64_t kHeaderBytesMax = 100'000'000;  // of the format
 constexpr std::uint64_t kHeaderBytesRead = 64 << 20;    // what is taken into memory
-constexpr std::size_t kHeaderNodesMax = 2'000'000;
+constexpr std::size_t kHeaderNodesMax = 1'000'000;
 constexpr int kHeaderDepthMax = 4;
 
 struct Entry {

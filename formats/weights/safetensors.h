@@ -1,4 +1,4 @@
-// One safetensors file; safetensors_index.cc and the folder formats put several together.
+// One safetensors file; hf_index.cc and the folder formats put several together.
 #ifndef PARITECT_FORMATS_WEIGHTS_SAFETENSORS_H_
 #define PARITECT_FORMATS_WEIGHTS_SAFETENSORS_H_
 

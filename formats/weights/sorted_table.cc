@@ -21,7 +21,6 @@ constexpr std::uint64_t kTrailerBytes = 5;  // type and checksum
 constexpr std::uint64_t kBlockBytesMax = 16 << 20;
 constexpr std::size_t kKeyBytesMax = 16 << 10;
 constexpr std::uint64_t kBlocksMax = 1'000'000;
-constexpr std::uint32_t kMaskDelta = 0xa282ead8;
 
 // Takes a varint off `text`.
 std::optional<std::uint64_t> TakeVarint(absl::string_view& text) {
@@ -53,7 +52,7 @@ absl::StatusOr<std::string> ReadBlock(RandomBytes& table, const Handle& handle) 
                             table.ReadText(handle.offset, handle.size + kTrailerBytes, kBlockBytesMax + kTrailerBytes));
   const auto stated = static_cast<std::uint32_t>(LittleEndian(block, block.size() - 4, 4));
   block.resize(block.size() - 4);
-  if (MaskedCrc32c(Crc32c(0, block)) != stated) {
+  if (MaskedCrc32c(block) != stated) {
     return absl::DataLossError(StrCat("the block at byte ", handle.offset, " has another checksum than it states"));
   }
   const char type = block.back();
@@ -98,10 +97,6 @@ absl::Status ReadEntries(absl::string_view block,
 }
 
 }  // namespace
-
-std::uint32_t MaskedCrc32c(std::uint32_t crc) {
-  return (crc >> 15 | crc << 17) + kMaskDelta;
-}
 
 bool EndsAsSortedTable(absl::string_view tail) {
   return tail.size() >= 8 && LittleEndian(tail, tail.size() - 8, 8) == kMagic;

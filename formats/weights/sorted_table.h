@@ -12,9 +12,6 @@
 
 namespace paritect {
 
-// How both the table and the bundle write a CRC-32C.
-std::uint32_t MaskedCrc32c(std::uint32_t crc);
-
 // Whether a file ends as such a table does; `tail`: its last 8 bytes at least.
 bool EndsAsSortedTable(absl::string_view tail);
 

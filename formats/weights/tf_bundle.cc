@@ -181,7 +181,7 @@ class BundleReader {
         return sink(block);
       }));
       PARITECT_RETURN_IF_ERROR(part->CheckUnchanged());
-      if (MaskedCrc32c(crc) == wanted) return absl::OkStatus();
+      if (MaskCrc32c(crc) == wanted) return absl::OkStatus();
       return absl::DataLossError(StrCat(DisplayBytes(part->name()),
                                         ": a tensor's checksum is another one than the index "
                                         "states (the file is damaged: copy or save it again)"));

@@ -34,6 +34,10 @@ class TorchZipReader {
     if (members_.Find(root_ + "constants.pkl") != nullptr) {
       return absl::UnimplementedError("a TorchScript archive, whose code would have to be run: save the state_dict");
     }
+    if (pickle_entry->size > kPickleBytesMax) {  // before it is unpacked
+      return absl::ResourceExhaustedError(
+          StrCat("data.pkl has ", pickle_entry->size, " bytes, at most ", kPickleBytesMax, " are read"));
+    }
     PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, members_.Bytes(*pickle_entry));
     PARITECT_ASSIGN_OR_RETURN(const std::string text, bytes->ReadText(0, bytes->size(), kPickleBytesMax));
     auto pickle = ReadPickle(text, kCheckpointPickleLimits);

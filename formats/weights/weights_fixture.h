@@ -14,7 +14,6 @@
 #include "common/little_endian.h"
 #include "common/memory_file_system.h"
 #include "formats/archives/zip_fixture.h"
-#include "formats/weights/sorted_table.h"
 #include "formats/weights/weights_format.h"
 
 namespace paritect {
@@ -211,7 +210,7 @@ inline std::string TableBlock(const std::vector<std::pair<std::string, std::stri
   }
   absl::StrAppend(&block, LittleEndianBytes(0, 4), LittleEndianBytes(1, 4));
   block.push_back('\0');  // not compressed
-  return block + LittleEndianBytes(MaskedCrc32c(Crc32c(0, block)), 4);
+  return block + LittleEndianBytes(MaskedCrc32c(block), 4);
 }
 inline std::string SortedTable(const std::vector<std::pair<std::string, std::string>>& entries) {
   const std::string data = TableBlock(entries);
@@ -225,7 +224,7 @@ inline std::string TfEntry(std::uint64_t type, const std::vector<std::uint64_t>&
                            absl::string_view bytes) {
   std::string dims;
   for (const std::uint64_t extent : shape) dims += WireBytes(2, WireNumber(1, extent));
-  const std::uint32_t crc = MaskedCrc32c(Crc32c(0, bytes));
+  const std::uint32_t crc = MaskedCrc32c(bytes);
   return absl::StrCat(WireNumber(1, type), WireBytes(2, dims), WireNumber(4, offset), WireNumber(5, bytes.size()),
                       WireVarint(6 << 3 | 5), LittleEndianBytes(crc, 4));
 }

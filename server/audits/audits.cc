@@ -63,6 +63,8 @@ absl::Status Audits::Load() {
 absl::Status Audits::LoadUnfinished() {
   PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditRun> unfinished, UnfinishedRuns(store_));
   for (v1::AuditRun& run : unfinished) {
+    PARITECT_ASSIGN_OR_RETURN(const bool set_aside, SetAside(run));
+    if (set_aside) continue;
     for (v1::NodeTask& task : *run.mutable_tasks()) {
       if (task.state() == v1::NODE_TASK_STATE_RUNNING) task.set_state(v1::NODE_TASK_STATE_WAITING);
       PARITECT_ASSIGN_OR_RETURN(const auto end, store_.Get("task_end", TaskEndKey(task.task_id(), task.node())));
@@ -74,6 +76,29 @@ absl::Status Audits::LoadUnfinished() {
     collecting_.Begin(std::move(run), timeout_ms);
   }
   return absl::OkStatus();
+}
+
+// A run that the server was judging when it ended without a word would end it again, and again.
+absl::StatusOr<bool> Audits::SetAside(v1::AuditRun& run) {
+  PARITECT_ASSIGN_OR_RETURN(const bool marked, HasJudgingMark(store_, run));
+  if (!marked) return false;
+  run.set_state(v1::AUDIT_RUN_STATE_FAILED);
+  run.set_problem(
+      "the server ended while it judged this run, and has set it aside: its evidence may need more memory "
+      "than there is; look at it with `paritect runs ls`, then `paritect audit run` begins anew");
+  run.set_ended_unix_ms(clock_());
+  WriteSet set;
+  AddJudgedRun(run, set);
+  AddJudgingMarkRemoval(run, set);
+  v1::AuditLogEntry& entry = set.log.emplace_back();
+  entry.set_at_unix_ms(clock_());
+  entry.set_actor("server");
+  entry.set_action("SetAside");
+  entry.set_subject(absl::StrCat(run.audit(), " #", run.number()));
+  entry.set_outcome("ok");
+  PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));
+  if (ports_.set_aside) ports_.set_aside(run);
+  return true;
 }
 
 void Audits::Stop() {
@@ -186,8 +211,9 @@ absl::StatusOr<std::vector<v1::Bundle>> Audits::Evidence(const std::string& name
         absl::StrCat("run ", run.number(), " of audit '", name, "' is not done; its evidence cannot be shown"));
   }
   std::vector<v1::Bundle> bundles;
+  MessageBudget budget;
   for (const v1::StoredBundle& stored : side == Side::kBaseline ? run.baseline_bundles() : run.migrated_bundles()) {
-    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, ports_.load_bundle(stored));
+    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, ports_.load_bundle(stored, budget));
     bundles.push_back(std::move(bundle));
   }
   return bundles;

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "checks/evidence_set.h"
+#include "common/message_bytes.h"
 #include "paritect/v1/fleet.pb.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
@@ -37,12 +38,14 @@ struct AuditPorts {
   std::function<absl::Status(WriteSet)> commit;  // durable when it returns
   // What a node delivered for a task.
   std::function<absl::StatusOr<v1::StoredBundle>(const v1::NodeTask&)> stored_bundle;
-  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&)> load_bundle;  // DataLoss: damaged
+  // DataLoss: damaged. ResourceExhausted: it costs more than the budget, from which it is taken, allows.
+  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&, MessageBudget&)> load_bundle;
   std::function<std::string(std::size_t)> random_bytes;
   std::function<void(const std::string& url, const std::string& json)> notify;
   // The live comparison (server/live.h); may be empty. Called with the lock of Audits held, but for `judged`.
   std::function<void(const v1::AuditRun&)> begin_live;
   std::function<void(const std::string& audit)> judged;
+  std::function<void(const v1::AuditRun&)> set_aside;  // at a start; may be empty
   std::function<void(const std::string& audit, WriteSet&)> remove_live;
 };
 
@@ -99,6 +102,7 @@ class Audits {
   CollectingPorts MakeCollectingPorts();
   JudgingPorts MakeJudgingPorts();
 
+  absl::StatusOr<bool> SetAside(v1::AuditRun& run);
   absl::Status LoadUnfinished();
   absl::StatusOr<v1::AuditRun> StoredRun(const std::string& name, std::int64_t number);
   absl::StatusOr<std::int64_t> StartLocked(const std::string& name, const std::string& by, std::int64_t timeout_ms)

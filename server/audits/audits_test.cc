@@ -6,6 +6,7 @@
 
 #include "common/digest.h"
 #include "formats/bundle.h"
+#include "server/audits/stored_runs.h"
 #include "server/bundle_reader.h"
 #include "server/recorded_runs.h"
 #include "storage/fleet_keys.h"
@@ -39,7 +40,9 @@ class AuditsTest : public ::testing::Test {
     ports.stored_bundle = [this](const v1::NodeTask& task) {
       return CollectedBundle(*store_, task.task_id(), task.node());
     };
-    ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
+    ports.load_bundle = [this](const v1::StoredBundle& stored, MessageBudget& budget) {
+      return LoadBundle(*store_, stored, budget);
+    };
     ports.random_bytes = [](std::size_t n) { return std::string(n, 'k'); };
     ports.notify = [this](const std::string& url, const std::string& json) { notified_.push_back(url + " " + json); };
     AuditOptionsOfServer options;
@@ -352,6 +355,51 @@ TEST_F(AuditsTest, SurvivesARestart) {
   audits_->Tick();
   EXPECT_EQ(WaitForEnd().state(), v1::AUDIT_RUN_STATE_DONE);
   EXPECT_TRUE(audits_->Create(kAudit, "a.yaml", false, "o").ok());  // the same text again changes nothing
+}
+
+TEST_F(AuditsTest, ARunThatEndedTheServerIsSetAsideAtTheNextStart) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
+  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+  audits_.reset();
+  // What a process that was killed within the judgement leaves.
+  v1::AuditRun run;
+  run.set_audit("a");
+  run.set_number(1);
+  WriteSet set;
+  AddJudgingMark(run, now_ms_, set);
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  Open();
+  const auto aside = audits_->FindRun("a", 1);
+  ASSERT_TRUE(aside.ok()) << aside.status();
+  EXPECT_EQ(aside->state(), v1::AUDIT_RUN_STATE_FAILED);
+  EXPECT_NE(aside->problem().find("set it aside"), std::string::npos);
+  EXPECT_EQ(store_->ReadLog(1, 10)->back().action(), "SetAside");
+  // It is told once, and the audit can be run again.
+  audits_.reset();
+  Open();
+  EXPECT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+}
+
+TEST_F(AuditsTest, AJudgementLeavesNoMark) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
+  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+  Deliver("gpu-01", "a.1.b0");
+  Deliver("npu-01", "a.1.m0");
+  audits_->Tick();
+  EXPECT_FALSE(*HasJudgingMark(*store_, WaitForEnd()));
+}
+
+TEST_F(AuditsTest, ARunIsCancelledWhileTheServerIsStopped) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
+  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+  audits_.reset();
+  WriteSet set;
+  EXPECT_EQ(AddCancellations(*store_, "b", now_ms_, set)->size(), 0u);
+  EXPECT_EQ(AddCancellations(*store_, "a", now_ms_, set)->size(), 1u);
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  Open();
+  EXPECT_EQ(audits_->FindRun("a", 1)->state(), v1::AUDIT_RUN_STATE_CANCELLED);
+  EXPECT_TRUE(audits_->Start("a", "operator/o", 0).ok());
 }
 
 TEST_F(AuditsTest, RefusesWithReasons) {

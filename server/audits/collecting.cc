@@ -46,7 +46,7 @@ v1::Task MakeTask(const v1::AuditRun& run, const v1::NodeTask& node_task) {
 }  // namespace
 
 Collecting::Collecting(WallClock clock, std::int64_t silent_after_ms, CollectingPorts ports)
-    : clock_(std::move(clock)), silent_after_ms_(silent_after_ms), ports_(std::move(ports)) {}
+    : clock_(std::move(clock)), silent_after_ms_(silent_after_ms), began_unix_ms_(clock_()), ports_(std::move(ports)) {}
 
 void Collecting::Stop() {
   absl::MutexLock lock(&mutex_);
@@ -198,6 +198,10 @@ void Collecting::AfterChange(Active& active) {
   ports_.complete(active.run);
 }
 
+bool Collecting::WasAway(const KnownNode& node, std::int64_t at_unix_ms) const {
+  return std::max(node.last_seen_unix_ms, began_unix_ms_) + silent_after_ms_ <= at_unix_ms;
+}
+
 void Collecting::TickRun(Active& active, const std::map<std::string, const KnownNode*>& nodes, std::int64_t now) {
   bool changed = false;
   for (v1::NodeTask& task : *active.run.mutable_tasks()) {
@@ -207,7 +211,9 @@ void Collecting::TickRun(Active& active, const std::map<std::string, const Known
     const bool online = enrolled && known->second->online;
     if (enrolled) task.set_last_seen_unix_ms(std::max(task.last_seen_unix_ms(), known->second->last_seen_unix_ms));
     if (online) active.unseen_since.erase(task.node());
-    const std::int64_t since = online ? now : active.unseen_since.try_emplace(task.node(), now).first->second;
+    std::int64_t since = online ? now : active.unseen_since.try_emplace(task.node(), now).first->second;
+    // One that was dead already when the run began is not waited for.
+    if (enrolled && !online && WasAway(*known->second, active.run.started_unix_ms())) since = now - silent_after_ms_;
     const bool timed_out = now >= active.deadline_unix_ms;
     if (enrolled && now - since < silent_after_ms_ && !timed_out) {
       // Said at once; that it is silent is settled later.

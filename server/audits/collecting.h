@@ -35,7 +35,7 @@ struct CollectingPorts {
 
 class Collecting {
  public:
-  // `silent_after_ms`: a node without connection for so long is silent.
+  // `silent_after_ms`: a node without connection for so long is silent; at once, where it was away before already.
   Collecting(WallClock clock, std::int64_t silent_after_ms, CollectingPorts ports);
 
   // Nobody waits here any more, and no run goes back to collecting.
@@ -75,12 +75,15 @@ class Collecting {
   };
 
   const Active* FindActive(const std::string& audit, std::int64_t number) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  // So long that it counted as silent then.
+  bool WasAway(const KnownNode& node, std::int64_t at_unix_ms) const;
   void AfterChange(Active& active) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TickRun(Active& active, const std::map<std::string, const KnownNode*>& nodes, std::int64_t now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const WallClock clock_;
   const std::int64_t silent_after_ms_;
+  const std::int64_t began_unix_ms_;  // before, no node could be connected
   const CollectingPorts ports_;
 
   mutable absl::Mutex mutex_;

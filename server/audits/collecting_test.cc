@@ -66,6 +66,24 @@ class CollectingTest : public ::testing::Test {
        [this](const v1::AuditRun& run) { complete_.push_back(run); }}};
 };
 
+TEST_F(CollectingTest, ANodeThatWasLongDeadWhenTheRunBeganIsSilentAtOnce) {
+  collecting_.Cancel("a", 0).IgnoreError();
+  now_ms_ += 100'000;
+  v1::AuditRun later = Run();
+  later.set_number(2);
+  later.set_started_unix_ms(now_ms_);
+  collecting_.Begin(later, 60'000);
+  KnownNode dead = Node("gpu-1", false);
+  dead.last_seen_unix_ms = now_ms_ - 50'000;
+  KnownNode away = Node("npu-1", false);  // it may come back
+  away.last_seen_unix_ms = now_ms_ - 500;
+  collecting_.Tick({dead, away});
+  const auto run = collecting_.Find("a", 2);
+  ASSERT_TRUE(run.has_value());
+  EXPECT_EQ(run->tasks(0).state(), v1::NODE_TASK_STATE_SILENT);
+  EXPECT_EQ(run->tasks(1).state(), v1::NODE_TASK_STATE_WAITING);
+}
+
 TEST_F(CollectingTest, ARunIsHandedOnOnceWhenTheLastTaskEnds) {
   End("gpu-1", "b0");
   EXPECT_THAT(complete_, IsEmpty());

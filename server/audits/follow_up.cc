@@ -84,7 +84,7 @@ void TakeFileAnswers(const v1::AuditRun& run, const GatheringPorts& ports, Gathe
     v1::Bundle* const bundle = BundleAskedAbout(run, task, gathered);
     const auto stored = ports.stored_bundle(task);
     if (bundle == nullptr || !stored.ok()) continue;
-    const auto answers = ports.load_bundle(*stored);
+    const auto answers = ports.load_bundle(*stored, gathered.budget);
     if (!answers.ok()) continue;
     for (const v1::Evidence& answer : answers->evidence()) {
       int index = 0;

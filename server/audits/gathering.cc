@@ -18,6 +18,8 @@ namespace paritect {
 namespace {
 
 constexpr int kLogPage = 1000;
+constexpr std::int64_t kWholeLogEveryMs = 3'600'000;
+constexpr std::uint64_t kLargestShare = 2;  // of the budget, of one bundle
 
 // What an answer is evidence of is the audit's to say: a node that named another run would put its bundle there.
 void OwnTheAnswer(const v1::AuditRun& run, const v1::PlanInfo& asked, v1::StoredBundle& stored) {
@@ -87,7 +89,7 @@ class Gatherer {
   // False: it is damaged, and that is noted.
   bool Load(const v1::StoredBundle& stored, Side which) {
     GatheredSide& side = out_.side(which);
-    auto bundle = ports_.load_bundle(stored);
+    auto bundle = LoadWithinBudget(stored);
     out_.facts.records_checked += stored.pieces_size();
     if (bundle.ok()) {
       side.bundles.push_back(*std::move(bundle));
@@ -97,6 +99,21 @@ class Gatherer {
     }
     side.stored.push_back(stored);
     return bundle.ok();
+  }
+
+  // All evidence of an audit is in memory at once. One bundle takes a part of what there is at the most: whoever sends
+  // too much leaves the others theirs.
+  absl::StatusOr<v1::Bundle> LoadWithinBudget(const v1::StoredBundle& stored) {
+    const MessageBudget whole;
+    MessageBudget& left = out_.budget;
+    MessageBudget share;
+    share.entries = std::min(left.entries, whole.entries / kLargestShare);
+    share.memory_bytes = std::min(left.memory_bytes, whole.memory_bytes / kLargestShare);
+    const MessageBudget before = share;
+    auto bundle = ports_.load_bundle(stored, share);
+    left.entries -= before.entries - share.entries;
+    left.memory_bytes -= before.memory_bytes - share.memory_bytes;
+    return bundle;
   }
 
   FleetStore& store_;
@@ -153,23 +170,29 @@ void AddAsked(const v1::AuditRun& run, const NodesByName& known, FleetFacts& fac
   }
 }
 
-// Follows the chain of the log of calls to its end or to where it breaks.
-void FollowLog(FleetStore& store, FleetFacts& facts) {
-  std::optional<v1::AuditLogEntry> previous;
+}  // namespace
+
+void LogFollower::Follow(FleetStore& store, std::int64_t now_unix_ms, FleetFacts& facts) {
+  if (now_unix_ms - whole_unix_ms_ >= kWholeLogEveryMs || now_unix_ms < whole_unix_ms_) {
+    last_.reset();
+    whole_unix_ms_ = now_unix_ms;
+  }
+  facts.log_entries = last_ ? last_->number() : 0;
   for (;;) {
     auto page = store.ReadLog(facts.log_entries + 1, kLogPage);
     if (!page.ok()) facts.log_fault = std::string(page.status().message());
-    if (!page.ok() || page->empty()) return;
+    if (!page.ok() || page->empty()) break;
     for (const v1::AuditLogEntry& entry : *page) {
-      facts.log_fault = CheckLogLink(previous ? &*previous : nullptr, entry);
-      if (!facts.log_fault.empty()) return;
-      previous = entry;
+      facts.log_fault = CheckLogLink(last_ ? &*last_ : nullptr, entry);
+      if (!facts.log_fault.empty()) break;
+      last_ = entry;
       ++facts.log_entries;
     }
+    if (!facts.log_fault.empty()) break;
   }
+  // A fault is looked at again, from the first entry.
+  if (!facts.log_fault.empty()) whole_unix_ms_ = 0;
 }
-
-}  // namespace
 
 absl::Status Gather(FleetStore& store, const GatheringPorts& ports, const v1::AuditRun& run, Gathered& out) {
   Gatherer gatherer(store, ports, run, out);
@@ -177,12 +200,11 @@ absl::Status Gather(FleetStore& store, const GatheringPorts& ports, const v1::Au
   return absl::OkStatus();
 }
 
-void AddFleetFacts(FleetStore& store, const v1::AuditRun& run, const std::vector<KnownNode>& known, FleetFacts& facts) {
+void AddFleetFacts(const v1::AuditRun& run, const std::vector<KnownNode>& known, FleetFacts& facts) {
   NodesByName by_name;
   for (const KnownNode& node : known) by_name[node.name] = &node;
   AddAsked(run, by_name, facts);
   AddRevoked(run, by_name, facts);
-  FollowLog(store, facts);
 }
 
 }  // namespace paritect

@@ -100,7 +100,31 @@ void Judging::Stop() {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
   }
+  Unmark();
   if (thread_.joinable()) thread_.join();
+}
+
+// The end that is wanted is none of the run's doing, however long its report takes.
+void Judging::Unmark() {
+  WriteSet set;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!judged_) return;
+    AddJudgingMarkRemoval(*judged_, set);
+  }
+  ports_.commit(std::move(set)).IgnoreError();
+}
+
+absl::Status Judging::Mark(const v1::AuditRun& run) {
+  {
+    absl::MutexLock lock(&mutex_);
+    judged_.emplace();
+    judged_->set_audit(run.audit());
+    judged_->set_number(run.number());
+  }
+  WriteSet set;
+  AddJudgingMark(run, clock_(), set);
+  return ports_.commit(std::move(set));
 }
 
 void Judging::Add(v1::AuditRun run) {
@@ -120,18 +144,24 @@ void Judging::Loop() {
       waiting_.pop_front();
     }
     Judge(std::move(run));
+    absl::MutexLock lock(&mutex_);
+    judged_.reset();
   }
 }
 
 // False: the run has gone back to collecting.
 bool Judging::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set) {
-  AddFleetFacts(store_, run, ports_.nodes(), gathered.facts);
+  AddFleetFacts(run, ports_.nodes(), gathered.facts);
+  log_.Follow(store_, clock_(), gathered.facts);
   TakeFileAnswers(run, ports_.evidence, gathered);
   const EvidenceSet evidence(std::move(gathered.baseline.bundles), std::move(gathered.migrated.bundles),
                              std::move(gathered.facts));
   if (!run.followed_up()) {
     std::vector<v1::NodeTask> questions = FileQuestionTasks(evidence, gathered, run);
-    if (!questions.empty() && ports_.ask(run, std::move(questions))) return false;
+    if (!questions.empty() && ports_.ask(run, std::move(questions))) {
+      Unmark();
+      return false;
+    }
   }
   AuditOptions options;
   options.today = FormatDate(run.ended_unix_ms());
@@ -148,7 +178,9 @@ bool Judging::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& r
 void Judging::Judge(v1::AuditRun run) {
   WriteSet set;
   Gathered gathered;
-  absl::Status status = Gather(store_, ports_.evidence, run, gathered);
+  // Without the mark a run that ends the server would do so at each start: it is not judged then.
+  absl::Status status = Mark(run);
+  if (status.ok()) status = Gather(store_, ports_.evidence, run, gathered);
   absl::StatusOr<Profile> profile = ReadAuditProfile(run.definition(), rules_.profile);
   if (status.ok()) status = profile.status();
   if (status.ok()) status = AddAnswers(store_, run.audit(), *profile);
@@ -163,6 +195,7 @@ void Judging::Judge(v1::AuditRun run) {
     return;
   }
   AddJudgedRun(run, set);
+  AddJudgingMarkRemoval(run, set);
   for (v1::StoredBundle& stored : gathered.fresh) {
     stored.set_stored_unix_ms(run.ended_unix_ms());
     AddBundleDocument(stored, set);

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,15 +48,19 @@ class Judging {
  private:
   void Loop();
   void Judge(v1::AuditRun run);
+  absl::Status Mark(const v1::AuditRun& run);
+  void Unmark();
   bool Report(Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set);
 
   FleetStore& store_;
   const Rules& rules_;
   const WallClock clock_;
   const JudgingPorts ports_;
+  LogFollower log_;  // of the judge's thread
 
   absl::Mutex mutex_;
   std::deque<v1::AuditRun> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::optional<v1::AuditRun> judged_ ABSL_GUARDED_BY(mutex_);  // its name alone
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -15,6 +15,7 @@ namespace {
 constexpr char kRuns[] = "audit_run";
 constexpr char kNumbers[] = "audit_number";  // key: the audit; the last number that was given
 constexpr char kReports[] = "report";
+constexpr char kJudging[] = "judging";  // key as the run's; since when, in Unix milliseconds
 
 bool Parse(absl::string_view value, google::protobuf::Message& message) {
   return message.ParseFromArray(value.data(), static_cast<int>(value.size()));
@@ -23,13 +24,13 @@ bool Parse(absl::string_view value, google::protobuf::Message& message) {
 }  // namespace
 
 absl::StatusOr<std::int64_t> LastRunNumber(FleetStore& store, const std::string& audit) {
-  std::int64_t last = 0;
-  PARITECT_ASSIGN_OR_RETURN(const std::vector<v1::AuditRun> runs, ReadStoredRuns(store, audit));
-  for (const v1::AuditRun& run : runs) last = std::max(last, run.number());
   // A number that comes again would bring old evidence with it.
   PARITECT_ASSIGN_OR_RETURN(const std::optional<std::string> used, store.Get(kNumbers, audit));
-  std::int64_t number = 0;
-  if (used && absl::SimpleAtoi(*used, &number)) last = std::max(last, number);
+  std::int64_t last = 0;
+  if (used && absl::SimpleAtoi(*used, &last)) return last;
+  // Versions before kept no number. All runs are read for it: of many kept runs that is slow.
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<v1::AuditRun> runs, ReadStoredRuns(store, audit));
+  for (const v1::AuditRun& run : runs) last = std::max(last, run.number());
   return last;
 }
 
@@ -86,6 +87,35 @@ absl::StatusOr<v1::Report> ReadStoredReport(FleetStore& store, const v1::AuditRu
 void AddNewRun(const v1::AuditRun& run, WriteSet& set) {
   set.documents.push_back({kRuns, AuditRunKey(run.audit(), run.number()), run.SerializeAsString(), {}});
   set.documents.push_back({kNumbers, run.audit(), absl::StrCat(run.number()), {}});
+}
+
+void AddJudgingMark(const v1::AuditRun& run, std::int64_t now_unix_ms, WriteSet& set) {
+  set.documents.push_back({kJudging, AuditRunKey(run.audit(), run.number()), absl::StrCat(now_unix_ms), {}});
+}
+
+void AddJudgingMarkRemoval(const v1::AuditRun& run, WriteSet& set) {
+  set.documents.push_back({kJudging, AuditRunKey(run.audit(), run.number()), std::nullopt, {}});
+}
+
+absl::StatusOr<bool> HasJudgingMark(FleetStore& store, const v1::AuditRun& run) {
+  PARITECT_ASSIGN_OR_RETURN(const auto mark, store.Get(kJudging, AuditRunKey(run.audit(), run.number())));
+  return mark.has_value();
+}
+
+absl::StatusOr<std::vector<std::int64_t>> AddCancellations(FleetStore& store, const std::string& audit,
+                                                           std::int64_t now_unix_ms, WriteSet& set) {
+  PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditRun> unfinished, UnfinishedRuns(store));
+  std::vector<std::int64_t> numbers;
+  for (v1::AuditRun& run : unfinished) {
+    if (run.audit() != audit) continue;
+    run.set_state(v1::AUDIT_RUN_STATE_CANCELLED);
+    run.set_problem("cancelled while the server was stopped");
+    run.set_ended_unix_ms(now_unix_ms);
+    AddJudgedRun(run, set);
+    AddJudgingMarkRemoval(run, set);
+    numbers.push_back(run.number());
+  }
+  return numbers;
 }
 
 void AddJudgedRun(const v1::AuditRun& run, WriteSet& set) {

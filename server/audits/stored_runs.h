@@ -31,6 +31,14 @@ absl::StatusOr<v1::Report> ReadStoredReport(FleetStore& store, const v1::AuditRu
 
 // A run that begins: with its number, so that no other one gets it.
 void AddNewRun(const v1::AuditRun& run, WriteSet& set);
+// Beside a run while it is judged. One that is found at a start names the run that the server ended with.
+void AddJudgingMark(const v1::AuditRun& run, std::int64_t now_unix_ms, WriteSet& set);
+void AddJudgingMarkRemoval(const v1::AuditRun& run, WriteSet& set);
+absl::StatusOr<bool> HasJudgingMark(FleetStore& store, const v1::AuditRun& run);
+// Ends runs of an audit that are under way in the store of a server that does not run; gives their numbers.
+absl::StatusOr<std::vector<std::int64_t>> AddCancellations(FleetStore& store, const std::string& audit,
+                                                           std::int64_t now_unix_ms, WriteSet& set);
+
 // A run that was judged, with references to the evidence that it holds on to.
 void AddJudgedRun(const v1::AuditRun& run, WriteSet& set);
 void AddReport(const v1::AuditRun& run, const v1::Report& report, WriteSet& set);

@@ -1,9 +1,10 @@
 // paritect-server credential DIR --role R --name N -o FILE: a credential made on the server's own machine. Whoever can
 // read DIR/ca.key may do this anyway; it is the way back in when the last admin's credential has expired.
-#include "common/arguments.h"
 #include "common/credential.h"
+#include "common/arguments.h"
 #include "common/pki/server_folder.h"
 #include "common/status_macros.h"
+#include "server/holder_journal.h"
 #include "server/server_command.h"
 
 namespace paritect {
@@ -27,7 +28,10 @@ absl::Status Issue(ServerEnv& env, const Options& o) {
   PARITECT_ASSIGN_OR_RETURN(const Authority* authority, folder.Enroller());
   PARITECT_ASSIGN_OR_RETURN(const Credential credential, IssueCredential(*authority, {*role, o.name}, o.servers,
                                                                          kAdminLifetimeSeconds, env.clock() / 1000));
-  return SaveCredential(o.output, credential);
+  PARITECT_ASSIGN_OR_RETURN(const HolderLine line, IssuedLine(credential, env.clock() / 1000));
+  PARITECT_RETURN_IF_ERROR(SaveCredential(o.output, credential));
+  // So that it can be revoked before it was used.
+  return HolderJournal(o.folder).Append(line);
 }
 
 int Run(ServerEnv& env, const std::vector<std::string>& args) {

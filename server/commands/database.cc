@@ -1,41 +1,16 @@
-// paritect-server backup | verify | compact: the database of a server that does not run. (Of one that runs:
-// `paritect doctor --deep`, and a backup through the Backup call.)
+// paritect-server verify | compact: the database of a server that does not run. (Of one that runs: `paritect doctor
+// --deep`.)
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/arguments.h"
 #include "common/digest.h"
+#include "server/commands/server_store.h"
 #include "server/server_command.h"
-#include "storage/fleet_store.h"
 
 namespace paritect {
 namespace {
-
-absl::StatusOr<std::unique_ptr<FleetStore>> OpenStoreOf(const std::string& folder) {
-  auto store = OpenFleetStore(absl::StrCat("sqlite:", folder, "/paritect.db"));
-  if (absl::IsUnavailable(store.status())) {
-    return absl::UnavailableError(absl::StrCat(store.status().message(), "; stop the server first"));
-  }
-  return store;
-}
-
-int Backup(ServerEnv& env, const std::vector<std::string>& args) {
-  std::string folder;
-  std::string file;
-  Arguments arguments("paritect-server backup", "copy the database of a stopped server, whole and consistent");
-  arguments.Text("DIR", folder, "the server's folder", true);
-  arguments.Text("FILE", file, "the copy", true);
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return ServerError(env, "backup", parsed.status().message(), kServerUsage);
-  if (!*parsed) return env.out << arguments.help(), kServerOk;
-  auto store = OpenStoreOf(folder);
-  if (!store.ok()) return ServerError(env, "backup", store.status().message(), kServerUsage);
-  const absl::Status status = (*store)->Backup(file);
-  if (!status.ok()) return ServerError(env, "backup", status.message(), kServerFailed);
-  env.out << file << "\n";
-  return kServerOk;
-}
 
 // Empty, or that the log does not hold the entry any more; InvalidArgument: not NUMBER:HASH.
 absl::StatusOr<std::string> MissingLogHead(FleetStore& store, const std::string& head) {
@@ -60,7 +35,7 @@ int Verify(ServerEnv& env, const std::vector<std::string>& args) {
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "verify", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
-  auto store = OpenStoreOf(folder);
+  auto store = OpenStoreOf(folder, LostCommits::kTell);
   if (!store.ok()) return ServerError(env, "verify", store.status().message(), kServerUsage);
   auto faults = (*store)->Verify();
   if (!faults.ok()) return ServerError(env, "verify", faults.status().message(), kServerFailed);
@@ -94,8 +69,6 @@ int Compact(ServerEnv& env, const std::vector<std::string>& args) {
 
 }  // namespace
 
-extern const ServerCommand kServerBackupCommand;
-const ServerCommand kServerBackupCommand = {"backup", "copy the database of a stopped server", &Backup};
 extern const ServerCommand kServerVerifyCommand;
 const ServerCommand kServerVerifyCommand = {"verify", "check the database of a stopped server", &Verify};
 extern const ServerCommand kServerCompactCommand;

@@ -4,8 +4,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/arguments.h"
+#include "common/credential.h"
 #include "common/host_port.h"
 #include "common/pki/server_folder.h"
+#include "server/holder_journal.h"
 #include "server/server_command.h"
 #include "storage/fleet_store.h"
 
@@ -38,6 +40,16 @@ absl::StatusOr<InitResult> Init(ServerEnv& env, const std::string& folder, InitO
   return InitServerFolder(folder, options);
 }
 
+// The first admin's credential, so that it can be revoked before it was used.
+absl::Status NoteIssued(ServerEnv& env, const std::string& folder) {
+  const std::int64_t now = env.clock() / 1000;
+  auto loaded = LoadCredential(absl::StrCat(folder, "/admin.credential"), now);
+  if (absl::IsNotFound(loaded.status())) return absl::OkStatus();  // without the authority's key there is none
+  if (!loaded.ok()) return loaded.status();
+  auto line = IssuedLine(loaded->credential, now);
+  return line.ok() ? HolderJournal(folder).Append(*line) : line.status();
+}
+
 int Run(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
   std::string address;
@@ -64,8 +76,11 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   const auto result = Init(env, folder, options, address);
   if (!result.ok()) return ServerError(env, kName, result.status().message(), kServerUsage);
   const std::string database = absl::StrCat(folder, "/paritect.db");
-  auto store = OpenFleetStore(absl::StrCat("sqlite:", database));
+  auto store = OpenFleetStore(absl::StrCat("sqlite:", database), {.marked = true});
   if (!store.ok()) return ServerError(env, kName, store.status().message(), kServerInternal);
+  if (const absl::Status noted = NoteIssued(env, folder); !noted.ok()) {
+    return ServerError(env, kName, noted.message(), kServerInternal);
+  }
   for (const std::string& note : result->notes) env.err << "note: " << note << "\n";
   env.err << folder << ": made; admin credential: " << folder << "/admin.credential (for " << options.address << ")\n";
   env.out << "ca-pin " << result->pin << "\n";

@@ -28,6 +28,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   std::string lifetime;
   std::string retain;
   std::vector<std::string> webhook_allow;
+  std::string log_format = "text";
   int connections = 0;
   int per_address = 0;
   Arguments arguments("paritect-server run", kSummary);
@@ -39,6 +40,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--audit-timeout", timeout, "an audit waits no longer for its nodes (default: 6h)");
   arguments.Text("--agent-lifetime", lifetime, "lifetime of agents' certificates (default: 1d)");
   arguments.Text("--retain", retain, "drop runs, bundles and batches that are older, e.g. 90d (default: keep all)");
+  arguments.Text("--log-format", log_format, "of the lines on standard error: text (default) or json");
   arguments.Int("--connections", connections, "connections in total (default: 15000)");
   arguments.Int("--connections-per-address", per_address, "connections of one address (default: 4096)");
   arguments.Texts("--webhook-allow", webhook_allow,
@@ -56,6 +58,11 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
         TakeSeconds(retain, 1, options.retain_s)}) {
     if (!status.ok()) return ServerError(env, kName, status.message(), kServerUsage);
   }
+  if (log_format != "text" && log_format != "json") {
+    return ServerError(env, kName, absl::StrCat("--log-format ", log_format, ": there are text and json"),
+                       kServerUsage);
+  }
+  if (log_format == "json") options.log_form = ServerLog::Form::kJson;
   if (connections < 0 || per_address < 0) {
     return ServerError(env, kName, "a number of connections cannot be negative (0: the default)", kServerUsage);
   }
@@ -73,12 +80,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
     return ServerError(env, kName, absl::StrCat("--webhook-allow: ", targets.status().message()), kServerUsage);
   }
   options.webhook_targets = *std::move(targets);
-  const absl::Status status = Serve(env, options, [&](int port, int web_port) {
-    const auto listen = ParseHostPort(options.listen);
-    env.err << "paritect-server: listening on " << FormatHostPort({listen->host, port}) << "\n";
-    if (web_port != 0) env.err << "paritect-server: metrics on port " << web_port << "\n";
-    env.err.flush();
-  });
+  const absl::Status status = Serve(env, options);
   return status.ok() ? kServerOk : ServerError(env, kName, status.message(), kServerUsage);
 }
 

@@ -108,9 +108,9 @@ class SessionReactor final : public Stream {
   void Open() {
     const std::string& node = caller_.peer->identity.name;
     if (!incoming_.has_hello()) return Finish(absl::InvalidArgumentError("a session begins with a hello"));
-    auto session = fleet_.Open(node, incoming_.hello(), link_);
-    gate_.log().Write(caller_.Actor(), "Session", node, session.status(),
-                      DisplayBytes(absl::string_view(incoming_.hello().program()).substr(0, kProgramBytesMax)));
+    auto session = fleet_.Open(node, incoming_.hello(), link_, caller_.address);
+    gate_.Log(caller_, "Session", node, session.status(),
+              DisplayBytes(absl::string_view(incoming_.hello().program()).substr(0, kProgramBytesMax)));
     if (!session.ok()) return Finish(session.status());
     session_ = *session;
     opened_ = true;
@@ -142,11 +142,11 @@ grpc::ServerUnaryReactor* AgentsService::Renew(grpc::CallbackServerContext* cont
     reactor->Finish(ToGrpc(caller.status()));
     return reactor;
   }
-  auto renewed = enrolment_.Renew(caller->peer->identity, *request);
+  auto renewed = enrolment_.Renew(caller->peer->identity, *request, caller->address);
   if (renewed.ok()) {
     *response = *std::move(renewed);
   } else {
-    gate_.log().Write(caller->Actor(), "Renew", caller->peer->identity.name, renewed.status());
+    gate_.Log(*caller, "Renew", caller->peer->identity.name, renewed.status());
   }
   reactor->Finish(ToGrpc(renewed.status()));
   return reactor;

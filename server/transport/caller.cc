@@ -29,6 +29,16 @@ absl::StatusOr<Caller> FromMetadata(const grpc::ServerContextBase& context, Call
   return caller;
 }
 
+v1::NodeRecord HolderOf(const Peer& peer) {
+  v1::NodeRecord holder;
+  holder.set_role(ToProto(peer.identity.role));
+  holder.set_name(peer.identity.name);
+  holder.set_serial(peer.serial_hex);
+  holder.set_fingerprint(peer.fingerprint);
+  holder.set_certificate_expires_unix(peer.not_after);
+  return holder;
+}
+
 }  // namespace
 
 std::string Caller::Actor() const {
@@ -54,13 +64,7 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   auto caller = Identify(context);
   absl::Status status = caller.status();
   if (status.ok() && caller->peer) {
-    v1::NodeRecord holder;
-    holder.set_role(ToProto(caller->peer->identity.role));
-    holder.set_name(caller->peer->identity.name);
-    holder.set_serial(caller->peer->serial_hex);
-    holder.set_fingerprint(caller->peer->fingerprint);
-    holder.set_certificate_expires_unix(caller->peer->not_after);
-    status = fleet_.Accepts(holder);
+    status = fleet_.Accepts(HolderOf(*caller->peer));
   }
   if (status.ok()) {
     status = CheckAccess(method, caller->peer ? std::optional<Role>(caller->peer->identity.role) : std::nullopt);
@@ -68,17 +72,35 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   if (status.ok()) status = StillGood(*caller);
   if (status.ok()) return caller;
   const std::string actor = caller.ok() ? caller->Actor() : absl::StrCat("-/", AddressOf(PeerKeyOfUri(context.peer())));
-  log_.Write(actor, method.substr(method.rfind('/') + 1), "", status);
+  log_.Write({.actor = actor,
+              .address = AddressOf(PeerKeyOfUri(context.peer())),
+              .action = std::string(method.substr(method.rfind('/') + 1))},
+             status);
   return status;
 }
 
 absl::Status Gate::StillGood(const Caller& caller) const {
+  // An agent's stream is ended when it is revoked; a person's is noticed here.
+  if (caller.peer && caller.peer->identity.role != Role::kAgent) {
+    PARITECT_RETURN_IF_ERROR(fleet_.Accepts(HolderOf(*caller.peer)));
+  }
   if (caller.peer && caller.peer->not_after > 0 && clock_() / 1000 > caller.peer->not_after) {
     return absl::UnauthenticatedError(
         absl::StrCat("certificate refused: it expired at ", FormatTime(caller.peer->not_after * 1000)));
   }
   heard_(caller.key);
   return absl::OkStatus();
+}
+
+void Gate::Log(const Caller& caller, absl::string_view action, absl::string_view subject, const absl::Status& outcome,
+               absl::string_view detail) const {
+  log_.Write({.actor = caller.Actor(),
+              .address = caller.address,
+              .action = std::string(action),
+              .subject = std::string(subject),
+              .detail = std::string(detail),
+              .often = action == "Session"},
+             outcome);
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {

@@ -45,9 +45,11 @@ class Gate {
   // Identity from the TLS session alone, never from a message. A refusal is logged.
   absl::StatusOr<Caller> Admit(const grpc::ServerContextBase& context, absl::string_view method) const;
   // Of a call that goes on: to be asked with every message, either way. Unauthenticated: the certificate's time is
-  // over.
+  // over. PermissionDenied: its holder was revoked meanwhile.
   absl::Status StillGood(const Caller& caller) const;
   CallLog& log() const { return log_; }
+  void Log(const Caller& caller, absl::string_view action, absl::string_view subject, const absl::Status& outcome,
+           absl::string_view detail = "") const;
 
  private:
   absl::StatusOr<Caller> Identify(const grpc::ServerContextBase& context) const;

@@ -81,7 +81,10 @@ std::string AnswerAtDoor(absl::string_view request, const std::string& address, 
     status = joined.status();
     if (joined.ok()) *answer.mutable_joined() = *std::move(joined);
   }
-  if (!status.ok()) log.Write(absl::StrCat("-/", address), "Join", join.name(), status);
+  if (!status.ok()) {
+    log.Write({.actor = absl::StrCat("-/", address), .address = address, .action = "Join", .subject = join.name()},
+              status);
+  }
   answer.set_code(static_cast<int>(status.code()));
   answer.set_message(std::string(status.message()));
   return answer.SerializeAsString();

@@ -7,8 +7,6 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/support/server_interceptor.h>
-#include <unistd.h>
-
 #include <atomic>
 
 #include "absl/strings/match.h"
@@ -63,8 +61,10 @@ class GateInterceptorFactory final : public grpc::experimental::ServerIntercepto
   const Gate& gate_;
 };
 
-// One line each on standard error; gRPC's own would be several and without our name. There is one for each handshake
-// that fails, so strangers decide how many: more than a few a second are dropped.
+// gRPC tells in its log alone why a handshake failed (a foreign certificate, an expired one). Strangers decide how many
+// there are: more than a few a second are dropped.
+std::atomic<ServerLog*> grpc_log = nullptr;  // NOLINT: gRPC's log function takes no argument of ours
+
 void LogLine(gpr_log_func_args* args) {
   if (args->severity < GPR_LOG_SEVERITY_ERROR) return;
   static std::atomic<std::int64_t> second = 0;
@@ -72,8 +72,7 @@ void LogLine(gpr_log_func_args* args) {
   const std::int64_t now_s = MonotonicMs() / 1000;
   if (second.exchange(now_s) != now_s) lines = 0;
   if (++lines > kLogLinesPerSecondMax) return;
-  const std::string line = absl::StrCat("paritect-server: grpc: ", args->message, "\n");
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+  if (ServerLog* const log = grpc_log) log->Write(LogLevel::kWarning, "connection refused", {{"why", args->message}});
 }
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const GrpcServerOptions& options) {
@@ -93,7 +92,10 @@ class GrpcServerImpl final : public GrpcServer {
  public:
   GrpcServerImpl(const Gate& gate, OperatorCalls& calls, Enrolment& enrolment, Fleet& fleet)
       : gate_(gate), enrolment_(enrolment), agents_(gate, enrolment, fleet), operators_(gate, calls) {}
-  ~GrpcServerImpl() override { Stop(0); }
+  ~GrpcServerImpl() override {
+    Stop(0);
+    grpc_log = nullptr;
+  }
 
   absl::Status Start(const GrpcServerOptions& options, const Gate& gate) {
     grpc::ServerBuilder builder;
@@ -125,7 +127,8 @@ class GrpcServerImpl final : public GrpcServer {
     ListenerPorts ports;
     ports.take = [this](const Arrival& arrival) { Take(arrival); };
     ports.cut = [this](const std::string& address, const char* why) {
-      gate_.log().Write(absl::StrCat("-/", address), "Connection", "", absl::ResourceExhaustedError(why));
+      gate_.log().Write({.actor = absl::StrCat("-/", address), .address = address, .action = "Connection"},
+                        absl::ResourceExhaustedError(why));
     };
     PARITECT_ASSIGN_OR_RETURN(listener_, Listener::Open(options.address, listener, std::move(ports)));
     hearing_ = listener_.get();
@@ -174,6 +177,7 @@ class GrpcServerImpl final : public GrpcServer {
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> StartGrpcServer(const GrpcServerOptions& options, const Gate& gate,
                                                             OperatorCalls& calls, Enrolment& enrolment, Fleet& fleet) {
+  grpc_log = options.log;
   gpr_set_log_function(&LogLine);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

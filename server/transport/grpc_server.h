@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/net/listener.h"
+#include "server/server_log.h"
 #include "server/operators.h"
 #include "server/transport/caller.h"
 
@@ -19,6 +20,7 @@ struct GrpcServerOptions {
   WallClock clock;
   bool insecure_loopback = false;
   ListenerOptions listener;
+  ServerLog* log = nullptr;  // gets gRPC's own words; must outlive the server
 };
 
 class GrpcServer {

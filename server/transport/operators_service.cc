@@ -8,6 +8,8 @@ namespace paritect {
 namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;
+constexpr std::size_t kImportBytesMax = 1 << 30;  // held in memory; a node with a million files makes a tenth of it
+constexpr std::size_t kFileNameBytesMax = 1000;
 constexpr std::int64_t kWatchEveryMs = 250;
 
 std::string MethodOf(absl::string_view name) {
@@ -17,6 +19,17 @@ std::string MethodOf(absl::string_view name) {
 bool IsOver(const v1::AuditRun& run) {
   return run.state() == v1::AUDIT_RUN_STATE_DONE || run.state() == v1::AUDIT_RUN_STATE_FAILED ||
          run.state() == v1::AUDIT_RUN_STATE_CANCELLED;
+}
+
+// What is no bundle, or too large for one, is refused before the rest of it is taken.
+absl::Status TakeChunk(absl::string_view file, absl::string_view data, std::string& bytes) {
+  if (bytes.size() + data.size() > kImportBytesMax) {
+    return absl::ResourceExhaustedError(absl::StrCat(file, ": larger than ", kImportBytesMax, " bytes"));
+  }
+  bytes.append(data.data(), data.size());
+  const std::size_t known = std::min(bytes.size(), kBundleMagic.size());
+  if (absl::string_view(bytes).substr(0, known) == kBundleMagic.substr(0, known)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file, ": this is not an evidence bundle"));
 }
 
 // Of a person's interest alone: no key, no evidence, no definition again and again.
@@ -30,6 +43,14 @@ v1::AuditRun ForWatcher(v1::AuditRun run) {
 
 }  // namespace
 
+// A refusal is logged: who is refused often holds many calls.
+absl::StatusOr<CallSlots::Slot> OperatorsService::TakeSlot(const Caller& caller, absl::string_view name) {
+  const bool admin = caller.peer && caller.peer->identity.role == Role::kAdmin;
+  auto slot = slots_.Take(caller.Actor(), admin, name == "Import");
+  if (!slot.ok()) gate_.Log(caller, name, "", slot.status());
+  return slot;
+}
+
 template <typename Request, typename Response>
 grpc::Status OperatorsService::Serve(const grpc::ServerContext& context, absl::string_view name,
                                      absl::string_view subject, const Request& request, Response& response,
@@ -37,8 +58,10 @@ grpc::Status OperatorsService::Serve(const grpc::ServerContext& context, absl::s
                                                                                      const std::string&)) {
   const auto caller = gate_.Admit(context, MethodOf(name));
   if (!caller.ok()) return ToGrpc(caller.status());
+  const auto slot = TakeSlot(*caller, name);
+  if (!slot.ok()) return ToGrpc(slot.status());
   auto result = (calls_.*call)(request, caller->Actor());
-  gate_.log().Write(caller->Actor(), name, subject, result.status());
+  gate_.Log(*caller, name, subject, result.status());
   if (result.ok()) response = *std::move(result);
   return ToGrpc(result.status());
 }
@@ -57,6 +80,8 @@ grpc::Status OperatorsService::GetMetrics(grpc::ServerContext* context, const v1
                                           v1::GetMetricsResponse* response) {
   const auto caller = gate_.Admit(*context, MethodOf("GetMetrics"));
   if (!caller.ok()) return ToGrpc(caller.status());
+  const auto slot = TakeSlot(*caller, "GetMetrics");
+  if (!slot.ok()) return ToGrpc(slot.status());
   auto result = calls_.GetMetrics(*request, caller->Actor());
   if (result.ok()) *response = *std::move(result);
   return ToGrpc(result.status());
@@ -71,13 +96,15 @@ grpc::Status OperatorsService::WatchAudit(grpc::ServerContext* context, const v1
                                           grpc::ServerWriter<v1::AuditRun>* writer) {
   const auto caller = gate_.Admit(*context, MethodOf("WatchAudit"));
   if (!caller.ok()) return ToGrpc(caller.status());
+  const auto slot = TakeSlot(*caller, "WatchAudit");
+  if (!slot.ok()) return ToGrpc(slot.status());
   std::int64_t number = request->number();
   std::uint64_t revision = 0;
   std::uint64_t sent = 0;
   bool first = true;
   while (!context->IsCancelled()) {
     auto run = calls_.audits().WaitForChange(request->name(), number, revision, 1000);
-    if (first) gate_.log().Write(caller->Actor(), "WatchAudit", request->name(), run.status());
+    if (first) gate_.Log(*caller, "WatchAudit", request->name(), run.status());
     if (!run.ok()) return ToGrpc(run.status());
     number = run->number();
     const bool over = IsOver(*run);
@@ -97,8 +124,10 @@ grpc::Status OperatorsService::WatchEvents(grpc::ServerContext* context, const v
                                            grpc::ServerWriter<v1::LiveEvent>* writer) {
   const auto caller = gate_.Admit(*context, MethodOf("WatchEvents"));
   if (!caller.ok()) return ToGrpc(caller.status());
+  const auto slot = TakeSlot(*caller, "WatchEvents");
+  if (!slot.ok()) return ToGrpc(slot.status());
   const absl::Status known = calls_.RequireAudit(request->name());
-  gate_.log().Write(caller->Actor(), "WatchEvents", request->name(), known);
+  gate_.Log(*caller, "WatchEvents", request->name(), known);
   if (!known.ok()) return ToGrpc(known);
   std::int64_t after = request->after();
   for (bool followed = true; !context->IsCancelled();) {
@@ -118,6 +147,8 @@ grpc::Status OperatorsService::Import(grpc::ServerContext* context, grpc::Server
                                       v1::ImportResponse* response) {
   const auto caller = gate_.Admit(*context, MethodOf("Import"));
   if (!caller.ok()) return ToGrpc(caller.status());
+  const auto slot = TakeSlot(*caller, "Import");
+  if (!slot.ok()) return ToGrpc(slot.status());
   std::string file;
   std::string bytes;
   v1::ImportChunk chunk;
@@ -125,20 +156,16 @@ grpc::Status OperatorsService::Import(grpc::ServerContext* context, grpc::Server
   while (reader->Read(&chunk)) {
     status = gate_.StillGood(*caller);
     if (!status.ok()) break;
-    if (!chunk.file().empty()) file = chunk.file();
-    if (bytes.size() + chunk.data().size() > kBundleBytesMax) {
-      status = absl::ResourceExhaustedError(absl::StrCat(file, ": larger than ", kBundleBytesMax, " bytes"));
-      break;
-    }
-    bytes += chunk.data();
+    if (!chunk.file().empty()) file = chunk.file().substr(0, kFileNameBytesMax);
+    status = TakeChunk(file, chunk.data(), bytes);
+    if (!status.ok()) break;
   }
   if (status.ok()) {
     auto imported = calls_.Import(file, bytes, caller->Actor());
     status = imported.status();
     if (imported.ok()) *response = *std::move(imported);
   }
-  gate_.log().Write(caller->Actor(), "Import", file, status,
-                    absl::StrCat(bytes.size(), " bytes, sha256 ", ToHex(Sha256(bytes))));
+  gate_.Log(*caller, "Import", file, status, absl::StrCat(bytes.size(), " bytes, sha256 ", ToHex(Sha256(bytes))));
   return ToGrpc(status);
 }
 
@@ -146,10 +173,12 @@ grpc::Status OperatorsService::GetEvidence(grpc::ServerContext* context, const v
                                            grpc::ServerWriter<v1::EvidenceChunk>* writer) {
   const auto caller = gate_.Admit(*context, MethodOf("GetEvidence"));
   if (!caller.ok()) return ToGrpc(caller.status());
+  const auto slot = TakeSlot(*caller, "GetEvidence");
+  if (!slot.ok()) return ToGrpc(slot.status());
   const auto bundles = calls_.GetEvidence(*request);
-  gate_.log().Write(caller->Actor(), "GetEvidence",
-                    request->run().empty() ? absl::StrCat(request->audit(), ":", request->side()) : request->run(),
-                    bundles.status());
+  gate_.Log(*caller, "GetEvidence",
+            request->run().empty() ? absl::StrCat(request->audit(), ":", request->side()) : request->run(),
+            bundles.status());
   if (!bundles.ok()) return ToGrpc(bundles.status());
   for (std::size_t i = 0; i < bundles->size(); ++i) {
     for (std::size_t at = 0; at < (*bundles)[i].size(); at += kChunkBytes) {

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "paritect/v1/operators.grpc.pb.h"
+#include "server/call_slots.h"
 #include "server/operators.h"
 #include "server/transport/caller.h"
 
@@ -35,8 +36,11 @@ class OperatorsService final : public v1::Operators::Service {
                      const Request& request, Response& response,
                      absl::StatusOr<Response> (OperatorCalls::*call)(const Request&, const std::string&));
 
+  absl::StatusOr<CallSlots::Slot> TakeSlot(const Caller& caller, absl::string_view name);
+
   const Gate& gate_;
   OperatorCalls& calls_;
+  CallSlots slots_;
 };
 
 }  // namespace paritect

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/file_system.h"
 #include "common/host_port.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -30,8 +31,9 @@ std::string Program() {
   return absl::StrCat("paritect-server ", kProgramVersion);
 }
 
-EnrolmentOptions MakeEnrolmentOptions(const ServeOptions& options) {
+EnrolmentOptions MakeEnrolmentOptions(const ServeOptions& options, ServerLog& log) {
   EnrolmentOptions out;
+  out.tell = [&log](const v1::AuditLogEntry& entry) { TellCall(log, entry); };
   if (options.lifetime_s > 0) out.lifetime_s = options.lifetime_s;
   return out;
 }
@@ -44,24 +46,28 @@ FleetOptions MakeFleetOptions() {
 
 }  // namespace
 
-Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store)
+Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store,
+               ServerLog& log)
     : env_(env),
+      server_log_(log),
+      start_unix_ms_(env.clock()),
       options_(options),
       folder_(std::move(folder)),
       store_(std::move(store)),
       writer_(*store_),
+      holders_(options.folder),
       fleet_(*store_, env.clock, MakeFleetOptions(), MakeFleetPorts()),
       live_(*store_, env.rules, env.clock, LiveOptions{}, MakeLivePorts()),
       audits_(*store_, env.rules, env.clock, options.audits, MakeAuditPorts()),
       enrolment_(
           folder_, *store_, fleet_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
-          MakeEnrolmentOptions(options)),
+          MakeEnrolmentOptions(options, log)),
       log_([this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); },
-           env.clock),
+           env.clock, [this](const v1::AuditLogEntry& entry) { TellCall(server_log_, entry); }),
       calls_(MakeParts()),
       webhooks_({options.webhook_targets},
                 [this](const std::string& place, const absl::Status& status) {
-                  log_.Write("server", "Webhook", place, status);
+                  log_.Write({.actor = "server", .action = "Webhook", .subject = place}, status);
                 }),
       gate_(
           folder_, fleet_, log_, env.clock,
@@ -73,11 +79,20 @@ Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder,
           *store_, [this](WriteSet set) { return writer_.Submit(std::move(set)); }, env.clock,
           {.keep_ms = options.retain_s * 1000},
           [this](const absl::Status& status, const std::string& what) {
-            log_.Write("server", "Retention", what, status);
+            log_.Write({.actor = "server", .action = "Retention", .subject = what}, status);
           }) {}
 
 FleetPorts Server::MakeFleetPorts() {
   FleetPorts ports;
+  ports.holders = &holders_;
+  ports.contested = [this](const std::string& node, const std::string& address, const std::string& other) {
+    log_.Write({.actor = absl::StrCat("agent/", node),
+                .address = address,
+                .action = "Identity",
+                .subject = node,
+                .often = true},
+               absl::AbortedError(absl::StrCat("two agents take each other's place; the other one is at ", other)));
+  };
   ports.submit = [this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); };
   ports.retry_after_ms = [this] { return absl::ToInt64Milliseconds(writer_.RetryAfter()); };
   ports.defer = [this](std::function<void()> work) { executor_.Post(std::move(work)); };
@@ -105,11 +120,17 @@ AuditPorts Server::MakeAuditPorts() {
   ports.stored_bundle = [this](const v1::NodeTask& task) {
     return CollectedBundle(*store_, task.task_id(), task.node());
   };
-  ports.load_bundle = [this](const v1::StoredBundle& stored) { return LoadBundle(*store_, stored); };
+  ports.load_bundle = [this](const v1::StoredBundle& stored, MessageBudget& budget) {
+    return LoadBundle(*store_, stored, budget);
+  };
   ports.random_bytes = &RandomBytes;
   ports.notify = [this](const std::string& url, const std::string& json) { webhooks_.Post(url, json); };
   ports.begin_live = [this](const v1::AuditRun& run) { live_.Begin(run); };
-  ports.judged = [this](const std::string& audit) { live_.Judged(audit); };
+  ports.judged = [this](const std::string& audit) {
+    live_.Judged(audit);
+    NoteJudged(audit, true);
+  };
+  ports.set_aside = [this](const v1::AuditRun& run) { TellRun(server_log_, run); };
   ports.remove_live = [this](const std::string& audit, WriteSet& set) { live_.Remove(audit, set); };
   return ports;
 }
@@ -135,19 +156,23 @@ ServerParts Server::MakeParts() {
           [this](WriteSet set) { return writer_.Submit(std::move(set)); },
           [this] { return Metrics(); },
           Program(),
-          folder_.server_not_after};
+          folder_.server_not_after,
+          JoinPath(options_.folder, "backups"),
+          [this] { return stopping_.load(); }};
 }
 
 absl::Status Server::Start() {
   PARITECT_RETURN_IF_ERROR(fleet_.Load());
   PARITECT_RETURN_IF_ERROR(live_.Load());
   PARITECT_RETURN_IF_ERROR(audits_.Load());
+  for (const v1::AuditDefinition& definition : audits_.Definitions()) NoteJudged(definition.name(), false);
   GrpcServerOptions grpc_options;
   PARITECT_ASSIGN_OR_RETURN(grpc_options.address, ParseHostPort(options_.listen));
   grpc_options.folder = options_.folder;
   grpc_options.clock = env_.clock;
   grpc_options.insecure_loopback = options_.insecure_loopback;
   grpc_options.listener = options_.listener;
+  grpc_options.log = &server_log_;
   PARITECT_ASSIGN_OR_RETURN(grpc_, StartGrpcServer(grpc_options, gate_, calls_, enrolment_, fleet_));
   transport_ = grpc_.get();
   if (options_.web.empty()) return absl::OkStatus();
@@ -177,6 +202,7 @@ void Server::Tick() {
 }
 
 void Server::Stop() {
+  stopping_ = true;
   fleet_.Drain(kDrainSpreadMs);
   grpc_->Stop(kStopGraceMs);
   executor_.Stop();
@@ -189,8 +215,25 @@ void Server::Stop() {
   writer_.Stop();
 }
 
+// Its newest run that was judged, if any was. `now`: it was, at this moment.
+void Server::NoteJudged(const std::string& audit, bool now) {
+  const auto run = audits_.FindRun(audit, 0);
+  if (!run.ok()) return;
+  if (now) TellRun(server_log_, *run);
+  const auto report = audits_.FindReport(audit, run->number());
+  if (report.ok()) figures_.Put(FigureOf(*run, *report), now);
+}
+
 std::string Server::Metrics() {
   ServerMetrics metrics;
+  std::vector<std::string> audits;
+  for (const v1::AuditDefinition& definition : audits_.Definitions()) audits.push_back(definition.name());
+  figures_.KeepOnly(audits);
+  metrics.version = std::string(kProgramVersion);
+  metrics.start_unix_ms = start_unix_ms_;
+  metrics.certificate_expires_unix = folder_.server_not_after;
+  metrics.audits = figures_.All();
+  metrics.runs_by_verdict = figures_.RunsByVerdict();
   metrics.fleet = fleet_.counters();
   metrics.writer = writer_.stats();
   if (auto stats = store_->Stats(); stats.ok()) metrics.store = *stats;

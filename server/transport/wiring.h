@@ -12,15 +12,18 @@
 #include "absl/status/status.h"
 #include "common/net/listener.h"
 #include "common/pki/server_folder.h"
+#include "server/audit_figures.h"
 #include "server/audits/audits.h"
 #include "server/call_log.h"
 #include "server/enrolment.h"
 #include "server/executor.h"
 #include "server/fleet.h"
+#include "server/holder_journal.h"
 #include "server/live.h"
 #include "server/operators.h"
 #include "server/retention.h"
 #include "server/server_command.h"
+#include "server/server_log.h"
 #include "server/transport/caller.h"
 #include "server/transport/grpc_server.h"
 #include "server/transport/web.h"
@@ -40,12 +43,14 @@ struct ServeOptions {
   TargetRules webhook_targets;
   std::int64_t lifetime_s = 0;  // of agents' certificates; 0: a day
   std::int64_t retain_s = 0;    // 0: keep everything
+  ServerLog::Form log_form = ServerLog::Form::kText;
 };
 
 class Server {
  public:
-  // `env` and `options` must outlive it.
-  Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store);
+  // `env`, `options` and `log` must outlive it.
+  Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder, std::unique_ptr<FleetStore> store,
+         ServerLog& log);
   // Whatever a start that failed has left running ends before what it uses.
   ~Server();
   Server(const Server&) = delete;
@@ -65,15 +70,21 @@ class Server {
   AuditPorts MakeAuditPorts();
   LivePorts MakeLivePorts();
   ServerParts MakeParts();
+  void NoteJudged(const std::string& audit, bool now);
   std::string Metrics();
 
   // In the order in which they need each other.
   ServerEnv& env_;
+  ServerLog& server_log_;
+  const std::int64_t start_unix_ms_;
+  AuditFigures figures_;
+  std::atomic<bool> stopping_ = false;
   const ServeOptions& options_;
   const ServerFolder folder_;
   const std::unique_ptr<FleetStore> store_;
   Executor executor_;
   Writer writer_;
+  HolderJournal holders_;
   Fleet fleet_;
   Live live_;
   Audits audits_;

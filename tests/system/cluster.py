@@ -1208,8 +1208,9 @@ def test_fleet():
         check(len(stored_ranges(cluster)) == agents, "every agent delivered")
 
 
-def main():
-    tests = {name[5:]: test for name, test in globals().items() if name.startswith("test_")}
+def main(names):
+    """`names`: the globals of the module whose tests are asked for."""
+    tests = {name[5:]: test for name, test in names.items() if name.startswith("test_")}
     if len(sys.argv) < 3 or sys.argv[2] == "--list":
         print("\n".join(tests))
         return
@@ -1224,4 +1225,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(globals())

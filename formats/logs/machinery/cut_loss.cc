@@ -61,9 +61,10 @@ bool CutLoss::Next(absl::string_view text, std::size_t& at, Token& token) {
                                 (IsDigit(text[at + 1]) || text[at + 1] == 'i' || text[at + 1] == 'n'))) {
     const bool word = !IsDigit(first) && !IsDigit(text[at + 1]);
     ++at;
-    while (at < text.size() && (IsDigit(text[at]) || text[at] == '.' || (word && IsLetter(text[at])) ||
-                                ((text[at] == 'e' || text[at] == 'E') && IsDigit(text[at - 1])) ||
-                                ((text[at] == '-' || text[at] == '+') && (text[at - 1] == 'e' || text[at - 1] == 'E')))) {
+    while (at < text.size() &&
+           (IsDigit(text[at]) || text[at] == '.' || (word && IsLetter(text[at])) ||
+            ((text[at] == 'e' || text[at] == 'E') && IsDigit(text[at - 1])) ||
+            ((text[at] == '-' || text[at] == '+') && (text[at - 1] == 'e' || text[at - 1] == 'E')))) {
       ++at;
     }
     token.number = true;
@@ -132,8 +133,7 @@ std::optional<std::string> CutLoss::PutBack(absl::string_view text) {
   for (std::size_t i = front; i < front + gone; ++i) {
     const Token& mine = tokens_[i];
     const std::size_t next = i + 1 < tokens_.size() ? tokens_[i + 1].begin : text_.size();
-    absl::StrAppend(&whole,
-                    mine.number ? kPutBack : absl::string_view(text_).substr(mine.begin, mine.end - mine.begin),
+    absl::StrAppend(&whole, mine.number ? kPutBack : absl::string_view(text_).substr(mine.begin, mine.end - mine.begin),
                     absl::string_view(text_).substr(mine.end, next - mine.end));
   }
   if (front < theirs.size()) absl::StrAppend(&whole, text.substr(theirs[front].begin));
@@ -145,8 +145,8 @@ bool CutLoss::TakeOut(StepValues& values) {
   values.clear_loss();
   values.clear_loss_resolution();
   values.mutable_metrics().RemoveValue(kPutBackValue);
-  for (const double other : {values.lr(), values.grad_norm(), values.loss_scale(), values.eval_loss(),
-                             values.accuracy(), values.epoch()}) {
+  for (const double other :
+       {values.lr(), values.grad_norm(), values.loss_scale(), values.eval_loss(), values.accuracy(), values.epoch()}) {
     if (other == kPutBackValue) return false;
   }
   return true;

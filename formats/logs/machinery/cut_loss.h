@@ -43,8 +43,8 @@ class CutLoss {
   void Tokenise();
 
   std::string text_;
-  std::vector<Token> tokens_;     // of text_; empty: not looked at yet
-  std::size_t first_loss_ = 0;    // token that names the first loss
+  std::vector<Token> tokens_;   // of text_; empty: not looked at yet
+  std::size_t first_loss_ = 0;  // token that names the first loss
 };
 
 }  // namespace paritect

@@ -126,7 +126,8 @@ class TextLogParser : public LogParser {
     return dialect_->Line(line, out);
   }
 
-  // After a line that was read: one with a loss shows what such lines look like. The lines right before the first one may be of its form.
+  // After a line that was read: one with a loss shows what such lines look like. The lines right before the first one
+  // may be of its form.
   void TakeForm(const LogLine& line, LineDialect& reader, std::size_t before, RunLogBuilder& out) {
     if (line.piece || out.size() == before || !out.last()->values.has_loss()) return;
     cut_.Take(line.text);
@@ -240,8 +241,8 @@ class TextLogParser : public LogParser {
   LineForms forms_;
   CutLoss cut_;
   LineDialect* reader_of_loss_ = nullptr;  // of the line that cut_ holds
-  std::int64_t seen_ = 0;        // lines
-  std::vector<Unread> unread_;  // the last ones before the first line with a loss
+  std::int64_t seen_ = 0;                  // lines
+  std::vector<Unread> unread_;             // the last ones before the first line with a loss
   CommonLines common_;
   EvaluationNotes evaluations_;
   bool at_end_ = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/logs/machinery/field_names.h"
+#include "formats/logs/machinery/log_keys.h"
 
 namespace paritect {
 namespace {
@@ -32,9 +32,8 @@ bool IsExcused(const StepValues& record) {
 
 bool HasAll(const std::vector<MetricName>& known, const Metrics& metrics) {
   return std::all_of(metrics.entries().begin(), metrics.entries().end(), [&](const Metrics::Entry& entry) {
-    return std::any_of(known.begin(), known.end(), [&](const MetricName& name) {
-      return name == entry.first || *name == *entry.first;
-    });
+    return std::any_of(known.begin(), known.end(),
+                       [&](const MetricName& name) { return name == entry.first || *name == *entry.first; });
   });
 }
 

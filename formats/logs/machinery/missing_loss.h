@@ -2,9 +2,9 @@
 //
 // The form of a record is the set of its fields, loss aside; a record belongs to the form of records with a loss where
 // it has their fields and no metric that they lack (without a rate, a norm or a scale: just their metrics), so that a
-// line of an evaluation, of a throughput or of an epoch's end belongs to another. Of records of one form, five in a row with a loss say that they carry it: the next ones
-// without have lost it, as have up to four before the first five. A loss that comes back and does not stay for five
-// records again is printed now and then: nothing is missing.
+// line of an evaluation, of a throughput or of an epoch's end belongs to another. Of records of one form, five in a row
+// with a loss say that they carry it: the next ones without have lost it, as have up to four before the first five. A
+// loss that comes back and does not stay for five records again is printed now and then: nothing is missing.
 #ifndef PARITECT_FORMATS_LOGS_MACHINERY_MISSING_LOSS_H_
 #define PARITECT_FORMATS_LOGS_MACHINERY_MISSING_LOSS_H_
 

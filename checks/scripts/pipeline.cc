@@ -1,0 +1,357 @@
+#include "checks/scripts/pipeline.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace paritect {
+namespace {
+
+struct Place {
+  absl::string_view kind;
+  absl::string_view argument;  // "*": every one
+  absl::string_view part;
+};
+// Which argument of which fact belongs to which part.
+constexpr Place kPlaces[] = {
+    {"shuffle", "*", "shuffle"},
+    {"loader", "shuffle", "shuffle"},
+    {"loader", "generator", "shuffle"},
+    {"loader", "worker_init_fn", "shuffle"},
+    {"loader", "shuffling_queue_capacity", "shuffle"},
+    {"loader", "seed", "shuffle"},
+    {"sampler", "shuffle", "shuffle"},
+    {"sampler", "seed", "shuffle"},
+    {"sampler", "replacement", "shuffle"},
+    {"dataset", "shuffle", "shuffle"},
+    {"dataset", "shuffle_files", "shuffle"},
+    {"list_files", "shuffle", "shuffle"},
+    {"list_files", "seed", "shuffle"},
+    {"interleave", "cycle_length", "shuffle"},
+    {"interleave", "block_length", "shuffle"},
+    {"batch", "drop_remainder", "padding"},
+    {"batch", "partial", "padding"},
+    {"batch", "padded_shapes", "padding"},
+    {"batch", "padding_values", "padding"},
+    {"batch", "pad_info", "padding"},
+    {"loader", "drop_last", "padding"},
+    {"loader", "collate_fn", "padding"},
+    {"sampler", "drop_last", "padding"},
+    {"padding", "*", "padding"},
+    {"tokenize", "padding", "padding"},
+    {"tokenize", "truncation", "padding"},
+    {"tokenize", "max_length", "padding"},
+    {"tokenize", "padding_side", "padding"},
+    {"transform", "*", "transform"},
+    {"map", "function", "transform"},
+    {"map", "operations", "transform"},
+    {"filter", "function", "transform"},
+    {"loader", "num_workers", "parallelism"},
+    {"loader", "workers_count", "parallelism"},
+    {"map", "num_parallel_calls", "parallelism"},
+    {"map", "num_parallel_workers", "parallelism"},
+    {"map", "num_proc", "parallelism"},
+    {"map", "deterministic", "parallelism"},
+    {"batch", "num_parallel_calls", "parallelism"},
+    {"batch", "num_parallel_workers", "parallelism"},
+    {"interleave", "num_parallel_calls", "parallelism"},
+    {"interleave", "deterministic", "parallelism"},
+    {"interleave", "sloppy", "parallelism"},
+    {"dataset", "num_parallel_reads", "parallelism"},
+    {"dataset", "num_parallel_workers", "parallelism"},
+    {"dataset", "num_samples", "read-count"},
+    {"dataset", "<code>", "read-count"},
+    {"take", "*", "read-count"},
+    {"repeat", "count", "read-count"},
+    {"sampler", "num_samples", "read-count"},
+};
+
+// Arguments that hold the data itself, or say where it is.
+bool IsData(absl::string_view name) {
+  constexpr absl::string_view kNames[] = {"sequence", "image", "tensor", "x", "sequences", "input", "dataset", "encoded", "tokenizer", "indices", "lengths", "*"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// What a project's own data set is told goes by its name.
+absl::string_view PartOfName(absl::string_view name) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  const auto has = [&](std::initializer_list<absl::string_view> words) {
+    return std::any_of(words.begin(), words.end(), [&](absl::string_view word) { return absl::StrContains(lower, word); });
+  };
+  if (has({"shuffle", "buffer", "seed"})) return "shuffle";
+  if (has({"pad", "trunc", "seq", "max_len", "drop"})) return "padding";
+  if (has({"transform", "mean", "std", "crop", "resize", "augment", "img_size", "image_size"})) return "transform";
+  if (has({"worker", "parallel", "num_proc"})) return "parallelism";
+  if (has({"num_samples", "max_samples", "limit"})) return "read-count";
+  return "";
+}
+
+bool Belongs(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, absl::string_view part) {
+  for (const Place& place : kPlaces) {
+    if (place.kind != fact.kind()) continue;
+    if (place.argument == argument.name()) return place.part == part;
+    if (place.argument == "*" && !IsData(argument.name())) return place.part == part;
+  }
+  const bool own = fact.kind() == "dataset" && !absl::StrContains(fact.name(), '.');
+  return own && PartOfName(argument.name()) == part && argument.name() != "<code>";
+}
+
+bool Feeds(const ScriptFlow& flow, const v1::ScriptFact& fact) {
+  (void)flow;
+  return fact.use() == "training" && fact.called();
+}
+
+PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, bool command_line_known) {
+  PipelineItem item;
+  const std::string detail = fact.name().substr(fact.name().rfind('.') + 1);
+  item.step = detail;
+  item.name = argument.name();
+  item.symbol = argument.symbol();
+  item.shown = argument.has_value() ? ShowScriptValue(argument) : argument.text().empty() ? argument.symbol() : argument.text();
+  item.code = absl::StartsWith(item.symbol, "function ") || absl::StartsWith(item.symbol, "class ");
+  item.by_option = !argument.option().empty() && !command_line_known;
+  const bool decided = !absl::StrContains(item.symbol, '?') && !absl::StrContains(item.symbol, "variable:") && !absl::StrContains(item.symbol, "either(");
+  item.known = !argument.follows_host() && (argument.has_value() || (decided && !item.symbol.empty()));
+  if (argument.has_value()) item.symbol = item.shown;
+  item.fact = &fact;
+  return item;
+}
+
+// --- comparing
+
+class Comparison {
+ public:
+  Comparison(const CheckContext& context, v1::CheckResult& result, absl::string_view part, absl::string_view message, v1::Severity severity)
+      : context_(context), result_(result), part_(part), message_(message), severity_(severity) {}
+
+  PipelineAnswer Run(const ScriptFlow& a, const ScriptFlow& b, const std::string& run) {
+    run_ = run;
+    const bool known = LaunchKnown(a) && LaunchKnown(b);
+    const std::vector<PipelineItem> x = PipelineItems(a, part_, known);
+    const std::vector<PipelineItem> y = PipelineItems(b, part_, known);
+    if (!HasPipeline(a) || !HasPipeline(b)) {
+      Missing("pipeline_not_found", {{"run", run}});
+      return PipelineAnswer::kOpen;
+    }
+    if (!a.framework().empty() && !b.framework().empty() && a.framework() != b.framework()) {
+      AcrossFrameworks(x, y);
+      Missing("pipeline_frameworks", {{"frameworks", absl::StrCat(a.framework(), ", ", b.framework())}});
+      return differs_ ? PipelineAnswer::kDiffers : PipelineAnswer::kOpen;
+    }
+    Steps(x, y);
+    for (const ScriptFlow* flow : {&a, &b}) {
+      if (!flow->whole()) {
+        Missing("script_in_part", {{"run", run}, {"why", flow->why_not_whole()}});
+      }
+    }
+    if (differs_) return PipelineAnswer::kDiffers;
+    if (open_) return PipelineAnswer::kOpen;
+    std::vector<std::string> told;
+    for (const PipelineItem& item : y) told.push_back(absl::StrCat(item.step, " ", item.name, "=", item.shown));
+    if (told.size() > 12) told.resize(12);
+    v1::Finding& note = AddNote(context_, result_, "measured/script_pipeline", run, {{"items", told.empty() ? "-" : absl::StrJoin(told, ", ")}});
+    SetFact(note, "compared", static_cast<std::int64_t>(y.size()));
+    return PipelineAnswer::kEqual;
+  }
+
+ private:
+  // The facts hold the command line's values where the launch was read; an option then decides nothing by default.
+  static bool LaunchKnown(const ScriptFlow& flow) { return flow.tree()->command_line_known(); }
+
+  void Missing(absl::string_view id, const MessageArgs& args) {
+    AddMissing(context_, result_, id, run_, args);
+    open_ = true;
+  }
+
+  // The steps of both sides, matched in order: each by its name, the longest common order.
+  void Steps(const std::vector<PipelineItem>& x, const std::vector<PipelineItem>& y) {
+    const auto steps = [](const std::vector<PipelineItem>& items) {
+      std::vector<std::pair<const v1::ScriptFact*, std::string>> out;
+      for (const PipelineItem& item : items) {
+        if (out.empty() || out.back().first != item.fact) out.emplace_back(item.fact, item.step);
+      }
+      return out;
+    };
+    const auto a = steps(x);
+    const auto b = steps(y);
+    std::vector<std::string> names_a;
+    std::vector<std::string> names_b;
+    for (const auto& one : a) names_a.push_back(one.second);
+    for (const auto& one : b) names_b.push_back(one.second);
+    if (names_a != names_b) {
+      StepsDiffer(a, b, names_a, names_b);
+      return;
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) Arguments(Of(x, a[i].first), Of(y, b[i].first));
+  }
+
+  static std::vector<PipelineItem> Of(const std::vector<PipelineItem>& items, const v1::ScriptFact* fact) {
+    std::vector<PipelineItem> out;
+    for (const PipelineItem& item : items) {
+      if (item.fact == fact) out.push_back(item);
+    }
+    return out;
+  }
+
+  // Not the same steps, or not in the same order. A step of the project's own code may be another's in other words.
+  void StepsDiffer(const std::vector<std::pair<const v1::ScriptFact*, std::string>>& a, const std::vector<std::pair<const v1::ScriptFact*, std::string>>& b,
+                   const std::vector<std::string>& names_a, const std::vector<std::string>& names_b) {
+    // The project's own steps, apart: where they are the same, the others are as well or differ.
+    const auto named = [](const auto& steps, bool own) {
+      std::vector<std::string> names;
+      for (const auto& one : steps) {
+        if (absl::StrContains(one.first->name(), '.') != own) names.push_back(one.second);
+      }
+      return names;
+    };
+    const auto conditional = [](const auto& steps) {
+      return std::any_of(steps.begin(), steps.end(), [](const auto& one) { return one.first->conditional(); });
+    };
+    const bool own_differ = named(a, true) != named(b, true) || named(a, false) == named(b, false);
+    if (own_differ || conditional(a) || conditional(b)) {
+      Missing("pipeline_code_differs", {{"baseline", absl::StrJoin(names_a, ", ")}, {"migrated", absl::StrJoin(names_b, ", ")}});
+      return;
+    }
+    const std::string shown_a = names_a.empty() ? "-" : absl::StrJoin(names_a, ", ");
+    const std::string shown_b = names_b.empty() ? "-" : absl::StrJoin(names_b, ", ");
+    Add("steps", shown_a, shown_b, a.empty() ? nullptr : a[0].first, b.empty() ? nullptr : b[0].first, "", "");
+  }
+
+  void Arguments(const std::vector<PipelineItem>& x, const std::vector<PipelineItem>& y) {
+    for (const PipelineItem& one : x) {
+      const auto other = std::find_if(y.begin(), y.end(), [&](const PipelineItem& item) { return item.name == one.name; });
+      if (other == y.end()) {
+        Pair(one, nullptr);
+      } else {
+        Pair(one, &*other);
+      }
+    }
+    for (const PipelineItem& one : y) {
+      const bool there = std::any_of(x.begin(), x.end(), [&](const PipelineItem& item) { return item.name == one.name; });
+      if (!there) Pair(one, nullptr);
+    }
+  }
+
+  void Pair(const PipelineItem& a, const PipelineItem* b) {
+    const std::string what = absl::StrCat(a.step, " ", a.name);
+    if (b == nullptr) {
+      Missing("pipeline_unresolved", {{"what", what}, {"where", ScriptPlace(*a.fact)}, {"text", a.shown}});
+      return;
+    }
+    if (!a.known || !b->known) {
+      const PipelineItem& open = a.known ? *b : a;
+      Missing("pipeline_unresolved", {{"what", what}, {"where", ScriptPlace(*open.fact)}, {"text", open.shown}});
+      return;
+    }
+    const bool same = a.symbol == b->symbol;
+    if (a.by_option || b->by_option) {
+      Missing("pipeline_by_option", {{"what", what}, {"baseline", a.shown}, {"migrated", b->shown}});
+      return;
+    }
+    if (same) return;
+    if (a.code && b->code) {
+      Missing("pipeline_code_differs", {{"baseline", absl::StrCat(what, " (", ScriptPlace(*a.fact), ")")}, {"migrated", ScriptPlace(*b->fact)}});
+      return;
+    }
+    if (a.fact->conditional() || b->fact->conditional()) {
+      Missing("pipeline_unresolved", {{"what", what}, {"where", ScriptPlace(a.fact->conditional() ? *a.fact : *b->fact)}, {"text", a.shown}});
+      return;
+    }
+    Add(what, a.shown, b->shown, a.fact, b->fact, a.shown, b->shown);
+  }
+
+  void Add(const std::string& what, const std::string& a, const std::string& b, const v1::ScriptFact* place_a, const v1::ScriptFact* place_b,
+           absl::string_view value_a, absl::string_view value_b) {
+    if (severity_ == v1::SEVERITY_ERROR) differs_ = true;
+    v1::Finding& finding = AddFinding(context_, result_, severity_, message_, what, {{"key", what}, {"baseline", a}, {"migrated", b}});
+    finding.set_baseline(place_a == nullptr ? a : absl::StrCat(a, " (", ScriptPlace(*place_a), ")"));
+    finding.set_migrated(place_b == nullptr ? b : absl::StrCat(b, " (", ScriptPlace(*place_b), ")"));
+    SetFact(finding, "baseline_value", value_a.empty() ? absl::string_view(a) : value_a);
+    SetFact(finding, "migrated_value", value_b.empty() ? absl::string_view(b) : value_b);
+    for (const v1::ScriptFact* place : {place_a, place_b}) {
+      if (place != nullptr) finding.add_evidence(absl::StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
+    }
+  }
+
+  // Frameworks name their steps otherwise; whether samples are shuffled and the last batch is dropped means the same.
+  void AcrossFrameworks(const std::vector<PipelineItem>& x, const std::vector<PipelineItem>& y) {
+    const auto answer = [&](const std::vector<PipelineItem>& items, const PipelineItem*& item) -> std::string {
+      std::string value;
+      for (const PipelineItem& one : items) {
+        const bool asked = part_ == "shuffle" ? one.name == "shuffle" : one.name == "drop_last" || one.name == "drop_remainder";
+        if (!asked || !one.known || one.by_option || (one.shown != "True" && one.shown != "False")) continue;
+        if (!value.empty() && value != one.shown) return "";  // two that disagree
+        value = one.shown;
+        item = &one;
+      }
+      return value;
+    };
+    if (part_ != "shuffle" && part_ != "padding") return;
+    const auto otherwise = [&](const std::vector<PipelineItem>& items) {
+      return part_ == "shuffle" && std::any_of(items.begin(), items.end(), [](const PipelineItem& one) { return one.fact->kind() == "shuffle" || one.fact->kind() == "sampler"; });
+    };
+    const PipelineItem* a = nullptr;
+    const PipelineItem* b = nullptr;
+    const std::string of_a = answer(x, a);
+    const std::string of_b = answer(y, b);
+    if (of_a.empty() || of_b.empty() || of_a == of_b || otherwise(x) || otherwise(y)) return;
+    Add(absl::StrCat(a->name, " / ", b->name), of_a, of_b, a->fact, b->fact, of_a, of_b);
+  }
+
+  const CheckContext& context_;
+  v1::CheckResult& result_;
+  const absl::string_view part_;
+  const absl::string_view message_;
+  const v1::Severity severity_;
+  std::string run_;
+  bool differs_ = false;
+  bool open_ = false;
+};
+
+}  // namespace
+
+bool HasPipeline(const ScriptFlow& flow) {
+  return std::any_of(flow.facts().begin(), flow.facts().end(), [&](const v1::ScriptFact* fact) {
+    return Feeds(flow, *fact) && (fact->kind() == "loader" || fact->kind() == "dataset" || fact->kind() == "batch");
+  });
+}
+
+std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_view part, bool command_line_known) {
+  std::vector<PipelineItem> items;
+  std::set<std::string> seen;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    if (!Feeds(flow, *fact) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second) continue;
+    bool any = false;
+    for (const v1::ScriptArgument& argument : fact->arguments()) {
+      if (!Belongs(*fact, argument, part)) continue;
+      items.push_back(ItemOf(*fact, argument, command_line_known));
+      any = true;
+    }
+    // A step without arguments is a step all the same.
+    const bool step = (part == "transform" && fact->kind() == "transform") || (part == "shuffle" && fact->kind() == "shuffle");
+    if (step && !any) {
+      PipelineItem item;
+      item.step = fact->name().substr(fact->name().rfind('.') + 1);
+      item.known = true;
+      item.fact = fact;
+      items.push_back(std::move(item));
+    }
+  }
+  return items;
+}
+
+PipelineAnswer ComparePipelines(const CheckContext& context, v1::CheckResult& result, absl::string_view part,
+                                absl::string_view message, v1::Severity severity, const RunView& baseline,
+                                const RunView& migrated) {
+  const ScriptFlow& a = ScriptFlow::Of(context, baseline);
+  const ScriptFlow& b = ScriptFlow::Of(context, migrated);
+  if (!a.read() || !b.read()) return PipelineAnswer::kUnread;
+  return Comparison(context, result, part, message, severity).Run(a, b, migrated.name);
+}
+
+}  // namespace paritect

@@ -1,0 +1,109 @@
+#include "checks/scripts/script_settings.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "checks/scripts/words.h"
+
+namespace paritect {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const ScriptFlow& flow) : flow_(flow) { document_.set_format(kScriptSettings); }
+
+  v1::SettingsDocument Run() {
+    Mechanisms();
+    LossScale();
+    return std::move(document_);
+  }
+
+ private:
+  v1::Setting& Add(absl::string_view key, absl::string_view raw, const v1::ScriptFact& fact) {
+    v1::Setting& setting = *document_.add_settings();
+    setting.set_raw_key(std::string(key));
+    setting.set_raw_value(std::string(raw));
+    setting.set_origin(ScriptPlace(fact));
+    return setting;
+  }
+
+  void Text(absl::string_view key, absl::string_view value, const v1::ScriptFact& fact) {
+    Add(key, value, fact).mutable_value()->set_text(std::string(value));
+  }
+
+  // An argument that is stated, and that no unknown command line may have changed.
+  void Argument(absl::string_view key, const v1::ScriptFact& fact, absl::string_view name) {
+    const v1::ScriptArgument* argument = FindScriptArgument(fact, name);
+    if (argument == nullptr || !argument->has_value() || argument->value().null()) return;
+    *Add(key, ShowScriptValue(*argument), fact).mutable_value() = argument->value();
+  }
+
+  void Mechanisms() {
+    for (const v1::ScriptFact* fact : flow_.OfKind("autocast")) {
+      if (IsFalse(FindScriptArgument(*fact, "enabled")) || fact->conditional() || fact->use() == "evaluation") continue;
+      Text("amp_wrapper", "amp", *fact);
+      const std::string dtype = AutocastDtype(*fact);
+      if (!dtype.empty()) Text("compute_dtype", dtype, *fact);
+      break;
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("cast")) {
+      const std::string dtype = TrainedCast(flow_, *fact);
+      if (dtype.empty() || fact->conditional()) continue;
+      Add("manual_casts", absl::StrCat(fact->name().substr(fact->name().rfind('.') + 1), "()"), *fact).mutable_value()->set_boolean(true);
+      if (!flow_.Has("autocast")) Text("compute_dtype", dtype, *fact);
+      break;
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("tensor_cast")) {
+      const v1::ScriptArgument* dtype = FindScriptArgument(*fact, "dtype");
+      const std::string type = dtype == nullptr ? "" : DtypeOf(*dtype);
+      if (type != "float16" && type != "bfloat16") continue;
+      Add("manual_casts", "tf.cast", *fact).mutable_value()->set_boolean(true);
+      Text("compute_dtype", type, *fact);
+      break;
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("amp_level")) {
+      const bool apex = absl::StartsWith(fact->name(), "apex");
+      Argument(apex ? "amp_opt_level" : "amp_level", *fact, "opt_level");
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("trainer")) Argument("amp_level", *fact, "amp_level");
+  }
+
+  void LossScale() {
+    for (const v1::ScriptFact* fact : flow_.OfKind("scaler")) {
+      const v1::ScriptArgument* enabled = FindScriptArgument(*fact, "enabled");
+      if (fact->conditional() || IsFalse(enabled) || (enabled != nullptr && !enabled->has_value()) || !flow_.Has("scale_loss")) continue;
+      Text("loss_scaler_type", absl::StrContains(fact->name(), "Static") ? "static" : "dynamic", *fact);
+      Argument("init_loss_scale", *fact, "init_scale");
+      Argument("loss_scale_window", *fact, "growth_interval");
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("loss_scale_manager")) {
+      // A manager that nothing uses scales nothing.
+      const int number = flow_.NumberOf(*fact);
+      bool used = false;
+      for (const v1::ScriptFact* other : flow_.facts()) {
+        used = used || (other != fact && std::find(other->made_of().begin(), other->made_of().end(), number) != other->made_of().end());
+      }
+      if (!used || fact->conditional()) continue;
+      const bool fixed = absl::StrContains(fact->name(), "Fixed");
+      Text("loss_scaler_type", fixed ? "static" : "dynamic", *fact);
+      Argument(fixed ? "loss_scale" : "init_loss_scale", *fact, fixed ? "loss_scale" : "init_loss_scale");
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("loss_scale_optimizer")) {
+      const bool npu = absl::EndsWith(fact->name(), "NPULossScaleOptimizer");
+      Text("loss_scale_optimizer", npu ? "npu" : "native", *fact);
+      const v1::ScriptArgument* distributed = FindScriptArgument(*fact, "is_distributed");
+      if (npu && distributed != nullptr && distributed->has_value()) *Add("is_distributed", ShowScriptValue(*distributed), *fact).mutable_value() = distributed->value();
+    }
+  }
+
+  const ScriptFlow& flow_;
+  v1::SettingsDocument document_;
+};
+
+}  // namespace
+
+v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow) { return Reader(flow).Run(); }
+
+}  // namespace paritect

@@ -1,0 +1,143 @@
+// paritect log: the server's log of calls: who did what, when, from where, and how it ended.
+#include <algorithm>
+#include <deque>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "client/remote/connection.h"
+#include "client/remote/words.h"
+#include "client/report/audit_options.h"
+#include "client/verbs.h"
+#include "common/digest.h"
+#include "common/duration.h"
+#include "common/glob.h"
+#include "common/status_macros.h"
+
+namespace paritect {
+namespace {
+
+constexpr absl::string_view kName = "paritect log";
+constexpr absl::string_view kSummary = "read the server's log of calls: who, what, when, from where";
+constexpr std::int64_t kPage = 1000;
+
+struct LogOptions {
+  RemoteArguments remote;
+  std::string output = "table";
+  std::string who;
+  std::string what;
+  std::string subject;
+  std::string from;
+  std::string since;
+  std::int64_t since_unix_ms = 0;
+  bool refused = false;
+  int lines = 50;
+};
+
+// Strangers are told by their address alone.
+std::string AddressOf(const v1::AuditLogEntry& entry) {
+  if (!entry.address().empty()) return entry.address();
+  return absl::StartsWith(entry.actor(), "-/") ? entry.actor().substr(2) : "";
+}
+
+bool Fits(const std::string& pattern, absl::string_view text) {
+  return pattern.empty() || GlobMatch(pattern, text);
+}
+
+bool Wanted(const LogOptions& o, const v1::AuditLogEntry& entry) {
+  return Fits(o.who, entry.actor()) && Fits(o.what, entry.action()) && Fits(o.subject, entry.subject()) &&
+         Fits(o.from, AddressOf(entry)) && entry.at_unix_ms() >= o.since_unix_ms &&
+         (!o.refused || entry.outcome() != "ok");
+}
+
+// The newest that are wanted, the oldest of them first. Pages are read backwards from the end.
+absl::StatusOr<std::deque<v1::AuditLogEntry>> ReadWanted(RemoteServer& server, const LogOptions& o) {
+  v1::ReadLogRequest request;
+  request.set_limit(1);
+  PARITECT_ASSIGN_OR_RETURN(const v1::ReadLogResponse first, server.ReadLog(request));
+  std::deque<v1::AuditLogEntry> wanted;
+  for (std::int64_t end = first.last_number(); end > 0; end -= kPage) {
+    request.set_from(std::max<std::int64_t>(1, end - kPage + 1));
+    request.set_limit(static_cast<int>(end - request.from() + 1));
+    PARITECT_ASSIGN_OR_RETURN(const v1::ReadLogResponse page, server.ReadLog(request));
+    for (int i = page.entries_size() - 1; i >= 0; --i) {
+      const v1::AuditLogEntry& entry = page.entries(i);
+      if (Wanted(o, entry)) wanted.push_front(entry);
+      if (static_cast<int>(wanted.size()) >= o.lines) return wanted;
+    }
+    const bool older = page.entries_size() > 0 && page.entries(0).at_unix_ms() < o.since_unix_ms;
+    if (older) break;
+  }
+  return wanted;
+}
+
+OrderedJson EntryJson(const v1::AuditLogEntry& entry) {
+  OrderedJson json;
+  json["number"] = entry.number();
+  json["time"] = TimeJson(entry.at_unix_ms());
+  json["who"] = entry.actor();
+  json["from"] = AddressOf(entry).empty() ? OrderedJson(nullptr) : OrderedJson(AddressOf(entry));
+  json["what"] = entry.action();
+  json["subject"] = entry.subject();
+  json["outcome"] = entry.outcome();
+  json["detail"] = entry.detail();
+  json["hash"] = ToHex(entry.hash());
+  return json;
+}
+
+void Print(CommandEnv& env, const LogOptions& o, const std::deque<v1::AuditLogEntry>& entries) {
+  if (o.output == "json") {
+    OrderedJson json = OrderedJson::array();
+    for (const v1::AuditLogEntry& entry : entries) json.push_back(EntryJson(entry));
+    env.out << DumpJson(json) << "\n";
+    return;
+  }
+  if (entries.empty()) {
+    env.err << "nothing in the log fits\n";
+    return;
+  }
+  TextTable table;
+  table.Row({"NUMBER", "TIME", "WHO", "FROM", "WHAT", "SUBJECT", "OUTCOME"});
+  for (const v1::AuditLogEntry& entry : entries) {
+    std::string outcome = entry.outcome();
+    if (!entry.detail().empty()) absl::StrAppend(&outcome, " (", entry.detail(), ")");
+    table.Row({absl::StrCat(entry.number()), TimeWord(entry.at_unix_ms()), entry.actor(),
+               AddressOf(entry).empty() ? "-" : AddressOf(entry), entry.action(),
+               entry.subject().empty() ? "-" : entry.subject(), outcome});
+  }
+  table.Print(env.out);
+}
+
+ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
+  LogOptions o;
+  Arguments arguments(kName, kSummary);
+  arguments.Int("-n,--lines", o.lines, "how many of the newest (default: 50)");
+  arguments.Text("--who", o.who, "only of ROLE/NAME; a pattern: admin/*, -/10.0.0.7 of strangers");
+  arguments.Text("--what", o.what, "only this call or event: Join, RevokeNode, Session, ...; a pattern");
+  arguments.Text("--subject", o.subject, "only about this; a pattern");
+  arguments.Text("--from", o.from, "only from this address; a pattern");
+  arguments.Text("--since", o.since, "only of the last 2h, 7d, ...");
+  arguments.Flag("--refused", o.refused, "only what was refused");
+  arguments.Text("-o,--output", o.output, "table or json");
+  DeclareRemoteArguments(arguments, o.remote);
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
+  if (auto code = RefuseListFormat(env, kName, o.output)) return *code;
+  if (o.lines < 1) return UsageError(env, kName, "--lines must be 1 or more");
+  if (!o.since.empty()) {
+    const auto seconds = ParseDuration(o.since);
+    if (!seconds.ok()) return UsageError(env, kName, absl::StrCat("--since: ", seconds.status().message()));
+    o.since_unix_ms = env.now_unix_ms() - *seconds * 1000;
+  }
+  return WithServer(env, kName, o.remote, [&](Connection& connection) {
+    const auto entries = ReadWanted(*connection.server, o);
+    if (!entries.ok()) return ServerError(env, kName, entries.status());
+    Print(env, o, *entries);
+    return kExitOk;
+  });
+}
+
+}  // namespace
+
+extern const Command kLogCommand;
+const Command kLogCommand = {"log", kSummary, &Run};
+
+}  // namespace paritect

@@ -1,0 +1,424 @@
+#include "formats/python/builtins.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "common/numbers.h"
+#include "formats/python/expressions.h"
+
+namespace paritect {
+namespace {
+
+ValueId Argument(const ApiCall& call, std::size_t number) {
+  std::size_t position = 0;
+  for (const CallArgument& one : call.arguments) {
+    if (one.name.empty() && position++ == number) return one.value;
+  }
+  return kNoValue;
+}
+
+ValueId Named(const ApiCall& call, absl::string_view name) {
+  for (const CallArgument& one : call.arguments) {
+    if (one.name == name) return one.value;
+  }
+  return kNoValue;
+}
+
+std::string Symbol(const ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  std::string symbol = absl::StrCat(name, "(");
+  for (const CallArgument& one : call.arguments) {
+    absl::StrAppend(&symbol, symbol.back() == '(' ? "" : ", ", m.values.SymbolOf(one.value).substr(0, 200));
+  }
+  return absl::StrCat(symbol.substr(0, 390), ")");
+}
+
+// A value derived from all arguments; `order`: in their order.
+ValueId FromAll(ScriptMachine& m, absl::string_view name, const ApiCall& call, bool order) {
+  ScriptValue result;
+  result.symbol = Symbol(m, name, call);
+  for (const CallArgument& one : call.arguments) m.values.Derive(result, one.value, order);
+  if (call.receiver != kNoValue) m.values.Derive(result, call.receiver, order);
+  return m.values.Add(std::move(result));
+}
+
+// As it was, without an order of its own.
+ValueId Sorted(ScriptMachine& m, const ApiCall& call) {
+  const ValueId of = Argument(call, 0);
+  if (of == kNoValue) return m.values.Unknown();
+  if (m.values[of].kind == ValueKind::kSequence && m.values[of].symbol.empty() && m.values.AllUnsorted(of).empty()) return of;
+  ScriptValue sorted;
+  sorted.symbol = absl::StrCat("sorted(", m.values.SymbolOf(of).substr(0, 300), ")");
+  m.values.Derive(sorted, of, false);
+  return m.values.Add(std::move(sorted));
+}
+
+ValueId List(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  const ValueId of = Argument(call, 0);
+  ScriptValue list;
+  list.kind = ValueKind::kSequence;
+  if (of == kNoValue) return m.values.Add(std::move(list));
+  const ScriptValue given = m.values[of];
+  if (given.kind != ValueKind::kSequence) {
+    list.kind = ValueKind::kUnknown;
+    list.symbol = Symbol(m, name, call);
+  } else {
+    list.items = given.items;
+    list.symbol = given.symbol;
+  }
+  list.made_of = given.made_of;
+  m.values.Derive(list, of);
+  return m.values.Add(std::move(list));
+}
+
+// (index, item) of each, (a, b) of each: one stands for all.
+ValueId Pairs(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  ScriptValue pair;
+  pair.kind = ValueKind::kSequence;
+  if (name == "enumerate") {
+    ScriptValue index;
+    index.symbol = "?index";
+    if (Argument(call, 0) != kNoValue) index.unsorted = m.values.AllUnsorted(Argument(call, 0));
+    pair.items.push_back(m.values.Add(std::move(index)));
+  }
+  for (const CallArgument& one : call.arguments) {
+    if (one.name.empty() && !(name == "enumerate" && pair.items.size() == 2)) pair.items.push_back(ElementOf(m, one.value));
+  }
+  ScriptValue all;
+  all.kind = ValueKind::kSequence;
+  all.symbol = Symbol(m, name, call);
+  for (const CallArgument& one : call.arguments) m.values.Derive(all, one.value, false);
+  all.items = {m.values.Add(std::move(pair))};
+  return m.values.Add(std::move(all));
+}
+
+std::optional<ValueId> Converted(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  const ValueId of = Argument(call, 0);
+  if (of == kNoValue) return std::nullopt;
+  const ScriptValue value = m.values[of];
+  ValueId result = kNoValue;
+  const auto number = value.kind == ValueKind::kText ? ParseDouble(value.text) : std::nullopt;
+  if (name == "int" && (value.is_number() || number)) {
+    const double of_number = number.value_or(value.as_number());
+    if (std::fabs(of_number) < 9e15) result = m.values.Integer(static_cast<std::int64_t>(std::trunc(of_number)));
+  } else if (name == "float" && (value.is_number() || number)) {
+    result = m.values.Number(number.value_or(value.as_number()));
+  } else if (name == "bool" && value.is_constant()) {
+    if (const auto truth = TruthOf(m, of)) result = m.values.Boolean(*truth);
+  } else if (name == "str" && value.is_number()) {
+    result = m.values.Text(m.values.SymbolOf(of));
+  } else if (name == "str" && value.kind == ValueKind::kText) {
+    return of;
+  }
+  if (result == kNoValue) return FromAll(m, name, call, name == "str");
+  m.values[result].option = value.option;
+  return result;
+}
+
+std::optional<ValueId> Figure(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  std::vector<double> numbers;
+  bool whole = true;
+  for (const CallArgument& one : call.arguments) {
+    const ScriptValue& value = m.values[one.value];
+    if (!value.is_number() || !value.option.empty()) return FromAll(m, name, call, false);
+    whole = whole && value.kind == ValueKind::kInteger;
+    numbers.push_back(value.as_number());
+  }
+  if (numbers.empty() || (name != "abs" && name != "round" && numbers.size() < 2)) return FromAll(m, name, call, false);
+  double result = numbers[0];
+  if (name == "min") result = *std::min_element(numbers.begin(), numbers.end());
+  if (name == "max") result = *std::max_element(numbers.begin(), numbers.end());
+  if (name == "abs") result = std::fabs(result);
+  if (name == "round" && numbers.size() == 1) result = std::nearbyint(result);
+  if (whole || (name == "round" && numbers.size() == 1)) return m.values.Integer(static_cast<std::int64_t>(result));
+  return m.values.Number(result);
+}
+
+ValueId Super(ScriptMachine& m) {
+  const Frame& frame = m.frame();
+  if (frame.own_class == kNoValue || frame.self == kNoValue) return m.values.Unknown();
+  ScriptValue value;
+  value.kind = ValueKind::kSuper;
+  value.self = frame.self;
+  value.items = {frame.own_class};
+  value.symbol = "super()";
+  return m.values.Add(std::move(value));
+}
+
+// --- command lines
+
+std::string PlainOption(absl::string_view name) {
+  while (absl::ConsumePrefix(&name, "-")) {
+  }
+  return absl::StrReplaceAll(name, {{"-", "_"}});
+}
+
+// What the command line gives the option, of the type of its default.
+ValueId FromCommandLine(ScriptMachine& m, absl::string_view text, ValueId fallback) {
+  const ScriptValue& as = m.values[fallback];
+  if (text == "True" || text == "true" || text == "False" || text == "false") {
+    if (as.kind != ValueKind::kText) return m.values.Boolean(absl::EqualsIgnoreCase(text, "true"));
+  }
+  if (as.kind != ValueKind::kText) {
+    std::int64_t integer = 0;
+    if (absl::SimpleAtoi(text, &integer)) {
+      return as.kind == ValueKind::kNumber ? m.values.Number(static_cast<double>(integer)) : m.values.Integer(integer);
+    }
+    if (const auto number = ParseDouble(text)) return m.values.Number(*number);
+  }
+  return m.values.Text(text);
+}
+
+void AddOption(ScriptMachine& m, ValueId parser, const std::string& name, ValueId fallback) {
+  if (name.empty()) return;
+  ScriptValue value = m.values[fallback];
+  if (auto given = m.command_line.find(name); given != m.command_line.end()) {
+    value = m.values[FromCommandLine(m, given->second, fallback)];
+  }
+  value.option = name;
+  if (!value.is_constant() && value.kind != ValueKind::kSequence && value.symbol.empty()) value.symbol = absl::StrCat("option:", name);
+  m.SetField(parser, name, m.values.Add(std::move(value)));
+}
+
+ValueId AddArgument(ScriptMachine& m, const ApiCall& call) {
+  std::string name;
+  for (const CallArgument& one : call.arguments) {
+    if (!one.name.empty() || m.values[one.value].kind != ValueKind::kText) continue;
+    const std::string& text = m.values[one.value].text;
+    if (name.empty() || (absl::StartsWith(text, "--") && !absl::StartsWith(name, "--"))) name = text;
+  }
+  name = PlainOption(name);
+  if (const ValueId given = Named(call, "dest"); given != kNoValue && m.values[given].kind == ValueKind::kText) name = m.values[given].text;
+  ValueId fallback = Named(call, "default");
+  if (const ValueId action = Named(call, "action"); fallback == kNoValue && action != kNoValue && m.values[action].kind == ValueKind::kText) {
+    if (m.values[action].text == "store_true") fallback = m.values.Boolean(false);
+    if (m.values[action].text == "store_false") fallback = m.values.Boolean(true);
+  }
+  AddOption(m, call.receiver, name, fallback == kNoValue ? m.values.None() : fallback);
+  return m.values.None();
+}
+
+ValueId ParseArguments(ScriptMachine& m, const ApiCall& call, bool with_rest) {
+  ScriptValue options;
+  options.kind = ValueKind::kObject;
+  options.text = "options";
+  options.option = ".";
+  options.fields = m.values[call.receiver].fields;
+  const ValueId space = m.values.Add(std::move(options));
+  if (!with_rest) return space;
+  ScriptValue pair;
+  pair.kind = ValueKind::kSequence;
+  pair.items = {space, m.values.Unknown("rest of the command line?")};
+  return m.values.Add(std::move(pair));
+}
+
+std::optional<ValueId> CallParser(ScriptMachine& m, const ApiCall& call) {
+  constexpr absl::string_view kParser = "argparse.ArgumentParser.";
+  if (!absl::StartsWith(call.name, kParser) || call.receiver == kNoValue) return std::nullopt;
+  const absl::string_view method = absl::string_view(call.name).substr(kParser.size());
+  if (method == "add_argument") return AddArgument(m, call);
+  if (method == "parse_args") return ParseArguments(m, call, false);
+  if (method == "parse_known_args") return ParseArguments(m, call, true);
+  if (method == "set_defaults") {
+    for (const CallArgument& one : call.arguments) {
+      if (!one.name.empty()) AddOption(m, call.receiver, one.name, one.value);
+    }
+    return m.values.None();
+  }
+  // Groups add to the parser itself.
+  if (method == "add_argument_group" || method == "add_mutually_exclusive_group" || method == "add_subparsers" || method == "add_parser") {
+    return call.receiver;
+  }
+  return std::nullopt;
+}
+
+// tf.flags, absl.flags: DEFINE_integer("batch_size", 32, "...").
+std::optional<ValueId> CallFlags(ScriptMachine& m, const ApiCall& call) {
+  const std::size_t define = call.name.rfind(".DEFINE_");
+  if (define == std::string::npos || !absl::StrContains(call.name, "flags")) return std::nullopt;
+  if (m.flags == kNoValue) {
+    ScriptValue options;
+    options.kind = ValueKind::kObject;
+    options.text = "options";
+    options.option = ".";
+    m.flags = m.values.Add(std::move(options));
+  }
+  const ValueId name = Argument(call, 0) != kNoValue ? Argument(call, 0) : Named(call, "name");
+  ValueId fallback = Argument(call, 1) != kNoValue ? Argument(call, 1) : Named(call, "default");
+  if (fallback == kNoValue) fallback = Named(call, "default_value");
+  if (name != kNoValue && m.values[name].kind == ValueKind::kText) {
+    AddOption(m, m.flags, m.values[name].text, fallback == kNoValue ? m.values.None() : fallback);
+  }
+  return m.values.None();
+}
+
+}  // namespace
+
+std::optional<ValueId> CallSpecial(ScriptMachine& m, const ApiCall& call) {
+  if (absl::StartsWith(call.name, "builtins.")) return CallBuiltin(m, absl::string_view(call.name).substr(9), call);
+  if (auto result = CallParser(m, call)) return result;
+  if (auto result = CallFlags(m, call)) return result;
+  if (call.name == "os.environ.get" || call.name == "os.getenv" || call.name == "os.environ.setdefault" || call.name == "os.environ.pop") {
+    const ValueId name = Argument(call, 0);
+    if (name != kNoValue && m.values[name].kind == ValueKind::kText) return EnvironmentValue(m, m.values[name].text, Argument(call, 1));
+  }
+  if (call.name == "functools.partial" && !call.arguments.empty()) {
+    // Of a project's function: itself; of a package's: called with what is fixed, when it is called.
+    const ValueId of = call.arguments[0].value;
+    if (m.values[of].kind == ValueKind::kFunction || m.values[of].kind == ValueKind::kClass) return of;
+    if (m.values[of].kind == ValueKind::kApi) return of;
+  }
+  if (absl::EndsWith(call.name, ".app.run") && !call.arguments.empty()) {
+    return m.Call(call.arguments[0].value, {}, call.node);
+  }
+  if ((call.name == "tensorflow.app.run" || call.name == "absl.app.run") && call.arguments.empty()) {
+    const ValueId main = m.Look("main");
+    if (main != kNoValue) return m.Call(main, {}, call.node);
+  }
+  // What only shows how far a loop is.
+  if (absl::EndsWith(call.name, ".tqdm") || absl::EndsWith(call.name, ".trange") || call.name == "tqdm" || absl::StartsWith(call.name, "rich.progress.")) {
+    return Argument(call, 0) == kNoValue ? m.values.Unknown("range?") : Argument(call, 0);
+  }
+  if (call.name == "itertools.chain" || call.name == "itertools.cycle" || call.name == "itertools.chain.from_iterable") {
+    return Argument(call, 0) == kNoValue ? m.values.Unknown() : FromAll(m, call.name, call, true);
+  }
+  if (absl::EndsWith(call.name, ".natsorted") || call.name == "numpy.sort" || absl::EndsWith(call.name, ".humansorted") || call.name == "numpy.unique") return Sorted(m, call);
+  return std::nullopt;
+}
+
+std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  if (name == "sorted") return Sorted(m, call);
+  if (name == "list" || name == "tuple" || name == "set" || name == "frozenset" || name == "iter" || name == "reversed") return List(m, name, call);
+  if (name == "enumerate" || name == "zip") return Pairs(m, name, call);
+  if (name == "int" || name == "float" || name == "bool" || name == "str") return Converted(m, name, call);
+  if (name == "min" || name == "max" || name == "abs" || name == "round") return Figure(m, name, call);
+  if (name == "super") return Super(m);
+  if (name == "len" || name == "sum" || name == "any" || name == "all" || name == "hash" || name == "id" || name == "isinstance" ||
+      name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
+    return FromAll(m, name, call, false);
+  }
+  if (name == "next") return Argument(call, 0) == kNoValue ? m.values.Unknown() : ElementOf(m, Argument(call, 0));
+  if (name == "dict") {
+    ScriptValue map;
+    map.kind = ValueKind::kMap;
+    if (Argument(call, 0) != kNoValue) map.fields = m.values[Argument(call, 0)].fields;
+    for (const CallArgument& one : call.arguments) {
+      if (!one.name.empty()) map.fields.emplace_back(one.name, one.value);
+    }
+    map.symbol = Symbol(m, name, call);
+    return m.values.Add(std::move(map));
+  }
+  if (name == "map" && Argument(call, 1) != kNoValue) {
+    const ValueId element = m.Call(Argument(call, 0), {{"", ElementOf(m, Argument(call, 1)), kNoNode, false}}, call.node);
+    ScriptValue all;
+    all.symbol = Symbol(m, name, call);
+    m.values.Derive(all, Argument(call, 1));
+    m.values.Derive(all, element);
+    return m.values.Add(std::move(all));
+  }
+  if (name == "filter" && Argument(call, 1) != kNoValue) {
+    ScriptValue all;
+    all.symbol = Symbol(m, name, call);
+    m.values.Derive(all, Argument(call, 1));
+    return m.values.Add(std::move(all));
+  }
+  if (name == "getattr" && Argument(call, 1) != kNoValue && m.values[Argument(call, 1)].kind == ValueKind::kText) {
+    const std::string attribute = m.values[Argument(call, 1)].text;
+    return m.Attribute(Argument(call, 0), attribute);
+  }
+  if (name == "setattr" && Argument(call, 2) != kNoValue && m.values[Argument(call, 1)].kind == ValueKind::kText) {
+    m.SetField(Argument(call, 0), m.values[Argument(call, 1)].text, Argument(call, 2));
+    return m.values.None();
+  }
+  if (name == "vars" && Argument(call, 0) != kNoValue) return Argument(call, 0);
+  if (name == "type" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kInstance) return m.values[Argument(call, 0)].self;
+  if (name == "print") return m.values.None();
+  return FromAll(m, name, call, true);
+}
+
+std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  const ValueId self = call.receiver;
+  const ValueKind kind = m.values[self].kind;
+  if (name == "sort" && kind != ValueKind::kInstance) {
+    ScriptValue& list = m.values[self];
+    if (!list.unsorted.empty() || !list.symbol.empty()) {
+      list.items.clear();
+      if (list.kind == ValueKind::kSequence) list.kind = ValueKind::kUnknown;
+    }
+    list.unsorted.clear();
+    list.symbol = absl::StrCat("sorted(", list.symbol.substr(0, 300), ")");
+    return m.values.None();
+  }
+  if ((name == "append" || name == "add" || name == "extend" || name == "insert" || name == "appendleft" || name == "put") && !call.arguments.empty()) {
+    const ValueId added = call.arguments.back().value;
+    ScriptValue& list = m.values[self];
+    if (kind == ValueKind::kSequence && list.items.size() < 256) {
+      if (name == "append") {
+        list.items.push_back(added);
+      } else if (name == "extend") {
+        const std::vector<ValueId> items = m.values[added].items;
+        list.items.insert(list.items.end(), items.begin(), items.end());
+      }
+      if (m.innermost_loop() >= 0 || m.conditional > 0 || name != "append") {
+        list.symbol = absl::StrCat("list(", m.values.SymbolOf(added).substr(0, 300), ")");
+      }
+    }
+    m.values.Derive(m.values[self], added);
+    return m.values.None();
+  }
+  if (kind == ValueKind::kMap) {
+    if ((name == "get" || name == "pop" || name == "setdefault") && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kText) {
+      const ValueId field = m.values.Field(self, m.values[Argument(call, 0)].text);
+      if (field != kNoValue) return field;
+      if (Argument(call, 1) != kNoValue) return Argument(call, 1);
+    }
+    if (name == "items" || name == "values") {
+      ScriptValue all;
+      all.kind = ValueKind::kSequence;
+      const auto fields = m.values[self].fields;
+      for (const auto& [key, value] : fields) {
+        if (name == "values") {
+          all.items.push_back(value);
+          continue;
+        }
+        ScriptValue pair;
+        pair.kind = ValueKind::kSequence;
+        pair.items = {m.values.Text(key), value};
+        all.items.push_back(m.values.Add(std::move(pair)));
+      }
+      return m.values.Add(std::move(all));
+    }
+    if (name == "update" && Argument(call, 0) != kNoValue) {
+      const auto fields = m.values[Argument(call, 0)].fields;
+      for (const auto& [key, value] : fields) m.SetField(self, key, value);
+    }
+    if (name == "update") {
+      for (const CallArgument& one : call.arguments) {
+        if (!one.name.empty()) m.SetField(self, one.name, one.value);
+      }
+      return m.values.None();
+    }
+  }
+  // cfg.get("lr", 0.1)
+  if (name == "get" && m.values[self].kind == ValueKind::kObject && !call.arguments.empty() && m.values[Argument(call, 0)].kind == ValueKind::kText) {
+    return ConfigurationValue(m, self, m.values[Argument(call, 0)].text);
+  }
+  if (kind == ValueKind::kText) {
+    const std::string text = m.values[self].text;
+    if (name == "lower") return m.values.Text(absl::AsciiStrToLower(text));
+    if (name == "upper") return m.values.Text(absl::AsciiStrToUpper(text));
+    if (name == "strip" && call.arguments.empty()) return m.values.Text(absl::StripAsciiWhitespace(text));
+    if (name == "startswith" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kText) {
+      return m.values.Boolean(absl::StartsWith(text, m.values[Argument(call, 0)].text));
+    }
+    return FromAll(m, absl::StrCat("text.", name), call, true);
+  }
+  return std::nullopt;
+}
+
+}  // namespace paritect

@@ -1,0 +1,306 @@
+#include "formats/python/calls.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/python/api_calls.h"
+#include "formats/python/builtins.h"
+#include "formats/python/expressions.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kFramesMax = 40;
+constexpr int kDepthMax = 480;
+
+// Parameters of a function with what a call gives them.
+class Binding {
+ public:
+  Binding(ScriptMachine& machine, const ScriptValue& function, const std::vector<CallArgument>& arguments)
+      : m_(machine), function_(function), tree_(machine.module(function.module).tree) {
+    for (const CallArgument& one : arguments) {
+      if (one.splat) {
+        splat_ = one.value;
+      } else if (one.name.empty()) {
+        positional_.push_back(one.value);
+      } else {
+        named_.emplace_back(one.name, one.value);
+      }
+    }
+  }
+
+  // In the frame of the function.
+  void Bind() {
+    const NodeId list = tree_.ChildOf(function_.node, Syntax::kParameters);
+    if (list == kNoNode) return;
+    bool first = true;
+    for (NodeId child = tree_[list].first; child != kNoNode; child = tree_[child].next) {
+      Parameter(child, first);
+      first = false;
+    }
+  }
+
+ private:
+  void Parameter(NodeId node, bool first) {
+    NodeId name = node;
+    NodeId fallback = kNoNode;
+    Syntax kind = tree_[node].kind;
+    if (kind == Syntax::kTypedParameter) {
+      name = tree_[node].first;
+      if (name == kNoNode) return;
+      kind = tree_[name].kind;
+    } else if (kind == Syntax::kDefaultParameter || kind == Syntax::kTypedDefaultParameter) {
+      name = tree_.Child(node, Part::kName);
+      fallback = tree_.Child(node, Part::kValue);
+      kind = Syntax::kIdentifier;
+      if (name == kNoNode) return;
+    }
+    if (kind == Syntax::kListSplat) return Rest(tree_[name].first);
+    if (kind == Syntax::kDictionarySplat) return NamedRest(tree_[name].first);
+    if (kind != Syntax::kIdentifier) return;
+    const std::string text(tree_.TextOf(name));
+    m_.SetLocal(text, ValueOf(text, fallback, first));
+  }
+
+  ValueId ValueOf(const std::string& name, NodeId fallback, bool first) {
+    if (first && function_.self != kNoValue) return function_.self;
+    for (auto& [given, value] : named_) {
+      if (given != name || value == kNoValue) continue;
+      const ValueId taken = value;
+      value = kNoValue;
+      return taken;
+    }
+    if (next_ < positional_.size()) return positional_[next_++];
+    if (splat_ != kNoValue) return Derived(m_, absl::StrCat("?", name), {splat_});
+    if (fallback != kNoNode) return m_.Evaluate(fallback);
+    if (function_.text == "hydra") {
+      ScriptValue configuration;
+      configuration.kind = ValueKind::kObject;
+      configuration.text = "configuration";
+      configuration.option = ".";
+      return m_.values.Add(std::move(configuration));
+    }
+    return UnknownOfName(m_, name);
+  }
+
+  void Rest(NodeId name) {
+    if (name == kNoNode) return;
+    ScriptValue list;
+    list.kind = ValueKind::kSequence;
+    for (; next_ < positional_.size(); ++next_) list.items.push_back(positional_[next_]);
+    m_.SetLocal(tree_.TextOf(name), m_.values.Add(std::move(list)));
+  }
+
+  void NamedRest(NodeId name) {
+    if (name == kNoNode) return;
+    ScriptValue map;
+    map.kind = ValueKind::kMap;
+    for (const auto& [given, value] : named_) {
+      if (value != kNoValue) map.fields.emplace_back(given, value);
+    }
+    m_.SetLocal(tree_.TextOf(name), m_.values.Add(std::move(map)));
+  }
+
+  ScriptMachine& m_;
+  const ScriptValue& function_;
+  const SyntaxTree& tree_;
+  std::vector<ValueId> positional_;
+  std::vector<std::pair<std::string, ValueId>> named_;
+  ValueId splat_ = kNoValue;
+  std::size_t next_ = 0;
+};
+
+std::string NameOfFunction(ScriptMachine& m, const ScriptValue& function) {
+  const SyntaxTree& tree = m.module(function.module).tree;
+  const NodeId name = tree.Child(function.node, Part::kName);
+  std::string text = name == kNoNode ? "lambda" : std::string(tree.TextOf(name));
+  if (!function.items.empty()) text = absl::StrCat(m.values[function.items[0]].text, ".", text);
+  return text;
+}
+
+ValueId ResultOf(ScriptMachine& m, const Frame& frame) {
+  if (!frame.yielded.empty()) {
+    ScriptValue generator;
+    generator.kind = ValueKind::kSequence;
+    generator.symbol = absl::StrCat("generator ", frame.function);
+    ValueId joined = frame.yielded[0];
+    for (ValueId one : frame.yielded) joined = m.JoinValues(joined, one);
+    generator.items = {joined};
+    m.values.Derive(generator, joined);
+    return m.values.Add(std::move(generator));
+  }
+  if (frame.returned.empty()) return m.values.None();
+  ValueId joined = frame.returned[0];
+  for (std::size_t i = 1; i < frame.returned.size(); ++i) joined = m.JoinValues(joined, frame.returned[i]);
+  return joined;
+}
+
+// The names of the parameters of a class's __init__, without `self`.
+std::vector<std::string> ParametersOf(const ScriptMachine& m, ValueId type) {
+  std::vector<std::string> names;
+  const ValueId init = ClassAttribute(m, type, "__init__");
+  if (init == kNoValue || m.values[init].kind != ValueKind::kFunction) return names;
+  const SyntaxTree& tree = m.module(m.values[init].module).tree;
+  const NodeId list = tree.ChildOf(m.values[init].node, Syntax::kParameters);
+  if (list == kNoNode) return names;
+  for (NodeId child = tree[list].first; child != kNoNode; child = tree[child].next) {
+    NodeId name = tree.Child(child, Part::kName);
+    if (name == kNoNode) name = tree[child].kind == Syntax::kIdentifier ? child : tree[child].first;
+    names.emplace_back(name == kNoNode ? "" : tree.TextOf(name));
+  }
+  if (!names.empty()) names.erase(names.begin());
+  return names;
+}
+
+ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgument>& arguments, NodeId node) {
+  const ScriptValue of = m.values[type];
+  ScriptValue instance;
+  instance.kind = ValueKind::kInstance;
+  instance.self = type;
+  instance.symbol = absl::StrCat(of.text, "(");
+  for (const CallArgument& one : arguments) {
+    absl::StrAppend(&instance.symbol, one.name, one.name.empty() ? "" : "=", m.values.SymbolOf(one.value).substr(0, 100), ", ");
+  }
+  instance.symbol = absl::StrCat(instance.symbol.substr(0, 390), ")");
+  std::string role;
+  std::string framework_base;
+  for (const std::string& base : FrameworkBases(m, type)) {
+    const BaseRule* rule = m.rules.FindBase(base);
+    if (rule == nullptr || !role.empty()) continue;
+    role = rule->role;
+    framework_base = base;
+  }
+  // Classes with the protocol of a data set are one, whatever they derive from.
+  if (role.empty() && ClassAttribute(m, type, "__getitem__") != kNoValue && ClassAttribute(m, type, "__len__") != kNoValue) role = "dataset";
+  const ValueId self = m.values.Add(std::move(instance));
+  if (role == "module" || role == "dataset" || role == "trainer") {
+    MachineFact fact;
+    fact.kind = role == "module" ? "module" : role == "dataset" ? "dataset" : "trainer";
+    fact.name = of.text;
+    fact.framework = framework_base.substr(0, framework_base.find('.'));
+    fact.target = m.target;
+    const std::vector<std::string> parameters = ParametersOf(m, type);
+    std::size_t number = 0;
+    for (const CallArgument& one : arguments) {
+      std::string name = one.name;
+      if (name.empty()) {
+        name = number < parameters.size() ? parameters[number] : absl::StrCat("arg", number);
+        ++number;
+      }
+      fact.arguments.push_back({name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
+      if (role == "dataset") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
+    }
+    if (role == "dataset") fact.arguments.push_back({"<code>", "", type, false});
+    const int added = m.AddFact(std::move(fact), node);
+    m.values[self].fact = added;
+    if (added >= 0) m.values[self].made_of = {added};
+  }
+  const ValueId init = ClassAttribute(m, type, "__init__");
+  if (init != kNoValue && m.values[init].kind == ValueKind::kFunction) {
+    ScriptValue method = m.values[init];
+    method.self = self;
+    EnterFunction(m, m.values.Add(std::move(method)), arguments);
+  } else {
+    // A class without __init__: a record (dataclass), or what a framework's base keeps.
+    int number = 0;
+    for (const CallArgument& one : arguments) {
+      m.SetField(self, one.name.empty() ? absl::StrCat("<argument ", number++, ">") : one.name, one.value);
+    }
+  }
+  if (role == "module") {
+    const std::vector<std::int32_t> all = m.values.AllFacts(self);
+    MergeNumbers(m.values[self].made_of, all);
+    m.values[self].closed = true;
+  }
+  return self;
+}
+
+ValueId CallInstance(ScriptMachine& m, ValueId instance, const std::vector<CallArgument>& arguments, NodeId node) {
+  if (ModuleOf(m, instance) != kNoValue) return CallNetwork(m, instance, arguments, node);
+  const ValueId method = ClassAttribute(m, m.values[instance].self, "__call__");
+  if (method != kNoValue && m.values[method].kind == ValueKind::kFunction) {
+    ScriptValue bound = m.values[method];
+    bound.self = instance;
+    return m.Call(m.values.Add(std::move(bound)), arguments, node);
+  }
+  ScriptValue result;
+  result.symbol = absl::StrCat("call(", m.values.SymbolOf(instance), "?)");
+  for (const CallArgument& one : arguments) m.values.Derive(result, one.value);
+  return m.values.Add(std::move(result));
+}
+
+}  // namespace
+
+ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgument>& arguments) {
+  const ScriptValue function = m.values[id];
+  const SyntaxTree& tree = m.module(function.module).tree;
+  int active = 0;
+  const std::string name = NameOfFunction(m, function);
+  for (const Frame& frame : m.frames()) active += frame.module == function.module && frame.function == name ? 1 : 0;
+  if (active > 1 || m.frames().size() > kFramesMax || m.depth > kDepthMax || !m.Step()) {
+    ScriptValue result;
+    result.symbol = "?";
+    for (const CallArgument& one : arguments) m.values.Derive(result, one.value);
+    return m.values.Add(std::move(result));
+  }
+  m.entered().insert({function.module, function.node});
+  Frame frame;
+  frame.module = function.module;
+  frame.scope = m.NewScope(function.scope, function.module);
+  frame.function = name;
+  ScriptValue bound = function;
+  if (function.text == "classmethod" && function.self == kNoValue && !function.items.empty()) bound.self = function.items[0];
+  frame.self = bound.self;
+  if (frame.self == kNoValue && !function.items.empty() && function.text != "staticmethod" && !arguments.empty()) {
+    frame.self = arguments[0].value;  // Base.__init__(self, ...)
+  }
+  if (!function.items.empty()) frame.own_class = function.items[0];
+  const std::string target = std::move(m.target);
+  m.target.clear();
+  m.frames().push_back(std::move(frame));
+  Binding(m, bound, arguments).Bind();
+  const bool context = function.fact >= 0;
+  if (context) m.contexts().push_back(function.fact);
+  const NodeId body = tree.Child(function.node, Part::kBody);
+  if (body != kNoNode && tree[body].kind == Syntax::kBlock) {
+    m.Execute(body);
+  } else if (body != kNoNode) {
+    const ValueId value = m.Evaluate(body);  // of a lambda
+    m.frame().returned.push_back(value);
+  }
+  if (context) m.contexts().pop_back();
+  const Frame done = std::move(m.frames().back());
+  m.frames().pop_back();
+  m.target = target;
+  return ResultOf(m, done);
+}
+
+ValueId CallValue(ScriptMachine& m, ValueId callee, const std::vector<CallArgument>& arguments, NodeId node) {
+  if (!m.Step() || m.depth > kDepthMax) return m.values.Unknown();
+  const ScriptValue of = m.values[callee];
+  switch (of.kind) {
+    case ValueKind::kFunction: return EnterFunction(m, callee, arguments);
+    case ValueKind::kClass: return Instantiate(m, callee, arguments, node);
+    case ValueKind::kInstance: return CallInstance(m, callee, arguments, node);
+    case ValueKind::kApi: return CallApi(m, {of.text, kNoValue, arguments, node});
+    case ValueKind::kBound: return CallMethod(m, of.text, {of.text, of.self, arguments, node});
+    case ValueKind::kObject:
+      if (ModuleOf(m, callee) != kNoValue) return CallNetwork(m, callee, arguments, node);
+      return CallApi(m, {of.text, callee, arguments, node});
+    default: break;
+  }
+  // Something unknown is called: functions that it is given may be called by it.
+  RunCallbacks(m, arguments);
+  ScriptValue result;
+  result.symbol = absl::StrCat(m.values.SymbolOf(callee).substr(0, 100), "(");
+  for (const CallArgument& one : arguments) {
+    m.values.Derive(result, one.value);
+    absl::StrAppend(&result.symbol, m.values.SymbolOf(one.value).substr(0, 100), ", ");
+  }
+  m.values.Derive(result, callee);
+  result.symbol = absl::StrCat(result.symbol.substr(0, 390), ")?");
+  return m.values.Add(std::move(result));
+}
+
+}  // namespace paritect

@@ -1,0 +1,229 @@
+#include "formats/python/machine.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kFactsMax = 50'000;
+constexpr std::size_t kLoopsMax = 50'000;
+constexpr std::size_t kValuesMax = 6'000'000;
+constexpr std::size_t kFieldsMax = 5'000;
+
+}  // namespace
+
+ScriptMachine::ScriptMachine(const ScriptRules& known, std::vector<ScriptModule>& modules)
+    : rules(known), modules_(modules) {
+  for (const ScriptModule& module : modules) paths.push_back(module.path);
+}
+
+bool ScriptMachine::Step() {
+  if (steps_ == 0) return false;
+  if (values.size() > kValuesMax) steps_ = 1;
+  return --steps_ > 0;
+}
+
+bool ScriptMachine::full() const {
+  return values.size() > kValuesMax || facts_.size() >= kFactsMax || loops_.size() >= kLoopsMax;
+}
+
+int ScriptMachine::NewScope(int parent, int module) {
+  scopes_.push_back({parent, module, {}, {}});
+  return static_cast<int>(scopes_.size() - 1);
+}
+
+ValueId ScriptMachine::LookIn(int scope, absl::string_view name) const {
+  const auto& names = scopes_[static_cast<std::size_t>(scope)].names;
+  auto found = names.find(name);
+  return found == names.end() ? kNoValue : found->second;
+}
+
+ValueId ScriptMachine::Look(absl::string_view name) const {
+  for (int scope = frame().scope; scope >= 0; scope = scopes_[static_cast<std::size_t>(scope)].parent) {
+    if (const ValueId value = LookIn(scope, name); value != kNoValue) return value;
+  }
+  return kNoValue;
+}
+
+void ScriptMachine::Set(int scope, absl::string_view name, ValueId value) {
+  ValueId& place = scopes_[static_cast<std::size_t>(scope)].names.try_emplace(std::string(name), kNoValue).first->second;
+  changes_.push_back({scope, kNoValue, std::string(name), place});
+  place = value;
+}
+
+std::vector<std::pair<std::string, ValueId>> ScriptMachine::NamesOf(int scope) const {
+  const auto& names = scopes_[static_cast<std::size_t>(scope)].names;
+  std::vector<std::pair<std::string, ValueId>> sorted(names.begin(), names.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+void ScriptMachine::SetField(ValueId object, absl::string_view name, ValueId value) {
+  auto& fields = values[object].fields;
+  for (auto& [field, place] : fields) {
+    if (field != name) continue;
+    changes_.push_back({-1, object, std::string(name), place});
+    place = value;
+    return;
+  }
+  if (fields.size() >= kFieldsMax) return;
+  changes_.push_back({-1, object, std::string(name), kNoValue});
+  fields.emplace_back(std::string(name), value);
+}
+
+void ScriptMachine::DeclareOuter(absl::string_view name) {
+  scopes_[static_cast<std::size_t>(frame().scope)].outer.insert(std::string(name));
+}
+
+void ScriptMachine::SetLocal(absl::string_view name, ValueId value) {
+  int scope = frame().scope;
+  if (scopes_[static_cast<std::size_t>(scope)].outer.contains(name)) {
+    for (int outer = scopes_[static_cast<std::size_t>(scope)].parent; outer >= 0;
+         outer = scopes_[static_cast<std::size_t>(outer)].parent) {
+      scope = outer;
+      if (LookIn(outer, name) != kNoValue) break;
+    }
+  }
+  Set(scope, name, value);
+}
+
+ScriptMachine::Outcome ScriptMachine::Undo(std::size_t mark) {
+  Outcome outcome;
+  std::set<std::tuple<int, ValueId, std::string>> seen;
+  while (changes_.size() > mark) {
+    Change change = std::move(changes_.back());
+    changes_.pop_back();
+    ValueId now = kNoValue;
+    if (change.scope >= 0) {
+      auto& names = scopes_[static_cast<std::size_t>(change.scope)].names;
+      auto place = names.find(change.name);
+      now = place->second;
+      place->second = change.before;
+      if (change.before == kNoValue) names.erase(place);
+    } else {
+      auto& fields = values[change.object].fields;
+      for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (fields[i].first != change.name) continue;
+        now = fields[i].second;
+        fields[i].second = change.before;
+        if (change.before == kNoValue) fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+      }
+    }
+    if (seen.insert({change.scope, change.object, change.name}).second) outcome.emplace_back(std::move(change), now);
+  }
+  return outcome;
+}
+
+void ScriptMachine::Apply(const Outcome& outcome) {
+  for (auto one = outcome.rbegin(); one != outcome.rend(); ++one) {
+    if (one->first.scope >= 0) {
+      Set(one->first.scope, one->first.name, one->second);
+    } else {
+      SetField(one->first.object, one->first.name, one->second);
+    }
+  }
+}
+
+void ScriptMachine::Join(const Outcome& one, const Outcome& other) {
+  const auto now = [&](const Change& place) {
+    return place.scope >= 0 ? LookIn(place.scope, place.name) : values.Field(place.object, place.name);
+  };
+  const auto set = [&](const Change& place, ValueId value) {
+    if (value == kNoValue) return;
+    if (place.scope >= 0) {
+      Set(place.scope, place.name, value);
+    } else {
+      SetField(place.object, place.name, value);
+    }
+  };
+  const auto same = [](const Change& a, const Change& b) {
+    return a.scope == b.scope && a.object == b.object && a.name == b.name;
+  };
+  for (const auto& [place, value] : one) {
+    ValueId second = now(place);
+    for (const auto& [place2, value2] : other) {
+      if (same(place, place2)) second = value2;
+    }
+    set(place, JoinValues(value, second));
+  }
+  for (const auto& [place, value] : other) {
+    const bool done = std::any_of(one.begin(), one.end(), [&](const auto& first) { return same(first.first, place); });
+    if (!done) set(place, JoinValues(value, now(place)));
+  }
+}
+
+ValueId ScriptMachine::JoinValues(ValueId a, ValueId b) {
+  if (a == b || b == kNoValue) return a;
+  if (a == kNoValue) return b;
+  const auto rank = [&](ValueId id) {
+    const ScriptValue& value = values[id];
+    switch (value.kind) {
+      case ValueKind::kNone: return 0;
+      case ValueKind::kUnknown: return value.made_of.empty() && value.traits == 0 ? 1 : 2;
+      case ValueKind::kBoolean:
+      case ValueKind::kInteger:
+      case ValueKind::kNumber:
+      case ValueKind::kText: return 3;
+      case ValueKind::kBound: return 3;
+      default: return 4;
+    }
+  };
+  const std::string symbol_a = values.SymbolOf(a);
+  const std::string symbol_b = values.SymbolOf(b);
+  if (values[a].is_constant() && values[b].is_constant() && symbol_a == symbol_b) return a;
+  const int rank_a = rank(a);
+  const int rank_b = rank(b);
+  // An object of which something is known counts before what is not; what the other was derived from is kept.
+  if (rank_a >= 4 || rank_b >= 4) {
+    const ValueId first = rank_a >= rank_b ? a : b;
+    const ValueId second = rank_a >= rank_b ? b : a;
+    if (values[first].kind == ValueKind::kInstance || values[first].kind == ValueKind::kClass ||
+        values[first].kind == ValueKind::kFunction) {
+      return first;
+    }
+    ScriptValue joined = values[first];
+    values.Derive(joined, second);
+    if (joined.kind == ValueKind::kSequence) joined.symbol = absl::StrCat("either(", symbol_a, ", ", symbol_b, ")");
+    return values.Add(std::move(joined));
+  }
+  ScriptValue joined;
+  joined.symbol = absl::StrCat("either(", symbol_a.substr(0, 150), ", ", symbol_b.substr(0, 150), ")");
+  values.Derive(joined, a);
+  values.Derive(joined, b);
+  return values.Add(std::move(joined));
+}
+
+int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
+  if (mute) return -1;
+  if (facts_.size() >= kFactsMax) {
+    steps_ = 0;
+    return -1;
+  }
+  fact.module = frame().module;
+  fact.line = node == kNoNode ? 0 : tree()[node].line;
+  fact.function = frame().function;
+  fact.loops.assign(open_loops_.begin(), open_loops_.end());
+  fact.contexts.assign(contexts_.begin(), contexts_.end());
+  fact.conditional = conditional > 0;
+  fact.called = called;
+  fact.entry = entry;
+  facts_.push_back(std::move(fact));
+  return static_cast<int>(facts_.size() - 1);
+}
+
+int ScriptMachine::OpenLoop(ValueId over, NodeId node) {
+  if (loops_.size() >= kLoopsMax) steps_ = 0;
+  MachineLoop loop;
+  loop.over = values.SymbolOf(over);
+  if (over != kNoValue) loop.made_of = values.AllFacts(over);
+  loop.module = frame().module;
+  loop.line = tree()[node].line;
+  loops_.push_back(std::move(loop));
+  open_loops_.push_back(static_cast<int>(loops_.size() - 1));
+  return open_loops_.back();
+}
+
+}  // namespace paritect

@@ -1,0 +1,192 @@
+// The state of a reading: a project's modules, what their names stand for at this point of the run, and the facts found
+// so far. A script is walked as it would run, with values known only in part (formats/python/values.h): functions of the
+// project are entered where they are called, loops once, both branches of a condition that is not known. Nothing is
+// executed; the number of steps is bounded.
+//
+// The rules of the language stand in the units beside this one (expressions, statements, calls, ...), each of which sees
+// the others through the virtual functions here.
+#ifndef PARITECT_FORMATS_PYTHON_MACHINE_H_
+#define PARITECT_FORMATS_PYTHON_MACHINE_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "formats/python/syntax.h"
+#include "formats/python/values.h"
+#include "rules/script_rules.h"
+
+namespace paritect {
+
+struct ScriptModule {
+  std::string path;  // below the root
+  SyntaxTree tree;
+  int scope = -1;    // its names, once it was begun
+  bool reached = false;
+  std::vector<std::string> star_imports;  // packages whose names it takes over, not of the project
+};
+
+struct CallArgument {
+  std::string name;  // "" where given by position
+  ValueId value = kNoValue;
+  NodeId node = kNoNode;  // its expression, in the caller's module
+  bool splat = false;     // *values or **values
+};
+
+struct FactArgument {
+  std::string name;
+  std::string text;
+  ValueId value = kNoValue;
+  bool is_default = false;
+};
+
+struct MachineFact {
+  std::string kind;
+  std::string name;
+  std::string framework;
+  std::string layer;
+  std::string function;
+  std::string target;
+  std::string mode;
+  int module = 0;
+  std::uint32_t line = 0;
+  std::vector<FactArgument> arguments;
+  std::vector<std::int32_t> made_of;
+  std::vector<std::int32_t> loops;
+  std::vector<std::int32_t> contexts;
+  std::vector<std::int32_t> unsorted;
+  bool conditional = false;
+  bool called = true;
+  std::int32_t object = -1;  // fact of the object it acts upon
+  int entry = -1;            // module
+};
+
+struct MachineLoop {
+  std::string over;
+  std::vector<std::int32_t> made_of;
+  int module = 0;
+  std::uint32_t line = 0;
+};
+
+// How a block ended.
+enum class Flow { kOn, kReturn, kLoop, kRaise };  // kLoop: break or continue
+
+struct Frame {
+  int module = 0;
+  int scope = 0;
+  std::string function;  // "Net.forward"
+  ValueId self = kNoValue;
+  ValueId own_class = kNoValue;  // whose body the function stands in
+  std::vector<ValueId> returned;
+  std::vector<ValueId> yielded;
+};
+
+class ScriptMachine {
+ public:
+  ScriptMachine(const ScriptRules& known, std::vector<ScriptModule>& modules);
+  virtual ~ScriptMachine() = default;
+  ScriptMachine(const ScriptMachine&) = delete;
+  ScriptMachine& operator=(const ScriptMachine&) = delete;
+
+  // --- the language, each in a unit of its own
+  virtual ValueId Evaluate(NodeId expression) = 0;
+  virtual Flow Execute(NodeId block) = 0;
+  virtual void Assign(NodeId target, ValueId value) = 0;
+  // `node`: the call, for its place; `arguments` are evaluated.
+  virtual ValueId Call(ValueId callee, const std::vector<CallArgument>& arguments, NodeId node) = 0;
+  virtual ValueId Attribute(ValueId object, absl::string_view name) = 0;
+  virtual ValueId ImportModule(int module) = 0;
+
+  // --- names
+  int NewScope(int parent, int module);
+  ValueId Look(absl::string_view name) const;         // from the frame's scope outwards; kNoValue
+  ValueId LookIn(int scope, absl::string_view name) const;
+  void Set(int scope, absl::string_view name, ValueId value);
+  // The names of one scope, sorted.
+  std::vector<std::pair<std::string, ValueId>> NamesOf(int scope) const;
+  void SetField(ValueId object, absl::string_view name, ValueId value);
+  void DeclareOuter(absl::string_view name);  // global, nonlocal
+  // Sets a name of the frame's function, or of an outer one where it was declared so.
+  void SetLocal(absl::string_view name, ValueId value);
+
+  // --- branches: what they change is recorded, undone and joined
+  std::size_t Mark() const { return changes_.size(); }
+  struct Change {
+    int scope = -1;  // else a field of `object`
+    ValueId object = kNoValue;
+    std::string name;
+    ValueId before = kNoValue;
+  };
+  using Outcome = std::vector<std::pair<Change, ValueId>>;  // place, value at the end
+  // What changed since the mark; undoes it.
+  Outcome Undo(std::size_t mark);
+  void Apply(const Outcome& outcome);
+  // As if either had happened.
+  void Join(const Outcome& one, const Outcome& other);
+  ValueId JoinValues(ValueId a, ValueId b);
+
+  // --- facts
+  int AddFact(MachineFact fact, NodeId node);
+  std::vector<MachineFact>& facts() { return facts_; }
+  std::vector<MachineLoop>& loops() { return loops_; }
+  int OpenLoop(ValueId over, NodeId node);
+  void CloseLoop() { open_loops_.pop_back(); }
+  int innermost_loop() const { return open_loops_.empty() ? -1 : open_loops_.back(); }
+
+  // --- where the walk stands
+  Frame& frame() { return frames_.back(); }
+  const Frame& frame() const { return frames_.back(); }
+  const SyntaxTree& tree() const { return modules_[static_cast<std::size_t>(frame().module)].tree; }
+  ScriptModule& module(int number) { return modules_[static_cast<std::size_t>(number)]; }
+  const ScriptModule& module(int number) const { return modules_[static_cast<std::size_t>(number)]; }
+  std::size_t module_count() const { return modules_.size(); }
+  std::vector<Frame>& frames() { return frames_; }
+  bool Step();  // false: the budget is spent, give up
+  bool spent() const { return steps_ == 0; }
+  void Refill(std::int64_t steps) { steps_ = steps; }
+  // Facts and values grow no further.
+  bool full() const;
+  std::set<std::pair<int, NodeId>>& entered() { return entered_; }
+  std::vector<int>& contexts() { return contexts_; }
+
+  ValueStore values;
+  const ScriptRules& rules;
+  std::vector<std::string> paths;  // of the modules, in their order, sorted
+  // The command line of the run, where it is known: option, value as written.
+  std::map<std::string, std::string, std::less<>> command_line;
+  bool command_line_known = false;
+  int conditional = 0;  // conditions around that are not known
+  int depth = 0;        // of expressions and calls
+  bool called = true;
+  bool mute = false;    // calls make no facts: they were seen before
+  int entry = -1;
+  std::string target;   // name that the expression's value will get
+  int forward_depth = 0;
+  ValueId flags = kNoValue;  // options that DEFINE_string and its like made
+
+ private:
+  struct Scope {
+    int parent = -1;
+    int module = 0;
+    absl::flat_hash_map<std::string, ValueId> names;
+    std::set<std::string, std::less<>> outer;
+  };
+
+  std::vector<ScriptModule>& modules_;
+  std::vector<Scope> scopes_;
+  std::vector<Frame> frames_;
+  std::vector<Change> changes_;
+  std::vector<MachineFact> facts_;
+  std::vector<MachineLoop> loops_;
+  std::vector<int> open_loops_;
+  std::vector<int> contexts_;
+  std::set<std::pair<int, NodeId>> entered_;  // functions whose bodies were walked
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_PYTHON_MACHINE_H_

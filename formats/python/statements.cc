@@ -1,0 +1,453 @@
+#include "formats/python/statements.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/python/expressions.h"
+#include "formats/python/imports.h"
+
+namespace paritect {
+namespace {
+
+constexpr int kStatementDepthMax = 500;
+
+// 64-bit FNV-1a of code, which tells one function's text from another's.
+std::string CodeMark(absl::string_view code) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (char c : code) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
+}
+
+class Statements {
+ public:
+  explicit Statements(ScriptMachine& machine) : m_(machine) {}
+
+  // NOLINTNEXTLINE(misc-no-recursion): kStatementDepthMax bounds it
+  Flow Run(NodeId node) {
+    if (!m_.Step() || m_.depth > kStatementDepthMax) return Flow::kOn;
+    ++m_.depth;
+    const Flow flow = One(node);
+    --m_.depth;
+    return flow;
+  }
+
+ private:
+  const SyntaxTree& tree() const { return m_.tree(); }
+
+  // NOLINTNEXTLINE(misc-no-recursion)
+  Flow One(NodeId node) {
+    switch (tree()[node].kind) {
+      case Syntax::kBlock:
+      case Syntax::kModule: return m_.Execute(node);
+      case Syntax::kExpressionStatement: return Expressions(node);
+      case Syntax::kAssignment: Assignment(node); return Flow::kOn;
+      case Syntax::kAugmentedAssignment: Augmented(node); return Flow::kOn;
+      case Syntax::kIf: return If(node);
+      case Syntax::kFor: return For(node);
+      case Syntax::kWhile: return While(node);
+      case Syntax::kWith: return With(node);
+      case Syntax::kTry: return Try(node);
+      case Syntax::kFunction: Define(node, {}); return Flow::kOn;
+      case Syntax::kClass: DefineClass(node); return Flow::kOn;
+      case Syntax::kDecorated: Decorated(node); return Flow::kOn;
+      case Syntax::kReturn: {
+        const NodeId expression = tree()[node].first;
+        const ValueId value = expression == kNoNode ? m_.values.None() : m_.Evaluate(expression);
+        if (m_.frame().returned.size() < 64) m_.frame().returned.push_back(value);
+        return Flow::kReturn;
+      }
+      case Syntax::kRaise: Children(node); return Flow::kRaise;
+      case Syntax::kBreak:
+      case Syntax::kContinue: return Flow::kLoop;
+      case Syntax::kImport:
+      case Syntax::kImportFrom: ExecuteImport(m_, node); return Flow::kOn;
+      case Syntax::kGlobal:
+        for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
+          m_.DeclareOuter(tree().TextOf(child));
+        }
+        return Flow::kOn;
+      case Syntax::kDelete: return Flow::kOn;
+      default: Children(node); return Flow::kOn;
+    }
+  }
+
+  // A part that is not understood: what stands in it may be statements or expressions.
+  // NOLINTNEXTLINE(misc-no-recursion)
+  void Children(NodeId node) {
+    ++m_.conditional;
+    for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
+      const Syntax kind = tree()[child].kind;
+      const bool expression = kind >= Syntax::kCall && kind <= Syntax::kExpressionList;
+      if (expression) {
+        m_.Evaluate(child);
+      } else if (kind != Syntax::kOperator) {
+        Run(child);
+      }
+    }
+    --m_.conditional;
+  }
+
+  Flow Expressions(NodeId node) {
+    for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
+      const Syntax kind = tree()[child].kind;
+      if (kind == Syntax::kAssignment) {
+        Assignment(child);
+      } else if (kind == Syntax::kAugmentedAssignment) {
+        Augmented(child);
+      } else {
+        m_.Evaluate(child);
+      }
+    }
+    return Flow::kOn;
+  }
+
+  // a = b = value
+  void Assignment(NodeId node) {
+    std::vector<NodeId> targets;
+    NodeId right = node;
+    while (right != kNoNode && tree()[right].kind == Syntax::kAssignment && targets.size() < 64) {
+      targets.push_back(tree().Child(right, Part::kLeft));
+      right = tree().Child(right, Part::kRight);
+    }
+    if (right == kNoNode || targets.empty() || targets[0] == kNoNode) return;
+    m_.target = std::string(tree().TextOf(targets[0]).substr(0, 80));
+    const ValueId value = m_.Evaluate(right);
+    m_.target.clear();
+    for (NodeId target : targets) {
+      if (target != kNoNode) m_.Assign(target, value);
+    }
+  }
+
+  void Augmented(NodeId node) {
+    const NodeId left = tree().Child(node, Part::kLeft);
+    const NodeId right = tree().Child(node, Part::kRight);
+    if (left == kNoNode || right == kNoNode) return;
+    const ValueId before = m_.Evaluate(left);
+    const ValueId added = m_.Evaluate(right);
+    if (m_.values[before].kind == ValueKind::kSequence) {  // in place
+      const std::vector<ValueId> items = m_.values[added].items;
+      ScriptValue& list = m_.values[before];
+      list.items.insert(list.items.end(), items.begin(), items.end());
+      list.symbol = absl::StrCat("list(", m_.values.SymbolOf(before), " + ", m_.values.SymbolOf(added), ")");
+      m_.values.Derive(m_.values[before], added);
+      return;
+    }
+    m_.Assign(left, Derived(m_, absl::StrCat("?", tree().TextOf(left)), {before, added}));
+  }
+
+  // --- branches
+
+  struct Branch {
+    NodeId condition = kNoNode;  // none: else
+    NodeId body = kNoNode;
+  };
+
+  Flow If(NodeId node) {
+    std::vector<Branch> branches = {{tree().Child(node, Part::kCondition), tree().Child(node, Part::kConsequence)}};
+    for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
+      if (tree()[child].kind == Syntax::kElif) {
+        branches.push_back({tree().Child(child, Part::kCondition), tree().Child(child, Part::kConsequence)});
+      } else if (tree()[child].kind == Syntax::kElse) {
+        branches.push_back({kNoNode, tree().Child(child, Part::kBody)});
+      }
+    }
+    return Branches(branches, 0);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): m_.depth bounds it
+  Flow Branches(const std::vector<Branch>& branches, std::size_t number) {
+    if (number >= branches.size() || m_.depth > kStatementDepthMax) return Flow::kOn;
+    const Branch& branch = branches[number];
+    if (branch.condition == kNoNode) return Body(branch.body);
+    const auto truth = TruthOf(m_, m_.Evaluate(branch.condition));
+    if (truth.has_value()) {
+      if (!*truth) ++m_.depth;
+      const Flow flow = *truth ? Body(branch.body) : Branches(branches, number + 1);
+      if (!*truth) --m_.depth;
+      return flow;
+    }
+    std::size_t mark = m_.Mark();
+    ++m_.conditional;
+    const Flow first = Body(branch.body);
+    const ScriptMachine::Outcome one = m_.Undo(mark);
+    mark = m_.Mark();
+    ++m_.depth;
+    const Flow second = Branches(branches, number + 1);
+    --m_.depth;
+    --m_.conditional;
+    const ScriptMachine::Outcome other = m_.Undo(mark);
+    return Merge(one, first, other, second);
+  }
+
+  Flow Merge(const ScriptMachine::Outcome& one, Flow first, const ScriptMachine::Outcome& other, Flow second) {
+    if (first != Flow::kOn && second == Flow::kOn) {
+      m_.Apply(other);
+      return Flow::kOn;
+    }
+    if (first == Flow::kOn && second != Flow::kOn) {
+      m_.Apply(one);
+      return Flow::kOn;
+    }
+    m_.Join(one, other);
+    return first == second ? first : (first == Flow::kOn ? second : first);
+  }
+
+  Flow Body(NodeId body) { return body == kNoNode ? Flow::kOn : m_.Execute(body); }
+
+  Flow Else(NodeId node) {
+    const NodeId other = tree().ChildOf(node, Syntax::kElse);
+    return other == kNoNode ? Flow::kOn : Body(tree().Child(other, Part::kBody));
+  }
+
+  // --- loops: walked once, or once for each item of a short list
+
+  Flow For(NodeId node) {
+    const NodeId left = tree().Child(node, Part::kLeft);
+    const NodeId right = tree().Child(node, Part::kRight);
+    const NodeId body = tree().Child(node, Part::kBody);
+    if (left == kNoNode || right == kNoNode) return Flow::kOn;
+    const ValueId over = m_.Evaluate(right);
+    std::vector<ValueId> items = UnrolledItems(m_, over);
+    if (items.empty()) items.push_back(ElementOf(m_, over));
+    for (ValueId item : items) {
+      m_.OpenLoop(over, node);
+      m_.Assign(left, item);
+      Body(body);
+      m_.CloseLoop();
+    }
+    return Else(node);
+  }
+
+  Flow While(NodeId node) {
+    const NodeId condition = tree().Child(node, Part::kCondition);
+    const ValueId value = condition == kNoNode ? m_.values.Unknown() : m_.Evaluate(condition);
+    const auto truth = TruthOf(m_, value);
+    if (truth.has_value() && !*truth) return Else(node);
+    m_.OpenLoop(kNoValue, node);
+    Body(tree().Child(node, Part::kBody));
+    m_.CloseLoop();
+    return Else(node);
+  }
+
+  // --- with
+
+  Flow With(NodeId node) {
+    std::size_t opened = 0;
+    const NodeId clause = tree().ChildOf(node, Syntax::kWithClause);
+    if (clause != kNoNode) {
+      std::vector<NodeId> items;
+      for (NodeId item = tree()[clause].first; item != kNoNode; item = tree()[item].next) {
+        if (tree()[item].kind == Syntax::kWithItem) items.push_back(item);
+      }
+      for (NodeId item : items) {
+        const NodeId expression = tree().Child(item, Part::kValue);
+        if (expression == kNoNode) continue;
+        const ValueId value = m_.Evaluate(expression);
+        // Several in one pair of brackets come as a tuple.
+        std::vector<ValueId> all = {value};
+        if (m_.values[value].kind == ValueKind::kSequence) all = m_.values[value].items;
+        for (ValueId one : all) {
+          if (m_.values[one].fact < 0) continue;
+          m_.contexts().push_back(m_.values[one].fact);
+          ++opened;
+        }
+      }
+    }
+    const Flow flow = Body(tree().Child(node, Part::kBody));
+    m_.contexts().resize(m_.contexts().size() - opened);
+    return flow;
+  }
+
+  // --- try
+
+  Flow Try(NodeId node) {
+    const Flow flow = Body(tree().Child(node, Part::kBody));
+    bool goes_on = false;
+    for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
+      const Syntax kind = tree()[child].kind;
+      if (kind == Syntax::kExcept) {
+        const std::size_t mark = m_.Mark();
+        ++m_.conditional;
+        const NodeId body = tree().ChildOf(child, Syntax::kBlock);
+        const Flow handler = Body(body);
+        --m_.conditional;
+        const ScriptMachine::Outcome outcome = m_.Undo(mark);
+        // What the body set counts before what a handler sets.
+        if (handler == Flow::kOn) m_.Join({}, outcome);
+        goes_on = goes_on || handler == Flow::kOn;
+      } else if (kind == Syntax::kElse) {
+        Body(tree().Child(child, Part::kBody));
+      } else if (kind == Syntax::kFinally) {
+        Body(tree().ChildOf(child, Syntax::kBlock));
+      }
+    }
+    return goes_on ? Flow::kOn : flow;
+  }
+
+  // --- definitions
+
+  void Define(NodeId node, const std::vector<NodeId>& decorators) {
+    const NodeId name = tree().Child(node, Part::kName);
+    if (name == kNoNode) return;
+    ScriptValue function;
+    function.kind = ValueKind::kFunction;
+    function.module = m_.frame().module;
+    function.node = node;
+    function.scope = m_.frame().scope;
+    if (m_.frame().own_class != kNoValue) function.items = {m_.frame().own_class};
+    const NodeId parameters = tree().Child(node, Part::kParameters);
+    const NodeId body = tree().Child(node, Part::kBody);
+    std::string code = parameters == kNoNode ? "" : tree().CodeOf(parameters);
+    if (body != kNoNode) absl::StrAppend(&code, tree().CodeOf(body));
+    function.symbol = absl::StrCat("function ", CodeMark(code));
+    for (NodeId decorator : decorators) {
+      const NodeId expression = tree()[decorator].first;
+      if (expression == kNoNode) continue;
+      const ValueId value = m_.Evaluate(expression);
+      const ScriptValue& by = m_.values[value];
+      if (by.fact >= 0) function.fact = by.fact;  // @torch.no_grad()
+      const ApiRule* rule = by.kind == ValueKind::kApi ? m_.rules.Find(by.text) : nullptr;
+      if (rule != nullptr && rule->kind == "no_grad") {
+        MachineFact fact;
+        fact.kind = rule->kind;
+        fact.name = by.text;
+        function.fact = m_.AddFact(std::move(fact), decorator);
+      }
+      const absl::string_view text = tree().TextOf(expression);
+      if (text == "staticmethod" || text == "classmethod") function.text = std::string(text);
+      if (text == "property" || absl::EndsWith(text, "cached_property")) function.text = "property";
+      if (absl::StartsWith(by.symbol, "hydra.main")) function.text = "hydra";
+    }
+    m_.SetLocal(tree().TextOf(name), m_.values.Add(std::move(function)));
+  }
+
+  void DefineClass(NodeId node) {
+    const NodeId name = tree().Child(node, Part::kName);
+    if (name == kNoNode) return;
+    ScriptValue type;
+    type.kind = ValueKind::kClass;
+    type.module = m_.frame().module;
+    type.node = node;
+    type.text = std::string(tree().TextOf(name));
+    type.symbol = absl::StrCat("class ", CodeMark(tree().CodeOf(node)));
+    if (const NodeId bases = tree().Child(node, Part::kSuperclasses); bases != kNoNode) {
+      for (NodeId base = tree()[bases].first; base != kNoNode; base = tree()[base].next) {
+        if (tree()[base].kind != Syntax::kKeywordArgument) type.items.push_back(m_.Evaluate(base));
+      }
+    }
+    const ValueId value = m_.values.Add(std::move(type));
+    const int outer_scope = m_.frame().scope;
+    const ValueId outer_class = m_.frame().own_class;
+    m_.frame().scope = m_.NewScope(outer_scope, m_.frame().module);
+    m_.frame().own_class = value;
+    Body(tree().Child(node, Part::kBody));
+    const auto names = m_.NamesOf(m_.frame().scope);
+    m_.frame().scope = outer_scope;
+    m_.frame().own_class = outer_class;
+    for (const auto& [field, of] : names) {
+      if (m_.values[of].kind == ValueKind::kFunction) m_.values[of].scope = outer_scope;  // methods do not see the class's names
+    }
+    m_.values[value].fields = names;
+    m_.SetLocal(tree().TextOf(name), value);
+  }
+
+  void Decorated(NodeId node) {
+    std::vector<NodeId> decorators;
+    for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
+      if (tree()[child].kind == Syntax::kDecorator) decorators.push_back(child);
+    }
+    const NodeId definition = tree().Child(node, Part::kDefinition);
+    if (definition == kNoNode) return;
+    if (tree()[definition].kind == Syntax::kFunction) return Define(definition, decorators);
+    if (tree()[definition].kind == Syntax::kClass) DefineClass(definition);
+  }
+
+  ScriptMachine& m_;
+};
+
+// p.grad = None clears a gradient; p.requires_grad = False takes a parameter out of training.
+void NoteAttribute(ScriptMachine& m, NodeId target, ValueId object, absl::string_view name, ValueId value) {
+  const ScriptValue& given = m.values[value];
+  MachineFact fact;
+  if (name == "grad" && given.kind == ValueKind::kNone) {
+    fact.kind = "zero_grad";
+  } else if (name == "requires_grad" && given.kind == ValueKind::kBoolean && !given.boolean) {
+    fact.kind = "freeze";
+  } else {
+    return;
+  }
+  fact.name = absl::StrCat("set ", name);
+  fact.made_of = m.values.AllFacts(object);
+  m.AddFact(std::move(fact), target);
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(misc-no-recursion): Statements::Run bounds it
+Flow ExecuteBlock(ScriptMachine& m, NodeId block) {
+  Statements statements(m);
+  for (NodeId child = m.tree()[block].first; child != kNoNode; child = m.tree()[child].next) {
+    const Flow flow = statements.Run(child);
+    if (flow != Flow::kOn) return flow;
+  }
+  return Flow::kOn;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): targets nest as deep as the source, which m.depth bounds
+void AssignTo(ScriptMachine& m, NodeId target, ValueId value) {
+  if (target == kNoNode || !m.Step() || m.depth > kStatementDepthMax) return;
+  const SyntaxTree& tree = m.tree();
+  switch (tree[target].kind) {
+    case Syntax::kIdentifier: m.SetLocal(tree.TextOf(target), value); return;
+    case Syntax::kAttribute: {
+      const NodeId object = tree.Child(target, Part::kObject);
+      const NodeId name = tree.Child(target, Part::kAttribute);
+      if (object == kNoNode || name == kNoNode) return;
+      const ValueId of = m.Evaluate(object);
+      NoteAttribute(m, target, of, m.tree().TextOf(name), value);
+      const ValueKind kind = m.values[of].kind;
+      if (kind == ValueKind::kApi || kind == ValueKind::kBound) return;
+      m.SetField(of, m.tree().TextOf(name), value);
+      return;
+    }
+    case Syntax::kSubscript: {
+      const NodeId object = tree.Child(target, Part::kValue);
+      const NodeId index = tree.Child(target, Part::kSubscript);
+      if (object == kNoNode || index == kNoNode) return;
+      const ValueId of = m.Evaluate(object);
+      const ValueId at = m.Evaluate(index);
+      if (m.values[of].kind == ValueKind::kMap && m.values[at].kind == ValueKind::kText) {
+        m.SetField(of, m.values[at].text, value);
+      } else if (m.values[of].kind != ValueKind::kApi) {
+        m.values.Derive(m.values[of], value);
+      }
+      return;
+    }
+    case Syntax::kTuple:
+    case Syntax::kList:
+    case Syntax::kPatternList:
+    case Syntax::kExpressionList: {
+      std::vector<NodeId> targets;
+      for (NodeId child = tree[target].first; child != kNoNode; child = tree[child].next) targets.push_back(child);
+      const ScriptValue given = m.values[value];
+      const bool item_wise = given.kind == ValueKind::kSequence && given.symbol.empty() && given.items.size() == targets.size();
+      ++m.depth;
+      for (std::size_t i = 0; i < targets.size(); ++i) {
+        m.Assign(targets[i], item_wise ? given.items[i] : ElementOf(m, value));
+      }
+      --m.depth;
+      return;
+    }
+    case Syntax::kListSplat:
+    case Syntax::kParenthesized:
+    case Syntax::kAsPatternTarget:
+      ++m.depth;
+      m.Assign(tree[target].first, value);
+      --m.depth;
+      return;
+    default: return;
+  }
+}
+
+}  // namespace paritect

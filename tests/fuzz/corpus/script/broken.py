@@ -1,0 +1,4 @@
+import os
+print "x"
+<<<<<<< a
+x = os.listdir(
