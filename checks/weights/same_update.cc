@@ -7,10 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "checks/settings/derived.h"
-<<<<<<< HEAD
-=======
 #include "checks/settings/view.h"
->>>>>>> main
 #include "checks/weights/direction.h"
 #include "checks/weights/matching.h"
 #include "checks/weights/step_change.h"
