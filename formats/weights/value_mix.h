@@ -40,10 +40,14 @@ constexpr HashSums MixWide(std::uint64_t bits) {
   return {h, Stir(h, 2)};
 }
 
-constexpr std::uint32_t OneNan(std::uint32_t bits) { return (bits & kMagnitude) > kInfinity ? kNan : bits; }
+constexpr std::uint32_t OneNan(std::uint32_t bits) {
+  return (bits & kMagnitude) > kInfinity ? kNan : bits;
+}
 
 // The fp32 bits of the nearest bf16 value, ties to even. Not for NaN.
-constexpr std::uint32_t RoundToBf16(std::uint32_t bits) { return (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000; }
+constexpr std::uint32_t RoundToBf16(std::uint32_t bits) {
+  return (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000;
+}
 
 // fp16: 11 bits of precision from 2^-14 on, steps of 2^-24 below, infinity from 65520 on.
 inline constexpr std::uint32_t kFp16Infinite = 0x477FF000;  // 65520
