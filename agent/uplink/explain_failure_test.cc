@@ -24,7 +24,7 @@ TEST(ExplainFailure, TellsAnUnreachableServerFromARefusedCertificate) {
       Explain(kUnavailable, "Socket closed", "error:0A000415:SSL routines::sslv3 alert certificate expired");
   EXPECT_TRUE(absl::IsUnauthenticated(expired));
   EXPECT_THAT(expired.message(), HasSubstr("join again"));
-  EXPECT_THAT(expired.message(), StartsWith("refused: "));
+  EXPECT_THAT(std::string(expired.message()), StartsWith("refused: "));
   EXPECT_TRUE(absl::IsPermissionDenied(
       Explain(kUnavailable, "", "error:0A000414:SSL routines::sslv3 alert certificate revoked")));
   EXPECT_THAT(Explain(kUnavailable, "", "tlsv1 alert unknown ca").message(), HasSubstr("another authority"));
