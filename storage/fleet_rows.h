@@ -68,8 +68,8 @@ struct UnreferencedRows {
 };
 absl::StatusOr<UnreferencedRows> UnreferencedContents(PreparedConnection& reader);
 
-// Everything that can be found wrong, in words. `stop` as in FleetStore::Verify; DeadlineExceeded: the connection's time
-// limit.
+// Everything that can be found wrong, in words. `stop` as in FleetStore::Verify; DeadlineExceeded: the connection's
+// time limit.
 absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader, absl::FunctionRef<bool()> stop);
 
 }  // namespace paritect

@@ -1,10 +1,10 @@
-// How far a database has come, kept in a file of its own beside it (FILE.mark): the number of its newest commit, and the
-// head of the log of calls. A commit is noted after it is durable, so the mark is never ahead of the database: where it
-// is, the database has lost what was acknowledged (its write-ahead log gone, cut or damaged; an older copy put in its
-// place), which nothing within it could tell.
+// How far a database has come, kept in a file of its own beside it (FILE.mark): the number of its newest commit,
+// and the head of the log of calls. A commit is noted after it is durable, so the mark is never ahead of the
+// database: where it is, the database has lost what was acknowledged (its write-ahead log gone, cut or damaged; an
+// older copy put in its place), which nothing within it could tell.
 //
-// Two lines of one length, written in turn, each with its own CRC-32C: of a line that a crash cut short the other one
-// stands.
+// Two lines of one length, written in turn, each with its own CRC-32C: of a line that a crash cut short the other
+// one stands.
 #ifndef PARITECT_STORAGE_STORE_MARK_H_
 #define PARITECT_STORAGE_STORE_MARK_H_
 
