@@ -122,6 +122,16 @@ class FleetTest : public ::testing::Test {
   std::unique_ptr<Fleet> fleet_;
 };
 
+TEST_F(FleetTest, AHelloThatIsTooLargeIsRefusedAndOthersGoOn) {
+  v1::Hello hello;
+  hello.set_protocol(1);
+  hello.set_epoch(kEpoch);
+  hello.set_program(std::string(FleetOptions{}.hello_bytes_max, 'x'));
+  const auto refused = fleet_->Open("gpu-01", hello, std::make_shared<FakeLink>());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << refused.status();
+  Connect(std::make_shared<FakeLink>());
+}
+
 TEST_F(FleetTest, WelcomesThenSendsWhatIsOwed) {
   tasks_.emplace_back().set_id("t1");
   const auto link = std::make_shared<FakeLink>();
