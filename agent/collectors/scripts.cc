@@ -29,6 +29,9 @@ void ReadLaunchScripts(const CollectorEnv& env, const v1::Plan& plan, ScriptOpti
   }
 }
 
+// As checks/scripts/script_settings.h; not what a plan names as `kind: script`, which may be a command line.
+constexpr char kOptionsKind[] = "script-options";
+
 // Options that the scripts of the run set (a session's configuration, switches of a backend): settings like any other.
 void EmitOptions(const std::vector<ScriptSourceFile>& files, const v1::ScriptTree& tree, EvidenceSink sink) {
   const SettingsFormat* format = FindSettingsFormat("session-config");
@@ -41,7 +44,7 @@ void EmitOptions(const std::vector<ScriptSourceFile>& files, const v1::ScriptTre
       continue;
     auto document = format->parse(source->text, file.path());
     if (!document.ok() || document->settings_size() == 0) continue;
-    document->set_kind("script");
+    document->set_kind(kOptionsKind);
     v1::Evidence evidence;
     evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
     evidence.set_outcome(v1::OUTCOME_COLLECTED);

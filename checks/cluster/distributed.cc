@@ -111,6 +111,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) JudgeBackend(context, result, run);
   bool synchronised = true;
   for (Side side : kBothSides) {
+    synchronised = synchronised && !context.evidence.Runs(side).empty();
     for (const RunView& run : context.evidence.Runs(side)) {
       synchronised = JudgeSynchronisation(context, result, side, run) && synchronised;
     }

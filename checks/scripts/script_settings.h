@@ -11,7 +11,7 @@ namespace paritect {
 // The name of the document's format.
 inline constexpr char kScriptSettings[] = "python";
 // The kind of documents that a reader of options found in a script (a session's configuration).
-inline constexpr char kScriptOptions[] = "script";
+inline constexpr char kScriptOptions[] = "script-options";
 
 // How mixed precision and the loss scale are made, optimizer and seeds. Empty where the scripts say nothing of them.
 v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow);

@@ -68,10 +68,15 @@ bool AddsUp(const Line& line, double at_first, double at_last, double last_at_le
          at_last > last_at_least;
 }
 
-// Gradients that are cleared every few steps only: the ratio grows 1, 2 ... n and begins anew. 0: no such period.
-std::size_t FindPeriod(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps) {
+struct Period {
+  std::size_t steps = 0;  // 0: none
+  std::size_t first = 0;  // place of the first whole one
+};
+
+// Gradients that are cleared every few steps only: the ratio grows 1, 2 ... n and begins anew.
+Period FindPeriod(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps) {
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    if (steps[i] != steps[i - 1] + 1) return 0;
+    if (steps[i] != steps[i - 1] + 1) return {};
   }
   for (std::size_t period = 2; period <= kPeriodMax && period * 4 <= ratios.size(); ++period) {
     for (std::size_t offset = 0; offset < period; ++offset) {
@@ -89,11 +94,12 @@ std::size_t FindPeriod(const std::vector<double>& ratios, const std::vector<std:
       const Line line = FitLine(x, y);
       const double growth = y.back() - y.front();
       const bool rising = std::is_sorted(y.begin(), y.end());
-      if (rising && within < 0.25 * growth && AddsUp(line, std::exp(y.front()), std::exp(y.back()), 1.35))
-        return period;
+      if (rising && within < 0.25 * growth && AddsUp(line, std::exp(y.front()), std::exp(y.back()), 1.35)) {
+        return {period, (period - offset) % period};
+      }
     }
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -123,7 +129,9 @@ double PrintedUnit(const AlignedCurves& norms) {
 }
 
 struct Ratios {
-  std::vector<double> values;
+  std::vector<double> values;  // `grown` over `other`
+  std::vector<double> grown;
+  std::vector<double> other;
   std::vector<std::int64_t> steps;
 };
 
@@ -134,6 +142,8 @@ Ratios RatiosOf(const AlignedCurves& norms) {
     if (!(norms.a[i] > 0) || !(norms.b[i] > 0)) continue;
     const bool may_be_equal = std::fabs(norms.b[i] - norms.a[i]) <= unit * (1 + 1e-6);
     ratios.values.push_back(may_be_equal ? 1 : norms.b[i] / norms.a[i]);
+    ratios.grown.push_back(norms.b[i]);
+    ratios.other.push_back(norms.a[i]);
     ratios.steps.push_back(norms.steps[i]);
   }
   return ratios;
@@ -172,6 +182,15 @@ void JudgeRatio(const Ratios& ratios, const GradientLimits& limits, bool paired,
   result.pattern = paired ? GradientPattern::kConstantRatio : GradientPattern::kAlike;
 }
 
+// Median growth from the first step of a period to its last.
+double GrowthWithin(const Period& period, const std::vector<double>& values) {
+  std::vector<double> growth;
+  for (std::size_t i = period.first; i + period.steps <= values.size(); i += period.steps) {
+    growth.push_back(values[i + period.steps - 1] / values[i]);
+  }
+  return Median(std::move(growth));
+}
+
 // Whether one side's norms grow by gradients that are not cleared, from step to step or anew every few steps.
 bool FindGrowth(const Ratios& ratios, GradientRatio& result) {
   const std::int64_t before = ratios.steps.front() > 0 ? 0 : 1 - ratios.steps.front();
@@ -191,12 +210,13 @@ bool FindGrowth(const Ratios& ratios, GradientRatio& result) {
     result.exponent = line.slope;
     return true;
   }
-  const std::size_t period = FindPeriod(ratios.values, ratios.steps);
-  if (period == 0) return false;
+  const Period period = FindPeriod(ratios.values, ratios.steps);
+  // A ratio rises as well where the other side's norms swing downwards: that is no growth of this one.
+  if (period.steps == 0 || GrowthWithin(period, ratios.grown) * GrowthWithin(period, ratios.other) <= 1) return false;
   result.pattern = GradientPattern::kPeriodic;
-  result.period = static_cast<std::int64_t>(period);
+  result.period = static_cast<std::int64_t>(period.steps);
   result.ratio =
-      *std::max_element(ratios.values.begin(), ratios.values.begin() + static_cast<std::ptrdiff_t>(2 * period));
+      *std::max_element(ratios.values.begin(), ratios.values.begin() + static_cast<std::ptrdiff_t>(2 * period.steps));
   return true;
 }
 
@@ -214,6 +234,7 @@ std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const 
   if (FindGrowth(ratios, result)) return result;
   Ratios other = ratios;  // the baseline's norms over the migrated side's
   for (double& one : other.values) one = 1 / one;
+  std::swap(other.grown, other.other);
   if (FindGrowth(other, result)) {
     result.of_baseline = true;
     return result;

@@ -5,8 +5,8 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <map>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +18,20 @@ namespace paritect {
 
 using Floats = std::vector<float>;
 
+// Normally distributed; the same on every machine (splitmix64, Box and Muller).
 inline Floats RandomFloats(std::size_t count, unsigned seed, float deviation = 0.02F) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> law(0, deviation);
+  std::uint64_t state = 0x9E3779B97F4A7C15 * (seed + 1);
+  const auto uniform = [&state] {
+    std::uint64_t z = state += 0x9E3779B97F4A7C15;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+    z = (z ^ z >> 27) * 0x94D049BB133111EB;
+    return (static_cast<double>((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+  };
   Floats values(count);
-  for (float& value : values) value = law(random);
+  for (float& value : values) {
+    const double size = std::sqrt(-2 * std::log(uniform()));
+    value = deviation * static_cast<float>(size * std::cos(2 * 3.141592653589793 * uniform()));
+  }
   return values;
 }
 

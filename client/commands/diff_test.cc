@@ -99,7 +99,7 @@ TEST_F(DiffCommandTest, MistakesEndWithTwo) {
   EXPECT_EQ(Diff({"setting", "/gpu", "/npu"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("did you mean 'settings'"));
   EXPECT_EQ(Diff({"scripts", "/gpu", "/npu"}), kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("not supported by this version"));
+  EXPECT_THAT(err_.str(), HasSubstr("no scripts were named or read"));
   EXPECT_EQ(Diff({"settings", "/gpu", "/npu", "-o", "xlsx"}), kExitUsage);
   fs_.AddFile("/empty/readme.bin", std::string("\0\1\2", 3));
   EXPECT_EQ(Diff({"settings", "/gpu", "/empty"}), kExitUsage);

@@ -5,16 +5,10 @@
 
 #include <string>
 
+#include "formats/python/api_call.h"
 #include "formats/python/machine.h"
 
 namespace paritect {
-
-struct ApiCall {
-  std::string name;             // in full
-  ValueId receiver = kNoValue;  // the object, of a method
-  const std::vector<CallArgument>& arguments;
-  NodeId node = kNoNode;
-};
 
 ValueId CallApi(ScriptMachine& machine, const ApiCall& call);
 

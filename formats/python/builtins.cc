@@ -356,71 +356,88 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
   return FromAll(m, name, call, true);
 }
 
+namespace {
+
+void SortInPlace(ScriptMachine& m, ValueId self) {
+  ScriptValue& list = m.values[self];
+  if (!list.unsorted.empty() || !list.symbol.empty()) {
+    list.items.clear();
+    if (list.kind == ValueKind::kSequence) list.kind = ValueKind::kUnknown;
+  }
+  list.unsorted.clear();
+  list.symbol = absl::StrCat("sorted(", list.symbol.substr(0, 300), ")");
+}
+
+void AddToContainer(ScriptMachine& m, absl::string_view name, ValueId self, ValueId added) {
+  ScriptValue& list = m.values[self];
+  if (list.kind == ValueKind::kSequence && list.items.size() < 256) {
+    if (name == "append") {
+      list.items.push_back(added);
+    } else if (name == "extend") {
+      const std::vector<ValueId> items = m.values[added].items;
+      list.items.insert(list.items.end(), items.begin(), items.end());
+    }
+    if (m.innermost_loop() >= 0 || m.conditional > 0 || name != "append") {
+      list.symbol = absl::StrCat("list(", m.values.SymbolOf(added).substr(0, 300), ")");
+    }
+  }
+  m.values.Derive(m.values[self], added);
+}
+
+std::optional<ValueId> CallMapMethod(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  const ValueId self = call.receiver;
+  if ((name == "get" || name == "pop" || name == "setdefault") && Argument(call, 0) != kNoValue &&
+      m.values[Argument(call, 0)].kind == ValueKind::kText) {
+    const ValueId field = m.values.Field(self, m.values[Argument(call, 0)].text);
+    if (field != kNoValue) return field;
+    if (Argument(call, 1) != kNoValue) return Argument(call, 1);
+  }
+  if (name == "items" || name == "values") {
+    ScriptValue all;
+    all.kind = ValueKind::kSequence;
+    const auto fields = m.values[self].fields;
+    for (const auto& [key, value] : fields) {
+      if (name == "values") {
+        all.items.push_back(value);
+        continue;
+      }
+      ScriptValue pair;
+      pair.kind = ValueKind::kSequence;
+      pair.items = {m.values.Text(key), value};
+      all.items.push_back(m.values.Add(std::move(pair)));
+    }
+    return m.values.Add(std::move(all));
+  }
+  if (name == "update" && Argument(call, 0) != kNoValue) {
+    const auto fields = m.values[Argument(call, 0)].fields;
+    for (const auto& [key, value] : fields) m.SetField(self, key, value);
+  }
+  if (name == "update") {
+    for (const CallArgument& one : call.arguments) {
+      if (!one.name.empty()) m.SetField(self, one.name, one.value);
+    }
+    return m.values.None();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
   const ValueId self = call.receiver;
   const ValueKind kind = m.values[self].kind;
   if (name == "sort" && kind != ValueKind::kInstance) {
-    ScriptValue& list = m.values[self];
-    if (!list.unsorted.empty() || !list.symbol.empty()) {
-      list.items.clear();
-      if (list.kind == ValueKind::kSequence) list.kind = ValueKind::kUnknown;
-    }
-    list.unsorted.clear();
-    list.symbol = absl::StrCat("sorted(", list.symbol.substr(0, 300), ")");
+    SortInPlace(m, self);
     return m.values.None();
   }
   if ((name == "append" || name == "add" || name == "extend" || name == "insert" || name == "appendleft" ||
        name == "put") &&
       !call.arguments.empty()) {
-    const ValueId added = call.arguments.back().value;
-    ScriptValue& list = m.values[self];
-    if (kind == ValueKind::kSequence && list.items.size() < 256) {
-      if (name == "append") {
-        list.items.push_back(added);
-      } else if (name == "extend") {
-        const std::vector<ValueId> items = m.values[added].items;
-        list.items.insert(list.items.end(), items.begin(), items.end());
-      }
-      if (m.innermost_loop() >= 0 || m.conditional > 0 || name != "append") {
-        list.symbol = absl::StrCat("list(", m.values.SymbolOf(added).substr(0, 300), ")");
-      }
-    }
-    m.values.Derive(m.values[self], added);
+    AddToContainer(m, name, self, call.arguments.back().value);
     return m.values.None();
   }
   if (kind == ValueKind::kMap) {
-    if ((name == "get" || name == "pop" || name == "setdefault") && Argument(call, 0) != kNoValue &&
-        m.values[Argument(call, 0)].kind == ValueKind::kText) {
-      const ValueId field = m.values.Field(self, m.values[Argument(call, 0)].text);
-      if (field != kNoValue) return field;
-      if (Argument(call, 1) != kNoValue) return Argument(call, 1);
-    }
-    if (name == "items" || name == "values") {
-      ScriptValue all;
-      all.kind = ValueKind::kSequence;
-      const auto fields = m.values[self].fields;
-      for (const auto& [key, value] : fields) {
-        if (name == "values") {
-          all.items.push_back(value);
-          continue;
-        }
-        ScriptValue pair;
-        pair.kind = ValueKind::kSequence;
-        pair.items = {m.values.Text(key), value};
-        all.items.push_back(m.values.Add(std::move(pair)));
-      }
-      return m.values.Add(std::move(all));
-    }
-    if (name == "update" && Argument(call, 0) != kNoValue) {
-      const auto fields = m.values[Argument(call, 0)].fields;
-      for (const auto& [key, value] : fields) m.SetField(self, key, value);
-    }
-    if (name == "update") {
-      for (const CallArgument& one : call.arguments) {
-        if (!one.name.empty()) m.SetField(self, one.name, one.value);
-      }
-      return m.values.None();
-    }
+    if (const auto value = CallMapMethod(m, name, call)) return value;
   }
   // cfg.get("lr", 0.1)
   if (name == "get" && m.values[self].kind == ValueKind::kObject && !call.arguments.empty() &&

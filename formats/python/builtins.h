@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "formats/python/api_calls.h"
+#include "formats/python/api_call.h"
 #include "formats/python/machine.h"
 
 namespace paritect {

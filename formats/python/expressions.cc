@@ -552,6 +552,23 @@ ValueId EvaluateLambda(ScriptMachine& m, NodeId node) {
   return m.values.Add(std::move(function));
 }
 
+ValueId EvaluateAttribute(ScriptMachine& m, NodeId node) {
+  const SyntaxTree& tree = m.tree();
+  const NodeId object = tree.Child(node, Part::kObject);
+  const NodeId name = tree.Child(node, Part::kAttribute);
+  if (object == kNoNode || name == kNoNode) return m.values.Unknown();
+  const std::string attribute(tree.TextOf(name));
+  const ValueId of = m.Evaluate(object);
+  return m.Attribute(of, attribute);
+}
+
+ValueId EvaluateYield(ScriptMachine& m, NodeId node) {
+  ValueId value = m.values.None();
+  for (NodeId child = m.tree()[node].first; child != kNoNode; child = m.tree()[child].next) value = m.Evaluate(child);
+  if (m.frame().yielded.size() < 64) m.frame().yielded.push_back(value);
+  return m.values.Unknown();
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(misc-no-recursion): kDepthMax bounds it
@@ -592,25 +609,13 @@ ValueId EvaluateExpression(ScriptMachine& m, NodeId node) {
     case Syntax::kGenerator: return Comprehension(m, node).Run();
     case Syntax::kLambda: return EvaluateLambda(m, node);
     case Syntax::kCall: return EvaluateCall(m, node);
-    case Syntax::kAttribute: {
-      const NodeId object = tree.Child(node, Part::kObject);
-      const NodeId name = tree.Child(node, Part::kAttribute);
-      if (object == kNoNode || name == kNoNode) return m.values.Unknown();
-      const std::string attribute(tree.TextOf(name));
-      const ValueId of = m.Evaluate(object);
-      return m.Attribute(of, attribute);
-    }
+    case Syntax::kAttribute: return EvaluateAttribute(m, node);
     case Syntax::kNamedExpression: {
       const ValueId value = m.Evaluate(tree.Child(node, Part::kValue));
       m.Assign(tree.Child(node, Part::kName), value);
       return value;
     }
-    case Syntax::kYield: {
-      ValueId value = m.values.None();
-      for (NodeId child = tree[node].first; child != kNoNode; child = m.tree()[child].next) value = m.Evaluate(child);
-      if (m.frame().yielded.size() < 64) m.frame().yielded.push_back(value);
-      return m.values.Unknown();
-    }
+    case Syntax::kYield: return EvaluateYield(m, node);
     case Syntax::kParenthesized:
     case Syntax::kAwait:
     case Syntax::kInterpolation: return m.Evaluate(tree[node].first);

@@ -105,6 +105,29 @@ std::vector<std::string> FrameworkBases(const ScriptMachine& m, ValueId of_class
   return names;
 }
 
+namespace {
+
+// Of `super()`: the first base class of the project that has it, else what a framework's class would have.
+ValueId AttributeOfSuper(ScriptMachine& m, ValueId object, const ScriptValue& of, absl::string_view name) {
+  const std::vector<ValueId> bases = m.values[of.items[0]].items;
+  for (ValueId base : bases) {
+    const ValueId found = ClassAttribute(m, base, name);
+    if (found == kNoValue || m.values[found].kind != ValueKind::kFunction) continue;
+    ScriptValue method = m.values[found];
+    method.self = of.self;
+    return m.values.Add(std::move(method));
+  }
+  ScriptValue bound;
+  bound.kind = ValueKind::kBound;
+  bound.text = std::string(name);
+  bound.self = of.self;
+  bound.symbol = absl::StrCat("super.", name);
+  bound.items = {object};
+  return m.values.Add(std::move(bound));
+}
+
+}  // namespace
+
 ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
   const ScriptValue of = m.values[object];
   switch (of.kind) {
@@ -141,22 +164,7 @@ ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
       }
       break;
     }
-    case ValueKind::kSuper: {
-      for (ValueId base : m.values[of.items[0]].items) {
-        const ValueId found = ClassAttribute(m, base, name);
-        if (found == kNoValue || m.values[found].kind != ValueKind::kFunction) continue;
-        ScriptValue method = m.values[found];
-        method.self = of.self;
-        return m.values.Add(std::move(method));
-      }
-      ScriptValue bound;
-      bound.kind = ValueKind::kBound;
-      bound.text = std::string(name);
-      bound.self = of.self;
-      bound.symbol = absl::StrCat("super.", name);
-      bound.items = {object};
-      return m.values.Add(std::move(bound));
-    }
+    case ValueKind::kSuper: return AttributeOfSuper(m, object, of, name);
     case ValueKind::kObject:
       if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
       if (of.text == "wrapper" && of.self != kNoValue && name == "module") return of.self;

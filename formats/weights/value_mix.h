@@ -5,9 +5,15 @@
 
 #include <cstdint>
 
-#include "formats/weights/value_sums.h"
+namespace paritect {
 
-namespace paritect::value_mix {
+// Sums mod 2^64 of one mix of each element's fp32 bits. +0 adds nothing, so that padding does not count.
+struct HashSums {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+};
+
+namespace value_mix {
 
 // Odd, without pattern: the first digits of sqrt(2), sqrt(3), ... in hexadecimal, made odd.
 inline constexpr std::uint32_t kSpread = 0x6A09E667;
@@ -54,6 +60,7 @@ inline constexpr std::uint32_t kFp16Infinite = 0x477FF000;  // 65520
 inline constexpr std::uint32_t kFp16Normal = 0x38800000;    // 2^-14
 inline constexpr std::uint32_t kHalf = 0x3F000000;          // 0.5, whose last place is 2^-24
 
-}  // namespace paritect::value_mix
+}  // namespace value_mix
+}  // namespace paritect
 
 #endif  // PARITECT_FORMATS_WEIGHTS_VALUE_MIX_H_

@@ -7,13 +7,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace paritect {
+#include "formats/weights/value_mix.h"
 
-// Sums mod 2^64 of one mix of each element's fp32 bits. +0 adds nothing, so that padding does not count.
-struct HashSums {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-};
+namespace paritect {
 
 struct ValueSums {
   static constexpr std::size_t kLanes = 16;  // an element's lane is its index mod 16
