@@ -32,8 +32,8 @@
 
 namespace paritect {
 
-// In the order in which they count: written default, what scripts say, what a person states, configuration file, command
-// line and variables, what the run printed or wrote out itself. kDerived: a figure made of several.
+// In the order in which they count: written default, what scripts say, what a person states, configuration file,
+// command line and variables, what the run printed or wrote out itself. kDerived: a figure made of several.
 struct EffectiveValue {
   SourcedValue value;
   std::vector<SourcedValue> disagreeing;  // of the same scope, other meaning

@@ -186,8 +186,14 @@ class CheckpointReader {
     TensorInfo info;
     info.name = first.tag;
     info.role = RoleOf(first.tag);
-    if (first.has_map || !first.has_tensor)
+    if (first.has_map || !first.has_tensor) {
+      info.dtype = DType::kBlocks;
+      info.dtype_word = "MapTensor";
       return out_->AddUnreadable(info, "a map parameter, which has no plain form");
+    }
+    if (first.type.empty()) {
+      return absl::DataLossError(StrCat("parameter ", DisplayBytes(first.tag), " has no type (the file is damaged)"));
+    }
     info.shape = first.dims;
     const auto type = TypeOf(first.type);
     if (!type) {
