@@ -169,7 +169,5 @@ def test_cancelled():
         cluster.agents["npu-01"].send_signal(signal.SIGCONT)
 
 
-base.__dict__.update({name: test for name, test in list(globals().items()) if name.startswith("test_")})
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        base.main()
+    base.main(globals())
