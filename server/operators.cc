@@ -420,7 +420,7 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
           : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
       "`paritect node ls -o wide` names them with both addresses; revoke a stolen one, join a copied machine anew");
   add("lost_records", lost == 0, absl::StrCat(lost, " records were lost by nodes"),
-      "`cluster.coverage.records` of an audit names the nodes", "warning");
+      "run the audits again that rest on what those nodes recorded; the journal names them", "warning");
   if (stats.ok()) *response.mutable_log_head() = stats->log_head;
   if (const std::string old = OldSqlite(); !old.empty()) {
     add("sqlite", false, old, "install the distribution's newer libsqlite3 and restart the server", "warning");

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
@@ -47,9 +48,22 @@ absl::StatusOr<std::vector<std::string>> CopyFolderFiles(const std::string& from
   return copied;
 }
 
+// A folder that has an authority keeps it, and a database of another would let nobody in.
+absl::Status SameAuthority(const std::string& keys, const std::string& folder) {
+  const auto there = ReadWholeFile(PosixFileSystem(), JoinPath(folder, "ca.pem"), kKeyFileBytesMax);
+  if (absl::IsNotFound(there.status())) return absl::OkStatus();
+  PARITECT_RETURN_IF_ERROR(there.status());
+  PARITECT_ASSIGN_OR_RETURN(const std::string other,
+                            ReadWholeFile(PosixFileSystem(), JoinPath(keys, "ca.pem"), kKeyFileBytesMax));
+  if (other == *there) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(folder, " holds another authority than ", keys,
+                                                    "; nothing was changed: name a folder that is not there yet, or one "
+                                                    "that holds neither ca.pem nor a database"));
+}
+
 absl::Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
-  if (errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, " is there already; nothing was written"));
+  if (errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, " is there already; the keys were not copied"));
   return absl::ErrnoToStatus(errno, absl::StrCat("make ", path));
 }
 
@@ -76,6 +90,9 @@ int Backup(ServerEnv& env, const std::vector<std::string>& args) {
   if (!*parsed) return env.out << arguments.help(), kServerOk;
   if (!PosixFileSystem().Stat(DatabaseOf(folder)).ok()) {
     return ServerError(env, "backup", absl::StrCat(folder, " holds no Paritect server's database"), kServerUsage);
+  }
+  if (!keys.empty() && PosixFileSystem().LStat(keys).ok()) {
+    return ServerError(env, "backup", absl::StrCat(keys, " is there already; nothing was written"), kServerUsage);
   }
   const absl::Status status = CopyTo(folder, file);
   if (absl::IsAlreadyExists(status)) return ServerError(env, "backup", status.message(), kServerUsage);
@@ -148,13 +165,18 @@ int Restore(ServerEnv& env, const std::vector<std::string>& args) {
   if (file.empty() != as_it_is) {
     return ServerError(env, "restore", "give FILE, or --as-it-is to go on with what is there", kServerUsage);
   }
+  bool revocations_of_keys = false;
   if (!keys.empty()) {
+    if (const absl::Status same = SameAuthority(keys, folder); !same.ok()) {
+      return ServerError(env, "restore", same.message(), kServerUsage);
+    }
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
       return ServerError(env, "restore", absl::StrCat("cannot make ", folder), kServerFailed);
     }
     const auto copied = CopyFolderFiles(keys, folder);
     if (!copied.ok()) return ServerError(env, "restore", copied.status().message(), kServerFailed);
-    env.err << "taken from " << keys << ": " << absl::StrJoin(*copied, ", ") << "\n";
+    revocations_of_keys = std::count(copied->begin(), copied->end(), "holders.log") > 0;
+    env.err << "taken from " << keys << ": " << (copied->empty() ? "nothing" : absl::StrJoin(*copied, ", ")) << "\n";
   }
   const std::string now = absl::StrReplaceAll(FormatTime(env.clock()), {{"-", ""}, {":", ""}, {" ", "T"}});
   const auto result = as_it_is ? AcceptDatabase(DatabaseOf(folder)) : RestoreDatabase(DatabaseOf(folder), file, now);
@@ -170,11 +192,13 @@ int Restore(ServerEnv& env, const std::vector<std::string>& args) {
   env.out << "restored " << what << "\n";
   if (!result->kept_as.empty()) env.err << "the database before is kept as " << result->kept_as << "\n";
   const bool journal = PosixFileSystem().Stat(JoinPath(folder, "holders.log")).ok();
-  env.err << (journal ? "revocations are kept beside the database (holders.log) and count from the next start\n"
-                      : "there is no holders.log: whoever was revoked after the backup is not revoked any more; revoke "
-                        "them again\n");
-  env.err << "records that agents delivered since the backup are told as lost when they connect "
-             "(cluster.coverage.records), tasks that are not done are asked for again\n";
+  env.err << (revocations_of_keys
+                  ? "revocations are those of the keys' copy: revoke again whoever was revoked after it was made\n"
+              : journal ? "revocations are kept beside the database (holders.log) and count from the next start\n"
+                        : "there is no holders.log: whoever was revoked after the backup is not revoked any more; "
+                          "revoke them again\n");
+  env.err << "records that agents delivered since then are told as lost when they connect (`paritect doctor`); run the "
+             "audits again that rest on them. Tasks that are not done are asked for again\n";
   return kServerOk;
 }
 
