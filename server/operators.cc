@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_format.h"
 #include "common/date.h"
 #include "common/digest.h"
@@ -403,11 +404,13 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
       "restart the server: it renews its own certificate; one of another authority must be replaced");
   std::int64_t online = 0;
   std::int64_t lost = 0;
+  std::vector<std::string> lossy;
   std::vector<KnownNode> nodes = parts_.fleet.Agents();
   std::erase_if(nodes, [](const KnownNode& node) { return node.revoked; });
   for (const KnownNode& node : nodes) {
     online += node.online ? 1 : 0;
     lost += node.lost_records;
+    if (node.lost_records > 0 && lossy.size() < 5) lossy.push_back(node.name);
   }
   add("nodes", online == static_cast<std::int64_t>(nodes.size()),
       absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected"),
@@ -419,8 +422,9 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
           ? "no two agents use one identity"
           : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
       "`paritect node ls -o wide` names them with both addresses; revoke a stolen one, join a copied machine anew");
-  add("lost_records", lost == 0, absl::StrCat(lost, " records were lost by nodes"),
-      "run the audits again that rest on what those nodes recorded; the journal names them", "warning");
+  add("lost_records", lost == 0, lossy.empty() ? "no node lost records"
+                    : absl::StrCat(lost, " records were lost, by ", absl::StrJoin(lossy, ", ")),
+      "run the audits again that rest on what the nodes recorded before", "warning");
   if (stats.ok()) *response.mutable_log_head() = stats->log_head;
   if (const std::string old = OldSqlite(); !old.empty()) {
     add("sqlite", false, old, "install the distribution's newer libsqlite3 and restart the server", "warning");

@@ -57,13 +57,12 @@ absl::Status SameAuthority(const std::string& keys, const std::string& folder) {
                             ReadWholeFile(PosixFileSystem(), JoinPath(keys, "ca.pem"), kKeyFileBytesMax));
   if (other == *there) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(folder, " holds another authority than ", keys,
-                                                    "; nothing was changed: name a folder that is not there yet, or one "
-                                                    "that holds neither ca.pem nor a database"));
+                                                    "; nothing was changed: name a folder that is not there yet"));
 }
 
 absl::Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
-  if (errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, " is there already; the keys were not copied"));
+  if (errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, " is there: the keys were not copied"));
   return absl::ErrnoToStatus(errno, absl::StrCat("make ", path));
 }
 
