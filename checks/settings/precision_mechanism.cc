@@ -107,7 +107,7 @@ void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
                  {{"dtype", dtype}, {"product", platform.family->name}, {"evidence", type.evidence}})
             .add_evidence(type.evidence);
       }
-    } else if (!view.empty()) {
+    } else if (!view.empty() || view.flow().named()) {
       AddMissing(context, result, "compute_type_not_stated", run.name);
     }
   }

@@ -60,6 +60,7 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const ModelSt
     }
   }
   budget.Finish();
+  if (a.tensors.empty() || b.tensors.empty()) AddMissing(context, result, "no_tensors_compared", b.where);
   v1::Finding& note = AddNote(context, result, "measured/graph", b.where,
                               {{"pairs", absl::StrCat(states.match().pairs.size())},
                                {"baseline", absl::StrCat(a.tensors.size())},

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
 #include "checks/finding_budget.h"
+#include "checks/weights/finite.h"
 #include "checks/weights/law.h"
 #include "checks/weights/pair_report.h"
 
@@ -93,6 +94,8 @@ class Evaluation {
     }
     for (const auto& [i, k] : states.exchanged_pairs()) Exchanged(states.match().pairs[i], states.match().pairs[k]);
     Unmatched(states);
+    // Nothing beside nothing is no agreement.
+    if (states.match().pairs.empty()) AddMissing(context_, result_, "no_tensors_compared", states.b().where);
     Sum(states, random);
   }
 
@@ -195,10 +198,12 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   if (reference != nullptr) {
     baseline = StartOf(context, result, *reference);
     evaluation.Loaded(*reference, baseline);
+    for (const ModelState* state : {&baseline.file, &baseline.model}) ReportNotFinite(context, result, *state);
   }
   for (const RunCheckpoints& run : CheckpointsOf(context, Side::kMigrated)) {
     const Start start = StartOf(context, result, run);
     evaluation.Loaded(run, start);
+    for (const ModelState* state : {&start.file, &start.model}) ReportNotFinite(context, result, *state);
     if (reference != nullptr) evaluation.Sides(baseline, start);
   }
 }

@@ -1,6 +1,8 @@
 #include "checks/weights/pair_report.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -44,6 +46,22 @@ PairedStates::PairedStates(const CheckContext& context, const ModelState& a, con
   FindExchanged();
 }
 
+namespace {
+
+// Two draws have nothing to do with each other: the cosine of their sketches (128 places) is within about a tenth of 0.
+// Values that were scaled, negated or disturbed keep it near 1 or -1. Only where the mean does not make it.
+bool AreRelated(const TensorPair& pair) {
+  constexpr std::uint64_t kElementsMin = 256;
+  constexpr double kRelated = 0.6;
+  if (!pair.one_to_one() || pair.a.front()->elements() < kElementsMin) return false;
+  const DifferenceFigures figures = FiguresOf(pair.a.front()->first(), pair.b.front()->first());
+  const auto centred = [](double mean, double deviation) { return std::fabs(mean) < 0.25 * deviation; };
+  return figures.cosine.has_value() && std::fabs(*figures.cosine) > kRelated &&
+         centred(figures.a_mean, figures.a_deviation) && centred(figures.b_mean, figures.b_deviation);
+}
+
+}  // namespace
+
 bool PairedStates::LooksRandom() const {
   constexpr double kShareOfChance = 0.1;  // tables of positions and the like are the same wherever they are made
   double same = 0, all = 0;
@@ -52,7 +70,9 @@ bool PairedStates::LooksRandom() const {
     if (one.role == v1::TENSOR_ROLE_BUFFER || IsConstant(one.first())) continue;
     const auto elements = static_cast<double>(one.elements());
     all += elements;
-    same += IsSame(sameness_[i]) || sameness_[i] == Sameness::kTruncated ? elements : 0;
+    const bool same_origin =
+        IsSame(sameness_[i]) || sameness_[i] == Sameness::kTruncated || AreRelated(match_.pairs[i]);
+    same += same_origin ? elements : 0;
   }
   return same < kShareOfChance * all;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
+#include "checks/weights/finite.h"
 #include "checks/weights/matching.h"
 #include "checks/weights/step_change.h"
 #include "common/numbers.h"
@@ -119,9 +120,12 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunCheckpoints* reference = ReferenceCheckpoints(context);
   std::optional<StepChange> baseline;
   if (reference != nullptr) baseline = FirstChange(context, result, *reference);
+  if (baseline.has_value()) ReportNotFinite(context, result, baseline->after);
   for (const RunCheckpoints& run : CheckpointsOf(context, Side::kMigrated)) {
     const std::optional<StepChange> migrated = FirstChange(context, result, run);
-    if (migrated.has_value()) Judge(context, result).Run(baseline, *migrated);
+    if (!migrated.has_value()) continue;
+    ReportNotFinite(context, result, migrated->after);
+    Judge(context, result).Run(baseline, *migrated);
   }
 }
 
