@@ -1,4 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "checks/weights/fixture.h"
 
@@ -42,6 +45,39 @@ TEST(InitialWeights, ALayoutIsNoDifferenceAndAnOrderIsOne) {
   EXPECT_TRUE(HasKind(transposed, v1::SEVERITY_NOTE, "transposed"));
   *other.mutable_tensors(2) = TensorOf("fc.weight", {10, 64}, shuffled);
   EXPECT_EQ(Judge(Torch(), other), "fail: weights_differ module.fc.weight");
+}
+
+// One model of one tensor of 4096 elements, in another state on each side.
+std::string JudgeOne(const Floats& a, const Floats& b) {
+  return Judge(StateAt(0, {TensorOf("w", {64, 64}, a)}), StateAt(0, {TensorOf("w", {64, 64}, b)}));
+}
+
+TEST(InitialWeights, ChangedWeightsAreNoOtherDraw) {
+  const Floats drawn = RandomFloats(4096, 1);
+  EXPECT_EQ(JudgeOne(drawn, RandomFloats(4096, 2)), "pass");
+  const Floats noise = RandomFloats(4096, 3, 0.001F);
+  Floats scaled = drawn, negated = drawn, disturbed = drawn;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    scaled[i] *= 1.1F;
+    negated[i] *= -1;
+    disturbed[i] += noise[i];
+  }
+  for (const Floats* changed : {&scaled, &negated, &disturbed}) {
+    EXPECT_EQ(JudgeOne(drawn, *changed), "fail: weights_differ w");
+  }
+}
+
+TEST(InitialWeights, WhatIsNoNumberFailsOnEitherSideAndOnBoth) {
+  Floats broken = RandomFloats(4096, 2);
+  broken[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(JudgeOne(RandomFloats(4096, 1), broken), "fail: weights_not_finite w");
+  EXPECT_EQ(JudgeOne(broken, RandomFloats(4096, 1)), "fail: weights_not_finite w");
+  EXPECT_THAT(JudgeOne(broken, broken), testing::StartsWith("fail: weights_not_finite w"));
+}
+
+TEST(InitialWeights, NothingBesideNothingIsNoAgreement) {
+  EXPECT_NE(Judge(StateAt(0, {}), StateAt(0, {})), "pass");
+  EXPECT_NE(Judge(StateAt(0, {}), StateAt(0, {}), kGraph), "pass");
 }
 
 TEST(InitialWeights, OneElementIsEnough) {
