@@ -73,13 +73,21 @@ inline v1::TensorFingerprint TensorOf(const std::string& name, std::vector<std::
     tensor.mutable_words()->set_weighted_squared(tensor.words().weighted_squared() + word * word * bits);
     ++word;
     ++bins[bits >> 20];
+    if (!std::isfinite(value)) {  // counted, and in no sum
+      if (std::isnan(value)) statistics.set_nan(statistics.nan() + 1);
+      if (std::isinf(value) && value > 0) statistics.set_positive_infinity(statistics.positive_infinity() + 1);
+      if (std::isinf(value) && value < 0) statistics.set_negative_infinity(statistics.negative_infinity() + 1);
+      rounded.push_back(value);
+      continue;
+    }
     statistics.set_min(std::min<double>(statistics.min(), value));
     statistics.set_max(std::max<double>(statistics.max(), value));
     statistics.set_sum(statistics.sum() + value);
     statistics.set_sum_of_squares(statistics.sum_of_squares() + static_cast<double>(value) * value);
     rounded.push_back(ToBf16(value));
   }
-  statistics.set_finite(values.size());
+  statistics.set_finite(values.size() - statistics.nan() - statistics.positive_infinity() -
+                        statistics.negative_infinity());
   tensor.mutable_words()->set_word_bytes(4);
   tensor.set_xxh3(absl::StrCat(dtype, absl::Hex(order)));
   *tensor.mutable_values() = HashOf(values);

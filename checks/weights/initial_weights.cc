@@ -38,6 +38,10 @@ Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunChe
   } else if (files.empty()) {
     AddMissing(context, result, "initial_not_recorded", run.run.name, {{"run", run.run.name}});
   }
+  const bool recorded = !files.empty() || (!steps.empty() && steps.front() == 0);
+  if (recorded && start.file.tensors.empty() && start.model.tensors.empty()) {
+    AddMissing(context, result, "no_tensors_compared", run.run.name);
+  }
   return start;
 }
 
