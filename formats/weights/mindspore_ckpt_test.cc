@@ -50,7 +50,7 @@ TEST(MindsporeCkpt, RefusesDamage) {
   EXPECT_THAT(Why(MindsporeValue("w", "Float32", {1ll << 40, 1ll << 40}, "1234")), HasSubstr("2^63"));
   EXPECT_THAT(Why(value + MindsporeValue("v", "Float32", {1}, Floats({1})) + value),
               HasSubstr("two parameters of the name w"));
-  EXPECT_THAT(Why(MindsporeValue("w", "", {1}, Floats({1}))), HasSubstr("parameter w has no type"));
+  EXPECT_THAT(Why(value + MindsporeValue("v", "", {1}, Floats({1}))), HasSubstr("parameter v has no type"));
   EXPECT_THAT(Why(value + WireBytes(2, "x")), HasSubstr("none of a checkpoint's"));
 }
 
