@@ -46,6 +46,10 @@ std::vector<std::reference_wrapper<const SettingsView>> RequireSettings(const Ch
     const bool by_scripts = suffices == kReadScripts && view.flow().read();
     if (!view.empty() || by_scripts || (!suffices.empty() && view.FindStated(suffices) != nullptr)) {
       views.emplace_back(view);
+      // What a script says in part finds faults; that it says nothing of a thing is no evidence.
+      if (view.empty() && by_scripts && !view.flow().whole()) {
+        ReportScriptNotWhole(context, result, view.flow(), view.run_name());
+      }
     } else if (!told.contains(view.run_name())) {
       without.push_back(view.run_name());
     }
