@@ -122,8 +122,9 @@ absl::Status Judging::Mark(const v1::AuditRun& run) {
     judged_->set_audit(run.audit());
     judged_->set_number(run.number());
   }
+  PARITECT_ASSIGN_OR_RETURN(const int unended, UnendedJudgements(store_, run));
   WriteSet set;
-  AddJudgingMark(run, clock_(), set);
+  AddJudgingMark(run, unended + 1, set);
   return ports_.commit(std::move(set));
 }
 
