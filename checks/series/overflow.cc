@@ -315,7 +315,7 @@ RecordsByRank Split(const v1::RunLog& log, const v1::Evidence& evidence) {
 
 std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
   std::map<std::string, Part> engines;
-  for (const LogSource& source : run.logs) {
+  for (const LogSource& source : run.ScaleLogs()) {
     for (const auto& [key, records] : Split(source.log(), *source.evidence)) {
       Part part = Read(source, records);
       SettleUnreported(part);

@@ -376,10 +376,11 @@ namespace {
 // The type that the run itself printed, where the options are no more than asked for; "" where it printed none.
 std::string PrintedType(const SettingsView& view) {
   const EffectiveValue* printed = view.FindStated("compute_dtype");
-  if (printed == nullptr || printed->value.source != SettingSource::kLog) return "";
+  if (printed == nullptr || !IsOfRun(printed->value.source)) return "";
   for (absl::string_view option : {"bf16", "fp16"}) {
     const EffectiveValue* asked = view.FindStated(option);
-    if (asked != nullptr && asked->value.source == SettingSource::kLog) return "";
+    // Printed beside it, an option may be what counts; what was observed is what ran.
+    if (asked != nullptr && asked->value.source == printed->value.source) return "";
   }
   const std::string dtype = view.Text("compute_dtype").value_or("");
   return dtype == "float16" || dtype == "bfloat16" || dtype == "float32" ? dtype : "";

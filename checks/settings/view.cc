@@ -22,6 +22,7 @@ using absl::StrCat;
 
 // Overrides of Hydra are a command line in a file (.hydra/overrides.yaml); training_args.bin is written by the run.
 SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
+  if (document.format() == kObservedFacts) return SettingSource::kObserved;
   if (document.format() == kScriptSettings || document.kind() == kScriptOptions) return SettingSource::kScript;
   if (from_log || document.kind() == "printed" || document.format() == "hf-trainer-stdout" ||
       document.format() == "hf-training-args" || document.format() == "mllog")
@@ -44,6 +45,9 @@ bool IsDeepSpeed(const SourcedValue& value) {
 // some launchers stop and others go on with either.
 bool Contradict(const SourcedValue& a, const SourcedValue& b) {
   if (a.source == SettingSource::kScript || b.source == SettingSource::kScript) return false;
+  if ((a.source == SettingSource::kObserved) != (b.source == SettingSource::kObserved)) {
+    return a.source == SettingSource::kFact || b.source == SettingSource::kFact;
+  }
   return a.source == b.source || a.source == SettingSource::kFact || b.source == SettingSource::kFact ||
          IsDeepSpeed(a) != IsDeepSpeed(b);
 }
@@ -61,7 +65,7 @@ bool IsUntold(const v1::Setting& setting) {
 bool HoldsArguments(const v1::SettingsDocument& document) {
   for (absl::string_view other :
        {"environment", "packages", "versions", "devices", "host", "model", "parameter-groups", "scaler-state",
-        "topology", "rank-table", "op-precision", "custom-dtypes", "collect-env"}) {
+        "topology", "rank-table", "observed", "op-precision", "custom-dtypes", "collect-env"}) {
     if (document.format() == other || document.kind() == other) return false;
   }
   for (const v1::Setting& setting : document.settings()) {
@@ -132,6 +136,14 @@ void SettingsView::AddScripts(const CheckContext& context, const RunView& run) {
   if (document.settings_size() > 0) AddDocument(context.rules, *run.nodes[0], document, false);
 }
 
+// Of a node's ranks the first one's settings stand for all: seeds and the like differ between ranks by right.
+bool SettingsView::IsOtherRank(const v1::Bundle& bundle, const v1::Evidence& evidence) {
+  if (evidence.settings().format() != kObservedFacts || !evidence.has_rank()) return false;
+  return std::any_of(bundle.evidence().begin(), bundle.evidence().end(), [&](const v1::Evidence& other) {
+    return other.settings().format() == kObservedFacts && other.has_rank() && other.rank() < evidence.rank();
+  });
+}
+
 void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bundle) {
   if (bundle.plan().framework() != "auto" && !bundle.plan().framework().empty()) framework_ = bundle.plan().framework();
   for (const v1::Evidence& evidence : bundle.evidence()) {
@@ -139,7 +151,7 @@ void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bund
       if (evidence.kind() == v1::EVIDENCE_KIND_SCRIPTS) unread_scripts_.push_back(evidence.source());
       continue;
     }
-    if (evidence.has_settings()) {
+    if (evidence.has_settings() && !IsOtherRank(bundle, evidence)) {
       AddDocument(context.rules, bundle, evidence.settings(), false);
     }
     if (!evidence.has_run_log()) continue;
@@ -392,8 +404,8 @@ void SettingsView::Settle(const Rules& rules) {
     for (const SourcedValue& value : values) {
       if (IsNull(value.value)) continue;
       const auto rank = [&](const SourcedValue& one) {
-        const bool printed = one.source == SettingSource::kLog;
-        return std::make_tuple(!one.replaceable, printed, strong(one), one.source);
+        const bool observed = one.source == SettingSource::kObserved;
+        return std::make_tuple(!one.replaceable, observed, IsOfRun(one.source), strong(one), one.source);
       };
       if (best == nullptr || rank(value) > rank(*best)) best = &value;
     }
