@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "checks/observed_format.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
 
@@ -100,7 +101,7 @@ static bool OpensNotNeeded(const EvidenceSet& evidence, Side side, const v1::Evi
   if (problem.problem().id() != "trace_no_opens" && problem.problem().id() != "trace_empty") return false;
   bool observed = false;
   evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle&, const v1::Evidence& one) {
-    observed = observed || one.shards().format() == "observed";
+    observed = observed || one.shards().format() == kObservedFormat;
   });
   return observed;
 }

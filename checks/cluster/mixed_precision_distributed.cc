@@ -35,7 +35,7 @@ void JudgeRun(const CheckContext& context, v1::CheckResult& result, const RunVie
         AddError(context, result, "nodes_train_alone/world", run.name, {{"evidence", ShowValue(world->value)}});
     SetFact(finding, "world_size", *size);
     finding.add_evidence(world->value.origin);
-  } else if (IsOfRun(world->value.source)) {
+  } else if (world->value.source == SettingSource::kLog) {
     v1::Finding& note = AddNote(context, result, "measured/world", run.name,
                                 {{"size", FormatDouble(*size)}, {"evidence", world->value.origin}});
     SetFact(note, "world_size", *size);

@@ -4,12 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "checks/observed_format.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
-
-constexpr char kFormat[] = "observed";
 
 ObservedRank RankOf(const v1::Bundle& bundle, const v1::Evidence& evidence, int& world_size) {
   ObservedRank rank;
@@ -60,7 +59,7 @@ const ObservedRun& ObservedRun::Of(const CheckContext& context, const RunView& r
     ObservedRun observed;
     for (const v1::Bundle* bundle : run.nodes) {
       for (const v1::Evidence& evidence : bundle->evidence()) {
-        if (evidence.outcome() != v1::OUTCOME_COLLECTED || evidence.settings().format() != kFormat) continue;
+        if (evidence.outcome() != v1::OUTCOME_COLLECTED || evidence.settings().format() != kObservedFormat) continue;
         observed.ranks_.push_back(RankOf(*bundle, evidence, observed.world_size_));
       }
     }
@@ -76,6 +75,18 @@ bool ObservedRun::whole() const {
   return all_there && std::all_of(ranks_.begin(), ranks_.end(), [](const ObservedRank& rank) {
     return std::all_of(rank.gaps.begin(), rank.gaps.end(), [](const ObservedFact& gap) { return gap.scope == "cut"; });
   });
+}
+
+std::vector<ObservedPair> ObservedPairs(const CheckContext& context) {
+  std::vector<ObservedPair> pairs;
+  for (const RunView& baseline : context.evidence.Runs(Side::kBaseline)) {
+    if (!ObservedRun::Of(context, baseline).seen()) continue;
+    for (const RunView& migrated : context.evidence.Runs(Side::kMigrated)) {
+      if (ObservedRun::Of(context, migrated).seen()) pairs.push_back({baseline, migrated});
+    }
+    break;
+  }
+  return pairs;
 }
 
 void AddObservedGaps(const CheckContext& context, v1::CheckResult& result, const ObservedRun& observed) {

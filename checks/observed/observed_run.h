@@ -58,6 +58,13 @@ class ObservedRun {
 // Says under `missing` what the records of a run lack.
 void AddObservedGaps(const CheckContext& context, v1::CheckResult& result, const ObservedRun& observed);
 
+// The baseline's first run that was observed with every migrated one that was.
+struct ObservedPair {
+  RunView baseline;
+  RunView migrated;
+};
+std::vector<ObservedPair> ObservedPairs(const CheckContext& context);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_OBSERVED_OBSERVED_RUN_H_

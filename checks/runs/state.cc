@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/numbers/statistics.h"
+#include "checks/observed/conduct.h"
 #include "checks/runs/data_position.h"
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
@@ -175,6 +176,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) AddScriptFaults(context, result, "training.flow.state", side);
   const RunPairs pairs(context);
   for (const Side side : kBothSides) {
+    for (const RunView& run : context.evidence.Runs(side)) JudgeObservedGradients(context, result, run);
     for (const RunSeries& run : pairs.runs(side)) {
       CheckConsumedSamples(context, result, run);
       if (WasResumed(run) && run.Curves(Metric::kSamples).curves.empty()) {

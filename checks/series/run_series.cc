@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/numbers/statistics.h"
+#include "checks/series/observed_logs.h"
 #include "checks/series/rank_merge.h"
-#include "checks/settings/sourced_value.h"
 #include "common/utf8.h"
 #include "rules/log_formats.h"
 #include "rules/metrics.h"
@@ -105,10 +105,6 @@ double SpreadOf(const PointsByStep& chosen, const PointsByStep& other) {
   return beyond ? std::fabs(difference / sum) : 0;
 }
 
-bool IsObserved(const LogSource& source) {
-  return source.log().format() == kObservedFacts;
-}
-
 // The points of one metric by (engine, rank), gathered log by log.
 class Gatherer {
  public:
@@ -116,8 +112,10 @@ class Gatherer {
 
   CurveSet Gather() {
     for (const LogSource& source : run_.logs) AddLog(source);
-    if (groups_.empty() && problems_.empty() && !run_.observed.empty() && !IsObserved(run_.logs.front())) {
-      for (const LogSource& source : run_.observed) AddLog(source);
+    // What nobody printed may have been observed.
+    const bool printed = !groups_.empty() || !problems_.empty() || run_.logs.empty() || IsObserved(run_.logs.front());
+    if (!printed) {
+      for (const LogSource& source : ObservedLogs(run_.view)) AddLog(source);
     }
     CurveSet set;
     std::map<std::string, std::map<std::int64_t, const Group*>> engines;
@@ -385,29 +383,16 @@ std::vector<RunSeries> MakeSeries(const EvidenceSet& evidence, Side side, v1::Ro
     for (const v1::Bundle* bundle : view.nodes) {
       for (const v1::Evidence& one : bundle->evidence()) {
         if (one.kind() == v1::EVIDENCE_KIND_RUN_LOG && one.outcome() == v1::OUTCOME_COLLECTED && one.has_run_log()) {
-          (one.run_log().format() == kObservedFacts ? run.observed : run.logs).push_back({bundle, &one});
+          const LogSource source = {bundle, &one};
+          if (!IsObserved(source)) run.logs.push_back(source);
         }
       }
     }
-    if (run.logs.empty()) run.logs = run.observed;
+    if (run.logs.empty()) run.logs = ObservedLogs(view);
     run.ending = EndingOf(run);
     result.push_back(std::move(run));
   }
   return result;
-}
-
-const std::vector<LogSource>& RunSeries::ScaleLogs() const {
-  const bool told = std::any_of(observed.begin(), observed.end(), [](const LogSource& source) {
-    return std::any_of(source.log().records().begin(), source.log().records().end(),
-                       [](const v1::StepRecord& record) { return record.has_loss_scale(); });
-  });
-  return told ? observed : logs;
-}
-
-RunSeries RunSeries::AsObserved() const {
-  RunSeries run = *this;
-  if (!observed.empty()) run.logs = observed;
-  return run;
 }
 
 const std::vector<RunSeries>& SeriesOf(const CheckContext& context, Side side, v1::Role role) {

@@ -81,17 +81,9 @@ struct RunSeries {
   Side side = Side::kBaseline;
   RunView view;
   std::vector<LogSource> logs;  // collected ones, in the order given
-  // What the observer recorded of the same steps: exact, and after the first ones a sample. Where nothing was printed it
-  // stands under `logs` too.
-  std::vector<LogSource> observed;
   RunEnding ending;
 
-  // Of the printed logs, or of what was observed where they do not have the metric.
   CurveSet Curves(Metric metric) const;
-  // Logs that tell of the loss scale: what was observed, where it is there, for it has every step that was skipped.
-  const std::vector<LogSource>& ScaleLogs() const;
-  // The run as the observer saw it, where it did: for the first steps, which logs need not print.
-  RunSeries AsObserved() const;
   // The last value of each metric of evaluations that was printed: accuracy first, then the other measures of quality,
   // then the validation loss. Not finite where the last evaluation gave no number.
   std::vector<FinalMetric> Finals() const;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/observed_format.h"
 #include "checks/series/run_series.h"
 #include "common/nearest.h"
 
@@ -119,14 +120,14 @@ void AddConflicts(const CheckContext& context, v1::CheckResult& result, const Se
 void AddOverridden(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
                    absl::string_view key, const SourcedValue& value, absl::Span<const SourcedValue> overridden) {
   for (const SourcedValue& other : overridden) {
-    const bool not_reached = IsOfRun(value.source) && other.source == overridden[0].source;
+    const bool not_reached = value.source == SettingSource::kLog && other.source == overridden[0].source;
     const std::string subject = absl::StrCat(SideName(view.side()), ": ", key);
     if (HasFinding(result, "overridden", subject, "", "")) continue;
     v1::Finding& finding =
         AddFinding(context, result, not_reached ? v1::SEVERITY_WARNING : v1::SEVERITY_NOTE,
-                   !not_reached                                      ? "overridden"
-                   : value.source == SettingSource::kObserved ? "overridden/observed"
-                                                                     : "overridden/not_reached",
+                   !not_reached                     ? "overridden"
+                   : value.format == kObservedFormat ? "overridden/observed"
+                                                     : "overridden/not_reached",
                    subject,
                    {{"key", std::string(key)}, {"value", ShowValue(value)}, {"other", ShowValue(other)}});
     SetValueFact(finding, "value", value.value);

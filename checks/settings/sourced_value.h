@@ -8,16 +8,8 @@
 
 namespace paritect {
 
-// Format of what the observer recorded (formats/observer/observed_run.h).
-inline constexpr char kObservedFacts[] = "observed";
-
-// kObserved: what the observer saw in the training process, above all that was asked for or printed. kScript: what the code of the training scripts says; everything that is stated elsewhere knows better what ran.
-enum class SettingSource { kScript = -1, kDefault, kFact, kFile, kLaunch, kLog, kObserved, kDerived };
-
-// What the run itself tells, not what it was asked for.
-inline bool IsOfRun(SettingSource source) {
-  return source == SettingSource::kLog || source == SettingSource::kObserved;
-}
+// kScript: what the code of the training scripts says; everything that is stated elsewhere knows better what ran.
+enum class SettingSource { kScript = -1, kDefault, kFact, kFile, kLaunch, kLog, kDerived };
 
 struct SourcedValue {
   v1::Value value;   // typed by the canonical key

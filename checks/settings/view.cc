@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "checks/observed_format.h"
 #include "checks/scripts/script_settings.h"
 #include "checks/settings/document_values.h"
 #include "checks/settings/platform.h"
@@ -22,7 +23,7 @@ using absl::StrCat;
 
 // Overrides of Hydra are a command line in a file (.hydra/overrides.yaml); training_args.bin is written by the run.
 SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
-  if (document.format() == kObservedFacts) return SettingSource::kObserved;
+  if (document.format() == kObservedFormat) return SettingSource::kLog;  // the surest of what a run tells of itself
   if (document.format() == kScriptSettings || document.kind() == kScriptOptions) return SettingSource::kScript;
   if (from_log || document.kind() == "printed" || document.format() == "hf-trainer-stdout" ||
       document.format() == "hf-training-args" || document.format() == "mllog")
@@ -41,11 +42,16 @@ bool IsDeepSpeed(const SourcedValue& value) {
   return absl::StartsWith(value.format, "deepspeed");
 }
 
+// What was observed in the process counts before what it printed.
+bool IsObserved(const SourcedValue& value) {
+  return value.format == kObservedFormat;
+}
+
 // Whether nothing tells which of the two counts. A trainer hands its engine a file of its own: where they disagree,
 // some launchers stop and others go on with either.
 bool Contradict(const SourcedValue& a, const SourcedValue& b) {
   if (a.source == SettingSource::kScript || b.source == SettingSource::kScript) return false;
-  if ((a.source == SettingSource::kObserved) != (b.source == SettingSource::kObserved)) {
+  if (IsObserved(a) != IsObserved(b)) {
     return a.source == SettingSource::kFact || b.source == SettingSource::kFact;
   }
   return a.source == b.source || a.source == SettingSource::kFact || b.source == SettingSource::kFact ||
@@ -101,6 +107,14 @@ SourcedValue ArgumentOf(const v1::Bundle& bundle, const v1::SettingsDocument& do
   return value;
 }
 
+// Of a node's ranks the first one's settings stand for all: seeds and the like differ between ranks by right.
+bool IsOtherRank(const v1::Bundle& bundle, const v1::Evidence& evidence) {
+  if (evidence.settings().format() != kObservedFormat || !evidence.has_rank()) return false;
+  return std::any_of(bundle.evidence().begin(), bundle.evidence().end(), [&](const v1::Evidence& other) {
+    return other.settings().format() == kObservedFormat && other.has_rank() && other.rank() < evidence.rank();
+  });
+}
+
 }  // namespace
 
 const SettingsView& SettingsView::Of(const CheckContext& context, Side side, const RunView& run) {
@@ -134,14 +148,6 @@ void SettingsView::AddScripts(const CheckContext& context, const RunView& run) {
   if (framework_.empty()) framework_ = flow.framework();
   const v1::SettingsDocument document = SettingsOfScripts(flow);
   if (document.settings_size() > 0) AddDocument(context.rules, *run.nodes[0], document, false);
-}
-
-// Of a node's ranks the first one's settings stand for all: seeds and the like differ between ranks by right.
-bool SettingsView::IsOtherRank(const v1::Bundle& bundle, const v1::Evidence& evidence) {
-  if (evidence.settings().format() != kObservedFacts || !evidence.has_rank()) return false;
-  return std::any_of(bundle.evidence().begin(), bundle.evidence().end(), [&](const v1::Evidence& other) {
-    return other.settings().format() == kObservedFacts && other.has_rank() && other.rank() < evidence.rank();
-  });
 }
 
 void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bundle) {
@@ -404,8 +410,8 @@ void SettingsView::Settle(const Rules& rules) {
     for (const SourcedValue& value : values) {
       if (IsNull(value.value)) continue;
       const auto rank = [&](const SourcedValue& one) {
-        const bool observed = one.source == SettingSource::kObserved;
-        return std::make_tuple(!one.replaceable, observed, IsOfRun(one.source), strong(one), one.source);
+        const bool printed = one.source == SettingSource::kLog;
+        return std::make_tuple(!one.replaceable, IsObserved(one), printed, strong(one), one.source);
       };
       if (best == nullptr || rank(value) > rank(*best)) best = &value;
     }

@@ -33,7 +33,7 @@
 namespace paritect {
 
 // In the order in which they count: written default, what scripts say, what a person states, configuration file,
-// command line and variables, what the run printed or wrote out itself, what was observed in it. kDerived: a figure made of several.
+// command line and variables, what the run printed or wrote out itself. kDerived: a figure made of several.
 struct EffectiveValue {
   SourcedValue value;
   std::vector<SourcedValue> disagreeing;  // of the same scope, other meaning
@@ -114,7 +114,6 @@ class SettingsView {
 
  private:
   static SettingsView Make(const CheckContext& context, Side side, const RunView& run);
-  static bool IsOtherRank(const v1::Bundle& bundle, const v1::Evidence& evidence);
   void AddBundle(const CheckContext& context, const v1::Bundle& bundle);
   void AddScripts(const CheckContext& context, const RunView& run);
   void AddDocument(const Rules& rules, const v1::Bundle& bundle, const v1::SettingsDocument& document, bool from_log);

@@ -7,12 +7,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/observed_format.h"
 #include "checks/shards/common.h"
 #include "checks/shards/cut_lists.h"
 #include "checks/shards/epochs.h"
 #include "checks/shards/evaluation_set.h"
 #include "checks/shards/roots.h"
-#include "checks/settings/sourced_value.h"
 #include "checks/shards/segments.h"
 #include "common/numbers.h"
 #include "rules/launchers.h"
@@ -93,7 +93,7 @@ class RunBuilder {
     if (!list.sample_numbers()) SpellPlainly(reader);
     run_.partly_unreadable = run_.partly_unreadable || list.incomplete_size() > 0;
     run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace" ||
-                            list.format() == kObservedFacts;
+                            list.format() == kObservedFormat;
     if (!list.has_rank()) ++run_.unranked;
     NoteWorldSize(reader.segment, list.world_size(), reader.node);
     readers_[list.has_epoch() ? std::optional<int>(list.epoch()) : std::nullopt].push_back(std::move(reader));
@@ -390,7 +390,7 @@ class PairBuilder {
 bool SamplesObserved(const EvidenceSet& evidence, Side side) {
   bool any = false;
   evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle&, const v1::Evidence& one) {
-    any = any || one.shards().format() == kObservedFacts;
+    any = any || one.shards().format() == kObservedFormat;
   });
   return any;
 }

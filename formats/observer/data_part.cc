@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/numbers.h"
 #include "formats/observer/tensor.h"
 #include "formats/observer/value_text.h"
 
@@ -198,6 +199,12 @@ void DataPart::TakeIndices(const ObservedRecord& record) {
   pass->batches = record.Integer("batches").value_or(0);
   pass->whole = record.Boolean("whole").value_or(false);
   pass->digest = record.Text("digest");
+  if (const DocumentNode* digests = record.Find("at_batches")) {
+    for (const auto& [count, digest] : digests->fields) {
+      const auto batches = ParseInt(count.text);
+      if (batches && pass->after.size() < kBatchesMax) pass->after[*batches] = digest.text;
+    }
+  }
   const std::vector<DocumentNode>& first = record.List("first");
   if (first.empty()) return;
   pass->first.clear();
@@ -277,6 +284,11 @@ void DataPart::AddFacts(SettingsBuilder& facts) const {
     const ObservedPass& first = loader.passes.begin()->second;
     if (first.sampler_seed) add("observed.sampler_seed", absl::StrCat(*first.sampler_seed), first.line);
     if (first.has_indices) add("observed.samples", absl::StrCat(first.samples), first.line);
+    for (const auto& [batches, digest] : first.after) {
+      // With workers more is asked of the sampler than is handed out.
+      if (batches <= first.batches) add(absl::StrCat("observed.indices.", batches), digest, first.line);
+    }
+    if (loader.iterable) add("observed.iterable", "true", loader.line);
     if (first.has_indices && first.whole) add("observed.samples_whole", "true", first.line);
     for (std::size_t i = 0; i < first.batch_digests.size(); ++i) {
       if (!first.batch_digests[i].empty()) add(absl::StrCat("observed.batch.", i), first.batch_digests[i], first.line);

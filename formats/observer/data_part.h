@@ -38,6 +38,7 @@ struct ObservedPass {
   std::int64_t batches = 0;
   bool whole = false;
   std::string digest;
+  std::map<std::int64_t, std::string> after;  // digest of the indices of so many batches
   std::vector<std::string> first;
   std::vector<std::string> batch_digests;  // of the first batches, in order
 };
