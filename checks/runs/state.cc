@@ -8,6 +8,7 @@
 #include "checks/check.h"
 #include "checks/numbers/statistics.h"
 #include "checks/observed/conduct.h"
+#include "checks/runs/accumulation.h"
 #include "checks/runs/data_position.h"
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
@@ -187,6 +188,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunSeries* reference = pairs.reference();
   if (reference == nullptr) return;
   for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {
+    JudgeDivision(context, result, *reference, *migrated);
     for (const CurvePair& pair : PairCurves(context, result, *reference, *migrated, Metric::kGradNorm)) {
       CheckGradients(context, result, *reference, *migrated, pair);
     }

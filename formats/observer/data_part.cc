@@ -31,25 +31,36 @@ const DocumentNode* ListIn(const DocumentNode& object, absl::string_view field) 
   return found != nullptr && found->is_list() ? found : nullptr;
 }
 
-void AddAttributes(const DocumentNode& object, const std::string& prefix, Items& items) {
+void AddValue(const DocumentNode& value, const std::string& name, int depth, Items& items);
+
+void AddAttributes(const DocumentNode& object, const std::string& prefix, int depth, Items& items) {
   const DocumentNode* attributes = object.Find("attributes");
   if (attributes == nullptr) return;
   for (const auto& [name, value] : attributes->fields) {
-    if (!value.is_null()) AddItem(items, absl::StrCat(prefix, ".", name.text), ValueText(value));
+    if (!value.is_null()) AddValue(value, absl::StrCat(prefix, ".", name.text), depth, items);
   }
 }
 
-// Steps of a chain of transforms with their parameters; a composition holds further ones.
-void AddTransforms(const DocumentNode& object, const std::string& prefix, int depth, Items& items) {
-  const DocumentNode* transforms = ListIn(object, "transforms");
-  if (transforms == nullptr || depth > kNestingMax) return;
+bool IsObject(const DocumentNode& value) {
+  return value.is_map() && value.Find("class") != nullptr;
+}
+
+// Steps of a chain of transforms, each with its number, for their order counts.
+void AddSteps(const std::vector<DocumentNode>& steps, const std::string& prefix, int depth, Items& items) {
   int number = 0;
-  for (const DocumentNode& one : transforms->items) {
-    const std::string name = absl::StrCat(prefix, ++number, " ", ShortClass(ObjectName(one)));
-    AddItem(items, name, ObjectName(one));
-    AddAttributes(one, name, items);
-    AddTransforms(one, absl::StrCat(name, " > "), depth + 1, items);
+  for (const DocumentNode& one : steps) AddValue(one, absl::StrCat(prefix, ".", ++number), depth, items);
+}
+
+// A value, or an object with what it is made of.
+void AddValue(const DocumentNode& value, const std::string& name, int depth, Items& items) {
+  if (depth > kNestingMax) return;
+  if (value.is_list() && std::any_of(value.items.begin(), value.items.end(), IsObject)) {
+    return AddSteps(value.items, name, depth + 1, items);
   }
+  if (!IsObject(value)) return AddItem(items, name, ValueText(value));
+  AddItem(items, name, ShortClass(ObjectName(value)));
+  AddAttributes(value, name, depth + 1, items);
+  if (const DocumentNode* steps = ListIn(value, "transforms")) AddSteps(steps->items, name, depth + 1, items);
 }
 
 // The data set and those inside it.
@@ -60,8 +71,8 @@ void AddDataset(const DocumentNode& object, int depth, ObservedLoader& loader) {
     AddItem(loader.items["read-count"], absl::StrCat(name, ".len"), size->text);
     if (depth == 0) loader.settings.emplace_back("samples_read", size->text);
   }
-  AddAttributes(object, name, loader.items["transform"]);
-  AddTransforms(object, depth == 0 ? "" : absl::StrCat(name, " "), 0, loader.items["transform"]);
+  AddAttributes(object, name, 0, loader.items["transform"]);
+  if (const DocumentNode* steps = ListIn(object, "transforms")) AddSteps(steps->items, name, 0, loader.items["transform"]);
   const DocumentNode* inner = object.Find("dataset");
   if (inner != nullptr && inner->is_map() && depth < kNestingMax) AddDataset(*inner, depth + 1, loader);
 }
@@ -78,7 +89,7 @@ void AddSampler(const DocumentNode& object, const std::string& name, ObservedLoa
   const std::string class_name = ShortClass(ObjectName(object));
   AddItem(loader.items["shuffle"], name, class_name);
   Items attributes;
-  AddAttributes(object, name, attributes);
+  AddAttributes(object, name, 0, attributes);
   for (auto& [attribute, value] : attributes) {
     if (IsOfRank(attribute) || absl::EndsWith(attribute, ".batch_size")) continue;
     loader.shuffles = loader.shuffles || (absl::EndsWith(attribute, ".shuffle") && value == "true");

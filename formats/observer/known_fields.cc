@@ -19,7 +19,7 @@ const std::map<absl::string_view, Fields>& KnownFields() {
       {"framework", {"name", "version", "file", "tried", "patched", "missing", "details"}},
       {"process_group", {"backend", "rank", "world", "init_method", "where"}},
       {"rank", {"rank", "world"}},
-      {"end", {"steps", "why", "spent_ms", "calls", "errors", "lost", "counters"}},
+      {"end", {"steps", "why", "spent_ms", "calls", "errors", "lost", "counters", "skipped"}},
       {"error", {"site", "type", "line", "text"}},
       {"off", {"site"}},
       {"lost", {"count"}},
@@ -75,7 +75,7 @@ const std::map<absl::string_view, Fields>& KnownFields() {
       {"operators", {"root", "at", "from", "total", "of"}},
       {"kept", {"optimizer", "n", "looked", "kept"}},
       {"phase",
-       {"root", "phase", "training", "grad", "inference", "forwards", "rows", "at", "other", "other_total"}},
+       {"root", "phase", "training", "grad", "inference", "forwards", "rows", "at", "other", "other_total", "open"}},
   };
   return kKnown;
 }

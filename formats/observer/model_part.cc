@@ -176,7 +176,8 @@ void ModelPart::TakeLoad(const ObservedRecord& record) {
 }
 
 void ModelPart::TakePhase(const ObservedRecord& record) {
-  if (phases_.size() >= kPhasesMax) return;
+  const std::int64_t number = record.Integer("phase").value_or(static_cast<std::int64_t>(phases_.size()));
+  if (phases_.size() >= kPhasesMax && !phases_.contains(number)) return;
   Phase phase;
   phase.line = record.line();
   phase.root = record.Integer("root").value_or(0);
@@ -192,7 +193,7 @@ void ModelPart::TakePhase(const ObservedRecord& record) {
     phase.others_drop = phase.others_drop || IsDropout(class_name) || IsBatchNorm(class_name);
   }
   if (phase.training && phase.grad && roots_.contains(phase.root)) roots_[phase.root].trains = true;
-  phases_.push_back(std::move(phase));
+  phases_[number] = std::move(phase);
 }
 
 void ModelPart::TakeFed(const ObservedRecord& record) {
@@ -285,7 +286,7 @@ void ModelPart::AddLoads(SettingsBuilder& facts) const {
 void ModelPart::AddPhases(SettingsBuilder& facts) const {
   const std::int64_t id = TrainedId();
   int number = 0;
-  for (const Phase& phase : phases_) {
+  for (const auto& [place, phase] : phases_) {
     if (phase.root != id) continue;
     const std::string scope = absl::StrCat("phase ", number++);
     const auto add = [&](absl::string_view key, const std::string& value) {

@@ -110,7 +110,7 @@ class ModelPart {
   ListProgress operator_list_;
   std::map<std::string, int> output_types_;
   std::vector<Load> loads_;
-  std::vector<Phase> phases_;
+  std::map<std::int64_t, Phase> phases_;  // by number; of one that is told again while it lasts the last counts
   std::set<std::string> fed_, fed_in_evaluation_;
 };
 
