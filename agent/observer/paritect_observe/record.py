@@ -27,6 +27,16 @@ def write(kind, **fields):
         writer.write(kind, fields)
 
 
+_bounded = set()
+
+
+def bounded(what, most):
+    """Told once: of these no more are followed."""
+    if what not in _bounded:
+        _bounded.add(what)
+        write("bounded", what=what, most=most)
+
+
 def introduce(fields):
     """`framework` is written with the first evidence: programs that only import one leave no file."""
     if writer is None:

@@ -84,6 +84,7 @@ class Known(object):
         self.loader = weakref.ref(loader)
         self.passes = 0
         self.current = None
+        self.fields = None
 
 
 class Data(object):
@@ -94,6 +95,7 @@ class Data(object):
     def reset(self):
         self.inherited_pass = getattr(self, "last_pass", None)
         self.loaders, self.iterators, self.last_pass = {}, {}, None
+        self.count = 0
 
     # --- loaders ---
 
@@ -104,11 +106,30 @@ class Data(object):
         known = self.loaders.get(id(loader))
         if known is not None and known.loader() is loader:
             return known
-        if len(self.loaders) >= LOADERS_MAX:
-            return None
-        known = self.loaders[id(loader)] = Known(len(self.loaders), loader)
-        record.write("loader", id=known.id, **loader_fields(loader))
+        fields = loader_fields(loader)
+        known = self.again(loader, fields)
+        if known is not None or self.count >= LOADERS_MAX:
+            if known is None:
+                record.bounded("loaders", LOADERS_MAX)
+            return known
+        gone = self.loaders.get(id(loader))  # another one that stood at this address
+        if gone is not None and gone.current is not None:
+            gone.current.end(False)
+        known = self.loaders[id(loader)] = Known(self.count, loader)
+        known.fields = fields
+        self.count += 1
+        record.write("loader", id=known.id, **fields)
         return known
+
+    def again(self, loader, fields):
+        """Programs that make their loader anew for each epoch: the same one made at the same place after the last is gone."""
+        for key, known in list(self.loaders.items()):
+            if known.loader() is None and known.fields == fields:
+                del self.loaders[key]
+                known.loader = weakref.ref(loader)
+                self.loaders[id(loader)] = known
+                return known
+        return None
 
     # --- passes ---
 
@@ -170,7 +191,7 @@ class Data(object):
             known.current.end(True)
 
     def end(self):
-        for known in self.loaders.values():
+        for known in list(self.loaders.values()):
             if known.current is not None:
                 known.current.end(False)
 

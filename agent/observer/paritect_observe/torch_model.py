@@ -150,7 +150,10 @@ class Models(object):
         owner = self.inside.get(id(module))
         if owner is not None and owner.module() is not None:
             return False
-        if len(self.roots) >= ROOTS_MAX or not has_parameters(module):
+        if not has_parameters(module):
+            return False
+        if len(self.roots) >= ROOTS_MAX:
+            record.bounded("roots", ROOTS_MAX)
             return False
         root = Root(len(self.roots), module)
         self.roots.append(root)

@@ -44,7 +44,7 @@ class Operators(object):
                 break
         if not calls_others and len(self.calls) < CALLS_MAX and self.bytes < BYTES_MAX:
             self.calls.append(self.call(module, inputs, output))
-        if not self.open or module is self.keep[0]:
+        if module is self.keep[0]:  # the model itself, whose beginning was before these hooks
             self.finish(self.root)
 
     def call(self, module, inputs, output):

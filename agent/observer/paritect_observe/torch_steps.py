@@ -79,6 +79,7 @@ class Steps(object):
         if known is not None and known.optimizer() is optimizer:
             return known
         if len(self.order) >= OPTIMIZERS_MAX:
+            record.bounded("optimizers", OPTIMIZERS_MAX)
             return None
         known = Known(len(self.order), optimizer)
         self.order.append(known)
@@ -98,7 +99,10 @@ class Steps(object):
 
     def scheduler_made(self, _, result, args, kwargs):
         scheduler = args[0]
-        if len(self.schedulers) >= SCHEDULERS_MAX or any(one() is scheduler for one in self.schedulers):
+        if any(one() is scheduler for one in self.schedulers):
+            return
+        if len(self.schedulers) >= SCHEDULERS_MAX:
+            record.bounded("schedulers", SCHEDULERS_MAX)
             return
         own = describe.attributes(scheduler)
         known = self.known.get(id(own.get("optimizer")))
