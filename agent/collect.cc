@@ -74,6 +74,7 @@ absl::Status CheckPlanPaths(FileSystem& fs, const v1::Plan& plan) {
   for (const auto& source : plan.weights()) checker.Check(source.file(), source.at());
   for (const auto& source : plan.tensors()) checker.Check(source.file(), source.at());
   for (const auto& source : plan.scripts()) checker.Check(source.path(), source.at());
+  for (const auto& source : plan.observed()) checker.Check(source.path(), source.at());
   return checker.Result();
 }
 

@@ -39,6 +39,7 @@ Status RequireAbsolutePaths(const DocumentNode& node, const v1::Plan& plan) {
   for (const auto& one : plan.weights()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
   for (const auto& one : plan.tensors()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
   for (const auto& one : plan.scripts()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.path()));
+  for (const auto& one : plan.observed()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.path()));
   return absl::OkStatus();
 }
 

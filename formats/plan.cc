@@ -142,6 +142,12 @@ Status ReadScript(const DocumentNode& node, v1::Plan& plan) {
   return ReadText(node, "scripts", *s.mutable_path());
 }
 
+Status ReadObserved(const DocumentNode& node, v1::Plan& plan) {
+  v1::ObservedSource& o = *plan.add_observed();
+  SetAt(node, *o.mutable_at());
+  return ReadText(node, "observed", *o.mutable_path());
+}
+
 v1::Value FactValue(const DocumentNode& node) {
   v1::Value value;
   if (!node.quoted) {
@@ -236,6 +242,10 @@ Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
        {"scripts",
         [&](const DocumentNode& v) {
           return ReadList(v, "scripts", [&](const DocumentNode& one) { return ReadScript(one, plan); });
+        }},
+       {"observed",
+        [&](const DocumentNode& v) {
+          return ReadList(v, "observed", [&](const DocumentNode& one) { return ReadObserved(one, plan); });
         }},
        {"in_clear", [&](const DocumentNode& v) { return ReadTexts(v, "in_clear", *plan.mutable_in_clear()); }},
        {"facts", [&](const DocumentNode& v) { return ReadFacts(v, info); }}}));

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collectors/log_files.h"
+#include "agent/collectors/record_files.h"
 #include "agent/live/live_report.h"
 #include "common/glob.h"
 #include "common/rooted_file_system.h"
@@ -18,57 +18,6 @@
 namespace paritect {
 namespace {
 
-constexpr std::size_t kTraceFilesMax = 1'000'000;
-constexpr int kDepthMax = 4;
-constexpr std::size_t kSecretFolderNameBytes = 32;  // hexadecimal digits, as `paritect run` makes it
-constexpr absl::string_view kEnding = ".ptrace";
-
-bool IsTraceName(absl::string_view name) {
-  return absl::EndsWith(name, kEnding) || absl::EndsWith(name, ".ptrace.gz");
-}
-
-// `paritect run` of root records programs that become other users, so they may all write where it records; but only
-// who was told the name of that folder finds it: it is drawn by lot and stands in one that nobody else lists.
-bool IsKnownToItsOwnAlone(FileSystem& fs, const std::string& path) {
-  const absl::string_view name = BaseName(path);
-  const bool drawn = name.size() == kSecretFolderNameBytes && std::all_of(name.begin(), name.end(), [](char c) {
-                       return absl::ascii_isxdigit(static_cast<unsigned char>(c));
-                     });
-  if (!drawn) return false;
-  const auto above = fs.Stat(DirName(path));
-  return above.ok() && (above->mode & 066) == 0;
-}
-
-// The record files at or below `path`, sorted. In a folder that others may write to, the files of its owner (and
-// root's) are records; anybody could have put the others there.
-absl::Status FindFiles(FileSystem& fs, const std::string& path, int depth, TraceFiles& found) {
-  PARITECT_ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
-  if (info.type != FileInfo::Type::kDirectory) {
-    found.files.insert(path);
-    return absl::OkStatus();
-  }
-  const bool open = (info.mode & 022) != 0 && !IsKnownToItsOwnAlone(fs, path);
-  std::vector<std::string> names;
-  PARITECT_RETURN_IF_ERROR(fs.List(path, [&](const DirectoryEntry& entry) { names.push_back(entry.name); }));
-  for (const std::string& name : names) {
-    const std::string below = JoinPath(path, name);
-    auto one = fs.LStat(below);
-    const bool folder = depth > 0 && one.ok() && one->type == FileInfo::Type::kDirectory;
-    if (!folder && !IsTraceName(name)) continue;
-    if (open && one.ok() && one->owner != info.owner && one->owner != 0) {
-      found.foreign[below] = one->owner;
-    } else if (folder) {
-      PARITECT_RETURN_IF_ERROR(FindFiles(fs, below, depth - 1, found));
-    } else {
-      found.files.insert(below);
-    }
-    if (found.files.size() + found.foreign.size() > kTraceFilesMax) {
-      return absl::ResourceExhaustedError("more record files than can be read");
-    }
-  }
-  return absl::OkStatus();
-}
-
 class TraceCollector {
  public:
   TraceCollector(const CollectorEnv& env, const v1::Plan& plan, const v1::ShardSource& source, EvidenceSink sink)
@@ -77,9 +26,9 @@ class TraceCollector {
   void Run() {
     auto matches = ExpandPathPattern(env_.fs, ResolvePath(plan_, source_.trace()));
     if (!matches.ok()) return Fail(source_.trace(), matches.status());
-    TraceFiles found;
+    RecordFiles found;
     for (const PathMatch& match : *matches) {
-      const absl::Status looked = FindTraceFiles(env_.fs, match.path, found);
+      const absl::Status looked = FindRecordFiles(env_.fs, match.path, kTraceEndings, found);
       if (!looked.ok()) return Fail(match.path, looked);
     }
     for (const auto& [file, user] : found.foreign) {
@@ -217,10 +166,6 @@ absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& pa
   }
   if (source->truncated()) return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": the gzip file is cut off"));
   return bytes;
-}
-
-absl::Status FindTraceFiles(FileSystem& fs, const std::string& path, TraceFiles& found) {
-  return FindFiles(fs, path, kDepthMax, found);
 }
 
 void NoteDatasetRole(const v1::Plan& plan, absl::string_view dataset, v1::ShardList& list) {

@@ -3,8 +3,6 @@
 #define PARITECT_AGENT_COLLECTORS_SHARD_TRACE_H_
 
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -17,12 +15,8 @@ inline constexpr std::uint64_t kShardFileBytesMax = std::uint64_t{2} << 30;
 // The bytes of a list, inflated where it is compressed. DataLoss: the compressed file is cut off.
 absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& path);
 
-// Record files (*.ptrace, *.ptrace.gz) at or below a path, in the folders that `paritect run` makes too.
-struct TraceFiles {
-  std::set<std::string> files;
-  std::map<std::string, std::uint32_t> foreign;  // what another user put there, and who: no evidence
-};
-absl::Status FindTraceFiles(FileSystem& fs, const std::string& path, TraceFiles& found);
+// How the recorder's files end.
+inline constexpr absl::string_view kTraceEndings[] = {".ptrace", ".ptrace.gz"};
 
 // The lists of all ranks that the record files (*.ptrace, in the folders that `source.trace()` names) tell of, and the
 // order in which the training saw its folders. The recorder's own folder may be named, or one above it.

@@ -98,6 +98,11 @@ void TraceStop(void);
 void TraceWritePath(char kind, unsigned id, const char* path);
 size_t TraceDecimal(uint64_t value, char* out);  // at most 20 digits, no NUL
 
+// --- trace_python.c ------------------------------------------------------------------------------------
+
+// Where this is a Python and PYTHON_PARITECT_OBSERVER names the observer's code: its start-up runs at the first import.
+void TraceWatchPython(void);
+
 // --- trace_open.c, trace_folder.c, trace_exec.c --------------------------------------------------------
 
 // Resolve what the C library provides; once, from the constructor, and lazily before.

@@ -222,4 +222,5 @@ __attribute__((constructor)) static void Begin(void) {
   TraceResolveOpen();
   TraceResolveFolder();
   TraceResolveExec();
+  TraceWatchPython();
 }

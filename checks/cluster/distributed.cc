@@ -4,6 +4,7 @@
 // Source: pre-tuning checklist, 训练流程 ("各节点独立训练").
 #include "checks/cluster/distributed.h"
 
+#include "checks/observed/conduct.h"
 #include "checks/scripts/faults.h"
 
 #include <map>
@@ -113,7 +114,8 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (Side side : kBothSides) {
     synchronised = synchronised && !context.evidence.Runs(side).empty();
     for (const RunView& run : context.evidence.Runs(side)) {
-      synchronised = JudgeSynchronisation(context, result, side, run) && synchronised;
+      const bool settled = JudgeObservedExchange(context, result, run);
+      synchronised = (settled || JudgeSynchronisation(context, result, side, run)) && synchronised;
     }
   }
   if (!synchronised) AddMissing(context, result, "synchronisation_unknown", "");

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/observed/conduct.h"
 #include "checks/scripts/faults.h"
 #include "checks/series/repeats.h"
 #include "checks/series/run_series.h"
@@ -120,6 +121,11 @@ void Report(const CheckContext& context, v1::CheckResult& result, const RunSerie
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   CompareSharding(context, result);
+  const std::vector<ObservedPair> pairs = ObservedPairs(context);
+  bool same_rows = !pairs.empty() && pairs.size() == context.evidence.Runs(Side::kMigrated).size();
+  for (const ObservedPair& pair : pairs) {
+    same_rows = CompareObservedEvaluations(context, result, pair.baseline, pair.migrated) && same_rows;
+  }
   for (const Side side : kBothSides) {
     if (context.evidence.bundles(side).empty()) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SCRIPTS);
     AddScriptFaults(context, result, "training.flow.evaluation", side);
@@ -131,6 +137,11 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       Report(context, result, run, told);
       all_told = all_told && told.in_training + told.in_evaluation > 0;
     }
+    bool observed = same_rows;
+    for (const RunView& run : context.evidence.Runs(side)) {
+      observed = JudgeObservedModes(context, result, side, run) && observed;
+    }
+    if (observed) continue;
     AddMissing(context, result, all_told ? "evaluation_samples_unknown" : "evaluation_mode_unknown", SideName(side));
   }
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "checks/series/observed_logs.h"
 #include "checks/settings/view.h"
 #include "common/numbers.h"
 
@@ -88,9 +89,12 @@ std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResul
   if (reference == nullptr) return all;
   for (const RunSeries& migrated : pairs.runs(Side::kMigrated)) {
     if (migrated.logs.empty()) continue;
-    const CurveSet raw_a = reference->Curves(metric);
-    const CurveSet raw_b = migrated.Curves(metric);
-    for (const CurvePair& pair : PairCurves(context, result, *reference, migrated, metric)) {
+    const bool observed = !ObservedLogs(reference->view).empty() && !ObservedLogs(migrated.view).empty();
+    const RunSeries first_a = observed ? AsObserved(*reference) : *reference;
+    const RunSeries first_b = observed ? AsObserved(migrated) : migrated;
+    const CurveSet raw_a = first_a.Curves(metric);
+    const CurveSet raw_b = first_b.Curves(metric);
+    for (const CurvePair& pair : PairCurves(context, result, first_a, first_b, metric)) {
       if (metric == Metric::kLoss && BeginsNotFinite(context, result, migrated, pair, raw_a, raw_b)) continue;
       if (pair.baseline.points.empty() || pair.migrated.points.empty()) {
         const bool of_baseline = pair.baseline.points.empty();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/numbers/statistics.h"
+#include "checks/observed/conduct.h"
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
 #include "checks/series/curves.h"
@@ -325,6 +326,9 @@ void CheckFinite(const CheckContext& context, v1::CheckResult& result, const Run
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const ObservedPair& pair : ObservedPairs(context)) {
+    CompareObservedSchedules(context, result, pair.baseline, pair.migrated);
+  }
   const RunPairs pairs(context);
   for (const Side side : kBothSides) {
     pairs.RequireFinished(context, result, side);

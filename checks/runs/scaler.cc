@@ -8,6 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "checks/observed_format.h"
+#include "checks/series/observed_logs.h"
 #include "checks/series/overflow.h"
 #include "checks/series/repeats.h"
 #include "checks/settings/derived.h"
@@ -97,6 +99,13 @@ ScalePoint PointOf(const LogSource& source, const v1::StepRecord& record) {
 
 // A saved state of a scaler: empty where it was switched off, else its scale and how it moves.
 void ReadState(const SettingsView& settings, ScalerFacts& facts) {
+  const EffectiveValue* seen = settings.FindStated("loss_scaler_enabled");
+  if (seen != nullptr && seen->value.format == kObservedFormat) {
+    if (settings.Boolean("loss_scaler_enabled") != false) return;
+    facts.kind = ScalerKind::kOff;
+    facts.evidence = seen->value.origin;
+    return;
+  }
   if (!settings.HasFormat("scaler-state")) return;
   if (const EffectiveValue* enabled = settings.FindStated("loss_scaler_enabled")) {
     if (settings.Boolean("loss_scaler_enabled") != false || settings.FindStated("loss_scale_state") != nullptr) return;
@@ -165,7 +174,7 @@ std::optional<double> ScalerFacts::expected_rate() const {
 
 std::vector<std::string> ScaleEngines(const RunSeries& run) {
   std::set<std::string> engines;
-  for (const LogSource& source : run.logs) {
+  for (const LogSource& source : ScaleLogs(run)) {
     for (const v1::StepRecord& record : source.log().records()) {
       if (record.has_loss_scale()) engines.insert(record.engine());
     }
@@ -175,7 +184,7 @@ std::vector<std::string> ScaleEngines(const RunSeries& run) {
 
 std::vector<ScalePoint> ScalePoints(const RunSeries& run, absl::string_view engine) {
   std::vector<ScalePoint> points;
-  for (const LogSource& source : run.logs) {
+  for (const LogSource& source : ScaleLogs(run)) {
     for (const v1::StepRecord& record : source.log().records()) {
       if (!record.has_loss_scale() || record.engine() != engine) continue;
       points.push_back(PointOf(source, record));
@@ -191,7 +200,7 @@ std::vector<std::vector<ScalePoint>> ScaleSeries(const RunSeries& run, absl::str
     std::vector<ScalePoint> points;
   };
   std::vector<Series> all;
-  for (const LogSource& source : run.logs) {
+  for (const LogSource& source : ScaleLogs(run)) {
     std::map<std::int64_t, std::vector<ScalePoint>> by_rank;
     for (const v1::StepRecord& record : source.log().records()) {
       if (!record.has_loss_scale() || record.engine() != engine) continue;

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/numbers/statistics.h"
+#include "checks/observed/conduct.h"
+#include "checks/runs/accumulation.h"
 #include "checks/runs/data_position.h"
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
@@ -175,6 +177,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) AddScriptFaults(context, result, "training.flow.state", side);
   const RunPairs pairs(context);
   for (const Side side : kBothSides) {
+    for (const RunView& run : context.evidence.Runs(side)) JudgeObservedGradients(context, result, run);
     for (const RunSeries& run : pairs.runs(side)) {
       CheckConsumedSamples(context, result, run);
       if (WasResumed(run) && run.Curves(Metric::kSamples).curves.empty()) {
@@ -185,6 +188,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const RunSeries* reference = pairs.reference();
   if (reference == nullptr) return;
   for (const RunSeries* migrated : pairs.Comparable(Side::kMigrated)) {
+    JudgeDivision(context, result, *reference, *migrated);
     for (const CurvePair& pair : PairCurves(context, result, *reference, *migrated, Metric::kGradNorm)) {
       CheckGradients(context, result, *reference, *migrated, pair);
     }

@@ -11,6 +11,7 @@
 #include "checks/numbers/statistics.h"
 #include "checks/series/held_rate.h"
 #include "checks/series/left_out.h"
+#include "checks/series/observed_logs.h"
 #include "rules/log_formats.h"
 
 namespace paritect {
@@ -315,7 +316,7 @@ RecordsByRank Split(const v1::RunLog& log, const v1::Evidence& evidence) {
 
 std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
   std::map<std::string, Part> engines;
-  for (const LogSource& source : run.logs) {
+  for (const LogSource& source : ScaleLogs(run)) {
     for (const auto& [key, records] : Split(source.log(), *source.evidence)) {
       Part part = Read(source, records);
       SettleUnreported(part);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/numbers/statistics.h"
+#include "checks/series/observed_logs.h"
 #include "checks/series/rank_merge.h"
 #include "common/utf8.h"
 #include "rules/log_formats.h"
@@ -111,6 +112,11 @@ class Gatherer {
 
   CurveSet Gather() {
     for (const LogSource& source : run_.logs) AddLog(source);
+    // What nobody printed may have been observed.
+    const bool printed = !groups_.empty() || !problems_.empty() || run_.logs.empty() || IsObserved(run_.logs.front());
+    if (!printed) {
+      for (const LogSource& source : ObservedLogs(run_.view)) AddLog(source);
+    }
     CurveSet set;
     std::map<std::string, std::map<std::int64_t, const Group*>> engines;
     for (const auto& [key, group] : groups_) engines[key.first][key.second] = &group;
@@ -377,10 +383,12 @@ std::vector<RunSeries> MakeSeries(const EvidenceSet& evidence, Side side, v1::Ro
     for (const v1::Bundle* bundle : view.nodes) {
       for (const v1::Evidence& one : bundle->evidence()) {
         if (one.kind() == v1::EVIDENCE_KIND_RUN_LOG && one.outcome() == v1::OUTCOME_COLLECTED && one.has_run_log()) {
-          run.logs.push_back({bundle, &one});
+          const LogSource source = {bundle, &one};
+          if (!IsObserved(source)) run.logs.push_back(source);
         }
       }
     }
+    if (run.logs.empty()) run.logs = ObservedLogs(view);
     run.ending = EndingOf(run);
     result.push_back(std::move(run));
   }

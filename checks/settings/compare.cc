@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/observed_format.h"
 #include "checks/series/run_series.h"
 #include "common/nearest.h"
 
@@ -124,7 +125,10 @@ void AddOverridden(const CheckContext& context, v1::CheckResult& result, const S
     if (HasFinding(result, "overridden", subject, "", "")) continue;
     v1::Finding& finding =
         AddFinding(context, result, not_reached ? v1::SEVERITY_WARNING : v1::SEVERITY_NOTE,
-                   not_reached ? "overridden/not_reached" : "overridden", subject,
+                   !not_reached                     ? "overridden"
+                   : value.format == kObservedFormat ? "overridden/observed"
+                                                     : "overridden/not_reached",
+                   subject,
                    {{"key", std::string(key)}, {"value", ShowValue(value)}, {"other", ShowValue(other)}});
     SetValueFact(finding, "value", value.value);
     SetValueFact(finding, "other_value", other.value);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/observed_format.h"
 #include "common/numbers.h"
 #include "rules/launchers.h"
 
@@ -379,7 +380,9 @@ std::string PrintedType(const SettingsView& view) {
   if (printed == nullptr || printed->value.source != SettingSource::kLog) return "";
   for (absl::string_view option : {"bf16", "fp16"}) {
     const EffectiveValue* asked = view.FindStated(option);
-    if (asked != nullptr && asked->value.source == SettingSource::kLog) return "";
+    // An option that is printed beside it may be what counts; what was observed is what ran.
+    const bool observed = printed->value.format == kObservedFormat;
+    if (!observed && asked != nullptr && asked->value.source == SettingSource::kLog) return "";
   }
   const std::string dtype = view.Text("compute_dtype").value_or("");
   return dtype == "float16" || dtype == "bfloat16" || dtype == "float32" ? dtype : "";

@@ -216,6 +216,28 @@ void CompareScriptLayers(const CheckContext& context, v1::CheckResult& result, a
   }
 }
 
+// One framework on both sides, and both models were recorded or printed: layer by layer by its name.
+void ComparePrintedLayers(const CheckContext& context, v1::CheckResult& result,
+                          absl::Span<const absl::string_view> keys, const SettingsView& baseline,
+                          const SettingsView& migrated) {
+  for (absl::string_view key : keys) {
+    const LayersByName a = ByName(key, LayersOf(context, baseline, key, true));
+    const LayersByName b = ByName(key, LayersOf(context, migrated, key, true));
+    for (const auto& [name, layers] : a) {
+      const auto other = b.find(name);
+      if (other == b.end() || SameNumber(layers[0].meaning, other->second[0].meaning)) continue;
+      const std::string left = ShowValue(*layers[0].source), right = ShowValue(*other->second[0].source);
+      v1::Finding& finding = AddError(context, result, "layer_differs/named", name,
+                                      {{"key", std::string(key)}, {"layer", name}, {"baseline", left}, {"migrated", right}});
+      finding.set_baseline(left);
+      finding.set_migrated(right);
+      SetFact(finding, "baseline_value", layers[0].written);
+      SetFact(finding, "migrated_value", other->second[0].written);
+      break;  // one layer a key says it
+    }
+  }
+}
+
 void Compare(const CheckContext& context, v1::CheckResult& result, absl::Span<const absl::string_view> keys,
              bool mindspore_only) {
   ComparePairs(
@@ -224,7 +246,10 @@ void Compare(const CheckContext& context, v1::CheckResult& result, absl::Span<co
         const bool known = !baseline.framework().empty() && !migrated.framework().empty();
         const bool mindspore = baseline.framework() == "mindspore" || migrated.framework() == "mindspore";
         if (known && (baseline.framework() == migrated.framework() || (mindspore_only && !mindspore))) {
-          if (!mindspore_only) CompareScriptLayers(context, result, keys, baseline, migrated);
+          if (!mindspore_only) {
+            CompareScriptLayers(context, result, keys, baseline, migrated);
+            ComparePrintedLayers(context, result, keys, baseline, migrated);
+          }
           AddNote(context, result, "not_applicable", migrated.run_name(),
                   {{"why", absl::StrCat(baseline.framework(), " / ", migrated.framework())}});
           return;

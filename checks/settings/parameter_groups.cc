@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "checks/settings/compare.h"
 #include "common/numbers.h"
@@ -19,6 +20,7 @@ struct Groups {
   bool any = false;
   bool counted = true;                   // every group says how many parameters it has
   std::map<std::string, double> by_law;  // "weight_decay 0.1, lr 0.0001" -> parameters
+  std::map<std::string, std::string> law_of;  // parameter, by its common name -> law; where the names are recorded
   std::string origin;
 };
 
@@ -33,7 +35,15 @@ std::optional<double> NumberIn(const Fields& fields, const char* name) {
   return std::nullopt;
 }
 
-void AddGroup(const Fields& fields, Groups& groups) {
+void AddNames(const Rules& rules, const Fields& fields, const std::string& law, Groups& groups) {
+  auto names = fields.find("names");
+  if (names == fields.end()) return;
+  for (absl::string_view name : absl::StrSplit(names->second.text(), ' ', absl::SkipEmpty())) {
+    groups.law_of[rules.tensor_names.Canonical(std::string(name))] = law;
+  }
+}
+
+void AddGroup(const Rules& rules, const Fields& fields, Groups& groups) {
   std::vector<std::string> law;
   for (const char* name : {"weight_decay", "wd_mult", "lr_mult"}) {
     if (auto number = NumberIn(fields, name)) law.push_back(StrCat(name, " ", FormatDouble(*number)));
@@ -48,10 +58,11 @@ void AddGroup(const Fields& fields, Groups& groups) {
   if (law.empty() || parameters == 0) return;
   groups.counted = groups.counted && parameters.has_value();
   groups.by_law[absl::StrJoin(law, ", ")] += parameters.value_or(0);
+  AddNames(rules, fields, absl::StrJoin(law, ", "), groups);
 }
 
 // The groups of the run's first document of them: every node has the same ones.
-Groups GroupsOf(const RunView& run) {
+Groups GroupsOf(const Rules& rules, const RunView& run) {
   Groups groups;
   for (const v1::Bundle* bundle : run.nodes) {
     for (const v1::Evidence& evidence : bundle->evidence()) {
@@ -61,7 +72,7 @@ Groups GroupsOf(const RunView& run) {
         absl::string_view name = setting.raw_key();
         if (absl::ConsumePrefix(&name, "group.")) scopes[setting.scope()][std::string(name)] = setting.value();
       }
-      for (const auto& [scope, fields] : scopes) AddGroup(fields, groups);
+      for (const auto& [scope, fields] : scopes) AddGroup(rules, fields, groups);
       groups.any = !groups.by_law.empty();
       groups.origin = evidence.source();
     }
@@ -77,8 +88,36 @@ std::string Show(const Groups& groups, bool counted) {
   return absl::StrJoin(parts, "; ");
 }
 
+// Parameters of one name under another law. True: there are some. As many under each law is no proof that they are the
+// same ones.
+bool CompareByName(const CheckContext& context, v1::CheckResult& result, const Groups& a, const Groups& b) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::string> names;
+  std::size_t count = 0;
+  std::pair<std::string, std::string> laws;
+  for (const auto& [name, law] : a.law_of) {
+    const auto other = b.law_of.find(name);
+    if (other == b.law_of.end() || other->second == law) continue;
+    if (count++ == 0) laws = {law, other->second};
+    if (names.size() < kShown) names.push_back(name);
+  }
+  if (count == 0) return false;
+  const std::string shown = StrCat(absl::StrJoin(names, ", "), count > kShown ? ", ..." : "");
+  if (HasFinding(result, "groups_differ", shown, laws.first, laws.second)) return true;
+  v1::Finding& finding = AddError(
+      context, result, "groups_differ/names", shown,
+      {{"names", shown}, {"count", StrCat(count)}, {"baseline", laws.first}, {"migrated", laws.second}});
+  finding.set_baseline(laws.first);
+  finding.set_migrated(laws.second);
+  SetFact(finding, "parameters", static_cast<std::uint64_t>(count));
+  finding.add_evidence(a.origin);
+  finding.add_evidence(b.origin);
+  return true;
+}
+
 void Compare(const CheckContext& context, v1::CheckResult& result, const std::string& run, const Groups& a,
              const Groups& b) {
+  if (CompareByName(context, result, a, b)) return;
   const bool counted = a.counted && b.counted;
   const std::string x = Show(a, counted);
   const std::string y = Show(b, counted);
@@ -98,8 +137,8 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const std::st
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   std::map<std::string, Groups> groups[2];
-  for (const RunView& run : context.evidence.Runs(Side::kBaseline)) groups[0][run.name] = GroupsOf(run);
-  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) groups[1][run.name] = GroupsOf(run);
+  for (const RunView& run : context.evidence.Runs(Side::kBaseline)) groups[0][run.name] = GroupsOf(context.rules, run);
+  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) groups[1][run.name] = GroupsOf(context.rules, run);
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
     const Groups& a = groups[0][baseline.run_name()];
     const Groups& b = groups[1][migrated.run_name()];

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/observed/pipeline.h"
 #include "checks/scripts/faults.h"
 #include "checks/scripts/pipeline.h"
 #include "checks/settings/compare.h"
@@ -132,7 +133,20 @@ bool AnySettings(const CheckContext& context, Side side) {
   return std::any_of(views.begin(), views.end(), [](const SettingsView& view) { return !view.empty(); });
 }
 
+// What was observed says more than options and code: where it was seen of every run, it alone is compared.
+bool JudgeObserved(const CheckContext& context, v1::CheckResult& result, const Question& question) {
+  const std::vector<ObservedPair> pairs = ObservedPairs(context);
+  bool all = !pairs.empty() && pairs.size() == context.evidence.Runs(Side::kMigrated).size();
+  for (const ObservedPair& pair : pairs) {
+    const ObservedAnswer answer = CompareObservedPipelines(context, result, question.pipeline, question.differs,
+                                                           question.severity, pair.baseline, pair.migrated);
+    all = all && answer != ObservedAnswer::kUnseen;
+  }
+  return all;
+}
+
 void Judge(const CheckContext& context, v1::CheckResult& result, const Question& question) {
+  if (JudgeObserved(context, result, question)) return;
   const bool by_scripts = JudgeScripts(context, result, question);
   if (by_scripts && !(AnySettings(context, Side::kBaseline) && AnySettings(context, Side::kMigrated))) return;
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
@@ -154,6 +168,9 @@ void Transform(const CheckContext& context, v1::CheckResult& result) {
   Judge(context, result, kTransform);
 }
 void Parallelism(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) {
+    for (const RunView& run : context.evidence.Runs(side)) JudgeWorkerStates(context, result, run);
+  }
   Judge(context, result, kParallelism);
 }
 

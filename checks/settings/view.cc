@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "checks/observed_format.h"
 #include "checks/scripts/script_settings.h"
 #include "checks/settings/document_values.h"
 #include "checks/settings/platform.h"
@@ -22,6 +23,7 @@ using absl::StrCat;
 
 // Overrides of Hydra are a command line in a file (.hydra/overrides.yaml); training_args.bin is written by the run.
 SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
+  if (document.format() == kObservedFormat) return SettingSource::kLog;  // the surest of what a run tells of itself
   if (document.format() == kScriptSettings || document.kind() == kScriptOptions) return SettingSource::kScript;
   if (from_log || document.kind() == "printed" || document.format() == "hf-trainer-stdout" ||
       document.format() == "hf-training-args" || document.format() == "mllog")
@@ -40,10 +42,18 @@ bool IsDeepSpeed(const SourcedValue& value) {
   return absl::StartsWith(value.format, "deepspeed");
 }
 
+// What was observed in the process counts before what it printed.
+bool IsObserved(const SourcedValue& value) {
+  return value.format == kObservedFormat;
+}
+
 // Whether nothing tells which of the two counts. A trainer hands its engine a file of its own: where they disagree,
 // some launchers stop and others go on with either.
 bool Contradict(const SourcedValue& a, const SourcedValue& b) {
   if (a.source == SettingSource::kScript || b.source == SettingSource::kScript) return false;
+  if (IsObserved(a) != IsObserved(b)) {
+    return a.source == SettingSource::kFact || b.source == SettingSource::kFact;
+  }
   return a.source == b.source || a.source == SettingSource::kFact || b.source == SettingSource::kFact ||
          IsDeepSpeed(a) != IsDeepSpeed(b);
 }
@@ -61,7 +71,7 @@ bool IsUntold(const v1::Setting& setting) {
 bool HoldsArguments(const v1::SettingsDocument& document) {
   for (absl::string_view other :
        {"environment", "packages", "versions", "devices", "host", "model", "parameter-groups", "scaler-state",
-        "topology", "rank-table", "op-precision", "custom-dtypes", "collect-env"}) {
+        "topology", "rank-table", "observed", "op-precision", "custom-dtypes", "collect-env"}) {
     if (document.format() == other || document.kind() == other) return false;
   }
   for (const v1::Setting& setting : document.settings()) {
@@ -95,6 +105,14 @@ SourcedValue ArgumentOf(const v1::Bundle& bundle, const v1::SettingsDocument& do
   value.scope = setting.scope();
   value.source = SourceOf(document, from_log);
   return value;
+}
+
+// Of a node's ranks the first one's settings stand for all: seeds and the like differ between ranks by right.
+bool IsOtherRank(const v1::Bundle& bundle, const v1::Evidence& evidence) {
+  if (evidence.settings().format() != kObservedFormat || !evidence.has_rank()) return false;
+  return std::any_of(bundle.evidence().begin(), bundle.evidence().end(), [&](const v1::Evidence& other) {
+    return other.settings().format() == kObservedFormat && other.has_rank() && other.rank() < evidence.rank();
+  });
 }
 
 }  // namespace
@@ -139,7 +157,7 @@ void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bund
       if (evidence.kind() == v1::EVIDENCE_KIND_SCRIPTS) unread_scripts_.push_back(evidence.source());
       continue;
     }
-    if (evidence.has_settings()) {
+    if (evidence.has_settings() && !IsOtherRank(bundle, evidence)) {
       AddDocument(context.rules, bundle, evidence.settings(), false);
     }
     if (!evidence.has_run_log()) continue;
@@ -393,7 +411,7 @@ void SettingsView::Settle(const Rules& rules) {
       if (IsNull(value.value)) continue;
       const auto rank = [&](const SourcedValue& one) {
         const bool printed = one.source == SettingSource::kLog;
-        return std::make_tuple(!one.replaceable, printed, strong(one), one.source);
+        return std::make_tuple(!one.replaceable, IsObserved(one), printed, strong(one), one.source);
       };
       if (best == nullptr || rank(value) > rank(*best)) best = &value;
     }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/observed/pipeline.h"
 #include "checks/shards/findings.h"
 #include "checks/shards/inferred_rule.h"
 #include "common/utf8.h"
@@ -246,6 +247,9 @@ class PairCheck {
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) {
+    for (const RunView& run : context.evidence.Runs(side)) JudgeRepeatedOrder(context, result, run);
+  }
   for (const ShardPair& pair : PairShards(context)) {
     if (Comparable(context, result, pair)) {
       for (const ShardRun& run : pair.migrated) PairCheck(context, result, pair, run).Run();

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/observed_format.h"
 #include "checks/shards/common.h"
 #include "checks/shards/cut_lists.h"
 #include "checks/shards/epochs.h"
@@ -91,7 +92,8 @@ class RunBuilder {
     reader.partial = list.incomplete_size() > 0;
     if (!list.sample_numbers()) SpellPlainly(reader);
     run_.partly_unreadable = run_.partly_unreadable || list.incomplete_size() > 0;
-    run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace";
+    run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace" ||
+                            list.format() == kObservedFormat;
     if (!list.has_rank()) ++run_.unranked;
     NoteWorldSize(reader.segment, list.world_size(), reader.node);
     readers_[list.has_epoch() ? std::optional<int>(list.epoch()) : std::nullopt].push_back(std::move(reader));
@@ -384,9 +386,21 @@ class PairBuilder {
   std::vector<ShardRun*> sides_[2];
 };
 
+// Whether the side's samples themselves were observed, as they were dealt out.
+bool SamplesObserved(const EvidenceSet& evidence, Side side) {
+  bool any = false;
+  evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle&, const v1::Evidence& one) {
+    any = any || one.shards().format() == kObservedFormat;
+  });
+  return any;
+}
+
+// Labels of the lists that count: where both sides' samples were observed, opens of files say less than these.
 std::set<std::string> Labels(const EvidenceSet& evidence, Side side) {
+  const bool observed = SamplesObserved(evidence, Side::kBaseline) && SamplesObserved(evidence, Side::kMigrated);
   std::set<std::string> labels;
   evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle&, const v1::Evidence& one) {
+    if (observed && one.shards().format() == "trace") return;
     if (one.outcome() == v1::OUTCOME_COLLECTED) labels.insert(one.subject());
   });
   return labels;

@@ -46,6 +46,19 @@ void Shapes(const CheckContext& context, v1::CheckResult& result, const TensorPa
   }
 }
 
+// Whether it is trained or frozen, where that was recorded.
+void Trained(const TensorPair& pair, FindingBudget& budget) {
+  const v1::TensorFingerprint &a = pair.a[0]->first(), &b = pair.b[0]->first();
+  if (!pair.one_to_one() || !a.has_requires_grad() || !b.has_requires_grad()) return;
+  if (a.requires_grad() == b.requires_grad()) return;
+  MessageArgs args = ArgsOf(pair);
+  args.emplace_back("side", b.requires_grad() ? "baseline" : "migrated");
+  if (v1::Finding* finding = budget.Add(v1::SEVERITY_ERROR, "trained_differs", NamesOf(pair.a), args)) {
+    SetFact(*finding, "baseline_trained", a.requires_grad());
+    SetFact(*finding, "migrated_trained", b.requires_grad());
+  }
+}
+
 void Compare(const CheckContext& context, v1::CheckResult& result, const ModelState& a, const ModelState& b) {
   const PairedStates states(context, a, b);
   for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
@@ -53,6 +66,7 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const ModelSt
   }
   if (states.match().by_order()) AddWarning(context, result, "matched_by_order", b.where);
   FindingBudget budget(context, result);
+  for (const TensorPair& pair : states.match().pairs) Trained(pair, budget);
   for (const Side side : kBothSides) {
     const bool baseline = side == Side::kBaseline;
     for (const std::string& name : states.Unmatched(side)) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
 #include "checks/finding_budget.h"
+#include "checks/observed/conduct.h"
 #include "checks/weights/finite.h"
 #include "checks/weights/law.h"
 #include "checks/weights/pair_report.h"
@@ -196,6 +197,9 @@ class Evaluation {
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) {
+    for (const RunView& run : context.evidence.Runs(side)) JudgeObservedLoads(context, result, run);
+  }
   Evaluation evaluation(context, result);
   const RunCheckpoints* reference = ReferenceCheckpoints(context);
   Start baseline;

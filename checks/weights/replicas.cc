@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
+#include "checks/observed/conduct.h"
 #include "checks/weights/replica_groups.h"
 #include "checks/weights/tensor_comparison.h"
 
@@ -29,6 +30,10 @@ class Judge {
   ~Judge() { budget_.Finish(); }
 
   void Run(const RunCheckpoints& run) {
+    if (IsOneProcess(context_, run.run)) {
+      AddNote(context_, result_, "not_applicable", run.run.name, {{"why", "1 process"}});
+      return;
+    }
     bool any = false;
     for (const std::int64_t step : run.Steps()) {
       const ReplicaGroups groups = GroupReplicas(context_, run, step);

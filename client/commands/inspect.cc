@@ -90,7 +90,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   bool join = false;
   Arguments arguments("paritect inspect", "show what the product sees in a file or folder");
   arguments.Texts("files", files, "files or folders", true);
-  arguments.Text("--as", as, "log | settings | weights | dataset | shards | script | tensors");
+  arguments.Text("--as", as, "log | settings | weights | dataset | shards | script | tensors | observed");
   arguments.Flag("--join", join, "the files are the parts of one log");
   arguments.Flag("--summary", request.summary, "counts, first, last and sums in place of long lists");
   arguments.Text("--digest", request.digest, "xxh3 | sha256 (weights)");

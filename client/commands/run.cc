@@ -1,5 +1,6 @@
 // paritect run --run NAME [--plan FILE] -- CMD…: runs a training command and records what an audit asks about it: which
-// files each process opened, arguments, environment, revision of the code, output. Ends with the command's own code.
+// files each process opened, what Python trainings did (docs/observer.md), arguments, environment, revision of the code,
+// output. Ends with the command's own code.
 #include <unistd.h>
 
 #include "absl/strings/match.h"
@@ -10,6 +11,7 @@
 #include "agent/collectors/shard_trace.h"
 #include "agent/datasets/digest_cache.h"
 #include "client/report/audit_options.h"
+#include "client/run/recorders.h"
 #include "client/run/run_folder.h"
 #include "client/run/wrapped_command.h"
 #include "client/terminal.h"
@@ -29,11 +31,8 @@ namespace {
 
 constexpr absl::string_view kName = "paritect run";
 constexpr absl::string_view kSummary =
-    "run a training command and record its file opens, environment, arguments, output";
-constexpr absl::string_view kLibrary = "libparitect-trace.so";
+    "run a training command and record what it does, its file opens, environment, arguments, output";
 constexpr absl::Duration kAgentPatience = absl::Seconds(120);
-constexpr std::size_t kRootsMax = 32;         // of agent/trace/trace_settings.c
-constexpr std::size_t kRootBytesMax = 16384;  // likewise
 
 struct RunOptions {
   std::string run;
@@ -42,52 +41,12 @@ struct RunOptions {
   std::string output;
   std::vector<std::string> data;
   bool no_trace = false;
+  std::string observe = std::string(kObserveFull);
+  bool no_observe = false;
   bool no_data = false;
   std::string agent;
   std::vector<std::string> command;
 };
-
-// Where the build or the package puts the recorder. "": it is not here.
-std::string TraceLibrary(CommandEnv& env) {
-  std::vector<std::string> places;
-  if (std::string stated = env.getenv("PARITECT_TRACE_LIBRARY"); !stated.empty()) places.push_back(stated);
-  if (auto self = env.fs.ReadLink("/proc/self/exe"); self.ok()) {
-    const std::string folder(DirName(*self));
-    places.push_back(absl::StrCat(folder, "/", kLibrary));
-    places.push_back(absl::StrCat(folder, "/../lib/paritect/", kLibrary));
-  }
-  for (const std::string& place : places) {
-    if (env.fs.Stat(place).ok()) return place;
-  }
-  return "";
-}
-
-// The environment of the command: the caller's, with the recorder added.
-std::vector<std::string> CommandEnvironment(const std::string& library, const std::string& trace,
-                                            const std::vector<std::string>& roots) {
-  std::vector<std::string> out;
-  std::string preload;
-  for (char** one = environ; *one != nullptr; ++one) {
-    const absl::string_view text = *one;
-    if (absl::StartsWith(text, "PARITECT_TRACE_DIR=") || absl::StartsWith(text, "PARITECT_TRACE_ROOTS=")) continue;
-    if (absl::StartsWith(text, "LD_PRELOAD=") && !library.empty()) {
-      preload = std::string(text.substr(11));
-    } else {
-      out.emplace_back(text);
-    }
-  }
-  if (library.empty()) return out;
-  // A library that the user preloads stays the first.
-  out.push_back(absl::StrCat("LD_PRELOAD=", preload, preload.empty() ? "" : ":", library));
-  out.push_back(absl::StrCat("PARITECT_TRACE_DIR=", trace));
-  // More than the recorder holds, or names that it would take apart: then it records everything.
-  const std::string joined = absl::StrJoin(roots, ":");
-  const bool writable =
-      !roots.empty() && roots.size() <= kRootsMax && joined.size() < kRootBytesMax &&
-      std::none_of(roots.begin(), roots.end(), [](const std::string& root) { return absl::StrContains(root, ':'); });
-  if (writable) out.push_back(absl::StrCat("PARITECT_TRACE_ROOTS=", joined));
-  return out;
-}
 
 // The same command in the same folder is that part of the run again.
 v1::PlanIdentity IdentityOf(CommandEnv& env, const RunOptions& o, const RunRequest& request) {
@@ -230,21 +189,34 @@ void Keep(CommandEnv& env, const RunOptions& o, const RunRequest& request, const
   if (bytes.ok()) HandToAgent(env, o, *bytes);
 }
 
+// What there is of the recorders that were asked for, and a word on what there is not.
+Recorders RecordersOf(CommandEnv& env, const RunOptions& o) {
+  Recorders recorders = FindRecorders(env);
+  recorders.level = o.observe;
+  recorders.traced = !o.no_trace && !recorders.library.empty();
+  if (!recorders.traced && !o.no_trace) {
+    env.err << "paritect run: warning: " << kTraceLibrary
+            << " is not beside this program: file opens are not recorded\n";
+  }
+  if (recorders.observer.empty() && !o.no_observe) {
+    env.err << "paritect run: warning: the observer is not beside this program: what happens inside the training is not "
+               "recorded\n";
+  }
+  if (o.no_observe) recorders.observer.clear();
+  return recorders;
+}
+
 ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
   const auto fail = [&env](const absl::Status& status) { return UsageError(env, kName, status.message()); };
   auto plan = AskedPlan(env, o);
   if (!plan.ok()) return fail(plan.status());
   if (absl::Status there = CheckData(env, o, *plan); !there.ok()) return fail(there);
-  const std::string library = o.no_trace ? "" : TraceLibrary(env);
-  // The loader takes blanks and colons for separators.
-  const bool traced = !library.empty() && library.find_first_of(" :") == std::string::npos;
-  if (!traced && !o.no_trace) {
-    env.err << "paritect run: warning: " << kLibrary << " is not beside this program: file opens are not recorded\n";
-  }
+  const Recorders recorders = RecordersOf(env, o);
   RunRequest request = {.run = o.run,
                         .folder = JoinPath(env.working_directory, o.folder),
                         .plan = *plan,
-                        .traced = traced,
+                        .traced = recorders.traced,
+                        .observed = !recorders.observer.empty(),
                         .words = o.command,
                         .began_unix_ms = env.now_unix_ms()};
   for (char** one = environ; *one != nullptr; ++one) request.environment.emplace_back(*one);
@@ -254,7 +226,8 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
   auto folder = MakeRunFolder(env, request);
   if (!folder.ok()) return fail(folder.status());
   WrappedCommand command = {.words = o.command, .output_path = absl::StrCat(folder->path, "/output.log")};
-  command.environment = CommandEnvironment(traced ? library : "", folder->trace, DataRoots(env, *plan, o.data));
+  command.environment =
+      CommandEnvironment(request.environment, recorders, {folder->trace, folder->observe}, DataRoots(env, *plan, o.data));
   env.out.flush();
   env.err.flush();
   auto end = RunWrapped(command);
@@ -287,11 +260,17 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
                  "none: write the bundle alone");
   arguments.Flag("--no-data", o.no_data, "leave the plan's data sets out of the bundle: they are not read");
   arguments.Flag("--no-trace", o.no_trace, "do not record file opens");
+  arguments.Text("--observe", o.observe,
+                 "what is recorded inside Python trainings: full (default), or light: no fingerprints of weights and data");
+  arguments.Flag("--no-observe", o.no_observe, "record nothing inside Python trainings");
   auto parsed = arguments.Parse(own);
   if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
   if (!*parsed) {
     env.out << arguments.help();
     return kExitOk;
+  }
+  if (!IsObserveLevel(o.observe)) {
+    return UsageError(env, kName, absl::StrCat("--observe=", DisplayBytes(o.observe), ": must be full or light"));
   }
   if (o.run.empty()) return UsageError(env, kName, "--run NAME is missing");
   if (o.command.empty()) return UsageError(env, kName, "no command: paritect run --run NAME -- CMD…");

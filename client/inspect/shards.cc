@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "agent/collectors/record_files.h"
 #include "agent/collectors/shard_trace.h"
 #include "checks/shards/inferred_rule.h"
 #include "checks/shards/view.h"
@@ -60,8 +61,8 @@ absl::StatusOr<std::vector<std::string>> FilesOf(FileSystem& fs, const std::vect
       auto one = fs.Stat(JoinPath(path, name));
       if (one.ok() && one->type == FileInfo::Type::kRegular) files.push_back(JoinPath(path, name));
     }
-    TraceFiles traces;
-    PARITECT_RETURN_IF_ERROR(FindTraceFiles(fs, path, traces));
+    RecordFiles traces;
+    PARITECT_RETURN_IF_ERROR(FindRecordFiles(fs, path, kTraceEndings, traces));
     foreign.merge(traces.foreign);
     const auto twice = [&](const std::string& file) { return foreign.contains(file) || traces.files.contains(file); };
     std::erase_if(files, twice);

@@ -31,16 +31,6 @@ namespace {
 
 constexpr int kAttemptsMax = 10'000;
 
-absl::Status MakeFolders(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-    const std::string part = path.substr(0, slash);
-    if (mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
-      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(part), ": ", ErrnoText(errno)));
-    }
-    if (slash == std::string::npos) return absl::OkStatus();
-  }
-}
-
 // A name that is one step of a path.
 std::string AsStep(absl::string_view name) {
   std::string out(name);
@@ -147,6 +137,7 @@ std::string PlanText(const RunRequest& request, bool has_code) {
                     "  - {file: command.sh, kind: script}\n", has_code ? "  - code.json\n" : "",
                     "logs: [output.log]\n");
   }
+  if (request.observed) absl::StrAppend(&text, "observed: [observe]\n");
   if (!request.traced) return text;
   absl::StrAppend(&text, "shards:\n");
   if (request.plan.datasets().empty()) absl::StrAppend(&text, "  - {trace: trace}\n");
@@ -156,26 +147,37 @@ std::string PlanText(const RunRequest& request, bool has_code) {
   return text;
 }
 
-absl::StatusOr<std::string> MakeTraceFolder(const std::string& folder) {
-  std::string trace = absl::StrCat(folder, "/trace");
+// `name`: of the folder that the plan names; see RunFolder for what is given.
+absl::StatusOr<std::string> MakeRecordFolder(const std::string& folder, absl::string_view name) {
+  std::string path = absl::StrCat(folder, "/", name);
   const auto make = [&](mode_t mode) {
-    return mkdir(trace.c_str(), 0700) == 0 && chmod(trace.c_str(), mode) == 0
+    return mkdir(path.c_str(), 0700) == 0 && chmod(path.c_str(), mode) == 0
                ? absl::OkStatus()
-               : absl::InvalidArgumentError(absl::StrCat(DisplayBytes(trace), ": ", ErrnoText(errno)));
+               : absl::InvalidArgumentError(absl::StrCat(DisplayBytes(path), ": ", ErrnoText(errno)));
   };
   const bool root = geteuid() == 0;
   PARITECT_RETURN_IF_ERROR(make(root ? 0711 : 0700));
-  if (!root) return trace;
+  if (!root) return path;
   if (chmod(folder.c_str(), 0711) != 0) return absl::InvalidArgumentError(ErrnoText(errno));
   std::random_device device;
-  absl::StrAppend(&trace, "/");
-  for (int i = 0; i < 4; ++i) absl::StrAppend(&trace, absl::Hex(device(), absl::kZeroPad8));
+  absl::StrAppend(&path, "/");
+  for (int i = 0; i < 4; ++i) absl::StrAppend(&path, absl::Hex(device(), absl::kZeroPad8));
   // It shows nothing, and nobody can take away what another wrote.
   PARITECT_RETURN_IF_ERROR(make(01733));
-  return trace;
+  return path;
 }
 
 }  // namespace
+
+absl::Status MakeFolders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
+      return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(part), ": ", ErrnoText(errno)));
+    }
+    if (slash == std::string::npos) return absl::OkStatus();
+  }
+}
 
 std::string RankOfEnvironment(const std::vector<std::string>& environment) {
   const LaunchPlace place = BuiltInLaunchers().PlaceOf(environment);
@@ -203,7 +205,11 @@ absl::StatusOr<RunFolder> MakeRunFolder(CommandEnv& env, const RunRequest& reque
       return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(folder), ": ", ErrnoText(errno)));
     }
   }
-  PARITECT_ASSIGN_OR_RETURN(const std::string trace, MakeTraceFolder(folder));
+  RunFolder made = {.path = folder, .trace = "", .observe = ""};
+  PARITECT_ASSIGN_OR_RETURN(made.trace, MakeRecordFolder(folder, "trace"));
+  if (request.observed) {
+    PARITECT_ASSIGN_OR_RETURN(made.observe, MakeRecordFolder(folder, "observe"));
+  }
   std::map<std::string, std::string> files;
   std::string code;
   if (!request.words.empty()) {
@@ -218,7 +224,7 @@ absl::StatusOr<RunFolder> MakeRunFolder(CommandEnv& env, const RunRequest& reque
   for (const auto& [name, text] : files) {
     PARITECT_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder, "/", name), text));
   }
-  return RunFolder{folder, trace};
+  return made;
 }
 
 std::vector<std::string> DataRoots(CommandEnv& env, const v1::Plan& plan, const std::vector<std::string>& more) {

@@ -4,8 +4,10 @@
 //   command.sh       the command line, secrets masked
 //   environment.txt  variables of the allow-list; of the others the name alone
 //   code.json        revision of the working folder, whether it is changed, and the tree that it makes
-//   (agent/code_state.h) trace/           which process opened which file (libparitect-trace.so) output.log       what
-//   the command printed
+//                    (agent/code_state.h)
+//   trace/           which process opened which file (libparitect-trace.so)
+//   observe/         what happened inside the training processes (docs/observer.md)
+//   output.log       what the command printed
 #ifndef PARITECT_CLIENT_RUN_RUN_FOLDER_H_
 #define PARITECT_CLIENT_RUN_RUN_FOLDER_H_
 
@@ -24,6 +26,7 @@ struct RunRequest {
   std::string folder;                    // under which the run's own folder is made
   v1::Plan plan;                         // of --plan; empty where there is none
   bool traced = true;                    // whether the recorder is there
+  bool observed = false;                 // whether the observer is
   std::vector<std::string> words;        // the command; none: a job that is attached to
   std::vector<std::string> environment;  // "NAME=VALUE"
   std::int64_t began_unix_ms = 0;        // when the command is started
@@ -34,7 +37,11 @@ struct RunFolder {
   // For the recorder: PATH/trace. Of root, whose programs may become other users and go on to record: a folder in it
   // that all may write to, with a name that only they are told (in their environment), so that nobody else finds it.
   std::string trace;
+  std::string observe;  // likewise
 };
+
+// `path`, and what is above it. InvalidArgument: it cannot be made.
+absl::Status MakeFolders(const std::string& path);
 
 // Makes the folder FOLDER/RUN/NODE[-rankN][.2 …] and the files that stand before the command runs. InvalidArgument,
 // PermissionDenied: it cannot be made.

@@ -1,6 +1,5 @@
 #include "formats/weights/fingerprint.h"
 
-#include <array>
 #include <cstring>
 #include <map>
 #include <string>
@@ -14,6 +13,7 @@
 #include "common/digest.h"
 #include "common/status_macros.h"
 #include "formats/weights/sketch.h"
+#include "formats/weights/value_histogram.h"
 #include "formats/weights/value_sums.h"
 #include "formats/weights/widen.h"
 #include "formats/weights/word_sums.h"
@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 4 << 20;
 constexpr std::size_t kPieceValues = 4096;  // widened at a time: stays in the first cache
-constexpr std::size_t kBins = 4096;
 
 struct StateDeleter {
   void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
@@ -78,59 +77,6 @@ class ByteDigests {
   std::unique_ptr<Digest> md5_;
 };
 
-// Four tables, so that neighbours in one bin do not wait for each other.
-class Histogram {
- public:
-  void Add(const float* values, std::size_t count) {
-    std::size_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-      for (std::size_t k = 0; k < 4; ++k) ++counts_[k][BinOf(values[i + k])];
-    }
-    for (; i < count; ++i) ++counts_[0][BinOf(values[i])];
-    if ((since_flush_ += count) > kFlushValues) Flush();
-  }
-
-  void Finish(v1::ValueHistogram& result) {
-    Flush();
-    for (std::size_t bin = 0; bin < kBins; ++bin) {
-      if (totals_[bin] == 0) continue;
-      result.add_bins(static_cast<std::uint32_t>(bin));
-      result.add_counts(totals_[bin]);
-    }
-  }
-
- private:
-  static constexpr std::size_t kFlushValues = std::size_t{1} << 31;  // before a count of 32 bits is full
-
-  static std::size_t BinOf(float value) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits >> 20;
-  }
-
-  void Flush() {
-    for (auto& table : counts_) {
-      for (std::size_t bin = 0; bin < kBins; ++bin) totals_[bin] += table[bin];
-      table.fill(0);
-    }
-    since_flush_ = 0;
-  }
-
-  std::array<std::array<std::uint32_t, kBins>, 4> counts_ = {};
-  std::array<std::uint64_t, kBins> totals_ = {};
-  std::size_t since_flush_ = 0;
-};
-
-// Pairwise, in one fixed order.
-double Combine(const double (&lanes)[ValueSums::kLanes]) {
-  double sums[ValueSums::kLanes];
-  std::memcpy(sums, lanes, sizeof(sums));
-  for (std::size_t half = ValueSums::kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-  }
-  return sums[0];
-}
-
 void SetHash(const HashSums& sums, v1::ValueHash& hash) {
   hash.set_low(sums.low);
   hash.set_high(sums.high);
@@ -147,7 +93,7 @@ class Fingerprinter : public TensorFingerprinter {
     values_.smallest_normal = form_.smallest_normal;
     values_.hashes = options.values;
     values_.rounded_hashes = options.values && type == DType::kF32;
-    if (options.values && form_.as != ValueForm::As::kNone) histogram_ = std::make_unique<Histogram>();
+    if (options.values && form_.as != ValueForm::As::kNone) histogram_ = std::make_unique<ValueHistogram>();
   }
 
   void KeepValuesAt(std::vector<std::uint64_t> places) override { places_ = std::move(places); }
@@ -173,7 +119,10 @@ class Fingerprinter : public TensorFingerprinter {
       SetHash(sums_.as_bf16, *result.mutable_values_as_bf16());
       SetHash(sums_.as_fp16, *result.mutable_values_as_fp16());
     }
-    histogram_->Finish(*result.mutable_histogram());
+    histogram_->ForEachBin([&](std::size_t bin, std::uint64_t number) {
+      result.mutable_histogram()->add_bins(static_cast<std::uint32_t>(bin));
+      result.mutable_histogram()->add_counts(number);
+    });
     for (const double place : sketcher_.Finish()) result.add_sketch(place);
     return result;
   }
@@ -233,9 +182,9 @@ class Fingerprinter : public TensorFingerprinter {
     const std::uint64_t finite = sums_.elements - sums_.nan - sums_.positive_infinity - sums_.negative_infinity;
     result.set_min(finite > 0 ? sums_.min + 0.0 : 0);  // + 0.0: one zero
     result.set_max(finite > 0 ? sums_.max + 0.0 : 0);
-    result.set_sum(Combine(sums_.sum));
-    result.set_sum_of_squares(Combine(sums_.squares));
-    result.set_sum_of_fourths(Combine(sums_.fourths));
+    result.set_sum(CombineLanes(sums_.sum));
+    result.set_sum_of_squares(CombineLanes(sums_.squares));
+    result.set_sum_of_fourths(CombineLanes(sums_.fourths));
     result.set_finite(finite);
     result.set_nan(sums_.nan);
     result.set_positive_infinity(sums_.positive_infinity);
@@ -251,7 +200,7 @@ class Fingerprinter : public TensorFingerprinter {
   ByteDigests digests_;
   WordSummer words_;
   ValueSums sums_;
-  std::unique_ptr<Histogram> histogram_;
+  std::unique_ptr<ValueHistogram> histogram_;
   Sketcher sketcher_;
   std::vector<std::uint64_t> places_;
   std::vector<double> kept_;

@@ -44,6 +44,9 @@ void AddFloatsPlain(const float* values, std::size_t count, const ValueOptions& 
 // Values that fp32 does not hold: those that it does hold are mixed as by AddFloats. No rounded hashes.
 void AddDoubles(const double* values, std::size_t count, const ValueOptions& options, ValueSums& sums);
 
+// The sum over all lanes: pairwise, in one fixed order.
+double CombineLanes(const double (&lanes)[ValueSums::kLanes]);
+
 // The mix behind HashSums, of fp32 bits.
 HashSums MixOf(std::uint32_t bits);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "formats/weights/value_mix.h"
 #include "formats/weights/value_sums.h"
@@ -81,6 +82,15 @@ void AddDoubles(const double* values, std::size_t count, const ValueOptions& opt
       Add(sums.values, MixWide(std::bit_cast<std::uint64_t>(value)));
     }
   }
+}
+
+double CombineLanes(const double (&lanes)[ValueSums::kLanes]) {
+  double sums[ValueSums::kLanes];
+  std::memcpy(sums, lanes, sizeof(sums));
+  for (std::size_t half = ValueSums::kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
 }
 
 HashSums MixOf(std::uint32_t bits) {

@@ -49,6 +49,7 @@ v1::Bundle SilentBundle(const v1::Plan& plan, absl::string_view node, absl::stri
   for (const auto& one : plan.weights()) builder.Add(v1::EVIDENCE_KIND_WEIGHTS, one.file());
   for (const auto& one : plan.tensors()) builder.Add(v1::EVIDENCE_KIND_TENSORS, one.file());
   for (const auto& one : plan.scripts()) builder.Add(v1::EVIDENCE_KIND_SCRIPTS, one.path());
+  for (const auto& one : plan.observed()) builder.Add(v1::EVIDENCE_KIND_SETTINGS, one.path());
   if (plan.info().live()) builder.Add(v1::EVIDENCE_KIND_LIVE_NODE, "live");
   return bundle;
 }

@@ -1,0 +1,81 @@
+"""Replaces functions of a framework by ones that look before and after, and otherwise are what they were."""
+import functools
+import sys
+
+from . import guard
+
+count = 0
+missing = []
+compiling = None  # torch.compiler.is_compiling, where it is there: a constant for the compiler, so that it sees no more
+
+
+def never():
+    return False
+
+
+def find(path):
+    """(owner, name, value) of "package.module:Class.name"; None: not in this version."""
+    module, _, names = path.partition(":")
+    owner = sys.modules.get(module)
+    parts = names.split(".")
+    for part in parts[:-1]:
+        owner = getattr(owner, part, None)
+    value = getattr(owner, parts[-1], None) if owner is not None else None
+    return None if value is None else (owner, parts[-1], value)
+
+
+def around(path, before=None, after=None, failed=None, also=(), instead=()):
+    """Looks at the calls of one function.
+
+    before(args, kwargs) -> token; after(token, result, args, kwargs); failed(token, exception, args, kwargs), all guarded.
+    `also`: names under which it is exported. `instead`: where it stood in other versions, the first that is there counts.
+    """
+    found = next((one for one in map(find, (path,) + tuple(instead)) if one is not None), None)
+    if found is None:
+        missing.append(path.replace(":", "."))
+        return False
+    owner, name, original = found
+    if getattr(original, "_paritect_observed", False):
+        return True
+    replacement = looking(guard.site(path.partition(":")[2]), original, before, after, failed)
+    put(owner, name, replacement)
+    for place in also:
+        exported = find(place)
+        if exported is not None and exported[2] is original:
+            put(exported[0], exported[1], replacement)
+    return True
+
+
+def put(owner, name, replacement):
+    global count
+    static = isinstance(owner, type) and isinstance(owner.__dict__.get(name), staticmethod)
+    setattr(owner, name, staticmethod(replacement) if static else replacement)
+    count += 1
+
+
+def looking(site, original, before, after, failed):
+    is_compiling = compiling or never
+
+    @functools.wraps(original)
+    def observed(*args, **kwargs):
+        if is_compiling():
+            return original(*args, **kwargs)
+        token = guard.guarded(site, before, args, kwargs) if before is not None else None
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            if failed is not None:
+                guard.guarded(site, failed, token, error, args, kwargs)
+            raise
+        if after is not None:
+            guard.guarded(site, after, token, result, args, kwargs)
+        return result
+
+    observed._paritect_observed = True
+    return observed
+
+
+def argument(args, kwargs, place, name, default=None):
+    if name in kwargs:
+        return kwargs[name]
+    return args[place] if len(args) > place else default

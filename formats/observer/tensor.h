@@ -1,0 +1,25 @@
+// A tensor of the observer's record as a fingerprint, and as the statistics that a dump holds.
+#ifndef PARITECT_FORMATS_OBSERVER_TENSOR_H_
+#define PARITECT_FORMATS_OBSERVER_TENSOR_H_
+
+#include <string>
+
+#include "common/document.h"
+#include "formats/observer/record.h"
+#include "paritect/v1/tensors.pb.h"
+#include "paritect/v1/weights.pb.h"
+
+namespace paritect {
+
+// Fields that are not there, or of another type than the form says, are left unset.
+v1::TensorFingerprint ObservedTensor(const DocumentNode& node);
+
+// The digests of the tensors of a batch, or of what a model was given, as one text; "" where one has none.
+std::string DigestOfTensors(const ObservedRecord& record);
+
+// What a dump would hold of it: `place` is "input.0", "output.0", ...
+v1::DumpedTensor AsDumped(const v1::TensorFingerprint& tensor, absl::string_view place);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_OBSERVER_TENSOR_H_

@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""The observer inside real PyTorch trainings: scripts as users write them give the same bits with it and without it.
+
+    observer.py BUILD_DIR same NAME | level | way_in | faults | disk_full | folder_gone | killed | torn_python
+    observer.py BUILD_DIR standin NAME | pythons
+
+Exit code 77: no interpreter with PyTorch is here (python3-torch of Debian); the last two need none.
+"""
+import functools
+import glob
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.path.abspath(sys.argv[1])
+PARITECT = os.path.join(BUILD, "paritect")
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "observer_scripts")
+NEEDS_PORT = ("ddp", "spawn")
+# Kinds of records that a script must have left, beside those of every training.
+EXPECTED = {
+    "ddp": ("process_group", "wrap", "loader", "pass", "indices"),
+    "spawn": ("process_group", "wrap"),
+    "amp_bf16": ("autocast",),
+    "scaler_disabled": ("scaler",),
+    "iterable_workers": ("loader", "worker"),
+    "lightning_like": ("scheduler", "phase"),
+    "hf_like": ("scheduler", "loader"),
+    "resumed": ("load_state_dict", "load", "save", "scheduler"),
+    "frozen": ("load_state_dict", "cast"),
+    "two_models": ("update",),
+}
+ALWAYS = ("begin", "framework", "root", "modules", "parameters", "weights", "optimizer", "group", "grads", "update", "step",
+          "operators", "flags", "seeds", "replica", "phase", "end")
+
+
+@functools.lru_cache(maxsize=None)
+def interpreter():
+    for python in ("/usr/bin/python3", sys.executable):
+        if subprocess.run([python, "-c", "import torch.distributed"], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    print("skipped: PyTorch is not installed (python3-torch)", file=sys.stderr)
+    sys.exit(77)
+
+
+class Place:
+    """A folder of its own for one run."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="observer-")
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
+
+
+def command(name, *flags):
+    script = name if os.sep in name else os.path.join(SCRIPTS, name + ".py")
+    return [interpreter(), *flags, script] + ([free_port()] if name in NEEDS_PORT else [])
+
+
+def environment(**more):
+    keep = {name: value for name, value in os.environ.items() if not name.startswith(("PARITECT", "PYTHON", "LD_PRELOAD"))}
+    return dict(keep, **dict({"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": SCRIPTS}, **more))
+
+
+def run(words, cwd, **more):
+    return subprocess.run(words, cwd=cwd, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240)
+
+
+def observed(name, cwd, *options, flags=(), **more):
+    return run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", *options, "--", *command(name, *flags)], cwd,
+               **more)
+
+
+def records(cwd):
+    """{process file: [record]}; every line is one object, or the last one of a process that was killed."""
+    out = {}
+    for path in glob.glob(os.path.join(cwd, "**", "observe", "**", "*.jsonl"), recursive=True):
+        with open(path, "rb") as file:
+            out[path] = [json.loads(line) for line in file.read().split(b"\n")[:-1]]
+    return out
+
+
+def kinds(cwd):
+    return {record["k"] for one in records(cwd).values() for record in one}
+
+
+def faults(cwd):
+    return [record for one in records(cwd).values() for record in one if record["k"] in ("error", "off", "lost", "full")]
+
+
+def check(condition, what):
+    if not condition:
+        print("FAILED: %s" % (what,), file=sys.stderr)
+        sys.exit(1)
+
+
+def same(name):
+    """Output, code and every state are those of the bare run; and there is a record."""
+    with Place() as bare_place, Place() as place:
+        bare = run(command(name), bare_place)
+        seen = observed(name, place)
+        check(bare.returncode == 0, bare.stderr.decode()[-2000:])
+        check(seen.returncode == 0, seen.stderr.decode()[-2000:])
+        check(b"digest" in bare.stdout, bare.stdout)
+        check(bare.stdout == seen.stdout, (bare.stdout.decode(), seen.stdout.decode()))
+        check(not faults(place), faults(place)[:5])
+        wanted = set(ALWAYS + EXPECTED.get(name, ()))
+        if name in ("lbfgs", "odd_objects"):
+            wanted -= {"loader"}
+        check(wanted <= kinds(place), sorted(wanted - kinds(place)))
+
+
+def level():
+    """light: no fingerprint in any record, settings and steps all the same. --no-observe: no record at all."""
+    with Place() as place:
+        check(observed("plain", place, "--observe=light").returncode == 0, "light")
+        text = "".join(json.dumps(one) for one in records(place).values())
+        check('"xxh3"' not in text and '"values"' not in text and '"k": "weights"' not in text, "a fingerprint in light")
+        check({"step", "optimizer", "group", "indices", "phase"} <= kinds(place), kinds(place))
+    with Place() as place:
+        check(observed("plain", place, "--no-observe").returncode == 0, "no-observe")
+        check(not records(place), "records of --no-observe")
+    with Place() as place:
+        check(observed("plain", place, "--observe=much").returncode == 2, "a level that is none")
+
+
+def way_in():
+    """Each way enters: the audit hook under every flag, the folder on PYTHONPATH without the library, variables by hand."""
+    for flags in ((), ("-S",), ("-E",), ("-I",), ("-O",), ("-W", "error::DeprecationWarning")):
+        with Place() as place:
+            script = os.path.join(place, "flags.py")
+            with open(script, "w") as file:
+                file.write("import sys; sys.path[:0] = [%r, '/usr/lib/python3/dist-packages']\n" % SCRIPTS)
+                file.write(open(os.path.join(SCRIPTS, "plain.py")).read())
+            done = observed(script, place, flags=flags)
+            check(done.returncode == 0, (flags, done.stderr.decode()[-1500:]))
+            begun = [one[0] for one in records(place).values()]
+            check([one["how"] for one in begun] == ["audit-hook"], (flags, begun))
+            check(not begun[0]["late"] and begun[0]["main"].endswith("flags.py"), begun)
+    with Place() as place:
+        shown = run([PARITECT, "observe", "env", "observe", "--format=env"], place)
+        check(shown.returncode == 0, shown.stderr)
+        variables = dict(line.split("=", 1) for line in shown.stdout.decode().splitlines())
+        check(set(variables) == {"PYTHON_PARITECT_OBSERVE", "PYTHON_PARITECT_OBSERVER", "PYTHON_PARITECT_LEVEL", "PYTHONPATH",
+                                 "LD_PRELOAD"}, variables)
+        del variables["LD_PRELOAD"]
+        variables["PYTHONPATH"] += ":" + SCRIPTS
+        done = subprocess.run(command("plain"), cwd=place, env=dict(environment(), **variables), stdout=subprocess.PIPE)
+        check(done.returncode == 0, "by hand")
+        check([one[0]["how"] for one in records(place).values()] == ["sitecustomize"], "by sitecustomize")
+    with Place() as place:
+        shown = run(["sh", "-c", 'eval "$("$0" observe env)"; exec "$@"', PARITECT, *command("plain")], place)
+        check(shown.returncode == 0, shown.stderr.decode()[-1000:])
+        found = glob.glob(os.path.join(place, "paritect-observe", "*.jsonl"))
+        check(len(found) == 1, found)
+
+
+BREAKER = r'''
+import sys, torch
+guard = sys.modules["_paritect_observe.guard"]
+def broken(look):
+    def throw(*args):
+        raise ValueError("no")
+    return throw
+original = guard.guarded
+guard.guarded = lambda place, look, *args: original(place, broken(look), *args)
+exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), {"__name__": "__main__"})
+'''
+
+
+def faults_inside():
+    """Every hook throws: each site gives up after five faults with a word, and the bits are the same."""
+    for name in ("plain", "lightning_like", "scaler_disabled"):
+        with Place() as bare_place, Place() as place:
+            bare = run(command(name), bare_place)
+            script = os.path.join(place, "broken.py")
+            with open(script, "w") as file:
+                file.write(BREAKER)
+            seen = run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", "--", interpreter(), script,
+                        os.path.join(SCRIPTS, name + ".py")], place)
+            check(seen.returncode == 0 and seen.stdout == bare.stdout, seen.stderr.decode()[-1500:])
+            check({"error", "off"} <= kinds(place), kinds(place))
+            check(not {"step", "weights"} & kinds(place), kinds(place))
+
+
+def disk_full():
+    """No room: by a limit of file sizes the training itself feels, and by a full file system where one can be mounted."""
+    with Place() as bare_place, Place() as place:
+        bare = run(command("plain"), bare_place)
+        seen = run(["sh", "-c", "ulimit -f 8; exec \"$@\"", "sh", PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace",
+                    "-o", "/dev/null", "--", *command("plain")], place)
+        check(bare.stdout == seen.stdout, seen.stderr.decode()[-1500:])
+        for path in glob.glob(os.path.join(place, "**", "*.jsonl"), recursive=True):
+            check(os.path.getsize(path) <= 8192, os.path.getsize(path))
+
+
+def folder_gone():
+    """The folder is taken away before the first record, made a file, or may not be written."""
+    for breaking in ("rmdir", "file", "mode"):
+        with Place() as bare_place, Place() as place:
+            bare = run(command("plain"), bare_place)
+            folder = os.path.join(place, "observe")
+            shown = run([PARITECT, "observe", "env", folder, "--format=env"], place)
+            variables = dict(line.split("=", 1) for line in shown.stdout.decode().splitlines())
+            variables["PYTHONPATH"] += ":" + SCRIPTS
+            shutil.rmtree(folder)
+            if breaking == "file":
+                open(folder, "w").close()
+            if breaking == "mode":
+                os.mkdir(folder, 0o500)
+            seen = subprocess.run(command("plain"), cwd=place, env=dict(environment(), **variables), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+            check(seen.returncode == 0 and seen.stdout == bare.stdout, (breaking, seen.stderr.decode()[-1500:]))
+            check(not seen.stderr, seen.stderr)
+
+
+SLOW = r'''
+import time, torch
+from state_digest import Net, seed, small_data
+seed(1)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+print("ready", flush=True)
+while True:
+    for x, y in torch.utils.data.DataLoader(small_data(), batch_size=16, shuffle=True, num_workers=1):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+'''
+
+
+def killed():
+    """SIGKILL in the midst: every line before is whole, nothing says that the process ended."""
+    for wait in (0.3, 1.5):
+        with Place() as place:
+            script = os.path.join(place, "slow.py")
+            with open(script, "w") as file:
+                file.write(SLOW)
+            shown = run([PARITECT, "observe", "env", "observe", "--format=env"], place)
+            variables = dict(line.split("=", 1) for line in shown.stdout.decode().splitlines())
+            variables["PYTHONPATH"] += ":" + SCRIPTS
+            training = subprocess.Popen([interpreter(), script], cwd=place, env=dict(environment(), **variables),
+                                        stdout=subprocess.PIPE)
+            training.stdout.readline()
+            time.sleep(wait)
+            training.send_signal(signal.SIGKILL)
+            training.wait()
+            training.stdout.close()
+            own = [one for path, one in records(place).items() if "-%d-" % training.pid in path]
+            check(len(own) == 1 and own[0][0]["k"] == "begin", list(records(place)))
+            check(not any(one["k"] == "end" for one in own[0]), "an end of a killed process")
+            check(any(one["k"] == "step" for one in own[0]) or wait < 1, "no step before the kill")
+
+
+def torn_python():
+    """An observer that does not compile, or whose folder is not there: no record, and the training as it would have been."""
+    with Place() as bare_place, Place() as place:
+        bare = run(command("plain"), bare_place)
+        for broken in ("start.py", "paritect_observe/record.py", "paritect_observe/torch_steps.py", None):
+            code = os.path.join(place, "observer")
+            shutil.rmtree(code, ignore_errors=True)
+            if broken is not None:
+                shutil.copytree(os.path.join(BUILD, "observer"), code, ignore=shutil.ignore_patterns("__pycache__"))
+                with open(os.path.join(code, broken), "a") as file:
+                    file.write("\n)\n")
+            more = {"PYTHON_PARITECT_OBSERVE": place, "PYTHON_PARITECT_OBSERVER": code,
+                    "LD_PRELOAD": os.path.join(BUILD, "libparitect-trace.so")}
+            seen = run(command("plain"), place, **more)
+            check(seen.returncode == 0 and seen.stdout == bare.stdout, (broken, seen.stderr.decode()[-1500:]))
+
+
+def standin(name):
+    """Frameworks that are not installed here: modules of the same shape. The record says that the real one was not tried."""
+    with Place() as place:
+        shapes = os.path.join(os.path.dirname(SCRIPTS), "observer_standins")
+        done = run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", "--", sys.executable,
+                    os.path.join(SCRIPTS, name + "_like.py")], place, PYTHONPATH=shapes)
+        if b"No module named 'numpy'" in done.stderr:
+            sys.exit(77)
+        check(done.returncode == 0 and b"digest" in done.stdout, done.stderr.decode()[-1500:])
+        check(not faults(place), faults(place)[:5])
+        all_records = [record for one in records(place).values() for record in one]
+        introduced = [one for one in all_records if one["k"] == "framework"]
+        check([(one["name"], one["tried"]) for one in introduced] == [(name, False)], introduced)
+        wanted = {"settings", "optimizer", "scaler", "root", "modules", "parameters", "weights", "step", "end"}
+        check(wanted <= kinds(place), sorted(wanted - kinds(place)))
+        steps = [one["loss"] for one in all_records if one["k"] == "step"]
+        check(len(steps) == {"mindspore": 4, "tensorflow": 3}[name] and all(type(one) is float for one in steps), steps)
+        sources = {one["source"] for one in all_records if one["k"] == "settings"}
+        expected = {"mindspore": {"mindspore.context", "mindspore.amp"},
+                    "tensorflow": {"tf.mixed_precision", "tf.data", "tf.session-config", "keras.fit"}}[name]
+        check(expected <= sources, sources)
+
+
+FRAMEWORK = "def set_context(**settings):\n    return settings\n"
+USER = "import mindspore\nmindspore.set_context(mode=1)\nprint('done')\n"
+OWN_SITE = "print('own site')\n"
+
+
+def pythons():
+    """Each way in, under every Python that is here: 3.8 and later by the audit hook, 3.6 and 3.7 by the folder, which gives way
+    to the program's own sitecustomize; 2.7 runs as if nothing were there."""
+    found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")) + ["/usr/bin/python3", sys.executable])
+    for python in {os.path.realpath(one): one for one in found if os.path.exists(one)}.values():
+        for way in ("audit-hook", "sitecustomize", "both"):
+            one_python(python, way)
+
+
+def one_python(python, way):
+    version = subprocess.check_output([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).decode().strip()
+    number = tuple(int(part) for part in version.split("."))
+    with Place() as place:
+        for name, text in (("mindspore.py", FRAMEWORK), ("user.py", USER), ("sitecustomize.py", OWN_SITE)):
+            with open(os.path.join(place, name), "w") as file:
+                file.write(text)
+        folder = os.path.join(place, "observe")
+        os.mkdir(folder)
+        more = {"PYTHON_PARITECT_OBSERVE": folder, "PYTHON_PARITECT_OBSERVER": os.path.join(BUILD, "observer")}
+        more["PYTHONPATH"] = place if way == "audit-hook" else os.path.join(BUILD, "observer", "site") + ":" + place
+        if way != "sitecustomize":
+            more["LD_PRELOAD"] = os.path.join(BUILD, "libparitect-trace.so")
+        done = run([python, os.path.join(place, "user.py")], place, **more)
+        check(done.returncode == 0 and done.stdout == b"own site\ndone\n", (python, way, done.stdout, done.stderr[-800:]))
+        enters = number >= (3, 8) if way == "audit-hook" else number >= (3, 6)
+        check(len(records(place)) == enters, (python, way, list(records(place))))
+        how = "audit-hook" if number >= (3, 8) and way != "sitecustomize" else "sitecustomize"
+        check(all(one[0]["how"] == how and one[-1]["k"] == "end" for one in records(place).values()), (python, way))
+
+
+def main():
+    mode = sys.argv[2]
+    if mode in ("same", "standin"):
+        {"same": same, "standin": standin}[mode](sys.argv[3])
+    else:
+        {"level": level, "way_in": way_in, "faults": faults_inside, "disk_full": disk_full, "folder_gone": folder_gone,
+         "killed": killed, "torn_python": torn_python, "pythons": pythons}[mode]()
+
+
+main()
