@@ -287,12 +287,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
                  "none: write the bundle alone");
   arguments.Flag("--no-data", o.no_data, "leave the plan's data sets out of the bundle: they are not read");
   arguments.Flag("--no-trace", o.no_trace, "do not record file opens");
-  auto parsed = arguments.Parse(own);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, own)) return *code;
   if (o.run.empty()) return UsageError(env, kName, "--run NAME is missing");
   if (o.command.empty()) return UsageError(env, kName, "no command: paritect run --run NAME -- CMD…");
   return RunAndRecord(env, o);

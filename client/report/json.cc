@@ -119,6 +119,26 @@ OrderedJson SideToJson(const v1::ReportSide& side) {
   return runs;
 }
 
+OrderedJson MetaToJson(const ReportMeta& meta) {
+  OrderedJson json = {{"time", meta.time}, {"host", JsonText(meta.host)}, {"version", kProgramVersion}};
+  if (!meta.audit.empty()) json["audit"] = JsonText(meta.audit);
+  if (meta.run > 0) json["run"] = meta.run;
+  return json;
+}
+
+OrderedJson OpeningsToJson(const v1::Report& report) {
+  OrderedJson list = OrderedJson::array();
+  for (const OpenedChecks& opened : WhatOpensMost(BuiltInRules().messages, BuiltInOpenings(), report)) {
+    OrderedJson checks = OrderedJson::array();
+    for (const v1::CheckResult* check : opened.checks) checks.push_back(check->id());
+    list.push_back(
+        {{"id", opened.id}, {"do", TextToJson(opened.action)}, {"checks", checks}, {"required", opened.required}});
+  }
+  return list;
+}
+
+}  // namespace
+
 OrderedJson CausesToJson(const v1::Report& report) {
   const CauseRules& rules = BuiltInCauses();
   OrderedJson list = OrderedJson::array();
@@ -138,26 +158,14 @@ OrderedJson CausesToJson(const v1::Report& report) {
   return list;
 }
 
-OrderedJson OpeningsToJson(const v1::Report& report) {
-  OrderedJson list = OrderedJson::array();
-  for (const OpenedChecks& opened : WhatOpensMost(BuiltInRules().messages, BuiltInOpenings(), report)) {
-    OrderedJson checks = OrderedJson::array();
-    for (const v1::CheckResult* check : opened.checks) checks.push_back(check->id());
-    list.push_back(
-        {{"id", opened.id}, {"do", TextToJson(opened.action)}, {"checks", checks}, {"required", opened.required}});
-  }
-  return list;
-}
-
-}  // namespace
-
-OrderedJson ReportToJson(const v1::Report& report) {
+OrderedJson ReportToJson(const v1::Report& report, const ReportMeta& meta) {
   OrderedJson json;
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
   json["profile"] = report.profile();
   for (const std::string& name : report.overridden_rules()) json["overridden_rules"].push_back(name);
   json["tool"] = absl::StrCat("paritect ", kProgramVersion);
+  if (!meta.time.empty()) json["meta"] = MetaToJson(meta);
   json["sides"] = {{"baseline", SideToJson(report.baseline())}, {"migrated", SideToJson(report.migrated())}};
   int counts[3] = {0, 0, 0};
   for (const v1::ItemResult& item : report.items()) {
