@@ -40,6 +40,16 @@ std::string PatternOf(const std::string& english) {
   return absl::StrCat("(?s)", pattern);
 }
 
+// Embedded files are of their form (a test proves it), and overrides were checked at the start.
+const Phrases* Load(absl::string_view name) {
+  auto* const result = new Phrases();
+  auto root = ParseDocument(BytesOfRules(name));
+  if (!root.ok()) return result;
+  auto read = Phrases::Read(*root);
+  if (read.ok()) *result = *std::move(read);
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<Phrases> Phrases::Read(const DocumentNode& root) {
@@ -99,17 +109,13 @@ std::string Phrases::Translate(absl::string_view english, int depth) const {
 }
 
 const Phrases& BuiltInPhrases() {
-  static const Phrases* const phrases = [] {
-    auto* const result = new Phrases();
-    // LoadRules has refused a file that is not of its form.
-    auto root = ParseDocument(BytesOfRules("phrases.yaml"));
-    if (root.ok()) {
-      auto read = Phrases::Read(*root);
-      if (read.ok()) *result = *std::move(read);
-    }
-    return result;
-  }();
-  return *phrases;
+  static const Phrases& phrases = *Load("phrases.yaml");
+  return phrases;
+}
+
+const Phrases& BuiltInValuePhrases() {
+  static const Phrases& phrases = *Load("value_phrases.yaml");
+  return phrases;
 }
 
 }  // namespace paritect

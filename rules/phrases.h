@@ -39,6 +39,9 @@ class Phrases {
 
 // The embedded ones, or those that override them, read at the first call: who speaks English never waits for them.
 const Phrases& BuiltInPhrases();
+// Of values within the sentences of a report (rules/data/value_phrases.yaml): few, because every report is made in both
+// languages.
+const Phrases& BuiltInValuePhrases();
 
 }  // namespace paritect
 

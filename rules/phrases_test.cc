@@ -16,9 +16,11 @@ Phrases Of(const std::string& yaml) {
 }
 
 TEST(Phrases, TheEmbeddedOnesAreOfTheirForm) {
-  auto root = ParseDocument(BytesOfRules("phrases.yaml"));
-  ASSERT_TRUE(root.ok()) << root.status();
-  EXPECT_TRUE(Phrases::Read(*root).ok()) << Phrases::Read(*root).status();
+  for (const char* name : {"phrases.yaml", "value_phrases.yaml"}) {
+    auto root = ParseDocument(BytesOfRules(name));
+    ASSERT_TRUE(root.ok()) << root.status();
+    EXPECT_TRUE(Phrases::Read(*root).ok()) << name << ": " << Phrases::Read(*root).status();
+  }
   EXPECT_EQ(BuiltInPhrases().InChinese("print this help"), "打印此帮助");
 }
 

@@ -24,7 +24,8 @@ namespace {
 
 absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   // Read by whoever speaks Chinese; a test proves the embedded ones, so that no other start waits for them.
-  if (file.name == "phrases.yaml" && !overriding) return absl::OkStatus();
+  const bool phrases = file.name == "phrases.yaml" || file.name == "value_phrases.yaml";
+  if (phrases && !overriding) return absl::OkStatus();
   PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ParseDocument(file.bytes));
   if (absl::StartsWith(file.name, "messages/")) return rules.messages.Add(root, overriding);
   if (absl::StartsWith(file.name, "scripts/")) return rules.scripts.Add(root);
@@ -47,7 +48,7 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "walk.yaml") return ReadWalk(root).status();
   if (file.name == "causes.yaml") return ReadCauses(root).status();
   if (file.name == "openings.yaml") return ReadOpenings(root).status();
-  if (file.name == "phrases.yaml") return Phrases::Read(root).status();
+  if (phrases) return Phrases::Read(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
   if (file.name == "list_words.yaml") return ReadListWords(root).status();

@@ -3,13 +3,13 @@
 #include "absl/strings/str_join.h"
 #include "client/diff/diff_kind.h"
 #include "client/report/audit_options.h"
+#include "client/verbs.h"
 #include "common/nearest.h"
 
 namespace paritect {
 
 #define PARITECT_DIFF(name) extern const DiffKind k##name##Diff;
 #include "client/all_diffs.inc"
-#include "client/verbs.h"
 #undef PARITECT_DIFF
 
 absl::Span<const DiffKind* const> AllDiffKinds() {
