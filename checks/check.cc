@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "checks/observed_format.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
+#include "rules/phrases.h"
 
 namespace paritect {
 namespace {
@@ -35,6 +37,30 @@ absl::string_view PlanKey(v1::EvidenceKind kind) {
   }
 }
 
+// Whether a value can hold a phrase of ours: names and numbers are one word, and what is very long is another's text.
+bool MayBePhrase(absl::string_view value) {
+  return value.size() < 400 && absl::StrContains(value, ' ');
+}
+
+// The message and its fix in both languages, with phrases among the values said in each.
+Message SayBoth(const CheckContext& context, absl::string_view id, const MessageArgs& args) {
+  const Messages& messages = context.rules.messages;
+  Message message = {messages.Say(id, args), messages.Fix(id, args)};
+  MessageArgs chinese = args;
+  bool other = false;
+  for (auto& [name, value] : chinese) {
+    if (!MayBePhrase(value)) continue;
+    std::string said = BuiltInValuePhrases().InChinese(value);
+    other = other || said != value;
+    value = std::move(said);
+  }
+  if (other) {
+    message.text.set_zh(messages.Say(id, chinese).zh());
+    message.fix.set_zh(messages.Fix(id, chinese).zh());
+  }
+  return message;
+}
+
 void SetMissing(v1::CheckResult& result, const v1::Text& what, absl::string_view from, const v1::Text& how) {
   v1::Missing& missing = *result.add_missing();
   *missing.mutable_what() = what;
@@ -50,14 +76,16 @@ v1::Finding& AddFinding(const CheckContext& context, v1::CheckResult& result, v1
   finding.set_severity(severity);
   finding.set_kind(std::string(message_id.substr(0, message_id.find('/'))));
   finding.set_subject(std::string(subject));
-  *finding.mutable_message() = context.rules.messages.Say(message_id, args);
-  *finding.mutable_remedy() = context.rules.messages.Fix(message_id, args);
+  Message message = SayBoth(context, message_id, args);
+  *finding.mutable_message() = std::move(message.text);
+  *finding.mutable_remedy() = std::move(message.fix);
   return finding;
 }
 
 void AddMissing(const CheckContext& context, v1::CheckResult& result, absl::string_view message_id,
                 absl::string_view from, const MessageArgs& args) {
-  SetMissing(result, context.rules.messages.Say(message_id, args), from, context.rules.messages.Fix(message_id, args));
+  const Message message = SayBoth(context, message_id, args);
+  SetMissing(result, message.text, from, message.fix);
 }
 
 void AddMissing(const CheckContext& context, v1::CheckResult& result, const v1::Problem& problem,

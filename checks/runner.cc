@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "checks/causes.h"
 #include "checks/coverage.h"
 #include "checks/waivers.h"
 
@@ -184,6 +185,7 @@ v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const R
     item.set_verdict(ItemVerdict(item));
   }
   report.set_verdict(ReportVerdict(report));
+  LinkConsequences(BuiltInCauses(), report);
   *report.mutable_coverage() = CountCoverage(evidence);
   answers.Warn(rules, report);
   return report;

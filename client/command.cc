@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
+#include "client/localise.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
 
@@ -33,24 +35,26 @@ void SystemSleepMs(std::int64_t ms) {
 
 namespace {
 
-void PrintCommands(std::ostream& out) {
-  out << "usage: paritect COMMAND [options]\n\ncommands:\n";
+void PrintCommands(Language language, std::ostream& out) {
+  const auto say = [language](absl::string_view text) { return Localised(language, text); };
+  out << say("usage: paritect COMMAND [options]") << "\n\n" << say("commands:") << "\n";
   for (const Command* command : AllCommands()) {
     out << "  " << command->name << std::string(12 - std::min<std::size_t>(11, command->name.size()), ' ')
-        << command->summary << "\n";
+        << say(command->summary) << "\n";
   }
-  out << "\n`paritect COMMAND --help` tells a command's options.\n";
+  out << "\n" << say("`paritect COMMAND --help` tells a command's options.") << "\n";
 }
 
 }  // namespace
 
 ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& args) {
+  env.language = LanguageOfCommandLine(args, env.getenv);
   if (args.empty()) {
-    PrintCommands(env.err);
+    PrintCommands(env.language, env.err);
     return kExitUsage;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    PrintCommands(env.out);
+    PrintCommands(env.language, env.out);
     return kExitOk;
   }
   const std::string name = args[0] == "--version" ? "version" : args[0];
@@ -60,8 +64,9 @@ ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& args) {
   }
   std::vector<std::string> names;
   for (const Command* command : AllCommands()) names.emplace_back(command->name);
-  env.err << "paritect: no command '" << DisplayBytes(name) << "'" << DidYouMean(name, names)
-          << "\n`paritect help` lists the commands\n";
+  const std::string mistake = absl::StrCat("no command '", DisplayBytes(name), "'", DidYouMean(name, names));
+  env.err << "paritect: " << Localised(env.language, mistake) << "\n"
+          << Localised(env.language, "`paritect help` lists the commands") << "\n";
   return kExitUsage;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "agent/live/live_node.h"
 #include "client/exit_code.h"
+#include "client/language.h"
 #include "common/file_system.h"
 #include "rules/rules.h"
 
@@ -45,6 +46,8 @@ struct CommandEnv {
   void (*sleep_ms)(std::int64_t ms) = &SystemSleepMs;
   TerminalSize (*progress_size)() = nullptr;  // of the terminal behind `err`, now; nullptr: 24 x 80
   RemoteConnector* connector = nullptr;       // nullptr: servers are out of reach
+  // Of help, mistakes and listings: what `--lang` names first, else the environment's. Set by RunCommandLine.
+  Language language = Language::kEnglish;
 };
 
 struct Command {

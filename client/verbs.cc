@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/localise.h"
 #include "client/report/audit_options.h"
 #include "client/terminal.h"
 #include "common/nearest.h"
@@ -13,10 +14,13 @@
 namespace paritect {
 namespace {
 
-void PrintVerbs(absl::string_view command, absl::string_view summary, absl::Span<const Verb> verbs, std::ostream& out) {
-  out << summary << "\nusage: " << command << " VERB [options]\n\nverbs:\n";
-  for (const Verb& verb : verbs) out << "  " << Pad(verb.name, 10) << " " << verb.summary << "\n";
-  out << "\n`" << command << " VERB --help` tells a verb's options.\n";
+void PrintVerbs(Language language, absl::string_view command, absl::string_view summary, absl::Span<const Verb> verbs,
+                std::ostream& out) {
+  const auto say = [language](absl::string_view text) { return Localised(language, text); };
+  out << say(summary) << "\n" << say(absl::StrCat("usage: ", command, " VERB [options]")) << "\n\n";
+  out << say("verbs:") << "\n";
+  for (const Verb& verb : verbs) out << "  " << Pad(verb.name, 10) << " " << say(verb.summary) << "\n";
+  out << "\n" << say(absl::StrCat("`", command, " VERB --help` tells a verb's options.")) << "\n";
 }
 
 void ListOptions(CommandEnv& env, absl::Span<const Verb> verbs) {
@@ -37,11 +41,11 @@ void ListOptions(CommandEnv& env, absl::Span<const Verb> verbs) {
 ExitCode RunVerb(CommandEnv& env, absl::string_view command, absl::string_view summary, absl::Span<const Verb> verbs,
                  const std::vector<std::string>& args) {
   if (args.empty()) {
-    PrintVerbs(command, summary, verbs, env.err);
+    PrintVerbs(env.language, command, summary, verbs, env.err);
     return kExitUsage;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    PrintVerbs(command, summary, verbs, env.out);
+    PrintVerbs(env.language, command, summary, verbs, env.out);
     return kExitOk;
   }
   if (args[0] == kListOptions) {
@@ -63,7 +67,7 @@ std::optional<ExitCode> ParseOrAnswer(CommandEnv& env, absl::string_view command
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return UsageError(env, command, parsed.status().message());
   if (*parsed) return std::nullopt;
-  env.out << arguments.help();
+  env.out << LocalisedHelp(env.language, arguments.help());
   return kExitOk;
 }
 

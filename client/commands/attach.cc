@@ -172,12 +172,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Flag("--bounded-queue", o.bounded_queue,
                  "keep to the kernel's limit of queued events; a full queue makes the lists incomplete");
   arguments.Text("--for", o.time, "how long (30s, 10m); default: until the job ends");
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   return Attach(env, o);
 }
 

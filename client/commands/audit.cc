@@ -4,8 +4,10 @@
 #include "absl/strings/str_join.h"
 #include "client/remote/audit_events.h"
 #include "client/remote/audit_run.h"
+#include "client/remote/changed_verdicts.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
+#include "client/report/view.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/duration.h"
@@ -126,7 +128,7 @@ ExitCode PrintAudits(CommandEnv& env, const v1::ListAuditsResponse& audits, bool
   if (table.empty()) {
     env.err << "no audit yet; make one with `paritect audit create FILE.yaml`\n";
   } else {
-    table.Print(env.out);
+    table.Print(env.out, env.language);
   }
   return kExitOk;
 }
@@ -144,7 +146,7 @@ ExitCode PrintRuns(CommandEnv& env, const v1::ListAuditRunsResponse& runs, bool 
   if (json) {
     env.out << DumpJson(list) << "\n";
   } else {
-    table.Print(env.out);
+    table.Print(env.out, env.language);
   }
   return kExitOk;
 }
@@ -204,17 +206,19 @@ absl::StatusOr<v1::GetReportResponse> LastReport(CommandEnv& env, RemoteServer& 
 }
 
 // To standard output where the table goes there, else beside the report.
-void PrintChanged(CommandEnv& env, const PreparedReport& prepared, const v1::AuditRun& run) {
+void PrintChanged(CommandEnv& env, const PreparedReport& prepared, const v1::GetReportResponse& answer) {
+  const v1::AuditRun& run = answer.run();
+  const Language language = prepared.render.languages[0];
+  const absl::Span<const Language> languages(&language, 1);
   bool table = false;
   for (const OutputTarget& target : prepared.targets) {
     table = table || (target.renderer->name == "table" && target.file.empty());
   }
   std::ostream& out = table ? env.out : env.err;
-  if (run.number() > 1 && run.changed_size() == 0) out << "\nno verdict changed since the run before\n";
-  if (run.changed_size() > 0) out << "\nchanged since the run before:\n";
-  for (const v1::ChangedVerdict& one : run.changed()) {
-    out << "  " << TerminalSafe(one.check()) << ": " << VerdictWord(one.before()) << " -> " << VerdictWord(one.after())
-        << "\n";
+  if (run.number() > 1 && run.changed_size() == 0) out << "\n" << Word(env.rules, languages, "changed_none") << "\n";
+  if (run.changed_size() > 0) out << "\n" << Word(env.rules, languages, "changed_heading") << "\n";
+  for (const std::string& line : ChangedLines(env.rules, language, run, answer.report())) {
+    out << "  " << TerminalSafe(line) << "\n";
   }
 }
 
@@ -243,7 +247,7 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
     }
     if (!answer.ok()) return ServerError(env, kShow, answer.status());
     const ExitCode code = PrintAuditReport(env, kShow, *prepared, *answer);
-    PrintChanged(env, *prepared, answer->run());
+    PrintChanged(env, *prepared, *answer);
     if (!watch) return code;
     const ExitCode live = PrintEvents(env, kShow, events, *connection.server);
     return live == kExitOk ? code : live;
@@ -326,13 +330,15 @@ ExitCode Cancel(CommandEnv& env, const std::vector<std::string>& args) {
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
-  static constexpr Verb kVerbs[] = {
-      {"create", "create an audit from its file", &Create}, {"run", "run it now and print its report", &AuditRunVerb},
-      {"ls", "list audits, or one audit's runs", &List},    {"show", "print the last report, and what changed", &Show},
-      {"wait", "wait until its run has ended", &Wait},      {"cancel", "end the run that is under way", &Cancel},
-      {"events", "what the live comparison saw", &AuditEventsVerb},
-      {"stop", "end its schedule and the following of its logs", &AuditStopVerb},
-      {"rm", "remove it with its runs and reports", &AuditRemoveVerb}};
+  static constexpr Verb kVerbs[] = {{"create", "create an audit from its file", &Create},
+                                    {"run", "run it now and print its report", &AuditRunVerb},
+                                    {"ls", "list audits, or one audit's runs", &List},
+                                    {"show", "print the last report, and what changed", &Show},
+                                    {"wait", "wait until its run has ended", &Wait},
+                                    {"cancel", "end the run that is under way", &Cancel},
+                                    {"events", "what the live comparison saw", &AuditEventsVerb},
+                                    {"stop", "end its schedule and the following of its logs", &AuditStopVerb},
+                                    {"rm", "remove it with its runs and reports", &AuditRemoveVerb}};
   return RunVerb(env, kName, kSummary, kVerbs, args);
 }
 

@@ -275,7 +275,7 @@ TEST_F(AuditCommandTest, ShowPrintsTheLastReportAndWhatChanged) {
     return response;
   };
   EXPECT_EQ(Run({"audit", "show", "resnet50"}), kExitFailed);
-  EXPECT_THAT(out(), HasSubstr("changed since the run before:\n  data.dataset.content: pass -> fail\n"));
+  EXPECT_THAT(out(), HasSubstr("changed since the run before:\n  pass -> fail: data.dataset.content"));
   EXPECT_THAT(err(), HasSubstr("this is run 3; run 4 is under way"));
   EXPECT_EQ(Run({"audit", "show", "resnet50", "--run", "3", "-o", "json"}), kExitFailed);
   EXPECT_EQ(Json(out())["verdict"], "fail");

@@ -6,6 +6,7 @@
 #include "client/report/offline_audit.h"
 #include "client/report/output_target.h"
 #include "client/terminal.h"
+#include "client/verbs.h"
 #include "common/nearest.h"
 
 namespace paritect {
@@ -80,17 +81,13 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   CheckOptions o;
   Arguments arguments(kName, kSummary);
   DeclareAuditArguments(arguments, o.audit);
+  DeclareDetailArguments(arguments, o.audit);
   arguments.Texts("-o,--output", o.output,
                   "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");
   arguments.Texts("--item", o.items, "only this item of the checklist; repeatable");
   arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--db", o.db, "keep evidence and report in this SQLite file (`paritect report --db` reads it)");
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   return Audit(env, o);
 }
 

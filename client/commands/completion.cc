@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/report/audit_options.h"
 #include "client/report/renderer.h"
+#include "client/verbs.h"
 #include "common/nearest.h"
 
 namespace paritect {
@@ -195,12 +196,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   std::string shell;
   Arguments arguments(kName, kSummary);
   arguments.Text("shell", shell, "bash, zsh or fish", true);
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   if (shell == "bash") {
     Bash(env);
   } else if (shell == "zsh") {

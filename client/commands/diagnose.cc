@@ -33,11 +33,10 @@ struct DiagnoseOptions {
 
 ExitCode Tell(CommandEnv& env, const DiagnoseOptions& o, const RenderOptions& options, const v1::Report& report) {
   const Diagnosis diagnosis = Diagnose(BuiltInWalk(), report);
-  const std::vector<std::string> failed_elsewhere = FailedElsewhere(diagnosis, report);
   if (o.output == "json") {
-    env.out << DumpJson(DiagnosisToJson(diagnosis, failed_elsewhere, env.rules)) << "\n";
+    env.out << DumpJson(DiagnosisToJson(diagnosis, report, env.rules)) << "\n";
   } else {
-    PrintDiagnosis(diagnosis, failed_elsewhere, env.rules, options, env.out);
+    PrintDiagnosis(diagnosis, report, env.rules, options, env.out);
   }
   return diagnosis.failed() ? kExitFailed : kExitOk;
 }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_join.h"
 #include "client/diff/diff_kind.h"
 #include "client/report/audit_options.h"
+#include "client/verbs.h"
 #include "common/nearest.h"
 
 namespace paritect {
@@ -86,12 +87,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--profile", o.common.profile, "profile file whose ignore_keys are left out");
   arguments.Text("--lang", o.common.lang, "en, zh, or both as en,zh");
   arguments.Text("--color", o.common.colour, "auto, always or never");
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   return Differ(env, o);
 }
 

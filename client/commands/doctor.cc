@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "client/localise.h"
 #include "client/remote/connection.h"
 #include "client/remote/doctor_checks.h"
 #include "client/report/audit_options.h"
@@ -55,9 +56,10 @@ class Diagnosis {
     std::size_t width = 0;
     for (const DoctorLine& line : lines_) width = std::max(width, line.id.size());
     for (const DoctorLine& line : lines_) {
-      env.out << Pad(TerminalSafe(line.state), 7) << "  " << Pad(TerminalSafe(line.id), width) << "  "
-              << TerminalSafe(line.message) << "\n";
-      if (!line.remedy.empty()) env.out << std::string(9, ' ') << "to do: " << TerminalSafe(line.remedy) << "\n";
+      const auto say = [&env](const std::string& text) { return TerminalSafe(Localised(env.language, text)); };
+      env.out << Pad(say(std::string(line.state)), 7) << "  " << Pad(TerminalSafe(line.id), width) << "  "
+              << say(line.message) << "\n";
+      if (!line.remedy.empty()) env.out << std::string(9, ' ') << say(absl::StrCat("to do: ", line.remedy)) << "\n";
     }
   }
 

@@ -8,6 +8,7 @@
 #include "client/report/limits_text.h"
 #include "client/report/view.h"
 #include "client/terminal.h"
+#include "client/verbs.h"
 #include "common/nearest.h"
 
 namespace paritect {
@@ -179,12 +180,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--profile", o.profile, "profile file whose thresholds are shown");
   arguments.Text("--lang", o.lang, "en, zh, or both as en,zh");
   arguments.Text("--color", o.colour, "auto, always or never");
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   if (output != "text" && output != "json") {
     return UsageError(env, kName, absl::StrCat("-o ", output, ": not supported by this version; there are text, json"));
   }

@@ -2,6 +2,7 @@
 #include "absl/strings/str_join.h"
 #include "client/command.h"
 #include "client/inspector.h"
+#include "client/localise.h"
 #include "common/arguments.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -101,7 +102,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
     return kExitUsage;
   }
   if (!*parsed) {
-    env.out << arguments.help();
+    env.out << LocalisedHelp(env.language, arguments.help());
     return kExitOk;
   }
   if (!as.empty() && FindByKind(as) == nullptr) {

@@ -115,7 +115,7 @@ void Print(CommandEnv& env, const LogOptions& o, const std::deque<v1::AuditLogEn
                AddressOf(entry).empty() ? "-" : AddressOf(entry), entry.action(),
                entry.subject().empty() ? "-" : entry.subject(), outcome});
   }
-  table.Print(env.out);
+  table.Print(env.out, env.language);
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {

@@ -12,6 +12,7 @@
 #include "client/command.h"
 #include "client/diff/dataset_comparison.h"
 #include "client/diff/dataset_lists.h"
+#include "client/localise.h"
 #include "client/manifest/names.h"
 #include "client/manifest/progress.h"
 #include "client/terminal.h"
@@ -434,7 +435,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return UsageError(env, parsed.status().message());
   if (!*parsed) {
-    env.out << arguments.help();
+    env.out << LocalisedHelp(env.language, arguments.help());
     return kExitOk;
   }
   if (!IsOneOf(o.format, {"md5sum", "bsd", "hashdeep", "bagit", "csv", "json"})) {

@@ -50,7 +50,8 @@ void PrintRows(CommandEnv& env, const std::vector<v1::NodeRow>& rows, const std:
   } else if (rows.empty()) {
     env.err << "no node is enrolled; make a token with `paritect token create --role agent`\n";
   } else {
-    PrintNodeTable(env.out, rows, output == "wide" ? NodeColumns::kWide : NodeColumns::kFew, env.now_unix_ms());
+    PrintNodeTable(env.out, rows, output == "wide" ? NodeColumns::kWide : NodeColumns::kFew, env.now_unix_ms(),
+                   env.language);
   }
 }
 
@@ -114,7 +115,7 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
     }
     for (std::size_t i = 0; i < rows->size(); ++i) {
       if (i > 0) env.out << "\n";
-      PrintNode(env.out, (*rows)[i], env.now_unix_ms());
+      PrintNode(env.out, (*rows)[i], env.now_unix_ms(), env.language);
     }
     return kExitOk;
   });

@@ -263,12 +263,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--observe", o.observe,
                  "what is recorded inside Python trainings: full (default), or light: no fingerprints of weights and data");
   arguments.Flag("--no-observe", o.no_observe, "record nothing inside Python trainings");
-  auto parsed = arguments.Parse(own);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, own)) return *code;
   if (!IsObserveLevel(o.observe)) {
     return UsageError(env, kName, absl::StrCat("--observe=", DisplayBytes(o.observe), ": must be full or light"));
   }

@@ -61,7 +61,7 @@ ExitCode Answer(CommandEnv& env, absl::string_view command, const RemoteArgument
       env.err << "no run is recorded yet: an audit records what it collects, `paritect import` adds bundles\n";
       return kExitOk;
     }
-    table.Print(env.out);
+    table.Print(env.out, env.language);
     return kExitOk;
   });
 }

@@ -117,7 +117,7 @@ void PrintTokens(CommandEnv& env, const v1::ListTokensResponse& response) {
     env.err << "no token is open: each was used up, has expired, or was revoked\n";
     return;
   }
-  table.Print(env.out);
+  table.Print(env.out, env.language);
 }
 
 ExitCode List(CommandEnv& env, const std::vector<std::string>& args) {

@@ -113,7 +113,7 @@ void PrintTable(CommandEnv& env, const v1::ListWaiversResponse& all) {
     env.err << "nothing is waived or attested on this server\n";
     return;
   }
-  table.Print(env.out);
+  table.Print(env.out, env.language);
 }
 
 ExitCode List(CommandEnv& env, const std::vector<std::string>& args) {

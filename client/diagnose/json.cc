@@ -1,5 +1,6 @@
 #include "client/diagnose/json.h"
 
+#include "checks/causes.h"
 #include "client/report/view.h"
 
 namespace paritect {
@@ -32,10 +33,21 @@ OrderedJson StepToJson(const StepAnswer& step) {
   return json;
 }
 
+// The causes in order of work, each with what to do and when it is done.
+OrderedJson NextSteps(const v1::Report& report, const Rules& rules) {
+  OrderedJson steps = CausesToJson(report);
+  const std::vector<Cause> causes = CausesOf(BuiltInCauses(), report);
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    steps[i]["do"] = TextsToJson(causes[i].findings[0]->remedy());
+    const CatalogueCheck* const known = rules.catalogue.FindCheck(causes[i].check->id());
+    if (known != nullptr) steps[i]["done_when"] = TextsToJson(known->rule);
+  }
+  return steps;
+}
+
 }  // namespace
 
-OrderedJson DiagnosisToJson(const Diagnosis& diagnosis, const std::vector<std::string>& failed_elsewhere,
-                            const Rules& rules) {
+OrderedJson DiagnosisToJson(const Diagnosis& diagnosis, const v1::Report& report, const Rules& rules) {
   OrderedJson json;
   json["schema"] = "paritect.diagnosis/1";
   json["scenario"] = nullptr;
@@ -44,6 +56,7 @@ OrderedJson DiagnosisToJson(const Diagnosis& diagnosis, const std::vector<std::s
   json["decided_by"] = nullptr;
   if (diagnosis.decided_by != nullptr) json["decided_by"] = CheckToJson(*diagnosis.decided_by);
   json["failed"] = diagnosis.failed();
+  json["causes"] = NextSteps(report, rules);
   json["next"] = nullptr;
   if (diagnosis.next.has_value()) {
     const StageAnswer& stage = diagnosis.stages[diagnosis.next->stage];
@@ -59,7 +72,7 @@ OrderedJson DiagnosisToJson(const Diagnosis& diagnosis, const std::vector<std::s
     for (const StepAnswer& step : stage.steps) one["steps"].push_back(StepToJson(step));
     json["stages"].push_back(std::move(one));
   }
-  json["failed_elsewhere"] = failed_elsewhere;
+  json["failed_elsewhere"] = FailedElsewhere(diagnosis, report);
   return json;
 }
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "checks/causes.h"
 #include "client/render/table_writer.h"
+#include "client/report/summary.h"
 #include "client/report/view.h"
 #include "client/terminal.h"
 #include "common/utf8.h"
@@ -31,14 +32,15 @@ class Tree {
   Tree(const Rules& rules, const RenderOptions& options, std::ostream& out)
       : rules_(rules), options_(options), w_(options, out) {}
 
-  void Print(const Diagnosis& diagnosis, const std::vector<std::string>& failed_elsewhere) {
+  void Print(const Diagnosis& diagnosis, const v1::Report& report) {
+    const std::vector<Cause> causes = CausesOf(BuiltInCauses(), report);
     w_.Wrapped(0, absl::StrCat(Say("diagnose_heading"), ":"), Say(ScenarioMessage(diagnosis)), Style::kBold);
     if (diagnosis.decided_by != nullptr) Decision(*diagnosis.decided_by);
+    Causes(causes, report);
+    w_.Line();
+    w_.Wrapped(0, "", Say(causes.empty() ? "diagnose_walk" : "diagnose_walk_then"), Style::kBold);
     for (std::size_t i = 0; i < diagnosis.stages.size(); ++i) Stage(diagnosis, i);
     w_.Line();
-    if (!failed_elsewhere.empty()) {
-      w_.Wrapped(0, absl::StrCat(Say("diagnose_failed"), ":"), absl::StrJoin(failed_elsewhere, ", "), Style::kRed);
-    }
     Next(diagnosis);
   }
 
@@ -57,6 +59,28 @@ class Tree {
     for (const v1::Missing& missing : check.missing()) {
       w_.WrappedText(2, "-", missing.what());
       w_.WrappedText(4, absl::StrCat(Say("ui_get"), ":"), missing.how(), Style::kGreen);
+    }
+  }
+
+  // What failed and follows from nothing else, in order of work: as long as one of them stands, the walk below it tells
+  // nothing for sure.
+  void Causes(const std::vector<Cause>& causes, const v1::Report& report) {
+    if (causes.empty()) return;
+    w_.Line();
+    w_.Wrapped(0, "", Say("diagnose_causes"), Style::kBold);
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+      for (std::size_t j = 0; j < options_.languages.size(); ++j) {
+        const std::string brief = BriefCause(rules_, options_.languages[j], report, causes[i]);
+        w_.Wrapped(2, j == 0 ? absl::StrCat(i + 1, ".") : " ", brief, Style::kRed);
+      }
+      w_.Wrapped(5, "", causes[i].check->id());
+      const v1::Text& remedy = causes[i].findings[0]->remedy();
+      if (!remedy.en().empty()) w_.WrappedText(5, Say("diagnose_do"), remedy, Style::kGreen);
+      const CatalogueCheck* const known = rules_.catalogue.FindCheck(causes[i].check->id());
+      if (known != nullptr) w_.WrappedText(5, Say("diagnose_done_when"), known->rule, Style::kDim);
+      for (const Consequence& one : causes[i].consequences) {
+        w_.Wrapped(5, Say("diagnose_then_again"), one.check->id(), Style::kDim);
+      }
     }
   }
 
@@ -88,11 +112,12 @@ class Tree {
     }
   }
 
+  // In words: a cross or a question mark reads as a conclusion.
   std::string Sign(v1::Verdict verdict) const {
     switch (verdict) {
-      case v1::VERDICT_PASS: return options_.ascii ? "[ok]" : "✓";
-      case v1::VERDICT_FAIL: return options_.ascii ? "[!!]" : "✗";
-      default: return options_.ascii ? "[??]" : "?";
+      case v1::VERDICT_PASS: return Say("diagnose_mark_done");
+      case v1::VERDICT_FAIL: return Say("diagnose_mark_to_do");
+      default: return Say("diagnose_mark_open");
     }
   }
 
@@ -108,6 +133,9 @@ class Tree {
     const std::string inner = trunk + Trunk(last) + "  ";
     if (step.verdict == v1::VERDICT_FAIL) Failures(step, inner);
     if (step.verdict == v1::VERDICT_NOT_PERFORMED && here) MissingOf(step, inner);
+    if (step.verdict == v1::VERDICT_NOT_PERFORMED && !here) {
+      Lines(inner, inner, Say("diagnose_no_evidence"), Style::kDim);
+    }
     if (step.verdict == v1::VERDICT_PASS) return;
     std::string checks;
     for (const v1::CheckResult* check : step.checks) {
@@ -198,9 +226,9 @@ class Tree {
 
 }  // namespace
 
-void PrintDiagnosis(const Diagnosis& diagnosis, const std::vector<std::string>& failed_elsewhere, const Rules& rules,
+void PrintDiagnosis(const Diagnosis& diagnosis, const v1::Report& report, const Rules& rules,
                     const RenderOptions& options, std::ostream& out) {
-  Tree(rules, options, out).Print(diagnosis, failed_elsewhere);
+  Tree(rules, options, out).Print(diagnosis, report);
 }
 
 }  // namespace paritect

@@ -1,10 +1,9 @@
-// A diagnosis on a terminal: the tree of stages and steps, what each found or lacks, and what to do next.
+// A diagnosis on a terminal: the causes in order of work, then the tree of stages and steps, what each found or lacks, and
+// where to go on.
 #ifndef PARITECT_CLIENT_DIAGNOSE_VIEW_H_
 #define PARITECT_CLIENT_DIAGNOSE_VIEW_H_
 
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "checks/diagnosis.h"
 #include "client/report/renderer.h"
@@ -12,8 +11,8 @@
 
 namespace paritect {
 
-// `failed_elsewhere`: of FailedElsewhere().
-void PrintDiagnosis(const Diagnosis& diagnosis, const std::vector<std::string>& failed_elsewhere, const Rules& rules,
+// `report`: the one that was diagnosed.
+void PrintDiagnosis(const Diagnosis& diagnosis, const v1::Report& report, const Rules& rules,
                     const RenderOptions& options, std::ostream& out);
 
 }  // namespace paritect

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_join.h"
+#include "client/localise.h"
 #include "client/remote/words.h"
 #include "client/report/exit.h"
 #include "client/terminal.h"
@@ -27,6 +28,15 @@ struct RunOptions {
   RemoteArguments remote;
 };
 
+// When the server came to the report. Which machine it ran on is the connection's matter.
+ReportMeta MetaOfRun(const v1::AuditRun& run) {
+  ReportMeta meta;
+  meta.time = ReportTime(run.ended_unix_ms());
+  meta.audit = run.audit();
+  meta.run = run.number();
+  return meta;
+}
+
 // Silent and refused nodes with what is known of each; never dropped.
 void PrintSilent(CommandEnv& env, absl::string_view command, const v1::AuditRun& run) {
   if (run.silent_nodes_size() == 0) return;
@@ -47,9 +57,10 @@ void PrintSilent(CommandEnv& env, absl::string_view command, const v1::AuditRun&
     const auto known = why.find(node);
     parts.push_back(known == why.end() ? node : absl::StrCat(node, " (", known->second, ")"));
   }
-  env.err << command << ": warning: " << run.silent_nodes_size() << " of " << ProgressRows(run).size()
-          << " nodes gave no (or not all) evidence: " << TerminalSafe(absl::StrJoin(parts, ", "))
-          << "; the report is partial\n";
+  const std::string warning =
+      absl::StrCat(command, ": warning: ", run.silent_nodes_size(), " of ", ProgressRows(run).size(),
+                   " nodes gave no (or not all) evidence: ", absl::StrJoin(parts, ", "), "; the report is partial");
+  env.err << TerminalSafe(Localised(env.language, warning)) << "\n";
 }
 
 // Where events go: standard output in a pipe that nothing else is asked for, else standard error.
@@ -70,7 +81,7 @@ ExitCode PrintReportEvent(CommandEnv& env, const PreparedReport& prepared, const
   json["at"] = TimeJson(env.now_unix_ms());
   json["audit"] = answer.run().audit();
   json["run"] = answer.run().number();
-  json["report"] = ReportToJson(answer.report());
+  json["report"] = ReportToJson(answer.report(), MetaOfRun(answer.run()));
   env.out << DumpJson(json, -1) << "\n";
   PreparedReport nowhere = {{}, prepared.render, prepared.complete};
   return PrintAuditReport(env, kRun, nowhere, answer);
@@ -84,8 +95,9 @@ ExitCode RunAndPrint(CommandEnv& env, const RunOptions& o, const PreparedReport&
   auto started = server.RunAudit(request);
   if (!started.ok()) return ServerError(env, kRun, started.status());
   if (!o.watch) {
-    env.err << "audit " << o.name << ": run " << started->number()
-            << " started; waiting for its nodes (--watch shows them)\n";
+    const std::string told = absl::StrCat("audit ", o.name, ": run ", started->number(),
+                                          " started; waiting for its nodes (--watch shows them)");
+    env.err << Localised(env.language, told) << "\n";
     env.err.flush();
   }
   bool report_as_event = false;
@@ -112,6 +124,7 @@ void DeclareReportArguments(Arguments& arguments, ReportArguments& options) {
                  "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--lang", options.text.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
   arguments.Text("--color", options.text.colour, "auto, always or never");
+  DeclareDetailArguments(arguments, options.text);
 }
 
 absl::StatusOr<PreparedReport> PrepareReport(CommandEnv& env, const ReportArguments& options) {
@@ -147,7 +160,8 @@ absl::StatusOr<v1::AuditRun> FollowAuditRun(CommandEnv& env, RemoteServer& serve
     const std::int64_t now = env.now_unix_ms();
     if (lost_since == 0) {
       lost_since = now;
-      watcher.Note(absl::StrCat("the connection to ", server.address(), " was lost; trying again"));
+      watcher.Note(
+          Localised(env.language, absl::StrCat("the connection to ", server.address(), " was lost; trying again")));
     }
     if (now - lost_since >= kReconnectMs) {
       return status.ok() ? absl::UnavailableError(absl::StrCat("server ", server.address(), " ended the watch"))
@@ -175,7 +189,9 @@ ExitCode PrintAuditReport(CommandEnv& env, absl::string_view command, const Prep
     env.err << command << ": warning: " << TerminalSafe(InAll(prepared.render.languages, warning)) << "\n";
   }
   if (!prepared.targets.empty()) {
-    const absl::Status written = WriteOutputs(env, prepared.targets, answer.report(), prepared.render);
+    RenderOptions render = prepared.render;
+    render.meta = MetaOfRun(answer.run());
+    const absl::Status written = WriteOutputs(env, prepared.targets, answer.report(), render);
     if (!written.ok()) return UsageError(env, command, written.message());
   }
   PrintSilent(env, command, answer.run());

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/localise.h"
 #include "client/remote/words.h"
 #include "client/terminal.h"
 #include "common/utf8.h"
@@ -116,7 +117,8 @@ OrderedJson NodeJson(const v1::NodeRow& row) {
 }
 
 void PrintNodeTable(std::ostream& out, const std::vector<v1::NodeRow>& rows, NodeColumns columns,
-                    std::int64_t now_unix_ms) {
+                    std::int64_t now_unix_ms, Language language) {
+  const auto say = [language](const std::string& text) { return Localised(language, text); };
   const bool wide = columns == NodeColumns::kWide;
   TextTable table;
   std::vector<std::string> head = {"NODE",   "ROLE", "STATE", "LAST SEEN", "CLOCK", "SPOOL", "CERTIFICATE ENDS",
@@ -127,11 +129,11 @@ void PrintNodeTable(std::ostream& out, const std::vector<v1::NodeRow>& rows, Nod
     const v1::NodeRecord& node = row.node();
     std::vector<std::string> cells = {node.name(),
                                       std::string(AccessRoleWord(node.role())),
-                                      StateWord(row),
-                                      AgoWord(node.last_seen_unix_ms(), now_unix_ms),
+                                      say(StateWord(row)),
+                                      say(AgoWord(node.last_seen_unix_ms(), now_unix_ms)),
                                       ClockWord(node),
-                                      SpoolWord(node),
-                                      AgoWord(node.certificate_expires_unix() * 1000, now_unix_ms, "-"),
+                                      say(SpoolWord(node)),
+                                      say(AgoWord(node.certificate_expires_unix() * 1000, now_unix_ms, "-")),
                                       OrDash(node.hello().program())};
     if (wide) {
       std::string address = OrDash(node.address());
@@ -141,10 +143,10 @@ void PrintNodeTable(std::ostream& out, const std::vector<v1::NodeRow>& rows, Nod
     }
     table.Row(std::move(cells));
   }
-  table.Print(out);
+  table.Print(out, language);
 }
 
-void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_ms) {
+void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_ms, Language language) {
   const v1::NodeRecord& node = row.node();
   std::vector<std::pair<std::string, std::string>> lines = {
       {"node", node.name()},
@@ -173,7 +175,12 @@ void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_
                              : absl::StrCat(node.problem(), ", ", Moment(node.problem_unix_ms(), now_unix_ms))}};
     lines.insert(lines.end(), more.begin(), more.end());
   }
-  for (const auto& [name, value] : lines) out << Pad(absl::StrCat(name, ":"), 20) << TerminalSafe(value) << "\n";
+  const std::string colon = language == Language::kChinese ? "：" : ":";
+  for (const auto& [name, value] : lines) {
+    // A node may be named like a word of ours.
+    const std::string shown = name == "node" ? value : Localised(language, value);
+    out << Pad(absl::StrCat(Localised(language, name), colon), 20) << TerminalSafe(shown) << "\n";
+  }
 }
 
 }  // namespace paritect

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "client/language.h"
 #include "client/report/json.h"
 #include "paritect/v1/operators.pb.h"
 
@@ -16,9 +17,9 @@ enum class NodeColumns { kFew, kWide };
 OrderedJson NodeJson(const v1::NodeRow& row);
 // `now_unix_ms`: times are told from there ("3s ago").
 void PrintNodeTable(std::ostream& out, const std::vector<v1::NodeRow>& rows, NodeColumns columns,
-                    std::int64_t now_unix_ms);
+                    std::int64_t now_unix_ms, Language language);
 // Everything that is known of one, a line each.
-void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_ms);
+void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_ms, Language language);
 
 }  // namespace paritect
 

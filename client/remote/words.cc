@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include "absl/strings/str_format.h"
+#include "client/localise.h"
 #include "client/terminal.h"
 #include "common/duration.h"
 #include "common/utf8.h"
@@ -78,13 +79,13 @@ std::string VerdictOrDash(v1::Verdict verdict) {
   return verdict == v1::VERDICT_UNSPECIFIED ? "-" : VerdictWord(verdict);
 }
 
-void TextTable::Print(std::ostream& out) const {
+void TextTable::Print(std::ostream& out, Language language) const {
   std::vector<std::size_t> widths;
   std::vector<std::vector<std::string>> safe;
   for (const std::vector<std::string>& row : rows_) {
     std::vector<std::string>& cells = safe.emplace_back();
     for (const std::string& cell : row) {
-      cells.push_back(TerminalSafe(cell));
+      cells.push_back(TerminalSafe(&row == &rows_[0] ? Localised(language, cell) : cell));
       if (widths.size() < cells.size()) widths.push_back(0);
       widths[cells.size() - 1] = std::max(widths[cells.size() - 1], DisplayWidth(cells.back()));
     }

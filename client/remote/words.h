@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "client/language.h"
 #include "client/report/json.h"
 #include "paritect/v1/fleet.pb.h"
 
@@ -36,7 +37,8 @@ class TextTable {
  public:
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.size() <= 1; }
-  void Print(std::ostream& out) const;
+  // The heading in that language; what stands below it is what the server said.
+  void Print(std::ostream& out, Language language) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

@@ -20,8 +20,8 @@ void Line(std::ostream& out, const char* record, const OrderedJson& ids, const O
   out << DumpJson(line, -1) << "\n";
 }
 
-void Render(const v1::Report& report, const RenderOptions&, std::ostream& out) {
-  OrderedJson json = ReportToJson(report);
+void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
+  OrderedJson json = ReportToJson(report, options.meta);
   const OrderedJson items = Take(json, "items");
   json["schema"] = "paritect.report-lines/1";
   Line(out, "report", OrderedJson::object(), json);

@@ -1,7 +1,9 @@
 // -o markdown: the whole report to paste into an issue or a wiki: every item and check, then the details.
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "checks/openings.h"
 #include "client/report/renderer.h"
+#include "client/report/summary.h"
 #include "client/report/view.h"
 #include "client/terminal.h"
 #include "common/version.h"
@@ -29,10 +31,12 @@ std::string Code(absl::string_view text) {
 class Markdown {
  public:
   Markdown(const v1::Report& report, const RenderOptions& options, std::ostream& out)
-      : report_(report), options_(options), out_(out) {}
+      : report_(report), options_(options), out_(out), causes_(CausesOf(BuiltInCauses(), report)) {}
 
   void Write() {
     Head();
+    Causes();
+    Openings();
     Matrix();
     Findings(FindingClass::kError, "ui_failed");
     MissingEvidence();
@@ -56,8 +60,15 @@ class Markdown {
   void Heading(absl::string_view text) { out_ << "\n## " << text << "\n\n"; }
 
   void Head() {
-    out_ << "# " << Say("ui_heading") << "\n\n"
-         << "**" << VerdictLine(options_.rules, options_.languages, report_) << "**\n\n";
+    out_ << "# " << Say("ui_heading") << "\n\n";
+    for (const Language language : options_.languages) {
+      out_ << "**" << Escape(VerdictSentence(options_.rules, language, report_, causes_)) << "**\n\n";
+      const std::string incomplete = IncompleteSentence(options_.rules, language, report_);
+      if (!incomplete.empty()) out_ << Escape(incomplete) << "\n\n";
+    }
+    out_ << "- " << Escape(VerdictLine(options_.rules, options_.languages, report_)) << "\n";
+    const std::vector<std::string> meta = MetaParts(options_.rules, options_.languages, options_.meta);
+    if (!meta.empty()) out_ << "- " << Escape(absl::StrJoin(meta, " · ")) << "\n";
     out_ << "- " << Escape(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}})) << "\n";
     if (report_.overridden_rules_size() > 0) {
       out_ << "- " << Escape(Say("ui_overridden_rules", {{"files", absl::StrJoin(report_.overridden_rules(), ", ")}}))
@@ -70,6 +81,45 @@ class Markdown {
   void Side(absl::string_view label, const v1::ReportSide& side) {
     const std::string runs = DescribeRuns(side);
     out_ << "- " << Say(label) << ": " << (runs.empty() ? Say("ui_none_given") : Escape(runs)) << "\n";
+  }
+
+  // What to mend, in order of work; every finding stands below in full.
+  void Causes() {
+    if (causes_.empty()) return;
+    Heading(Say("screen_causes"));
+    const std::vector<CauseStage>& stages = BuiltInCauses().stages;
+    for (std::size_t i = 0; i < causes_.size(); ++i) {
+      const Cause& cause = causes_[i];
+      out_ << i + 1 << ". **";
+      if (cause.stage < stages.size()) out_ << Show(stages[cause.stage].title) << " · ";
+      out_ << Show(cause.check->title()) << "** `" << cause.check->id() << "`: "
+           << Escape(Joined([&](Language language) { return BriefCause(options_.rules, language, report_, cause); }))
+           << "\n";
+      const v1::Text& remedy = cause.findings[0]->remedy();
+      if (!remedy.en().empty()) out_ << "   - " << Say("screen_fix") << ": " << Show(remedy) << "\n";
+      for (const Consequence& one : cause.consequences) {
+        out_ << "   - " << Say("screen_so") << ": " << Escape(Joined([&](Language language) {
+          return BriefFinding(language, report_, *one.check, *one.findings[0]);
+        })) << " `"
+             << one.check->id() << "`\n";
+      }
+    }
+  }
+
+  template <typename Say>
+  std::string Joined(Say say) const {
+    std::vector<std::string> parts;
+    for (const Language language : options_.languages) parts.push_back(say(language));
+    return absl::StrJoin(parts, " / ");
+  }
+
+  void Openings() {
+    const std::vector<OpenedChecks> openings = WhatOpensMost(options_.rules.messages, BuiltInOpenings(), report_);
+    if (openings.empty()) return;
+    Heading(Say("screen_opens"));
+    for (const OpenedChecks& one : openings) {
+      out_ << "- " << one.checks.size() << ": " << Show(one.action) << "\n";
+    }
   }
 
   void Matrix() {
@@ -160,6 +210,7 @@ class Markdown {
   const v1::Report& report_;
   const RenderOptions& options_;
   std::ostream& out_;
+  const std::vector<Cause> causes_;
 };
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {

@@ -1,4 +1,4 @@
-// Report in, text out, for each format: testdata/report.textproto against testdata/FORMAT.LANGUAGES.expected.
+// Report in, text out, for each format: testdata/REPORT.textproto against testdata/FORMAT.LANGUAGES[.…].expected.
 // PARITECT_UPDATE_GOLDEN=1 writes the expected files anew; read the difference before it is committed.
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "checks/causes.h"
 #include "client/report/renderer.h"
 #include "client/report/view.h"
 #include "common/file_system.h"
+#include "common/language_testing.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -24,10 +26,12 @@ std::string TestFile(const std::string& name) {
   return absl::StrCat(PARITECT_SOURCE_DIR, "/client/render/testdata/", name);
 }
 
-v1::Report TestReport() {
+// With consequences linked, as a report comes from an audit.
+v1::Report TestReport(const std::string& name = "report") {
   v1::Report report;
-  auto text = ReadWholeFile(PosixFileSystem(), TestFile("report.textproto"), 1 << 20);
-  EXPECT_TRUE(text.ok() && google::protobuf::TextFormat::ParseFromString(*text, &report));
+  auto text = ReadWholeFile(PosixFileSystem(), TestFile(absl::StrCat(name, ".textproto")), 1 << 20);
+  EXPECT_TRUE(text.ok() && google::protobuf::TextFormat::ParseFromString(*text, &report)) << name;
+  LinkConsequences(BuiltInCauses(), report);
   return report;
 }
 
@@ -46,6 +50,17 @@ RenderOptions Options(std::vector<Language> languages) {
 struct Golden {
   std::string format;
   std::string languages;
+  std::string report = "report";
+  int columns = 100;
+  Detail detail = Detail::kFirstScreen;
+
+  std::string name() const {
+    std::string name = absl::StrCat(format, ".", languages);
+    if (report != "report") absl::StrAppend(&name, ".", report);
+    if (columns != 100) absl::StrAppend(&name, ".", columns);
+    if (detail != Detail::kFirstScreen) absl::StrAppend(&name, detail == Detail::kFull ? ".full" : ".failed");
+    return name;
+  }
 };
 
 class RenderTest : public testing::TestWithParam<Golden> {};
@@ -55,9 +70,13 @@ TEST_P(RenderTest, GivesTheExpectedText) {
   for (absl::string_view word : absl::StrSplit(GetParam().languages, '-')) {
     languages.push_back(word == "zh" ? Language::kChinese : Language::kEnglish);
   }
-  const std::string got = Render(GetParam().format, Options(languages));
+  RenderOptions options = Options(languages);
+  options.columns = GetParam().columns;
+  options.detail = GetParam().detail;
+  options.meta = {.time = "2026-11-30T14:02:00Z", .host = "audit-host"};
+  const std::string got = Render(GetParam().format, options, TestReport(GetParam().report));
   EXPECT_TRUE(IsValidUtf8(got));
-  const std::string file = TestFile(absl::StrCat(GetParam().format, ".", GetParam().languages, ".expected"));
+  const std::string file = TestFile(absl::StrCat(GetParam().name(), ".expected"));
   if (std::getenv("PARITECT_UPDATE_GOLDEN") != nullptr) {
     ASSERT_TRUE(WriteFileAtomically(file, got).ok());
   }
@@ -68,12 +87,69 @@ INSTANTIATE_TEST_SUITE_P(AllFormats, RenderTest,
                          testing::Values(Golden{"table", "en"}, Golden{"table", "zh"}, Golden{"table", "en-zh"},
                                          Golden{"json", "en"}, Golden{"jsonl", "en"}, Golden{"markdown", "en"},
                                          Golden{"markdown", "zh"}, Golden{"csv", "en"}, Golden{"csv", "en-zh"},
-                                         Golden{"junit", "zh"}),
+                                         Golden{"junit", "zh"}, Golden{"table", "en", "report", 100, Detail::kFull},
+                                         Golden{"table", "zh", "cluster", 100, Detail::kFailed},
+                                         Golden{"table", "en", "cluster", 80}, Golden{"table", "en", "cluster", 160},
+                                         Golden{"table", "zh", "cluster", 80}, Golden{"table", "zh", "cluster", 160},
+                                         Golden{"table", "en", "healthy", 80}, Golden{"table", "zh", "healthy", 80},
+                                         Golden{"markdown", "en", "cluster"}),
                          [](const testing::TestParamInfo<Golden>& one) {
-                           std::string name = absl::StrCat(one.param.format, "_", one.param.languages);
-                           std::replace(name.begin(), name.end(), '-', '_');
+                           std::string name = one.param.name();
+                           for (char& c : name) c = c == '-' || c == '.' ? '_' : c;
                            return name;
                          });
+
+// Sixty-four causes that follow from nothing: each a line, and still one screen.
+TEST(Render, TheFirstScreenIsOneScreenWhateverFailed) {
+  v1::Report report = TestReport("cluster");
+  v1::ItemResult& item = *report.mutable_items(0);
+  for (int i = 0; i < 64; ++i) {
+    v1::Finding& finding = *item.mutable_checks(0)->add_findings();
+    finding = item.checks(0).findings(0);
+    finding.set_kind(absl::StrCat("kind_", i));
+    finding.set_subject(absl::StrCat("train/part-", i));
+  }
+  for (const int columns : {80, 160}) {
+    RenderOptions options = Options({Language::kEnglish});
+    options.columns = columns;
+    const std::string screen = Render("table", options, report);
+    EXPECT_LE(std::count(screen.begin(), screen.end(), '\n'), 64);
+    EXPECT_THAT(screen, HasSubstr("FAIL: 66 causes."));
+    options.detail = Detail::kFailed;
+    EXPECT_THAT(Render("table", options, report), HasSubstr("train/part-63"));
+  }
+}
+
+TEST(Render, AHealthyReportNeverBeginsWithWhatIsOpen) {
+  for (const char* format : {"table", "markdown"}) {
+    const std::string text = Render(format, Options({Language::kEnglish}), TestReport("healthy"));
+    const auto answer = text.find("NOTHING FAILED: 1 items pass, 1 are open");
+    ASSERT_NE(answer, std::string::npos) << text;
+    EXPECT_LT(answer, text.find("not performed")) << format;
+  }
+}
+
+TEST(Render, ASilentNodeIsToldWithWhatWaitsForIt) {
+  const std::string text = Render("table", Options({Language::kEnglish}), TestReport("cluster"));
+  EXPECT_THAT(text, HasSubstr("INCOMPLETE: npu-08 did not report; 2 checks wait for that."));
+  EXPECT_THAT(text, HasSubstr("npu-[01-08] (8)"));
+}
+
+TEST(Render, TheReportsOfOneLanguageHoldNoSentenceOfTheOther) {
+  for (const char* name : {"cluster", "healthy"}) {
+    for (const char* format : {"table", "markdown"}) {
+      for (const Detail detail : {Detail::kFirstScreen, Detail::kFull}) {
+        RenderOptions options = Options({Language::kChinese});
+        options.detail = detail;
+        const std::string chinese = Render(format, options, TestReport(name));
+        for (absl::string_view line : absl::StrSplit(chinese, '\n')) EXPECT_EQ(EnglishSentenceIn(line), "") << line;
+        options.languages = {Language::kEnglish};
+        const std::string english = Render(format, options, TestReport(name));
+        for (absl::string_view line : absl::StrSplit(english, '\n')) EXPECT_FALSE(HoldsChinese(line)) << line;
+      }
+    }
+  }
+}
 
 TEST(Render, TableKeepsToItsColumns) {
   for (int columns : {60, 80, 100, 140}) {

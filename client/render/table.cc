@@ -1,11 +1,17 @@
-// -o table: for a terminal. Failures first, then what is missing and how to get it, grouped; passes are counted.
+// -o table: for a terminal. The first screen says the answer, its causes, the items in counts and what would open most,
+// in about sixty lines; `--failed` and `--full` say the rest.
 #include <ostream>
+#include <sstream>
 
-#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/openings.h"
+#include "client/render/table_causes.h"
+#include "client/render/table_full.h"
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/renderer.h"
+#include "client/report/summary.h"
 #include "client/report/view.h"
 #include "client/terminal.h"
 #include "common/utf8.h"
@@ -14,327 +20,229 @@
 namespace paritect {
 namespace {
 
-constexpr int kErrorsShown = 8;             // of one kind of one check
-constexpr int kNotesShown = 3;              // of one check
-constexpr int kWarningsShown = 5;           // of one check
-constexpr std::size_t kValueColumns = 160;  // a longer value stands in full in -o json
-constexpr std::size_t kWhatShown = 4;
-constexpr std::size_t kFromShown = 8;
+constexpr std::size_t kScreenLines = 60;
+constexpr std::size_t kCausesLinesMin = 12;
+constexpr std::size_t kComparedShown = 8;
+constexpr std::size_t kOpeningsShown = 5;
+constexpr int kItemsInDetail = 2;  // a report of so few items shows their checks
+constexpr std::size_t kTitleColumnsMin = 16;
 
 Style StyleOf(v1::Verdict verdict) {
   return verdict == v1::VERDICT_PASS ? Style::kGreen : verdict == v1::VERDICT_FAIL ? Style::kRed : Style::kYellow;
 }
 
-char LetterOf(const v1::CheckResult& check) {
-  char letter = 'N';
-  if (check.verdict() == v1::VERDICT_FAIL) letter = 'F';
-  if (check.verdict() == v1::VERDICT_PASS) letter = check.has_attested() ? 'A' : check.waived() > 0 ? 'W' : 'P';
-  return check.required() ? letter : static_cast<char>(letter - 'A' + 'a');
-}
-
 class Table {
  public:
-  Table(const v1::Report& report, const RenderOptions& options, std::ostream& out)
-      : report_(report), options_(options), w_(options, out) {}
+  Table(const v1::Report& report, const RenderOptions& options)
+      : report_(report), options_(options), causes_(CausesOf(BuiltInCauses(), report)) {}
 
-  void Write() {
-    Head();
-    Matrix();
-    Failures();
-    MissingEvidence();
-    Answers();
-    Listed(FindingClass::kWarning, "ui_warnings", kWarningsShown);
-    Listed(FindingClass::kNote, "ui_notes", kNotesShown);
-    Foot();
+  void Write(std::ostream& out) {
+    const bool screen = options_.detail == Detail::kFirstScreen;
+    const std::string head = Section([&](TableWriter& w) { Head(w); });
+    std::string rest;
+    if (options_.detail != Detail::kFailed) rest = Section([&](TableWriter& w) { Items(w); });
+    if (screen) rest += Section([&](TableWriter& w) { Openings(w); });
+    if (options_.detail == Detail::kFull)
+      rest += Section([&](TableWriter& w) { WriteFullParts(report_, options_, w); });
+    rest += Section([&](TableWriter& w) { Foot(w); });
+    const auto used = static_cast<std::size_t>(std::count(head.begin(), head.end(), '\n') +
+                                               std::count(rest.begin(), rest.end(), '\n'));
+    const std::size_t room = used + kCausesLinesMin < kScreenLines ? kScreenLines - used : kCausesLinesMin;
+    out << head << CausesText(report_, causes_, options_, screen ? room : 0) << rest;
   }
 
  private:
+  template <typename Body>
+  std::string Section(Body body) const {
+    std::ostringstream out;
+    TableWriter writer(options_, out);
+    body(writer);
+    return out.str();
+  }
+
   std::string Say(absl::string_view id, const MessageArgs& args = {}) const {
     return Word(options_.rules, options_.languages, id, args);
   }
 
-  void Head() {
-    w_.Line(
-        w_.Paint(w_.Safe(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}), w_.columns()),
-                 Style::kBold));
+  std::string ShowPlain(const v1::Text& text) const { return InAll(options_.languages, text); }
+
+  void Sentence(TableWriter& w) const {
+    for (const Language language : options_.languages) {
+      const std::string text = TerminalSafe(VerdictSentence(options_.rules, language, report_, causes_));
+      for (const std::string& part : Wrap(text, w.columns())) w.Line(w.Paint(part, StyleOf(Shown())));
+    }
+    for (const Language language : options_.languages) {
+      const std::string text = IncompleteSentence(options_.rules, language, report_);
+      if (text.empty()) continue;
+      for (const std::string& part : Wrap(TerminalSafe(text), w.columns())) w.Line(w.Paint(part, Style::kYellow));
+    }
+  }
+
+  // Where nothing failed, what is open is no alarm.
+  v1::Verdict Shown() const { return report_.verdict() == v1::VERDICT_FAIL ? v1::VERDICT_FAIL : v1::VERDICT_PASS; }
+
+  void Head(TableWriter& w) const {
+    Sentence(w);
     if (report_.overridden_rules_size() > 0) {
-      w_.Line(w_.Safe(Say("ui_overridden_rules", {{"files", absl::StrJoin(report_.overridden_rules(), ", ")}}),
-                      w_.columns()));
+      w.Wrapped(0, "", Say("ui_overridden_rules", {{"files", absl::StrJoin(report_.overridden_rules(), ", ")}}));
     }
-    Side("ui_baseline", report_.baseline());
-    Side("ui_migrated", report_.migrated());
-    const v1::Coverage& c = report_.coverage();
-    w_.Wrapped(0, Say("ui_coverage"),
-               Say("ui_coverage_figures", {{"nodes_reported", absl::StrCat(c.nodes_reported())},
-                                           {"nodes_expected", absl::StrCat(c.nodes_expected())},
-                                           {"ranks_reported", absl::StrCat(c.ranks_reported())},
-                                           {"ranks_expected", absl::StrCat(c.ranks_expected())}}),
-               Style::kDim);
-    w_.Line();
-    Verdict();
-    w_.Line();
+    if (report_.verdict() == v1::VERDICT_FAIL) return;
+    const std::vector<Compared> compared = WhatWasCompared(report_);
+    if (compared.empty()) return;
+    w.Line();
+    w.Line(w.Paint(Say("screen_compared"), Style::kBold));
+    const std::size_t limit = options_.detail == Detail::kFull ? compared.size() : kComparedShown;
+    for (std::size_t i = 0; i < compared.size() && i < limit; ++i) {
+      const std::string line =
+          absl::StrCat(ShowPlain(compared[i].check->title()), ": ", ShowPlain(compared[i].note->message()));
+      w.Line(absl::StrCat("  ", w.Safe(line, w.columns() - 2)));
+    }
+    if (compared.size() > limit) {
+      w.Wrapped(2, "", Say("screen_compared_more", {{"count", absl::StrCat(compared.size() - limit)}}));
+    }
   }
 
-  void Side(absl::string_view label, const v1::ReportSide& side) {
+  // One row of the item table: verdict, id, four counts, title.
+  struct Columns {
+    std::size_t verdict = 0;
+    std::size_t id = 0;
+    std::size_t counts[4] = {};
+  };
+
+  static constexpr const char* kCountWords[] = {"screen_column_pass", "screen_column_fail", "screen_column_open",
+                                                "screen_column_not_applicable"};
+
+  std::string VerdictWordOf(v1::Verdict verdict) const {
+    return Say(verdict == v1::VERDICT_PASS   ? "screen_column_pass"
+               : verdict == v1::VERDICT_FAIL ? "screen_column_fail"
+                                             : "screen_column_open");
+  }
+
+  Columns Widths() const {
+    Columns columns;
+    for (const v1::ItemResult& item : report_.items()) {
+      columns.id = std::max(columns.id, DisplayWidth(item.id()));
+      columns.verdict = std::max(columns.verdict, DisplayWidth(VerdictWordOf(item.verdict())));
+    }
+    for (std::size_t i = 0; i < 4; ++i) columns.counts[i] = std::max<std::size_t>(2, DisplayWidth(Say(kCountWords[i])));
+    return columns;
+  }
+
+  void Items(TableWriter& w) const {
+    const VerdictCounts counts = CountItems(report_);
+    w.Line();
+    w.Wrapped(0, Say("screen_items"),
+              Say("screen_items_counts", {{"pass", absl::StrCat(counts.pass)},
+                                          {"fail", absl::StrCat(counts.fail)},
+                                          {"open", absl::StrCat(counts.not_performed)},
+                                          {"total", absl::StrCat(counts.total())}}),
+              Style::kBold);
+    if (report_.items_size() == 0) return;
+    const Columns columns = Widths();
+    std::string heading(2 + columns.verdict + 2 + columns.id, ' ');
+    for (std::size_t i = 0; i < 4; ++i) absl::StrAppend(&heading, "  ", Pad(Say(kCountWords[i]), columns.counts[i]));
+    w.Line(w.Paint(absl::StripTrailingAsciiWhitespace(heading), Style::kDim));
+    for (const v1::Verdict verdict : {v1::VERDICT_FAIL, v1::VERDICT_NOT_PERFORMED, v1::VERDICT_PASS}) {
+      for (const v1::ItemResult& item : report_.items()) {
+        if (item.verdict() == verdict) ItemRow(item, columns, w);
+      }
+    }
+    w.Wrapped(2, "", Say("screen_words"), Style::kDim);
+  }
+
+  void ItemRow(const v1::ItemResult& item, const Columns& columns, TableWriter& w) const {
+    const CheckCounts counts = CountOf(item);
+    std::string line =
+        absl::StrCat("  ", w.Paint(Pad(VerdictWordOf(item.verdict()), columns.verdict), StyleOf(item.verdict())), "  ",
+                     Pad(item.id(), columns.id));
+    std::size_t used = 2 + columns.verdict + 2 + columns.id;
+    const int numbers[] = {counts.pass, counts.fail, counts.open, counts.not_applicable};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::string number = numbers[i] == 0 ? "-" : absl::StrCat(numbers[i]);
+      absl::StrAppend(&line, "  ", std::string(columns.counts[i] - std::min(columns.counts[i], number.size()), ' '),
+                      number);
+      used += 2 + columns.counts[i];
+    }
+    if (used + 2 + kTitleColumnsMin <= w.columns()) {
+      absl::StrAppend(&line, "  ", w.Safe(ShowPlain(item.title()), w.columns() - used - 2));
+    }
+    w.Line(line);
+    if (report_.items_size() > kItemsInDetail) return;
+    for (const v1::CheckResult& check : item.checks()) {
+      w.Wrapped(4, absl::StrCat(Pad(VerdictWordOf(check.verdict()), columns.verdict), "  ", check.id()),
+                ShowPlain(check.title()), StyleOf(check.verdict()));
+    }
+  }
+
+  void Openings(TableWriter& w) const {
+    const std::vector<OpenedChecks> openings = WhatOpensMost(options_.rules.messages, BuiltInOpenings(), report_);
+    if (openings.empty()) return;
+    w.Line();
+    w.Line(w.Paint(Say("screen_opens"), Style::kBold));
+    for (std::size_t i = 0; i < openings.size() && i < kOpeningsShown; ++i) {
+      const std::size_t count = openings[i].checks.size();
+      const std::string checks =
+          Say(count == 1 ? "screen_opens_checks/one" : "screen_opens_checks", {{"count", absl::StrCat(count)}});
+      w.Wrapped(2, absl::StrCat(Pad(checks, 9), " "), ShowPlain(openings[i].action), Style::kGreen);
+    }
+  }
+
+  void Side(absl::string_view label, const v1::ReportSide& side, TableWriter& w) const {
     const std::string runs = DescribeRuns(side);
-    w_.Wrapped(0, Say(label), runs.empty() ? Say("ui_none_given") : runs, Style::kDim);
+    w.Wrapped(0, Say(label), runs.empty() ? Say("ui_none_given") : runs, Style::kDim);
   }
 
-  void Verdict() {
-    const std::string line = VerdictLine(options_.rules, options_.languages, report_);
-    for (const std::string& part : Wrap(line, w_.columns())) w_.Line(w_.Paint(part, StyleOf(report_.verdict())));
+  void Foot(TableWriter& w) const {
+    w.Line();
+    Side("ui_baseline", report_.baseline(), w);
+    Side("ui_migrated", report_.migrated(), w);
+    w.Wrapped(0, "", absl::StrJoin(Circumstances(), w.dot()));
+    Remarks(w);
+    if (options_.detail != Detail::kFull) w.Wrapped(0, "", Say("screen_rest"));
+    Sentence(w);
   }
 
-  void Matrix() {
-    std::size_t verdict_width = 0;
-    std::size_t id_width = 0;
-    std::size_t letters_width = 0;
+  std::vector<std::string> Circumstances() const {
+    const CheckCounts checks = CountOf(report_);
+    const v1::Coverage& c = report_.coverage();
+    std::vector<std::string> parts = {
+        Say("screen_figures", {{"applies", absl::StrCat(checks.total() - checks.not_applicable)},
+                               {"total", absl::StrCat(checks.total())},
+                               {"decided", absl::StrCat(checks.pass + checks.fail)}}),
+        Say("ui_coverage_figures", {{"nodes_reported", absl::StrCat(c.nodes_reported())},
+                                    {"nodes_expected", absl::StrCat(c.nodes_expected())},
+                                    {"ranks_reported", absl::StrCat(c.ranks_reported())},
+                                    {"ranks_expected", absl::StrCat(c.ranks_expected())}})};
+    for (std::string& one : MetaParts(options_.rules, options_.languages, options_.meta))
+      parts.push_back(std::move(one));
+    parts.push_back(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}));
+    return parts;
+  }
+
+  // Warnings, and what persons said: never hidden without a word.
+  void Remarks(TableWriter& w) const {
+    int warnings = report_.warnings_size();
+    int waived = 0;
+    int attested = 0;
+    ForEachFinding(report_, FindingClass::kWarning, [&](const auto&, const auto&) { ++warnings; });
+    ForEachFinding(report_, FindingClass::kWaived, [&](const auto&, const auto&) { ++waived; });
     for (const v1::ItemResult& item : report_.items()) {
-      for (Language language : options_.languages) {
-        verdict_width = std::max(verdict_width, DisplayWidth(VerdictName(options_.rules, {language}, item.verdict())));
-      }
-      id_width = std::max(id_width, DisplayWidth(item.id()));
-      letters_width = std::max(letters_width, static_cast<std::size_t>(item.checks_size()));
+      for (const v1::CheckResult& check : item.checks()) attested += check.has_attested() ? 1 : 0;
     }
-    const std::size_t used = verdict_width + id_width + letters_width + 6;
-    const std::size_t title_width = w_.columns() > used + 24 ? w_.columns() - used : 24;
-    for (const v1::ItemResult& item : report_.items()) {
-      MatrixRow(item, verdict_width, id_width, letters_width, title_width);
-    }
-    w_.Wrapped(0, "", Say("ui_legend"));
-  }
-
-  void MatrixRow(const v1::ItemResult& item, std::size_t verdict_width, std::size_t id_width, std::size_t letters_width,
-                 std::size_t title_width) {
-    std::string letters;
-    for (const v1::CheckResult& check : item.checks()) letters.push_back(LetterOf(check));
-    bool first = true;
-    for (Language language : options_.languages) {
-      const std::string verdict = Pad(VerdictName(options_.rules, {language}, item.verdict()), verdict_width);
-      std::string line = absl::StrCat(
-          w_.Paint(verdict, StyleOf(item.verdict())), "  ", Pad(first ? item.id() : "", id_width), "  ",
-          Pad(first ? letters : "", letters_width), "  ", w_.Safe(In(language, item.title()), title_width));
-      w_.Line(line);
-      first = false;
-    }
-  }
-
-  void Failures() {
-    if (report_.verdict() != v1::VERDICT_FAIL) return;
-    w_.Heading(Say("ui_failed"));
-    for (const v1::ItemResult& item : report_.items()) {
-      for (const v1::CheckResult& check : item.checks()) {
-        if (check.verdict() == v1::VERDICT_FAIL) FailedCheck(check);
-      }
-    }
-  }
-
-  void FailedCheck(const v1::CheckResult& check) {
-    std::map<std::string, std::int64_t> shown;
-    std::map<std::string, std::int64_t> hidden;
-    std::string last_fix;
-    CheckTitle(check, Style::kRed, CountErrors(check));
-    for (const v1::Finding& finding : check.findings()) {
-      if (ClassOf(finding) != FindingClass::kError) continue;
-      if (++shown[finding.kind()] > kErrorsShown) {
-        ++hidden[finding.kind()];
-        continue;
-      }
-      // One remedy for a row of findings that share it.
-      if (!last_fix.empty() && finding.remedy().en() != last_fix) FlushFix();
-      ShowFinding(finding, Style::kRed);
-      pending_fix_ = finding.remedy();
-      last_fix = finding.remedy().en();
-    }
-    FlushFix();
-    Hidden(check, hidden);
-  }
-
-  void FlushFix() {
-    if (!pending_fix_.en().empty()) w_.WrappedText(4, absl::StrCat(Say("ui_fix"), ":"), pending_fix_, Style::kGreen);
-    pending_fix_.Clear();
-  }
-
-  void Hidden(const v1::CheckResult& check, const std::map<std::string, std::int64_t>& hidden) {
-    std::int64_t count = std::max<std::int64_t>(0, check.findings_total() - check.findings_size());
-    std::vector<std::string> kinds;
-    for (const auto& [kind, n] : hidden) {
-      count += n;
-      kinds.push_back(absl::StrCat(kind, " ", n));
-    }
-    if (count == 0) return;
-    const std::string named = kinds.empty() ? "" : absl::StrCat(" (", absl::StrJoin(kinds, ", "), ")");
-    w_.Wrapped(4, "",
-               Say("ui_more_in_json", {{"count", absl::StrCat(count)},
-                                       {"kinds", named},
-                                       {"cap", absl::StrCat(std::max(200, check.findings_size()))}}));
-  }
-
-  static std::int64_t CountErrors(const v1::CheckResult& check) {
-    std::int64_t errors = 0;
-    for (const v1::Finding& finding : check.findings()) errors += ClassOf(finding) == FindingClass::kError ? 1 : 0;
-    // Where the cap took some away, the first one says how many there are.
-    if (errors == 0 || check.findings_total() <= check.findings_size()) return errors;
-    const auto& facts = check.findings(0).facts().fields();
-    const auto total = facts.find("total");
-    if (ClassOf(check.findings(0)) != FindingClass::kError || total == facts.end()) return errors;
-    return std::max(errors, static_cast<std::int64_t>(total->second.number_value()));
-  }
-
-  void CheckTitle(const v1::CheckResult& check, Style style, std::int64_t errors = 0) {
-    std::string title = InAll(options_.languages, check.title());
-    if (errors > 1) absl::StrAppend(&title, " (", Say("ui_errors", {{"count", absl::StrCat(errors)}}), ")");
-    w_.Wrapped(0, check.id(), title, style);
-  }
-
-  void ShowFinding(const v1::Finding& finding, Style style) {
-    w_.Line(
-        absl::StrCat("  ", w_.Paint(finding.kind(), style), finding.subject().empty() ? "" : "  ",
-                     w_.Safe(finding.subject(), std::max<std::size_t>(20, w_.columns() - 4 - finding.kind().size()))));
-    w_.WrappedText(4, "", finding.message());
-    const std::string values = Values(finding);
-    if (!values.empty()) w_.Wrapped(4, "", values);
-  }
-
-  // "baseline A ≠ migrated B  [source; source]"
-  std::string Values(const v1::Finding& finding) {
-    std::vector<std::string> parts;
-    if (!finding.baseline().empty()) {
-      parts.push_back(absl::StrCat(Say("ui_baseline"), " ", w_.Safe(finding.baseline(), kValueColumns)));
-    }
-    if (!finding.migrated().empty()) {
-      parts.push_back(absl::StrCat(Say("ui_migrated"), " ", w_.Safe(finding.migrated(), kValueColumns)));
-    }
-    // A note may set values side by side that a rule takes as equal.
-    const bool differ =
-        parts.size() == 2 && finding.baseline() != finding.migrated() && finding.severity() != v1::SEVERITY_NOTE;
-    std::string line = absl::StrJoin(parts, differ ? absl::StrCat(" ", w_.against(), " ") : std::string(w_.dot()));
-    if (finding.evidence_size() > 0) {
-      std::vector<std::string> sources;
-      for (const std::string& evidence : finding.evidence()) {
-        const std::string source = w_.Safe(evidence, kValueColumns);
-        if (std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(source);
-      }
-      absl::StrAppend(&line, line.empty() ? "[" : "  [", absl::StrJoin(sources, "; "), "]");
-    }
-    return line;
-  }
-
-  void MissingEvidence() {
-    const std::vector<MissingGroup> groups = GroupMissing(report_, options_.rules);
-    if (groups.empty()) return;
-    w_.Heading(Say("ui_missing"));
-    for (const MissingGroup& group : groups) {
-      for (std::size_t i = 0; i < group.what.size() && i < kWhatShown; ++i) {
-        w_.WrappedText(0, w_.dot().substr(1, w_.dot().size() - 2), group.what[i], Style::kYellow);
-      }
-      if (group.what.size() > kWhatShown) {
-        w_.Wrapped(2, "", Say("ui_more", {{"count", absl::StrCat(group.what.size() - kWhatShown)}}));
-      }
-      From(group);
-      if (!group.how.en().empty()) w_.WrappedText(4, absl::StrCat(Say("ui_get"), ":"), group.how, Style::kGreen);
-      w_.Wrapped(4, absl::StrCat(Say("ui_needed_by"), ":"), CompressIds(group.checks), Style::kDim);
-    }
-  }
-
-  void From(const MissingGroup& group) {
-    std::vector<std::string> named;
-    for (const std::string& from : group.from) {
-      // A side is named in the sentence itself.
-      if (from != "baseline" && from != "migrated") named.push_back(from);
-    }
-    if (named.empty()) return;
-    const std::size_t more = named.size() > kFromShown ? named.size() - kFromShown : 0;
-    named.resize(named.size() - more);
-    std::string text = absl::StrJoin(named, ", ");
-    if (more > 0) absl::StrAppend(&text, ", ", Say("ui_more", {{"count", absl::StrCat(more)}}));
-    w_.Wrapped(4, absl::StrCat(Say("ui_from"), ":"), text, Style::kDim);
-  }
-
-  void Answers() {
-    bool any = false;
-    const auto heading = [&] {
-      if (!any) w_.Heading(Say("ui_waived"));
-      any = true;
-    };
-    ForEachFinding(report_, FindingClass::kWaived, [&](const v1::CheckResult& check, const v1::Finding& finding) {
-      heading();
-      CheckTitle(check, Style::kBold);
-      ShowFinding(finding, Style::kBold);
-      const v1::Waiver& waiver = finding.waived();
-      w_.Wrapped(4, "",
-                 Say("ui_waived_by", {{"by", waiver.by()}, {"until", waiver.until()}, {"reason", waiver.reason()}}));
-    });
-    for (const v1::ItemResult& item : report_.items()) {
-      for (const v1::CheckResult& check : item.checks()) {
-        if (!check.has_attested()) continue;
-        heading();
-        CheckTitle(check, Style::kBold);
-        const v1::Attestation& a = check.attested();
-        w_.Wrapped(4, "", Say("ui_attested_by", {{"by", a.by()}, {"until", a.until()}, {"reason", a.reason()}}));
-      }
-    }
-  }
-
-  // Warnings and notes, briefly: the check once, then so many of them.
-  void Listed(FindingClass wanted, absl::string_view heading_id, int limit) {
-    const v1::CheckResult* last = nullptr;
-    int n = 0;
-    const auto finish = [&] {
-      if (n > limit) w_.Wrapped(2, "", Say("ui_more", {{"count", absl::StrCat(n - limit)}}));
-      n = 0;
-    };
-    ForEachFinding(report_, wanted, [&](const v1::CheckResult& check, const v1::Finding& finding) {
-      if (last == nullptr) w_.Heading(Say(heading_id));
-      if (&check != last) {
-        finish();
-        CheckTitle(check, Style::kBold);
-      }
-      last = &check;
-      if (++n <= limit) Brief(finding);
-    });
-    finish();
-  }
-
-  void Brief(const v1::Finding& finding) {
-    std::string text = InAll(options_.languages, finding.message());
-    // Many messages begin with their subject already.
-    const bool named = absl::StartsWith(finding.message().en(), finding.subject());
-    if (!named) text = absl::StrCat(w_.Safe(finding.subject(), 80), ": ", text);
-    const std::string values = Values(finding);
-    if (!values.empty()) absl::StrAppend(&text, w_.dot(), values);
-    w_.Wrapped(2, finding.kind(), text, Style::kDim);
-  }
-
-  // Checks that passed and of which nothing stands above, not even a note.
-  int PassedInSilence() const {
-    int passed = 0;
-    for (const v1::ItemResult& item : report_.items()) {
-      for (const v1::CheckResult& check : item.checks()) {
-        const bool silent = check.findings_size() == 0 && !check.has_attested();
-        passed += check.verdict() == v1::VERDICT_PASS && silent ? 1 : 0;
-      }
-    }
-    return passed;
-  }
-
-  void Foot() {
-    if (report_.warnings_size() > 0) w_.Heading(Say("ui_about_answers"));
-    for (const v1::Text& warning : report_.warnings()) w_.WrappedText(0, "", warning);
-    w_.Line();
-    const int passed = PassedInSilence();
-    if (passed > 0) w_.Wrapped(0, "", Say("ui_passed_hidden", {{"count", absl::StrCat(passed)}}));
-    Verdict();
+    if (options_.detail == Detail::kFull || warnings + waived + attested == 0) return;
+    w.Wrapped(0, "",
+              Say("screen_remarks", {{"warnings", absl::StrCat(warnings)},
+                                     {"waived", absl::StrCat(waived)},
+                                     {"attested", absl::StrCat(attested)}}));
   }
 
   const v1::Report& report_;
   const RenderOptions& options_;
-  TableWriter w_;
-  v1::Text pending_fix_;
+  const std::vector<Cause> causes_;
 };
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
-  Table(report, options, out).Write();
+  Table(report, options).Write(out);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include "client/localise.h"
 #include "client/terminal.h"
 #include "common/document.h"
 #include "common/status_macros.h"
@@ -32,6 +33,11 @@ void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
   arguments.Text("--color", options.colour, "auto, always or never");
 }
 
+void DeclareDetailArguments(Arguments& arguments, AuditArguments& options) {
+  arguments.Flag("--full", options.full, "the table with every finding and everything that is missing");
+  arguments.Flag("--failed", options.failed, "the table of what failed, in full");
+}
+
 absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options) {
   RenderOptions render = {.rules = env.rules};
   auto languages = ChooseLanguages(options.lang, env.getenv);
@@ -42,6 +48,9 @@ absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments&
   render.colour = *colour && env.out_is_terminal;  // asked for or not, never in a file or a pipe
   render.ascii = !LocaleIsUtf8(env.getenv);
   render.columns = env.terminal_columns;
+  if (options.full && options.failed) return absl::InvalidArgumentError("--full and --failed: give one of them");
+  render.detail = options.full ? Detail::kFull : options.failed ? Detail::kFailed : Detail::kFirstScreen;
+  render.meta = MetaOfNow(env);
   return render;
 }
 
@@ -82,10 +91,15 @@ std::vector<std::string> CatalogueIds(const Rules& rules, bool with_checks) {
 }
 
 ExitCode UsageError(CommandEnv& env, absl::string_view command, absl::string_view message) {
-  static const RE2& place = *new RE2(R"([^\n]+:\d+:\d+: [^\n]*)");
+  static const RE2& placed = *new RE2(R"(([^\n]+:\d+:\d+: )([^\n]*))");
   for (absl::string_view line : absl::StrSplit(message, '\n')) {
-    if (!RE2::FullMatch(re2::StringPiece(line.data(), line.size()), place)) env.err << command << ": ";
-    env.err << DisplayBytes(line) << "\n";
+    std::string place;
+    std::string mistake;
+    if (!RE2::FullMatch(re2::StringPiece(line.data(), line.size()), placed, &place, &mistake)) {
+      place = absl::StrCat(command, ": ");
+      mistake = std::string(line);
+    }
+    env.err << DisplayBytes(place) << DisplayBytes(Localised(env.language, mistake)) << "\n";
   }
   return kExitUsage;
 }

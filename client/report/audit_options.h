@@ -21,10 +21,15 @@ struct AuditArguments {
   std::string answers;
   std::string lang;
   std::string colour = "auto";
+  bool full = false;    // everything, and not the first screen alone
+  bool failed = false;  // what failed, in full
 };
 
 // Declares them; `options` must outlive `arguments`.
 void DeclareAuditArguments(Arguments& arguments, AuditArguments& options);
+
+// `--full` and `--failed`: of commands that print a report.
+void DeclareDetailArguments(Arguments& arguments, AuditArguments& options);
 
 // Languages, colour, characters and width for what goes to standard output.
 absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options);

@@ -1,13 +1,20 @@
 #include "client/report/json.h"
 
 #include "absl/strings/escaping.h"
+#include "checks/causes.h"
+#include "checks/openings.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "rules/rules.h"
 
 namespace paritect {
 namespace {
 
-OrderedJson TextToJson(const v1::Text& text) { return {{"en", text.en()}, {"zh", text.zh()}}; }
+OrderedJson TextToJson(const v1::Text& text) {
+  return {{"en", text.en()}, {"zh", text.zh()}};
+}
+
+OrderedJson FactsToJson(const google::protobuf::Struct& facts);
 
 OrderedJson ValueToJson(const google::protobuf::Value& value) {
   switch (value.kind_case()) {
@@ -25,6 +32,7 @@ OrderedJson ValueToJson(const google::protobuf::Value& value) {
       for (const auto& item : value.list_value().values()) list.push_back(ValueToJson(item));
       return list;
     }
+    case google::protobuf::Value::kStructValue: return FactsToJson(value.struct_value());
     default: return nullptr;
   }
 }
@@ -111,15 +119,53 @@ OrderedJson SideToJson(const v1::ReportSide& side) {
   return runs;
 }
 
+OrderedJson MetaToJson(const ReportMeta& meta) {
+  OrderedJson json = {{"time", meta.time}, {"host", JsonText(meta.host)}, {"version", kProgramVersion}};
+  if (!meta.audit.empty()) json["audit"] = JsonText(meta.audit);
+  if (meta.run > 0) json["run"] = meta.run;
+  return json;
+}
+
+OrderedJson OpeningsToJson(const v1::Report& report) {
+  OrderedJson list = OrderedJson::array();
+  for (const OpenedChecks& opened : WhatOpensMost(BuiltInRules().messages, BuiltInOpenings(), report)) {
+    OrderedJson checks = OrderedJson::array();
+    for (const v1::CheckResult* check : opened.checks) checks.push_back(check->id());
+    list.push_back(
+        {{"id", opened.id}, {"do", TextToJson(opened.action)}, {"checks", checks}, {"required", opened.required}});
+  }
+  return list;
+}
+
 }  // namespace
 
-OrderedJson ReportToJson(const v1::Report& report) {
+OrderedJson CausesToJson(const v1::Report& report) {
+  const CauseRules& rules = BuiltInCauses();
+  OrderedJson list = OrderedJson::array();
+  for (const Cause& cause : CausesOf(rules, report)) {
+    OrderedJson one = {{"check", cause.check->id()}, {"kind", cause.findings[0]->kind()}};
+    one["stage"] = cause.stage < rules.stages.size() ? rules.stages[cause.stage].id : "";
+    one["findings"] = cause.findings.size();
+    one["consequences"] = OrderedJson::array();
+    for (const Consequence& consequence : cause.consequences) {
+      one["consequences"].push_back({{"check", consequence.check->id()},
+                                     {"kind", consequence.findings[0]->kind()},
+                                     {"findings", consequence.findings.size()},
+                                     {"because", TextToJson(consequence.because)}});
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+OrderedJson ReportToJson(const v1::Report& report, const ReportMeta& meta) {
   OrderedJson json;
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
   json["profile"] = report.profile();
   for (const std::string& name : report.overridden_rules()) json["overridden_rules"].push_back(name);
   json["tool"] = absl::StrCat("paritect ", kProgramVersion);
+  if (!meta.time.empty()) json["meta"] = MetaToJson(meta);
   json["sides"] = {{"baseline", SideToJson(report.baseline())}, {"migrated", SideToJson(report.migrated())}};
   int counts[3] = {0, 0, 0};
   for (const v1::ItemResult& item : report.items()) {
@@ -136,6 +182,8 @@ OrderedJson ReportToJson(const v1::Report& report) {
     for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check));
     json["items"].push_back(std::move(one));
   }
+  json["causes"] = CausesToJson(report);
+  json["openings"] = OpeningsToJson(report);
   const v1::Coverage& c = report.coverage();
   json["coverage"] = {{"nodes", {{"expected", c.nodes_expected()}, {"reported", c.nodes_reported()}}},
                       {"ranks", {{"expected", c.ranks_expected()}, {"reported", c.ranks_reported()}}}};

@@ -5,13 +5,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "client/report/meta.h"
 #include "paritect/v1/report.pb.h"
 
 namespace paritect {
 
 using OrderedJson = nlohmann::ordered_json;
 
-OrderedJson ReportToJson(const v1::Report& report);
+// With `meta` where it is known; without it the same report always gives the same text.
+OrderedJson ReportToJson(const v1::Report& report, const ReportMeta& meta = {});
+// Causes in order of work with what follows from each ([{check, kind, stage, findings, consequences}]).
+OrderedJson CausesToJson(const v1::Report& report);
 OrderedJson CheckToJson(const v1::CheckResult& check);
 OrderedJson FindingToJson(const v1::Finding& finding);
 

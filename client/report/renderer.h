@@ -9,10 +9,18 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/language.h"
+#include "client/report/meta.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
 
 namespace paritect {
+
+// How much a format for a terminal prints.
+enum class Detail {
+  kFirstScreen,  // the answer, causes, items in counts, what would open most
+  kFailed,       // everything that failed, in full
+  kFull,         // every finding and everything that is missing
+};
 
 struct RenderOptions {
   const Rules& rules;
@@ -20,6 +28,8 @@ struct RenderOptions {
   bool colour = false;  // never in a file or a pipe
   bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
   int columns = 100;
+  Detail detail = Detail::kFirstScreen;
+  ReportMeta meta;
 };
 
 struct Renderer {

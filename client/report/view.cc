@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_join.h"
 #include "client/report/json.h"
+#include "common/node_names.h"
 
 namespace paritect {
 namespace {
@@ -110,7 +111,7 @@ void ForEachFinding(const v1::Report& report, FindingClass wanted,
 std::string DescribeRuns(const v1::ReportSide& side) {
   return absl::StrJoin(side.runs(), ", ", [](std::string* out, const v1::ReportRun& run) {
     absl::StrAppend(out, run.name());
-    if (run.nodes_size() > 0) absl::StrAppend(out, " (", absl::StrJoin(run.nodes(), ", "), ")");
+    if (run.nodes_size() > 0) absl::StrAppend(out, " (", FoldNodeNames({run.nodes().begin(), run.nodes().end()}), ")");
     if (run.role() != "run" && !run.role().empty()) absl::StrAppend(out, " [", run.role(), "]");
   });
 }

@@ -122,7 +122,7 @@ def test_answers():
         check(changed[name]["verdict"] == "pass" and changed[name]["attested"]["by"] == "Chen", str(changed[name]))
         check(changed[failed["id"]]["verdict"] != "fail", "what is waived does not fail")
         shown = cluster.client("audit", "show", "example", code=[0, 1]).stdout
-        check(f"{name}: not_performed -> pass" in shown, shown[-800:])
+        check(any("not performed -> pass" in line and name in line for line in shown.splitlines()), shown[-800:])
         listed = json.loads(cluster.client("waive", "ls", "-o", "json").stdout)
         check(listed["attestations"][0]["check"] == name and listed["waivers"], str(listed))
         cluster.client("waive", "lint")

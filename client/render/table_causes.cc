@@ -1,0 +1,244 @@
+#include "client/render/table_causes.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/render/table_writer.h"
+#include "client/report/summary.h"
+#include "client/report/view.h"
+#include "client/terminal.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+// How much of each cause is shown.
+struct Depth {
+  std::size_t findings;
+  std::size_t consequences;
+  std::size_t message_lines;  // of one finding
+};
+
+constexpr std::size_t kAll = 1'000'000;
+constexpr Depth kEverything = {kAll, kAll, kAll};
+constexpr Depth kDepths[] = {{3, 4, 4}, {2, 3, 3}, {1, 2, 2}, {1, 1, 1}};
+constexpr int kIndent = 3;
+
+class CausesWriter {
+ public:
+  CausesWriter(const v1::Report& report, const RenderOptions& options, std::ostream& out)
+      : report_(report), options_(options), w_(options, out) {}
+
+  void Write(std::size_t number, const Cause& cause, const Depth& depth) {
+    w_.Line();
+    Heading(number, cause);
+    v1::Text last_fix;
+    std::size_t shown = 0;
+    for (const v1::Finding* finding : cause.findings) {
+      if (shown == depth.findings) break;
+      ++shown;
+      // One remedy for a row of findings that share it.
+      if (!last_fix.en().empty() && finding->remedy().en() != last_fix.en()) Fix(last_fix, depth);
+      Finding(*finding, depth);
+      last_fix = finding->remedy();
+    }
+    More(cause, shown);
+    Fix(last_fix, depth);
+    Consequences(cause, depth);
+  }
+
+  // "2  Settings: lr_decay_style cosine → linear                model.hyperparameters.learning-rate"
+  void WriteLine(std::size_t number, const Cause& cause) {
+    const std::string brief = BriefCause(options_.rules, options_.languages[0], report_, cause);
+    WithIdAtTheEdge(absl::StrCat(number, "  ", brief), cause.check->id(), Style::kPlain);
+  }
+
+  void WriteMore(std::size_t count) {
+    w_.Wrapped(kIndent, "", Say("screen_more_findings", {{"count", absl::StrCat(count)}}));
+  }
+
+ private:
+  std::string Say(absl::string_view id, const MessageArgs& args = {}) const {
+    return Word(options_.rules, options_.languages, id, args);
+  }
+
+  void Heading(std::size_t number, const Cause& cause) {
+    const std::vector<CauseStage>& stages = BuiltInCauses().stages;
+    const std::string title = InAll(options_.languages, cause.check->title());
+    std::string line = absl::StrCat(number, "  ");
+    if (cause.stage < stages.size()) {
+      const bool chinese = options_.languages[0] == Language::kChinese;
+      absl::StrAppend(&line, InAll(options_.languages, stages[cause.stage].title), chinese ? "：" : ": ");
+    }
+    absl::StrAppend(&line, title);
+    const std::int64_t count = CountFindings(cause);
+    if (count > 1) absl::StrAppend(&line, " (", Say("screen_findings", {{"count", absl::StrCat(count)}}), ")");
+    WithIdAtTheEdge(line, cause.check->id(), Style::kRed);
+  }
+
+  // The id stands at the right edge where there is room, else on a line of its own.
+  void WithIdAtTheEdge(const std::string& text, const std::string& id, Style style) {
+    const std::string safe = TerminalSafe(text);
+    const std::size_t used = DisplayWidth(safe) + 2 + DisplayWidth(id);
+    if (used <= w_.columns()) {
+      w_.Line(
+          absl::StrCat(w_.Paint(safe, style), std::string(w_.columns() - used + 2, ' '), w_.Paint(id, Style::kDim)));
+      return;
+    }
+    for (const std::string& part : Wrap(safe, w_.columns())) w_.Line(w_.Paint(part, style));
+    w_.Line(absl::StrCat(std::string(kIndent, ' '), w_.Paint(id, Style::kDim)));
+  }
+
+  void Finding(const v1::Finding& finding, const Depth& depth) {
+    const std::string subject = DisplayBytes(finding.subject());
+    for (const Language language : options_.languages) {
+      std::string text = In(language, finding.message());
+      if (!subject.empty() && !absl::StrContains(text, subject)) text = absl::StrCat(subject, ": ", text);
+      Cut(kIndent, "", text, depth.message_lines);
+    }
+    Values(finding, depth);
+  }
+
+  // At most so many lines; the last one says that there is more.
+  void Cut(int indent, const std::string& label, const std::string& text, std::size_t lines) {
+    const std::size_t room = w_.columns() - static_cast<std::size_t>(indent) - DisplayWidth(label) - 1;
+    std::string safe = TerminalSafe(text);
+    if (lines < kAll) {
+      const std::vector<std::string> parts = Wrap(safe, room);
+      if (parts.size() > lines) {
+        std::vector<std::string> kept(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(lines));
+        kept.back() = Shorten(absl::StrCat(kept.back(), " ", parts[lines]), room, options_.ascii);
+        safe = absl::StrJoin(kept, " ");
+      }
+    }
+    w_.Wrapped(indent, label, safe, Style::kBold);
+  }
+
+  void Values(const v1::Finding& finding, const Depth& depth) {
+    const std::string baseline = DisplayBytes(finding.baseline());
+    const std::string migrated = DisplayBytes(finding.migrated());
+    std::vector<std::string> sources;
+    for (const std::string& one : finding.evidence()) {
+      const std::string source = DisplayBytes(one);
+      const bool told = absl::StrContains(baseline, source) || absl::StrContains(migrated, source) ||
+                        absl::StrContains(finding.message().en(), source);
+      if (!told && std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(source);
+    }
+    const bool pair = !baseline.empty() && !migrated.empty() && sources.size() == 2;
+    Value("ui_baseline", baseline, pair ? sources[0] : "", depth);
+    Value("ui_migrated", migrated, pair ? sources[1] : "", depth);
+    if (!pair && !sources.empty()) Value("screen_at", absl::StrJoin(sources, "; "), "", depth);
+  }
+
+  void Value(absl::string_view label, const std::string& value, const std::string& source, const Depth& depth) {
+    if (value.empty()) return;
+    const std::string text = source.empty() ? value : absl::StrCat(value, "  [", source, "]");
+    Cut(kIndent, Label(label), text, depth.message_lines == kAll ? kAll : 1);
+  }
+
+  void Fix(v1::Text& fix, const Depth& depth) {
+    for (const Language language : options_.languages) {
+      if (!In(language, fix).empty()) Cut(kIndent, Label("screen_fix"), In(language, fix), depth.message_lines);
+    }
+    fix.Clear();
+  }
+
+  void More(const Cause& cause, std::size_t shown) {
+    const std::int64_t left = CountFindings(cause) - static_cast<std::int64_t>(shown);
+    if (left <= 0) return;
+    const bool in_json = shown == cause.findings.size();
+    const int cap = std::max(200, cause.check->findings_size());
+    w_.Wrapped(kIndent, "",
+               Say(in_json ? "screen_more_in_json" : "screen_more_findings",
+                   {{"count", absl::StrCat(left)}, {"cap", absl::StrCat(cap)}}));
+  }
+
+  void Consequences(const Cause& cause, const Depth& depth) {
+    std::size_t shown = 0;
+    for (const Consequence& one : cause.consequences) {
+      if (shown++ == depth.consequences) break;
+      for (const Language language : options_.languages) {
+        const std::string brief = BriefFinding(language, report_, *one.check, *one.findings[0]);
+        const MessageArgs args = {{"finding", brief}, {"because", In(language, one.because)}};
+        Cut(kIndent, Label("screen_so"),
+            Word(options_.rules, absl::MakeConstSpan(&language, 1),
+                 one.because.en().empty() ? "screen_probably" : "screen_because", args),
+            std::min<std::size_t>(2, depth.message_lines));
+      }
+    }
+    const std::size_t left = cause.consequences.size() - std::min(cause.consequences.size(), depth.consequences);
+    if (left > 0) w_.Wrapped(kIndent, Label("screen_so"), Say("screen_more_findings", {{"count", absl::StrCat(left)}}));
+  }
+
+  // Labels of one width, so that values stand below each other.
+  std::string Label(absl::string_view id) const {
+    std::size_t width = 0;
+    for (const char* one : {"ui_baseline", "ui_migrated", "screen_fix", "screen_so", "screen_at"}) {
+      width = std::max(width, DisplayWidth(Say(one)));
+    }
+    return Pad(Say(id), width);
+  }
+
+  const v1::Report& report_;
+  const RenderOptions& options_;
+  TableWriter w_;
+};
+
+std::string AtDepth(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
+                    const Depth& depth) {
+  std::ostringstream out;
+  CausesWriter writer(report, options, out);
+  for (std::size_t i = 0; i < causes.size(); ++i) writer.Write(i + 1, causes[i], depth);
+  return out.str();
+}
+
+std::size_t LinesOf(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// The first causes as briefly as a cause can be told, the others on a line each, as many as there is room for.
+std::string FirstInDetail(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
+                          std::size_t lines) {
+  std::vector<std::string> in_a_line;
+  std::size_t needed = 2;  // for "and so many more"
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    std::ostringstream out;
+    CausesWriter(report, options, out).WriteLine(i + 1, causes[i]);
+    needed += LinesOf(in_a_line.emplace_back(out.str()));
+  }
+  std::string text = "\n";
+  bool in_detail = true;
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    std::ostringstream out;
+    CausesWriter writer(report, options, out);
+    writer.Write(i + 1, causes[i], kDepths[std::size(kDepths) - 1]);
+    needed -= LinesOf(in_a_line[i]);
+    in_detail = in_detail && LinesOf(text) + LinesOf(out.str()) + needed <= lines;
+    const std::string& one = in_detail ? out.str() : in_a_line[i];
+    if (LinesOf(text) + LinesOf(one) + 1 > lines) {
+      std::ostringstream more;
+      CausesWriter(report, options, more).WriteMore(causes.size() - i);
+      return text + more.str();
+    }
+    text += one;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string CausesText(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
+                       std::size_t lines) {
+  if (causes.empty()) return "";
+  if (lines == 0) return AtDepth(report, causes, options, kEverything);
+  for (const Depth& depth : kDepths) {
+    std::string text = AtDepth(report, causes, options, depth);
+    if (LinesOf(text) <= lines) return text;
+  }
+  return FirstInDetail(report, causes, options, lines);
+}
+
+}  // namespace paritect
