@@ -1,5 +1,6 @@
 // paritect check: the local audit.
 #include "checks/runner.h"
+#include "checks/settings/platform.h"
 #include "client/report/audit_options.h"
 #include "client/report/exit.h"
 #include "client/report/keep_audit.h"
@@ -49,26 +50,42 @@ absl::StatusOr<Prepared> Prepare(CommandEnv& env, const CheckOptions& o) {
   auto render = TextOptions(env, o.audit);
   if (!render.ok()) return render.status();
   if (absl::Status status = CheckItems(env.rules, o.items); !status.ok()) return status;
-  if (absl::Status status = RequireAPlan(o.audit); !status.ok()) return status;
   auto profile = LoadProfile(env, o.audit.profile, o.audit.answers);
   if (!profile.ok()) return profile.status();
   return Prepared{*std::move(targets), *std::move(render), *std::move(profile)};
 }
 
-ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
+// Device evidence that is the wrong way round: every check of the migrated side would answer about the baseline.
+void WarnOfSwappedSides(const Rules& rules, const EvidenceSet& evidence, v1::Report& report) {
+  const auto family_of = [&](Side side) -> const ProductFamily* {
+    const std::vector<RunView> runs = evidence.Runs(side);
+    return runs.empty() ? nullptr : PlatformOf(rules, runs[0]).family;
+  };
+  const ProductFamily* baseline = family_of(Side::kBaseline);
+  const ProductFamily* migrated = family_of(Side::kMigrated);
+  if (baseline == nullptr || migrated == nullptr || !baseline->npu || migrated->npu) return;
+  *report.add_warnings() =
+      rules.messages.Say("sides_swapped", {{"baseline", baseline->name}, {"migrated", migrated->name}});
+}
+
+ExitCode Audit(CommandEnv& env, CheckOptions& o) {
+  if (absl::Status status = TakeSides(o.audit); !status.ok()) return UsageError(env, kName, status.message());
   auto prepared = Prepare(env, o);
   if (!prepared.ok()) return UsageError(env, kName, prepared.status().message());
-  auto evidence = LoadEvidence(env, o.audit.baseline, o.audit.migrated);
-  if (!evidence.ok()) return UsageError(env, kName, evidence.status().message());
+  auto input = LoadAuditInput(env, o.audit);
+  if (!input.ok()) return UsageError(env, kName, input.status().message());
+  const EvidenceSet& evidence = *input->evidence;
+  prepared->render.inputs = std::move(input->json);
   AuditOptions options;
   options.items = o.items;
   options.today = env.today;
-  const v1::Report report = RunAudit(**evidence, prepared->profile, env.rules, options);
+  v1::Report report = RunAudit(evidence, prepared->profile, env.rules, options);
+  WarnOfSwappedSides(env.rules, evidence, report);
   for (const v1::Text& warning : report.warnings()) {
     env.err << kName << ": warning: " << TerminalSafe(InAll(prepared->render.languages, warning)) << "\n";
   }
   if (!o.db.empty()) {
-    auto kept = KeepAudit(env, o.db, **evidence, report);
+    auto kept = KeepAudit(env, o.db, evidence, report);
     if (!kept.ok()) return UsageError(env, kName, kept.status().message());
   }
   const absl::Status written = WriteOutputs(env, prepared->targets, report, prepared->render);
@@ -79,6 +96,7 @@ ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   CheckOptions o;
   Arguments arguments(kName, kSummary);
+  arguments.Texts("sides", o.audit.sides, "folder of the baseline run, then of the migrated run (or plans, bundles)");
   DeclareAuditArguments(arguments, o.audit);
   arguments.Texts("-o,--output", o.output,
                   "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");

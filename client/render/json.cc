@@ -5,8 +5,10 @@
 namespace paritect {
 namespace {
 
-void Render(const v1::Report& report, const RenderOptions&, std::ostream& out) {
-  out << DumpJson(ReportToJson(report)) << "\n";
+void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
+  OrderedJson json = ReportToJson(report);
+  if (!options.inputs.empty()) json["inputs"] = OrderedJson::parse(options.inputs, nullptr, false);
+  out << DumpJson(json) << "\n";
 }
 
 }  // namespace
