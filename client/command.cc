@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "client/global_options.h"
+#include "client/man_page.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
 
@@ -39,12 +41,27 @@ void PrintCommands(std::ostream& out) {
     out << "  " << command->name << std::string(12 - std::min<std::size_t>(11, command->name.size()), ' ')
         << command->summary << "\n";
   }
-  out << "\n`paritect COMMAND --help` tells a command's options.\n";
+  out << "\n`paritect help COMMAND` tells a command's options.\n";
 }
 
 }  // namespace
 
-ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& args) {
+ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& all_args) {
+  auto placed = PlaceGlobalOptions(env, all_args);
+  if (!placed.ok()) {
+    env.err << "paritect: " << placed.status().message() << "\n";
+    return kExitUsage;
+  }
+  std::vector<std::string> args = *std::move(placed);
+  if (args.size() > 1 && args[0] == "help") {
+    if (args[1] == "man") {
+      env.out << ManPage(env);
+      return kExitOk;
+    }
+    // `help audit run` is `audit run --help`.
+    args.erase(args.begin());
+    args.emplace_back("--help");
+  }
   if (args.empty()) {
     PrintCommands(env.err);
     return kExitUsage;

@@ -128,7 +128,11 @@ void SettingsView::AddScripts(const CheckContext& context, const RunView& run) {
   flow_ = &flow;
   if (!flow.read()) return;
   if (framework_.empty()) framework_ = flow.framework();
-  const v1::SettingsDocument document = SettingsOfScripts(flow);
+  // Every command that is known to have started it is Python's own.
+  const bool alone = !commands_.empty() && std::all_of(commands_.begin(), commands_.end(), [](const std::string& word) {
+    return absl::StartsWith(word, "python") || absl::EndsWith(word, ".py");
+  });
+  const v1::SettingsDocument document = SettingsOfScripts(flow, alone);
   if (document.settings_size() > 0) AddDocument(context.rules, *run.nodes[0], document, false);
 }
 

@@ -1,4 +1,5 @@
 // paritect check: the local audit.
+#include "absl/strings/match.h"
 #include "checks/runner.h"
 #include "checks/settings/platform.h"
 #include "client/report/audit_options.h"
@@ -23,9 +24,21 @@ struct CheckOptions {
   std::string db;
 };
 
-absl::Status CheckItems(const Rules& rules, const std::vector<std::string>& items) {
-  for (const std::string& id : items) {
-    if (rules.catalogue.FindItem(id) != nullptr) continue;
+// "data" stands for every item of that group.
+std::vector<std::string> ItemsNamed(const Rules& rules, const std::string& id) {
+  std::vector<std::string> items;
+  for (const CatalogueItem& item : rules.catalogue.items) {
+    if (item.id == id || absl::StartsWith(item.id, id + ".")) items.push_back(item.id);
+  }
+  return items;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadItems(const Rules& rules, const std::vector<std::string>& words) {
+  std::vector<std::string> items;
+  for (const std::string& id : words) {
+    const std::vector<std::string> named = ItemsNamed(rules, id);
+    items.insert(items.end(), named.begin(), named.end());
+    if (!named.empty()) continue;
     if (rules.catalogue.FindCheck(id) != nullptr) {
       const std::string item = id.substr(0, id.rfind('.'));
       return absl::InvalidArgumentError(absl::StrCat("--item ", id, ": that is a check; its item is ", item));
@@ -34,13 +47,14 @@ absl::Status CheckItems(const Rules& rules, const std::vector<std::string>& item
                                                    DidYouMean(id, CatalogueIds(rules, false)),
                                                    " (`paritect explain` lists all)"));
   }
-  return absl::OkStatus();
+  return items;
 }
 
 // Everything that can be wrong with the command line, asked before the long work begins.
 struct Prepared {
   std::vector<OutputTarget> targets;
   RenderOptions render;
+  std::vector<std::string> items;
   Profile profile;
 };
 
@@ -49,10 +63,11 @@ absl::StatusOr<Prepared> Prepare(CommandEnv& env, const CheckOptions& o) {
   if (!targets.ok()) return targets.status();
   auto render = TextOptions(env, o.audit);
   if (!render.ok()) return render.status();
-  if (absl::Status status = CheckItems(env.rules, o.items); !status.ok()) return status;
+  auto items = ReadItems(env.rules, o.items);
+  if (!items.ok()) return items.status();
   auto profile = LoadProfile(env, o.audit.profile, o.audit.answers);
   if (!profile.ok()) return profile.status();
-  return Prepared{*std::move(targets), *std::move(render), *std::move(profile)};
+  return Prepared{*std::move(targets), *std::move(render), *std::move(items), *std::move(profile)};
 }
 
 // Device evidence that is the wrong way round: every check of the migrated side would answer about the baseline.
@@ -77,7 +92,7 @@ ExitCode Audit(CommandEnv& env, CheckOptions& o) {
   const EvidenceSet& evidence = *input->evidence;
   prepared->render.inputs = std::move(input->json);
   AuditOptions options;
-  options.items = o.items;
+  options.items = prepared->items;
   options.today = env.today;
   v1::Report report = RunAudit(evidence, prepared->profile, env.rules, options);
   WarnOfSwappedSides(env.rules, evidence, report);
@@ -99,8 +114,9 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Texts("sides", o.audit.sides, "folder of the baseline run, then of the migrated run (or plans, bundles)");
   DeclareAuditArguments(arguments, o.audit);
   arguments.Texts("-o,--output", o.output,
-                  "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");
-  arguments.Texts("--item", o.items, "only this item of the checklist; repeatable");
+                  "FORMAT, FORMAT=FILE, or FILE by its ending (report.md), repeatable: table (default), json, jsonl, markdown, "
+                  "csv, junit");
+  arguments.Texts("--item", o.items, "only this item of the checklist, or all of a group (data); repeatable");
   arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--db", o.db, "keep evidence and report in this SQLite file (`paritect report --db` reads it)");
   auto parsed = arguments.Parse(args);
