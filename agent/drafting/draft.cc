@@ -79,7 +79,7 @@ class Drafting {
   }
 
   void LeaveOut(const std::string& folder) {
-    std::erase_if(files_, [&](const auto& one) { return IsBelow(one.first, folder); });
+    std::erase_if(files_, [&](const auto& one) { return StandsBelow(one.first, folder); });
   }
 
   // What a run recorded by itself, or a person wrote down, is complete: nothing beside it is read.
@@ -134,7 +134,7 @@ class Drafting {
 
   std::string NodeOf(absl::string_view path) const {
     for (const auto& [folder, name] : nodes_) {
-      if (IsBelow(path, folder)) return name;
+      if (StandsBelow(path, folder)) return name;
     }
     return nodes_.empty() ? "" : nodes_.begin()->second;  // what all share stands with the first
   }
@@ -240,7 +240,7 @@ class Drafting {
       PlanOf(path).add_scripts()->set_path(path);
       TakenSource taken = {"scripts", path, "python", 0};
       const std::string folder = absl::EndsWith(path, ".py") ? FolderOf(path) : path == "." ? "" : path;
-      for (const std::string& script : scripts) taken.files += script == path || IsBelow(script, folder) ? 1 : 0;
+      for (const std::string& script : scripts) taken.files += script == path || StandsBelow(script, folder) ? 1 : 0;
       out_.taken.push_back(std::move(taken));
     }
   }
@@ -288,9 +288,9 @@ class Drafting {
   void FindWeightFolders() {
     for (const std::string& folder : scan_.folders) {
       const bool taken = std::any_of(weight_folders_.begin(), weight_folders_.end(),
-                                     [&](const auto& one) { return IsBelow(folder, one.first); });
+                                     [&](const auto& one) { return StandsBelow(folder, one.first); });
       const bool holds = std::any_of(files_.begin(), files_.end(), [&](const auto& one) {
-        return one.second.kind == FileKind::kWeights && IsBelow(one.first, folder);
+        return one.second.kind == FileKind::kWeights && StandsBelow(one.first, folder);
       });
       if (taken || !holds) continue;
       auto sample = SampleWeights(fs_, JoinPath(root_, folder));
@@ -301,14 +301,14 @@ class Drafting {
     for (const auto& [folder, format] : weight_folders_) {
       std::erase_if(files_, [&folder = folder](const auto& one) {
         const bool kept = one.second.kind == FileKind::kLog || one.second.format == "hf-training-args";
-        return IsBelow(one.first, folder) && !kept;
+        return StandsBelow(one.first, folder) && !kept;
       });
     }
   }
 
   std::uint64_t SizeBelow(const std::string& folder) const {
     std::uint64_t size = 0;
-    for (const ScannedFile& file : scan_.files) size += IsBelow(file.path, folder) ? file.size_bytes : 0;
+    for (const ScannedFile& file : scan_.files) size += StandsBelow(file.path, folder) ? file.size_bytes : 0;
     return size;
   }
 

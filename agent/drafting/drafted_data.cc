@@ -63,7 +63,7 @@ class Drafting {
  private:
   bool IsInTree(absl::string_view path) const {
     return std::any_of(trees_.begin(), trees_.end(),
-                       [&](const ScannedData& tree) { return IsBelow(path, tree.path); });
+                       [&](const ScannedData& tree) { return StandsBelow(path, tree.path); });
   }
 
   // Topmost folders in which every file is a record of samples. A folder named for a split may hold what no reader
@@ -81,7 +81,7 @@ class Drafting {
     std::vector<std::string> found;
     for (const auto& [folder, count] : counts) {
       const bool below = std::any_of(found.begin(), found.end(),
-                                     [&folder = folder](const std::string& one) { return IsBelow(folder, one); });
+                                     [&folder = folder](const std::string& one) { return StandsBelow(folder, one); });
       if (below || count.second > 0 || count.first == 0) continue;
       const bool split = HasWord(BaseName(folder), BuiltInFolderWords().splits);
       if (!strange.contains(folder) || split) found.push_back(folder);

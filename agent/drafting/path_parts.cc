@@ -67,7 +67,7 @@ std::string NodeFolderOf(absl::string_view path) {
   return "";
 }
 
-bool IsBelow(absl::string_view path, absl::string_view folder) {
+bool StandsBelow(absl::string_view path, absl::string_view folder) {
   return folder.empty() || (absl::StartsWith(path, folder) && path.substr(folder.size(), 1) == "/");
 }
 
@@ -84,7 +84,7 @@ std::vector<std::string> RunFolders(const std::vector<std::string>& curves) {
     std::set<std::string> below;
     std::vector<std::string> runs;
     for (const std::string& path : curves) {
-      if (!IsBelow(path, folder)) continue;
+      if (!StandsBelow(path, folder)) continue;
       const std::size_t begin = folder.empty() ? 0 : folder.size() + 1;
       const std::size_t end = path.find('/', begin);
       if (end == std::string::npos || !below.insert(path.substr(0, end)).second) continue;
@@ -101,7 +101,7 @@ bool HoldOtherRanks(const std::vector<std::string>& folders, const std::vector<s
   for (const std::string& folder : folders) {
     std::set<std::int64_t> own;
     for (const std::string& path : paths) {
-      if (!IsBelow(path, folder)) continue;
+      if (!StandsBelow(path, folder)) continue;
       if (const RankedPath ranked = RankedPathOf(path.substr(folder.size() + 1)); ranked.rank) own.insert(*ranked.rank);
     }
     if (own.empty()) return false;

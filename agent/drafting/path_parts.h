@@ -36,7 +36,7 @@ std::vector<std::string> RunFolders(const std::vector<std::string>& curves);
 bool HoldOtherRanks(const std::vector<std::string>& folders, const std::vector<std::string>& paths);
 
 // "a/b" is below "a"; everything is below "".
-bool IsBelow(absl::string_view path, absl::string_view folder);
+bool StandsBelow(absl::string_view path, absl::string_view folder);
 // "" for a name without a folder.
 std::string FolderOf(absl::string_view path);
 

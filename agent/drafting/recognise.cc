@@ -250,7 +250,7 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
   if (log.kind == FileKind::kLog) return log;
   if (taken(file = AsShards(fs, path))) return file;
   if (taken(file = AsSettings(fs, rules, path, *head, true))) return file;
-  if (taken(file = AsData(path, *head, size_bytes))) return file;
+  if (why.empty() && taken(file = AsData(path, *head, size_bytes))) return file;
   return why.empty() ? Unknown("not_taken_unknown") : Unknown(why, seen);
 }
 
