@@ -122,6 +122,7 @@ class Reader {
       setting.set_raw_value("1");
       setting.mutable_value()->set_integer(1);
       setting.set_origin(flow_.entry());
+      setting.set_is_default(true);  // what states another size knows better
     }
   }
 

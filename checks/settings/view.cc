@@ -219,7 +219,8 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
       const bool no_number = IsNoNumber(one);
       value.value = std::move(one.value);
       value.converted = one.converted;
-      value.replaceable = setting.is_default() && document.format() == "launch-script";
+      value.replaceable =
+          setting.is_default() && (document.format() == "launch-script" || document.format() == kScriptSettings);
       if (no_number) {
         unreadable_[one.key->key].push_back(std::move(value));
       } else if (MayDiffer(*one.key)) {

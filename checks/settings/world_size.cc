@@ -74,6 +74,7 @@ WorldSizes WorldSizesOf(const CheckContext& context, Side side, const RunView& r
   const bool traced = HasTracedSize(run);
   for (const SourcedValue& one : StatedWorldSizes(view)) {
     if (traced && absl::StrContains(one.origin, kRunEnvironment)) continue;
+    if (one.replaceable && !of_lists.empty()) continue;
     add(SizeIn(one), StrCat(one.raw_key, "=", one.text, " (", one.origin, ")"));
   }
   return sizes;
