@@ -24,13 +24,10 @@ std::vector<v1::Bundle> EvidenceSet::Release(Side side) && {
   return std::move(side == Side::kBaseline ? baseline_ : migrated_);
 }
 
-namespace {
-
 v1::Role RoleOf(const v1::Bundle& bundle) {
-  return bundle.plan().role() == v1::ROLE_FP32_REFERENCE ? v1::ROLE_FP32_REFERENCE : v1::ROLE_RUN;
+  const v1::Role role = bundle.plan().role();
+  return role == v1::ROLE_FP32_REFERENCE || role == v1::ROLE_PUBLISHED ? role : v1::ROLE_RUN;
 }
-
-}  // namespace
 
 std::set<std::string> RunView::Reporting() const {
   std::set<std::string> names;

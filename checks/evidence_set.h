@@ -20,6 +20,9 @@ inline constexpr Side kBothSides[] = {Side::kBaseline, Side::kMigrated};
 // "baseline" / "migrated"; also the option's name and the prefix of message ids.
 absl::string_view SideName(Side side);
 
+// What the plan says the bundle is evidence of; a run where it says nothing.
+v1::Role RoleOf(const v1::Bundle& bundle);
+
 // One run of a side: all bundles that share its name, in the order given.
 struct RunView {
   std::string name;

@@ -106,7 +106,10 @@ v1::Coverage CountCoverage(const EvidenceSet& evidence) {
   v1::Coverage coverage;
   for (Side side : kBothSides) {
     std::set<std::string> nodes;
-    for (const v1::Bundle& bundle : evidence.bundles(side)) nodes.insert(bundle.plan().node());
+    for (const v1::Bundle& bundle : evidence.bundles(side)) {
+      // What somebody published ran on nobody's node here.
+      if (RoleOf(bundle) != v1::ROLE_PUBLISHED) nodes.insert(bundle.plan().node());
+    }
     std::set<std::string> expected = nodes;
     if (evidence.fleet() != nullptr) {
       for (const FleetFacts::Node& node : evidence.fleet()->nodes) {
@@ -128,11 +131,11 @@ v1::Coverage CountCoverage(const EvidenceSet& evidence) {
 }
 
 void DescribeSide(const EvidenceSet& evidence, Side side, v1::ReportSide& out) {
-  for (v1::Role role : {v1::ROLE_RUN, v1::ROLE_FP32_REFERENCE}) {
+  for (v1::Role role : {v1::ROLE_RUN, v1::ROLE_FP32_REFERENCE, v1::ROLE_PUBLISHED}) {
     for (const RunView& run : evidence.Runs(side, role)) {
       v1::ReportRun& one = *out.add_runs();
       one.set_name(run.name);
-      one.set_role(role == v1::ROLE_RUN ? "run" : "fp32-reference");
+      one.set_role(role == v1::ROLE_RUN ? "run" : role == v1::ROLE_PUBLISHED ? "published" : "fp32-reference");
       std::set<std::string> nodes;
       for (const v1::Bundle* bundle : run.nodes) nodes.insert(bundle->plan().node());
       for (const std::string& node : nodes) one.add_nodes(node);

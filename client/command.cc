@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "client/global_options.h"
 #include "client/localise.h"
+#include "client/man_page.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
 
@@ -42,13 +44,28 @@ void PrintCommands(Language language, std::ostream& out) {
     out << "  " << command->name << std::string(12 - std::min<std::size_t>(11, command->name.size()), ' ')
         << say(command->summary) << "\n";
   }
-  out << "\n" << say("`paritect COMMAND --help` tells a command's options.") << "\n";
+  out << "\n" << say("`paritect help COMMAND` tells a command's options.") << "\n";
 }
 
 }  // namespace
 
-ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& args) {
-  env.language = LanguageOfCommandLine(args, env.getenv);
+ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& all_args) {
+  env.language = LanguageOfCommandLine(all_args, env.getenv);
+  auto placed = PlaceGlobalOptions(env, all_args);
+  if (!placed.ok()) {
+    env.err << "paritect: " << placed.status().message() << "\n";
+    return kExitUsage;
+  }
+  std::vector<std::string> args = *std::move(placed);
+  if (args.size() > 1 && args[0] == "help") {
+    if (args[1] == "man") {
+      env.out << ManPage(env);
+      return kExitOk;
+    }
+    // `help audit run` is `audit run --help`.
+    args.erase(args.begin());
+    args.emplace_back("--help");
+  }
   if (args.empty()) {
     PrintCommands(env.language, env.err);
     return kExitUsage;

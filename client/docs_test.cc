@@ -34,10 +34,13 @@ std::vector<std::string> YamlBlocks(absl::string_view name) {
 
 TEST(Documents, ThePlanShownIsAPlan) {
   const auto blocks = YamlBlocks("docs/plan.md");
-  ASSERT_EQ(blocks.size(), 1u);
+  ASSERT_EQ(blocks.size(), 2u);
   auto plan = ParsePlan(blocks[0]);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->info().run(), "gpu-seed1");
+  auto published = ParsePlan(blocks[1]);
+  ASSERT_TRUE(published.ok()) << published.status();
+  EXPECT_EQ(published->info().role(), v1::ROLE_PUBLISHED);
 }
 
 TEST(Documents, TheProfileAndTheAnswersShownAreRead) {

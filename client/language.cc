@@ -30,7 +30,9 @@ absl::StatusOr<std::vector<Language>> ChooseLanguages(absl::string_view option,
                                                       std::string (*getenv)(absl::string_view)) {
   if (option.empty()) return std::vector<Language>{LanguageFromEnvironment(getenv)};
   std::vector<Language> languages;
-  for (absl::string_view word : absl::StrSplit(option, ',')) {
+  for (absl::string_view written : absl::StrSplit(option, ',')) {
+    // As locales are written, too: zh_CN, zh-CN.UTF-8, en_US.
+    const std::string word = absl::AsciiStrToLower(written.substr(0, written.find_first_of("_-.@")));
     const Language language = word == "zh" ? Language::kChinese : Language::kEnglish;
     const bool known = word == "en" || word == "zh";
     if (!known || (!languages.empty() && languages[0] == language) || languages.size() == 2) {

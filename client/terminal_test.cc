@@ -74,7 +74,11 @@ TEST(Language, ComesFromOptionThenEnvironment) {
   EXPECT_EQ(LanguageFromEnvironment(&FakeGetEnv), Language::kEnglish);
   EXPECT_FALSE(LocaleIsUtf8(&FakeGetEnv));
   EXPECT_THAT(*ChooseLanguages("zh,en", &FakeGetEnv), ElementsAre(Language::kChinese, Language::kEnglish));
-  for (const char* bad : {"de", "en,", "en,en", "en,zh,en", "EN"}) {
+  for (const char* word : {"zh_CN", "zh-CN", "zh_CN.UTF-8", "ZH"}) {
+    EXPECT_THAT(*ChooseLanguages(word, &FakeGetEnv), ElementsAre(Language::kChinese)) << word;
+  }
+  EXPECT_THAT(*ChooseLanguages("en_US,zh_CN", &FakeGetEnv), ElementsAre(Language::kEnglish, Language::kChinese));
+  for (const char* bad : {"de", "en,", "en,en", "en,zh,en", "english"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ChooseLanguages(bad, &FakeGetEnv).status())) << bad;
   }
 }

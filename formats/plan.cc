@@ -29,6 +29,7 @@ Status ReadDataset(const DocumentNode& node, v1::Plan& plan) {
   SetAt(node, *d.mutable_at());
   bool follow = false;
   bool part = false;
+  bool hash = true;
   PARITECT_RETURN_IF_ERROR(
       ReadMap(node, "an entry of `datasets`",
               {{"name", [&](const DocumentNode& v) { return ReadText(v, "name", *d.mutable_name()); }},
@@ -39,6 +40,7 @@ Status ReadDataset(const DocumentNode& node, v1::Plan& plan) {
                {"exclude", [&](const DocumentNode& v) { return ReadTexts(v, "exclude", *d.mutable_exclude()); }},
                {"follow_symlinks", [&](const DocumentNode& v) { return ReadBool(v, "follow_symlinks", follow); }},
                {"part", [&](const DocumentNode& v) { return ReadBool(v, "part", part); }},
+               {"hash", [&](const DocumentNode& v) { return ReadBool(v, "hash", hash); }},
                {"role", [&](const DocumentNode& v) -> Status {
                   if (Status read = ReadText(v, "role", *d.mutable_role()); !read.ok()) return read;
                   if (d.role() == "train" || d.role() == "validation") return absl::OkStatus();
@@ -46,6 +48,7 @@ Status ReadDataset(const DocumentNode& node, v1::Plan& plan) {
                 }}}));
   d.set_follow_symlinks(follow);
   d.set_part(part);
+  d.set_names_only(!hash);
   if (d.name().empty()) return ErrorAt(node, "a data set needs a `name`");
   const int sources = (d.root().empty() ? 0 : 1) + (d.manifest().empty() ? 0 : 1) + (d.listing().empty() ? 0 : 1);
   if (sources != 1) return ErrorAt(node, "a data set needs exactly one of `root`, `manifest`, `listing`");
@@ -181,7 +184,7 @@ Status ReadFacts(const DocumentNode& node, v1::PlanInfo& info) {
 constexpr absl::string_view kPlatforms[] = {"auto",       "nvidia", "atlas-training", "atlas-a2", "atlas-a3",
                                             "ascend-950", "cpu",    "other"};
 constexpr absl::string_view kFrameworks[] = {"auto", "pytorch", "tensorflow", "mindspore"};
-constexpr absl::string_view kRoles[] = {"run", "fp32-reference"};
+constexpr absl::string_view kRoles[] = {"run", "fp32-reference", "published"};
 
 Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
   v1::PlanInfo& info = *plan.mutable_info();
@@ -250,10 +253,15 @@ Status ReadPlanFields(const DocumentNode& root, v1::Plan& plan) {
        {"in_clear", [&](const DocumentNode& v) { return ReadTexts(v, "in_clear", *plan.mutable_in_clear()); }},
        {"facts", [&](const DocumentNode& v) { return ReadFacts(v, info); }}}));
   if (role == "fp32-reference") info.set_role(v1::ROLE_FP32_REFERENCE);
+  if (role == "published") info.set_role(v1::ROLE_PUBLISHED);
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::string_view RoleWord(v1::Role role) {
+  return role == v1::ROLE_FP32_REFERENCE ? kRoles[1] : role == v1::ROLE_PUBLISHED ? kRoles[2] : kRoles[0];
+}
 
 absl::StatusOr<std::vector<std::int32_t>> ParseRankRanges(absl::string_view text) {
   std::set<std::int32_t> ranks;

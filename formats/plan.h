@@ -19,6 +19,9 @@ absl::StatusOr<v1::Plan> ParsePlan(absl::string_view text);
 // The same of one map inside a larger document (an audit file's `plans`).
 absl::StatusOr<v1::Plan> ReadPlan(const DocumentNode& node);
 
+// As a plan writes it: "run" (also where nothing is stated), "fp32-reference", "published".
+absl::string_view RoleWord(v1::Role role);
+
 // "0-7,12" to {0..7, 12}; InvalidArgument for anything else, or more than a million ranks.
 absl::StatusOr<std::vector<std::int32_t>> ParseRankRanges(absl::string_view text);
 

@@ -15,6 +15,14 @@ std::string ErrorOf(absl::string_view text) {
   return plan.ok() ? "" : std::string(plan.status().message());
 }
 
+TEST(Plan, PublishedSettingsAndDataByNameAlone) {
+  const auto plan = ParsePlan("role: published\ndatasets: [{name: d, root: d, hash: false}, {name: e, root: e}]\n");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(RoleWord(plan->info().role()), "published");
+  EXPECT_TRUE(plan->datasets(0).names_only());
+  EXPECT_FALSE(plan->datasets(1).names_only());
+}
+
 TEST(ParsePlan, ReadsEveryKey) {
   auto plan = ParsePlan(R"(
 run: gpu-seed1

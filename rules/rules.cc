@@ -10,6 +10,7 @@
 #include "rules/argument_words.h"
 #include "rules/causes.h"
 #include "rules/file_names.h"
+#include "rules/folder_words.h"
 #include "rules/launchers.h"
 #include "rules/list_words.h"
 #include "rules/log_formats.h"
@@ -51,6 +52,7 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (phrases) return Phrases::Read(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
+  if (file.name == "folder_words.yaml") return ReadFolderWords(root).status();
   if (file.name == "list_words.yaml") return ReadListWords(root).status();
   if (file.name == "log_formats.yaml") return ReadLogFormats(root).status();
   if (file.name == "metrics.yaml") return ReadMetrics(root).status();

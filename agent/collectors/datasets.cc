@@ -98,13 +98,12 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
   if (source.share_count() > 1) {
     hash.wanted = [&source](absl::string_view path) { return IsOfShare(source, path); };
     hash.read_now = [&source](absl::string_view path) { return IsSampled(source, path); };
-    hash.read_now = [&source](absl::string_view path) { return IsSampled(source, path); };
   }
+  if (source.names_only()) hash.wanted = [](absl::string_view) { return false; };
   auto table = HashFolder(env.fs, root, options, hash);
   const bool shared = source.share_count() > 1 && table.ok() && table->size() >= kShareRowsMin;
   if (source.share_count() > 1 && table.ok() && !shared) {
     hash.wanted = nullptr;
-    hash.read_now = nullptr;
     hash.read_now = nullptr;
     table = HashFolder(env.fs, root, options, hash);
   }
@@ -120,6 +119,7 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
   // A set too small to be shared was hashed whole.
   evidence.mutable_files()->set_part(source.part() && (shared || source.share_count() < 2));
   evidence.mutable_files()->set_root(root);
+  if (source.names_only()) evidence.mutable_files()->add_notes()->set_kind("not_hashed");
   for (const std::string& warning : cache != nullptr ? cache->warnings() : std::vector<std::string>()) {
     v1::Note& note = *evidence.mutable_files()->add_notes();
     note.set_kind("digest_cache");

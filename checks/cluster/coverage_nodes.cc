@@ -1,10 +1,11 @@
-// cluster.coverage.nodes: did every node report? Without a server only the plans given are known, so the
-// answer is yes only where all ranks of a run reported: then no node can be lacking.
+// cluster.coverage.nodes: did every node report? Without a server only the plans given are known, so the answer is yes
+// only where as many nodes reported as the launch has, or all ranks of a run did: then no node can be lacking.
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/coverage.h"
+#include "checks/settings/view.h"
 #include "checks/settings/world_size.h"
 
 namespace paritect {
@@ -13,8 +14,24 @@ namespace {
 // Network time keeps clocks within milliseconds; two seconds are visible in logs.
 constexpr std::int64_t kClockOffsetToleratedMs = 2000;
 
+// What launched the run says how many processes it has in all and on a node: then it says how many nodes there are.
+std::int64_t LaunchedNodes(const CheckContext& context, Side side, const RunView& run, const WorldSizes& sizes) {
+  const SettingsView& view = SettingsView::Of(context, side, run);
+  const auto local = static_cast<std::int64_t>(view.Number("devices_per_node").value_or(0));
+  const std::int64_t world = sizes.conflict() ? 0 : sizes.largest();
+  return local > 0 && world > 0 && world % local == 0 ? world / local : 0;
+}
+
 void EvaluateRun(const CheckContext& context, Side side, const RunView& run, v1::CheckResult& result) {
   const WorldSizes sizes = WorldSizesOf(context, side, run);
+  const std::int64_t launched = LaunchedNodes(context, side, run, sizes);
+  if (launched > 0 && static_cast<std::int64_t>(run.Reporting().size()) == launched) {
+    v1::Finding& note = AddNote(
+        context, result, "measured/nodes_launched", run.name,
+        {{"run", run.name}, {"nodes", absl::StrCat(launched)}, {"world", absl::StrCat(sizes.largest())}});
+    SetFact(note, "nodes", launched);
+    return;
+  }
   if (sizes.conflict() || !CoverRanks(run, sizes.largest()).complete()) {
     AddMissing(context, result, "nodes_expected_unknown", run.name,
                {{"run", run.name}, {"nodes", absl::StrCat(run.nodes.size())}});

@@ -41,6 +41,7 @@ class ContentEvaluation {
       baseline_ = &pair.baseline[0];
       several_ = pair.migrated.size() > 1;
       unknown_ = 0;
+      unhashed_ = 0;
       pages_are_data_ = IsSetOfPages(*baseline_) || IsSetOfPages(migrated);
       const DatasetDifference difference = CompareViews(*baseline_, migrated);
       const ExplainContext explain = MakeExplainContext(difference, *baseline_, migrated);
@@ -173,10 +174,23 @@ class ContentEvaluation {
       if (side->has_error() && side->type() == v1::FILE_TYPE_SYMLINK) continue;  // UnseenFolders names it
       if (side->has_error()) {
         if (++unknown_ <= kUnknownShown) AddMissing(context_, result_, side->error(), view.where);
+      } else if (side->md5().empty() && SayNotHashed(view)) {
+        ++unhashed_;
       } else if (side->md5().empty()) {
         Unknown(pair.baseline->path, "no_md5_stated", view.where);
       }
     }
+  }
+
+  // True: the set's content was left unread as a whole; said once.
+  bool SayNotHashed(const DatasetView& view) {
+    const bool names_only =
+        std::any_of(view.origins.begin(), view.origins.end(),
+                    [](const DatasetOrigin& origin) { return IsNamesOnly(*origin.list); });
+    if (names_only && unhashed_ == 0) {
+      AddMissing(context_, result_, "data_not_hashed", view.where, {{"dataset", DisplayBytes(name_)}});
+    }
+    return names_only;
   }
 
   void Unknown(absl::string_view path, absl::string_view id, absl::string_view from) {
@@ -220,6 +234,7 @@ class ContentEvaluation {
   bool several_ = false;
   bool pages_are_data_ = false;
   int unknown_ = 0;
+  std::int64_t unhashed_ = 0;
   int only_md5_ = 0;
   int sha256_equal_ = 0;
   int sha256_differs_ = 0;

@@ -403,6 +403,11 @@ void ReportUnseenFiles(const CheckContext& context, const DatasetView& view, v1:
              {{"count", absl::StrCat(unseen - kShown)}, {"dataset", DisplayBytes(view.origins[0].list->dataset())}});
 }
 
+bool IsNamesOnly(const v1::FileList& list) {
+  return std::any_of(list.notes().begin(), list.notes().end(),
+                     [](const v1::Note& note) { return note.kind() == "not_hashed"; });
+}
+
 const NamedFile* DatasetView::Find(absl::string_view path) const {
   auto it = std::lower_bound(files.begin(), files.end(), path,
                              [](const NamedFile& file, absl::string_view p) { return file.path < p; });
@@ -425,7 +430,7 @@ std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side) {
   const std::vector<v1::Bundle>& bundles = evidence.bundles(side);
   for (int b = 0; b < static_cast<int>(bundles.size()); ++b) {
     const v1::Bundle& bundle = bundles[static_cast<std::size_t>(b)];
-    if (bundle.plan().role() == v1::ROLE_FP32_REFERENCE) continue;
+    if (RoleOf(bundle) != v1::ROLE_RUN) continue;
     for (int e = 0; e < bundle.evidence_size(); ++e) {
       const v1::Evidence& one = bundle.evidence(e);
       if (one.kind() != v1::EVIDENCE_KIND_DATASET_FILES || one.outcome() != v1::OUTCOME_COLLECTED) continue;

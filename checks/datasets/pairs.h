@@ -28,6 +28,9 @@ struct NamedFile {
 };
 
 // What one holder (a node; or the nodes whose parts are united; or nodes that hold the same) has of a data set.
+// Of a folder whose content was not read, because the plan asks for names alone.
+bool IsNamesOnly(const v1::FileList& list);
+
 struct DatasetView {
   std::string where;  // "npu-01" or "npu-01, npu-02"
   std::string run;

@@ -288,6 +288,35 @@ TEST(Repeats, WhatTheLogsPrintOfSettingsIsCompared) {
   EXPECT_THAT(Kinds(RunOne(check, {run("a", 256, 1e-4), run("b", 256, 1e-4)}, {})), IsEmpty());
 }
 
+TEST(Repeats, TheBaselineIsHeldAgainstPublishedSettings) {
+  const auto published = [](double rate, double accuracy) {
+    RunFixture fixture("paper");
+    fixture.bundle().clear_evidence();
+    fixture.bundle().mutable_plan()->set_role(v1::ROLE_PUBLISHED);
+    auto& facts = *fixture.bundle().mutable_plan()->mutable_facts();
+    facts["lr"].set_number(rate);
+    facts["reference_accuracy"].set_number(accuracy);
+    return fixture;
+  };
+  const auto run = [](const std::string& name) {
+    RunFixture fixture = Training(name, Course);
+    fixture.Number("lr", 0.1).Record(400).set_accuracy(76.1);
+    return fixture.End(v1::RunEnd::STATE_FINISHED);
+  };
+  const std::string settings = "baseline.repeatability.settings";
+  const v1::CheckResult other = RunOne(settings, {run("a"), run("b"), published(0.2, 76)}, {});
+  EXPECT_THAT(Kinds(other), ElementsAre("runs_not_repeats"));
+  EXPECT_THAT(Message(other, "runs_not_repeats"), HasSubstr("published settings (paper)"));
+  EXPECT_EQ(RunOne(settings, {run("a"), run("b"), published(0.1, 76)}, {}).verdict(), v1::VERDICT_PASS);
+  // One run agrees with what is published, and is no repeat of anything.
+  EXPECT_EQ(RunOne(settings, {run("a"), published(0.1, 76)}, {}).verdict(), v1::VERDICT_NOT_PERFORMED);
+  const std::string target = "baseline.repeatability.target";
+  EXPECT_EQ(RunOne(target, {published(0.1, 76), run("a"), run("b"), run("c")}, {}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(target, {published(0.1, 79), run("a"), run("b"), run("c")}, {}).verdict(), v1::VERDICT_FAIL);
+  // It is no run: nothing of a run is asked of it.
+  EXPECT_THAT(Missing(RunOne("cluster.coverage.ranks", {published(0.1, 76)}, {run("n")})), HasSubstr("no run"));
+}
+
 TEST(OverflowRate, TheSearchForTheFirstScaleIsToldApart) {
   RunFixture run("n");
   run.Flag("fp16", true);

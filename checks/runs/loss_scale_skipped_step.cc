@@ -15,6 +15,8 @@ constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG, EvidenceNeed::Of:
 void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const OverflowCount& count,
                 const ScalerFacts& facts) {
   const bool dynamic = facts.kind == ScalerKind::kDynamic;
+  // A dynamic scale that is printed at every step tells of each overflow by falling.
+  const bool reported = count.reported || (dynamic && count.scale_at_every_step);
   const std::int64_t implied = dynamic ? ImpliedByScale(count) : count.skipped;
   MessageArgs args = {{"run", run.name},
                       {"count", absl::StrCat(count.applied)},
@@ -35,7 +37,7 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
     for (const std::string& where : count.evidence) finding.add_evidence(where);
   } else if (count.steps == 0 && count.skipped == 0) {
     AddMissing(context, result, "no_steps_in_log", run.name, args);
-  } else if (!count.reported || count.unreported > 0) {
+  } else if (!reported || count.unreported > 0) {
     AddMissing(context, result, "overflow_not_reported", run.name, args);
   } else if (implied > count.skipped || count.lines_beside_counter > 0) {
     AddMissing(context, result, "updates_not_counted", run.name, args);

@@ -13,6 +13,7 @@
 #include "checks/series/curves.h"
 #include "checks/series/repeats.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 
 namespace paritect {
@@ -25,8 +26,8 @@ bool Counts(const SettingKey& key) {
   return key.type != SettingType::kPath && key.group != "seed" && key.group != "cluster";
 }
 
-std::int64_t Compare(const CheckContext& context, v1::CheckResult& result, const SettingsView& first,
-                     const SettingsView& run, std::set<std::string>& differing) {
+std::int64_t Compare(const CheckContext& context, v1::CheckResult& result, absl::string_view id,
+                     const SettingsView& first, const SettingsView& run, std::set<std::string>& differing) {
   std::int64_t compared = 0;
   for (const std::string& name : first.StatedKeys()) {
     const SettingKey* key = context.rules.settings.FindKey(name);
@@ -36,7 +37,7 @@ std::int64_t Compare(const CheckContext& context, v1::CheckResult& result, const
     ++compared;
     if (SameMeaning(key->type, a->value.value, b->value.value)) continue;
     differing.insert(name);
-    v1::Finding& finding = AddError(context, result, "runs_not_repeats", name,
+    v1::Finding& finding = AddError(context, result, id, name,
                                     {{"key", name},
                                      {"first", first.run_name()},
                                      {"a", ValueToText(a->value.value)},
@@ -98,12 +99,50 @@ std::int64_t ComparePrinted(const CheckContext& context, v1::CheckResult& result
   return compared;
 }
 
+// The batch by its quantity, however its parts are stated.
+std::int64_t CompareBatch(const CheckContext& context, v1::CheckResult& result, const SettingsView& published,
+                          const SettingsView& run, std::set<std::string>& differing) {
+  const Derived a = GlobalBatch(published);
+  const Derived b = GlobalBatch(run);
+  if (!a.value || !b.value || differing.contains("global_batch_size")) return 0;
+  if (*a.value == *b.value) return 1;
+  differing.insert("global_batch_size");
+  v1::Finding& finding = AddError(context, result, "runs_not_repeats/published", "global_batch_size",
+                                  {{"key", "global_batch_size"},
+                                   {"first", published.run_name()},
+                                   {"a", a.text},
+                                   {"run", run.run_name()},
+                                   {"b", b.text}});
+  finding.set_baseline(absl::StrCat(a.text, " in ", published.run_name(), ", ", b.text, " in ", run.run_name()));
+  for (const std::string& origin : a.evidence) finding.add_evidence(origin);
+  for (const std::string& origin : b.evidence) finding.add_evidence(origin);
+  return 1;
+}
+
+// Hyperparameters borrowed from a published benchmark: the baseline is held against what was published. Every run is a
+// repeat of the first, which is the one compared. Source: pre-tuning checklist, 参考基准, steps 1 to 6.
+void ComparePublished(const CheckContext& context, v1::CheckResult& result, const SettingsView& run) {
+  for (const SettingsView& published : ViewsOf(context, Side::kBaseline, v1::ROLE_PUBLISHED)) {
+    std::set<std::string> differing;
+    std::int64_t compared = Compare(context, result, "runs_not_repeats/published", published, run, differing);
+    compared += CompareBatch(context, result, published, run, differing);
+    const MessageArgs args = {
+        {"first", published.run_name()}, {"run", run.run_name()}, {"compared", absl::StrCat(compared)}};
+    if (compared == 0) {
+      AddMissing(context, result, "no_published_settings_in_common", published.run_name(), args);
+    } else if (differing.empty()) {
+      SetFact(AddNote(context, result, "measured/published_settings", "", args), "values_compared", compared);
+    }
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   const std::vector<RunSeries>& runs = SeriesOf(context, Side::kBaseline);
   if (runs.empty()) {
     RequireEvidence(context, result, Side::kBaseline, v1::EVIDENCE_KIND_SETTINGS);
     return;
   }
+  ComparePublished(context, result, SettingsView::Of(context, Side::kBaseline, runs[0].view));
   if (runs.size() < 2) {
     AddMissing(context, result, "too_few_runs", SideName(Side::kBaseline), {{"needed", "2"}, {"finished", "1"}});
     return;
@@ -117,7 +156,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     if (settings.empty()) {
       AddMissing(context, result, "run_without_settings", runs[i].name, {{"run", runs[i].name}});
     } else if (i > 0) {
-      compared += Compare(context, result, reference, settings, differing);
+      compared += Compare(context, result, "runs_not_repeats", reference, settings, differing);
     }
   }
   if (!differing.empty()) return;

@@ -198,7 +198,9 @@ std::vector<SourcedValue> StatedWorldSizes(const SettingsView& view) {
       replaceable = replaceable || part == nullptr || part->value.replaceable;
     }
     // What a script gives for the case that nothing else is set says nothing against a stated size.
-    if (!replaceable || sizes.empty()) sizes.push_back(AsSourced(launched, "nodes x processes per node"));
+    if (replaceable && !sizes.empty()) return sizes;
+    sizes.push_back(AsSourced(launched, "nodes x processes per node"));
+    sizes.back().replaceable = replaceable;
   }
   return sizes;
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "checks/scripts/detail.h"
 #include "checks/settings/compare.h"
 #include "common/numbers.h"
 
@@ -22,6 +23,7 @@ struct Groups {
   std::map<std::string, double> by_law;  // "weight_decay 0.1, lr 0.0001" -> parameters
   std::map<std::string, std::string> law_of;  // parameter, by its common name -> law; where the names are recorded
   std::string origin;
+  bool everything = false;  // there is one group, with all parameters
 };
 
 using Fields = std::map<std::string, v1::Value>;
@@ -80,6 +82,23 @@ Groups GroupsOf(const Rules& rules, const RunView& run) {
   return groups;
 }
 
+// The one group of a script that gives its optimizer what `model.parameters()` gives. Its rate is the run's, which
+// model.hyperparameters.learning-rate compares; a list of groups is not read.
+Groups GroupsOfScript(const ScriptFlow& flow) {
+  Groups groups;
+  const std::vector<const v1::ScriptFact*> optimizers = flow.OfKind("optimizer");
+  if (!flow.whole() || optimizers.size() != 1 || optimizers[0]->conditional()) return groups;
+  const v1::ScriptArgument* params = FindScriptArgument(*optimizers[0], "params");
+  const v1::ScriptArgument* decay = FindScriptArgument(*optimizers[0], "weight_decay");
+  const bool all = params != nullptr && absl::EndsWith(params->text(), ".parameters()") &&
+                   !absl::StrContains(params->text(), "[");
+  if (!all || decay == nullptr || !decay->has_value()) return groups;
+  AddGroup({{"weight_decay", decay->value()}}, groups);
+  groups.any = groups.everything = !groups.by_law.empty();
+  groups.origin = ScriptPlace(*optimizers[0]);
+  return groups;
+}
+
 std::string Show(const Groups& groups, bool counted) {
   std::vector<std::string> parts;
   for (const auto& [law, parameters] : groups.by_law) {
@@ -123,7 +142,8 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const std::st
   const std::string y = Show(b, counted);
   if (x == y) {
     AddNote(context, result, "measured/groups", run, {{"groups", y}});
-    if (!counted) AddMissing(context, result, "group_sizes_unknown", run, {{"run", run}});
+    const bool all = a.everything && b.everything;
+    if (!counted && !all) AddMissing(context, result, "group_sizes_unknown", run, {{"run", run}});
     return;
   }
   if (HasFinding(result, "groups_differ", "parameter groups", x, y)) return;
@@ -140,8 +160,14 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const RunView& run : context.evidence.Runs(Side::kBaseline)) groups[0][run.name] = GroupsOf(context.rules, run);
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) groups[1][run.name] = GroupsOf(context.rules, run);
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    const Groups& a = groups[0][baseline.run_name()];
-    const Groups& b = groups[1][migrated.run_name()];
+    Groups a = groups[0][baseline.run_name()];
+    Groups b = groups[1][migrated.run_name()];
+    if (!a.any && !b.any) {
+      a = GroupsOfScript(baseline.flow());
+      b = GroupsOfScript(migrated.flow());
+      if (a.any && b.any) return Compare(context, result, migrated.run_name(), a, b);
+      a.any = b.any = false;
+    }
     if (!a.any) AddMissing(context, result, "groups_unknown", baseline.run_name(), {{"run", baseline.run_name()}});
     if (!b.any) AddMissing(context, result, "groups_unknown", migrated.run_name(), {{"run", migrated.run_name()}});
     if (a.any && b.any) Compare(context, result, migrated.run_name(), a, b);

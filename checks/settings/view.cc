@@ -146,7 +146,11 @@ void SettingsView::AddScripts(const CheckContext& context, const RunView& run) {
   flow_ = &flow;
   if (!flow.read()) return;
   if (framework_.empty()) framework_ = flow.framework();
-  const v1::SettingsDocument document = SettingsOfScripts(flow);
+  // Every command that is known to have started it is Python's own.
+  const bool alone = !commands_.empty() && std::all_of(commands_.begin(), commands_.end(), [](const std::string& word) {
+    return absl::StartsWith(word, "python") || absl::EndsWith(word, ".py");
+  });
+  const v1::SettingsDocument document = SettingsOfScripts(flow, alone);
   if (document.settings_size() > 0) AddDocument(context.rules, *run.nodes[0], document, false);
 }
 
@@ -233,7 +237,8 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
       const bool no_number = IsNoNumber(one);
       value.value = std::move(one.value);
       value.converted = one.converted;
-      value.replaceable = setting.is_default() && document.format() == "launch-script";
+      value.replaceable =
+          setting.is_default() && (document.format() == "launch-script" || document.format() == kScriptSettings);
       if (no_number) {
         unreadable_[one.key->key].push_back(std::move(value));
       } else if (MayDiffer(*one.key)) {

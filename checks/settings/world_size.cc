@@ -74,9 +74,26 @@ WorldSizes WorldSizesOf(const CheckContext& context, Side side, const RunView& r
   const bool traced = HasTracedSize(run);
   for (const SourcedValue& one : StatedWorldSizes(view)) {
     if (traced && absl::StrContains(one.origin, kRunEnvironment)) continue;
+    if (one.replaceable && !of_lists.empty()) continue;
     add(SizeIn(one), StrCat(one.raw_key, "=", one.text, " (", one.origin, ")"));
   }
   return sizes;
+}
+
+bool IsOneProcess(const CheckContext& context, v1::EvidenceKind recorded, v1::CheckResult& result) {
+  std::vector<std::string> evidence;
+  for (const Side side : kBothSides) {
+    const std::vector<RunView> runs = context.evidence.Runs(side);
+    if (runs.empty() || context.evidence.Has(side, recorded)) return false;
+    for (const RunView& run : runs) {
+      const WorldSizes sizes = WorldSizesOf(context, side, run);
+      if (sizes.conflict() || sizes.largest() != 1) return false;
+      evidence.push_back(sizes.Text());
+    }
+  }
+  v1::Finding& note = AddNote(context, result, "not_applicable/one_process", "");
+  for (const std::string& one : evidence) note.add_evidence(one);
+  return true;
 }
 
 }  // namespace paritect

@@ -3,13 +3,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
-
-constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 
 struct Amounts {
   std::size_t least = 0, most = 0, total = 0, ranks = 0;
@@ -53,7 +52,7 @@ void CheckEpoch(const CheckContext& context, v1::CheckResult& result, const Shar
   SetFact(*finding, "ranks", static_cast<std::uint64_t>(amounts.ranks));
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+void Judge(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context)) {
     for (const ShardRun* run : pair.Runs()) {
       for (const ShardEpoch& epoch : run->epochs) CheckEpoch(context, result, *run, epoch);
@@ -63,9 +62,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
+  Judge(context, result);
+  RequireShards(context, result);
+}
+
 }  // namespace
 
 extern const Check kShardingBalance;
-const Check kShardingBalance = {"data.sharding.balance", kNeeds, &Evaluate};
+const Check kShardingBalance = {"data.sharding.balance", {}, &Evaluate};
 
 }  // namespace paritect

@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
 
-constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 constexpr std::size_t kNamesShown = 5;
 constexpr std::size_t kFindingsMade = 1000;  // far above what a report shows; the count is kept apart
 
@@ -219,7 +219,7 @@ void NoteExpected(const CheckContext& context, v1::CheckResult& result, const Sh
   SetFact(finding, "files", static_cast<std::uint64_t>(pair.names.size()));
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+void Judge(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context)) {
     if (pair.numbers_against_names) {
       Comparable(context, result, pair);
@@ -247,9 +247,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
+  Judge(context, result);
+  RequireShards(context, result);
+}
+
 }  // namespace
 
 extern const Check kShardingComplete;
-const Check kShardingComplete = {"data.sharding.complete", kNeeds, &Evaluate};
+const Check kShardingComplete = {"data.sharding.complete", {}, &Evaluate};
 
 }  // namespace paritect

@@ -5,13 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
+#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "checks/shards/inferred_rule.h"
 
 namespace paritect {
 namespace {
 
-constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 constexpr std::size_t kFindingsMade = 1000;
 
 std::string ReadersText(const SharedItem& item) {
@@ -130,7 +130,7 @@ class RunCheck {
   const ShardRun* other_;
 };
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+void Judge(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context)) {
     const ShardRun* baseline = pair.baseline ? &*pair.baseline : nullptr;
     if (baseline != nullptr) {
@@ -145,9 +145,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
+  Judge(context, result);
+  RequireShards(context, result);
+}
+
 }  // namespace
 
 extern const Check kShardingDisjoint;
-const Check kShardingDisjoint = {"data.sharding.disjoint", kNeeds, &Evaluate};
+const Check kShardingDisjoint = {"data.sharding.disjoint", {}, &Evaluate};
 
 }  // namespace paritect

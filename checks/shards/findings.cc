@@ -63,6 +63,10 @@ v1::Text WhereText(const CheckContext& context, const ShardRun& run, const Shard
   return text;
 }
 
+void RequireShards(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SHARDS);
+}
+
 void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, const ShardRun& run) {
   if (!run.missing_ranks.empty()) {
     const std::string ranks = FormatRanks(run.missing_ranks, 20);

@@ -26,6 +26,9 @@ void AddShardMissing(const CheckContext& context, v1::CheckResult& result, absl:
 // "migrated side, run npu, epoch 2"
 v1::Text WhereText(const CheckContext& context, const ShardRun& run, const ShardEpoch* epoch = nullptr);
 
+// Says of a side that it has no list.
+void RequireShards(const CheckContext& context, v1::CheckResult& result);
+
 // What keeps a run's lists from being the whole truth: ranks without a list, lists that are not whole, lists
 // without a rank. (Evidence that is absent or failed is reported by the runner.)
 void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, const ShardRun& run);

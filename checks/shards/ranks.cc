@@ -11,8 +11,6 @@
 namespace paritect {
 namespace {
 
-constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
-
 void CheckOutOfRange(const CheckContext& context, v1::CheckResult& result, const ShardRun& run,
                      const ShardEpoch& epoch) {
   for (const ShardReader& reader : epoch.readers) {
@@ -122,7 +120,7 @@ void NoteDisagreement(const CheckContext& context, v1::CheckResult& result, cons
   }
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+void Judge(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context)) {
     for (const ShardRun* run : pair.Runs()) {
       CheckWorldSizes(context, result, *run);
@@ -139,9 +137,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
+  Judge(context, result);
+  RequireShards(context, result);
+}
+
 }  // namespace
 
 extern const Check kShardingRanks;
-const Check kShardingRanks = {"data.sharding.ranks", kNeeds, &Evaluate};
+const Check kShardingRanks = {"data.sharding.ranks", {}, &Evaluate};
 
 }  // namespace paritect

@@ -9,14 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
 #include "checks/coverage.h"
+#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "checks/shards/inferred_rule.h"
 #include "common/utf8.h"
 
 namespace paritect {
 namespace {
-
-constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 
 // "npu0: byte order; npu1: locale order": the orders that every list of a node follows. Lists too short to tell
 // the nodes apart give the names of the nodes alone.
@@ -250,7 +249,7 @@ void CompareEpoch(const CheckContext& context, v1::CheckResult& result, const Sh
   ReportDifference(context, result, pair, difference, sides[0], sides[1]);
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+void Judge(const CheckContext& context, v1::CheckResult& result) {
   for (const ShardPair& pair : PairShards(context)) {
     std::set<const ShardEpoch*> conflicting;
     for (const ShardRun* run : pair.Runs()) {
@@ -274,9 +273,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
+  Judge(context, result);
+  RequireShards(context, result);
+}
+
 }  // namespace
 
 extern const Check kShardingRule;
-const Check kShardingRule = {"data.sharding.rule", kNeeds, &Evaluate};
+const Check kShardingRule = {"data.sharding.rule", {}, &Evaluate};
 
 }  // namespace paritect

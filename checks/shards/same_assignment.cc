@@ -7,14 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/observed/pipeline.h"
+#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "checks/shards/inferred_rule.h"
 #include "common/utf8.h"
 
 namespace paritect {
 namespace {
-
-constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_SHARDS}};
 
 using RankLists = std::map<int, std::vector<ItemId>>;
 
@@ -246,7 +245,7 @@ class PairCheck {
   const ShardRun& migrated_;
 };
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+void Judge(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) {
     for (const RunView& run : context.evidence.Runs(side)) JudgeRepeatedOrder(context, result, run);
   }
@@ -261,9 +260,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
+void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
+  Judge(context, result);
+  RequireShards(context, result);
+}
+
 }  // namespace
 
 extern const Check kShardingSameAssignment;
-const Check kShardingSameAssignment = {"data.sharding.same-assignment", kNeeds, &Evaluate};
+const Check kShardingSameAssignment = {"data.sharding.same-assignment", {}, &Evaluate};
 
 }  // namespace paritect

@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
 #include "checks/observed/conduct.h"
+#include "checks/settings/world_size.h"
 #include "checks/weights/replica_groups.h"
 #include "checks/weights/tensor_comparison.h"
 
 namespace paritect {
 namespace {
-
-constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_WEIGHTS}};
 
 std::string ClustersText(const SplitTensor& tensor) {
   std::vector<std::string> texts;
@@ -121,6 +120,8 @@ class Judge {
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_WEIGHTS, result)) return;
+  for (const Side side : kBothSides) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_WEIGHTS);
   Judge judge(context, result);
   for (const Side side : kBothSides) {
     for (const RunCheckpoints& run : CheckpointsOf(context, side)) judge.Run(run);
@@ -130,6 +131,6 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
 }  // namespace
 
 extern const Check kFlowReplicas;
-const Check kFlowReplicas = {"training.flow.replicas", kNeeds, &Evaluate};
+const Check kFlowReplicas = {"training.flow.replicas", {}, &Evaluate};
 
 }  // namespace paritect

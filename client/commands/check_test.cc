@@ -74,9 +74,9 @@ TEST_F(CheckCommandTest, MistakesAreToldWithTheirPlaceAndTheNearestWord) {
   EXPECT_EQ(Check({"--complet"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("did you mean '--complete'?"));
   EXPECT_EQ(Run({"check", "--baseline", "/lost"}), kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("/lost: not there; give a plan file"));
+  EXPECT_THAT(err_.str(), HasSubstr("/lost: not there; give a run's folder"));
   EXPECT_EQ(Run({"check", "--baseline", "/gpu/data"}), kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("holds no plan.yaml"));
+  EXPECT_THAT(err_.str(), HasSubstr("nothing in this folder is recognised"));
   fs_.AddFile("/bad.yaml", "run: x\nrn: y\n");
   EXPECT_EQ(Run({"check", "--baseline", "/bad.yaml"}), kExitUsage);
   EXPECT_THAT(err_.str(), StartsWith("/bad.yaml:2:1: unknown key"));  // an editor finds the place

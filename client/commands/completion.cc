@@ -1,14 +1,19 @@
 // paritect completion bash|zsh|fish: completion scripts, made from the commands' own declarations: every command tells
 // its options when it is called with kListOptions (common/arguments.h), so a new command completes by itself.
+#include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "client/remote/connection.h"
 #include "client/report/audit_options.h"
 #include "client/report/renderer.h"
+#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/nearest.h"
+#include "common/status_macros.h"
 
 namespace paritect {
 namespace {
@@ -100,11 +105,24 @@ std::string VerbCases(const CommandEnv& env) {
   return cases;
 }
 
+// What only the server knows: asked when the user completes, silently and in vain where none is reachable.
+constexpr absl::string_view kAskAudits = "$(paritect completion names audits 2>/dev/null)";
+constexpr absl::string_view kAskNodes = "$(paritect completion names nodes 2>/dev/null)";
+constexpr absl::string_view kAskRuns = "$(paritect completion names runs 2>/dev/null)";
+
+// The cases of one `case "COMMAND VERB" in` that give the word behind a verb; bash and zsh share the syntax.
+std::string NameCases() {
+  return absl::StrCat("      \"audit create\"|\"audit ls\") ;;\n      \"audit \"*) choices=\"", kAskAudits, "\" ;;\n",
+                      "      \"node show\"|\"node revoke\") choices=\"", kAskNodes, "\" ;;\n",
+                      "      \"runs show\") choices=\"", kAskRuns, "\" ;;\n");
+}
+
 // Words after an option, shared by bash and zsh.
 std::string ValueCases(const CommandEnv& env) {
   return absl::StrCat("    --item) choices=\"", absl::StrJoin(CatalogueIds(env.rules, false), " "), "\" ;;\n",
                       "    --lang) choices=\"en zh en,zh\" ;;\n    --color) choices=\"auto always never\" ;;\n",
                       "    -o|--output) choices=\"", Formats(), "\" ;;\n",
+                      "    --audit) choices=\"", kAskAudits, "\" ;;\n    --node) choices=\"", kAskNodes, "\" ;;\n",
                       "    --role) choices=\"agent viewer operator admin\" ;;\n",
                       "    --for) choices=\"done pass fail\" ;;\n");
 }
@@ -129,6 +147,8 @@ void Bash(const CommandEnv& env) {
           << OptionCases(env)
           << "    esac ;;\n    *) if [ \"$COMP_CWORD\" -eq 2 ]; then\n      case \"${COMP_WORDS[1]}\" in\n"
           << VerbCases(env)
+          << "      esac\n    elif [ \"$COMP_CWORD\" -eq 3 ]; then\n      case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n"
+          << NameCases()
           << "      esac\n    fi ;;\n    esac\n  fi\n"
              "  if [ -n \"$choices\" ]; then COMPREPLY=($(compgen -W \"$choices\" -- \"$current\"))\n"
              "  else COMPREPLY=($(compgen -f -- \"$current\")); fi\n"
@@ -152,6 +172,8 @@ void Zsh(const CommandEnv& env) {
           << absl::StrJoin(CatalogueIds(env.rules, true), " ")
           << "\" ;;\n    esac\n    if (( CURRENT == 3 )); then\n      case \"${before[2]}\" in\n"
           << VerbCases(env)
+          << "      esac\n    elif (( CURRENT == 4 )); then\n      case \"${before[2]} ${before[3]}\" in\n"
+          << NameCases()
           << "      esac\n    fi\n  fi\n"
              "  if [[ -z \"$choices\" && \"$current\" == -* ]]; then case \"${before[2]} ${before[3]} \" in\n"
           << OptionCases(env)
@@ -189,14 +211,54 @@ void Fish(const CommandEnv& env) {
   }
   env.out << "complete -c paritect -n '__fish_seen_subcommand_from explain why attest' -f -a "
           << FishQuoted(absl::StrJoin(CatalogueIds(env.rules, true), " ")) << "\n"
-          << "complete -c paritect -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n";
+          << "complete -c paritect -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
+          << "complete -c paritect -n '__fish_seen_subcommand_from audit; and __fish_seen_subcommand_from run show wait' "
+             "-f -a '(paritect completion names audits 2>/dev/null)'\n"
+          << "complete -c paritect -n '__fish_seen_subcommand_from node; and __fish_seen_subcommand_from show revoke' "
+             "-f -a '(paritect completion names nodes 2>/dev/null)'\n"
+          << "complete -c paritect -n '__fish_seen_subcommand_from runs; and __fish_seen_subcommand_from show' "
+             "-f -a '(paritect completion names runs 2>/dev/null)'\n";
+}
+
+// One name a line.
+absl::StatusOr<std::set<std::string>> NamesOnServer(RemoteServer& server, const std::string& what) {
+  std::set<std::string> names;
+  if (what == "audits") {
+    PARITECT_ASSIGN_OR_RETURN(const v1::ListAuditsResponse audits, server.ListAudits({}));
+    for (const v1::AuditRow& row : audits.audits()) names.insert(row.definition().name());
+  } else if (what == "nodes") {
+    PARITECT_ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, server.ListNodes({}));
+    for (const auto& row : nodes.nodes()) names.insert(row.node().name());
+  } else {
+    PARITECT_ASSIGN_OR_RETURN(const v1::ListRunsResponse runs, server.ListRuns({}));
+    for (const auto& row : runs.runs()) names.insert(row.run());
+  }
+  return names;
+}
+
+ExitCode TellNames(CommandEnv& env, const std::string& what) {
+  const std::vector<std::string> known = {"audits", "nodes", "runs"};
+  if (std::find(known.begin(), known.end(), what) == known.end()) {
+    return UsageError(env, kName, absl::StrCat("names of what? audits, nodes or runs", DidYouMean(what, known)));
+  }
+  RemoteArguments remote;
+  remote.timeout = "2s";  // somebody waits for the words
+  return WithServer(env, kName, remote, [&](Connection& connection) {
+    const auto names = NamesOnServer(*connection.server, what);
+    if (!names.ok()) return ServerError(env, kName, names.status());
+    for (const std::string& name : *names) env.out << TerminalSafe(name) << "\n";
+    return kExitOk;
+  });
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   std::string shell;
+  std::string names_of;
   Arguments arguments(kName, kSummary);
-  arguments.Text("shell", shell, "bash, zsh or fish", true);
+  arguments.Text("shell", shell, "bash, zsh or fish; `names` prints what the server knows, for these scripts", true);
+  arguments.Text("what", names_of, "of `names`: audits, nodes or runs");
   if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
+  if (shell == "names") return TellNames(env, names_of);
   if (shell == "bash") {
     Bash(env);
   } else if (shell == "zsh") {

@@ -70,12 +70,11 @@ absl::StatusOr<v1::Report> ReadReport(FileSystem& fs, const std::string& path) {
 }
 
 absl::StatusOr<v1::Report> AuditPlans(CommandEnv& env, const AuditArguments& o) {
-  PARITECT_RETURN_IF_ERROR(RequireAPlan(o));
   PARITECT_ASSIGN_OR_RETURN(const Profile profile, LoadProfile(env, o.profile, o.answers));
-  PARITECT_ASSIGN_OR_RETURN(auto evidence, LoadEvidence(env, o.baseline, o.migrated));
+  PARITECT_ASSIGN_OR_RETURN(const AuditInput input, LoadAuditInput(env, o));
   AuditOptions options;
   options.today = env.today;
-  return RunAudit(*evidence, profile, env.rules, options);
+  return RunAudit(*input.evidence, profile, env.rules, options);
 }
 
 // A report file, a folder with report.json, or a folder with the plans of both sides. nullopt: no such path.
@@ -135,8 +134,8 @@ ExitCode Diagnosed(CommandEnv& env, const DiagnoseOptions& o) {
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DiagnoseOptions o;
   Arguments arguments(kName, kSummary);
-  arguments.Text("source", o.source,
-                 "a report made by -o json, a folder with report.json or with plans below baseline/ and migrated/, or "
+  arguments.Texts("source", o.audit.sides,
+                 "folders of the baseline and the migrated run; or a report made by -o json, a folder with report.json or with plans below baseline/ and migrated/, or "
                  "the name of an audit on the server");
   DeclareAuditArguments(arguments, o.audit);
   arguments.Text("--audit", o.remote_audit, "the last run of this audit on the server");
@@ -144,6 +143,12 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("-o,--output", o.output, "text or json");
   if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   if (auto code = RefuseListFormat(env, kName, o.output, "text")) return *code;
+  if (o.audit.sides.size() == 1) {
+    o.source = o.audit.sides[0];
+    o.audit.sides.clear();
+  } else if (!o.audit.sides.empty()) {
+    if (absl::Status status = TakeSides(o.audit); !status.ok()) return UsageError(env, kName, status.message());
+  }
   return Diagnosed(env, o);
 }
 

@@ -189,11 +189,12 @@ struct Material {
   v1::Report report;
 };
 
-absl::StatusOr<Material> LocalMaterial(CommandEnv& env, const WhyOptions& o, const Question& question) {
-  PARITECT_RETURN_IF_ERROR(RequireAPlan(o.audit));
+absl::StatusOr<Material> LocalMaterial(CommandEnv& env, WhyOptions& o, const Question& question) {
+  PARITECT_RETURN_IF_ERROR(TakeSides(o.audit));
   Material material;
   PARITECT_ASSIGN_OR_RETURN(material.profile, LoadProfile(env, o.audit.profile, o.audit.answers));
-  PARITECT_ASSIGN_OR_RETURN(material.evidence, LoadEvidence(env, o.audit.baseline, o.audit.migrated));
+  PARITECT_ASSIGN_OR_RETURN(AuditInput input, LoadAuditInput(env, o.audit));
+  material.evidence = std::move(input.evidence);
   AuditOptions audit;
   audit.items = {question.item};
   audit.today = env.today;
@@ -244,7 +245,7 @@ ExitCode Answers(CommandEnv& env, const WhyOptions& o, const Question& question,
   return code;
 }
 
-ExitCode Ask(CommandEnv& env, const WhyOptions& o) {
+ExitCode Ask(CommandEnv& env, WhyOptions& o) {
   auto question = ParseQuestion(env.rules, o.question);
   if (!question.ok()) return UsageError(env, kName, question.status().message());
   auto options = TextOptions(env, o.audit);
@@ -254,7 +255,7 @@ ExitCode Ask(CommandEnv& env, const WhyOptions& o) {
     if (!material.ok()) return UsageError(env, kName, material.status().message());
     return Answers(env, o, *question, *options, *material);
   }
-  if (!o.audit.baseline.empty() || !o.audit.migrated.empty() || !o.audit.profile.empty() || !o.audit.answers.empty()) {
+  if (!o.audit.sides.empty() || !o.audit.baseline.empty() || !o.audit.migrated.empty() || !o.audit.profile.empty() || !o.audit.answers.empty()) {
     return UsageError(env, kName, "--audit asks a server's audit, which has its own sides, profile and answers");
   }
   return WithServer(env, kName, o.remote, [&](Connection& connection) {
@@ -268,6 +269,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   WhyOptions o;
   Arguments arguments(kName, kSummary);
   arguments.Text("id", o.question, "check or item, with @NODE for one node's evidence only", true);
+  arguments.Texts("sides", o.audit.sides, "folder of the baseline run, then of the migrated run (or plans, bundles)");
   DeclareAuditArguments(arguments, o.audit);
   arguments.Text("--audit", o.remote_audit, "ask the last run of this audit on the server, in place of plans");
   DeclareRemoteArguments(arguments, o.remote);

@@ -31,7 +31,7 @@ OrderedJson InfoToJson(const v1::PlanInfo& info) {
   OrderedJson json = OrderedJson::object();
   if (!info.run().empty()) json["run"] = info.run();
   if (!info.node().empty()) json["node"] = info.node();
-  json["role"] = info.role() == v1::ROLE_FP32_REFERENCE ? "fp32-reference" : "run";
+  json["role"] = RoleWord(info.role());
   if (!info.platform().empty()) json["platform"] = info.platform();
   if (!info.framework().empty()) json["framework"] = info.framework();
   if (info.has_world_size()) json["world_size"] = info.world_size();

@@ -6,7 +6,9 @@ namespace paritect {
 namespace {
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
-  out << DumpJson(ReportToJson(report, options.meta)) << "\n";
+  OrderedJson json = ReportToJson(report, options.meta);
+  if (!options.inputs.empty()) json["inputs"] = OrderedJson::parse(options.inputs, nullptr, false);
+  out << DumpJson(json) << "\n";
 }
 
 }  // namespace

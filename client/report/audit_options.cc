@@ -24,12 +24,14 @@ absl::StatusOr<DocumentNode> ReadDocumentFile(FileSystem& fs, const std::string&
 
 void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
   arguments.Texts("--baseline", options.baseline,
-                  "plan, folder with plan.yaml, or bundle of the baseline side; repeatable");
+                  "folder of a run, plan, or evidence bundle of the baseline side; repeatable");
   arguments.Texts("--migrated", options.migrated, "the same of the migrated side; repeatable");
+  arguments.Flag("--hash-data", options.hash_data,
+                 "of folders without a plan: read data sets and weights beyond 1 GiB, too");
   arguments.Text("--profile", options.profile,
                  "profile file: thresholds, ignored keys, waivers (default: pre-tuning/1)");
   arguments.Text("--answers", options.answers, "file of attestations and waivers made offline");
-  arguments.Text("--lang", options.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
+  arguments.Text("--lang", options.lang, "en, zh (zh_CN, zh-CN), or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
   arguments.Text("--color", options.colour, "auto, always or never");
 }
 
@@ -54,11 +56,28 @@ absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments&
   return render;
 }
 
-absl::Status RequireAPlan(const AuditArguments& options) {
-  if (!options.baseline.empty() || !options.migrated.empty()) return absl::OkStatus();
+absl::Status TakeSides(AuditArguments& options) {
+  const bool by_option = !options.baseline.empty() || !options.migrated.empty();
+  if (!options.sides.empty()) {
+    if (by_option) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DisplayBytes(options.sides[0]),
+          ": name the sides either as BASELINE MIGRATED or with --baseline and --migrated, not in both ways"));
+    }
+    if (options.sides.size() != 2) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "BASELINE MIGRATED takes two runs, and ", options.sides.size(),
+          " are named; several runs or nodes of a side, or one side alone: --baseline RUN --migrated RUN, repeatable"));
+    }
+    options.baseline = {options.sides[0]};
+    options.migrated = {options.sides[1]};
+    options.sides.clear();
+    return absl::OkStatus();
+  }
+  if (by_option) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "no plan given: name at least one collection plan with --baseline PLAN or --migrated PLAN (docs/plan.md tells "
-      "how to write one)");
+      "no run is named: give the folder of the baseline run, then that of the migrated one (`paritect check GPU NPU`), "
+      "or plans with --baseline and --migrated");
 }
 
 absl::StatusOr<Profile> LoadProfile(CommandEnv& env, const std::string& profile_file, const std::string& answers_file) {

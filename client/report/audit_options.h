@@ -19,6 +19,8 @@ struct AuditArguments {
   std::vector<std::string> migrated;
   std::string profile;
   std::string answers;
+  std::vector<std::string> sides;  // the short form: BASELINE MIGRATED
+  bool hash_data = false;          // data sets and weights beyond 1 GiB of folders without a plan are read too
   std::string lang;
   std::string colour = "auto";
   bool full = false;    // everything, and not the first screen alone
@@ -34,8 +36,9 @@ void DeclareDetailArguments(Arguments& arguments, AuditArguments& options);
 // Languages, colour, characters and width for what goes to standard output.
 absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options);
 
-// InvalidArgument, in words, where neither side has a plan.
-absl::Status RequireAPlan(const AuditArguments& options);
+// Puts the short form into its sides. InvalidArgument, in words, where neither side has a plan, or where the short form
+// does not name both.
+absl::Status TakeSides(AuditArguments& options);
 
 // The built-in profile, with the user's and the answers on top. InvalidArgument "FILE:LINE:COLUMN: ...".
 absl::StatusOr<Profile> LoadProfile(CommandEnv& env, const std::string& profile_file, const std::string& answers_file);

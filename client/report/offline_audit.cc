@@ -2,49 +2,18 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "agent/datasets/follow_up.h"
 #include "agent/redaction.h"
 #include "checks/datasets/follow_up.h"
+#include "checks/datasets/pairs.h"
+#include "client/plan/told_input.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
-#include "formats/bundle.h"
 
 namespace paritect {
 namespace {
-
-// Whether the file is a bundle, by its first bytes. A folder, a missing file: no, and the plan's reader says so.
-bool IsBundle(FileSystem& fs, const std::string& path) {
-  auto file = fs.Open(path);
-  if (!file.ok()) return false;
-  char head[8];
-  auto n = (*file)->Read(absl::MakeSpan(head));
-  return n.ok() && LooksLikeBundle(absl::string_view(head, *n));
-}
-
-absl::StatusOr<v1::Bundle> LoadBundle(FileSystem& fs, const std::string& path) {
-  PARITECT_ASSIGN_OR_RETURN(std::string bytes, ReadWholeFile(fs, path, kBundleBytesMax));
-  auto bundle = ParseBundle(bytes);
-  if (!bundle.ok()) return Annotate(bundle.status(), DisplayBytes(path));
-  return bundle;
-}
-
-// The plan's own file not being there is the commonest mistake of all: it is told in words.
-absl::Status CheckPlanIsThere(FileSystem& fs, const std::string& path) {
-  auto info = fs.Stat(path);
-  if (!info.ok()) {
-    if (!absl::IsNotFound(info.status())) return info.status();
-    return absl::NotFoundError(absl::StrCat(
-        DisplayBytes(path), ": not there; give a plan file, a folder that holds plan.yaml, or an evidence bundle"));
-  }
-  if (info->type != FileInfo::Type::kDirectory) return absl::OkStatus();
-  if (absl::IsNotFound(fs.Stat(JoinPath(path, "plan.yaml")).status())) {
-    return absl::NotFoundError(absl::StrCat(DisplayBytes(path), ": the folder holds no plan.yaml"));
-  }
-  return absl::OkStatus();
-}
 
 // What `live: true` did not see is told at once: few checks ask for it by itself.
 void TellLiveProblems(CommandEnv& env, const v1::Bundle& bundle) {
@@ -56,16 +25,7 @@ void TellLiveProblems(CommandEnv& env, const v1::Bundle& bundle) {
   }
 }
 
-}  // namespace
-
-absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path) {
-  PARITECT_RETURN_IF_ERROR(CheckPlanIsThere(env.fs, path));
-  if (IsBundle(env.fs, path)) return LoadBundle(env.fs, path);
-  if (absl::EndsWith(path, ".pbundle") && env.fs.Open(path).ok()) {
-    return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": byte 0: this is not an evidence bundle"));
-  }
-  PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
-  PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
+v1::Bundle Collect(CommandEnv& env, const v1::Plan& plan) {
   const CollectorEnv collector_env = {.fs = env.fs,
                                       .rules = env.rules,
                                       .redaction_key = ProcessRedactionKey(),
@@ -76,28 +36,77 @@ absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path
   return bundle;
 }
 
-absl::StatusOr<std::unique_ptr<EvidenceSet>> LoadEvidence(CommandEnv& env, const std::vector<std::string>& baseline,
-                                                          const std::vector<std::string>& migrated) {
-  for (const std::string& path : baseline) {
+absl::StatusOr<std::vector<SideInput>> ReadSide(CommandEnv& env, const std::vector<std::string>& paths,
+                                                const DraftOptions& options) {
+  std::vector<SideInput> inputs;
+  for (const std::string& path : paths) {
+    PARITECT_ASSIGN_OR_RETURN(SideInput input, ReadSideInput(env, path, options));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+// Before the long work begins: a folder that was taken for something else is then stopped at once.
+std::string TellInputs(CommandEnv& env, absl::Span<const Language> languages, absl::Span<const SideInput> baseline,
+                       absl::Span<const SideInput> migrated) {
+  std::vector<SideInput> all(baseline.begin(), baseline.end());
+  all.insert(all.end(), migrated.begin(), migrated.end());
+  const std::string lines =
+      InputLines(env.rules, languages, static_cast<std::size_t>(std::max(40, env.terminal_columns)), all);
+  if (lines.empty()) return "";
+  env.err << lines << "\n";
+  OrderedJson json = OrderedJson::array();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].draft) continue;
+    OrderedJson one = {{"side", i < baseline.size() ? "baseline" : "migrated"}};
+    one.update(InputToJson(env.rules, all[i]));
+    json.push_back(std::move(one));
+  }
+  return DumpJson(json, -1);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(SideInput input, ReadSideInput(env, path, {}));
+  if (input.plans.size() + input.bundles.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(DisplayBytes(path), ": the folder holds several nodes or parts of a run; name one of them"));
+  }
+  return input.plans.empty() ? std::move(input.bundles[0]) : Collect(env, input.plans[0]);
+}
+
+absl::StatusOr<AuditInput> LoadAuditInput(CommandEnv& env, const AuditArguments& options) {
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<Language> languages, ChooseLanguages(options.lang, env.getenv));
+  for (const std::string& path : options.baseline) {
     // A slip of typing that makes everything agree with itself.
-    if (std::find(migrated.begin(), migrated.end(), path) == migrated.end()) continue;
+    if (std::find(options.migrated.begin(), options.migrated.end(), path) == options.migrated.end()) continue;
     env.err << "paritect: warning: " << DisplayBytes(path) << " is given on both sides: it will agree with itself\n";
   }
+  std::vector<SideInput> inputs[2];
+  PARITECT_ASSIGN_OR_RETURN(inputs[0], ReadSide(env, options.baseline, {options.hash_data}));
+  PARITECT_ASSIGN_OR_RETURN(inputs[1], ReadSide(env, options.migrated, {options.hash_data}));
+  PairSideInputs(env, inputs[0], inputs[1]);
+  AuditInput out;
+  out.json = TellInputs(env, languages, inputs[0], inputs[1]);
   std::vector<v1::Bundle> sides[2];
   std::vector<bool> collected_here[2];  // a bundle's files are on another machine
   for (int side = 0; side < 2; ++side) {
-    for (const std::string& path : side == 0 ? baseline : migrated) {
-      PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadSidePlan(env, path));
-      sides[side].push_back(std::move(bundle));
-      collected_here[side].push_back(!IsBundle(env.fs, path));
+    for (SideInput& input : inputs[side]) {
+      for (const v1::Plan& plan : input.plans) sides[side].push_back(Collect(env, plan));
+      collected_here[side].resize(sides[side].size(), true);
+      for (v1::Bundle& bundle : input.bundles) sides[side].push_back(std::move(bundle));
+      collected_here[side].resize(sides[side].size(), false);
     }
   }
-  return AnsweredEvidence(std::move(sides[0]), std::move(sides[1]), {},
-                          [&](const DatasetQuestion& question, v1::FileList& list) {
-                            const std::size_t side = question.side == Side::kBaseline ? 0 : 1;
-                            if (!collected_here[side][static_cast<std::size_t>(question.bundle)]) return;
-                            AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
-                          });
+  out.evidence = AnsweredEvidence(std::move(sides[0]), std::move(sides[1]), {},
+                                  [&](const DatasetQuestion& question, v1::FileList& list) {
+                                    const std::size_t side = question.side == Side::kBaseline ? 0 : 1;
+                                    if (!collected_here[side][static_cast<std::size_t>(question.bundle)]) return;
+                                    if (IsNamesOnly(list)) return;  // its content is not to be read
+                                    AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
+                                  });
+  return out;
 }
 
 }  // namespace paritect

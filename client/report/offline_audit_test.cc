@@ -49,23 +49,23 @@ class OfflineAuditTest : public ::testing::Test {
 
   std::string Report(const std::string& baseline, const std::string& migrated) {
     CommandEnv env = Env();
-    auto evidence = LoadEvidence(env, {baseline}, {migrated});
+    auto evidence = LoadAuditInput(env, {.baseline = {baseline}, .migrated = {migrated}, .lang = "en"});
     if (!evidence.ok()) return std::string(evidence.status().message());
     AuditOptions options;
     options.today = env.today;
-    return DumpJson(ReportToJson(RunAudit(**evidence, env.rules.profile, env.rules, options)));
+    return DumpJson(ReportToJson(RunAudit(*evidence->evidence, env.rules.profile, env.rules, options)));
   }
 
   // What the report decides: each check's verdict and the errors behind it. Of a bundle nobody can ask further, so it
   // explains a difference less closely.
   std::string Decided(const std::string& baseline, const std::string& migrated) {
     CommandEnv env = Env();
-    auto evidence = LoadEvidence(env, {baseline}, {migrated});
+    auto evidence = LoadAuditInput(env, {.baseline = {baseline}, .migrated = {migrated}, .lang = "en"});
     if (!evidence.ok()) return std::string(evidence.status().message());
     AuditOptions options;
     options.today = env.today;
     std::string text;
-    const v1::Report report = RunAudit(**evidence, env.rules.profile, env.rules, options);
+    const v1::Report report = RunAudit(*evidence->evidence, env.rules.profile, env.rules, options);
     for (const v1::ItemResult& item : report.items()) {
       for (const v1::CheckResult& check : item.checks()) {
         absl::StrAppend(&text, check.id(), " ", v1::Verdict_Name(check.verdict()));

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "absl/strings/str_join.h"
+#include "client/report/output_words.h"
 #include "client/report/view.h"
 #include "common/nearest.h"
 #include "common/status_macros.h"
@@ -46,8 +47,8 @@ absl::Status CheckWritable(const std::string& file) {
 }
 
 absl::StatusOr<OutputTarget> ParseOne(const std::string& option) {
-  const auto equals = option.find('=');
-  const std::string format = option.substr(0, equals);
+  const OutputWords words = ReadOutputWords(option);
+  const std::string& format = words.format;
   OutputTarget target;
   target.renderer = FindRenderer(format);
   if (target.renderer == nullptr) {
@@ -55,8 +56,8 @@ absl::StatusOr<OutputTarget> ParseOne(const std::string& option) {
         absl::StrCat("-o ", DisplayBytes(format), ": not supported by this version; there are ",
                      absl::StrJoin(FormatNames(), ", "), DidYouMean(format, FormatNames())));
   }
-  if (equals == std::string::npos) return target;
-  target.file = option.substr(equals + 1);
+  if (!words.has_file) return target;
+  target.file = words.file;
   if (target.file.empty()) return absl::InvalidArgumentError(absl::StrCat("-o ", format, "=: a file name is missing"));
   if (target.file == "-") {
     target.file.clear();

@@ -1,4 +1,4 @@
-// `-o FORMAT[=FILE]`: which formats of a report go where.
+// `-o FORMAT[=FILE]` or `-o FILE` by its ending: which formats of a report go where.
 #ifndef PARITECT_CLIENT_REPORT_OUTPUT_TARGET_H_
 #define PARITECT_CLIENT_REPORT_OUTPUT_TARGET_H_
 

@@ -30,6 +30,7 @@ struct RenderOptions {
   int columns = 100;
   Detail detail = Detail::kFirstScreen;
   ReportMeta meta;
+  std::string inputs;   // JSON of what folders without a plan were taken for; "": all had plans
 };
 
 struct Renderer {

@@ -23,6 +23,8 @@
 #include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/plan.h"
+#include "formats/plan_text.h"
 #include "formats/settings/settings_format.h"
 #include "rules/launchers.h"
 
@@ -54,12 +56,6 @@ std::string ShellQuoted(const std::string& word) {
   if (plain) return word;
   std::string out = "'";
   for (char c : word) absl::StrAppend(&out, c == '\'' ? "'\\''" : std::string(1, c));
-  return out + "'";
-}
-
-std::string YamlQuoted(absl::string_view text) {
-  std::string out = "'";
-  for (char c : text) absl::StrAppend(&out, c == '\'' ? "''" : std::string(1, c));
   return out + "'";
 }
 
@@ -95,12 +91,6 @@ std::string CodeText(CommandEnv& env) {
   return DumpJson(json, 1) + "\n";
 }
 
-std::string YamlList(const google::protobuf::RepeatedPtrField<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) quoted.push_back(YamlQuoted(text));
-  return absl::StrCat("[", absl::StrJoin(quoted, ", "), "]");
-}
-
 // The data sets of the plan that was given, by absolute paths. A path that is no text cannot stand in YAML.
 std::string DatasetsText(const v1::Plan& plan) {
   std::string text;
@@ -130,7 +120,7 @@ std::string PlanText(const RunRequest& request, bool has_code) {
   if (info.world_size() > 0) absl::StrAppend(&text, "world_size: ", info.world_size(), "\n");
   if (!info.platform().empty()) absl::StrAppend(&text, "platform: ", info.platform(), "\n");
   if (!info.framework().empty()) absl::StrAppend(&text, "framework: ", info.framework(), "\n");
-  if (info.role() == v1::ROLE_FP32_REFERENCE) absl::StrAppend(&text, "role: fp32-reference\n");
+  if (RoleWord(info.role()) != "run") absl::StrAppend(&text, "role: ", RoleWord(info.role()), "\n");
   absl::StrAppend(&text, DatasetsText(request.plan));
   if (!request.words.empty()) {
     absl::StrAppend(&text, "settings:\n  - {file: environment.txt, kind: environment}\n",

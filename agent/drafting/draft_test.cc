@@ -1,0 +1,183 @@
+#include "agent/drafting/draft.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/memory_file_system.h"
+#include "formats/plan.h"
+#include "formats/plan_text.h"
+
+namespace paritect {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+std::string Log(int steps, int first = 1) {
+  std::string text;
+  for (int step = first; step < first + steps; ++step) {
+    absl::StrAppend(&text, "step ", step, "/", steps, " loss ", 2.5 - step * 0.001, " lr 1e-3\n");
+  }
+  return text;
+}
+
+class DraftTest : public testing::Test {
+ protected:
+  DraftTest() {
+    fs_.AddFile("/gpu/train.log", Log(60));
+    fs_.AddFile("/gpu/run.sh", "#!/bin/bash\npython train.py --lr 1e-3 --batch-size 32\n");
+    fs_.AddFile("/gpu/train.py", "import torch\nprint(torch.__version__)\n");
+    fs_.AddFile("/gpu/requirements.txt", "torch==2.1.0\nnumpy==1.26.4\n");
+    fs_.AddFile("/gpu/data/part-0.jsonl", "{\"a\": 1}\n");
+  }
+
+  Draft Of(const std::string& path = "/gpu", DraftOptions options = {}) {
+    auto draft = DraftPlan(fs_, BuiltInRules(), path, options);
+    EXPECT_TRUE(draft.ok()) << draft.status();
+    return draft.ok() ? *std::move(draft) : Draft();
+  }
+  std::string Refusal(const std::string& path = "/gpu") {
+    auto draft = DraftPlan(fs_, BuiltInRules(), path, {});
+    return draft.ok() ? "" : std::string(draft.status().message());
+  }
+  // "key path format" of everything taken, in the order of the plan.
+  static std::vector<std::string> Taken(const Draft& draft) {
+    std::vector<std::string> taken;
+    for (const TakenSource& one : draft.taken) taken.push_back(absl::StrCat(one.key, " ", one.path, " ", one.format));
+    return taken;
+  }
+  static std::vector<std::string> NotTaken(const Draft& draft) {
+    std::vector<std::string> not_taken;
+    for (const auto& one : draft.not_taken) not_taken.push_back(absl::StrCat(one.path, " ", one.why));
+    return not_taken;
+  }
+
+  MemoryFileSystem fs_;
+};
+
+TEST_F(DraftTest, EveryFileOfAPlainRunHasItsPlace) {
+  const Draft draft = Of();
+  EXPECT_THAT(Taken(draft),
+              ElementsAre("datasets data/ tree", "logs train.log text", "settings requirements.txt packages",
+                          "settings run.sh launch-script", "scripts train.py python"));
+  EXPECT_THAT(NotTaken(draft), IsEmpty());
+  ASSERT_THAT(draft.plans, SizeIs(1));
+  EXPECT_EQ(draft.plans[0].info().run(), "gpu");
+  EXPECT_TRUE(draft.plans[0].info().drafted());
+  EXPECT_EQ(draft.plans[0].info().platform(), "auto") << "never guessed";
+}
+
+TEST_F(DraftTest, WhatIsWrittenDownIsReadBackAsTheSamePlan) {
+  fs_.AddFile("/gpu/odd \"name\"\n#1.log", Log(60, 61));
+  const Draft draft = Of();
+  const std::string text = PlanToText(draft.plans[0], {{"head"}, {{"train.log", "remark"}}, {"end"}});
+  EXPECT_THAT(text, HasSubstr("  - train.log   # remark\n"));
+  auto plan = ParsePlan(text);
+  ASSERT_TRUE(plan.ok()) << plan.status() << "\n" << text;
+  ASSERT_EQ(plan->logs_size(), draft.plans[0].logs_size());
+  for (int i = 0; i < plan->logs_size(); ++i) EXPECT_EQ(plan->logs(i).file(), draft.plans[0].logs(i).file());
+  EXPECT_EQ(plan->datasets(0).root(), "data");
+}
+
+TEST_F(DraftTest, NamesThatAreNoTextStayInThePlanAndOutOfTheYaml) {
+  fs_.AddFile("/gpu/\xff.log", Log(60, 61));
+  const Draft draft = Of();
+  EXPECT_THAT(Taken(draft), Contains("logs \xff.log text"));
+  const std::string text = PlanToText(draft.plans[0], {});
+  EXPECT_THAT(text, AllOf(HasSubstr("# \\xFF.log: this name is not UTF-8"), Not(HasSubstr("\xff"))));
+  EXPECT_TRUE(ParsePlan(text).ok());
+}
+
+TEST_F(DraftTest, WhatTellsNothingOrTwoThingsIsNamedWithItsReason) {
+  fs_.AddFile("/gpu/core.4711", absl::string_view("\x7f" "ELF\0\1\2", 7));
+  fs_.AddFile("/gpu/empty.txt", "");
+  fs_.AddFile("/gpu/big.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
+  fs_.AddFile("/gpu/config.json", "{\"model_type\": \"llama\", \"hidden_size\": 64, \"torch_dtype\": \"float32\"}");
+  fs_.AddFile("/gpu/notes.json", "{\"author\": \"me\", \"city\": \"x\"}");
+  fs_.AddSymlink("/gpu/latest", "/elsewhere");
+  fs_.AddFile("/elsewhere/other.log", Log(60));
+  fs_.AddSymlink("/gpu/gone", "/nowhere");
+  fs_.AddSpecial("/gpu/pipe");
+  fs_.AddFile("/gpu/secret.log", "x");
+  fs_.MakeUnreadable("/gpu/secret.log");
+  EXPECT_THAT(NotTaken(Of()),
+              ElementsAre("big.bin not_taken_stand_in", "config.json not_taken_model", "core.4711 not_taken_unknown",
+                          "empty.txt not_taken_empty", "gone not_taken_dangling", "latest not_taken_link",
+                          "notes.json not_taken_no_known_key", "pipe not_taken_special",
+                          "secret.log not_taken_unreadable"));
+}
+
+TEST_F(DraftTest, RanksAreReadOffTheNames) {
+  fs_.AddFile("/r/logs/rank0.log", Log(60));
+  fs_.AddFile("/r/logs/rank1.log", Log(60));
+  fs_.AddFile("/r/shards/rank_0.txt", "a.bin\nb.bin\n");
+  fs_.AddFile("/r/shards/rank_1.txt", "c.bin\nd.bin\n");
+  EXPECT_THAT(Taken(Of("/r")), ElementsAre("logs logs/rank{rank}.log text", "shards shards/rank_{rank}.txt shard-list"));
+}
+
+TEST_F(DraftTest, SeveralRunsAreNamed) {
+  for (const char* run : {"seed1", "seed2"}) fs_.AddFile(absl::StrCat("/runs/", run, "/train.log"), Log(60));
+  EXPECT_THAT(Refusal("/runs"), AllOf(HasSubstr("several runs"), HasSubstr("/runs/seed1, /runs/seed2")));
+  // One run beside evidence of another kind of the same run is one.
+  fs_.AddFile("/one/train.log", Log(60));
+  fs_.AddFile("/one/output/log.jsonl", "{\"step\": 1, \"loss\": 2.5}\n{\"step\": 2, \"loss\": 2.4}\n");
+  EXPECT_EQ(Refusal("/one"), "");
+}
+
+TEST_F(DraftTest, NodesOfARunAreAPlanEach) {
+  fs_.AddFile("/n/node0/rank0.log", Log(60));
+  fs_.AddFile("/n/node1/rank1.log", Log(60));
+  EXPECT_THAT(Of("/n").plans, SizeIs(2));
+  // Named like runs, but their ranks complete each other.
+  fs_.AddFile("/m/a/rank0.log", Log(60));
+  fs_.AddFile("/m/b/rank1.log", Log(60));
+  const Draft draft = Of("/m");
+  ASSERT_THAT(draft.plans, SizeIs(2));
+  EXPECT_EQ(draft.plans[0].info().node(), "a");
+  EXPECT_EQ(draft.plans[1].info().node(), "b");
+  EXPECT_EQ(draft.plans[0].info().run(), draft.plans[1].info().run());
+}
+
+TEST_F(DraftTest, ACheckpointWithoutAStepIsLeftToAPerson) {
+  fs_.AddFile("/gpu/model.npy", absl::StrCat("\x93NUMPY\x01", absl::string_view("\0", 1), "\x76", absl::string_view("\0", 1),
+                                             "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }",
+                                             std::string(118 - 58, ' '), "\n", std::string(4, 'a')));
+  EXPECT_THAT(NotTaken(Of()), Contains("model.npy not_taken_no_step"));
+}
+
+TEST_F(DraftTest, AListStandsBesideItsFolderOrForIt) {
+  fs_.AddFile("/gpu/data.md5", "900150983cd24fb0d6963f7d28e17f72  part-0.jsonl\n");
+  EXPECT_THAT(NotTaken(Of()), Contains("data.md5 not_taken_folder_read"));
+  fs_.AddFile("/npu/train.log", Log(60));
+  fs_.AddFile("/npu/train.md5", "900150983cd24fb0d6963f7d28e17f72  part-0.jsonl\n");
+  Draft gpu = Of();
+  Draft npu = Of("/npu");
+  PairDataNames(fs_, {&gpu.plans[0]}, {&npu.plans[0]});
+  EXPECT_EQ(gpu.plans[0].datasets(0).name(), npu.plans[0].datasets(0).name());
+}
+
+TEST_F(DraftTest, NothingRecognisedIsRefused) {
+  fs_.AddFile("/none/readme.txt", "nothing here\n");
+  EXPECT_THAT(Refusal("/none"), HasSubstr("nothing in this folder is recognised"));
+  fs_.AddDirectory("/empty");
+  EXPECT_THAT(Refusal("/empty"), HasSubstr("nothing in this folder is recognised"));
+}
+
+TEST_F(DraftTest, WhatARunRecordedIsTakenInPlaceOfADraft) {
+  fs_.AddFile("/rec/node-1/plan.yaml", "run: r\nlogs: [output.log]\n");
+  fs_.AddFile("/rec/node-1/output.log", Log(60));
+  fs_.AddFile("/rec/beside.log", Log(60));
+  const Draft draft = Of("/rec");
+  EXPECT_THAT(draft.recorded, ElementsAre("/rec/node-1"));
+  EXPECT_THAT(draft.plans, IsEmpty());
+  EXPECT_THAT(NotTaken(draft), ElementsAre("beside.log not_taken_beside_recorded"));
+}
+
+}  // namespace
+}  // namespace paritect

@@ -1,0 +1,257 @@
+#include "agent/drafting/recognise.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "agent/collectors/log_files.h"
+#include "agent/collectors/shard_trace.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/bundle.h"
+#include "formats/datasets/manifest.h"
+#include "formats/datasets/records/record_form.h"
+#include "formats/logs/read_log.h"
+#include "formats/plan.h"
+#include "formats/settings/settings_format.h"
+#include "formats/shards/shard_format.h"
+#include "formats/shards/trace_records.h"
+#include "formats/tensors/msprobe_dump.h"
+#include "formats/weights/weights_format.h"
+#include "rules/folder_words.h"
+
+namespace paritect {
+namespace {
+
+constexpr std::size_t kHeadBytes = 64 << 10;
+constexpr std::uint64_t kLogBytesMax = 32 << 20;  // of a log, inflated, to see what it is
+constexpr std::uint64_t kListBytesMax = 256 << 20;
+constexpr int kSurelySettings = 50;
+// A plain document is one of settings where so many of its keys are known ones.
+constexpr int kKnownKeysMin = 2;
+
+absl::StatusOr<std::string> ReadHead(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
+  std::string head(kHeadBytes, '\0');
+  std::size_t filled = 0;
+  while (filled < head.size()) {
+    PARITECT_ASSIGN_OR_RETURN(std::size_t n, file->Read(absl::MakeSpan(head.data() + filled, head.size() - filled)));
+    if (n == 0) break;
+    filled += n;
+  }
+  head.resize(filled);
+  return head;
+}
+
+RecognisedFile Unknown(absl::string_view why, absl::string_view seen = "") {
+  RecognisedFile file;
+  file.why = std::string(why);
+  file.seen = DisplayBytes(seen);
+  return file;
+}
+
+RecognisedFile Of(FileKind kind, absl::string_view format) {
+  RecognisedFile file;
+  file.kind = kind;
+  file.format = std::string(format);
+  return file;
+}
+
+// The first bytes of a log.
+class BeginningBytes : public LogBytes {
+ public:
+  explicit BeginningBytes(std::unique_ptr<LogBytes> source, bool& more) : source_(std::move(source)), more_(more) {}
+  absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
+    if (left_ == 0) {
+      more_ = true;
+      return 0;
+    }
+    PARITECT_ASSIGN_OR_RETURN(const std::size_t n, source_->Read(buffer.first(std::min(buffer.size(), left_))));
+    left_ -= n;
+    return n;
+  }
+  absl::StatusOr<std::uint64_t> SkipHole() override { return source_->SkipHole(); }
+
+ private:
+  std::unique_ptr<LogBytes> source_;
+  bool& more_;
+  std::size_t left_ = kLogBytesMax;
+};
+
+bool IsGeneral(absl::string_view format) {
+  return format == "text" || format == "csv" || format == "jsonl" || format == "columns";
+}
+
+// Reads as one file would be read; kUnknown where it is no log. A general form must hold a curve to be one: rows of
+// samples have steps and numbers, too.
+RecognisedFile AsLog(FileSystem& fs, const std::string& path) {
+  bool more = false;
+  auto log = ReadLog(
+      [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> {
+        PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<LogBytes> bytes, OpenLogFile(fs, path));
+        return std::make_unique<BeginningBytes>(std::move(bytes), more);
+      },
+      LogOptions());
+  if (!log.ok() || log->format() == "unknown") return Unknown("");
+  RecognisedFile file = Of(FileKind::kLog, log->format());
+  file.records = log->records_size();
+  file.more = more;
+  for (const v1::StepRecord& record : log->records()) {
+    file.curve = file.curve || record.has_loss() || (log->format() == "mlflow" && !record.metrics().empty());
+  }
+  const bool settings = log->settings_size() > 0;
+  if (file.records == 0 && !settings) return Unknown("");
+  return file.curve || !IsGeneral(file.format) ? file : Unknown("");
+}
+
+int KnownKeys(const Rules& rules, const std::vector<v1::SettingsDocument>& documents) {
+  int known = 0;
+  for (const v1::SettingsDocument& document : documents) {
+    for (const v1::Setting& setting : document.settings()) {
+      known += rules.settings.Canonicalise(document.format(), setting).empty() ? 0 : 1;
+    }
+  }
+  return known;
+}
+
+// A model's description (Hugging Face config.json) tells of the model, with values that a training may use otherwise.
+bool IsModelDescription(absl::string_view head) {
+  return absl::StrContains(head, "\"model_type\"") || absl::StrContains(head, "\"architectures\"");
+}
+
+RecognisedFile AsSettings(FileSystem& fs, const Rules& rules, const std::string& path, absl::string_view head,
+                          bool plain) {
+  int surely = 0;
+  const SettingsFormat* format = SniffSettings(head, &surely);
+  if (format == nullptr || (surely >= kSurelySettings) == plain) return Unknown("");
+  if (format->name == "mllog" || format->name == "dllogger") return Unknown("");  // logs
+  auto bytes = ReadWholeFile(fs, path, kSettingsBytesMax);
+  if (!bytes.ok()) return Unknown("not_taken_unreadable");
+  auto documents = ReadSettings(*bytes, DisplayBytes(BaseName(path)), "");
+  if (!documents.ok() || documents->empty()) return Unknown("");
+  const std::string& name = (*documents)[0].format();
+  const bool document = name == "json" || name == "yaml" || name == "toml";
+  if (document && IsModelDescription(head)) return Unknown("not_taken_model");
+  if (document && KnownKeys(rules, *documents) < kKnownKeysMin) return Unknown("not_taken_no_known_key", name);
+  RecognisedFile file = Of(FileKind::kSettings, name);
+  for (const v1::Setting& setting : (*documents)[0].settings()) {
+    if (setting.raw_key() == "launch.entry") file.command_entry = setting.raw_value();
+  }
+  return file;
+}
+
+RecognisedFile AsFileList(FileSystem& fs, const std::string& path, absl::string_view head) {
+  // A configuration may hold a digest, too: an object needs the words of a list.
+  const bool object = absl::StartsWith(absl::StripLeadingAsciiWhitespace(head), "{");
+  const bool words = absl::StrContains(head, "\"files\"") || absl::StrContains(head, "\"relpath\"") ||
+                     absl::StrContains(head, "\"Hashes\"") || absl::StrContains(head, "\"etag\"");
+  if ((object && !words) || !LooksLikeManifest(head, path)) return Unknown("");
+  auto bytes = ReadWholeFile(fs, path, kListBytesMax);
+  if (!bytes.ok()) return Unknown("not_taken_unreadable");
+  auto list = ParseManifest(*bytes, path);
+  if (!list.ok() || list->files_size() == 0) return Unknown("");
+  RecognisedFile file = Of(FileKind::kFileList, list->format());
+  file.entries = list->files_size();
+  return file;
+}
+
+// Lines that say of each list whose it is; a plain list of names only where the file's name says it (the caller asks).
+RecognisedFile AsShards(FileSystem& fs, const std::string& path) {
+  auto bytes = ReadShardBytes(fs, path);
+  if (!bytes.ok() || bytes->size() > kListBytesMax) return Unknown("");
+  auto lists = ReadShardFile(*bytes);
+  if (!lists.ok() || lists->empty()) return Unknown("");
+  RecognisedFile file = Of(FileKind::kShards, (*lists)[0].format());
+  file.states_rank = true;
+  for (const v1::ShardList& list : *lists) {
+    file.states_rank = file.states_rank && list.has_rank() && list.items_size() > 0;
+    file.entries += list.items_size();
+  }
+  const bool ranked = NumberBehind(BaseName(path), BuiltInFolderWords().ranks).has_value();
+  const bool plain = file.format == "shard-list";
+  if (file.entries == 0) return Unknown("");
+  if (file.states_rank || (ranked && plain && lists->size() == 1)) return file;
+  return Unknown("");
+}
+
+RecognisedFile AsWeights(FileSystem& fs, const std::string& path) {
+  auto sample = SampleWeights(fs, path);
+  if (!sample.ok()) return Unknown("");
+  const WeightsFormat* format = RecogniseWeights(*sample);
+  return format == nullptr ? Unknown("") : Of(FileKind::kWeights, format->name);
+}
+
+RecognisedFile AsData(const std::string& path, absl::string_view head, std::uint64_t size) {
+  RecordHead record;
+  record.path = path;
+  record.bytes = head;
+  record.size = size;
+  const absl::string_view name = BaseName(path);
+  const std::size_t dot = name.rfind('.');
+  if (dot != absl::string_view::npos) record.extension = absl::AsciiStrToLower(name.substr(dot + 1));
+  const RecordForm* form = FindRecordForm(record, false);
+  return form == nullptr || form->format == "text" ? Unknown("") : Of(FileKind::kData, form->format);
+}
+
+bool IsPython(absl::string_view path) {
+  return absl::EndsWith(path, ".py") || absl::EndsWith(path, ".pyw");
+}
+
+bool IsPlan(absl::string_view head) {
+  if (absl::StrContains(head, absl::string_view("\0", 1))) return false;
+  const auto plan = ParsePlan(head);
+  return plan.ok() && plan->datasets_size() + plan->shards_size() + plan->settings_size() + plan->logs_size() +
+                              plan->weights_size() + plan->tensors_size() + plan->scripts_size() >
+                          0;
+}
+
+// What states itself by its first bytes.
+RecognisedFile ByMagic(const std::string& path, absl::string_view head) {
+  if (LooksLikeBundle(head)) return Of(FileKind::kBundle, "bundle");
+  if (absl::StartsWith(head, kTraceMagic)) return Of(FileKind::kTrace, "trace");
+  if (absl::EndsWith(path, ".ptrace.gz")) return Of(FileKind::kTrace, "trace");
+  if (LooksLikeMsprobeDump(head)) return Of(FileKind::kTensors, "msprobe-dump");
+  return Unknown("");
+}
+
+}  // namespace
+
+RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::string& path, std::uint64_t size_bytes) {
+  if (size_bytes == 0) return Unknown("not_taken_empty");
+  const auto head = ReadHead(fs, path);
+  if (!head.ok()) return Unknown("not_taken_unreadable");
+  if (const std::string stand_in = StandInReason(*head); !stand_in.empty()) {
+    return Unknown("not_taken_stand_in", stand_in);
+  }
+  std::string why;
+  std::string seen;
+  const auto taken = [&](const RecognisedFile& file) {
+    if (why.empty() && !file.why.empty()) {
+      why = file.why;
+      seen = file.seen;
+    }
+    return file.kind != FileKind::kUnknown;
+  };
+  RecognisedFile file;
+  if (taken(file = ByMagic(path, *head))) return file;
+  if (IsPython(path)) {
+    // A configuration in Python is one where its reader is sure; it is a script all the same.
+    file = AsSettings(fs, rules, path, *head, false);
+    return file.kind == FileKind::kSettings && file.format == "mmengine-config" ? file : Of(FileKind::kScript, "python");
+  }
+  if (IsPlan(*head)) return Of(FileKind::kPlan, "plan");
+  RecognisedFile log = AsLog(fs, path);
+  if (log.kind == FileKind::kLog && !IsGeneral(log.format)) return log;
+  if (taken(file = AsFileList(fs, path, *head))) return file;
+  if (taken(file = AsSettings(fs, rules, path, *head, false))) return file;
+  if (taken(file = AsWeights(fs, path))) return file;
+  if (log.kind == FileKind::kLog) return log;
+  if (taken(file = AsShards(fs, path))) return file;
+  if (taken(file = AsSettings(fs, rules, path, *head, true))) return file;
+  if (why.empty() && taken(file = AsData(path, *head, size_bytes))) return file;
+  return why.empty() ? Unknown("not_taken_unknown") : Unknown(why, seen);
+}
+
+}  // namespace paritect

@@ -1,0 +1,114 @@
+#include "client/plan/side_input.h"
+
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/collect.h"
+#include "agent/drafting/recognise.h"
+#include "common/status_macros.h"
+#include "common/utf8.h"
+#include "formats/bundle.h"
+
+namespace paritect {
+namespace {
+
+// Whether the file is a bundle, by its first bytes.
+bool IsBundle(FileSystem& fs, const std::string& path) {
+  auto file = fs.Open(path);
+  if (!file.ok()) return false;
+  char head[8];
+  auto n = (*file)->Read(absl::MakeSpan(head));
+  return n.ok() && LooksLikeBundle(absl::string_view(head, *n));
+}
+
+absl::StatusOr<v1::Bundle> LoadBundle(FileSystem& fs, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(std::string bytes, ReadWholeFile(fs, path, kBundleBytesMax));
+  auto bundle = ParseBundle(bytes);
+  if (!bundle.ok()) return Annotate(bundle.status(), DisplayBytes(path));
+  return bundle;
+}
+
+absl::StatusOr<v1::Plan> LoadCheckedPlan(CommandEnv& env, const std::string& path) {
+  PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
+  PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
+  return plan;
+}
+
+// Runs that were recorded below one folder must be one: else which of them is meant?
+absl::Status CheckOneRun(const SideInput& input) {
+  std::set<std::string> runs;
+  for (const v1::Plan& plan : input.plans) runs.insert(DisplayBytes(plan.info().run()));
+  for (const v1::Bundle& bundle : input.bundles) runs.insert(DisplayBytes(bundle.plan().run()));
+  if (runs.size() < 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(input.path), ": the folder holds several runs: ",
+                                                 absl::StrJoin(runs, ", "),
+                                                 "; give each by itself (--baseline RUN --baseline RUN …)"));
+}
+
+// Evidence in a file of its own: an archive of msprobe, an event file, a log. A document of settings is likelier a plan
+// with a mistake, which its reader names.
+bool IsEvidence(CommandEnv& env, const std::string& path, std::uint64_t size_bytes) {
+  const RecognisedFile file = RecogniseFile(env.fs, env.rules, path, size_bytes);
+  const bool document = file.format == "yaml" || file.format == "json";
+  return file.kind != FileKind::kUnknown && file.kind != FileKind::kPlan && file.kind != FileKind::kData && !document;
+}
+
+absl::StatusOr<SideInput> ReadDraft(CommandEnv& env, SideInput input, const DraftOptions& options) {
+  PARITECT_ASSIGN_OR_RETURN(Draft draft, DraftPlan(env.fs, env.rules, input.path, options));
+  input.plans = draft.plans;
+  for (const std::string& folder : draft.recorded) {
+    PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadCheckedPlan(env, folder));
+    input.plans.push_back(std::move(plan));
+  }
+  for (const std::string& path : draft.bundles) {
+    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadBundle(env.fs, path));
+    input.bundles.push_back(std::move(bundle));
+  }
+  input.draft = std::move(draft);
+  PARITECT_RETURN_IF_ERROR(CheckOneRun(input));
+  return input;
+}
+
+}  // namespace
+
+absl::StatusOr<SideInput> ReadSideInput(CommandEnv& env, const std::string& path, const DraftOptions& options) {
+  SideInput input;
+  input.path = path;
+  const auto info = env.fs.Stat(path);
+  if (absl::IsNotFound(info.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        DisplayBytes(path), ": not there; give a run's folder, a plan file, or an evidence bundle"));
+  }
+  if (!info.ok()) return info.status();
+  const bool folder = info->type == FileInfo::Type::kDirectory;
+  if (folder && absl::IsNotFound(env.fs.Stat(JoinPath(path, "plan.yaml")).status())) {
+    return ReadDraft(env, std::move(input), options);
+  }
+  if (!folder && IsBundle(env.fs, path)) {
+    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadBundle(env.fs, path));
+    input.bundles.push_back(std::move(bundle));
+    return input;
+  }
+  if (!folder && absl::EndsWith(path, ".pbundle")) {
+    return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": byte 0: this is not an evidence bundle"));
+  }
+  const bool named_plan = absl::EndsWith(path, ".yaml") || absl::EndsWith(path, ".yml");
+  if (!folder && !named_plan && IsEvidence(env, path, info->size_bytes)) return ReadDraft(env, std::move(input), options);
+  PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadCheckedPlan(env, path));
+  input.plans.push_back(std::move(plan));
+  return input;
+}
+
+void PairSideInputs(CommandEnv& env, std::vector<SideInput>& baseline, std::vector<SideInput>& migrated) {
+  std::vector<v1::Plan*> plans[2];
+  for (int side = 0; side < 2; ++side) {
+    for (SideInput& input : side == 0 ? baseline : migrated) {
+      for (v1::Plan& plan : input.plans) plans[side].push_back(&plan);
+    }
+  }
+  PairDataNames(env.fs, plans[0], plans[1]);
+}
+
+}  // namespace paritect

@@ -1,0 +1,105 @@
+#include "rules/folder_words.h"
+
+#include <algorithm>
+
+#include "absl/base/internal/raw_logging.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/numbers.h"
+#include "common/status_macros.h"
+#include "rules/rules_files.h"
+
+namespace paritect {
+namespace {
+
+absl::StatusOr<FolderWords> ReadEmbedded() {
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(BytesOfRules("folder_words.yaml")));
+  return ReadFolderWords(root);
+}
+
+std::vector<std::string>* ListOf(absl::string_view key, FolderWords& words) {
+  const std::pair<absl::string_view, std::vector<std::string>*> lists[] = {
+      {"data", &words.data},         {"splits", &words.splits},         {"evidence", &words.evidence},
+      {"runs", &words.runs},         {"ranks", &words.ranks},           {"nodes", &words.nodes},
+      {"steps", &words.steps},       {"initial", &words.initial},       {"pretrained", &words.pretrained},
+      {"states", &words.states},     {"left_out", &words.left_out}};
+  for (const auto& [name, list] : lists) {
+    if (name == key) return list;
+  }
+  return nullptr;
+}
+
+bool IsLetter(char c) {
+  return absl::ascii_isalpha(static_cast<unsigned char>(c));
+}
+bool IsDigit(char c) {
+  return absl::ascii_isdigit(static_cast<unsigned char>(c));
+}
+
+// Whether a word of the name begins (or, of its end, ends) at `at`.
+bool IsBorder(absl::string_view name, std::size_t at) {
+  if (at == 0 || at == name.size()) return true;
+  const char before = name[at - 1];
+  const char behind = name[at];
+  if (!IsLetter(before) || !IsLetter(behind)) return true;
+  return absl::ascii_islower(static_cast<unsigned char>(before)) && absl::ascii_isupper(static_cast<unsigned char>(behind));
+}
+
+}  // namespace
+
+absl::StatusOr<FolderWords> ReadFolderWords(const DocumentNode& root) {
+  FolderWords words;
+  for (const auto& [key, value] : root.fields) {
+    std::vector<std::string>* list = ListOf(key.text, words);
+    if (list == nullptr) return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'"));
+    if (!value.is_list()) return ErrorAt(value, "a list is needed");
+    for (const DocumentNode& item : value.items) {
+      if (!item.is_scalar() || item.text.empty() || item.text != absl::AsciiStrToLower(item.text)) {
+        return ErrorAt(item, "a text in lower case is needed");
+      }
+      list->push_back(item.text);
+    }
+  }
+  return words;
+}
+
+const FolderWords& BuiltInFolderWords() {
+  static const FolderWords* const words = [] {
+    auto loaded = ReadEmbedded();
+    if (!loaded.ok()) {
+      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
+    }
+    return new FolderWords(*std::move(loaded));
+  }();
+  return *words;
+}
+
+bool HasWord(absl::string_view name, const std::vector<std::string>& words) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  for (const std::string& word : words) {
+    for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word, at + 1)) {
+      if (IsBorder(name, at) && IsBorder(name, at + word.size())) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<NumberInName> NumberBehind(absl::string_view name, const std::vector<std::string>& words) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  std::optional<NumberInName> found;
+  for (const std::string& word : words) {
+    for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word, at + 1)) {
+      std::size_t begin = at + word.size();
+      if (begin < name.size() && absl::StrContains("-_.=", name.substr(begin, 1))) ++begin;
+      std::size_t end = begin;
+      while (end < name.size() && IsDigit(name[end])) ++end;
+      const auto number = ParseInt(name.substr(begin, end - begin));
+      if (end == begin || !number || !IsBorder(name, at)) continue;
+      if (!found || begin > found->begin) found = NumberInName{*number, begin, end};
+    }
+  }
+  return found;
+}
+
+}  // namespace paritect
