@@ -1,9 +1,11 @@
 // first-step.forward.loss: is the first-step loss equal within the tolerance?
 // Source: MindSpore precision checklist (首步正向); limits: docs/thresholds.md. Equal losses pass whatever else is
 // known: they speak for equal weights and an equal batch.
+#include "checks/causes.h"
 #include "checks/check.h"
 #include "checks/runs/first_step.h"
 #include "checks/series/repeats.h"
+#include "checks/weights/start.h"
 
 namespace paritect {
 namespace {
@@ -42,14 +44,20 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       continue;
     }
     const std::string same_seed = SameSeed(context, *values.baseline, *values.migrated);
-    if (same_seed.empty() || !RepeatsStartAlike(context, pairs)) {
+    const StartRelation start = RelateStarts(context, values.baseline->name, values.migrated->name);
+    const bool same_weights = start.kind == StartRelation::Kind::kSame;
+    if (!same_weights && (same_seed.empty() || !RepeatsStartAlike(context, pairs))) {
       AddMissing(context, result, "start_not_known_equal", values.subject, args);
       Fill(AddWarning(context, result, "first_loss_far", values.subject, args), values);
       continue;
     }
-    v1::Finding& finding = AddError(context, result, "first_loss_differs", values.subject, args);
+    v1::Finding& finding = AddError(
+        context, result, same_weights ? "first_loss_differs/weights" : "first_loss_differs", values.subject, args);
     Fill(finding, values);
-    finding.add_evidence(same_seed);
+    finding.add_evidence(same_weights ? start.evidence : same_seed);
+    if (start.kind == StartRelation::Kind::kDiffers) {
+      AddCause(finding, "training.flow.initial-weights", "weights_differ", start.tensor);
+    }
   }
 }
 

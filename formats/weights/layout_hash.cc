@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/place_weights.h"
+#include "common/tensor_hashes.h"
 
 namespace paritect {
 namespace {
@@ -32,8 +32,9 @@ void LayoutHasher::Add(const std::uint64_t* mixes, std::size_t count) {
     }
     std::uint64_t plain = 0, weighted = 0;
     for (std::size_t i = 0; i < run; ++i) {
-      plain += mixes[i];
-      weighted += mixes[i] * kWeights[i];
+      const std::uint64_t mix = mixes[i] == kNegativeZeroLow ? 0 : mixes[i];
+      plain += mix;
+      weighted += mix * kWeights[i];
     }
     order_ += weight_ * weighted;
     weight_ *= kWeights[run];

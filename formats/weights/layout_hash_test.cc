@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "common/place_weights.h"
+#include "common/tensor_hashes.h"
 
 namespace paritect {
 namespace {

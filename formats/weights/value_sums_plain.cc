@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "common/tensor_hashes.h"
 #include "formats/weights/value_mix.h"
 #include "formats/weights/value_sums.h"
 
@@ -10,6 +11,8 @@ namespace paritect {
 namespace {
 
 using namespace value_mix;
+
+static_assert(Mix(kSign).low == kNegativeZeroLow && Mix(kSign).high == kNegativeZeroHigh);
 
 // `place`: where the mix goes, or null.
 void Add(HashSums& sums, const HashSums& mix, std::uint64_t* place) {
