@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace paritect {
@@ -31,12 +32,12 @@ std::vector<const Checkpoint*> Representatives(const std::vector<const Checkpoin
   return chosen;
 }
 
-// What every tensor-parallel rank holds alike counts once.
+// What several ranks hold alike (of tensor- or expert-parallel ones) counts once.
 void DropCopies(ModelTensor& tensor) {
-  const bool alike = std::all_of(tensor.parts.begin(), tensor.parts.end(), [&](const v1::TensorFingerprint* part) {
-    return !part->xxh3().empty() && part->xxh3() == tensor.first().xxh3();
+  std::set<std::string> seen;
+  std::erase_if(tensor.parts, [&](const v1::TensorFingerprint* part) {
+    return !part->xxh3().empty() && !seen.insert(part->xxh3()).second;
   });
-  if (alike) tensor.parts.resize(1);
 }
 
 }  // namespace
