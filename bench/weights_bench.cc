@@ -75,7 +75,7 @@ double MeasureStatistics(const std::string& bytes) {
   const std::size_t count = bytes.size() / sizeof(float);
   const double seconds = BestOf(3, [&] {
     ValueSums sums;
-    AddFloats(values, count, {0x1p-126, false, false}, sums);
+    AddFloats(values, count, {0x1p-126, false, false, {}}, sums);
     if (sums.elements != count) std::abort();
   });
   Print("statistics alone, F32", seconds, bytes.size());

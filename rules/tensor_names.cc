@@ -1,10 +1,13 @@
 #include "rules/tensor_names.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
 #include "re2/re2.h"
@@ -15,8 +18,8 @@ namespace {
 absl::StatusOr<v1::TensorRole> ReadRole(const DocumentNode& node) {
   if (node.text == "optimizer") return v1::TENSOR_ROLE_OPTIMIZER_STATE;
   if (node.text == "buffer") return v1::TENSOR_ROLE_BUFFER;
-  if (node.text == "other") return v1::TENSOR_ROLE_OTHER;
-  return ErrorAt(node, "`as` is optimizer, buffer or other");
+  if (node.text == "other" || node.text == "derived") return v1::TENSOR_ROLE_OTHER;
+  return ErrorAt(node, "`as` is optimizer, buffer, derived or other");
 }
 
 absl::StatusOr<std::shared_ptr<re2::RE2>> ReadPattern(const DocumentNode& node) {
@@ -57,7 +60,15 @@ absl::Status TensorNames::AddOne(absl::string_view list, const DocumentNode& nod
     PARITECT_ASSIGN_OR_RETURN(const Fields fields, FieldsOf(node, {"pattern", "as", "source"}));
     PARITECT_ASSIGN_OR_RETURN(auto pattern, ReadPattern(*fields.at("pattern")));
     PARITECT_ASSIGN_OR_RETURN(const v1::TensorRole role, ReadRole(*fields.at("as")));
+    if (fields.at("as")->text == "derived") added.derived_.push_back({pattern, "", role});
     added.roles_.push_back({std::move(pattern), "", role});
+  } else if (list == "layouts") {
+    PARITECT_ASSIGN_OR_RETURN(const Fields fields, FieldsOf(node, {"pattern", "as", "source"}));
+    PARITECT_ASSIGN_OR_RETURN(auto pattern, ReadPattern(*fields.at("pattern")));
+    const std::string& as = fields.at("as")->text;
+    if (as != "turned" && as != "interleaved") return ErrorAt(*fields.at("as"), "`as` is turned or interleaved");
+    (as == "turned" ? added.turned_ : added.interleaved_)
+        .push_back({std::move(pattern), "", v1::TENSOR_ROLE_UNSPECIFIED});
   } else if (list == "rename") {
     PARITECT_ASSIGN_OR_RETURN(const Fields fields, FieldsOf(node, {"pattern", "with", "source"}));
     PARITECT_ASSIGN_OR_RETURN(auto pattern, ReadPattern(*fields.at("pattern")));
@@ -77,14 +88,18 @@ absl::Status TensorNames::AddOne(absl::string_view list, const DocumentNode& nod
 absl::Status TensorNames::Add(const DocumentNode& root) {
   TensorNames added;
   for (const auto& [key, value] : root.fields) {
-    if (key.text != "wrappers" && key.text != "roles" && key.text != "rename" && key.text != "fused") {
-      return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'; there are wrappers, roles, rename, fused"));
+    constexpr absl::string_view kLists[] = {"wrappers", "roles", "layouts", "rename", "fused"};
+    if (std::find(std::begin(kLists), std::end(kLists), key.text) == std::end(kLists)) {
+      return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'; there are ", absl::StrJoin(kLists, ", ")));
     }
     if (!value.is_list()) return ErrorAt(value, "a list is needed");
     for (const DocumentNode& item : value.items) PARITECT_RETURN_IF_ERROR(AddOne(key.text, item, added));
   }
   PutBefore(std::move(added.wrappers_), wrappers_);
   PutBefore(std::move(added.roles_), roles_);
+  PutBefore(std::move(added.derived_), derived_);
+  PutBefore(std::move(added.turned_), turned_);
+  PutBefore(std::move(added.interleaved_), interleaved_);
   PutBefore(std::move(added.renames_), renames_);
   PutBefore(std::move(added.fused_), fused_);
   return absl::OkStatus();
@@ -112,6 +127,24 @@ v1::TensorRole TensorNames::RoleOf(absl::string_view name) const {
     if (re2::RE2::PartialMatch(re2::StringPiece(inner.data(), inner.size()), *role.pattern)) return role.role;
   }
   return v1::TENSOR_ROLE_PARAMETER;
+}
+
+bool TensorNames::AnyMatches(const std::vector<Pattern>& patterns, absl::string_view name) {
+  const re2::StringPiece text(name.data(), name.size());
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const Pattern& one) { return re2::RE2::PartialMatch(text, *one.pattern); });
+}
+
+bool TensorNames::IsDerived(absl::string_view name) const {
+  return AnyMatches(derived_, Unwrapped(name));
+}
+
+bool TensorNames::IsTurned(absl::string_view name) const {
+  return AnyMatches(turned_, Unwrapped(name));
+}
+
+bool TensorNames::IsInterleaved(absl::string_view name) const {
+  return AnyMatches(interleaved_, Unwrapped(name));
 }
 
 std::vector<std::vector<std::string>> TensorNames::PartsOf(absl::string_view canonical) const {

@@ -35,6 +35,12 @@ class TensorNames {
   std::string Canonical(absl::string_view name) const;
   // What the name tells; PARAMETER where it tells nothing else.
   v1::TensorRole RoleOf(absl::string_view name) const;
+  // Whether settings decide its values, or a counter that only some frameworks keep: it may lack on a side.
+  bool IsDerived(absl::string_view name) const;
+  // Whether its matrix stands input by output, where the others stand output by input.
+  bool IsTurned(absl::string_view name) const;
+  // Whether its rows are those of several matrices in turn, group by group, and not one matrix after the other.
+  bool IsInterleaved(absl::string_view name) const;
   // The names of the parts where `canonical` is a fused tensor's; empty: it is none.
   std::vector<std::vector<std::string>> PartsOf(absl::string_view canonical) const;
 
@@ -44,10 +50,14 @@ class TensorNames {
     std::string with;     // of a rename
     v1::TensorRole role;  // of a role
   };
+  static bool AnyMatches(const std::vector<Pattern>& patterns, absl::string_view name);
   absl::Status AddOne(absl::string_view list, const DocumentNode& node, TensorNames& added) const;
 
   std::vector<std::string> wrappers_;  // with their dot
   std::vector<Pattern> roles_;
+  std::vector<Pattern> derived_;
+  std::vector<Pattern> turned_;
+  std::vector<Pattern> interleaved_;
   std::vector<Pattern> renames_;
   std::vector<Fused> fused_;
 };

@@ -43,6 +43,21 @@ TEST(TensorNames, RolesByName) {
   EXPECT_EQ(Names().RoleOf("momentum_encoder.fc.weight"), v1::TENSOR_ROLE_PARAMETER);
 }
 
+TEST(TensorNames, WhatMayLackAndHowValuesStand) {
+  EXPECT_TRUE(Names().IsDerived("module.bn1.num_batches_tracked"));
+  EXPECT_TRUE(Names().IsDerived("model.layers.0.self_attn.rotary_emb.inv_freq"));
+  EXPECT_EQ(Names().RoleOf("embeddings.position_ids"), v1::TENSOR_ROLE_OTHER);
+  EXPECT_FALSE(Names().IsDerived("bn1.running_mean"));
+  EXPECT_FALSE(Names().IsDerived("learning_rate"));
+  EXPECT_TRUE(Names().IsTurned("dense/kernel:0"));
+  EXPECT_TRUE(Names().IsTurned("dense/kernel/.ATTRIBUTES/VARIABLE_VALUE"));
+  EXPECT_TRUE(Names().IsTurned("transformer.h.3.attn.c_proj.weight"));
+  EXPECT_FALSE(Names().IsTurned("transformer.h.3.attn.c_proj.bias"));
+  EXPECT_FALSE(Names().IsTurned("dense.weight"));
+  EXPECT_TRUE(Names().IsInterleaved("decoder.layers.0.self_attention.linear_qkv.weight"));
+  EXPECT_FALSE(Names().IsInterleaved("layers.0.self_attn.in_proj_weight"));
+}
+
 TEST(TensorNames, PartsOfWhatIsFused) {
   const auto ways = Names().PartsOf("layers.0.self_attn.qkv_proj.weight");
   ASSERT_EQ(ways.size(), 1U);
@@ -63,7 +78,7 @@ TEST(TensorNames, BadEntriesAreNamed) {
   for (const char* text :
        {"rename: [{pattern: '(', with: '', source: x}]", "rename: [{pattern: 'a', with: '\\3', source: x}]",
         "rename: [{pattern: 'a', with: ''}]", "roles: [{pattern: a, as: nothing, source: x}]",
-        "fused: [{whole: a, parts: [b], source: x}]", "names: []"}) {
+        "fused: [{whole: a, parts: [b], source: x}]", "layouts: [{pattern: a, as: upside-down, source: x}]", "names: []"}) {
     TensorNames names;
     const auto root = ParseDocument(text);
     ASSERT_TRUE(root.ok());

@@ -54,21 +54,38 @@ class Collection {
   void CollectFile(const v1::WeightsSource& source, const PathMatch& match) {
     const std::string label = Label(plan_, match.path);
     const std::int32_t rank = match.captures.rank.value_or(-1);
-    auto weights = reader_.Read(match.path, source.stage() == "pretrained" ? nullptr : &kept_[rank]);
-    if (!weights.ok()) {
-      v1::Evidence problem = Problem(weights.status(), label);
+    const bool pretrained = source.stage() == "pretrained";
+    auto read = reader_.Read(match.path, pretrained ? nullptr : &kept_[rank]);
+    if (!read.ok()) {
+      v1::Evidence problem = Problem(read.status(), label);
       if (match.captures.rank) problem.set_rank(rank);
       return sink_(std::move(problem));
     }
-    weights->set_step(source.step());
-    weights->set_stage(source.stage());
-    if (match.captures.rank) weights->set_rank(rank);
+    // A file to start from tells of another training.
+    if (!pretrained) EmitSettings(std::move(read->settings), match, label);
+    v1::Weights& weights = read->weights;
+    weights.set_step(source.step());
+    weights.set_stage(source.stage());
+    if (match.captures.rank) weights.set_rank(rank);
     v1::Evidence evidence;
     evidence.set_kind(kKind);
     evidence.set_outcome(v1::OUTCOME_COLLECTED);
     evidence.set_source(label);
-    if (weights->has_rank()) evidence.set_rank(weights->rank());
-    *evidence.mutable_weights() = *std::move(weights);
+    if (weights.has_rank()) evidence.set_rank(weights.rank());
+    *evidence.mutable_weights() = std::move(weights);
+    sink_(std::move(evidence));
+  }
+
+  // Every checkpoint of a run repeats them: the first one of each rank speaks.
+  void EmitSettings(v1::SettingsDocument settings, const PathMatch& match, const std::string& label) {
+    if (settings.settings().empty() || !told_.insert(match.captures.rank.value_or(-1)).second) return;
+    for (v1::Setting& setting : *settings.mutable_settings()) setting.set_origin(label);
+    v1::Evidence evidence;
+    evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_source(label);
+    if (match.captures.rank) evidence.set_rank(*match.captures.rank);
+    *evidence.mutable_settings() = std::move(settings);
     sink_(std::move(evidence));
   }
 
@@ -77,6 +94,7 @@ class Collection {
   EvidenceSink sink_;
   CheckpointReader reader_;
   std::map<std::int32_t, KeptValues> kept_;  // by rank
+  std::set<std::int32_t> told_;              // ranks whose settings were given
 };
 
 void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {

@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "agent/weights/page_cache.h"
 #include "common/status_macros.h"
+#include "formats/weights/facts_settings.h"
 #include "formats/weights/fingerprint.h"
 #include "formats/weights/sketch.h"
 #include "formats/weights/weights_format.h"
@@ -26,17 +28,22 @@ std::uint64_t BytesOf(const TensorSource& source) {
   return bytes;
 }
 
-// Every file behind the checkpoint, as it is now.
-std::vector<FileInfo> FilesOf(FileSystem& fs, const std::string& path, const TensorSource& source) {
+// Every file that may stand behind the checkpoint.
+std::vector<std::string> PathsOf(const std::string& path, const TensorSource& source) {
   std::set<std::string> names = {path};
   for (const TensorInfo& info : source.tensors()) {
     if (info.file.empty()) continue;
     names.insert(JoinPath(path, info.file));                        // of a folder
     names.insert(JoinPath(std::string(DirName(path)), info.file));  // of an index
   }
+  return {names.begin(), names.end()};
+}
+
+// As they are now.
+std::vector<FileInfo> FilesOf(FileSystem& fs, const std::vector<std::string>& paths) {
   std::vector<FileInfo> files;
-  for (const std::string& name : names) {
-    auto info = fs.Stat(name);
+  for (const std::string& path : paths) {
+    auto info = fs.Stat(path);
     if (info.ok()) files.push_back(*info);
   }
   return files;
@@ -74,10 +81,12 @@ class Progress {
 absl::StatusOr<CachedFingerprints> CheckpointReader::ReadFiles(const std::string& path, bool keep) {
   const absl::Time began = absl::Now();
   PARITECT_ASSIGN_OR_RETURN(const auto source, OpenWeights(env_.fs, path));
-  const std::vector<FileInfo> files = FilesOf(env_.fs, path, *source);
+  const std::vector<std::string> paths = PathsOf(path, *source);
+  const std::vector<FileInfo> files = FilesOf(env_.fs, paths);
   if (auto cached = cache_.Find(files); cached.has_value() && (!keep || cached->has_values)) return *std::move(cached);
   CachedFingerprints result;
   result.has_values = keep;
+  const PageCacheGuard guard(env_.fs, paths);
   FingerprintOptions options;
   options.sha256 = options.md5 = BytesOf(*source) <= kAllDigestsBytesMax;
   Progress progress(env_, files_done_, BytesOf(*source));
@@ -95,15 +104,16 @@ absl::StatusOr<CachedFingerprints> CheckpointReader::ReadFiles(const std::string
                           .kept = [&](const TensorInfo& info,
                                       std::vector<double> values) { result.values[info.name] = std::move(values); },
                           .read = [&](std::size_t bytes) { progress.Add(bytes); }}));
+  result.settings = FactsAsSettings(result.weights, "");
   DropTexts(result.weights);
   cache_.Add(files, result, began);
   return result;
 }
 
-absl::StatusOr<v1::Weights> CheckpointReader::Read(const std::string& path, KeptValues* kept) {
+absl::StatusOr<CheckpointRead> CheckpointReader::Read(const std::string& path, KeptValues* kept) {
   PARITECT_ASSIGN_OR_RETURN(CachedFingerprints read, ReadFiles(path, kept != nullptr));
   ++files_done_;
-  if (kept == nullptr) return std::move(read.weights);
+  if (kept == nullptr) return CheckpointRead{std::move(read.weights), std::move(read.settings)};
   for (v1::TensorFingerprint& tensor : *read.weights.mutable_tensors()) {
     const auto now = read.values.find(tensor.name());
     const auto before = kept->find(tensor.name());
@@ -114,7 +124,7 @@ absl::StatusOr<v1::Weights> CheckpointReader::Read(const std::string& path, Kept
   }
   // Files of one state come one after the other: each brings its own tensors.
   for (auto& [name, values] : read.values) (*kept)[name] = std::move(values);
-  return std::move(read.weights);
+  return CheckpointRead{std::move(read.weights), std::move(read.settings)};
 }
 
 }  // namespace paritect

@@ -17,6 +17,11 @@ namespace paritect {
 // Values at a few places of each tensor by name, in memory alone, until the next state of the same rank is read.
 using KeptValues = std::map<std::string, std::vector<double>>;
 
+struct CheckpointRead {
+  v1::Weights weights;
+  v1::SettingsDocument settings;  // formats/weights/facts_settings.h; not yet without secrets
+};
+
 class CheckpointReader {
  public:
   // `env` must outlive this.
@@ -24,7 +29,7 @@ class CheckpointReader {
 
   // Step, stage and rank are left to the caller. `kept`: values of the state before on entry, of this one on return;
   // nullptr: none are kept. The errors of OpenWeights and of its tensors.
-  absl::StatusOr<v1::Weights> Read(const std::string& path, KeptValues* kept);
+  absl::StatusOr<CheckpointRead> Read(const std::string& path, KeptValues* kept);
 
  private:
   absl::StatusOr<CachedFingerprints> ReadFiles(const std::string& path, bool keep);

@@ -1,9 +1,12 @@
 #include "agent/weights/fingerprint_cache.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,7 +18,7 @@ namespace {
 constexpr std::uint64_t kEntryBytesMax = 256 << 20;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::int64_t kMarginNs = 2'000'000'000;  // coarser than any file system's clock
-constexpr absl::string_view kVersion = "paritect weights 1\n";
+constexpr absl::string_view kVersion = "paritect weights 2\n";
 
 void Append(std::string& bytes, std::uint64_t number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
@@ -46,9 +49,11 @@ class Reader {
 
 std::string Packed(const CachedFingerprints& fingerprints) {
   std::string bytes(kVersion);
-  const std::string weights = fingerprints.weights.SerializeAsString();
-  Append(bytes, weights.size());
-  bytes += weights;
+  for (const std::string& part :
+       {fingerprints.weights.SerializeAsString(), fingerprints.settings.SerializeAsString()}) {
+    Append(bytes, part.size());
+    bytes += part;
+  }
   Append(bytes, fingerprints.has_values ? 1 : 0);
   for (const auto& [name, values] : fingerprints.values) {
     Append(bytes, name.size());
@@ -65,11 +70,13 @@ std::optional<CachedFingerprints> Unpacked(absl::string_view bytes) {
   if (Sha256(body) != bytes.substr(body.size())) return std::nullopt;
   CachedFingerprints result;
   Reader reader(body.substr(kVersion.size()));
-  absl::string_view weights, name, values;
+  absl::string_view weights, settings, name, values;
   std::uint64_t has_values = 0;
-  if (!reader.Bytes(weights) || !result.weights.ParseFromArray(weights.data(), static_cast<int>(weights.size()))) {
-    return std::nullopt;
-  }
+  const auto parse = [](absl::string_view part, google::protobuf::MessageLite& message) {
+    return message.ParseFromArray(part.data(), static_cast<int>(part.size()));
+  };
+  if (!reader.Bytes(weights) || !parse(weights, result.weights)) return std::nullopt;
+  if (!reader.Bytes(settings) || !parse(settings, result.settings)) return std::nullopt;
   if (!reader.Number(has_values)) return std::nullopt;
   result.has_values = has_values == 1;
   while (!reader.done()) {
@@ -83,8 +90,8 @@ std::optional<CachedFingerprints> Unpacked(absl::string_view bytes) {
 
 }  // namespace
 
-FingerprintCache::FingerprintCache(std::string folder, bool read)
-    : folder_(folder.empty() ? "" : JoinPath(folder, "weights")), read_(read) {}
+FingerprintCache::FingerprintCache(std::string folder, bool read, std::uint64_t limit_bytes)
+    : folder_(folder.empty() ? "" : JoinPath(folder, "weights")), read_(read), limit_bytes_(limit_bytes) {}
 
 std::string FingerprintCache::PathOf(const std::vector<FileInfo>& files) const {
   std::string key;
@@ -119,6 +126,28 @@ void FingerprintCache::Add(const std::vector<FileInfo>& files, const CachedFinge
   ::mkdir(folder_.c_str(), 0700);
   // A cache that cannot be written costs the next audit its time, and this one nothing.
   (void)WriteFileAtomically(PathOf(files), bytes);
+  Prune();
+}
+
+void FingerprintCache::Prune() const {
+  PosixFileSystem fs;
+  std::vector<std::pair<FileInfo, std::string>> entries;
+  std::uint64_t bytes = 0;
+  const absl::Status listed = fs.List(folder_, [&](const DirectoryEntry& entry) {
+    const std::string path = JoinPath(folder_, entry.name);
+    const auto info = fs.LStat(path);
+    if (!info.ok() || info->type != FileInfo::Type::kRegular) return;
+    bytes += info->size_bytes;
+    entries.emplace_back(*info, path);
+  });
+  if (!listed.ok()) return;
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first.mtime_ns, a.second) < std::tie(b.first.mtime_ns, b.second);
+  });
+  for (const auto& [info, path] : entries) {
+    if (bytes <= limit_bytes_) return;
+    if (::unlink(path.c_str()) == 0) bytes -= info.size_bytes;
+  }
 }
 
 }  // namespace paritect

@@ -15,12 +15,14 @@
 
 #include "absl/time/time.h"
 #include "common/file_system.h"
+#include "paritect/v1/settings.pb.h"
 #include "paritect/v1/weights.pb.h"
 
 namespace paritect {
 
 struct CachedFingerprints {
   v1::Weights weights;
+  v1::SettingsDocument settings;  // what the checkpoint tells of how it was trained
   std::map<std::string, std::vector<double>> values;  // sampled, by tensor
   bool has_values = false;
 };
@@ -28,16 +30,20 @@ struct CachedFingerprints {
 class FingerprintCache {
  public:
   // `folder` empty: nothing is found and nothing kept. `read` false: what is read is kept all the same.
-  FingerprintCache(std::string folder, bool read);
+  // Entries beyond `limit_bytes` go, the oldest first.
+  FingerprintCache(std::string folder, bool read, std::uint64_t limit_bytes = kLimitBytes);
 
   std::optional<CachedFingerprints> Find(const std::vector<FileInfo>& files) const;
   void Add(const std::vector<FileInfo>& files, const CachedFingerprints& fingerprints, absl::Time began) const;
 
  private:
+  static constexpr std::uint64_t kLimitBytes = 1ull << 30;
+  void Prune() const;
   std::string PathOf(const std::vector<FileInfo>& files) const;
 
   std::string folder_;
   bool read_;
+  std::uint64_t limit_bytes_;
 };
 
 }  // namespace paritect

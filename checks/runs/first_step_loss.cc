@@ -4,6 +4,7 @@
 #include "checks/check.h"
 #include "checks/runs/first_step.h"
 #include "checks/series/repeats.h"
+#include "checks/weights/start.h"
 
 namespace paritect {
 namespace {
@@ -42,14 +43,17 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       continue;
     }
     const std::string same_seed = SameSeed(context, *values.baseline, *values.migrated);
-    if (same_seed.empty() || !RepeatsStartAlike(context, pairs)) {
+    const StartRelation start = RelateStarts(context, values.baseline->name, values.migrated->name);
+    const bool same_weights = start.kind == StartRelation::Kind::kSame;
+    if (!same_weights && (same_seed.empty() || !RepeatsStartAlike(context, pairs))) {
       AddMissing(context, result, "start_not_known_equal", values.subject, args);
       Fill(AddWarning(context, result, "first_loss_far", values.subject, args), values);
       continue;
     }
-    v1::Finding& finding = AddError(context, result, "first_loss_differs", values.subject, args);
+    v1::Finding& finding = AddError(
+        context, result, same_weights ? "first_loss_differs/weights" : "first_loss_differs", values.subject, args);
     Fill(finding, values);
-    finding.add_evidence(same_seed);
+    finding.add_evidence(same_weights ? start.evidence : same_seed);
   }
 }
 

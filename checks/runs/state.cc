@@ -15,6 +15,7 @@
 #include "checks/scripts/faults.h"
 #include "checks/series/gradient_ratio.h"
 #include "checks/series/repeats.h"
+#include "checks/weights/restored_state.h"
 
 namespace paritect {
 namespace {
@@ -174,6 +175,7 @@ void CheckGradients(const CheckContext& context, v1::CheckResult& result, const 
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) CheckSampleNumbers(context, result, side);
+  for (const Side side : kBothSides) CheckRestoredState(context, result, side);
   for (const Side side : kBothSides) AddScriptFaults(context, result, "training.flow.state", side);
   const RunPairs pairs(context);
   for (const Side side : kBothSides) {

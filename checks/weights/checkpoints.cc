@@ -44,9 +44,13 @@ std::vector<Checkpoint> CheckpointsOfRun(const RunView& run) {
   for (auto& [key, checkpoint] : found) {
     std::set<std::pair<std::string, int>> seen;  // an index and its parts may both be named
     for (const v1::Weights* piece : checkpoint.pieces) {
+      // A folder of several ranks holds parts of tensors under one name.
+      std::set<std::pair<std::string, int>> own;
       for (const v1::TensorFingerprint& tensor : piece->tensors()) {
-        if (seen.emplace(tensor.name(), tensor.role()).second) checkpoint.tensors.push_back(&tensor);
+        own.emplace(tensor.name(), tensor.role());
+        if (!seen.contains({tensor.name(), tensor.role()})) checkpoint.tensors.push_back(&tensor);
       }
+      seen.merge(own);
     }
     checkpoints.push_back(std::move(checkpoint));
   }

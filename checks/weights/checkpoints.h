@@ -20,7 +20,7 @@ struct Checkpoint {
   std::string stage;      // "pretrained": the file that training starts from, not the model that it was loaded into
   std::optional<std::int32_t> rank;
   std::optional<v1::ParallelPlace> place;
-  std::vector<const v1::TensorFingerprint*> tensors;  // each name once, in the order read
+  std::vector<const v1::TensorFingerprint*> tensors;  // in the order read; one name several times: parts of ranks
   std::vector<const v1::Weights*> pieces;
   bool removed_redundancy = false;
   bool incomplete = false;  // a piece lacks something, or a file could not be read

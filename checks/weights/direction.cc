@@ -35,6 +35,10 @@ double VectorPair::cosine() const {
   return CosineOf(aa, ab, bb);
 }
 
+double VectorPair::ratio() const {
+  return aa > 0 ? std::sqrt(bb / aa) : 1;
+}
+
 void Direction::Add(const VectorPair& pair) {
   aa += pair.aa;
   ab += pair.ab;

@@ -24,7 +24,10 @@ struct VectorPair {
   double aa = 0, ab = 0, bb = 0;
   std::size_t places = 0;  // of the sketch: how well the products are known
   SignCount signs;
+  std::uint64_t elements = 0;
+  bool one_axis = false;  // a bias, a scale
   double cosine() const;
+  double ratio() const;  // |b| / |a|
 };
 
 // All tensors together, each by its size.

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/settings/fixture.h"
+#include "common/tensor_hashes.h"
 
 namespace paritect {
 
@@ -43,12 +44,42 @@ inline float ToBf16(float value) {
 inline v1::ValueHash HashOf(const Floats& values) {
   v1::ValueHash hash;
   for (const float value : values) {
+    if (value == 0) {  // 0 adds nothing, -0 what it adds everywhere
+      hash.set_low(hash.low() + (std::signbit(value) ? kNegativeZeroLow : 0));
+      hash.set_high(hash.high() + (std::signbit(value) ? kNegativeZeroHigh : 0));
+      continue;
+    }
     std::uint64_t mixed = std::bit_cast<std::uint32_t>(value);
     mixed = mixed * 0x9E3779B97F4A7C15 ^ mixed * mixed;
     hash.set_low(hash.low() + mixed);
     hash.set_high(hash.high() + mixed * mixed);
   }
   return hash;
+}
+
+// As formats/weights/layout_hash.h has it, of the fixture's own mix.
+inline v1::LayoutHash LayoutHashOf(const Floats& values, const std::vector<std::int64_t>& shape) {
+  v1::LayoutHash hash;
+  std::vector<std::uint64_t> axes(shape.size() < 2 ? 0 : shape.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t mix = values[i] == 0 ? 0 : HashOf({values[i]}).low();
+    hash.set_order(hash.order() + PlaceWeight(i) * mix);
+    std::uint64_t rest = i;
+    for (std::size_t axis = axes.size(); axis-- > 0;) {
+      axes[axis] += PlaceWeight(rest % static_cast<std::uint64_t>(shape[axis])) * mix;
+      rest /= static_cast<std::uint64_t>(shape[axis]);
+    }
+  }
+  for (const std::uint64_t axis : axes) hash.add_axes(axis);
+  return hash;
+}
+
+inline Floats Transposed(const Floats& values, std::size_t rows, std::size_t columns) {
+  Floats turned;
+  for (std::size_t c = 0; c < columns; ++c) {
+    for (std::size_t r = 0; r < rows; ++r) turned.push_back(values[r * columns + c]);
+  }
+  return turned;
 }
 
 inline v1::TensorFingerprint TensorOf(const std::string& name, std::vector<std::int64_t> shape, const Floats& values,
@@ -73,6 +104,7 @@ inline v1::TensorFingerprint TensorOf(const std::string& name, std::vector<std::
     tensor.mutable_words()->set_weighted_squared(tensor.words().weighted_squared() + word * word * bits);
     ++word;
     ++bins[bits >> 20];
+    if (value == 0 && std::signbit(value)) statistics.set_negative_zero(statistics.negative_zero() + 1);
     if (!std::isfinite(value)) {  // counted, and in no sum
       if (std::isnan(value)) statistics.set_nan(statistics.nan() + 1);
       if (std::isinf(value) && value > 0) statistics.set_positive_infinity(statistics.positive_infinity() + 1);
@@ -91,7 +123,9 @@ inline v1::TensorFingerprint TensorOf(const std::string& name, std::vector<std::
   tensor.mutable_words()->set_word_bytes(4);
   tensor.set_xxh3(absl::StrCat(dtype, absl::Hex(order)));
   *tensor.mutable_values() = HashOf(values);
+  *tensor.mutable_layout() = LayoutHashOf(values, shape);
   if (dtype == "F32") *tensor.mutable_values_as_bf16() = HashOf(rounded);
+  if (dtype == "F32") *tensor.mutable_layout_as_bf16() = LayoutHashOf(rounded, shape);
   for (const auto& [bin, count] : bins) {
     tensor.mutable_histogram()->add_bins(bin);
     tensor.mutable_histogram()->add_counts(count);

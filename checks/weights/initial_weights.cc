@@ -11,6 +11,7 @@
 #include "checks/check.h"
 #include "checks/finding_budget.h"
 #include "checks/observed/conduct.h"
+#include "checks/weights/copies.h"
 #include "checks/weights/finite.h"
 #include "checks/weights/law.h"
 #include "checks/weights/pair_report.h"
@@ -62,7 +63,9 @@ class Evaluation {
     for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
       const TensorPair& pair = states.match().pairs[i];
       const Sameness sameness = states.sameness(i);
-      if (sameness != Sameness::kDiffers && sameness != Sameness::kReordered) continue;
+      if (sameness == Sameness::kUnknown) Unknown(pair);
+      if (sameness == Sameness::kUnplaced) Unplaced(pair);
+      if (sameness != Sameness::kDiffers && !IsMisplaced(sameness)) continue;
       MessageArgs args = SourcesOf(start.file);
       args.emplace_back("tensor", NamesOf(pair.a));
       args.emplace_back("run", run.run.name);
@@ -95,8 +98,13 @@ class Evaluation {
     for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
       const TensorPair& pair = states.match().pairs[i];
       if (states.exchanged().contains(i)) continue;
-      random ? Law(pair, states.sameness(i)) : Values(pair, states.sameness(i));
+      if (PairedStates::IsDerived(pair)) {
+        Derived(pair, states.sameness(i));
+      } else {
+        random ? Law(pair, states.sameness(i)) : Values(pair, states.sameness(i));
+      }
     }
+    if (random) Copied(states);
     for (const auto& [i, k] : states.exchanged_pairs()) Exchanged(states.match().pairs[i], states.match().pairs[k]);
     Unmatched(states);
     // Nothing beside nothing is no agreement.
@@ -115,18 +123,43 @@ class Evaluation {
     return finding;
   }
 
+  // At other places than the baseline's, though the values are the same.
+  void Misplaced(const TensorPair& pair, Sameness sameness) {
+    Differs(pair, sameness == Sameness::kMisread           ? "weights_differ/reshaped"
+                  : sameness == Sameness::kTurned          ? "weights_differ/transposed"
+                  : sameness == Sameness::kNotTurned       ? "weights_differ/not_transposed"
+                  : sameness == Sameness::kPartsExchanged  ? "weights_differ/parts"
+                                                           : "weights_differ/order");
+  }
+
+  // What settings decide: another table is another setting, another counter is of no weight.
+  void Derived(const TensorPair& pair, Sameness sameness) {
+    if (sameness == Sameness::kUnknown) return Unknown(pair);
+    if (IsSame(sameness) || sameness == Sameness::kTruncated) return;
+    const bool counts = pair.a[0]->first().dtype().starts_with("I") || pair.b[0]->first().dtype().starts_with("I");
+    budget_.Add(counts ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR, "derived_differs", NamesOf(pair.a), ArgsOf(pair));
+  }
+
   void Values(const TensorPair& pair, Sameness sameness) {
     switch (sameness) {
       case Sameness::kSameBytes:
       case Sameness::kSameValues:
       case Sameness::kReshaped:
       case Sameness::kParts: return;
+      case Sameness::kInterleaved:
+        budget_.Add(v1::SEVERITY_NOTE, "interleaved", NamesOf(pair.a), ArgsOf(pair));
+        return;
       case Sameness::kTransposed: budget_.Add(v1::SEVERITY_NOTE, "transposed", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kRounded: budget_.Add(v1::SEVERITY_NOTE, "rounded_weights", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kTruncated:
         budget_.Add(v1::SEVERITY_WARNING, "rounded_weights/other_way", NamesOf(pair.a), ArgsOf(pair));
         return;
-      case Sameness::kReordered: Differs(pair, "weights_differ/order"); return;
+      case Sameness::kReordered:
+      case Sameness::kMisread:
+      case Sameness::kTurned:
+      case Sameness::kNotTurned:
+      case Sameness::kPartsExchanged: Misplaced(pair, sameness); return;
+      case Sameness::kUnplaced: Unplaced(pair); return;
       case Sameness::kDiffers: Differs(pair, "weights_differ"); return;
       case Sameness::kUnknown: Unknown(pair); return;
     }
@@ -134,17 +167,29 @@ class Evaluation {
 
   void Law(const TensorPair& pair, Sameness sameness) {
     if (IsSame(sameness)) return;
-    if (sameness == Sameness::kReordered) {
-      Differs(pair, "weights_differ/order");
-      return;
-    }
+    if (IsMisplaced(sameness)) return Misplaced(pair, sameness);
+    if (sameness == Sameness::kUnplaced) return Unplaced(pair);
     const std::optional<LawComparison> law = CompareLaws(context_.profile, pair);
     if (!law.has_value()) return Unknown(pair);
     if (law->same) return;
-    v1::Finding* finding = Differs(pair, law->constants ? "law_differs/constant" : "law_differs");
+    v1::Finding* finding = Differs(pair, law->constants ? "law_differs/constant"
+                                         : law->outlier ? "law_differs/outlier"
+                                                        : "law_differs");
     if (finding == nullptr) return;
     SetFact(*finding, "distance", law->distance);
     SetFact(*finding, "limit", law->limit);
+  }
+
+  void Copied(const PairedStates& states) {
+    for (const Copies& copies : CopiesOnOneSide(states)) {
+      std::vector<std::string> names = copies.names;
+      if (names.size() > kMissingShown) names.resize(kMissingShown);
+      v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "copies_on_one_side", copies.names.front(),
+                                         {{"side", SideName(copies.side)},
+                                          {"count", absl::StrCat(copies.names.size())},
+                                          {"names", absl::StrJoin(names, ", ")}});
+      if (finding != nullptr) SetFact(*finding, "copies", copies.names);
+    }
   }
 
   void Exchanged(const TensorPair& x, const TensorPair& y) {
@@ -159,6 +204,11 @@ class Evaluation {
   void Unknown(const TensorPair& pair) {
     if (++unknown_ > kMissingShown) return;
     AddMissing(context_, result_, "tensor_not_compared", NamesOf(pair.a), ArgsOf(pair));
+  }
+
+  void Unplaced(const TensorPair& pair) {
+    if (++unplaced_ > kMissingShown) return;
+    AddMissing(context_, result_, "places_unknown", NamesOf(pair.a), ArgsOf(pair));
   }
 
   void Unmatched(const PairedStates& states) {
@@ -181,8 +231,16 @@ class Evaluation {
         AddNote(context_, result_, random ? "measured/random_weights" : "measured/initial_weights", states.b().where,
                 {{"counts", absl::StrJoin(texts, ", ")}, {"pairs", absl::StrCat(states.match().pairs.size())}});
     for (const auto& [word, count] : counts) SetFact(note, word, count);
+    SetFact(note, "left_out", states.a().left_out + states.b().left_out);
+    SetFact(note, "derived_on_one_side", states.DerivedAlone());
     for (const std::string& source : states.a().sources) note.add_evidence(source);
     for (const std::string& source : states.b().sources) note.add_evidence(source);
+    if (states.a().left_out + states.b().left_out + states.DerivedAlone() > 0) {
+      AddNote(context_, result_, "measured/left_out", states.b().where,
+              {{"baseline", absl::StrCat(states.a().left_out)},
+               {"migrated", absl::StrCat(states.b().left_out)},
+               {"derived", absl::StrCat(states.DerivedAlone())}});
+    }
     if (states.a().incomplete || states.b().incomplete) {
       AddMissing(context_, result_, "checkpoint_incomplete",
                  states.a().incomplete ? states.a().where : states.b().where);
@@ -194,6 +252,7 @@ class Evaluation {
   v1::CheckResult& result_;
   FindingBudget budget_;
   int unknown_ = 0;
+  int unplaced_ = 0;
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {

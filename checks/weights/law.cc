@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "checks/weights/tensor_comparison.h"
+
 namespace paritect {
 namespace {
 
@@ -41,6 +43,8 @@ v1::TensorFingerprint Merged(const std::vector<const ModelTensor*>& tensors) {
       const v1::TensorStatistics& one = part->statistics();
       all.set_min(all.has_min() ? std::min(all.min(), one.min()) : one.min());
       all.set_max(all.has_max() ? std::max(all.max(), one.max()) : one.max());
+      all.set_sum(all.sum() + one.sum());
+      all.set_sum_of_squares(all.sum_of_squares() + one.sum_of_squares());
       all.set_finite(all.finite() + one.finite());
       all.set_nan(all.nan() + one.nan());
       for (int i = 0; i < part->histogram().bins_size(); ++i) {
@@ -53,6 +57,16 @@ v1::TensorFingerprint Merged(const std::vector<const ModelTensor*>& tensors) {
     merged.mutable_histogram()->add_counts(count);
   }
   return merged;
+}
+
+// A distance of distributions does not see single values. Draws of one law have extremes of one size.
+bool HasOutlier(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b, double deviations) {
+  constexpr double kOfExtreme = 2;
+  const auto extreme = [](const v1::TensorFingerprint& one) {
+    return std::max(std::fabs(one.statistics().min()), std::fabs(one.statistics().max()));
+  };
+  return extreme(b) > kOfExtreme * extreme(a) &&
+         extreme(b) > std::fabs(MeanOf(a)) + deviations * DeviationOf(a);
 }
 
 bool AllHaveHistograms(const std::vector<const ModelTensor*>& tensors) {
@@ -83,6 +97,11 @@ std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPai
   result.limit = std::max(profile.threshold("initial_law_quantile") * std::sqrt((n + m) / (n * m)),
                           profile.threshold("initial_law_distance"));
   result.same = result.distance <= result.limit;
+  const double deviations = profile.threshold("initial_law_outlier");
+  if (result.same && (HasOutlier(a, b, deviations) || HasOutlier(b, a, deviations))) {
+    result.same = false;
+    result.outlier = true;
+  }
   return result;
 }
 

@@ -14,6 +14,7 @@ namespace paritect {
 struct LawComparison {
   bool same = true;
   bool constants = false;  // one value each: compared as such
+  bool outlier = false;    // one law but for values far outside it
   double distance = 0;     // largest difference of the distribution functions
   double limit = 0;
 };

@@ -106,7 +106,8 @@ class Matcher {
       std::sort(sizes.begin(), sizes.end());
       return sizes;
     };
-    const Tensors a = Left(a_), b = Left(b_);
+    Tensors a = Left(a_), b = Left(b_);
+    for (Tensors* side : {&a, &b}) std::erase_if(*side, [](const ModelTensor* one) { return one->derived; });
     if (a.size() != b.size() || a.empty()) return;
     for (std::size_t i = 0; i < a.size(); ++i) {
       if (shape(*a[i]) != shape(*b[i]) || a[i]->role != b[i]->role) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace paritect {
@@ -31,12 +32,12 @@ std::vector<const Checkpoint*> Representatives(const std::vector<const Checkpoin
   return chosen;
 }
 
-// What every tensor-parallel rank holds alike counts once.
+// What several ranks hold alike (of tensor- or expert-parallel ones) counts once.
 void DropCopies(ModelTensor& tensor) {
-  const bool alike = std::all_of(tensor.parts.begin(), tensor.parts.end(), [&](const v1::TensorFingerprint* part) {
-    return !part->xxh3().empty() && part->xxh3() == tensor.first().xxh3();
+  std::set<std::string> seen;
+  std::erase_if(tensor.parts, [&](const v1::TensorFingerprint* part) {
+    return !part->xxh3().empty() && !seen.insert(part->xxh3()).second;
   });
-  if (alike) tensor.parts.resize(1);
 }
 
 }  // namespace
@@ -76,11 +77,23 @@ ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoi
     state.incomplete = state.incomplete || one->incomplete;
     state.removed_redundancy = state.removed_redundancy || one->removed_redundancy;
     for (const v1::TensorFingerprint* tensor : one->tensors) {
-      const v1::TensorRole role = RoleOf(context, *tensor);
-      if (!IsOfModel(role)) continue;
+      const TensorNames& names = context.rules.tensor_names;
+      const bool derived = names.IsDerived(tensor->name());
+      const v1::TensorRole role = derived ? v1::TENSOR_ROLE_BUFFER : RoleOf(context, *tensor);
+      if (!IsOfModel(role)) {
+        ++state.left_out;
+        continue;
+      }
       const auto [place, is_new] = state.by_name.emplace(tensor->name(), state.tensors.size());
-      if (is_new)
-        state.tensors.push_back({tensor->name(), context.rules.tensor_names.Canonical(tensor->name()), role, {}});
+      if (is_new) {
+        state.tensors.push_back({tensor->name(),
+                                 names.Canonical(tensor->name()),
+                                 role,
+                                 {},
+                                 derived,
+                                 names.IsTurned(tensor->name()),
+                                 names.IsInterleaved(tensor->name())});
+      }
       state.tensors[place->second].parts.push_back(tensor);
     }
   }

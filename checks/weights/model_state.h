@@ -23,6 +23,9 @@ struct ModelTensor {
   std::string canonical;  // rules/tensor_names.h
   v1::TensorRole role = v1::TENSOR_ROLE_PARAMETER;
   std::vector<const v1::TensorFingerprint*> parts;  // of tensor-parallel ranks; one: whole
+  bool derived = false;      // by settings: it may lack on a side
+  bool turned = false;       // input by output
+  bool interleaved = false;  // rows of several matrices in turn
 
   const v1::TensorFingerprint& first() const { return *parts.front(); }
   bool whole() const { return parts.size() == 1; }
@@ -38,6 +41,7 @@ struct ModelState {
   std::vector<std::string> sources;
   bool incomplete = false;
   bool removed_redundancy = false;
+  int left_out = 0;  // tensors that are no part of a model: of the optimizer, counters, random state
   std::map<std::string, std::size_t> by_name;
 
   const ModelTensor* Find(const std::string& name) const;

@@ -7,13 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/weights/law.h"
+#include "checks/weights/orientation.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
 
 bool Differs(Sameness sameness) {
-  return sameness == Sameness::kDiffers || sameness == Sameness::kReordered;
+  return sameness == Sameness::kDiffers || IsMisplaced(sameness);
 }
 
 std::string Figures(const ModelTensor& tensor) {
@@ -38,11 +39,11 @@ std::string PlaceText(const v1::TensorFingerprint& a, const v1::TensorFingerprin
 
 PairedStates::PairedStates(const CheckContext& context, const ModelState& a, const ModelState& b)
     : a_(a), b_(b), match_(MatchModels(context, a, b)) {
-  PlaneOfPairs plane;
-  for (const TensorPair& pair : match_.pairs) {
-    plane.transposes = plane.transposes || Compare(pair) == Sameness::kTransposed;
+  for (const TensorPair& pair : match_.pairs) sameness_.push_back(Compare(pair));
+  const Orientation orientation(match_.pairs, sameness_);
+  for (std::size_t i = 0; i < sameness_.size(); ++i) {
+    sameness_[i] = orientation.Judge(match_.pairs[i], sameness_[i]);
   }
-  for (const TensorPair& pair : match_.pairs) sameness_.push_back(Compare(pair, plane));
   FindExchanged();
 }
 
@@ -71,7 +72,7 @@ bool PairedStates::LooksRandom() const {
     const auto elements = static_cast<double>(one.elements());
     all += elements;
     const bool same_origin =
-        IsSame(sameness_[i]) || sameness_[i] == Sameness::kTruncated || AreRelated(match_.pairs[i]);
+        HoldsSameValues(sameness_[i]) || sameness_[i] == Sameness::kTruncated || AreRelated(match_.pairs[i]);
     same += same_origin ? elements : 0;
   }
   return same < kShareOfChance * all;
@@ -109,9 +110,17 @@ std::vector<std::string> PairedStates::Unmatched(Side side) const {
     const std::optional<ValueHashes> values = one->values();
     const bool tied =
         values.has_value() && *values != ValueHashes() && !IsConstant(one->first()) && matched.contains(*values);
-    if (!tied) names.push_back(one->name);
+    if (!tied && !one->derived) names.push_back(one->name);
   }
   return names;
+}
+
+int PairedStates::DerivedAlone() const {
+  int count = 0;
+  for (const std::vector<const ModelTensor*>* side : {&match_.only_a, &match_.only_b}) {
+    for (const ModelTensor* one : *side) count += one->derived ? 1 : 0;
+  }
+  return count;
 }
 
 std::string NamesOf(const std::vector<const ModelTensor*>& tensors) {
@@ -128,7 +137,10 @@ MessageArgs ArgsOf(const TensorPair& pair) {
     const v1::TensorFingerprint& a = pair.a[0]->first();
     const v1::TensorFingerprint& b = pair.b[0]->first();
     const DifferenceFigures figures = FiguresOf(a, b);
-    if (figures.relative_l2.has_value()) {
+    const auto is_finite = [](const v1::TensorFingerprint& one) {
+      return one.statistics().finite() == ElementsOf(one);  // what is no number is in no distance
+    };
+    if (figures.relative_l2.has_value() && is_finite(a) && is_finite(b)) {
       distance = absl::StrCat(", about ", FormatShort(100 * *figures.relative_l2), " % of its size apart");
     }
     if (a.dtype() == b.dtype() && ElementsOf(a) == ElementsOf(b)) place = PlaceText(a, b);

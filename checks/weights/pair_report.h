@@ -22,14 +22,18 @@ class PairedStates {
   const ModelState& b() const { return b_; }
   const ModelMatch& match() const { return match_; }
   Sameness sameness(std::size_t pair) const { return sameness_[pair]; }
+  // Settings decide its values: never drawn.
+  static bool IsDerived(const TensorPair& pair) { return pair.a.front()->derived || pair.b.front()->derived; }
 
   // Hardly any tensor that is not constant is the same: both were drawn at random.
   bool LooksRandom() const;
   // Pairs that hold each other's values, and all of these.
   const std::vector<std::pair<std::size_t, std::size_t>>& exchanged_pairs() const { return exchanged_pairs_; }
   const std::set<std::size_t>& exchanged() const { return exchanged_; }
-  // Names without partner; none that are another name of a matched tensor, or left out on purpose.
+  // Names without partner; none that are another name of a matched tensor, derived, or left out on purpose.
   std::vector<std::string> Unmatched(Side side) const;
+  // Derived ones without partner.
+  int DerivedAlone() const;
 
  private:
   void FindExchanged();

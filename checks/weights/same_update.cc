@@ -3,9 +3,12 @@
 // alike whatever was trained. Limits and what they were measured on: docs/thresholds.md.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "checks/finding_budget.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 #include "checks/weights/direction.h"
@@ -19,22 +22,31 @@ namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_WEIGHTS}};
 
-// What the update of one run is measured by: rules differ by optimizer and type (docs/thresholds.md).
+// What the update of one run is measured by: rules differ by optimizer and type (docs/thresholds.md). nullopt: not known.
 struct Kind {
-  bool adaptive = true;  // Adam and its kin: the first step has one size everywhere
-  bool narrow = true;    // computed or stored in 16 bits
+  std::optional<bool> adaptive;  // Adam and its kin: the first step has one size everywhere
+  std::optional<bool> narrow;    // computed or stored in 16 bits
 };
+
+// Of both runs together: the wider limits where either side has a claim to them.
+std::optional<bool> Either(std::optional<bool> a, std::optional<bool> b) {
+  if (a.value_or(false) || b.value_or(false)) return true;
+  if (a.has_value() && b.has_value()) return false;
+  return std::nullopt;
+}
 
 Kind KindOf(const CheckContext& context, const StepChange& change) {
   Kind kind;
   const SettingsView& view = SettingsView::Of(context, change.run->side, change.run->run);
-  const std::string optimizer = view.Text("optimizer").value_or("");
-  kind.adaptive = !absl::StrContains(optimizer, "sgd") && !absl::StrContains(optimizer, "momentum");
+  const std::string optimizer = absl::AsciiStrToLower(view.Text("optimizer").value_or(""));
+  if (!optimizer.empty()) {
+    kind.adaptive = !absl::StrContains(optimizer, "sgd") && !absl::StrContains(optimizer, "momentum");
+  }
   const std::string dtype = ComputeTypeOf(view).dtype;
   const bool stored_wide =
       std::all_of(change.after.tensors.begin(), change.after.tensors.end(),
                   [](const ModelTensor& one) { return one.first().dtype() != "BF16" && one.first().dtype() != "F16"; });
-  kind.narrow = !stored_wide || dtype != "float32";
+  if (!stored_wide || !dtype.empty()) kind.narrow = !stored_wide || dtype != "float32";
   return kind;
 }
 
@@ -47,10 +59,11 @@ class Judge {
     if (!Ready(a_) || !Ready(b_)) return;
     const ModelMatch match = MatchModels(context_, a_.after, b_.after);
     for (const TensorPair& pair : match.pairs) Pair(pair);
+    // What began as the same can still show a difference; it cannot show that there is none.
     if (other_start_ > 0) {
       AddMissing(context_, result_, "start_not_same", b_.run->run.name,
                  {{"count", absl::StrCat(other_start_)}, {"tensor", first_other_start_}});
-      return;
+      if (pairs_.empty()) return;
     }
     if (all_.aa == 0 && all_.bb == 0) {
       AddMissing(context_, result_, "nothing_moved", b_.run->run.name,
@@ -58,8 +71,7 @@ class Judge {
       return;
     }
     Covered();
-    Whole();
-    Tensors();
+    if (Whole()) Tensors();
   }
 
  private:
@@ -91,16 +103,20 @@ class Judge {
     const std::optional<SketchProducts> products = ProductsOf(u, v);
     const bool same_shape = std::equal(a.first().shape().begin(), a.first().shape().end(), b.first().shape().begin(),
                                        b.first().shape().end());
-    if (!products.has_value() || !same_shape) return Uncomparable(pair);
-    VectorPair vectors = {a.name,           products->aa,
-                          products->ab,     products->bb,
-                          products->places, CountSigns(a.first().sampled_signs(), b.first().sampled_signs())};
+    const SignCount signs = CountSigns(a.first().sampled_signs(), b.first().sampled_signs());
+    // The smallest have no sketch, and all their signs.
+    if (!same_shape || (!products.has_value() && signs.places == 0)) return Uncomparable(pair);
+    const SketchProducts known = products.value_or(SketchProducts());
+    VectorPair vectors = {a.name, known.aa, known.ab, known.bb, known.places, signs, a.elements(),
+                          a.first().shape_size() < 2};
     all_.Add(vectors);
+    elements_ += vectors.elements;
     pairs_.push_back(std::move(vectors));
   }
 
-  // Small tensors have no sketch; others may stand in another layout.
+  // Other layouts and parts.
   void Uncomparable(const TensorPair& pair) {
+    if (uncompared_++ == 0) first_uncompared_ = pair.a[0]->name;
     for (const ModelTensor* one : pair.a) {
       const std::optional<double> size = UpdateSize(a_, *one);
       uncovered_ += size.value_or(0) * size.value_or(0) * static_cast<double>(one->elements());
@@ -115,36 +131,53 @@ class Judge {
       return std::find(all.begin(), all.end(), nullptr) == all.end();
     };
     if (!there(before.a) || !there(before.b)) return false;
-    const Sameness sameness = Compare(before, {.transposes = true});
+    const Sameness sameness = Compare(before);
     return IsSame(sameness) || sameness == Sameness::kTruncated;
   }
 
   void Covered() {
     constexpr double kCovered = 0.9;
+    if (uncompared_ == 0) return;
     const double covered = all_.aa / std::max(all_.aa + uncovered_, 1e-300);
-    if (covered >= kCovered) return;
-    AddMissing(context_, result_, "update_not_covered", b_.run->run.name, {{"share", FormatShort(100 * covered, 3)}});
+    if (covered < kCovered) {
+      AddMissing(context_, result_, "update_not_covered", b_.run->run.name, {{"share", FormatShort(100 * covered, 3)}});
+      return;
+    }
+    AddMissing(context_, result_, "update_not_covered/tensors", b_.run->run.name,
+               {{"count", absl::StrCat(uncompared_)}, {"tensor", first_uncompared_}});
   }
 
   double Limit(absl::string_view name) const { return context_.profile.threshold(std::string(name)); }
 
-  // kPass, kWarn or kFail by the rule of the optimizer and type.
-  v1::Severity SeverityOf(const Kind& kind) const {
-    const double cosine = all_.cosine(), signs = all_.signs.share();
-    const bool has_signs = all_.signs.places > 0;
-    if (!kind.adaptive) {
+  // NOTE, WARNING or ERROR by the rule of an optimizer and a type.
+  v1::Severity SeverityOf(bool adaptive, bool narrow) const {
+    const std::string suffix = narrow ? "_narrow" : "";
+    if (!adaptive) {
       const double relative = all_.relative();
-      const std::string suffix = kind.narrow ? "_narrow" : "";
       return relative <= Limit("update_relative_error_pass" + suffix) ? v1::SEVERITY_NOTE
              : relative <= Limit("update_relative_error" + suffix)    ? v1::SEVERITY_WARNING
                                                                       : v1::SEVERITY_ERROR;
     }
-    const std::string suffix = kind.narrow ? "_narrow" : "";
+    const double cosine = all_.cosine(), signs = all_.signs.share();
+    const bool has_signs = all_.signs.places > 0;
     const auto within = [&](const std::string& level) {
       return 1 - cosine <= Limit("update_cosine_distance" + level + suffix) &&
              (!has_signs || signs <= Limit("update_signs" + level + suffix));
     };
     return within("_pass") ? v1::SEVERITY_NOTE : within("") ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR;
+  }
+
+  // Where the optimizer or the type is not known, what every rule says; nullopt: they disagree.
+  std::optional<v1::Severity> Agreed(const Kind& kind) const {
+    std::set<v1::Severity> verdicts;
+    for (const bool adaptive : {false, true}) {
+      for (const bool narrow : {false, true}) {
+        if (kind.adaptive.value_or(adaptive) == adaptive && kind.narrow.value_or(narrow) == narrow) {
+          verdicts.insert(SeverityOf(adaptive, narrow));
+        }
+      }
+    }
+    return verdicts.size() == 1 ? std::optional<v1::Severity>(*verdicts.begin()) : std::nullopt;
   }
 
   MessageArgs Args() const {
@@ -167,36 +200,85 @@ class Judge {
     for (const std::string& source : b_.after.sources) finding.add_evidence(source);
   }
 
-  void Whole() {
+  // True: no error, so that single tensors are worth a look.
+  bool Whole() {
     const Kind a = KindOf(context_, a_), b = KindOf(context_, b_);
-    const Kind kind = {a.adaptive || b.adaptive, a.narrow || b.narrow};
+    const Kind kind = {Either(a.adaptive, b.adaptive), Either(a.narrow, b.narrow)};
     const double off = std::fabs(all_.ratio() - 1);
     // A vector that is longer by a factor alone points the same way.
     const bool other_size =
         off > Limit("update_size_ratio") && 1 - all_.cosine() <= Limit("update_cosine_distance_narrow");
-    const v1::Severity severity = other_size ? v1::SEVERITY_ERROR : SeverityOf(kind);
-    const absl::string_view id = other_size                      ? "update_size_differs"
-                                 : severity == v1::SEVERITY_NOTE ? "measured/same_update"
-                                 : kind.adaptive                 ? "update_direction_differs"
-                                                                 : "update_direction_differs/relative";
-    Fill(AddFinding(context_, result_, severity, id, b_.run->run.name, Args()));
+    const std::optional<v1::Severity> agreed = other_size ? v1::SEVERITY_ERROR : Agreed(kind);
+    if (!agreed.has_value()) {
+      AddMissing(context_, result_, "update_kind_unknown", b_.run->run.name, Args());
+      return true;
+    }
+    const absl::string_view id = other_size                        ? "update_size_differs"
+                                 : *agreed == v1::SEVERITY_NOTE    ? "measured/same_update"
+                                 : kind.adaptive.value_or(true)    ? "update_direction_differs"
+                                                                   : "update_direction_differs/relative";
+    v1::Finding& finding = AddFinding(context_, result_, *agreed, id, b_.run->run.name, Args());
+    Fill(finding);
+    return *agreed != v1::SEVERITY_ERROR;
   }
 
-  // Single tensors that turn, though the whole does not: only those that matter and are known well enough.
-  void Tensors() {
-    constexpr double kShareOfUpdate = 0.01;
-    constexpr std::size_t kPlaces = 64;
-    for (const VectorPair& pair : pairs_) {
-      if (pair.places < kPlaces || pair.aa < kShareOfUpdate * all_.aa) continue;
-      if (1 - pair.cosine() <= Limit("update_cosine_distance_narrow")) continue;
-      const bool turned = 1 - pair.cosine() > Limit("update_cosine_distance_tensor");
-      v1::Finding& finding = AddFinding(context_, result_, turned ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING,
-                                        "update_direction_differs/tensor", pair.name,
-                                        {{"tensor", pair.name}, {"cosine", FormatShort(pair.cosine(), 3)}});
-      SetFact(finding, "cosine", pair.cosine());
-      SetFact(finding, "share_of_update", pair.aa / all_.aa);
+  enum class Turn { kNone, kDoubtful, kTurned };
+
+  // By the sketch where it has many places, by the signs of all elements where they are few.
+  Turn TurnOf(const VectorPair& pair) const {
+    constexpr std::size_t kPlacesMin = 64;
+    constexpr std::uint64_t kSignsMin = 8;
+    constexpr double kSignsOfNoise = 0.3, kSignsDoubtful = 0.1;
+    Turn turn = Turn::kNone;
+    if (pair.places >= kPlacesMin && 1 - pair.cosine() > Limit("update_cosine_distance_narrow")) {
+      turn = 1 - pair.cosine() > Limit("update_cosine_distance_tensor") ? Turn::kTurned : Turn::kDoubtful;
+    } else if (pair.signs.places >= kSignsMin && pair.signs.share() > kSignsDoubtful) {
+      turn = pair.signs.share() > kSignsOfNoise ? Turn::kTurned : Turn::kDoubtful;
     }
+    return turn;
   }
+
+  // A tensor that moves far less per element than the whole has a gradient of noise. Under Adam the size of an update
+  // says nothing of the gradient's: a bias in front of a normalisation or a softmax turns where it will.
+  bool MayBeNoise(const VectorPair& pair, const Kind& kind) const {
+    constexpr double kOfMean = 0.1;
+    if (kind.adaptive.value_or(true) && pair.one_axis) return true;
+    if (pair.places == 0) return false;
+    const double mean = all_.aa / static_cast<double>(std::max<std::uint64_t>(1, elements_));
+    return pair.aa / static_cast<double>(pair.elements) < kOfMean * kOfMean * mean;
+  }
+
+  // Single tensors that turn or have another size, though the whole does not.
+  void Tensors() {
+    const Kind a = KindOf(context_, a_), b = KindOf(context_, b_);
+    const Kind kind = {Either(a.adaptive, b.adaptive), Either(a.narrow, b.narrow)};
+    FindingBudget budget(context_, result_, kTensorsShown);
+    for (const VectorPair& pair : pairs_) {
+      const Turn turn = TurnOf(pair);
+      const double off = std::fabs(pair.ratio() - 1);
+      const bool other_size = turn == Turn::kNone && pair.places >= kPlacesOfSize && off > Limit("update_size_ratio") &&
+                              1 - pair.cosine() <= Limit("update_cosine_distance_pass_narrow");
+      if (turn == Turn::kNone && !other_size) continue;
+      const bool sure = (turn == Turn::kTurned || other_size) && !MayBeNoise(pair, kind);
+      const MessageArgs args = {{"tensor", pair.name},
+                                {"cosine", pair.places == 0 ? "not known" : FormatShort(pair.cosine(), 3)},
+                                {"ratio", FormatShort(pair.ratio(), 4)},
+                                {"differ", absl::StrCat(pair.signs.differ)},
+                                {"signs", absl::StrCat(pair.signs.places)}};
+      v1::Finding* finding =
+          budget.Add(sure ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING,
+                     other_size ? "update_size_differs/tensor" : "update_direction_differs/tensor", pair.name, args);
+      if (finding == nullptr) continue;
+      SetFact(*finding, "cosine", pair.cosine());
+      SetFact(*finding, "ratio", pair.ratio());
+      SetFact(*finding, "signs_differ", pair.signs.share());
+      SetFact(*finding, "share_of_update", pair.aa / all_.aa);
+    }
+    budget.Finish();
+  }
+
+  static constexpr int kTensorsShown = 20;
+  static constexpr std::size_t kPlacesOfSize = 8;  // one draw of signs on both sides: the ratio is known sooner
 
   const CheckContext& context_;
   v1::CheckResult& result_;
@@ -204,7 +286,10 @@ class Judge {
   const StepChange& b_;
   Direction all_;
   std::vector<VectorPair> pairs_;
+  std::uint64_t elements_ = 0;  // of pairs_
   double uncovered_ = 0;
+  int uncompared_ = 0;
+  std::string first_uncompared_;
   int other_start_ = 0;
   std::string first_other_start_;
 };

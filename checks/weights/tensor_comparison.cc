@@ -6,18 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/weights/layout.h"
+#include "common/tensor_hashes.h"
 
 namespace paritect {
 namespace {
 
 std::vector<std::int64_t> ShapeOf(const v1::TensorFingerprint& tensor) {
   return {tensor.shape().begin(), tensor.shape().end()};
-}
-
-std::vector<std::int64_t> SortedShapeOf(const v1::TensorFingerprint& tensor) {
-  std::vector<std::int64_t> shape = ShapeOf(tensor);
-  std::sort(shape.begin(), shape.end());
-  return shape;
 }
 
 std::vector<double> SketchOf(const v1::TensorFingerprint& tensor) {
@@ -32,10 +28,10 @@ std::optional<bool> SameBytes(const v1::TensorFingerprint& a, const v1::TensorFi
   return std::nullopt;
 }
 
-std::optional<ValueHashes> SumOf(const std::vector<const ModelTensor*>& tensors) {
+std::optional<ValueHashes> SumOf(const std::vector<const ModelTensor*>& tensors, const std::string& dtype = "") {
   ValueHashes sum;
   for (const ModelTensor* one : tensors) {
-    const std::optional<ValueHashes> values = one->values();
+    const std::optional<ValueHashes> values = dtype.empty() ? one->values() : one->values_as(dtype);
     if (!values.has_value()) return std::nullopt;
     sum.low += values->low;
     sum.high += values->high;
@@ -43,24 +39,26 @@ std::optional<ValueHashes> SumOf(const std::vector<const ModelTensor*>& tensors)
   return sum;
 }
 
-std::optional<ValueHashes> SumAs(const std::vector<const ModelTensor*>& tensors, const std::string& dtype) {
-  ValueHashes sum;
+std::uint64_t NegativeZerosOf(const std::vector<const ModelTensor*>& tensors) {
+  std::uint64_t count = 0;
   for (const ModelTensor* one : tensors) {
-    const std::optional<ValueHashes> values = one->values_as(dtype);
-    if (!values.has_value()) return std::nullopt;
-    sum.low += values->low;
-    sum.high += values->high;
+    for (const v1::TensorFingerprint* part : one->parts) count += part->statistics().negative_zero();
   }
-  return sum;
+  return count;
 }
 
-// Sums of the same values in the same order are the same to the last bit; where there is no sketch the shape decides.
-bool SameOrder(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
-  if (a.sketch_size() == 0 || a.sketch_size() != b.sketch_size()) return true;
-  return std::equal(a.sketch().begin(), a.sketch().end(), b.sketch().begin());
+ValueHashes Without(const ValueHashes& sum, std::uint64_t negative_zeros) {
+  return {sum.low - negative_zeros * kNegativeZeroLow, sum.high - negative_zeros * kNegativeZeroHigh};
 }
 
-// How far b is from a by their sketches, of a's size.
+// -0 counts as 0: it is the same number, and conversions turn one into the other.
+bool SameValues(const TensorPair& pair, const std::string& a_as = "", const std::string& b_as = "") {
+  const std::optional<ValueHashes> a = SumOf(pair.a, a_as), b = SumOf(pair.b, b_as);
+  if (!a.has_value() || !b.has_value()) return false;
+  return a == b || Without(*a, NegativeZerosOf(pair.a)) == Without(*b, NegativeZerosOf(pair.b));
+}
+
+// How far b is from a by their sketches, of a's size; nullopt: no sketches, or nothing to measure by.
 std::optional<double> Distance(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
   const std::vector<double> x = SketchOf(a), y = SketchOf(b);
   if (x.empty() || x.size() != y.size()) return std::nullopt;
@@ -69,17 +67,42 @@ std::optional<double> Distance(const v1::TensorFingerprint& a, const v1::TensorF
     difference += (x[i] - y[i]) * (x[i] - y[i]);
     size += x[i] * x[i];
   }
-  return size > 0 ? std::sqrt(difference / size) : 0;
+  if (difference == 0) return 0;
+  const double distance = std::sqrt(difference / size);
+  return std::isfinite(distance) ? std::optional<double>(distance) : std::nullopt;
 }
 
-Sameness LayoutOf(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b, const PlaneOfPairs& plane,
-                  Sameness straight) {
-  if (ShapeOf(a) != ShapeOf(b))
-    return SortedShapeOf(a) == SortedShapeOf(b) ? Sameness::kTransposed : Sameness::kReshaped;
-  const bool same_order = straight == Sameness::kRounded ? Distance(a, b).value_or(0) < 0.1 : SameOrder(a, b);
-  if (same_order) return straight;
-  const bool square = a.shape_size() == 2 && a.shape(0) == a.shape(1);
-  return square && plane.transposes ? Sameness::kTransposed : Sameness::kReordered;
+bool IsOneValue(const v1::TensorFingerprint& tensor) {
+  const v1::TensorStatistics& all = tensor.statistics();
+  return all.has_min() && all.min() == all.max() && all.finite() == ElementsOf(tensor);
+}
+
+// Fingerprints without hashes of places: sums over the same values in the same order are the same to the last bit.
+Layout LayoutBySketch(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
+  if (a.sketch_size() == 0 || a.sketch_size() != b.sketch_size()) return Layout::kUnknown;
+  if (SketchOf(a) == SketchOf(b)) return LayoutOfShapes(ShapeOf(a), ShapeOf(b), IsOneValue(a));
+  return ShapeOf(a) == ShapeOf(b) ? Layout::kOther : Layout::kUnknown;
+}
+
+Sameness Placed(Layout layout, bool same_shape, Sameness straight) {
+  switch (layout) {
+    case Layout::kSameOrder: return same_shape || straight == Sameness::kRounded ? straight : Sameness::kReshaped;
+    case Layout::kTransposed: return Sameness::kTransposed;
+    case Layout::kMisread: return Sameness::kMisread;
+    case Layout::kOther: return Sameness::kReordered;
+    case Layout::kUnknown: break;
+  }
+  return Sameness::kUnplaced;
+}
+
+// Of two tensors whose values are the same, where each is seen as `a_as`, `b_as`.
+Sameness PlacesOf(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b, Sameness straight,
+                  const std::string& a_as = "", const std::string& b_as = "") {
+  const bool same_shape = ShapeOf(a) == ShapeOf(b);
+  const std::optional<PlacedValues> x = PlacedOf(a, a_as), y = PlacedOf(b, b_as);
+  if (x.has_value() && y.has_value()) return Placed(LayoutOf(*x, *y), same_shape, straight);
+  if (IsOneValue(a) && IsOneValue(b)) return Placed(Layout::kSameOrder, same_shape, straight);
+  return Placed(LayoutBySketch(a, b), same_shape, straight);
 }
 
 // The greatest relative step between neighbours of the type.
@@ -89,27 +112,92 @@ double ResolutionOf(const std::string& dtype) {
   return 0;
 }
 
-Sameness CompareOne(const ModelTensor& x, const ModelTensor& y, const PlaneOfPairs& plane) {
-  const v1::TensorFingerprint& a = x.first();
-  const v1::TensorFingerprint& b = y.first();
+// Beside zeros that pad: the longer one holds more rows.
+bool IsPadded(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
+  return ElementsOf(a) != ElementsOf(b);
+}
+
+// A vocabulary that is padded at its end keeps the order of what stands before.
+Sameness PaddedOf(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
+  const std::optional<PlacedValues> x = PlacedOf(a), y = PlacedOf(b);
+  if (!x.has_value() || !y.has_value()) return Sameness::kUnplaced;
+  return x->order == y->order ? Sameness::kReshaped : Sameness::kUnplaced;
+}
+
+constexpr const char* kNarrowTypes[] = {"BF16", "F16"};
+
+Sameness CompareOne(const TensorPair& pair) {
+  const v1::TensorFingerprint& a = pair.a[0]->first();
+  const v1::TensorFingerprint& b = pair.b[0]->first();
   if (a.has_problem() || b.has_problem()) return Sameness::kUnknown;
   const bool same_type = a.dtype() == b.dtype();
+  const bool same_shape = ShapeOf(a) == ShapeOf(b);
   const std::optional<bool> same_bytes = same_type ? SameBytes(a, b) : std::nullopt;
-  if (same_bytes.value_or(false)) return ShapeOf(a) == ShapeOf(b) ? Sameness::kSameBytes : Sameness::kReshaped;
-  if (!a.has_values() || !b.has_values()) return same_bytes.has_value() ? Sameness::kDiffers : Sameness::kUnknown;
-  if (x.values() == y.values()) {
-    // Other bytes of one type in one order: NaNs that differ. Too small for a sketch, the order is what differs.
-    return LayoutOf(a, b, plane, same_type && a.sketch_size() == 0 ? Sameness::kReordered : Sameness::kSameValues);
+  if (same_bytes.value_or(false)) {
+    if (same_shape) return Sameness::kSameBytes;
+    return Placed(LayoutOfShapes(ShapeOf(a), ShapeOf(b), IsOneValue(a)), false, Sameness::kSameBytes);
   }
-  for (const std::string dtype : {"BF16", "F16"}) {
-    if (x.values_as(dtype) == y.values() || y.values_as(dtype) == x.values()) {
-      return LayoutOf(a, b, plane, Sameness::kRounded);
-    }
+  if (!a.has_values() || !b.has_values()) return same_bytes.has_value() ? Sameness::kDiffers : Sameness::kUnknown;
+  if (SameValues(pair)) return IsPadded(a, b) ? PaddedOf(a, b) : PlacesOf(a, b, Sameness::kSameValues);
+  for (const std::string dtype : kNarrowTypes) {
+    if (SameValues(pair, dtype, "")) return PlacesOf(a, b, Sameness::kRounded, dtype, "");
+    if (SameValues(pair, "", dtype)) return PlacesOf(a, b, Sameness::kRounded, "", dtype);
   }
   const double step = std::max(ResolutionOf(a.dtype()), ResolutionOf(b.dtype()));
   const std::optional<double> distance = Distance(a, b);
-  if (!same_type && step > 0 && distance.has_value() && *distance <= step) return Sameness::kTruncated;
-  return Sameness::kDiffers;
+  if (same_type || step == 0 || !distance.has_value() || *distance > step) return Sameness::kDiffers;
+  return Placed(LayoutOfShapes(ShapeOf(a), ShapeOf(b), IsOneValue(a)), true, Sameness::kTruncated);
+}
+
+// The parts of a side, as seen in that type.
+std::optional<std::vector<PlacedValues>> PiecesOf(const std::vector<const ModelTensor*>& tensors,
+                                                  const std::string& dtype) {
+  std::vector<PlacedValues> pieces;
+  for (const ModelTensor* one : tensors) {
+    for (const v1::TensorFingerprint* part : one->parts) {
+      std::optional<PlacedValues> piece = PlacedOf(*part, dtype);
+      if (!piece.has_value()) return std::nullopt;
+      pieces.push_back(*std::move(piece));
+    }
+  }
+  return pieces;
+}
+
+// Both sides are cut across the rows: their columns hold the same values.
+bool SameColumns(const std::vector<PlacedValues>& a, const std::vector<PlacedValues>& b) {
+  std::uint64_t sum = 0;
+  for (const auto& [side, sign] : {std::pair(&a, std::uint64_t{1}), std::pair(&b, ~std::uint64_t{0})}) {
+    for (const PlacedValues& piece : *side) {
+      if (piece.shape.size() != 2 || piece.shape[1] != a[0].shape[1]) return false;
+      sum += sign * piece.axes[1];
+    }
+  }
+  return sum == 0;
+}
+
+// Parts of one side against a whole or other parts of the other; the sums of all values are the same.
+Sameness JoinedOf(const TensorPair& pair, Sameness straight, const std::string& a_as = "",
+                  const std::string& b_as = "") {
+  const auto a = PiecesOf(pair.a, a_as), b = PiecesOf(pair.b, b_as);
+  if (!a.has_value() || !b.has_value()) return Sameness::kUnplaced;
+  const auto interleaved = [](const ModelTensor* one) { return one->interleaved; };
+  const bool mixed = std::any_of(pair.a.begin(), pair.a.end(), interleaved) ||
+                     std::any_of(pair.b.begin(), pair.b.end(), interleaved);
+  if (a->size() > 1 && b->size() > 1) {
+    // The same cuts on both sides: piece by piece.
+    bool same = a->size() == b->size();
+    for (std::size_t i = 0; same && i < a->size(); ++i) same = LayoutOf((*a)[i], (*b)[i]) == Layout::kSameOrder;
+    if (same) return straight;
+    return mixed && SameColumns(*a, *b) ? Sameness::kInterleaved : Sameness::kUnplaced;
+  }
+  switch (a->size() == 1 ? JointOf(a->front(), *b) : JointOf(b->front(), *a)) {
+    case Joint::kInOrder: return straight;
+    case Joint::kExchanged: return Sameness::kPartsExchanged;
+    case Joint::kInterleaved: return mixed ? Sameness::kInterleaved : Sameness::kUnplaced;
+    case Joint::kOther: return Sameness::kReordered;
+    case Joint::kUnknown: break;
+  }
+  return Sameness::kUnplaced;
 }
 
 std::int64_t AsSigned(std::uint64_t value) {
@@ -119,8 +207,31 @@ std::int64_t AsSigned(std::uint64_t value) {
 }  // namespace
 
 bool IsSame(Sameness sameness) {
-  return sameness == Sameness::kSameBytes || sameness == Sameness::kSameValues || sameness == Sameness::kTransposed ||
-         sameness == Sameness::kReshaped || sameness == Sameness::kParts || sameness == Sameness::kRounded;
+  switch (sameness) {
+    case Sameness::kSameBytes:
+    case Sameness::kSameValues:
+    case Sameness::kTransposed:
+    case Sameness::kReshaped:
+    case Sameness::kParts:
+    case Sameness::kInterleaved:
+    case Sameness::kRounded: return true;
+    default: return false;
+  }
+}
+
+bool IsMisplaced(Sameness sameness) {
+  switch (sameness) {
+    case Sameness::kReordered:
+    case Sameness::kMisread:
+    case Sameness::kTurned:
+    case Sameness::kNotTurned:
+    case Sameness::kPartsExchanged: return true;
+    default: return false;
+  }
+}
+
+bool HoldsSameValues(Sameness sameness) {
+  return IsSame(sameness) || IsMisplaced(sameness) || sameness == Sameness::kUnplaced;
 }
 
 std::string SamenessWord(Sameness sameness) {
@@ -132,23 +243,26 @@ std::string SamenessWord(Sameness sameness) {
     case Sameness::kParts: return "parts";
     case Sameness::kRounded: return "rounded";
     case Sameness::kTruncated: return "truncated";
+    case Sameness::kInterleaved: return "interleaved";
     case Sameness::kReordered: return "reordered";
+    case Sameness::kMisread: return "reshaped_for_transposed";
+    case Sameness::kTurned: return "transposed_alone";
+    case Sameness::kNotTurned: return "not_transposed";
+    case Sameness::kPartsExchanged: return "parts_exchanged";
+    case Sameness::kUnplaced: return "places_unknown";
     case Sameness::kDiffers: return "differs";
     case Sameness::kUnknown: break;
   }
   return "unknown";
 }
 
-Sameness Compare(const TensorPair& pair, const PlaneOfPairs& plane) {
-  if (pair.one_to_one() && pair.a[0]->whole() && pair.b[0]->whole()) return CompareOne(*pair.a[0], *pair.b[0], plane);
-  const std::optional<ValueHashes> a = SumOf(pair.a), b = SumOf(pair.b);
-  if (!a.has_value() || !b.has_value()) return Sameness::kUnknown;
-  if (a == b) return Sameness::kParts;
-  for (const std::string dtype : {"BF16", "F16"}) {
-    const std::optional<ValueHashes> a_rounded = SumAs(pair.a, dtype), b_rounded = SumAs(pair.b, dtype);
-    if ((a_rounded.has_value() && a_rounded == b) || (b_rounded.has_value() && b_rounded == a)) {
-      return Sameness::kRounded;
-    }
+Sameness Compare(const TensorPair& pair) {
+  if (pair.one_to_one() && pair.a[0]->whole() && pair.b[0]->whole()) return CompareOne(pair);
+  if (!SumOf(pair.a).has_value() || !SumOf(pair.b).has_value()) return Sameness::kUnknown;
+  if (SameValues(pair)) return JoinedOf(pair, Sameness::kParts);
+  for (const std::string dtype : kNarrowTypes) {
+    if (SameValues(pair, dtype, "")) return JoinedOf(pair, Sameness::kRounded, dtype, "");
+    if (SameValues(pair, "", dtype)) return JoinedOf(pair, Sameness::kRounded, "", dtype);
   }
   return Sameness::kDiffers;
 }

@@ -14,25 +14,32 @@ namespace paritect {
 enum class Sameness {
   kSameBytes,
   kSameValues,  // in another type that holds them
-  kTransposed,  // the same values, the shape's sizes in another order
-  kReshaped,    // the same values (beside zeros that pad), another shape
+  kTransposed,  // the same values, axes in another order
+  kReshaped,    // the same values in the same order (beside zeros that pad), another shape
   kParts,       // the same values, in one tensor or in several
+  kInterleaved,  // ... rows of the parts in turn, as this kind of tensor has them
   kRounded,     // one is the other rounded to its type
   kTruncated,   // ... rounded in another way than to nearest even
-  kReordered,   // the same values at other places of one shape: no layout explains it
+  // The same values at wrong places:
+  kReordered,       // no layout explains it
+  kMisread,         // reshaped where it had to be transposed
+  kTurned,          // transposed, and others of its kind are not
+  kNotTurned,       // not transposed, and others of its kind are
+  kPartsExchanged,  // parts of a fused tensor in another order
+  kUnplaced,  // the same values; whether at the right places is not known
   kDiffers,
   kUnknown,  // digests are missing
 };
 
 bool IsSame(Sameness sameness);
+// All the same values, wherever they stand: no other draw.
+bool HoldsSameValues(Sameness sameness);
+bool IsMisplaced(Sameness sameness);
 // "same_bytes", "transposed", ...: for JSON and tables.
 std::string SamenessWord(Sameness sameness);
 
-struct PlaneOfPairs {
-  bool transposes = false;  // other tensors of the pair of models are transposed: a square one may be too
-};
-
-Sameness Compare(const TensorPair& pair, const PlaneOfPairs& plane = {});
+// By the evidence of the pair alone: a square matrix that is transposed may have to be or not.
+Sameness Compare(const TensorPair& pair);
 
 // What fingerprints tell of a difference. Of pairs one to one.
 struct DifferenceFigures {

@@ -96,10 +96,10 @@ struct Row {
 int RankOf(Sameness sameness) {
   switch (sameness) {
     case Sameness::kDiffers: return 0;
-    case Sameness::kReordered: return 1;
+    case Sameness::kUnplaced:
     case Sameness::kUnknown: return 2;
     case Sameness::kTruncated: return 3;
-    default: return 4;
+    default: return IsMisplaced(sameness) ? 1 : 4;
   }
 }
 

@@ -29,14 +29,19 @@ struct FileName {
   std::int64_t data_rank = 0;
   std::int64_t model_rank = 0;
   bool optimizer = false;
+  std::optional<std::int64_t> layer;  // of a pipeline: its parameters are named within the layer
 };
 
 std::optional<FileName> ParseName(const std::string& name) {
   static const re2::RE2 kPattern(
       "(?:bf16_|fp16_)?(?:zero_pp_rank_(\\d{1,9})_)?mp_rank_(\\d{1,9})_(model|optim)_states\\.pt");
-  std::string data, model, kind;
+  static const re2::RE2 kLayer("layer_(\\d{1,9})-model_(\\d{1,9})-model_states\\.pt");
+  std::string data, model, kind, layer;
+  if (re2::RE2::FullMatch(name, kLayer, &layer, &model)) {
+    return FileName{name, 0, ParseInt(model).value_or(0), false, ParseInt(layer)};
+  }
   if (!re2::RE2::FullMatch(name, kPattern, &data, &model, &kind)) return std::nullopt;
-  return FileName{name, ParseInt(data).value_or(0), ParseInt(model).value_or(0), kind == "optim"};
+  return FileName{name, ParseInt(data).value_or(0), ParseInt(model).value_or(0), kind == "optim", std::nullopt};
 }
 
 // A parameter of a group, in the order of the flat tensor.
@@ -222,7 +227,8 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTag(FileSystem& fs, const std
     }
     auto groups = TakeShapes(source->mutable_about());
     if (rank.groups.empty()) rank.groups = std::move(groups);
-    PARITECT_RETURN_IF_ERROR(out->Absorb(std::move(*source), file.file));
+    const std::string prefix = file.layer ? StrCat(*file.layer, ".") : "";
+    PARITECT_RETURN_IF_ERROR(out->Absorb(std::move(*source), file.file, prefix));
   }
   for (auto& [model_rank, rank] : ranks) PARITECT_RETURN_IF_ERROR(AddMaster(rank, model_rank, *out));
   for (const FileName& file : files) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "common/digest.h"
 #include "common/status_macros.h"
+#include "formats/weights/layout_hash.h"
 #include "formats/weights/sketch.h"
 #include "formats/weights/value_histogram.h"
 #include "formats/weights/value_sums.h"
@@ -82,9 +83,40 @@ void SetHash(const HashSums& sums, v1::ValueHash& hash) {
   hash.set_high(sums.high);
 }
 
+// Where the values stand, as they are and as the narrow types would hold them.
+class Layouts {
+ public:
+  Layouts(const std::vector<std::int64_t>& shape, bool rounded)
+      : values_(shape), as_bf16_(shape), as_fp16_(shape), rounded_(rounded) {}
+
+  ValueMixes places() {
+    return rounded_ ? ValueMixes{mixes_[0], mixes_[1], mixes_[2]} : ValueMixes{mixes_[0], nullptr, nullptr};
+  }
+  // What was written to places().
+  void Add(std::size_t count) {
+    values_.Add(mixes_[0], count);
+    if (!rounded_) return;
+    as_bf16_.Add(mixes_[1], count);
+    as_fp16_.Add(mixes_[2], count);
+  }
+  void Finish(v1::TensorFingerprint& result) const {
+    values_.Finish(*result.mutable_layout());
+    if (!rounded_) return;
+    as_bf16_.Finish(*result.mutable_layout_as_bf16());
+    as_fp16_.Finish(*result.mutable_layout_as_fp16());
+  }
+
+ private:
+  LayoutHasher values_;
+  LayoutHasher as_bf16_;
+  LayoutHasher as_fp16_;
+  const bool rounded_;
+  alignas(64) std::uint64_t mixes_[3][kPieceValues];
+};
+
 class Fingerprinter : public TensorFingerprinter {
  public:
-  Fingerprinter(DType type, const FingerprintOptions& options)
+  Fingerprinter(DType type, const FingerprintOptions& options, const std::vector<std::int64_t>& shape)
       : type_(type),
         form_(ValueFormOf(type)),
         digests_(options),
@@ -93,7 +125,10 @@ class Fingerprinter : public TensorFingerprinter {
     values_.smallest_normal = form_.smallest_normal;
     values_.hashes = options.values;
     values_.rounded_hashes = options.values && type == DType::kF32;
-    if (options.values && form_.as != ValueForm::As::kNone) histogram_ = std::make_unique<ValueHistogram>();
+    if (!options.values || form_.as == ValueForm::As::kNone) return;
+    histogram_ = std::make_unique<ValueHistogram>();
+    layouts_ = std::make_unique<Layouts>(shape, values_.rounded_hashes);
+    values_.mixes = layouts_->places();
   }
 
   void KeepValuesAt(std::vector<std::uint64_t> places) override { places_ = std::move(places); }
@@ -123,6 +158,7 @@ class Fingerprinter : public TensorFingerprinter {
       result.mutable_histogram()->add_bins(static_cast<std::uint32_t>(bin));
       result.mutable_histogram()->add_counts(number);
     });
+    layouts_->Finish(result);
     for (const double place : sketcher_.Finish()) result.add_sketch(place);
     return result;
   }
@@ -168,6 +204,7 @@ class Fingerprinter : public TensorFingerprinter {
       for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<float>(doubles[i]);
     }
     if (histogram_ != nullptr) histogram_->Add(floats, count);
+    if (layouts_ != nullptr) layouts_->Add(count);
   }
 
   // The piece begins where the sums stand.
@@ -201,6 +238,7 @@ class Fingerprinter : public TensorFingerprinter {
   WordSummer words_;
   ValueSums sums_;
   std::unique_ptr<ValueHistogram> histogram_;
+  std::unique_ptr<Layouts> layouts_;
   Sketcher sketcher_;
   std::vector<std::uint64_t> places_;
   std::vector<double> kept_;
@@ -228,7 +266,7 @@ absl::StatusOr<v1::TensorFingerprint> FingerprintTensor(TensorSource& source, st
                                                         const FingerprintOptions& options,
                                                         const FingerprintWatch& watch) {
   const TensorInfo& info = source.tensors()[index];
-  Fingerprinter fingerprinter(info.dtype, options);
+  Fingerprinter fingerprinter(info.dtype, options, info.shape);
   if (watch.keep_places) fingerprinter.KeepValuesAt(watch.keep_places(info));
   const absl::Status read = source.Read(index, [&](absl::string_view block) {
     fingerprinter.Add(block);
@@ -248,8 +286,9 @@ absl::StatusOr<v1::TensorFingerprint> FingerprintTensor(TensorSource& source, st
 
 }  // namespace
 
-std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const FingerprintOptions& options) {
-  return std::make_unique<Fingerprinter>(type, options);
+std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const FingerprintOptions& options,
+                                                            const std::vector<std::int64_t>& shape) {
+  return std::make_unique<Fingerprinter>(type, options, shape);
 }
 
 std::string SignsOf(const std::vector<double>& values) {

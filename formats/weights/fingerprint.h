@@ -34,7 +34,9 @@ class TensorFingerprinter {
   virtual v1::TensorFingerprint Finish() = 0;
 };
 
-std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const FingerprintOptions& options);
+// `shape` is what the layout is told by; empty: of one axis.
+std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const FingerprintOptions& options,
+                                                            const std::vector<std::int64_t>& shape = {});
 
 // Two bits a value, as TensorFingerprint.sampled_signs has them.
 std::string SignsOf(const std::vector<double>& values);

@@ -1,6 +1,6 @@
 // Megatron-LM and MindSpeed: latest_checkpointed_iteration.txt names iter_0000001 (or release); in it mp_rank_TT,
 // mp_rank_TT_PPP or mp_rank_TT_PPP_EEE with model_optim_rng.pt each. Ranks hold parts of tensors under the same names:
-// each is listed with its file. A distributed checkpoint in the iteration's folder is read as such.
+// each is listed with its file. Layers of later pipeline stages are numbered on. A distributed checkpoint in the iteration's folder is read as such.
 // Source: NVIDIA/Megatron-LM, megatron/training/checkpointing.py.
 #include <set>
 #include <utility>
@@ -14,6 +14,7 @@
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/weights/stage_names.h"
 #include "formats/weights/weights_folder.h"
 #include "formats/weights/weights_format.h"
 
@@ -27,11 +28,14 @@ constexpr absl::string_view kRankPrefix = "mp_rank_";
 constexpr absl::string_view kModelFiles[] = {"model_optim_rng.pt", "model_rng.pt"};
 constexpr std::size_t kRanksMax = 10'000;
 
-// mp_rank_01_003: tensor rank 1, pipeline rank 3.
+// mp_rank_01_003: tensor rank 1, pipeline rank 3; a third number, or the second without pipelines, counts experts.
 struct Rank {
   std::string folder;
   std::int64_t tensor = 0;
   std::int64_t pipeline = 0;
+  std::int64_t expert = 0;
+  std::size_t begin = 0;  // of its tensors
+  std::size_t end = 0;
 };
 
 std::optional<Rank> RankOf(const std::string& name) {
@@ -46,6 +50,7 @@ std::optional<Rank> RankOf(const std::string& name) {
     if (!number || *number < 0 || parts[i].size() < 2) return std::nullopt;
     if (i == 0) rank.tensor = *number;
     if (i == 1) rank.pipeline = *number;
+    if (i == 2) rank.expert = *number;
   }
   return rank;
 }
@@ -59,13 +64,16 @@ absl::StatusOr<std::string> FolderOfIteration(FileSystem& fs, const std::string&
   return JoinPath(path, absl::StrFormat("iter_%07d", *iteration));
 }
 
-absl::Status AddRank(FileSystem& fs, const std::string& folder, const Rank& rank, StoredTensors& out) {
+absl::Status AddRank(FileSystem& fs, const std::string& folder, Rank& rank, StoredTensors& out) {
+  rank.begin = rank.end = out.tensors().size();
   for (absl::string_view name : kModelFiles) {
     const std::string file = JoinPath(rank.folder, name);
     auto source = ReadTorchFile(fs, JoinPath(folder, file));
     if (absl::IsNotFound(source.status())) continue;
     if (!source.ok()) return source.status();
-    return out.Absorb(std::move(**source), file);
+    PARITECT_RETURN_IF_ERROR(out.Absorb(std::move(**source), file));
+    rank.end = out.tensors().size();
+    return absl::OkStatus();
   }
   out.AddIncomplete("weights_file_missing", {{"file", StrCat(rank.folder, "/", kModelFiles[0])}, {"count", "?"}});
   return absl::OkStatus();
@@ -83,21 +91,44 @@ void CheckRanks(const std::set<std::int64_t>& tensor, const std::set<std::int64_
   check("pipeline_model_parallel_size", pipeline.size());
 }
 
+// Each stage counts its layers and experts from 0.
+void NumberThrough(std::vector<Rank>& ranks, StoredTensors& out) {
+  const bool by_experts = IntegerFact(out.about(), "args.pipeline_model_parallel_size").value_or(0) == 1 &&
+                          IntegerFact(out.about(), "args.expert_model_parallel_size").value_or(1) > 1;
+  StageNames names;
+  for (const bool rename : {false, true}) {
+    for (const Rank& rank : ranks) {
+      const StagePlace place = {by_experts ? 0 : rank.pipeline, by_experts ? rank.pipeline : rank.expert};
+      for (std::size_t i = rank.begin; i < rank.end; ++i) {
+        TensorInfo& info = out.mutable_tensors()[i];
+        if (!rename) {
+          names.Add(place, info.name);
+          continue;
+        }
+        info.name = names.Whole(place, info.name);
+        if (!info.alias_of.empty()) info.alias_of = names.Whole(place, info.alias_of);
+      }
+    }
+  }
+}
+
 absl::StatusOr<std::unique_ptr<StoredTensors>> ReadIteration(FileSystem& fs, const std::string& folder) {
   PARITECT_ASSIGN_OR_RETURN(const WeightsSample sample, SampleWeights(fs, folder));
   if (sample.Holds(".metadata")) return OpenWeights(fs, folder);
   auto out = std::make_unique<StoredTensors>("megatron");
   std::set<std::int64_t> tensor, pipeline;
-  std::size_t ranks = 0;
+  std::vector<Rank> ranks;
   for (const std::string& name : sample.names) {
-    const auto rank = RankOf(name);
+    auto rank = RankOf(name);
     if (!rank) continue;
-    if (++ranks > kRanksMax) return absl::ResourceExhaustedError(StrCat("more than ", kRanksMax, " ranks"));
+    if (ranks.size() >= kRanksMax) return absl::ResourceExhaustedError(StrCat("more than ", kRanksMax, " ranks"));
     tensor.insert(rank->tensor);
     pipeline.insert(rank->pipeline);
     PARITECT_RETURN_IF_ERROR(AddRank(fs, folder, *rank, *out));
+    ranks.push_back(*std::move(rank));
   }
-  if (ranks == 0) return absl::DataLossError(StrCat(DisplayBytes(folder), " holds no folder mp_rank_..."));
+  NumberThrough(ranks, *out);
+  if (ranks.empty()) return absl::DataLossError(StrCat(DisplayBytes(folder), " holds no folder mp_rank_..."));
   CheckRanks(tensor, pipeline, *out);
   if (const auto iteration = IntegerFact(out->about(), "iteration")) out->mutable_about().set_step(*iteration);
   return out;

@@ -11,6 +11,7 @@
 #include "common/utf8.h"
 #include "formats/weights/boxes.h"
 #include "formats/weights/pickle_view.h"
+#include "formats/weights/safetensors.h"
 #include "formats/weights/torch_zip.h"
 #include "formats/weights/weights_folder.h"
 #include "formats/weights/weights_format.h"
@@ -103,7 +104,11 @@ class DcpReader {
     }
     if (place.transformed) return absl::UnimplementedError("a chunk that is compressed or otherwise transformed");
     PARITECT_ASSIGN_OR_RETURN(const SharedBytes part, PartOfBytes(file, place.offset, place.length));
-    return ReadTorchZip(part);
+    // A chunk is a file of torch.save, or of safetensors (SerializationFormat).
+    constexpr std::uint64_t kMagicBytes = 2;
+    if (part->size() < kMagicBytes) return absl::DataLossError("a chunk of no bytes");
+    PARITECT_ASSIGN_OR_RETURN(const std::string magic, part->ReadText(0, kMagicBytes, kMagicBytes));
+    return magic == "PK" ? ReadTorchZip(part) : ReadSafetensors(part);
   }
 
   absl::Status AddTensor(const std::string& name, std::int32_t metadata) {

@@ -46,22 +46,25 @@ HWY_INLINE hn::Vec<Wide> Stir(V h, int round) {
   return hn::Xor(sum, hn::ShiftRight<29>(sum));
 }
 
-// Adds the mix of every other element of `bits`, the even ones.
+// Adds the mix of every other element of `bits`, the even ones; gives their low halves.
 template <class V, class W>
-HWY_INLINE void MixEven(V bits, W& low, W& high) {
+HWY_INLINE W MixEven(V bits, W& low, W& high) {
   const Bits d32;
   const auto spread = hn::MulEven(bits, hn::Set(d32, value_mix::kSpread));
   const auto h = Stir(Stir(hn::Xor(spread, hn::ShiftRight<32>(spread)), 0), 1);
   low = hn::Add(low, h);
   high = hn::Add(high, Stir(h, 2));
+  return h;
 }
 
+// `mixes`: where the first element's goes, or null.
 template <class V, class W>
-HWY_INLINE void Mix(V bits, W& low, W& high) {
+HWY_INLINE void Mix(V bits, W& low, W& high, std::uint64_t* mixes) {
   const Bits d32;
   const Wide d64;
-  MixEven(bits, low, high);
-  MixEven(hn::BitCast(d32, hn::ShiftRight<32>(hn::BitCast(d64, bits))), low, high);
+  const auto even = MixEven(bits, low, high);
+  const auto odd = MixEven(hn::BitCast(d32, hn::ShiftRight<32>(hn::BitCast(d64, bits))), low, high);
+  if (mixes != nullptr) hn::StoreInterleaved2(even, odd, d64, mixes);
 }
 
 template <class V>
@@ -162,10 +165,11 @@ inline std::size_t AddWhole(const float* values, std::size_t count, const ValueO
     if (!options.hashes) continue;
     const auto is_nan = hn::Gt(size, infinity);
     const auto nan = hn::Set(d, value_mix::kNan);
-    Mix(hn::IfThenElse(is_nan, nan, bits), low, high);
+    const ValueMixes mixes = options.mixes.From(i);
+    Mix(hn::IfThenElse(is_nan, nan, bits), low, high, mixes.values);
     if (!options.rounded_hashes) continue;
-    Mix(hn::IfThenElse(is_nan, nan, RoundToBf16(bits)), bf16_low, bf16_high);
-    Mix(hn::IfThenElse(is_nan, nan, RoundToFp16(bits, size)), fp16_low, fp16_high);
+    Mix(hn::IfThenElse(is_nan, nan, RoundToBf16(bits)), bf16_low, bf16_high, mixes.as_bf16);
+    Mix(hn::IfThenElse(is_nan, nan, RoundToFp16(bits, size)), fp16_low, fp16_high, mixes.as_fp16);
   }
   if (whole == 0) return 0;
   sums.elements += whole;
@@ -190,7 +194,10 @@ HWY_EXPORT(AddWhole);
 
 void AddFloats(const float* values, std::size_t count, const ValueOptions& options, ValueSums& sums) {
   const std::size_t done = HWY_DYNAMIC_DISPATCH(AddWhole)(values, count, options, sums);
-  if (done < count) AddFloatsPlain(values + done, count - done, options, sums);
+  if (done == count) return;
+  ValueOptions rest = options;
+  rest.mixes = options.mixes.From(done);
+  AddFloatsPlain(values + done, count - done, rest, sums);
 }
 
 }  // namespace paritect

@@ -31,10 +31,25 @@ struct ValueSums {
   HashSums as_fp16;
 };
 
+// Where the mixes of single elements go (the low half), for who needs to know which stands where; room for all of a call.
+// Null: not wanted. The rounded ones only with rounded_hashes.
+struct ValueMixes {
+  std::uint64_t* values = nullptr;
+  std::uint64_t* as_bf16 = nullptr;
+  std::uint64_t* as_fp16 = nullptr;
+
+  ValueMixes From(std::size_t element) const {
+    if (values == nullptr) return {};
+    return {values + element, as_bf16 == nullptr ? nullptr : as_bf16 + element,
+            as_fp16 == nullptr ? nullptr : as_fp16 + element};
+  }
+};
+
 struct ValueOptions {
   double smallest_normal = 0;  // of the tensor's own type; 0: it has no subnormals
   bool hashes = true;
   bool rounded_hashes = false;  // as_bf16, as_fp16
+  ValueMixes mixes = {};        // with hashes
 };
 
 // Adds `count` values. The first one's lane is 0: all but the last call take a multiple of 16.

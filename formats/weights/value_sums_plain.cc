@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/tensor_hashes.h"
 #include "formats/weights/value_mix.h"
 #include "formats/weights/value_sums.h"
 
@@ -12,9 +13,13 @@ namespace {
 
 using namespace value_mix;
 
-void Add(HashSums& sums, const HashSums& mix) {
+static_assert(Mix(kSign).low == kNegativeZeroLow && Mix(kSign).high == kNegativeZeroHigh);
+
+// `place`: where the mix goes, or null.
+void Add(HashSums& sums, const HashSums& mix, std::uint64_t* place) {
   sums.low += mix.low;
   sums.high += mix.high;
+  if (place != nullptr) *place = mix.low;
 }
 
 // Not for NaN.
@@ -27,13 +32,13 @@ std::uint32_t RoundToFp16(std::uint32_t bits) {
   return sign | std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + half - half);
 }
 
-void AddHashes(std::uint32_t bits, bool rounded, ValueSums& sums) {
+void AddHashes(std::uint32_t bits, bool rounded, const ValueMixes& mixes, ValueSums& sums) {
   const bool is_nan = (bits & kMagnitude) > kInfinity;
   if (is_nan) bits = kNan;
-  Add(sums.values, Mix(bits));
+  Add(sums.values, Mix(bits), mixes.values);
   if (!rounded) return;
-  Add(sums.as_bf16, Mix(is_nan ? bits : RoundToBf16(bits)));
-  Add(sums.as_fp16, Mix(is_nan ? bits : RoundToFp16(bits)));
+  Add(sums.as_bf16, Mix(is_nan ? bits : RoundToBf16(bits)), mixes.as_bf16);
+  Add(sums.as_fp16, Mix(is_nan ? bits : RoundToFp16(bits)), mixes.as_fp16);
 }
 
 void AddStatistics(double value, std::size_t lane, double smallest_normal, ValueSums& sums) {
@@ -65,7 +70,8 @@ void AddFloatsPlain(const float* values, std::size_t count, const ValueOptions& 
   sums.elements += count;
   for (std::size_t i = 0; i < count; ++i) {
     AddStatistics(values[i], i % ValueSums::kLanes, options.smallest_normal, sums);
-    if (options.hashes) AddHashes(std::bit_cast<std::uint32_t>(values[i]), options.rounded_hashes, sums);
+    if (!options.hashes) continue;
+    AddHashes(std::bit_cast<std::uint32_t>(values[i]), options.rounded_hashes, options.mixes.From(i), sums);
   }
 }
 
@@ -77,9 +83,9 @@ void AddDoubles(const double* values, std::size_t count, const ValueOptions& opt
     if (!options.hashes) continue;
     const float narrow = static_cast<float>(value);
     if (std::isnan(value) || static_cast<double>(narrow) == value) {
-      AddHashes(std::bit_cast<std::uint32_t>(narrow), false, sums);
+      AddHashes(std::bit_cast<std::uint32_t>(narrow), false, options.mixes.From(i), sums);
     } else {
-      Add(sums.values, MixWide(std::bit_cast<std::uint64_t>(value)));
+      Add(sums.values, MixWide(std::bit_cast<std::uint64_t>(value)), options.mixes.From(i).values);
     }
   }
 }

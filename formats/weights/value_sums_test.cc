@@ -53,14 +53,24 @@ TEST(ValueSums, EveryTargetGivesTheSameBits) {
       for (const std::size_t count : {0U, 1U, 15U, 16U, 17U, 48U, 4096U, 10'001U}) {
         for (const double smallest_normal : {0.0, 0x1p-126, 0x1p-14}) {
           const std::vector<float> values = Values(count, static_cast<unsigned>(count), plain);
-          const ValueOptions options = {smallest_normal, true, smallest_normal > 0};
+          const bool rounded = smallest_normal > 0;
+          ValueOptions options = {smallest_normal, true, rounded, {}};
           ValueSums fast, slow;
           for (int again = 0; again < 2; ++again) {  // sums go on where the first call was of whole rounds
             AddFloats(values.data(), count - count % 16, options, fast);
             AddFloatsPlain(values.data(), count - count % 16, options, slow);
           }
+          std::vector<std::uint64_t> quick(3 * count), plainly(3 * count);
+          const auto parts = [&](std::vector<std::uint64_t>& all) {
+            return ValueMixes{all.data(), rounded ? all.data() + count : nullptr,
+                              rounded ? all.data() + 2 * count : nullptr};
+          };
+          options.mixes = parts(quick);
           AddFloats(values.data(), count, options, fast);
+          options.mixes = parts(plainly);
           AddFloatsPlain(values.data(), count, options, slow);
+          EXPECT_EQ(quick, plainly);
+          EXPECT_EQ(plainly.empty() ? 0 : plainly.back() != 0, rounded && count > 0);
           ExpectSame(fast, slow, std::string(hwy::TargetName(target)) + " " + std::to_string(count));
         }
       }
@@ -72,7 +82,7 @@ TEST(ValueSums, EveryTargetGivesTheSameBits) {
 TEST(ValueSums, HashesOnlyWhereAskedFor) {
   const std::vector<float> values = Values(64, 1, true);
   ValueSums sums;
-  AddFloats(values.data(), values.size(), {0, false, false}, sums);
+  AddFloats(values.data(), values.size(), {0, false, false, {}}, sums);
   EXPECT_EQ(sums.values.low, 0U);
   EXPECT_EQ(sums.elements, 64U);
 }
