@@ -13,6 +13,7 @@
 #include "rules/list_words.h"
 #include "rules/log_formats.h"
 #include "rules/metrics.h"
+#include "rules/prepared_document.h"
 #include "rules/secrets.h"
 #include "rules/walk.h"
 
@@ -20,7 +21,7 @@ namespace paritect {
 namespace {
 
 absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
-  PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ParseDocument(file.bytes));
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(file.bytes));
   if (absl::StartsWith(file.name, "messages/")) return rules.messages.Add(root, overriding);
   if (absl::StartsWith(file.name, "scripts/")) return rules.scripts.Add(root);
   if (file.name == "catalogue.yaml") {
