@@ -45,7 +45,8 @@ absl::Status Run(absl::Span<char* const> arguments) {
     const std::string prepared = PrepareDocument(*root);
     const std::string constant = absl::StrCat("kFile", i - 1);
     absl::StrAppend(&constants, "constexpr char ", constant, "[] =", Literal(prepared), ";\n");
-    absl::StrAppend(&table, "    {\"", arguments[i], "\", absl::string_view(", constant, ", ", prepared.size(), ")},\n");
+    absl::StrAppend(&table, "    {\"", arguments[i], "\", absl::string_view(", constant, ", ", prepared.size(),
+                    ")},\n");
   }
   return WriteFileAtomically(
       arguments[0], absl::StrCat("// Written by rules/prepare/main.cc from rules/data.\n",
