@@ -88,8 +88,8 @@ std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResul
   if (reference == nullptr) return all;
   for (const RunSeries& migrated : pairs.runs(Side::kMigrated)) {
     if (migrated.logs.empty()) continue;
-    const CurveSet raw_a = reference->Curves(metric);
-    const CurveSet raw_b = migrated.Curves(metric);
+    const CurveSet& raw_a = reference->Curves(metric);
+    const CurveSet& raw_b = migrated.Curves(metric);
     for (const CurvePair& pair : PairCurves(context, result, *reference, migrated, metric)) {
       if (metric == Metric::kLoss && BeginsNotFinite(context, result, migrated, pair, raw_a, raw_b)) continue;
       if (pair.baseline.points.empty() || pair.migrated.points.empty()) {
