@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -11,7 +12,7 @@ const std::set<std::string>& BuiltInWords() {
   static const std::set<std::string>* const words = [] {
     auto* const result = new std::set<std::string>();
     // LoadRules has refused a file that is not of its form.
-    auto root = ParseDocument(BytesOfRules("argument_words.yaml"));
+    auto root = ReadRulesDocument(BytesOfRules("argument_words.yaml"));
     if (root.ok()) *result = ReadArgumentWords(*root).value_or(std::set<std::string>());
     return result;
   }();

@@ -7,6 +7,7 @@
 #include "common/document_fields.h"
 #include "common/status_macros.h"
 #include "rules/read_text.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -118,7 +119,7 @@ const CauseRules& BuiltInCauses() {
   static const CauseRules* const rules = [] {
     auto* const result = new CauseRules();
     // LoadRules has refused a file that is not of its form.
-    auto root = ParseDocument(BytesOfRules("causes.yaml"));
+    auto root = ReadRulesDocument(BytesOfRules("causes.yaml"));
     if (root.ok()) *result = ReadCauses(*root).value_or(CauseRules());
     return result;
   }();

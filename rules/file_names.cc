@@ -4,13 +4,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
 namespace {
 
 absl::StatusOr<FileNames> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(BytesOfRules("file_names.yaml")));
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("file_names.yaml")));
   return ReadFileNames(root);
 }
 

@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
 namespace {
 
 absl::StatusOr<FolderWords> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(BytesOfRules("folder_words.yaml")));
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("folder_words.yaml")));
   return ReadFolderWords(root);
 }
 

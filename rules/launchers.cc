@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -215,7 +216,7 @@ void Reckon(const std::vector<Launcher>& launchers, VariableLookup lookup, Launc
 }
 
 absl::StatusOr<LauncherTable> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(BytesOfRules("launchers.yaml")));
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("launchers.yaml")));
   return ReadLaunchers(root);
 }
 

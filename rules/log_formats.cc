@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/document_fields.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -41,7 +42,7 @@ absl::Status ReadRow(const DocumentNode& node, LogFormatTable& table) {
 }
 
 absl::StatusOr<LogFormatTable> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(BytesOfRules("log_formats.yaml")));
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("log_formats.yaml")));
   return ReadLogFormats(root);
 }
 

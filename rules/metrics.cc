@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "common/document_fields.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -84,7 +85,7 @@ absl::Status ReadMetric(const DocumentNode& node, MetricTable& out) {
 }
 
 absl::StatusOr<MetricTable> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ParseDocument(BytesOfRules("metrics.yaml")));
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("metrics.yaml")));
   return ReadMetrics(root);
 }
 

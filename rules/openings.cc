@@ -5,6 +5,7 @@
 #include "common/document_fields.h"
 #include "common/status_macros.h"
 #include "rules/read_text.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -56,7 +57,7 @@ const std::vector<Opening>& BuiltInOpenings() {
   static const std::vector<Opening>* const openings = [] {
     auto* const result = new std::vector<Opening>();
     // LoadRules has refused a file that is not of its form.
-    auto root = ParseDocument(BytesOfRules("openings.yaml"));
+    auto root = ReadRulesDocument(BytesOfRules("openings.yaml"));
     if (root.ok()) *result = ReadOpenings(*root).value_or(std::vector<Opening>());
     return result;
   }();

@@ -9,6 +9,7 @@
 #include "common/document_fields.h"
 #include "common/status_macros.h"
 #include "rules/read_text.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -43,7 +44,7 @@ std::string PatternOf(const std::string& english) {
 // Embedded files are of their form (a test proves it), and overrides were checked at the start.
 const Phrases* Load(absl::string_view name) {
   auto* const result = new Phrases();
-  auto root = ParseDocument(BytesOfRules(name));
+  auto root = ReadRulesDocument(BytesOfRules(name));
   if (!root.ok()) return result;
   auto read = Phrases::Read(*root);
   if (read.ok()) *result = *std::move(read);

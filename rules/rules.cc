@@ -1,5 +1,6 @@
 #include "rules/rules.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/base/internal/raw_logging.h"
@@ -17,17 +18,51 @@
 #include "rules/metrics.h"
 #include "rules/openings.h"
 #include "rules/phrases.h"
+#include "rules/prepared_document.h"
 #include "rules/secrets.h"
 #include "rules/walk.h"
 
 namespace paritect {
 namespace {
 
+// Files that are read by themselves where they are needed, without the rules at hand. An override replaces them whole.
+struct LoneFile {
+  absl::string_view name;
+  absl::Status (*read)(const DocumentNode& root);  // whether it is of its form
+};
+constexpr LoneFile kLoneFiles[] = {
+    {"walk.yaml", [](const DocumentNode& root) { return ReadWalk(root).status(); }},
+    {"causes.yaml", [](const DocumentNode& root) { return ReadCauses(root).status(); }},
+    {"openings.yaml", [](const DocumentNode& root) { return ReadOpenings(root).status(); }},
+    {"phrases.yaml", [](const DocumentNode& root) { return Phrases::Read(root).status(); }},
+    {"value_phrases.yaml", [](const DocumentNode& root) { return Phrases::Read(root).status(); }},
+    {"folder_words.yaml", [](const DocumentNode& root) { return ReadFolderWords(root).status(); }},
+    {"argument_words.yaml", [](const DocumentNode& root) { return ReadArgumentWords(root).status(); }},
+    {"file_names.yaml", [](const DocumentNode& root) { return ReadFileNames(root).status(); }},
+    {"list_words.yaml", [](const DocumentNode& root) { return ReadListWords(root).status(); }},
+    {"log_formats.yaml", [](const DocumentNode& root) { return ReadLogFormats(root).status(); }},
+    {"metrics.yaml", [](const DocumentNode& root) { return ReadMetrics(root).status(); }},
+    {"secrets.yaml", [](const DocumentNode& root) { return ReadSecrets(root).status(); }},
+};
+
+const LoneFile* ReaderOf(absl::string_view name) {
+  for (const LoneFile& file : kLoneFiles) {
+    if (file.name == name) return &file;
+  }
+  return nullptr;
+}
+
+// The embedded files that make the rules. A test proves the form of the lone ones (LoadRules reads all it is given);
+// reading them here would cost each start their patterns.
+std::vector<RulesFile> EmbeddedRulesProper() {
+  std::vector<RulesFile> files = EmbeddedRules();
+  files.erase(std::remove_if(files.begin(), files.end(), [](const RulesFile& file) { return ReaderOf(file.name); }),
+              files.end());
+  return files;
+}
+
 absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
-  // Read by whoever speaks Chinese; a test proves the embedded ones, so that no other start waits for them.
-  const bool phrases = file.name == "phrases.yaml" || file.name == "value_phrases.yaml";
-  if (phrases && !overriding) return absl::OkStatus();
-  PARITECT_ASSIGN_OR_RETURN(DocumentNode root, ParseDocument(file.bytes));
+  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(file.bytes));
   if (absl::StartsWith(file.name, "messages/")) return rules.messages.Add(root, overriding);
   if (absl::StartsWith(file.name, "scripts/")) return rules.scripts.Add(root);
   if (file.name == "catalogue.yaml") {
@@ -44,19 +79,7 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   if (file.name == "differences.yaml") return rules.differences.Add(root, overriding);
   if (file.name == "tensor_names.yaml") return rules.tensor_names.Add(root);
   if (file.name == "operators.yaml") return rules.operators.Add(root);
-  // Read by themselves where they are needed, without the rules at hand; here their form is proved. An override
-  // replaces them whole.
-  if (file.name == "walk.yaml") return ReadWalk(root).status();
-  if (file.name == "causes.yaml") return ReadCauses(root).status();
-  if (file.name == "openings.yaml") return ReadOpenings(root).status();
-  if (phrases) return Phrases::Read(root).status();
-  if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
-  if (file.name == "file_names.yaml") return ReadFileNames(root).status();
-  if (file.name == "folder_words.yaml") return ReadFolderWords(root).status();
-  if (file.name == "list_words.yaml") return ReadListWords(root).status();
-  if (file.name == "log_formats.yaml") return ReadLogFormats(root).status();
-  if (file.name == "metrics.yaml") return ReadMetrics(root).status();
-  if (file.name == "secrets.yaml") return ReadSecrets(root).status();
+  if (const auto* reader = ReaderOf(file.name)) return reader->read(root);
   if (file.name == "launchers.yaml") {
     PARITECT_ASSIGN_OR_RETURN(const LauncherTable launchers, ReadLaunchers(root));
     rules.settings.AddByNature(launchers.variables());
@@ -83,7 +106,7 @@ absl::StatusOr<Rules> LoadRules(absl::Span<const RulesFile> files, absl::Span<co
 
 const Rules& BuiltInRules() {
   static const Rules* const rules = [] {
-    auto loaded = LoadRules(EmbeddedRules(), RulesOverrides());
+    auto loaded = LoadRules(EmbeddedRulesProper(), RulesOverrides());
     if (!loaded.ok()) {
       ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
     }
@@ -100,7 +123,7 @@ absl::Status CheckOverrides(absl::Span<const RulesFile> overrides) {
                      "own: --profile FILE)"));
     }
   }
-  return LoadRules(EmbeddedRules(), overrides).status();
+  return LoadRules(EmbeddedRulesProper(), overrides).status();
 }
 
 }  // namespace paritect

@@ -1,5 +1,7 @@
 #include "rules/rules_files.h"
 
+#include "rules/embedded_files.h"
+
 namespace paritect {
 namespace {
 
@@ -10,6 +12,13 @@ std::vector<RulesFile>& Overrides() {
 
 }  // namespace
 
+std::vector<RulesFile> EmbeddedRules() {
+  std::vector<RulesFile> files;
+  files.reserve(EmbeddedFiles().size());
+  for (const EmbeddedFile& file : EmbeddedFiles()) files.push_back({std::string(file.name), std::string(file.bytes)});
+  return files;
+}
+
 void SetRulesOverrides(std::vector<RulesFile> files) { Overrides() = std::move(files); }
 
 absl::Span<const RulesFile> RulesOverrides() { return Overrides(); }
@@ -18,8 +27,8 @@ std::string BytesOfRules(absl::string_view name) {
   for (const RulesFile& file : Overrides()) {
     if (file.name == name) return file.bytes;
   }
-  for (RulesFile& file : EmbeddedRules()) {
-    if (file.name == name) return std::move(file.bytes);
+  for (const EmbeddedFile& file : EmbeddedFiles()) {
+    if (file.name == name) return std::string(file.bytes);
   }
   return "";
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -323,7 +324,7 @@ absl::StatusOr<SecretRules> ReadSecrets(const DocumentNode& root) {
 
 const SecretRules& BuiltInSecrets() {
   static const SecretRules* const rules = [] {
-    const auto root = ParseDocument(BytesOfRules("secrets.yaml"));
+    const auto root = ReadRulesDocument(BytesOfRules("secrets.yaml"));
     const absl::StatusOr<SecretRules> loaded =
         root.ok() ? ReadSecrets(*root) : absl::StatusOr<SecretRules>(root.status());
     if (!loaded.ok()) {

@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 #include "rules/read_text.h"
 #include "rules/rules_files.h"
 
@@ -78,7 +79,7 @@ const Walk& BuiltInWalk() {
   static const Walk* const walk = [] {
     auto* const result = new Walk();
     // LoadRules has refused a file that is not of its form.
-    auto root = ParseDocument(BytesOfRules("walk.yaml"));
+    auto root = ReadRulesDocument(BytesOfRules("walk.yaml"));
     if (root.ok()) *result = ReadWalk(*root).value_or(Walk());
     return result;
   }();

@@ -326,16 +326,66 @@ double LongRunVariance(absl::Span<const double> values, std::size_t blocks) {
   return squares / (total - 2 * static_cast<double>(blocks)) * factor;
 }
 
+namespace {
+
+// The last values in order, as a window moves over a curve: its median and the median of the distances from it without
+// sorting each time. Equal to what Median gives of the same values.
+class SortedWindow {
+ public:
+  explicit SortedWindow(absl::Span<const double> values) : sorted_(values.begin(), values.end()) {
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  void Move(double leaves, double enters) {
+    const auto out = std::lower_bound(sorted_.begin(), sorted_.end(), leaves);
+    const auto in = std::lower_bound(sorted_.begin(), sorted_.end(), enters);
+    if (in > out) {
+      std::move(out + 1, in, out);
+      *(in - 1) = enters;
+    } else {
+      std::move_backward(in, out, out + 1);
+      *in = enters;
+    }
+  }
+
+  double median() const { return Middle(sorted_[sorted_.size() / 2 - 1], sorted_[sorted_.size() / 2]); }
+
+  // The distances grow from the median to both ends: the smaller of the two next ones, half of them.
+  double MedianDistance(double median) const {
+    std::size_t above = static_cast<std::size_t>(std::lower_bound(sorted_.begin(), sorted_.end(), median) -
+                                                 sorted_.begin());
+    std::size_t below = above;
+    double last = 0;
+    double before_last = 0;
+    for (std::size_t taken = 0; taken <= sorted_.size() / 2; ++taken) {
+      before_last = last;
+      const bool up = below == 0 || (above < sorted_.size() &&
+                                     std::fabs(sorted_[above] - median) <= std::fabs(sorted_[below - 1] - median));
+      last = std::fabs((up ? sorted_[above++] : sorted_[--below]) - median);
+    }
+    return Middle(before_last, last);
+  }
+
+ private:
+  static double Middle(double lower, double upper) { return lower + (upper - lower) / 2; }
+
+  std::vector<double> sorted_;  // an even number
+};
+
+}  // namespace
+
 std::vector<std::size_t> Spikes(absl::Span<const double> values) {
   constexpr std::size_t kWindow = 50;
   constexpr std::size_t kBackWithin = 20;
   std::vector<std::size_t> spikes;
+  if (values.size() <= kWindow) return spikes;
+  SortedWindow window(values.subspan(0, kWindow));
+  std::size_t end_of_window = kWindow;
   for (std::size_t i = kWindow; i < values.size(); ++i) {
-    std::vector<double> before(values.begin() + static_cast<std::ptrdiff_t>(i - kWindow),
-                               values.begin() + static_cast<std::ptrdiff_t>(i));
-    const double median = Median(before);
-    for (double& value : before) value = std::fabs(value - median);
-    const double limit = median + 8 * 1.4826 * Median(std::move(before));
+    for (; end_of_window < i; ++end_of_window) window.Move(values[end_of_window - kWindow], values[end_of_window]);
+    const double median = window.median();
+    if (!(values[i] > median)) continue;
+    const double limit = median + 8 * 1.4826 * window.MedianDistance(median);
     if (!(values[i] > limit)) continue;
     const std::size_t end = std::min(values.size(), i + 1 + kBackWithin);
     for (std::size_t j = i + 1; j < end; ++j) {

@@ -72,7 +72,7 @@ std::optional<Course> CourseOf(const Curve& curve) {
 std::optional<Course> ReferenceCourse(const CheckContext& context, const RunSeries* reference, const RunSeries& run,
                                       const Curve& migrated) {
   if (reference == nullptr || migrated.points.empty()) return std::nullopt;
-  const CurveSet set = reference->Curves(Metric::kLoss);
+  const CurveSet& set = reference->Curves(Metric::kLoss);
   for (const Curve& curve : set.curves) {
     if (set.curves.size() != 1 && curve.engine != migrated.engine) continue;
     const StepAxis axis = ChooseAxis(context, *reference, run, {}, {});
@@ -151,7 +151,7 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
   // A validation that gives no number is no training that does not converge: scenario 3, if the curves agree.
   validates = validates && !nonfinite.validation;
   if (nonfinite.training) return false;
-  const CurveSet set = run.Curves(Metric::kLoss);
+  const CurveSet& set = run.Curves(Metric::kLoss);
   for (const Curve& curve : set.curves) {
     const std::optional<Course> course = CourseOf(curve);
     if (!course.has_value()) {

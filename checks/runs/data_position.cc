@@ -65,7 +65,7 @@ bool WasResumed(const RunSeries& run) {
 }
 
 void CheckConsumedSamples(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
-  const CurveSet set = run.Curves(Metric::kSamples);
+  const CurveSet& set = run.Curves(Metric::kSamples);
   if (!set.problems.empty()) return;  // said where a curve is needed
   for (const Curve& curve : set.curves) {
     std::vector<double> per_step;

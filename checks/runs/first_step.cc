@@ -1,6 +1,7 @@
 #include "checks/runs/first_step.h"
 
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "checks/series/observed_logs.h"
@@ -90,10 +91,14 @@ std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResul
   for (const RunSeries& migrated : pairs.runs(Side::kMigrated)) {
     if (migrated.logs.empty()) continue;
     const bool observed = !ObservedLogs(reference->view).empty() && !ObservedLogs(migrated.view).empty();
-    const RunSeries first_a = observed ? AsObserved(*reference) : *reference;
-    const RunSeries first_b = observed ? AsObserved(migrated) : migrated;
-    const CurveSet raw_a = first_a.Curves(metric);
-    const CurveSet raw_b = first_b.Curves(metric);
+    std::optional<RunSeries> observed_a;
+    std::optional<RunSeries> observed_b;
+    if (observed) observed_a.emplace(AsObserved(*reference));
+    if (observed) observed_b.emplace(AsObserved(migrated));
+    const RunSeries& first_a = observed ? *observed_a : *reference;
+    const RunSeries& first_b = observed ? *observed_b : migrated;
+    const CurveSet& raw_a = first_a.Curves(metric);
+    const CurveSet& raw_b = first_b.Curves(metric);
     for (const CurvePair& pair : PairCurves(context, result, first_a, first_b, metric)) {
       if (metric == Metric::kLoss && BeginsNotFinite(context, result, migrated, pair, raw_a, raw_b)) continue;
       if (pair.baseline.points.empty() || pair.migrated.points.empty()) {

@@ -24,7 +24,7 @@ BaselineCurves CollectBaseline(const RunPairs& pairs, const Curve& reference, co
   result.curves.push_back(reference);
   for (const RunSeries* run : pairs.Comparable(Side::kBaseline)) {
     if (run == pairs.reference()) continue;
-    const CurveSet set = run->Curves(Metric::kLoss);
+    const CurveSet& set = run->Curves(Metric::kLoss);
     for (const Curve& curve : set.curves) {
       const Curve finite = FiniteOnly(curve);
       // Of equal length: a mean over other steps would be another curve.

@@ -45,9 +45,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   }
   std::int64_t values = 0;
   for (const Metric metric : kCompared) {
-    const CurveSet first = finished.finished[0]->Curves(metric);
+    const CurveSet& first = finished.finished[0]->Curves(metric);
     for (std::size_t i = 1; i < finished.finished.size(); ++i) {
-      const CurveSet other = finished.finished[i]->Curves(metric);
+      const CurveSet& other = finished.finished[i]->Curves(metric);
       AddProblems(context, result, first.problems);
       AddProblems(context, result, other.problems);
       if (result.missing_size() > 0) return;

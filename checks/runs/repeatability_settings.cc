@@ -79,8 +79,8 @@ std::int64_t ComparePrinted(const CheckContext& context, v1::CheckResult& result
       }
     }
   }
-  const CurveSet rate_a = first.Curves(Metric::kLearningRate);
-  const CurveSet rate_b = run.Curves(Metric::kLearningRate);
+  const CurveSet& rate_a = first.Curves(Metric::kLearningRate);
+  const CurveSet& rate_b = run.Curves(Metric::kLearningRate);
   if (rate_a.curves.size() != 1 || rate_b.curves.size() != 1) return compared;
   const Curve a = FiniteOnly(rate_a.curves[0]);
   const Curve b = FiniteOnly(rate_b.curves[0]);

@@ -91,7 +91,7 @@ bool SameOrderSteps(const CheckContext& context, v1::CheckResult& result, const 
 
 // Steps from one printed loss to the next, about.
 std::int64_t PrintInterval(const RunSeries& run) {
-  const CurveSet set = run.Curves(Metric::kLoss);
+  const CurveSet& set = run.Curves(Metric::kLoss);
   if (set.curves.empty() || set.curves[0].points.size() < 2) return 0;
   const std::vector<CurvePoint>& points = set.curves[0].points;
   return (points.back().step - points.front().step) / static_cast<std::int64_t>(points.size() - 1);
@@ -184,8 +184,8 @@ void RunPairs::RequireAsFar(const CheckContext& context, v1::CheckResult& result
 
 std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                                   const RunSeries& migrated, Metric metric) {
-  const CurveSet a = baseline.Curves(metric);
-  const CurveSet b = migrated.Curves(metric);
+  const CurveSet& a = baseline.Curves(metric);
+  const CurveSet& b = migrated.Curves(metric);
   const bool a_usable = Usable(context, result, baseline, metric, a);
   const bool b_usable = Usable(context, result, migrated, metric, b);
   if (!SameOrderSteps(context, result, baseline, migrated)) return {};

@@ -94,7 +94,7 @@ void ReadPrintedBatch(const RunSeries& run, ScalerFacts& facts) {
 ScalePoint PointOf(const LogSource& source, const v1::StepRecord& record) {
   const bool skipped = record.overflow() || record.skipped() > 0;
   return {record.loss_scale(), skipped || std::isinf(record.grad_norm()), skipped, record.step(),
-          Where(source, record.line())};
+          {source.evidence, record.line()}};
 }
 
 // A saved state of a scaler: empty where it was switched off, else its scale and how it moves.
@@ -154,6 +154,34 @@ void ReadLog(const RunSeries& run, ScalerFacts& facts) {
       facts.static_scale = Sourced{points.front().scale, points.front().where};
     }
   }
+}
+
+ScalerFacts MakeFacts(const CheckContext& context, const RunSeries& run) {
+  const SettingsView& settings = SettingsView::Of(context, run.side, run.view);
+  ScalerFacts facts;
+  const ComputeType type = ComputeTypeOf(settings);
+  if (!type.contradicted) facts.dtype = type.dtype;
+  facts.dtype_evidence = type.evidence;
+  ReadParameters(settings, facts);
+  ReadPrintedBatch(run, facts);
+  ReadState(settings, facts);
+  if (facts.kind == ScalerKind::kUnknown) ReadKind(settings, facts);
+  ReadLog(run, facts);
+  // Hugging Face and DeepSpeed switch a dynamic scaler on with fp16 and have no option against it.
+  if (facts.kind == ScalerKind::kUnknown && facts.dtype == "float16" &&
+      (settings.HasFormat("hf-training-args-json") || settings.HasFormat("hf-training-args") ||
+       settings.HasFormat("deepspeed-json") || settings.HasFormat("megatron-args"))) {
+    facts.kind = ScalerKind::kDynamic;
+    facts.evidence = facts.dtype_evidence;
+  }
+  if (facts.kind == ScalerKind::kUnknown) {
+    for (const OverflowCount& count : CountOverflows(run)) {
+      if (count.skipped == 0) continue;
+      facts.evidence = count.evidence.empty() ? "" : count.evidence.front();
+      facts.kind = ScalerKind::kDynamic;  // only a scaler skips steps; nothing says that its scale is fixed
+    }
+  }
+  return facts;
 }
 
 }  // namespace
@@ -223,36 +251,12 @@ std::vector<std::vector<ScalePoint>> ScaleSeries(const RunSeries& run, absl::str
   return result;
 }
 
-ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run) {
-  const SettingsView& settings = SettingsView::Of(context, run.side, run.view);
-  ScalerFacts facts;
-  const ComputeType type = ComputeTypeOf(settings);
-  if (!type.contradicted) facts.dtype = type.dtype;
-  facts.dtype_evidence = type.evidence;
-  ReadParameters(settings, facts);
-  ReadPrintedBatch(run, facts);
-  ReadState(settings, facts);
-  if (facts.kind == ScalerKind::kUnknown) ReadKind(settings, facts);
-  ReadLog(run, facts);
-  // Hugging Face and DeepSpeed switch a dynamic scaler on with fp16 and have no option against it.
-  if (facts.kind == ScalerKind::kUnknown && facts.dtype == "float16" &&
-      (settings.HasFormat("hf-training-args-json") || settings.HasFormat("hf-training-args") ||
-       settings.HasFormat("deepspeed-json") || settings.HasFormat("megatron-args"))) {
-    facts.kind = ScalerKind::kDynamic;
-    facts.evidence = facts.dtype_evidence;
-  }
-  if (facts.kind == ScalerKind::kUnknown) {
-    for (const OverflowCount& count : CountOverflows(run)) {
-      if (count.skipped == 0) continue;
-      facts.evidence = count.evidence.empty() ? "" : count.evidence.front();
-      facts.kind = ScalerKind::kDynamic;  // only a scaler skips steps; nothing says that its scale is fixed
-    }
-  }
-  return facts;
+const ScalerFacts& ScalerOf(const CheckContext& context, const RunSeries& run) {
+  return run.views->Get<ScalerFacts>({}, [&] { return MakeFacts(context, run); });
 }
 
 UpdateGuard GuardOf(const CheckContext& context, const RunSeries& run) {
-  const ScalerFacts facts = ScalerOf(context, run);
+  const ScalerFacts& facts = ScalerOf(context, run);
   // A DeepSpeed file states the parameters of a scaler that bf16 leaves off.
   if (facts.not_needed() || facts.kind == ScalerKind::kOff) return UpdateGuard::kNothing;
   return facts.kind == ScalerKind::kUnknown ? UpdateGuard::kUnknown : UpdateGuard::kScaler;

@@ -41,7 +41,8 @@ struct ScalerFacts {
   bool not_needed() const { return dtype == "bfloat16" || dtype == "float32"; }
 };
 
-ScalerFacts ScalerOf(const CheckContext& context, const RunSeries& run);
+// Made once an audit.
+const ScalerFacts& ScalerOf(const CheckContext& context, const RunSeries& run);
 
 // What can leave out an update of the run.
 UpdateGuard GuardOf(const CheckContext& context, const RunSeries& run);
@@ -52,7 +53,7 @@ struct ScalePoint {
   bool overflow = false;
   bool skipped = false;  // told by a scaler; a norm that is not finite is an overflow and no skip
   std::int64_t step = 0;
-  std::string where;
+  PlaceInLog where;
 };
 std::vector<ScalePoint> ScalePoints(const RunSeries& run, absl::string_view engine);
 // The same, one series for each rank and log that tells of the same steps: logs that go on where one ends are one.

@@ -26,7 +26,7 @@ constexpr std::size_t kStepsOfCorrelation = 20;
 // The losses of the pair's engine, step by step.
 AlignedCurves LossesOf(const RunSeries& baseline, const RunSeries& migrated, const CurvePair& pair, Curve& right) {
   const auto find = [](const RunSeries& run, const std::string& engine) {
-    const CurveSet set = run.Curves(Metric::kLoss);
+    const CurveSet& set = run.Curves(Metric::kLoss);
     for (const Curve& curve : set.curves) {
       if (set.curves.size() == 1 || curve.engine == engine) return FiniteOnly(curve);
     }

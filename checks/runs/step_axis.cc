@@ -24,7 +24,7 @@ double TypicalGap(const Curve& curve) {
 
 // Samples that a step consumes, by the run's own count.
 std::optional<double> PrintedPerStep(const RunSeries& run) {
-  const CurveSet set = run.Curves(Metric::kSamples);
+  const CurveSet& set = run.Curves(Metric::kSamples);
   if (set.curves.size() != 1) return std::nullopt;
   std::vector<double> per_step;
   const std::vector<CurvePoint>& points = set.curves[0].points;

@@ -9,17 +9,29 @@
 #include "absl/strings/string_view.h"
 
 namespace paritect {
+namespace v1 {
+class Evidence;
+}  // namespace v1
 
 enum class Metric { kLoss, kLearningRate, kGradNorm, kLossScale, kAccuracy, kEvalLoss, kSamples };
 
 // "loss", "lr", ...: as in `paritect inspect`, for messages.
 absl::string_view MetricName(Metric metric);
 
+// Where a value stands. A curve has one a record, and a finding shows a few: the text is made where it is wanted.
+struct PlaceInLog {
+  const v1::Evidence* evidence = nullptr;  // of the audit; outlives what is derived from it
+  std::int64_t line = 0;                   // 0: the file alone
+
+  std::string Text() const;  // "logs/train.log:12"
+  operator std::string() const { return Text(); }
+};
+
 struct CurvePoint {
   std::int64_t step = 0;
   double value = 0;       // may be NaN or infinite
   double resolution = 0;  // half a unit of the last printed digit; 0: not known
-  std::string where;
+  PlaceInLog where;
   bool in_points = false;  // an accuracy that was printed with a per cent sign
 };
 

@@ -1,6 +1,5 @@
 // Which runs of a side count (run_series.h). By itself, for run_copies.h, which it uses, knows run series.
 #include <algorithm>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "checks/numbers/statistics.h"
@@ -88,17 +87,20 @@ FinishedRuns Finished(const Profile& profile, const std::vector<RunSeries>& runs
   return result;
 }
 
-std::optional<StepHole> HoleOf(const RunSeries& run) {
+namespace {
+
+std::optional<StepHole> FindHole(const RunSeries& run) {
   constexpr std::size_t kStepsMin = 20;
   constexpr std::int64_t kUsual = 6;
-  std::set<std::int64_t> seen;
+  std::vector<std::int64_t> steps;
   for (const LogSource& source : run.logs) {
     for (const v1::StepRecord& record : source.log().records()) {
-      if (!record.step_unknown()) seen.insert(record.step());
+      if (!record.step_unknown()) steps.push_back(record.step());
     }
   }
-  if (seen.size() < kStepsMin) return std::nullopt;
-  const std::vector<std::int64_t> steps(seen.begin(), seen.end());
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  if (steps.size() < kStepsMin) return std::nullopt;
   std::vector<double> gaps;
   for (std::size_t i = 1; i < steps.size(); ++i) gaps.push_back(static_cast<double>(steps[i] - steps[i - 1]));
   const double usual = Median(gaps);
@@ -111,6 +113,12 @@ std::optional<StepHole> HoleOf(const RunSeries& run) {
     widest = StepHole{steps[i] + 1, steps[i + 1] - 1};
   }
   return widest;
+}
+
+}  // namespace
+
+std::optional<StepHole> HoleOf(const RunSeries& run) {
+  return run.views->Get<std::optional<StepHole>>({}, [&] { return FindHole(run); });
 }
 
 namespace {

@@ -78,23 +78,31 @@ Period FindPeriod(const std::vector<double>& ratios, const std::vector<std::int6
   for (std::size_t i = 1; i < steps.size(); ++i) {
     if (steps[i] != steps[i - 1] + 1) return {};
   }
+  std::vector<double> logs;
+  for (const double ratio : ratios) logs.push_back(std::log(ratio));
   for (std::size_t period = 2; period <= kPeriodMax && period * 4 <= ratios.size(); ++period) {
+    // Steps that lie a whole number of periods apart; where a period begins only turns them round.
+    std::vector<std::vector<double>> phases(period);
+    for (std::size_t i = 0; i < logs.size(); ++i) phases[i % period].push_back(logs[i]);
+    std::vector<double> medians;
+    for (const std::vector<double>& phase : phases) medians.push_back(Median(phase));
     for (std::size_t offset = 0; offset < period; ++offset) {
-      std::vector<std::vector<double>> phases(period);
-      for (std::size_t i = 0; i < ratios.size(); ++i) phases[(i + offset) % period].push_back(std::log(ratios[i]));
+      const auto phase_of = [&](std::size_t k) { return (k + period - offset) % period; };
       std::vector<double> x;
       std::vector<double> y;
-      double within = 0;
       for (std::size_t k = 0; k < period; ++k) {
         x.push_back(std::log(static_cast<double>(k + 1)));
-        y.push_back(Median(phases[k]));
-        for (double value : phases[k]) within += std::fabs(value - y.back());
+        y.push_back(medians[phase_of(k)]);
+      }
+      if (!std::is_sorted(y.begin(), y.end())) continue;
+      double within = 0;
+      for (std::size_t k = 0; k < period; ++k) {
+        for (double value : phases[phase_of(k)]) within += std::fabs(value - y[k]);
       }
       within /= static_cast<double>(ratios.size());
       const Line line = FitLine(x, y);
       const double growth = y.back() - y.front();
-      const bool rising = std::is_sorted(y.begin(), y.end());
-      if (rising && within < 0.25 * growth && AddsUp(line, std::exp(y.front()), std::exp(y.back()), 1.35)) {
+      if (within < 0.25 * growth && AddsUp(line, std::exp(y.front()), std::exp(y.back()), 1.35)) {
         return {period, (period - offset) % period};
       }
     }

@@ -312,9 +312,7 @@ RecordsByRank Split(const v1::RunLog& log, const v1::Evidence& evidence) {
   return result;
 }
 
-}  // namespace
-
-std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
+std::vector<OverflowCount> Count(const RunSeries& run) {
   std::map<std::string, Part> engines;
   for (const LogSource& source : ScaleLogs(run)) {
     for (const auto& [key, records] : Split(source.log(), *source.evidence)) {
@@ -346,6 +344,12 @@ std::vector<OverflowCount> CountOverflows(const RunSeries& run) {
     result.push_back(std::move(part.count));
   }
   return result;
+}
+
+}  // namespace
+
+const std::vector<OverflowCount>& CountOverflows(const RunSeries& run) {
+  return run.views->Get<std::vector<OverflowCount>>({}, [&] { return Count(run); });
 }
 
 std::int64_t ImpliedByScale(const OverflowCount& count) {

@@ -53,7 +53,8 @@ struct OverflowCount {
   double rate() const { return steps > 0 ? static_cast<double>(skipped) / static_cast<double>(steps) : 0; }
 };
 
-std::vector<OverflowCount> CountOverflows(const RunSeries& run);
+// Made once an audit.
+const std::vector<OverflowCount>& CountOverflows(const RunSeries& run);
 
 // Every reduction of a dynamic scale is an overflow, whatever the run's own count says.
 std::int64_t ImpliedByScale(const OverflowCount& count);

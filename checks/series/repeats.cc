@@ -53,7 +53,7 @@ LossCurves CollectLosses(const CheckContext& context, v1::CheckResult& result,
                          const std::vector<const RunSeries*>& runs, GuardOfRun guard_of) {
   LossCurves losses;
   for (const RunSeries* run : runs) {
-    CurveSet set = run->Curves(Metric::kLoss);
+    const CurveSet& set = run->Curves(Metric::kLoss);
     AddProblems(context, result, set.problems);
     FindNonFinite(context, result, *run, guard_of);
     if (!set.problems.empty()) continue;

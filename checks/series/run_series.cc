@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "checks/numbers/statistics.h"
 #include "checks/series/observed_logs.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kNoRank = -1;
 
-using PointsByStep = std::map<std::int64_t, CurvePoint>;
+using PointsByStep = absl::btree_map<std::int64_t, CurvePoint>;
 
 std::optional<double> Read(const v1::StepRecord& record, Metric metric) {
   switch (metric) {
@@ -167,7 +168,7 @@ class Gatherer {
       }
       without_rank = without_rank || rank == kNoRank;
       CurvePoint point{by_order ? ++evaluations : record.step(), *value,
-                       metric_.is(Metric::kLoss) ? record.loss_resolution() : 0, Where(source, record.line()),
+                       metric_.is(Metric::kLoss) ? record.loss_resolution() : 0, {source.evidence, record.line()},
                        metric_.is(Metric::kAccuracy) && record.accuracy_in_points()};
       auto [it, added] = parts[{record.engine(), rank}].try_emplace(point.step, point);
       if (added) continue;
@@ -329,10 +330,13 @@ absl::string_view MetricName(Metric metric) {
   return "";
 }
 
-std::string Where(const LogSource& source, std::int64_t line) {
-  const std::string file = DisplayBytes(source.evidence->source());
+std::string PlaceInLog::Text() const {
+  if (evidence == nullptr) return "";
+  const std::string file = DisplayBytes(evidence->source());
   return line > 0 ? absl::StrCat(file, ":", line) : file;
 }
+
+std::string Where(const LogSource& source, std::int64_t line) { return PlaceInLog{source.evidence, line}.Text(); }
 
 Curve FiniteOnly(const Curve& curve) {
   Curve result;
@@ -352,12 +356,15 @@ std::optional<Metric> FindMetric(absl::string_view name) {
   return std::nullopt;
 }
 
-CurveSet RunSeries::Curves(Metric metric) const {
-  return Gatherer(*this, {metric, ""}).Gather();
+const CurveSet& RunSeries::Curves(Metric metric) const {
+  // A metric's entry in the list of all stands for it.
+  const Metric* const place = std::find(std::begin(kAllMetrics), std::end(kAllMetrics), metric);
+  return views->Get<CurveSet>({place}, [&] { return Gatherer(*this, {metric, ""}).Gather(); });
 }
 
 CurveSet CurvesOfMetric(const RunSeries& run, absl::string_view name) {
-  return Gatherer(run, {FindMetric(name), std::string(name)}).Gather();
+  if (const std::optional<Metric> known = FindMetric(name)) return run.Curves(*known);
+  return Gatherer(run, {std::nullopt, std::string(name)}).Gather();
 }
 
 std::vector<std::string> PrintedMetrics(const RunSeries& run) {
@@ -457,15 +464,13 @@ std::map<std::string, std::string> OwnMetrics(const RunSeries& run) {
   return own;
 }
 
-}  // namespace
-
-std::vector<FinalMetric> RunSeries::Finals() const {
+std::vector<FinalMetric> MakeFinals(const RunSeries& run) {
   std::vector<FinalMetric> finals;
   FinalMetric accuracy;
   accuracy.name = "accuracy";
   accuracy.is_accuracy = accuracy.is_share = accuracy.higher_is_better = accuracy.of_quality = true;
-  if (Fill(Curves(Metric::kAccuracy), accuracy)) finals.push_back(accuracy);
-  for (const auto& [common, printed] : OwnMetrics(*this)) {
+  if (Fill(run.Curves(Metric::kAccuracy), accuracy)) finals.push_back(accuracy);
+  for (const auto& [common, printed] : OwnMetrics(run)) {
     const EvaluationMetric& known = *FindEvaluationMetric(printed);
     FinalMetric metric;
     metric.name = common;
@@ -473,12 +478,12 @@ std::vector<FinalMetric> RunSeries::Finals() const {
     metric.higher_is_better = known.sense.higher_is_better;
     metric.of_quality = known.rank < kRankOfPerplexity;
     metric.preference = (metric.of_quality ? kOtherQuality : kEvalLoss) + known.rank;
-    if (Fill(CurvesOfMetric(*this, printed), metric)) finals.push_back(metric);
+    if (Fill(CurvesOfMetric(run, printed), metric)) finals.push_back(metric);
   }
   FinalMetric loss;
   loss.name = "eval_loss";
   loss.preference = kEvalLoss;
-  if (Fill(Curves(Metric::kEvalLoss), loss)) finals.push_back(loss);
+  if (Fill(run.Curves(Metric::kEvalLoss), loss)) finals.push_back(loss);
   // A validation loss after it: its evaluation is not the last one.
   for (FinalMetric& metric : finals) {
     if (metric.step && loss.step && *loss.step > *metric.step) metric.later = loss.step;
@@ -488,8 +493,14 @@ std::vector<FinalMetric> RunSeries::Finals() const {
   return finals;
 }
 
+}  // namespace
+
+const std::vector<FinalMetric>& RunSeries::Finals() const {
+  return views->Get<std::vector<FinalMetric>>({}, [&] { return MakeFinals(*this); });
+}
+
 std::optional<FinalMetric> RunSeries::Final() const {
-  const std::vector<FinalMetric> finals = Finals();
+  const std::vector<FinalMetric>& finals = Finals();
   return finals.empty() ? std::nullopt : std::optional<FinalMetric>(finals.front());
 }
 

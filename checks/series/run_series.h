@@ -13,6 +13,7 @@
 #define PARITECT_CHECKS_SERIES_RUN_SERIES_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "checks/check.h"
 #include "checks/evidence_set.h"
 #include "checks/series/curve.h"
+#include "checks/views.h"
 
 namespace paritect {
 
@@ -82,11 +84,13 @@ struct RunSeries {
   RunView view;
   std::vector<LogSource> logs;  // collected ones, in the order given
   RunEnding ending;
+  // What is derived from the logs, each made once: copies of a series share it, so that `logs` is not changed behind it.
+  std::shared_ptr<Views> views = std::make_shared<Views>();
 
-  CurveSet Curves(Metric metric) const;
+  const CurveSet& Curves(Metric metric) const;
   // The last value of each metric of evaluations that was printed: accuracy first, then the other measures of quality,
   // then the validation loss. Not finite where the last evaluation gave no number.
-  std::vector<FinalMetric> Finals() const;
+  const std::vector<FinalMetric>& Finals() const;
   // The first of them; nullopt: none was printed.
   std::optional<FinalMetric> Final() const;
 };

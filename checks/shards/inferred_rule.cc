@@ -277,6 +277,12 @@ ShardRule InferShardRule(const ShardPair& pair, const ShardRun& run, const Shard
   return rule;
 }
 
+const ShardRule& ShardRuleOf(const CheckContext& context, const ShardPair& pair, const ShardRun& run,
+                             const ShardEpoch& epoch) {
+  // A run may stand in two pairs, whose names have other numbers.
+  return context.views->Get<ShardRule>({&pair, &run, &epoch}, [&] { return InferShardRule(pair, run, epoch); });
+}
+
 namespace {
 
 bool SameSplit(ShardSplit a, ShardSplit b) {

@@ -51,6 +51,9 @@ struct ShardRule {
 ShardRule InferShardRule(const ShardPair& pair, const std::vector<std::vector<ItemId>>& lists);
 // Of an epoch's lists; irregular where a rank is missing. Tells the seed of a shuffle too, which takes longer.
 ShardRule InferShardRule(const ShardPair& pair, const ShardRun& run, const ShardEpoch& epoch);
+// The same, made once an audit. `epoch` is one of the run's, `run` one of the pairs of PairShards.
+const ShardRule& ShardRuleOf(const CheckContext& context, const ShardPair& pair, const ShardRun& run,
+                             const ShardEpoch& epoch);
 
 enum class RuleDifference { kNone, kOrder, kSplit, kPadding, kUnknown };
 

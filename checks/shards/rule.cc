@@ -230,8 +230,9 @@ void CompareEpoch(const CheckContext& context, v1::CheckResult& result, const Sh
     return;
   }
   if (!unordered && ReportExchanged(context, result, run, baseline, migrated)) return;
-  const SideRule sides[2] = {{InferShardRule(pair, *pair.baseline, baseline_epoch), static_cast<int>(baseline.size())},
-                             {InferShardRule(pair, run, migrated_epoch), static_cast<int>(migrated.size())}};
+  const SideRule sides[2] = {
+      {ShardRuleOf(context, pair, *pair.baseline, baseline_epoch), static_cast<int>(baseline.size())},
+      {ShardRuleOf(context, pair, run, migrated_epoch), static_cast<int>(migrated.size())}};
   const RuleDifference difference = CompareShardRules(sides[0].rule, sides[0].ranks, sides[1].rule, sides[1].ranks);
   if (difference == RuleDifference::kNone) return;
   if (EndsEarlier(*pair.baseline, baseline_epoch, run, migrated_epoch) ||

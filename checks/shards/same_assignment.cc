@@ -209,13 +209,14 @@ class PairCheck {
     v1::Finding& note = AddNote(context_, result_, "compared_by_rule", pair_.dataset, sizes);
     SetFact(note, "baseline_world_size", ranks[0]);
     SetFact(note, "migrated_world_size", ranks[1]);
-    const ShardRule rules[2] = {InferShardRule(pair_, baseline_, baseline), InferShardRule(pair_, migrated_, migrated)};
-    switch (CompareShardRules(rules[0], ranks[0], rules[1], ranks[1])) {
+    const ShardRule& of_baseline = ShardRuleOf(context_, pair_, baseline_, baseline);
+    const ShardRule& of_migrated = ShardRuleOf(context_, pair_, migrated_, migrated);
+    switch (CompareShardRules(of_baseline, ranks[0], of_migrated, ranks[1])) {
       case RuleDifference::kNone: return;
       case RuleDifference::kUnknown: AddMissing(context_, result_, "shard_rule_unknown", migrated_.run, sizes); return;
       default: break;
     }
-    const v1::Text texts[2] = {RuleText(rules[0], ranks[0]), RuleText(rules[1], ranks[1])};
+    const v1::Text texts[2] = {RuleText(of_baseline, ranks[0]), RuleText(of_migrated, ranks[1])};
     v1::Finding& finding = AddShardFinding(context_, result_, v1::SEVERITY_ERROR, "assignment_differs/rule",
                                            pair_.dataset, {{"baseline", texts[0]}, {"migrated", texts[1]}});
     finding.set_baseline(texts[0].en());

@@ -1,5 +1,7 @@
 #include "server/audits/judging.h"
 
+#include <malloc.h>
+
 #include <map>
 #include <set>
 #include <utility>
@@ -150,6 +152,8 @@ void Judging::Loop() {
       waiting_.pop_front();
     }
     Judge(std::move(run));
+    // What an audit held of its nodes' lists goes back to the machine: the next one may be a week away.
+    malloc_trim(0);
     absl::MutexLock lock(&mutex_);
     judged_.reset();
   }

@@ -5,6 +5,8 @@
 // bits say in which of eight sets of groups a letter of that kind stands at this place; what is left when all six are
 // put together may be a group, and is compared. (The method is known as Teddy; D. Lemire, G. Langdale and others.)
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -64,7 +66,25 @@ constexpr Tables MakeTables() {
 
 inline constexpr Tables kTables = MakeTables();
 
+// One of 4,096 bits for three letters: what passes the tables is mostly no group, and its bit is not set.
+constexpr std::uint32_t BitOf(const char* p) {
+  const std::uint32_t letters = static_cast<unsigned char>(p[0]) |
+                                std::uint32_t{static_cast<unsigned char>(p[1])} << 8 |
+                                std::uint32_t{static_cast<unsigned char>(p[2])} << 16;
+  return letters * 0x9E3779B1u >> 20;
+}
+
+constexpr std::array<std::uint64_t, 64> MakeBits() {
+  std::array<std::uint64_t, 64> bits = {};
+  for (const Group& group : kGroups) bits[BitOf(group.letters) / 64] |= std::uint64_t{1} << BitOf(group.letters) % 64;
+  return bits;
+}
+
+inline constexpr std::array<std::uint64_t, 64> kBits = MakeBits();
+
 inline bool IsGroup(const char* p) {
+  const std::uint32_t bit = BitOf(p);
+  if ((kBits[bit / 64] >> bit % 64 & 1) == 0) return false;
   for (const Group& group : kGroups) {
     if (p[0] == group.letters[0] && p[1] == group.letters[1] && p[2] == group.letters[2]) return true;
   }
@@ -130,13 +150,17 @@ inline std::size_t FindTelling(const char* text, std::size_t size, const char* m
     if (HWY_LIKELY(hn::AllFalse(d, found))) continue;
     std::uint8_t bits[HWY_MAX_BYTES / 8 + 8] = {};
     hn::StoreMaskBits(d, found, bits);
-    for (std::size_t k = 0; k < n; ++k) {
-      if ((bits[k / 8] >> (k % 8) & 1) == 0) continue;
-      const char* at = text + i + k;
-      if (!telling::IsGroup(at) && !(at[0] == more[0] && at[1] == more[1] && at[2] == more[2])) continue;
-      for (std::size_t rest = k; rest < n; ++rest) lines -= text[i + rest] == '\n';
-      *newlines = lines;
-      return i + k;
+    for (std::size_t word_at = 0; word_at < n; word_at += 64) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bits + word_at / 8, sizeof(word));
+      for (; word != 0; word &= word - 1) {
+        const std::size_t k = word_at + static_cast<std::size_t>(std::countr_zero(word));
+        const char* at = text + i + k;
+        if (!telling::IsGroup(at) && !(at[0] == more[0] && at[1] == more[1] && at[2] == more[2])) continue;
+        for (std::size_t rest = k; rest < n; ++rest) lines -= text[i + rest] == '\n';
+        *newlines = lines;
+        return i + k;
+      }
     }
   }
   for (; i < size; ++i) {
