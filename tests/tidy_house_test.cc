@@ -60,7 +60,8 @@ const std::map<std::string, Rooms>& RoomsOfFolders() {
         {"shards", {".", "scripts", "settings"}},
         {"weights", {".", "settings"}},
         {"runs", {".", "numbers", "scripts", "series", "settings", "shards", "weights"}},
-        {"cluster", {".", "datasets", "scripts", "settings", "weights"}}}},
+        {"cluster", {".", "datasets", "scripts", "settings", "weights"}},
+        {"pictures", {".", "datasets", "runs", "series", "shards", "weights"}}}},
       {"formats/logs", {{".", {"machinery"}}, {"machinery", {"."}}, {"dialects", {".", "machinery"}}}},
       {"formats/settings", {{".", {}}, {"shell", {"."}}, {"forms", {".", "shell"}}}},
   };
