@@ -1,13 +1,13 @@
-#include "client/report/json.h"
+#include "report/json.h"
 
 #include "absl/strings/escaping.h"
+#include "absl/time/time.h"
+#include "common/digest.h"
 #include "common/utf8.h"
 #include "common/version.h"
 
 namespace paritect {
 namespace {
-
-OrderedJson TextToJson(const v1::Text& text) { return {{"en", text.en()}, {"zh", text.zh()}}; }
 
 OrderedJson ValueToJson(const google::protobuf::Value& value) {
   switch (value.kind_case()) {
@@ -38,6 +38,15 @@ OrderedJson FactsToJson(const google::protobuf::Struct& facts) {
 }
 
 }  // namespace
+
+OrderedJson TextToJson(const v1::Text& text) {
+  return {{"en", text.en()}, {"zh", text.zh()}};
+}
+
+std::string TimeText(std::int64_t unix_ms) {
+  if (unix_ms == 0) return "";
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_ms / 1000), absl::UTCTimeZone());
+}
 
 const char* VerdictWord(v1::Verdict verdict) {
   switch (verdict) {
@@ -111,9 +120,24 @@ OrderedJson SideToJson(const v1::ReportSide& side) {
   return runs;
 }
 
+OrderedJson MetaToJson(const v1::ReportMeta& meta) {
+  OrderedJson json = {{"time", TimeText(meta.at_unix_ms())}, {"host", JsonText(meta.host())},
+                      {"version", meta.version()}};
+  if (!meta.audit().empty()) json["audit"] = JsonText(meta.audit());
+  if (meta.run() > 0) json["run"] = meta.run();
+  return json;
+}
+
+OrderedJson SignatureToJson(const v1::ReportSignature& signature) {
+  return {{"algorithm", "ed25519"},
+          {"public_key", absl::Base64Escape(signature.public_key())},
+          {"key_sha256", ToHex(Sha256(signature.public_key()))},
+          {"value", absl::Base64Escape(signature.value())}};
+}
+
 }  // namespace
 
-OrderedJson ReportToJson(const v1::Report& report) {
+OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion) {
   OrderedJson json;
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
@@ -136,11 +160,13 @@ OrderedJson ReportToJson(const v1::Report& report) {
     for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check));
     json["items"].push_back(std::move(one));
   }
+  if (companion.meta != nullptr) json["meta"] = MetaToJson(*companion.meta);
   const v1::Coverage& c = report.coverage();
   json["coverage"] = {{"nodes", {{"expected", c.nodes_expected()}, {"reported", c.nodes_reported()}}},
                       {"ranks", {{"expected", c.ranks_expected()}, {"reported", c.ranks_reported()}}}};
   json["warnings"] = OrderedJson::array();
   for (const v1::Text& warning : report.warnings()) json["warnings"].push_back(TextToJson(warning));
+  if (companion.signature != nullptr) json["signature"] = SignatureToJson(*companion.signature);
   return json;
 }
 

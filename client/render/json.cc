@@ -5,8 +5,8 @@
 namespace paritect {
 namespace {
 
-void Render(const v1::Report& report, const RenderOptions&, std::ostream& out) {
-  out << DumpJson(ReportToJson(report)) << "\n";
+void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
+  out << DumpJson(ReportToJson(report, options.companion)) << "\n";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "client/language.h"
 #include "paritect/v1/report.pb.h"
+#include "report/json.h"
 #include "rules/rules.h"
 
 namespace paritect {
@@ -20,11 +21,13 @@ struct RenderOptions {
   bool colour = false;  // never in a file or a pipe
   bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
   int columns = 100;
+  ReportCompanion companion = {};  // what stands beside the report
 };
 
 struct Renderer {
   absl::string_view name;
   void (*render)(const v1::Report& report, const RenderOptions& options, std::ostream& out);
+  bool draws = false;  // wants the pictures: they are not made for formats that do not
 };
 
 absl::Span<const Renderer* const> AllRenderers();
