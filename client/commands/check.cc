@@ -1,4 +1,5 @@
 // paritect check: the local audit.
+#include "checks/pictures/pictures.h"
 #include "checks/runner.h"
 #include "client/report/audit_options.h"
 #include "client/report/exit.h"
@@ -63,7 +64,8 @@ ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
   AuditOptions options;
   options.items = o.items;
   options.today = env.today;
-  const v1::Report report = RunAudit(**evidence, prepared->profile, env.rules, options);
+  const CheckContext context{**evidence, prepared->profile, env.rules};
+  const v1::Report report = RunAudit(context, options);
   for (const v1::Text& warning : report.warnings()) {
     env.err << kName << ": warning: " << TerminalSafe(InAll(prepared->render.languages, warning)) << "\n";
   }
@@ -71,6 +73,13 @@ ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
     auto kept = KeepAudit(env, o.db, **evidence, report);
     if (!kept.ok()) return UsageError(env, kName, kept.status().message());
   }
+  v1::ReportPictures pictures;
+  if (AnyDraws(prepared->targets)) {
+    pictures = MakePictures(context);
+    prepared->render.companion.pictures = &pictures;
+  }
+  const v1::ReportMeta meta = MetaOfThisMachine(env);
+  prepared->render.companion.meta = &meta;
   const absl::Status written = WriteOutputs(env, prepared->targets, report, prepared->render);
   if (!written.ok()) return UsageError(env, kName, written.message());
   return CodeOfReport(report, o.complete);
@@ -81,7 +90,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   Arguments arguments(kName, kSummary);
   DeclareAuditArguments(arguments, o.audit);
   arguments.Texts("-o,--output", o.output,
-                  "FORMAT or FORMAT=FILE, repeatable: table (default), json, jsonl, markdown, csv, junit");
+                  absl::StrCat("FORMAT or FORMAT=FILE, repeatable (default: table): ", RendererNames()));
   arguments.Texts("--item", o.items, "only this item of the checklist; repeatable");
   arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--db", o.db, "keep evidence and report in this SQLite file (`paritect report --db` reads it)");

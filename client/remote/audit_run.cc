@@ -70,7 +70,7 @@ ExitCode PrintReportEvent(CommandEnv& env, const PreparedReport& prepared, const
   json["at"] = TimeJson(env.now_unix_ms());
   json["audit"] = answer.run().audit();
   json["run"] = answer.run().number();
-  json["report"] = ReportToJson(answer.report());
+  json["report"] = ReportToJson(answer.report(), CompanionOf(answer));
   env.out << DumpJson(json, -1) << "\n";
   PreparedReport nowhere = {{}, prepared.render, prepared.complete};
   return PrintAuditReport(env, kRun, nowhere, answer);
@@ -103,11 +103,14 @@ ExitCode RunAndPrint(CommandEnv& env, const RunOptions& o, const PreparedReport&
 
 }  // namespace
 
+ReportCompanion CompanionOf(const v1::GetReportResponse& answer) {
+  return {answer.has_pictures() ? &answer.pictures() : nullptr, answer.has_meta() ? &answer.meta() : nullptr,
+          answer.has_signature() ? &answer.signature() : nullptr};
+}
+
 void DeclareReportArguments(Arguments& arguments, ReportArguments& options) {
-  std::vector<std::string> names;
-  for (const Renderer* renderer : AllRenderers()) names.emplace_back(renderer->name);
   arguments.Texts("-o,--output", options.output,
-                  absl::StrCat("FORMAT or FORMAT=FILE, repeatable: ", absl::StrJoin(names, ", ")));
+                  absl::StrCat("FORMAT or FORMAT=FILE, repeatable: ", RendererNames()));
   arguments.Flag("--complete", options.complete,
                  "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--lang", options.text.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
@@ -175,7 +178,9 @@ ExitCode PrintAuditReport(CommandEnv& env, absl::string_view command, const Prep
     env.err << command << ": warning: " << TerminalSafe(InAll(prepared.render.languages, warning)) << "\n";
   }
   if (!prepared.targets.empty()) {
-    const absl::Status written = WriteOutputs(env, prepared.targets, answer.report(), prepared.render);
+    RenderOptions render = prepared.render;
+    render.companion = CompanionOf(answer);
+    const absl::Status written = WriteOutputs(env, prepared.targets, answer.report(), render);
     if (!written.ok()) return UsageError(env, command, written.message());
   }
   PrintSilent(env, command, answer.run());
