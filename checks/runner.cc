@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "checks/causes.h"
 #include "checks/coverage.h"
 #include "checks/waivers.h"
 
@@ -186,6 +187,7 @@ v1::Report RunAudit(const CheckContext& context, const AuditOptions& options) {
     item.set_verdict(ItemVerdict(item));
   }
   report.set_verdict(ReportVerdict(report));
+  LinkConsequences(BuiltInCauses(), report);
   *report.mutable_coverage() = CountCoverage(evidence);
   answers.Warn(rules, report);
   return report;

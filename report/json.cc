@@ -2,12 +2,17 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
+#include "checks/causes.h"
+#include "checks/openings.h"
 #include "common/digest.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "rules/rules.h"
 
 namespace paritect {
 namespace {
+
+OrderedJson FactsToJson(const google::protobuf::Struct& facts);
 
 OrderedJson ValueToJson(const google::protobuf::Value& value) {
   switch (value.kind_case()) {
@@ -25,6 +30,7 @@ OrderedJson ValueToJson(const google::protobuf::Value& value) {
       for (const auto& item : value.list_value().values()) list.push_back(ValueToJson(item));
       return list;
     }
+    case google::protobuf::Value::kStructValue: return FactsToJson(value.struct_value());
     default: return nullptr;
   }
 }
@@ -135,6 +141,36 @@ OrderedJson SignatureToJson(const v1::ReportSignature& signature) {
           {"value", absl::Base64Escape(signature.value())}};
 }
 
+OrderedJson CausesToJson(const v1::Report& report) {
+  const CauseRules& rules = BuiltInCauses();
+  OrderedJson list = OrderedJson::array();
+  for (const Cause& cause : CausesOf(rules, report)) {
+    OrderedJson one = {{"check", cause.check->id()}, {"kind", cause.findings[0]->kind()}};
+    one["stage"] = cause.stage < rules.stages.size() ? rules.stages[cause.stage].id : "";
+    one["findings"] = cause.findings.size();
+    one["consequences"] = OrderedJson::array();
+    for (const Consequence& consequence : cause.consequences) {
+      one["consequences"].push_back({{"check", consequence.check->id()},
+                                     {"kind", consequence.findings[0]->kind()},
+                                     {"findings", consequence.findings.size()},
+                                     {"because", TextToJson(consequence.because)}});
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+OrderedJson OpeningsToJson(const v1::Report& report) {
+  OrderedJson list = OrderedJson::array();
+  for (const OpenedChecks& opened : WhatOpensMost(BuiltInRules().messages, BuiltInOpenings(), report)) {
+    OrderedJson checks = OrderedJson::array();
+    for (const v1::CheckResult* check : opened.checks) checks.push_back(check->id());
+    list.push_back(
+        {{"id", opened.id}, {"do", TextToJson(opened.action)}, {"checks", checks}, {"required", opened.required}});
+  }
+  return list;
+}
+
 }  // namespace
 
 OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion) {
@@ -160,6 +196,8 @@ OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& compan
     for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check));
     json["items"].push_back(std::move(one));
   }
+  json["causes"] = CausesToJson(report);
+  json["openings"] = OpeningsToJson(report);
   if (companion.meta != nullptr) json["meta"] = MetaToJson(*companion.meta);
   const v1::Coverage& c = report.coverage();
   json["coverage"] = {{"nodes", {{"expected", c.nodes_expected()}, {"reported", c.nodes_reported()}}},

@@ -8,11 +8,13 @@
 #include "common/document.h"
 #include "common/status_macros.h"
 #include "rules/argument_words.h"
+#include "rules/causes.h"
 #include "rules/file_names.h"
 #include "rules/launchers.h"
 #include "rules/list_words.h"
 #include "rules/log_formats.h"
 #include "rules/metrics.h"
+#include "rules/openings.h"
 #include "rules/secrets.h"
 #include "rules/walk.h"
 
@@ -40,6 +42,8 @@ absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
   // Read by themselves where they are needed, without the rules at hand; here their form is proved. An override
   // replaces them whole.
   if (file.name == "walk.yaml") return ReadWalk(root).status();
+  if (file.name == "causes.yaml") return ReadCauses(root).status();
+  if (file.name == "openings.yaml") return ReadOpenings(root).status();
   if (file.name == "argument_words.yaml") return ReadArgumentWords(root).status();
   if (file.name == "file_names.yaml") return ReadFileNames(root).status();
   if (file.name == "list_words.yaml") return ReadListWords(root).status();

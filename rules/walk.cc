@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "rules/read_text.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -10,22 +11,13 @@ namespace {
 
 using absl::StrCat;
 
-absl::Status ReadText(const DocumentNode& node, v1::Text& text) {
-  const DocumentNode* en = node.Find("en");
-  const DocumentNode* zh = node.Find("zh");
-  if (en == nullptr || zh == nullptr || node.fields.size() != 2) return ErrorAt(node, "needs `en` and `zh` alone");
-  text.set_en(en->text);
-  text.set_zh(zh->text);
-  return absl::OkStatus();
-}
-
 absl::Status ReadStep(const DocumentNode& node, WalkStep& step) {
   if (!node.is_map()) return ErrorAt(node, "a step must be a map");
   for (const auto& [key, value] : node.fields) {
     if (key.text == "id") {
       step.id = value.text;
     } else if (key.text == "title") {
-      PARITECT_RETURN_IF_ERROR(ReadText(value, step.title));
+      PARITECT_RETURN_IF_ERROR(ReadBothLanguages(value, step.title));
     } else if (key.text == "stage") {
       step.stage = value.text;
     } else if (key.text == "after") {
@@ -33,7 +25,7 @@ absl::Status ReadStep(const DocumentNode& node, WalkStep& step) {
     } else if (key.text == "checks" && value.is_list()) {
       for (const DocumentNode& check : value.items) step.checks.push_back(check.text);
     } else if (key.text == "next" && value.is_list()) {
-      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(ReadText(one, step.next.emplace_back()));
+      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(ReadBothLanguages(one, step.next.emplace_back()));
     } else {
       return ErrorAt(key, StrCat("unknown or wrong key '", key.text, "' in a step"));
     }
@@ -50,7 +42,7 @@ absl::Status ReadStage(const DocumentNode& node, WalkStage& stage) {
     if (key.text == "id") {
       stage.id = value.text;
     } else if (key.text == "title") {
-      PARITECT_RETURN_IF_ERROR(ReadText(value, stage.title));
+      PARITECT_RETURN_IF_ERROR(ReadBothLanguages(value, stage.title));
     } else if (key.text == "scenario") {
       if (!absl::SimpleAtoi(value.text, &stage.scenario)) return ErrorAt(value, "`scenario` must be a number");
     } else if (key.text == "steps" && value.is_list()) {

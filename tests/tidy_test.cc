@@ -30,7 +30,7 @@ const std::map<std::string, Folders>& MayInclude() {
       {"checks", {"common", "rules"}},
       {"storage", {"common"}},
       {"agent", {"common", "rules", "formats"}},
-      {"report", {"common", "rules"}},
+      {"report", {"common", "rules", "checks"}},
       {"server", {"common", "rules", "formats", "checks", "storage", "report"}},
       {"client", {"common", "rules", "formats", "checks", "storage", "report", "agent"}},
   };

@@ -2,6 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "checks/causes.h"
 #include "common/document.h"
 #include "common/status_macros.h"
 
@@ -39,6 +40,17 @@ v1::Severity SeverityOf(const std::string& word) {
   return word == "warning" ? v1::SEVERITY_WARNING : v1::SEVERITY_NOTE;
 }
 
+// [{check, kind, subject}]: what the finding follows from (checks/causes.h).
+void ReadCausedBy(const DocumentNode& facts, v1::Finding& finding) {
+  const std::vector<DocumentNode>& list = ListAt(facts, kCausedByFact);
+  if (list.empty()) return;
+  auto& causes = *(*finding.mutable_facts()->mutable_fields())[std::string(kCausedByFact)].mutable_list_value();
+  for (const DocumentNode& one : list) {
+    auto& fields = *causes.add_values()->mutable_struct_value()->mutable_fields();
+    for (const char* name : {"check", "kind", "subject"}) fields[name].set_string_value(TextAt(one, name));
+  }
+}
+
 void ReadFinding(const DocumentNode& node, v1::Finding& finding) {
   finding.set_severity(SeverityOf(TextAt(node, "severity")));
   finding.set_subject(TextAt(node, "subject"));
@@ -55,6 +67,7 @@ void ReadFinding(const DocumentNode& node, v1::Finding& finding) {
         (*finding.mutable_facts()->mutable_fields())[key.text].set_number_value(number);
       }
     }
+    ReadCausedBy(*facts, finding);
   }
   if (const DocumentNode* waived = node.Find("waived"); waived != nullptr && waived->is_map()) {
     finding.mutable_waived()->set_by(TextAt(*waived, "by"));

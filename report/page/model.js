@@ -16,10 +16,6 @@ function allFindings(report) {
   return rows;
 }
 
-function keyOf(check, finding) {
-  return check + "\n" + finding.kind + "\n" + finding.subject;
-}
-
 // The full count of a check's findings: the list of a report is capped.
 function totalOf(check) {
   const first = check.findings[0];
@@ -27,32 +23,27 @@ function totalOf(check) {
   return typeof stated === "number" ? Math.max(stated, check.findings.length) : check.findings.length;
 }
 
-// Errors of one kind of one check are one cause: [{item, check, kind, rows, follows}], in the order of work. What names
-// another finding as its cause (facts.caused_by) stands below that one.
+// Errors of one kind of one check are one cause, in the order of work (the report's `causes`): [{item,
+// check, kind, rows, follows: [{check, kind, rows, because}]}].
 function causesOf(report) {
-  const errors = allFindings(report).filter((row) => row.class === "error");
-  const groups = new Map();
-  const groupOf = (row) => {
-    const key = row.check.id + "\n" + row.finding.kind;
-    if (!groups.has(key)) {
-      groups.set(key, {item: row.item, check: row.check, kind: row.finding.kind, rows: [], follows: []});
-    }
-    return groups.get(key);
+  const checks = new Map();
+  for (const item of report.items) for (const check of item.checks) checks.set(check.id, {item, check});
+  const rowsOf = (id, kind, follows) => {
+    const known = checks.get(id);
+    if (!known) return [];
+    return known.check.findings.filter((finding) => finding.kind === kind && classOf(finding) === "error" &&
+      isConsequence(finding) === follows).map((finding) => ({...known, finding, class: "error"}));
   };
-  const known = new Map(errors.map((row) => [keyOf(row.check.id, row.finding), row]));
-  const consequences = [];
-  for (const row of errors) {
-    const causes = row.finding.facts && row.finding.facts.caused_by;
-    const cause = Array.isArray(causes) && causes.map((c) => known.get(keyOf(c.check, c))).find((c) => c && c !== row);
-    if (cause) consequences.push({row, cause});
-    else groupOf(row).rows.push(row);
-  }
-  for (const {row, cause} of consequences) {
-    const group = groups.get(cause.check.id + "\n" + cause.finding.kind);
-    if (group) group.follows.push(row);
-    else groupOf(row).rows.push(row);
-  }
-  return [...groups.values()].filter((group) => group.rows.length > 0);
+  return report.causes.filter((cause) => checks.has(cause.check)).map((cause) => ({
+    ...checks.get(cause.check), kind: cause.kind, rows: rowsOf(cause.check, cause.kind, false),
+    follows: cause.consequences.map((one) => ({check: one.check, kind: one.kind, because: one.because,
+      rows: rowsOf(one.check, one.kind, true)})),
+  })).filter((cause) => cause.rows.length > 0);
+}
+
+function isConsequence(finding) {
+  const causes = finding.facts && finding.facts.caused_by;
+  return Array.isArray(causes) && causes.length > 0;
 }
 
 // What one and the same step would bring, what brings most first: [{how, what, from, checks, required}].

@@ -69,9 +69,10 @@ function causeCard(cause, number, context) {
     others.length ? fold(t("others_like_it", {count: count(total - 1)}),
       () => paged(others, (row) => el("li", {class: "finding error"}, findingBody(row, context))), {}) : null,
     cause.follows.length ? el("div", {class: "follows"}, el("h4", {}, t("follows")),
-      paged(cause.follows, (row) => el("li", {}, el("a", {href: "#check-" + row.check.id}, row.check.id), " ",
-        row.finding.subject ? el("code", {}, row.finding.subject) : null, " ", say(row.finding.message)),
-      {first: 5, tag: "ul"})) : null);
+      paged(cause.follows, (one) => el("li", {}, el("a", {href: "#check-" + one.check}, one.check), " ",
+        one.rows.length ? say(one.rows[0].finding.message) : el("code", {}, one.kind),
+        one.rows.length > 1 ? " " + t("and_more", {count: count(one.rows.length - 1)}) : null,
+        say(one.because) ? el("p", {class: "quiet"}, say(one.because)) : null), {first: 5, tag: "ul"})) : null);
 }
 
 function causesPart(report, context) {
