@@ -168,7 +168,11 @@ v1::Verdict ItemVerdict(const v1::ItemResult& item) {
 
 v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const Rules& rules,
                     const AuditOptions& options) {
-  const CheckContext context{evidence, profile, rules};
+  return RunAudit(CheckContext{evidence, profile, rules}, options);
+}
+
+v1::Report RunAudit(const CheckContext& context, const AuditOptions& options) {
+  const auto& [evidence, profile, rules, views] = context;
   v1::Report report;
   report.set_profile(profile.name);
   for (const std::string& name : rules.overridden) report.add_overridden_rules(name);

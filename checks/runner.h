@@ -26,6 +26,8 @@ struct AuditOptions {
 // kind: the same evidence gives the same report, byte by byte.
 v1::Report RunAudit(const EvidenceSet& evidence, const Profile& profile, const Rules& rules,
                     const AuditOptions& options);
+// The same, for a caller that asks more of the evidence afterwards: what the checks derived stays in the context.
+v1::Report RunAudit(const CheckContext& context, const AuditOptions& options);
 
 // An item fails if any check fails; else it is not performed if a required check, or every check, was
 // not; else it passes. Checklist, "verdicts".

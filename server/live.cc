@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "checks/pictures/pictures.h"
 #include "common/message_bytes.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
@@ -543,6 +544,22 @@ void Live::NewEvents(Active& active, const std::vector<LiveFinding>& found, std:
 }
 
 // Gives the lock up while it reads and compares.
+absl::StatusOr<v1::ReportPictures> Live::Curves(const std::string& audit) {
+  std::optional<EvidenceSet> evidence;
+  v1::AuditDefinition definition;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = active_.find(audit);
+    if (found == active_.end()) return absl::NotFoundError(absl::StrCat("nothing of '", audit, "' is followed"));
+    evidence.emplace(found->second.baseline, MigratedBundles(found->second));
+    definition = found->second.follow.definition();
+  }
+  PARITECT_ASSIGN_OR_RETURN(const Profile profile, ReadAuditProfile(definition, rules_.profile));
+  v1::ReportPictures pictures;
+  AddCurvePictures({*evidence, profile, rules_}, {}, pictures);
+  return pictures;
+}
+
 bool Live::CompareOne() {
   const std::int64_t now = clock_();
   const auto due = std::find_if(active_.begin(), active_.end(), [&](const auto& one) {

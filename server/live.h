@@ -24,6 +24,7 @@
 #include "absl/synchronization/mutex.h"
 #include "checks/runs/live_comparison.h"
 #include "paritect/v1/fleet.pb.h"
+#include "paritect/v1/pictures.pb.h"
 #include "rules/rules.h"
 #include "server/wall_clock.h"
 #include "storage/fleet_store.h"
@@ -76,6 +77,9 @@ class Live {
   // `followed`: whether more may come.
   absl::StatusOr<std::vector<v1::LiveEvent>> Events(const std::string& audit, std::int64_t after, std::int64_t wait_ms,
                                                     bool& followed);
+
+  // The curves so far of what is followed, against the baseline. NotFound: nothing is followed.
+  absl::StatusOr<v1::ReportPictures> Curves(const std::string& audit);
 
  private:
   using StepKey = std::tuple<std::int32_t, std::string, std::int64_t>;  // rank, engine, step

@@ -14,8 +14,12 @@
 #include "common/nearest.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "common/version.h"
 #include "formats/audit_file.h"
 #include "formats/bundle.h"
+#include "report/json.h"
+#include "report/signature.h"
+#include "server/audits/stored_runs.h"
 #include "server/bundle_reader.h"
 #include "server/named_backup.h"
 #include "server/recorded_runs.h"
@@ -91,6 +95,14 @@ v1::RunRow RowOf(const std::string& run, std::vector<v1::StoredBundle> bundles) 
 }
 
 }  // namespace
+
+v1::AuditRun ForWatcher(v1::AuditRun run) {
+  run.clear_definition();
+  run.clear_baseline_bundles();
+  run.clear_migrated_bundles();
+  for (v1::NodeTask& task : *run.mutable_tasks()) task.clear_questions();
+  return run;
+}
 
 absl::StatusOr<v1::CreateTokenResponse> OperatorCalls::CreateToken(const v1::CreateTokenRequest& request,
                                                                    const std::string& by) {
@@ -177,6 +189,44 @@ absl::StatusOr<v1::CancelAuditResponse> OperatorCalls::CancelAudit(const v1::Can
   return v1::CancelAuditResponse();
 }
 
+// When, where and by what it was judged, and the server's word for all of it.
+void OperatorCalls::Vouch(v1::GetReportResponse& response) const {
+  v1::ReportMeta& meta = *response.mutable_meta();
+  meta.set_at_unix_ms(response.run().ended_unix_ms());
+  meta.set_host(parts_.host_name);
+  meta.set_version(std::string(kProgramVersion));
+  meta.set_audit(response.run().audit());
+  meta.set_run(response.run().number());
+  if (parts_.report_key == nullptr) return;
+  const auto signature =
+      parts_.report_key->Sign(CanonicalJson(ReportToJson(response.report(), {.meta = &response.meta()})));
+  if (!signature.ok()) return;  // then it says so by having none
+  response.mutable_signature()->set_public_key(parts_.report_key->public_key());
+  response.mutable_signature()->set_value(*signature);
+}
+
+absl::StatusOr<v1::GetReportKeyResponse> OperatorCalls::GetReportKey(const v1::GetReportKeyRequest&,
+                                                                     const std::string&) {
+  if (parts_.report_key == nullptr) return absl::FailedPreconditionError("this server signs no reports");
+  v1::GetReportKeyResponse response;
+  response.set_public_key(parts_.report_key->public_key());
+  return response;
+}
+
+absl::StatusOr<v1::CreateLoginResponse> OperatorCalls::CreateLogin(const v1::CreateLoginRequest& request,
+                                                                   const std::string& by) {
+  if (parts_.logins == nullptr || parts_.page.empty()) {
+    return absl::FailedPreconditionError("this server serves no page: start it with --web HOST:PORT");
+  }
+  PARITECT_ASSIGN_OR_RETURN(const Login login, parts_.logins->NewToken(by, request.ttl_seconds()));
+  v1::CreateLoginResponse response;
+  response.set_token(login.secret);
+  response.set_expires_unix(login.expires_unix);
+  response.set_page(parts_.page);
+  response.set_certificate_sha256(parts_.certificate_sha256);
+  return response;
+}
+
 absl::StatusOr<v1::GetReportResponse> OperatorCalls::GetReport(const v1::GetReportRequest& request,
                                                                const std::string& by) {
   v1::GetReportResponse response;
@@ -191,6 +241,8 @@ absl::StatusOr<v1::GetReportResponse> OperatorCalls::GetReport(const v1::GetRepo
   PARITECT_ASSIGN_OR_RETURN(*response.mutable_run(), parts_.audits.FindRun(request.name(), number));
   PARITECT_ASSIGN_OR_RETURN(*response.mutable_report(),
                             parts_.audits.FindReport(request.name(), response.run().number()));
+  *response.mutable_pictures() = ReadStoredPictures(parts_.store, response.run());
+  Vouch(response);
   response.mutable_run()->mutable_definition()->clear_redaction_key();
   HideFromViewers(by, *response.mutable_run()->mutable_definition());
   response.mutable_run()->clear_baseline_bundles();

@@ -8,11 +8,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "common/pki/report_key.h"
 #include "paritect/v1/operators.pb.h"
 #include "server/audits/audits.h"
 #include "server/enrolment.h"
 #include "server/fleet.h"
 #include "server/live.h"
+#include "server/logins.h"
 #include "storage/fleet_store.h"
 
 namespace paritect {
@@ -32,7 +34,15 @@ struct ServerParts {
   std::int64_t server_certificate_expires_unix = 0;
   std::string backup_folder;       // where Backup writes; made with the first one
   std::function<bool()> stopping;  // what takes long ends early then
+  std::string host_name;           // of this machine
+  const ReportKey* report_key = nullptr;  // nullptr: reports are not signed
+  Logins* logins = nullptr;
+  std::string page;                // "HOST:PORT" of the page; empty: there is none
+  std::string certificate_sha256;  // hex, of the server's certificate
 };
+
+// Of a person's interest alone: no key, no evidence, no definition again and again.
+v1::AuditRun ForWatcher(v1::AuditRun run);
 
 // `by`: ROLE/NAME of the caller, from the certificate.
 class OperatorCalls {
@@ -60,6 +70,8 @@ class OperatorCalls {
   }
 
  private:
+  void Vouch(v1::GetReportResponse& response) const;
+
   ServerParts parts_;
   absl::Mutex numbers_;  // one waiver is numbered at a time
   absl::Mutex deep_;     // the whole database is read for one caller at a time

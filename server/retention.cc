@@ -133,6 +133,7 @@ absl::StatusOr<RetentionResult> DropOlderThan(FleetStore& store, const CommitPor
   for (const std::string& key : runs.old) {
     PARITECT_RETURN_IF_ERROR(dropper.Drop("audit_run", key));
     PARITECT_RETURN_IF_ERROR(dropper.Drop("report", key));
+    PARITECT_RETURN_IF_ERROR(dropper.Drop("report_pictures", key));
     ++result.audit_runs;
   }
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t delivered, DropTasks(store, dropper, runs, before_unix_ms));

@@ -61,7 +61,8 @@ const std::map<std::string, Rooms>& RoomsOfFolders() {
         {"shards", {".", "observed", "scripts", "settings"}},
         {"weights", {".", "observed", "settings"}},
         {"runs", {".", "numbers", "observed", "scripts", "series", "settings", "shards", "weights"}},
-        {"cluster", {".", "datasets", "observed", "scripts", "settings", "weights"}}}},
+        {"cluster", {".", "datasets", "observed", "scripts", "settings", "weights"}},
+        {"pictures", {".", "datasets", "runs", "series", "shards", "weights"}}}},
       {"formats/logs", {{".", {"machinery"}}, {"machinery", {"."}}, {"dialects", {".", "machinery"}}}},
       {"formats/settings", {{".", {}}, {"shell", {"."}}, {"forms", {".", "shell"}}}},
   };

@@ -30,8 +30,9 @@ const std::map<std::string, Folders>& MayInclude() {
       {"checks", {"common", "rules"}},
       {"storage", {"common"}},
       {"agent", {"common", "rules", "formats"}},
-      {"server", {"common", "rules", "formats", "checks", "storage"}},
-      {"client", {"common", "rules", "formats", "checks", "storage", "agent"}},
+      {"report", {"common", "rules", "checks"}},
+      {"server", {"common", "rules", "formats", "checks", "storage", "report"}},
+      {"client", {"common", "rules", "formats", "checks", "storage", "report", "agent"}},
   };
   return *table;
 }

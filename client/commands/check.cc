@@ -1,10 +1,12 @@
 // paritect check: the local audit.
 #include "absl/strings/match.h"
+#include "checks/pictures/pictures.h"
 #include "checks/runner.h"
 #include "checks/settings/platform.h"
 #include "client/report/audit_options.h"
 #include "client/report/exit.h"
 #include "client/report/keep_audit.h"
+#include "client/report/meta.h"
 #include "client/report/offline_audit.h"
 #include "client/report/output_target.h"
 #include "client/terminal.h"
@@ -95,7 +97,8 @@ ExitCode Audit(CommandEnv& env, CheckOptions& o) {
   AuditOptions options;
   options.items = prepared->items;
   options.today = env.today;
-  v1::Report report = RunAudit(evidence, prepared->profile, env.rules, options);
+  const CheckContext context{evidence, prepared->profile, env.rules};
+  v1::Report report = RunAudit(context, options);
   WarnOfSwappedSides(env.rules, evidence, report);
   for (const v1::Text& warning : report.warnings()) {
     env.err << kName << ": warning: " << TerminalSafe(InAll(prepared->render.languages, warning)) << "\n";
@@ -104,6 +107,13 @@ ExitCode Audit(CommandEnv& env, CheckOptions& o) {
     auto kept = KeepAudit(env, o.db, evidence, report);
     if (!kept.ok()) return UsageError(env, kName, kept.status().message());
   }
+  v1::ReportPictures pictures;
+  if (AnyDraws(prepared->targets)) {
+    pictures = MakePictures(context);
+    prepared->render.companion.pictures = &pictures;
+  }
+  const v1::ReportMeta meta = MetaOfNow(env);
+  prepared->render.companion.meta = &meta;
   const absl::Status written = WriteOutputs(env, prepared->targets, report, prepared->render);
   if (!written.ok()) return UsageError(env, kName, written.message());
   return CodeOfReport(report, o.complete);
@@ -116,8 +126,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DeclareAuditArguments(arguments, o.audit);
   DeclareDetailArguments(arguments, o.audit);
   arguments.Texts("-o,--output", o.output,
-                  "FORMAT, FORMAT=FILE, or FILE by its ending (report.md), repeatable: table (default), json, jsonl, markdown, "
-                  "csv, junit");
+                  absl::StrCat("FORMAT, FORMAT=FILE, or FILE by its ending (report.md), repeatable (default: table): ",
+                               RendererNames()));
   arguments.Texts("--item", o.items, "only this item of the checklist, or all of a group (data); repeatable");
   arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--db", o.db, "keep evidence and report in this SQLite file (`paritect report --db` reads it)");

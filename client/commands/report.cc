@@ -1,14 +1,20 @@
 // paritect report [NAME] | report --db FILE | report verify FILE: a server's report, or one that `check --db` kept, in
 // any format, and whether a report file is genuine.
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "checks/pictures/pictures.h"
 #include "client/remote/audit_run.h"
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
 #include "client/report/keep_audit.h"
 #include "client/terminal.h"
 #include "client/verbs.h"
+#include "common/digest.h"
+#include "common/pki/report_key.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/html_page.h"
+#include "report/signature.h"
 
 namespace paritect {
 namespace {
@@ -17,6 +23,7 @@ constexpr absl::string_view kName = "paritect report";
 constexpr absl::string_view kVerify = "paritect report verify";
 constexpr absl::string_view kSummary = "print an audit's stored report; verify a report file";
 constexpr std::uint64_t kReportBytesMax = 256 << 20;
+constexpr std::uint64_t kKeyBytesMax = 64 << 10;
 constexpr int kFaultsMax = 20;
 
 // Faults of a report file, each in words. The file has the shape that HasShape wants.
@@ -121,11 +128,16 @@ bool HasShape(const OrderedJson& report) {
 }
 
 absl::StatusOr<OrderedJson> ReadReportFile(CommandEnv& env, const std::string& file) {
-  PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(env.fs, file, kReportBytesMax));
+  PARITECT_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(env.fs, file, kReportBytesMax));
+  // A report in one HTML file holds its JSON.
+  if (absl::StartsWith(text, "<!DOCTYPE html>")) {
+    auto inside = ReportInHtml(text);
+    if (inside.ok()) text = *std::move(inside);
+  }
   OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (json.is_discarded() || !HasShape(json)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(DisplayBytes(file), ": not a report in JSON form (schema paritect.report/1)"));
+        absl::StrCat(DisplayBytes(file), ": not a report in JSON or HTML form (schema paritect.report/1)"));
   }
   return json;
 }
@@ -140,6 +152,44 @@ ExitCode EndOfVerify(CommandEnv& env, const Verifier& verifier, const std::strin
   return kExitOk;
 }
 
+// The server's report as a file would hold it, to compare with one: through text and back, so that numbers compare as
+// they are written; without what the file does not state of its making, and without signature, which is verified.
+OrderedJson StoredAs(const OrderedJson& file, const v1::GetReportResponse& answer) {
+  const v1::ReportMeta* const meta = file.contains("meta") && answer.has_meta() ? &answer.meta() : nullptr;
+  return OrderedJson::parse(DumpJson(ReportToJson(answer.report(), {.meta = meta})), nullptr, false);
+}
+
+OrderedJson WithoutSignature(OrderedJson json) {
+  json.erase("signature");
+  return json;
+}
+
+// What is known of the report's signature: in words for the last line, faults to the verifier. `trusted`: the raw key
+// that must have signed it; "": nobody's in particular.
+std::string JudgeSignature(const OrderedJson& report, const std::string& trusted, Verifier& verifier) {
+  const auto key = SigningKeyOf(report);
+  if (absl::IsNotFound(key.status())) {
+    if (!trusted.empty()) verifier.Fault("is not signed");
+    return "not signed";
+  }
+  if (!key.ok()) {
+    verifier.Fault(std::string(key.status().message()));
+    return "";
+  }
+  const std::string name = absl::StrCat("key sha256:", ToHex(Sha256(*key)));
+  if (trusted.empty()) return absl::StrCat("signed with ", name, " (whose it is, --key or --audit tells)");
+  if (*key != trusted) verifier.Fault(absl::StrCat("is signed with another key, ", name));
+  return absl::StrCat("signed with the trusted ", name);
+}
+
+absl::StatusOr<std::string> ReadTrustedKey(CommandEnv& env, const std::string& file) {
+  if (file.empty()) return "";
+  PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(env.fs, file, kKeyBytesMax));
+  auto key = ParseReportPublicKey(text);
+  if (!key.ok()) return Annotate(key.status(), DisplayBytes(file));
+  return key;
+}
+
 // The number of the run whose stored report it is; 0: of none.
 std::int64_t RunOfReport(RemoteServer& server, const std::string& audit, const OrderedJson& json) {
   v1::ListAuditRunsRequest wanted;
@@ -152,7 +202,7 @@ std::int64_t RunOfReport(RemoteServer& server, const std::string& audit, const O
     request.set_name(audit);
     request.set_number(run->number());
     const auto answer = server.GetReport(request);
-    if (answer.ok() && json == OrderedJson::parse(DumpJson(ReportToJson(answer->report())), nullptr, false)) {
+    if (answer.ok() && json == StoredAs(json, *answer)) {
       return run->number();
     }
   }
@@ -163,9 +213,12 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
   RemoteArguments remote;
   std::string file;
   std::string audit;
+  std::string key_file;
   int number = 0;
-  Arguments arguments(kVerify, "whether a JSON report agrees with itself and, with --audit, with the server's own");
-  arguments.Text("file", file, "a report made with -o json", true);
+  Arguments arguments(kVerify,
+                      "whether a report agrees with itself and its signature and, with --audit, with the server's own");
+  arguments.Text("file", file, "a report made with -o json or -o html", true);
+  arguments.Text("--key", key_file, "the public key that must have signed it (a server's report.pub)");
   arguments.Text("--audit", audit, "the audit whose report it claims to be");
   arguments.Int("--run", number, "that run of it (default: the last)");
   DeclareRemoteArguments(arguments, remote);
@@ -173,30 +226,37 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
   if (number != 0 && audit.empty()) return UsageError(env, kVerify, "--run needs --audit");
   auto json = ReadReportFile(env, file);
   if (!json.ok()) return UsageError(env, kVerify, json.status().message());
-  // When and where it was made is no part of the judgement.
-  json->erase("meta");
+  auto trusted = ReadTrustedKey(env, key_file);
+  if (!trusted.ok()) return UsageError(env, kVerify, trusted.status().message());
   Verifier verifier(env);
   verifier.Consistent(*json);
-  if (audit.empty()) return EndOfVerify(env, verifier, file, "agrees with itself");
+  if (audit.empty()) {
+    const std::string signature = JudgeSignature(*json, *trusted, verifier);
+    return EndOfVerify(env, verifier, file, absl::StrCat("agrees with itself; ", signature));
+  }
   return WithServer(env, kVerify, remote, [&](Connection& connection) {
     v1::GetReportRequest request;
     request.set_name(audit);
     request.set_number(number);
     auto answer = connection.server->GetReport(request);
     if (!answer.ok()) return ServerError(env, kVerify, answer.status());
-    // Through text and back, as the file was: numbers then compare as they are written.
-    const OrderedJson stored = OrderedJson::parse(DumpJson(ReportToJson(answer->report())), nullptr, false);
-    if (*json != stored) {
+    if (trusted->empty() && answer->has_signature()) trusted = answer->signature().public_key();
+    const bool is_signed = json->contains("signature");
+    const std::string signature = JudgeSignature(*json, is_signed || !key_file.empty() ? *trusted : "", verifier);
+    const OrderedJson plain = WithoutSignature(*json);
+    const OrderedJson stored = StoredAs(plain, *answer);
+    if (plain != stored) {
       // Genuine, and another run's.
-      if (const std::int64_t other = RunOfReport(*connection.server, audit, *json); other > 0) {
+      if (const std::int64_t other = RunOfReport(*connection.server, audit, plain); other > 0) {
         env.out << DisplayBytes(file) << ": is the report of run " << other << " of audit " << audit << ", not of run "
                 << answer->run().number() << (number == 0 ? ", the last\n" : "\n");
         return number == 0 ? kExitOk : kExitFailed;
       }
     }
-    verifier.Equal(*json, stored);
+    verifier.Equal(plain, stored);
     return EndOfVerify(env, verifier, file,
-                       absl::StrCat("is the report of run ", answer->run().number(), " of audit ", audit));
+                       absl::StrCat("is the report of run ", answer->run().number(), " of audit ", audit, "; ",
+                                    signature));
   });
 }
 
@@ -214,6 +274,10 @@ ExitCode PrintKept(CommandEnv& env, const PreparedReport& prepared, const std::s
   if (!kept.ok()) return UsageError(env, kName, kept.status().message());
   v1::GetReportResponse answer;
   *answer.mutable_report() = std::move(kept->report);
+  if (AnyDraws(prepared.targets)) {
+    const EvidenceSet evidence(std::move(kept->baseline), std::move(kept->migrated));
+    *answer.mutable_pictures() = MakePictures({evidence, env.rules.profile, env.rules});
+  }
   return PrintAuditReport(env, kName, prepared, answer);
 }
 

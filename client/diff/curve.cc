@@ -8,6 +8,7 @@
 #include "checks/runs/run_pairs.h"
 #include "checks/runs/step_axis.h"
 #include "checks/series/curve_figures.h"
+#include "checks/series/metric_limits.h"
 #include "checks/series/run_series.h"
 #include "checks/series/rank_curves.h"
 #include "checks/series/repeats.h"
@@ -58,20 +59,6 @@ struct Compared {
   Answer answer = Answer::kUnknown;
 };
 
-// Limits by metric: those of the loss, wider for gradient norms, and next to none for what a schedule computes.
-CurveLimits LimitsFor(const Profile& profile, const std::string& metric) {
-  CurveLimits limits = LimitsOf(profile);
-  if (metric == "loss" || metric == "eval_loss") return limits;
-  limits.mean_absolute = 0;
-  if (metric == "grad_norm") {
-    const double limit = profile.threshold("gradient_norm_relative_error");
-    limits.mean_relative_pass = limits.mean_relative = limits.smoothed_relative = limits.tail_relative = limit;
-  } else if (metric == "lr" || metric == "samples" || metric == "loss_scale") {
-    limits.mean_relative_pass = limits.mean_relative = limits.smoothed_relative = limits.tail_relative = 1e-3;
-  }
-  return limits;
-}
-
 std::int64_t NonFinite(const Curve& curve) {
   return std::count_if(curve.points.begin(), curve.points.end(),
                        [](const CurvePoint& point) { return !std::isfinite(point.value); });
@@ -112,8 +99,8 @@ void Measure(const Profile& profile, Compared& c) {
   c.one_sided = FindOneSided(c.a, c.b);
   if (c.one_sided.first.has_value()) c.one_sided.first = BaselineStep(c.axis, *c.one_sided.first);
   c.aligned = Align(c.a, c.b);
-  const bool computed = c.metric == "lr" || c.metric == "samples" || c.metric == "loss_scale";
-  c.figures = Compare(c.aligned, LimitsFor(profile, c.metric), computed ? std::optional<bool>(true) : std::nullopt);
+  c.figures = Compare(c.aligned, LimitsOfMetric(profile, c.metric),
+                      IsComputed(c.metric) ? std::optional<bool>(true) : std::nullopt);
   c.bias = BiasInterval(c.aligned);
   c.diverges_since = DivergesSince(c.aligned, c.figures.mode == CurveMode::kPaired);
   c.spikes_a = Spikes(c.aligned.a).size();

@@ -9,7 +9,7 @@
 #include "agent/collect.h"
 #include "checks/shards/view.h"
 #include "client/diff/diff_kind.h"
-#include "client/diff/shard_picture.h"
+#include "checks/shards/shard_picture.h"
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"

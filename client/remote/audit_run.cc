@@ -28,15 +28,6 @@ struct RunOptions {
   RemoteArguments remote;
 };
 
-// When the server came to the report. Which machine it ran on is the connection's matter.
-ReportMeta MetaOfRun(const v1::AuditRun& run) {
-  ReportMeta meta;
-  meta.time = ReportTime(run.ended_unix_ms());
-  meta.audit = run.audit();
-  meta.run = run.number();
-  return meta;
-}
-
 // Silent and refused nodes with what is known of each; never dropped.
 void PrintSilent(CommandEnv& env, absl::string_view command, const v1::AuditRun& run) {
   if (run.silent_nodes_size() == 0) return;
@@ -81,7 +72,7 @@ ExitCode PrintReportEvent(CommandEnv& env, const PreparedReport& prepared, const
   json["at"] = TimeJson(env.now_unix_ms());
   json["audit"] = answer.run().audit();
   json["run"] = answer.run().number();
-  json["report"] = ReportToJson(answer.report(), MetaOfRun(answer.run()));
+  json["report"] = ReportToJson(answer.report(), CompanionOf(answer));
   env.out << DumpJson(json, -1) << "\n";
   PreparedReport nowhere = {{}, prepared.render, prepared.complete};
   return PrintAuditReport(env, kRun, nowhere, answer);
@@ -115,11 +106,14 @@ ExitCode RunAndPrint(CommandEnv& env, const RunOptions& o, const PreparedReport&
 
 }  // namespace
 
+ReportCompanion CompanionOf(const v1::GetReportResponse& answer) {
+  return {answer.has_pictures() ? &answer.pictures() : nullptr, answer.has_meta() ? &answer.meta() : nullptr,
+          answer.has_signature() ? &answer.signature() : nullptr};
+}
+
 void DeclareReportArguments(Arguments& arguments, ReportArguments& options) {
-  std::vector<std::string> names;
-  for (const Renderer* renderer : AllRenderers()) names.emplace_back(renderer->name);
   arguments.Texts("-o,--output", options.output,
-                  absl::StrCat("FORMAT or FORMAT=FILE, repeatable: ", absl::StrJoin(names, ", ")));
+                  absl::StrCat("FORMAT or FORMAT=FILE, repeatable: ", RendererNames()));
   arguments.Flag("--complete", options.complete,
                  "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--lang", options.text.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
@@ -190,7 +184,7 @@ ExitCode PrintAuditReport(CommandEnv& env, absl::string_view command, const Prep
   }
   if (!prepared.targets.empty()) {
     RenderOptions render = prepared.render;
-    render.meta = MetaOfRun(answer.run());
+    render.companion = CompanionOf(answer);
     const absl::Status written = WriteOutputs(env, prepared.targets, answer.report(), render);
     if (!written.ok()) return UsageError(env, command, written.message());
   }

@@ -39,6 +39,9 @@ absl::StatusOr<PreparedReport> PrepareReport(CommandEnv& env, const ReportArgume
 absl::StatusOr<v1::AuditRun> FollowAuditRun(CommandEnv& env, RemoteServer& server, const std::string& name,
                                             std::int64_t number, std::int64_t deadline_unix_ms, AuditWatcher& watcher);
 
+// What the server gave beside the report. Borrows from the answer.
+ReportCompanion CompanionOf(const v1::GetReportResponse& answer);
+
 // Prints the report of a run that is done (no targets: nowhere), its warnings and its silent nodes. The exit code:
 // kExitFailed over kExitSilentNodes over kExitNotPerformed over kExitOk. `command`: for messages.
 ExitCode PrintAuditReport(CommandEnv& env, absl::string_view command, const PreparedReport& prepared,

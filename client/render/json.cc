@@ -6,7 +6,7 @@ namespace paritect {
 namespace {
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
-  OrderedJson json = ReportToJson(report, options.meta);
+  OrderedJson json = ReportToJson(report, options.companion);
   if (!options.inputs.empty()) json["inputs"] = OrderedJson::parse(options.inputs, nullptr, false);
   out << DumpJson(json) << "\n";
 }

@@ -21,7 +21,7 @@ void Line(std::ostream& out, const char* record, const OrderedJson& ids, const O
 }
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
-  OrderedJson json = ReportToJson(report, options.meta);
+  OrderedJson json = ReportToJson(report, options.companion);
   const OrderedJson items = Take(json, "items");
   json["schema"] = "paritect.report-lines/1";
   Line(out, "report", OrderedJson::object(), json);

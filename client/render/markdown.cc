@@ -67,7 +67,7 @@ class Markdown {
       if (!incomplete.empty()) out_ << Escape(incomplete) << "\n\n";
     }
     out_ << "- " << Escape(VerdictLine(options_.rules, options_.languages, report_)) << "\n";
-    const std::vector<std::string> meta = MetaParts(options_.rules, options_.languages, options_.meta);
+    const std::vector<std::string> meta = MetaParts(options_.rules, options_.languages, options_.companion.meta);
     if (!meta.empty()) out_ << "- " << Escape(absl::StrJoin(meta, " · ")) << "\n";
     out_ << "- " << Escape(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}})) << "\n";
     if (report_.overridden_rules_size() > 0) {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "checks/causes.h"
+#include "common/version.h"
 #include "client/report/renderer.h"
 #include "client/report/view.h"
 #include "common/file_system.h"
@@ -73,7 +74,11 @@ TEST_P(RenderTest, GivesTheExpectedText) {
   RenderOptions options = Options(languages);
   options.columns = GetParam().columns;
   options.detail = GetParam().detail;
-  options.meta = {.time = "2026-11-30T14:02:00Z", .host = "audit-host"};
+  v1::ReportMeta meta;
+  meta.set_at_unix_ms(1'796'047'320'000);  // 2026-11-30T14:02:00Z
+  meta.set_host("audit-host");
+  meta.set_version(std::string(kProgramVersion));
+  options.companion.meta = &meta;
   const std::string got = Render(GetParam().format, options, TestReport(GetParam().report));
   EXPECT_TRUE(IsValidUtf8(got));
   const std::string file = TestFile(absl::StrCat(GetParam().name(), ".expected"));

@@ -213,7 +213,7 @@ class Table {
                                     {"nodes_expected", absl::StrCat(c.nodes_expected())},
                                     {"ranks_reported", absl::StrCat(c.ranks_reported())},
                                     {"ranks_expected", absl::StrCat(c.ranks_expected())}})};
-    for (std::string& one : MetaParts(options_.rules, options_.languages, options_.meta))
+    for (std::string& one : MetaParts(options_.rules, options_.languages, options_.companion.meta))
       parts.push_back(std::move(one));
     parts.push_back(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}));
     return parts;

@@ -52,7 +52,6 @@ absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments&
   render.columns = env.terminal_columns;
   if (options.full && options.failed) return absl::InvalidArgumentError("--full and --failed: give one of them");
   render.detail = options.full ? Detail::kFull : options.failed ? Detail::kFailed : Detail::kFirstScreen;
-  render.meta = MetaOfNow(env);
   return render;
 }
 

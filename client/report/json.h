@@ -1,32 +1,7 @@
-// The report as JSON (schema paritect.report/1, docs/report.md). Shared by the json and jsonl formats.
-// nlohmann-json with its own dump; strings are valid UTF-8 by then.
+// The report as JSON, for the client's formats; the server shares it.
 #ifndef PARITECT_CLIENT_REPORT_JSON_H_
 #define PARITECT_CLIENT_REPORT_JSON_H_
 
-#include <nlohmann/json.hpp>
-
-#include "client/report/meta.h"
-#include "paritect/v1/report.pb.h"
-
-namespace paritect {
-
-using OrderedJson = nlohmann::ordered_json;
-
-// With `meta` where it is known; without it the same report always gives the same text.
-OrderedJson ReportToJson(const v1::Report& report, const ReportMeta& meta = {});
-// Causes in order of work with what follows from each ([{check, kind, stage, findings, consequences}]).
-OrderedJson CausesToJson(const v1::Report& report);
-OrderedJson CheckToJson(const v1::CheckResult& check);
-OrderedJson FindingToJson(const v1::Finding& finding);
-
-// "pass", "fail", "not_performed"
-const char* VerdictWord(v1::Verdict verdict);
-// "error", "warning", "note"
-const char* SeverityWord(v1::Severity severity);
-
-// Strict JSON text; bytes that are not UTF-8 (there should be none) become U+FFFD.
-std::string DumpJson(const OrderedJson& json, int indent = 1);
-
-}  // namespace paritect
+#include "report/json.h"  // IWYU pragma: export
 
 #endif  // PARITECT_CLIENT_REPORT_JSON_H_

@@ -9,8 +9,10 @@
 #include "client/report/output_words.h"
 #include "client/report/view.h"
 #include "common/nearest.h"
+#include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "common/version.h"
 
 namespace paritect {
 namespace {
@@ -94,6 +96,14 @@ absl::StatusOr<std::vector<OutputTarget>> ParseOutputTargets(const std::vector<s
   return targets;
 }
 
+bool AnyDraws(const std::vector<OutputTarget>& targets) {
+  return std::any_of(targets.begin(), targets.end(), [](const OutputTarget& one) { return one.renderer->draws; });
+}
+
+std::string RendererNames() {
+  return absl::StrJoin(FormatNames(), ", ");
+}
+
 absl::Status WriteOutputs(CommandEnv& env, const std::vector<OutputTarget>& targets, const v1::Report& report,
                           const RenderOptions& options) {
   std::vector<std::string> files;
@@ -108,6 +118,9 @@ absl::Status WriteOutputs(CommandEnv& env, const std::vector<OutputTarget>& targ
     file_options.columns = kFileColumns;
     std::ostringstream bytes;
     target.renderer->render(report, file_options, bytes);
+    if (!bytes.good()) {
+      return absl::InternalError(absl::StrCat(DisplayBytes(target.file), ": ", target.renderer->name, " could not be made"));
+    }
     PARITECT_RETURN_IF_ERROR(WriteFile(target.file, bytes.str()));
     files.push_back(DisplayBytes(target.file));
   }

@@ -21,6 +21,12 @@ struct OutputTarget {
 // the long work of collecting begins.
 absl::StatusOr<std::vector<OutputTarget>> ParseOutputTargets(const std::vector<std::string>& options);
 
+// Whether a target wants the pictures.
+bool AnyDraws(const std::vector<OutputTarget>& targets);
+
+// "csv, html, json": what `-o` takes.
+std::string RendererNames();
+
 // Writes the report to every target. Files are written in full or not at all; a pipe or device is written
 // directly. Colour only on standard output.
 absl::Status WriteOutputs(CommandEnv& env, const std::vector<OutputTarget>& targets, const v1::Report& report,

@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/language.h"
-#include "client/report/meta.h"
 #include "paritect/v1/report.pb.h"
+#include "report/json.h"
 #include "rules/rules.h"
 
 namespace paritect {
@@ -29,13 +29,14 @@ struct RenderOptions {
   bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
   int columns = 100;
   Detail detail = Detail::kFirstScreen;
-  ReportMeta meta;
-  std::string inputs;   // JSON of what folders without a plan were taken for; "": all had plans
+  std::string inputs = {};         // JSON of what folders without a plan were taken for; "": all had plans
+  ReportCompanion companion = {};  // what stands beside the report
 };
 
 struct Renderer {
   absl::string_view name;
   void (*render)(const v1::Report& report, const RenderOptions& options, std::ostream& out);
+  bool draws = false;  // wants the pictures: they are not made for formats that do not
 };
 
 absl::Span<const Renderer* const> AllRenderers();

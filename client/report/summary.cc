@@ -214,13 +214,18 @@ std::string IncompleteSentence(const Rules& rules, Language language, const v1::
               {"expected", absl::StrCat(nodes ? c.nodes_expected() : c.ranks_expected())}});
 }
 
-std::vector<std::string> MetaParts(const Rules& rules, absl::Span<const Language> languages, const ReportMeta& meta) {
+std::vector<std::string> MetaParts(const Rules& rules, absl::Span<const Language> languages,
+                                   const v1::ReportMeta* meta) {
   std::vector<std::string> parts;
-  if (!meta.time.empty()) parts.push_back(Word(rules, languages, "screen_evidence_of", {{"time", meta.time}}));
-  if (!meta.host.empty()) parts.push_back(Word(rules, languages, "screen_host", {{"host", DisplayBytes(meta.host)}}));
-  if (meta.run > 0) {
-    parts.push_back(
-        Word(rules, languages, "screen_run", {{"run", absl::StrCat(meta.run)}, {"audit", DisplayBytes(meta.audit)}}));
+  if (meta == nullptr) return parts;
+  const std::string time = TimeText(meta->at_unix_ms());
+  if (!time.empty()) parts.push_back(Word(rules, languages, "screen_evidence_of", {{"time", time}}));
+  if (!meta->host().empty()) {
+    parts.push_back(Word(rules, languages, "screen_host", {{"host", DisplayBytes(meta->host())}}));
+  }
+  if (meta->run() > 0) {
+    parts.push_back(Word(rules, languages, "screen_run",
+                         {{"run", absl::StrCat(meta->run())}, {"audit", DisplayBytes(meta->audit())}}));
   }
   return parts;
 }

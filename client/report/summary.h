@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "checks/causes.h"
+#include "paritect/v1/pictures.pb.h"
 #include "client/language.h"
-#include "client/report/meta.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
 
@@ -51,7 +51,8 @@ struct Compared {
 std::vector<Compared> WhatWasCompared(const v1::Report& report);
 
 // Time, host and run of the report in words, each by itself; what is not known is left out.
-std::vector<std::string> MetaParts(const Rules& rules, absl::Span<const Language> languages, const ReportMeta& meta);
+std::vector<std::string> MetaParts(const Rules& rules, absl::Span<const Language> languages,
+                                   const v1::ReportMeta* meta);
 
 }  // namespace paritect
 

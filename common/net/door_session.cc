@@ -37,7 +37,8 @@ bool UseChain(SSL_CTX* context, const std::string& chain_pem, const std::string&
 
 }  // namespace
 
-absl::StatusOr<openssl::UniqueSslContext> NewDoorContext(const std::string& chain_pem, const std::string& key_pem) {
+absl::StatusOr<openssl::UniqueSslContext> NewOneShotContext(const std::string& chain_pem,
+                                                             const std::string& key_pem) {
   openssl::UniqueSslContext context(SSL_CTX_new(TLS_server_method()));
   if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) {
     return openssl::Failure("cannot start TLS");
@@ -47,11 +48,16 @@ absl::StatusOr<openssl::UniqueSslContext> NewDoorContext(const std::string& chai
   SSL_CTX_set_num_tickets(context.get(), 0);
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_alpn_select_cb(context.get(), &ChooseDoor, nullptr);
   if (!UseChain(context.get(), chain_pem, key_pem)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the server's certificate and key cannot be used (", openssl::TakeError(), ")"));
   }
+  return context;
+}
+
+absl::StatusOr<openssl::UniqueSslContext> NewDoorContext(const std::string& chain_pem, const std::string& key_pem) {
+  auto context = NewOneShotContext(chain_pem, key_pem);
+  if (context.ok()) SSL_CTX_set_alpn_select_cb(context->get(), &ChooseDoor, nullptr);
   return context;
 }
 

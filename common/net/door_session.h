@@ -1,4 +1,4 @@
-// The server's end of TLS at the enrolment door.
+// The server's end of TLS where one request a connection is answered: at the enrolment door, and for browsers.
 #ifndef PARITECT_COMMON_NET_DOOR_SESSION_H_
 #define PARITECT_COMMON_NET_DOOR_SESSION_H_
 
@@ -10,8 +10,11 @@
 
 namespace paritect {
 
-// For sessions that show `chain_pem` (the server's certificate first), speak kDoorProtocol and nothing else, ask for no
-// certificate, keep nothing for later. InvalidArgument: chain and key cannot be used.
+// For sessions that show `chain_pem` (the server's certificate first), ask for no certificate, keep nothing for later.
+// InvalidArgument: chain and key cannot be used.
+absl::StatusOr<openssl::UniqueSslContext> NewOneShotContext(const std::string& chain_pem, const std::string& key_pem);
+
+// The same for sessions that speak kDoorProtocol and nothing else.
 absl::StatusOr<openssl::UniqueSslContext> NewDoorContext(const std::string& chain_pem, const std::string& key_pem);
 
 // What makes a OneShotServer a door: frames around requests and answers.

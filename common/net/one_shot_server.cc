@@ -16,6 +16,7 @@ namespace paritect {
 namespace {
 
 constexpr std::int64_t kLookEveryMs = 500;
+constexpr char kTlsHandshake = 0x16;  // the first byte of a ClientHello's record (RFC 8446, 5.1)
 
 }  // namespace
 
@@ -136,7 +137,8 @@ void OneShotServer::Advance(Caller& caller) {
   if (!caller.shaken && !Shake(caller)) return;
   if (caller.answer.empty()) {
     if (!Read(caller)) return;
-    caller.answer = ports_.answer(caller.received, caller.address);
+    const auto& answer = caller.plain ? ports_.answer_plain : ports_.answer;
+    caller.answer = answer(caller.received, caller.address);
     if (caller.answer.empty()) caller.over = true;
   }
   Write(caller);
@@ -152,7 +154,21 @@ void OneShotServer::Wait(Caller& caller, int ssl_error) {
   }
 }
 
+// Which of the two it speaks; false: nothing was said yet.
+bool OneShotServer::Sniff(Caller& caller) {
+  char first = kTlsHandshake;
+  const ssize_t n = recv(caller.descriptor, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (n <= 0) {
+    Wait(caller, n < 0 && (errno == EAGAIN || errno == EINTR) ? SSL_ERROR_WANT_READ : SSL_ERROR_SYSCALL);
+    return false;
+  }
+  caller.plain = first != kTlsHandshake;
+  if (caller.plain) caller.ssl.reset();
+  return true;
+}
+
 bool OneShotServer::Shake(Caller& caller) {
+  if (caller.ssl != nullptr && ports_.answer_plain && !Sniff(caller)) return false;
   if (caller.ssl != nullptr) {
     ERR_clear_error();
     const int done = SSL_do_handshake(caller.ssl.get());

@@ -36,6 +36,8 @@ struct OneShotPorts {
   std::function<std::string(absl::string_view request, const std::string& address)> answer;
   // A session for a new caller, nullptr: hang up. Empty: no TLS.
   std::function<openssl::UniqueSsl()> tls = {};
+  // With `tls`: of a caller whose first byte is none of TLS; empty: such a caller is hung up on.
+  std::function<std::string(absl::string_view request, const std::string& address)> answer_plain = {};
 };
 
 class OneShotServer {
@@ -58,6 +60,7 @@ class OneShotServer {
     std::int64_t deadline_ms = 0;
     openssl::UniqueSsl ssl;
     bool shaken = false;
+    bool plain = false;  // no TLS, though others have it
     std::string received;
     std::string answer;
     std::size_t sent = 0;
@@ -70,6 +73,7 @@ class OneShotServer {
   void MakeRoom(const std::string& address);
   void Advance(Caller& caller);
   bool Shake(Caller& caller);
+  bool Sniff(Caller& caller);
   bool Read(Caller& caller);
   void Write(Caller& caller);
   void Wait(Caller& caller, int ssl_error);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "checks/pictures/pictures.h"
 #include "checks/runner.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
@@ -176,13 +177,14 @@ bool Judging::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& r
   AuditOptions options;
   options.today = FormatDate(run.ended_unix_ms());
   options.time_is_over = [end = absl::Now() + kJudgingTimeMax]() { return absl::Now() > end; };
-  const v1::Report report = RunAudit(evidence, profile, rules_, options);
+  const CheckContext context{evidence, profile, rules_};
+  const v1::Report report = RunAudit(context, options);
   AddChanges(store_, report, run);
   for (v1::StoredBundle& stored : gathered.baseline.stored) *run.add_baseline_bundles() = std::move(stored);
   for (v1::StoredBundle& stored : gathered.migrated.stored) *run.add_migrated_bundles() = std::move(stored);
   run.set_state(v1::AUDIT_RUN_STATE_DONE);
   run.set_verdict(report.verdict());
-  AddReport(run, report, set);
+  AddReport(run, report, MakePictures(context), set);
   return true;
 }
 

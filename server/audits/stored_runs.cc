@@ -15,6 +15,7 @@ namespace {
 constexpr char kRuns[] = "audit_run";
 constexpr char kNumbers[] = "audit_number";  // key: the audit; the last number that was given
 constexpr char kReports[] = "report";
+constexpr char kPictures[] = "report_pictures";
 constexpr char kJudging[] = "judging";  // key as the run's; the judgements begun and not ended
 
 bool Parse(absl::string_view value, google::protobuf::Message& message) {
@@ -84,6 +85,13 @@ absl::StatusOr<v1::Report> ReadStoredReport(FleetStore& store, const v1::AuditRu
                                           run.problem().empty() ? " yet" : absl::StrCat(": ", run.problem())));
 }
 
+v1::ReportPictures ReadStoredPictures(FleetStore& store, const v1::AuditRun& run) {
+  const auto value = store.Get(kPictures, AuditRunKey(run.audit(), run.number()));
+  v1::ReportPictures pictures;
+  if (value.ok() && value->has_value() && !Parse(**value, pictures)) pictures.Clear();
+  return pictures;
+}
+
 void AddNewRun(const v1::AuditRun& run, WriteSet& set) {
   set.documents.push_back({kRuns, AuditRunKey(run.audit(), run.number()), run.SerializeAsString(), {}});
   set.documents.push_back({kNumbers, run.audit(), absl::StrCat(run.number()), {}});
@@ -131,13 +139,14 @@ void AddJudgedRun(const v1::AuditRun& run, WriteSet& set) {
   set.documents.push_back(std::move(document));
 }
 
-void AddReport(const v1::AuditRun& run, const v1::Report& report, WriteSet& set) {
+void AddReport(const v1::AuditRun& run, const v1::Report& report, const v1::ReportPictures& pictures, WriteSet& set) {
+  set.documents.push_back({kPictures, AuditRunKey(run.audit(), run.number()), pictures.SerializeAsString(), {}});
   set.documents.push_back({kReports, AuditRunKey(run.audit(), run.number()), report.SerializeAsString(), {}});
 }
 
 absl::StatusOr<std::int64_t> AddRemovalOfRuns(FleetStore& store, const std::string& audit, WriteSet& set) {
   std::int64_t runs = 0;
-  for (const char* collection : {kRuns, kReports, "attestation"}) {
+  for (const char* collection : {kRuns, kReports, kPictures, "attestation"}) {
     PARITECT_RETURN_IF_ERROR(
         store.Scan(collection, GroupPrefix(audit), "", [&](absl::string_view key, absl::string_view) {
           set.documents.push_back({collection, std::string(key), std::nullopt, {}});

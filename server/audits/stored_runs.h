@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "paritect/v1/fleet.pb.h"
+#include "paritect/v1/pictures.pb.h"
 #include "paritect/v1/report.pb.h"
 #include "storage/fleet_store.h"
 
@@ -29,6 +30,9 @@ absl::StatusOr<std::vector<v1::AuditRun>> ReadStoredRuns(FleetStore& store, cons
 // The report of a run. NotFound: it has none (yet); DataLoss.
 absl::StatusOr<v1::Report> ReadStoredReport(FleetStore& store, const v1::AuditRun& run);
 
+// What stands beside the report; empty where a version before this one judged, or it is damaged: it decides nothing.
+v1::ReportPictures ReadStoredPictures(FleetStore& store, const v1::AuditRun& run);
+
 // A run that begins: with its number, so that no other one gets it.
 void AddNewRun(const v1::AuditRun& run, WriteSet& set);
 // Beside a run while it is judged: the judgements that have begun and not ended, this one among them. One that is found
@@ -43,7 +47,7 @@ absl::StatusOr<std::vector<std::int64_t>> AddCancellations(FleetStore& store, co
 
 // A run that was judged, with references to the evidence that it holds on to.
 void AddJudgedRun(const v1::AuditRun& run, WriteSet& set);
-void AddReport(const v1::AuditRun& run, const v1::Report& report, WriteSet& set);
+void AddReport(const v1::AuditRun& run, const v1::Report& report, const v1::ReportPictures& pictures, WriteSet& set);
 
 // Everything that was stored of the audit's runs: reports, what persons answered. Gives how many runs go.
 absl::StatusOr<std::int64_t> AddRemovalOfRuns(FleetStore& store, const std::string& audit, WriteSet& set);

@@ -33,15 +33,6 @@ absl::Status TakeChunk(absl::string_view file, absl::string_view data, std::stri
   return absl::InvalidArgumentError(absl::StrCat(file, ": this is not an evidence bundle"));
 }
 
-// Of a person's interest alone: no key, no evidence, no definition again and again.
-v1::AuditRun ForWatcher(v1::AuditRun run) {
-  run.clear_definition();
-  run.clear_baseline_bundles();
-  run.clear_migrated_bundles();
-  for (v1::NodeTask& task : *run.mutable_tasks()) task.clear_questions();
-  return run;
-}
-
 }  // namespace
 
 // A refusal is logged: who is refused often holds many calls.

@@ -60,7 +60,7 @@ void TellStore(FleetStore& store, ServerLog& log) {
 void TellPorts(const Server& server, const ServeOptions& options, ServerLog& log) {
   const auto listen = ParseHostPort(options.listen);
   log.Write(LogLevel::kInfo, absl::StrCat("listening on ", FormatHostPort({listen->host, server.port()})));
-  if (server.web_port() != 0) log.Write(LogLevel::kInfo, absl::StrCat("metrics on port ", server.web_port()));
+  if (server.web_port() != 0) log.Write(LogLevel::kInfo, absl::StrCat("page and metrics on port ", server.web_port()));
 }
 
 }  // namespace

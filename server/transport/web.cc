@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kHeadBytesMax = 8 << 10;
 constexpr int kCallersMax = 64;
 constexpr std::int64_t kTimeMs = 5'000;  // a monitor asks at once
+constexpr std::size_t kBodyBytesMax = 64 << 10;
+constexpr std::int64_t kPageTimeMs = 60'000;  // a large report over a slow line
 
 std::string Response(absl::string_view status, absl::string_view type, absl::string_view body, bool head_only) {
   return absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Type: ", type, "\r\nContent-Length: ", body.size(),
@@ -23,7 +25,8 @@ std::string Response(absl::string_view status, absl::string_view type, absl::str
 
 class WebServerImpl final : public WebServer {
  public:
-  explicit WebServerImpl(std::function<std::string()> metrics) : server_(Limits(), Ports(std::move(metrics))) {}
+  WebServerImpl(std::function<std::string()> metrics, WebPage page)
+      : server_(Limits(page.answer != nullptr), Ports(std::move(metrics), std::move(page))) {}
   ~WebServerImpl() override {
     if (listener_ != nullptr) listener_->Stop();
     server_.Stop();
@@ -39,22 +42,32 @@ class WebServerImpl final : public WebServer {
   int port() const override { return listener_->port(); }
 
  private:
-  static OneShotOptions Limits() {
+  static OneShotOptions Limits(bool page) {
     OneShotOptions options;
     options.callers_max = kCallersMax;
     options.callers_per_address_max = kCallersMax;
-    options.request_bytes_max = kHeadBytesMax;
-    options.time_ms = kTimeMs;
+    options.request_bytes_max = page ? kHeadBytesMax + kBodyBytesMax : kHeadBytesMax;
+    options.time_ms = page ? kPageTimeMs : kTimeMs;
     return options;
   }
 
-  static OneShotPorts Ports(std::function<std::string()> metrics) {
+  static OneShotPorts Ports(std::function<std::string()> metrics, WebPage page) {
     OneShotPorts ports;
-    ports.whole = [](absl::string_view received) -> absl::StatusOr<bool> {
-      return absl::StrContains(received, "\r\n\r\n") || absl::StrContains(received, "\n\n");
-    };
-    ports.answer = [metrics = std::move(metrics)](absl::string_view request, const std::string&) {
+    const auto monitor = [metrics = std::move(metrics)](absl::string_view request, const std::string&) {
       return AnswerMonitor(request, metrics);
+    };
+    if (page.answer == nullptr) {
+      ports.whole = [](absl::string_view received) -> absl::StatusOr<bool> {
+        return absl::StrContains(received, "\r\n\r\n") || absl::StrContains(received, "\n\n");
+      };
+      ports.answer = monitor;
+      return ports;
+    }
+    ports.whole = [](absl::string_view received) { return IsWholeRequest(received, kHeadBytesMax, kBodyBytesMax); };
+    ports.tls = std::move(page.tls);
+    ports.answer_plain = monitor;
+    ports.answer = [answer = std::move(page.answer)](absl::string_view request, const std::string& address) {
+      return ExchangeHttp(request, address, [&](const HttpRequest& asked) { return answer(asked, address); });
     };
     return ports;
   }
@@ -76,12 +89,13 @@ std::string AnswerMonitor(absl::string_view request, const std::function<std::st
   const absl::string_view path = words[1].substr(0, words[1].find('?'));
   if (path == "/metrics") return Response("200 OK", "text/plain; version=0.0.4", metrics(), head_only);
   if (path == "/healthz") return Response("200 OK", "text/plain", "ok\n", head_only);
-  return Response("404 Not Found", "text/plain", "/metrics and /healthz are here\n", head_only);
+  return Response("404 Not Found", "text/plain", "/metrics and /healthz are here; the page is here over https\n",
+                  head_only);
 }
 
-absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address,
-                                                          std::function<std::string()> metrics) {
-  auto server = std::make_unique<WebServerImpl>(std::move(metrics));
+absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address, std::function<std::string()> metrics,
+                                                          WebPage page) {
+  auto server = std::make_unique<WebServerImpl>(std::move(metrics), std::move(page));
   PARITECT_RETURN_IF_ERROR(server->Start(address));
   return std::unique_ptr<WebServer>(std::move(server));
 }

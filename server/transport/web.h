@@ -1,4 +1,5 @@
-// Plain HTTP for monitors: /metrics and /healthz. Nothing of the evidence; meant for the loopback or a trusted network.
+// HTTP on one port. In plain for monitors: /metrics and /healthz, nothing of the evidence. Over TLS for browsers: the
+// server's page (page.h).
 #ifndef PARITECT_SERVER_TRANSPORT_WEB_H_
 #define PARITECT_SERVER_TRANSPORT_WEB_H_
 
@@ -9,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/host_port.h"
+#include "common/pki/openssl.h"
+#include "server/transport/http_exchange.h"
 
 namespace paritect {
 
@@ -18,8 +21,15 @@ class WebServer {
   virtual int port() const = 0;
 };
 
-absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address,
-                                                          std::function<std::string()> metrics);
+// Both are called on the server's thread.
+struct WebPage {
+  std::function<HttpAnswer(const HttpRequest& request, const std::string& address)> answer = {};
+  std::function<openssl::UniqueSsl()> tls = {};  // a session for a new caller
+};
+
+// Without `page` monitors alone are answered.
+absl::StatusOr<std::unique_ptr<WebServer>> StartWebServer(const HostPort& address, std::function<std::string()> metrics,
+                                                          WebPage page = {});
 
 // The whole answer, head and body, to a request's head.
 std::string AnswerMonitor(absl::string_view request, const std::function<std::string()>& metrics);

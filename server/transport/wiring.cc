@@ -8,8 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/file_system.h"
 #include "common/host_port.h"
+#include "common/net/door_session.h"
+#include "common/pki/certificate.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "server/access_role.h"
 #include "server/bundle_reader.h"
 #include "server/metrics.h"
 
@@ -29,6 +32,19 @@ std::string RandomBytes(std::size_t size) {
 
 std::string Program() {
   return absl::StrCat("paritect-server ", kProgramVersion);
+}
+
+// Without one reports go out unsigned: no reason not to serve.
+std::optional<ReportKey> LoadReportKey(const std::string& folder, ServerLog& log) {
+  auto key = ReportKey::LoadOrMake(folder);
+  if (key.ok()) return *std::move(key);
+  log.Write(LogLevel::kError, absl::StrCat("reports are not signed: ", key.status().message()));
+  return std::nullopt;
+}
+
+std::string CertificateSha256(const std::string& chain_pem) {
+  const auto peer = Certificate::FromPem(chain_pem);
+  return peer.ok() ? peer->Fingerprint() : "";
 }
 
 EnrolmentOptions MakeEnrolmentOptions(const ServeOptions& options, ServerLog& log) {
@@ -64,7 +80,10 @@ Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder,
           MakeEnrolmentOptions(options, log)),
       log_([this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); },
            env.clock, [this](const v1::AuditLogEntry& entry) { TellCall(server_log_, entry); }),
+      report_key_(LoadReportKey(options.folder, log)),
+      logins_(env.clock),
       calls_(MakeParts()),
+      page_(env.rules, calls_, {logins_, log_, [this](const std::string& actor) { return Stands(actor); }}),
       webhooks_({options.webhook_targets},
                 [this](const std::string& place, const absl::Status& status) {
                   log_.Write({.actor = "server", .action = "Webhook", .subject = place}, status);
@@ -158,7 +177,12 @@ ServerParts Server::MakeParts() {
           Program(),
           folder_.server_not_after,
           JoinPath(options_.folder, "backups"),
-          [this] { return stopping_.load(); }};
+          [this] { return stopping_.load(); },
+          env_.host_name,
+          report_key_ ? &*report_key_ : nullptr,
+          &logins_,
+          options_.web,
+          CertificateSha256(folder_.chain_pem)};
 }
 
 absl::Status Server::Start() {
@@ -176,9 +200,28 @@ absl::Status Server::Start() {
   PARITECT_ASSIGN_OR_RETURN(grpc_, StartGrpcServer(grpc_options, gate_, calls_, enrolment_, fleet_));
   transport_ = grpc_.get();
   if (options_.web.empty()) return absl::OkStatus();
-  PARITECT_ASSIGN_OR_RETURN(const HostPort web, ParseHostPort(options_.web));
-  PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(web, [this] { return Metrics(); }));
+  return StartWeb();
+}
+
+absl::Status Server::StartWeb() {
+  PARITECT_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options_.web));
+  web_context_ = std::make_unique<WatchedContext>(options_.folder, env_.clock, &NewOneShotContext);
+  PARITECT_RETURN_IF_ERROR(web_context_->Load());
+  WebPage page;
+  page.tls = [this] { return web_context_->NewSession(); };
+  page.answer = [this](const HttpRequest& request, const std::string& from) { return page_.Answer(request, from); };
+  PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(address, [this] { return Metrics(); }, std::move(page)));
   return absl::OkStatus();
+}
+
+// "operator/anna" was not revoked. Who is not known here (another authority's certificates) was not.
+bool Server::Stands(const std::string& actor) {
+  for (const v1::NodeRecord& holder : fleet_.Holders()) {
+    const auto role = FromProto(holder.role());
+    if (!role || actor != absl::StrCat(RoleName(*role), "/", holder.name())) continue;
+    return holder.state() != "revoked" && !holder.forgotten();
+  }
+  return true;
 }
 
 Server::~Server() {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "common/net/listener.h"
+#include "common/pki/report_key.h"
 #include "common/pki/server_folder.h"
 #include "server/audit_figures.h"
 #include "server/audits/audits.h"
@@ -20,12 +21,15 @@
 #include "server/fleet.h"
 #include "server/holder_journal.h"
 #include "server/live.h"
+#include "server/logins.h"
 #include "server/operators.h"
 #include "server/retention.h"
 #include "server/server_command.h"
 #include "server/server_log.h"
 #include "server/transport/caller.h"
 #include "server/transport/grpc_server.h"
+#include "server/transport/page.h"
+#include "server/transport/watched_context.h"
 #include "server/transport/web.h"
 #include "server/transport/webhook.h"
 #include "server/writer.h"
@@ -72,6 +76,8 @@ class Server {
   ServerParts MakeParts();
   void NoteJudged(const std::string& audit, bool now);
   std::string Metrics();
+  bool Stands(const std::string& actor);
+  absl::Status StartWeb();
 
   // In the order in which they need each other.
   ServerEnv& env_;
@@ -90,12 +96,16 @@ class Server {
   Audits audits_;
   Enrolment enrolment_;
   CallLog log_;
+  std::optional<ReportKey> report_key_;  // before the calls, which borrow it
+  Logins logins_;
   OperatorCalls calls_;
+  Page page_;
   WebhookQueue webhooks_;
   Gate gate_;
   RetentionJob retention_;
   std::unique_ptr<GrpcServer> grpc_;
   std::atomic<GrpcServer*> transport_ = nullptr;  // calls may come in before grpc_ is set
+  std::unique_ptr<WatchedContext> web_context_;
   std::unique_ptr<WebServer> web_;
   std::int64_t seen_ms_ = 0;
 };

@@ -1,4 +1,4 @@
-#include "client/diff/shard_picture.h"
+#include "checks/shards/shard_picture.h"
 
 #include <algorithm>
 #include <set>

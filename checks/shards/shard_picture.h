@@ -1,7 +1,7 @@
-// What `diff shards` shows of one epoch of one label: which ranks read which file on both sides, and what of it
+// What `diff shards` and a report show of one epoch of one label: which ranks read which file on both sides, and what of it
 // differs, is read twice or by nobody, or cannot be told.
-#ifndef PARITECT_CLIENT_DIFF_SHARD_PICTURE_H_
-#define PARITECT_CLIENT_DIFF_SHARD_PICTURE_H_
+#ifndef PARITECT_CHECKS_SHARDS_SHARD_PICTURE_H_
+#define PARITECT_CHECKS_SHARDS_SHARD_PICTURE_H_
 
 #include <cstdint>
 #include <map>
@@ -59,4 +59,4 @@ std::vector<ShardPicture> MakeShardPictures(const std::vector<ShardPair>& pairs)
 
 }  // namespace paritect
 
-#endif  // PARITECT_CLIENT_DIFF_SHARD_PICTURE_H_
+#endif  // PARITECT_CHECKS_SHARDS_SHARD_PICTURE_H_

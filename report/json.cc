@@ -1,18 +1,16 @@
-#include "client/report/json.h"
+#include "report/json.h"
 
 #include "absl/strings/escaping.h"
+#include "absl/time/time.h"
 #include "checks/causes.h"
 #include "checks/openings.h"
+#include "common/digest.h"
 #include "common/utf8.h"
 #include "common/version.h"
 #include "rules/rules.h"
 
 namespace paritect {
 namespace {
-
-OrderedJson TextToJson(const v1::Text& text) {
-  return {{"en", text.en()}, {"zh", text.zh()}};
-}
 
 OrderedJson FactsToJson(const google::protobuf::Struct& facts);
 
@@ -46,6 +44,15 @@ OrderedJson FactsToJson(const google::protobuf::Struct& facts) {
 }
 
 }  // namespace
+
+OrderedJson TextToJson(const v1::Text& text) {
+  return {{"en", text.en()}, {"zh", text.zh()}};
+}
+
+std::string TimeText(std::int64_t unix_ms) {
+  if (unix_ms == 0) return "";
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_ms / 1000), absl::UTCTimeZone());
+}
 
 const char* VerdictWord(v1::Verdict verdict) {
   switch (verdict) {
@@ -119,11 +126,19 @@ OrderedJson SideToJson(const v1::ReportSide& side) {
   return runs;
 }
 
-OrderedJson MetaToJson(const ReportMeta& meta) {
-  OrderedJson json = {{"time", meta.time}, {"host", JsonText(meta.host)}, {"version", kProgramVersion}};
-  if (!meta.audit.empty()) json["audit"] = JsonText(meta.audit);
-  if (meta.run > 0) json["run"] = meta.run;
+OrderedJson MetaToJson(const v1::ReportMeta& meta) {
+  OrderedJson json = {{"time", TimeText(meta.at_unix_ms())}, {"host", JsonText(meta.host())},
+                      {"version", meta.version()}};
+  if (!meta.audit().empty()) json["audit"] = JsonText(meta.audit());
+  if (meta.run() > 0) json["run"] = meta.run();
   return json;
+}
+
+OrderedJson SignatureToJson(const v1::ReportSignature& signature) {
+  return {{"algorithm", "ed25519"},
+          {"public_key", absl::Base64Escape(signature.public_key())},
+          {"key_sha256", ToHex(Sha256(signature.public_key()))},
+          {"value", absl::Base64Escape(signature.value())}};
 }
 
 OrderedJson OpeningsToJson(const v1::Report& report) {
@@ -158,14 +173,14 @@ OrderedJson CausesToJson(const v1::Report& report) {
   return list;
 }
 
-OrderedJson ReportToJson(const v1::Report& report, const ReportMeta& meta) {
+OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion) {
   OrderedJson json;
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
   json["profile"] = report.profile();
   for (const std::string& name : report.overridden_rules()) json["overridden_rules"].push_back(name);
   json["tool"] = absl::StrCat("paritect ", kProgramVersion);
-  if (!meta.time.empty()) json["meta"] = MetaToJson(meta);
+  if (companion.meta != nullptr) json["meta"] = MetaToJson(*companion.meta);
   json["sides"] = {{"baseline", SideToJson(report.baseline())}, {"migrated", SideToJson(report.migrated())}};
   int counts[3] = {0, 0, 0};
   for (const v1::ItemResult& item : report.items()) {
@@ -189,6 +204,7 @@ OrderedJson ReportToJson(const v1::Report& report, const ReportMeta& meta) {
                       {"ranks", {{"expected", c.ranks_expected()}, {"reported", c.ranks_reported()}}}};
   json["warnings"] = OrderedJson::array();
   for (const v1::Text& warning : report.warnings()) json["warnings"].push_back(TextToJson(warning));
+  if (companion.signature != nullptr) json["signature"] = SignatureToJson(*companion.signature);
   return json;
 }
 

@@ -1,0 +1,71 @@
+// Every source that was looked at: by whom, when, as what it was recognised, what it holds.
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+#include "checks/pictures/pictures.h"
+#include "common/utf8.h"
+
+namespace paritect {
+namespace {
+
+// "run_log" of EVIDENCE_KIND_RUN_LOG.
+std::string WordOf(absl::string_view name, absl::string_view prefix) {
+  absl::ConsumePrefix(&name, prefix);
+  return absl::AsciiStrToLower(name);
+}
+
+std::string FormatOf(const v1::Evidence& evidence) {
+  switch (evidence.payload_case()) {
+    case v1::Evidence::kFiles: return evidence.files().format();
+    case v1::Evidence::kShards: return evidence.shards().format();
+    case v1::Evidence::kSettings: return evidence.settings().format();
+    case v1::Evidence::kRunLog: return evidence.run_log().format();
+    case v1::Evidence::kWeights: return evidence.weights().format();
+    default: return "";
+  }
+}
+
+std::int64_t EntriesOf(const v1::Evidence& evidence) {
+  switch (evidence.payload_case()) {
+    case v1::Evidence::kFiles: return evidence.files().files_size();
+    case v1::Evidence::kShards: return evidence.shards().items_size();
+    case v1::Evidence::kSettings: return evidence.settings().settings_size();
+    case v1::Evidence::kRunLog: return evidence.run_log().records_size();
+    case v1::Evidence::kWeights: return evidence.weights().tensors_size();
+    default: return -1;
+  }
+}
+
+void Fill(Side side, const v1::Bundle& bundle, const v1::Evidence& evidence, v1::EvidenceRow& row) {
+  row.set_side(std::string(SideName(side)));
+  row.set_run(DisplayBytes(bundle.plan().run()));
+  row.set_node(DisplayBytes(bundle.plan().node()));
+  if (evidence.has_rank()) row.set_rank(evidence.rank());
+  row.set_kind(WordOf(v1::EvidenceKind_Name(evidence.kind()), "EVIDENCE_KIND_"));
+  row.set_outcome(WordOf(v1::Outcome_Name(evidence.outcome()), "OUTCOME_"));
+  row.set_source(DisplayBytes(evidence.source()));
+  row.set_format(DisplayBytes(FormatOf(evidence)));
+  row.set_entries(EntriesOf(evidence));
+  row.set_collected_by(DisplayBytes(bundle.collected_by()));
+  row.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
+}
+
+}  // namespace
+
+void AddEvidenceRows(const CheckContext& context, const PictureBounds& bounds, v1::ReportPictures& out) {
+  for (const Side side : kBothSides) {
+    for (const v1::Bundle& bundle : context.evidence.bundles(side)) {
+      for (const v1::Evidence& evidence : bundle.evidence()) {
+        out.set_evidence_total(out.evidence_total() + 1);
+        if (static_cast<std::size_t>(out.evidence_size()) == bounds.evidence_max) continue;
+        v1::EvidenceRow& row = *out.add_evidence();
+        Fill(side, bundle, evidence, row);
+        if (!evidence.has_problem()) continue;
+        MessageArgs args;
+        for (const auto& [name, value] : evidence.problem().args()) args.emplace_back(name, DisplayBytes(value));
+        *row.mutable_problem() = context.rules.messages.Say(evidence.problem().id(), args);
+      }
+    }
+  }
+}
+
+}  // namespace paritect

@@ -1,0 +1,145 @@
+// -o sarif: SARIF 2.1.0, for code hosts and editors. A rule a check, a result an error or warning; a waiver is an
+// accepted suppression; what was not performed is a notification of the invocation.
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/report/json.h"
+#include "client/report/renderer.h"
+#include "client/report/view.h"
+#include "common/digest.h"
+#include "common/utf8.h"
+#include "common/version.h"
+#include "re2/re2.h"
+
+namespace paritect {
+namespace {
+
+struct Place {
+  std::string file;
+  std::int64_t line = 0;  // 0: the file as a whole
+};
+
+// "run.sh:14", "npu/data", of what else evidence may say: a sentence has blanks, a place has none.
+std::optional<Place> PlaceOf(const std::string& evidence) {
+  static const RE2& with_line = *new RE2(R"(([^\s:]+):(\d{1,9})(?::\d+)?)");
+  static const RE2& path = *new RE2(R"([^\s:]*[./][^\s:]*)");
+  Place place;
+  if (RE2::FullMatch(evidence, with_line, &place.file, &place.line) && place.line > 0) return place;
+  if (RE2::FullMatch(evidence, path)) return Place{evidence, 0};
+  return std::nullopt;
+}
+
+// A relative reference of RFC 3986: everything but unreserved characters and '/' is written %HH.
+std::string Uri(absl::string_view path) {
+  std::string uri;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~' || c == '/';
+    absl::StrAppend(&uri, plain ? std::string(1, c) : absl::StrCat("%", ToHex(std::string(1, c))));
+  }
+  return uri;
+}
+
+OrderedJson LocationOf(const Place& place) {
+  OrderedJson physical = {{"artifactLocation", {{"uri", Uri(place.file)}}}};
+  if (place.line > 0) physical["region"] = {{"startLine", place.line}};
+  return {{"physicalLocation", physical}};
+}
+
+class Sarif {
+ public:
+  explicit Sarif(const RenderOptions& options) : options_(options) {}
+
+  OrderedJson Document(const v1::Report& report) {
+    for (const v1::ItemResult& item : report.items()) {
+      for (const v1::CheckResult& check : item.checks()) Check(check);
+    }
+    const OrderedJson driver = {{"name", "Paritect"},
+                                {"semanticVersion", std::string(kProgramVersion)},
+                                {"rules", std::move(rules_)}};
+    OrderedJson run = {{"tool", {{"driver", driver}}},
+                       {"invocations", {{{"executionSuccessful", true},
+                                         {"toolExecutionNotifications", std::move(open_)}}}},
+                       {"columnKind", "unicodeCodePoints"},
+                       {"results", std::move(results_)},
+                       {"properties", {{"verdict", VerdictWord(report.verdict())}, {"profile", report.profile()}}}};
+    return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+            {"version", "2.1.0"},
+            {"runs", OrderedJson::array({std::move(run)})}};
+  }
+
+ private:
+  std::string Say(const v1::Text& text) const { return JsonText(InAll(options_.languages, text)); }
+
+  void Check(const v1::CheckResult& check) {
+    OrderedJson rule = {{"id", check.id()}, {"shortDescription", {{"text", Say(check.title())}}}};
+    const CatalogueCheck* known = options_.rules.catalogue.FindCheck(check.id());
+    if (known != nullptr) rule["fullDescription"] = {{"text", Say(known->rule)}};
+    if (known != nullptr && !known->fix.en().empty()) rule["help"] = {{"text", Say(known->fix)}};
+    const std::size_t index = rules_.size();
+    rules_.push_back(std::move(rule));
+    for (const v1::Finding& finding : check.findings()) {
+      if (ClassOf(finding) != FindingClass::kNote) Result(check, index, finding);
+    }
+    for (const v1::Missing& missing : check.missing()) {
+      open_.push_back({{"level", "note"},
+                       {"message", {{"text", absl::StrCat(Say(missing.what()), " ", Say(missing.how()))}}},
+                       {"associatedRule", {{"id", check.id()}, {"index", index}}}});
+    }
+  }
+
+  void Result(const v1::CheckResult& check, std::size_t index, const v1::Finding& finding) {
+    const std::string subject = JsonText(finding.subject());
+    std::string text = absl::StrCat(subject, subject.empty() ? "" : ": ", Say(finding.message()));
+    if (!finding.baseline().empty() || !finding.migrated().empty()) {
+      absl::StrAppend(&text, " (", Word(options_.rules, options_.languages, "ui_baseline"), " ",
+                      JsonText(finding.baseline()), ", ", Word(options_.rules, options_.languages, "ui_migrated"), " ",
+                      JsonText(finding.migrated()), ")");
+    }
+    OrderedJson result = {{"ruleId", check.id()},
+                          {"ruleIndex", index},
+                          {"level", SeverityWord(finding.severity())},
+                          {"message", {{"text", text}}},
+                          {"locations", LocationsOf(finding)},
+                          {"partialFingerprints",
+                           {{"paritectFinding/v1", ToHex(Sha256(absl::StrCat(check.id(), "\n", finding.kind(), "\n",
+                                                                             finding.subject())))}}},
+                          {"properties", {{"kind", finding.kind()}, {"remedy", Say(finding.remedy())}}}};
+    if (finding.has_waived()) {
+      const v1::Waiver& waiver = finding.waived();
+      result["suppressions"] = {{{"kind", "external"},
+                                 {"status", "accepted"},
+                                 {"justification", JsonText(waiver.reason())},
+                                 {"properties", {{"by", JsonText(waiver.by())}, {"until", waiver.until()}}}}};
+    }
+    results_.push_back(std::move(result));
+  }
+
+  // Where the evidence stands; else the thing itself, by name.
+  static OrderedJson LocationsOf(const v1::Finding& finding) {
+    OrderedJson locations = OrderedJson::array();
+    for (const std::string& evidence : finding.evidence()) {
+      const auto place = PlaceOf(evidence);
+      if (place.has_value()) locations.push_back(LocationOf(*place));
+    }
+    if (locations.empty() && !finding.subject().empty()) {
+      locations.push_back({{"logicalLocations", {{{"fullyQualifiedName", JsonText(finding.subject())}}}}});
+    }
+    return locations;
+  }
+
+  const RenderOptions& options_;
+  OrderedJson rules_ = OrderedJson::array();
+  OrderedJson results_ = OrderedJson::array();
+  OrderedJson open_ = OrderedJson::array();
+};
+
+void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
+  out << DumpJson(Sarif(options).Document(report)) << "\n";
+}
+
+}  // namespace
+
+extern const Renderer kSarifRenderer;
+const Renderer kSarifRenderer = {"sarif", &Render};
+
+}  // namespace paritect

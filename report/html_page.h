@@ -1,0 +1,40 @@
+// The page that shows reports: as one file that opens from disk, and as what a server serves. One set of scripts and
+// styles (report/page/) draws both.
+#ifndef PARITECT_REPORT_HTML_PAGE_H_
+#define PARITECT_REPORT_HTML_PAGE_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "paritect/v1/pictures.pb.h"
+#include "paritect/v1/report.pb.h"
+#include "report/json.h"
+#include "rules/rules.h"
+
+namespace paritect {
+
+struct HtmlReport {
+  OrderedJson report;                              // ReportToJson, with its signature where there is one
+  const v1::ReportPictures* pictures = nullptr;    // nullptr: none were kept
+  std::string headline_en;                         // the verdict sentence, readable before and without scripts
+  std::string headline_zh;
+};
+
+// One file: everything embedded, nothing fetched; the policy in it allows its own script and style alone, by digest.
+// `language`: "en" or "zh", what it opens in.
+std::string HtmlReportFile(const HtmlReport& report, const Rules& rules, absl::string_view language);
+
+// The shell that a server serves: the same without a report; it asks the server.
+std::string HtmlServerPage(const Rules& rules);
+// What the response to it has to carry as Content-Security-Policy.
+std::string ServerPagePolicy();
+
+// Text as HTML.
+std::string HtmlEscape(absl::string_view text);
+
+// The report in a file that HtmlReportFile made, as JSON text. NotFound: no such thing in it.
+absl::StatusOr<std::string> ReportInHtml(absl::string_view html);
+
+}  // namespace paritect
+
+#endif  // PARITECT_REPORT_HTML_PAGE_H_

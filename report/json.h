@@ -1,0 +1,46 @@
+// The report as JSON (schema paritect.report/1, docs/report.md). Shared by every format that is made of it and by the
+// server.
+// nlohmann-json with its own dump; strings are valid UTF-8 by then.
+#ifndef PARITECT_REPORT_JSON_H_
+#define PARITECT_REPORT_JSON_H_
+
+#include <nlohmann/json.hpp>
+
+#include "paritect/v1/pictures.pb.h"
+#include "paritect/v1/report.pb.h"
+
+namespace paritect {
+
+using OrderedJson = nlohmann::ordered_json;
+
+// What stands beside a report; what is not there is left out. Borrows.
+struct ReportCompanion {
+  const v1::ReportPictures* pictures = nullptr;
+  const v1::ReportMeta* meta = nullptr;
+  const v1::ReportSignature* signature = nullptr;
+};
+
+// With `meta` and `signature`; pictures are none of a report's promises (report/pictures_json.h).
+OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion = {});
+// Causes in order of work with what follows from each ([{check, kind, stage, findings, consequences}]).
+OrderedJson CausesToJson(const v1::Report& report);
+OrderedJson CheckToJson(const v1::CheckResult& check);
+OrderedJson FindingToJson(const v1::Finding& finding);
+
+// "pass", "fail", "not_performed"
+const char* VerdictWord(v1::Verdict verdict);
+// "error", "warning", "note"
+const char* SeverityWord(v1::Severity severity);
+
+// "2026-11-30T12:00:00Z"; "" for 0.
+std::string TimeText(std::int64_t unix_ms);
+
+// {"en": ..., "zh": ...}
+OrderedJson TextToJson(const v1::Text& text);
+
+// Strict JSON text; bytes that are not UTF-8 (there should be none) become U+FFFD.
+std::string DumpJson(const OrderedJson& json, int indent = 1);
+
+}  // namespace paritect
+
+#endif  // PARITECT_REPORT_JSON_H_

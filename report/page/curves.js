@@ -1,0 +1,162 @@
+// Curves of both sides over one axis: values with the tolerance band, marks of skipped and broken steps and of the first
+// divergent one; below them the relative difference with its limits. Cursors of all charts move together.
+
+function chartColours() {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(name).trim();
+  return {text: of("--text"), grid: of("--line"), baseline: of("--baseline"), migrated: of("--migrated"),
+    band: of("--band"), fail: of("--fail"), warn: of("--warn")};
+}
+
+function axisOf(colours, size) {
+  return {stroke: colours.text, grid: {stroke: colours.grid, width: 1}, ticks: {stroke: colours.grid, width: 1}, size};
+}
+
+// The baseline's values with the limit around them; nothing without a limit.
+function bandOf(curve) {
+  if (!(curve.limit > 0)) return null;
+  const around = (sign) => curve.baseline.map((value) =>
+    value === null ? null : value + sign * curve.limit * Math.abs(value));
+  return {low: around(-1), high: around(1)};
+}
+
+// A logarithmic scale where values of one sign span more than three powers of ten.
+function isLogarithmic(curve) {
+  let low = Infinity, high = 0;
+  for (const values of [curve.baseline, curve.migrated]) {
+    for (const value of values) {
+      if (value === null) continue;
+      if (value <= 0) return false;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  return high / low > 1000;
+}
+
+// Vertical marks: the first divergent step as a line, skipped steps and values that are no numbers at the edges.
+function drawMarks(plot, curve, colours) {
+  const {ctx, bbox} = plot;
+  const ratio = devicePixelRatio || 1;
+  const ticks = (positions, colour, top) => {
+    ctx.fillStyle = colour;
+    for (const at of positions) {
+      const x = plot.valToPos(at, "x", true);
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.fillRect(x - ratio, top ? bbox.top : bbox.top + bbox.height - 8 * ratio, 2 * ratio, 8 * ratio);
+    }
+  };
+  ctx.save();
+  ticks(curve.baseline_overflows, colours.baseline, true);
+  ticks(curve.migrated_overflows, colours.migrated, false);
+  ticks(curve.baseline_nonfinite.concat(curve.migrated_nonfinite), colours.fail, true);
+  if (curve.first_divergent !== null) {
+    const x = plot.valToPos(curve.first_divergent, "x", true);
+    ctx.strokeStyle = colours.fail;
+    ctx.lineWidth = 2 * ratio;
+    ctx.setLineDash([6 * ratio, 4 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+function valueChart(curve, width, colours, sync) {
+  const band = bandOf(curve);
+  const line = (label, colour, dash) => ({label, stroke: colour, width: 2, dash, spanGaps: true,
+    points: {show: curve.at.length < 60}, value: (plot, value) => short(value)});
+  const edge = {stroke: "transparent", points: {show: false}, spanGaps: true, value: (plot, value) => short(value)};
+  const series = [{label: t("axis_" + curve.axis)}, line(t("baseline"), colours.baseline),
+    line(t("migrated"), colours.migrated, [6, 3])];
+  const data = [curve.at, curve.baseline, curve.migrated];
+  if (band) {
+    series.push(Object.assign({label: t("limit_low")}, edge), Object.assign({label: t("limit_high")}, edge));
+    data.push(band.low, band.high);
+  }
+  return {data, options: {width, height: 260, series,
+    bands: band ? [{series: [4, 3], fill: colours.band}] : [],
+    cursor: {sync: {key: sync}}, scales: {x: {time: false}, y: {distr: isLogarithmic(curve) ? 3 : 1}},
+    axes: [axisOf(colours, 40), axisOf(colours, 70)],
+    hooks: {draw: [(plot) => drawMarks(plot, curve, colours)]}}};
+}
+
+function differenceChart(curve, width, colours, sync) {
+  const flat = (value) => curve.difference_at.map(() => value);
+  const limited = curve.limit > 0;
+  const line = (stroke, dash) => ({stroke, dash, width: 1, points: {show: false},
+    value: (plot, value) => value === null ? "–" : percent(value)});
+  const series = [{label: t("axis_" + curve.axis)},
+    Object.assign({label: t("difference")}, line(colours.text), {width: 2, points: {show: curve.at.length < 60}})];
+  const data = [curve.difference_at, curve.difference];
+  if (limited) {
+    series.push(Object.assign({label: "+" + t("limit")}, line(colours.warn, [4, 4])),
+      Object.assign({label: "−" + t("limit")}, line(colours.warn, [4, 4])));
+    data.push(flat(curve.limit), flat(-curve.limit));
+  }
+  const percents = (plot, values) => values.map((value) => short(value * 100) + " %");
+  return {data, options: {width, height: 150, series, cursor: {sync: {key: sync}}, scales: {x: {time: false}},
+    axes: [axisOf(colours, 40), Object.assign(axisOf(colours, 70), {values: percents})]}};
+}
+
+function curveTitle(curve) {
+  return t("metric_" + curve.metric) + ": " + curve.baseline_run + " → " + curve.migrated_run +
+    (curve.engine ? ", " + curve.engine : "");
+}
+
+// The same in words: for those who do not see the picture, and for paper.
+function curveWords(curve) {
+  const words = [];
+  const lasts = curve.difference.length ? curve.difference[curve.difference.length - 1] : null;
+  if (lasts !== null) words.push(t("difference_at_end", {value: percent(lasts)}));
+  if (curve.limit > 0) words.push(t("limit_is", {value: short(curve.limit * 100) + " %"}));
+  if (curve.first_divergent !== null) words.push(t("diverges_at", {step: short(curve.first_divergent)}));
+  for (const side of ["baseline", "migrated"]) {
+    const skipped = curve[side + "_overflows"].length, broken = curve[side + "_nonfinite"].length;
+    if (skipped > 0) words.push(t("skipped_steps", {side: t(side), count: count(skipped)}));
+    if (broken > 0) words.push(t("broken_values", {side: t(side), count: count(broken)}));
+  }
+  if (curve.points_total > curve.at.length) {
+    words.push(t("down_sampled", {shown: count(curve.at.length), total: count(curve.points_total)}));
+  }
+  return words.join(" · ");
+}
+
+// Charts are made when they come into sight: a page full of them opens at once.
+function whenSeen(element, make) {
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    seen.disconnect();
+    make();
+  }, {rootMargin: "400px"});
+  seen.observe(element);
+  element.make = () => {
+    seen.disconnect();
+    make();
+  };
+}
+
+function curveFigure(curve) {
+  const room = el("div", {class: "chart", role: "img", "aria-label": curveTitle(curve) + ". " + curveWords(curve)});
+  let made = false;
+  const make = () => {
+    if (made) return;
+    made = true;
+    const width = Math.max(320, room.clientWidth || 900);
+    const colours = chartColours();
+    const sync = curve.baseline_run + "/" + curve.migrated_run + "/" + curve.axis;
+    const first = valueChart(curve, width, colours, sync);
+    room.append(el("div", {class: "plot"}), el("div", {class: "plot"}));
+    const plots = [new uPlot(first.options, first.data, room.children[0])];
+    if (curve.difference_at.length > 0) {
+      const second = differenceChart(curve, width, colours, sync);
+      plots.push(new uPlot(second.options, second.data, room.children[1]));
+    }
+    new ResizeObserver(() => plots.forEach((plot) => room.clientWidth > 0 &&
+      plot.setSize({width: room.clientWidth, height: plot.height}))).observe(room);
+  };
+  whenSeen(room, make);
+  return el("figure", {class: "curve", "data-metric": curve.metric}, room,
+    el("figcaption", {}, el("strong", {}, curveTitle(curve)), " ", curveWords(curve)));
+}

@@ -1,0 +1,72 @@
+// Both languages of the page and of a report.
+
+function dataOf(id) {
+  const script = document.getElementById(id);
+  return script === null ? null : JSON.parse(script.textContent);
+}
+
+// What the page is in: kept where the browser lets it (a file from disk may not).
+const settings = {
+  get(name, otherwise) {
+    try {
+      return localStorage.getItem("paritect-" + name) || otherwise;
+    } catch (e) {
+      return otherwise;
+    }
+  },
+  set(name, value) {
+    try {
+      localStorage.setItem("paritect-" + name, value);
+    } catch (e) {
+      // The choice then lasts as long as the page.
+    }
+  },
+};
+
+const page = {words: null, language: "en", redraw: () => {}};
+
+function chooseLanguage(language) {
+  page.language = language === "zh" ? "zh" : "en";
+  document.documentElement.lang = page.language === "zh" ? "zh-CN" : "en";
+  settings.set("language", page.language);
+}
+
+// A word of the page; {name} is replaced.
+function t(id, args) {
+  const word = page.words[id];
+  let text = word === undefined ? id : word[page.language];
+  for (const [name, value] of Object.entries(args || {})) text = text.split("{" + name + "}").join(String(value));
+  return text;
+}
+
+// A text of the report, which carries both languages.
+function say(text) {
+  if (text === null || text === undefined) return "";
+  return page.language === "zh" ? text.zh || text.en || "" : text.en || text.zh || "";
+}
+
+function verdictWord(verdict) {
+  return t("verdict_" + verdict);
+}
+
+// "1,234" groups are the reader's language's business.
+function count(number) {
+  return Number(number).toLocaleString(page.language === "zh" ? "zh-CN" : "en-GB");
+}
+
+function bytes(number) {
+  if (number < 0) return "–";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  for (; number >= 1024 && unit + 1 < units.length; ++unit) number /= 1024;
+  return (unit === 0 ? number : number.toPrecision(3)) + " " + units[unit];
+}
+
+function percent(fraction) {
+  return (fraction > 0 ? "+" : "") + (fraction * 100).toPrecision(3) + " %";
+}
+
+function short(number) {
+  if (number === null || number === undefined) return "–";
+  return Number.isInteger(number) ? String(number) : String(Number(number.toPrecision(6)));
+}

@@ -1,0 +1,116 @@
+#include "server/transport/page.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "report/html_page.h"
+
+namespace paritect {
+namespace {
+
+constexpr absl::string_view kCookie = "paritect_session";
+constexpr char kJson[] = "application/json";
+
+int HttpCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange: return 400;
+    case absl::StatusCode::kUnauthenticated: return 401;
+    case absl::StatusCode::kPermissionDenied: return 403;
+    case absl::StatusCode::kNotFound: return 404;
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kFailedPrecondition: return 409;
+    case absl::StatusCode::kResourceExhausted: return 429;
+    case absl::StatusCode::kUnavailable: return 503;
+    default: return 500;
+  }
+}
+
+HttpAnswer Refusal(const absl::Status& status) {
+  HttpAnswer answer = {HttpCode(status), kJson, ""};
+  answer.body = DumpJson({{"error", JsonText(status.message())}}, -1);
+  return answer;
+}
+
+HttpAnswer Guarded(HttpAnswer answer) {
+  answer.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  answer.headers.emplace_back("X-Frame-Options", "DENY");
+  answer.headers.emplace_back("Referrer-Policy", "no-referrer");
+  answer.headers.emplace_back("Cache-Control", "no-store");
+  return answer;
+}
+
+std::string HeaderOf(const HttpRequest& request, const std::string& name) {
+  const auto found = request.headers.find(name);
+  return found == request.headers.end() ? "" : found->second;
+}
+
+std::string SessionOf(const HttpRequest& request) {
+  for (absl::string_view part : absl::StrSplit(HeaderOf(request, "cookie"), ';')) {
+    part = absl::StripAsciiWhitespace(part);
+    if (absl::ConsumePrefix(&part, kCookie) && absl::ConsumePrefix(&part, "=")) return std::string(part);
+  }
+  return "";
+}
+
+// The browser gives it to this server alone, over TLS alone, to no script, and not for a click on another site.
+std::pair<std::string, std::string> Cookie(absl::string_view session, std::int64_t seconds) {
+  return {"Set-Cookie", absl::StrCat(kCookie, "=", session, "; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=",
+                                     seconds)};
+}
+
+}  // namespace
+
+Page::Page(const Rules& rules, OperatorCalls& calls, PagePorts ports)
+    : shell_(HtmlServerPage(rules)), api_(calls, ports.log), ports_(std::move(ports)) {}
+
+HttpAnswer Page::Enter(const HttpRequest& request, const std::string& address) {
+  const OrderedJson body = OrderedJson::parse(request.body, nullptr, false);
+  const bool whole = body.is_object() && body.contains("token") && body["token"].is_string();
+  const auto login = ports_.logins.Enter(whole ? body["token"].get<std::string>() : "");
+  const auto actor = login.ok() ? ports_.logins.ActorOf(login->secret) : std::nullopt;
+  ports_.log.Write({.actor = actor.value_or(absl::StrCat("-/", address)), .address = address, .action = "Login"},
+                   login.status());
+  if (!login.ok()) return Refusal(login.status());
+  HttpAnswer answer = {200, kJson, "{}"};
+  answer.headers.push_back(Cookie(login->secret, Logins::kSessionSecondsMax));
+  return answer;
+}
+
+HttpAnswer Page::Api(const HttpRequest& request, const std::string& address) {
+  // A form of another site can send no such header.
+  if (request.method != "GET" && HeaderOf(request, "x-paritect") != "1") {
+    return Refusal(absl::PermissionDeniedError("this was not sent by the page"));
+  }
+  if (request.path == "/api/login" && request.method == "POST") return Enter(request, address);
+  const std::string session = SessionOf(request);
+  const auto actor = ports_.logins.ActorOf(session);
+  if (!actor.has_value() || !ports_.stands(*actor)) {
+    return Refusal(absl::UnauthenticatedError("log in first: `paritect web` prints an address that does"));
+  }
+  if (request.path == "/api/logout" && request.method == "POST") {
+    ports_.logins.Leave(session);
+    HttpAnswer answer = {200, kJson, "{}"};
+    answer.headers.push_back(Cookie("", 0));
+    return answer;
+  }
+  auto text = api_.Answer({request.method, request.path, request.body, *actor, address});
+  if (!text.ok()) return Refusal(text.status());
+  return {200, kJson, *std::move(text)};
+}
+
+HttpAnswer Page::Answer(const HttpRequest& request, const std::string& address) {
+  if (absl::StartsWith(request.path, "/api/")) return Guarded(Api(request, address));
+  if (request.method != "GET" && request.method != "HEAD") {
+    return Guarded({405, "text/plain", "GET alone\n"});
+  }
+  if (request.path != "/") return Guarded({404, "text/plain", "nothing here; the page is /\n"});
+  HttpAnswer answer = {200, "text/html; charset=utf-8", shell_};
+  answer.headers.emplace_back("Content-Security-Policy",
+                              absl::StrCat(ServerPagePolicy(), "; frame-ancestors 'none'"));
+  return Guarded(std::move(answer));
+}
+
+}  // namespace paritect
