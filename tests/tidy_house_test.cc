@@ -58,7 +58,7 @@ const std::map<std::string, Rooms>& RoomsOfFolders() {
         {"settings", {".", "scripts", "series"}},
         {"datasets", {"."}},
         {"shards", {".", "scripts", "settings"}},
-        {"weights", {".", "settings"}},
+        {"weights", {".", "scripts", "settings"}},
         {"runs", {".", "numbers", "scripts", "series", "settings", "shards", "weights"}},
         {"cluster", {".", "datasets", "scripts", "settings", "weights"}}}},
       {"formats/logs", {{".", {"machinery"}}, {"machinery", {"."}}, {"dialects", {".", "machinery"}}}},

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "checks/scripts/flow.h"
 #include "checks/settings/compare.h"
 #include "common/numbers.h"
 
@@ -51,7 +52,7 @@ void AddGroup(const Fields& fields, Groups& groups) {
 }
 
 // The groups of the run's first document of them: every node has the same ones.
-Groups GroupsOf(const RunView& run) {
+Groups PrintedGroups(const RunView& run) {
   Groups groups;
   for (const v1::Bundle* bundle : run.nodes) {
     for (const v1::Evidence& evidence : bundle->evidence()) {
@@ -69,12 +70,41 @@ Groups GroupsOf(const RunView& run) {
   return groups;
 }
 
+// As the scripts divide the parameters: a group's own value, else its optimizer's. What is not known to the last number
+// is no evidence. How many parameters a group has, code does not tell.
+Groups GroupsOfScripts(const ScriptFlow& flow) {
+  Groups groups;
+  if (!flow.read()) return groups;
+  for (const v1::ScriptFact* fact : flow.OfKind("parameter_group")) {
+    const v1::ScriptFact* optimizer = flow.FactAt(fact->object() - 1);
+    if (!fact->called() || fact->conditional() || optimizer == nullptr) return {};
+    Fields fields;
+    for (const char* name : {"weight_decay", "lr"}) {
+      const v1::ScriptArgument* argument = FindScriptArgument(*fact, name);
+      if (argument == nullptr) argument = FindScriptArgument(*optimizer, name);
+      if (argument == nullptr) continue;
+      const bool open = !argument->option().empty() && !flow.tree()->command_line_known();
+      if (!argument->has_value() || open) return {};
+      fields[name] = argument->value();
+    }
+    AddGroup(fields, groups);
+    if (groups.origin.empty()) groups.origin = StrCat(ScriptPlace(*optimizer), ": ", ScriptDetail(*optimizer));
+  }
+  groups.any = !groups.by_law.empty();
+  return groups;
+}
+
 std::string Show(const Groups& groups, bool counted) {
   std::vector<std::string> parts;
   for (const auto& [law, parameters] : groups.by_law) {
     parts.push_back(counted ? StrCat(law, ": ", FormatDouble(parameters)) : law);
   }
   return absl::StrJoin(parts, "; ");
+}
+
+Groups GroupsOf(const CheckContext& context, const RunView& run) {
+  Groups printed = PrintedGroups(run);
+  return printed.any ? printed : GroupsOfScripts(ScriptFlow::Of(context, run));
 }
 
 void Compare(const CheckContext& context, v1::CheckResult& result, const std::string& run, const Groups& a,
@@ -98,15 +128,18 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const std::st
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   std::map<std::string, Groups> groups[2];
-  for (const RunView& run : context.evidence.Runs(Side::kBaseline)) groups[0][run.name] = GroupsOf(run);
-  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) groups[1][run.name] = GroupsOf(run);
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    const Groups& a = groups[0][baseline.run_name()];
-    const Groups& b = groups[1][migrated.run_name()];
-    if (!a.any) AddMissing(context, result, "groups_unknown", baseline.run_name(), {{"run", baseline.run_name()}});
-    if (!b.any) AddMissing(context, result, "groups_unknown", migrated.run_name(), {{"run", migrated.run_name()}});
-    if (a.any && b.any) Compare(context, result, migrated.run_name(), a, b);
-  });
+  for (const RunView& run : context.evidence.Runs(Side::kBaseline)) groups[0][run.name] = GroupsOf(context, run);
+  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) groups[1][run.name] = GroupsOf(context, run);
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        const Groups& a = groups[0][baseline.run_name()];
+        const Groups& b = groups[1][migrated.run_name()];
+        if (!a.any) AddMissing(context, result, "groups_unknown", baseline.run_name(), {{"run", baseline.run_name()}});
+        if (!b.any) AddMissing(context, result, "groups_unknown", migrated.run_name(), {{"run", migrated.run_name()}});
+        if (a.any && b.any) Compare(context, result, migrated.run_name(), a, b);
+      },
+      kReadScripts);
 }
 
 }  // namespace

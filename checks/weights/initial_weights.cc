@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
 #include "checks/finding_budget.h"
+#include "checks/scripts/faults.h"
 #include "checks/weights/finite.h"
 #include "checks/weights/law.h"
 #include "checks/weights/pair_report.h"
@@ -196,6 +197,7 @@ class Evaluation {
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) AddScriptFaults(context, result, "training.flow.initial-weights", side);
   Evaluation evaluation(context, result);
   const RunCheckpoints* reference = ReferenceCheckpoints(context);
   Start baseline;
