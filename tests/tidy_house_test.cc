@@ -59,7 +59,7 @@ const std::map<std::string, Rooms>& RoomsOfFolders() {
         {"settings", {".", "observed", "scripts", "series"}},
         {"datasets", {"."}},
         {"shards", {".", "observed", "scripts", "settings"}},
-        {"weights", {".", "observed", "settings"}},
+        {"weights", {".", "observed", "scripts", "settings"}},
         {"runs", {".", "numbers", "observed", "scripts", "series", "settings", "shards", "weights"}},
         {"cluster", {".", "datasets", "observed", "scripts", "settings", "weights"}},
         {"pictures", {".", "datasets", "runs", "series", "shards", "weights"}}}},

@@ -16,6 +16,7 @@ class Reader {
 
   v1::SettingsDocument Run(bool started_alone) {
     Mechanisms();
+    Libraries();
     LossScale();
     if (started_alone) OneProcess();
     return std::move(document_);
@@ -38,6 +39,7 @@ class Reader {
   void Argument(absl::string_view key, const v1::ScriptFact& fact, absl::string_view name) {
     const v1::ScriptArgument* argument = FindScriptArgument(fact, name);
     if (argument == nullptr || !argument->has_value() || argument->value().null()) return;
+    if (!argument->option().empty() && !flow_.tree()->command_line_known()) return;
     *Add(key, ShowScriptValue(*argument), fact).mutable_value() = argument->value();
   }
 
@@ -71,6 +73,21 @@ class Reader {
       Argument(apex ? "amp_opt_level" : "amp_level", *fact, "opt_level");
     }
     for (const v1::ScriptFact* fact : flow_.OfKind("trainer")) Argument("amp_level", *fact, "amp_level");
+  }
+
+  // Libraries that are told the type when they are made.
+  void Libraries() {
+    for (const v1::ScriptFact* fact : flow_.OfKind("training_arguments")) {
+      if (fact->conditional()) continue;
+      for (const char* name : {"fp16", "bf16"}) Argument(name, *fact, name);
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("trainer")) {
+      const bool lightning = absl::StrContains(fact->name(), "lightning");
+      if (lightning && !fact->conditional()) Argument("precision", *fact, "precision");
+    }
+    for (const v1::ScriptFact* fact : flow_.OfKind("engine")) {
+      if (!fact->conditional()) Argument("mixed_precision", *fact, "mixed_precision");
+    }
   }
 
   void LossScale() {

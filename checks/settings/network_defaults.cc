@@ -1,13 +1,15 @@
 // network.definition.defaults: do layers and optimizers agree where the frameworks' own defaults differ? Each row of
-// rules/data/differences.yaml is held against the two printed models: what a layer states counts, else what its
-// framework does by itself. A printed model does not show initialisation and loss, so those rows stay open (`not
-// performed`). Source: MindSpore precision checklist, 网络定义.
+// rules/data/differences.yaml is held against the two printed models, or the layers that the scripts make: what a layer
+// states counts, else what its framework does by itself. A printed model does not show initialisation and loss, so
+// those rows stay open (`not performed`). Source: MindSpore precision checklist, 网络定义.
 #include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/detail.h"
+#include "checks/scripts/flow.h"
 #include "checks/settings/compare.h"
 #include "common/numbers.h"
 
@@ -23,9 +25,10 @@ struct Layer {
   std::string place;
   std::map<std::string, v1::Setting> arguments;  // by name
   std::string origin;
+  bool of_script = false;
 };
 
-std::vector<Layer> LayersOf(const RunView& run) {
+std::vector<Layer> PrintedLayers(const RunView& run) {
   std::vector<Layer> layers;
   for (const v1::Bundle* bundle : run.nodes) {
     for (const v1::Evidence& evidence : bundle->evidence()) {
@@ -51,11 +54,40 @@ std::vector<Layer> LayersOf(const RunView& run) {
   return layers;
 }
 
+// As the scripts make them, where no model was printed. What a script does not state is not set.
+std::vector<Layer> ScriptLayers(const ScriptFlow& flow) {
+  std::vector<Layer> layers;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    const bool optimizer = fact->kind() == "optimizer";
+    if (!fact->called() || (!optimizer && fact->kind() != "layer") || fact->layer() == "opaque") continue;
+    const absl::string_view name = absl::string_view(fact->name()).substr(fact->name().rfind('.') + 1);
+    Layer layer = {optimizer ? "optimizer" : fact->layer(), absl::AsciiStrToLower(name), "", {}, ScriptPlace(*fact)};
+    layer.of_script = true;
+    for (const v1::ScriptArgument& argument : fact->arguments()) {
+      if (argument.is_default()) continue;
+      v1::Setting& setting = layer.arguments[argument.name() == "epsilon" ? "eps" : argument.name()];
+      setting.set_raw_value(ShowScriptValue(argument));
+      setting.set_origin(layer.origin);
+      // An option of a command line that is not known is not set to its default.
+      const bool open = !argument.option().empty() && !flow.tree()->command_line_known();
+      if (argument.has_value() && !open) *setting.mutable_value() = argument.value();
+    }
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+std::vector<Layer> LayersOf(const CheckContext& context, const RunView& run) {
+  std::vector<Layer> printed = PrintedLayers(run);
+  return printed.empty() ? ScriptLayers(ScriptFlow::Of(context, run)) : printed;
+}
+
 // What a row finds on one side.
 struct Meaning {
   std::string text;   // "1e-05", "tanh"
   std::string shown;  // "1e-05 (model.txt:3)" or "1e-7 (default of mindspore, ...)"
   bool by_default = false;
+  bool of_script = false;
 };
 
 std::string MeaningOf(const FrameworkDifference& row, const std::string& text) {
@@ -67,6 +99,7 @@ std::string MeaningOf(const FrameworkDifference& row, const std::string& text) {
 
 std::optional<Meaning> MeaningIn(const FrameworkDifference& row, const Layer& layer, const SettingsView& view) {
   Meaning out;
+  out.of_script = layer.of_script;
   if (auto fixed = row.class_values.find(layer.class_name); fixed != row.class_values.end()) {
     out.text = fixed->second;
     out.shown = StrCat(layer.class_name, ": ", fixed->second, " (", layer.origin, ")");
@@ -75,6 +108,7 @@ std::optional<Meaning> MeaningIn(const FrameworkDifference& row, const Layer& la
   auto name = row.argument.find(view.framework());
   if (name == row.argument.end()) return std::nullopt;
   if (auto stated = layer.arguments.find(name->second); stated != layer.arguments.end()) {
+    if (!stated->second.has_value()) return std::nullopt;
     // The value, not its spelling: a printed text stands in quotes.
     out.text = MeaningOf(row, ValueToText(stated->second.value()));
     out.shown = StrCat(stated->second.raw_value(), " (", stated->second.origin(), ")");
@@ -182,7 +216,7 @@ class Pair {
   // PyTorch prints what differs from its defaults, Keras prints everything; MindSpore leaves out arguments (epsilon of
   // nn.LayerNorm, approximate of nn.GELU) whatever their value, so that nothing follows from their absence.
   bool Guessed(int side, const Meaning& meaning) const {
-    return meaning.by_default && views_[side]->framework() == "mindspore";
+    return meaning.by_default && !meaning.of_script && views_[side]->framework() == "mindspore";
   }
 
   void Differ(const FrameworkDifference& row, const Meaning& a, const Meaning& b) {
@@ -220,23 +254,31 @@ class Pair {
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   std::map<std::string, std::vector<Layer>> layers[2];
   for (Side side : kBothSides) {
-    for (const RunView& run : context.evidence.Runs(side)) layers[static_cast<int>(side)][run.name] = LayersOf(run);
+    for (const RunView& run : context.evidence.Runs(side))
+      layers[static_cast<int>(side)][run.name] = LayersOf(context, run);
   }
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    const bool known = !baseline.framework().empty() && !migrated.framework().empty();
-    if (known && baseline.framework() == migrated.framework()) {
-      AddNote(context, result, "not_applicable", migrated.run_name(),
-              {{"why", StrCat(baseline.framework(), " / ", migrated.framework())}});
-      return;
-    }
-    const std::vector<Layer>& a = layers[0][baseline.run_name()];
-    const std::vector<Layer>& b = layers[1][migrated.run_name()];
-    if (!known || a.empty() || b.empty()) {
-      AddMissing(context, result, "model_not_printed", migrated.run_name());
-      return;
-    }
-    Pair(context, result, baseline, migrated, a, b).Run();
-  });
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        const bool known = !baseline.framework().empty() && !migrated.framework().empty();
+        if (known && baseline.framework() == migrated.framework()) {
+          AddNote(context, result, "not_applicable", migrated.run_name(),
+                  {{"why", StrCat(baseline.framework(), " / ", migrated.framework())}});
+          return;
+        }
+        const std::vector<Layer>& a = layers[0][baseline.run_name()];
+        const std::vector<Layer>& b = layers[1][migrated.run_name()];
+        if (!known || a.empty() || b.empty()) {
+          AddMissing(context, result, "model_not_printed", migrated.run_name());
+          return;
+        }
+        Pair(context, result, baseline, migrated, a, b).Run();
+        for (const SettingsView* view : {&baseline, &migrated}) {
+          const std::vector<Layer>& of_view = view == &baseline ? a : b;
+          if (of_view[0].of_script) ReportScriptNotWhole(context, result, view->flow(), view->run_name());
+        }
+      },
+      kReadScripts);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "checks/scripts/detail.h"
+#include "checks/scripts/flow.h"
 #include "checks/settings/compare.h"
 #include "common/numbers.h"
 
@@ -64,7 +65,7 @@ void AddGroup(const Rules& rules, const Fields& fields, Groups& groups) {
 }
 
 // The groups of the run's first document of them: every node has the same ones.
-Groups GroupsOf(const Rules& rules, const RunView& run) {
+Groups PrintedGroups(const Rules& rules, const RunView& run) {
   Groups groups;
   for (const v1::Bundle* bundle : run.nodes) {
     for (const v1::Evidence& evidence : bundle->evidence()) {
@@ -82,20 +83,39 @@ Groups GroupsOf(const Rules& rules, const RunView& run) {
   return groups;
 }
 
-// The one group of a script that gives its optimizer what `model.parameters()` gives. Its rate is the run's, which
-// model.hyperparameters.learning-rate compares; a list of groups is not read.
-Groups GroupsOfScript(const ScriptFlow& flow) {
-  Groups groups;
+// One optimizer that is given what `model.parameters()` gives: all parameters are in its one group.
+bool TakesAllParameters(const ScriptFlow& flow) {
   const std::vector<const v1::ScriptFact*> optimizers = flow.OfKind("optimizer");
-  if (!flow.whole() || optimizers.size() != 1 || optimizers[0]->conditional()) return groups;
+  if (!flow.whole() || optimizers.size() != 1 || optimizers[0]->conditional()) return false;
   const v1::ScriptArgument* params = FindScriptArgument(*optimizers[0], "params");
-  const v1::ScriptArgument* decay = FindScriptArgument(*optimizers[0], "weight_decay");
-  const bool all = params != nullptr && absl::EndsWith(params->text(), ".parameters()") &&
-                   !absl::StrContains(params->text(), "[");
-  if (!all || decay == nullptr || !decay->has_value()) return groups;
-  AddGroup({{"weight_decay", decay->value()}}, groups);
-  groups.any = groups.everything = !groups.by_law.empty();
-  groups.origin = ScriptPlace(*optimizers[0]);
+  return params != nullptr && absl::EndsWith(params->text(), ".parameters()") &&
+         !absl::StrContains(params->text(), "[");
+}
+
+// As the scripts divide the parameters: a group's own value, else its optimizer's. What is not known to the last number
+// is no evidence. How many parameters a group has, code does not tell. The rate of a single group is the run's, which
+// model.hyperparameters.learning-rate compares.
+Groups GroupsOfScripts(const Rules& rules, const ScriptFlow& flow) {
+  Groups groups;
+  if (!flow.read()) return groups;
+  groups.everything = TakesAllParameters(flow);
+  for (const v1::ScriptFact* fact : flow.OfKind("parameter_group")) {
+    const v1::ScriptFact* optimizer = flow.FactAt(fact->object() - 1);
+    if (!fact->called() || fact->conditional() || optimizer == nullptr) return {};
+    Fields fields;
+    for (const char* name : {"weight_decay", "lr"}) {
+      if (groups.everything && absl::string_view(name) == "lr") continue;
+      const v1::ScriptArgument* argument = FindScriptArgument(*fact, name);
+      if (argument == nullptr) argument = FindScriptArgument(*optimizer, name);
+      if (argument == nullptr) continue;
+      const bool open = !argument->option().empty() && !flow.tree()->command_line_known();
+      if (!argument->has_value() || open) return {};
+      fields[name] = argument->value();
+    }
+    AddGroup(rules, fields, groups);
+    if (groups.origin.empty()) groups.origin = StrCat(ScriptPlace(*optimizer), ": ", ScriptDetail(*optimizer));
+  }
+  groups.any = !groups.by_law.empty();
   return groups;
 }
 
@@ -157,21 +177,24 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const std::st
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   std::map<std::string, Groups> groups[2];
-  for (const RunView& run : context.evidence.Runs(Side::kBaseline)) groups[0][run.name] = GroupsOf(context.rules, run);
-  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) groups[1][run.name] = GroupsOf(context.rules, run);
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
+  for (const RunView& run : context.evidence.Runs(Side::kBaseline)) {
+    groups[0][run.name] = PrintedGroups(context.rules, run);
+  }
+  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
+    groups[1][run.name] = PrintedGroups(context.rules, run);
+  }
+  const auto compare = [&](const SettingsView& baseline, const SettingsView& migrated) {
     Groups a = groups[0][baseline.run_name()];
     Groups b = groups[1][migrated.run_name()];
     if (!a.any && !b.any) {
-      a = GroupsOfScript(baseline.flow());
-      b = GroupsOfScript(migrated.flow());
-      if (a.any && b.any) return Compare(context, result, migrated.run_name(), a, b);
-      a.any = b.any = false;
+      a = GroupsOfScripts(context.rules, baseline.flow());
+      b = GroupsOfScripts(context.rules, migrated.flow());
     }
     if (!a.any) AddMissing(context, result, "groups_unknown", baseline.run_name(), {{"run", baseline.run_name()}});
     if (!b.any) AddMissing(context, result, "groups_unknown", migrated.run_name(), {{"run", migrated.run_name()}});
     if (a.any && b.any) Compare(context, result, migrated.run_name(), a, b);
-  });
+  };
+  ComparePairs(context, result, compare, kReadScripts);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "checks/check.h"
 #include "checks/finding_budget.h"
 #include "checks/observed/conduct.h"
+#include "checks/scripts/faults.h"
 #include "checks/weights/copies.h"
 #include "checks/weights/finite.h"
 #include "checks/weights/law.h"
@@ -259,6 +260,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) {
     for (const RunView& run : context.evidence.Runs(side)) JudgeObservedLoads(context, result, run);
   }
+  for (const Side side : kBothSides) AddScriptFaults(context, result, "training.flow.initial-weights", side);
   Evaluation evaluation(context, result);
   const RunCheckpoints* reference = ReferenceCheckpoints(context);
   Start baseline;

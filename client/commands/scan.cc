@@ -216,7 +216,9 @@ ExitCode ScanTree(CommandEnv& env, const ScanOptions& o) {
   const bool failed = std::any_of(findings.begin(), findings.end(), [](const ScanFinding& one) {
     return one.severity == v1::SEVERITY_ERROR && one.waived.empty();
   });
-  return failed ? kExitFailed : kExitOk;
+  if (failed) return kExitFailed;
+  // That nothing was found where the code could not be read tells nothing.
+  return tree.whole() ? kExitOk : kExitNotPerformed;
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {

@@ -6,9 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/python/builtins.h"
 #include "formats/python/lookups.h"
+#include "formats/python/orders.h"
 
 namespace paritect {
 namespace {
@@ -125,11 +127,26 @@ class Call {
       MergeNumbers(made.made_of, {fact});
     made_ = std::move(made);
     if (!rule_.kind.empty() && !NothingHappens()) AddFact();
+    Orders();
     if (rule_.kind == "eval_mode" || rule_.kind == "train_mode") SetMode(m_, call_.receiver, rule_.kind, arguments_);
     return Result();
   }
 
  private:
+  // Names that were shuffled, or sent by one process to all.
+  void Orders() {
+    const ValueId first = call_.arguments.empty() ? kNoValue : call_.arguments[0].value;
+    if (first == kNoValue) return;
+    if (rule_.kind == "broadcast") {
+      ShareOrder(m_, first);
+      made_.unsorted.clear();
+    }
+    const bool list = rule_.kind == "shuffle" && !rule_.parameters.empty() && rule_.parameters[0] == "sequence";
+    if (!list || fact_ < 0 || !ShuffleIsFree(m_, call_.name, call_.receiver)) return;
+    MergeNumbers(m_.values[first].unsorted, {fact_});
+    MergeNumbers(made_.unsorted, {fact_});
+  }
+
   // A move to another device is no cast.
   bool NothingHappens() const {
     if (rule_.kind != "cast" || !absl::EndsWith(call_.name, ".to")) return false;
@@ -158,6 +175,25 @@ class Call {
     if (of_first && !call_.arguments.empty()) fact.object = ObjectOf(m_, call_.arguments[0].value);
     if (rule_.kind == "forward") fact.mode = ModeOf(m_, call_.receiver);
     fact_ = m_.AddFact(std::move(fact), call_.node);
+    if (rule_.kind == "optimizer") ParameterGroups();
+  }
+
+  // [{"params": decayed, "weight_decay": 0.1}, ...]: a fact for each group.
+  void ParameterGroups() {
+    const FactArgument* parameters = Find(arguments_, "params");
+    if (parameters == nullptr || m_.values[parameters->value].kind != ValueKind::kSequence) return;
+    const std::vector<ValueId> groups = m_.values[parameters->value].items;
+    for (ValueId group : groups) {
+      if (m_.values[group].kind != ValueKind::kMap) continue;
+      MachineFact fact;
+      fact.kind = "parameter_group";
+      fact.name = call_.name;
+      fact.framework = rule_.framework;
+      fact.object = fact_;
+      for (const auto& [name, value] : m_.values[group].fields) fact.arguments.push_back({name, "", value, false});
+      fact.made_of = m_.values.AllFacts(group);
+      m_.AddFact(std::move(fact), call_.node);
+    }
   }
 
   ValueId Result() {
@@ -329,6 +365,20 @@ void RunHooks(ScriptMachine& m, ValueId instance) {
   }
 }
 
+// "command.find" of subprocess.check_output(["find", ...]); "" where it is sorted, or not known.
+std::string CommandName(const ScriptMachine& m, const ApiCall& call) {
+  if (call.arguments.empty()) return "";
+  const std::string words = m.values.SymbolOf(call.arguments[0].value);
+  if (absl::StrContains(words, "sort")) return "";
+  const ScriptValue& given = m.values[call.arguments[0].value];
+  std::string first = given.kind == ValueKind::kText ? given.text : "";
+  if (given.kind == ValueKind::kSequence && !given.items.empty()) first = m.values[given.items[0]].text;
+  // A line of the shell that is put together begins with its program all the same.
+  if (first.empty()) first = std::string(absl::StripPrefix(absl::StripPrefix(words, "format("), "f"));
+  const absl::string_view line = absl::StripLeadingAsciiWhitespace(absl::StripPrefix(first, "\""));
+  return absl::StrCat("command.", line.substr(0, line.find_first_of(" \t\"'{")));
+}
+
 // mp.spawn(main, args=(a, b)): the rank comes first.
 bool RunSpawned(ScriptMachine& m, const ApiCall& call) {
   if (!absl::EndsWith(call.name, ".spawn") || call.arguments.empty()) return false;
@@ -380,23 +430,52 @@ std::string ModeOf(const ScriptMachine& m, ValueId network) {
   return absl::StartsWith(type, "mindspore") ? "eval" : absl::StartsWith(type, "keras") ? "unknown" : "train";
 }
 
+namespace {
+
+// Keras is told at the call: model(x, training=True).
+std::string ModeOfCall(const ScriptMachine& m, ValueId network, const std::vector<CallArgument>& arguments) {
+  const std::string mode = ModeOf(m, network);
+  for (const CallArgument& one : arguments) {
+    if (one.name != "training" || mode != "unknown") continue;
+    const auto truth = TruthOf(m, one.value);
+    if (truth) return *truth ? "train" : "eval";
+  }
+  return mode;
+}
+
+// The facts of what the network is called through: DistributedDataParallel, torch.compile.
+std::vector<std::int32_t> WrappersOf(const ScriptMachine& m, ValueId network) {
+  std::vector<std::int32_t> wrappers;
+  for (int round = 0; round < 8 && network != kNoValue; ++round) {
+    const ScriptValue& value = m.values[network];
+    if (value.kind != ValueKind::kObject || value.self == kNoValue) break;
+    if (value.fact >= 0) MergeNumbers(wrappers, {value.fact});
+    network = value.self;
+  }
+  return wrappers;
+}
+
+}  // namespace
+
 ValueId CallNetwork(ScriptMachine& m, ValueId network, const std::vector<CallArgument>& arguments, NodeId node) {
   const ValueId root = ModuleOf(m, network);
   const ScriptValue of = m.values[root];
   std::string layer;
   if (of.kind == ValueKind::kObject && of.fact >= 0) layer = m.facts()[static_cast<std::size_t>(of.fact)].layer;
   const bool counts = of.kind == ValueKind::kInstance || layer == "opaque" || layer == "container";
+  int forward = -1;
   if (m.forward_depth == 0 && counts) {
     MachineFact fact;
     fact.kind = of.text == "mindspore.nn.TrainCell" ? "train_step" : "forward";
     fact.name = of.kind == ValueKind::kInstance ? m.values[of.self].text : of.text;
     fact.object = of.fact;
-    fact.mode = ModeOf(m, root);
+    fact.mode = ModeOfCall(m, root, arguments);
     fact.made_of = of.kind == ValueKind::kInstance ? m.values.AllFacts(root) : of.made_of;
+    MergeNumbers(fact.made_of, WrappersOf(m, network));
     ScriptValue input;
     for (const CallArgument& one : arguments) m.values.Derive(input, one.value, false);
     fact.arguments.push_back({"input", "", arguments.empty() ? m.values.None() : arguments[0].value, false});
-    m.AddFact(std::move(fact), node);
+    forward = m.AddFact(std::move(fact), node);
   } else if (of.text == "mindspore.nn.TrainCell") {
     MachineFact fact;
     fact.kind = "train_step";
@@ -420,6 +499,7 @@ ValueId CallNetwork(ScriptMachine& m, ValueId network, const std::vector<CallArg
   }
   ScriptValue result;
   for (const CallArgument& one : arguments) m.values.Derive(result, one.value, false);
+  if (forward >= 0) MergeNumbers(result.made_of, {forward});
   result.symbol = absl::StrCat("output of ", of.kind == ValueKind::kInstance ? m.values[of.self].text : of.text, "?");
   return m.values.Add(std::move(result));
 }
@@ -429,6 +509,12 @@ ValueId CallApi(ScriptMachine& m, const ApiCall& call) {
   if (RunSpawned(m, call)) return m.values.None();
   const ApiRule* rule = m.rules.Find(call.name);
   if (rule == nullptr) return Nothing(m, call, false);
+  if (rule->kind == "command") {
+    const std::string command = CommandName(m, call);
+    const ApiRule* of_command = m.rules.Find(command);
+    if (of_command == nullptr) return Nothing(m, call, true);
+    return Call(m, {command, call.receiver, call.arguments, call.node}, *of_command).Run();
+  }
   return Call(m, call, *rule).Run();
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/python/lookups.h"
+#include "formats/python/orders.h"
 
 namespace paritect {
 namespace {
@@ -47,16 +48,9 @@ ValueId FromAll(ScriptMachine& m, absl::string_view name, const ApiCall& call, b
   return m.values.Add(std::move(result));
 }
 
-// As it was, without an order of its own.
-ValueId Sorted(ScriptMachine& m, const ApiCall& call) {
+ValueId SortedArgument(ScriptMachine& m, const ApiCall& call) {
   const ValueId of = Argument(call, 0);
-  if (of == kNoValue) return m.values.Unknown();
-  if (m.values[of].kind == ValueKind::kSequence && m.values[of].symbol.empty() && m.values.AllUnsorted(of).empty())
-    return of;
-  ScriptValue sorted;
-  sorted.symbol = absl::StrCat("sorted(", m.values.SymbolOf(of).substr(0, 300), ")");
-  m.values.Derive(sorted, of, false);
-  return m.values.Add(std::move(sorted));
+  return of == kNoValue ? m.values.Unknown() : Sorted(m, of, Named(call, "key"), call.node);
 }
 
 ValueId List(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
@@ -84,6 +78,7 @@ ValueId Pairs(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
   if (name == "enumerate") {
     ScriptValue index;
     index.symbol = "?index";
+    index.traits = kPosition;
     if (Argument(call, 0) != kNoValue) index.unsorted = m.values.AllUnsorted(Argument(call, 0));
     pair.items.push_back(m.values.Add(std::move(index)));
   }
@@ -299,27 +294,37 @@ std::optional<ValueId> CallSpecial(ScriptMachine& m, const ApiCall& call) {
   }
   if (absl::EndsWith(call.name, ".natsorted") || call.name == "numpy.sort" ||
       absl::EndsWith(call.name, ".humansorted") || call.name == "numpy.unique")
-    return Sorted(m, call);
+    return SortedArgument(m, call);
   return std::nullopt;
 }
 
 std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
-  if (name == "sorted") return Sorted(m, call);
-  if (name == "list" || name == "tuple" || name == "set" || name == "frozenset" || name == "iter" || name == "reversed")
-    return List(m, name, call);
+  if (name == "sorted") return SortedArgument(m, call);
+  if (name == "set" || name == "frozenset") return WithoutOrder(m, List(m, name, call), call.node);
+  if (name == "list" || name == "tuple" || name == "iter" || name == "reversed") return List(m, name, call);
   if (name == "enumerate" || name == "zip") return Pairs(m, name, call);
   if (name == "int" || name == "float" || name == "bool" || name == "str") return Converted(m, name, call);
   if (name == "min" || name == "max" || name == "abs" || name == "round") return Figure(m, name, call);
   if (name == "super") return Super(m);
-  if (name == "len" || name == "sum" || name == "any" || name == "all" || name == "hash" || name == "id" ||
-      name == "isinstance" || name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
+  if (name == "len") {
+    const ValueId length = FromAll(m, name, call, false);
+    m.values[length].traits |= kPosition;  // items[len(items)] = ...
+    return length;
+  }
+  if (name == "sum" || name == "any" || name == "all" || name == "hash" || name == "id" || name == "isinstance" ||
+      name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
     return FromAll(m, name, call, false);
   }
   if (name == "next") return Argument(call, 0) == kNoValue ? m.values.Unknown() : ElementOf(m, Argument(call, 0));
   if (name == "dict") {
     ScriptValue map;
     map.kind = ValueKind::kMap;
-    if (Argument(call, 0) != kNoValue) map.fields = m.values[Argument(call, 0)].fields;
+    if (const ValueId pairs = Argument(call, 0); pairs != kNoValue) {
+      const ScriptValue of = m.values[pairs];
+      map.fields = of.fields;
+      m.values.Derive(map, pairs);
+      SetByPosition(map, absl::StartsWith(of.symbol, "enumerate(") || absl::StartsWith(of.symbol, "zip(range("));
+    }
     for (const CallArgument& one : call.arguments) {
       if (!one.name.empty()) map.fields.emplace_back(one.name, one.value);
     }
@@ -327,8 +332,10 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
     return m.values.Add(std::move(map));
   }
   if (name == "map" && Argument(call, 1) != kNoValue) {
+    m.OpenLoop(Argument(call, 1), call.node);
     const ValueId element =
         m.Call(Argument(call, 0), {{"", ElementOf(m, Argument(call, 1)), kNoNode, false}}, call.node);
+    m.CloseLoop();
     ScriptValue all;
     all.symbol = Symbol(m, name, call);
     m.values.Derive(all, Argument(call, 1));
@@ -358,16 +365,6 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
 
 namespace {
 
-void SortInPlace(ScriptMachine& m, ValueId self) {
-  ScriptValue& list = m.values[self];
-  if (!list.unsorted.empty() || !list.symbol.empty()) {
-    list.items.clear();
-    if (list.kind == ValueKind::kSequence) list.kind = ValueKind::kUnknown;
-  }
-  list.unsorted.clear();
-  list.symbol = absl::StrCat("sorted(", list.symbol.substr(0, 300), ")");
-}
-
 void AddToContainer(ScriptMachine& m, absl::string_view name, ValueId self, ValueId added) {
   ScriptValue& list = m.values[self];
   if (list.kind == ValueKind::kSequence && list.items.size() < 256) {
@@ -395,6 +392,7 @@ std::optional<ValueId> CallMapMethod(ScriptMachine& m, absl::string_view name, c
   if (name == "items" || name == "values") {
     ScriptValue all;
     all.kind = ValueKind::kSequence;
+    all.unsorted = m.values[self].unsorted;
     const auto fields = m.values[self].fields;
     for (const auto& [key, value] : fields) {
       if (name == "values") {
@@ -427,7 +425,7 @@ std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view n
   const ValueId self = call.receiver;
   const ValueKind kind = m.values[self].kind;
   if (name == "sort" && kind != ValueKind::kInstance) {
-    SortInPlace(m, self);
+    SortInPlace(m, self, Named(call, "key"), call.node);
     return m.values.None();
   }
   if ((name == "append" || name == "add" || name == "extend" || name == "insert" || name == "appendleft" ||

@@ -1,11 +1,13 @@
 #include "formats/python/calls.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/python/api_calls.h"
 #include "formats/python/builtins.h"
+#include "formats/python/contexts.h"
 #include "formats/python/lookups.h"
 
 namespace paritect {
@@ -238,6 +240,8 @@ ValueId CallInstance(ScriptMachine& m, ValueId instance, const std::vector<CallA
 
 ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgument>& arguments) {
   const ScriptValue function = m.values[id];
+  const auto* at_yield = std::exchange(m.next_at_yield, nullptr);
+  if (function.text == kContextManager && at_yield == nullptr) return DeferContext(m, id, arguments);
   const SyntaxTree& tree = m.module(function.module).tree;
   int active = 0;
   const std::string name = NameOfFunction(m, function);
@@ -253,6 +257,7 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
   frame.module = function.module;
   frame.scope = m.NewScope(function.scope, function.module);
   frame.function = name;
+  frame.at_yield = at_yield;
   ScriptValue bound = function;
   if (function.text == "classmethod" && function.self == kNoValue && !function.items.empty())
     bound.self = function.items[0];

@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/numbers.h"
 #include "formats/python/lookups.h"
+#include "formats/python/orders.h"
 
 namespace paritect {
 namespace {
@@ -386,14 +387,16 @@ ValueId EvaluateSubscript(ScriptMachine& m, NodeId node) {
     for (std::size_t i = 1; i < of.fields.size() && i < 8; ++i) joined = m.JoinValues(joined, of.fields[i].second);
     return joined;
   }
-  NoteShard(m, node, base, index);
+  // What stands under a key of a dictionary is the same whatever the order in which it was filled.
+  const bool ordered = of.kind != ValueKind::kMap || (of.traits & kPosition) != 0;
+  if (ordered) NoteShard(m, node, base, index);
   ScriptValue value;
   value.symbol = absl::StrCat(m.values.SymbolOf(base), "[", m.values.SymbolOf(index), "]");
   if (slice && of.kind == ValueKind::kObject) {
     value.kind = ValueKind::kObject;
     value.text = of.text;
   }
-  m.values.Derive(value, base);
+  m.values.Derive(value, base, ordered);
   m.values.Derive(value, index, false);
   return m.values.Add(std::move(value));
 }
@@ -427,6 +430,7 @@ class Comprehension {
     if (kind == Syntax::kDictionaryComprehension) {
       value.kind = ValueKind::kMap;
       value.fields = std::move(fields_);
+      SetByPosition(value, by_position_);
     } else if (unrolled_ && !elements_.empty()) {
       value.kind = ValueKind::kSequence;
       value.items = std::move(elements_);
@@ -436,8 +440,9 @@ class Comprehension {
       value.kind = ValueKind::kSequence;
       value.items = {elements_[0]};
     }
-    if (kind == Syntax::kSetComprehension) value.symbol = absl::StrCat("set(", value.symbol, ")");
-    return m_.values.Add(std::move(value));
+    if (kind != Syntax::kSetComprehension) return m_.values.Add(std::move(value));
+    value.symbol = absl::StrCat("set(", value.symbol, ")");
+    return WithoutOrder(m_, m_.values.Add(std::move(value)), node_);
   }
 
  private:
@@ -463,13 +468,17 @@ class Comprehension {
     const std::vector<ValueId> items = UnrolledItems(m_, over);
     if (items.empty()) {
       unrolled_ = false;
-      m_.Assign(left, ElementOf(m_, over));
-      return Clause(number + 1);
+      Round(clause, over, ElementOf(m_, over), number);
     }
-    for (ValueId item : items) {
-      m_.Assign(left, item);
-      Clause(number + 1);
-    }
+    for (ValueId item : items) Round(clause, over, item, number);
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion)
+  void Round(NodeId clause, ValueId over, ValueId item, std::size_t number) {
+    m_.OpenLoop(over, clause);
+    m_.Assign(m_.tree().Child(clause, Part::kLeft), item);
+    Clause(number + 1);
+    m_.CloseLoop();
   }
 
   void Element() {
@@ -480,6 +489,7 @@ class Comprehension {
       const ValueId field = m_.Evaluate(m_.tree().Child(body_, Part::kValue));
       if (m_.values[name].kind == ValueKind::kText) fields_.emplace_back(m_.values[name].text, field);
       m_.values.Derive(made_, field);
+      by_position_ = by_position_ || IsPosition(m_.values[name]);
       return;
     }
     const ValueId element = m_.Evaluate(body_);
@@ -498,6 +508,7 @@ class Comprehension {
   std::string symbol_;
   std::string body_symbol_;
   bool unrolled_ = true;
+  bool by_position_ = false;  // of a dictionary
 };
 
 ValueId EvaluateCall(ScriptMachine& m, NodeId node) {
@@ -565,6 +576,10 @@ ValueId EvaluateAttribute(ScriptMachine& m, NodeId node) {
 ValueId EvaluateYield(ScriptMachine& m, NodeId node) {
   ValueId value = m.values.None();
   for (NodeId child = m.tree()[node].first; child != kNoNode; child = m.tree()[child].next) value = m.Evaluate(child);
+  if (const auto* at_yield = m.frame().at_yield; at_yield != nullptr) {
+    (*at_yield)(value);
+    return m.values.None();
+  }
   if (m.frame().yielded.size() < 64) m.frame().yielded.push_back(value);
   return m.values.Unknown();
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "formats/python/orders.h"
 #include "rules/launchers.h"
 
 namespace paritect {
@@ -70,6 +71,7 @@ std::vector<ValueId> UnrolledItems(const ScriptMachine& m, ValueId over) {
 
 ValueId ElementOf(ScriptMachine& m, ValueId over) {
   if (over == kNoValue) return m.values.Unknown();
+  if (IsWalk(m, over)) return ElementOfWalk(m, over);
   const ScriptValue of = m.values[over];
   // A list of like things: the first stands for all.
   if (of.kind == ValueKind::kSequence && !of.items.empty() && of.unsorted.empty()) {

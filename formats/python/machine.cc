@@ -179,8 +179,10 @@ ValueId ScriptMachine::JoinValues(ValueId a, ValueId b) {
   const int rank_b = rank(b);
   // An object of which something is known counts before what is not; what the other was derived from is kept.
   if (rank_a >= 4 || rank_b >= 4) {
-    const ValueId first = rank_a >= rank_b ? a : b;
-    const ValueId second = rank_a >= rank_b ? b : a;
+    // What wraps the other counts before it: `model if world == 1 else DDP(model)`.
+    const bool b_first = rank_b > rank_a || (values[b].kind == ValueKind::kObject && values[b].self == a);
+    const ValueId first = b_first ? b : a;
+    const ValueId second = b_first ? a : b;
     if (values[first].kind == ValueKind::kInstance || values[first].kind == ValueKind::kClass ||
         values[first].kind == ValueKind::kFunction) {
       return first;
@@ -221,10 +223,18 @@ int ScriptMachine::OpenLoop(ValueId over, NodeId node) {
   loop.over = values.SymbolOf(over);
   if (over != kNoValue) loop.made_of = values.AllFacts(over);
   loop.module = frame().module;
-  loop.line = tree()[node].line;
+  loop.line = node == kNoNode ? 0 : tree()[node].line;
+  loop.first_fact = facts_.size();
   loops_.push_back(std::move(loop));
   open_loops_.push_back(static_cast<int>(loops_.size() - 1));
   return open_loops_.back();
+}
+
+void ScriptMachine::CloseLoop() {
+  // A loop in which nothing was found is none to tell of: most comprehensions.
+  const bool last = open_loops_.back() == static_cast<int>(loops_.size()) - 1;
+  if (last && loops_.back().first_fact == facts_.size()) loops_.pop_back();
+  open_loops_.pop_back();
 }
 
 }  // namespace paritect

@@ -8,6 +8,7 @@
 #ifndef PARITECT_FORMATS_PYTHON_MACHINE_H_
 #define PARITECT_FORMATS_PYTHON_MACHINE_H_
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -27,6 +28,8 @@ struct ScriptModule {
   int scope = -1;  // its names, once it was begun
   bool reached = false;
   std::vector<std::string> star_imports;  // packages whose names it takes over, not of the project
+  std::string sha256;                     // of the text
+  std::string code_sha256;                // without comments and blanks
 };
 
 struct CallArgument {
@@ -69,6 +72,7 @@ struct MachineLoop {
   std::vector<std::int32_t> made_of;
   int module = 0;
   std::uint32_t line = 0;
+  std::size_t first_fact = 0;  // that may stand in it
 };
 
 // How a block ended.
@@ -82,6 +86,7 @@ struct Frame {
   ValueId own_class = kNoValue;  // whose body the function stands in
   std::vector<ValueId> returned;
   std::vector<ValueId> yielded;
+  const std::function<void(ValueId)>* at_yield = nullptr;  // of a context manager: runs the `with` block
 };
 
 class ScriptMachine {
@@ -133,7 +138,7 @@ class ScriptMachine {
   std::vector<MachineFact>& facts() { return facts_; }
   std::vector<MachineLoop>& loops() { return loops_; }
   int OpenLoop(ValueId over, NodeId node);
-  void CloseLoop() { open_loops_.pop_back(); }
+  void CloseLoop();
   int innermost_loop() const { return open_loops_.empty() ? -1 : open_loops_.back(); }
 
   // --- where the walk stands
@@ -165,7 +170,8 @@ class ScriptMachine {
   int entry = -1;
   std::string target;  // name that the expression's value will get
   int forward_depth = 0;
-  ValueId flags = kNoValue;  // options that DEFINE_string and its like made
+  ValueId flags = kNoValue;                                     // options that DEFINE_string and its like made
+  const std::function<void(ValueId)>* next_at_yield = nullptr;  // for the function that is entered next
 
  private:
   struct Scope {

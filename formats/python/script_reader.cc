@@ -1,6 +1,8 @@
 #include "formats/python/script_reader.h"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -29,6 +31,8 @@ constexpr std::int64_t kStepsOfFunction = 100'000;
 constexpr std::size_t kEntriesMax = 24;
 constexpr std::size_t kFromMax = 32;
 constexpr std::size_t kTextBytesMax = 400;
+constexpr std::size_t kThreadsMax = 8;
+constexpr std::size_t kBytesOfThread = 256 << 10;  // below, a thread costs more than it saves
 
 class Reader final : public ScriptMachine {
  public:
@@ -226,8 +230,8 @@ class Writer {
     for (const ScriptModule& module : modules_) {
       v1::ScriptFile& file = *tree_.add_files();
       file.set_path(module.path);
-      file.set_sha256(Sha256(module.tree.source()));
-      file.set_code_sha256(Sha256(module.tree.CodeOf(0)));
+      file.set_sha256(module.sha256);
+      file.set_code_sha256(module.code_sha256);
       file.set_reached(module.reached);
       for (std::uint32_t line : module.tree.unread_lines()) file.add_unread_lines(line);
       if (module.tree.cut()) file.set_why_unread("too large");
@@ -319,17 +323,36 @@ class Writer {
   v1::ScriptTree& tree_;
 };
 
+// Parses the files, several beside each other: each by itself, so that nothing depends on which is done first.
+std::vector<ScriptModule> ParseAll(std::vector<ScriptSourceFile> files) {
+  std::vector<ScriptModule> modules(files.size());
+  std::size_t bytes = 0;
+  for (const ScriptSourceFile& file : files) bytes += file.text.size();
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      modules[i].path = std::move(files[i].path);
+      modules[i].tree = ParsePython(std::move(files[i].text));
+      modules[i].sha256 = Sha256(modules[i].tree.source());
+      modules[i].code_sha256 = Sha256(modules[i].tree.CodeOf(0));
+    }
+  };
+  const std::size_t useful = std::min({bytes / kBytesOfThread, files.size(), kThreadsMax});
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min<std::size_t>(useful, std::thread::hardware_concurrency()); ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread& one : others) one.join();
+  return modules;
+}
+
 }  // namespace
 
 v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOptions& options,
                            const ScriptRules& rules) {
   std::sort(files.begin(), files.end(),
             [](const ScriptSourceFile& a, const ScriptSourceFile& b) { return a.path < b.path; });
-  std::vector<ScriptModule> modules(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    modules[i].path = std::move(files[i].path);
-    modules[i].tree = ParsePython(std::move(files[i].text));
-  }
+  std::vector<ScriptModule> modules = ParseAll(std::move(files));
   v1::ScriptTree tree;
   Reader reader(rules, modules);
   reader.command_line = options.command_line;

@@ -4,8 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "formats/python/contexts.h"
 #include "formats/python/imports.h"
 #include "formats/python/lookups.h"
+#include "formats/python/orders.h"
 
 namespace paritect {
 namespace {
@@ -233,29 +235,35 @@ class Statements {
   // --- with
 
   Flow With(NodeId node) {
-    std::size_t opened = 0;
-    const NodeId clause = tree().ChildOf(node, Syntax::kWithClause);
-    if (clause != kNoNode) {
-      std::vector<NodeId> items;
+    std::vector<NodeId> managers;
+    if (const NodeId clause = tree().ChildOf(node, Syntax::kWithClause); clause != kNoNode) {
       for (NodeId item = tree()[clause].first; item != kNoNode; item = tree()[item].next) {
-        if (tree()[item].kind == Syntax::kWithItem) items.push_back(item);
-      }
-      for (NodeId item : items) {
-        const NodeId expression = tree().Child(item, Part::kValue);
-        if (expression == kNoNode) continue;
-        const ValueId value = m_.Evaluate(expression);
+        const NodeId value = tree()[item].kind == Syntax::kWithItem ? tree().Child(item, Part::kValue) : kNoNode;
+        if (value == kNoNode) continue;
         // Several in one pair of brackets come as a tuple.
-        std::vector<ValueId> all = {value};
-        if (m_.values[value].kind == ValueKind::kSequence) all = m_.values[value].items;
-        for (ValueId one : all) {
-          if (m_.values[one].fact < 0) continue;
-          m_.contexts().push_back(m_.values[one].fact);
-          ++opened;
+        if (tree()[value].kind != Syntax::kTuple) {
+          managers.push_back(value);
+          continue;
         }
+        for (NodeId one = tree()[value].first; one != kNoNode; one = tree()[one].next) managers.push_back(one);
       }
     }
-    const Flow flow = Body(tree().Child(node, Part::kBody));
-    m_.contexts().resize(m_.contexts().size() - opened);
+    return Within(managers, 0, tree().Child(node, Part::kBody));
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as one statement has managers, which m_.depth bounds
+  Flow Within(const std::vector<NodeId>& managers, std::size_t number, NodeId body) {
+    if (number >= managers.size() || m_.depth > kStatementDepthMax) return Body(body);
+    NodeId expression = managers[number];
+    NodeId alias = kNoNode;
+    if (tree()[expression].kind == Syntax::kAsPattern) {
+      alias = tree().Child(expression, Part::kAlias);
+      expression = tree()[expression].first;
+    }
+    const ValueId manager = m_.Evaluate(expression);
+    ++m_.depth;
+    const Flow flow = RunWithin(m_, manager, alias, [&] { return Within(managers, number + 1, body); });
+    --m_.depth;
     return flow;
   }
 
@@ -317,6 +325,7 @@ class Statements {
       const absl::string_view text = tree().TextOf(expression);
       if (text == "staticmethod" || text == "classmethod") function.text = std::string(text);
       if (text == "property" || absl::EndsWith(text, "cached_property")) function.text = "property";
+      if (absl::EndsWith(text, "contextmanager")) function.text = kContextManager;
       if (absl::StartsWith(by.symbol, "hydra.main")) function.text = "hydra";
     }
     m_.SetLocal(tree().TextOf(name), m_.values.Add(std::move(function)));
@@ -420,6 +429,10 @@ void AssignTo(ScriptMachine& m, NodeId target, ValueId value) {
       const ValueId at = m.Evaluate(index);
       if (m.values[of].kind == ValueKind::kMap && m.values[at].kind == ValueKind::kText) {
         m.SetField(of, m.values[at].text, value);
+      } else if (m.tree()[index].kind == Syntax::kSlice && m.tree()[index].first == kNoNode) {
+        ReplaceItems(m, of, value);
+      } else if (m.values[of].kind == ValueKind::kMap) {
+        AddUnderKey(m, of, at, value);
       } else if (m.values[of].kind != ValueKind::kApi) {
         m.values.Derive(m.values[of], value);
       }

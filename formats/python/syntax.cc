@@ -423,9 +423,13 @@ SyntaxTree ParsePython(std::string source) {
     out.cut_ = true;
     return out;
   }
-  const std::unique_ptr<TSParser, DeleteParser> parser(ts_parser_new());
-  ts_parser_set_language(parser.get(), tree_sitter_python());
-  ts_parser_set_timeout_micros(parser.get(), kParseMicrosMax);
+  // One of each thread: what it holds is costly to make and carries nothing over.
+  static thread_local const std::unique_ptr<TSParser, DeleteParser> parser = [] {
+    std::unique_ptr<TSParser, DeleteParser> made(ts_parser_new());
+    ts_parser_set_language(made.get(), tree_sitter_python());
+    ts_parser_set_timeout_micros(made.get(), kParseMicrosMax);
+    return made;
+  }();
   PieceReader reader(out);
   for (const Piece& piece : PiecesOf(out.source_)) {
     std::unique_ptr<TSTree, DeleteTree> tree;

@@ -44,7 +44,11 @@ enum Trait : std::uint8_t {
   kFollowsHost = 4,
   kSampleNumber = 8,  // the index that a loader hands to a data set
   kDuplicate = 16,    // a copy, which is not what is trained
+  kPosition = 32,     // a place in a list; of a dictionary: its keys are places
 };
+
+// `text` of a function under @contextmanager; others are "staticmethod", "classmethod", "property", "hydra" or "".
+inline constexpr char kContextManager[] = "context manager";
 
 struct ScriptValue {
   ValueKind kind = ValueKind::kUnknown;

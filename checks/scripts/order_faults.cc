@@ -1,0 +1,174 @@
+// In which order samples come: listings that are dealt out unsorted, values of the host that decide it, epochs that are
+// never told to a sampler.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "checks/scripts/fault_list.h"
+#include "checks/scripts/words.h"
+
+namespace paritect {
+namespace {
+
+class OrderFaults {
+ public:
+  explicit OrderFaults(FaultList& list) : list_(list), flow_(list.flow()) {}
+
+  void Run() {
+    UnsortedListings();
+    HostValues();
+    EpochNotSet();
+  }
+
+ private:
+  // --- data.sharding.order-hazard
+
+  static bool DealsByOrder(const v1::ScriptFact& fact) {
+    if (fact.kind() == "shard" || fact.kind() == "indexed") return true;
+    if (fact.kind() == "slice_call") {
+      return std::any_of(fact.arguments().begin(), fact.arguments().end(),
+                         [](const v1::ScriptArgument& one) { return one.follows_rank(); });
+    }
+    if (fact.kind() != "dataset") return false;
+    const v1::ScriptArgument* shards = FindScriptArgument(fact, "num_shards");
+    return shards != nullptr && !shards->value().null();
+  }
+
+  // By what the names came out of order.
+  static absl::string_view MessageOf(const v1::ScriptFact& cause, const v1::ScriptFact& use) {
+    if (cause.kind() == "unordered") return "unsorted_listing/set";
+    if (cause.kind() == "file_state") return "unsorted_listing/file_state";
+    if (cause.kind() == "shuffle") return "unsorted_listing/shuffled";
+    return use.kind() == "indexed" ? "unsorted_listing/indexed" : "unsorted_listing";
+  }
+
+  // A shuffle of one process's own is what a single process wants.
+  bool Endangers(const v1::ScriptFact& cause, const v1::ScriptFact& use) const {
+    return cause.kind() != "shuffle" || use.kind() != "indexed" || flow_.Has("distributed_init");
+  }
+
+  void UnsortedListings() {
+    std::set<std::string> told;
+    for (const v1::ScriptFact* fact : flow_.facts()) {
+      if (!DealsByOrder(*fact)) continue;
+      for (const v1::ScriptArgument& argument : fact->arguments()) {
+        for (int number : argument.unsorted()) {
+          const v1::ScriptFact* cause = flow_.FactAt(number);
+          if (cause == nullptr || !Endangers(*cause, *fact)) continue;
+          if (!told.insert(absl::StrCat(ScriptPlace(*cause), " ", ScriptPlace(*fact))).second) continue;
+          ScriptFault& fault = list_.Add(
+              "data.sharding.order-hazard", MessageOf(*cause, *fact), *cause,
+              {{"use", ScriptPlace(*fact)}, {"by", fact->arguments_size() > 0 ? fact->arguments(0).text() : ""}});
+          fault.evidence.push_back(fact);
+        }
+      }
+    }
+  }
+
+  // --- data.preprocessing.host-dependent
+
+  // What decides which samples come in which order.
+  static bool DecidesOrder(const v1::ScriptFact& fact, const v1::ScriptArgument& argument) {
+    static constexpr absl::string_view kNames[] = {"buffer_size", "seed",         "shuffling_queue_capacity",
+                                                   "shuffle",     "cycle_length", "block_length",
+                                                   "generator",   "initial"};
+    const bool kind = fact.kind() == "shuffle" || fact.kind() == "sampler" || fact.kind() == "list_files" ||
+                      fact.kind() == "interleave" || fact.kind() == "loader" || fact.kind() == "dataset";
+    return kind && std::find(std::begin(kNames), std::end(kNames), argument.name()) != std::end(kNames);
+  }
+
+  static bool DecidesParallelism(const v1::ScriptArgument& argument) {
+    static constexpr absl::string_view kNames[] = {"num_workers",        "num_parallel_calls", "num_parallel_workers",
+                                                   "num_parallel_reads", "workers_count",      "num_proc"};
+    return std::find(std::begin(kNames), std::end(kNames), argument.name()) != std::end(kNames);
+  }
+
+  // Whether a shuffle of the training's samples draws from the generator that the seed sets: of its own package, or
+  // any where the function sets all.
+  bool SeedsShuffle(const v1::ScriptFact& seed) const {
+    const auto package = [](const v1::ScriptFact& fact) { return fact.name().substr(0, fact.name().find('.')); };
+    const std::string of_seed = package(seed);
+    const bool of_all = of_seed != "random" && of_seed != "numpy" && of_seed != "torch";
+    return std::any_of(flow_.facts().begin(), flow_.facts().end(), [&](const v1::ScriptFact* fact) {
+      if (fact->use() == "evaluation" || !fact->called()) return false;
+      if (!of_all && package(*fact) != of_seed) return false;
+      if (fact->kind() == "shuffle") return true;
+      return (fact->kind() == "loader" || fact->kind() == "sampler") && IsTrue(FindScriptArgument(*fact, "shuffle"));
+    });
+  }
+
+  std::string SourceOfHost(const v1::ScriptArgument& argument, std::vector<const v1::ScriptFact*>& places) const {
+    std::vector<std::string> calls;
+    for (int number : argument.from()) {
+      const v1::ScriptFact* from = flow_.FactAt(number);
+      if (from == nullptr || !absl::StartsWith(from->kind(), "host")) continue;
+      calls.push_back(absl::StrCat(from->name(), " (", ScriptPlace(*from), ")"));
+      places.push_back(from);
+    }
+    return absl::StrJoin(calls, ", ");
+  }
+
+  void HostValues() {
+    std::set<std::string> told;
+    for (const v1::ScriptFact* fact : flow_.facts()) {
+      for (const v1::ScriptArgument& argument : fact->arguments()) {
+        if (!argument.follows_host() || fact->use() == "evaluation") continue;
+        const bool seed = fact->kind() == "seed";
+        const bool order = DecidesOrder(*fact, argument) || (seed && SeedsShuffle(*fact));
+        if (!order && !seed && !DecidesParallelism(argument)) continue;
+        if (!told.insert(absl::StrCat(ScriptPlace(*fact), argument.name())).second) continue;
+        std::vector<const v1::ScriptFact*> places;
+        const std::string source = SourceOfHost(argument, places);
+        ScriptFault& fault = list_.Add("data.preprocessing.host-dependent", "follows_host/script", *fact,
+                                       {{"what", absl::StrCat(fact->kind(), " ", argument.name())},
+                                        {"text", argument.text()},
+                                        {"source", source}});
+        if (!order) fault.severity = v1::SEVERITY_WARNING;
+        fault.evidence = std::move(places);
+      }
+    }
+  }
+
+  // --- data.preprocessing.shuffle
+
+  void EpochNotSet() {
+    if (flow_.Has("set_epoch") || flow_.Has("fit") || flow_.Has("engine")) return;
+    for (const v1::ScriptFact* sampler : flow_.OfKind("sampler")) {
+      if (sampler->name() != "torch.utils.data.DistributedSampler" || IsFalse(FindScriptArgument(*sampler, "shuffle")))
+        continue;
+      const v1::ScriptLoop* outer = LoopOfEpochs(flow_.NumberOf(*sampler));
+      if (outer == nullptr) continue;
+      list_
+          .Add("data.preprocessing.shuffle", "epoch_not_set/script", *sampler,
+               {{"loop", absl::StrCat(outer->file(), ":", outer->line())}})
+          .shared_is_warning = true;
+      return;
+    }
+  }
+
+  // The loop around the one that trains over a loader made of the sampler; null.
+  const v1::ScriptLoop* LoopOfEpochs(int sampler) const {
+    for (const v1::ScriptFact* backward : flow_.OfKind("backward")) {
+      for (int i = 1; i < backward->loops_size(); ++i) {
+        const v1::ScriptLoop* loop = flow_.LoopAt(backward->loops(i));
+        const v1::ScriptLoop* outer = flow_.LoopAt(backward->loops(i - 1));
+        if (loop == nullptr || outer == nullptr || outer->over() == "range(1)") continue;
+        if (std::find(loop->made_of().begin(), loop->made_of().end(), sampler) != loop->made_of().end()) return outer;
+      }
+    }
+    return nullptr;
+  }
+
+  FaultList& list_;
+  const ScriptFlow& flow_;
+};
+
+}  // namespace
+
+void FindOrderFaults(FaultList& list) {
+  OrderFaults(list).Run();
+}
+
+}  // namespace paritect
