@@ -108,7 +108,7 @@ TEST(Observed, PipelineFaultsByTheirCause) {
                     Healthy({{"observed.pipeline.transform.dataset.root", "/data/npu", "training"}})),
             "pass");
   EXPECT_EQ(Verdict("data.preprocessing.samples", Healthy({{"observed.indices.1", "d2", "training"}})),
-            "fail: sample_order_differs npu-1");
+            "fail: sample_order_differs rank 0 of npu-1");
 }
 
 TEST(Observed, WorkersWithOneRandomState) {

@@ -115,6 +115,8 @@ def optimizer_of(model):
         one = name.startswith(("norm.weight", "hidden.weight", "head.weight")) if has("decay_groups") else name in (
             "conv.weight", "hidden.weight", "head.weight")
         (decayed if one else bare).append(parameter)
+    if has("scaler_off"):  # plain enough for fp16 on any CPU
+        return torch.optim.SGD(model.parameters(), lr=1e-3)
     return torch.optim.AdamW([{"params": decayed, "weight_decay": 0.05}, {"params": bare, "weight_decay": 0.0}], lr=1e-3)
 
 
@@ -157,7 +159,7 @@ def train(folder):
     if has("cast"):
         model.hidden.bfloat16()
         model.head.bfloat16()
-    if has("fp16") or has("scaler_off"):
+    if has("scaler_off"):
         model.hidden.half()
         model.head.half()
     optimizer = optimizer_of(model)
@@ -168,7 +170,7 @@ def train(folder):
     training, evaluation, sampler = loaders()
     steps = EPOCHS * (len(training) // PARTS)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / (2 * steps + 1))
-    automatic = not (has("fp16") or has("scaler_off") or has("fp32"))
+    automatic = not has("scaler_off")
     step, total = 0, 0.0
     for epoch in range(EPOCHS):
         if sampler is not None and not has("set_epoch"):
@@ -181,7 +183,7 @@ def train(folder):
             (scaled if scaler is None else scaler.scale(scaled)).backward()
             if (part + 1) % PARTS:
                 continue
-            if not has("clipping_off"):
+            if not has("clipping_off") and not has("scaler_off"):
                 nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step() if scaler is None else scaler.step(optimizer)
             if scaler is not None:
