@@ -44,6 +44,7 @@ class Summer {
   Summer(DType type, bool difference, std::uint32_t wanted)
       : type_(type), form_(ValueFormOf(type)), difference_(difference), wanted_(wanted) {
     options_.smallest_normal = form_.smallest_normal;
+    options_.hashes = (wanted & kParitectValues) != 0;
     options_.rounded_hashes = (wanted & kParitectRounded) != 0 && type == DType::kF32 && !difference;
   }
 

@@ -13,10 +13,11 @@ extern "C" {
 
 enum ParitectWanted : uint32_t {
   kParitectDigest = 1,      // xxh3
-  kParitectValues = 2,      // statistics and value hash
+  kParitectValues = 2,      // statistics, and value hash
   kParitectRounded = 4,     // values_as_bf16, values_as_fp16 of F32
   kParitectSketch = 8,
   kParitectHistogram = 16,
+  kParitectStatistics = 32,  // without the value hash
 };
 
 struct ParitectFingerprint {

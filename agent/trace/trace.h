@@ -110,5 +110,6 @@ void TraceResolveOpen(void);
 void TraceResolveFolder(void);
 void TraceResolveExec(void);
 void* TraceNext(const char* name);
+void* TraceAnywhere(const char* name);  // of the program or a library that is loaded with it; NULL: of none
 
 #endif  // PARITECT_AGENT_TRACE_TRACE_H_

@@ -29,6 +29,10 @@ void* TraceNext(const char* name) {
   return found;
 }
 
+void* TraceAnywhere(const char* name) {
+  return dlsym(RTLD_DEFAULT, name);
+}
+
 static int (*next_open)(const char*, int, ...);
 static int (*next_open64)(const char*, int, ...);
 static int (*next_openat)(int, const char*, int, ...);

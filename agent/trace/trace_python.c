@@ -1,7 +1,6 @@
 // The observer's way in (agent/observer/): an audit hook, added before Python starts, whose first `import` runs the
 // observer's start-up code. It is there in every form of start (-I, -S, -c, embedded interpreters) and leaves the path and
 // the environment of the program alone. Python 3.6 and 3.7 have no audit hooks: agent/observer/site/sitecustomize.py.
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,9 +49,9 @@ void TraceWatchPython(void) {
   const char* folder = getenv("PYTHON_PARITECT_OBSERVER");
   if (folder == NULL || folder[0] != '/' || getenv("PYTHON_PARITECT_OBSERVE") == NULL) return;
   int (*add_hook)(int (*)(const char*, void*, void*), void*);
-  *(void**)&add_hook = dlsym(RTLD_DEFAULT, "PySys_AddAuditHook");
-  *(void**)&is_initialized = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
-  *(void**)&run_text = dlsym(RTLD_DEFAULT, "PyRun_SimpleStringFlags");
+  *(void**)&add_hook = TraceAnywhere("PySys_AddAuditHook");
+  *(void**)&is_initialized = TraceAnywhere("Py_IsInitialized");
+  *(void**)&run_text = TraceAnywhere("PyRun_SimpleStringFlags");
   if (add_hook == NULL || is_initialized == NULL || run_text == NULL) return;  // no Python
   Append(kBefore);
   if (!AppendName(folder)) return;

@@ -13,7 +13,9 @@ using absl::StrCat;
 
 struct Phase {
   std::string scope, origin, other;
-  bool training = false, grad = false, other_drops = false;
+  bool training = false, grad = false;
+  // Dropouts and batch normalisations in training mode; nullopt: not told.
+  std::optional<std::int64_t> active;
   std::int64_t forwards = 0, rows = 0, at = 0, updates = 0;  // updates: made before the next one
 
   bool of_evaluation() const { return !grad && forwards > 0; }
@@ -27,7 +29,7 @@ std::vector<Phase> PhasesOf(const ObservedRank& rank) {
     phase.origin = rank.Find("phase.training", scope)->origin;
     phase.training = rank.Is("phase.training", scope);
     phase.grad = rank.Is("phase.grad", scope);
-    phase.other_drops = rank.Is("phase.other_drops", scope);
+    phase.active = rank.Count("phase.active", scope);
     if (const ObservedFact* other = rank.Find("phase.other", scope)) phase.other = other->value;
     phase.forwards = rank.Count("phase.forwards", scope).value_or(0);
     phase.rows = rank.Count("phase.rows", scope).value_or(0);
@@ -39,11 +41,6 @@ std::vector<Phase> PhasesOf(const ObservedRank& rank) {
   return phases;
 }
 
-// Where neither dropout nor batch statistics are, the mode changes nothing.
-bool ModeMatters(const ObservedRank& rank) {
-  return rank.Count("model.dropouts").value_or(0) + rank.Count("model.batch_norms").value_or(0) > 0;
-}
-
 class Modes {
  public:
   Modes(const CheckContext& context, v1::CheckResult& result, Side side, const std::string& run)
@@ -51,17 +48,19 @@ class Modes {
 
   // True: forwards of evaluation were seen.
   bool Rank(const ObservedRank& rank) {
-    bool evaluated = false;
+    bool evaluated = false, active_before = false;
     for (const Phase& phase : PhasesOf(rank)) {
       evaluated = evaluated || phase.of_evaluation();
-      const bool matters = ModeMatters(rank);
-      if (phase.of_evaluation() && phase.training && matters) {
-        Report("train_mode_at_eval/observed", phase, rank);
-      } else if (phase.of_evaluation() && phase.other_drops) {
-        Report("train_mode_at_eval/modules", phase, rank);
-      } else if (!phase.training && phase.grad && phase.updates > 0 && matters) {
+      // Where neither dropout nor batch statistics are, the mode changes nothing.
+      const bool active = phase.active.value_or(0) > 0;
+      if (phase.of_evaluation() && active) {
+        const bool all = phase.training && phase.other.empty();
+        Report(all ? "train_mode_at_eval/observed" : "train_mode_at_eval/modules", phase, rank);
+      } else if (phase.grad && phase.updates > 0 && active_before && phase.active == 0) {
         Report("eval_mode_at_train", phase, rank);
       }
+      // Statistics that are frozen from the start are meant so.
+      active_before = active_before || (phase.grad && active);
     }
     return evaluated;
   }

@@ -61,11 +61,13 @@ Facts Healthy(const Facts& more = {}) {
                  {"observed.phase.grad", "true", "phase 0"},
                  {"observed.phase.forwards", "16", "phase 0"},
                  {"observed.phase.at", "0", "phase 0"},
+                 {"observed.phase.active", "2", "phase 0"},
                  {"observed.phase.training", "false", "phase 1"},
                  {"observed.phase.grad", "false", "phase 1"},
                  {"observed.phase.forwards", "3", "phase 1"},
                  {"observed.phase.rows", "24", "phase 1"},
-                 {"observed.phase.at", "16", "phase 1"}};
+                 {"observed.phase.at", "16", "phase 1"},
+                 {"observed.phase.active", "0", "phase 1"}};
   for (const Fact& fact : more) {
     const auto same = std::find_if(facts.begin(), facts.end(), [&](const Fact& one) {
       return one.key == fact.key && one.scope == fact.scope;
@@ -106,7 +108,7 @@ TEST(Observed, PipelineFaultsByTheirCause) {
                     Healthy({{"observed.pipeline.transform.dataset.root", "/data/npu", "training"}})),
             "pass");
   EXPECT_EQ(Verdict("data.preprocessing.samples", Healthy({{"observed.indices.1", "d2", "training"}})),
-            "fail: sample_order_differs npu-1");
+            "fail: sample_order_differs rank 0 of npu-1");
 }
 
 TEST(Observed, WorkersWithOneRandomState) {
@@ -131,21 +133,26 @@ TEST(Observed, GapsLeaveChecksOpenAndErrorsStand) {
 TEST(Observed, ModesOfEvaluation) {
   constexpr char kCheck[] = "training.flow.evaluation";
   EXPECT_EQ(Verdict(kCheck, Healthy()), "pass");
-  EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.training", "true", "phase 1"}})),
-              HasSubstr("fail: train_mode_at_eval"));
-  // Without dropout and batch statistics the mode changes nothing.
   EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.training", "true", "phase 1"},
-                                       {"observed.model.dropouts", "0", ""},
-                                       {"observed.model.batch_norms", "0", ""}})),
-              Not(HasSubstr("train_mode_at_eval")));
-  EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.other", "drop (Dropout)", "phase 1"},
-                                       {"observed.phase.other_drops", "true", "phase 1"}})),
+                                       {"observed.phase.active", "2", "phase 1"}})),
               HasSubstr("fail: train_mode_at_eval"));
-  EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.training", "false", "phase 2"},
-                                       {"observed.phase.grad", "true", "phase 2"},
-                                       {"observed.phase.forwards", "8", "phase 2"},
-                                       {"observed.phase.at", "8", "phase 2"}})),
-              HasSubstr("fail: eval_mode_at_train"));
+  // A wrapper that stays in training mode around a model that is not: nothing drops.
+  EXPECT_EQ(Verdict(kCheck, Healthy({{"observed.phase.training", "true", "phase 1"},
+                                     {"observed.phase.other", "module.drop (Dropout), module.norm (BatchNorm2d)", "phase 1"}})),
+            "pass");
+  EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.other", "drop (Dropout)", "phase 1"},
+                                       {"observed.phase.active", "1", "phase 1"}})),
+              HasSubstr("fail: train_mode_at_eval"));
+  const Facts on = {{"observed.phase.training", "false", "phase 2"},
+                    {"observed.phase.grad", "true", "phase 2"},
+                    {"observed.phase.forwards", "8", "phase 2"},
+                    {"observed.phase.at", "8", "phase 2"},
+                    {"observed.phase.active", "0", "phase 2"}};
+  EXPECT_THAT(Verdict(kCheck, Healthy(on)), HasSubstr("fail: eval_mode_at_train"));
+  // Batch statistics that are frozen from the start.
+  Facts frozen = on;
+  frozen.push_back({"observed.phase.active", "0", "phase 0"});
+  EXPECT_THAT(Verdict(kCheck, Healthy(frozen)), Not(HasSubstr("eval_mode_at_train")));
   EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.rows", "16", "phase 1"}})),
               HasSubstr("fail: evaluation_samples_differ"));
 }

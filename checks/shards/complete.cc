@@ -85,6 +85,11 @@ class EpochCheck {
     if (held_total_ > 0) {
       AddMissing(context_, result_, "shard_held_unknown", run_.run, {{"run", run_.run}});
     }
+    if (by_both_.total > 0 && by_both_.total <= DroppedRest()) {
+      Report(by_one_, v1::SEVERITY_ERROR);
+      AddNote(context_, result_, "not_read/rest", pair_.dataset, {{"count", absl::StrCat(by_both_.total)}});
+      return;
+    }
     const bool early = by_both_.total > 0 && BothEndEarly(other_by_step);
     // In the first steps of a shuffle each side may just not have come to what the other read.
     if (!early || !HeadOfShuffle()) Report(by_one_, v1::SEVERITY_ERROR);
@@ -97,6 +102,18 @@ class EpochCheck {
   }
 
  private:
+  // How many samples the loaders of all ranks may leave out, where they drop a last batch that is not full.
+  std::size_t DroppedRest() const {
+    std::size_t rest = 0;
+    for (const ShardReader& reader : epoch_.readers) {
+      for (const v1::Note& note : reader.evidence->shards().notes()) {
+        if (note.kind() != "drops_rest") continue;
+        rest += static_cast<std::size_t>(std::max<std::int64_t>(0, ParseInt(note.message()).value_or(0)));
+      }
+    }
+    return rest;
+  }
+
   void Collect(ItemId id, std::string name) {
     if (read_[id]) return;
     // What the other side reads is data, whether or not this side's folder has it. The recorder also sees files that

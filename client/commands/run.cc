@@ -3,6 +3,9 @@
 // output. Ends with the command's own code.
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +14,7 @@
 #include "agent/collectors/shard_trace.h"
 #include "agent/datasets/digest_cache.h"
 #include "client/report/audit_options.h"
+#include "client/run/live_handover.h"
 #include "client/run/recorders.h"
 #include "client/run/run_folder.h"
 #include "client/run/wrapped_command.h"
@@ -33,6 +37,7 @@ constexpr absl::string_view kName = "paritect run";
 constexpr absl::string_view kSummary =
     "run a training command and record what it does, its file opens, environment, arguments, output";
 constexpr absl::Duration kAgentPatience = absl::Seconds(120);
+constexpr absl::Duration kFirstHandover = absl::Seconds(60);
 
 struct RunOptions {
   std::string run;
@@ -189,6 +194,26 @@ void Keep(CommandEnv& env, const RunOptions& o, const RunRequest& request, const
   if (bytes.ok()) HandToAgent(env, o, *bytes);
 }
 
+// What was recorded so far, without the data sets: the agent gets the run while it trains, and the whole when it ends.
+// Silent: what cannot be handed over now is told then.
+void HandOverEarly(CommandEnv& env, const RunOptions& o, const RunRequest& request, const std::string& folder) {
+  RunOptions early = o;
+  early.no_data = true;
+  auto bundle = MakeBundle(env, early, request, folder);
+  const auto bytes = bundle.ok() ? SerializeBundle(*bundle) : bundle.status();
+  if (!bytes.ok()) return;
+  for (const std::string& socket : AgentSockets(env, o)) {
+    if (AskLocal(socket, *bytes, kAgentPatience).ok()) return;
+  }
+}
+
+// Whether an agent of this machine may take the run.
+bool AgentIsThere(CommandEnv& env, const RunOptions& o) {
+  if (o.agent == "none") return false;
+  const std::vector<std::string> sockets = AgentSockets(env, o);
+  return std::any_of(sockets.begin(), sockets.end(), [&](const std::string& one) { return env.fs.Stat(one).ok(); });
+}
+
 // What there is of the recorders that were asked for, and a word on what there is not.
 Recorders RecordersOf(CommandEnv& env, const RunOptions& o) {
   Recorders recorders = FindRecorders(env);
@@ -230,7 +255,10 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
       CommandEnvironment(request.environment, recorders, {folder->trace, folder->observe}, DataRoots(env, *plan, o.data));
   env.out.flush();
   env.err.flush();
+  std::optional<LiveHandover> live;
+  if (AgentIsThere(env, o)) live.emplace(kFirstHandover, [&] { HandOverEarly(env, o, request, folder->path); });
   auto end = RunWrapped(command);
+  live.reset();
   if (!end.ok()) return fail(end.status());
   if (!end->failure.empty()) {
     env.err << "paritect run: " << DisplayBytes(o.command[0]) << ": " << end->failure << "\n";

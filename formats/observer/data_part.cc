@@ -91,9 +91,13 @@ void AddSampler(const DocumentNode& object, const std::string& name, ObservedLoa
   Items attributes;
   AddAttributes(object, name, 0, attributes);
   for (auto& [attribute, value] : attributes) {
-    if (IsOfRank(attribute) || absl::EndsWith(attribute, ".batch_size")) continue;
+    // A batch sampler's own sampler is told by itself.
+    if (IsOfRank(attribute) || absl::EndsWith(attribute, ".batch_size") || absl::StrContains(attribute, ".sampler")) {
+      continue;
+    }
     loader.shuffles = loader.shuffles || (absl::EndsWith(attribute, ".shuffle") && value == "true");
     const bool drops = absl::EndsWith(attribute, ".drop_last");
+    if (drops && value == "true") ++loader.rest;
     AddItem(loader.items[drops ? "padding" : "shuffle"], attribute, value);
   }
   loader.shuffles = loader.shuffles || absl::StrContains(class_name, "Random");
@@ -155,6 +159,10 @@ void DataPart::TakeLoader(const ObservedRecord& record) {
   const auto id = record.Integer("id");
   if (!id || loaders_.size() >= kLoadersMax) return;
   ObservedLoader& loader = loaders_[*id];
+  // One that is made anew for each epoch is told again.
+  std::map<std::int64_t, ObservedPass> passes = std::move(loader.passes);
+  loader = ObservedLoader();
+  loader.passes = std::move(passes);
   loader.line = record.line();
   loader.where = record.Text("where");
   if (const DocumentNode* dataset = record.Find("dataset")) {
@@ -172,6 +180,7 @@ void DataPart::TakeLoader(const ObservedRecord& record) {
   for (const char* field : {"workers", "prefetch_factor", "worker_init_fn"}) {
     CopyField(record, field, "parallelism", loader);
   }
+  if (record.Boolean("drop_last").value_or(false)) loader.rest += record.Integer("batch_size").value_or(1) - 1;
   loader.has_worker_init = record.Find("worker_init_fn") != nullptr;
   for (const auto& [field, key] : {std::pair("batch_size", "micro_batch_size"), std::pair("drop_last", "drop_last"),
                                    std::pair("shuffle", "shuffle"), std::pair("workers", "dataloader_workers")}) {
@@ -349,6 +358,11 @@ std::vector<v1::ShardList> DataPart::Lists() const {
       list.set_dataset(trains ? "samples" : "evaluation samples");
       list.set_sample_numbers(true);
       list.set_epoch(number++);
+      if (loader.rest > 0) {
+        v1::Note& note = *list.add_notes();
+        note.set_kind("drops_rest");
+        note.set_message(absl::StrCat(loader.rest));
+      }
       if (!trains) list.add_notes()->set_kind("role_validation");
       const std::size_t kept = std::min(pass.first.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, pass.samples)));
       for (std::size_t i = 0; i < kept; ++i) list.add_items(pass.first[i]);

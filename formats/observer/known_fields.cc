@@ -25,6 +25,7 @@ const std::map<absl::string_view, Fields>& KnownFields() {
       {"lost", {"count"}},
       {"full", {"bytes"}},
       {"throttled", {"share"}},
+      {"bounded", {"what", "most"}},
       // Settings.
       {"flags", {"flags"}},
       {"seeds", {"torch", "torch_state", "random_state", "numpy_state", "cuda_seed", "npu_seed", "pythonhashseed"}},
@@ -58,8 +59,8 @@ const std::map<absl::string_view, Fields>& KnownFields() {
       {"modules", {"root", "from", "total", "of"}},
       {"parameters", {"root", "from", "total", "of"}},
       {"buffers", {"root", "from", "total", "of"}},
-      {"weights", {"root", "at", "role", "stage", "from", "total", "of", "sampled", "ms"}},
-      {"replica", {"root", "at", "role", "tensors", "digest"}},
+      {"weights", {"root", "at", "role", "stage", "from", "total", "of", "sampled", "ms", "optimizer"}},
+      {"replica", {"root", "at", "role", "tensors", "digest", "optimizer"}},
       {"load_state_dict",
        {"what", "class", "strict", "given", "expected", "fitting", "missing", "missing_total", "unexpected",
         "unexpected_total", "at", "failed", "where"}},

@@ -20,6 +20,7 @@ constexpr int kCallsMax = 200'000;
 constexpr std::size_t kLoadsMax = 1000;
 constexpr std::size_t kPhasesMax = 10'000;
 constexpr std::size_t kFedMax = 256;
+constexpr std::size_t kShownMax = 5;
 
 bool IsDropout(absl::string_view class_name) {
   return absl::StrContains(class_name, "Dropout") || absl::StrContains(class_name, "DropPath");
@@ -186,11 +187,12 @@ void ModelPart::TakePhase(const ObservedRecord& record) {
   phase.forwards = record.Integer("forwards").value_or(0);
   phase.rows = record.Integer("rows").value_or(0);
   phase.at = record.Integer("at").value_or(0);
-  for (const DocumentNode& module : record.List("other")) {
-    if (ItemText(module, 2) != "true") continue;
+  const std::vector<DocumentNode>& others = record.List("other");
+  phase.others_whole = static_cast<std::int64_t>(others.size()) >= record.Integer("other_total").value_or(0);
+  for (const DocumentNode& module : others) {
     const std::string class_name = ShortClass(ItemText(module, 1));
-    phase.training_modules.push_back(absl::StrCat(ItemText(module, 0), " (", class_name, ")"));
-    phase.others_drop = phase.others_drop || IsDropout(class_name) || IsBatchNorm(class_name);
+    if (!IsDropout(class_name) && !IsBatchNorm(class_name)) continue;
+    phase.others.push_back(absl::StrCat(ItemText(module, 0), " (", class_name, ")"));
   }
   if (phase.training && phase.grad && roots_.contains(phase.root)) roots_[phase.root].trains = true;
   phases_[number] = std::move(phase);
@@ -285,6 +287,8 @@ void ModelPart::AddLoads(SettingsBuilder& facts) const {
 
 void ModelPart::AddPhases(SettingsBuilder& facts) const {
   const std::int64_t id = TrainedId();
+  if (id < 0) return;
+  const int total = roots_.at(id).dropouts + roots_.at(id).batch_norms;
   int number = 0;
   for (const auto& [place, phase] : phases_) {
     if (phase.root != id) continue;
@@ -298,12 +302,14 @@ void ModelPart::AddPhases(SettingsBuilder& facts) const {
     add("forwards", absl::StrCat(phase.forwards));
     add("rows", absl::StrCat(phase.rows));
     add("at", absl::StrCat(phase.at));
-    if (!phase.training_modules.empty()) {
-      std::vector<std::string> shown = phase.training_modules;
-      if (shown.size() > 5) shown.resize(5);
+    if (!phase.others.empty()) {
+      std::vector<std::string> shown = phase.others;
+      if (shown.size() > kShownMax) shown.resize(kShownMax);
       add("other", absl::StrJoin(shown, ", "));
-      if (phase.others_drop) add("other_drops", "true");
     }
+    // A wrapper's own mode says nothing: how many layers that behave otherwise in training are in training mode does.
+    const auto others = static_cast<int>(phase.others.size());
+    if (phase.others_whole) add("active", absl::StrCat(phase.training ? total - others : others));
   }
 }
 

@@ -89,8 +89,8 @@ class ModelPart {
   struct Phase {
     std::int64_t line = 0, root = 0, forwards = 0, rows = 0, at = 0;
     bool training = false, grad = false;
-    std::vector<std::string> training_modules;  // in training mode though the root is not: "name Class"
-    bool others_drop = false;                   // one of them is a dropout or a batch normalisation
+    std::vector<std::string> others;  // dropouts and batch normalisations in another mode than the root: "name (Class)"
+    bool others_whole = true;         // all of them are told
   };
 
   void TakeRoot(const ObservedRecord& record);

@@ -19,7 +19,7 @@ namespace paritect {
 
 // Why something may not be in a record: nothing passes on what it does not show.
 struct ObserverGap {
-  std::string kind;  // "late", "full", "lost", "off", "throttled", "cut", "unread"
+  std::string kind;  // "late", "full", "lost", "off", "throttled", "bounded", "cut", "unread"
   std::string text;
   std::int64_t line = 0;
 };
@@ -141,6 +141,8 @@ class FileReader {
       gap.text = absl::StrCat(record.Text("count"), " records");
     } else if (kind == "full") {
       gap.text = absl::StrCat(record.Text("bytes"), " bytes");
+    } else if (kind == "bounded") {
+      gap.text = absl::StrCat("more than ", record.Text("most"), " ", record.Text("what"));
     } else if (kind == "throttled") {
       gap.text = "only every 100th step is told";
     } else {
@@ -217,7 +219,7 @@ class Assembler {
     EmitFacts(earlier);
     EmitDocument(process.steps.Groups(process.file));
     if (const std::string printed = process.model.PrintedModel(); !printed.empty()) {
-      auto documents = ReadSettings(printed, "model", process.file);
+      auto documents = ReadSettings(printed, process.file, "model");
       for (v1::SettingsDocument& one : documents.ok() ? *documents : std::vector<v1::SettingsDocument>()) {
         EmitDocument(std::move(one));
       }
@@ -230,12 +232,22 @@ class Assembler {
       one.set_subject(list.dataset());
       *one.mutable_shards() = std::move(list);
     }
-    EmitWeights(process.model.States());
-    EmitWeights(process.steps.Changes());
+    EmitWeights(process.model.States(), process.steps.Changes());
     EmitOperators();
   }
 
-  void EmitWeights(std::vector<v1::Weights> all) {
+  // A state with the gradients and changes of the step that led to it.
+  void EmitWeights(std::vector<v1::Weights> all, std::vector<v1::Weights> changes) {
+    for (v1::Weights& change : changes) {
+      const auto state =
+          std::find_if(all.begin(), all.end(), [&](const v1::Weights& one) { return one.step() == change.step(); });
+      if (state == all.end()) {
+        all.push_back(std::move(change));
+        continue;
+      }
+      for (v1::TensorFingerprint& tensor : *change.mutable_tensors()) *state->add_tensors() = std::move(tensor);
+      state->mutable_incomplete()->MergeFrom(change.incomplete());
+    }
     for (v1::Weights& weights : all) {
       if (place_.rank >= 0) weights.set_rank(place_.rank);
       *Add(v1::EVIDENCE_KIND_WEIGHTS).mutable_weights() = std::move(weights);

@@ -149,7 +149,7 @@ void PrecisionPart::AddTypes(const ModelPart& model, bool whole, SettingsBuilder
     facts.AddText("sharding_engine", "fsdp", engine->line);
   } else if (engine == nullptr && !weights.empty() && whole) {
     facts.AddText("compute_dtype", TypeWord(weights), root->line);
-    if (!by_hand) facts.AddText("amp_wrapper", "plain", root->line);
+    facts.AddText("amp_wrapper", "plain", root->line);  // no automatic mode
   }
   if (by_hand) {
     facts.Add("manual_casts", "true", cast->line);

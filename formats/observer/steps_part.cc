@@ -28,6 +28,28 @@ std::optional<double> FirstOf(const ObservedRecord& record, absl::string_view fi
   return list.empty() ? std::nullopt : NumberIn(list.front());
 }
 
+// By what the recorded gradients are still multiplied: the scale of the loss, and what clipping took. 1 where it is not
+// told.
+double FactorOf(const ObservedRecord& record) {
+  const double factor = record.Number("scale").value_or(1) * record.Number("clip_factor").value_or(1);
+  return std::isfinite(factor) && factor > 0 ? factor : 1;
+}
+
+// The gradient as backward made it; its bytes are then another's.
+void Unscale(double factor, v1::TensorFingerprint& tensor) {
+  if (factor == 1) return;
+  tensor.clear_xxh3();
+  tensor.clear_values();
+  tensor.clear_histogram();
+  v1::TensorStatistics& statistics = *tensor.mutable_statistics();
+  if (statistics.has_min()) statistics.set_min(statistics.min() / factor);
+  if (statistics.has_max()) statistics.set_max(statistics.max() / factor);
+  if (statistics.has_sum()) statistics.set_sum(statistics.sum() / factor);
+  if (statistics.has_sum_of_squares()) statistics.set_sum_of_squares(statistics.sum_of_squares() / factor / factor);
+  statistics.clear_sum_of_fourths();
+  for (double& one : *tensor.mutable_sketch()) one /= factor;
+}
+
 const char* OptimizerKey(absl::string_view option) {
   static const std::map<absl::string_view, const char*> kKeys = {{"weight_decay", "weight_decay"},
                                                                  {"betas", "betas"},
@@ -141,6 +163,7 @@ void StepsPart::TakeChange(const ObservedRecord& record, bool gradient) {
     v1::TensorFingerprint& tensor = *change.weights.add_tensors();
     tensor = ObservedTensor(one);
     tensor.set_role(gradient ? v1::TENSOR_ROLE_GRADIENT : v1::TENSOR_ROLE_UPDATE);
+    if (gradient) Unscale(FactorOf(record), tensor);
   }
 }
 
@@ -235,7 +258,7 @@ void StepsPart::AddSchedules(SettingsBuilder& facts) const {
       before = &step;
       number = n;
     }
-    if (differences.size() != 1 || differences.begin()->second < 2) continue;
+    if (differences.size() != 1 || differences.begin()->first < 2) continue;
     v1::Setting* one =
         facts.AddText("observed.schedule.steps", absl::StrCat(differences.begin()->first), schedule.line);
     if (one != nullptr) one->set_scope(schedule.class_name);

@@ -3,7 +3,7 @@ import base64
 import ctypes
 import os
 
-DIGEST, VALUES, ROUNDED, SKETCH, HISTOGRAM = 1, 2, 4, 8, 16
+DIGEST, VALUES, ROUNDED, SKETCH, HISTOGRAM, STATISTICS_ALONE = 1, 2, 4, 8, 16, 32
 WEIGHTS = DIGEST | VALUES | ROUNDED | SKETCH
 GRADIENTS = DIGEST | VALUES | SKETCH
 DIFFERENCE = VALUES | SKETCH
@@ -70,7 +70,7 @@ def fields(word, address, elements, wanted, small=False, before=None):
         out["xxh3"] = hex_of(_result.xxh3)
     if wanted & VALUES:
         out["values"] = hex_of(_result.values)
-    if not wanted & VALUES or small and elements < SMALL:
+    if not wanted & (VALUES | STATISTICS_ALONE) or small and elements < SMALL:
         return out
     for name in STATISTICS:
         out[name] = getattr(_result, name)

@@ -291,7 +291,7 @@ class Step(object):
         if n <= FIRST_STEPS:
             self.tell_gradients(n, since)
             self.keep_before()
-        elif thin.series(n) and since.clip is None:
+        elif n >= 100 and thin.power(n) and since.clip is None:
             self.grad_norm = norm_of([p.grad for _, p in self.named() if p.grad is not None])
 
     def tell_groups(self):
@@ -380,7 +380,7 @@ def norm_of(gradients):
     for gradient in gradients:
         if gradient.device.type != "cpu":
             return None
-        squares += fingerprint.fields(fingerprint.host(gradient), fingerprint.VALUES).get("sum_of_squares", 0.0)
+        squares += fingerprint.fields(fingerprint.host(gradient), fingerprint.STATISTICS_ALONE).get("sum_of_squares", 0.0)
     return squares ** 0.5
 
 

@@ -20,8 +20,9 @@ warnings.filterwarnings("ignore")
 FAULTS = set(sys.argv[2:])
 RANK = int(os.environ.get("RANK", "0"))
 WORLD = int(os.environ.get("WORLD_SIZE", "1"))
-SAMPLES, EVALUATED, BATCH, PARTS, EPOCHS = 64, 24, 4, 2, 2
-STEP_SECONDS = 0.03  # hooks must not be what a step consists of
+SAMPLES, EVALUATED, BATCH, PARTS = 64, 24, 4, 2
+EPOCHS = 8 * int(os.environ.get("WORLD_SIZE", "1"))  # some 60 steps
+STEP_SECONDS = 0.02  # hooks must not be what a step consists of
 
 
 def has(fault):
@@ -114,6 +115,8 @@ def optimizer_of(model):
         one = name.startswith(("norm.weight", "hidden.weight", "head.weight")) if has("decay_groups") else name in (
             "conv.weight", "hidden.weight", "head.weight")
         (decayed if one else bare).append(parameter)
+    if has("scaler_off"):  # plain enough for fp16 on any CPU
+        return torch.optim.SGD(model.parameters(), lr=1e-3)
     return torch.optim.AdamW([{"params": decayed, "weight_decay": 0.05}, {"params": bare, "weight_decay": 0.0}], lr=1e-3)
 
 
@@ -156,7 +159,7 @@ def train(folder):
     if has("cast"):
         model.hidden.bfloat16()
         model.head.bfloat16()
-    if has("fp16") or has("scaler_off"):
+    if has("scaler_off"):
         model.hidden.half()
         model.head.half()
     optimizer = optimizer_of(model)
@@ -167,8 +170,8 @@ def train(folder):
     training, evaluation, sampler = loaders()
     steps = EPOCHS * (len(training) // PARTS)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / (2 * steps + 1))
-    automatic = not (has("fp16") or has("scaler_off") or has("fp32"))
-    step = 0
+    automatic = not has("scaler_off")
+    step, total = 0, 0.0
     for epoch in range(EPOCHS):
         if sampler is not None and not has("set_epoch"):
             sampler.set_epoch(epoch)
@@ -176,10 +179,11 @@ def train(folder):
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=automatic):
                 loss = nn.functional.cross_entropy(net(images), labels)
             scaled = loss if has("not_divided") else loss / PARTS
+            total += float(scaled)
             (scaled if scaler is None else scaler.scale(scaled)).backward()
             if (part + 1) % PARTS:
                 continue
-            if not has("clipping_off"):
+            if not has("clipping_off") and not has("scaler_off"):
                 nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step() if scaler is None else scaler.step(optimizer)
             if scaler is not None:
@@ -191,11 +195,12 @@ def train(folder):
                 optimizer.zero_grad()
             step += 1
             time.sleep(STEP_SECONDS)
-            if RANK == 0 and step % 4 == 0:
-                print("step %d loss %.6f" % (step, float(loss)), flush=True)
+            if RANK == 0:
+                print("step %d loss %.6f" % (step, total), flush=True)
+            total = 0.0
         accuracy = evaluate(net if not has("rank_alone") else model, evaluation, model)
         if RANK == 0:
-            print("epoch %d accuracy %.4f" % (epoch, accuracy), flush=True)
+            print("step %d val_accuracy %.4f" % (step, accuracy), flush=True)
     if WORLD > 1:
         dist.destroy_process_group()
 
