@@ -58,7 +58,7 @@ absl::StatusOr<Prepared> Prepare(CommandEnv& env, const CheckOptions& o) {
 ExitCode Audit(CommandEnv& env, const CheckOptions& o) {
   auto prepared = Prepare(env, o);
   if (!prepared.ok()) return UsageError(env, kName, prepared.status().message());
-  auto evidence = LoadEvidence(env, o.audit.baseline, o.audit.migrated);
+  auto evidence = LoadEvidence(env, o.audit.baseline, o.audit.migrated, o.audit.reading);
   if (!evidence.ok()) return UsageError(env, kName, evidence.status().message());
   AuditOptions options;
   options.items = o.items;

@@ -73,7 +73,7 @@ absl::StatusOr<v1::Report> ReadReport(FileSystem& fs, const std::string& path) {
 absl::StatusOr<v1::Report> AuditPlans(CommandEnv& env, const AuditArguments& o) {
   PARITECT_RETURN_IF_ERROR(RequireAPlan(o));
   PARITECT_ASSIGN_OR_RETURN(const Profile profile, LoadProfile(env, o.profile, o.answers));
-  PARITECT_ASSIGN_OR_RETURN(auto evidence, LoadEvidence(env, o.baseline, o.migrated));
+  PARITECT_ASSIGN_OR_RETURN(auto evidence, LoadEvidence(env, o.baseline, o.migrated, o.reading));
   AuditOptions options;
   options.today = env.today;
   return RunAudit(*evidence, profile, env.rules, options);

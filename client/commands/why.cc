@@ -193,7 +193,7 @@ absl::StatusOr<Material> LocalMaterial(CommandEnv& env, const WhyOptions& o, con
   PARITECT_RETURN_IF_ERROR(RequireAPlan(o.audit));
   Material material;
   PARITECT_ASSIGN_OR_RETURN(material.profile, LoadProfile(env, o.audit.profile, o.audit.answers));
-  PARITECT_ASSIGN_OR_RETURN(material.evidence, LoadEvidence(env, o.audit.baseline, o.audit.migrated));
+  PARITECT_ASSIGN_OR_RETURN(material.evidence, LoadEvidence(env, o.audit.baseline, o.audit.migrated, o.audit.reading));
   AuditOptions audit;
   audit.items = {question.item};
   audit.today = env.today;

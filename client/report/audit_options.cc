@@ -30,6 +30,7 @@ void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
   arguments.Text("--answers", options.answers, "file of attestations and waivers made offline");
   arguments.Text("--lang", options.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
   arguments.Text("--color", options.colour, "auto, always or never");
+  DeclareReading(arguments, options.reading);
 }
 
 absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options) {
@@ -46,6 +47,7 @@ absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments&
 }
 
 absl::Status RequireAPlan(const AuditArguments& options) {
+  PARITECT_RETURN_IF_ERROR(CheckReading(options.reading));
   if (!options.baseline.empty() || !options.migrated.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "no plan given: name at least one collection plan with --baseline PLAN or --migrated PLAN (docs/plan.md tells "

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "client/command.h"
 #include "client/language.h"
+#include "client/report/reading.h"
 #include "client/report/renderer.h"
 #include "common/arguments.h"
 #include "rules/profile.h"
@@ -21,6 +22,7 @@ struct AuditArguments {
   std::string answers;
   std::string lang;
   std::string colour = "auto";
+  ReadingOptions reading;
 };
 
 // Declares them; `options` must outlive `arguments`.
@@ -29,7 +31,7 @@ void DeclareAuditArguments(Arguments& arguments, AuditArguments& options);
 // Languages, colour, characters and width for what goes to standard output.
 absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options);
 
-// InvalidArgument, in words, where neither side has a plan.
+// InvalidArgument, in words, where neither side has a plan, or an option of reading is none.
 absl::Status RequireAPlan(const AuditArguments& options);
 
 // The built-in profile, with the user's and the answers on top. InvalidArgument "FILE:LINE:COLUMN: ...".

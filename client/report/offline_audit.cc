@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "agent/datasets/follow_up.h"
-#include "agent/redaction.h"
 #include "checks/datasets/follow_up.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -58,7 +57,7 @@ void TellLiveProblems(CommandEnv& env, const v1::Bundle& bundle) {
 
 }  // namespace
 
-absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path) {
+absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path, const ReadingOptions& reading) {
   PARITECT_RETURN_IF_ERROR(CheckPlanIsThere(env.fs, path));
   if (IsBundle(env.fs, path)) return LoadBundle(env.fs, path);
   if (absl::EndsWith(path, ".pbundle") && env.fs.Open(path).ok()) {
@@ -66,18 +65,14 @@ absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path
   }
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, path, env.host_name));
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
-  const CollectorEnv collector_env = {.fs = env.fs,
-                                      .rules = env.rules,
-                                      .redaction_key = ProcessRedactionKey(),
-                                      .in_clear = {plan.in_clear().begin(), plan.in_clear().end()},
-                                      .live = env.live};
-  v1::Bundle bundle = CollectPlan(collector_env, plan);
+  v1::Bundle bundle = CollectPlan(Reading(env, reading, plan).env(), plan);
   TellLiveProblems(env, bundle);
   return bundle;
 }
 
 absl::StatusOr<std::unique_ptr<EvidenceSet>> LoadEvidence(CommandEnv& env, const std::vector<std::string>& baseline,
-                                                          const std::vector<std::string>& migrated) {
+                                                          const std::vector<std::string>& migrated,
+                                                          const ReadingOptions& reading) {
   for (const std::string& path : baseline) {
     // A slip of typing that makes everything agree with itself.
     if (std::find(migrated.begin(), migrated.end(), path) == migrated.end()) continue;
@@ -87,7 +82,7 @@ absl::StatusOr<std::unique_ptr<EvidenceSet>> LoadEvidence(CommandEnv& env, const
   std::vector<bool> collected_here[2];  // a bundle's files are on another machine
   for (int side = 0; side < 2; ++side) {
     for (const std::string& path : side == 0 ? baseline : migrated) {
-      PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadSidePlan(env, path));
+      PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadSidePlan(env, path, reading));
       sides[side].push_back(std::move(bundle));
       collected_here[side].push_back(!IsBundle(env.fs, path));
     }
