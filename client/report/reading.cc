@@ -15,7 +15,7 @@ HashProgress AsHashProgress(const CollectProgress& now) {
   shown.files_total = static_cast<std::uint64_t>(now.files_total);
   shown.bytes_done = static_cast<std::uint64_t>(now.bytes_done);
   shown.bytes_total = static_cast<std::uint64_t>(now.bytes_total);
-  // All that is known is done: the walk is not, or the collection goes on to the next thing. The bar stays until its end.
+  // All that is known is done: the walk is not, or the collection goes on. The bar stays until its end.
   shown.walking = shown.files_done >= shown.files_total;
   return shown;
 }
