@@ -153,7 +153,8 @@ absl::StatusOr<BlockReader::Run> BlockReader::NextMapped() {
   const std::size_t bytes = std::min<std::uint64_t>(kWindowBytes, info_.size_bytes - position_);
   PARITECT_RETURN_IF_ERROR(file_->Charge(bytes));
   short_ = short_ || window_.damaged();
-  if (!window_.Map(fd_, position_, bytes).ok()) {
+  // Pages in memory are mapped as they are touched, a cluster a fault: asking for all at once walks them twice.
+  if (!window_.Map(fd_, position_, bytes, cold_).ok()) {
     map_ = false;
     return NextRead();
   }

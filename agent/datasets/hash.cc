@@ -59,14 +59,16 @@ class HashRun : public HashWork {
     PARITECT_RETURN_IF_ERROR(walker_.Start());
     // A spinning disk is read by one head.
     threads_ = disk_.rotational ? 1 : std::max(1, options_.threads);
-    running_ = threads_;
+    {
+      const absl::MutexLock lock(&ended_mutex_);
+      running_ = threads_;
+    }
     files_at_once_max_ = FilesAtOnceMax(threads_);
     std::vector<std::thread> threads;
     for (int i = 0; i < threads_; ++i) threads.emplace_back([this, i] { Work(i == 0); });
-    {
-      absl::MutexLock lock(&mutex_);
-      const auto ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return running_ == 0; };
-      while (!mutex_.AwaitWithTimeout(absl::Condition(&ended), kProgressInterval)) Report();
+    while (!WaitForEnd()) {
+      const absl::MutexLock lock(&mutex_);
+      Report();
     }
     for (std::thread& thread : threads) thread.join();
     walker_.MarkUnseenFolders();
@@ -158,9 +160,17 @@ class HashRun : public HashWork {
       };
       while (!more()) mutex_.AwaitWithTimeout(absl::Condition(&more), kIdleWait);
       if (queue_.size() > 0 || walker_.has_open()) continue;
-      --running_;
-      return;
+      break;
     }
+    const absl::MutexLock lock(&ended_mutex_);
+    --running_;
+  }
+
+  // Whether all threads have ended within the time between two reports.
+  bool WaitForEnd() {
+    const absl::MutexLock lock(&ended_mutex_);
+    const auto ended = [this]() ABSL_SHARED_LOCKS_REQUIRED(ended_mutex_) { return running_ == 0; };
+    return ended_mutex_.AwaitWithTimeout(absl::Condition(&ended), kProgressInterval);
   }
 
   // The first thread goes ahead of the others; alone it walks only so far, except where the order on the disk is
@@ -270,6 +280,9 @@ class HashRun : public HashWork {
   const std::string root_;
   const HashOptions& options_;
   const DiskInfo disk_;
+  // A lock of its own: who waits at the other is asked at each of its releases, of which there are several a file.
+  absl::Mutex ended_mutex_;
+  int running_ ABSL_GUARDED_BY(ended_mutex_) = 0;
   absl::Mutex mutex_;  // guards all below but the atomics
   FileTable table_;
   FileQueue queue_;
@@ -278,7 +291,6 @@ class HashRun : public HashWork {
   std::uint64_t root_device_ = 0;
   int threads_ = 1;
   int files_at_once_max_ = 1;
-  int running_ = 0;
   std::uint64_t files_total_ = 0;
   std::uint64_t files_done_ = 0;
   std::uint64_t files_from_cache_ = 0;

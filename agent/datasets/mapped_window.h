@@ -21,8 +21,8 @@ class MappedWindow {
   MappedWindow& operator=(const MappedWindow&) = delete;
 
   // `offset` must be a multiple of the page size. ResourceExhausted: no address space, or too many windows: read
-  // instead. What was mapped before is unmapped. `whole`: all of it is about to be read.
-  absl::Status Map(int fd, std::uint64_t offset, std::size_t bytes, bool whole = true);
+  // instead. What was mapped before is unmapped. `whole`: all of it is asked for at once, as is worth it from a disk.
+  absl::Status Map(int fd, std::uint64_t offset, std::size_t bytes, bool whole);
   void Unmap();
 
   const unsigned char* data() const { return data_; }

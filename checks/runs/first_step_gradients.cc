@@ -35,8 +35,8 @@ Gate GateOf(const CheckContext& context, const RunPairs& pairs, const std::vecto
   for (const FirstValues& loss : losses) {
     if (loss.migrated != norms.migrated || loss.step != norms.step) continue;
     if (FirstLossAgrees(context.profile, loss)) {
-      return {absl::StrCat("first losses ", Short(loss.a.value), " (", loss.a.where.Text(), ") and ", Short(loss.b.value),
-                           " (", loss.b.where.Text(), ")"),
+      return {absl::StrCat("first losses ", Short(loss.a.value), " (", loss.a.where.Text(), ") and ",
+                           Short(loss.b.value), " (", loss.b.where.Text(), ")"),
               true};
     }
   }

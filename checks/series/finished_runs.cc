@@ -123,14 +123,22 @@ std::optional<StepHole> HoleOf(const RunSeries& run) {
 
 namespace {
 
-std::optional<std::int64_t> FirstStep(const RunSeries& run) {
-  std::optional<std::int64_t> first;
+struct FirstPrinted {
+  std::optional<std::int64_t> step;
+};
+
+FirstPrinted FindFirst(const RunSeries& run) {
+  FirstPrinted first;
   for (const LogSource& source : run.logs) {
     for (const v1::StepRecord& record : source.log().records()) {
-      if (!record.step_unknown()) first = std::min(first.value_or(record.step()), record.step());
+      if (!record.step_unknown()) first.step = std::min(first.step.value_or(record.step()), record.step());
     }
   }
   return first;
+}
+
+std::optional<std::int64_t> FirstStep(const RunSeries& run) {
+  return run.views->Get<FirstPrinted>({}, [&] { return FindFirst(run); }).step;
 }
 
 // A log that begins long after the other runs' do: its head was rotated away, or stands in a log that was not given.

@@ -84,7 +84,7 @@ struct RunSeries {
   RunView view;
   std::vector<LogSource> logs;  // collected ones, in the order given
   RunEnding ending;
-  // What is derived from the logs, each made once: copies of a series share it, so that `logs` is not changed behind it.
+  // What is derived from the logs, each made once. Copies of a series share it: `logs` is not changed behind it.
   std::shared_ptr<Views> views = std::make_shared<Views>();
 
   const CurveSet& Curves(Metric metric) const;

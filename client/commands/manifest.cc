@@ -441,9 +441,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   if (!IsOneOf(o.format, {"md5sum", "bsd", "hashdeep", "bagit", "csv", "json"})) {
     return UsageError(env, absl::StrCat("--format ", o.format, ": there are md5sum, bsd, hashdeep, bagit, csv, json"));
   }
-  if (!IsOneOf(o.progress, {"auto", "plain", "json", "none"})) {
-    return UsageError(env, absl::StrCat("--progress ", o.progress, ": there are auto, plain, json, none"));
-  }
+  if (absl::Status mode = CheckProgressMode(o.progress); !mode.ok()) return UsageError(env, mode.message());
   if (o.jobs < 1 || o.jobs > 256) return UsageError(env, "--jobs must be 1 to 256");
   const auto bandwidth = ParseBandwidth(o.bwlimit.empty() ? "0" : o.bwlimit);
   if (!bandwidth.ok()) return UsageError(env, absl::StrCat("--bwlimit: ", bandwidth.status().message()));

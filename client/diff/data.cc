@@ -7,15 +7,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/collect.h"
+#include "agent/datasets/digest_cache.h"
 #include "agent/datasets/follow_up.h"
 #include "checks/datasets/follow_up.h"
 #include "client/diff/dataset_comparison.h"
 #include "client/diff/dataset_lists.h"
 #include "client/diff/diff_kind.h"
 #include "client/diff/diff_side.h"
+#include "client/manifest/progress.h"
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
+#include "client/report/reading.h"
 #include "client/report/view.h"
 #include "common/document.h"
 #include "common/status_macros.h"
@@ -56,7 +59,20 @@ absl::StatusOr<v1::Bundle> CollectDatasets(CommandEnv& env, const std::string& p
   plan.set_base(whole.base());
   *plan.mutable_datasets() = whole.datasets();
   PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
-  return CollectPlan({.fs = env.fs, .rules = env.rules}, plan);
+  return CollectPlan(Reading(env, {}, plan).env(), plan);
+}
+
+// A folder or a list that no plan names.
+absl::StatusOr<v1::FileList> ReadBare(CommandEnv& env, const std::string& path) {
+  ManifestProgress bar(env, "auto");
+  const std::unique_ptr<DigestCache> cache =
+      DigestCache::Open({.folder = UserCacheFolder(env.getenv("XDG_CACHE_HOME"), env.getenv("HOME"))});
+  HashOptions hash;
+  hash.cache = cache.get();
+  hash.progress = [&bar](const HashProgress& now) { bar.Show(now); };
+  auto list = ReadDatasetAny(env, path, {}, hash);
+  bar.Clear();
+  return list;
 }
 
 absl::StatusOr<bool> IsBundleFile(FileSystem& fs, const std::string& path) {
@@ -86,7 +102,7 @@ absl::StatusOr<DataSide> LoadSide(CommandEnv& env, const std::string& path) {
     PARITECT_ASSIGN_OR_RETURN(*side.bundles.insert(side.bundles.end(), v1::Bundle()), CollectDatasets(env, path));
     return side;
   }
-  PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadDatasetAny(env, path, {}, {}));
+  PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadBare(env, path));
   v1::Bundle& bundle_of_path = side.bundles.emplace_back();
   bundle_of_path.mutable_plan()->set_run(DisplayBytes(path));
   bundle_of_path.mutable_plan()->set_node(DisplayBytes(path));

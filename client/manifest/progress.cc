@@ -39,6 +39,11 @@ std::optional<double> SecondsLeft(const HashProgress& now, double seconds) {
 
 }  // namespace
 
+absl::Status CheckProgressMode(absl::string_view mode) {
+  if (mode == "auto" || mode == "plain" || mode == "json" || mode == "none") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--progress ", mode, ": there are auto, plain, json, none"));
+}
+
 ManifestProgress::ManifestProgress(CommandEnv& env, const std::string& mode) : env_(env), mode_(mode) {
   if (mode_ == "auto") mode_ = env.err_is_terminal ? "bar" : "none";
 }

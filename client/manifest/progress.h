@@ -5,10 +5,15 @@
 #include <chrono>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "agent/datasets/hash.h"
 #include "client/command.h"
 
 namespace paritect {
+
+// InvalidArgument, in words, for another word than these.
+absl::Status CheckProgressMode(absl::string_view mode);
 
 // `mode`: "auto" is "bar" on a terminal and "none" elsewhere; "plain" lines; "json" one object a line; "none".
 class ManifestProgress {

@@ -33,6 +33,7 @@ void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
   arguments.Text("--answers", options.answers, "file of attestations and waivers made offline");
   arguments.Text("--lang", options.lang, "en, zh (zh_CN, zh-CN), or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
   arguments.Text("--color", options.colour, "auto, always or never");
+  DeclareReading(arguments, options.reading);
 }
 
 void DeclareDetailArguments(Arguments& arguments, AuditArguments& options) {
@@ -56,6 +57,7 @@ absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments&
 }
 
 absl::Status TakeSides(AuditArguments& options) {
+  PARITECT_RETURN_IF_ERROR(CheckReading(options.reading));
   const bool by_option = !options.baseline.empty() || !options.migrated.empty();
   if (!options.sides.empty()) {
     if (by_option) {

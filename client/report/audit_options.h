@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "client/command.h"
 #include "client/language.h"
+#include "client/report/reading.h"
 #include "client/report/renderer.h"
 #include "common/arguments.h"
 #include "rules/profile.h"
@@ -25,6 +26,7 @@ struct AuditArguments {
   std::string colour = "auto";
   bool full = false;    // everything, and not the first screen alone
   bool failed = false;  // what failed, in full
+  ReadingOptions reading;
 };
 
 // Declares them; `options` must outlive `arguments`.
@@ -36,8 +38,8 @@ void DeclareDetailArguments(Arguments& arguments, AuditArguments& options);
 // Languages, colour, characters and width for what goes to standard output.
 absl::StatusOr<RenderOptions> TextOptions(CommandEnv& env, const AuditArguments& options);
 
-// Puts the short form into its sides. InvalidArgument, in words, where neither side has a plan, or where the short form
-// does not name both.
+// Puts the short form into its sides. InvalidArgument, in words, where neither side has a plan, where the short form
+// does not name both, or where an option of reading is none.
 absl::Status TakeSides(AuditArguments& options);
 
 // The built-in profile, with the user's and the answers on top. InvalidArgument "FILE:LINE:COLUMN: ...".

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "agent/datasets/follow_up.h"
-#include "agent/redaction.h"
 #include "checks/datasets/follow_up.h"
 #include "checks/datasets/pairs.h"
 #include "client/plan/told_input.h"
@@ -25,13 +24,8 @@ void TellLiveProblems(CommandEnv& env, const v1::Bundle& bundle) {
   }
 }
 
-v1::Bundle Collect(CommandEnv& env, const v1::Plan& plan) {
-  const CollectorEnv collector_env = {.fs = env.fs,
-                                      .rules = env.rules,
-                                      .redaction_key = ProcessRedactionKey(),
-                                      .in_clear = {plan.in_clear().begin(), plan.in_clear().end()},
-                                      .live = env.live};
-  v1::Bundle bundle = CollectPlan(collector_env, plan);
+v1::Bundle Collect(CommandEnv& env, const v1::Plan& plan, const ReadingOptions& reading) {
+  v1::Bundle bundle = CollectPlan(Reading(env, reading, plan).env(), plan);
   TellLiveProblems(env, bundle);
   return bundle;
 }
@@ -67,13 +61,13 @@ std::string TellInputs(CommandEnv& env, absl::Span<const Language> languages, ab
 
 }  // namespace
 
-absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path) {
+absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path, const ReadingOptions& reading) {
   PARITECT_ASSIGN_OR_RETURN(SideInput input, ReadSideInput(env, path, {}));
   if (input.plans.size() + input.bundles.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(DisplayBytes(path), ": the folder holds several nodes or parts of a run; name one of them"));
   }
-  return input.plans.empty() ? std::move(input.bundles[0]) : Collect(env, input.plans[0]);
+  return input.plans.empty() ? std::move(input.bundles[0]) : Collect(env, input.plans[0], reading);
 }
 
 absl::StatusOr<AuditInput> LoadAuditInput(CommandEnv& env, const AuditArguments& options) {
@@ -93,7 +87,7 @@ absl::StatusOr<AuditInput> LoadAuditInput(CommandEnv& env, const AuditArguments&
   std::vector<bool> collected_here[2];  // a bundle's files are on another machine
   for (int side = 0; side < 2; ++side) {
     for (SideInput& input : inputs[side]) {
-      for (const v1::Plan& plan : input.plans) sides[side].push_back(Collect(env, plan));
+      for (const v1::Plan& plan : input.plans) sides[side].push_back(Collect(env, plan, options.reading));
       collected_here[side].resize(sides[side].size(), true);
       for (v1::Bundle& bundle : input.bundles) sides[side].push_back(std::move(bundle));
       collected_here[side].resize(sides[side].size(), false);

@@ -10,12 +10,13 @@
 #include "client/command.h"
 #include "client/language.h"
 #include "client/report/audit_options.h"
+#include "client/report/reading.h"
 
 namespace paritect {
 
 // Reads one plan (file or folder), bundle, or folder without a plan. InvalidArgument or NotFound: the user's mistake, with
 // place.
-absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path);
+absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path, const ReadingOptions& reading = {});
 
 struct AuditInput {
   std::unique_ptr<EvidenceSet> evidence;

@@ -45,7 +45,7 @@ void Print(int number, int lanes) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].data = static_cast<int>(i) == number % lanes ? message.data() : other.data();
   }
-  Md5RunLanes(absl::MakeSpan(all), blocks);
+  Md5RunVectors(absl::MakeSpan(all), blocks);
   unsigned char digest[kMd5Bytes];
   Md5Digest(all[static_cast<std::size_t>(number % lanes)].state, digest);
   std::printf("%d ", number);

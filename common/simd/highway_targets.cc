@@ -1,4 +1,4 @@
-// The two functions of Highway that decide which instructions its dispatch calls (hwy/targets.h), and the one by which
+// The two functions of Highway that decide which instructions its dispatch calls, and the one by which
 // tests choose others. They stand here in place of libhwy.so: that library measures the resolution of a timer whenever
 // it is loaded, 2.6 ms that each start of each program would pay for nothing. x86-64 alone; elsewhere libhwy is linked.
 #include <hwy/targets.h>
@@ -6,7 +6,7 @@
 namespace hwy {
 namespace {
 
-// What HWY_TARGET_STR of each target lets the compiler use (hwy/ops/set_macros-inl.h of 1.0.3).
+// What HWY_TARGET_STR of each target lets the compiler use (of 1.0.3).
 std::int64_t Detect() {
   std::int64_t targets = HWY_EMU128 | HWY_SCALAR;
   if (__builtin_cpu_supports("ssse3")) targets |= HWY_SSSE3;

@@ -414,6 +414,40 @@ TEST(ReadLog, ALongLogIsThinnedAndItsCountsStayWhole) {
   EXPECT_EQ(log->records(log->records_size() - 1).step(), 600'000);
 }
 
+// `copies`: how many ranks print each dict.
+std::string TrainerDicts(int lines, int copies) {
+  std::string text;
+  for (int line = 0; line < lines; ++line) {
+    const int step = line / copies + 1;
+    absl::StrAppend(&text, "{'loss': ", 2 + step % 997 * 0.001, ", 'grad_norm': ", 1 + step % 89 * 0.01,
+                    ", 'learning_rate': 1e-05, 'epoch': ", step * 0.001, "}\n");
+  }
+  return text;
+}
+
+// Its dicts name no step: the order tells it, also of those whose neighbours are gone.
+TEST(ReadLog, ALongLogWithoutStepsIsThinnedAndKeepsItsPlaces) {
+  constexpr int kLines = 1'200'000;
+  auto log = Read(TrainerDicts(kLines, 1));
+  EXPECT_LE(log->records_size(), static_cast<int>(kLogRecordsMax));
+  EXPECT_GE(log->records_size(), static_cast<int>(kLogRecordsMax) / 4);
+  EXPECT_THAT(NoteKinds(*log), testing::HasSubstr("records_thinned"));
+  int wrong = 0;
+  for (const v1::StepRecord& record : log->records()) wrong += record.step() != record.line() ? 1 : 0;
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(log->records(log->records_size() - 1).step(), kLines);
+}
+
+TEST(ReadLog, ALongLogOfSeveralRanksWithoutStepsCountsEachStepOnce) {
+  constexpr int kLines = 1'200'000;
+  auto log = Read(TrainerDicts(kLines, 2));
+  EXPECT_LE(log->records_size(), static_cast<int>(kLogRecordsMax));
+  int wrong = 0;
+  for (const v1::StepRecord& record : log->records()) wrong += record.step() != (record.line() + 1) / 2 ? 1 : 0;
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(log->records(log->records_size() - 1).step(), kLines / 2);
+}
+
 TEST(ReadLog, AnotherLocaleChangesNothing) {
   const char* before = std::setlocale(LC_ALL, nullptr);
   const std::string saved = before == nullptr ? "C" : before;

@@ -463,6 +463,14 @@ void LogSettingsScanner::State::DlloggerJson(absl::string_view line, std::int64_
   if (Block* block = Open("dllogger", number)) block->builder->AddTree("", *data, number - 1);
 }
 
+// A search for what begins with a blank would stop at each blank of the line.
+static bool HasBehindBlank(absl::string_view line, absl::string_view text) {
+  for (std::size_t at = line.find(text); at != absl::string_view::npos; at = line.find(text, at + 1)) {
+    if (at > 0 && line[at - 1] == ' ') return true;
+  }
+  return false;
+}
+
 void LogSettingsScanner::State::Line(absl::string_view line, std::int64_t number) {
   if (gathering) return GatherMore(absl::StrCat("\n", WithoutWorkerMark(line)));
   if (in_megatron) return Megatron(line, number);
@@ -493,11 +501,11 @@ void LogSettingsScanner::State::Line(absl::string_view line, std::int64_t number
     DlloggerLine(line, number);
   } else if (absl::StrContains(line, "DLLL {") && absl::StrContains(line, "\"PARAMETER\"")) {
     DlloggerJson(line, number);
-  } else if (absl::StrContains(line, " = ")) {
+  } else if (HasBehindBlank(line, "= ")) {
     Banner(line, number);
   } else if (absl::StrContains(line, "distributed training: ")) {
     ProcessLine(line, number);
-  } else if (absl::StrContains(line, " value ")) {
+  } else if (HasBehindBlank(line, "value ")) {
     Replaced(line, number);
   }
 }

@@ -43,6 +43,10 @@ bool IsTrainerLine(absl::string_view line) {
   return length > 0 && epoch && telling;
 }
 
+bool SameNumber(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
 class HfStdoutDialect : public LineDialect {
  public:
   bool Line(const LogLine& line, RunLogBuilder& out) override {
@@ -103,20 +107,79 @@ class HfStdoutDialect : public LineDialect {
     const bool is_step = record.values.has_grad_norm() && record.values.has_lr() && !fields.has_evaluation();
     const bool is_eval = !record.values.has_loss() && !record.values.loss_absent() && !is_step;
     if (is_eval && record.values.has_eval_loss() && AttachEval(record, out)) return true;
-    // Lines alike are of other steps, until Finish finds that several ranks print each: their places keep them apart.
     const bool needs_step = !record.has_step;
+    if (needs_step && !is_eval && IsKnownCopy(record.values)) return true;
+    // Lines alike are of other steps, until Finish finds that several ranks print each: their places keep them apart.
     if (needs_step) record.values.set_step(is_eval ? place_ : ++place_);
-    // Add may fold the record into one that stands already: then there is no entry of its own to give a step.
-    const std::size_t index = out.size();
+    // Add may fold the record into one that stands already: then there is no entry of its own to give a step. Or it
+    // thins the log, which takes entries away.
+    const std::size_t size = out.size();
     out.Add(std::move(record));
-    if (!needs_step || out.size() == index) return true;
-    const DictAt dict = {index, bar_step_, bar_total_ > 0 ? 0 : told_step_, is_eval};
+    if (!needs_step || out.size() == size) return true;
+    const DictAt dict = {out.size() - 1, line.number, bar_step_, bar_total_ > 0 ? 0 : told_step_, place_, is_eval};
     if (out.is_live()) {
       AssignNow(dict, out);
     } else {
       dicts_.push_back(dict);
+      if (dicts_.size() >= forget_at_) Forget(out);
     }
     return true;
+  }
+
+  // Several ranks were found to print each dict: the same values once more.
+  bool IsKnownCopy(const StepValues& values) {
+    if (!copies_found_) return false;
+    const Printed printed = {values.loss(), values.grad_norm(), values.lr(), values.epoch(), bar_step_, values.rank()};
+    if (before_.IsAlike(printed)) return true;
+    before_ = printed;
+    return false;
+  }
+
+  // A log longer than memory: what its dicts tell together is taken down, and those whose records are gone (the builder
+  // thins them) are forgotten.
+  void Forget(RunLogBuilder& out) {
+    if (!forgotten_) {
+      Locate(out);
+      FindCopies(out);
+      copies_found_ = std::any_of(dicts_.begin(), dicts_.end(), [](const DictAt& dict) { return dict.copy; });
+      if (copies_found_) CountWithoutCopies(out);
+    }
+    forgotten_ = true;
+    const std::vector<const DictAt*> steps = Steps();
+    bars_grow_ = bars_grow_ && BarsGrow(steps);
+    counter_tells_ = counter_tells_ && CounterTells(steps);
+    Locate(out);
+    forget_at_ = dicts_.size() + kDictsMax / 2;
+  }
+
+  // The entries of the dicts, which stand in the order of both; dicts without one are left out.
+  void Locate(RunLogBuilder& out) {
+    std::size_t kept = 0;
+    std::size_t at = 0;
+    for (DictAt dict : dicts_) {
+      const auto line_at = [&](std::size_t i) { return out.entries()[i].values.line(); };
+      const auto is_numbered = [&](std::size_t i) {
+        return out.entries()[i].has_step || out.entries()[i].values.step_unknown();
+      };
+      while (at < out.size() && (line_at(at) < dict.line || (line_at(at) == dict.line && is_numbered(at)))) ++at;
+      if (at == out.size() || line_at(at) != dict.line) continue;
+      dict.index = at++;
+      dicts_[kept++] = dict;
+    }
+    dicts_.resize(kept);
+  }
+
+  // Places from now on are those of steps.
+  void CountWithoutCopies(RunLogBuilder& out) {
+    std::int64_t order = 0;
+    for (DictAt& dict : dicts_) {
+      if (!dict.is_eval && !dict.copy) ++order;
+      dict.order = order;
+      LogRecord& entry = out.entries()[dict.index];
+      entry.values.set_step(order);
+      entry.repeats = entry.repeats || dict.copy;
+    }
+    place_ = order;
   }
 
   // An evaluation belongs to the training step whose dict stands before it with the same epoch.
@@ -151,8 +214,10 @@ class HfStdoutDialect : public LineDialect {
 
   struct DictAt {
     std::size_t index;
+    std::int64_t line;
     std::int64_t bar;
-    std::int64_t told;  // the step of another dialect's counter before it
+    std::int64_t told;   // the step of another dialect's counter before it
+    std::int64_t order;  // of training steps' dicts up to it, so many
     bool is_eval;
     bool copy = false;  // another rank's print of the one before
   };
@@ -194,8 +259,9 @@ class HfStdoutDialect : public LineDialect {
     std::int64_t stride = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const std::int64_t gap = steps[i]->told - (i > 0 ? steps[i - 1]->told : 0);
-      if (gap <= 0 || (i > 1 && gap != stride)) return false;
-      stride = gap;
+      const std::int64_t dicts = i > 0 ? steps[i]->order - steps[i - 1]->order : 1;
+      if (gap <= 0 || gap % dicts != 0 || (i > 1 && gap / dicts != stride)) return false;
+      stride = gap / dicts;
     }
     return steps.size() > 1;
   }
@@ -234,9 +300,8 @@ class HfStdoutDialect : public LineDialect {
   static bool Alike(RunLogBuilder& out, const DictAt& a, const DictAt& b, bool epoch) {
     const StepValues& x = out.entries()[a.index].values;
     const StepValues& y = out.entries()[b.index].values;
-    const auto same = [](double p, double q) { return p == q || (std::isnan(p) && std::isnan(q)); };
-    return same(x.loss(), y.loss()) && same(x.grad_norm(), y.grad_norm()) &&
-           (!epoch || (same(x.lr(), y.lr()) && same(x.epoch(), y.epoch()) && x.rank() == y.rank()));
+    return SameNumber(x.loss(), y.loss()) && SameNumber(x.grad_norm(), y.grad_norm()) &&
+           (!epoch || (SameNumber(x.lr(), y.lr()) && SameNumber(x.epoch(), y.epoch()) && x.rank() == y.rank()));
   }
 
   // Where the dicts stand on the axis of steps: one every `stride`, but for one of the first step before them.
@@ -252,25 +317,31 @@ class HfStdoutDialect : public LineDialect {
 
   Axis AxisFromEpochs(const std::vector<const DictAt*>& steps, RunLogBuilder& out) const {
     Axis axis;
-    std::vector<double> epochs;
+    std::vector<EpochAt> epochs;
     for (const DictAt* dict : steps) {
       if (dict->index >= out.size()) return axis;
-      epochs.push_back(out.entries()[dict->index].values.epoch());
+      epochs.push_back({dict->order, out.entries()[dict->index].values.epoch()});
     }
-    if (epochs.empty() || epochs.back() <= 0) return axis;
+    if (epochs.empty() || epochs.back().epoch <= 0) return axis;
     if (examples_ > 0 && batch_ > 0) return AxisOfLength(epochs, std::ceil(examples_ / batch_));
     axis.first_step = BeginsWithOneStep(epochs);
     return axis;
   }
 
+  struct EpochAt {
+    std::int64_t order = 0;
+    double epoch = 0;
+  };
+
   // `length`: steps of an epoch.
-  static Axis AxisOfLength(const std::vector<double>& epochs, double length) {
-    const auto n = static_cast<std::int64_t>(epochs.size());
-    const double most = *std::max_element(epochs.begin(), epochs.end());
+  static Axis AxisOfLength(const std::vector<EpochAt>& epochs, double length) {
+    const std::int64_t n = epochs.back().order;
+    double most = epochs.front().epoch;
+    for (const EpochAt& one : epochs) most = std::max(most, one.epoch);
     const auto error = [&](const Axis& axis) {
       double sum = 0;
-      for (std::int64_t i = 0; i < n; ++i) {
-        sum += std::fabs(epochs[static_cast<std::size_t>(i)] - static_cast<double>(axis.StepOf(i + 1)) / length);
+      for (const EpochAt& one : epochs) {
+        sum += std::fabs(one.epoch - static_cast<double>(axis.StepOf(one.order)) / length);
       }
       return sum;
     };
@@ -281,33 +352,43 @@ class HfStdoutDialect : public LineDialect {
   }
 
   // Without the length of an epoch: whether the second dict lies one interval behind the begin, and the first before.
-  static bool BeginsWithOneStep(const std::vector<double>& epochs) {
+  static bool BeginsWithOneStep(const std::vector<EpochAt>& epochs) {
     constexpr std::size_t kDictsMin = 5;
-    if (epochs.size() < kDictsMin) return false;
+    if (epochs.size() < kDictsMin || epochs[0].order != 1) return false;
     const auto n = static_cast<double>(epochs.size());
-    const double interval = (epochs.back() - epochs[1]) / (n - 2);
-    if (!(interval > 0) || epochs[0] > 0.6 * interval) return false;
+    const auto dicts = static_cast<double>(epochs.back().order - epochs[1].order);
+    const double interval = (epochs.back().epoch - epochs[1].epoch) / dicts;
+    if (!(interval > 0) || epochs[0].epoch > 0.6 * interval) return false;
     double behind = 0;
     for (std::size_t i = 1; i < epochs.size(); ++i) {
-      behind += (epochs[i] / interval - static_cast<double>(i + 1)) / (n - 1);
+      behind += (epochs[i].epoch / interval - static_cast<double>(epochs[i].order)) / (n - 1);
     }
     return behind < -0.6;
   }
 
-  void AssignSteps(RunLogBuilder& out) {
-    if (dicts_.empty() || dicts_[0].index >= out.size()) return;
-    FindCopies(out);
-    const std::vector<const DictAt*> steps = Steps();
-    const bool by_bar = BarsGrow(steps);
-    const bool by_counter = !by_bar && CounterTells(steps);
-    const Axis axis = by_bar || by_counter ? Axis() : AxisFromEpochs(steps, out);
+  void CountSteps() {
     std::int64_t order = 0;
+    for (DictAt& dict : dicts_) dict.order = dict.is_eval || dict.copy ? order : ++order;
+  }
+
+  void AssignSteps(RunLogBuilder& out) {
+    const bool moved = !dicts_.empty() && (dicts_.back().index >= out.size() ||
+                                           out.entries()[dicts_.back().index].values.line() != dicts_.back().line);
+    if (forgotten_ || moved) Locate(out);
+    if (dicts_.empty() || dicts_[0].index >= out.size()) return;
+    if (!forgotten_) {
+      FindCopies(out);
+      CountSteps();
+    }
+    const std::vector<const DictAt*> steps = Steps();
+    const bool by_bar = bars_grow_ && BarsGrow(steps);
+    const bool by_counter = !by_bar && counter_tells_ && CounterTells(steps);
+    const Axis axis = by_bar || by_counter ? Axis() : AxisFromEpochs(steps, out);
     std::int64_t step = 0;
     const std::int64_t line = out.entries()[dicts_[0].index].values.line();
     for (const DictAt& dict : dicts_) {
       if (!dict.is_eval && !dict.copy) {
-        ++order;
-        step = by_bar ? dict.bar : by_counter ? dict.told : axis.StepOf(order);
+        step = by_bar ? dict.bar : by_counter ? dict.told : axis.StepOf(dict.order);
       }
       if (dict.index >= out.size()) return;
       LogRecord& entry = out.entries()[dict.index];
@@ -327,7 +408,27 @@ class HfStdoutDialect : public LineDialect {
     }
   }
 
+  // What a training dict tells, as ranks print it alike.
+  struct Printed {
+    double loss = 0, grad_norm = 0, lr = 0, epoch = 0;
+    std::int64_t bar = 0;
+    std::int32_t rank = 0;
+
+    bool IsAlike(const Printed& b) const {
+      return SameNumber(loss, b.loss) && SameNumber(grad_norm, b.grad_norm) && SameNumber(lr, b.lr) &&
+             SameNumber(epoch, b.epoch) && bar == b.bar && rank == b.rank;
+    }
+  };
+
+  static constexpr std::size_t kDictsMax = kLogRecordsMax / 5 * 4;  // before the builder thins for the first time
+
   std::vector<DictAt> dicts_;
+  Printed before_;
+  std::size_t forget_at_ = kDictsMax;
+  bool forgotten_ = false;
+  bool copies_found_ = false;
+  bool bars_grow_ = true;      // of what is forgotten
+  bool counter_tells_ = true;  // of what is forgotten
   double examples_ = 0;
   double batch_ = 0;
   std::int64_t banner_total_ = 0;

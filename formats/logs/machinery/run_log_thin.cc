@@ -9,10 +9,20 @@
 namespace paritect {
 namespace {
 
+// A step of training that its reader numbers when all is read: until then its step is its place among its like.
+bool IsNumberedLater(const LogRecord& entry) {
+  const StepValues& record = entry.values;
+  return !entry.has_step && !entry.by_epoch && !record.step_unknown() && record.step() > 0 &&
+         (record.has_loss() || record.has_grad_norm());
+}
+
 bool MayGo(const LogRecord& entry, bool all) {
   const StepValues& record = entry.values;
-  if (all) return entry.has_step && !record.overflow();
-  return entry.has_step && !record.overflow() && !record.has_eval_loss() && !record.has_accuracy() &&
+  // The first of those to be numbered tells whether a run logged its first step apart.
+  if (IsNumberedLater(entry) && record.step() == 1) return false;
+  const bool has_place = entry.has_step || IsNumberedLater(entry);
+  if (all) return has_place && !record.overflow();
+  return has_place && !record.overflow() && !record.has_eval_loss() && !record.has_accuracy() &&
          !record.loss_absent() && !entry.stays;
 }
 
@@ -29,13 +39,18 @@ void RunLogBuilder::Thin() {
   if (kept_stride_ > 1) interval = std::max<std::int64_t>(interval / kept_stride_, 1);
   kept_stride_ *= 2;
   std::map<Key, std::int64_t> owed;
+  std::size_t without_place = 0;
   std::vector<std::size_t> moved_to(entries_.size() + 1, 0);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     moved_to[i] = kept;
     LogRecord& entry = entries_[i];
-    const bool goes =
+    bool goes =
         MayGo(entry, thins_all_) && i + 1 < entries_.size() && (entry.values.step() / interval) % kept_stride_ != 0;
+    // Evaluations that tell no step have their order alone: every second one.
+    if (thins_all_ && entry.values.step_unknown() && !entry.values.overflow() && i + 1 < entries_.size()) {
+      goes = ++without_place % 2 == 0;
+    }
     if (goes) {
       if (!entry.skipped_is_total) owed[WriterOf(entry.values)] += entry.values.skipped();
       continue;
