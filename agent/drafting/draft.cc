@@ -191,12 +191,11 @@ class Drafting {
     }
   }
 
-  // Whether what fits a pattern is logs alone: then the pattern says no more than the paths do.
+  // A pattern says more than the paths do: of ranks, that those in between are lacking; of a rotated log, that the parts
+  // are one. It stands where all that fits it are logs, and of ranks where they are whole.
   std::string LogPattern(const std::string& path) const {
     const RankedPath ranked = RankedPathOf(path);
-    if (ranked.rank) return AllAreLogs([&](const std::string& other) {
-        return RankedPathOf(other).rank && RankedPathOf(other).pattern == ranked.pattern;
-      }) ? ranked.pattern : path;
+    if (ranked.rank) return AreAllRanks(ranked.pattern) ? ranked.pattern : path;
     const std::string rotated = RotatedName(path);
     int parts = 0;
     const bool whole = AllAreLogs([&](const std::string& other) {
@@ -204,6 +203,17 @@ class Drafting {
       return absl::StartsWith(other, rotated) && FolderOf(other) == FolderOf(path);
     });
     return whole && parts > 1 ? rotated + "*" : path;
+  }
+
+  bool AreAllRanks(const std::string& pattern) const {
+    std::set<std::int64_t> ranks;
+    const bool logs = AllAreLogs([&](const std::string& other) {
+      const RankedPath ranked = RankedPathOf(other);
+      const bool fits = ranked.rank && ranked.pattern == pattern;
+      if (fits) ranks.insert(*ranked.rank);
+      return fits;
+    });
+    return logs && ranks.size() > 1 && *ranks.rbegin() + 1 == static_cast<std::int64_t>(ranks.size());
   }
 
   bool AllAreLogs(absl::FunctionRef<bool(const std::string&)> fits) const {

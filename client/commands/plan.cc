@@ -1,8 +1,9 @@
 // paritect plan init|show: the plan that a folder's content suggests, and what a plan takes.
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "agent/collect.h"
 #include "agent/drafting/folder_scan.h"
 #include "agent/drafting/recognise.h"
@@ -45,7 +46,8 @@ PlanRemarks RemarksOf(const Rules& rules, absl::Span<const Language> languages, 
     const std::string words = SourceWords(rules, languages, source);
     const std::string shown = DisplayBytes(source.path);
     // The path stands before the remark already.
-    remarks.of_source[path] = absl::StartsWith(words, shown) ? words.substr(shown.size()) : words;
+    remarks.of_source[path] = std::string(
+        absl::StripLeadingAsciiWhitespace(absl::StartsWith(words, shown) ? words.substr(shown.size()) : words));
   }
   if (!input.draft->not_taken.empty()) remarks.end.push_back(Word(rules, languages, "plan_end_not_taken"));
   for (const NotTaken& one : input.draft->not_taken) {

@@ -38,6 +38,11 @@ absl::string_view MessageOf(const TakenSource& source) {
   return source.names_only ? "taken_datasets/names_only" : "taken_datasets";
 }
 
+// Between the parts of a list.
+std::string Comma(const Rules& rules, absl::Span<const Language> languages) {
+  return languages.size() == 1 ? In(languages[0], rules.messages.Say("ui_comma")) : ", ";
+}
+
 std::string RunName(const SideInput& input) {
   if (!input.plans.empty()) return DisplayBytes(input.plans[0].info().run());
   return input.bundles.empty() ? "" : DisplayBytes(input.bundles[0].plan().run());
@@ -52,7 +57,8 @@ std::string SourcesLine(const Rules& rules, absl::Span<const Language> languages
   for (const std::string& path : input.draft->bundles) {
     sources.push_back(Word(rules, languages, "taken_bundle", {{"path", DisplayBytes(path)}}));
   }
-  return Word(rules, languages, "ui_read_run", {{"run", RunName(input)}, {"sources", absl::StrJoin(sources, ", ")}});
+  return Word(rules, languages, "ui_read_run",
+              {{"run", RunName(input)}, {"sources", absl::StrJoin(sources, Comma(rules, languages))}});
 }
 
 std::string NotTakenLine(const Rules& rules, absl::Span<const Language> languages, absl::Span<const SideInput> inputs) {
@@ -72,7 +78,7 @@ std::string NotTakenLine(const Rules& rules, absl::Span<const Language> language
   if (all > kNotTakenShown) {
     shown.push_back(Word(rules, languages, "ui_more_not_recognised", {{"count", absl::StrCat(all - kNotTakenShown)}}));
   }
-  return Word(rules, languages, "ui_not_recognised", {{"paths", absl::StrJoin(shown, ", ")}});
+  return Word(rules, languages, "ui_not_recognised", {{"paths", absl::StrJoin(shown, Comma(rules, languages))}});
 }
 
 // Lines under one label; the further ones stand below the text of the first.
