@@ -137,8 +137,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     const std::vector<RunView> views = context.evidence.Runs(side);
     const bool scripts = std::any_of(views.begin(), views.end(),
                                      [&](const RunView& run) { return ScriptFlow::Of(context, run).read(); });
-    const absl::string_view id = all_told ? "evaluation_samples_unknown" : "evaluation_mode_unknown";
-    AddMissing(context, result, absl::StrCat(id, scripts ? "/scripts" : ""), SideName(side));
+    const absl::string_view samples = scripts ? "evaluation_samples_unknown/scripts" : "evaluation_samples_unknown";
+    const absl::string_view mode = scripts ? "evaluation_mode_unknown/scripts" : "evaluation_mode_unknown";
+    AddMissing(context, result, all_told ? samples : mode, SideName(side));
   }
 }
 

@@ -79,8 +79,8 @@ Groups GroupsOfScript(const ScriptFlow& flow) {
   if (!flow.whole() || optimizers.size() != 1 || optimizers[0]->conditional()) return groups;
   const v1::ScriptArgument* params = FindScriptArgument(*optimizers[0], "params");
   const v1::ScriptArgument* decay = FindScriptArgument(*optimizers[0], "weight_decay");
-  const bool all = params != nullptr && absl::EndsWith(params->text(), ".parameters()") &&
-                   !absl::StrContains(params->text(), "[");
+  const bool all =
+      params != nullptr && absl::EndsWith(params->text(), ".parameters()") && !absl::StrContains(params->text(), "[");
   if (!all || decay == nullptr || !decay->has_value()) return groups;
   AddGroup({{"weight_decay", decay->value()}}, groups);
   groups.any = groups.everything = !groups.by_law.empty();

@@ -113,9 +113,10 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   Arguments arguments(kName, kSummary);
   arguments.Texts("sides", o.audit.sides, "folder of the baseline run, then of the migrated run (or plans, bundles)");
   DeclareAuditArguments(arguments, o.audit);
-  arguments.Texts("-o,--output", o.output,
-                  "FORMAT, FORMAT=FILE, or FILE by its ending (report.md), repeatable: table (default), json, jsonl, markdown, "
-                  "csv, junit");
+  arguments.Texts(
+      "-o,--output", o.output,
+      "FORMAT, FORMAT=FILE, or FILE by its ending (report.md), repeatable: table (default), json, jsonl, markdown, "
+      "csv, junit");
   arguments.Texts("--item", o.items, "only this item of the checklist, or all of a group (data); repeatable");
   arguments.Flag("--complete", o.complete, "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--db", o.db, "keep evidence and report in this SQLite file (`paritect report --db` reads it)");

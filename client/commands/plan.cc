@@ -38,8 +38,7 @@ struct PlanOptions {
 
 PlanRemarks RemarksOf(const Rules& rules, absl::Span<const Language> languages, const SideInput& input) {
   PlanRemarks remarks;
-  remarks.head = {Word(rules, languages, "plan_head"),
-                  absl::StrCat("  ", Word(rules, languages, "plan_head_command"))};
+  remarks.head = {Word(rules, languages, "plan_head"), absl::StrCat("  ", Word(rules, languages, "plan_head_command"))};
   for (const TakenSource& source : input.draft->taken) {
     std::string path = source.path;
     if (source.key == "datasets" && absl::EndsWith(path, "/")) path.pop_back();

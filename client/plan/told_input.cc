@@ -69,9 +69,8 @@ std::string NotTakenLine(const Rules& rules, absl::Span<const Language> language
     for (const NotTaken& one : input.draft->not_taken) {
       if (++all > kNotTakenShown) continue;
       const std::string path = DisplayBytes(one.path.empty() ? input.path : JoinPath(input.path, one.path));
-      shown.push_back(one.why == "not_taken_unknown"
-                          ? path
-                          : absl::StrCat(path, " (", NotTakenWords(rules, languages, one), ")"));
+      shown.push_back(
+          one.why == "not_taken_unknown" ? path : absl::StrCat(path, " (", NotTakenWords(rules, languages, one), ")"));
     }
   }
   if (shown.empty()) return "";

@@ -13,8 +13,8 @@
 
 namespace paritect {
 
-// Reads one plan (file or folder), bundle, or folder without a plan. InvalidArgument or NotFound: the user's mistake, with
-// place.
+// Reads one plan (file or folder), bundle, or folder without a plan. InvalidArgument or NotFound: the user's mistake,
+// with place.
 absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path);
 
 struct AuditInput {
@@ -22,7 +22,8 @@ struct AuditInput {
   std::string json;  // what folders without a plan were taken for (docs/report.md, `inputs`); "": all had plans
 };
 
-// Everything that the options name, in the order given. What folders without a plan were taken for is told on `env.err`.
+// Everything that the options name, in the order given. What folders without a plan were taken for is told on
+// `env.err`.
 absl::StatusOr<AuditInput> LoadAuditInput(CommandEnv& env, const AuditArguments& options);
 
 }  // namespace paritect

@@ -20,7 +20,7 @@ struct RenderOptions {
   bool colour = false;  // never in a file or a pipe
   bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
   int columns = 100;
-  std::string inputs;   // JSON of what folders without a plan were taken for; "": all had plans
+  std::string inputs;  // JSON of what folders without a plan were taken for; "": all had plans
 };
 
 struct Renderer {
