@@ -1,15 +1,7 @@
 #include "client/command.h"
 
-#include <algorithm>
 #include <chrono>
 #include <thread>
-
-#include "absl/strings/str_cat.h"
-#include "client/global_options.h"
-#include "client/localise.h"
-#include "client/man_page.h"
-#include "common/nearest.h"
-#include "common/utf8.h"
 
 namespace paritect {
 
@@ -33,58 +25,6 @@ std::int64_t SystemUnixMs() {
 
 void SystemSleepMs(std::int64_t ms) {
   std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-}
-
-namespace {
-
-void PrintCommands(Language language, std::ostream& out) {
-  const auto say = [language](absl::string_view text) { return Localised(language, text); };
-  out << say("usage: paritect COMMAND [options]") << "\n\n" << say("commands:") << "\n";
-  for (const Command* command : AllCommands()) {
-    out << "  " << command->name << std::string(12 - std::min<std::size_t>(11, command->name.size()), ' ')
-        << say(command->summary) << "\n";
-  }
-  out << "\n" << say("`paritect help COMMAND` tells a command's options.") << "\n";
-}
-
-}  // namespace
-
-ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& all_args) {
-  env.language = LanguageOfCommandLine(all_args, env.getenv);
-  auto placed = PlaceGlobalOptions(env, all_args);
-  if (!placed.ok()) {
-    env.err << "paritect: " << placed.status().message() << "\n";
-    return kExitUsage;
-  }
-  std::vector<std::string> args = *std::move(placed);
-  if (args.size() > 1 && args[0] == "help") {
-    if (args[1] == "man") {
-      env.out << ManPage(env);
-      return kExitOk;
-    }
-    // `help audit run` is `audit run --help`.
-    args.erase(args.begin());
-    args.emplace_back("--help");
-  }
-  if (args.empty()) {
-    PrintCommands(env.language, env.err);
-    return kExitUsage;
-  }
-  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    PrintCommands(env.language, env.out);
-    return kExitOk;
-  }
-  const std::string name = args[0] == "--version" ? "version" : args[0];
-  const std::vector<std::string> rest(args.begin() + 1, args.end());
-  for (const Command* command : AllCommands()) {
-    if (command->name == name) return command->run(env, rest);
-  }
-  std::vector<std::string> names;
-  for (const Command* command : AllCommands()) names.emplace_back(command->name);
-  const std::string mistake = absl::StrCat("no command '", DisplayBytes(name), "'", DidYouMean(name, names));
-  env.err << "paritect: " << Localised(env.language, mistake) << "\n"
-          << Localised(env.language, "`paritect help` lists the commands") << "\n";
-  return kExitUsage;
 }
 
 }  // namespace paritect

@@ -40,7 +40,8 @@ absl::StatusOr<std::vector<std::string>> PlaceGlobalOptions(const CommandEnv& en
   std::vector<std::vector<std::string>> options;
   while (verb < args.size() && IsGlobal(args[verb])) {
     const bool joined = args[verb].find('=') != std::string::npos;
-    if (!joined && verb + 1 == args.size()) return absl::InvalidArgumentError(absl::StrCat(args[verb], " needs a value"));
+    if (!joined && verb + 1 == args.size())
+      return absl::InvalidArgumentError(absl::StrCat(args[verb], " needs a value"));
     options.emplace_back(args.begin() + static_cast<std::ptrdiff_t>(verb),
                          args.begin() + static_cast<std::ptrdiff_t>(verb + (joined ? 1 : 2)));
     verb += joined ? 1 : 2;

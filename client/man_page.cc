@@ -44,7 +44,8 @@ std::string ManPage(const CommandEnv& env) {
   for (const Command* command : AllCommands()) {
     absl::StrAppend(&page, ".SS ", Roff(command->name), "\n", Roff(command->summary), "\n", Declared(*command, env));
   }
-  absl::StrAppend(&page, ".SH EXIT STATUS\n", "0 nothing failed; 1 something failed; 2 usage, plan or configuration error; ",
+  absl::StrAppend(&page, ".SH EXIT STATUS\n",
+                  "0 nothing failed; 1 something failed; 2 usage, plan or configuration error; ",
                   "3 a required check was not performed (with --complete); 4 server not reachable or refused; ",
                   "5 timed out; 6 some nodes silent; 7 internal error.\n");
   return page;

@@ -1,4 +1,5 @@
-// The manual page paritect(1), made from what the commands declare of themselves. The build writes it (client/CMakeLists).
+// The manual page paritect(1), made from what the commands declare of themselves. The build writes it
+// (client/CMakeLists).
 #ifndef PARITECT_CLIENT_MAN_PAGE_H_
 #define PARITECT_CLIENT_MAN_PAGE_H_
 

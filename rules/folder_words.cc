@@ -21,10 +21,10 @@ absl::StatusOr<FolderWords> ReadEmbedded() {
 
 std::vector<std::string>* ListOf(absl::string_view key, FolderWords& words) {
   const std::pair<absl::string_view, std::vector<std::string>*> lists[] = {
-      {"data", &words.data},         {"splits", &words.splits},         {"evidence", &words.evidence},
-      {"runs", &words.runs},         {"ranks", &words.ranks},           {"nodes", &words.nodes},
-      {"steps", &words.steps},       {"initial", &words.initial},       {"pretrained", &words.pretrained},
-      {"states", &words.states},     {"left_out", &words.left_out}};
+      {"data", &words.data},     {"splits", &words.splits},    {"evidence", &words.evidence},
+      {"runs", &words.runs},     {"ranks", &words.ranks},      {"nodes", &words.nodes},
+      {"steps", &words.steps},   {"initial", &words.initial},  {"pretrained", &words.pretrained},
+      {"states", &words.states}, {"left_out", &words.left_out}};
   for (const auto& [name, list] : lists) {
     if (name == key) return list;
   }
@@ -44,7 +44,8 @@ bool IsBorder(absl::string_view name, std::size_t at) {
   const char before = name[at - 1];
   const char behind = name[at];
   if (!IsLetter(before) || !IsLetter(behind)) return true;
-  return absl::ascii_islower(static_cast<unsigned char>(before)) && absl::ascii_isupper(static_cast<unsigned char>(behind));
+  return absl::ascii_islower(static_cast<unsigned char>(before)) &&
+         absl::ascii_isupper(static_cast<unsigned char>(behind));
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ class Drafting {
     }
     std::vector<std::string> shown;
     for (const std::string& run : runs) shown.push_back(DisplayBytes(JoinPath(root_, run)));
-    return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(root_), ": the folder holds several runs: ",
-                                                   absl::StrJoin(shown, ", "),
+    return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(root_),
+                                                   ": the folder holds several runs: ", absl::StrJoin(shown, ", "),
                                                    "; give each run by itself (--baseline RUN --baseline RUN …)"));
   }
 
@@ -191,12 +191,11 @@ class Drafting {
     }
   }
 
-  // Whether what fits a pattern is logs alone: then the pattern says no more than the paths do.
+  // A pattern says more than the paths do: of ranks, that those in between are lacking; of a rotated log, that the
+  // parts are one. It stands where all that fits it are logs, and of ranks where they are whole.
   std::string LogPattern(const std::string& path) const {
     const RankedPath ranked = RankedPathOf(path);
-    if (ranked.rank) return AllAreLogs([&](const std::string& other) {
-        return RankedPathOf(other).rank && RankedPathOf(other).pattern == ranked.pattern;
-      }) ? ranked.pattern : path;
+    if (ranked.rank) return AreAllRanks(ranked.pattern) ? ranked.pattern : path;
     const std::string rotated = RotatedName(path);
     int parts = 0;
     const bool whole = AllAreLogs([&](const std::string& other) {
@@ -206,10 +205,20 @@ class Drafting {
     return whole && parts > 1 ? rotated + "*" : path;
   }
 
-  bool AllAreLogs(absl::FunctionRef<bool(const std::string&)> fits) const {
-    return std::all_of(files_.begin(), files_.end(), [&](const auto& one) {
-      return !fits(one.first) || one.second.kind == FileKind::kLog;
+  bool AreAllRanks(const std::string& pattern) const {
+    std::set<std::int64_t> ranks;
+    const bool logs = AllAreLogs([&](const std::string& other) {
+      const RankedPath ranked = RankedPathOf(other);
+      const bool fits = ranked.rank && ranked.pattern == pattern;
+      if (fits) ranks.insert(*ranked.rank);
+      return fits;
     });
+    return logs && ranks.size() > 1 && *ranks.rbegin() + 1 == static_cast<std::int64_t>(ranks.size());
+  }
+
+  bool AllAreLogs(absl::FunctionRef<bool(const std::string&)> fits) const {
+    return std::all_of(files_.begin(), files_.end(),
+                       [&](const auto& one) { return !fits(one.first) || one.second.kind == FileKind::kLog; });
   }
 
   // --- settings, scripts ---------------------------------------------------------------------------------
@@ -383,10 +392,11 @@ class Drafting {
 
   absl::StatusOr<Draft> Finish() {
     if (out_.taken.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          DisplayBytes(root_), ": nothing in this folder is recognised as evidence of a training run (",
-          scan_.files.size(), " files looked at); `paritect inspect FILE` tells what a file is taken for, docs/plan.md "
-          "how to name it"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(DisplayBytes(root_), ": nothing in this folder is recognised as evidence of a training run (",
+                       scan_.files.size(),
+                       " files looked at); `paritect inspect FILE` tells what a file is taken for, docs/plan.md "
+                       "how to name it"));
     }
     const std::string folder = NormalPath(JoinPath(WorkingDirectory(), root_));
     const std::string run = folder == "/" ? "run" : DisplayBytes(BaseName(folder));

@@ -95,7 +95,9 @@ TEST_F(DraftTest, NamesThatAreNoTextStayInThePlanAndOutOfTheYaml) {
 }
 
 TEST_F(DraftTest, WhatTellsNothingOrTwoThingsIsNamedWithItsReason) {
-  fs_.AddFile("/gpu/core.4711", absl::string_view("\x7f" "ELF\0\1\2", 7));
+  fs_.AddFile("/gpu/core.4711", absl::string_view("\x7f"
+                                                  "ELF\0\1\2",
+                                                  7));
   fs_.AddFile("/gpu/empty.txt", "");
   fs_.AddFile("/gpu/big.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
   fs_.AddFile("/gpu/config.json", "{\"model_type\": \"llama\", \"hidden_size\": 64, \"torch_dtype\": \"float32\"}");
@@ -106,11 +108,11 @@ TEST_F(DraftTest, WhatTellsNothingOrTwoThingsIsNamedWithItsReason) {
   fs_.AddSpecial("/gpu/pipe");
   fs_.AddFile("/gpu/secret.log", "x");
   fs_.MakeUnreadable("/gpu/secret.log");
-  EXPECT_THAT(NotTaken(Of()),
-              ElementsAre("big.bin not_taken_stand_in", "config.json not_taken_model", "core.4711 not_taken_unknown",
-                          "empty.txt not_taken_empty", "gone not_taken_dangling", "latest not_taken_link",
-                          "notes.json not_taken_no_known_key", "pipe not_taken_special",
-                          "secret.log not_taken_unreadable"));
+  EXPECT_THAT(
+      NotTaken(Of()),
+      ElementsAre("big.bin not_taken_stand_in", "config.json not_taken_model", "core.4711 not_taken_unknown",
+                  "empty.txt not_taken_empty", "gone not_taken_dangling", "latest not_taken_link",
+                  "notes.json not_taken_no_known_key", "pipe not_taken_special", "secret.log not_taken_unreadable"));
 }
 
 TEST_F(DraftTest, RanksAreReadOffTheNames) {
@@ -118,7 +120,8 @@ TEST_F(DraftTest, RanksAreReadOffTheNames) {
   fs_.AddFile("/r/logs/rank1.log", Log(60));
   fs_.AddFile("/r/shards/rank_0.txt", "a.bin\nb.bin\n");
   fs_.AddFile("/r/shards/rank_1.txt", "c.bin\nd.bin\n");
-  EXPECT_THAT(Taken(Of("/r")), ElementsAre("logs logs/rank{rank}.log text", "shards shards/rank_{rank}.txt shard-list"));
+  EXPECT_THAT(Taken(Of("/r")),
+              ElementsAre("logs logs/rank{rank}.log text", "shards shards/rank_{rank}.txt shard-list"));
 }
 
 TEST_F(DraftTest, SeveralRunsAreNamed) {
@@ -145,9 +148,10 @@ TEST_F(DraftTest, NodesOfARunAreAPlanEach) {
 }
 
 TEST_F(DraftTest, ACheckpointWithoutAStepIsLeftToAPerson) {
-  fs_.AddFile("/gpu/model.npy", absl::StrCat("\x93NUMPY\x01", absl::string_view("\0", 1), "\x76", absl::string_view("\0", 1),
-                                             "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }",
-                                             std::string(118 - 58, ' '), "\n", std::string(4, 'a')));
+  fs_.AddFile("/gpu/model.npy",
+              absl::StrCat("\x93NUMPY\x01", absl::string_view("\0", 1), "\x76", absl::string_view("\0", 1),
+                           "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", std::string(118 - 58, ' '),
+                           "\n", std::string(4, 'a')));
   EXPECT_THAT(NotTaken(Of()), Contains("model.npy not_taken_no_step"));
 }
 

@@ -16,8 +16,8 @@ namespace {
 // Containers of records: what stands in the run's own folder in such a form is data. A picture or a table there may be
 // a result.
 bool IsBulk(absl::string_view format) {
-  for (absl::string_view bulk : {"jsonl", "parquet", "arrow-file", "arrow-stream", "tfrecord", "recordio",
-                                 "mindrecord", "megatron-idx", "lmdb", "hdf5"}) {
+  for (absl::string_view bulk : {"jsonl", "parquet", "arrow-file", "arrow-stream", "tfrecord", "recordio", "mindrecord",
+                                 "megatron-idx", "lmdb", "hdf5"}) {
     if (format == bulk) return true;
   }
   return false;
@@ -25,9 +25,9 @@ bool IsBulk(absl::string_view format) {
 
 // "train" of "train.md5.txt", "data" of "MD5SUMS": what the list is of.
 std::string StemOfList(absl::string_view path) {
-  static const auto* const endings =
-      new std::vector<std::string>{"md5", "md5sum", "md5sums", "sha256", "sha256sum", "sha256sums", "sums", "checksum",
-                                   "checksums", "manifest", "hash", "hashes", "list", "files", "txt", "csv", "json"};
+  static const auto* const endings = new std::vector<std::string>{
+      "md5",      "md5sum", "md5sums", "sha256", "sha256sum", "sha256sums", "sums", "checksum", "checksums",
+      "manifest", "hash",   "hashes",  "list",   "files",     "txt",        "csv",  "json"};
   absl::string_view name = BaseName(path);
   for (std::size_t dot = name.rfind('.'); dot != absl::string_view::npos && dot > 0; dot = name.rfind('.')) {
     if (!HasWord(name.substr(dot + 1), *endings) && name.substr(dot + 1) != "gz") break;

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/drafting/draft.h"
 #include "agent/drafting/folder_scan.h"
 #include "agent/drafting/recognise.h"
+#include "agent/drafting/taken.h"
+#include "paritect/v1/plan.pb.h"
 
 namespace paritect {
 

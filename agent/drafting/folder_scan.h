@@ -1,5 +1,5 @@
-// What lies in a folder that has no plan: files to be recognised, data folders as a whole, runs that were recorded. Names
-// and sizes alone; no file is opened. Bounded in entries and depth; links to folders are followed for data alone.
+// What lies in a folder that has no plan: files to be recognised, data folders as a whole, runs that were recorded.
+// Names and sizes alone; no file is opened. Bounded in entries and depth; links to folders are followed for data alone.
 #ifndef PARITECT_AGENT_DRAFTING_FOLDER_SCAN_H_
 #define PARITECT_AGENT_DRAFTING_FOLDER_SCAN_H_
 

@@ -14,8 +14,8 @@
 
 namespace paritect {
 
-// A path of a plan with {rank} and {epoch} in place of the numbers that say so. Without such a number, or where the path
-// holds a character of patterns elsewhere: the path itself.
+// A path of a plan with {rank} and {epoch} in place of the numbers that say so. Without such a number, or where the
+// path holds a character of patterns elsewhere: the path itself.
 struct RankedPath {
   std::string pattern;
   std::optional<std::int64_t> rank;

@@ -239,7 +239,8 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
   if (IsPython(path)) {
     // A configuration in Python is one where its reader is sure; it is a script all the same.
     file = AsSettings(fs, rules, path, *head, false);
-    return file.kind == FileKind::kSettings && file.format == "mmengine-config" ? file : Of(FileKind::kScript, "python");
+    return file.kind == FileKind::kSettings && file.format == "mmengine-config" ? file
+                                                                                : Of(FileKind::kScript, "python");
   }
   if (IsPlan(*head)) return Of(FileKind::kPlan, "plan");
   RecognisedFile log = AsLog(fs, path);

@@ -25,7 +25,7 @@ enum class FileKind {
   kScript,
   kPlan,
   kBundle,
-  kData,      // records of samples
+  kData,  // records of samples
 };
 
 struct RecognisedFile {
@@ -35,8 +35,8 @@ struct RecognisedFile {
   std::string seen;    // what was seen, for that text
   // Of a log.
   std::int64_t records = 0;
-  bool more = false;   // it goes on behind what was read for recognition
-  bool curve = false;  // it holds losses
+  bool more = false;          // it goes on behind what was read for recognition
+  bool curve = false;         // it holds losses
   std::string command_entry;  // of a launch script: the script that it starts
   std::int64_t entries = 0;   // of a list: files
   bool states_rank = false;   // of shard lists: each says whose it is

@@ -26,9 +26,9 @@ void EvaluateRun(const CheckContext& context, Side side, const RunView& run, v1:
   const WorldSizes sizes = WorldSizesOf(context, side, run);
   const std::int64_t launched = LaunchedNodes(context, side, run, sizes);
   if (launched > 0 && static_cast<std::int64_t>(run.Reporting().size()) == launched) {
-    v1::Finding& note = AddNote(
-        context, result, "measured/nodes_launched", run.name,
-        {{"run", run.name}, {"nodes", absl::StrCat(launched)}, {"world", absl::StrCat(sizes.largest())}});
+    v1::Finding& note =
+        AddNote(context, result, "measured/nodes_launched", run.name,
+                {{"run", run.name}, {"nodes", absl::StrCat(launched)}, {"world", absl::StrCat(sizes.largest())}});
     SetFact(note, "nodes", launched);
     return;
   }

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
+#include "checks/settings/world_size.h"
 #include "checks/weights/synchronisation.h"
 #include "rules/launchers.h"
 
@@ -118,7 +119,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       synchronised = (settled || JudgeSynchronisation(context, result, side, run)) && synchronised;
     }
   }
-  if (!synchronised) AddMissing(context, result, "synchronisation_unknown", "");
+  if (!synchronised && !IsOneProcess(context, v1::EVIDENCE_KIND_WEIGHTS, result)) {
+    AddMissing(context, result, "synchronisation_unknown", "");
+  }
 }
 
 }  // namespace

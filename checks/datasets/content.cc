@@ -184,9 +184,8 @@ class ContentEvaluation {
 
   // True: the set's content was left unread as a whole; said once.
   bool SayNotHashed(const DatasetView& view) {
-    const bool names_only =
-        std::any_of(view.origins.begin(), view.origins.end(),
-                    [](const DatasetOrigin& origin) { return IsNamesOnly(*origin.list); });
+    const bool names_only = std::any_of(view.origins.begin(), view.origins.end(),
+                                        [](const DatasetOrigin& origin) { return IsNamesOnly(*origin.list); });
     if (names_only && unhashed_ == 0) {
       AddMissing(context_, result_, "data_not_hashed", view.where, {{"dataset", DisplayBytes(name_)}});
     }

@@ -1,6 +1,7 @@
 // training.flow.evaluation: are evaluation samples and mode the same? The part that logs can tell.
 // Source: pre-tuning checklist, 训练流程：与基准一致. A validation that gives several results for one checkpoint runs
 // in training mode (dropout, batch statistics) or over other samples each time.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "checks/check.h"
 #include "checks/observed/conduct.h"
 #include "checks/scripts/faults.h"
+#include "checks/scripts/flow.h"
 #include "checks/series/repeats.h"
 #include "checks/series/run_series.h"
 #include "checks/shards/view.h"
@@ -137,12 +139,16 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       Report(context, result, run, told);
       all_told = all_told && told.in_training + told.in_evaluation > 0;
     }
+    const std::vector<RunView> views = context.evidence.Runs(side);
     bool observed = same_rows;
-    for (const RunView& run : context.evidence.Runs(side)) {
-      observed = JudgeObservedModes(context, result, side, run) && observed;
-    }
+    for (const RunView& run : views) observed = JudgeObservedModes(context, result, side, run) && observed;
     if (observed) continue;
-    AddMissing(context, result, all_told ? "evaluation_samples_unknown" : "evaluation_mode_unknown", SideName(side));
+    // Scripts that are given already are not asked for again.
+    const bool scripts = std::any_of(views.begin(), views.end(),
+                                     [&](const RunView& run) { return ScriptFlow::Of(context, run).read(); });
+    const absl::string_view samples = scripts ? "evaluation_samples_unknown/scripts" : "evaluation_samples_unknown";
+    const absl::string_view mode = scripts ? "evaluation_mode_unknown/scripts" : "evaluation_mode_unknown";
+    AddMissing(context, result, all_told ? samples : mode, SideName(side));
   }
 }
 

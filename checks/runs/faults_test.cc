@@ -300,7 +300,7 @@ TEST(Repeats, TheBaselineIsHeldAgainstPublishedSettings) {
   };
   const auto run = [](const std::string& name) {
     RunFixture fixture = Training(name, Course);
-    fixture.Number("lr", 0.1).Record(400).set_accuracy(76.1);
+    fixture.Number("lr", 0.1).Record(300).set_accuracy(76.1);
     return fixture.End(v1::RunEnd::STATE_FINISHED);
   };
   const std::string settings = "baseline.repeatability.settings";

@@ -124,8 +124,9 @@ class Reader {
 
   // Whether anything in the tree makes, joins or asks for other processes, or trains by a framework that may.
   bool ReachesForOthers() const {
-    static constexpr absl::string_view kKinds[] = {"distributed_init", "distributed_wrapper", "data_parallel_wrapper",
-                                                   "rank", "world_size", "all_reduce", "shard", "trainer"};
+    static constexpr absl::string_view kKinds[] = {
+        "distributed_init", "distributed_wrapper", "data_parallel_wrapper", "rank", "world_size", "all_reduce", "shard",
+        "trainer"};
     return std::any_of(flow_.tree()->facts().begin(), flow_.tree()->facts().end(), [](const v1::ScriptFact& fact) {
       return std::find(std::begin(kKinds), std::end(kKinds), fact.kind()) != std::end(kKinds);
     });

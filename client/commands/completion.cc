@@ -121,39 +121,40 @@ std::string NameCases() {
 std::string ValueCases(const CommandEnv& env) {
   return absl::StrCat("    --item) choices=\"", absl::StrJoin(CatalogueIds(env.rules, false), " "), "\" ;;\n",
                       "    --lang) choices=\"en zh en,zh\" ;;\n    --color) choices=\"auto always never\" ;;\n",
-                      "    -o|--output) choices=\"", Formats(), "\" ;;\n",
-                      "    --audit) choices=\"", kAskAudits, "\" ;;\n    --node) choices=\"", kAskNodes, "\" ;;\n",
+                      "    -o|--output) choices=\"", Formats(), "\" ;;\n", "    --audit) choices=\"", kAskAudits,
+                      "\" ;;\n    --node) choices=\"", kAskNodes, "\" ;;\n",
                       "    --role) choices=\"agent viewer operator admin\" ;;\n",
                       "    --for) choices=\"done pass fail\" ;;\n");
 }
 
 void Bash(const CommandEnv& env) {
-  env.out << "# bash completion of paritect: source this file, or put it into /etc/bash_completion.d\n"
-             "_paritect() {\n"
-             "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" choices=\"\"\n"
-             "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-             "    COMPREPLY=($(compgen -W \""
-          << CommandNames()
-          << " help\" -- \"$current\"))\n    return\n  fi\n"
-             "  case \"$previous\" in\n"
-          << ValueCases(env)
-          << "  esac\n"
-             "  if [ -z \"$choices\" ]; then\n    case \"${COMP_WORDS[1]}:$current\" in\n"
-             "    explain:[!-]*|why:[!-]*|attest:[!-]*|explain:|why:|attest:) choices=\""
-          << absl::StrJoin(CatalogueIds(env.rules, true), " ")
-          << "\" ;;\n    esac\n  fi\n"
-             "  if [ -z \"$choices\" ]; then\n    case \"$current\" in\n"
-             "    -*) case \"${COMP_WORDS[1]} ${COMP_WORDS[2]} \" in\n"
-          << OptionCases(env)
-          << "    esac ;;\n    *) if [ \"$COMP_CWORD\" -eq 2 ]; then\n      case \"${COMP_WORDS[1]}\" in\n"
-          << VerbCases(env)
-          << "      esac\n    elif [ \"$COMP_CWORD\" -eq 3 ]; then\n      case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n"
-          << NameCases()
-          << "      esac\n    fi ;;\n    esac\n  fi\n"
-             "  if [ -n \"$choices\" ]; then COMPREPLY=($(compgen -W \"$choices\" -- \"$current\"))\n"
-             "  else COMPREPLY=($(compgen -f -- \"$current\")); fi\n"
-             "}\n"
-             "complete -o filenames -F _paritect paritect\n";
+  env.out
+      << "# bash completion of paritect: source this file, or put it into /etc/bash_completion.d\n"
+         "_paritect() {\n"
+         "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" choices=\"\"\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    COMPREPLY=($(compgen -W \""
+      << CommandNames()
+      << " help\" -- \"$current\"))\n    return\n  fi\n"
+         "  case \"$previous\" in\n"
+      << ValueCases(env)
+      << "  esac\n"
+         "  if [ -z \"$choices\" ]; then\n    case \"${COMP_WORDS[1]}:$current\" in\n"
+         "    explain:[!-]*|why:[!-]*|attest:[!-]*|explain:|why:|attest:) choices=\""
+      << absl::StrJoin(CatalogueIds(env.rules, true), " ")
+      << "\" ;;\n    esac\n  fi\n"
+         "  if [ -z \"$choices\" ]; then\n    case \"$current\" in\n"
+         "    -*) case \"${COMP_WORDS[1]} ${COMP_WORDS[2]} \" in\n"
+      << OptionCases(env)
+      << "    esac ;;\n    *) if [ \"$COMP_CWORD\" -eq 2 ]; then\n      case \"${COMP_WORDS[1]}\" in\n"
+      << VerbCases(env)
+      << "      esac\n    elif [ \"$COMP_CWORD\" -eq 3 ]; then\n      case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n"
+      << NameCases()
+      << "      esac\n    fi ;;\n    esac\n  fi\n"
+         "  if [ -n \"$choices\" ]; then COMPREPLY=($(compgen -W \"$choices\" -- \"$current\"))\n"
+         "  else COMPREPLY=($(compgen -f -- \"$current\")); fi\n"
+         "}\n"
+         "complete -o filenames -F _paritect paritect\n";
 }
 
 void Zsh(const CommandEnv& env) {
@@ -209,15 +210,16 @@ void Fish(const CommandEnv& env) {
       }
     }
   }
-  env.out << "complete -c paritect -n '__fish_seen_subcommand_from explain why attest' -f -a "
-          << FishQuoted(absl::StrJoin(CatalogueIds(env.rules, true), " ")) << "\n"
-          << "complete -c paritect -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
-          << "complete -c paritect -n '__fish_seen_subcommand_from audit; and __fish_seen_subcommand_from run show wait' "
-             "-f -a '(paritect completion names audits 2>/dev/null)'\n"
-          << "complete -c paritect -n '__fish_seen_subcommand_from node; and __fish_seen_subcommand_from show revoke' "
-             "-f -a '(paritect completion names nodes 2>/dev/null)'\n"
-          << "complete -c paritect -n '__fish_seen_subcommand_from runs; and __fish_seen_subcommand_from show' "
-             "-f -a '(paritect completion names runs 2>/dev/null)'\n";
+  env.out
+      << "complete -c paritect -n '__fish_seen_subcommand_from explain why attest' -f -a "
+      << FishQuoted(absl::StrJoin(CatalogueIds(env.rules, true), " ")) << "\n"
+      << "complete -c paritect -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"
+      << "complete -c paritect -n '__fish_seen_subcommand_from audit; and __fish_seen_subcommand_from run show wait' "
+         "-f -a '(paritect completion names audits 2>/dev/null)'\n"
+      << "complete -c paritect -n '__fish_seen_subcommand_from node; and __fish_seen_subcommand_from show revoke' "
+         "-f -a '(paritect completion names nodes 2>/dev/null)'\n"
+      << "complete -c paritect -n '__fish_seen_subcommand_from runs; and __fish_seen_subcommand_from show' "
+         "-f -a '(paritect completion names runs 2>/dev/null)'\n";
 }
 
 // One name a line.

@@ -135,8 +135,9 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   DiagnoseOptions o;
   Arguments arguments(kName, kSummary);
   arguments.Texts("source", o.audit.sides,
-                 "folders of the baseline and the migrated run; or a report made by -o json, a folder with report.json or with plans below baseline/ and migrated/, or "
-                 "the name of an audit on the server");
+                  "folders of the baseline and the migrated run; or a report made by -o json, a folder with "
+                  "report.json or with plans below baseline/ and migrated/, or "
+                  "the name of an audit on the server");
   DeclareAuditArguments(arguments, o.audit);
   arguments.Text("--audit", o.remote_audit, "the last run of this audit on the server");
   DeclareRemoteArguments(arguments, o.remote);

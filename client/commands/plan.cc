@@ -1,8 +1,9 @@
 // paritect plan init|show: the plan that a folder's content suggests, and what a plan takes.
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "agent/collect.h"
 #include "agent/drafting/folder_scan.h"
 #include "agent/drafting/recognise.h"
@@ -37,15 +38,15 @@ struct PlanOptions {
 
 PlanRemarks RemarksOf(const Rules& rules, absl::Span<const Language> languages, const SideInput& input) {
   PlanRemarks remarks;
-  remarks.head = {Word(rules, languages, "plan_head"),
-                  absl::StrCat("  ", Word(rules, languages, "plan_head_command"))};
+  remarks.head = {Word(rules, languages, "plan_head"), absl::StrCat("  ", Word(rules, languages, "plan_head_command"))};
   for (const TakenSource& source : input.draft->taken) {
     std::string path = source.path;
     if (source.key == "datasets" && absl::EndsWith(path, "/")) path.pop_back();
     const std::string words = SourceWords(rules, languages, source);
     const std::string shown = DisplayBytes(source.path);
     // The path stands before the remark already.
-    remarks.of_source[path] = absl::StartsWith(words, shown) ? words.substr(shown.size()) : words;
+    remarks.of_source[path] = std::string(
+        absl::StripLeadingAsciiWhitespace(absl::StartsWith(words, shown) ? words.substr(shown.size()) : words));
   }
   if (!input.draft->not_taken.empty()) remarks.end.push_back(Word(rules, languages, "plan_end_not_taken"));
   for (const NotTaken& one : input.draft->not_taken) {

@@ -255,7 +255,8 @@ ExitCode Ask(CommandEnv& env, WhyOptions& o) {
     if (!material.ok()) return UsageError(env, kName, material.status().message());
     return Answers(env, o, *question, *options, *material);
   }
-  if (!o.audit.sides.empty() || !o.audit.baseline.empty() || !o.audit.migrated.empty() || !o.audit.profile.empty() || !o.audit.answers.empty()) {
+  if (!o.audit.sides.empty() || !o.audit.baseline.empty() || !o.audit.migrated.empty() || !o.audit.profile.empty() ||
+      !o.audit.answers.empty()) {
     return UsageError(env, kName, "--audit asks a server's audit, which has its own sides, profile and answers");
   }
   return WithServer(env, kName, o.remote, [&](Connection& connection) {

@@ -42,8 +42,8 @@ absl::Status CheckOneRun(const SideInput& input) {
   for (const v1::Plan& plan : input.plans) runs.insert(DisplayBytes(plan.info().run()));
   for (const v1::Bundle& bundle : input.bundles) runs.insert(DisplayBytes(bundle.plan().run()));
   if (runs.size() < 2) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(input.path), ": the folder holds several runs: ",
-                                                 absl::StrJoin(runs, ", "),
+  return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(input.path),
+                                                 ": the folder holds several runs: ", absl::StrJoin(runs, ", "),
                                                  "; give each by itself (--baseline RUN --baseline RUN …)"));
 }
 
@@ -78,8 +78,8 @@ absl::StatusOr<SideInput> ReadSideInput(CommandEnv& env, const std::string& path
   input.path = path;
   const auto info = env.fs.Stat(path);
   if (absl::IsNotFound(info.status())) {
-    return absl::NotFoundError(absl::StrCat(
-        DisplayBytes(path), ": not there; give a run's folder, a plan file, or an evidence bundle"));
+    return absl::NotFoundError(
+        absl::StrCat(DisplayBytes(path), ": not there; give a run's folder, a plan file, or an evidence bundle"));
   }
   if (!info.ok()) return info.status();
   const bool folder = info->type == FileInfo::Type::kDirectory;
@@ -95,7 +95,8 @@ absl::StatusOr<SideInput> ReadSideInput(CommandEnv& env, const std::string& path
     return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": byte 0: this is not an evidence bundle"));
   }
   const bool named_plan = absl::EndsWith(path, ".yaml") || absl::EndsWith(path, ".yml");
-  if (!folder && !named_plan && IsEvidence(env, path, info->size_bytes)) return ReadDraft(env, std::move(input), options);
+  if (!folder && !named_plan && IsEvidence(env, path, info->size_bytes))
+    return ReadDraft(env, std::move(input), options);
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadCheckedPlan(env, path));
   input.plans.push_back(std::move(plan));
   return input;

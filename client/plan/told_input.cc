@@ -38,6 +38,11 @@ absl::string_view MessageOf(const TakenSource& source) {
   return source.names_only ? "taken_datasets/names_only" : "taken_datasets";
 }
 
+// Between the parts of a list.
+std::string Comma(const Rules& rules, absl::Span<const Language> languages) {
+  return languages.size() == 1 ? In(languages[0], rules.messages.Say("ui_comma")) : ", ";
+}
+
 std::string RunName(const SideInput& input) {
   if (!input.plans.empty()) return DisplayBytes(input.plans[0].info().run());
   return input.bundles.empty() ? "" : DisplayBytes(input.bundles[0].plan().run());
@@ -52,7 +57,8 @@ std::string SourcesLine(const Rules& rules, absl::Span<const Language> languages
   for (const std::string& path : input.draft->bundles) {
     sources.push_back(Word(rules, languages, "taken_bundle", {{"path", DisplayBytes(path)}}));
   }
-  return Word(rules, languages, "ui_read_run", {{"run", RunName(input)}, {"sources", absl::StrJoin(sources, ", ")}});
+  return Word(rules, languages, "ui_read_run",
+              {{"run", RunName(input)}, {"sources", absl::StrJoin(sources, Comma(rules, languages))}});
 }
 
 std::string NotTakenLine(const Rules& rules, absl::Span<const Language> languages, absl::Span<const SideInput> inputs) {
@@ -63,16 +69,15 @@ std::string NotTakenLine(const Rules& rules, absl::Span<const Language> language
     for (const NotTaken& one : input.draft->not_taken) {
       if (++all > kNotTakenShown) continue;
       const std::string path = DisplayBytes(one.path.empty() ? input.path : JoinPath(input.path, one.path));
-      shown.push_back(one.why == "not_taken_unknown"
-                          ? path
-                          : absl::StrCat(path, " (", NotTakenWords(rules, languages, one), ")"));
+      shown.push_back(
+          one.why == "not_taken_unknown" ? path : absl::StrCat(path, " (", NotTakenWords(rules, languages, one), ")"));
     }
   }
   if (shown.empty()) return "";
   if (all > kNotTakenShown) {
     shown.push_back(Word(rules, languages, "ui_more_not_recognised", {{"count", absl::StrCat(all - kNotTakenShown)}}));
   }
-  return Word(rules, languages, "ui_not_recognised", {{"paths", absl::StrJoin(shown, ", ")}});
+  return Word(rules, languages, "ui_not_recognised", {{"paths", absl::StrJoin(shown, Comma(rules, languages))}});
 }
 
 // Lines under one label; the further ones stand below the text of the first.

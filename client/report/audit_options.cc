@@ -31,7 +31,8 @@ void DeclareAuditArguments(Arguments& arguments, AuditArguments& options) {
   arguments.Text("--profile", options.profile,
                  "profile file: thresholds, ignored keys, waivers (default: pre-tuning/1)");
   arguments.Text("--answers", options.answers, "file of attestations and waivers made offline");
-  arguments.Text("--lang", options.lang, "en, zh (zh_CN, zh-CN), or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
+  arguments.Text("--lang", options.lang,
+                 "en, zh (zh_CN, zh-CN), or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");
   arguments.Text("--color", options.colour, "auto, always or never");
   DeclareReading(arguments, options.reading);
 }

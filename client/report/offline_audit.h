@@ -23,7 +23,8 @@ struct AuditInput {
   std::string json;  // what folders without a plan were taken for (docs/report.md, `inputs`); "": all had plans
 };
 
-// Everything that the options name, in the order given. What folders without a plan were taken for is told on `env.err`.
+// Everything that the options name, in the order given. What folders without a plan were taken for is told on
+// `env.err`.
 absl::StatusOr<AuditInput> LoadAuditInput(CommandEnv& env, const AuditArguments& options);
 
 }  // namespace paritect

@@ -263,10 +263,10 @@ def mindformers(folder, side, faults):
     data(folder / "dataset", "data" if "data" in faults else "")
     (folder / "pretrain.yaml").write_text(
         "seed: 1234\nrun_mode: train\ncontext:\n  mode: 0\n  device_target: Ascend\nrunner_config:\n  epochs: 1\n"
-        "  batch_size: 4\n  sink_mode: True\n  sink_size: 1\n  gradient_accumulation_steps: 1\nlr_schedule:\n"
+        "  batch_size: 4\n  sink_mode: True\n  sink_size: 1\n  gradient_accumulation_steps: 16\nlr_schedule:\n"
         "  type: CosineWithWarmUpLR\n  learning_rate: 1.e-4\n  lr_end: 1.e-6\n  warmup_steps: 30\n"
         f"  total_steps: {STEPS}\noptimizer:\n  type: AdamW\n  weight_decay: 0.1\nparallel_config:\n  data_parallel: 4\n"
-        "  model_parallel: 2\n  pipeline_stage: 1\n  micro_batch_num: 16\nuse_parallel: True\n"
+        "  model_parallel: 2\n  pipeline_stage: 1\n  micro_batch_num: 1\nuse_parallel: True\n"
         "model:\n  model_config:\n    type: GPT\n    seq_length: 2048\n    compute_dtype: float16\n")
     noise = Noise(8)
     (folder / "output" / "msrun_log").mkdir(parents=True)
