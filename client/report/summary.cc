@@ -218,7 +218,7 @@ std::string IncompleteSentence(const Rules& rules, Language language, const v1::
 
 std::vector<std::string> MetaParts(const Rules& rules, absl::Span<const Language> languages, const ReportMeta& meta) {
   std::vector<std::string> parts;
-  if (!meta.time.empty()) parts.push_back(Word(rules, languages, "screen_evidence_of", {{"time", meta.time}}));
+  if (!meta.time.empty()) parts.push_back(Word(rules, languages, "screen_report_of", {{"time", meta.time}}));
   if (!meta.host.empty()) parts.push_back(Word(rules, languages, "screen_host", {{"host", DisplayBytes(meta.host)}}));
   if (meta.run > 0) {
     parts.push_back(
