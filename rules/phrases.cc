@@ -35,8 +35,10 @@ std::vector<std::string> NamesOf(const std::string& text) {
 }
 
 std::string PatternOf(const std::string& english) {
+  static const RE2& number = *new RE2(R"(\\\{number[a-z_]*\\\})");
   static const RE2& quoted = *new RE2(R"(\\\{[a-z_]+\\\})");
   std::string pattern = RE2::QuoteMeta(english);
+  RE2::GlobalReplace(&pattern, number, "([0-9].*?)");
   RE2::GlobalReplace(&pattern, quoted, "(.*?)");
   return absl::StrCat("(?s)", pattern);
 }

@@ -42,6 +42,12 @@ TEST(Phrases, OfSeveralTheOneWithTheMostWordsOfItsOwn) {
   EXPECT_EQ(phrases.InChinese("a.yaml: not there"), "a.yaml不存在");
 }
 
+TEST(Phrases, ANumberBeginsWithADigit) {
+  const Phrases phrases = Of("phrases:\n  - {en: \"{number} of {number_all}\", zh: \"{number}，共 {number_all}\"}\n");
+  EXPECT_EQ(phrases.InChinese("1.2 GB of 3 GB"), "1.2 GB，共 3 GB");
+  EXPECT_EQ(phrases.InChinese("run 3 of audit a"), "run 3 of audit a");
+}
+
 TEST(Phrases, WhatHasNoPhraseStaysAsItIs) {
   EXPECT_EQ(BuiltInPhrases().InChinese("something else\nof two lines"), "something else\nof two lines");
   EXPECT_EQ(BuiltInPhrases().InChinese(""), "");

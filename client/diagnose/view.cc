@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "checks/causes.h"
 #include "client/render/table_writer.h"
 #include "client/report/summary.h"
@@ -41,7 +42,7 @@ class Tree {
     w_.Wrapped(0, "", Say(causes.empty() ? "diagnose_walk" : "diagnose_walk_then"), Style::kBold);
     for (std::size_t i = 0; i < diagnosis.stages.size(); ++i) Stage(diagnosis, i);
     w_.Line();
-    Next(diagnosis);
+    Next(diagnosis, causes.empty() ? "diagnose_next" : "diagnose_next_after_causes");
   }
 
  private:
@@ -78,9 +79,12 @@ class Tree {
       if (!remedy.en().empty()) w_.WrappedText(5, Say("diagnose_do"), remedy, Style::kGreen);
       const CatalogueCheck* const known = rules_.catalogue.FindCheck(causes[i].check->id());
       if (known != nullptr) w_.WrappedText(5, Say("diagnose_done_when"), known->rule, Style::kDim);
+      std::vector<std::string> follow;
       for (const Consequence& one : causes[i].consequences) {
-        w_.Wrapped(5, Say("diagnose_then_again"), one.check->id(), Style::kDim);
+        const std::string& id = one.check->id();
+        if (std::find(follow.begin(), follow.end(), id) == follow.end()) follow.push_back(id);
       }
+      if (!follow.empty()) w_.Wrapped(5, Say("diagnose_then_again"), absl::StrJoin(follow, ", "), Style::kDim);
     }
   }
 
@@ -176,19 +180,20 @@ class Tree {
     }
   }
 
-  void Next(const Diagnosis& diagnosis) {
+  // `label`: what the walk's place is, with causes to remove before it or without.
+  void Next(const Diagnosis& diagnosis, absl::string_view label) {
     if (diagnosis.exhausted) {
-      w_.Wrapped(0, absl::StrCat(Say("diagnose_next"), ":"), Say("diagnose_exhausted"), Style::kBold);
+      w_.Wrapped(0, absl::StrCat(Say(label), ":"), Say("diagnose_exhausted"), Style::kBold);
     }
     if (!diagnosis.next.has_value()) {
       if (!diagnosis.exhausted) {
-        w_.Wrapped(0, absl::StrCat(Say("diagnose_next"), ":"), Say("diagnose_nothing_left"), Style::kBold);
+        w_.Wrapped(0, absl::StrCat(Say(label), ":"), Say("diagnose_nothing_left"), Style::kBold);
       }
       return;
     }
     const StageAnswer& stage = diagnosis.stages[diagnosis.next->stage];
     const StepAnswer& step = stage.steps[diagnosis.next->step];
-    w_.Wrapped(0, absl::StrCat(Say("diagnose_next"), ":"),
+    w_.Wrapped(0, absl::StrCat(Say(label), ":"),
                absl::StrCat(Both(stage.stage->title), w_.dot(), Both(step.step->title)), Style::kBold);
     int number = 0;
     if (step.verdict == v1::VERDICT_FAIL) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/language.h"
+#include "client/localise.h"
 #include "client/remote/words.h"
 #include "client/terminal.h"
 #include "common/duration.h"
@@ -58,6 +59,10 @@ void AddTask(const v1::NodeTask& task, bool first, NodeProgress& row) {
   row.current = progress.current();
 }
 
+absl::string_view Comma(Language language) {
+  return language == Language::kChinese ? "，" : ", ";
+}
+
 std::string Bar(std::optional<double> fraction, bool ascii) {
   const int full = fraction ? static_cast<int>(*fraction * kBarColumns) : 0;
   std::string bar = "[";
@@ -65,7 +70,7 @@ std::string Bar(std::optional<double> fraction, bool ascii) {
   return bar + "]";
 }
 
-std::string Figures(const NodeProgress& row) {
+std::string Figures(const NodeProgress& row, Language language) {
   std::vector<std::string> parts;
   if (auto fraction = row.fraction()) parts.push_back(absl::StrFormat("%3d%%", static_cast<int>(*fraction * 100)));
   if (row.files_total > 0) {
@@ -83,25 +88,28 @@ std::string Figures(const NodeProgress& row) {
     if (auto left = row.seconds_left()) parts.push_back(absl::StrCat(FormatDuration(*left), " left"));
     if (!row.stage.empty()) parts.push_back(row.stage);
   }
+  for (std::string& part : parts) part = Localised(language, part);
   return absl::StrJoin(parts, "  ");
 }
 
-std::string StateText(const NodeProgress& row, bool ascii) {
-  const std::string word(NodeTaskWord(row.state));
+std::string StateText(const NodeProgress& row, bool ascii, Language language) {
+  const std::string word = Localised(language, NodeTaskWord(row.state));
+  const std::string colon = language == Language::kChinese ? "：" : ": ";
   switch (row.state) {
-    case v1::NODE_TASK_STATE_RUNNING: return absl::StrCat(Bar(row.fraction(), ascii), " ", Figures(row));
+    case v1::NODE_TASK_STATE_RUNNING: return absl::StrCat(Bar(row.fraction(), ascii), " ", Figures(row, language));
     case v1::NODE_TASK_STATE_DONE: {
-      const std::string figures = Figures(row);
+      const std::string figures = Figures(row, language);
       return figures.empty() ? word : absl::StrCat(Bar(1.0, ascii), " ", word, "  ", figures);
     }
     case v1::NODE_TASK_STATE_SILENT:
-      return absl::StrCat(word, ", last seen ", TimeWord(row.last_seen_unix_ms),
-                          row.detail.empty() ? "" : absl::StrCat(": ", row.detail));
-    default: return row.detail.empty() ? word : absl::StrCat(word, ": ", row.detail);
+      return absl::StrCat(word, Comma(language),
+                          Localised(language, absl::StrCat("last seen ", TimeWord(row.last_seen_unix_ms))),
+                          row.detail.empty() ? "" : absl::StrCat(colon, row.detail));
+    default: return row.detail.empty() ? word : absl::StrCat(word, colon, row.detail);
   }
 }
 
-std::string CountsOf(const std::vector<NodeProgress>& rows, std::size_t from) {
+std::string CountsOf(const std::vector<NodeProgress>& rows, std::size_t from, Language language) {
   std::map<int, std::pair<absl::string_view, int>> counts;
   for (std::size_t i = from; i < rows.size(); ++i) {
     auto& [word, count] = counts[Order(rows[i].state)];
@@ -109,16 +117,18 @@ std::string CountsOf(const std::vector<NodeProgress>& rows, std::size_t from) {
     ++count;
   }
   std::vector<std::string> parts;
-  for (const auto& [order, count] : counts) parts.push_back(absl::StrCat(count.second, " ", count.first));
-  return absl::StrJoin(parts, ", ");
+  for (const auto& [order, count] : counts) {
+    parts.push_back(absl::StrCat(count.second, " ", Localised(language, count.first)));
+  }
+  return absl::StrJoin(parts, Comma(language));
 }
 
 std::string Identity(const NodeProgress& row) {
   return absl::StrCat(row.migrated ? "m/" : "b/", row.node);
 }
 
-absl::string_view SideWord(const NodeProgress& row) {
-  return row.migrated ? "migrated" : "baseline";
+std::string SideWord(const NodeProgress& row, Language language = Language::kEnglish) {
+  return Localised(language, row.migrated ? "migrated" : "baseline");
 }
 
 class QuietWatcher : public AuditWatcher {
@@ -134,7 +144,7 @@ class BarsWatcher : public AuditWatcher {
 
   void Show(const v1::AuditRun& run) override {
     const TerminalSize size = env_.progress_size != nullptr ? env_.progress_size() : TerminalSize();
-    const std::vector<std::string> lines = ProgressBlock(run, env_.now_unix_ms(), size, ascii_);
+    const std::vector<std::string> lines = ProgressBlock(run, env_.now_unix_ms(), size, ascii_, env_.language);
     std::string text;
     // A window that was made smaller has scrolled: what left it cannot be reached any more.
     const std::size_t up = std::min(drawn_, static_cast<std::size_t>(std::max(size.rows - 1, 0)));
@@ -170,15 +180,16 @@ class LinesWatcher : public AuditWatcher {
       if (known == state) continue;
       known = state;
       if (row.state == v1::NODE_TASK_STATE_WAITING) continue;
-      const std::string figures = row.state == v1::NODE_TASK_STATE_DONE ? Figures(row) : row.detail;
-      out_ << TerminalSafe(
-                  absl::StrCat(row.node, " (", SideWord(row), "): ", state, figures.empty() ? "" : ", ", figures))
+      const Language language = env_.language;
+      const std::string figures = row.state == v1::NODE_TASK_STATE_DONE ? Figures(row, language) : row.detail;
+      out_ << TerminalSafe(absl::StrCat(row.node, " (", SideWord(row, language), "): ", Localised(language, state),
+                                        figures.empty() ? "" : Comma(language), figures))
            << "\n";
     }
     const std::int64_t now = env_.now_unix_ms();
     if (now - last_ms_ < kLineMs && !IsEnded(run)) return;
     last_ms_ = now;
-    out_ << TerminalSafe(ProgressHeadline(run, now)) << "\n";
+    out_ << TerminalSafe(ProgressHeadline(run, now, env_.language)) << "\n";
     out_.flush();
   }
   void Note(const std::string& text) override { out_ << TerminalSafe(text) << "\n"; }
@@ -290,7 +301,7 @@ std::vector<NodeProgress> ProgressRows(const v1::AuditRun& run) {
   return rows;
 }
 
-std::string ProgressHeadline(const v1::AuditRun& run, std::int64_t now_unix_ms) {
+std::string ProgressHeadline(const v1::AuditRun& run, std::int64_t now_unix_ms, Language language) {
   int done = 0;
   int silent = 0;
   int refused = 0;
@@ -300,19 +311,21 @@ std::string ProgressHeadline(const v1::AuditRun& run, std::int64_t now_unix_ms) 
     silent += row.state == v1::NODE_TASK_STATE_SILENT ? 1 : 0;
     refused += row.state == v1::NODE_TASK_STATE_REFUSED ? 1 : 0;
   }
-  std::string text = absl::StrCat(run.audit(), " run ", run.number(), ": ", AuditRunWord(run.state()));
-  if (!rows.empty()) absl::StrAppend(&text, ", ", done, " of ", rows.size(), " nodes done");
-  if (silent > 0) absl::StrAppend(&text, ", ", silent, " silent");
-  if (refused > 0) absl::StrAppend(&text, ", ", refused, " refused");
+  const std::string state = Localised(language, AuditRunWord(run.state()));
+  std::vector<std::string> parts = {Localised(language, absl::StrCat(run.audit(), " run ", run.number(), ": ", state))};
+  const auto add = [&](const std::string& part) { parts.push_back(Localised(language, part)); };
+  if (!rows.empty()) add(absl::StrCat(done, " of ", rows.size(), " nodes done"));
+  if (silent > 0) add(absl::StrCat(silent, " silent"));
+  if (refused > 0) add(absl::StrCat(refused, " refused"));
   const std::int64_t end = run.ended_unix_ms() > 0 ? run.ended_unix_ms() : now_unix_ms;
   if (run.started_unix_ms() > 0 && end > run.started_unix_ms()) {
-    absl::StrAppend(&text, ", ", FormatDuration((end - run.started_unix_ms()) / 1000));
+    parts.push_back(FormatDuration((end - run.started_unix_ms()) / 1000));
   }
-  return text;
+  return absl::StrJoin(parts, Comma(language));
 }
 
-std::vector<std::string> ProgressBlock(const v1::AuditRun& run, std::int64_t now_unix_ms, TerminalSize size,
-                                       bool ascii) {
+std::vector<std::string> ProgressBlock(const v1::AuditRun& run, std::int64_t now_unix_ms, TerminalSize size, bool ascii,
+                                       Language language) {
   std::vector<NodeProgress> rows = ProgressRows(run);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const NodeProgress& a, const NodeProgress& b) { return Order(a.state) < Order(b.state); });
@@ -322,16 +335,17 @@ std::vector<std::string> ProgressBlock(const v1::AuditRun& run, std::int64_t now
   std::size_t width = 0;
   for (std::size_t i = 0; i < shown; ++i) width = std::max(width, DisplayWidth(TerminalSafe(rows[i].node)));
   width = std::min(width, kNodeColumnsMax);
-  std::vector<std::string> lines = {Shorten(TerminalSafe(ProgressHeadline(run, now_unix_ms)), columns, ascii)};
+  std::vector<std::string> lines = {
+      Shorten(TerminalSafe(ProgressHeadline(run, now_unix_ms, language)), columns, ascii)};
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string name = Pad(Shorten(TerminalSafe(rows[i].node), width, ascii), width);
-    const std::string text = absl::StrCat(name, "  ", SideWord(rows[i]), "  ", TerminalSafe(StateText(rows[i], ascii)));
+    const std::string text =
+        absl::StrCat(name, "  ", SideWord(rows[i], language), "  ", TerminalSafe(StateText(rows[i], ascii, language)));
     lines.push_back(Shorten(text, columns, ascii));
   }
   if (shown < rows.size()) {
-    lines.push_back(Shorten(
-        absl::StrCat(ascii ? "..." : "…", " ", rows.size() - shown, " more nodes (", CountsOf(rows, shown), ")"),
-        columns, ascii));
+    const std::string more = absl::StrCat(rows.size() - shown, " more nodes (", CountsOf(rows, shown, language), ")");
+    lines.push_back(Shorten(absl::StrCat(ascii ? "..." : "…", " ", Localised(language, more)), columns, ascii));
   }
   return lines;
 }

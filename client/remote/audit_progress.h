@@ -36,12 +36,13 @@ struct NodeProgress {
 std::vector<NodeProgress> ProgressRows(const v1::AuditRun& run);
 
 // "resnet50 run 3: collecting, 2 of 5 nodes done, 1 silent, 12s"
-std::string ProgressHeadline(const v1::AuditRun& run, std::int64_t now_unix_ms);
+std::string ProgressHeadline(const v1::AuditRun& run, std::int64_t now_unix_ms,
+                             Language language = Language::kEnglish);
 
 // The headline and one line a node, at most size.rows - 1 lines of at most size.columns - 1 columns. What needs a look
 // comes first: silent, refused, running, waiting, done; what does not fit is counted in the last line.
 std::vector<std::string> ProgressBlock(const v1::AuditRun& run, std::int64_t now_unix_ms, TerminalSize size,
-                                       bool ascii);
+                                       bool ascii, Language language = Language::kEnglish);
 
 class AuditWatcher {
  public:

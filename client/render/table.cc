@@ -196,7 +196,8 @@ class Table {
     w.Line();
     Side("ui_baseline", report_.baseline(), w);
     Side("ui_migrated", report_.migrated(), w);
-    w.Wrapped(0, "", absl::StrJoin(Circumstances(), w.dot()));
+    const bool chinese = options_.languages[0] == Language::kChinese;
+    w.Wrapped(0, "", absl::StrJoin(Circumstances(), chinese ? "；" : w.dot()));
     Remarks(w);
     if (options_.detail != Detail::kFull) w.Wrapped(0, "", Say("screen_rest"));
     Sentence(w);
@@ -229,11 +230,17 @@ class Table {
     for (const v1::ItemResult& item : report_.items()) {
       for (const v1::CheckResult& check : item.checks()) attested += check.has_attested() ? 1 : 0;
     }
-    if (options_.detail == Detail::kFull || warnings + waived + attested == 0) return;
-    w.Wrapped(0, "",
-              Say("screen_remarks", {{"warnings", absl::StrCat(warnings)},
-                                     {"waived", absl::StrCat(waived)},
-                                     {"attested", absl::StrCat(attested)}}));
+    std::vector<std::string> parts;
+    const auto add = [&](absl::string_view id, int count) {
+      if (count > 0) parts.push_back(Say(id, {{"count", absl::StrCat(count)}}));
+    };
+    add("screen_warnings", warnings);
+    add("screen_waived", waived);
+    add("screen_attested", attested);
+    const bool chinese = options_.languages[0] == Language::kChinese;
+    if (!parts.empty() && options_.detail != Detail::kFull) {
+      w.Wrapped(0, "", Say("screen_remarks", {{"remarks", absl::StrJoin(parts, chinese ? "，" : ", ")}}));
+    }
   }
 
   const v1::Report& report_;

@@ -160,17 +160,25 @@ class CausesWriter {
     std::size_t shown = 0;
     for (const Consequence& one : cause.consequences) {
       if (shown++ == depth.consequences) break;
-      for (const Language language : options_.languages) {
-        const std::string brief = BriefFinding(language, report_, *one.check, *one.findings[0]);
-        const MessageArgs args = {{"finding", brief}, {"because", In(language, one.because)}};
-        Cut(kIndent, Label("screen_so"),
-            Word(options_.rules, absl::MakeConstSpan(&language, 1),
-                 one.because.en().empty() ? "screen_probably" : "screen_because", args),
-            std::min<std::size_t>(2, depth.message_lines));
-      }
+      // In full, each finding; else the first stands for its kind.
+      const std::size_t findings = depth.findings == kAll ? one.findings.size() : 1;
+      for (std::size_t i = 0; i < findings; ++i) Follows(one, *one.findings[i], depth);
     }
     const std::size_t left = cause.consequences.size() - std::min(cause.consequences.size(), depth.consequences);
     if (left > 0) w_.Wrapped(kIndent, Label("screen_so"), Say("screen_more_findings", {{"count", absl::StrCat(left)}}));
+  }
+
+  void Follows(const Consequence& consequence, const v1::Finding& finding, const Depth& depth) {
+    for (const Language language : options_.languages) {
+      const std::string told = depth.message_lines == kAll
+                                   ? absl::StrCat(consequence.check->id(), ": ", In(language, finding.message()))
+                                   : BriefFinding(language, report_, *consequence.check, finding);
+      const MessageArgs args = {{"finding", told}, {"because", In(language, consequence.because)}};
+      Cut(kIndent, Label("screen_so"),
+          Word(options_.rules, absl::MakeConstSpan(&language, 1),
+               consequence.because.en().empty() ? "screen_probably" : "screen_because", args),
+          depth.message_lines == kAll ? kAll : std::min<std::size_t>(2, depth.message_lines));
+    }
   }
 
   // Labels of one width, so that values stand below each other.

@@ -15,7 +15,8 @@
 namespace paritect {
 namespace {
 
-constexpr std::size_t kBriefColumns = 72;
+constexpr std::size_t kBriefColumns = 84;
+constexpr std::size_t kClauseBytesMin = 16;  // a colon before that parts a name from what is said of it
 constexpr std::size_t kBriefSubjectColumns = 44;
 constexpr std::size_t kBriefValueColumns = 28;
 constexpr std::size_t kCausesInSentence = 4;
@@ -43,6 +44,7 @@ bool IsShort(absl::string_view value) {
 absl::string_view FirstClause(absl::string_view message) {
   std::size_t end = message.size();
   for (absl::string_view mark : {" (", "; ", "（", "；", ". "}) end = std::min(end, message.find(mark));
+  for (absl::string_view mark : {": ", "："}) end = std::min(end, message.find(mark, kClauseBytesMin));
   return message.substr(0, end);
 }
 
@@ -219,7 +221,7 @@ std::vector<std::string> MetaParts(const Rules& rules, absl::Span<const Language
   std::vector<std::string> parts;
   if (meta == nullptr) return parts;
   const std::string time = TimeText(meta->at_unix_ms());
-  if (!time.empty()) parts.push_back(Word(rules, languages, "screen_evidence_of", {{"time", time}}));
+  if (!time.empty()) parts.push_back(Word(rules, languages, "screen_report_of", {{"time", time}}));
   if (!meta->host().empty()) {
     parts.push_back(Word(rules, languages, "screen_host", {{"host", DisplayBytes(meta->host())}}));
   }

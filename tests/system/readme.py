@@ -43,10 +43,12 @@ def samples():
     found = 0
     for name in ("README.md", "README.zh.md"):
         for block in blocks((ROOT / name).read_text(encoding="utf-8")):
-            start = next((i for i, line in enumerate(block) if line.startswith("Paritect ")), None)
+            start = next((i for i, line in enumerate(block) if line.startswith(("FAIL:", "不通过："))), None)
             if start is None:
                 continue
-            words = ["--lang", "zh"] if "精度体检" in block[start] else ["--lang", "en"]
+            words = ["--lang", "zh"] if block[start].startswith("不通过") else ["--lang", "en"]
+            if start == 0:  # the sample of one item, printed without its command
+                words += ["--item", "data.dataset"]
             holds(block[start:], printed(*words))
             found += 1
     assert found == 2, found
