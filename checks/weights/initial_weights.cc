@@ -186,7 +186,7 @@ class Evaluation {
       std::vector<std::string> names = copies.names;
       if (names.size() > kMissingShown) names.resize(kMissingShown);
       v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "copies_on_one_side", copies.names.front(),
-                                         {{"side", SideName(copies.side)},
+                                         {{"side", std::string(SideName(copies.side))},
                                           {"count", absl::StrCat(copies.names.size())},
                                           {"names", absl::StrJoin(names, ", ")}});
       if (finding != nullptr) SetFact(*finding, "copies", copies.names);

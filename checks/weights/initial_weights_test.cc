@@ -36,15 +36,90 @@ TEST(InitialWeights, TheSameUnderOtherNamesPasses) {
 
 TEST(InitialWeights, ALayoutIsNoDifferenceAndAnOrderIsOne) {
   v1::Weights other = MindSpore();
-  Floats shuffled = RandomFloats(640, 2);
-  std::reverse(shuffled.begin() + 7, shuffled.end());
-  *other.mutable_tensors(2) = TensorOf("fc.weight", {64, 10}, shuffled);
+  const Floats dense = RandomFloats(640, 2);
+  *other.mutable_tensors(2) = TensorOf("fc.weight", {64, 10}, Transposed(dense, 10, 64));
   EXPECT_EQ(Judge(Torch(), other), "pass");
   const v1::CheckResult transposed =
       ResultOf(kCheck, {WithWeights(Gpu({}), {Torch()})}, {WithWeights(Npu({}), {other})});
   EXPECT_TRUE(HasKind(transposed, v1::SEVERITY_NOTE, "transposed"));
-  *other.mutable_tensors(2) = TensorOf("fc.weight", {10, 64}, shuffled);
+  // Reshaped where it had to be transposed, and shuffled in either shape: the same values at wrong places.
+  *other.mutable_tensors(2) = TensorOf("fc.weight", {64, 10}, dense);
   EXPECT_EQ(Judge(Torch(), other), "fail: weights_differ module.fc.weight");
+  Floats shuffled = dense;
+  std::reverse(shuffled.begin() + 7, shuffled.end());
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{10, 64}, {64, 10}}) {
+    *other.mutable_tensors(2) = TensorOf("fc.weight", shape, shuffled);
+    EXPECT_EQ(Judge(Torch(), other), "fail: weights_differ module.fc.weight");
+  }
+  // Another shape and another order: nothing tells.
+  *other.mutable_tensors(2) = TensorOf("fc.weight", {2, 320}, shuffled);
+  EXPECT_EQ(Judge(Torch(), other), "not_performed: !module.fc.weight");
+  *other.mutable_tensors(2) = TensorOf("fc.weight", {640}, dense);
+  EXPECT_EQ(Judge(Torch(), other), "pass");
+}
+
+// Square matrices by the names of both sides; `fixed`: a matrix of the same kind whose shape tells its layout.
+std::string Square(const std::string& a, const std::string& b, bool transposed, bool with_fixed = false,
+                   bool fixed_transposed = false) {
+  const Floats square = RandomFloats(64, 2), fixed = RandomFloats(80, 3);
+  v1::Weights x = StateAt(0, {TensorOf("net.fc1." + a, {8, 8}, square)});
+  v1::Weights y = StateAt(0, {TensorOf("net.fc1." + b, {8, 8}, transposed ? Transposed(square, 8, 8) : square)});
+  if (with_fixed) {
+    *x.add_tensors() = TensorOf("net.fc2." + a, {8, 10}, fixed);
+    *y.add_tensors() = fixed_transposed ? TensorOf("net.fc2." + b, {10, 8}, Transposed(fixed, 8, 10))
+                                        : TensorOf("net.fc2." + b, {8, 10}, fixed);
+  }
+  return Judge(x, y);
+}
+
+TEST(InitialWeights, SquareMatricesStandAsTheirKindDoes) {
+  EXPECT_EQ(Square("weight", "weight", false), "pass");
+  EXPECT_EQ(Square("weight", "weight", true), "fail: weights_differ net.fc1.weight");
+  EXPECT_EQ(Square("kernel", "weight", true), "pass");
+  EXPECT_EQ(Square("kernel", "weight", false), "fail: weights_differ net.fc1.kernel");
+  EXPECT_EQ(Square("weight", "weight", true, true, true), "pass");
+  EXPECT_EQ(Square("weight", "weight", false, true, true), "fail: weights_differ net.fc1.weight");
+  EXPECT_EQ(Square("kernel", "weight", false, true, false), "pass") << "what others of its kind show counts first";
+}
+
+TEST(InitialWeights, ConvolutionsWithExchangedInputsAndOutputs) {
+  const Floats kernel = RandomFloats(3 * 3 * 4 * 4, 2);
+  Floats right, wrong;  // [3, 3, in, out] to [out, in, 3, 3]
+  for (std::size_t o = 0; o < 4; ++o) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      for (std::size_t k = 0; k < 9; ++k) {
+        right.push_back(kernel[k * 16 + i * 4 + o]);
+        wrong.push_back(kernel[k * 16 + o * 4 + i]);
+      }
+    }
+  }
+  const auto judge = [&](const Floats& other) {
+    return Judge(StateAt(0, {TensorOf("conv/kernel", {3, 3, 4, 4}, kernel)}),
+                 StateAt(0, {TensorOf("conv.weight", {4, 4, 3, 3}, other)}));
+  };
+  EXPECT_EQ(judge(right), "pass");
+  EXPECT_EQ(judge(wrong), "fail: weights_differ conv/kernel");
+}
+
+TEST(InitialWeights, NegativeZeroIsZero) {
+  Floats zeros(16), negative(16, -0.0F);
+  EXPECT_EQ(Judge(StateAt(0, {TensorOf("fc.bias", {16}, zeros), TensorOf("fc.weight", {16}, RandomFloats(16, 1))}),
+                  StateAt(0, {TensorOf("fc.bias", {16}, negative), TensorOf("fc.weight", {16}, RandomFloats(16, 1))})),
+            "pass");
+}
+
+TEST(InitialWeights, WhatSettingsDecideIsComparedWhereBothHaveIt) {
+  const auto state = [](const std::string& buffer, const Floats& values) {
+    return StateAt(0, {TensorOf("fc.weight", {16, 16}, RandomFloats(256, 1)), TensorOf(buffer, {16}, values)});
+  };
+  const std::string inv = "layers.0.rotary_emb.inv_freq";
+  EXPECT_EQ(Judge(state(inv, RandomFloats(16, 2)), state(inv, RandomFloats(16, 2))), "pass");
+  EXPECT_EQ(Judge(state(inv, RandomFloats(16, 2)), state(inv, RandomFloats(16, 3))), "fail: derived_differs " + inv);
+  const v1::Weights without = StateAt(0, {TensorOf("fc.weight", {16, 16}, RandomFloats(256, 1))});
+  EXPECT_EQ(Judge(state(inv, RandomFloats(16, 2)), without), "pass");
+  EXPECT_TRUE(HasKind(ResultOf(kCheck, {WithWeights(Gpu({}), {state(inv, RandomFloats(16, 2))})},
+                               {WithWeights(Npu({}), {without})}),
+                      v1::SEVERITY_NOTE, "measured"));
 }
 
 // One model of one tensor of 4096 elements, in another state on each side.
@@ -160,6 +235,45 @@ TEST(InitialWeights, RandomOnesAreJudgedByTheirLaw) {
   v1::Weights ones = drawn(7, 0.02F);
   *ones.mutable_tensors(2) = TensorOf("fc.bias", {100}, Floats(100, 1.0F));
   EXPECT_EQ(Judge(drawn(1, 0.02F), ones), "fail: law_differs fc.bias");
+}
+
+TEST(InitialWeights, CopiesOfALayerAreNoDraws) {
+  const auto model = [](unsigned seed, bool copied) {
+    return StateAt(0, {TensorOf("layers.0.w", {64, 64}, RandomFloats(4096, seed)),
+                       TensorOf("layers.1.w", {64, 64}, RandomFloats(4096, copied ? seed : seed + 1)),
+                       TensorOf("layers.2.w", {64, 64}, RandomFloats(4096, copied ? seed : seed + 2))});
+  };
+  EXPECT_EQ(Judge(model(10, false), model(20, false)), "pass");
+  EXPECT_EQ(Judge(model(10, false), model(20, true)), "fail: copies_on_one_side layers.0.w");
+  EXPECT_EQ(Judge(model(10, true), model(20, false)), "fail: copies_on_one_side layers.0.w");
+  EXPECT_EQ(Judge(model(10, true), model(20, true)), "pass");
+}
+
+TEST(InitialWeights, SingleValuesOutsideTheLawAreSeen) {
+  Floats broken = RandomFloats(4096, 2);
+  broken[77] = 3.0F;
+  EXPECT_EQ(JudgeOne(RandomFloats(4096, 1), broken), "fail: law_differs w");
+  EXPECT_EQ(JudgeOne(broken, RandomFloats(4096, 1)), "fail: law_differs w");
+  for (unsigned seed = 10; seed < 60; ++seed) {
+    EXPECT_EQ(JudgeOne(RandomFloats(4096, 1), RandomFloats(4096, seed)), "pass") << seed;
+  }
+}
+
+TEST(InitialWeights, PartsInAnotherOrder) {
+  const Floats q = RandomFloats(64, 1), k = RandomFloats(64, 2), v = RandomFloats(64, 3);
+  const auto split = [&](const std::string& name) {
+    return StateAt(0, {TensorOf(name + "q_proj_weight", {8, 8}, q), TensorOf(name + "k_proj_weight", {8, 8}, k),
+                       TensorOf(name + "v_proj_weight", {8, 8}, v)});
+  };
+  const auto fused = [](const Floats& x, const Floats& y, const Floats& z) {
+    Floats all = x;
+    all.insert(all.end(), y.begin(), y.end());
+    all.insert(all.end(), z.begin(), z.end());
+    return StateAt(0, {TensorOf("attn.in_proj_weight", {24, 8}, all)});
+  };
+  EXPECT_EQ(Judge(split("attn."), fused(q, k, v)), "pass");
+  const std::string exchanged = Judge(split("attn."), fused(k, q, v));
+  EXPECT_EQ(exchanged.find("fail: weights_differ"), 0U) << exchanged;
 }
 
 TEST(InitialWeights, WhatWasNamedMustBeLoaded) {

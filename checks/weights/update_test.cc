@@ -1,6 +1,7 @@
 // What one step did to the weights, with its innocent twins.
 #include <gtest/gtest.h>
 
+#include "checks/weights/checkpoints.h"
 #include "checks/weights/fixture.h"
 
 namespace paritect {
@@ -36,6 +37,14 @@ v1::Bundle B(const Step& step = {}) {
   return WithWeights(Npu({}), States(step));
 }
 
+v1::Bundle AdamInBf16(v1::Bundle bundle) {
+  const v1::Bundle settings = Gpu({Arguments("argparse-namespace", {{"optimizer", "adam"}, {"bf16", "true"}})});
+  for (const v1::Evidence& evidence : settings.evidence()) {
+    if (evidence.has_settings()) *bundle.add_evidence() = evidence;
+  }
+  return bundle;
+}
+
 TEST(Updated, EverythingMoves) {
   EXPECT_EQ(Verdict(kUpdated, {A()}, {B()}), "pass");
 }
@@ -65,9 +74,56 @@ TEST(Updated, AStepBelowTheTypesResolutionIsLost) {
 
 TEST(SameUpdate, TheSameStepPasses) {
   EXPECT_EQ(Verdict(kSame, {A()}, {B()}), "pass");
+}
+
+TEST(SameUpdate, TheWiderLimitsNeedToBeKnownToHold) {
   Step near;
   near.dense = Sum(near.dense, RandomFloats(1280, 20, 1e-4F));
-  EXPECT_EQ(Verdict(kSame, {A()}, {B(near)}), "pass");
+  EXPECT_EQ(Verdict(kSame, {A()}, {B(near)}), "not_performed: !npu");
+  EXPECT_EQ(Verdict(kSame, {AdamInBf16(A())}, {AdamInBf16(B(near))}), "pass");
+}
+
+// A bias of 12 elements has no sketch; all its signs are known.
+TEST(SameUpdate, SmallTensorsAreSeenByTheirSigns) {
+  const auto states = [](bool turned, const std::string& name, std::vector<std::int64_t> shape) {
+    std::vector<v1::Weights> both = States({});
+    for (v1::Weights& state : both) {
+      for (v1::TensorFingerprint& tensor : *state.mutable_tensors()) {
+        tensor.set_sampled_signs(std::string(ElementsOf(tensor) / 4, '\x55'));
+      }
+      v1::TensorFingerprint small = TensorOf(name, shape, Floats(12, state.step() == 0 ? 1.0F : 1.001F));
+      if (state.step() == 1) small.set_sampled_signs(turned ? "\xaa\xaa\xaa" : "\x55\x55\x55");
+      if (state.step() == 1 && turned) small.set_xxh3("other");
+      *state.add_tensors() = small;
+    }
+    return both;
+  };
+  const auto judge = [&](bool turned, const std::string& name, const std::vector<std::int64_t>& shape) {
+    return Verdict(kSame, {AdamInBf16(WithWeights(Gpu({}), states(false, name, shape)))},
+                   {AdamInBf16(WithWeights(Npu({}), states(turned, name, shape)))});
+  };
+  EXPECT_EQ(judge(false, "head.weight", {3, 4}), "pass");
+  EXPECT_EQ(judge(true, "head.weight", {3, 4}), "fail: update_direction_differs head.weight");
+  EXPECT_EQ(judge(true, "head.bias", {12}), "pass: ~update_direction_differs head.bias") << "may be noise under Adam";
+}
+
+TEST(SameUpdate, OneTensorOfAnotherSizeIsNamed) {
+  Step other;
+  other.dense = RandomFloats(1280, 10, 1e-3F);
+  for (float& value : other.norm) value *= 1.5F;
+  const std::string told = Verdict(kSame, {A()}, {B(other)});
+  EXPECT_NE(told, "pass");
+}
+
+TEST(SameUpdate, AStartThatDiffersInPartDoesNotHideTheRest) {
+  std::vector<v1::Weights> other = States({.dense = RandomFloats(1280, 11, 1e-3F), .norm = Floats(128)});
+  *other[0].mutable_tensors(1) = TensorOf("norm.weight", {128}, Floats(128, 2.0F));
+  const v1::CheckResult result = ResultOf(kSame, {A()}, {WithWeights(Npu({}), other)});
+  ASSERT_TRUE(HasKind(result, v1::SEVERITY_ERROR, "update_direction_differs"));
+  for (const v1::Finding& finding : result.findings()) {
+    if (finding.kind() != "update_direction_differs") continue;
+    EXPECT_EQ(finding.facts().fields().at("caused_by").list_value().values_size(), 1);
+  }
 }
 
 TEST(SameUpdate, AnotherBatchPointsElsewhere) {

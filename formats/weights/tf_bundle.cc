@@ -13,8 +13,10 @@
 #include "common/crc.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/weights/boxes.h"
 #include "formats/weights/scalar_value.h"
 #include "formats/weights/sorted_table.h"
+#include "formats/weights/tf_slices.h"
 #include "formats/weights/weights_format.h"
 #include "formats/weights/wire_reader.h"
 
@@ -139,7 +141,8 @@ class BundleReader {
   absl::Status Add(absl::string_view key, absl::string_view value) {
     if (shards_ == 0) return absl::DataLossError("the index has no header of a bundle");
     PARITECT_ASSIGN_OR_RETURN(Entry entry, ReadEntry(value));
-    if (entry.type == kStringType || key[0] == '\0') return absl::OkStatus();  // graphs and names; keys of slices
+    if (entry.type == kStringType) return absl::OkStatus();  // graphs and names
+    if (IsTfSliceKey(key)) return AddSlice(key, std::move(entry));
     TensorInfo info;
     info.name = std::string(key);
     info.role = RoleOf(key);
@@ -151,7 +154,7 @@ class BundleReader {
       return out_->AddUnreadable(std::move(info),
                                  StrCat("elements of TensorFlow's type ", entry.type, ", which is not read"));
     if (const absl::Status sized = SizeTensor(info); !sized.ok()) return absl::DataLossError(sized.message());
-    if (entry.sliced) return out_->AddUnreadable(std::move(info), "a variable that is cut into slices");
+    if (entry.sliced) return AddSliced(std::move(info));
     if (info.bytes != entry.size) {
       return absl::DataLossError(StrCat("its shape takes ", info.bytes, " bytes, ", entry.size, " are stated"));
     }
@@ -160,6 +163,26 @@ class BundleReader {
     PARITECT_ASSIGN_OR_RETURN(const SharedBytes part, PartOfBytes(*shard, entry.offset, entry.size));
     PARITECT_RETURN_IF_ERROR(AddScalarFact(info, *part));
     return out_->Add(std::move(info), Checked(part, entry.crc));
+  }
+
+  // They stand before the variables that they are cut from.
+  absl::Status AddSlice(absl::string_view key, Entry entry) {
+    PARITECT_ASSIGN_OR_RETURN(TfSlice slice, ReadTfSliceKey(key));
+    if (slice.starts.size() != entry.shape.size()) return absl::DataLossError("a slice of other dimensions than its key");
+    if (++slices_count_ > kTensorsMax) return absl::ResourceExhaustedError(StrCat("more than ", kTensorsMax, " slices"));
+    slices_[slice.variable].emplace_back(std::move(slice), std::move(entry));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddSliced(TensorInfo info) {
+    std::vector<Box> boxes;
+    for (const auto& [slice, entry] : slices_[info.name]) {
+      auto shard = Shard(entry.shard);
+      if (!shard.ok()) return out_->AddUnreadable(std::move(info), shard.status().message());
+      if (TypeOf(entry.type) != info.dtype) return absl::DataLossError("a slice of another type than its variable");
+      boxes.push_back({slice.starts, entry.shape, {*shard, entry.offset, entry.size}});
+    }
+    return AddBoxes(std::move(info), std::move(boxes), *out_);
   }
 
   absl::StatusOr<SharedBytes> Shard(std::uint64_t number) {
@@ -197,6 +220,8 @@ class BundleReader {
   }
 
   FileSystem& fs_;
+  std::map<std::string, std::vector<std::pair<TfSlice, Entry>>> slices_;  // by variable
+  std::size_t slices_count_ = 0;
   std::string prefix_;
   std::unique_ptr<StoredTensors> out_;
   std::uint64_t shards_ = 0;

@@ -228,6 +228,27 @@ inline std::string TfEntry(std::uint64_t type, const std::vector<std::uint64_t>&
   return absl::StrCat(WireNumber(1, type), WireBytes(2, dims), WireNumber(4, offset), WireNumber(5, bytes.size()),
                       WireVarint(6 << 3 | 5), LittleEndianBytes(crc, 4));
 }
+// As TensorFlow's ordered code has it: -1 for a length is all of the axis.
+inline std::string TfOrderedNumber(std::int64_t value) {
+  const auto size = static_cast<std::uint64_t>(value < 0 ? ~value : value);
+  std::size_t length = 1;
+  while (length < 10 && size >> (7 * length - 1) != 0) ++length;
+  std::string bytes(length, '\0');
+  for (std::size_t i = 0; i < length && i < 8; ++i) bytes[length - 1 - i] = static_cast<char>(size >> 8 * i);
+  for (std::size_t i = 0; i < length; ++i) bytes[i / 8] = static_cast<char>(bytes[i / 8] | 0x80 >> i % 8);
+  if (value < 0) {
+    for (char& byte : bytes) byte = static_cast<char>(~byte);
+  }
+  return bytes;
+}
+inline std::string TfSliceKey(absl::string_view name,
+                              const std::vector<std::pair<std::int64_t, std::int64_t>>& extents) {
+  std::string key = absl::StrCat(std::string(1, '\0'), name, std::string("\0\1\1", 3));
+  key.push_back(static_cast<char>(extents.size()));
+  for (const auto& [start, length] : extents) key += TfOrderedNumber(start) + TfOrderedNumber(length);
+  return key;
+}
+
 inline std::string SampleTfIndex() {
   return SortedTable({{"", WireNumber(1, 1)},
                       {"dense/kernel", TfEntry(1, {2, 2}, 0, Floats({1, 2, 3, 4}))},

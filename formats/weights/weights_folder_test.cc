@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_join.h"
 #include "formats/weights/weights_fixture.h"
 
 namespace paritect {
@@ -97,7 +98,61 @@ TEST(Megatron, ARankThatIsMissing) {
   EXPECT_TRUE(absl::IsDataLoss(OpenWeights(fs, "/n").status()));
 }
 
+TEST(Megatron, StagesOfAPipelineAreNumberedThrough) {
+  MemoryFileSystem fs;
+  for (const char* rank : {"000", "001"}) {
+    fs.AddFile(absl::StrCat("/m/iter_0000005/mp_rank_00_", rank, "/model_optim_rng.pt"),
+               OneTensor("model.decoder.layers.0.w"));
+  }
+  const auto source = OpenWeights(fs, "/m/iter_0000005");
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source),
+              ElementsAre("model.decoder.layers.0.w F32 [2]", "model.decoder.layers.1.w F32 [2]"));
+}
+
+// --- MindSpore
+TEST(MindsporeRanks, TheLastStepThatAllRanksHave) {
+  MemoryFileSystem fs;
+  for (const char* rank : {"rank_0", "rank_1"}) {
+    for (const char* step : {"1_10", "2_10"}) {
+      fs.AddFile(absl::StrCat("/m/", rank, "/net-", step, ".safetensors"), OneSafetensors(step));
+    }
+  }
+  fs.AddFile("/m/rank_1/net-10_10.safetensors", OneSafetensors("later"));
+  fs.AddFile("/m/rank_1/graph.meta", "no checkpoint");
+  const auto source = OpenWeights(fs, "/m");
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ((*source)->about().format(), "mindspore-ranks");
+  EXPECT_THAT(Listed(**source), ElementsAre("2_10 F32 [1]", "2_10 F32 [1]"));
+  EXPECT_EQ((*source)->tensors()[1].file, "rank_1/net-2_10.safetensors");
+  EXPECT_EQ((*source)->about().incomplete_size(), 0);
+}
+
+TEST(MindsporeRanks, RanksThatAreMissingOrHaveNothingInCommon) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/rank_0/a-1_1.safetensors", OneSafetensors("w"));
+  fs.AddFile("/m/rank_2/a-1_1.safetensors", OneSafetensors("w"));
+  const auto source = OpenWeights(fs, "/m");
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_EQ((*source)->about().incomplete_size(), 1);
+  EXPECT_EQ((*source)->about().incomplete(0).id(), "weights_ranks_missing");
+  fs.AddFile("/n/rank_0/a-1_1.safetensors", OneSafetensors("w"));
+  fs.AddFile("/n/rank_1/a-1_2.safetensors", OneSafetensors("w"));
+  EXPECT_TRUE(absl::IsDataLoss(OpenWeights(fs, "/n").status()));
+}
+
 // --- DeepSpeed
+TEST(Deepspeed, LayersOfAPipelineByTheirNumber) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/layer_00-model_00-model_states.pt", OneTensor("weight"));
+  fs.AddFile("/m/layer_03-model_00-model_states.pt", OneTensor("weight"));
+  fs.AddFile("/m/mp_rank_00_model_states.pt", OneTensor("iteration"));
+  const auto source = OpenWeights(fs, "/m");
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source), Contains("0.weight F32 [2]"));
+  EXPECT_THAT(Listed(**source), Contains("3.weight F32 [2]"));
+}
+
 std::string OptimizerStates(int stage, const std::vector<float>& flat, int ranks) {
   const auto count = static_cast<std::int32_t>(flat.size());
   const std::string list = absl::StrCat("](", PickleTensor("0", "FloatStorage", count, 0, {count}, {1}), "e");
@@ -160,6 +215,7 @@ std::string Size(const std::vector<std::int32_t>& extents) {
 struct Chunk {
   std::vector<std::int32_t> offsets, sizes;
   std::vector<float> values;
+  bool safetensors = false;
 };
 
 // A tensor "w" of that size in one file of chunks.
@@ -170,8 +226,12 @@ void AddDcp(MemoryFileSystem& fs, const std::vector<std::int32_t>& size, const s
     const auto count = static_cast<std::int32_t>(chunk.values.size());
     std::vector<std::int32_t> strides(chunk.sizes.size(), 1);
     for (std::size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * chunk.sizes[i];
+    const std::string plain =
+        SafetensorsFile(absl::StrCat(R"({"w":{"dtype":"F32","shape":[)", absl::StrJoin(chunk.sizes, ","),
+                                     R"(],"data_offsets":[0,)", 4 * count, "]}}"),
+                        Floats(chunk.values));
     const std::string part =
-        TorchZip(PickleTensor("0", "FloatStorage", count, 0, chunk.sizes, strides), {{"0", Floats(chunk.values)}});
+        chunk.safetensors ? plain : TorchZip(PickleTensor("0", "FloatStorage", count, 0, chunk.sizes, strides), {{"0", Floats(chunk.values)}});
     absl::StrAppend(
         &list, PickleInstance(kModule, "ChunkStorageMetadata",
                               {PickleText("offsets"), Size(chunk.offsets), PickleText("sizes"), Size(chunk.sizes)}));
@@ -211,6 +271,7 @@ TEST(TorchDcp, ChunksByRowsColumnsAndBoxes) {
               {{{0, 0, 0}, {1, 2, 2}, {1, 2, 3, 4}}, {{1, 0, 0}, {1, 1, 2}, {5, 6}}, {{1, 1, 0}, {1, 1, 2}, {7, 8}}}),
       Floats({1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(ReadDcp({}, {{{}, {}, {7}}}), Floats({7}));
+  EXPECT_EQ(ReadDcp({2, 2}, {{{1, 0}, {1, 2}, {3, 4}, true}, {{0, 0}, {1, 2}, {1, 2}}}), Floats({1, 2, 3, 4}));
 }
 
 TEST(TorchDcp, ChunksThatDoNotTile) {
