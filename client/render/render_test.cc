@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(AllFormats, RenderTest,
                          testing::Values(Golden{"table", "en"}, Golden{"table", "zh"}, Golden{"table", "en-zh"},
                                          Golden{"json", "en"}, Golden{"jsonl", "en"}, Golden{"markdown", "en"},
                                          Golden{"markdown", "zh"}, Golden{"csv", "en"}, Golden{"csv", "en-zh"},
-                                         Golden{"junit", "zh"}),
+                                         Golden{"junit", "zh"}, Golden{"sarif", "en"}),
                          [](const testing::TestParamInfo<Golden>& one) {
                            std::string name = absl::StrCat(one.param.format, "_", one.param.languages);
                            std::replace(name.begin(), name.end(), '-', '_');
