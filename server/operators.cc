@@ -215,14 +215,15 @@ absl::StatusOr<v1::GetReportKeyResponse> OperatorCalls::GetReportKey(const v1::G
 
 absl::StatusOr<v1::CreateLoginResponse> OperatorCalls::CreateLogin(const v1::CreateLoginRequest& request,
                                                                    const std::string& by) {
-  if (parts_.logins == nullptr || parts_.page.empty()) {
+  const std::string page = parts_.page ? parts_.page() : "";
+  if (parts_.logins == nullptr || page.empty()) {
     return absl::FailedPreconditionError("this server serves no page: start it with --web HOST:PORT");
   }
   PARITECT_ASSIGN_OR_RETURN(const Login login, parts_.logins->NewToken(by, request.ttl_seconds()));
   v1::CreateLoginResponse response;
   response.set_token(login.secret);
   response.set_expires_unix(login.expires_unix);
-  response.set_page(parts_.page);
+  response.set_page(page);
   response.set_certificate_sha256(parts_.certificate_sha256);
   return response;
 }

@@ -37,7 +37,7 @@ struct ServerParts {
   std::string host_name;           // of this machine
   const ReportKey* report_key = nullptr;  // nullptr: reports are not signed
   Logins* logins = nullptr;
-  std::string page;                // "HOST:PORT" of the page; empty: there is none
+  std::function<std::string()> page;  // "HOST:PORT" of the page; empty: there is none
   std::string certificate_sha256;  // hex, of the server's certificate
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 #include "report/pictures_json.h"
 #include "server/access.h"
 

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(AllFormats, RenderTest,
                                          Golden{"table", "en", "cluster", 80}, Golden{"table", "en", "cluster", 160},
                                          Golden{"table", "zh", "cluster", 80}, Golden{"table", "zh", "cluster", 160},
                                          Golden{"table", "en", "healthy", 80}, Golden{"table", "zh", "healthy", 80},
-                                         Golden{"markdown", "en", "cluster"}),
+                                         Golden{"markdown", "en", "cluster"}, Golden{"sarif", "en"}),
                          [](const testing::TestParamInfo<Golden>& one) {
                            std::string name = one.param.name();
                            for (char& c : name) c = c == '-' || c == '.' ? '_' : c;

@@ -162,13 +162,14 @@ bool OneShotServer::Sniff(Caller& caller) {
     Wait(caller, n < 0 && (errno == EAGAIN || errno == EINTR) ? SSL_ERROR_WANT_READ : SSL_ERROR_SYSCALL);
     return false;
   }
+  caller.sniffed = true;  // what follows the hello begins otherwise
   caller.plain = first != kTlsHandshake;
   if (caller.plain) caller.ssl.reset();
   return true;
 }
 
 bool OneShotServer::Shake(Caller& caller) {
-  if (caller.ssl != nullptr && ports_.answer_plain && !Sniff(caller)) return false;
+  if (caller.ssl != nullptr && ports_.answer_plain && !caller.sniffed && !Sniff(caller)) return false;
   if (caller.ssl != nullptr) {
     ERR_clear_error();
     const int done = SSL_do_handshake(caller.ssl.get());

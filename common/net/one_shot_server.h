@@ -60,6 +60,7 @@ class OneShotServer {
     std::int64_t deadline_ms = 0;
     openssl::UniqueSsl ssl;
     bool shaken = false;
+    bool sniffed = false;
     bool plain = false;  // no TLS, though others have it
     std::string received;
     std::string answer;

@@ -146,6 +146,22 @@ TEST_F(DoorTest, AnswersARequestOfUpToItsLimit) {
   EXPECT_TRUE(absl::IsUnavailable(AskDoor(Query(door), pin_, std::string(kDoorRequestBytesMax + 1, 'x')).status()));
 }
 
+// Told apart by the first byte alone: what TLS sends after its hello begins with others.
+TEST_F(DoorTest, WhoSpeaksInPlainIsAnsweredInPlainWhereThatIsWanted) {
+  OneShotPorts ports = DoorPorts([this] { return openssl::UniqueSsl(SSL_new(context_.get())); },
+                                 [](absl::string_view, const std::string&) { return std::string("in secret"); });
+  ports.answer_plain = [](absl::string_view, const std::string&) { return std::string("in plain"); };
+  const Served door(DoorOptions(), std::move(ports));
+  for (int i = 0; i < 20; ++i) {
+    const auto reply = AskDoor(Query(door), pin_, "x");
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->body, "in secret");
+  }
+  const Dialled plain(door.port());
+  plain.Send(Frame("x"));
+  EXPECT_EQ(plain.Drain(), "in plain");
+}
+
 TEST_F(DoorTest, SpeaksNothingButItsProtocol) {
   const Served door = MakeDoor();
   for (const char* protocol : {"h2", "http/1.1"}) {

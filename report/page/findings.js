@@ -1,5 +1,10 @@
 // One finding, and lists of them that stay usable whatever their number.
 
+// Many messages name their subject themselves.
+function needsSubject(finding) {
+  return finding.subject !== "" && !say(finding.message).includes(finding.subject);
+}
+
 function sideValues(finding) {
   if (!finding.baseline && !finding.migrated) return null;
   return el("dl", {class: "sides"},
@@ -44,8 +49,8 @@ function short2(value) {
 function findingBody(row, context) {
   const {check, finding} = row;
   return [
-    el("p", {class: "message"}, finding.subject ? el("code", {class: "subject"}, finding.subject) : null,
-      finding.subject ? " " : null, say(finding.message)),
+    el("p", {class: "message"}, needsSubject(finding) ? [el("code", {class: "subject"}, finding.subject), " "] : null,
+      say(finding.message)),
     finding.nodes && finding.nodes.length ? el("p", {class: "nodes"}, el("span", {class: "label"}, t("nodes")),
       finding.nodes.slice(0, 8).join(", "),
       finding.nodes.length > 8 ? " " + t("and_more", {count: finding.nodes.length - 8}) : null) : null,

@@ -19,7 +19,7 @@ function headline(report) {
   if (report.verdict === "fail") {
     const named = causes.slice(0, 3).map((cause) => {
       const first = cause.rows[0].finding;
-      return (first.subject ? shown(first.subject) + " " : "") + say(first.message);
+      return (needsSubject(first) ? shown(first.subject) + " " : "") + shown(say(first.message));
     });
     return t("headline_fail", {count: causes.length}) + " " + named.join(page.language === "zh" ? "；" : " · ") +
       (causes.length > named.length ? " " + t("and_more", {count: causes.length - named.length}) : "") +

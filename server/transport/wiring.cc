@@ -181,7 +181,7 @@ ServerParts Server::MakeParts() {
           env_.host_name,
           report_key_ ? &*report_key_ : nullptr,
           &logins_,
-          options_.web,
+          [this] { return PageAddress(); },
           CertificateSha256(folder_.chain_pem)};
 }
 
@@ -201,6 +201,12 @@ absl::Status Server::Start() {
   transport_ = grpc_.get();
   if (options_.web.empty()) return absl::OkStatus();
   return StartWeb();
+}
+
+std::string Server::PageAddress() const {
+  const auto address = ParseHostPort(options_.web);
+  if (web_ == nullptr || !address.ok()) return "";
+  return FormatHostPort({address->host, web_->port()});
 }
 
 absl::Status Server::StartWeb() {

@@ -78,6 +78,7 @@ class Server {
   std::string Metrics();
   bool Stands(const std::string& actor);
   absl::Status StartWeb();
+  std::string PageAddress() const;
 
   // In the order in which they need each other.
   ServerEnv& env_;

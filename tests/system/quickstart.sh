@@ -10,6 +10,7 @@ for time in first second; do
   # The closing text speaks of three faults: these fail, and nothing else does.
   failing=$(sed -nE 's/^fail +([a-z.-]+) .*/\1/p' out.txt | sort -u | tr '\n' ' ')
   [ "$failing" = "data.dataset migrated.loss-scale migrated.mixed-precision " ] || fail "other items fail: $failing"
-  [ -s "$source_dir/quickstart-report.md" ] || fail "no report"
+  [ -s "$source_dir/quickstart-report.md" ] && [ -s "$source_dir/quickstart-report.html" ] || fail "no report"
+  grep -qE "page is at https://127.0.0.1:[0-9]+/#/login/" out.txt || fail "the page's address is not printed"
 done
 finish

@@ -1,0 +1,42 @@
+// What the tests in a browser share: a page that tells of every error and every request to outside, and screenshots.
+"use strict";
+const {chromium} = require("playwright-core");
+const path = require("path");
+
+const patienceMs = 120000;  // on a machine that builds beside it
+
+let failures = 0;
+
+function check(condition, what) {
+  if (condition) return;
+  failures += 1;
+  console.error("FAILED: " + what);
+}
+
+// Calls `body(page, shoot)` with a page on which nothing went wrong so far; `own`: requests that are allowed.
+async function withPage(own, artefacts, body) {
+  const browser = await chromium.launch({executablePath: process.env.PARITECT_CHROMIUM || "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"], timeout: patienceMs});
+  try {
+    const context = await browser.newContext({viewport: {width: 1280, height: 900}, ignoreHTTPSErrors: true});
+    const page = await context.newPage();
+    page.setDefaultTimeout(patienceMs);
+    page.on("console", (message) => check(message.type() !== "error" || message.text().includes("status of 4"),
+      "console: " + message.text()));
+    page.on("pageerror", (error) => check(false, "script: " + error.message));
+    page.on("dialog", async (dialog) => {
+      check(false, "a dialog was opened: " + dialog.message());
+      await dialog.dismiss();
+    });
+    page.on("request", (request) => check(own(request.url()), "a request to " + request.url().slice(0, 200)));
+    await body(page, (name) => page.screenshot({path: path.join(artefacts, name + ".png"), timeout: patienceMs}));
+  } finally {
+    await browser.close();
+  }
+}
+
+function finish() {
+  process.exit(failures === 0 ? 0 : 1);
+}
+
+module.exports = {check, withPage, finish};

@@ -1,0 +1,62 @@
+// node report.js FILE ARTEFACTS: a report file as its reader uses it, with hostile texts in it.
+"use strict";
+const {check, withPage, finish} = require("./browser.js");
+const [file, artefacts] = process.argv.slice(2);
+
+const own = (url) => url === "file://" + file || url.startsWith("file://" + file + "#") || url.startsWith("data:");
+
+withPage(own, artefacts, async (page, shoot) => {
+  await page.goto("file://" + file, {waitUntil: "domcontentloaded"});
+  await page.waitForSelector(".head h1");
+  check(await page.textContent("p.verdict") === "fail", "the verdict stands first");
+  check(await page.locator(".cause").count() >= 1, "causes are shown");
+  await shoot("report-en");
+
+  // Text from outside is text: no element came of it, nothing of it ran.
+  check(await page.evaluate(() => window.hostile === undefined), "a hostile name ran");
+  check(await page.locator("main img, main script, main iframe, main svg").count() === 0, "a hostile name became markup");
+  check(!(await page.evaluate(() => document.getElementById("app").textContent)).includes("\u202e"),
+    "a mark that turns the direction is obeyed");
+
+  await page.click("#language");
+  check((await page.getAttribute("html", "lang")).startsWith("zh"), "the language is Chinese");
+  check(await page.textContent("p.verdict") === "不通过", "the verdict in Chinese");
+  await page.click("#theme");
+  check(await page.getAttribute("html", "data-theme") !== null, "the colours are chosen");
+  await shoot("report-zh-other-colours");
+  await page.click("#language");
+
+  // Items are narrowed to those that fail, one is opened down to a finding.
+  await page.selectOption("#items select", "fail");
+  const shown = await page.locator("table.items > tbody > tr:visible").count();
+  check(shown >= 1 && shown < await page.locator("table.items > tbody > tr").count(), "the filter of items narrows");
+  await page.locator("table.items > tbody > tr:visible > th > details > summary").first().click();
+  const failing = page.locator("table.items details.check.fail > summary").first();
+  await failing.focus();
+  await page.keyboard.press("Enter");
+  check(await page.locator("table.items li.finding.error").count() >= 1, "a check opens by keyboard to its findings");
+
+  await page.click("#findings summary");
+  const before = await page.textContent("#findings .count");
+  await page.fill("#findings input[name=text]", "truncated");
+  await page.waitForFunction((old) => document.querySelector("#findings .count").textContent !== old, before);
+  check(await page.locator("#findings li.finding").count() >= 1, "the search finds");
+  await page.fill("#findings input[name=text]", "no such words at all");
+  await page.waitForFunction(() => document.querySelectorAll("#findings li.finding").length === 0);
+
+  // A curve under the pointer tells its values.
+  const curve = page.locator("figure.curve").first();
+  await curve.scrollIntoViewIfNeeded();
+  await curve.locator("canvas").first().waitFor();
+  const box = await curve.locator(".u-over").first().boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => [...document.querySelectorAll("figure.curve .u-legend .u-value")]
+    .some((value) => /\d/.test(value.textContent)));
+  await shoot("report-curve");
+
+  const paper = await page.pdf({format: "A4"});
+  check(paper.length > 10000, "it prints");
+}).then(finish, (error) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# report_formats.sh BUILD_DIR: each format is read by a reader of its own, with hostile texts in the report; and the HTML
+# file in a real browser, where there is one.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh" "$1"
+
+# Names that mean something elsewhere: to HTML, XML, spreadsheets, terminals, readers of text in two directions.
+cp -r "$source_dir/deploy/example/gpu" "$source_dir/deploy/example/npu" . || exit 1
+seeds=()
+for seed in 1 2 3; do seeds+=(--baseline "gpu/seed$seed"); done
+names=('<img src=x onerror="window.hostile=1">' '<script>window.hostile=1<!--' '=HYPERLINK("http:__x")'
+  $'right\u202eleft' $'bell\a' "O'Brien & Söhne \"AG\"" '{{7*7}}${7*7}' $'\xff\xfe' '数据 文件')
+for name in "${names[@]}"; do
+  printf 'a\n' > "gpu/data/train/$name"
+done
+formats=(html xlsx sarif junit csv markdown json jsonl)
+outputs=()
+for format in "${formats[@]}"; do outputs+=(-o "$format=report.$format"); done
+SOURCE_DATE_EPOCH=1764500000 expect 1 "written" "$paritect" check "${seeds[@]}" --migrated npu "${outputs[@]}"
+for format in "${formats[@]}"; do [ -s "report.$format" ] || fail "no report.$format"; done
+cp report.html first.html
+SOURCE_DATE_EPOCH=1764500000 expect 1 "" "$paritect" check "${seeds[@]}" --migrated npu -o html=report.html
+cmp -s first.html report.html || fail "the same evidence gives another HTML file"
+expect 0 "agrees with itself" "$paritect" report verify report.html
+expect 0 "agrees with itself" "$paritect" report verify report.json
+
+# JUnit: well-formed, of the shape that build servers read.
+if command -v xmllint > /dev/null; then
+  xmllint --noout --nonet --schema "$source_dir/tests/system/junit.xsd" report.junit 2> xml.txt || fail "JUnit: $(head -5 xml.txt)"
+else
+  fail "xmllint is missing (deploy/install-build-deps)"
+fi
+
+# Debian's python3, which has Debian's openpyxl.
+/usr/bin/python3 - <<'END' || fail "a reader does not take a format"
+import csv, io, json
+sarif = json.load(open("report.sarif", encoding="utf-8"))
+assert sarif["version"] == "2.1.0" and len(sarif["runs"]) == 1, "SARIF: version"
+run = sarif["runs"][0]
+rules = run["tool"]["driver"]["rules"]
+assert len({rule["id"] for rule in rules}) == len(rules) > 50, "SARIF: rules are unique"
+levels, lines = set(), 0
+for result in run["results"]:
+    assert rules[result["ruleIndex"]]["id"] == result["ruleId"], "SARIF: rule of a result"
+    assert result["level"] in ("error", "warning", "note", "none") and result["message"]["text"], "SARIF: result"
+    levels.add(result["level"])
+    for place in result["locations"]:
+        if "physicalLocation" in place:
+            uri = place["physicalLocation"]["artifactLocation"]["uri"]
+            assert uri and not set(uri) & set(' <>"{}|\\^`') and uri.isascii(), "SARIF: uri " + uri
+            lines += place["physicalLocation"].get("region", {}).get("startLine", 0) > 0
+assert "error" in levels and lines > 0, "SARIF: errors with lines"
+for note in run["invocations"][0]["toolExecutionNotifications"]:
+    assert rules[note["associatedRule"]["index"]]["id"] == note["associatedRule"]["id"], "SARIF: notification"
+
+report = json.load(open("report.json", encoding="utf-8"))
+assert report["meta"]["time"] == "2025-11-30T10:53:20Z", report["meta"]
+total = sum(len(check["findings"]) for item in report["items"] for check in item["checks"])
+
+import openpyxl
+book = openpyxl.load_workbook("report.xlsx")
+first = book.worksheets[0]
+assert [cell.value for cell in first[1]][:3] == ["检查项", "简介", "检查结果"], "xlsx: heads"
+assert first.max_row == 1 + len(report["items"]) and len(book.worksheets) == 1 + len(report["items"]), "xlsx: sheets"
+rows = 0
+for sheet in book.worksheets:
+    for row in sheet.iter_rows():
+        for cell in row:
+            assert cell.data_type in ("s", "n"), "xlsx: a formula in " + sheet.title
+    rows += sum(1 for row in sheet.iter_rows(min_row=2) if sheet is not first and row[3].value)
+assert rows == total, f"xlsx: {rows} findings of {total}"
+
+table = list(csv.DictReader(io.open("report.csv", encoding="utf-8-sig", newline="")))
+assert sum(row["row"] == "finding" for row in table) == total, "CSV"
+END
+
+"$source_dir/tests/browser/prepare" "$build_dir/browser" > prepare.txt; ready=$?
+[ $ready = 77 ] && { cat prepare.txt; [ "$failures" = 0 ] && exit 77; }
+if [ $ready = 0 ]; then
+  timeout 900 node "$build_dir/browser/report.js" "$work/report.html" "$build_dir/browser" > browser.txt 2>&1 ||
+    { fail "in the browser:"; tail -n 20 browser.txt >&2; }
+fi
+finish
