@@ -69,7 +69,7 @@ absl::Status ScriptRules::AddApi(const DocumentNode& node, absl::string_view fra
   for (const std::string& name : rule.names) {
     if (!absl::StrContains(name, '*')) {
       exact_[name] = at;
-    } else if (absl::EndsWith(name, "*")) {
+    } else if (absl::StrContains(LastOf(name), '*')) {
       groups_.emplace_back(name, at);
     } else {
       by_last_[std::string(LastOf(name))].emplace_back(name, at);

@@ -44,9 +44,10 @@ class OrderFaults {
     return use.kind() == "indexed" ? "unsorted_listing/indexed" : "unsorted_listing";
   }
 
-  // A shuffle of one process's own is what a single process wants.
+  // A shuffle of one process's own is what a single process wants, and what an augmentation draws is no list of names.
   bool Endangers(const v1::ScriptFact& cause, const v1::ScriptFact& use) const {
-    return cause.kind() != "shuffle" || use.kind() != "indexed" || flow_.Has("distributed_init");
+    if (cause.kind() != "shuffle" || use.kind() != "indexed") return true;
+    return flow_.Has("distributed_init") && (flow_.MadeOf(cause, "listing") || flow_.MadeOf(cause, "list_files"));
   }
 
   void UnsortedListings() {
@@ -116,7 +117,7 @@ class OrderFaults {
       for (const v1::ScriptArgument& argument : fact->arguments()) {
         if (!argument.follows_host() || fact->use() == "evaluation") continue;
         const bool seed = fact->kind() == "seed";
-        const bool order = DecidesOrder(*fact, argument) || (seed && SeedsShuffle(*fact));
+        const bool order = DecidesOrder(*fact, argument) || (seed && !fact->conditional() && SeedsShuffle(*fact));
         if (!order && !seed && !DecidesParallelism(argument)) continue;
         if (!told.insert(absl::StrCat(ScriptPlace(*fact), argument.name())).second) continue;
         std::vector<const v1::ScriptFact*> places;
@@ -134,7 +135,7 @@ class OrderFaults {
   // --- data.preprocessing.shuffle
 
   void EpochNotSet() {
-    if (flow_.Has("set_epoch") || flow_.Has("fit") || flow_.Has("engine")) return;
+    if (flow_.Has("set_epoch") || flow_.Has("fit") || EngineSetsEpoch()) return;
     for (const v1::ScriptFact* sampler : flow_.OfKind("sampler")) {
       if (sampler->name() != "torch.utils.data.DistributedSampler" || IsFalse(FindScriptArgument(*sampler, "shuffle")))
         continue;
@@ -146,6 +147,13 @@ class OrderFaults {
           .shared_is_warning = true;
       return;
     }
+  }
+
+  // Accelerate and Fabric take the loader over and tell its sampler the epoch; DeepSpeed does not.
+  bool EngineSetsEpoch() const {
+    const std::vector<const v1::ScriptFact*> engines = flow_.OfKind("engine");
+    return std::any_of(engines.begin(), engines.end(),
+                       [](const v1::ScriptFact* one) { return !absl::StartsWith(one->name(), "deepspeed."); });
   }
 
   // The loop around the one that trains over a loader made of the sampler; null.

@@ -45,8 +45,8 @@ class ParallelFaults {
 
   // All that reduces something else, where nothing reduces gradients.
   bool Synchronises() const {
-    for (absl::string_view kind :
-         {"distributed_wrapper", "data_parallel_wrapper", "engine", "fit", "trainer", "engine_step", "train_cell"}) {
+    for (absl::string_view kind : {"distributed_wrapper", "data_parallel_wrapper", "engine", "fit", "trainer",
+                                   "engine_step", "train_cell", "rpc"}) {
       if (flow_.Has(kind)) return true;
     }
     const std::vector<const v1::ScriptFact*> levels = flow_.OfKind("amp_level");
@@ -96,14 +96,12 @@ class ParallelFaults {
 
   // A forward of the training that calls the bare network, where none goes through the wrapper; null.
   const v1::ScriptFact* BareForward(const v1::ScriptFact& wrapper) const {
-    const int number = flow_.NumberOf(wrapper);
     const v1::ScriptFact* bare = nullptr;
     for (const v1::ScriptFact* forward : flow_.OfKind("forward")) {
       if (forward->loops().empty() || !IsTrainedIn(forward->loops(forward->loops_size() - 1))) continue;
       // Another network may hold this one.
       if (forward->object() != wrapper.object()) return nullptr;
-      if (std::find(forward->made_of().begin(), forward->made_of().end(), number) != forward->made_of().end())
-        return nullptr;
+      if (flow_.MadeOf(*forward, "distributed_wrapper")) return nullptr;
       bare = forward;
     }
     // Gradients may be reduced by hand all the same.

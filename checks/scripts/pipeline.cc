@@ -48,6 +48,7 @@ constexpr Place kPlaces[] = {
     {"tokenize", "max_length", "padding"},
     {"tokenize", "padding_side", "padding"},
     {"transform", "*", "transform"},
+    {"tokenizer", "name", "transform"},
     {"map", "function", "transform"},
     {"map", "operations", "transform"},
     {"filter", "function", "transform"},

@@ -24,9 +24,17 @@ class PrecisionFaults {
  private:
   const v1::ScriptFact* Autocast() const {
     for (const v1::ScriptFact* fact : flow_.OfKind("autocast")) {
-      if (!IsFalse(FindScriptArgument(*fact, "enabled"))) return fact;
+      const v1::ScriptArgument* enabled = FindScriptArgument(*fact, "enabled");
+      if (!IsFalse(enabled) && !(enabled != nullptr && enabled->has_value() && enabled->value().null())) return fact;
     }
     return nullptr;
+  }
+
+  // Whether the autocast is on for certain.
+  bool IsOn(const v1::ScriptFact& autocast) const {
+    const v1::ScriptArgument* enabled = FindScriptArgument(autocast, "enabled");
+    if (enabled == nullptr) return true;
+    return IsTrue(enabled) && (enabled->option().empty() || flow_.tree()->command_line_known());
   }
 
   void TwoMechanisms() {
@@ -48,7 +56,7 @@ class PrecisionFaults {
   // What makes the training compute in float16 for certain, and does not scale the loss by itself; null.
   const v1::ScriptFact* HalfPrecision() const {
     const v1::ScriptFact* autocast = Autocast();
-    if (autocast != nullptr && AutocastDtype(*autocast) == "float16") return autocast;
+    if (autocast != nullptr && IsOn(*autocast) && AutocastDtype(*autocast) == "float16") return autocast;
     for (const v1::ScriptFact* fact : flow_.OfKind("amp_level")) {
       // MindSpore casts the network; whoever makes the step scales the loss.
       if (!absl::EndsWith(fact->name(), "auto_mixed_precision")) continue;

@@ -218,7 +218,7 @@ ExitCode ScanTree(CommandEnv& env, const ScanOptions& o) {
   });
   if (failed) return kExitFailed;
   // That nothing was found where the code could not be read tells nothing.
-  return tree.whole() ? kExitOk : kExitNotPerformed;
+  return tree.whole() ? kExitOk : kExitUsage;
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {

@@ -142,7 +142,9 @@ class Call {
       made_.unsorted.clear();
     }
     const bool list = rule_.kind == "shuffle" && !rule_.parameters.empty() && rule_.parameters[0] == "sequence";
-    if (!list || fact_ < 0 || !ShuffleIsFree(m_, call_.name, call_.receiver)) return;
+    // What a data set draws for one sample is an augmentation.
+    const bool of_sample = (m_.values.AllTraits(first) & kSampleNumber) != 0;
+    if (!list || of_sample || fact_ < 0 || !ShuffleIsFree(m_, call_.name, call_.receiver)) return;
     MergeNumbers(m_.values[first].unsorted, {fact_});
     MergeNumbers(made_.unsorted, {fact_});
   }

@@ -276,6 +276,7 @@ std::optional<ValueId> CallSpecial(ScriptMachine& m, const ApiCall& call) {
     if (m.values[of].kind == ValueKind::kFunction || m.values[of].kind == ValueKind::kClass) return of;
     if (m.values[of].kind == ValueKind::kApi) return of;
   }
+  if (call.name == "importlib.import_module") return CallBuiltin(m, "__import__", call);
   if (absl::EndsWith(call.name, ".app.run") && !call.arguments.empty()) {
     return m.Call(call.arguments[0].value, {}, call.node);
   }
@@ -315,7 +316,15 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
       name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
     return FromAll(m, name, call, false);
   }
-  if (name == "next") return Argument(call, 0) == kNoValue ? m.values.Unknown() : ElementOf(m, Argument(call, 0));
+  if (name == "next") {
+    if (Argument(call, 0) == kNoValue) return m.values.Unknown();
+    const ValueId element = ElementOf(m, Argument(call, 0));
+    if (m.innermost_loop() >= 0 || m.values[element].unsorted.empty()) return element;
+    // One of them alone, whichever, is no list in an order.
+    ScriptValue picked = m.values[element];
+    picked.unsorted.clear();
+    return m.values.Add(std::move(picked));
+  }
   if (name == "dict") {
     ScriptValue map;
     map.kind = ValueKind::kMap;
@@ -356,6 +365,8 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
     m.SetField(Argument(call, 0), m.values[Argument(call, 1)].text, Argument(call, 2));
     return m.values.None();
   }
+  if (name == "__import__" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kText)
+    return m.values.Api(m.rules.Canonical(m.values[Argument(call, 0)].text));
   if (name == "vars" && Argument(call, 0) != kNoValue) return Argument(call, 0);
   if (name == "type" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kInstance)
     return m.values[Argument(call, 0)].self;

@@ -179,9 +179,9 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
       ClassAttribute(m, type, "__len__") != kNoValue)
     role = "dataset";
   const ValueId self = m.values.Add(std::move(instance));
-  if (role == "module" || role == "dataset" || role == "trainer") {
+  if (role == "module" || role == "dataset" || role == "trainer" || role == "optimizer") {
     MachineFact fact;
-    fact.kind = role == "module" ? "module" : role == "dataset" ? "dataset" : "trainer";
+    fact.kind = role;
     fact.name = of.text;
     fact.framework = framework_base.substr(0, framework_base.find('.'));
     fact.target = m.target;
@@ -195,7 +195,7 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
       }
       fact.arguments.push_back(
           {name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
-      if (role == "dataset") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
+      if (role == "dataset" || role == "optimizer") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
     }
     if (role == "dataset") fact.arguments.push_back({"<code>", "", type, false});
     const int added = m.AddFact(std::move(fact), node);

@@ -20,11 +20,12 @@ constexpr std::size_t kItemsMax = 2'000;
 
 bool IsBuiltinName(absl::string_view name) {
   constexpr absl::string_view kNames[] = {
-      "len",       "sorted", "list",       "tuple",   "set",      "frozenset", "dict", "int",      "float",
-      "str",       "bool",   "range",      "print",   "min",      "max",       "sum",  "abs",      "round",
-      "enumerate", "zip",    "map",        "filter",  "any",      "all",       "iter", "next",     "reversed",
-      "open",      "super",  "isinstance", "getattr", "setattr",  "hasattr",   "vars", "type",     "repr",
-      "divmod",    "pow",    "hash",       "id",      "callable", "input",     "eval", "property", "object"};
+      "len",      "sorted", "list",      "tuple",    "set",    "frozenset",  "dict",    "int",
+      "float",    "str",    "bool",      "range",    "print",  "min",        "max",     "sum",
+      "abs",      "round",  "enumerate", "zip",      "map",    "filter",     "any",     "all",
+      "iter",     "next",   "reversed",  "open",     "super",  "isinstance", "getattr", "setattr",
+      "hasattr",  "vars",   "type",      "repr",     "divmod", "pow",        "hash",    "id",
+      "callable", "input",  "eval",      "property", "object", "__import__"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -330,9 +331,18 @@ ValueId EvaluateConditional(ScriptMachine& m, NodeId node) {
 
 // --- subscripts
 
+// What a network gave follows everything; it deals nothing out.
+bool FollowsTraining(ScriptMachine& m, ValueId index) {
+  const std::vector<std::int32_t> facts = m.values.AllFacts(index);
+  return std::any_of(facts.begin(), facts.end(), [&](std::int32_t fact) {
+    const std::string& kind = m.facts()[static_cast<std::size_t>(fact)].kind;
+    return kind == "forward" || kind == "module" || kind == "layer" || kind == "optimizer";
+  });
+}
+
 void NoteShard(ScriptMachine& m, NodeId node, ValueId base, ValueId index) {
   const std::uint8_t traits = m.values.AllTraits(index);
-  const bool by_rank = (traits & kFollowsRank) != 0;
+  const bool by_rank = (traits & kFollowsRank) != 0 && !FollowsTraining(m, index);
   const bool by_sample = (traits & kSampleNumber) != 0;
   const std::vector<std::int32_t> unsorted = m.values[base].unsorted;
   if (!by_rank && (!by_sample || unsorted.empty())) return;
@@ -388,7 +398,9 @@ ValueId EvaluateSubscript(ScriptMachine& m, NodeId node) {
     return joined;
   }
   // What stands under a key of a dictionary is the same whatever the order in which it was filled.
-  const bool ordered = of.kind != ValueKind::kMap || (of.traits & kPosition) != 0;
+  // Nor is the one that is picked from a list by a constant a list of its own.
+  const bool picked = !slice && at.kind == ValueKind::kInteger;
+  const bool ordered = !picked && (of.kind != ValueKind::kMap || (of.traits & kPosition) != 0);
   if (ordered) NoteShard(m, node, base, index);
   ScriptValue value;
   value.symbol = absl::StrCat(m.values.SymbolOf(base), "[", m.values.SymbolOf(index), "]");

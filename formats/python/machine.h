@@ -152,6 +152,7 @@ class ScriptMachine {
   bool Step();  // false: the budget is spent, give up
   bool spent() const { return steps_ == 0; }
   void Refill(std::int64_t steps) { steps_ = steps; }
+  std::int64_t steps_left() const { return steps_; }
   // Facts and values grow no further.
   bool full() const;
   std::set<std::pair<int, NodeId>>& entered() { return entered_; }

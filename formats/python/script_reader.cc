@@ -25,10 +25,10 @@ namespace paritect {
 namespace {
 
 constexpr std::int64_t kStepsOfEntry = 2'000'000;
-constexpr std::int64_t kStepsOfEntries = 6'000'000;  // of all together
+constexpr std::int64_t kStepsOfEntries = 20'000'000;  // of all together
 constexpr std::int64_t kStepsOfTheRest = 3'000'000;
 constexpr std::int64_t kStepsOfFunction = 100'000;
-constexpr std::size_t kEntriesMax = 24;
+constexpr std::size_t kEntriesMax = 500;
 constexpr std::size_t kFromMax = 32;
 constexpr std::size_t kTextBytesMax = 400;
 constexpr std::size_t kThreadsMax = 8;
@@ -102,8 +102,7 @@ class Reader final : public ScriptMachine {
     const std::int64_t steps = std::min(left_, kStepsOfFunction);
     Refill(steps);
     run();
-    left_ -= steps / 50;  // most functions are short: what is not used is not lost
-    if (spent()) left_ -= steps;
+    left_ -= steps - steps_left();
   }
 
   void RestOf(int number, ValueId value) {
@@ -358,14 +357,17 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
   reader.command_line = options.command_line;
   reader.command_line_known = options.command_line_known;
   const std::vector<int> entries = EntriesOf(modules, options.entry);
+  std::int64_t left = kStepsOfEntries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (i >= kEntriesMax) {
+    if (i >= kEntriesMax || left <= 0) {
       reader.set_cut();
       break;
     }
     const std::size_t before = reader.facts().size();
-    reader.Refill(std::min(kStepsOfEntry, kStepsOfEntries / static_cast<std::int64_t>(entries.size())));
+    const std::int64_t steps = std::min(kStepsOfEntry, left);
+    reader.Refill(steps);
     reader.RunEntry(entries[i]);
+    left -= steps - reader.steps_left();
     if (reader.spent()) reader.set_cut();
     const std::string& path = modules[static_cast<std::size_t>(entries[i])].path;
     tree.add_entries(path);

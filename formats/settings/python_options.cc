@@ -18,8 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "formats/settings/builder.h"
-#include "formats/settings/python_source.h"
-#include "formats/settings/python_text.h"
+#include "formats/settings/python_statements.h"
 #include "formats/settings/settings_format.h"
 
 namespace paritect {
@@ -29,8 +28,7 @@ using absl::StrCat;
 
 constexpr char kName[] = "session-config";
 constexpr std::size_t kParametersMax = 5;
-constexpr std::size_t kArgumentBytesMax = 16 << 10;
-constexpr int kCallsMax = 32;  // of one name in one statement
+constexpr int kWrapsMax = 4;  // as_bytes(str(x))
 constexpr std::size_t kStatedMax = 100'000;
 
 // Calls whose named arguments are settings of their own names, and the names of their first arguments. Sources: TF
@@ -67,34 +65,15 @@ constexpr absl::string_view kSetterGroups[] = {"device_context.ascend.op_precisi
                                                "device_context.gpu.op_precision."};
 constexpr absl::string_view kAssigned[] = {"torch.backends.", "torch.npu.", "torch_npu.npu.", "global_options()."};
 
-bool IsWord(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
-// The place behind "NAME(" of a call of that name in the text, from `from` on; npos where there is none.
-std::size_t FindCall(absl::string_view text, absl::string_view name, std::size_t from = 0) {
-  for (std::size_t at = text.find(name, from); at != absl::string_view::npos; at = text.find(name, at + 1)) {
+// Whether the name stands in the text as a call.
+bool HasCall(absl::string_view text, absl::string_view name) {
+  for (std::size_t at = text.find(name); at != absl::string_view::npos; at = text.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    if ((at == 0 || !IsWord(text[at - 1])) && end < text.size() && text[end] == '(') return end + 1;
+    const char before = at == 0 ? ' ' : text[at - 1];
+    const bool word = absl::ascii_isalnum(static_cast<unsigned char>(before)) || before == '_';
+    if (!word && end < text.size() && text[end] == '(') return true;
   }
-  return absl::string_view::npos;
-}
-
-// The text with what stands in quotes as blanks, of the same length: what a help text says is no code.
-std::string WithoutTexts(absl::string_view text) {
-  std::string out(text);
-  char quote = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (quote == 0) {
-      if (out[i] == '"' || out[i] == '\'') quote = out[i];
-    } else if (out[i] == quote || out[i] == '\n') {
-      quote = 0;
-    } else {
-      if (out[i] == '\\' && i + 1 < out.size()) out[i++] = ' ';
-      out[i] = ' ';
-    }
-  }
-  return out;
+  return false;
 }
 
 int Sniff(absl::string_view head) {
@@ -102,7 +81,7 @@ int Sniff(absl::string_view head) {
                       absl::StrContains(head, "tf.") || absl::StrContains(head, "NPURunConfig(");
   if (!source || absl::StartsWith(head, "#!/bin/")) return 0;
   for (const KnownCall& call : kCalls) {
-    if (call.name != "GradScaler" && FindCall(head, call.name) != absl::string_view::npos) return 92;
+    if (call.name != "GradScaler" && HasCall(head, call.name)) return 92;
   }
   if (absl::StrContains(head, "parameter_map[") || absl::StrContains(head, "global_options()")) return 92;
   const bool imports = absl::StartsWith(head, "import ") || absl::StartsWith(head, "from ") ||
@@ -112,44 +91,35 @@ int Sniff(absl::string_view head) {
   return absl::StrContains(head, "torch.") && absl::StrContains(head, " = ") ? 60 : 0;
 }
 
-// The inside of the brackets that open before `inside`; "" where they do not close within bounds.
-absl::string_view Arguments(absl::string_view text, std::size_t inside) {
-  text = text.substr(0, std::min(text.size(), inside + kArgumentBytesMax));
-  const std::size_t close = ClosingBracket(text, inside - 1);
-  return close == absl::string_view::npos ? "" : text.substr(inside, close - inside);
+// Whether a dotted name ends with another one, whole words.
+bool EndsWithName(absl::string_view name, absl::string_view end) {
+  return absl::ConsumeSuffix(&name, end) && (name.empty() || name.back() == '.');
+}
+
+absl::string_view LastName(absl::string_view name) {
+  return name.substr(name.rfind('.') + 1);
 }
 
 class Reader {
  public:
-  Reader(const std::string& text, absl::string_view label)
-      : text_(text), source_(ReadPythonSource(text)), builder_(kName, kName, label) {
-    for (const KnownCall& call : kCalls) {
-      auto renamed = source_.names.find(call.name);
-      if (renamed == source_.names.end() || absl::EndsWith(renamed->second, StrCat(".", call.name)))
-        calls_.emplace_back(std::string(call.name), &call);
-      // from npu_bridge... import NPULossScaleOptimizer as LossScaleOptimizer
-      int others = 0;
-      for (const auto& [name, whole] : source_.names) {
-        if (name != call.name && absl::EndsWith(whole, StrCat(".", call.name)) && ++others <= kCallsMax)
-          calls_.emplace_back(name, &call);
-      }
-    }
-  }
+  Reader(absl::string_view text, absl::string_view label)
+      : source_(ReadPythonStatements(std::string(text))), tree_(source_.tree), builder_(kName, kName, label) {}
 
   v1::SettingsDocument Read() {
     for (const PythonStatement& statement : source_.statements) {
       if (statement.reach == PythonReach::kNever) continue;
       statement_ = &statement;
-      Statement(statement.text);
+      ForEachNodeOf(tree_, statement.node, [&](NodeId node) {
+        if (tree_[node].kind == Syntax::kCall) Call(node);
+        if (tree_[node].kind == Syntax::kAssignment) Assigned(node);
+      });
     }
     Settle();
     if (!builder_.empty())
       builder_.AddNote("read_from_source", 0, "values stand in the source; whether these lines run is not known");
     v1::SettingsDocument document = builder_.Finish();
     // The format says TensorFlow; flags say nothing of a framework.
-    const bool tensorflow = absl::StrContains(text_, "parameter_map") || absl::StrContains(text_, "NPURunConfig") ||
-                            absl::StrContains(text_, "global_options()") || absl::StrContains(text_, "tensorflow");
-    if (!tensorflow) document.set_format("flags");
+    if (!IsOfTensorFlow()) document.set_format("flags");
     return document;
   }
 
@@ -163,58 +133,196 @@ class Reader {
     const PythonStatement* statement = nullptr;
   };
 
-  void Statement(absl::string_view text) {
-    if (absl::StartsWith(text, "import ") || absl::StartsWith(text, "from ")) return;
-    const std::string code = WithoutTexts(text);
-    const std::string full = FullPythonName(source_, text);
-    const std::string full_code = WithoutTexts(full);
-    Calls(text, code);
+  struct Argument {
+    absl::string_view name;  // "" where it is given by position
+    NodeId value = kNoNode;
+    NodeId node = kNoNode;
+  };
+
+  bool IsOfTensorFlow() const {
+    for (NodeId node = 0; node < tree_.size(); ++node) {
+      if (tree_[node].kind != Syntax::kIdentifier) continue;
+      const absl::string_view name = tree_.TextOf(node);
+      if (name == "parameter_map" || name == "NPURunConfig" || name == "global_options" ||
+          absl::StrContains(name, "tensorflow"))
+        return true;
+    }
+    return false;
+  }
+
+  std::vector<Argument> ArgumentsOf(NodeId call) const {
+    std::vector<Argument> arguments;
+    const NodeId list = tree_.Child(call, Part::kArguments);
+    if (list == kNoNode) return arguments;
+    for (NodeId child = tree_[list].first; child != kNoNode; child = tree_[child].next) {
+      if (tree_[child].kind == Syntax::kKeywordArgument) {
+        const NodeId name = tree_.Child(child, Part::kName);
+        const NodeId value = tree_.Child(child, Part::kValue);
+        if (name != kNoNode && value != kNoNode) arguments.push_back({tree_.TextOf(name), value, child});
+      } else {
+        arguments.push_back({"", child, child});
+      }
+    }
+    return arguments;
+  }
+
+  NodeId Known(NodeId node) const {
+    const auto known = source_.literals.find(tree_.TextOf(node));
+    return known == source_.literals.end() ? node : known->second;
+  }
+
+  // The text that a literal or a name of one stands for; "" where it is none.
+  std::string Text(NodeId node) const {
+    node = Known(node);
+    if (tree_[node].kind != Syntax::kString || !IsLiteral(tree_, node)) return "";
+    const v1::Value value = ValueOfText(tree_.TextOf(node));
+    return value.kind_case() == v1::Value::kText ? value.text() : "";
+  }
+
+  // --- calls
+
+  void Call(NodeId node) {
+    const NodeId function = tree_.Child(node, Part::kFunction);
+    if (function == kNoNode) return;
+    const std::string name = FullPythonName(source_, tree_.TextOf(function));
+    const std::vector<Argument> arguments = ArgumentsOf(node);
+    const absl::string_view last = LastName(name);
+    for (const KnownCall& call : kCalls) {
+      if (call.name == last) return Options(node, call, arguments);
+    }
     for (absl::string_view setter : kSetters) {
-      const std::size_t inside = FindCall(full_code, setter);
-      if (inside == absl::string_view::npos) continue;
-      const absl::string_view value = Arguments(full, inside);
-      State(std::string(setter), value.empty() ? "True" : FirstArgument(value));
+      if (!EndsWithName(name, setter)) continue;
+      return arguments.empty() ? State(std::string(setter), "True") : State(std::string(setter), arguments[0].value);
     }
     for (absl::string_view group : kSetterGroups) {
-      const std::size_t at = absl::string_view(full_code).find(group);
-      const std::size_t open = at == std::string::npos ? at : full_code.find('(', at);
-      if (open != std::string::npos) State(full.substr(at, open - at), FirstArgument(Arguments(full, open + 1)));
+      const std::size_t at = absl::string_view(name).find(group);
+      if (at != std::string::npos && !arguments.empty()) return State(name.substr(at), arguments[0].value);
     }
-    if (const std::size_t inside = FindCall(code, "set_option"); inside != absl::string_view::npos)
-      Dictionary("", Arguments(text, inside), kAclOptions);
-    if (const std::size_t inside = FindCall(code, "set_experimental_options"); inside != absl::string_view::npos)
-      Dictionary("", Arguments(text, inside), {});
-    if (FindCall(code, "enable_mixed_precision_graph_rewrite") != absl::string_view::npos)
-      State("auto_mixed_precision", "True");
-    if (const std::size_t inside = FindCall(code, "set_context"); inside != absl::string_view::npos)
-      Context(Arguments(text, inside));
-    if (const std::size_t inside = FindCall(code, "setattr"); inside != absl::string_view::npos)
-      SetAttribute(Arguments(text, inside));
-    Variables(text, code);
-    const std::size_t equals = FindPythonAssignment(text);
-    if (equals == absl::string_view::npos || equals == 0 || equals + 1 >= text.size()) return;
-    Assignment(absl::StripAsciiWhitespace(text.substr(0, equals)), absl::StripAsciiWhitespace(text.substr(equals + 1)));
+    if (last == "enable_mixed_precision_graph_rewrite") return State("auto_mixed_precision", "True");
+    if (last == "set_context") return Context(arguments);
+    if (arguments.empty()) return;
+    if (last == "set_option") Dictionary("", arguments[0].value, kAclOptions);
+    if (last == "set_experimental_options") Dictionary("", arguments[0].value, {});
+    if (name == "setattr") SetAttribute(arguments);
+    const bool variable = EndsWithName(name, "environ.setdefault") || last == "putenv";
+    if (variable && arguments.size() == 2) Variable(arguments[0].value, arguments[1].value);
   }
 
-  static absl::string_view FirstArgument(absl::string_view inside) {
-    const std::vector<absl::string_view> parts = SplitOutsideBrackets(inside, ',');
-    if (parts.empty()) return "";
-    absl::string_view first = parts[0];
-    const std::size_t equals = first.find('=');
-    if (equals != absl::string_view::npos && IsIdentifier(absl::StripAsciiWhitespace(first.substr(0, equals))))
-      first = absl::StripAsciiWhitespace(first.substr(equals + 1));
-    return first;
+  void Options(NodeId node, const KnownCall& call, const std::vector<Argument>& arguments) {
+    if (absl::EndsWith(call.name, "LossScaleOptimizer"))
+      State("loss_scale_optimizer", StrCat("\"", call.name, "\""), node);
+    std::size_t place = 0;
+    bool from_elsewhere = false;
+    std::set<absl::string_view> given;
+    for (const Argument& one : arguments) {
+      if (tree_[one.value].kind == Syntax::kDictionarySplat) {
+        from_elsewhere = !Dictionary("", tree_[one.value].first, {}) || from_elsewhere;
+      } else if (!one.name.empty()) {
+        given.insert(one.name);
+        State(std::string(one.name), one.value, one.node);
+      } else {
+        // torch.amp.GradScaler takes the device first.
+        if (call.name == "GradScaler" && place == 0 && tree_[one.value].kind == Syntax::kString) continue;
+        if (place < kParametersMax && !call.parameters[place].empty()) {
+          given.insert(call.parameters[place]);
+          State(std::string(call.parameters[place]), one.value, one.node);
+        }
+        ++place;
+      }
+    }
+    if (from_elsewhere && call.name == "NPURunConfig") {
+      for (absl::string_view option : kMayBeSet) StateUnknown(std::string(option), node);
+    }
+    if (call.name == "NPULossScaleOptimizer" && !from_elsewhere && !given.contains("is_distributed"))
+      State("is_distributed", "False", node);  // its default
   }
 
-  void Assignment(absl::string_view target, absl::string_view value) {
-    if (const std::size_t map = target.find("parameter_map["); map != absl::string_view::npos) {
-      const std::size_t close = target.find(']', map);
-      if (close == absl::string_view::npos) return;
-      const std::string key = Text(absl::StripAsciiWhitespace(target.substr(map + 14, close - map - 14)));
-      if (!key.empty()) return State(key, value);
-      for (absl::string_view option : kMayBeSet) StateUnknown(std::string(option), target);
-      return;
+  // set_option({"ACL_PRECISION_MODE": "must_keep_origin_dtype"}), dict(a=1). False where it is no dictionary, or one
+  // with keys that are not known: then `perhaps` may be set.
+  bool Dictionary(const std::string& prefix, NodeId node, absl::Span<const absl::string_view> perhaps) {
+    if (node == kNoNode) return false;
+    node = Known(node);
+    const NodeId function = tree_[node].kind == Syntax::kCall ? tree_.Child(node, Part::kFunction) : kNoNode;
+    bool whole = true;
+    if (function != kNoNode && tree_.TextOf(function) == "dict") {
+      for (const Argument& one : ArgumentsOf(node)) {
+        if (!one.name.empty()) State(StrCat(prefix, one.name), one.value, one.node);
+      }
+      return true;
     }
+    if (tree_[node].kind != Syntax::kDictionary) {
+      whole = false;
+    } else {
+      for (NodeId pair = tree_[node].first; pair != kNoNode; pair = tree_[pair].next) {
+        const NodeId key = tree_.Child(pair, Part::kKey);
+        const NodeId value = tree_.Child(pair, Part::kValue);
+        const std::string name = key == kNoNode || value == kNoNode ? "" : Text(key);
+        whole = whole && !name.empty();
+        if (!name.empty()) State(StrCat(prefix, name), value, pair);
+      }
+    }
+    if (!whole) {
+      for (absl::string_view option : perhaps) StateUnknown(std::string(option), node);
+    }
+    return whole;
+  }
+
+  // set_context(deterministic="ON", ascend_config={"precision_mode": "force_fp16"}).
+  void Context(const std::vector<Argument>& arguments) {
+    constexpr absl::string_view kMode[] = {"context.ascend_config.precision_mode"};
+    for (const Argument& one : arguments) {
+      if (tree_[one.value].kind == Syntax::kDictionarySplat) {
+        StateUnknown(std::string(kMode[0]), one.node);
+      } else if (one.name == "ascend_config") {
+        Dictionary("context.ascend_config.", one.value, kMode);
+      } else if (!one.name.empty()) {
+        State(StrCat("context.", one.name), one.value, one.node);
+      }
+    }
+  }
+
+  // setattr(npu.global_options(), "precision_mode", MODE).
+  void SetAttribute(const std::vector<Argument>& arguments) {
+    if (arguments.size() != 3) return;
+    const std::string name = Text(arguments[1].value);
+    if (!name.empty()) Attribute(StrCat(tree_.TextOf(arguments[0].value), ".", name), arguments[2].value);
+  }
+
+  // --- assignments
+
+  void Assigned(NodeId node) {
+    const NodeId target = tree_.Child(node, Part::kLeft);
+    NodeId value = tree_.Child(node, Part::kRight);
+    // a = b = 1
+    while (value != kNoNode && tree_[value].kind == Syntax::kAssignment) value = tree_.Child(value, Part::kRight);
+    if (target == kNoNode || value == kNoNode) return;
+    bool by_key = false;
+    ForEachNodeOf(tree_, target, [&](NodeId below) {
+      if (by_key || tree_[below].kind != Syntax::kSubscript) return;
+      const NodeId map = tree_.Child(below, Part::kValue);
+      const NodeId key = tree_.Child(below, Part::kSubscript);
+      if (map != kNoNode && key != kNoNode) by_key = UnderKey(tree_.TextOf(map), key, value);
+    });
+    if (!by_key) Attribute(std::string(tree_.TextOf(target)), value);
+  }
+
+  // custom_op.parameter_map["precision_mode"].s = ..., os.environ["NAME"] = ...
+  bool UnderKey(absl::string_view map, NodeId key, NodeId value) {
+    if (EndsWithName(map, "environ")) {
+      Variable(key, value);
+      return true;
+    }
+    if (!EndsWithName(map, "parameter_map")) return false;
+    const std::string name = Text(key);
+    if (!name.empty()) {
+      State(name, value);
+    } else {
+      for (absl::string_view option : kMayBeSet) StateUnknown(std::string(option), key);
+    }
+    return true;
+  }
+
+  void Attribute(const std::string& target, NodeId value) {
     const std::string full = FullPythonName(source_, target);
     for (absl::string_view start : kAssigned) {
       const std::size_t at = absl::string_view(full).find(start);
@@ -225,158 +333,53 @@ class Reader {
     }
   }
 
-  // The text that a literal or a name of one stands for; "" where it is none.
-  std::string Text(absl::string_view expression) const {
-    if (auto known = source_.literals.find(expression); known != source_.literals.end()) expression = known->second;
-    if (expression.size() < 3 || !IsPythonLiteral(expression)) return "";
-    const v1::Value value = ValueOfText(expression);
-    return value.kind_case() == v1::Value::kText && absl::StrContains("'\"", expression.front()) ? value.text() : "";
-  }
-
-  void Calls(absl::string_view text, absl::string_view code) {
-    for (const auto& [name, call] : calls_) {
-      std::size_t inside = FindCall(code, name);
-      for (int i = 0; i < kCallsMax && inside != absl::string_view::npos; ++i, inside = FindCall(code, name, inside))
-        Call(text, inside, *call);
-    }
-  }
-
-  void Call(absl::string_view text, std::size_t inside_at, const KnownCall& call) {
-    const absl::string_view inside = Arguments(text, inside_at);
-    const bool optimizer = absl::EndsWith(call.name, "LossScaleOptimizer");
-    if (optimizer) State("loss_scale_optimizer", StrCat("\"", call.name, "\""), inside);
-    std::size_t place = 0;
-    bool from_elsewhere = false;
-    std::set<absl::string_view> given;
-    for (absl::string_view part : SplitOutsideBrackets(inside, ',')) {
-      if (part.empty()) continue;
-      if (absl::ConsumePrefix(&part, "**")) {
-        from_elsewhere = !Dictionary("", part, {});
-        continue;
-      }
-      const std::size_t equals = part.find('=');
-      const absl::string_view key = absl::StripAsciiWhitespace(part.substr(0, equals));
-      if (equals != absl::string_view::npos && IsIdentifier(key)) {
-        given.insert(key);
-        State(std::string(key), absl::StripAsciiWhitespace(part.substr(equals + 1)), part);
-      } else if (equals == absl::string_view::npos || absl::StrContains("\"'", part.front())) {
-        // torch.amp.GradScaler takes the device first.
-        if (call.name == "GradScaler" && place == 0 && absl::StrContains("\"'", part.front())) continue;
-        if (place < kParametersMax && !call.parameters[place].empty()) {
-          given.insert(call.parameters[place]);
-          State(std::string(call.parameters[place]), part, part);
-        }
-        ++place;
-      }
-    }
-    if (from_elsewhere && call.name == "NPURunConfig") {
-      for (absl::string_view option : kMayBeSet) StateUnknown(std::string(option), inside);
-    }
-    if (call.name == "NPULossScaleOptimizer" && !from_elsewhere && !given.contains("is_distributed"))
-      State("is_distributed", "False", inside);  // its default
-  }
-
-  // set_option({"ACL_PRECISION_MODE": "must_keep_origin_dtype"}). False where it is no dictionary: then `perhaps` may
-  // be set.
-  bool Dictionary(const std::string& prefix, absl::string_view inside, absl::Span<const absl::string_view> perhaps) {
-    inside = absl::StripAsciiWhitespace(inside);
-    if (auto known = source_.literals.find(inside); known != source_.literals.end()) inside = known->second;
-    if (absl::StartsWith(inside, "dict(") && absl::EndsWith(inside, ")")) {
-      for (absl::string_view part : SplitOutsideBrackets(inside.substr(5, inside.size() - 6), ',')) {
-        const std::size_t equals = part.find('=');
-        if (equals != absl::string_view::npos)
-          State(StrCat(prefix, absl::StripAsciiWhitespace(part.substr(0, equals))), part.substr(equals + 1), part);
-      }
-      return true;
-    }
-    if (!absl::ConsumePrefix(&inside, "{") || !absl::ConsumeSuffix(&inside, "}")) {
-      for (absl::string_view option : perhaps) StateUnknown(std::string(option), inside);
-      return false;
-    }
-    bool whole = true;
-    for (absl::string_view part : SplitOutsideBrackets(inside, ',')) {
-      const std::size_t colon = part.find(':');
-      const std::string key =
-          colon == absl::string_view::npos ? "" : Text(absl::StripAsciiWhitespace(part.substr(0, colon)));
-      if (!key.empty()) {
-        State(StrCat(prefix, key), absl::StripAsciiWhitespace(part.substr(colon + 1)), part);
-      } else if (!part.empty()) {
-        whole = false;
-      }
-    }
-    if (!whole) {
-      for (absl::string_view option : perhaps) StateUnknown(std::string(option), inside);
-    }
-    return whole;
-  }
-
-  // set_context(deterministic="ON", ascend_config={"precision_mode": "force_fp16"}).
-  void Context(absl::string_view inside) {
-    for (absl::string_view part : SplitOutsideBrackets(inside, ',')) {
-      const std::size_t equals = part.find('=');
-      const absl::string_view key = absl::StripAsciiWhitespace(part.substr(0, equals));
-      if (absl::StartsWith(part, "**")) {
-        StateUnknown("context.ascend_config.precision_mode", part);
-      } else if (equals != absl::string_view::npos && key == "ascend_config") {
-        Dictionary("context.ascend_config.", part.substr(equals + 1), {"context.ascend_config.precision_mode"});
-      } else if (equals != absl::string_view::npos && IsIdentifier(key)) {
-        State(StrCat("context.", key), absl::StripAsciiWhitespace(part.substr(equals + 1)), part);
-      }
-    }
-  }
-
-  // setattr(npu.global_options(), "precision_mode", MODE).
-  void SetAttribute(absl::string_view inside) {
-    const std::vector<absl::string_view> parts = SplitOutsideBrackets(inside, ',');
-    if (parts.size() != 3) return;
-    const std::string name = Text(parts[1]);
-    if (!name.empty()) Assignment(StrCat(parts[0], ".", name), parts[2]);
-  }
-
   // os.environ["NAME"] = "1", os.environ.setdefault("NAME", "1"), os.putenv("NAME", "1").
-  void Variables(absl::string_view text, absl::string_view code) {
-    if (const std::size_t at = code.find("environ["); at != absl::string_view::npos) {
-      const std::size_t close = ClosingBracket(text, at + 7);
-      if (close == absl::string_view::npos) return;
-      absl::string_view rest = absl::StripAsciiWhitespace(text.substr(close + 1));
-      const std::string name = Text(absl::StripAsciiWhitespace(text.substr(at + 8, close - at - 8)));
-      if (!name.empty() && absl::ConsumePrefix(&rest, "=") && !absl::StartsWith(rest, "="))
-        State(StrCat("env.", name), absl::StripAsciiWhitespace(rest));
-    }
-    for (absl::string_view call : {"environ.setdefault", "putenv"}) {
-      const std::size_t inside = FindCall(code, call);
-      if (inside == absl::string_view::npos) continue;
-      const std::vector<absl::string_view> parts = SplitOutsideBrackets(Arguments(text, inside), ',');
-      const std::string name = parts.size() == 2 ? Text(parts[0]) : "";
-      if (!name.empty()) State(StrCat("env.", name), parts[1]);
-    }
+  void Variable(NodeId key, NodeId value) {
+    const std::string name = Text(key);
+    if (!name.empty()) State(StrCat("env.", name), value);
   }
 
-  // A literal, or tf.compat.as_bytes("..."), b"...", or a name of one; anything else has no value. `where`: a part of
-  // the statement, for the line.
-  void State(const std::string& key, absl::string_view text, absl::string_view where = "") {
-    for (absl::string_view wrap : {"tf.compat.as_bytes(", "compat.as_bytes(", "as_bytes(", "tf.compat.as_str(",
-                                   "str.encode(", "bytes(", "str("}) {
-      if (absl::ConsumePrefix(&text, wrap)) text = FirstArgument(text.substr(0, text.rfind(')')));
+  // --- what is stated
+
+  // Inside of tf.compat.as_bytes("..."), "...".encode().
+  NodeId Unwrapped(NodeId node) const {
+    constexpr absl::string_view kWraps[] = {"as_bytes", "as_str", "bytes", "str"};
+    for (int i = 0; i < kWrapsMax && tree_[node].kind == Syntax::kCall; ++i) {
+      const NodeId function = tree_.Child(node, Part::kFunction);
+      const std::vector<Argument> arguments = ArgumentsOf(node);
+      if (function == kNoNode) break;
+      const absl::string_view last = LastName(tree_.TextOf(function));
+      if (last == "encode" && tree_[function].kind == Syntax::kAttribute &&
+          tree_.Child(function, Part::kObject) != kNoNode) {
+        node = tree_.Child(function, Part::kObject);
+      } else if (std::find(std::begin(kWraps), std::end(kWraps), last) != std::end(kWraps) && !arguments.empty()) {
+        node = arguments[0].value;
+      } else {
+        break;
+      }
     }
-    for (absl::string_view end : {".encode()", ".encode(\"utf-8\")", ".encode('utf-8')", ".encode(\"utf8\")"})
-      absl::ConsumeSuffix(&text, end);
-    text = absl::StripAsciiWhitespace(text);
-    if (auto known = source_.literals.find(text); known != source_.literals.end()) text = known->second;
-    Stated stated{key, std::string(text), IsPythonLiteral(text), LineOf(where), statement_};
-    if (stated.told && text.size() > 2 && absl::StrContains("bBrRuU", text[0]) && absl::StrContains("\"'", text[1]))
-      stated.text = std::string(text.substr(1));
-    if (stated_.size() < kStatedMax) stated_.push_back(std::move(stated));
+    return node;
   }
 
-  void StateUnknown(const std::string& key, absl::string_view text) {
-    if (stated_.size() < kStatedMax) stated_.push_back({key, std::string(text), false, statement_->line, statement_});
+  // A literal, or a name of one; anything else has no value. `where`: for the line; else the statement's.
+  void State(const std::string& key, NodeId value, NodeId where = kNoNode) {
+    value = Known(Unwrapped(value));
+    absl::string_view text = tree_.TextOf(value);
+    const bool told = IsLiteral(tree_, value);
+    if (told && tree_[value].kind == Syntax::kString) text.remove_prefix(text.find_first_of("'\""));
+    Take(key, std::string(text), told, where);
   }
 
-  std::int64_t LineOf(absl::string_view part) const {
-    const absl::string_view whole = statement_->text;
-    if (part.data() < whole.data() || part.data() >= whole.data() + whole.size()) return statement_->line;
-    return statement_->line + std::count(whole.data(), part.data(), '\n');
+  // What follows from the call alone.
+  void State(const std::string& key, const std::string& text, NodeId where = kNoNode) { Take(key, text, true, where); }
+
+  void StateUnknown(const std::string& key, NodeId where) {
+    Take(key, std::string(tree_.TextOf(where)), false, kNoNode);
+  }
+
+  void Take(const std::string& key, std::string text, bool told, NodeId where) {
+    const std::uint32_t line = tree_[where == kNoNode ? statement_->node : where].line;
+    if (stated_.size() < kStatedMax) stated_.push_back({key, std::move(text), told, line, statement_});
   }
 
   // Whether every branch of one if ... else sets the option, to one value.
@@ -426,17 +429,15 @@ class Reader {
     }
   }
 
-  const std::string& text_;
-  const PythonSource source_;
+  const PythonStatements source_;
+  const SyntaxTree& tree_;
   const PythonStatement* statement_ = nullptr;
-  std::vector<std::pair<std::string, const KnownCall*>> calls_;  // by the name that the file gives them
   std::vector<Stated> stated_;
   SettingsBuilder builder_;
 };
 
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {
-  const std::string plain = WithoutPythonComments(text);
-  return Reader(plain, label).Read();
+  return Reader(text, label).Read();
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
 #include "formats/settings/builder.h"
-#include "formats/settings/python_source.h"
+#include "formats/settings/python_statements.h"
 #include "formats/settings/python_text.h"
 #include "formats/settings/settings_format.h"
 

@@ -1,0 +1,69 @@
+// `paritect scan`: what it finds, and what its exit code says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "client/command.h"
+#include "common/memory_file_system.h"
+
+namespace paritect {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ScanTest : public testing::Test {
+ protected:
+  ExitCode Scan(const std::string& script, std::vector<std::string> args = {}) {
+    MemoryFileSystem fs;
+    fs.AddFile("/src/train.py", script);
+    out_.str("");
+    CommandEnv env = {.fs = fs,
+                      .out = out_,
+                      .err = out_,
+                      .rules = BuiltInRules(),
+                      .terminal_columns = 100,
+                      .host_name = "here",
+                      .today = "2026-06-15",
+                      .getenv = [](absl::string_view) { return std::string(); },
+                      .working_directory = "/"};
+    args.insert(args.begin(), {"scan", "/src"});
+    return RunCommandLine(env, args);
+  }
+
+  std::ostringstream out_;
+};
+
+TEST_F(ScanTest, SaysWhetherSomethingIsAnError) {
+  EXPECT_EQ(Scan("print('nothing to see')\n"), kExitOk);
+  const std::string dealt = "names = os.listdir('/d')\nmine = names[dist.get_rank()::8]\n";
+  EXPECT_EQ(Scan("import os, torch.distributed as dist\n" + dealt), kExitFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("train.py:2"));
+  EXPECT_THAT(out_.str(), HasSubstr("unsorted_listing"));
+  EXPECT_EQ(Scan("import os, torch.distributed as dist\n# paritect: allow unsorted_listing: counted only\n" + dealt),
+            kExitOk);
+}
+
+// Nothing found where nothing could be read is no good news.
+TEST_F(ScanTest, CannotTellWhatItCannotRead) {
+  EXPECT_EQ(Scan("def f(:\n"), kExitUsage);
+  EXPECT_THAT(out_.str(), HasSubstr("cannot be parsed"));
+  EXPECT_EQ(Scan(std::string("\x7f"
+                             "ELF\0\1\2\xff",
+                             8)),
+            kExitUsage);
+  // What was found stands.
+  EXPECT_EQ(Scan("import os, torch.distributed as dist\nm = os.listdir('/d')[dist.get_rank()::8]\ndef f(:\n"),
+            kExitFailed);
+}
+
+TEST_F(ScanTest, SpeaksSarif) {
+  EXPECT_EQ(Scan("import os, torch.distributed as dist\nm = os.listdir('/d')[dist.get_rank()::8]\n", {"-o", "sarif"}),
+            kExitFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("\"ruleId\": \"unsorted_listing\""));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("suppressions")));
+}
+
+}  // namespace
+}  // namespace paritect
