@@ -136,7 +136,7 @@ class Call {
   // Names that were shuffled, or sent by one process to all.
   void Orders() {
     const ValueId first = call_.arguments.empty() ? kNoValue : call_.arguments[0].value;
-    if (first == kNoValue) return;
+    if (first == kNoValue || m_.values[first].is_constant()) return;
     if (rule_.kind == "broadcast") {
       ShareOrder(m_, first);
       made_.unsorted.clear();

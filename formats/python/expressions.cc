@@ -92,6 +92,10 @@ ValueId EvaluateItems(ScriptMachine& m, NodeId node) {
     }
     list.items.push_back(m.Evaluate(child));
   }
+  // [index] + others: what a data set gathers for one sample.
+  const bool of_sample = std::any_of(list.items.begin(), list.items.end(),
+                                     [&](ValueId item) { return (m.values[item].traits & kSampleNumber) != 0; });
+  if (of_sample) list.traits |= kSampleNumber;
   if (m.tree()[node].kind == Syntax::kSet) list.symbol = "set(?)";
   return m.values.Add(std::move(list));
 }
@@ -610,8 +614,10 @@ ValueId EvaluateExpression(ScriptMachine& m, NodeId node) {
   switch (tree[node].kind) {
     case Syntax::kIdentifier: return EvaluateName(m, node);
     case Syntax::kInteger:
-    case Syntax::kFloat: return EvaluateNumber(m, node);
-    case Syntax::kString: return EvaluateText(m, node);
+    case Syntax::kFloat: return m.Once(node, [&] { return EvaluateNumber(m, node); });
+    case Syntax::kString:
+      // What is formatted is another text each time.
+      return tree[node].first == kNoNode ? m.Once(node, [&] { return EvaluateText(m, node); }) : EvaluateText(m, node);
     case Syntax::kConcatenatedString: return EvaluateConcatenated(m, node);
     case Syntax::kTrue: return m.values.Boolean(true);
     case Syntax::kFalse: return m.values.Boolean(false);

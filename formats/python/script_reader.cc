@@ -24,7 +24,7 @@
 namespace paritect {
 namespace {
 
-constexpr std::int64_t kStepsOfEntry = 2'000'000;
+constexpr std::int64_t kStepsOfEntry = 6'000'000;
 constexpr std::int64_t kStepsOfEntries = 20'000'000;  // of all together
 constexpr std::int64_t kStepsOfTheRest = 3'000'000;
 constexpr std::int64_t kStepsOfFunction = 100'000;
