@@ -92,10 +92,6 @@ ValueId EvaluateItems(ScriptMachine& m, NodeId node) {
     }
     list.items.push_back(m.Evaluate(child));
   }
-  // [index] + others: what a data set gathers for one sample.
-  const bool of_sample = std::any_of(list.items.begin(), list.items.end(),
-                                     [&](ValueId item) { return (m.values[item].traits & kSampleNumber) != 0; });
-  if (of_sample) list.traits |= kSampleNumber;
   if (m.tree()[node].kind == Syntax::kSet) list.symbol = "set(?)";
   return m.values.Add(std::move(list));
 }
