@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "checks/scripts/pipeline.h"
+#include "absl/strings/string_view.h"
+#include "checks/scripts/pipeline_item.h"
 
 namespace paritect {
 

@@ -195,7 +195,7 @@ class ScriptMachine {
   std::vector<int> open_loops_;
   std::vector<int> contexts_;
   absl::flat_hash_map<std::uint64_t, ValueId> literals_;  // by module and node
-  std::set<std::pair<int, NodeId>> entered_;  // functions whose bodies were walked
+  std::set<std::pair<int, NodeId>> entered_;              // functions whose bodies were walked
   std::int64_t steps_ = 0;
 };
 
