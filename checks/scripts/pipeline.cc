@@ -68,6 +68,8 @@ constexpr Place kPlaces[] = {
     {"dataset", "num_parallel_workers", "parallelism"},
     {"dataset", "num_samples", "read-count"},
     {"dataset", "<code>", "read-count"},
+    {"take", "indices", "read-count"},
+    {"take", "lengths", "read-count"},
     {"take", "*", "read-count"},
     {"repeat", "count", "read-count"},
     {"sampler", "num_samples", "read-count"},
