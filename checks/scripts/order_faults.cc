@@ -96,7 +96,8 @@ class OrderFaults {
       if (fact->use() == "evaluation" || !fact->called()) return false;
       if (!of_all && package(*fact) != of_seed) return false;
       if (fact->kind() == "shuffle") return true;
-      return (fact->kind() == "loader" || fact->kind() == "sampler") && IsTrue(FindScriptArgument(*fact, "shuffle"));
+      const bool shuffles = fact->kind() == "loader" || fact->kind() == "sampler" || fact->kind() == "dataset";
+      return shuffles && IsTrue(FindScriptArgument(*fact, "shuffle"));
     });
   }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/pipeline_meanings.h"
 
 namespace paritect {
 namespace {
@@ -67,6 +68,8 @@ constexpr Place kPlaces[] = {
     {"dataset", "num_parallel_workers", "parallelism"},
     {"dataset", "num_samples", "read-count"},
     {"dataset", "<code>", "read-count"},
+    {"take", "indices", "read-count"},
+    {"take", "lengths", "read-count"},
     {"take", "*", "read-count"},
     {"repeat", "count", "read-count"},
     {"sampler", "num_samples", "read-count"},
@@ -146,7 +149,8 @@ class Comparison {
       return PipelineAnswer::kOpen;
     }
     if (!a.framework().empty() && !b.framework().empty() && a.framework() != b.framework()) {
-      AcrossFrameworks(x, y);
+      for (const MeaningDifference& one : DifferencesOfMeaning(part_, {x, MakesSamples(a)}, {y, MakesSamples(b)}))
+        Add(one.what, one.baseline, one.migrated, one.place_baseline, one.place_migrated, one.baseline, one.migrated);
       Missing("pipeline_frameworks", {{"frameworks", absl::StrCat(a.framework(), ", ", b.framework())}});
       return differs_ ? PipelineAnswer::kDiffers : PipelineAnswer::kOpen;
     }
@@ -294,32 +298,12 @@ class Comparison {
     }
   }
 
-  // Frameworks name their steps otherwise; whether samples are shuffled and the last batch is dropped means the same.
-  void AcrossFrameworks(const std::vector<PipelineItem>& x, const std::vector<PipelineItem>& y) {
-    const auto answer = [&](const std::vector<PipelineItem>& items, const PipelineItem*& item) -> std::string {
-      std::string value;
-      for (const PipelineItem& one : items) {
-        const bool asked =
-            part_ == "shuffle" ? one.name == "shuffle" : one.name == "drop_last" || one.name == "drop_remainder";
-        if (!asked || !one.known || one.by_option || (one.shown != "True" && one.shown != "False")) continue;
-        if (!value.empty() && value != one.shown) return "";  // two that disagree
-        value = one.shown;
-        item = &one;
-      }
-      return value;
-    };
-    if (part_ != "shuffle" && part_ != "padding") return;
-    const auto otherwise = [&](const std::vector<PipelineItem>& items) {
-      return part_ == "shuffle" && std::any_of(items.begin(), items.end(), [](const PipelineItem& one) {
-               return one.fact->kind() == "shuffle" || one.fact->kind() == "sampler";
-             });
-    };
-    const PipelineItem* a = nullptr;
-    const PipelineItem* b = nullptr;
-    const std::string of_a = answer(x, a);
-    const std::string of_b = answer(y, b);
-    if (of_a.empty() || of_b.empty() || of_a == of_b || otherwise(x) || otherwise(y)) return;
-    Add(absl::StrCat(a->name, " / ", b->name), of_a, of_b, a->fact, b->fact, of_a, of_b);
+  static bool MakesSamples(const ScriptFlow& flow) {
+    const std::vector<const v1::ScriptFact*> sets = flow.OfKind("dataset");
+    return std::any_of(sets.begin(), sets.end(), [](const v1::ScriptFact* one) {
+      return one->use() == "training" &&
+             (!absl::StrContains(one->name(), '.') || absl::EndsWith(one->name(), "GeneratorDataset"));
+    });
   }
 
   const CheckContext& context_;

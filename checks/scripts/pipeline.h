@@ -7,20 +7,9 @@
 
 #include "checks/check.h"
 #include "checks/scripts/flow.h"
+#include "checks/scripts/pipeline_item.h"
 
 namespace paritect {
-
-// One argument of one step of the pipeline.
-struct PipelineItem {
-  std::string step;   // "shuffle", "Normalize"
-  std::string name;   // "buffer_size"
-  std::string shown;  // "10000"
-  std::string symbol;
-  bool known = false;      // a constant, or derived from what both sides may share alone
-  bool code = false;       // the project's own code: a function, a class
-  bool by_option = false;  // an option's default, and the command line is not known
-  const v1::ScriptFact* fact = nullptr;
-};
 
 // The items that a part of data.preprocessing is about ("shuffle", "padding", "transform", "parallelism",
 // "read-count"), in the order of the run; of what feeds the training alone.

@@ -136,14 +136,16 @@ class Call {
   // Names that were shuffled, or sent by one process to all.
   void Orders() {
     const ValueId first = call_.arguments.empty() ? kNoValue : call_.arguments[0].value;
-    if (first == kNoValue) return;
+    if (first == kNoValue || m_.values[first].is_constant()) return;
     if (rule_.kind == "broadcast") {
       ShareOrder(m_, first);
       made_.unsorted.clear();
     }
     const bool list = rule_.kind == "shuffle" && !rule_.parameters.empty() && rule_.parameters[0] == "sequence";
     // What a data set draws for one sample is an augmentation.
-    const bool of_sample = (m_.values.AllTraits(first) & kSampleNumber) != 0;
+    const bool of_sample = std::any_of(m_.frames().begin(), m_.frames().end(), [](const Frame& frame) {
+      return absl::EndsWith(frame.function, ".__getitem__");
+    });
     if (!list || of_sample || fact_ < 0 || !ShuffleIsFree(m_, call_.name, call_.receiver)) return;
     MergeNumbers(m_.values[first].unsorted, {fact_});
     MergeNumbers(made_.unsorted, {fact_});

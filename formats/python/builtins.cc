@@ -147,6 +147,34 @@ ValueId Super(ScriptMachine& m) {
   return m.values.Add(std::move(value));
 }
 
+ValueId Next(ScriptMachine& m, const ApiCall& call) {
+  if (Argument(call, 0) == kNoValue) return m.values.Unknown();
+  const ValueId element = ElementOf(m, Argument(call, 0));
+  const NodeId from = call.arguments[0].node;
+  const bool made_here = from != kNoNode && m.tree()[from].kind == Syntax::kCall;
+  if (!made_here || m.values[element].unsorted.empty()) return element;
+  // Always the first of a listing of its own: whichever it is, it is no list in an order.
+  ScriptValue picked = m.values[element];
+  picked.unsorted.clear();
+  return m.values.Add(std::move(picked));
+}
+
+ValueId Dictionary(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  ScriptValue map;
+  map.kind = ValueKind::kMap;
+  if (const ValueId pairs = Argument(call, 0); pairs != kNoValue) {
+    const ScriptValue of = m.values[pairs];
+    map.fields = of.fields;
+    m.values.Derive(map, pairs);
+    SetByPosition(map, absl::StartsWith(of.symbol, "enumerate(") || absl::StartsWith(of.symbol, "zip(range("));
+  }
+  for (const CallArgument& one : call.arguments) {
+    if (!one.name.empty()) map.fields.emplace_back(one.name, one.value);
+  }
+  map.symbol = Symbol(m, name, call);
+  return m.values.Add(std::move(map));
+}
+
 // --- command lines
 
 std::string PlainOption(absl::string_view name) {
@@ -316,30 +344,8 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
       name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
     return FromAll(m, name, call, false);
   }
-  if (name == "next") {
-    if (Argument(call, 0) == kNoValue) return m.values.Unknown();
-    const ValueId element = ElementOf(m, Argument(call, 0));
-    if (m.innermost_loop() >= 0 || m.values[element].unsorted.empty()) return element;
-    // One of them alone, whichever, is no list in an order.
-    ScriptValue picked = m.values[element];
-    picked.unsorted.clear();
-    return m.values.Add(std::move(picked));
-  }
-  if (name == "dict") {
-    ScriptValue map;
-    map.kind = ValueKind::kMap;
-    if (const ValueId pairs = Argument(call, 0); pairs != kNoValue) {
-      const ScriptValue of = m.values[pairs];
-      map.fields = of.fields;
-      m.values.Derive(map, pairs);
-      SetByPosition(map, absl::StartsWith(of.symbol, "enumerate(") || absl::StartsWith(of.symbol, "zip(range("));
-    }
-    for (const CallArgument& one : call.arguments) {
-      if (!one.name.empty()) map.fields.emplace_back(one.name, one.value);
-    }
-    map.symbol = Symbol(m, name, call);
-    return m.values.Add(std::move(map));
-  }
+  if (name == "next") return Next(m, call);
+  if (name == "dict") return Dictionary(m, name, call);
   if (name == "map" && Argument(call, 1) != kNoValue) {
     m.OpenLoop(Argument(call, 1), call.node);
     const ValueId element =
@@ -377,6 +383,7 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
 namespace {
 
 void AddToContainer(ScriptMachine& m, absl::string_view name, ValueId self, ValueId added) {
+  if (m.values[self].is_constant()) return;  // everybody's None
   ScriptValue& list = m.values[self];
   if (list.kind == ValueKind::kSequence && list.items.size() < 256) {
     if (name == "append") {

@@ -610,8 +610,10 @@ ValueId EvaluateExpression(ScriptMachine& m, NodeId node) {
   switch (tree[node].kind) {
     case Syntax::kIdentifier: return EvaluateName(m, node);
     case Syntax::kInteger:
-    case Syntax::kFloat: return EvaluateNumber(m, node);
-    case Syntax::kString: return EvaluateText(m, node);
+    case Syntax::kFloat: return m.Once(node, [&] { return EvaluateNumber(m, node); });
+    case Syntax::kString:
+      // What is formatted is another text each time.
+      return tree[node].first == kNoNode ? m.Once(node, [&] { return EvaluateText(m, node); }) : EvaluateText(m, node);
     case Syntax::kConcatenatedString: return EvaluateConcatenated(m, node);
     case Syntax::kTrue: return m.values.Boolean(true);
     case Syntax::kFalse: return m.values.Boolean(false);

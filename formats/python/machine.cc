@@ -199,6 +199,15 @@ ValueId ScriptMachine::JoinValues(ValueId a, ValueId b) {
   return values.Add(std::move(joined));
 }
 
+ValueId ScriptMachine::Once(NodeId literal, absl::FunctionRef<ValueId()> make) {
+  const std::uint64_t place = (static_cast<std::uint64_t>(frame().module) << 32) | literal;
+  const auto found = literals_.find(place);
+  if (found != literals_.end()) return found->second;
+  const ValueId value = make();
+  literals_.emplace(place, value);
+  return value;
+}
+
 int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
   if (mute) return -1;
   if (facts_.size() >= kFactsMax) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "formats/python/syntax.h"
 #include "formats/python/values.h"
@@ -141,6 +142,9 @@ class ScriptMachine {
   void CloseLoop();
   int innermost_loop() const { return open_loops_.empty() ? -1 : open_loops_.back(); }
 
+  // The value of a literal, made when it is met first: constants are shared.
+  ValueId Once(NodeId literal, absl::FunctionRef<ValueId()> make);
+
   // --- where the walk stands
   Frame& frame() { return frames_.back(); }
   const Frame& frame() const { return frames_.back(); }
@@ -190,7 +194,8 @@ class ScriptMachine {
   std::vector<MachineLoop> loops_;
   std::vector<int> open_loops_;
   std::vector<int> contexts_;
-  std::set<std::pair<int, NodeId>> entered_;  // functions whose bodies were walked
+  absl::flat_hash_map<std::uint64_t, ValueId> literals_;  // by module and node
+  std::set<std::pair<int, NodeId>> entered_;              // functions whose bodies were walked
   std::int64_t steps_ = 0;
 };
 

@@ -33,10 +33,6 @@ void AddUnderKey(ScriptMachine& machine, ValueId map, ValueId key, ValueId value
 bool IsPosition(const ScriptValue& key);
 void SetByPosition(ScriptValue& map, bool by_position);
 
-// Whether the value is what os.walk gives: (folder, folders, files) of each folder.
-bool IsWalk(ScriptMachine& machine, ValueId value);
-ValueId ElementOfWalk(ScriptMachine& machine, ValueId walk);
-
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_PYTHON_ORDERS_H_

@@ -24,7 +24,7 @@
 namespace paritect {
 namespace {
 
-constexpr std::int64_t kStepsOfEntry = 2'000'000;
+constexpr std::int64_t kStepsOfEntry = 6'000'000;
 constexpr std::int64_t kStepsOfEntries = 20'000'000;  // of all together
 constexpr std::int64_t kStepsOfTheRest = 3'000'000;
 constexpr std::int64_t kStepsOfFunction = 100'000;
@@ -90,10 +90,11 @@ class Reader final : public ScriptMachine {
       if (module(number).scope < 0) Bounded([&] { RunModule(number, module(number).path); });
       for (const auto& [name, value] : NamesOf(module(number).scope)) RestOf(number, value);
     }
-    cut_ = cut_ || left_ <= 0 || full();
+    rest_cut_ = left_ <= 0 || full();
   }
 
   bool cut() const { return cut_; }
+  bool rest_cut() const { return rest_cut_; }
   void set_cut() { cut_ = true; }
 
  private:
@@ -141,6 +142,7 @@ class Reader final : public ScriptMachine {
 
   std::int64_t left_ = kStepsOfTheRest;
   bool cut_ = false;
+  bool rest_cut_ = false;
 };
 
 // --- which files a run begins in
@@ -387,6 +389,11 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
     v1::Note& note = *tree.add_notes();
     note.set_kind("script_cut");
     note.set_message("too much code to follow every call: what is there was read in part");
+  } else if (reader.rest_cut()) {
+    // What nothing calls is no part of a run: its flow is whole all the same.
+    v1::Note& note = *tree.add_notes();
+    note.set_kind("script_rest_cut");
+    note.set_message("of the functions that no run calls, only some were read");
   }
   return tree;
 }

@@ -433,8 +433,8 @@ void AssignTo(ScriptMachine& m, NodeId target, ValueId value) {
         ReplaceItems(m, of, value);
       } else if (m.values[of].kind == ValueKind::kMap) {
         AddUnderKey(m, of, at, value);
-      } else if (m.values[of].kind != ValueKind::kApi) {
-        m.values.Derive(m.values[of], value);
+      } else if (m.values[of].kind != ValueKind::kApi && !m.values[of].is_constant()) {
+        m.values.Derive(m.values[of], value);  // None and other constants are everybody's
       }
       return;
     }

@@ -107,6 +107,47 @@ TEST_P(ScriptPairsOf, AreAnsweredAsDecided) {
   }
 }
 
+constexpr char kTorchInput[] =
+    "import torch\nfrom torchvision import datasets, transforms as T\n"
+    "steps = T.Compose([T.RandomResizedCrop(224, scale=(0.08, 1.0)), T.RandomHorizontalFlip(), T.ToTensor(),\n"
+    "                   T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])\n"
+    "loader = torch.utils.data.DataLoader(datasets.ImageFolder('/d', steps), batch_size=32, shuffle=True)\n"
+    "net = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for x, y in loader:\n  opt.zero_grad()\n  net(x).sum().backward()\n  opt.step()\n";
+constexpr char kMindSporeInput[] =
+    "import mindspore as ms\nimport mindspore.dataset as ds\nimport mindspore.dataset.vision as V\n"
+    "data = ds.ImageFolderDataset('/d', shuffle=True)\n"
+    "steps = [V.RandomCropDecodeResize(224, scale=(0.08, 1.0)), V.RandomHorizontalFlip(prob=0.5),\n"
+    "         V.Normalize([0.485 * 255, 0.456 * 255, 0.406 * 255], [0.229 * 255, 0.224 * 255, 0.225 * 255]),\n"
+    "         V.HWC2CHW()]\n"
+    "data = data.map(steps, 'image').batch(32)\n"
+    "net = ms.nn.Dense(2, 2)\nmodel = ms.Model(net, ms.nn.MSELoss(), ms.nn.SGD(net.trainable_params(), 0.1))\n"
+    "model.train(3, data)\n";
+
+// Steps that mean the same in two frameworks: what differs is named, and what is alike passes nothing by itself.
+TEST(ScriptPairs, StepsMeanTheSameAcrossFrameworks) {
+  const auto audit = [](const std::string& port) {
+    return Audit(BundleOf("gpu", "pytorch", "nvidia", kTorchInput, ""),
+                 BundleOf("npu", "mindspore", "atlas-a2", port, ""));
+  };
+  const v1::Report twin = audit(kMindSporeInput);
+  EXPECT_EQ(absl::StrJoin(Alarms(twin), "\n"), "");
+  for (const char* check : {"data.preprocessing.shuffle", "data.preprocessing.padding", "data.preprocessing.transform"})
+    EXPECT_EQ(WordOf(VerdictOf(twin, check)), "not_performed") << check;
+  const std::pair<const char*, const char*> edits[] = {
+      {"Resize(224", "Resize(192"}, {"(0.08, 1.0)", "(0.2, 1.0)"},
+      {"prob=0.5", "prob=0.3"},     {" V.RandomHorizontalFlip(prob=0.5),", ""},
+      {"0.485 * 255", "0.5 * 255"}, {"0.225 * 255", "1.0"}};
+  for (const auto& [from, to] : edits) {
+    const std::string port = absl::StrReplaceAll(kMindSporeInput, {{from, to}});
+    EXPECT_EQ(WordOf(VerdictOf(audit(port), "data.preprocessing.transform")), "fail") << from << " -> " << to;
+  }
+  const std::string unshuffled = absl::StrReplaceAll(kMindSporeInput, {{"shuffle=True", "shuffle=False"}});
+  EXPECT_EQ(WordOf(VerdictOf(audit(unshuffled), "data.preprocessing.shuffle")), "fail");
+  const std::string dropped = absl::StrReplaceAll(kMindSporeInput, {{"batch(32)", "batch(32, drop_remainder=True)"}});
+  EXPECT_EQ(WordOf(VerdictOf(audit(dropped), "data.preprocessing.padding")), "fail");
+}
+
 // A script that cannot be read, or says nothing, is no evidence: nothing passes on it.
 TEST(ScriptPairs, UnreadableScriptsPassNothing) {
   const std::string binary(
