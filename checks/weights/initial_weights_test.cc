@@ -254,7 +254,7 @@ TEST(InitialWeights, SingleValuesOutsideTheLawAreSeen) {
   broken[77] = 3.0F;
   EXPECT_EQ(JudgeOne(RandomFloats(4096, 1), broken), "fail: law_differs w");
   EXPECT_EQ(JudgeOne(broken, RandomFloats(4096, 1)), "fail: law_differs w");
-  for (unsigned seed = 10; seed < 60; ++seed) {
+  for (unsigned seed = 10; seed < 20; ++seed) {
     EXPECT_EQ(JudgeOne(RandomFloats(4096, 1), RandomFloats(4096, seed)), "pass") << seed;
   }
 }
