@@ -23,7 +23,8 @@ namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_WEIGHTS}};
 
-// What the update of one run is measured by: rules differ by optimizer and type (docs/thresholds.md). nullopt: not known.
+// What the update of one run is measured by: rules differ by optimizer and type (docs/thresholds.md). nullopt: not
+// known.
 struct Kind {
   std::optional<bool> adaptive;  // Adam and its kin: the first step has one size everywhere
   std::optional<bool> narrow;    // computed or stored in 16 bits
@@ -108,8 +109,8 @@ class Judge {
     // The smallest have no sketch, and all their signs.
     if (!same_shape || (!products.has_value() && signs.places == 0)) return Uncomparable(pair);
     const SketchProducts known = products.value_or(SketchProducts());
-    VectorPair vectors = {a.name, known.aa, known.ab, known.bb, known.places, signs, a.elements(),
-                          a.first().shape_size() < 2};
+    VectorPair vectors = {a.name,       known.aa, known.ab,     known.bb,
+                          known.places, signs,    a.elements(), a.first().shape_size() < 2};
     all_.Add(vectors);
     elements_ += vectors.elements;
     pairs_.push_back(std::move(vectors));
@@ -214,10 +215,10 @@ class Judge {
       AddMissing(context_, result_, "update_kind_unknown", b_.run->run.name, Args());
       return true;
     }
-    const absl::string_view id = other_size                        ? "update_size_differs"
-                                 : *agreed == v1::SEVERITY_NOTE    ? "measured/same_update"
-                                 : kind.adaptive.value_or(true)    ? "update_direction_differs"
-                                                                   : "update_direction_differs/relative";
+    const absl::string_view id = other_size                     ? "update_size_differs"
+                                 : *agreed == v1::SEVERITY_NOTE ? "measured/same_update"
+                                 : kind.adaptive.value_or(true) ? "update_direction_differs"
+                                                                : "update_direction_differs/relative";
     v1::Finding& finding = AddFinding(context_, result_, *agreed, id, b_.run->run.name, Args());
     Fill(finding);
     if (*agreed == v1::SEVERITY_NOTE) return true;

@@ -52,7 +52,8 @@ TEST_F(KerasH5, TheWeightsInAKerasArchive) {
   const std::string folder = PARITECT_SOURCE_DIR "/tests/fuzz/corpus/keras_h5/";
   const auto weights = ReadWholeFile(PosixFileSystem(), folder + "plain.h5", 1 << 20);
   ASSERT_TRUE(weights.ok()) << weights.status();
-  const std::string path = Put(MakeZip({{"metadata.json", "{}"}, {"config.json", "{}"}, {"model.weights.h5", *weights}}));
+  const std::string path =
+      Put(MakeZip({{"metadata.json", "{}"}, {"config.json", "{}"}, {"model.weights.h5", *weights}}));
   auto source = OpenWeights(PosixFileSystem(), path);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Listed(**source), ElementsAre("dense/kernel:0 F32 [2,2]"));
