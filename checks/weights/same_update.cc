@@ -92,11 +92,13 @@ class Judge {
 
   void Pair(const TensorPair& pair) {
     if (pair.a[0]->role != v1::TENSOR_ROLE_PARAMETER) return;
-    if (!SameStart(pair)) {
+    const Sameness start = StartOf(pair);
+    if (!IsSame(start) && start != Sameness::kTruncated) {
       if (other_start_++ == 0) first_other_start_ = pair.a[0]->name;
       return;
     }
-    if (!pair.one_to_one()) return Uncomparable(pair);
+    // Sketches and signs are place by place.
+    if (!pair.one_to_one() || start == Sameness::kTransposed) return Uncomparable(pair);
     const ModelTensor& a = *pair.a[0];
     const ModelTensor& b = *pair.b[0];
     // What stands still is judged by first-step.update.updated.
@@ -125,16 +127,14 @@ class Judge {
     }
   }
 
-  bool SameStart(const TensorPair& pair) const {
+  Sameness StartOf(const TensorPair& pair) const {
     TensorPair before;
     for (const ModelTensor* one : pair.a) before.a.push_back(a_.before.Find(one->name));
     for (const ModelTensor* one : pair.b) before.b.push_back(b_.before.Find(one->name));
     const auto there = [](const std::vector<const ModelTensor*>& all) {
       return std::find(all.begin(), all.end(), nullptr) == all.end();
     };
-    if (!there(before.a) || !there(before.b)) return false;
-    const Sameness sameness = Compare(before);
-    return IsSame(sameness) || sameness == Sameness::kTruncated;
+    return there(before.a) && there(before.b) ? Compare(before) : Sameness::kUnknown;
   }
 
   void Covered() {
