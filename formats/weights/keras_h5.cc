@@ -1,8 +1,6 @@
 // Keras's HDF5 (and any other HDF5 file of plain tensors), by a helper program that holds libhdf5 and is confined
 // (agent/hdf5/main.c): it tells what stands where, and unpacks what is in chunks. What it tells is checked as any
 // input. Source: HDF Group, "HDF5 File Format Specification"; keras, saving/legacy/hdf5_format.py.
-#include "formats/weights/keras_h5.h"
-
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -146,12 +144,6 @@ bool Sniff(const WeightsSample& sample) {
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));
-  return ReadKerasH5(bytes);
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<StoredTensors>> ReadKerasH5(const SharedBytes& bytes) {
   const std::string program = FindHelperProgram(kHelper);
   if (program.empty()) {
     return absl::UnimplementedError(
@@ -161,6 +153,8 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadKerasH5(const SharedBytes& by
   if (bytes->Descriptor() < 0) return absl::UnimplementedError("HDF5 is read from files on a disk alone");
   return H5Reader(program, bytes).Read();
 }
+
+}  // namespace
 
 extern const WeightsFormat kKerasH5Weights;
 const WeightsFormat kKerasH5Weights = {"keras-h5", &Sniff, &Open};

@@ -48,19 +48,6 @@ TEST_F(KerasH5, WhatTheLibraryRefusesIsRefused) {
   }
 }
 
-TEST_F(KerasH5, TheWeightsInAKerasArchive) {
-  const std::string folder = PARITECT_SOURCE_DIR "/tests/fuzz/corpus/keras_h5/";
-  const auto weights = ReadWholeFile(PosixFileSystem(), folder + "plain.h5", 1 << 20);
-  ASSERT_TRUE(weights.ok()) << weights.status();
-  const std::string path =
-      Put(MakeZip({{"metadata.json", "{}"}, {"config.json", "{}"}, {"model.weights.h5", *weights}}));
-  auto source = OpenWeights(PosixFileSystem(), path);
-  ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_THAT(Listed(**source), ElementsAre("dense/kernel:0 F32 [2,2]"));
-  EXPECT_EQ(ReadTensor(**source, 0).value(), Floats({0, 1, 2, 3}));
-  EXPECT_TRUE(absl::IsDataLoss(OpenWeights(PosixFileSystem(), Put(MakeZip({{"metadata.json", "{}"}}))).status()));
-}
-
 TEST(KerasH5InMemory, NeedsAFileOnADisk) {
   const auto source = OpenBytes(absl::string_view("\x89HDF\r\n\x1a\n", 8));
   EXPECT_TRUE(absl::IsUnimplemented(source.status())) << source.status();

@@ -1,10 +1,6 @@
 #include "formats/weights/random_bytes.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -73,28 +69,6 @@ class MemoryBytes final : public RandomBytes {
   std::string bytes_;
 };
 
-class MemoryFileBytes : public RandomBytes {
- public:
-  MemoryFileBytes(std::string name, int fd, std::uint64_t size) : RandomBytes(std::move(name), size), fd_(fd) {}
-  ~MemoryFileBytes() override { close(fd_); }
-
-  int Descriptor() const override { return fd_; }
-
- private:
-  absl::Status ReadInside(std::uint64_t offset, absl::Span<char> buffer) override {
-    while (!buffer.empty()) {
-      const ssize_t got = pread(fd_, buffer.data(), buffer.size(), static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return absl::InternalError(StrCat(DisplayBytes(name()), ": cannot be read from memory"));
-      buffer.remove_prefix(static_cast<std::size_t>(got));
-      offset += static_cast<std::uint64_t>(got);
-    }
-    return absl::OkStatus();
-  }
-
-  int fd_;
-};
-
 }  // namespace
 
 absl::Status RandomBytes::Read(std::uint64_t offset, absl::Span<char> buffer) {
@@ -136,19 +110,6 @@ absl::StatusOr<SharedBytes> PartOfBytes(SharedBytes whole, std::uint64_t offset,
 
 SharedBytes BytesInMemory(std::string name, std::string bytes) {
   return std::make_shared<MemoryBytes>(std::move(name), std::move(bytes));
-}
-
-absl::StatusOr<SharedBytes> BytesInMemoryFile(std::string name, absl::string_view bytes) {
-  const int fd = memfd_create("paritect", MFD_CLOEXEC);
-  if (fd < 0) return absl::ResourceExhaustedError(StrCat(DisplayBytes(name), ": no file in memory can be made"));
-  auto file = std::make_shared<MemoryFileBytes>(std::move(name), fd, bytes.size());
-  while (!bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return absl::ResourceExhaustedError(StrCat(DisplayBytes(file->name()), ": does not fit into memory"));
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return SharedBytes(std::move(file));
 }
 
 }  // namespace paritect

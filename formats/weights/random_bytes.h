@@ -53,8 +53,6 @@ absl::StatusOr<SharedBytes> OpenRandomBytes(FileSystem& fs, const std::string& p
 // Reads no byte outside [offset, offset + size). DataLoss: `whole` ends before.
 absl::StatusOr<SharedBytes> PartOfBytes(SharedBytes whole, std::uint64_t offset, std::uint64_t size);
 SharedBytes BytesInMemory(std::string name, std::string bytes);
-// The same with a descriptor of its own (a file that stands in memory alone), for programs that read files.
-absl::StatusOr<SharedBytes> BytesInMemoryFile(std::string name, absl::string_view bytes);
 
 }  // namespace paritect
 
