@@ -7,7 +7,8 @@
 namespace paritect {
 
 // Weights of places in LayoutHash: w^i mod 2^64, w 5 mod 8, so that its powers come again after 2^62 places only. A sum
-// over parts that follow each other is that of the whole once each part's is multiplied by the weight of where it begins.
+// over parts that follow each other is that of the whole once each part's is multiplied by the weight of where it
+// begins.
 inline constexpr std::uint64_t kPlaceWeight = 0x9B05688C2B3E6C1D;
 static_assert(kPlaceWeight % 8 == 5);
 

@@ -26,9 +26,9 @@ bool IsProfileName(absl::string_view text) {
 
 // The largest value that makes sense: shares and relative differences end at 1, points of accuracy at 100.
 double LargestOf(absl::string_view threshold) {
-  static const std::set<absl::string_view> kCounts = {"large_global_batch", "common_steps_min", "repeat_runs",
-                                                      "loss_leaving_steps", "initial_law_quantile", "initial_law_outlier",
-                                                      "operator_amplification"};
+  static const std::set<absl::string_view> kCounts = {
+      "large_global_batch",   "common_steps_min",    "repeat_runs",           "loss_leaving_steps",
+      "initial_law_quantile", "initial_law_outlier", "operator_amplification"};
   if (threshold == "accuracy_points") return 100;
   const bool any = kCounts.contains(threshold) || absl::EndsWith(threshold, "_absolute_error");
   return any ? std::numeric_limits<double>::max() : 1;

@@ -78,7 +78,8 @@ TEST(TensorNames, BadEntriesAreNamed) {
   for (const char* text :
        {"rename: [{pattern: '(', with: '', source: x}]", "rename: [{pattern: 'a', with: '\\3', source: x}]",
         "rename: [{pattern: 'a', with: ''}]", "roles: [{pattern: a, as: nothing, source: x}]",
-        "fused: [{whole: a, parts: [b], source: x}]", "layouts: [{pattern: a, as: upside-down, source: x}]", "names: []"}) {
+        "fused: [{whole: a, parts: [b], source: x}]", "layouts: [{pattern: a, as: upside-down, source: x}]",
+        "names: []"}) {
     TensorNames names;
     const auto root = ParseDocument(text);
     ASSERT_TRUE(root.ok());

@@ -130,7 +130,7 @@ void FingerprintCache::Add(const std::vector<FileInfo>& files, const CachedFinge
 }
 
 void FingerprintCache::Prune() const {
-  PosixFileSystem fs;
+  FileSystem& fs = PosixFileSystem();
   std::vector<std::pair<FileInfo, std::string>> entries;
   std::uint64_t bytes = 0;
   const absl::Status listed = fs.List(folder_, [&](const DirectoryEntry& entry) {

@@ -22,7 +22,7 @@ namespace paritect {
 
 struct CachedFingerprints {
   v1::Weights weights;
-  v1::SettingsDocument settings;  // what the checkpoint tells of how it was trained
+  v1::SettingsDocument settings;                      // what the checkpoint tells of how it was trained
   std::map<std::string, std::vector<double>> values;  // sampled, by tensor
   bool has_values = false;
 };

@@ -47,7 +47,7 @@ class PageCacheTest : public ::testing::Test {
 };
 
 TEST_F(PageCacheTest, WhatWasInMemoryStaysAndTheRestGoes) {
-  PosixFileSystem fs;
+  FileSystem& fs = PosixFileSystem();
   if (!Evict()) GTEST_SKIP() << "this file system keeps its pages";
   {
     PageCacheGuard guard(fs, {path_});

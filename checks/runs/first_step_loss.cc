@@ -50,8 +50,8 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       Fill(AddWarning(context, result, "first_loss_far", values.subject, args), values);
       continue;
     }
-    v1::Finding& finding = AddError(
-        context, result, same_weights ? "first_loss_differs/weights" : "first_loss_differs", values.subject, args);
+    v1::Finding& finding = AddError(context, result, same_weights ? "first_loss_differs/weights" : "first_loss_differs",
+                                    values.subject, args);
     Fill(finding, values);
     finding.add_evidence(same_weights ? start.evidence : same_seed);
   }

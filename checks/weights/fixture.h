@@ -89,6 +89,7 @@ inline v1::TensorFingerprint TensorOf(const std::string& name, std::vector<std::
   tensor.set_dtype(dtype);
   for (const std::int64_t size : shape) tensor.add_shape(size);
   v1::TensorStatistics& statistics = *tensor.mutable_statistics();
+  statistics.set_zero(0);
   statistics.set_min(values.empty() ? 0 : values[0]);
   statistics.set_max(values.empty() ? 0 : values[0]);
   std::map<std::uint32_t, std::uint64_t> bins;
@@ -104,6 +105,7 @@ inline v1::TensorFingerprint TensorOf(const std::string& name, std::vector<std::
     tensor.mutable_words()->set_weighted_squared(tensor.words().weighted_squared() + word * word * bits);
     ++word;
     ++bins[bits >> 20];
+    if (value == 0) statistics.set_zero(statistics.zero() + 1);
     if (value == 0 && std::signbit(value)) statistics.set_negative_zero(statistics.negative_zero() + 1);
     if (!std::isfinite(value)) {  // counted, and in no sum
       if (std::isnan(value)) statistics.set_nan(statistics.nan() + 1);

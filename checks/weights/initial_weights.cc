@@ -126,11 +126,11 @@ class Evaluation {
 
   // At other places than the baseline's, though the values are the same.
   void Misplaced(const TensorPair& pair, Sameness sameness) {
-    Differs(pair, sameness == Sameness::kMisread           ? "weights_differ/reshaped"
-                  : sameness == Sameness::kTurned          ? "weights_differ/transposed"
-                  : sameness == Sameness::kNotTurned       ? "weights_differ/not_transposed"
-                  : sameness == Sameness::kPartsExchanged  ? "weights_differ/parts"
-                                                           : "weights_differ/order");
+    Differs(pair, sameness == Sameness::kMisread          ? "weights_differ/reshaped"
+                  : sameness == Sameness::kTurned         ? "weights_differ/transposed"
+                  : sameness == Sameness::kNotTurned      ? "weights_differ/not_transposed"
+                  : sameness == Sameness::kPartsExchanged ? "weights_differ/parts"
+                                                          : "weights_differ/order");
   }
 
   // What settings decide: another table is another setting, another counter is of no weight.
@@ -147,9 +147,7 @@ class Evaluation {
       case Sameness::kSameValues:
       case Sameness::kReshaped:
       case Sameness::kParts: return;
-      case Sameness::kInterleaved:
-        budget_.Add(v1::SEVERITY_NOTE, "interleaved", NamesOf(pair.a), ArgsOf(pair));
-        return;
+      case Sameness::kInterleaved: budget_.Add(v1::SEVERITY_NOTE, "interleaved", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kTransposed: budget_.Add(v1::SEVERITY_NOTE, "transposed", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kRounded: budget_.Add(v1::SEVERITY_NOTE, "rounded_weights", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kTruncated:

@@ -117,9 +117,9 @@ TEST(InitialWeights, WhatSettingsDecideIsComparedWhereBothHaveIt) {
   EXPECT_EQ(Judge(state(inv, RandomFloats(16, 2)), state(inv, RandomFloats(16, 3))), "fail: derived_differs " + inv);
   const v1::Weights without = StateAt(0, {TensorOf("fc.weight", {16, 16}, RandomFloats(256, 1))});
   EXPECT_EQ(Judge(state(inv, RandomFloats(16, 2)), without), "pass");
-  EXPECT_TRUE(HasKind(ResultOf(kCheck, {WithWeights(Gpu({}), {state(inv, RandomFloats(16, 2))})},
-                               {WithWeights(Npu({}), {without})}),
-                      v1::SEVERITY_NOTE, "measured"));
+  EXPECT_TRUE(HasKind(
+      ResultOf(kCheck, {WithWeights(Gpu({}), {state(inv, RandomFloats(16, 2))})}, {WithWeights(Npu({}), {without})}),
+      v1::SEVERITY_NOTE, "measured"));
 }
 
 // One model of one tensor of 4096 elements, in another state on each side.
@@ -254,7 +254,7 @@ TEST(InitialWeights, SingleValuesOutsideTheLawAreSeen) {
   broken[77] = 3.0F;
   EXPECT_EQ(JudgeOne(RandomFloats(4096, 1), broken), "fail: law_differs w");
   EXPECT_EQ(JudgeOne(broken, RandomFloats(4096, 1)), "fail: law_differs w");
-  for (unsigned seed = 10; seed < 60; ++seed) {
+  for (unsigned seed = 10; seed < 20; ++seed) {
     EXPECT_EQ(JudgeOne(RandomFloats(4096, 1), RandomFloats(4096, seed)), "pass") << seed;
   }
 }

@@ -65,8 +65,7 @@ bool HasOutlier(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b, 
   const auto extreme = [](const v1::TensorFingerprint& one) {
     return std::max(std::fabs(one.statistics().min()), std::fabs(one.statistics().max()));
   };
-  return extreme(b) > kOfExtreme * extreme(a) &&
-         extreme(b) > std::fabs(MeanOf(a)) + deviations * DeviationOf(a);
+  return extreme(b) > kOfExtreme * extreme(a) && extreme(b) > std::fabs(MeanOf(a)) + deviations * DeviationOf(a);
 }
 
 bool AllHaveHistograms(const std::vector<const ModelTensor*>& tensors) {

@@ -36,12 +36,6 @@ bool AreCutFromEachOther(const Sizes& a, const Sizes& b) {
   return std::includes(x.begin(), x.end(), y.begin(), y.end()) || std::includes(y.begin(), y.end(), x.begin(), x.end());
 }
 
-std::uint64_t Elements(const Sizes& shape) {
-  std::uint64_t elements = 1;
-  for (const std::int64_t size : shape) elements *= static_cast<std::uint64_t>(size);
-  return elements;
-}
-
 // Axis `axis` of the parts one after the other. Of parts of one axis the order is the axis.
 std::uint64_t AlongOf(absl::Span<const PlacedValues> parts, const std::vector<std::size_t>& sequence,
                       std::size_t axis) {

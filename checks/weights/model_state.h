@@ -23,9 +23,9 @@ struct ModelTensor {
   std::string canonical;  // rules/tensor_names.h
   v1::TensorRole role = v1::TENSOR_ROLE_PARAMETER;
   std::vector<const v1::TensorFingerprint*> parts;  // of tensor-parallel ranks; one: whole
-  bool derived = false;      // by settings: it may lack on a side
-  bool turned = false;       // input by output
-  bool interleaved = false;  // rows of several matrices in turn
+  bool derived = false;                             // by settings: it may lack on a side
+  bool turned = false;                              // input by output
+  bool interleaved = false;                         // rows of several matrices in turn
 
   const v1::TensorFingerprint& first() const { return *parts.front(); }
   bool whole() const { return parts.size() == 1; }

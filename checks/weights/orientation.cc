@@ -14,8 +14,7 @@ using Axes = std::vector<std::size_t>;
 bool MayBeTurned(const TensorPair& pair, Sameness sameness) {
   const bool plain = sameness == Sameness::kSameBytes || sameness == Sameness::kSameValues ||
                      sameness == Sameness::kRounded || sameness == Sameness::kTransposed;
-  return plain && pair.one_to_one() && pair.a[0]->whole() && pair.b[0]->whole() &&
-         pair.a[0]->first().shape_size() >= 2;
+  return plain && pair.one_to_one() && pair.a[0]->whole() && pair.b[0]->whole() && pair.a[0]->first().shape_size() >= 2;
 }
 
 struct AxisMap {
@@ -26,8 +25,8 @@ struct AxisMap {
 
 // nullopt: the axes are not recorded, or are others.
 std::optional<AxisMap> MapOf(const TensorPair& pair) {
-  for (const auto& [a_as, b_as] : {std::pair<const char*, const char*>{"", ""}, {"BF16", ""}, {"F16", ""}, {"", "BF16"},
-                                   {"", "F16"}}) {
+  for (const auto& [a_as, b_as] :
+       {std::pair<const char*, const char*>{"", ""}, {"BF16", ""}, {"F16", ""}, {"", "BF16"}, {"", "F16"}}) {
     const std::optional<PlacedValues> a = PlacedOf(pair.a[0]->first(), a_as), b = PlacedOf(pair.b[0]->first(), b_as);
     if (!a.has_value() || !b.has_value()) continue;
     AxisMap map;

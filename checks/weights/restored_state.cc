@@ -62,9 +62,8 @@ OptimizerState OptimizerStateOf(const CheckContext& context, const Checkpoint& c
 // Two states of one rank, one after the other.
 void Succession(const CheckContext& context, v1::CheckResult& result, const RunView& run, const Checkpoint& before,
                 const Checkpoint& after) {
-  const MessageArgs args = {{"run", run.name},
-                            {"step", absl::StrCat(after.step)},
-                            {"before", absl::StrCat(before.step)}};
+  const MessageArgs args = {
+      {"run", run.name}, {"step", absl::StrCat(after.step)}, {"before", absl::StrCat(before.step)}};
   const auto report = [&](absl::string_view id, const std::string& subject, const MessageArgs& more) {
     MessageArgs all = args;
     all.insert(all.end(), more.begin(), more.end());

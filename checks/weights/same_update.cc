@@ -22,7 +22,8 @@ namespace {
 
 constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_WEIGHTS}};
 
-// What the update of one run is measured by: rules differ by optimizer and type (docs/thresholds.md). nullopt: not known.
+// What the update of one run is measured by: rules differ by optimizer and type (docs/thresholds.md). nullopt: not
+// known.
 struct Kind {
   std::optional<bool> adaptive;  // Adam and its kin: the first step has one size everywhere
   std::optional<bool> narrow;    // computed or stored in 16 bits
@@ -90,11 +91,13 @@ class Judge {
 
   void Pair(const TensorPair& pair) {
     if (pair.a[0]->role != v1::TENSOR_ROLE_PARAMETER) return;
-    if (!SameStart(pair)) {
+    const Sameness start = StartOf(pair);
+    if (!IsSame(start) && start != Sameness::kTruncated) {
       if (other_start_++ == 0) first_other_start_ = pair.a[0]->name;
       return;
     }
-    if (!pair.one_to_one()) return Uncomparable(pair);
+    // Sketches and signs are place by place.
+    if (!pair.one_to_one() || start == Sameness::kTransposed) return Uncomparable(pair);
     const ModelTensor& a = *pair.a[0];
     const ModelTensor& b = *pair.b[0];
     // What stands still is judged by first-step.update.updated.
@@ -107,8 +110,8 @@ class Judge {
     // The smallest have no sketch, and all their signs.
     if (!same_shape || (!products.has_value() && signs.places == 0)) return Uncomparable(pair);
     const SketchProducts known = products.value_or(SketchProducts());
-    VectorPair vectors = {a.name, known.aa, known.ab, known.bb, known.places, signs, a.elements(),
-                          a.first().shape_size() < 2};
+    VectorPair vectors = {a.name,       known.aa, known.ab,     known.bb,
+                          known.places, signs,    a.elements(), a.first().shape_size() < 2};
     all_.Add(vectors);
     elements_ += vectors.elements;
     pairs_.push_back(std::move(vectors));
@@ -123,16 +126,14 @@ class Judge {
     }
   }
 
-  bool SameStart(const TensorPair& pair) const {
+  Sameness StartOf(const TensorPair& pair) const {
     TensorPair before;
     for (const ModelTensor* one : pair.a) before.a.push_back(a_.before.Find(one->name));
     for (const ModelTensor* one : pair.b) before.b.push_back(b_.before.Find(one->name));
     const auto there = [](const std::vector<const ModelTensor*>& all) {
       return std::find(all.begin(), all.end(), nullptr) == all.end();
     };
-    if (!there(before.a) || !there(before.b)) return false;
-    const Sameness sameness = Compare(before);
-    return IsSame(sameness) || sameness == Sameness::kTruncated;
+    return there(before.a) && there(before.b) ? Compare(before) : Sameness::kUnknown;
   }
 
   void Covered() {
@@ -213,10 +214,10 @@ class Judge {
       AddMissing(context_, result_, "update_kind_unknown", b_.run->run.name, Args());
       return true;
     }
-    const absl::string_view id = other_size                        ? "update_size_differs"
-                                 : *agreed == v1::SEVERITY_NOTE    ? "measured/same_update"
-                                 : kind.adaptive.value_or(true)    ? "update_direction_differs"
-                                                                   : "update_direction_differs/relative";
+    const absl::string_view id = other_size                     ? "update_size_differs"
+                                 : *agreed == v1::SEVERITY_NOTE ? "measured/same_update"
+                                 : kind.adaptive.value_or(true) ? "update_direction_differs"
+                                                                : "update_direction_differs/relative";
     v1::Finding& finding = AddFinding(context_, result_, *agreed, id, b_.run->run.name, Args());
     Fill(finding);
     return *agreed != v1::SEVERITY_ERROR;

@@ -25,7 +25,8 @@ std::vector<const Checkpoint*> StartsOf(const RunCheckpoints& run, bool pretrain
 
 }  // namespace
 
-StartRelation RelateStarts(const CheckContext& context, const std::string& baseline_run, const std::string& migrated_run) {
+StartRelation RelateStarts(const CheckContext& context, const std::string& baseline_run,
+                           const std::string& migrated_run) {
   StartRelation relation;
   const RunCheckpoints* baseline = Find(CheckpointsOf(context, Side::kBaseline), baseline_run);
   const RunCheckpoints* migrated = Find(CheckpointsOf(context, Side::kMigrated), migrated_run);
@@ -36,7 +37,8 @@ StartRelation RelateStarts(const CheckContext& context, const std::string& basel
     const ModelState a = StateOf(context, x), b = StateOf(context, y);
     const PairedStates states(context, a, b);
     if (states.match().pairs.empty()) return relation;
-    relation.evidence = absl::StrCat("initial weights (", x.front()->sources.front(), "; ", y.front()->sources.front(), ")");
+    relation.evidence =
+        absl::StrCat("initial weights (", x.front()->sources.front(), "; ", y.front()->sources.front(), ")");
     bool complete = !a.incomplete && !b.incomplete && states.Unmatched(Side::kBaseline).empty() &&
                     states.Unmatched(Side::kMigrated).empty();
     for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {

@@ -16,7 +16,8 @@ struct StartRelation {
 };
 
 // By the states before the first update, else by the files that both start from.
-StartRelation RelateStarts(const CheckContext& context, const std::string& baseline_run, const std::string& migrated_run);
+StartRelation RelateStarts(const CheckContext& context, const std::string& baseline_run,
+                           const std::string& migrated_run);
 
 }  // namespace paritect
 

@@ -181,8 +181,8 @@ Sameness JoinedOf(const TensorPair& pair, Sameness straight, const std::string& 
   const auto a = PiecesOf(pair.a, a_as), b = PiecesOf(pair.b, b_as);
   if (!a.has_value() || !b.has_value()) return Sameness::kUnplaced;
   const auto interleaved = [](const ModelTensor* one) { return one->interleaved; };
-  const bool mixed = std::any_of(pair.a.begin(), pair.a.end(), interleaved) ||
-                     std::any_of(pair.b.begin(), pair.b.end(), interleaved);
+  const bool mixed =
+      std::any_of(pair.a.begin(), pair.a.end(), interleaved) || std::any_of(pair.b.begin(), pair.b.end(), interleaved);
   if (a->size() > 1 && b->size() > 1) {
     // The same cuts on both sides: piece by piece.
     bool same = a->size() == b->size();

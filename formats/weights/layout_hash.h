@@ -10,7 +10,8 @@
 
 namespace paritect {
 
-// Takes the mixes of a tensor's elements in C order, that of -0 as 0; memory does not depend on the shape. `shape` has no size below 0.
+// Takes the mixes of a tensor's elements in C order, that of -0 as 0; memory does not depend on the shape. `shape` has
+// no size below 0.
 class LayoutHasher {
  public:
   explicit LayoutHasher(const std::vector<std::int64_t>& shape);

@@ -1,7 +1,7 @@
 // Megatron-LM and MindSpeed: latest_checkpointed_iteration.txt names iter_0000001 (or release); in it mp_rank_TT,
 // mp_rank_TT_PPP or mp_rank_TT_PPP_EEE with model_optim_rng.pt each. Ranks hold parts of tensors under the same names:
-// each is listed with its file. Layers of later pipeline stages are numbered on. A distributed checkpoint in the iteration's folder is read as such.
-// Source: NVIDIA/Megatron-LM, megatron/training/checkpointing.py.
+// each is listed with its file. Layers of later pipeline stages are numbered on. A distributed checkpoint in the
+// iteration's folder is read as such. Source: NVIDIA/Megatron-LM, megatron/training/checkpointing.py.
 #include <set>
 #include <utility>
 

@@ -168,8 +168,10 @@ class BundleReader {
   // They stand before the variables that they are cut from.
   absl::Status AddSlice(absl::string_view key, Entry entry) {
     PARITECT_ASSIGN_OR_RETURN(TfSlice slice, ReadTfSliceKey(key));
-    if (slice.starts.size() != entry.shape.size()) return absl::DataLossError("a slice of other dimensions than its key");
-    if (++slices_count_ > kTensorsMax) return absl::ResourceExhaustedError(StrCat("more than ", kTensorsMax, " slices"));
+    if (slice.starts.size() != entry.shape.size())
+      return absl::DataLossError("a slice of other dimensions than its key");
+    if (++slices_count_ > kTensorsMax)
+      return absl::ResourceExhaustedError(StrCat("more than ", kTensorsMax, " slices"));
     slices_[slice.variable].emplace_back(std::move(slice), std::move(entry));
     return absl::OkStatus();
   }

@@ -48,8 +48,7 @@ std::optional<std::int64_t> TakeSigned(absl::string_view& text) {
   if (text.empty()) return std::nullopt;
   const std::uint8_t turn = (ByteAt(text, 0) & 0x80) != 0 ? 0x00 : 0xFF;
   std::size_t ones = 0;
-  while (ones < kBytesMax && ones / 8 < text.size() &&
-         ((ByteAt(text, ones / 8) ^ turn) >> (7 - ones % 8) & 1) != 0) {
+  while (ones < kBytesMax && ones / 8 < text.size() && ((ByteAt(text, ones / 8) ^ turn) >> (7 - ones % 8) & 1) != 0) {
     ++ones;
   }
   if (ones == 0 || text.size() < ones) return std::nullopt;

@@ -49,8 +49,7 @@ TEST(TfSlices, APartitionedVariableIsPutTogether) {
     return OpenWeights(fs, "/m/ckpt.index");
   };
   const std::string first = TfSliceKey("w", {{0, 1}, {0, -1}}), second = TfSliceKey("w", {{1, 1}, {0, -1}});
-  auto source =
-      open({{"", WireNumber(1, 1)}, {first, entry(8, {1, 2})}, {second, entry(0, {3, 4})}, {"w", whole}});
+  auto source = open({{"", WireNumber(1, 1)}, {first, entry(8, {1, 2})}, {second, entry(0, {3, 4})}, {"w", whole}});
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Listed(**source), ElementsAre("w F32 [2,2]"));
   EXPECT_EQ(ReadTensor(**source, 0).value(), Floats({1, 2, 3, 4}));

@@ -31,8 +31,8 @@ struct ValueSums {
   HashSums as_fp16;
 };
 
-// Where the mixes of single elements go (the low half), for who needs to know which stands where; room for all of a call.
-// Null: not wanted. The rounded ones only with rounded_hashes.
+// Where the mixes of single elements go (the low half), for who needs to know which stands where; room for all of a
+// call. Null: not wanted. The rounded ones only with rounded_hashes.
 struct ValueMixes {
   std::uint64_t* values = nullptr;
   std::uint64_t* as_bf16 = nullptr;

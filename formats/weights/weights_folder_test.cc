@@ -106,8 +106,7 @@ TEST(Megatron, StagesOfAPipelineAreNumberedThrough) {
   }
   const auto source = OpenWeights(fs, "/m/iter_0000005");
   ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_THAT(Listed(**source),
-              ElementsAre("model.decoder.layers.0.w F32 [2]", "model.decoder.layers.1.w F32 [2]"));
+  EXPECT_THAT(Listed(**source), ElementsAre("model.decoder.layers.0.w F32 [2]", "model.decoder.layers.1.w F32 [2]"));
 }
 
 // --- MindSpore
@@ -230,8 +229,10 @@ void AddDcp(MemoryFileSystem& fs, const std::vector<std::int32_t>& size, const s
         SafetensorsFile(absl::StrCat(R"({"w":{"dtype":"F32","shape":[)", absl::StrJoin(chunk.sizes, ","),
                                      R"(],"data_offsets":[0,)", 4 * count, "]}}"),
                         Floats(chunk.values));
-    const std::string part =
-        chunk.safetensors ? plain : TorchZip(PickleTensor("0", "FloatStorage", count, 0, chunk.sizes, strides), {{"0", Floats(chunk.values)}});
+    const std::string part = chunk.safetensors
+                                 ? plain
+                                 : TorchZip(PickleTensor("0", "FloatStorage", count, 0, chunk.sizes, strides),
+                                            {{"0", Floats(chunk.values)}});
     absl::StrAppend(
         &list, PickleInstance(kModule, "ChunkStorageMetadata",
                               {PickleText("offsets"), Size(chunk.offsets), PickleText("sizes"), Size(chunk.sizes)}));

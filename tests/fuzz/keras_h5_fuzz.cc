@@ -10,13 +10,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::string path = absl::StrCat("/tmp/keras_h5_fuzz.", getpid(), ".h5");
   static const bool linked = [] {
     const auto self = PosixFileSystem().ReadLink("/proc/self/exe");
-    return self.ok() && symlink(PARITECT_BINARY_DIR "/paritect-hdf5",
-                                absl::StrCat(DirName(*self), "/paritect-hdf5").c_str()) == 0;
+    return self.ok() &&
+           symlink(PARITECT_BINARY_DIR "/paritect-hdf5", absl::StrCat(DirName(*self), "/paritect-hdf5").c_str()) == 0;
   }();
   (void)linked;  // there from an earlier run
   FuzzCheck(WriteFileAtomically(path, FuzzInput(data, size)).ok(), "a temporary file can be written");
-  PosixFileSystem fs;
-  FuzzPath("keras-h5", fs, path);
+  FuzzPath("keras-h5", PosixFileSystem(), path);
   unlink(path.c_str());
   return 0;
 }
