@@ -26,17 +26,15 @@ void PutText(absl::string_view text, std::string& out) {
 }
 
 void PutNode(const DocumentNode& node, std::string& out) {
-  const std::uint8_t head = static_cast<std::uint8_t>(node.kind) | (node.quoted ? kQuoted : 0) |
-                            (node.tag.empty() ? 0 : kTagged);
+  const std::uint8_t head =
+      static_cast<std::uint8_t>(node.kind) | (node.quoted ? kQuoted : 0) | (node.tag.empty() ? 0 : kTagged);
   out.push_back(static_cast<char>(head));
   PutNumber(static_cast<std::uint64_t>(node.line), out);
   PutNumber(static_cast<std::uint64_t>(node.column), out);
   if (!node.tag.empty()) PutText(node.tag, out);
   switch (node.kind) {
     case DocumentNode::Kind::kNull:
-    case DocumentNode::Kind::kScalar:
-      PutText(node.text, out);
-      return;
+    case DocumentNode::Kind::kScalar: PutText(node.text, out); return;
     case DocumentNode::Kind::kList:
       PutNumber(node.items.size(), out);
       for (const DocumentNode& item : node.items) PutNode(item, out);

@@ -352,8 +352,8 @@ class SortedWindow {
 
   // The distances grow from the median to both ends: the smaller of the two next ones, half of them.
   double MedianDistance(double median) const {
-    std::size_t above = static_cast<std::size_t>(std::lower_bound(sorted_.begin(), sorted_.end(), median) -
-                                                 sorted_.begin());
+    std::size_t above =
+        static_cast<std::size_t>(std::lower_bound(sorted_.begin(), sorted_.end(), median) - sorted_.begin());
     std::size_t below = above;
     double last = 0;
     double before_last = 0;

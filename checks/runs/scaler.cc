@@ -93,7 +93,10 @@ void ReadPrintedBatch(const RunSeries& run, ScalerFacts& facts) {
 
 ScalePoint PointOf(const LogSource& source, const v1::StepRecord& record) {
   const bool skipped = record.overflow() || record.skipped() > 0;
-  return {record.loss_scale(), skipped || std::isinf(record.grad_norm()), skipped, record.step(),
+  return {record.loss_scale(),
+          skipped || std::isinf(record.grad_norm()),
+          skipped,
+          record.step(),
           {source.evidence, record.line()}};
 }
 

@@ -167,8 +167,10 @@ class Gatherer {
         rank = source.evidence->rank();
       }
       without_rank = without_rank || rank == kNoRank;
-      CurvePoint point{by_order ? ++evaluations : record.step(), *value,
-                       metric_.is(Metric::kLoss) ? record.loss_resolution() : 0, {source.evidence, record.line()},
+      CurvePoint point{by_order ? ++evaluations : record.step(),
+                       *value,
+                       metric_.is(Metric::kLoss) ? record.loss_resolution() : 0,
+                       {source.evidence, record.line()},
                        metric_.is(Metric::kAccuracy) && record.accuracy_in_points()};
       auto [it, added] = parts[{record.engine(), rank}].try_emplace(point.step, point);
       if (added) continue;
@@ -295,6 +297,25 @@ int EndRank(v1::RunEnd::State state) {
   }
 }
 
+// What records tell beside the metrics that every log has, by name. Nearly every record tells the same.
+const std::set<std::string>& OwnNames(const RunSeries& run) {
+  struct Names {
+    std::set<std::string> names;
+  };
+  return run.views
+      ->Get<Names>({},
+                   [&] {
+                     Names own;
+                     for (const LogSource& source : run.logs) {
+                       for (const v1::StepRecord& record : source.log().records()) {
+                         for (const auto& [name, value] : record.metrics()) own.names.insert(name);
+                       }
+                     }
+                     return own;
+                   })
+      .names;
+}
+
 // The ending of the log that goes furthest: earlier parts of a resumed run end early by nature.
 RunEnding EndingOf(const RunSeries& run) {
   RunEnding ending;
@@ -336,7 +357,9 @@ std::string PlaceInLog::Text() const {
   return line > 0 ? absl::StrCat(file, ":", line) : file;
 }
 
-std::string Where(const LogSource& source, std::int64_t line) { return PlaceInLog{source.evidence, line}.Text(); }
+std::string Where(const LogSource& source, std::int64_t line) {
+  return PlaceInLog{source.evidence, line}.Text();
+}
 
 Curve FiniteOnly(const Curve& curve) {
   Curve result;
@@ -368,14 +391,14 @@ CurveSet CurvesOfMetric(const RunSeries& run, absl::string_view name) {
 }
 
 std::vector<std::string> PrintedMetrics(const RunSeries& run) {
-  std::set<std::string> names;
-  for (const LogSource& source : run.logs) {
-    for (const v1::StepRecord& record : source.log().records()) {
-      for (const Metric metric : kAllMetrics) {
-        if (Read(record, metric).has_value()) names.emplace(MetricName(metric));
-      }
-      for (const auto& [name, value] : record.metrics()) names.insert(name);
-    }
+  std::set<std::string> names = OwnNames(run);
+  for (const Metric metric : kAllMetrics) {
+    const bool printed = std::any_of(run.logs.begin(), run.logs.end(), [&](const LogSource& source) {
+      const auto& records = source.log().records();
+      return std::any_of(records.begin(), records.end(),
+                         [&](const v1::StepRecord& record) { return Read(record, metric).has_value(); });
+    });
+    if (printed) names.emplace(MetricName(metric));
   }
   return {names.begin(), names.end()};
 }
@@ -451,14 +474,8 @@ bool Fill(const CurveSet& set, FinalMetric& metric) {
 
 // Metrics of the run's own that measure a model, by their common name; of several spellings the first in byte order.
 std::map<std::string, std::string> OwnMetrics(const RunSeries& run) {
-  std::set<std::string> names;
-  for (const LogSource& source : run.logs) {
-    for (const v1::StepRecord& record : source.log().records()) {
-      for (const auto& [name, value] : record.metrics()) names.insert(name);
-    }
-  }
   std::map<std::string, std::string> own;
-  for (const std::string& name : names) {
+  for (const std::string& name : OwnNames(run)) {
     if (const EvaluationMetric* metric = FindEvaluationMetric(name)) own.emplace(metric->name, name);
   }
   return own;

@@ -427,7 +427,7 @@ std::string TrainerDicts(int lines, int copies) {
 
 // Its dicts name no step: the order tells it, also of those whose neighbours are gone.
 TEST(ReadLog, ALongLogWithoutStepsIsThinnedAndKeepsItsPlaces) {
-  constexpr int kLines = 1'200'000;
+  constexpr int kLines = 800'000;
   auto log = Read(TrainerDicts(kLines, 1));
   EXPECT_LE(log->records_size(), static_cast<int>(kLogRecordsMax));
   EXPECT_GE(log->records_size(), static_cast<int>(kLogRecordsMax) / 4);
@@ -439,7 +439,7 @@ TEST(ReadLog, ALongLogWithoutStepsIsThinnedAndKeepsItsPlaces) {
 }
 
 TEST(ReadLog, ALongLogOfSeveralRanksWithoutStepsCountsEachStepOnce) {
-  constexpr int kLines = 1'200'000;
+  constexpr int kLines = 800'000;
   auto log = Read(TrainerDicts(kLines, 2));
   EXPECT_LE(log->records_size(), static_cast<int>(kLogRecordsMax));
   int wrong = 0;
