@@ -3,7 +3,8 @@
 const {chromium} = require("playwright-core");
 const path = require("path");
 
-const patienceMs = 120000;  // on a machine that builds beside it
+// A browser on a machine that builds beside it may take minutes for what takes seconds elsewhere.
+const patienceMs = Number(process.env.PARITECT_BROWSER_PATIENCE_MS || 240000);
 
 let failures = 0;
 
@@ -21,6 +22,7 @@ async function withPage(own, artefacts, body) {
     const context = await browser.newContext({viewport: {width: 1280, height: 900}, ignoreHTTPSErrors: true});
     const page = await context.newPage();
     page.setDefaultTimeout(patienceMs);
+    page.setDefaultNavigationTimeout(patienceMs);
     page.on("console", (message) => check(message.type() !== "error" || message.text().includes("status of 4"),
       "console: " + message.text()));
     page.on("pageerror", (error) => check(false, "script: " + error.message));
