@@ -77,7 +77,8 @@ TEST(CurvePictures, AreBounded) {
   PictureBounds bounds;
   bounds.curve_points_max = 100;
   bounds.curves_max = 2;
-  const v1::ReportPictures pictures = Pictures({Trained("gpu", 1)}, {Trained("a", 1), Trained("b", 1), Trained("c", 1)}, bounds);
+  const v1::ReportPictures pictures =
+      Pictures({Trained("gpu", 1)}, {Trained("a", 1), Trained("b", 1), Trained("c", 1)}, bounds);
   ASSERT_EQ(pictures.curves_size(), 2);
   EXPECT_LE(pictures.curves(0).at_size(), 110);
   EXPECT_EQ(pictures.curves(0).points_total(), 400);

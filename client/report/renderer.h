@@ -18,8 +18,8 @@ namespace paritect {
 struct RenderOptions {
   const Rules& rules;
   std::vector<Language> languages = {Language::kEnglish};  // in order; JSON always carries both
-  bool colour = false;  // never in a file or a pipe
-  bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
+  bool colour = false;                                     // never in a file or a pipe
+  bool ascii = false;  // no box characters or signs beyond ASCII in what the renderer itself draws
   int columns = 100;
   ReportCompanion companion = {};  // what stands beside the report
 };
