@@ -14,6 +14,16 @@ function check(condition, what) {
   console.error("FAILED: " + what);
 }
 
+// Waits until `condition(argument)` holds in the page. Playwright's own way evaluates a text there, which the page's policy
+// forbids.
+async function until(page, condition, argument) {
+  const end = Date.now() + patienceMs;
+  while (!(await page.evaluate(condition, argument))) {
+    if (Date.now() > end) throw new Error("never became true: " + condition);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 // Calls `body(page, shoot)` with a page on which nothing went wrong so far; `own`: requests that are allowed.
 async function withPage(own, artefacts, body) {
   const browser = await chromium.launch({executablePath: process.env.PARITECT_CHROMIUM || "/usr/bin/chromium",
@@ -41,4 +51,4 @@ function finish() {
   process.exit(failures === 0 ? 0 : 1);
 }
 
-module.exports = {check, withPage, finish};
+module.exports = {check, until, withPage, finish};
