@@ -69,8 +69,7 @@ void Tail(std::string& out) {
 }  // namespace
 
 std::string HtmlEscape(absl::string_view text) {
-  return absl::StrReplaceAll(
-      text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
+  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
 }
 
 std::string HtmlReportFile(const HtmlReport& report, const Rules& rules, absl::string_view language) {

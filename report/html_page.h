@@ -14,9 +14,9 @@
 namespace paritect {
 
 struct HtmlReport {
-  OrderedJson report;                              // ReportToJson, with its signature where there is one
-  const v1::ReportPictures* pictures = nullptr;    // nullptr: none were kept
-  std::string headline_en;                         // the verdict sentence, readable before and without scripts
+  OrderedJson report;                            // ReportToJson, with its signature where there is one
+  const v1::ReportPictures* pictures = nullptr;  // nullptr: none were kept
+  std::string headline_en;                       // the verdict sentence, readable before and without scripts
   std::string headline_zh;
 };
 

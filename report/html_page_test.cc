@@ -74,8 +74,7 @@ TEST(PageWords, AreThoseThatTheScriptsSay) {
     for (std::size_t at = name.find('_'); at != absl::string_view::npos; at = name.find('_', at + 1)) {
       is_said = is_said || absl::StrContains(script, absl::StrCat("\"", name.substr(0, at + 1), "\""));
     }
-    EXPECT_TRUE(is_said)
-        << "nothing says page_" << name;
+    EXPECT_TRUE(is_said) << "nothing says page_" << name;
   }
 }
 

@@ -127,8 +127,8 @@ OrderedJson SideToJson(const v1::ReportSide& side) {
 }
 
 OrderedJson MetaToJson(const v1::ReportMeta& meta) {
-  OrderedJson json = {{"time", TimeText(meta.at_unix_ms())}, {"host", JsonText(meta.host())},
-                      {"version", meta.version()}};
+  OrderedJson json = {
+      {"time", TimeText(meta.at_unix_ms())}, {"host", JsonText(meta.host())}, {"version", meta.version()}};
   if (!meta.audit().empty()) json["audit"] = JsonText(meta.audit());
   if (meta.run() > 0) json["run"] = meta.run();
   return json;

@@ -90,10 +90,11 @@ OrderedJson UpdateToJson(const v1::UpdatePicture& update) {
 }
 
 OrderedJson EvidenceToJson(const v1::EvidenceRow& row) {
-  OrderedJson json = {{"side", row.side()},       {"run", row.run()},         {"node", row.node()},
-                      {"kind", row.kind()},       {"source", row.source()},   {"outcome", row.outcome()},
-                      {"format", row.format()},   {"entries", row.entries()}, {"by", row.collected_by()},
-                      {"at", TimeText(row.collected_at_unix_ms())}};
+  OrderedJson json = {{"side", row.side()},       {"run", row.run()},
+                      {"node", row.node()},       {"kind", row.kind()},
+                      {"source", row.source()},   {"outcome", row.outcome()},
+                      {"format", row.format()},   {"entries", row.entries()},
+                      {"by", row.collected_by()}, {"at", TimeText(row.collected_at_unix_ms())}};
   if (row.has_rank()) json["rank"] = row.rank();
   if (row.has_problem()) json["problem"] = TextToJson(row.problem());
   return json;
@@ -132,12 +133,10 @@ OrderedJson CurveToJson(const v1::CurvePicture& curve) {
 }
 
 OrderedJson PicturesToJson(const v1::ReportPictures& pictures) {
-  return {{"curves", ListOf(pictures.curves(), CurveToJson)},
-          {"trees", ListOf(pictures.trees(), TreeToJson)},
-          {"shards", ListOf(pictures.shards(), MapToJson)},
-          {"updates", ListOf(pictures.updates(), UpdateToJson)},
-          {"evidence", ListOf(pictures.evidence(), EvidenceToJson)},
-          {"evidence_total", pictures.evidence_total()}};
+  return {
+      {"curves", ListOf(pictures.curves(), CurveToJson)},        {"trees", ListOf(pictures.trees(), TreeToJson)},
+      {"shards", ListOf(pictures.shards(), MapToJson)},          {"updates", ListOf(pictures.updates(), UpdateToJson)},
+      {"evidence", ListOf(pictures.evidence(), EvidenceToJson)}, {"evidence_total", pictures.evidence_total()}};
 }
 
 }  // namespace paritect

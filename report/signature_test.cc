@@ -34,8 +34,9 @@ TEST(SigningKeyOf, NamesTheKeyOfASignatureThatHolds) {
 }
 
 TEST(SigningKeyOf, TakesNothingForGranted) {
-  for (const char* text : {R"({"signature": 1})", R"({"signature": {}})", R"({"signature": {"public_key": 1, "value": []}})",
-                           R"({"signature": {"public_key": "AA==", "value": "AA=="}})"}) {
+  for (const char* text :
+       {R"({"signature": 1})", R"({"signature": {}})", R"({"signature": {"public_key": 1, "value": []}})",
+        R"({"signature": {"public_key": "AA==", "value": "AA=="}})"}) {
     EXPECT_TRUE(absl::IsDataLoss(SigningKeyOf(Parsed(text)).status())) << text;
   }
   EXPECT_TRUE(absl::IsNotFound(SigningKeyOf(Parsed("[]")).status()));

@@ -29,8 +29,7 @@ absl::StatusOr<Login> Logins::Add(Held held, Table& table) {
 
 absl::StatusOr<Login> Logins::NewToken(const std::string& actor, std::int64_t session_s) {
   if (session_s < 0 || session_s > kSessionSecondsMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a session lasts at most ", kSessionSecondsMax / 86400, " days"));
+    return absl::InvalidArgumentError(absl::StrCat("a session lasts at most ", kSessionSecondsMax / 86400, " days"));
   }
   absl::MutexLock lock(&mutex_);
   return Add({actor, clock_() / 1000 + kTokenSeconds, session_s == 0 ? kSessionSeconds : session_s}, tokens_);
@@ -41,8 +40,9 @@ absl::StatusOr<Login> Logins::Enter(absl::string_view token) {
   DropExpired(clock_() / 1000, tokens_);
   const auto found = tokens_.find(Sha256(token));
   if (found == tokens_.end()) {
-    return absl::PermissionDeniedError("this login is not known, was used, or is too old; ask for another one: "
-                                       "`paritect web`");
+    return absl::PermissionDeniedError(
+        "this login is not known, was used, or is too old; ask for another one: "
+        "`paritect web`");
   }
   const Held held = found->second;
   tokens_.erase(found);

@@ -6,8 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "checks/waivers.h"
 #include "common/date.h"
 #include "common/digest.h"
@@ -482,7 +482,8 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
           ? "no two agents use one identity"
           : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
       "`paritect node ls -o wide` names them with both addresses; revoke a stolen one, join a copied machine anew");
-  add("lost_records", lost == 0, lossy.empty() ? "no node lost records"
+  add("lost_records", lost == 0,
+      lossy.empty() ? "no node lost records"
                     : absl::StrCat(lost, " records were lost, by ", absl::StrJoin(lossy, ", ")),
       "run the audits again that rest on what the nodes recorded before", "warning");
   if (stats.ok()) *response.mutable_log_head() = stats->log_head;

@@ -32,13 +32,13 @@ struct ServerParts {
   std::function<std::string()> metrics;  // Prometheus text
   std::string program;                   // "paritect-server 0.1.0"
   std::int64_t server_certificate_expires_unix = 0;
-  std::string backup_folder;       // where Backup writes; made with the first one
-  std::function<bool()> stopping;  // what takes long ends early then
-  std::string host_name;           // of this machine
+  std::string backup_folder;              // where Backup writes; made with the first one
+  std::function<bool()> stopping;         // what takes long ends early then
+  std::string host_name;                  // of this machine
   const ReportKey* report_key = nullptr;  // nullptr: reports are not signed
   Logins* logins = nullptr;
   std::function<std::string()> page;  // "HOST:PORT" of the page; empty: there is none
-  std::string certificate_sha256;  // hex, of the server's certificate
+  std::string certificate_sha256;     // hex, of the server's certificate
 };
 
 // Of a person's interest alone: no key, no evidence, no definition again and again.

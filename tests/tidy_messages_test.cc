@@ -14,7 +14,8 @@ namespace paritect::tidy {
 namespace {
 
 bool IsProductCode(const SourceFile& file) {
-  static const std::set<std::string> kFolders = {"agent", "checks", "client", "common", "formats", "report", "rules", "server"};
+  static const std::set<std::string> kFolders = {"agent",   "checks", "client", "common",
+                                                 "formats", "report", "rules",  "server"};
   return IsCpp(file) && !IsTest(file) && kFolders.contains(TopFolder(file.path));
 }
 

@@ -43,7 +43,7 @@ v1::ReportPictures Pictures(std::vector<RunFixture> baseline, std::vector<RunFix
   return MakePictures({evidence, BuiltInRules().profile, BuiltInRules()}, bounds);
 }
 
-RunFixture Run(const std::string& name, double factor) {
+RunFixture Trained(const std::string& name, double factor) {
   RunFixture run(name);
   run.Losses(1, 400, [factor](std::int64_t step) {
     return (2 + 5 * std::exp(-static_cast<double>(step) / 100)) * (step > 200 ? factor : 1);
@@ -52,10 +52,10 @@ RunFixture Run(const std::string& name, double factor) {
 }
 
 TEST(CurvePictures, ShowBothSidesAndWhereTheyPart) {
-  RunFixture odd = Run("npu", 1.2);
+  RunFixture odd = Trained("npu", 1.2);
   odd.log().mutable_records(49)->set_overflow(true);
   odd.log().mutable_records(99)->set_loss(kNone);
-  const v1::ReportPictures pictures = Pictures({Run("gpu", 1)}, {odd});
+  const v1::ReportPictures pictures = Pictures({Trained("gpu", 1)}, {odd});
   ASSERT_EQ(pictures.curves_size(), 1);
   const v1::CurvePicture& curve = pictures.curves(0);
   EXPECT_EQ(curve.metric(), "loss");
@@ -77,7 +77,8 @@ TEST(CurvePictures, AreBounded) {
   PictureBounds bounds;
   bounds.curve_points_max = 100;
   bounds.curves_max = 2;
-  const v1::ReportPictures pictures = Pictures({Run("gpu", 1)}, {Run("a", 1), Run("b", 1), Run("c", 1)}, bounds);
+  const v1::ReportPictures pictures =
+      Pictures({Trained("gpu", 1)}, {Trained("a", 1), Trained("b", 1), Trained("c", 1)}, bounds);
   ASSERT_EQ(pictures.curves_size(), 2);
   EXPECT_LE(pictures.curves(0).at_size(), 110);
   EXPECT_EQ(pictures.curves(0).points_total(), 400);
@@ -85,8 +86,8 @@ TEST(CurvePictures, AreBounded) {
 }
 
 TEST(CurvePictures, OneSideAloneIsNoPicture) {
-  EXPECT_EQ(Pictures({Run("gpu", 1)}, {}).curves_size(), 0);
-  EXPECT_EQ(Pictures({}, {Run("npu", 1)}).curves_size(), 0);
+  EXPECT_EQ(Pictures({Trained("gpu", 1)}, {}).curves_size(), 0);
+  EXPECT_EQ(Pictures({}, {Trained("npu", 1)}).curves_size(), 0);
   EXPECT_EQ(Pictures({}, {}).evidence_total(), 0);
 }
 
@@ -149,7 +150,7 @@ TEST(TreePictures, WhatDiffersIsKeptWhereThereIsTooMuch) {
 }
 
 TEST(EvidenceRows, NameEverySourceAndWhyItWasNotRead) {
-  RunFixture run = Run("gpu", 1);
+  RunFixture run = Trained("gpu", 1);
   v1::Evidence& lost = *run.bundle().add_evidence();
   lost.set_kind(v1::EVIDENCE_KIND_SETTINGS);
   lost.set_outcome(v1::OUTCOME_FAILED);

@@ -1,5 +1,5 @@
-// What `diff shards` and a report show of one epoch of one label: which ranks read which file on both sides, and what of it
-// differs, is read twice or by nobody, or cannot be told.
+// What `diff shards` and a report show of one epoch of one label: which ranks read which file on both sides, and what
+// of it differs, is read twice or by nobody, or cannot be told.
 #ifndef PARITECT_CHECKS_SHARDS_SHARD_PICTURE_H_
 #define PARITECT_CHECKS_SHARDS_SHARD_PICTURE_H_
 

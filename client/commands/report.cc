@@ -254,9 +254,9 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
       }
     }
     verifier.Equal(plain, stored);
-    return EndOfVerify(env, verifier, file,
-                       absl::StrCat("is the report of run ", answer->run().number(), " of audit ", audit, "; ",
-                                    signature));
+    return EndOfVerify(
+        env, verifier, file,
+        absl::StrCat("is the report of run ", answer->run().number(), " of audit ", audit, "; ", signature));
   });
 }
 

@@ -112,8 +112,7 @@ ReportCompanion CompanionOf(const v1::GetReportResponse& answer) {
 }
 
 void DeclareReportArguments(Arguments& arguments, ReportArguments& options) {
-  arguments.Texts("-o,--output", options.output,
-                  absl::StrCat("FORMAT or FORMAT=FILE, repeatable: ", RendererNames()));
+  arguments.Texts("-o,--output", options.output, absl::StrCat("FORMAT or FORMAT=FILE, repeatable: ", RendererNames()));
   arguments.Flag("--complete", options.complete,
                  "end with 3 when nothing failed but a required check was not performed");
   arguments.Text("--lang", options.text.lang, "en, zh, or both as en,zh (default: from LC_ALL, LC_MESSAGES, LANG)");

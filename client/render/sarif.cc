@@ -53,15 +53,14 @@ class Sarif {
     for (const v1::ItemResult& item : report.items()) {
       for (const v1::CheckResult& check : item.checks()) Check(check);
     }
-    const OrderedJson driver = {{"name", "Paritect"},
-                                {"semanticVersion", std::string(kProgramVersion)},
-                                {"rules", std::move(rules_)}};
-    OrderedJson run = {{"tool", {{"driver", driver}}},
-                       {"invocations", {{{"executionSuccessful", true},
-                                         {"toolExecutionNotifications", std::move(open_)}}}},
-                       {"columnKind", "unicodeCodePoints"},
-                       {"results", std::move(results_)},
-                       {"properties", {{"verdict", VerdictWord(report.verdict())}, {"profile", report.profile()}}}};
+    const OrderedJson driver = {
+        {"name", "Paritect"}, {"semanticVersion", std::string(kProgramVersion)}, {"rules", std::move(rules_)}};
+    OrderedJson run = {
+        {"tool", {{"driver", driver}}},
+        {"invocations", {{{"executionSuccessful", true}, {"toolExecutionNotifications", std::move(open_)}}}},
+        {"columnKind", "unicodeCodePoints"},
+        {"results", std::move(results_)},
+        {"properties", {{"verdict", VerdictWord(report.verdict())}, {"profile", report.profile()}}}};
     return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
             {"version", "2.1.0"},
             {"runs", OrderedJson::array({std::move(run)})}};
@@ -101,8 +100,8 @@ class Sarif {
                           {"message", {{"text", text}}},
                           {"locations", LocationsOf(finding)},
                           {"partialFingerprints",
-                           {{"paritectFinding/v1", ToHex(Sha256(absl::StrCat(check.id(), "\n", finding.kind(), "\n",
-                                                                             finding.subject())))}}},
+                           {{"paritectFinding/v1",
+                             ToHex(Sha256(absl::StrCat(check.id(), "\n", finding.kind(), "\n", finding.subject())))}}},
                           {"properties", {{"kind", finding.kind()}, {"remedy", Say(finding.remedy())}}}};
     if (finding.has_waived()) {
       const v1::Waiver& waiver = finding.waived();

@@ -133,7 +133,9 @@ class Workbook {
     constexpr std::size_t kReasonsMax = 3;
     std::vector<std::string> lines = {VerdictName(options_.rules, options_.languages, item.verdict())};
     std::size_t more = 0;
-    const auto reason = [&](const std::string& text) { lines.size() <= kReasonsMax ? lines.push_back(text) : void(++more); };
+    const auto reason = [&](const std::string& text) {
+      lines.size() <= kReasonsMax ? lines.push_back(text) : void(++more);
+    };
     for (const v1::CheckResult& check : item.checks()) {
       for (const v1::Finding& finding : check.findings()) {
         if (ClassOf(finding) != FindingClass::kError) continue;

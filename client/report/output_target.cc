@@ -119,7 +119,8 @@ absl::Status WriteOutputs(CommandEnv& env, const std::vector<OutputTarget>& targ
     std::ostringstream bytes;
     target.renderer->render(report, file_options, bytes);
     if (!bytes.good()) {
-      return absl::InternalError(absl::StrCat(DisplayBytes(target.file), ": ", target.renderer->name, " could not be made"));
+      return absl::InternalError(
+          absl::StrCat(DisplayBytes(target.file), ": ", target.renderer->name, " could not be made"));
     }
     PARITECT_RETURN_IF_ERROR(WriteFile(target.file, bytes.str()));
     files.push_back(DisplayBytes(target.file));

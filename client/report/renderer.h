@@ -25,8 +25,8 @@ enum class Detail {
 struct RenderOptions {
   const Rules& rules;
   std::vector<Language> languages = {Language::kEnglish};  // in order; JSON always carries both
-  bool colour = false;  // never in a file or a pipe
-  bool ascii = false;   // no box characters or signs beyond ASCII in what the renderer itself draws
+  bool colour = false;                                     // never in a file or a pipe
+  bool ascii = false;  // no box characters or signs beyond ASCII in what the renderer itself draws
   int columns = 100;
   Detail detail = Detail::kFirstScreen;
   std::string inputs = {};         // JSON of what folders without a plan were taken for; "": all had plans

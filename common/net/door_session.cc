@@ -37,8 +37,7 @@ bool UseChain(SSL_CTX* context, const std::string& chain_pem, const std::string&
 
 }  // namespace
 
-absl::StatusOr<openssl::UniqueSslContext> NewOneShotContext(const std::string& chain_pem,
-                                                             const std::string& key_pem) {
+absl::StatusOr<openssl::UniqueSslContext> NewOneShotContext(const std::string& chain_pem, const std::string& key_pem) {
   openssl::UniqueSslContext context(SSL_CTX_new(TLS_server_method()));
   if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) {
     return openssl::Failure("cannot start TLS");

@@ -86,11 +86,11 @@ bool IsReportSignature(absl::string_view public_key, absl::string_view message, 
   const UniqueKey key(EVP_PKEY_new_raw_public_key(
       EVP_PKEY_ED25519, nullptr, reinterpret_cast<const unsigned char*>(public_key.data()), public_key.size()));
   const UniqueDigestContext context(EVP_MD_CTX_new());
-  const bool good = key != nullptr && context != nullptr &&
-                    EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
-                    EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()),
-                                     signature.size(), reinterpret_cast<const unsigned char*>(message.data()),
-                                     message.size()) == 1;
+  const bool good =
+      key != nullptr && context != nullptr &&
+      EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+      EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()), signature.size(),
+                       reinterpret_cast<const unsigned char*>(message.data()), message.size()) == 1;
   openssl::TakeError();
   return good;
 }

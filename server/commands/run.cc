@@ -34,7 +34,8 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   Arguments arguments("paritect-server run", kSummary);
   arguments.Text("DIR", options.folder, "the folder that `init` made", true);
   arguments.Text("--listen", options.listen, "HOST:PORT for agents and clients (default: 0.0.0.0:7400; port 0: any)");
-  arguments.Text("--web", options.web, "HOST:PORT: the page over TLS; in plain HTTP /metrics and /healthz (default: none)");
+  arguments.Text("--web", options.web,
+                 "HOST:PORT: the page over TLS; in plain HTTP /metrics and /healthz (default: none)");
   arguments.Text("--store", options.store, "sqlite:FILE (default: DIR/paritect.db)");
   arguments.Text("--silent-after", silent_after, "a node without connection for so long is silent (default: 60s)");
   arguments.Text("--audit-timeout", timeout, "an audit waits no longer for its nodes (default: 6h)");

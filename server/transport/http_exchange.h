@@ -1,5 +1,5 @@
-// One request and its answer in HTTP/1.1, as bytes: cpp-httplib's reading and writing of messages over a connection that
-// is ours (common/net/one_shot_server.h), whose bytes and time are bounded before it sees any.
+// One request and its answer in HTTP/1.1, as bytes: cpp-httplib's reading and writing of messages over a connection
+// that is ours (common/net/one_shot_server.h), whose bytes and time are bounded before it sees any.
 #ifndef PARITECT_SERVER_TRANSPORT_HTTP_EXCHANGE_H_
 #define PARITECT_SERVER_TRANSPORT_HTTP_EXCHANGE_H_
 

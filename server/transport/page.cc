@@ -58,8 +58,8 @@ std::string SessionOf(const HttpRequest& request) {
 
 // The browser gives it to this server alone, over TLS alone, to no script, and not for a click on another site.
 std::pair<std::string, std::string> Cookie(absl::string_view session, std::int64_t seconds) {
-  return {"Set-Cookie", absl::StrCat(kCookie, "=", session, "; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=",
-                                     seconds)};
+  return {"Set-Cookie",
+          absl::StrCat(kCookie, "=", session, "; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=", seconds)};
 }
 
 }  // namespace
@@ -109,8 +109,7 @@ HttpAnswer Page::Answer(const HttpRequest& request, const std::string& address) 
   }
   if (request.path != "/") return Guarded({404, "text/plain", "nothing here; the page is /\n"});
   HttpAnswer answer = {200, "text/html; charset=utf-8", shell_};
-  answer.headers.emplace_back("Content-Security-Policy",
-                              absl::StrCat(ServerPagePolicy(), "; frame-ancestors 'none'"));
+  answer.headers.emplace_back("Content-Security-Policy", absl::StrCat(ServerPagePolicy(), "; frame-ancestors 'none'"));
   return Guarded(std::move(answer));
 }
 

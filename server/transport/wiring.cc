@@ -216,7 +216,8 @@ absl::Status Server::StartWeb() {
   WebPage page;
   page.tls = [this] { return web_context_->NewSession(); };
   page.answer = [this](const HttpRequest& request, const std::string& from) { return page_.Answer(request, from); };
-  PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(address, [this] { return Metrics(); }, std::move(page)));
+  PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(
+                                      address, [this] { return Metrics(); }, std::move(page)));
   return absl::OkStatus();
 }
 

@@ -3,7 +3,8 @@
 const {chromium} = require("playwright-core");
 const path = require("path");
 
-const patienceMs = 120000;  // on a machine that builds beside it
+// A browser on a machine that builds beside it may take minutes for what takes seconds elsewhere.
+const patienceMs = Number(process.env.PARITECT_BROWSER_PATIENCE_MS || 240000);
 
 let failures = 0;
 
@@ -11,6 +12,16 @@ function check(condition, what) {
   if (condition) return;
   failures += 1;
   console.error("FAILED: " + what);
+}
+
+// Waits until `condition(argument)` holds in the page. Playwright's own way evaluates a text there, which the page's policy
+// forbids.
+async function until(page, condition, argument) {
+  const end = Date.now() + patienceMs;
+  while (!(await page.evaluate(condition, argument))) {
+    if (Date.now() > end) throw new Error("never became true: " + condition);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 // Calls `body(page, shoot)` with a page on which nothing went wrong so far; `own`: requests that are allowed.
@@ -21,6 +32,7 @@ async function withPage(own, artefacts, body) {
     const context = await browser.newContext({viewport: {width: 1280, height: 900}, ignoreHTTPSErrors: true});
     const page = await context.newPage();
     page.setDefaultTimeout(patienceMs);
+    page.setDefaultNavigationTimeout(patienceMs);
     page.on("console", (message) => check(message.type() !== "error" || message.text().includes("status of 4"),
       "console: " + message.text()));
     page.on("pageerror", (error) => check(false, "script: " + error.message));
@@ -39,4 +51,4 @@ function finish() {
   process.exit(failures === 0 ? 0 : 1);
 }
 
-module.exports = {check, withPage, finish};
+module.exports = {check, until, withPage, finish};

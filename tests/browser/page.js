@@ -1,6 +1,6 @@
 // node page.js LOGIN-ADDRESS AUDIT ARTEFACTS: the server's page as an operator uses it.
 "use strict";
-const {check, withPage, finish} = require("./browser.js");
+const {check, until, withPage, finish} = require("./browser.js");
 const [address, audit, artefacts] = process.argv.slice(2);
 const origin = new URL(address).origin;
 
@@ -26,8 +26,8 @@ withPage(own, artefacts, async (page, shoot) => {
   // A new run is watched until it is done.
   const runs = await page.locator("#history tbody tr").count();
   await page.click("#run-now");
-  await page.waitForFunction((old) => document.querySelectorAll("#history tbody tr").length > old, runs);
-  await page.waitForFunction(() => /pass|fail/.test(document.querySelector("#history tbody tr td.verdict").textContent));
+  await until(page, (old) => document.querySelectorAll("#history tbody tr").length > old, runs);
+  await until(page, () => /pass|fail/.test(document.querySelector("#history tbody tr td.verdict").textContent));
 
   await page.locator(".cause button.act").first().click();
   await page.fill("dialog input[name=by]", "A. Tester");
@@ -38,9 +38,9 @@ withPage(own, artefacts, async (page, shoot) => {
   await page.waitForSelector("dialog", {state: "detached"});
 
   await page.click("nav.places a[href='#/answers']");
-  await page.waitForFunction(() => document.body.textContent.includes("known, \"harmless\" <b>here</b>"));
+  await until(page, () => document.body.textContent.includes("known, \"harmless\" <b>here</b>"));
   await page.locator("table tbody button").first().click();
-  await page.waitForFunction(() => !document.body.textContent.includes("harmless"));
+  await until(page, () => !document.body.textContent.includes("harmless"));
 
   await page.click("nav.places a[href='#/nodes']");
   await page.waitForSelector("tbody .mark");
@@ -48,9 +48,9 @@ withPage(own, artefacts, async (page, shoot) => {
   await shoot("page-nodes");
 
   await page.click("nav.places a[href='#/log']");
-  await page.waitForFunction(() => document.body.textContent.includes("AddWaiver"));
+  await until(page, () => document.body.textContent.includes("AddWaiver"));
   await page.click("#logout");
-  await page.waitForFunction(() => document.body.textContent.includes("paritect web"));
+  await until(page, () => document.body.textContent.includes("paritect web"));
 }).then(finish, (error) => {
   console.error(error);
   process.exit(1);

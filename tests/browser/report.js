@@ -1,6 +1,6 @@
 // node report.js FILE ARTEFACTS: a report file as its reader uses it, with hostile texts in it.
 "use strict";
-const {check, withPage, finish} = require("./browser.js");
+const {check, until, withPage, finish} = require("./browser.js");
 const [file, artefacts] = process.argv.slice(2);
 
 const own = (url) => url === "file://" + file || url.startsWith("file://" + file + "#") || url.startsWith("data:");
@@ -39,10 +39,10 @@ withPage(own, artefacts, async (page, shoot) => {
   await page.click("#findings summary");
   const before = await page.textContent("#findings .count");
   await page.fill("#findings input[name=text]", "truncated");
-  await page.waitForFunction((old) => document.querySelector("#findings .count").textContent !== old, before);
+  await until(page, (old) => document.querySelector("#findings .count").textContent !== old, before);
   check(await page.locator("#findings li.finding").count() >= 1, "the search finds");
   await page.fill("#findings input[name=text]", "no such words at all");
-  await page.waitForFunction(() => document.querySelectorAll("#findings li.finding").length === 0);
+  await until(page, () => document.querySelectorAll("#findings li.finding").length === 0);
 
   // A curve under the pointer tells its values.
   const curve = page.locator("figure.curve").first();
@@ -50,7 +50,7 @@ withPage(own, artefacts, async (page, shoot) => {
   await curve.locator("canvas").first().waitFor();
   const box = await curve.locator(".u-over").first().boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  await page.waitForFunction(() => [...document.querySelectorAll("figure.curve .u-legend .u-value")]
+  await until(page, () => [...document.querySelectorAll("figure.curve .u-legend .u-value")]
     .some((value) => /\d/.test(value.textContent)));
   await shoot("report-curve");
 
