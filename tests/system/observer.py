@@ -2,6 +2,7 @@
 """The observer inside real PyTorch trainings: scripts as users write them give the same bits with it and without it.
 
     observer.py BUILD_DIR same NAME | level | way_in | faults | disk_full | folder_gone | killed | torn_python
+    observer.py BUILD_DIR truth
     observer.py BUILD_DIR standin NAME | pythons
 
 Exit code 77: no interpreter with PyTorch is here (python3-torch of Debian); the last two need none.
@@ -121,6 +122,54 @@ def same(name):
         if name in ("lbfgs", "odd_objects"):
             wanted -= {"loader"}
         check(wanted <= kinds(place), sorted(wanted - kinds(place)))
+
+
+def inspected(path):
+    """{tensor: (digest, squares)} as the product reads a checkpoint."""
+    done = subprocess.run([PARITECT, "inspect", "--as", "weights", path, "-o", "json"], stdout=subprocess.PIPE, check=True)
+    return {one["name"]: one["digest"] for one in json.loads(done.stdout)["tensors"]}
+
+
+def truth():
+    """Records against what the script itself wrote down: values, order, weights, modes."""
+    with Place() as place:
+        check(observed("truth", place).returncode == 0, "truth")
+        with open(os.path.join(place, "facts.json")) as file:
+            facts = json.load(file)
+        (process_records,) = records(place).values()
+        of = lambda kind, **fields: [one for one in process_records if one["k"] == kind and  # noqa: E731
+                                     all(one.get(name) == value for name, value in fields.items())]
+        steps = of("step")
+        check([one["loss"] for one in steps] == facts["loss"], "losses")
+        check([one["lr"] for one in steps] == [[lr, lr] for lr in facts["lr"]], "rates")
+        check([one["clip"]["norm"] for one in steps] == facts["norm"], "norms")
+        for norm, step in zip(facts["norm"], steps[:2]):
+            check(abs(step["grad_norm"] / norm - 1) < 1e-5, ("norm of all gradients", norm, step["grad_norm"]))
+        for number, first in enumerate(facts["first"]):
+            told = of("indices", loader=0, **{"pass": number})[-1]
+            check((told["first"], told["whole"], told["samples"]) == (first, True, 96), told)
+        for at, path in ((0, "before.pt"), (1, "after.pt")):
+            expected = inspected(os.path.join(place, path))
+            told = {one["name"]: "xxh3:" + one["xxh3"] for part in of("weights", at=at) for one in part["of"]}
+            check(told == expected, (at, set(told.items()) ^ set(expected.items())))
+        groups = of("group")
+        check([one["options"]["weight_decay"] for one in groups] == [0, 0.1], groups)
+        check([p[0] for p in groups[1]["params"]] == ["head.weight", "head.bias"], groups[1])
+        evaluations = [one for one in of("phase", training=False) if not one.get("open")]
+        check(sum(one["rows"] for one in evaluations) == facts["evaluated"], evaluations)
+        check(all([other[0] for other in one["other"]] == ["body.3"] for one in evaluations), evaluations)
+        operators = [one["name"] for part in of("operators") for one in part["of"]]
+        check(operators == ["body.0", "body.1", "body.2", "body.3", "head"], operators)
+        check(not any(one["kept"] for one in of("kept")), "kept gradients")
+    with Place() as place:
+        check(observed("scaler_cpu", place).returncode == 0, "scaler_cpu")
+        (process_records,) = records(place).values()
+        scales = [one for one in process_records if one["k"] == "scale"]
+        check([one["n"] for one in scales if not one["applied"]] == [3, 8], scales)
+        check([one["after"] for one in scales] == [1024, 1024, 512, 512, 512, 512, 1024, 512, 512, 512, 512, 1024], scales)
+        steps = [one for one in process_records if one["k"] == "step"]
+        check(len(steps) == 10 and all(0.5 < one["loss"] < 5 for one in steps), "losses are divided by the scale")
+        check(all(one["backwards"] == 1 for one in steps), "a skipped step's backward counts for no other")
 
 
 def level():
@@ -346,7 +395,7 @@ def main():
         {"same": same, "standin": standin}[mode](sys.argv[3])
     else:
         {"level": level, "way_in": way_in, "faults": faults_inside, "disk_full": disk_full, "folder_gone": folder_gone,
-         "killed": killed, "torn_python": torn_python, "pythons": pythons}[mode]()
+         "killed": killed, "torn_python": torn_python, "truth": truth, "pythons": pythons}[mode]()
 
 
 main()

@@ -101,6 +101,8 @@ class Scalers(object):
         else:
             applied = one.steps > before
         known.stepped[one.id if one is not None else None] = applied
+        if applied is False:
+            STEPS.skipped()
 
     # --- scaler.update() ---
 

@@ -199,6 +199,10 @@ class Steps(object):
             look(known, optimizer)
         self.govern()
 
+    def skipped(self):
+        """A scaler left the step out: what led to it leads to no other."""
+        self.since = Since()
+
     def failed(self, token):
         token[0].depth -= 1
 
