@@ -51,7 +51,7 @@ if child == 0:
     os._exit(0)
 os.waitpid(child, 0)
 whole = pickle.dumps(model)
-print("pickle holds", b"paritect" in whole, len(whole))
+print("pickle holds", b"paritect" in whole)
 twin = pickle.loads(whole)
 buffer = io.BytesIO()
 torch.save(copy.deepcopy(model), buffer)
