@@ -36,7 +36,8 @@ EXPECTED = {
     "frozen": ("load_state_dict", "cast"),
     "two_models": ("update",),
 }
-ALWAYS = ("begin", "framework", "root", "modules", "parameters", "weights", "optimizer", "group", "grads", "update", "step",
+ALWAYS = ("begin", "framework", "root", "modules", "parameters", "weights", "optimizer", "group", "grads", "update",
+          "step",
           "operators", "flags", "seeds", "replica", "phase", "end")
 
 
@@ -72,16 +73,20 @@ def command(name, *flags):
 
 
 def environment(**more):
-    keep = {name: value for name, value in os.environ.items() if not name.startswith(("PARITECT", "PYTHON", "LD_PRELOAD"))}
-    return dict(keep, **dict({"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": SCRIPTS}, **more))
+    ours = ("PARITECT", "PYTHON", "LD_PRELOAD")
+    keep = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    base = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": SCRIPTS, "PYTHONDONTWRITEBYTECODE": "1"}
+    return dict(keep, **dict(base, **more))
 
 
 def run(words, cwd, **more):
-    return subprocess.run(words, cwd=cwd, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240)
+    return subprocess.run(words, cwd=cwd, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=240)
 
 
 def observed(name, cwd, *options, flags=(), **more):
-    return run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", *options, "--", *command(name, *flags)], cwd,
+    return run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", *options, "--", *command(name, *flags)],
+               cwd,
                **more)
 
 
@@ -99,7 +104,8 @@ def kinds(cwd):
 
 
 def faults(cwd):
-    return [record for one in records(cwd).values() for record in one if record["k"] in ("error", "off", "lost", "full")]
+    bad = ("error", "off", "lost", "full")
+    return [record for one in records(cwd).values() for record in one if record["k"] in bad]
 
 
 def check(condition, what):
@@ -126,7 +132,8 @@ def same(name):
 
 def inspected(path):
     """{tensor: (digest, squares)} as the product reads a checkpoint."""
-    done = subprocess.run([PARITECT, "inspect", "--as", "weights", path, "-o", "json"], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([PARITECT, "inspect", "--as", "weights", path, "-o", "json"], stdout=subprocess.PIPE,
+                          check=True)
     return {one["name"]: one["digest"] for one in json.loads(done.stdout)["tensors"]}
 
 
@@ -166,7 +173,8 @@ def truth():
         (process_records,) = records(place).values()
         scales = [one for one in process_records if one["k"] == "scale"]
         check([one["n"] for one in scales if not one["applied"]] == [3, 8], scales)
-        check([one["after"] for one in scales] == [1024, 1024, 512, 512, 512, 512, 1024, 512, 512, 512, 512, 1024], scales)
+        check([one["after"] for one in scales] == [1024, 1024, 512, 512, 512, 512, 1024, 512, 512, 512, 512, 1024],
+              scales)
         steps = [one for one in process_records if one["k"] == "step"]
         check(len(steps) == 10 and all(0.5 < one["loss"] < 5 for one in steps), "losses are divided by the scale")
         check(all(one["backwards"] == 1 for one in steps), "a skipped step's backward counts for no other")
@@ -177,7 +185,8 @@ def level():
     with Place() as place:
         check(observed("plain", place, "--observe=light").returncode == 0, "light")
         text = "".join(json.dumps(one) for one in records(place).values())
-        check('"xxh3"' not in text and '"values"' not in text and '"k": "weights"' not in text, "a fingerprint in light")
+        check('"xxh3"' not in text and '"values"' not in text and '"k": "weights"' not in text,
+              "a fingerprint in light")
         check({"step", "optimizer", "group", "indices", "phase"} <= kinds(place), kinds(place))
     with Place() as place:
         check(observed("plain", place, "--no-observe").returncode == 0, "no-observe")
@@ -187,7 +196,8 @@ def level():
 
 
 def way_in():
-    """Each way enters: the audit hook under every flag, the folder on PYTHONPATH without the library, variables by hand."""
+    """Each way enters: the audit hook under every flag, the folder on PYTHONPATH without the library, variables by
+    hand."""
     for flags in ((), ("-S",), ("-E",), ("-I",), ("-O",), ("-W", "error::DeprecationWarning")):
         with Place() as place:
             script = os.path.join(place, "flags.py")
@@ -203,7 +213,8 @@ def way_in():
         shown = run([PARITECT, "observe", "env", "observe", "--format=env"], place)
         check(shown.returncode == 0, shown.stderr)
         variables = dict(line.split("=", 1) for line in shown.stdout.decode().splitlines())
-        check(set(variables) == {"PYTHON_PARITECT_OBSERVE", "PYTHON_PARITECT_OBSERVER", "PYTHON_PARITECT_LEVEL", "PYTHONPATH",
+        check(set(variables) == {"PYTHON_PARITECT_OBSERVE", "PYTHON_PARITECT_OBSERVER", "PYTHON_PARITECT_LEVEL",
+                                 "PYTHONPATH",
                                  "LD_PRELOAD"}, variables)
         del variables["LD_PRELOAD"]
         variables["PYTHONPATH"] += ":" + SCRIPTS
@@ -246,10 +257,12 @@ def faults_inside():
 
 
 def disk_full():
-    """No room: by a limit of file sizes the training itself feels, and by a full file system where one can be mounted."""
+    """No room: by a limit of file sizes the training itself feels, and by a full file system where one can be
+    mounted."""
     with Place() as bare_place, Place() as place:
         bare = run(command("plain"), bare_place)
-        seen = run(["sh", "-c", "ulimit -f 8; exec \"$@\"", "sh", PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace",
+        seen = run(["sh", "-c", "ulimit -f 8; exec \"$@\"", "sh", PARITECT, "run", "--run", "x", "--agent", "none",
+                    "--no-trace",
                     "-o", "/dev/null", "--", *command("plain")], place)
         check(bare.stdout == seen.stdout, seen.stderr.decode()[-1500:])
         for path in glob.glob(os.path.join(place, "**", "*.jsonl"), recursive=True):
@@ -270,7 +283,8 @@ def folder_gone():
                 open(folder, "w").close()
             if breaking == "mode":
                 os.mkdir(folder, 0o500)
-            seen = subprocess.run(command("plain"), cwd=place, env=dict(environment(), **variables), stdout=subprocess.PIPE,
+            seen = subprocess.run(command("plain"), cwd=place, env=dict(environment(), **variables),
+                                  stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE)
             check(seen.returncode == 0 and seen.stdout == bare.stdout, (breaking, seen.stderr.decode()[-1500:]))
             check(not seen.stderr, seen.stderr)
@@ -315,7 +329,8 @@ def killed():
 
 
 def torn_python():
-    """An observer that does not compile, or whose folder is not there: no record, and the training as it would have been."""
+    """An observer that does not compile, or whose folder is not there: no record, and the training as it would have
+    been."""
     with Place() as bare_place, Place() as place:
         bare = run(command("plain"), bare_place)
         for broken in ("start.py", "paritect_observe/record.py", "paritect_observe/torch_steps.py", None):
@@ -332,7 +347,8 @@ def torn_python():
 
 
 def standin(name):
-    """Frameworks that are not installed here: modules of the same shape. The record says that the real one was not tried."""
+    """Frameworks that are not installed here: modules of the same shape. The record says that the real one was not
+    tried."""
     with Place() as place:
         shapes = os.path.join(os.path.dirname(SCRIPTS), "observer_standins")
         done = run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", "--", sys.executable,
@@ -360,16 +376,18 @@ OWN_SITE = "print('own site')\n"
 
 
 def pythons():
-    """Each way in, under every Python that is here: 3.8 and later by the audit hook, 3.6 and 3.7 by the folder, which gives way
-    to the program's own sitecustomize; 2.7 runs as if nothing were there."""
-    found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")) + ["/usr/bin/python3", sys.executable])
+    """Each way in, under every Python that is here: 3.8 and later by the audit hook, 3.6 and 3.7 by the folder, which
+    gives way to the program's own sitecustomize; 2.7 runs as if nothing were there."""
+    found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")))
+    found += ["/usr/bin/python3", sys.executable]
     for python in {os.path.realpath(one): one for one in found if os.path.exists(one)}.values():
         for way in ("audit-hook", "sitecustomize", "both"):
             one_python(python, way)
 
 
 def one_python(python, way):
-    version = subprocess.check_output([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).decode().strip()
+    version = subprocess.check_output([python, "-c",
+                                       "import sys; print('%d.%d' % sys.version_info[:2])"]).decode().strip()
     number = tuple(int(part) for part in version.split("."))
     with Place() as place:
         for name, text in (("mindspore.py", FRAMEWORK), ("user.py", USER), ("sitecustomize.py", OWN_SITE)):
@@ -382,7 +400,8 @@ def one_python(python, way):
         if way != "sitecustomize":
             more["LD_PRELOAD"] = os.path.join(BUILD, "libparitect-trace.so")
         done = run([python, os.path.join(place, "user.py")], place, **more)
-        check(done.returncode == 0 and done.stdout == b"own site\ndone\n", (python, way, done.stdout, done.stderr[-800:]))
+        check(done.returncode == 0 and done.stdout == b"own site\ndone\n",
+              (python, way, done.stdout, done.stderr[-800:]))
         enters = number >= (3, 8) if way == "audit-hook" else number >= (3, 6)
         check(len(records(place)) == enters, (python, way, list(records(place))))
         how = "audit-hook" if number >= (3, 8) and way != "sitecustomize" else "sitecustomize"

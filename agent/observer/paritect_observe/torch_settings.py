@@ -222,7 +222,8 @@ def install():
     patch.around("torch.amp.autocast_mode:autocast.__enter__", after=SETTINGS.entered,
                  instead=("torch.autocast_mode:autocast.__enter__", "torch.cuda.amp.autocast_mode:autocast.__enter__"))
     for call in ("half", "bfloat16", "float", "double", "to"):
-        patch.around("torch.nn.modules.module:Module." + call, before=SETTINGS.before_cast, after=SETTINGS.after_cast(call))
+        patch.around("torch.nn.modules.module:Module." + call, before=SETTINGS.before_cast,
+                     after=SETTINGS.after_cast(call))
     patch.around("torch.random:manual_seed", before=SETTINGS.seeded("torch.manual_seed"), also=("torch:manual_seed",))
     for call in ("compile",):
         if hasattr(torch, call):

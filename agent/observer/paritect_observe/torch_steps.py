@@ -90,7 +90,8 @@ class Steps(object):
         return known
 
     def watch(self, kind):
-        """Replaces `step` on the class that defines it: on an instance it would be pickled, and schedulers take it apart."""
+        """Replaces `step` on the class that defines it: on an instance it would be pickled, and schedulers take it
+        apart."""
         owner = next((one for one in kind.__mro__ if "step" in one.__dict__), None)
         if owner is None or owner in self.patched or getattr(owner.__dict__["step"], "_paritect_observed", False):
             return
@@ -210,7 +211,7 @@ class Steps(object):
         counted = torch_distributed.collectives()
         collectives = None if counted is None or self.collectives is None else counted - self.collectives
         self.collectives = counted
-        jump = known.told_lr is not None and any(abs(a - b) > LR_JUMP * abs(b) for a, b in zip(step.numbers, known.told_lr))
+        jump = any(abs(a - b) > LR_JUMP * abs(b) for a, b in zip(step.numbers, known.told_lr or ()))
         due = thin.step(known.steps) or jump or known.told_backwards not in (None, since.backwards)
         if self.throttled and known.steps % THROTTLED_PERIOD:
             due = False
@@ -384,7 +385,8 @@ def norm_of(gradients):
     for gradient in gradients:
         if gradient.device.type != "cpu":
             return None
-        squares += fingerprint.fields(fingerprint.host(gradient), fingerprint.STATISTICS_ALONE).get("sum_of_squares", 0.0)
+        found = fingerprint.fields(fingerprint.host(gradient), fingerprint.STATISTICS_ALONE)
+        squares += found.get("sum_of_squares", 0.0)
     return squares ** 0.5
 
 
@@ -460,7 +462,8 @@ def tell_replica(root, n):
     for role, named in (("parameter", root.parameters()), ("buffer", root.buffers())):
         if not named:
             continue
-        parts = b"".join(struct.pack(">QQ", *fingerprint.digest(fingerprint.host(t))) for _, t in sorted(named, key=first))
+        digests = [fingerprint.digest(fingerprint.host(t)) for _, t in sorted(named, key=first)]
+        parts = b"".join(struct.pack(">QQ", *one) for one in digests)
         whole = torch.frombuffer(bytearray(parts), dtype=torch.uint8) if hasattr(torch, "frombuffer") else \
             torch.tensor(list(parts), dtype=torch.uint8)
         record.write("replica", root=root.id, at=n, role=role, tensors=len(named),

@@ -1,5 +1,5 @@
-"""Things that a careless observer trips over: attributes that raise, sparse and complex and empty tensors, whole models in
-pickles, copies, scripts, traces, fork inside the training."""
+"""Things that a careless observer trips over: attributes that raise, sparse and complex and empty tensors, whole
+models in pickles, copies, scripts, traces, fork inside the training."""
 import copy
 import io
 import os

@@ -1,4 +1,5 @@
-"""A scaler that works without a device and overrides what it inherits without calling it, as those of other back ends do."""
+"""A scaler that works without a device and overrides what it inherits without calling it, as those of other back ends
+do."""
 import warnings
 import torch
 from state_digest import Net, seed, small_data, tell

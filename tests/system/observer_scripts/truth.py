@@ -1,4 +1,5 @@
-"""Writes down by itself what the observer is to have seen: facts.json, and checkpoints before and after the first step."""
+"""Writes down by itself what the observer is to have seen: facts.json, and checkpoints before and after the first
+step."""
 import json
 import torch
 from state_digest import Net, seed, small_data
@@ -20,7 +21,8 @@ class Listening(torch.utils.data.Dataset):
 
 seed(21)
 model = Net()
-optimizer = torch.optim.SGD([{"params": model.body.parameters()}, {"params": model.head.parameters(), "weight_decay": 0.1}],
+optimizer = torch.optim.SGD([{"params": model.body.parameters()},
+                             {"params": model.head.parameters(), "weight_decay": 0.1}],
                             lr=0.1, momentum=0.9)
 schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
 loader = torch.utils.data.DataLoader(Listening(), batch_size=16, shuffle=True)
