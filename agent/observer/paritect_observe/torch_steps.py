@@ -126,6 +126,8 @@ class Steps(object):
     def forward(self, root, trains):
         if not trains:
             return
+        if self.collectives is None:  # the first step is counted from here
+            self.collectives = torch_distributed.collectives()
         self.since.forwards += 1
         if describe.attributes(root.module()).get("require_backward_grad_sync") is False:
             self.since.sync_off += 1
@@ -322,7 +324,7 @@ class Step(object):
             squares += entry.get("sum_of_squares", 0.0)
             entries.append(entry)
         self.grad_norm = squares ** 0.5
-        scale = 1.0 if self.scale is None else None
+        scale = None if self.scale is not None and unscales_inside(self.optimizer) else 1.0
         record.write_list("grads", entries, 50, optimizer=self.known.id, n=n, stage="before-step", scale=scale,
                           clip_factor=clip_factor(since), total=len(entries))
 
@@ -340,6 +342,12 @@ class Step(object):
         entries = [update_entry(*one) for one in self.before if one[1]() is not None]
         self.before = []
         record.write_list("update", entries, 50, optimizer=self.known.id, n=self.known.steps, total=len(entries))
+
+
+def unscales_inside(optimizer):
+    """Fused optimizers take gradients as the scaler left them."""
+    return bool(getattr(type(optimizer), "_step_supports_amp_scaling", False) or
+                describe.attributes(optimizer).get("_step_supports_amp_scaling"))
 
 
 def fingerprint_budget():
