@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The observer inside real PyTorch trainings: scripts as users write them give the same bits with it and without it.
 
-    observer.py BUILD_DIR same NAME | level | way_in | faults | disk_full | folder_gone | killed | torn_python
+    observer.py BUILD_DIR same NAME | level | way_in | faults | disk_full | folder_gone | killed | torn_python | forks
     observer.py BUILD_DIR truth
     observer.py BUILD_DIR standin NAME | pythons
 
@@ -328,6 +328,20 @@ def killed():
             check(any(one["k"] == "step" for one in own[0]) or wait < 1, "no step before the kill")
 
 
+def forks():
+    """Each forked child has a file of its own, which begins with whose child it is; those that do nothing have none."""
+    same("forks")
+    with Place() as place:
+        check(observed("forks", place).returncode == 0, "forks")
+        found = list(records(place).values())
+        check(len(found) == 41, len(found))
+        children = [one for one in found if one[0]["image"] == "fork"]
+        main, = [one for one in found if one[0]["image"] == "exec"]
+        check(len(children) == 40 and {one[0]["parent"]["pid"] for one in children} == {main[0]["pid"]}, "parents")
+        for one in children:
+            check([step["n"] for step in one if step["k"] == "step"] == [1, 2], one[0])
+
+
 def torn_python():
     """An observer that does not compile, or whose folder is not there: no record, and the training as it would have
     been."""
@@ -412,7 +426,7 @@ def main():
         {"same": same, "standin": standin}[mode](sys.argv[3])
     else:
         {"level": level, "way_in": way_in, "faults": faults_inside, "disk_full": disk_full, "folder_gone": folder_gone,
-         "killed": killed, "torn_python": torn_python, "truth": truth, "pythons": pythons}[mode]()
+         "killed": killed, "torn_python": torn_python, "forks": forks, "truth": truth, "pythons": pythons}[mode]()
 
 
 main()
