@@ -229,9 +229,7 @@ def dataset_fields(dataset):
     out = describe.describe(dataset)
     iterable = describe.is_kind(dataset, torch.utils.data.IterableDataset)
     out["kind"] = "iterable" if iterable else "map"
-    out["len"] = None
-    if not iterable and type(dataset).__len__ is not None if hasattr(type(dataset), "__len__") else False:
-        out["len"] = known_length(dataset)
+    out["len"] = None if iterable else known_length(dataset)
     return out
 
 

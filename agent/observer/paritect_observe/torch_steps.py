@@ -1,11 +1,14 @@
 """Optimizers: groups by name, each step with what led to it, gradients and updates of the first steps."""
+import functools
+import struct
+import time
 import weakref
 
 import torch
 
 from . import describe, fingerprint, guard, patch, process, record, thin, torch_distributed
 from .deferred import Deferred, Queue
-from .torch_model import MODELS
+from .torch_model import MODELS, TENSORS_BUDGET_BYTES
 
 OPTIMIZERS_MAX = 8
 SCHEDULERS_MAX = 16
@@ -15,9 +18,10 @@ LOOKED_GRADIENTS = 8
 LOSSES_MAX = 64
 LR_JUMP = 0.2
 
+THROTTLE_STEPS, THROTTLE_SHARE, THROTTLED_PERIOD = 100, 0.01, 100
+
 STEP = guard.site("Optimizer.step")
 CLOSURE = guard.site("Optimizer.step closure")
-THROTTLE_STEPS, THROTTLE_SHARE, THROTTLED_PERIOD = 100, 0.01, 100
 
 
 class Known(object):
@@ -239,7 +243,6 @@ class Steps(object):
 
     def govern(self):
         """Hooks that take more than a hundredth of the time of a hundred steps go quiet."""
-        import time
         if self.all_steps % THROTTLE_STEPS:
             return
         now, spent = time.perf_counter(), guard.spent_seconds
@@ -313,7 +316,7 @@ class Step(object):
 
     def tell_gradients(self, n, since):
         named = fingerprint.chosen([(name, p.grad if p.grad is not None else p) for name, p in self.named()],
-                                   fingerprint_budget())
+                                   TENSORS_BUDGET_BYTES)
         gradients = {id(p) for _, p in self.named() if p.grad is None}
         entries, squares = [], 0.0
         for name, tensor in named:
@@ -330,7 +333,7 @@ class Step(object):
 
     def keep_before(self):
         left = COPIES_BYTES_MAX
-        for name, p in fingerprint.chosen([one for one in self.named() if one[1].requires_grad], fingerprint_budget()):
+        for name, p in fingerprint.chosen([one for one in self.named() if one[1].requires_grad], TENSORS_BUDGET_BYTES):
             plain = fingerprint.host(p)
             left -= plain.numel() * plain.element_size()
             places = fingerprint.sampled(plain)
@@ -348,11 +351,6 @@ def unscales_inside(optimizer):
     """Fused optimizers take gradients as the scaler left them."""
     return bool(getattr(type(optimizer), "_step_supports_amp_scaling", False) or
                 describe.attributes(optimizer).get("_step_supports_amp_scaling"))
-
-
-def fingerprint_budget():
-    from .torch_model import TENSORS_BUDGET_BYTES
-    return TENSORS_BUDGET_BYTES
 
 
 def gradient_entry(name, gradient):
@@ -400,7 +398,6 @@ def norm_of(gradients):
 
 def stepping(original, steps):
     """`step` of a class that looks before and after; a closure is where gradients come to be."""
-    import functools
     is_compiling = patch.compiling or patch.never
 
     @functools.wraps(original)
@@ -428,7 +425,6 @@ def stepping(original, steps):
 
 def seeing(closure, step, steps):
     """The closure, which tells that it has run for the first time."""
-    import functools
     told = []
 
     def run(*args, **kwargs):
@@ -466,7 +462,6 @@ def training_roots():
 
 
 def tell_replica(root, n):
-    import struct
     for role, named in (("parameter", root.parameters()), ("buffer", root.buffers())):
         if not named:
             continue
