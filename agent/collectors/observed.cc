@@ -50,8 +50,8 @@ class Collection {
     if (!bytes.ok()) return sink_(ProblemEvidence(kKind, Label(path), bytes.status()));
     auto file = ReadObservedFile(*bytes, Label(path));
     if (!file.ok()) {
-      return sink_(ProblemEvidence(kKind, Label(path), v1::OUTCOME_FAILED, "observed_unreadable",
-                                   file.status().message()));
+      return sink_(
+          ProblemEvidence(kKind, Label(path), v1::OUTCOME_FAILED, "observed_unreadable", file.status().message()));
     }
     read.push_back(*std::move(file));
   }
@@ -60,7 +60,8 @@ class Collection {
     std::vector<v1::Evidence> evidence = AssembleObserved(files);
     // A job that the observer did not enter left no file; one that only helped has no training in it.
     if (nothing || (evidence.empty() && !files.empty())) {
-      sink_(ProblemEvidence(kKind, source_.path(), v1::OUTCOME_ABSENT, nothing ? "observed_empty" : "observed_untrained"));
+      sink_(ProblemEvidence(kKind, source_.path(), v1::OUTCOME_ABSENT,
+                            nothing ? "observed_empty" : "observed_untrained"));
     }
     for (v1::Evidence& one : evidence) sink_(std::move(one));
   }

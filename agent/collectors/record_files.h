@@ -1,5 +1,5 @@
-// The files that recorders of a training leave (opens of files, what the observer saw), in the folders that `paritect run`
-// makes.
+// The files that recorders of a training leave (opens of files, what the observer saw), in the folders that `paritect
+// run` makes.
 #ifndef PARITECT_AGENT_COLLECTORS_RECORD_FILES_H_
 #define PARITECT_AGENT_COLLECTORS_RECORD_FILES_H_
 
@@ -20,8 +20,8 @@ struct RecordFiles {
   std::map<std::string, std::uint32_t> foreign;  // what another user put there, and who: no evidence
 };
 
-// Files at or below a path whose names end so. A path that is a file is taken whatever its name. In a folder that others
-// may write to, the files of its owner (and root's) are records; anybody could have put the others there.
+// Files at or below a path whose names end so. A path that is a file is taken whatever its name. In a folder that
+// others may write to, the files of its owner (and root's) are records; anybody could have put the others there.
 absl::Status FindRecordFiles(FileSystem& fs, const std::string& path, absl::Span<const absl::string_view> endings,
                              RecordFiles& found);
 

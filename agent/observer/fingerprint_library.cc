@@ -24,12 +24,25 @@ struct NamedType {
   const char* word;
   DType type;
 };
-constexpr NamedType kTypes[] = {
-    {"BOOL", DType::kBool},     {"U8", DType::kU8},          {"I8", DType::kI8},          {"I16", DType::kI16},
-    {"U16", DType::kU16},       {"F16", DType::kF16},        {"BF16", DType::kBF16},      {"I32", DType::kI32},
-    {"U32", DType::kU32},       {"F32", DType::kF32},        {"I64", DType::kI64},        {"U64", DType::kU64},
-    {"F64", DType::kF64},       {"C64", DType::kC64},        {"C128", DType::kC128},      {"F8_E4M3", DType::kF8E4M3},
-    {"F8_E5M2", DType::kF8E5M2}, {"F8_E4M3FNUZ", DType::kF8E4M3Fnuz}, {"F8_E5M2FNUZ", DType::kF8E5M2Fnuz}};
+constexpr NamedType kTypes[] = {{"BOOL", DType::kBool},
+                                {"U8", DType::kU8},
+                                {"I8", DType::kI8},
+                                {"I16", DType::kI16},
+                                {"U16", DType::kU16},
+                                {"F16", DType::kF16},
+                                {"BF16", DType::kBF16},
+                                {"I32", DType::kI32},
+                                {"U32", DType::kU32},
+                                {"F32", DType::kF32},
+                                {"I64", DType::kI64},
+                                {"U64", DType::kU64},
+                                {"F64", DType::kF64},
+                                {"C64", DType::kC64},
+                                {"C128", DType::kC128},
+                                {"F8_E4M3", DType::kF8E4M3},
+                                {"F8_E5M2", DType::kF8E5M2},
+                                {"F8_E4M3FNUZ", DType::kF8E4M3Fnuz},
+                                {"F8_E5M2FNUZ", DType::kF8E5M2Fnuz}};
 
 const NamedType* FindType(const char* word) {
   for (const NamedType& one : kTypes) {

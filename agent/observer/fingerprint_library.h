@@ -12,16 +12,16 @@
 extern "C" {
 
 enum ParitectWanted : uint32_t {
-  kParitectDigest = 1,      // xxh3
-  kParitectValues = 2,      // statistics, and value hash
-  kParitectRounded = 4,     // values_as_bf16, values_as_fp16 of F32
+  kParitectDigest = 1,   // xxh3
+  kParitectValues = 2,   // statistics, and value hash
+  kParitectRounded = 4,  // values_as_bf16, values_as_fp16 of F32
   kParitectSketch = 8,
   kParitectHistogram = 16,
   kParitectStatistics = 32,  // without the value hash
 };
 
 struct ParitectFingerprint {
-  uint64_t xxh3[2];  // high, low
+  uint64_t xxh3[2];    // high, low
   uint64_t values[2];  // low, high, as the next two
   uint64_t values_as_bf16[2];
   uint64_t values_as_fp16[2];

@@ -67,8 +67,8 @@ void ExpectSame(const v1::TensorFingerprint& expected, const ParitectFingerprint
 
 TEST(FingerprintLibrary, GivesWhatTheProductGivesOfCheckpoints) {
   const std::pair<const char*, DType> types[] = {
-      {"BOOL", DType::kBool}, {"U8", DType::kU8},   {"I8", DType::kI8},   {"F16", DType::kF16},
-      {"BF16", DType::kBF16}, {"F32", DType::kF32}, {"F64", DType::kF64}, {"I32", DType::kI32},
+      {"BOOL", DType::kBool}, {"U8", DType::kU8},   {"I8", DType::kI8},         {"F16", DType::kF16},
+      {"BF16", DType::kBF16}, {"F32", DType::kF32}, {"F64", DType::kF64},       {"I32", DType::kI32},
       {"I64", DType::kI64},   {"C64", DType::kC64}, {"F8_E4M3", DType::kF8E4M3}};
   for (const auto& [word, type] : types) {
     for (const std::size_t count : {0, 1, 15, 16, 17, 1000, 4096, 10007}) {
@@ -89,8 +89,9 @@ TEST(FingerprintLibrary, OfADifferenceGivesWhatTheDifferenceHas) {
     difference[i] = after[i] - before[i];
   }
   auto actual = std::make_unique<ParitectFingerprint>();
-  ASSERT_EQ(paritect_fingerprint("F32", after.data(), before.data(), 1000, kParitectValues | kParitectSketch, actual.get()),
-            0);
+  ASSERT_EQ(
+      paritect_fingerprint("F32", after.data(), before.data(), 1000, kParitectValues | kParitectSketch, actual.get()),
+      0);
   const std::string bytes(reinterpret_cast<const char*>(difference.data()), 4000);
   const v1::TensorFingerprint expected = ByTheProduct(DType::kF32, bytes);
   EXPECT_EQ(expected.values().low(), actual->values[0]);

@@ -231,7 +231,8 @@ class PatchTest(WithFolder):
         module, seen = self.module(), []
         original = module.work
         self.assertTrue(patch.around("observed_module:work", before=lambda a, k: seen.append((a, k)),
-                                     after=lambda t, r, a, k: seen.append(r), failed=lambda t, e, a, k: seen.append(type(e)),
+                                     after=lambda t, r, a, k: seen.append(r),
+                                     failed=lambda t, e, a, k: seen.append(type(e)),
                                      also=("observed_module:exported",)))
         self.assertIs(module.work, module.exported)
         self.assertEqual(module.work(1, b=5), 6)
@@ -274,7 +275,8 @@ class ThinTest(unittest.TestCase):
 class SumsTest(unittest.TestCase):
     def test_signs(self):
         import base64
-        self.assertEqual(base64.b64decode(sums.signs([1.0, -1.0, 0.0, 2.0, float("nan"), -5.0])), bytes([0b01001001, 0b1000]))
+        self.assertEqual(base64.b64decode(sums.signs([1.0, -1.0, 0.0, 2.0, float("nan"), -5.0])),
+                         bytes([0b01001001, 0b1000]))
 
     def test_known_values(self):
         import array

@@ -1,8 +1,9 @@
-"""Runs at the start of every Python process below `paritect run`: waits for a framework, and only then loads the observer.
+"""Runs at the start of every Python process below `paritect run`: waits for a framework, and only then loads the
+observer.
 
-Executed as text, by the preload library (at the first `import` of the interpreter) or by site/sitecustomize.py; `HOW` is
-then set. Nothing of it stays visible to the program but one entry of sys.meta_path. It must stay small: helpers, compilers
-and data-loader workers run it too.
+Executed as text, by the preload library (at the first `import` of the interpreter) or by site/sitecustomize.py; `HOW`
+is then set. Nothing of it stays visible to the program but one entry of sys.meta_path. It must stay small: helpers,
+compilers and data-loader workers run it too.
 """
 import sys
 

@@ -1,5 +1,5 @@
-// Which of the vector codes of formats/weights/value_sums.cc this processor runs: the two functions that Highway's headers
-// ask of its library, so that libparitect-observe.so needs no library.
+// Which of the vector codes of formats/weights/value_sums.cc this processor runs: the two functions that Highway's
+// headers ask of its library, so that libparitect-observe.so needs no library.
 #include <hwy/targets.h>
 
 namespace hwy {
@@ -10,7 +10,8 @@ namespace hwy {
 int64_t SupportedTargets() {
   __builtin_cpu_init();
   int64_t targets = 0;
-  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
+  const bool sse4 =
+      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
   if (sse4) targets |= HWY_SSE4;
   const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");

@@ -1,6 +1,6 @@
-// What the sums ask of the C++ library, so that libparitect-observe.so needs none: it is loaded into processes whose own
-// C++ library may be older or newer, and on hosts whose C library is older than what Debian's static one needs. Hidden:
-// nobody else in the process sees these.
+// What the sums ask of the C++ library, so that libparitect-observe.so needs none: it is loaded into processes whose
+// own C++ library may be older or newer, and on hosts whose C library is older than what Debian's static one needs.
+// Hidden: nobody else in the process sees these.
 #include <cstddef>
 #include <cstdlib>
 #include <new>

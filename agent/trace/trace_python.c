@@ -1,6 +1,7 @@
 // The observer's way in (agent/observer/): an audit hook, added before Python starts, whose first `import` runs the
-// observer's start-up code. It is there in every form of start (-I, -S, -c, embedded interpreters) and leaves the path and
-// the environment of the program alone. Python 3.6 and 3.7 have no audit hooks: agent/observer/site/sitecustomize.py.
+// observer's start-up code. It is there in every form of start (-I, -S, -c, embedded interpreters) and leaves the path
+// and the environment of the program alone. Python 3.6 and 3.7 have no audit hooks:
+// agent/observer/site/sitecustomize.py.
 #include <stdlib.h>
 #include <string.h>
 

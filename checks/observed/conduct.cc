@@ -153,9 +153,8 @@ void JudgeObservedGradients(const CheckContext& context, v1::CheckResult& result
     const std::int64_t kept = rank.Count("kept.steps").value_or(0);
     const std::int64_t looked = rank.Count("kept.looked").value_or(0);
     if (kept < kStepsMin) continue;
-    v1::Finding& finding =
-        AddError(context, result, "gradients_not_cleared/observed", run.name,
-                 {{"run", run.name}, {"kept", StrCat(kept)}, {"looked", StrCat(looked)}});
+    v1::Finding& finding = AddError(context, result, "gradients_not_cleared/observed", run.name,
+                                    {{"run", run.name}, {"kept", StrCat(kept)}, {"looked", StrCat(looked)}});
     SetFact(finding, "steps_kept", kept);
     SetFact(finding, "steps_looked_at", looked);
     finding.add_evidence(rank.Find("kept.steps")->origin);
@@ -173,14 +172,13 @@ void JudgeObservedLoads(const CheckContext& context, v1::CheckResult& result, co
       if (failed || given == 0 || expected == 0 || (count("missing") == 0 && count("unexpected") == 0)) continue;
       const ObservedFact* where = rank.Find("load.where", scope);
       const bool nothing = fitting == 0;
-      v1::Finding& finding =
-          AddFinding(context, result, nothing ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING,
-                     nothing ? "not_loaded/observed" : "partly_loaded/observed", run.name,
-                     {{"run", run.name},
-                      {"given", StrCat(given)},
-                      {"expected", StrCat(expected)},
-                      {"fitting", StrCat(fitting)},
-                      {"where", where == nullptr ? "" : where->value}});
+      v1::Finding& finding = AddFinding(context, result, nothing ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING,
+                                        nothing ? "not_loaded/observed" : "partly_loaded/observed", run.name,
+                                        {{"run", run.name},
+                                         {"given", StrCat(given)},
+                                         {"expected", StrCat(expected)},
+                                         {"fitting", StrCat(fitting)},
+                                         {"where", where == nullptr ? "" : where->value}});
       SetFact(finding, "fitting", fitting);
       SetFact(finding, "expected", expected);
       finding.add_evidence(rank.Find("load.given", scope)->origin);
@@ -208,11 +206,9 @@ bool JudgeObservedExchange(const CheckContext& context, v1::CheckResult& result,
     const auto collectives = rank.Count("collectives");
     const std::int64_t steps = rank.Count("collectives.steps").value_or(0);
     if (collectives != 0 || steps < kStepsMin) continue;
-    v1::Finding& finding = AddError(context, result, "gradients_not_synchronised/observed", run.name,
-                                    {{"run", run.name},
-                                     {"where", rank.where},
-                                     {"steps", StrCat(steps)},
-                                     {"world", StrCat(observed.world_size())}});
+    v1::Finding& finding = AddError(
+        context, result, "gradients_not_synchronised/observed", run.name,
+        {{"run", run.name}, {"where", rank.where}, {"steps", StrCat(steps)}, {"world", StrCat(observed.world_size())}});
     SetFact(finding, "steps", steps);
     finding.add_evidence(rank.Find("collectives")->origin);
     break;

@@ -73,8 +73,9 @@ const ObservedRun& ObservedRun::Of(const CheckContext& context, const RunView& r
 bool ObservedRun::whole() const {
   const bool all_there = world_size_ == 0 || static_cast<std::size_t>(world_size_) <= ranks_.size();
   return all_there && std::all_of(ranks_.begin(), ranks_.end(), [](const ObservedRank& rank) {
-    return std::all_of(rank.gaps.begin(), rank.gaps.end(), [](const ObservedFact& gap) { return gap.scope == "cut"; });
-  });
+           return std::all_of(rank.gaps.begin(), rank.gaps.end(),
+                              [](const ObservedFact& gap) { return gap.scope == "cut"; });
+         });
 }
 
 std::vector<ObservedPair> ObservedPairs(const CheckContext& context) {

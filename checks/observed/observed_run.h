@@ -26,7 +26,7 @@ struct ObservedFact {
 
 struct ObservedRank {
   std::int32_t rank = -1;
-  std::string where;               // "rank 3 of npu-01"
+  std::string where;                // "rank 3 of npu-01"
   std::vector<ObservedFact> facts;  // in the order of the record
   std::vector<ObservedFact> gaps;   // scope: what kind; value: where
 

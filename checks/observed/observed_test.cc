@@ -1,5 +1,5 @@
-// Trainings judged by what was observed in them: each fault by its cause, the healthy pair without a finding, and nothing
-// passes on a record that lacks something.
+// Trainings judged by what was observed in them: each fault by its cause, the healthy pair without a finding, and
+// nothing passes on a record that lacks something.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,9 +69,8 @@ Facts Healthy(const Facts& more = {}) {
                  {"observed.phase.at", "16", "phase 1"},
                  {"observed.phase.active", "0", "phase 1"}};
   for (const Fact& fact : more) {
-    const auto same = std::find_if(facts.begin(), facts.end(), [&](const Fact& one) {
-      return one.key == fact.key && one.scope == fact.scope;
-    });
+    const auto same = std::find_if(facts.begin(), facts.end(),
+                                   [&](const Fact& one) { return one.key == fact.key && one.scope == fact.scope; });
     same == facts.end() ? facts.push_back(fact) : static_cast<void>(*same = fact);
   }
   return facts;
@@ -93,13 +92,15 @@ TEST(Observed, HealthyPipelinePasses) {
 }
 
 TEST(Observed, PipelineFaultsByTheirCause) {
-  EXPECT_EQ(Verdict("data.preprocessing.shuffle", Healthy({{"observed.pipeline.shuffle.shuffle", "false", "training"}})),
-            "fail: shuffle_differs shuffle");
+  EXPECT_EQ(
+      Verdict("data.preprocessing.shuffle", Healthy({{"observed.pipeline.shuffle.shuffle", "false", "training"}})),
+      "fail: shuffle_differs shuffle");
   EXPECT_EQ(
       Verdict("data.preprocessing.shuffle", Healthy({{"observed.pipeline.shuffle.generator_seed", "6", "training"}})),
       "fail: shuffle_differs generator_seed");
-  EXPECT_EQ(Verdict("data.preprocessing.padding", Healthy({{"observed.pipeline.padding.drop_last", "true", "training"}})),
-            "fail: padding_differs drop_last");
+  EXPECT_EQ(
+      Verdict("data.preprocessing.padding", Healthy({{"observed.pipeline.padding.drop_last", "true", "training"}})),
+      "fail: padding_differs drop_last");
   EXPECT_THAT(Verdict("data.preprocessing.transform",
                       Healthy({{"observed.pipeline.transform.dataset.transform.1.mean", "0.4", "training"}})),
               HasSubstr("fail: transform_differs"));
@@ -116,8 +117,9 @@ TEST(Observed, WorkersWithOneRandomState) {
                                 {"observed.workers.seen", "2", "training"},
                                 {"observed.workers.init", "true", "training"}});
   EXPECT_THAT(Verdict("data.preprocessing.parallelism", shared, shared), HasSubstr("fail: workers_share_random_state"));
-  EXPECT_THAT(Verdict("data.preprocessing.parallelism", Healthy({{"observed.workers.shared", "numpy_state", "training"}})),
-              HasSubstr("pass: ~workers_share_random_state"));
+  EXPECT_THAT(
+      Verdict("data.preprocessing.parallelism", Healthy({{"observed.workers.shared", "numpy_state", "training"}})),
+      HasSubstr("pass: ~workers_share_random_state"));
 }
 
 TEST(Observed, GapsLeaveChecksOpenAndErrorsStand) {
@@ -137,8 +139,9 @@ TEST(Observed, ModesOfEvaluation) {
                                        {"observed.phase.active", "2", "phase 1"}})),
               HasSubstr("fail: train_mode_at_eval"));
   // A wrapper that stays in training mode around a model that is not: nothing drops.
-  EXPECT_EQ(Verdict(kCheck, Healthy({{"observed.phase.training", "true", "phase 1"},
-                                     {"observed.phase.other", "module.drop (Dropout), module.norm (BatchNorm2d)", "phase 1"}})),
+  EXPECT_EQ(Verdict(kCheck,
+                    Healthy({{"observed.phase.training", "true", "phase 1"},
+                             {"observed.phase.other", "module.drop (Dropout), module.norm (BatchNorm2d)", "phase 1"}})),
             "pass");
   EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.other", "drop (Dropout)", "phase 1"},
                                        {"observed.phase.active", "1", "phase 1"}})),
@@ -176,15 +179,15 @@ TEST(Observed, StateLoadsExchangeAndSchedules) {
                                                             {"observed.collectives.steps", "7", ""}})),
               HasSubstr("gradients_not_synchronised"));
   const Fact twice = {"observed.schedule.steps", "2", "LambdaLR"};
-  EXPECT_THAT(Verdict("model.hyperparameters.learning-rate-curve", Healthy({twice})), HasSubstr("fail: schedule_faster"));
+  EXPECT_THAT(Verdict("model.hyperparameters.learning-rate-curve", Healthy({twice})),
+              HasSubstr("fail: schedule_faster"));
   EXPECT_THAT(Verdict("model.hyperparameters.learning-rate-curve", Healthy({twice}), Healthy({twice})),
               HasSubstr("~schedule_faster"));
 }
 
 TEST(Observed, ASamplerThatIsNotToldItsEpoch) {
-  EXPECT_THAT(
-      Verdict("data.sharding.same-assignment", Healthy({{"observed.order_repeats", "true", "training"}})),
-      HasSubstr("fail: epoch_not_set"));
+  EXPECT_THAT(Verdict("data.sharding.same-assignment", Healthy({{"observed.order_repeats", "true", "training"}})),
+              HasSubstr("fail: epoch_not_set"));
 }
 
 TEST(Observed, WhatRanBeatsWhatWasAskedAndPrinted) {
@@ -209,9 +212,21 @@ TEST(Observed, MechanismsAndScaler) {
               HasSubstr("fail: loss_scale_off"));
 }
 
+TEST(Observed, TrainingsThatFellBackToTheProcessor) {
+  constexpr char kCheck[] = "migrated.mixed-precision.runs";
+  EXPECT_THAT(
+      Verdict(kCheck, Healthy({{"observed.flag.device", "cpu", ""}, {"observed.flag.npu_available", "false", ""}})),
+      HasSubstr("not_on_npu"));
+  // An engine may keep the parameters in host memory.
+  EXPECT_THAT(
+      Verdict(kCheck, Healthy({{"observed.flag.device", "cpu", ""}, {"observed.flag.npu_available", "true", ""}})),
+      Not(HasSubstr("not_on_npu")));
+}
+
 TEST(Observed, RanksThatWereNotSeen) {
-  EXPECT_THAT(Verdict("data.preprocessing.shuffle", Healthy({{"world_size", "2", ""}}), Healthy({{"world_size", "2", ""}})),
-              HasSubstr("not_performed"));
+  EXPECT_THAT(
+      Verdict("data.preprocessing.shuffle", Healthy({{"world_size", "2", ""}}), Healthy({{"world_size", "2", ""}})),
+      HasSubstr("not_performed"));
 }
 
 }  // namespace

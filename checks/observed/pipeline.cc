@@ -78,8 +78,8 @@ class Comparison {
  private:
   void Add(const std::string& name, const std::string& a, const std::string& b, const std::string& origin,
            const std::string& other) {
-    v1::Finding& finding = AddFinding(context_, result_, severity_, message_, name,
-                                      {{"key", name}, {"baseline", a}, {"migrated", b}});
+    v1::Finding& finding =
+        AddFinding(context_, result_, severity_, message_, name, {{"key", name}, {"baseline", a}, {"migrated", b}});
     finding.set_baseline(StrCat(a, origin.empty() ? "" : StrCat(" (", origin, ")")));
     finding.set_migrated(StrCat(b, other.empty() ? "" : StrCat(" (", other, ")")));
     if (!origin.empty()) finding.add_evidence(origin);
@@ -117,8 +117,8 @@ ObservedAnswer CompareObservedPipelines(const CheckContext& context, v1::CheckRe
   for (const Item& item : right) {
     if (!of_sampler(item) && FindItem(left, item.name) == nullptr) comparison.OneSided(item, false);
   }
-  v1::Finding& note = AddNote(context, result, "measured/observed_pipeline", migrated.name,
-                              {{"count", StrCat(comparison.compared())}});
+  v1::Finding& note =
+      AddNote(context, result, "measured/observed_pipeline", migrated.name, {{"count", StrCat(comparison.compared())}});
   SetFact(note, "compared", comparison.compared());
   note.add_evidence(a.first().Find("loader", kTraining)->origin);
   note.add_evidence(b.first().Find("loader", kTraining)->origin);
@@ -142,11 +142,12 @@ void JudgeWorkerStates(const CheckContext& context, v1::CheckResult& result, con
     if (shared == nullptr) continue;
     // Older versions of the framework leave some generators alike by themselves; that matters where they are used.
     const bool set = rank.Is("workers.init", kTraining);
-    v1::Finding& finding = AddFinding(context, result, set ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING,
-                                      set ? "workers_share_random_state" : "workers_share_random_state/default", run.name,
-                                      {{"run", run.name},
-                                       {"states", shared->value},
-                                       {"workers", StrCat(rank.Count("workers.seen", kTraining).value_or(0))}});
+    v1::Finding& finding =
+        AddFinding(context, result, set ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING,
+                   set ? "workers_share_random_state" : "workers_share_random_state/default", run.name,
+                   {{"run", run.name},
+                    {"states", shared->value},
+                    {"workers", StrCat(rank.Count("workers.seen", kTraining).value_or(0))}});
     finding.add_evidence(shared->origin);
     return;  // one rank says it
   }

@@ -39,8 +39,8 @@ void JudgeDivision(const CheckContext& context, v1::CheckResult& result, const R
   if (!a.has_value() || !b.has_value()) return;
   const bool of_migrated = b->value > a->value;
   const double ratio = of_migrated ? b->value / a->value : a->value / b->value;
-  const double parts = of_migrated ? MicroBatches(context, Side::kMigrated, migrated)
-                                   : MicroBatches(context, Side::kBaseline, baseline);
+  const double parts =
+      of_migrated ? MicroBatches(context, Side::kMigrated, migrated) : MicroBatches(context, Side::kBaseline, baseline);
   if (parts < 2 || std::fabs(ratio / parts - 1) > kTolerance) return;
   v1::Finding& finding =
       AddError(context, result, of_migrated ? "accumulation_not_divided" : "accumulation_not_divided/baseline",

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/observed/observed_run.h"
 #include "checks/series/repeats.h"
 #include "checks/settings/platform.h"
 
@@ -26,8 +27,32 @@ void AddLiveMissing(const CheckContext& context, v1::CheckResult& result, const 
   }
 }
 
+// Where the parameters lay in the first forward, as it was observed: on an NPU, or on a processor or GPU without one in
+// sight, which is a silent fall-back. Parameters that an engine keeps in host memory say nothing.
+enum class ObservedDevice { kUnknown, kNpu, kOther };
+
+ObservedDevice DeviceOf(const ObservedRun& run, std::string& evidence) {
+  for (const ObservedRank& rank : run.ranks()) {
+    const ObservedFact* device = rank.Find("flag.device");
+    if (device == nullptr) continue;
+    evidence = absl::StrCat("device ", device->value, " (", device->origin, ")");
+    if (absl::StartsWith(device->value, "npu")) return ObservedDevice::kNpu;
+    const ObservedFact* there = rank.Find("flag.npu_available");
+    if (there != nullptr && there->value == "false") return ObservedDevice::kOther;
+  }
+  return ObservedDevice::kUnknown;
+}
+
 void CheckDevices(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
-  const Platform platform = PlatformOf(context.rules, view);
+  std::string seen;
+  const ObservedDevice device = DeviceOf(ObservedRun::Of(context, view), seen);
+  if (device == ObservedDevice::kOther) {
+    AddError(context, result, "not_on_npu/observed", view.name, {{"run", view.name}, {"evidence", seen}})
+        .add_evidence(seen);
+    return;
+  }
+  Platform platform = PlatformOf(context.rules, view);
+  if (device == ObservedDevice::kNpu && platform.family != nullptr && platform.family->npu) platform.evidence = seen;
   if (platform.family == nullptr || StatedOnly(platform)) {
     AddMissing(context, result, "device_not_proved", view.name, {{"run", view.name}});
     AddLiveMissing(context, result, view);

@@ -125,11 +125,10 @@ void AddOverridden(const CheckContext& context, v1::CheckResult& result, const S
     if (HasFinding(result, "overridden", subject, "", "")) continue;
     v1::Finding& finding =
         AddFinding(context, result, not_reached ? v1::SEVERITY_WARNING : v1::SEVERITY_NOTE,
-                   !not_reached                     ? "overridden"
+                   !not_reached                      ? "overridden"
                    : value.format == kObservedFormat ? "overridden/observed"
                                                      : "overridden/not_reached",
-                   subject,
-                   {{"key", std::string(key)}, {"value", ShowValue(value)}, {"other", ShowValue(other)}});
+                   subject, {{"key", std::string(key)}, {"value", ShowValue(value)}, {"other", ShowValue(other)}});
     SetValueFact(finding, "value", value.value);
     SetValueFact(finding, "other_value", other.value);
     finding.add_evidence(value.origin);

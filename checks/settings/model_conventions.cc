@@ -227,8 +227,9 @@ void ComparePrintedLayers(const CheckContext& context, v1::CheckResult& result,
       const auto other = b.find(name);
       if (other == b.end() || SameNumber(layers[0].meaning, other->second[0].meaning)) continue;
       const std::string left = ShowValue(*layers[0].source), right = ShowValue(*other->second[0].source);
-      v1::Finding& finding = AddError(context, result, "layer_differs/named", name,
-                                      {{"key", std::string(key)}, {"layer", name}, {"baseline", left}, {"migrated", right}});
+      v1::Finding& finding =
+          AddError(context, result, "layer_differs/named", name,
+                   {{"key", std::string(key)}, {"layer", name}, {"baseline", left}, {"migrated", right}});
       finding.set_baseline(left);
       finding.set_migrated(right);
       SetFact(finding, "baseline_value", layers[0].written);

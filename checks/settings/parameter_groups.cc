@@ -20,8 +20,8 @@ using absl::StrCat;
 
 struct Groups {
   bool any = false;
-  bool counted = true;                   // every group says how many parameters it has
-  std::map<std::string, double> by_law;  // "weight_decay 0.1, lr 0.0001" -> parameters
+  bool counted = true;                        // every group says how many parameters it has
+  std::map<std::string, double> by_law;       // "weight_decay 0.1, lr 0.0001" -> parameters
   std::map<std::string, std::string> law_of;  // parameter, by its common name -> law; where the names are recorded
   std::string origin;
   bool everything = false;  // there is one group, with all parameters
@@ -143,9 +143,9 @@ bool CompareByName(const CheckContext& context, v1::CheckResult& result, const G
   if (count == 0) return false;
   const std::string shown = StrCat(absl::StrJoin(names, ", "), count > kShown ? ", ..." : "");
   if (HasFinding(result, "groups_differ", shown, laws.first, laws.second)) return true;
-  v1::Finding& finding = AddError(
-      context, result, "groups_differ/names", shown,
-      {{"names", shown}, {"count", StrCat(count)}, {"baseline", laws.first}, {"migrated", laws.second}});
+  v1::Finding& finding =
+      AddError(context, result, "groups_differ/names", shown,
+               {{"names", shown}, {"count", StrCat(count)}, {"baseline", laws.first}, {"migrated", laws.second}});
   finding.set_baseline(laws.first);
   finding.set_migrated(laws.second);
   SetFact(finding, "parameters", static_cast<std::uint64_t>(count));

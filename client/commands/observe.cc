@@ -28,7 +28,8 @@ std::string ShellLine(const ObserverVariable& variable) {
   const std::string quoted = absl::StrCat("'", absl::StrReplaceAll(variable.value, {{"'", "'\\''"}}), "'");
   const std::string& name = variable.name;
   if (variable.place == Place::kAlone) return absl::StrCat("export ", name, "=", quoted, "\n");
-  if (variable.place == Place::kFirst) return absl::StrCat("export ", name, "=", quoted, "\"${", name, ":+:$", name, "}\"\n");
+  if (variable.place == Place::kFirst)
+    return absl::StrCat("export ", name, "=", quoted, "\"${", name, ":+:$", name, "}\"\n");
   return absl::StrCat("export ", name, "=\"${", name, ":+$", name, ":}\"", quoted, "\n");
 }
 
@@ -38,7 +39,8 @@ std::string Text(const ObserveOptions& o, const std::vector<ObserverVariable>& v
     if (o.form == "mpirun") {
       absl::StrAppend(&text, text.empty() ? "" : " ", "-x ", variable.name);
     } else {
-      absl::StrAppend(&text, o.form == "env" ? absl::StrCat(variable.name, "=", variable.value, "\n") : ShellLine(variable));
+      absl::StrAppend(&text,
+                      o.form == "env" ? absl::StrCat(variable.name, "=", variable.value, "\n") : ShellLine(variable));
     }
   }
   return o.form == "mpirun" ? text + "\n" : text;

@@ -1,6 +1,6 @@
 // paritect run --run NAME [--plan FILE] -- CMD…: runs a training command and records what an audit asks about it: which
-// files each process opened, what Python trainings did (docs/observer.md), arguments, environment, revision of the code,
-// output. Ends with the command's own code.
+// files each process opened, what Python trainings did (docs/observer.md), arguments, environment, revision of the
+// code, output. Ends with the command's own code.
 #include <unistd.h>
 
 #include <algorithm>
@@ -224,8 +224,9 @@ Recorders RecordersOf(CommandEnv& env, const RunOptions& o) {
             << " is not beside this program: file opens are not recorded\n";
   }
   if (recorders.observer.empty() && !o.no_observe) {
-    env.err << "paritect run: warning: the observer is not beside this program: what happens inside the training is not "
-               "recorded\n";
+    env.err
+        << "paritect run: warning: the observer is not beside this program: what happens inside the training is not "
+           "recorded\n";
   }
   if (o.no_observe) recorders.observer.clear();
   return recorders;
@@ -251,8 +252,8 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
   auto folder = MakeRunFolder(env, request);
   if (!folder.ok()) return fail(folder.status());
   WrappedCommand command = {.words = o.command, .output_path = absl::StrCat(folder->path, "/output.log")};
-  command.environment =
-      CommandEnvironment(request.environment, recorders, {folder->trace, folder->observe}, DataRoots(env, *plan, o.data));
+  command.environment = CommandEnvironment(request.environment, recorders, {folder->trace, folder->observe},
+                                           DataRoots(env, *plan, o.data));
   env.out.flush();
   env.err.flush();
   std::optional<LiveHandover> live;
@@ -288,8 +289,9 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
                  "none: write the bundle alone");
   arguments.Flag("--no-data", o.no_data, "leave the plan's data sets out of the bundle: they are not read");
   arguments.Flag("--no-trace", o.no_trace, "do not record file opens");
-  arguments.Text("--observe", o.observe,
-                 "what is recorded inside Python trainings: full (default), or light: no fingerprints of weights and data");
+  arguments.Text(
+      "--observe", o.observe,
+      "what is recorded inside Python trainings: full (default), or light: no fingerprints of weights and data");
   arguments.Flag("--no-observe", o.no_observe, "record nothing inside Python trainings");
   if (auto code = ParseOrAnswer(env, kName, arguments, own)) return *code;
   if (!IsObserveLevel(o.observe)) {

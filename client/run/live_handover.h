@@ -1,5 +1,6 @@
-// While a wrapped command runs, hands over what was recorded so far, so that an audit sees the first step minutes after the
-// start and not when the training is over. A helper process does it: the command's own is never in its way, and ends it.
+// While a wrapped command runs, hands over what was recorded so far, so that an audit sees the first step minutes after
+// the start and not when the training is over. A helper process does it: the command's own is never in its way, and
+// ends it.
 #ifndef PARITECT_CLIENT_RUN_LIVE_HANDOVER_H_
 #define PARITECT_CLIENT_RUN_LIVE_HANDOVER_H_
 

@@ -37,7 +37,9 @@ TEST(LiveHandover, HandsOverAgainAndAgainAndEnds) {
 
 TEST(LiveHandover, HandsOverNothingBeforeItsTime) {
   int called = 0;
-  { const LiveHandover live(absl::Hours(1), [&] { ++called; }); }
+  {
+    const LiveHandover live(absl::Hours(1), [&] { ++called; });
+  }
   EXPECT_EQ(called, 0);
 }
 

@@ -42,8 +42,8 @@ struct ObserverVariable {
 };
 std::vector<ObserverVariable> ObserverVariables(const Recorders& recorders, const std::string& folder);
 
-// The command's environment: the caller's ("NAME=VALUE"), with the recorders added. `roots`: of the data whose opens are
-// recorded; none: everything.
+// The command's environment: the caller's ("NAME=VALUE"), with the recorders added. `roots`: of the data whose opens
+// are recorded; none: everything.
 std::vector<std::string> CommandEnvironment(const std::vector<std::string>& environment, const Recorders& recorders,
                                             const RecordFolders& folders, const std::vector<std::string>& roots);
 

@@ -72,7 +72,8 @@ void AddDataset(const DocumentNode& object, int depth, ObservedLoader& loader) {
     if (depth == 0) loader.settings.emplace_back("samples_read", size->text);
   }
   AddAttributes(object, name, 0, loader.items["transform"]);
-  if (const DocumentNode* steps = ListIn(object, "transforms")) AddSteps(steps->items, name, 0, loader.items["transform"]);
+  if (const DocumentNode* steps = ListIn(object, "transforms"))
+    AddSteps(steps->items, name, 0, loader.items["transform"]);
   const DocumentNode* inner = object.Find("dataset");
   if (inner != nullptr && inner->is_map() && depth < kNestingMax) AddDataset(*inner, depth + 1, loader);
 }
@@ -125,7 +126,8 @@ bool AnyFed(const ObservedLoader& loader, const std::set<std::string>& fed) {
 std::string RepeatedOrder(const ObservedLoader& loader) {
   const ObservedPass* before = nullptr;
   for (const auto& [number, pass] : loader.passes) {
-    if (before != nullptr && pass.whole && before->whole && pass.samples > 1 && EqualDigest(*before, pass)) return "true";
+    if (before != nullptr && pass.whole && before->whole && pass.samples > 1 && EqualDigest(*before, pass))
+      return "true";
     if (before != nullptr && pass.has_indices && before->has_indices && !pass.digest.empty() &&
         pass.samples == before->samples && pass.digest != before->digest)
       return "false";
@@ -364,7 +366,8 @@ std::vector<v1::ShardList> DataPart::Lists() const {
         note.set_message(absl::StrCat(loader.rest));
       }
       if (!trains) list.add_notes()->set_kind("role_validation");
-      const std::size_t kept = std::min(pass.first.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, pass.samples)));
+      const std::size_t kept =
+          std::min(pass.first.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, pass.samples)));
       for (std::size_t i = 0; i < kept; ++i) list.add_items(pass.first[i]);
       if (static_cast<std::int64_t>(kept) < pass.samples) {
         v1::Problem& problem = *list.add_incomplete();

@@ -21,7 +21,7 @@ namespace paritect {
 struct ObservedWorker {
   std::int64_t worker = 0;
   std::int64_t workers = 0;
-  std::int64_t seed = 0;  // the pass's base seed and the worker's number
+  std::int64_t seed = 0;                      // the pass's base seed and the worker's number
   std::map<std::string, std::string> states;  // by generator ("random_state"): digest
   std::int64_t line = 0;
 };

@@ -123,7 +123,8 @@ void ModelPart::TakeParameters(const ObservedRecord& record) {
   found->second.parameter_list.Add(record);
   for (const DocumentNode& one : record.List("of")) {
     if (found->second.parameters.size() >= kNamesMax || one.items.size() < 4) return;
-    found->second.parameters[ItemText(one, 0)] = {ItemText(one, 2), ElementsOf(one.items[1]), ItemText(one, 3) != "false"};
+    found->second.parameters[ItemText(one, 0)] = {ItemText(one, 2), ElementsOf(one.items[1]),
+                                                  ItemText(one, 3) != "false"};
   }
 }
 
@@ -276,9 +277,9 @@ void ModelPart::AddLoads(SettingsBuilder& facts) const {
     add("class", load.class_name);
     add("where", load.where);
     add("strict", load.strict ? "true" : "false");
-    for (const auto& [key, value] : {std::pair("given", load.given), std::pair("expected", load.expected),
-                                     std::pair("fitting", load.fitting), std::pair("missing", load.missing),
-                                     std::pair("unexpected", load.unexpected), std::pair("at", load.at)}) {
+    for (const auto& [key, value] :
+         {std::pair("given", load.given), std::pair("expected", load.expected), std::pair("fitting", load.fitting),
+          std::pair("missing", load.missing), std::pair("unexpected", load.unexpected), std::pair("at", load.at)}) {
       add(key, absl::StrCat(value));
     }
     if (!load.failed.empty()) add("failed", load.failed);

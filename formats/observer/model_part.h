@@ -39,13 +39,13 @@ struct ObservedParameter {
 struct ObservedRoot {
   std::int64_t line = 0;
   std::string class_name;
-  std::string inner_class;  // inside a wrapper
+  std::string inner_class;     // inside a wrapper
   std::int64_t trainable = 0;  // elements
   bool trains = false;  // forwards in training mode with gradients, or weights of its first training forward, were seen
   std::vector<std::pair<std::string, std::int64_t>> layers;  // "(bn1): BatchNorm2d(eps=1e-05)" and its line
   std::map<std::string, ObservedParameter> parameters;
   ListProgress parameter_list, module_list;
-  int dropouts = 0;    // that drop something
+  int dropouts = 0;  // that drop something
   int batch_norms = 0;
 };
 

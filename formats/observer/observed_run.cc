@@ -299,8 +299,8 @@ class Assembler {
     }
     if (place_.world > 0) facts.Add("world_size", absl::StrCat(place_.world), process.line);
     if (!process.backend.empty()) facts.AddText("distributed_backend", process.backend, process.group_line);
-    process.precision.AddFacts(process.model, process.whole(), facts);
-    process.steps.AddFacts(process.whole(), facts);
+    process.precision.AddFacts(process.model, process.steps.TrainedType(), process.whole(), facts);
+    process.steps.AddFacts(process.whole() && !process.precision.has_engine(), facts);
     process.data.AddFacts(facts);
     process.data.AddWorkerFacts(WorkersOf(process), facts);
     process.model.AddFacts(facts);

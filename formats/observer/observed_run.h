@@ -4,8 +4,8 @@
 // Which processes count: those that trained (steps, or a forward with gradients). A data-loader worker tells its random
 // state to the process that it was forked from; others have nothing to tell.
 //
-// Several incarnations: a process that replaced itself (exec) goes on in its file with a second `begin`; a restarted one
-// has a file of its own. Of those that trained under one rank the last is the run; the others are noted, so that a
+// Several incarnations: a process that replaced itself (exec) goes on in its file with a second `begin`; a restarted
+// one has a file of its own. Of those that trained under one rank the last is the run; the others are noted, so that a
 // crashed start is not mixed into it.
 //
 // Rank: of the process group, else of the launcher's variables; a process alone is rank 0 of 1.
@@ -31,7 +31,8 @@ struct ObservedFile {
   std::vector<std::shared_ptr<const ObservedProcess>> processes;  // incarnations, in order
 };
 
-// DataLoss: no record of the observer stands in it. A file that is cut, or damaged in places, is read as far as it goes.
+// DataLoss: no record of the observer stands in it. A file that is cut, or damaged in places, is read as far as it
+// goes.
 absl::StatusOr<ObservedFile> ReadObservedFile(absl::string_view bytes, absl::string_view name);
 
 // `file` of the evidence's sources: the record file's name. Sorted by rank.

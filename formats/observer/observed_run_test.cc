@@ -67,7 +67,7 @@ TEST(ObservedRun, SettingsOfATrainingAlone) {
   EXPECT_EQ(Fact(evidence, "clip_grad"), "0");
   EXPECT_EQ(Fact(evidence, "compute_dtype"), "float32");
   EXPECT_EQ(Fact(evidence, "amp_wrapper"), "plain");
-  EXPECT_EQ(Fact(evidence, "loss_scaler_enabled"), "false");
+  EXPECT_EQ(Fact(evidence, "loss_scaler_enabled"), "-");  // a program may scale by hand
 }
 
 TEST(ObservedRun, WhatIsNotThereProvesNothingWhenTheRecordLacksSomething) {
@@ -77,14 +77,14 @@ TEST(ObservedRun, WhatIsNotThereProvesNothingWhenTheRecordLacksSomething) {
   EXPECT_EQ(Fact(evidence, "observed.gap@off"), "autocast.__enter__");
   EXPECT_EQ(Fact(evidence, "clip_grad"), "-");
   EXPECT_EQ(Fact(evidence, "amp_wrapper"), "-");
-  EXPECT_EQ(Fact(evidence, "loss_scaler_enabled"), "-");
 }
 
 TEST(ObservedRun, AutocastAndACastByHandAreTwoMechanisms) {
   RecordFixture record;
   record.Add("autocast", "\"device\": \"cuda\", \"dtype\": \"BF16\", \"enabled\": true, \"where\": \"train.py:3\"")
-      .Add("cast", "\"call\": \"bfloat16\", \"dtype\": \"BF16\", \"class\": \"__main__.Net\", \"elements\": 12, "
-                   "\"trainable\": 12, \"norms\": 0, \"root\": null, \"where\": \"train.py:9\"")
+      .Add("cast",
+           "\"call\": \"bfloat16\", \"dtype\": \"BF16\", \"class\": \"__main__.Net\", \"elements\": 12, "
+           "\"trainable\": 12, \"norms\": 0, \"root\": null, \"where\": \"train.py:9\"")
       .Model("BF16")
       .Step(1);
   const auto evidence = Assemble(record);
@@ -94,18 +94,66 @@ TEST(ObservedRun, AutocastAndACastByHandAreTwoMechanisms) {
 }
 
 TEST(ObservedRun, CastsOfWhatIsNotTrainedAreNoMechanism) {
-  for (const char* cast : {"\"dtype\": \"BF16\", \"class\": \"Teacher\", \"trainable\": 0, \"norms\": 0, \"root\": 1",
-                           "\"dtype\": \"F32\", \"class\": \"__main__.Net\", \"trainable\": 12, \"norms\": 0, \"root\": 0",
-                           "\"dtype\": \"BF16\", \"class\": \"Norm\", \"trainable\": 4, \"norms\": 4, \"root\": 0"}) {
+  for (const char* cast :
+       {"\"dtype\": \"BF16\", \"class\": \"Teacher\", \"trainable\": 0, \"norms\": 0, \"root\": 1",
+        "\"dtype\": \"F32\", \"class\": \"__main__.Net\", \"trainable\": 12, \"norms\": 0, \"root\": 0",
+        "\"dtype\": \"BF16\", \"class\": \"Norm\", \"trainable\": 4, \"norms\": 4, \"root\": 0"}) {
     RecordFixture record;
-    record.Add("autocast", "\"device\": \"cuda\", \"dtype\": \"BF16\", \"enabled\": true").Add("cast", cast).Model().Step(1);
+    record.Add("autocast", "\"device\": \"cuda\", \"dtype\": \"BF16\", \"enabled\": true")
+        .Add("cast", cast)
+        .Model()
+        .Step(1);
     EXPECT_EQ(Fact(Assemble(record), "manual_casts"), "-") << cast;
   }
 }
 
+TEST(ObservedRun, ShortWeightsBesideMasterCopiesAreNoCastByHand) {
+  RecordFixture record;
+  record.Add("cast", "\"dtype\": \"BF16\", \"class\": \"__main__.Net\", \"trainable\": 12, \"norms\": 0, \"root\": 0")
+      .Model("BF16")
+      .Optimizer()  // its parameters are fp32
+      .Step(1);
+  const auto evidence = Assemble(record);
+  EXPECT_EQ(Fact(evidence, "compute_dtype"), "bfloat16");
+  EXPECT_EQ(Fact(evidence, "manual_casts"), "-");
+  EXPECT_EQ(Fact(evidence, "pure_bf16"), "-");
+}
+
+TEST(ObservedRun, WhatAnEngineDoesUnseenIsNotSaid) {
+  RecordFixture record;
+  record.Add("wrap", "\"class\": \"FullyShardedDataParallel\", \"module\": \"Net\", \"arguments\": {}")
+      .Model()
+      .Optimizer()
+      .Step(1);
+  const auto evidence = Assemble(record);
+  EXPECT_EQ(Fact(evidence, "clip_grad"), "-");
+  EXPECT_EQ(Fact(evidence, "amp_wrapper"), "-");
+}
+
+TEST(ObservedRun, RatesAndMicroBatchesThatTheRecordDoesNotTellAreNotGuessed) {
+  RecordFixture record;
+  // Two losses of one batch; a rate that grows from step to step without a schedule's own start.
+  record.Model()
+      .Add("optimizer", "\"id\": 0, \"class\": \"apex.optimizers.FusedAdam\"")
+      .Add("group", "\"optimizer\": 0, \"group\": 0, \"options\": {\"lr\": 0.0}, \"total\": 0, \"params\": []");
+  for (const int n : {1, 2}) {
+    record.Add("step", absl::StrCat("\"optimizer\": 0, \"n\": ", n, ", \"lr\": [0.00", n,
+                                    "], \"forwards\": 1, \"backwards\": 2, \"clip\": null"));
+  }
+  record.Add("scheduler", "\"id\": 0, \"optimizer\": 0, \"class\": \"torch.optim.lr_scheduler.LambdaLR\"");
+  const auto evidence = Assemble(record);
+  EXPECT_EQ(Fact(evidence, "lr_base"), "-");
+  EXPECT_EQ(Fact(evidence, "gradient_accumulation_steps"), "-");
+  EXPECT_EQ(Fact(evidence, "lr_style"), "-");
+  EXPECT_EQ(Fact(evidence, "clip_grad"), "-");  // the library clips by its own function
+}
+
 TEST(ObservedRun, StepsWithScaleAndSkips) {
   RecordFixture record;
-  record.Add("scaler", "\"id\": 0, \"class\": \"GradScaler\", \"enabled\": true, \"init_scale\": 65536.0, \"growth_interval\": 2000")
+  record
+      .Add(
+          "scaler",
+          "\"id\": 0, \"class\": \"GradScaler\", \"enabled\": true, \"init_scale\": 65536.0, \"growth_interval\": 2000")
       .Model()
       .Step(1, ", \"grad_norm\": 0.5")
       .Add("scale", "\"scaler\": 0, \"n\": 1, \"before\": 65536.0, \"after\": 65536.0, \"applied\": true, \"at\": 1")
@@ -127,24 +175,27 @@ TEST(ObservedRun, StepsWithScaleAndSkips) {
 RecordFixture WithLoaders() {
   RecordFixture record;
   for (const int id : {0, 1}) {
-    record.Add("loader", absl::StrCat("\"id\": ", id,
-                                      ", \"class\": \"DataLoader\", \"dataset\": {\"class\": \"Images\", \"attributes\": "
-                                      "{\"transform\": {\"class\": \"Compose\", \"attributes\": {\"transforms\": [{\"class\": "
-                                      "\"a.Normalise\", \"attributes\": {\"mean\": 0.5}}]}}}, \"kind\": \"map\", \"len\": 4}, "
-                                      "\"batch_size\": 2, \"drop_last\": false, \"shuffle\": ",
-                                      id == 0 ? "true" : "false", ", \"workers\": 2, \"worker_init_fn\": \"train.seed\""));
+    record.Add("loader",
+               absl::StrCat("\"id\": ", id,
+                            ", \"class\": \"DataLoader\", \"dataset\": {\"class\": \"Images\", \"attributes\": "
+                            "{\"transform\": {\"class\": \"Compose\", \"attributes\": {\"transforms\": [{\"class\": "
+                            "\"a.Normalise\", \"attributes\": {\"mean\": 0.5}}]}}}, \"kind\": \"map\", \"len\": 4}, "
+                            "\"batch_size\": 2, \"drop_last\": false, \"shuffle\": ",
+                            id == 0 ? "true" : "false", ", \"workers\": 2, \"worker_init_fn\": \"train.seed\""));
   }
   for (const int pass : {0, 1}) {
     record.Add("pass", absl::StrCat("\"loader\": 0, \"pass\": ", pass, ", \"base_seed\": 40, \"phase\": null"))
         .Add("batch", absl::StrCat("\"loader\": 0, \"pass\": ", pass, ", \"n\": 0, \"tensors\": [{\"xxh3\": \"a1\"}]"))
-        .Add("indices", absl::StrCat("\"loader\": 0, \"pass\": ", pass,
-                                     ", \"requested\": 4, \"requested_batches\": 2, \"batches\": 2, \"samples\": 4, \"whole\": "
-                                     "true, \"digest\": \"d\", \"at_batches\": {\"1\": \"d1\"}, \"first\": [2, 0, 3, 1]"));
+        .Add("indices",
+             absl::StrCat("\"loader\": 0, \"pass\": ", pass,
+                          ", \"requested\": 4, \"requested_batches\": 2, \"batches\": 2, \"samples\": 4, \"whole\": "
+                          "true, \"digest\": \"d\", \"at_batches\": {\"1\": \"d1\"}, \"first\": [2, 0, 3, 1]"));
   }
   record.Add("pass", "\"loader\": 1, \"pass\": 0, \"phase\": true")
       .Add("batch", "\"loader\": 1, \"pass\": 0, \"n\": 0, \"tensors\": [{\"xxh3\": \"b1\"}]")
-      .Add("indices", "\"loader\": 1, \"pass\": 0, \"requested\": 4, \"batches\": 2, \"samples\": 4, \"whole\": true, "
-                      "\"first\": [0, 1, 2, 3]")
+      .Add("indices",
+           "\"loader\": 1, \"pass\": 0, \"requested\": 4, \"batches\": 2, \"samples\": 4, \"whole\": true, "
+           "\"first\": [0, 1, 2, 3]")
       .Add("fed", "\"root\": 0, \"n\": 0, \"training\": true, \"at\": 0, \"tensors\": [{\"xxh3\": \"a1\"}]")
       .Add("fed", "\"root\": 0, \"n\": 0, \"training\": false, \"at\": 2, \"tensors\": [{\"xxh3\": \"b1\"}]")
       .Model()
@@ -246,15 +297,19 @@ TEST(ObservedRun, RefusesWhatIsNoRecord) {
 TEST(ObservedRun, WeightsGradientsAndOperatorsAsFingerprints) {
   RecordFixture record;
   record.Model()
-      .Add("weights", "\"root\": 0, \"at\": 0, \"role\": \"parameter\", \"stage\": \"after-wrap\", \"from\": 0, \"total\": 1, "
-                      "\"of\": [{\"name\": \"a.weight\", \"shape\": [3, 4], \"dtype\": \"F32\", \"xxh3\": "
-                      "\"24485c2ed0213c909592b0356b754430\", \"values\": \"00000000000000010000000000000002\", \"min\": "
-                      "\"-inf\", \"max\": 2.5, \"sum\": 3, \"finite\": 12, \"sketch\": \"AAAAAAAA8D8=\"}]")
-      .Add("grads", "\"optimizer\": 0, \"n\": 1, \"from\": 0, \"total\": 2, \"of\": [{\"name\": \"a.weight\", \"shape\": [3, 4], "
-                    "\"dtype\": \"F32\", \"sum_of_squares\": 4, \"finite\": 12}, {\"name\": \"a.bias\", \"none\": true}]")
-      .Add("operators", "\"root\": 0, \"at\": 0, \"from\": 0, \"total\": 2, \"of\": [{\"name\": \"conv\", \"class\": "
-                        "\"torch.nn.Conv2d\", \"call\": 0, \"inputs\": [], \"outputs\": [{\"path\": \"0\", \"dtype\": \"BF16\", "
-                        "\"shape\": [2], \"sum_of_squares\": 9, \"finite\": 2}]}]")
+      .Add("weights",
+           "\"root\": 0, \"at\": 0, \"role\": \"parameter\", \"stage\": \"after-wrap\", \"from\": 0, \"total\": 1, "
+           "\"of\": [{\"name\": \"a.weight\", \"shape\": [3, 4], \"dtype\": \"F32\", \"xxh3\": "
+           "\"24485c2ed0213c909592b0356b754430\", \"values\": \"00000000000000010000000000000002\", \"min\": "
+           "\"-inf\", \"max\": 2.5, \"sum\": 3, \"finite\": 12, \"sketch\": \"AAAAAAAA8D8=\"}]")
+      .Add(
+          "grads",
+          "\"optimizer\": 0, \"n\": 1, \"from\": 0, \"total\": 2, \"of\": [{\"name\": \"a.weight\", \"shape\": [3, 4], "
+          "\"dtype\": \"F32\", \"sum_of_squares\": 4, \"finite\": 12}, {\"name\": \"a.bias\", \"none\": true}]")
+      .Add("operators",
+           "\"root\": 0, \"at\": 0, \"from\": 0, \"total\": 2, \"of\": [{\"name\": \"conv\", \"class\": "
+           "\"torch.nn.Conv2d\", \"call\": 0, \"inputs\": [], \"outputs\": [{\"path\": \"0\", \"dtype\": \"BF16\", "
+           "\"shape\": [2], \"sum_of_squares\": 9, \"finite\": 2}]}]")
       .Step(1);
   const auto evidence = Assemble(record);
   const auto weights = Of(evidence, [](const v1::Evidence& one) { return one.has_weights(); });

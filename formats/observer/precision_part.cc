@@ -58,7 +58,8 @@ void PrecisionPart::TakeFlags(const ObservedRecord& record) {
   const DocumentNode* flags = record.Find("flags");
   if (flags == nullptr) return;
   for (const auto& [name, value] : flags->fields) {
-    if (flags_.size() < kEntriesMax || flags_.contains(name.text)) flags_[name.text] = {ValueText(value), record.line()};
+    if (flags_.size() < kEntriesMax || flags_.contains(name.text))
+      flags_[name.text] = {ValueText(value), record.line()};
   }
 }
 
@@ -100,7 +101,8 @@ void PrecisionPart::TakeSettings(const ObservedRecord& record) {
   if (values == nullptr) return;
   engine_line_ = record.line();
   for (const auto& [name, value] : values->fields) {
-    if (engine_settings_.size() < kEntriesMax && value.is_scalar()) engine_settings_.emplace_back(name.text, value.text);
+    if (engine_settings_.size() < kEntriesMax && value.is_scalar())
+      engine_settings_.emplace_back(name.text, value.text);
   }
 }
 
@@ -125,7 +127,14 @@ const PrecisionPart::Cast* PrecisionPart::CastOf(const ModelPart& model) const {
   return nullptr;
 }
 
-void PrecisionPart::AddTypes(const ModelPart& model, bool whole, SettingsBuilder& facts) const {
+bool PrecisionPart::has_engine() const {
+  return !engine_settings_.empty() || std::any_of(wraps_.begin(), wraps_.end(), [](const Wrap& wrap) {
+    return wrap.class_name != "DistributedDataParallel" && wrap.class_name != "DataParallel";
+  });
+}
+
+void PrecisionPart::AddTypes(const ModelPart& model, const std::string& trained_type, bool whole,
+                             SettingsBuilder& facts) const {
   const ObservedRoot* root = model.Trained();
   if (root == nullptr) return;
   const auto automatic = std::find_if(autocasts_.begin(), autocasts_.end(),
@@ -139,7 +148,9 @@ void PrecisionPart::AddTypes(const ModelPart& model, bool whole, SettingsBuilder
     if (weights.empty() || count > elements[weights]) weights = dtype;
   }
   const Cast* cast = CastOf(model);
-  const bool by_hand = cast != nullptr && (weights.empty() || IsShort(weights));
+  // Short weights beside master copies in fp32 are the way of an engine or a library, with its own option.
+  const bool masters = trained_type == "F32" && IsShort(weights);
+  const bool by_hand = cast != nullptr && !masters && (weights.empty() || IsShort(weights));
   const Wrap* engine = Engine();
   if (automatic != autocasts_.end()) {
     facts.AddText("compute_dtype", TypeWord(automatic->dtype), automatic->line);
@@ -147,15 +158,15 @@ void PrecisionPart::AddTypes(const ModelPart& model, bool whole, SettingsBuilder
   } else if (engine != nullptr && !engine->dtype.empty()) {
     facts.AddText("compute_dtype", TypeWord(engine->dtype), engine->line);
     facts.AddText("sharding_engine", "fsdp", engine->line);
-  } else if (engine == nullptr && !weights.empty() && whole) {
+  } else if (!has_engine() && !weights.empty() && whole) {
     facts.AddText("compute_dtype", TypeWord(weights), root->line);
-    facts.AddText("amp_wrapper", "plain", root->line);  // no automatic mode
+    if (!masters) facts.AddText("amp_wrapper", "plain", root->line);  // no automatic mode
   }
   if (by_hand) {
     facts.Add("manual_casts", "true", cast->line);
     facts.AddText("observed.cast", absl::StrCat(cast->class_name, " to ", TypeWord(cast->dtype), " at ", cast->where),
                   cast->line);
-  } else if (IsShort(weights) && engine == nullptr) {
+  } else if (IsShort(weights) && !masters && !has_engine()) {
     // Made or loaded in the short type: with autocast around it that is a second mechanism all the same.
     facts.Add(automatic == autocasts_.end() && weights == "BF16" ? "pure_bf16" : "manual_casts", "true", root->line);
   }
@@ -165,12 +176,9 @@ void PrecisionPart::AddTypes(const ModelPart& model, bool whole, SettingsBuilder
   }
 }
 
-void PrecisionPart::AddScaler(bool whole, SettingsBuilder& facts) const {
-  if (scalers_.empty()) {
-    // Engines have scalers of their own.
-    if (whole && Engine() == nullptr) facts.Add("loss_scaler_enabled", "false", 0);
-    return;
-  }
+// Without a scaler's object a program may still scale by hand, so that nothing is said.
+void PrecisionPart::AddScaler(SettingsBuilder& facts) const {
+  if (scalers_.empty()) return;
   const Scaler& scaler = scalers_.front();
   facts.Add("loss_scaler_enabled", scaler.enabled ? "true" : "false", scaler.line);
   if (!scaler.enabled) return;
@@ -188,9 +196,10 @@ void PrecisionPart::AddFlags(SettingsBuilder& facts) const {
   }
 }
 
-void PrecisionPart::AddFacts(const ModelPart& model, bool whole, SettingsBuilder& facts) const {
-  AddTypes(model, whole, facts);
-  AddScaler(whole, facts);
+void PrecisionPart::AddFacts(const ModelPart& model, const std::string& trained_type, bool whole,
+                             SettingsBuilder& facts) const {
+  AddTypes(model, trained_type, whole, facts);
+  AddScaler(facts);
   AddFlags(facts);
   if (!seed_.empty()) facts.Add("seed", seed_, seed_line_);
   for (const Wrap& wrap : wraps_) facts.AddText("observed.wrap", wrap.class_name, wrap.line);

@@ -22,7 +22,10 @@ class PrecisionPart {
   // `model`: what is trained decides which casts count.
   // `whole`: nothing that happened is missing from the record, so that what it
   // does not show was not there.
-  void AddFacts(const ModelPart& model, bool whole, SettingsBuilder& facts) const;
+  // `trained_type`: of what the optimizer changes.
+  void AddFacts(const ModelPart& model, const std::string& trained_type, bool whole, SettingsBuilder& facts) const;
+  // An engine keeps, clips and scales by itself, unseen.
+  bool has_engine() const;
 
  private:
   struct Autocast {
@@ -52,8 +55,8 @@ class PrecisionPart {
   void TakeSettings(const ObservedRecord& record);
   const Wrap* Engine() const;
   const Cast* CastOf(const ModelPart& model) const;
-  void AddTypes(const ModelPart& model, bool whole, SettingsBuilder& facts) const;
-  void AddScaler(bool whole, SettingsBuilder& facts) const;
+  void AddTypes(const ModelPart& model, const std::string& trained_type, bool whole, SettingsBuilder& facts) const;
+  void AddScaler(SettingsBuilder& facts) const;
   void AddFlags(SettingsBuilder& facts) const;
 
   std::vector<Autocast> autocasts_;

@@ -17,9 +17,10 @@ namespace paritect {
 class RecordFixture {
  public:
   explicit RecordFixture(std::int64_t pid = 10, absl::string_view more = "") {
-    Add("begin", absl::StrCat("\"format\": \"paritect-observe/1\", \"level\": \"full\", \"host\": \"node-1\", \"pid\": ", pid,
-                              ", \"ppid\": 1, \"start\": 7, \"image\": \"exec\", \"main\": \"train.py\", \"late\": false",
-                              more));
+    Add("begin",
+        absl::StrCat("\"format\": \"paritect-observe/1\", \"level\": \"full\", \"host\": \"node-1\", \"pid\": ", pid,
+                     ", \"ppid\": 1, \"start\": 7, \"image\": \"exec\", \"main\": \"train.py\", \"late\": false",
+                     more));
     Add("framework", "\"name\": \"torch\", \"version\": \"2.1.0\", \"tried\": true");
   }
 
@@ -30,9 +31,11 @@ class RecordFixture {
 
   // A model of one layer that is trained, with its parameters of a type.
   RecordFixture& Model(absl::string_view dtype = "F32") {
-    Add("root", "\"id\": 0, \"class\": \"__main__.Net\", \"module\": null, \"trainable\": 12, \"elements\": 12, \"at\": 0");
+    Add("root",
+        "\"id\": 0, \"class\": \"__main__.Net\", \"module\": null, \"trainable\": 12, \"elements\": 12, \"at\": 0");
     Add("modules",
-        "\"root\": 0, \"from\": 0, \"total\": 2, \"of\": [[\"norm\", \"torch.nn.BatchNorm2d\", true, {\"momentum\": 0.1}], "
+        "\"root\": 0, \"from\": 0, \"total\": 2, \"of\": [[\"norm\", \"torch.nn.BatchNorm2d\", true, {\"momentum\": "
+        "0.1}], "
         "[\"drop\", \"torch.nn.Dropout\", true, {\"p\": 0.2}]]");
     Add("parameters", absl::StrCat("\"root\": 0, \"from\": 0, \"total\": 2, \"of\": [[\"a.weight\", [3, 4], \"", dtype,
                                    "\", true, \"cpu\"], [\"a.bias\", [4], \"", dtype, "\", false, \"cpu\"]]"));
@@ -50,10 +53,12 @@ class RecordFixture {
   }
 
   RecordFixture& Step(std::int64_t n, absl::string_view more = "") {
-    return Add("step", absl::StrCat("\"optimizer\": 0, \"n\": ", n,
-                                    ", \"lr\": [0.001], \"weight_decay\": [0.1], \"backwards\": 1, \"loss\": 2.5, "
-                                    "\"loss_sum\": 2.5, \"clip\": null",
-                                    more));
+    return Add(
+        "step",
+        absl::StrCat("\"optimizer\": 0, \"n\": ", n,
+                     ", \"lr\": [0.001], \"weight_decay\": [0.1], \"forwards\": 1, \"backwards\": 1, \"loss\": 2.5, "
+                     "\"loss_sum\": 2.5, \"clip\": null",
+                     more));
   }
 
   const std::string& text() const { return text_; }

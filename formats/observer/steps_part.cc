@@ -74,6 +74,7 @@ bool StepsPart::Take(const ObservedRecord& record) {
     if (optimizers_.size() < kOptimizersMax) {
       optimizers_[id].line = record.line();
       optimizers_[id].class_name = ShortClass(record.Text("class"));
+      optimizers_[id].of_framework = absl::StartsWith(record.Text("class"), "torch.optim.");
     }
     return true;
   }
@@ -104,9 +105,8 @@ void StepsPart::TakeStep(const ObservedRecord& record) {
   step.scale = record.Number("scale");
   step.grad_norm = record.Number("grad_norm");
   step.backwards = record.Integer("backwards");
-  step.zeroed = record.Integer("zeroed");
+  step.forwards = record.Integer("forwards");
   step.collectives = record.Integer("collectives");
-  step.sync_off = record.Integer("sync_off");
   if (const DocumentNode* clip = record.Find("clip"); clip != nullptr && clip->is_map()) {
     if (const DocumentNode* by = clip->Find("by")) step.clip_by = by->text;
     if (const DocumentNode* limit = clip->Find("limit")) step.clip_limit = NumberIn(*limit);
@@ -144,11 +144,9 @@ void StepsPart::TakeGroup(const ObservedRecord& record) {
   group.list.total = std::max(group.list.total, record.Integer("total").value_or(0));
   for (const DocumentNode& one : record.List("params")) {
     if (one.items.size() < 4 || group.names.size() >= kParametersMax) continue;
-    if (one.items[3].text == "false") {
-      ++group.frozen;
-    } else {
-      group.names.push_back(one.items[0].is_null() ? "?" : one.items[0].text);
-    }
+    if (one.items[3].text == "false") continue;
+    group.names.push_back(one.items[0].is_null() ? "?" : one.items[0].text);
+    group.elements[one.items[2].text] += std::max<std::int64_t>(0, IntegerIn(one.items[1]).value_or(0));
   }
 }
 
@@ -175,6 +173,20 @@ std::int64_t StepsPart::Main() const {
   return best;
 }
 
+std::string StepsPart::TrainedType() const {
+  const auto found = optimizers_.find(Main());
+  if (found == optimizers_.end()) return "";
+  std::map<std::string, std::int64_t> elements;
+  for (const auto& [number, group] : found->second.groups) {
+    for (const auto& [dtype, count] : group.elements) elements[dtype] += count;
+  }
+  std::string best;
+  for (const auto& [dtype, count] : elements) {
+    if (best.empty() || count > elements[best]) best = dtype;
+  }
+  return best;
+}
+
 void StepsPart::AddFacts(bool whole, SettingsBuilder& facts) const {
   AddOptimizer(facts);
   AddStepFacts(whole, facts);
@@ -197,13 +209,28 @@ void StepsPart::AddOptimizer(SettingsBuilder& facts) const {
     }
   }
   for (const auto& [name, value] : group.options) {
-    // The rate that a schedule starts from; without one, that of the first step.
-    if (name == "initial_lr" || (name == "lr" && rate.empty())) rate = value;
+    // The rate that a schedule starts from; without one, that which all steps have. A cycle begins below its own.
+    const bool starts = name == "initial_lr" && !Cycles(found->first);
+    if (starts || (name == "lr" && rate.empty() && ConstantRate(found->first))) rate = value;
     const char* key = OptimizerKey(name);
     if (key != nullptr && name != "weight_decay") facts.Add(key, value, group.line);
   }
   if (decay.has_value()) facts.Add("weight_decay", FormatDouble(*decay), group.line);
   if (!rate.empty()) facts.Add("lr_base", rate, group.line);
+}
+
+bool StepsPart::Cycles(std::int64_t optimizer) const {
+  return std::any_of(schedules_.begin(), schedules_.end(), [&](const auto& one) {
+    return one.second.optimizer == optimizer && absl::StrContains(one.second.class_name, "Cycl");
+  });
+}
+
+bool StepsPart::ConstantRate(std::int64_t optimizer) const {
+  const auto found = steps_.find(optimizer);
+  if (found == steps_.end() || found->second.empty()) return false;
+  const std::optional<double> first = found->second.begin()->second.lr;
+  return std::all_of(found->second.begin(), found->second.end(),
+                     [&](const auto& one) { return one.second.lr == first; });
 }
 
 void StepsPart::AddStepFacts(bool whole, SettingsBuilder& facts) const {
@@ -216,7 +243,8 @@ void StepsPart::AddStepFacts(bool whole, SettingsBuilder& facts) const {
   std::optional<double> limit;
   for (const auto& [n, step] : found->second) {
     ++steps;
-    if (step.backwards) ++backwards[*step.backwards];
+    // As many forwards as backwards: micro-batches. Several losses of one batch are none.
+    if (step.backwards) ++backwards[step.forwards == step.backwards ? *step.backwards : 0];
     clipped += step.clip_by.empty() ? 0 : 1;
     if (step.clip_by == "norm" && step.clip_limit) limit = step.clip_limit;
     // What was exchanged before the first step may be of the start.
@@ -234,7 +262,9 @@ void StepsPart::AddStepFacts(bool whole, SettingsBuilder& facts) const {
     facts.AddText("observed.collectives.steps", absl::StrCat(counted), first.line);
   }
   if (clipped == 0) {
-    if (whole) facts.Add("clip_grad", "0", first.line);
+    const auto optimizer = optimizers_.find(found->first);
+    if (whole && optimizer != optimizers_.end() && optimizer->second.of_framework)
+      facts.Add("clip_grad", "0", first.line);
   } else if (limit.has_value() && 2 * clipped >= steps) {
     facts.Add("clip_grad", FormatDouble(*limit), first.line);
   }
@@ -245,7 +275,13 @@ void StepsPart::AddSchedules(SettingsBuilder& facts) const {
   if (found == steps_.end()) return;
   for (const auto& [id, schedule] : schedules_) {
     if (schedule.optimizer != found->first) continue;
-    facts.AddText("lr_style", schedule.class_name, schedule.line);
+    facts.AddText("observed.schedule", schedule.class_name, schedule.line);
+    // A schedule by a function of the program may be anything.
+    static const std::set<std::string> kNamed = {"CosineAnnealingLR", "StepLR", "MultiStepLR", "ExponentialLR",
+                                                 "PolynomialLR"};
+    if (kNamed.contains(schedule.class_name) && schedules_.size() == 1) {
+      facts.AddText("lr_style", schedule.class_name, schedule.line);
+    }
     // Of neighbouring steps: how often the schedule went on between them.
     std::map<std::int64_t, int> differences;
     const Step* before = nullptr;

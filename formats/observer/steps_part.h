@@ -25,8 +25,12 @@ class StepsPart {
   bool Take(const ObservedRecord& record);
 
   bool stepped() const { return !steps_.empty(); }
+  // The type of most of what the optimizer changes: fp32 beside weights of a short type are master copies. "": not
+  // told.
+  std::string TrainedType() const;
 
-  // Settings by canonical name, and facts. `whole`: what the record does not show was not there.
+  // Settings by canonical name, and facts. `whole`: what the record does not show was not there (an engine clips and
+  // scales by itself).
   void AddFacts(bool whole, SettingsBuilder& facts) const;
   // Groups of the optimizer that makes the most steps; without settings where none were recorded.
   v1::SettingsDocument Groups(absl::string_view label) const;
@@ -38,7 +42,7 @@ class StepsPart {
   struct Step {
     std::int64_t line = 0;
     std::optional<double> lr, loss, scale, grad_norm;
-    std::optional<std::int64_t> backwards, zeroed, collectives, sync_off;
+    std::optional<std::int64_t> forwards, backwards, collectives;
     std::string clip_by;
     std::optional<double> clip_limit;
     std::map<std::int64_t, std::int64_t> schedules;  // id: step count
@@ -52,13 +56,14 @@ class StepsPart {
   struct Group {
     std::int64_t line = 0;
     std::vector<std::pair<std::string, std::string>> options;
-    std::vector<std::string> names;  // of what it trains
-    std::int64_t frozen = 0;
+    std::vector<std::string> names;                // of what it trains
+    std::map<std::string, std::int64_t> elements;  // of that, by type
     ListProgress list;
   };
   struct Optimizer {
     std::int64_t line = 0;
     std::string class_name;
+    bool of_framework = false;  // torch.optim's own: what clips for it is the framework's too
     std::map<std::int64_t, Group> groups;
   };
   struct Schedule {
@@ -78,6 +83,8 @@ class StepsPart {
   void TakeGroup(const ObservedRecord& record);
   void TakeChange(const ObservedRecord& record, bool gradient);
   std::int64_t Main() const;  // the optimizer that makes the most steps; -1: none
+  bool Cycles(std::int64_t optimizer) const;
+  bool ConstantRate(std::int64_t optimizer) const;
   void AddOptimizer(SettingsBuilder& facts) const;
   void AddStepFacts(bool whole, SettingsBuilder& facts) const;
   void AddSchedules(SettingsBuilder& facts) const;

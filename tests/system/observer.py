@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The observer inside real PyTorch trainings: scripts as users write them give the same bits with it and without it.
 
-    observer.py BUILD_DIR same NAME | level | way_in | faults | disk_full | folder_gone | killed | torn_python
+    observer.py BUILD_DIR same NAME | level | way_in | faults | disk_full | folder_gone | killed | torn_python | forks
+    observer.py BUILD_DIR truth
     observer.py BUILD_DIR standin NAME | pythons
 
 Exit code 77: no interpreter with PyTorch is here (python3-torch of Debian); the last two need none.
@@ -35,16 +36,17 @@ EXPECTED = {
     "frozen": ("load_state_dict", "cast"),
     "two_models": ("update",),
 }
-ALWAYS = ("begin", "framework", "root", "modules", "parameters", "weights", "optimizer", "group", "grads", "update", "step",
+ALWAYS = ("begin", "framework", "root", "modules", "parameters", "weights", "optimizer", "group", "grads", "update",
+          "step",
           "operators", "flags", "seeds", "replica", "phase", "end")
 
 
 @functools.lru_cache(maxsize=None)
-def interpreter():
+def interpreter(module="torch.distributed"):
     for python in ("/usr/bin/python3", sys.executable):
-        if subprocess.run([python, "-c", "import torch.distributed"], stderr=subprocess.DEVNULL).returncode == 0:
+        if subprocess.run([python, "-c", "import " + module], stderr=subprocess.DEVNULL).returncode == 0:
             return python
-    print("skipped: PyTorch is not installed (python3-torch)", file=sys.stderr)
+    print("skipped: no Python with %s is installed (python3-torch, python3-numpy)" % module, file=sys.stderr)
     sys.exit(77)
 
 
@@ -71,16 +73,20 @@ def command(name, *flags):
 
 
 def environment(**more):
-    keep = {name: value for name, value in os.environ.items() if not name.startswith(("PARITECT", "PYTHON", "LD_PRELOAD"))}
-    return dict(keep, **dict({"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": SCRIPTS}, **more))
+    ours = ("PARITECT", "PYTHON", "LD_PRELOAD")
+    keep = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    base = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONPATH": SCRIPTS, "PYTHONDONTWRITEBYTECODE": "1"}
+    return dict(keep, **dict(base, **more))
 
 
 def run(words, cwd, **more):
-    return subprocess.run(words, cwd=cwd, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240)
+    return subprocess.run(words, cwd=cwd, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=240)
 
 
 def observed(name, cwd, *options, flags=(), **more):
-    return run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", *options, "--", *command(name, *flags)], cwd,
+    return run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", *options, "--", *command(name, *flags)],
+               cwd,
                **more)
 
 
@@ -98,7 +104,8 @@ def kinds(cwd):
 
 
 def faults(cwd):
-    return [record for one in records(cwd).values() for record in one if record["k"] in ("error", "off", "lost", "full")]
+    bad = ("error", "off", "lost", "full")
+    return [record for one in records(cwd).values() for record in one if record["k"] in bad]
 
 
 def check(condition, what):
@@ -123,12 +130,63 @@ def same(name):
         check(wanted <= kinds(place), sorted(wanted - kinds(place)))
 
 
+def inspected(path):
+    """{tensor: (digest, squares)} as the product reads a checkpoint."""
+    done = subprocess.run([PARITECT, "inspect", "--as", "weights", path, "-o", "json"], stdout=subprocess.PIPE,
+                          check=True)
+    return {one["name"]: one["digest"] for one in json.loads(done.stdout)["tensors"]}
+
+
+def truth():
+    """Records against what the script itself wrote down: values, order, weights, modes."""
+    with Place() as place:
+        check(observed("truth", place).returncode == 0, "truth")
+        with open(os.path.join(place, "facts.json")) as file:
+            facts = json.load(file)
+        (process_records,) = records(place).values()
+        of = lambda kind, **fields: [one for one in process_records if one["k"] == kind and  # noqa: E731
+                                     all(one.get(name) == value for name, value in fields.items())]
+        steps = of("step")
+        check([one["loss"] for one in steps] == facts["loss"], "losses")
+        check([one["lr"] for one in steps] == [[lr, lr] for lr in facts["lr"]], "rates")
+        check([one["clip"]["norm"] for one in steps] == facts["norm"], "norms")
+        for norm, step in zip(facts["norm"], steps[:2]):
+            check(abs(step["grad_norm"] / norm - 1) < 1e-5, ("norm of all gradients", norm, step["grad_norm"]))
+        for number, first in enumerate(facts["first"]):
+            told = of("indices", loader=0, **{"pass": number})[-1]
+            check((told["first"], told["whole"], told["samples"]) == (first, True, 96), told)
+        for at, path in ((0, "before.pt"), (1, "after.pt")):
+            expected = inspected(os.path.join(place, path))
+            told = {one["name"]: "xxh3:" + one["xxh3"] for part in of("weights", at=at) for one in part["of"]}
+            check(told == expected, (at, set(told.items()) ^ set(expected.items())))
+        groups = of("group")
+        check([one["options"]["weight_decay"] for one in groups] == [0, 0.1], groups)
+        check([p[0] for p in groups[1]["params"]] == ["head.weight", "head.bias"], groups[1])
+        evaluations = [one for one in of("phase", training=False) if not one.get("open")]
+        check(sum(one["rows"] for one in evaluations) == facts["evaluated"], evaluations)
+        check(all([other[0] for other in one["other"]] == ["body.3"] for one in evaluations), evaluations)
+        operators = [one["name"] for part in of("operators") for one in part["of"]]
+        check(operators == ["body.0", "body.1", "body.2", "body.3", "head"], operators)
+        check(not any(one["kept"] for one in of("kept")), "kept gradients")
+    with Place() as place:
+        check(observed("scaler_cpu", place).returncode == 0, "scaler_cpu")
+        (process_records,) = records(place).values()
+        scales = [one for one in process_records if one["k"] == "scale"]
+        check([one["n"] for one in scales if not one["applied"]] == [3, 8], scales)
+        check([one["after"] for one in scales] == [1024, 1024, 512, 512, 512, 512, 1024, 512, 512, 512, 512, 1024],
+              scales)
+        steps = [one for one in process_records if one["k"] == "step"]
+        check(len(steps) == 10 and all(0.5 < one["loss"] < 5 for one in steps), "losses are divided by the scale")
+        check(all(one["backwards"] == 1 for one in steps), "a skipped step's backward counts for no other")
+
+
 def level():
     """light: no fingerprint in any record, settings and steps all the same. --no-observe: no record at all."""
     with Place() as place:
         check(observed("plain", place, "--observe=light").returncode == 0, "light")
         text = "".join(json.dumps(one) for one in records(place).values())
-        check('"xxh3"' not in text and '"values"' not in text and '"k": "weights"' not in text, "a fingerprint in light")
+        check('"xxh3"' not in text and '"values"' not in text and '"k": "weights"' not in text,
+              "a fingerprint in light")
         check({"step", "optimizer", "group", "indices", "phase"} <= kinds(place), kinds(place))
     with Place() as place:
         check(observed("plain", place, "--no-observe").returncode == 0, "no-observe")
@@ -138,7 +196,8 @@ def level():
 
 
 def way_in():
-    """Each way enters: the audit hook under every flag, the folder on PYTHONPATH without the library, variables by hand."""
+    """Each way enters: the audit hook under every flag, the folder on PYTHONPATH without the library, variables by
+    hand."""
     for flags in ((), ("-S",), ("-E",), ("-I",), ("-O",), ("-W", "error::DeprecationWarning")):
         with Place() as place:
             script = os.path.join(place, "flags.py")
@@ -154,7 +213,8 @@ def way_in():
         shown = run([PARITECT, "observe", "env", "observe", "--format=env"], place)
         check(shown.returncode == 0, shown.stderr)
         variables = dict(line.split("=", 1) for line in shown.stdout.decode().splitlines())
-        check(set(variables) == {"PYTHON_PARITECT_OBSERVE", "PYTHON_PARITECT_OBSERVER", "PYTHON_PARITECT_LEVEL", "PYTHONPATH",
+        check(set(variables) == {"PYTHON_PARITECT_OBSERVE", "PYTHON_PARITECT_OBSERVER", "PYTHON_PARITECT_LEVEL",
+                                 "PYTHONPATH",
                                  "LD_PRELOAD"}, variables)
         del variables["LD_PRELOAD"]
         variables["PYTHONPATH"] += ":" + SCRIPTS
@@ -197,10 +257,12 @@ def faults_inside():
 
 
 def disk_full():
-    """No room: by a limit of file sizes the training itself feels, and by a full file system where one can be mounted."""
+    """No room: by a limit of file sizes the training itself feels, and by a full file system where one can be
+    mounted."""
     with Place() as bare_place, Place() as place:
         bare = run(command("plain"), bare_place)
-        seen = run(["sh", "-c", "ulimit -f 8; exec \"$@\"", "sh", PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace",
+        seen = run(["sh", "-c", "ulimit -f 8; exec \"$@\"", "sh", PARITECT, "run", "--run", "x", "--agent", "none",
+                    "--no-trace",
                     "-o", "/dev/null", "--", *command("plain")], place)
         check(bare.stdout == seen.stdout, seen.stderr.decode()[-1500:])
         for path in glob.glob(os.path.join(place, "**", "*.jsonl"), recursive=True):
@@ -221,7 +283,8 @@ def folder_gone():
                 open(folder, "w").close()
             if breaking == "mode":
                 os.mkdir(folder, 0o500)
-            seen = subprocess.run(command("plain"), cwd=place, env=dict(environment(), **variables), stdout=subprocess.PIPE,
+            seen = subprocess.run(command("plain"), cwd=place, env=dict(environment(), **variables),
+                                  stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE)
             check(seen.returncode == 0 and seen.stdout == bare.stdout, (breaking, seen.stderr.decode()[-1500:]))
             check(not seen.stderr, seen.stderr)
@@ -265,8 +328,23 @@ def killed():
             check(any(one["k"] == "step" for one in own[0]) or wait < 1, "no step before the kill")
 
 
+def forks():
+    """Each forked child has a file of its own, which begins with whose child it is; those that do nothing have none."""
+    same("forks")
+    with Place() as place:
+        check(observed("forks", place).returncode == 0, "forks")
+        found = list(records(place).values())
+        check(len(found) == 41, len(found))
+        children = [one for one in found if one[0]["image"] == "fork"]
+        main, = [one for one in found if one[0]["image"] == "exec"]
+        check(len(children) == 40 and {one[0]["parent"]["pid"] for one in children} == {main[0]["pid"]}, "parents")
+        for one in children:
+            check([step["n"] for step in one if step["k"] == "step"] == [1, 2], one[0])
+
+
 def torn_python():
-    """An observer that does not compile, or whose folder is not there: no record, and the training as it would have been."""
+    """An observer that does not compile, or whose folder is not there: no record, and the training as it would have
+    been."""
     with Place() as bare_place, Place() as place:
         bare = run(command("plain"), bare_place)
         for broken in ("start.py", "paritect_observe/record.py", "paritect_observe/torch_steps.py", None):
@@ -283,13 +361,12 @@ def torn_python():
 
 
 def standin(name):
-    """Frameworks that are not installed here: modules of the same shape. The record says that the real one was not tried."""
+    """Frameworks that are not installed here: modules of the same shape. The record says that the real one was not
+    tried."""
     with Place() as place:
         shapes = os.path.join(os.path.dirname(SCRIPTS), "observer_standins")
-        done = run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", "--", sys.executable,
+        done = run([PARITECT, "run", "--run", "x", "--agent", "none", "--no-trace", "--", interpreter("numpy"),
                     os.path.join(SCRIPTS, name + "_like.py")], place, PYTHONPATH=shapes)
-        if b"No module named 'numpy'" in done.stderr:
-            sys.exit(77)
         check(done.returncode == 0 and b"digest" in done.stdout, done.stderr.decode()[-1500:])
         check(not faults(place), faults(place)[:5])
         all_records = [record for one in records(place).values() for record in one]
@@ -311,16 +388,18 @@ OWN_SITE = "print('own site')\n"
 
 
 def pythons():
-    """Each way in, under every Python that is here: 3.8 and later by the audit hook, 3.6 and 3.7 by the folder, which gives way
-    to the program's own sitecustomize; 2.7 runs as if nothing were there."""
-    found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")) + ["/usr/bin/python3", sys.executable])
+    """Each way in, under every Python that is here: 3.8 and later by the audit hook, 3.6 and 3.7 by the folder, which
+    gives way to the program's own sitecustomize; 2.7 runs as if nothing were there."""
+    found = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python")))
+    found += ["/usr/bin/python3", sys.executable]
     for python in {os.path.realpath(one): one for one in found if os.path.exists(one)}.values():
         for way in ("audit-hook", "sitecustomize", "both"):
             one_python(python, way)
 
 
 def one_python(python, way):
-    version = subprocess.check_output([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).decode().strip()
+    version = subprocess.check_output([python, "-c",
+                                       "import sys; print('%d.%d' % sys.version_info[:2])"]).decode().strip()
     number = tuple(int(part) for part in version.split("."))
     with Place() as place:
         for name, text in (("mindspore.py", FRAMEWORK), ("user.py", USER), ("sitecustomize.py", OWN_SITE)):
@@ -333,7 +412,8 @@ def one_python(python, way):
         if way != "sitecustomize":
             more["LD_PRELOAD"] = os.path.join(BUILD, "libparitect-trace.so")
         done = run([python, os.path.join(place, "user.py")], place, **more)
-        check(done.returncode == 0 and done.stdout == b"own site\ndone\n", (python, way, done.stdout, done.stderr[-800:]))
+        check(done.returncode == 0 and done.stdout == b"own site\ndone\n",
+              (python, way, done.stdout, done.stderr[-800:]))
         enters = number >= (3, 8) if way == "audit-hook" else number >= (3, 6)
         check(len(records(place)) == enters, (python, way, list(records(place))))
         how = "audit-hook" if number >= (3, 8) and way != "sitecustomize" else "sitecustomize"
@@ -346,7 +426,7 @@ def main():
         {"same": same, "standin": standin}[mode](sys.argv[3])
     else:
         {"level": level, "way_in": way_in, "faults": faults_inside, "disk_full": disk_full, "folder_gone": folder_gone,
-         "killed": killed, "torn_python": torn_python, "pythons": pythons}[mode]()
+         "killed": killed, "torn_python": torn_python, "forks": forks, "truth": truth, "pythons": pythons}[mode]()
 
 
 main()

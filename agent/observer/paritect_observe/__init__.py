@@ -2,12 +2,13 @@
 
 Loaded by ../start.py when a framework has been imported. Rules that all parts keep to:
 
-* Hooks run under guard.guarded: no exception leaves them, no hook fires within a hook, a site that fails five times is off.
+* Hooks run under guard.guarded: no exception leaves them, no hook fires within a hook, a site that fails five times is
+  off.
 * Nothing of the user's is called: attributes are read from __dict__, kinds are told by type().
 * No random numbers are drawn, no loader is iterated, no device is initialised.
 * No value of a device is read in a step: deferred.py. The steps with fingerprints (the first two) are the exception.
-* Functions are replaced where they are defined and where they are exported, under their own name and signature; nothing is
-  attached to objects of the user, so that pickles, copies and checkpoints stay what they were.
+* Functions are replaced where they are defined and where they are exported, under their own name and signature;
+  nothing is attached to objects of the user, so that pickles, copies and checkpoints stay what they were.
 """
 from . import process, record
 

@@ -1,5 +1,5 @@
-"""What comes beside torch: the NPU plug-in, dynamo, FSDP, apex, DeepSpeed, safetensors. apex, DeepSpeed and the NPU plug-in
-are hooked as their sources have it and were not tried."""
+"""What comes beside torch: the NPU plug-in, dynamo, FSDP, apex, DeepSpeed, safetensors. apex, DeepSpeed and the NPU
+plug-in are hooked as their sources have it and were not tried."""
 import sys
 
 from . import describe, guard, patch, record
@@ -51,13 +51,15 @@ def npu(module):
         details = {}
         core = getattr(module, "_C", None)
         if getattr(getattr(sys.modules["torch"], "npu", None), "is_initialized", bool)():
-            for name, function, arguments in (("cann", "_get_cann_version", ("CANN",)), ("soc", "_npu_get_soc_version", ())):
+            for name, function, arguments in (("cann", "_get_cann_version", ("CANN",)),
+                                              ("soc", "_npu_get_soc_version", ())):
                 try:
                     details[name] = describe.value(getattr(core, function)(*arguments))
                 except Exception:
                     pass
         return {"name": "torch_npu", "version": describe.value(str(getattr(module, "__version__", ""))), "tried": False,
-                "file": describe.text(getattr(module, "__file__", "") or ""), "patched": 0, "missing": [], "details": details}
+                "file": describe.text(getattr(module, "__file__", "") or ""), "patched": 0, "missing": [],
+                "details": details}
 
     record.introduce(fields)
 

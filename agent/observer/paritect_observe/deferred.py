@@ -3,8 +3,8 @@ import torch
 
 
 class Deferred(object):
-    """One number. In host memory it is read at once; from a device it is copied beside the program's work, and read when
-    the copy is done: nobody waits for it."""
+    """One number. In host memory it is read at once; from a device it is copied beside the program's work, and read
+    when the copy is done: nobody waits for it."""
     __slots__ = ("number", "copy", "event")
 
     def __init__(self, source):

@@ -1,4 +1,5 @@
-"""The program's objects as JSON, without calling anything of theirs: attributes come from __dict__, kinds from type()."""
+"""The program's objects as JSON, without calling anything of theirs: attributes come from __dict__, kinds from
+type()."""
 import os
 import re
 import sys
@@ -10,10 +11,11 @@ OBJECT_BYTES_MAX = 16 << 10
 FRAMES_MAX = 40
 
 DTYPES = {"float32": "F32", "float64": "F64", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
-          "int16": "I16", "int8": "I8", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64", "bool": "BOOL",
+          "int16": "I16", "int8": "I8", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+          "bool": "BOOL",
           "complex64": "C64", "complex128": "C128", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
           "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2fnuz": "F8_E5M2FNUZ"}
-SECRET_NAME = re.compile(r"(?i)pass(word|wd|phrase)|secret|token$|_token|credential|api_?key|access_?key|private_?key|auth")
+SECRET_NAME = re.compile(r"(?i)pass(word|wd|phrase)|secret|token$|_token|credential|(api|access|private)_?key|auth")
 SECRET_IN_URL = re.compile(r"://[^/@\s]+@")
 OBSERVER_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _framework_folders = [OBSERVER_FOLDER]

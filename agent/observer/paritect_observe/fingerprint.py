@@ -4,7 +4,8 @@ import zlib
 import torch
 
 from . import describe, sums
-from .sums import DATA, DIFFERENCE, GRADIENTS, HISTOGRAM, STATISTICS_ALONE, VALUES, WEIGHTS, hex_of, load, signs  # noqa: F401
+from .sums import (DATA, DIFFERENCE, GRADIENTS, HISTOGRAM, STATISTICS_ALONE, VALUES, WEIGHTS, hex_of,  # noqa: F401
+                   load, signs)
 
 
 def host(tensor):

@@ -37,12 +37,14 @@ class Seen(object):
         number, self.optimizers = self.optimizers, self.optimizers + 1
         record.write("optimizer", id=number, defaults=described(one), where=describe.where(), wraps=None,
                      **{"class": describe.dotted(type(one))})
-        groups = describe.attributes(one).get("group_params") or [{"params": describe.attributes(one).get("parameters") or []}]
+        own = describe.attributes(one)
+        groups = own.get("group_params") or [{"params": own.get("parameters") or []}]
         for place, group in enumerate(list(groups)[:64]):
             params = list(group.get("params", ()))
             rows = [[describe.value(getattr(p, "name", None)), elements(p), describe.dtype(p.dtype),
                      bool(getattr(p, "requires_grad", True)), None] for p in params[:400]]
-            record.write("group", optimizer=number, group=place, at=0, options=describe.named_values(group, 2, ("params",)),
+            record.write("group", optimizer=number, group=place, at=0,
+                         options=describe.named_values(group, 2, ("params",)),
                          params=rows, total=len(params), **{"from": 0})
 
     def scaler(self, _, result, args, kwargs):
@@ -82,7 +84,8 @@ class Seen(object):
         if self.depth > 0:
             return
         self.steps += 1
-        loss, overflow, scale = (tuple(result) + (None, None))[:3] if type(result) in (tuple, list) else (result, None, None)
+        several = tuple(result) if type(result) in (tuple, list) else (result,)
+        loss, overflow, scale = (several + (None, None))[:3]
         if not thin.step(self.steps):
             return
         if overflow is not None:
@@ -96,13 +99,15 @@ class Seen(object):
     def tell_model(self, cell):
         cells = list(cell.cells_and_names())
         parameters = list(cell.parameters_and_names())
-        record.write("root", id=0, name=type(cell).__name__, module=None, at=0, elements=sum(elements(p) for _, p in parameters),
+        record.write("root", id=0, name=type(cell).__name__, module=None, at=0,
+                     elements=sum(elements(p) for _, p in parameters),
                      trainable=sum(elements(p) for _, p in parameters if getattr(p, "requires_grad", True)),
                      **{"class": describe.dotted(type(cell))})
         record.write_list("modules", ([name, describe.dotted(type(one)), describe.attributes(one).get("training"),
                                        described(one)] for name, one in cells), 200, root=0, total=len(cells))
         record.write_list("parameters", ([name, list(p.shape), describe.dtype(p.dtype),
-                                          bool(getattr(p, "requires_grad", True)), None] for name, p in parameters), 400,
+                                          bool(getattr(p, "requires_grad", True)), None] for name, p in parameters),
+                                          400,
                           root=0, total=len(parameters))
         if process.full():
             self.tell_weights(cell, 0)
@@ -110,7 +115,8 @@ class Seen(object):
     @staticmethod
     def tell_weights(cell, at):
         parameters = list(cell.parameters_and_names())
-        record.write_list("weights", (dict(arrays.of(p.asnumpy(), sums.WEIGHTS), name=name) for name, p in parameters), 50,
+        record.write_list("weights", (dict(arrays.of(p.asnumpy(), sums.WEIGHTS), name=name) for name, p in parameters),
+                          50,
                           root=0, at=at, role="parameter", stage="after-wrap", total=len(parameters))
 
 
@@ -166,7 +172,8 @@ def install(name, module):
     patch.around("mindspore:Model.__init__", after=SEEN.model)
     patch.around("mindspore.nn:Optimizer.__init__", after=SEEN.optimizer)
     for manager in ("DynamicLossScaleManager", "FixedLossScaleManager"):
-        patch.around("mindspore:%s.__init__" % manager, after=SEEN.scaler, instead=("mindspore.amp:%s.__init__" % manager,))
+        patch.around("mindspore:%s.__init__" % manager, after=SEEN.scaler,
+                     instead=("mindspore.amp:%s.__init__" % manager,))
     for cell in ("TrainOneStepCell", "TrainOneStepWithLossScaleCell"):
         patch.around("mindspore.nn:%s.__call__" % cell, before=SEEN.before_step, after=SEEN.after_step,
                      failed=SEEN.failed_step)

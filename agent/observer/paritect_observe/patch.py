@@ -27,8 +27,9 @@ def find(path):
 def around(path, before=None, after=None, failed=None, also=(), instead=()):
     """Looks at the calls of one function.
 
-    before(args, kwargs) -> token; after(token, result, args, kwargs); failed(token, exception, args, kwargs), all guarded.
-    `also`: names under which it is exported. `instead`: where it stood in other versions, the first that is there counts.
+    before(args, kwargs) -> token; after(token, result, args, kwargs); failed(token, exception, args, kwargs), all
+    guarded. `also`: names under which it is exported. `instead`: where it stood in other versions, the first that is
+    there counts.
     """
     found = next((one for one in map(find, (path,) + tuple(instead)) if one is not None), None)
     if found is None:

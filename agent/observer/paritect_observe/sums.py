@@ -20,7 +20,8 @@ class Fingerprint(ctypes.Structure):
                 ("finite", ctypes.c_uint64), ("nan", ctypes.c_uint64), ("positive_infinity", ctypes.c_uint64),
                 ("negative_infinity", ctypes.c_uint64), ("zero", ctypes.c_uint64), ("negative_zero", ctypes.c_uint64),
                 ("subnormal", ctypes.c_uint64), ("sketch_places", ctypes.c_uint64), ("sketch", ctypes.c_double * 128),
-                ("histogram_bins", ctypes.c_uint64), ("bins", ctypes.c_uint32 * 4096), ("counts", ctypes.c_uint64 * 4096)]
+                ("histogram_bins", ctypes.c_uint64), ("bins", ctypes.c_uint32 * 4096),
+                ("counts", ctypes.c_uint64 * 4096)]
 
 
 STATISTICS = ("min", "max", "sum", "sum_of_squares", "sum_of_fourths", "finite")
@@ -58,8 +59,8 @@ def b64(data):
 
 
 def fields(word, address, elements, wanted, small=False, before=None):
-    """The fields of a fingerprint of `elements` elements of the type `word` at an address; with `before`, the address of as
-    many, of the differences."""
+    """The fields of a fingerprint of `elements` elements of the type `word` at an address; with `before`, the address
+    of as many, of the differences."""
     library = load()
     if library is None:
         return {"problem": "no library"}

@@ -36,7 +36,8 @@ class Seen(object):
                 return
             values = {"argument%d" % i: describe.value(one, 1) for i, one in enumerate(args[1:])}
             values.update(describe.named_values(kwargs, 1))
-            record.write("settings", source="tf.data", values={"call": call, "where": describe.where(), "arguments": values})
+            record.write("settings", source="tf.data", values={"call": call, "where": describe.where(),
+                                                               "arguments": values})
         return look
 
     # --- optimizer, steps ---
@@ -82,7 +83,8 @@ class Seen(object):
         record.write_list("modules", ([describe.value(one.name), describe.dotted(type(one)), None,
                                        describe.named_values(one.get_config(), 2)] for one in layers), 200, root=0,
                           total=len(layers))
-        record.write_list("parameters", ([describe.value(w.name), [int(n) for n in w.shape], describe.dtype(type_name(w)),
+        record.write_list("parameters", ([describe.value(w.name), [int(n) for n in w.shape],
+                                          describe.dtype(type_name(w)),
                                           bool(getattr(w, "trainable", True)), None] for w in weights), 400, root=0,
                           total=len(weights))
         if process.full():

@@ -7,7 +7,7 @@ import weakref
 
 import torch
 
-from . import describe, guard, patch, process, record, thin
+from . import describe, patch, process, record, thin
 from .torch_model import MODELS, describe_argument, tensors_of
 from .torch_steps import STEPS
 
@@ -17,7 +17,8 @@ FIRST_BATCHES = 4
 FIRST_INDICES, LATER_INDICES = 4096, 256
 LAST_INDICES = 16
 PASSES_WHOLE = 20  # told all; later ones thin out
-SAMPLER_NUMBERS = ("num_replicas", "rank", "epoch", "shuffle", "seed", "drop_last", "replacement", "num_samples", "total_size")
+SAMPLER_NUMBERS = ("num_replicas", "rank", "epoch", "shuffle", "seed", "drop_last", "replacement", "num_samples",
+                   "total_size")
 
 
 class Pass(object):
@@ -122,7 +123,8 @@ class Data(object):
         return known
 
     def again(self, loader, fields):
-        """Programs that make their loader anew for each epoch: the same one made at the same place after the last is gone."""
+        """Programs that make their loader anew for each epoch: the same one made at the same place after the last is
+        gone."""
         for key, known in list(self.loaders.items()):
             if known.loader() is None and known.fields == fields:
                 del self.loaders[key]
@@ -227,9 +229,7 @@ def dataset_fields(dataset):
     out = describe.describe(dataset)
     iterable = describe.is_kind(dataset, torch.utils.data.IterableDataset)
     out["kind"] = "iterable" if iterable else "map"
-    out["len"] = None
-    if not iterable and type(dataset).__len__ is not None if hasattr(type(dataset), "__len__") else False:
-        out["len"] = known_length(dataset)
+    out["len"] = None if iterable else known_length(dataset)
     return out
 
 
@@ -249,14 +249,16 @@ def loader_fields(loader):
     return {"class": describe.dotted(type(loader)), "dataset": dataset_fields(own.get("dataset")),
             "len": None if iterable else known_length(loader), "batch_size": describe.value(own.get("batch_size")),
             "drop_last": describe.value(own.get("drop_last")), "shuffle": shuffles(loader),
-            "workers": describe.value(own.get("num_workers")), "prefetch_factor": describe.value(own.get("prefetch_factor")),
+            "workers": describe.value(own.get("num_workers")),
+            "prefetch_factor": describe.value(own.get("prefetch_factor")),
             "persistent_workers": describe.value(own.get("persistent_workers")),
             "pin_memory": describe.value(own.get("pin_memory")), "timeout": describe.value(own.get("timeout")),
             "sampler": sampler_fields(own.get("sampler")), "batch_sampler": sampler_fields(own.get("batch_sampler")),
             "collate_fn": describe.function(own.get("collate_fn")),
             "worker_init_fn": describe.function(own.get("worker_init_fn")),
             "generator_seed": generator.initial_seed() if type(generator) is torch.Generator else None,
-            "multiprocessing_context": type(context).__name__ if context is not None else None, "where": describe.where()}
+            "multiprocessing_context": type(context).__name__ if context is not None else None,
+            "where": describe.where()}
 
 
 def sampler_fields(sampler):

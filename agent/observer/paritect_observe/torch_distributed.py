@@ -45,5 +45,6 @@ def wrapped(kind):
 def install():
     patch.around("torch.distributed.distributed_c10d:init_process_group", after=initialised,
                  also=("torch.distributed:init_process_group",))
-    patch.around("torch.nn.parallel.distributed:DistributedDataParallel.__init__", after=wrapped("DistributedDataParallel"))
+    patch.around("torch.nn.parallel.distributed:DistributedDataParallel.__init__",
+                 after=wrapped("DistributedDataParallel"))
     patch.around("torch.nn.parallel.data_parallel:DataParallel.__init__", after=wrapped("DataParallel"))

@@ -5,7 +5,7 @@ import weakref
 
 import torch
 
-from . import describe, fingerprint, guard, patch, process, record, thin
+from . import describe, fingerprint, guard, patch, process, record
 from .torch_operators import Operators
 
 ROOTS_MAX = 16
@@ -26,7 +26,8 @@ class Phase(object):
 
     def __init__(self, number, root, mode, at, other):
         self.number = number
-        self.fields = {"root": root, "phase": number, "training": mode[0], "grad": mode[1], "inference": mode[2], "at": at,
+        self.fields = {"root": root, "phase": number, "training": mode[0], "grad": mode[1], "inference": mode[2],
+                       "at": at,
                        "other": other[:OTHER_MAX], "other_total": len(other)}
         self.forwards = 0
         self.rows = 0
@@ -97,7 +98,8 @@ def simple_attributes(module):
     out = {}
     own = describe.attributes(module)
     for name, value in own.items():
-        plain = type(value) in (bool, int, float, str) or type(value) is tuple and all(type(x) in (int, float) for x in value)
+        plain = type(value) in (bool, int, float, str) or \
+            type(value) is tuple and all(type(one) in (int, float) for one in value)
         if plain and name != "training" and not name.startswith("_") and len(out) < ATTRIBUTES_MAX:
             out[name] = describe.value(value)
     for name, parameter in own.get("_parameters", {}).items():
@@ -211,7 +213,8 @@ class Models(object):
         inner = describe.attributes(module).get("_modules", {}).get("module")
         sizes = [size(p) for _, p in parameters]
         record.write("root", id=root.id, name=describe.dotted(type(module)).rpartition(".")[2],
-                     **{"class": describe.dotted(type(module)), "module": describe.dotted(type(inner)) if inner is not None
+                     **{"class": describe.dotted(type(module)),
+                        "module": describe.dotted(type(inner)) if inner is not None
                         else None, "elements": sum(sizes), "at": self.updates(),
                         "trainable": sum(n for n, (_, p) in zip(sizes, parameters) if p.requires_grad)})
         modules = submodules(module)
@@ -265,7 +268,8 @@ class Models(object):
             chosen = fingerprint.chosen(named, TENSORS_BUDGET_BYTES)
             sampled = {} if len(chosen) == len(named) else {"sampled": [len(chosen), len(named)]}
             record.write_list("weights", (dict(fingerprint.of(t, wanted), name=name, requires_grad=t.requires_grad)
-                                          for name, t in chosen), 50, root=root.id, at=at, role=role, stage="after-wrap",
+                                          for name, t in chosen), 50, root=root.id, at=at, role=role,
+                                          stage="after-wrap",
                               total=len(chosen), **dict(sampled, **more))
 
     def change_phase(self, root, module, mode):
@@ -347,6 +351,9 @@ def tensors_of(args, kwargs):
 
 
 def rows(args, kwargs):
+    """Of the first tensor that has any."""
+    if args and issubclass(type(args[0]), torch.Tensor) and args[0].dim() > 0:
+        return args[0].shape[0]
     for _, tensor in tensors_of(args, kwargs):
         if tensor.dim() > 0:
             return tensor.shape[0]
@@ -367,7 +374,8 @@ def reset():
 
 def install():
     MODELS.look_for_roots()
-    for path in ("torch.nn.parallel.distributed:DistributedDataParallel", "torch.nn.parallel.data_parallel:DataParallel"):
+    for path in ("torch.nn.parallel.distributed:DistributedDataParallel",
+                 "torch.nn.parallel.data_parallel:DataParallel"):
         found = patch.find(path)
         if found is not None:
             MODELS.override(found[2])

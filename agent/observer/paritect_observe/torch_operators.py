@@ -23,7 +23,8 @@ class Operators(object):
         self.keep = [one for _, one in modules]  # so that no id is used again meanwhile
         self.calls, self.counts, self.open, self.bytes = [], {}, [], 0
         hooks = torch.nn.modules.module
-        self.hooks = [hooks.register_module_forward_pre_hook(self.before), hooks.register_module_forward_hook(self.after)]
+        self.hooks = [hooks.register_module_forward_pre_hook(self.before),
+                      hooks.register_module_forward_hook(self.after)]
 
     def before(self, module, _):
         guard.guarded(SITE, self.note_begin, module)

@@ -3,7 +3,7 @@ import weakref
 
 from . import describe, guard, patch, process, record, thin
 from .deferred import Deferred, Queue
-from .torch_steps import STEPS
+from .torch_steps import STEPS, unscales_inside
 
 SCALERS_MAX = 8
 SKIPS_MAX = 20000
@@ -95,12 +95,13 @@ class Scalers(object):
         one = STEPS.known.get(id(optimizer))
         if one is None or before is None:
             applied = None
-        elif getattr(type(optimizer), "_step_supports_amp_scaling", False) or \
-                describe.attributes(optimizer).get("_step_supports_amp_scaling"):
+        elif unscales_inside(optimizer):
             applied = None  # decided inside the optimizer: only a falling scale tells
         else:
             applied = one.steps > before
         known.stepped[one.id if one is not None else None] = applied
+        if applied is False:
+            STEPS.skipped()
 
     # --- scaler.update() ---
 

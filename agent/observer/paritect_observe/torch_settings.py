@@ -106,7 +106,7 @@ def digest(data):
 
 def generator_states():
     state = torch.get_rng_state()
-    out = {"torch_state": "%s" % fingerprint.hex_of(fingerprint.digest(state)) if fingerprint.load() else None,
+    out = {"torch_state": fingerprint.hex_of(fingerprint.digest(state)) if fingerprint.load() else None,
            "random_state": digest(repr(random.getstate()).encode())}
     numpy = sys.modules.get("numpy")
     if numpy is not None and "numpy.random" in sys.modules:
@@ -173,8 +173,7 @@ class Settings(object):
     # --- casts of modules by hand ---
 
     def before_cast(self, args, kwargs):
-        kinds = {p.dtype for _, p in floating(args[0])}
-        return kinds
+        return {p.dtype for _, p in floating(args[0])}
 
     def after_cast(self, call):
         def look(kinds, result, args, kwargs):
@@ -222,11 +221,11 @@ def install():
     patch.around("torch.amp.autocast_mode:autocast.__enter__", after=SETTINGS.entered,
                  instead=("torch.autocast_mode:autocast.__enter__", "torch.cuda.amp.autocast_mode:autocast.__enter__"))
     for call in ("half", "bfloat16", "float", "double", "to"):
-        patch.around("torch.nn.modules.module:Module." + call, before=SETTINGS.before_cast, after=SETTINGS.after_cast(call))
+        patch.around("torch.nn.modules.module:Module." + call, before=SETTINGS.before_cast,
+                     after=SETTINGS.after_cast(call))
     patch.around("torch.random:manual_seed", before=SETTINGS.seeded("torch.manual_seed"), also=("torch:manual_seed",))
-    for call in ("compile",):
-        if hasattr(torch, call):
-            patch.around("torch:" + call, before=SETTINGS.compiled("torch." + call))
+    if hasattr(torch, "compile"):
+        patch.around("torch:compile", before=SETTINGS.compiled("torch.compile"))
     patch.around("torch.jit._script:script", before=SETTINGS.compiled("torch.jit.script"), also=("torch.jit:script",))
     patch.around("torch.jit._trace:trace", before=SETTINGS.compiled("torch.jit.trace"), also=("torch.jit:trace",))
     MODELS.on_first_training.append(SETTINGS.first_training)

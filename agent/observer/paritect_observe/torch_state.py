@@ -1,7 +1,7 @@
 """What was loaded and saved: state dicts and files."""
 import os
 
-from . import describe, guard, patch, process, record, thin
+from . import describe, patch, process, record, thin
 from .torch_model import members
 from .torch_steps import STEPS
 
@@ -46,7 +46,8 @@ class State(object):
         record.write("load_state_dict", what=what, strict=strict, given=len(keys) if keys is not None else None,
                      expected=expected, fitting=fitting, missing=(missing or [])[:NAMES_MAX],
                      missing_total=None if missing is None else len(missing), unexpected=(unexpected or [])[:NAMES_MAX],
-                     unexpected_total=None if unexpected is None else len(unexpected), at=STEPS.all_steps, failed=failed,
+                     unexpected_total=None if unexpected is None else len(unexpected), at=STEPS.all_steps,
+                     failed=failed,
                      where=describe.where(), **{"class": describe.dotted(type(owner))})
 
     def loaded(self, call):
@@ -56,7 +57,8 @@ class State(object):
         return look
 
     def saved(self, token, result, args, kwargs):
-        self.tell_file("save", "torch.save", patch.argument(args, kwargs, 1, "f"), patch.argument(args, kwargs, 0, "obj"))
+        self.tell_file("save", "torch.save", patch.argument(args, kwargs, 1, "f"),
+                       patch.argument(args, kwargs, 0, "obj"))
 
     def tell_file(self, kind, call, file, content, weights_only=None):
         path = path_of(file)
@@ -65,7 +67,8 @@ class State(object):
             return
         keys = [describe.text(name) for name in list(dict.keys(content))[:NAMES_MAX] if type(name) is str] \
             if describe.is_kind(content, dict) else None
-        record.write(kind, call=call, file=path, weights_only=describe.value(weights_only), keys=keys, at=STEPS.all_steps,
+        record.write(kind, call=call, file=path, weights_only=describe.value(weights_only), keys=keys,
+                     at=STEPS.all_steps,
                      where=describe.where())
 
 
@@ -90,7 +93,8 @@ STATE = State()
 
 
 def install():
-    patch.around("torch.nn.modules.module:Module.load_state_dict", after=STATE.module_loaded, failed=STATE.module_failed)
+    patch.around("torch.nn.modules.module:Module.load_state_dict", after=STATE.module_loaded,
+                 failed=STATE.module_failed)
     patch.around("torch.optim.optimizer:Optimizer.load_state_dict", after=STATE.other_loaded("optimizer"))
     patch.around("torch.optim.lr_scheduler:LRScheduler.load_state_dict", after=STATE.other_loaded("scheduler"),
                  instead=("torch.optim.lr_scheduler:_LRScheduler.load_state_dict",))

@@ -1,11 +1,14 @@
 """Optimizers: groups by name, each step with what led to it, gradients and updates of the first steps."""
+import functools
+import struct
+import time
 import weakref
 
 import torch
 
 from . import describe, fingerprint, guard, patch, process, record, thin, torch_distributed
 from .deferred import Deferred, Queue
-from .torch_model import MODELS
+from .torch_model import MODELS, TENSORS_BUDGET_BYTES
 
 OPTIMIZERS_MAX = 8
 SCHEDULERS_MAX = 16
@@ -15,9 +18,10 @@ LOOKED_GRADIENTS = 8
 LOSSES_MAX = 64
 LR_JUMP = 0.2
 
+THROTTLE_STEPS, THROTTLE_SHARE, THROTTLED_PERIOD = 100, 0.01, 100
+
 STEP = guard.site("Optimizer.step")
 CLOSURE = guard.site("Optimizer.step closure")
-THROTTLE_STEPS, THROTTLE_SHARE, THROTTLED_PERIOD = 100, 0.01, 100
 
 
 class Known(object):
@@ -90,7 +94,8 @@ class Steps(object):
         return known
 
     def watch(self, kind):
-        """Replaces `step` on the class that defines it: on an instance it would be pickled, and schedulers take it apart."""
+        """Replaces `step` on the class that defines it: on an instance it would be pickled, and schedulers take it
+        apart."""
         owner = next((one for one in kind.__mro__ if "step" in one.__dict__), None)
         if owner is None or owner in self.patched or getattr(owner.__dict__["step"], "_paritect_observed", False):
             return
@@ -125,6 +130,8 @@ class Steps(object):
     def forward(self, root, trains):
         if not trains:
             return
+        if self.collectives is None:  # the first step is counted from here
+            self.collectives = torch_distributed.collectives()
         self.since.forwards += 1
         if describe.attributes(root.module()).get("require_backward_grad_sync") is False:
             self.since.sync_off += 1
@@ -199,6 +206,10 @@ class Steps(object):
             look(known, optimizer)
         self.govern()
 
+    def skipped(self):
+        """A scaler left the step out: what led to it leads to no other."""
+        self.since = Since()
+
     def failed(self, token):
         token[0].depth -= 1
 
@@ -206,7 +217,7 @@ class Steps(object):
         counted = torch_distributed.collectives()
         collectives = None if counted is None or self.collectives is None else counted - self.collectives
         self.collectives = counted
-        jump = known.told_lr is not None and any(abs(a - b) > LR_JUMP * abs(b) for a, b in zip(step.numbers, known.told_lr))
+        jump = any(abs(a - b) > LR_JUMP * abs(b) for a, b in zip(step.numbers, known.told_lr or ()))
         due = thin.step(known.steps) or jump or known.told_backwards not in (None, since.backwards)
         if self.throttled and known.steps % THROTTLED_PERIOD:
             due = False
@@ -232,7 +243,6 @@ class Steps(object):
 
     def govern(self):
         """Hooks that take more than a hundredth of the time of a hundred steps go quiet."""
-        import time
         if self.all_steps % THROTTLE_STEPS:
             return
         now, spent = time.perf_counter(), guard.spent_seconds
@@ -306,7 +316,7 @@ class Step(object):
 
     def tell_gradients(self, n, since):
         named = fingerprint.chosen([(name, p.grad if p.grad is not None else p) for name, p in self.named()],
-                                   fingerprint_budget())
+                                   TENSORS_BUDGET_BYTES)
         gradients = {id(p) for _, p in self.named() if p.grad is None}
         entries, squares = [], 0.0
         for name, tensor in named:
@@ -317,13 +327,13 @@ class Step(object):
             squares += entry.get("sum_of_squares", 0.0)
             entries.append(entry)
         self.grad_norm = squares ** 0.5
-        scale = 1.0 if self.scale is None else None
+        scale = None if self.scale is not None and unscales_inside(self.optimizer) else 1.0
         record.write_list("grads", entries, 50, optimizer=self.known.id, n=n, stage="before-step", scale=scale,
                           clip_factor=clip_factor(since), total=len(entries))
 
     def keep_before(self):
         left = COPIES_BYTES_MAX
-        for name, p in fingerprint.chosen([one for one in self.named() if one[1].requires_grad], fingerprint_budget()):
+        for name, p in fingerprint.chosen([one for one in self.named() if one[1].requires_grad], TENSORS_BUDGET_BYTES):
             plain = fingerprint.host(p)
             left -= plain.numel() * plain.element_size()
             places = fingerprint.sampled(plain)
@@ -337,9 +347,10 @@ class Step(object):
         record.write_list("update", entries, 50, optimizer=self.known.id, n=self.known.steps, total=len(entries))
 
 
-def fingerprint_budget():
-    from .torch_model import TENSORS_BUDGET_BYTES
-    return TENSORS_BUDGET_BYTES
+def unscales_inside(optimizer):
+    """Fused optimizers take gradients as the scaler left them."""
+    return bool(getattr(type(optimizer), "_step_supports_amp_scaling", False) or
+                describe.attributes(optimizer).get("_step_supports_amp_scaling"))
 
 
 def gradient_entry(name, gradient):
@@ -380,13 +391,13 @@ def norm_of(gradients):
     for gradient in gradients:
         if gradient.device.type != "cpu":
             return None
-        squares += fingerprint.fields(fingerprint.host(gradient), fingerprint.STATISTICS_ALONE).get("sum_of_squares", 0.0)
+        found = fingerprint.fields(fingerprint.host(gradient), fingerprint.STATISTICS_ALONE)
+        squares += found.get("sum_of_squares", 0.0)
     return squares ** 0.5
 
 
 def stepping(original, steps):
     """`step` of a class that looks before and after; a closure is where gradients come to be."""
-    import functools
     is_compiling = patch.compiling or patch.never
 
     @functools.wraps(original)
@@ -414,7 +425,6 @@ def stepping(original, steps):
 
 def seeing(closure, step, steps):
     """The closure, which tells that it has run for the first time."""
-    import functools
     told = []
 
     def run(*args, **kwargs):
@@ -452,11 +462,11 @@ def training_roots():
 
 
 def tell_replica(root, n):
-    import struct
     for role, named in (("parameter", root.parameters()), ("buffer", root.buffers())):
         if not named:
             continue
-        parts = b"".join(struct.pack(">QQ", *fingerprint.digest(fingerprint.host(t))) for _, t in sorted(named, key=first))
+        digests = [fingerprint.digest(fingerprint.host(t)) for _, t in sorted(named, key=first)]
+        parts = b"".join(struct.pack(">QQ", *one) for one in digests)
         whole = torch.frombuffer(bytearray(parts), dtype=torch.uint8) if hasattr(torch, "frombuffer") else \
             torch.tensor(list(parts), dtype=torch.uint8)
         record.write("replica", root=root.id, at=n, role=role, tensors=len(named),

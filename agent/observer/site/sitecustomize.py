@@ -1,5 +1,5 @@
-"""The second way in: this folder stands before PYTHONPATH. Starts the observer, then gives way to the sitecustomize that it
-hides. Written for every Python, for it runs in every Python of the job."""
+"""The second way in: this folder stands before PYTHONPATH. Starts the observer, then gives way to the sitecustomize
+that it hides. Written for every Python, for it runs in every Python of the job."""
 import sys
 
 

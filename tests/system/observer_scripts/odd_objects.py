@@ -1,10 +1,11 @@
-"""Things that a careless observer trips over: attributes that raise, sparse and complex and empty tensors, whole models in
-pickles, copies, scripts, traces, fork inside the training."""
+"""Things that a careless observer trips over: attributes that raise, sparse and complex and empty tensors, whole
+models in pickles, copies, scripts, traces, fork inside the training."""
 import copy
 import io
 import os
 import pickle
 import torch
+import torch.fx
 from state_digest import Net, seed, small_data, tell
 
 
@@ -50,7 +51,7 @@ if child == 0:
     os._exit(0)
 os.waitpid(child, 0)
 whole = pickle.dumps(model)
-print("pickle holds", b"paritect" in whole, len(whole))
+print("pickle holds", b"paritect" in whole)
 twin = pickle.loads(whole)
 buffer = io.BytesIO()
 torch.save(copy.deepcopy(model), buffer)
@@ -59,6 +60,10 @@ net = Net().eval()
 traced = torch.jit.trace(net, torch.ones(2, 12))
 scripted = torch.jit.script(net)
 print("same", bool((traced(torch.ones(2, 12)) == scripted(torch.ones(2, 12))).all()))
+called = Net().eval()
+expected = called(torch.ones(2, 12))
+for other in (torch.jit.script(called), torch.jit.trace(called, torch.ones(2, 12)), torch.fx.symbolic_trace(called)):
+    print("after a call", bool((other(torch.ones(2, 12)) == expected).all()))
 print("kinds", isinstance(model, torch.nn.Module), type(dense).step.__name__, type(model).__mro__[1].__name__)
 pickle.dumps(torch.optim.SGD), pickle.dumps(torch.nn.utils.clip_grad_norm_), pickle.dumps(torch.save)
 tell(model, twin, dense)
