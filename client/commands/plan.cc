@@ -201,7 +201,11 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
     auto input = ReadSideInput(env, path, {o.hash_data});
     if (!input.ok()) return UsageError(env, kShow, input.status().message());
     std::vector<std::pair<const v1::Plan*, std::vector<TakenSource>>> plans;
-    for (const v1::Plan& plan : input->plans) plans.emplace_back(&plan, PlanView(env, plan).Sources());
+    // What was drafted is known already; of several nodes each plan tells its own.
+    const bool drafted = input->draft && input->draft->plans.size() == 1;
+    for (const v1::Plan& plan : input->plans) {
+      plans.emplace_back(&plan, drafted ? input->draft->taken : PlanView(env, plan).Sources());
+    }
     if (o.output == "text") {
       PrintInput(env, *languages, *input, plans);
       continue;
