@@ -103,7 +103,9 @@ RecognisedFile AsLog(FileSystem& fs, const std::string& path) {
     file.curve = file.curve || record.has_loss() || (log->format() == "mlflow" && !record.metrics().empty());
   }
   const bool settings = log->settings_size() > 0;
-  if (file.records == 0 && !settings) return Unknown("");
+  // Recorders of runs state themselves by their bytes, also where nothing was recorded.
+  const bool recorder = file.format == "tensorboard" || file.format == "wandb";
+  if (file.records == 0 && !settings && !recorder) return Unknown("");
   return file.curve || !IsGeneral(file.format) ? file : Unknown("");
 }
 
