@@ -84,6 +84,10 @@ class Drafting {
 
   // What a run recorded by itself, or a person wrote down, is complete: nothing beside it is read.
   bool TakeRecorded() {
+    if (options_.anew) {
+      std::erase_if(files_, [](const auto& one) { return one.second.kind == FileKind::kPlan; });
+      return false;
+    }
     for (const std::string& folder : scan_.recorded) out_.recorded.push_back(JoinPath(root_, folder));
     for (const std::string& path : PathsOf(FileKind::kPlan)) {
       if (FolderOf(path).empty()) out_.recorded.push_back(JoinPath(root_, path));

@@ -144,8 +144,9 @@ class Drafting {
     v1::DatasetSource source;
     TakenSource taken = {.key = "datasets", .path = "", .format = "", .files = 0};
     for (const ScannedFile& one : scan_.files) {
-      const RecognisedFile& file = files_.at(one.path);
-      if (file.kind != FileKind::kData || IsInTree(one.path)) continue;
+      const auto found = files_.find(one.path);
+      if (found == files_.end() || found->second.kind != FileKind::kData || IsInTree(one.path)) continue;
+      const RecognisedFile& file = found->second;
       if (!FolderOf(one.path).empty() || !IsBulk(file.format) || IsPathPattern(one.path)) {
         out_.not_taken.push_back({one.path, "not_taken_loose_data", file.format});
         continue;

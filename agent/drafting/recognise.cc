@@ -29,8 +29,9 @@ constexpr std::size_t kHeadBytes = 64 << 10;
 constexpr std::uint64_t kLogBytesMax = 32 << 20;  // of a log, inflated, to see what it is
 constexpr std::uint64_t kListBytesMax = 256 << 20;
 constexpr int kSurelySettings = 50;
-// A plain document is one of settings where so many of its keys are known ones.
+// A plain document is one of settings where so many of its keys are known ones, or one of so few.
 constexpr int kKnownKeysMin = 2;
+constexpr int kKeysOfOneKnown = 4;
 
 absl::StatusOr<std::string> ReadHead(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
@@ -102,18 +103,22 @@ RecognisedFile AsLog(FileSystem& fs, const std::string& path) {
     file.curve = file.curve || record.has_loss() || (log->format() == "mlflow" && !record.metrics().empty());
   }
   const bool settings = log->settings_size() > 0;
-  if (file.records == 0 && !settings) return Unknown("");
+  // Recorders of runs state themselves by their bytes, also where nothing was recorded.
+  const bool recorder = file.format == "tensorboard" || file.format == "wandb";
+  if (file.records == 0 && !settings && !recorder) return Unknown("");
   return file.curve || !IsGeneral(file.format) ? file : Unknown("");
 }
 
-int KnownKeys(const Rules& rules, const std::vector<v1::SettingsDocument>& documents) {
+bool HasKnownKeys(const Rules& rules, const std::vector<v1::SettingsDocument>& documents) {
   int known = 0;
+  int all = 0;
   for (const v1::SettingsDocument& document : documents) {
     for (const v1::Setting& setting : document.settings()) {
       known += rules.settings.Canonicalise(document.format(), setting).empty() ? 0 : 1;
+      ++all;
     }
   }
-  return known;
+  return known >= kKnownKeysMin || (known > 0 && all <= kKeysOfOneKnown);
 }
 
 // A model's description (Hugging Face config.json) tells of the model, with values that a training may use otherwise.
@@ -134,7 +139,7 @@ RecognisedFile AsSettings(FileSystem& fs, const Rules& rules, const std::string&
   const std::string& name = (*documents)[0].format();
   const bool document = name == "json" || name == "yaml" || name == "toml";
   if (document && IsModelDescription(head)) return Unknown("not_taken_model");
-  if (document && KnownKeys(rules, *documents) < kKnownKeysMin) return Unknown("not_taken_no_known_key", name);
+  if (document && !HasKnownKeys(rules, *documents)) return Unknown("not_taken_no_known_key", name);
   RecognisedFile file = Of(FileKind::kSettings, name);
   for (const v1::Setting& setting : (*documents)[0].settings()) {
     if (setting.raw_key() == "launch.entry") file.command_entry = setting.raw_value();

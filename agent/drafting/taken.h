@@ -12,6 +12,7 @@ inline constexpr std::uint64_t kUnaskedBytesMax = std::uint64_t{1} << 30;
 
 struct DraftOptions {
   bool hash_data = false;  // data sets and weights of any size are read
+  bool anew = false;       // as if no plan and no recorded run lay there
 };
 
 // What was taken for what.

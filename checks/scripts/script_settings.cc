@@ -133,7 +133,8 @@ class Reader {
   }
 
   void OneProcess() {
-    if (!flow_.whole() || flow_.tree() == nullptr || ReachesForOthers()) return;
+    // A script that trains nothing itself may start others that do.
+    if (!flow_.whole() || !flow_.Has("optimizer") || ReachesForOthers()) return;
     for (const char* key : {"world_size", "nodes", "devices_per_node"}) {
       v1::Setting& setting = *document_.add_settings();
       setting.set_raw_key(key);

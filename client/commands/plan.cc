@@ -90,10 +90,6 @@ absl::StatusOr<SideInput> DraftAnew(CommandEnv& env, const std::string& path, co
   input.path = path;
   PARITECT_ASSIGN_OR_RETURN(input.draft, DraftPlan(env.fs, env.rules, path, options));
   input.plans = input.draft->plans;
-  if (input.plans.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(DisplayBytes(path), ": what lies in it has plans already: nothing to draft"));
-  }
   return input;
 }
 
@@ -110,7 +106,7 @@ ExitCode Init(CommandEnv& env, const std::vector<std::string>& args) {
   if (o.paths.size() > 2) return UsageError(env, kInit, "at most two folders: of the baseline and the migrated run");
   std::vector<SideInput> inputs[2];
   for (std::size_t i = 0; i < o.paths.size(); ++i) {
-    auto input = DraftAnew(env, o.paths[i], {o.hash_data});
+    auto input = DraftAnew(env, o.paths[i], {.hash_data = o.hash_data, .anew = true});
     if (!input.ok()) return UsageError(env, kInit, input.status().message());
     inputs[i].push_back(*std::move(input));
   }
@@ -205,7 +201,11 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
     auto input = ReadSideInput(env, path, {o.hash_data});
     if (!input.ok()) return UsageError(env, kShow, input.status().message());
     std::vector<std::pair<const v1::Plan*, std::vector<TakenSource>>> plans;
-    for (const v1::Plan& plan : input->plans) plans.emplace_back(&plan, PlanView(env, plan).Sources());
+    // What was drafted is known already; of several nodes each plan tells its own.
+    const bool drafted = input->draft && input->draft->plans.size() == 1;
+    for (const v1::Plan& plan : input->plans) {
+      plans.emplace_back(&plan, drafted ? input->draft->taken : PlanView(env, plan).Sources());
+    }
     if (o.output == "text") {
       PrintInput(env, *languages, *input, plans);
       continue;
