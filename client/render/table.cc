@@ -68,13 +68,13 @@ class Table {
 
   void Sentence(TableWriter& w) const {
     for (const Language language : options_.languages) {
-      const std::string text = TerminalSafe(VerdictSentence(options_.rules, language, report_, causes_));
+      const std::string text = w.Plain(VerdictSentence(options_.rules, language, report_, causes_));
       for (const std::string& part : Wrap(text, w.columns())) w.Line(w.Paint(part, StyleOf(Shown())));
     }
     for (const Language language : options_.languages) {
       const std::string text = IncompleteSentence(options_.rules, language, report_);
       if (text.empty()) continue;
-      for (const std::string& part : Wrap(TerminalSafe(text), w.columns())) w.Line(w.Paint(part, Style::kYellow));
+      for (const std::string& part : Wrap(w.Plain(text), w.columns())) w.Line(w.Paint(part, Style::kYellow));
     }
   }
 

@@ -81,7 +81,7 @@ class CausesWriter {
 
   // The id stands at the right edge where there is room, else on a line of its own.
   void WithIdAtTheEdge(const std::string& text, const std::string& id, Style style) {
-    const std::string safe = TerminalSafe(text);
+    const std::string safe = w_.Plain(text);
     const std::size_t used = DisplayWidth(safe) + 2 + DisplayWidth(id);
     if (used <= w_.columns()) {
       w_.Line(
@@ -105,7 +105,7 @@ class CausesWriter {
   // At most so many lines; the last one says that there is more.
   void Cut(int indent, const std::string& label, const std::string& text, std::size_t lines) {
     const std::size_t room = w_.columns() - static_cast<std::size_t>(indent) - DisplayWidth(label) - 1;
-    std::string safe = TerminalSafe(text);
+    std::string safe = w_.Plain(text);
     if (lines < kAll) {
       const std::vector<std::string> parts = Wrap(safe, room);
       if (parts.size() > lines) {
