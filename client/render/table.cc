@@ -93,8 +93,8 @@ class Table {
     w.Line(w.Paint(Say("screen_compared"), Style::kBold));
     const std::size_t limit = options_.detail == Detail::kFull ? compared.size() : kComparedShown;
     for (std::size_t i = 0; i < compared.size() && i < limit; ++i) {
-      const std::string line =
-          absl::StrCat(ShowPlain(compared[i].check->title()), ": ", ShowPlain(compared[i].note->message()));
+      const std::string line = absl::StrCat(ShowPlain(compared[i].check->title()), Colon(options_.languages[0]),
+                                            ShowPlain(compared[i].note->message()));
       w.Line(absl::StrCat("  ", w.Safe(line, w.columns() - 2)));
     }
     if (compared.size() > limit) {

@@ -124,6 +124,10 @@ std::string FailSentence(const Rules& rules, Language language, const v1::Report
 
 }  // namespace
 
+absl::string_view Colon(Language language) {
+  return language == Language::kChinese ? "：" : ": ";
+}
+
 bool DoesNotApply(const v1::CheckResult& check) {
   return check.verdict() == v1::VERDICT_PASS &&
          std::any_of(check.findings().begin(), check.findings().end(),
