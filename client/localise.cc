@@ -51,7 +51,7 @@ Language LanguageOfCommandLine(const std::vector<std::string>& args, std::string
     if (!joined) value = args[i + 1];
     return absl::StartsWith(value, "zh") ? Language::kChinese : Language::kEnglish;
   }
-  return LanguageFromEnvironment(getenv);
+  return getenv == nullptr ? Language::kEnglish : LanguageFromEnvironment(getenv);
 }
 
 }  // namespace paritect

@@ -17,7 +17,8 @@ std::string Localised(Language language, absl::string_view english);
 // A help text (common/arguments.h) with its headings and explanations in that language; names of options stay.
 std::string LocalisedHelp(Language language, absl::string_view help);
 
-// What `--lang` names first, before or behind the verb and before a "--", else the environment's language.
+// What `--lang` names first, before or behind the verb and before a "--", else the environment's language (without an
+// environment: English).
 Language LanguageOfCommandLine(const std::vector<std::string>& args, std::string (*getenv)(absl::string_view));
 
 }  // namespace paritect

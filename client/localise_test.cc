@@ -40,7 +40,9 @@ class LocaliseTest : public testing::Test {
 };
 
 void ExpectChinese(const std::string& text, const std::string& of) {
-  for (absl::string_view line : absl::StrSplit(text, '\n')) EXPECT_EQ(EnglishSentenceIn(line), "") << of << ": " << line;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    EXPECT_EQ(EnglishSentenceIn(line), "") << of << ": " << line;
+  }
 }
 
 TEST_F(LocaliseTest, HelpOfEveryCommandAndVerbIsChinese) {

@@ -9,11 +9,11 @@
 
 namespace paritect {
 
-// The first run of four or more English words of a Chinese text, "" where there is none. Names, options and commands are
+// The first run of four or more English words of a Chinese text, "" where there is none. Lists, names and options are
 // no sentence, and neither is what stands in quotation marks or backquotes: somebody else's words.
 inline std::string EnglishSentenceIn(absl::string_view text) {
   static const RE2& quoted = *new RE2("`[^`]*`|'[^'\\n]*'|“[^”]*”|\"[^\"\\n]*\"");
-  static const RE2& words = *new RE2("(?:^|[^\\w./=-])((?:[A-Za-z][a-z]+,? ){3,}[a-z]{2,})(?:[^\\w/=(.]|$|\\. )");
+  static const RE2& words = *new RE2("(?:^|[^\\w./=-])((?:[A-Za-z][a-z]+ ){3,}[a-z]{2,})(?:[^\\w/=(.]|$|\\. )");
   std::string plain(text);
   RE2::GlobalReplace(&plain, quoted, "");
   std::string found;

@@ -26,7 +26,8 @@ absl::Status ReadStep(const DocumentNode& node, WalkStep& step) {
     } else if (key.text == "checks" && value.is_list()) {
       for (const DocumentNode& check : value.items) step.checks.push_back(check.text);
     } else if (key.text == "next" && value.is_list()) {
-      for (const DocumentNode& one : value.items) PARITECT_RETURN_IF_ERROR(ReadBothLanguages(one, step.next.emplace_back()));
+      for (const DocumentNode& one : value.items)
+        PARITECT_RETURN_IF_ERROR(ReadBothLanguages(one, step.next.emplace_back()));
     } else {
       return ErrorAt(key, StrCat("unknown or wrong key '", key.text, "' in a step"));
     }

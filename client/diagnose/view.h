@@ -1,5 +1,5 @@
-// A diagnosis on a terminal: the causes in order of work, then the tree of stages and steps, what each found or lacks, and
-// where to go on.
+// A diagnosis on a terminal: the causes in order of work, then the tree of stages and steps, what each found or lacks,
+// and where to go on.
 #ifndef PARITECT_CLIENT_DIAGNOSE_VIEW_H_
 #define PARITECT_CLIENT_DIAGNOSE_VIEW_H_
 

@@ -1,4 +1,5 @@
-// What changed since the run before, grouped by reason: one data set that broke is one line, however many checks follow.
+// What changed since the run before, grouped by reason: one data set that broke is one line, however many checks
+// follow.
 #ifndef PARITECT_CLIENT_REMOTE_CHANGED_VERDICTS_H_
 #define PARITECT_CLIENT_REMOTE_CHANGED_VERDICTS_H_
 

@@ -68,13 +68,13 @@ class Table {
 
   void Sentence(TableWriter& w) const {
     for (const Language language : options_.languages) {
-      const std::string text = TerminalSafe(VerdictSentence(options_.rules, language, report_, causes_));
+      const std::string text = w.Plain(VerdictSentence(options_.rules, language, report_, causes_));
       for (const std::string& part : Wrap(text, w.columns())) w.Line(w.Paint(part, StyleOf(Shown())));
     }
     for (const Language language : options_.languages) {
       const std::string text = IncompleteSentence(options_.rules, language, report_);
       if (text.empty()) continue;
-      for (const std::string& part : Wrap(TerminalSafe(text), w.columns())) w.Line(w.Paint(part, Style::kYellow));
+      for (const std::string& part : Wrap(w.Plain(text), w.columns())) w.Line(w.Paint(part, Style::kYellow));
     }
   }
 
@@ -93,8 +93,8 @@ class Table {
     w.Line(w.Paint(Say("screen_compared"), Style::kBold));
     const std::size_t limit = options_.detail == Detail::kFull ? compared.size() : kComparedShown;
     for (std::size_t i = 0; i < compared.size() && i < limit; ++i) {
-      const std::string line =
-          absl::StrCat(ShowPlain(compared[i].check->title()), ": ", ShowPlain(compared[i].note->message()));
+      const std::string line = absl::StrCat(ShowPlain(compared[i].check->title()), Colon(options_.languages[0]),
+                                            ShowPlain(compared[i].note->message()));
       w.Line(absl::StrCat("  ", w.Safe(line, w.columns() - 2)));
     }
     if (compared.size() > limit) {

@@ -70,8 +70,7 @@ class CausesWriter {
     const std::string title = InAll(options_.languages, cause.check->title());
     std::string line = absl::StrCat(number, "  ");
     if (cause.stage < stages.size()) {
-      const bool chinese = options_.languages[0] == Language::kChinese;
-      absl::StrAppend(&line, InAll(options_.languages, stages[cause.stage].title), chinese ? "：" : ": ");
+      absl::StrAppend(&line, InAll(options_.languages, stages[cause.stage].title), Colon(options_.languages[0]));
     }
     absl::StrAppend(&line, title);
     const std::int64_t count = CountFindings(cause);
@@ -81,7 +80,7 @@ class CausesWriter {
 
   // The id stands at the right edge where there is room, else on a line of its own.
   void WithIdAtTheEdge(const std::string& text, const std::string& id, Style style) {
-    const std::string safe = TerminalSafe(text);
+    const std::string safe = w_.Plain(text);
     const std::size_t used = DisplayWidth(safe) + 2 + DisplayWidth(id);
     if (used <= w_.columns()) {
       w_.Line(
@@ -96,7 +95,7 @@ class CausesWriter {
     const std::string subject = DisplayBytes(finding.subject());
     for (const Language language : options_.languages) {
       std::string text = In(language, finding.message());
-      if (!subject.empty() && !absl::StrContains(text, subject)) text = absl::StrCat(subject, ": ", text);
+      if (!subject.empty() && !absl::StrContains(text, subject)) text = absl::StrCat(subject, Colon(language), text);
       Cut(kIndent, "", text, depth.message_lines);
     }
     Values(finding, depth);
@@ -105,7 +104,7 @@ class CausesWriter {
   // At most so many lines; the last one says that there is more.
   void Cut(int indent, const std::string& label, const std::string& text, std::size_t lines) {
     const std::size_t room = w_.columns() - static_cast<std::size_t>(indent) - DisplayWidth(label) - 1;
-    std::string safe = TerminalSafe(text);
+    std::string safe = w_.Plain(text);
     if (lines < kAll) {
       const std::vector<std::string> parts = Wrap(safe, room);
       if (parts.size() > lines) {
@@ -170,9 +169,10 @@ class CausesWriter {
 
   void Follows(const Consequence& consequence, const v1::Finding& finding, const Depth& depth) {
     for (const Language language : options_.languages) {
-      const std::string told = depth.message_lines == kAll
-                                   ? absl::StrCat(consequence.check->id(), ": ", In(language, finding.message()))
-                                   : BriefFinding(language, report_, *consequence.check, finding);
+      const std::string told =
+          depth.message_lines == kAll
+              ? absl::StrCat(consequence.check->id(), Colon(language), In(language, finding.message()))
+              : BriefFinding(language, report_, *consequence.check, finding);
       const MessageArgs args = {{"finding", told}, {"because", In(language, consequence.because)}};
       Cut(kIndent, Label("screen_so"),
           Word(options_.rules, absl::MakeConstSpan(&language, 1),

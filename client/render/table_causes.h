@@ -10,8 +10,8 @@
 
 namespace paritect {
 
-// The causes in at most `lines` lines: in full where they fit, else fewer findings and consequences of each, else a line
-// each, else the first of them and how many more there are. 0 lines: no limit, everything. Ends with a line break.
+// The causes in at most `lines` lines: in full where they fit, else fewer findings and consequences of each, else a
+// line each, else the first of them and how many more there are. 0 lines: no limit, everything. Ends with a line break.
 std::string CausesText(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
                        std::size_t lines);
 

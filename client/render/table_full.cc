@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/report/summary.h"
 #include "client/report/view.h"
 #include "common/node_names.h"
 
@@ -30,6 +32,11 @@ class FullParts {
  private:
   std::string Say(absl::string_view id, const MessageArgs& args = {}) const {
     return Word(options_.rules, options_.languages, id, args);
+  }
+
+  // What stands before a wrapped text, which is parted from it by a blank.
+  std::string Label(absl::string_view id) const {
+    return absl::StrCat(Say(id), absl::StripTrailingAsciiWhitespace(Colon(options_.languages[0])));
   }
 
   void CheckTitle(const v1::CheckResult& check) {
@@ -63,8 +70,8 @@ class FullParts {
         w_.WrappedText(0, w_.dot().substr(1, w_.dot().size() - 2), what, Style::kYellow);
       }
       From(group);
-      if (!group.how.en().empty()) w_.WrappedText(4, absl::StrCat(Say("ui_get"), ":"), group.how, Style::kGreen);
-      w_.Wrapped(4, absl::StrCat(Say("ui_needed_by"), ":"), CompressIds(group.checks), Style::kDim);
+      if (!group.how.en().empty()) w_.WrappedText(4, Label("ui_get"), group.how, Style::kGreen);
+      w_.Wrapped(4, Label("ui_needed_by"), CompressIds(group.checks), Style::kDim);
     }
   }
 
@@ -74,7 +81,7 @@ class FullParts {
       // A side is named in the sentence itself.
       if (from != "baseline" && from != "migrated") named.push_back(from);
     }
-    if (!named.empty()) w_.Wrapped(4, absl::StrCat(Say("ui_from"), ":"), FoldNodeNames(named), Style::kDim);
+    if (!named.empty()) w_.Wrapped(4, Label("ui_from"), FoldNodeNames(named), Style::kDim);
   }
 
   void Answers() {
@@ -116,7 +123,7 @@ class FullParts {
     std::string text = InAll(options_.languages, finding.message());
     // Many messages begin with their subject already.
     const bool named = absl::StartsWith(finding.message().en(), finding.subject());
-    if (!named) text = absl::StrCat(w_.Safe(finding.subject(), 80), ": ", text);
+    if (!named) text = absl::StrCat(w_.Safe(finding.subject(), 80), Colon(options_.languages[0]), text);
     const std::string values = Values(finding);
     if (!values.empty()) absl::StrAppend(&text, w_.dot(), values);
     w_.Wrapped(2, finding.kind(), text, Style::kDim);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_replace.h"
 #include "client/terminal.h"
 #include "common/utf8.h"
 
@@ -53,7 +54,7 @@ void TableWriter::Wrapped(int indent, absl::string_view label, absl::string_view
   const std::size_t hang = static_cast<std::size_t>(indent) + std::min<std::size_t>(DisplayWidth(label_text), 24);
   const std::size_t first_used = static_cast<std::size_t>(indent) + DisplayWidth(label_text);
   const std::size_t room = columns_ > hang + 20 ? columns_ - hang : 20;
-  std::vector<std::string> lines = Wrap(TerminalSafe(text), room);
+  std::vector<std::string> lines = Wrap(Plain(text), room);
   std::string head = absl::StrCat(std::string(static_cast<std::size_t>(indent), ' '), Paint(label_text, label_style));
   const bool fits = first_used + DisplayWidth(lines[0]) <= std::max(columns_, hang + 20);
   if (!fits) {
@@ -77,8 +78,13 @@ void TableWriter::WrappedText(int indent, absl::string_view label, const v1::Tex
   }
 }
 
+std::string TableWriter::Plain(absl::string_view text) const {
+  std::string safe = TerminalSafe(text);
+  return options_.ascii ? absl::StrReplaceAll(safe, {{"→", "->"}, {" · ", " | "}, {"…", "..."}}) : safe;
+}
+
 std::string TableWriter::Safe(absl::string_view text, std::size_t columns) const {
-  return Shorten(TerminalSafe(text), columns, options_.ascii);
+  return Shorten(Plain(text), columns, options_.ascii);
 }
 
 }  // namespace paritect

@@ -30,6 +30,8 @@ class TableWriter {
   void WrappedText(int indent, absl::string_view label, const v1::Text& text, Style label_style = Style::kPlain);
 
   std::string Safe(absl::string_view text, std::size_t columns) const;  // safe and cut to columns
+  // Safe, and without arrows, dots and ellipses of ours where the terminal has none.
+  std::string Plain(absl::string_view text) const;
   std::size_t columns() const { return columns_; }
   absl::string_view dot() const { return options_.ascii ? " | " : " · "; }
   absl::string_view against() const { return options_.ascii ? "!=" : "≠"; }

@@ -23,6 +23,9 @@ struct CheckCounts {
   int total() const { return pass + fail + open + not_applicable; }
 };
 
+// What parts a name from what is said of it: full-width in Chinese.
+absl::string_view Colon(Language language);
+
 // Passed with the note `not_applicable`.
 bool DoesNotApply(const v1::CheckResult& check);
 CheckCounts CountOf(const v1::ItemResult& item);

@@ -43,7 +43,8 @@ def samples():
     found = 0
     for name in ("README.md", "README.zh.md"):
         for block in blocks((ROOT / name).read_text(encoding="utf-8")):
-            start = next((i for i, line in enumerate(block) if line.startswith(("FAIL:", "不通过："))), None)
+            answers = ("FAIL:", "不通过：")
+            start = next((i for i, line in enumerate(block) if line.startswith(answers)), None)
             if start is None:
                 continue
             words = ["--lang", "zh"] if block[start].startswith("不通过") else ["--lang", "en"]
