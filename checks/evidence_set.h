@@ -41,6 +41,7 @@ struct FleetFacts {
     std::int64_t lost_records = 0;                // that the node itself declared lost, or the server could not keep
     bool unfinished = false;                      // it was at work when the time was over
     bool revoked = false;                         // its certificate is refused
+    bool contested = false;                       // two agents with its identity took each other's place meanwhile
   };
   // A run of the side that was recorded before: what its name stands for.
   struct Recorded {

@@ -87,6 +87,8 @@ v1::CheckResult RunCheck(const CheckContext& context, const CatalogueCheck& entr
   }
   if (check == nullptr) {
     AddMissing(context, result, "check_not_supported", "");
+  } else if (options.time_is_over && options.time_is_over()) {
+    AddMissing(context, result, "judging_time_over", "");
   } else {
     check->evaluate(context, result);
     RequireNeeds(context, *check, result);

@@ -2,6 +2,7 @@
 #ifndef PARITECT_CHECKS_RUNNER_H_
 #define PARITECT_CHECKS_RUNNER_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct AuditOptions {
   std::vector<std::string> items;  // only these items; empty: all
   std::string today;               // YYYY-MM-DD; waivers and attestations end by it
   int findings_max = 200;          // a check; the full count stands in findings_total
+  // Asked before each check: the rest of them is not performed once it is true. Empty: all the time that it takes.
+  std::function<bool()> time_is_over;
 };
 
 // Every item and check of the catalogue is in the report, in its order; a check that this version does

@@ -71,6 +71,27 @@ TEST(RunAudit, NothingPassesWithoutEvidence) {
   }
 }
 
+TEST(RunAudit, ChecksThatNoTimeIsLeftForAreNotPerformed) {
+  AuditOptions options;
+  int asked = 0;
+  options.time_is_over = [&asked]() { return ++asked > 3; };
+  const v1::Report report = Audit({}, {}, BuiltInRules().profile, options);
+  EXPECT_EQ(report.items_size(), static_cast<int>(BuiltInRules().catalogue.items.size()));
+  int over = 0;
+  int all = 0;
+  for (const auto& item : report.items()) {
+    for (const auto& check : item.checks()) {
+      ++all;
+      for (const auto& missing : check.missing()) {
+        if (missing.what().en().find("the time that the server judges") == std::string::npos) continue;
+        ++over;
+        EXPECT_EQ(check.verdict(), v1::VERDICT_NOT_PERFORMED) << check.id();
+      }
+    }
+  }
+  EXPECT_EQ(over, all - 3);
+}
+
 TEST(RunAudit, FailsOnPartialEvidenceAndNeverPassesOnIt) {
   v1::Bundle migrated = DatasetBundle("npu", {{"a", "1"}, {"b", "other"}});
   v1::Evidence& lost = *migrated.add_evidence();

@@ -73,7 +73,16 @@ bool AnyFits(const std::vector<std::string>& globs, const std::string& node) {
   return false;
 }
 
-// Every word that may stand as a finding's kind: the part of a message id before '/'.
+// " (truncated, a.bin)": what tells one waiver of a check from another.
+std::string Which(const ProfileWaiver& waiver) {
+  std::vector<std::string> parts;
+  if (!waiver.kind.empty()) parts.push_back(waiver.kind);
+  if (!waiver.subject.empty()) parts.push_back(DisplayBytes(waiver.subject));
+  return parts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
+}
+
+}  // namespace
+
 std::vector<std::string> KindsOf(const Messages& messages) {
   std::set<std::string> kinds;
   for (const auto& [id, message] : messages.all()) {
@@ -86,16 +95,6 @@ bool IsKind(const Messages& messages, const std::string& kind) {
   const std::vector<std::string> kinds = KindsOf(messages);
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
-
-// " (truncated, a.bin)": what tells one waiver of a check from another.
-std::string Which(const ProfileWaiver& waiver) {
-  std::vector<std::string> parts;
-  if (!waiver.kind.empty()) parts.push_back(waiver.kind);
-  if (!waiver.subject.empty()) parts.push_back(DisplayBytes(waiver.subject));
-  return parts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
-}
-
-}  // namespace
 
 PersonsAnswers::PersonsAnswers(const EvidenceSet& evidence, const Profile& profile, std::string today)
     : evidence_(evidence), profile_(profile), today_(std::move(today)), waiver_used_(profile.waivers.size(), false) {}

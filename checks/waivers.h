@@ -41,6 +41,10 @@ class PersonsAnswers {
   std::set<std::string> checks_run_;
 };
 
+// Every word that may stand as a finding's kind: the part of a message id before '/'.
+std::vector<std::string> KindsOf(const Messages& messages);
+bool IsKind(const Messages& messages, const std::string& kind);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_WAIVERS_H_

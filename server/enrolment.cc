@@ -38,6 +38,12 @@ v1::AuditLogEntry LogEntry(std::int64_t now_ms, absl::string_view actor, absl::s
   return entry;
 }
 
+void EndToken(absl::string_view how, std::int64_t now_unix, v1::JoinToken& token) {
+  token.set_uses_left(0);
+  token.set_ended_unix(now_unix);
+  token.set_ended(std::string(how));
+}
+
 }  // namespace
 
 Enrolment::Enrolment(const ServerFolder& folder, FleetStore& store, Fleet& fleet,
@@ -88,9 +94,8 @@ absl::StatusOr<v1::ListTokensResponse> Enrolment::ListTokens() {
   const std::int64_t now_s = clock_() / 1000;
   PARITECT_RETURN_IF_ERROR(store_.Scan(kTokens, "", "", [&](absl::string_view key, absl::string_view value) {
     v1::JoinToken token;
-    if (!token.ParseFromArray(value.data(), static_cast<int>(value.size())) || token.expires_unix() <= now_s) {
-      return true;
-    }
+    const bool read = token.ParseFromArray(value.data(), static_cast<int>(value.size()));
+    if (!read || token.expires_unix() <= now_s || token.ended_unix() > 0) return true;
     v1::TokenRow& row = *response.add_tokens();
     row.set_id(std::string(key.substr(0, kTokenIdDigits)));
     *row.mutable_token() = std::move(token);
@@ -113,9 +118,12 @@ absl::StatusOr<v1::RevokeTokenResponse> Enrolment::RevokeToken(const std::string
   v1::RevokeTokenResponse response;
   WriteSet set;
   PARITECT_RETURN_IF_ERROR(store_.Scan(kTokens, id, "", [&](absl::string_view key, absl::string_view value) {
-    set.documents.push_back({std::string(kTokens), std::string(key), std::nullopt, {}});
+    v1::JoinToken token;
+    if (!token.ParseFromArray(value.data(), static_cast<int>(value.size())) || token.ended_unix() > 0) return true;
     response.mutable_token()->set_id(std::string(key.substr(0, kTokenIdDigits)));
-    response.mutable_token()->mutable_token()->ParseFromArray(value.data(), static_cast<int>(value.size()));
+    *response.mutable_token()->mutable_token() = token;
+    EndToken("revoked", clock_() / 1000, token);
+    set.documents.push_back({std::string(kTokens), std::string(key), token.SerializeAsString(), {}});
     return false;
   }));
   if (set.documents.empty()) {
@@ -127,7 +135,7 @@ absl::StatusOr<v1::RevokeTokenResponse> Enrolment::RevokeToken(const std::string
   return response;
 }
 
-// Tokens that nobody used go some time after their end.
+// Tokens go some time after their end.
 absl::Status Enrolment::DropExpired(WriteSet& set) {
   const std::int64_t before = clock_() / 1000 - kExpiredKept_s;
   return store_.Scan(kTokens, "", "", [&](absl::string_view key, absl::string_view value) {
@@ -165,7 +173,12 @@ absl::StatusOr<v1::JoinToken> Enrolment::UseToken(const std::string& key, const 
   v1::JoinToken token;
   if (!value || !token.ParseFromString(*value)) {
     return absl::PermissionDeniedError(
-        "this token is not known here: mistyped, used already, or made by another server (`paritect token create`)");
+        "this token is not known here: mistyped, made by another server, or ended long ago (`paritect token create`)");
+  }
+  if (token.ended_unix() > 0) {
+    return absl::PermissionDeniedError(absl::StrCat("this token was ", token.ended() == "used" ? "used up" : "revoked",
+                                                    " at ", FormatTime(token.ended_unix() * 1000),
+                                                    "; make a new one (`paritect token create`)"));
   }
   if (token.expires_unix() <= clock_() / 1000) {
     return absl::PermissionDeniedError(absl::StrCat("this token expired at ", FormatTime(token.expires_unix() * 1000),
@@ -184,9 +197,8 @@ absl::StatusOr<v1::JoinToken> Enrolment::UseToken(const std::string& key, const 
                                               : "persons join with `paritect join`, nodes need a token of role agent"));
   }
   token.set_uses_left(token.uses_left() - 1);
-  DocumentWrite document = {std::string(kTokens), key, std::nullopt, {}};
-  if (token.uses_left() > 0) document.value = token.SerializeAsString();
-  set.documents.push_back(std::move(document));
+  if (token.uses_left() <= 0) EndToken("used", clock_() / 1000, token);
+  set.documents.push_back({std::string(kTokens), key, token.SerializeAsString(), {}});
   return token;
 }
 

@@ -62,7 +62,7 @@ TEST_F(EnrolmentTest, ATokenServesOnceAndTheServerStampsTheIdentity) {
   EXPECT_EQ(peer->identity, (Identity{Role::kAgent, "gpu-01"}));
   const auto replayed = Join(token, "gpu-02");
   EXPECT_TRUE(absl::IsPermissionDenied(replayed.status()));
-  EXPECT_THAT(std::string(replayed.status().message()), HasSubstr("used already"));
+  EXPECT_THAT(std::string(replayed.status().message()), HasSubstr("was used up at"));
   const auto log = store_->ReadLog(1, 10);
   ASSERT_EQ(log->size(), 1u);
   EXPECT_EQ((*log)[0].action(), "Join");
@@ -87,6 +87,20 @@ TEST_F(EnrolmentTest, ATokenWithUsesCountsThem) {
   EXPECT_TRUE(Join(token, "a").ok());
   EXPECT_TRUE(Join(token, "b").ok());
   EXPECT_TRUE(absl::IsPermissionDenied(Join(token, "c").status()));
+}
+
+TEST_F(EnrolmentTest, ARevokedTokenIsToldAsRevoked) {
+  const std::string token = Token();
+  const auto listed = enrolment_->ListTokens();
+  ASSERT_EQ(listed->tokens_size(), 1);
+  ASSERT_TRUE(enrolment_->RevokeToken(listed->tokens(0).id()).ok());
+  EXPECT_EQ(enrolment_->ListTokens()->tokens_size(), 0);
+  EXPECT_TRUE(absl::IsNotFound(enrolment_->RevokeToken(listed->tokens(0).id()).status()));
+  EXPECT_THAT(std::string(Join(token, "gpu-01").status().message()), HasSubstr("was revoked at"));
+  // It goes with the others some time after its end.
+  now_ms_ += std::int64_t{400} * 24 * 3600 * 1000;
+  Token();
+  EXPECT_THAT(std::string(Join(token, "gpu-01").status().message()), HasSubstr("not known here"));
 }
 
 TEST_F(EnrolmentTest, NamesAreTakenOnceUnlessTheTokenIsForThem) {

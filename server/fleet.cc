@@ -197,7 +197,8 @@ std::vector<KnownNode> Fleet::Agents() {
   return out;
 }
 
-absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const std::string& by, bool forget) {
+absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const std::string& by, bool forget,
+                                                  const std::string& reason) {
   absl::MutexLock lock(&mutex_);
   PARITECT_RETURN_IF_ERROR(ReadJournal());
   WriteSet set;
@@ -209,6 +210,7 @@ absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const
       record.set_state("revoked");
       record.set_revoked_unix(clock_() / 1000);
       record.set_revoked_by(by);
+      record.set_revoked_reason(reason);
     }
     record.set_forgotten(forget);
     // First: a revocation that the database does not get is one all the same.

@@ -103,7 +103,8 @@ class Fleet {
   std::vector<KnownNode> Agents();
   // Marks every holder of that name and ends its session. NotFound. The set must be committed first: see RevocationSet.
   // `forget`: it leaves lists and audits too, also when it was revoked before; the record stays, to refuse.
-  absl::StatusOr<WriteSet> PrepareRevocation(const std::string& name, const std::string& by, bool forget);
+  absl::StatusOr<WriteSet> PrepareRevocation(const std::string& name, const std::string& by, bool forget,
+                                             const std::string& reason = "");
   void Revoked(const WriteSet& set, const std::string& name);
 
   // --- sessions ---

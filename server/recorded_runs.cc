@@ -92,6 +92,12 @@ bool IsNewerFirst(const v1::StoredBundle& a, const v1::StoredBundle& b) {
          std::tuple(a.collected_at_unix_ms(), a.stored_unix_ms());
 }
 
+bool IsLowerRank(const Part& a, const Part& b) {
+  const v1::PlanIdentity& left = a.bundle.plan().identity();
+  const v1::PlanIdentity& right = b.bundle.plan().identity();
+  return std::pair(left.has_rank(), left.rank()) < std::pair(right.has_rank(), right.rank());
+}
+
 std::vector<std::string> NodesOf(const std::vector<v1::StoredBundle>& bundles) {
   std::set<std::string> nodes;
   for (const v1::StoredBundle& one : bundles) nodes.insert(one.plan().node());
@@ -124,6 +130,8 @@ RecordedRun SortBundles(std::vector<v1::StoredBundle> bundles, const std::vector
   }
   for (auto& [node, parts] : kept) {
     std::reverse(parts.begin(), parts.end());
+    // Which rank's evidence came first says nothing, and must not show.
+    std::stable_sort(parts.begin(), parts.end(), &IsLowerRank);
     for (Part& part : parts) out.counted.push_back(std::move(part.bundle));
   }
   return out;

@@ -280,6 +280,12 @@ absl::StatusOr<v1::RunLog> ReadOrdered(FileSystem& fs, const std::vector<std::st
   return log;
 }
 
+// The run that an MLflow metric file is of: what stands before "/metrics/", else its folder.
+std::string MlflowRun(const std::string& path) {
+  const std::size_t metrics = path.rfind("/metrics/");
+  return metrics == std::string::npos ? std::string(DirName(path)) : path.substr(0, metrics);
+}
+
 // The metric's name of an MLflow file is what stands behind "metrics/" in its path.
 std::string MlflowMetric(absl::string_view path) {
   const std::size_t at = path.rfind("/metrics/");
@@ -333,8 +339,23 @@ absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string>
   return FinishMlflow(table);
 }
 
-absl::StatusOr<std::vector<std::pair<std::string, v1::RunLog>>> ReadLogFolder(FileSystem& fs, const std::string& folder,
-                                                                              const LogOptions& options) {
+absl::StatusOr<NamedLogs> ReadMetricFiles(FileSystem& fs, const std::vector<std::string>& paths,
+                                          const LogOptions& options) {
+  std::map<std::string, SeriesTable> by_run;
+  // By name first: the parts of a rotated log are not read for this.
+  const auto is_metric = [](const std::string& path) { return absl::StrContains(path, "/metrics/"); };
+  if (!std::all_of(paths.begin(), paths.end(), is_metric)) return NamedLogs();
+  for (const std::string& path : paths) {
+    PARITECT_ASSIGN_OR_RETURN(const v1::RunLog log, ReadOrdered(fs, {path}, options));
+    if (log.format() != "mlflow") return NamedLogs();
+    AddMlflow(log, path, by_run[MlflowRun(path)]);
+  }
+  NamedLogs out;
+  for (auto& [run, table] : by_run) out.emplace_back(run, FinishMlflow(table));
+  return out;
+}
+
+absl::StatusOr<NamedLogs> ReadLogFolder(FileSystem& fs, const std::string& folder, const LogOptions& options) {
   std::vector<std::string> files;
   PARITECT_RETURN_IF_ERROR(ListFiles(fs, folder, files));
   std::map<std::string, v1::RunLog> logs;
@@ -346,12 +367,10 @@ absl::StatusOr<std::vector<std::pair<std::string, v1::RunLog>>> ReadLogFolder(Fi
     auto log = ReadOrdered(fs, {file}, recognise);
     if (!log.ok() || log->format() == "unknown") continue;
     if (!options.format.empty() && log->format() != options.format) continue;
-    const std::size_t metrics = file.rfind("/metrics/");
     if (log->format() == "tensorboard") {
       events[std::string(DirName(file))].push_back(file);
     } else if (log->format() == "mlflow") {
-      AddMlflow(*log, file,
-                mlflow[metrics == std::string::npos ? std::string(DirName(file)) : file.substr(0, metrics)]);
+      AddMlflow(*log, file, mlflow[MlflowRun(file)]);
     } else {
       logs.emplace(file, std::move(*log));
     }
@@ -360,7 +379,7 @@ absl::StatusOr<std::vector<std::pair<std::string, v1::RunLog>>> ReadLogFolder(Fi
     PARITECT_ASSIGN_OR_RETURN(logs[path], ReadOrdered(fs, parts, options));
   }
   for (auto& [path, table] : mlflow) logs[path] = FinishMlflow(table);
-  std::vector<std::pair<std::string, v1::RunLog>> out;
+  NamedLogs out;
   for (auto& [path, log] : logs) out.emplace_back(path, std::move(log));
   return out;
 }

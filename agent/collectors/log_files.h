@@ -24,11 +24,18 @@ struct SeenBytes {
 absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string> paths, const LogOptions& options,
                                         SeenBytes* seen = nullptr);
 
+// Logs, each with the path of its folder or file.
+using NamedLogs = std::vector<std::pair<std::string, v1::RunLog>>;
+
+// MLflow keeps a file a metric: those of one run are one log, so that a metric that ends early is seen beside the others.
+// Empty where one of the files is none of MLflow's.
+absl::StatusOr<NamedLogs> ReadMetricFiles(FileSystem& fs, const std::vector<std::string>& paths,
+                                          const LogOptions& options);
+
 // The logs below a folder, each with the path of its folder or file: event files of one folder are one log, MLflow's
 // metric files of one run are one log, any other file that is recognised is its own. Sorted by path; bounded in files
 // and depth.
-absl::StatusOr<std::vector<std::pair<std::string, v1::RunLog>>> ReadLogFolder(FileSystem& fs, const std::string& folder,
-                                                                              const LogOptions& options);
+absl::StatusOr<NamedLogs> ReadLogFolder(FileSystem& fs, const std::string& folder, const LogOptions& options);
 
 // What one part of a rotated log holds, as far as it orders the parts.
 struct LogPart {

@@ -56,6 +56,14 @@ v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& pa
   return evidence;
 }
 
+void EmitLogs(const v1::Plan& plan, NamedLogs logs, std::optional<std::int32_t> rank, EvidenceSink sink) {
+  for (auto& [path, log] : logs) {
+    v1::Evidence evidence = LogEvidence(std::move(log), ShownPath(plan, path));
+    if (rank) evidence.set_rank(*rank);
+    sink(std::move(evidence));
+  }
+}
+
 // A folder (TensorBoard, MLflow, a Lightning version) may hold several logs.
 void ReadFolder(const CollectorEnv& env, const v1::Plan& plan, const std::string& folder, const LogOptions& options,
                 std::optional<std::int32_t> rank, EvidenceSink sink) {
@@ -65,11 +73,7 @@ void ReadFolder(const CollectorEnv& env, const v1::Plan& plan, const std::string
   if (logs->empty()) {
     return sink(ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", "no log in this folder"));
   }
-  for (auto& [path, log] : *logs) {
-    v1::Evidence evidence = LogEvidence(std::move(log), ShownPath(plan, path));
-    if (rank) evidence.set_rank(*rank);
-    sink(std::move(evidence));
-  }
+  EmitLogs(plan, *std::move(logs), rank, sink);
 }
 
 // The ranks that the name's numbers leave out: 0 to the largest, or to the world size.
@@ -94,6 +98,9 @@ void CollectGroup(const CollectorEnv& env, const v1::Plan& plan, const std::vect
     sink(std::move(evidence));
   };
   if (paths.size() == 1) return emit(paths);
+  if (auto runs = ReadMetricFiles(env.fs, paths, options); runs.ok() && !runs->empty()) {
+    return EmitLogs(plan, *std::move(runs), rank >= 0 ? std::optional(rank) : std::nullopt, sink);
+  }
   auto parts = OrderLogParts(env.fs, paths, options);
   if (parts.ok() && !PartsOverlap(*parts)) return emit(paths);
   for (const std::string& path : paths) emit({path});

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "agent/collectors/log_files.h"
 #include "common/memory_file_system.h"
@@ -59,6 +60,26 @@ TEST_F(LogsTest, LogsOfTheSameStepsAreNotJoined) {
   fs_.AddFile("/p/a.log", "step 1 loss 2.5\nstep 2 loss 2.4\n");
   fs_.AddFile("/p/b.log", "step 1 loss 2.6\nstep 2 loss 2.3\n");
   EXPECT_EQ(Collect("*.log").size(), 2u);
+}
+
+TEST_F(LogsTest, MetricFilesThatAPatternNamesAreOneLogARun) {
+  std::string loss;
+  std::string rate;
+  for (int step = 1; step <= 8; ++step) {
+    if (step < 8) absl::StrAppend(&loss, 1'790'000'000'000 + step, " 2.5 ", step, "\n");
+    absl::StrAppend(&rate, 1'790'000'000'000 + step, " 0.001 ", step, "\n");
+  }
+  fs_.AddFile("/p/mlruns/0/a/metrics/loss", loss);
+  fs_.AddFile("/p/mlruns/0/a/metrics/lr", rate);
+  const auto found = Collect("mlruns/0/a/metrics/*");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].source(), "mlruns/0/a");
+  ASSERT_EQ(found[0].run_log().records_size(), 8);
+  EXPECT_TRUE(found[0].run_log().records(7).loss_absent());
+  // What only stands in a folder of that name is read as ever.
+  fs_.AddFile("/p/metrics/rank0.log", "step 1 loss 2.5\n");
+  fs_.AddFile("/p/metrics/rank1.log", "step 1 loss 2.5\n");
+  EXPECT_EQ(Collect("metrics/rank{rank}.log").size(), 2u);
 }
 
 // A field of type 2 of the wire form.

@@ -69,6 +69,7 @@ void EvaluateFleet(const CheckContext& context, const FleetFacts& fleet, v1::Che
         const std::string last_seen = node.last_seen.empty() ? "-" : node.last_seen;
         AddMissing(context, result, id, node.name, {{"node", node.name}, {"last_seen", last_seen}});
       }
+      if (node.contested) AddError(context, result, "identity_contested", node.name, {{"node", node.name}});
       if (!node.clock_offset_ms || std::abs(*node.clock_offset_ms) < kClockOffsetToleratedMs) continue;
       v1::Finding& warning = AddWarning(context, result, "clock_offset", node.name,
                                         {{"node", node.name}, {"offset_ms", absl::StrCat(*node.clock_offset_ms)}});

@@ -71,6 +71,16 @@ TEST(FleetCoverage, ARevokedNodeIsToldHowToComeBackOrGo) {
   EXPECT_NE(result.missing(0).how().en().find("--node npu-01"), std::string::npos) << result.missing(0).how().en();
 }
 
+TEST(FleetCoverage, AnIdentityOfTwoAgentsFails) {
+  FleetFacts fleet = TwoNodes();
+  fleet.nodes[1].contested = true;
+  const v1::CheckResult result = Judge("cluster.coverage.nodes", fleet);
+  EXPECT_EQ(result.verdict(), v1::VERDICT_FAIL);
+  ASSERT_GE(result.findings_size(), 1);
+  EXPECT_EQ(result.findings(0).kind(), "identity_contested");
+  EXPECT_EQ(result.findings(0).subject(), "npu-01");
+}
+
 TEST(FleetCoverage, ASkewedClockIsAWarning) {
   FleetFacts fleet = TwoNodes();
   fleet.nodes[0].clock_offset_ms = -90'000;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
@@ -43,8 +44,18 @@ bool Fits(const std::string& pattern, absl::string_view text) {
   return pattern.empty() || GlobMatch(pattern, text);
 }
 
+// A subject is a name, or words with a name among them, alone or behind a role: `gpu-01` is also found as
+// `agent/gpu-01` and in `gpu-01: key was stolen`.
+bool FitsSubject(const std::string& pattern, absl::string_view subject) {
+  if (Fits(pattern, subject)) return true;
+  for (absl::string_view word : absl::StrSplit(subject, absl::ByAnyChar(" :"), absl::SkipEmpty())) {
+    if (Fits(pattern, word) || Fits(pattern, word.substr(word.find('/') + 1))) return true;
+  }
+  return false;
+}
+
 bool Wanted(const LogOptions& o, const v1::AuditLogEntry& entry) {
-  return Fits(o.who, entry.actor()) && Fits(o.what, entry.action()) && Fits(o.subject, entry.subject()) &&
+  return Fits(o.who, entry.actor()) && Fits(o.what, entry.action()) && FitsSubject(o.subject, entry.subject()) &&
          Fits(o.from, AddressOf(entry)) && entry.at_unix_ms() >= o.since_unix_ms &&
          (!o.refused || entry.outcome() != "ok");
 }
@@ -113,7 +124,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Int("-n,--lines", o.lines, "how many of the newest (default: 50)");
   arguments.Text("--who", o.who, "only of ROLE/NAME; a pattern: admin/*, -/10.0.0.7 of strangers");
   arguments.Text("--what", o.what, "only this call or event: Join, RevokeNode, Session, ...; a pattern");
-  arguments.Text("--subject", o.subject, "only about this; a pattern");
+  arguments.Text("--subject", o.subject, "only about this name or subject; a pattern");
   arguments.Text("--from", o.from, "only from this address; a pattern");
   arguments.Text("--since", o.since, "only of the last 2h, 7d, ...");
   arguments.Flag("--refused", o.refused, "only what was refused");

@@ -234,6 +234,9 @@ TEST_F(RemoteCommandsTest, TheLogIsReadFromItsEndAndFiltered) {
     entry.set_action(i % 100 == 0 ? "RevokeNode" : "Join");
     entry.set_outcome(i % 2 == 0 ? "ok" : "refused: no");
   }
+  entries[2489].set_subject("agent/gpu-01");
+  entries[2490].set_subject("gpu-01: key was stolen");
+  entries[2491].set_subject("gpu-011");
   fleet_.on_ReadLog = [&entries](const v1::ReadLogRequest& request) {
     v1::ReadLogResponse response;
     response.set_last_number(static_cast<std::int64_t>(entries.size()));
@@ -256,6 +259,7 @@ TEST_F(RemoteCommandsTest, TheLogIsReadFromItsEndAndFiltered) {
   EXPECT_THAT(numbers({"-n", "1", "--who", "-/10.6.6.6"}), ElementsAre(2499));
   EXPECT_THAT(numbers({"--since", "3s", "--refused"}), ElementsAre(2497, 2499));
   EXPECT_EQ(numbers({"-n", "100", "--what", "RevokeNode"}).size(), 25u);
+  EXPECT_THAT(numbers({"--subject", "gpu-01"}), ElementsAre(2490, 2491));
   EXPECT_EQ(Run({"log", "--who", "nobody"}), kExitOk);
   EXPECT_THAT(err(), HasSubstr("nothing in the log fits"));
   EXPECT_EQ(Run({"log", "-n", "2"}), kExitOk);

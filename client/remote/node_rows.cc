@@ -74,7 +74,8 @@ std::string ContestWord(const v1::NodeRecord& node, std::int64_t now_unix_ms) {
 }
 
 std::string RevokedWord(const v1::NodeRecord& node, std::int64_t now_unix_ms) {
-  return absl::StrCat("by ", node.revoked_by(), ", ", Moment(node.revoked_unix() * 1000, now_unix_ms));
+  return absl::StrCat("by ", node.revoked_by(), ", ", Moment(node.revoked_unix() * 1000, now_unix_ms),
+                      node.revoked_reason().empty() ? "" : ": ", node.revoked_reason());
 }
 
 }  // namespace

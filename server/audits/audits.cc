@@ -14,6 +14,13 @@
 
 namespace paritect {
 
+namespace {
+
+// One for an end that the judgement had no part in, one that confirms.
+constexpr int kMaxUnendedJudgements = 2;
+
+}  // namespace
+
 Audits::Audits(FleetStore& store, const Rules& rules, WallClock clock, AuditOptionsOfServer options, AuditPorts ports)
     : store_(store),
       clock_(std::move(clock)),
@@ -78,14 +85,15 @@ absl::Status Audits::LoadUnfinished() {
   return absl::OkStatus();
 }
 
-// A run that the server was judging when it ended without a word would end it again, and again.
+// A run that the server was judging when it ended without a word would end it again, and again. Once proves nothing: a
+// server is killed for other reasons too, and may well judge just then.
 absl::StatusOr<bool> Audits::SetAside(v1::AuditRun& run) {
-  PARITECT_ASSIGN_OR_RETURN(const bool marked, HasJudgingMark(store_, run));
-  if (!marked) return false;
+  PARITECT_ASSIGN_OR_RETURN(const int unended, UnendedJudgements(store_, run));
+  if (unended < kMaxUnendedJudgements) return false;
   run.set_state(v1::AUDIT_RUN_STATE_FAILED);
-  run.set_problem(
-      "the server ended while it judged this run, and has set it aside: its evidence may need more memory "
-      "than there is; look at it with `paritect runs ls`, then `paritect audit run` begins anew");
+  run.set_problem(absl::StrCat(
+      "the server ended ", unended, " times while it judged this run, and has set it aside: its evidence may need more "
+      "memory than there is; look at it with `paritect runs ls`, then `paritect audit run` begins anew"));
   run.set_ended_unix_ms(clock_());
   WriteSet set;
   AddJudgedRun(run, set);

@@ -357,17 +357,35 @@ TEST_F(AuditsTest, SurvivesARestart) {
   EXPECT_TRUE(audits_->Create(kAudit, "a.yaml", false, "o").ok());  // the same text again changes nothing
 }
 
-TEST_F(AuditsTest, ARunThatEndedTheServerIsSetAsideAtTheNextStart) {
-  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
-  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
-  audits_.reset();
-  // What a process that was killed within the judgement leaves.
+// What a process that was killed within its nth judgement of a run leaves.
+void LeaveUnendedJudgements(FleetStore& store, int unended) {
   v1::AuditRun run;
   run.set_audit("a");
   run.set_number(1);
   WriteSet set;
-  AddJudgingMark(run, now_ms_, set);
-  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  AddJudgingMark(run, unended, set);
+  ASSERT_TRUE(CommitOne(store, set).ok());
+}
+
+TEST_F(AuditsTest, AServerThatWasKilledOnceInAJudgementJudgesAgain) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
+  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+  Deliver("gpu-01", "a.1.b0");
+  Deliver("npu-01", "a.1.m0");
+  audits_.reset();
+  LeaveUnendedJudgements(*store_, 1);
+  Open();
+  audits_->Tick();
+  const v1::AuditRun ended = WaitForEnd();
+  EXPECT_EQ(ended.state(), v1::AUDIT_RUN_STATE_DONE) << ended.problem();
+  EXPECT_EQ(*UnendedJudgements(*store_, ended), 0);
+}
+
+TEST_F(AuditsTest, ARunThatEndedTheServerTwiceIsSetAsideAtTheNextStart) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
+  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+  audits_.reset();
+  LeaveUnendedJudgements(*store_, 2);
   Open();
   const auto aside = audits_->FindRun("a", 1);
   ASSERT_TRUE(aside.ok()) << aside.status();
@@ -386,7 +404,7 @@ TEST_F(AuditsTest, AJudgementLeavesNoMark) {
   Deliver("gpu-01", "a.1.b0");
   Deliver("npu-01", "a.1.m0");
   audits_->Tick();
-  EXPECT_FALSE(*HasJudgingMark(*store_, WaitForEnd()));
+  EXPECT_EQ(*UnendedJudgements(*store_, WaitForEnd()), 0);
 }
 
 TEST_F(AuditsTest, ARunIsCancelledWhileTheServerIsStopped) {

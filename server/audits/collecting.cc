@@ -207,9 +207,10 @@ void Collecting::TickRun(Active& active, const std::map<std::string, const Known
   for (v1::NodeTask& task : *active.run.mutable_tasks()) {
     if (IsOver(task)) continue;
     const auto known = nodes.find(task.node());
-    const bool enrolled = known != nodes.end();
+    const bool is_known = known != nodes.end();
+    const bool enrolled = is_known && !known->second->revoked;
     const bool online = enrolled && known->second->online;
-    if (enrolled) task.set_last_seen_unix_ms(std::max(task.last_seen_unix_ms(), known->second->last_seen_unix_ms));
+    if (is_known) task.set_last_seen_unix_ms(std::max(task.last_seen_unix_ms(), known->second->last_seen_unix_ms));
     if (online) active.unseen_since.erase(task.node());
     std::int64_t since = online ? now : active.unseen_since.try_emplace(task.node(), now).first->second;
     // One that was dead already when the run began is not waited for.
@@ -224,7 +225,7 @@ void Collecting::TickRun(Active& active, const std::map<std::string, const Known
     }
     if (online && !timed_out) continue;
     task.set_state(v1::NODE_TASK_STATE_SILENT);
-    task.set_detail(!enrolled ? "not enrolled" : timed_out && online ? kUnfinished : "not connected");
+    task.set_detail(!is_known ? "not enrolled" : !enrolled ? "revoked" : timed_out && online ? kUnfinished : "not connected");
     if (timed_out && online) ports_.cancel(task.node(), task.task_id());
     changed = true;
   }
@@ -232,10 +233,8 @@ void Collecting::TickRun(Active& active, const std::map<std::string, const Known
 }
 
 void Collecting::Tick(const std::vector<KnownNode>& nodes) {
-  std::map<std::string, const KnownNode*> enrolled;
-  for (const KnownNode& node : nodes) {
-    if (!node.revoked) enrolled[node.name] = &node;
-  }
+  std::map<std::string, const KnownNode*> known;
+  for (const KnownNode& node : nodes) known[node.name] = &node;
   absl::MutexLock lock(&mutex_);
   const std::int64_t now = clock_();
   for (auto& [key, active] : active_) {

@@ -163,6 +163,7 @@ void AddAsked(const v1::AuditRun& run, const NodesByName& known, FleetFacts& fac
       if (one.last_seen_unix_ms > 0) fact.last_seen = FormatTime(one.last_seen_unix_ms);
       fact.clock_offset_ms = one.clock_offset_ms;
       fact.revoked = one.revoked;
+      fact.contested = one.contested_unix_ms > 0 && one.contested_unix_ms >= run.started_unix_ms();
       const auto before = run.lost_before().find(node.second);
       fact.lost_records = one.lost_records - (before == run.lost_before().end() ? 0 : before->second);
     }

@@ -10,6 +10,23 @@
 #include "storage/fleet_keys.h"
 
 namespace paritect {
+namespace {
+
+constexpr std::int64_t kCountedAgainAfterMs = 60'000;
+
+v1::AuditLogEntry RefusalEntry(const std::string& node, const v1::StoredBundle& stored, int bundles_max,
+                               std::int64_t now_unix_ms) {
+  v1::AuditLogEntry entry;
+  entry.set_at_unix_ms(now_unix_ms);
+  entry.set_actor(absl::StrCat("agent/", node));
+  entry.set_action("Record");
+  entry.set_subject(stored.plan().run());
+  entry.set_outcome(absl::StrCat("refused: the node has ", bundles_max,
+                                 " bundles here; remove runs (`paritect runs rm`), or set a retention"));
+  return entry;
+}
+
+}  // namespace
 
 bool OwnRuns::IsOwn(const v1::TaskEnd& end) {
   return absl::StartsWith(end.task_id(), "own:");
@@ -38,8 +55,35 @@ void OwnRuns::Record(const std::string& node, std::uint64_t epoch, const v1::Tas
   WriteSet bundle;
   const std::string key = AddBundleDocument(*stored, bundle);
   const auto known = store_.Get("bundle", key);
-  if (!known.ok() || !known->has_value()) set.documents.push_back(std::move(bundle.documents[0]));
+  const bool is_new = !known.ok() || !known->has_value();
+  if (is_new && HasRoom(node)) {
+    set.documents.push_back(std::move(bundle.documents[0]));
+  } else if (is_new) {
+    set.log.push_back(RefusalEntry(node, *stored, bundles_of_node_max_, clock_()));
+  }
   ports_.commit(std::move(set)).IgnoreError();
+}
+
+void OwnRuns::CountBundles() {
+  bundles_of_.clear();
+  const auto add = [&](absl::string_view, absl::string_view value) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    v1::StoredBundle bundle;
+    if (ParseStable(value, bundle) && bundle.origin() == v1::BUNDLE_ORIGIN_NODE) ++bundles_of_[bundle.plan().node()];
+    return true;
+  };
+  store_.Scan("bundle", "", "", add).IgnoreError();
+  counted_unix_ms_ = clock_();
+}
+
+bool OwnRuns::HasRoom(const std::string& node) {
+  absl::MutexLock lock(&mutex_);
+  const auto is_full = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return bundles_of_[node] >= bundles_of_node_max_; };
+  // Others take bundles away; the count is set right when it matters.
+  const bool is_old = clock_() - counted_unix_ms_ >= kCountedAgainAfterMs;
+  if (counted_unix_ms_ == 0 || (is_full() && is_old)) CountBundles();
+  if (is_full()) return false;
+  ++bundles_of_[node];
+  return true;
 }
 
 void OwnRuns::RecordLeft() {

@@ -15,7 +15,7 @@ namespace {
 constexpr char kRuns[] = "audit_run";
 constexpr char kNumbers[] = "audit_number";  // key: the audit; the last number that was given
 constexpr char kReports[] = "report";
-constexpr char kJudging[] = "judging";  // key as the run's; since when, in Unix milliseconds
+constexpr char kJudging[] = "judging";  // key as the run's; the judgements begun and not ended
 
 bool Parse(absl::string_view value, google::protobuf::Message& message) {
   return message.ParseFromArray(value.data(), static_cast<int>(value.size()));
@@ -89,17 +89,20 @@ void AddNewRun(const v1::AuditRun& run, WriteSet& set) {
   set.documents.push_back({kNumbers, run.audit(), absl::StrCat(run.number()), {}});
 }
 
-void AddJudgingMark(const v1::AuditRun& run, std::int64_t now_unix_ms, WriteSet& set) {
-  set.documents.push_back({kJudging, AuditRunKey(run.audit(), run.number()), absl::StrCat(now_unix_ms), {}});
+void AddJudgingMark(const v1::AuditRun& run, int unended, WriteSet& set) {
+  set.documents.push_back({kJudging, AuditRunKey(run.audit(), run.number()), absl::StrCat(unended), {}});
 }
 
 void AddJudgingMarkRemoval(const v1::AuditRun& run, WriteSet& set) {
   set.documents.push_back({kJudging, AuditRunKey(run.audit(), run.number()), std::nullopt, {}});
 }
 
-absl::StatusOr<bool> HasJudgingMark(FleetStore& store, const v1::AuditRun& run) {
+absl::StatusOr<int> UnendedJudgements(FleetStore& store, const v1::AuditRun& run) {
   PARITECT_ASSIGN_OR_RETURN(const auto mark, store.Get(kJudging, AuditRunKey(run.audit(), run.number())));
-  return mark.has_value();
+  if (!mark) return 0;
+  // Servers before this one wrote the time of one judgement, which is no small number.
+  int unended = 0;
+  return absl::SimpleAtoi(*mark, &unended) && unended > 0 ? unended : 1;
 }
 
 absl::StatusOr<std::vector<std::int64_t>> AddCancellations(FleetStore& store, const std::string& audit,

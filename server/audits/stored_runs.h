@@ -31,10 +31,12 @@ absl::StatusOr<v1::Report> ReadStoredReport(FleetStore& store, const v1::AuditRu
 
 // A run that begins: with its number, so that no other one gets it.
 void AddNewRun(const v1::AuditRun& run, WriteSet& set);
-// Beside a run while it is judged. One that is found at a start names the run that the server ended with.
-void AddJudgingMark(const v1::AuditRun& run, std::int64_t now_unix_ms, WriteSet& set);
+// Beside a run while it is judged: the judgements that have begun and not ended, this one among them. One that is found
+// at a start names the run that the server ended with.
+void AddJudgingMark(const v1::AuditRun& run, int unended, WriteSet& set);
 void AddJudgingMarkRemoval(const v1::AuditRun& run, WriteSet& set);
-absl::StatusOr<bool> HasJudgingMark(FleetStore& store, const v1::AuditRun& run);
+// 0 without a mark.
+absl::StatusOr<int> UnendedJudgements(FleetStore& store, const v1::AuditRun& run);
 // Ends runs of an audit that are under way in the store of a server that does not run; gives their numbers.
 absl::StatusOr<std::vector<std::int64_t>> AddCancellations(FleetStore& store, const std::string& audit,
                                                            std::int64_t now_unix_ms, WriteSet& set);

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
 #include "formats/bundle.h"
+#include "server/holder_record.h"
 
 namespace paritect {
 namespace {

@@ -6,6 +6,7 @@ import curves
 import faults
 import forms
 import logs
+import recorders  # noqa: F401, its dialects stand beside the others
 
 PLATFORMS = {"baseline": "nvidia", "migrated": "atlas-a2"}
 RANKS = 4
@@ -29,7 +30,7 @@ def plan_of(side, dialect, files, number=0, **more):
 
 
 def log_plan(side, dialect, run, number=0, **more):
-    return plan_of(side, dialect, {dialect.file: dialect.write(run).encode()}, number, **more)
+    return plan_of(side, dialect, logs.files_of(dialect, run), number, **more)
 
 
 def ranks_plan(side, dialect, runs):
@@ -417,7 +418,8 @@ def without_log(dialect, seed):
     for one in (first, second):
         one.migrated[0].files["env.txt"] = b"WORLD_SIZE=8\nRANK=0\nMASTER_ADDR=10.0.0.1\n"
         one.migrated[0].plan["settings"] = [{"file": "env.txt", "kind": "environment"}]
-    second.migrated[0].files.pop(dialect.file)
+    for path in logs.files_of(dialect, curves.healthy("migrated", seed)):
+        second.migrated[0].files.pop(path)
     second.migrated[0].plan.pop("logs")
     return [first, second]
 

@@ -12,11 +12,11 @@ DIALECTS = {}
 @dataclasses.dataclass
 class Dialect:
     name: str
-    write: object  # Run -> text
+    write: object  # Run -> text, bytes, or path -> bytes
     file: str
     fields: frozenset
     framework: str
-    form: str  # lines: anything may stand before and between; jsonl, csv, json: the file has a structure of its own
+    form: str  # lines: anything may stand before and between; else the file, or folder, has a structure of its own
     mean: bool  # a printed loss is the mean since the line before
     on_nan: str  # print | omit | stop: what becomes of a loss that is no number
 
@@ -27,6 +27,14 @@ def dialect(name, fields, file="train.log", framework="pytorch", form="lines", m
         return write
 
     return register
+
+
+def files_of(dialect, run):
+    """path -> bytes"""
+    written = dialect.write(run)
+    if isinstance(written, dict):
+        return written
+    return {dialect.file: written.encode() if isinstance(written, str) else written}
 
 
 def each(run, line):
