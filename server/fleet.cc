@@ -206,12 +206,7 @@ absl::StatusOr<WriteSet> Fleet::PrepareRevocation(const std::string& name, const
     const bool revoked = holder.state() == "revoked";
     if (holder.name() != name || holder.forgotten() || (revoked && !forget)) continue;
     v1::NodeRecord record = holder;
-    if (!revoked) {
-      record.set_state("revoked");
-      record.set_revoked_unix(clock_() / 1000);
-      record.set_revoked_by(by);
-      record.set_revoked_reason(reason);
-    }
+    if (!revoked) MarkRevoked(by, reason, clock_() / 1000, record);
     record.set_forgotten(forget);
     // First: a revocation that the database does not get is one all the same.
     if (ports_.holders != nullptr) {

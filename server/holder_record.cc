@@ -38,6 +38,13 @@ absl::Status CheckHolder(const v1::NodeRecord& record, const v1::NodeRecord& pee
   return absl::PermissionDeniedError(absl::StrCat("this certificate of ", who, " is from before it was revoked"));
 }
 
+void MarkRevoked(absl::string_view by, absl::string_view reason, std::int64_t now_unix, v1::NodeRecord& record) {
+  record.set_state("revoked");
+  record.set_revoked_unix(now_unix);
+  record.set_revoked_by(std::string(by));
+  record.set_revoked_reason(std::string(reason));
+}
+
 absl::Status EnrolAgain(const v1::NodeRecord& before, bool replace, std::int64_t now_unix, v1::NodeRecord& record) {
   if (before.state() == "revoked" && !replace) {
     return absl::PermissionDeniedError(

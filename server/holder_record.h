@@ -14,6 +14,9 @@ namespace paritect {
 
 absl::string_view RoleWord(v1::AccessRole role);
 
+// `by`: ROLE/NAME; `reason`: as given, may be empty.
+void MarkRevoked(absl::string_view by, absl::string_view reason, std::int64_t now_unix, v1::NodeRecord& record);
+
 // PermissionDenied in words: revoked, or a certificate from before the holder was revoked and enrolled again.
 absl::Status CheckHolder(const v1::NodeRecord& record, const v1::NodeRecord& peer);
 // What `record` keeps of the holder's record before. AlreadyExists: that one is active, and `replace` is false.

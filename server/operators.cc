@@ -138,7 +138,9 @@ absl::StatusOr<v1::RevokeNodeResponse> OperatorCalls::RevokeNode(const v1::Revok
   if (by.substr(by.find('/') + 1) == request.name()) {
     return absl::InvalidArgumentError("that is the credential of this very call; revoke it with another admin's");
   }
-  PARITECT_ASSIGN_OR_RETURN(const WriteSet set, parts_.fleet.PrepareRevocation(request.name(), by, request.forget(), request.reason()));
+  PARITECT_ASSIGN_OR_RETURN(
+      const WriteSet set,
+      parts_.fleet.PrepareRevocation(request.name(), by, request.forget(), request.reason()));
   PARITECT_RETURN_IF_ERROR(parts_.commit(set));
   parts_.fleet.Revoked(set, request.name());
   v1::RevokeNodeResponse response;
@@ -328,8 +330,9 @@ absl::StatusOr<v1::AddWaiverResponse> OperatorCalls::AddWaiver(const v1::AddWaiv
   }
   if (!waiver.kind().empty() && !IsKind(parts_.rules.messages, waiver.kind())) {
     const std::string nearest = NearestWord(waiver.kind(), KindsOf(parts_.rules.messages));
-    return absl::InvalidArgumentError(absl::StrCat("there is no finding of kind '", DisplayBytes(waiver.kind()), "'",
-                                                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    const std::string hint = nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no finding of kind '", DisplayBytes(waiver.kind()), "'", hint));
   }
   PARITECT_RETURN_IF_ERROR(CheckAnswer(waiver));
   if (!waiver.audit().empty()) PARITECT_RETURN_IF_ERROR(RequireAudit(waiver.audit()));
@@ -455,8 +458,9 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
   };
   auto stats = parts_.store.Stats();
   add("store", stats.ok(),
-      stats.ok() ? absl::StrCat("database ", stats->file_bytes, " bytes and ", stats->wal_bytes, " in its log, ", stats->contents, " contents, ",
-                                stats->batches, " batches, ", stats->log_entries, " log entries")
+      stats.ok() ? absl::StrCat("database ", stats->file_bytes, " bytes and ", stats->wal_bytes, " in its log, ",
+                                stats->contents, " contents, ", stats->batches, " batches, ", stats->log_entries,
+                                " log entries")
                  : std::string(stats.status().message()),
       "see the server's journal; restore from a backup");
   const std::int64_t left = parts_.server_certificate_expires_unix - parts_.clock() / 1000;

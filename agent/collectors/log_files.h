@@ -27,8 +27,8 @@ absl::StatusOr<v1::RunLog> ReadLogFiles(FileSystem& fs, std::vector<std::string>
 // Logs, each with the path of its folder or file.
 using NamedLogs = std::vector<std::pair<std::string, v1::RunLog>>;
 
-// MLflow keeps a file a metric: those of one run are one log, so that a metric that ends early is seen beside the others.
-// Empty where one of the files is none of MLflow's.
+// MLflow keeps a file a metric: those of one run are one log, so that a metric that ends early is seen beside the
+// others. Empty where one of the files is none of MLflow's.
 absl::StatusOr<NamedLogs> ReadMetricFiles(FileSystem& fs, const std::vector<std::string>& paths,
                                           const LogOptions& options);
 

@@ -14,8 +14,8 @@
 
 namespace paritect {
 
-// Reads one plan (file or folder), bundle, or folder without a plan. InvalidArgument or NotFound: the user's mistake, with
-// place.
+// Reads one plan (file or folder), bundle, or folder without a plan. InvalidArgument or NotFound: the user's mistake,
+// with place.
 absl::StatusOr<v1::Bundle> LoadSidePlan(CommandEnv& env, const std::string& path, const ReadingOptions& reading = {});
 
 struct AuditInput {

@@ -225,7 +225,10 @@ void Collecting::TickRun(Active& active, const std::map<std::string, const Known
     }
     if (online && !timed_out) continue;
     task.set_state(v1::NODE_TASK_STATE_SILENT);
-    task.set_detail(!is_known ? "not enrolled" : !enrolled ? "revoked" : timed_out && online ? kUnfinished : "not connected");
+    task.set_detail(!is_known             ? "not enrolled"
+                    : !enrolled           ? "revoked"
+                    : timed_out && online ? kUnfinished
+                                          : "not connected");
     if (timed_out && online) ports_.cancel(task.node(), task.task_id());
     changed = true;
   }

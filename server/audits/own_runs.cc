@@ -77,7 +77,9 @@ void OwnRuns::CountBundles() {
 
 bool OwnRuns::HasRoom(const std::string& node) {
   absl::MutexLock lock(&mutex_);
-  const auto is_full = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return bundles_of_[node] >= bundles_of_node_max_; };
+  const auto is_full = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return bundles_of_[node] >= bundles_of_node_max_;
+  };
   // Others take bundles away; the count is set right when it matters.
   const bool is_old = clock_() - counted_unix_ms_ >= kCountedAgainAfterMs;
   if (counted_unix_ms_ == 0 || (is_full() && is_old)) CountBundles();
