@@ -20,7 +20,7 @@ Curve Make(std::int64_t first, std::int64_t count, std::int64_t interval,
   Curve curve;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t step = first + i * interval;
-    curve.points.push_back({step, value(step), 0, "log:" + std::to_string(i + 1)});
+    curve.points.push_back({step, value(step), 0, {nullptr, i + 1}});
   }
   return curve;
 }
@@ -69,7 +69,7 @@ TEST(Curves, AFirstIntervalIsComparedWhereItsStartIsKnown) {
   EXPECT_THAT(steps(Make(501, 100, 1, Trend), Make(520, 5, 20, Trend)), ElementsAre(540, 560, 580, 600));
   // One that is printed for the first step alone is as long as that.
   Curve first = Make(10, 5, 10, Trend);
-  first.points.insert(first.points.begin(), {1, Trend(1), 0, "log:0"});
+  first.points.insert(first.points.begin(), {1, Trend(1), 0, {}});
   EXPECT_THAT(steps(Make(1, 50, 1, Trend), first), ElementsAre(1, 10, 20, 30, 40, 50));
 }
 

@@ -148,7 +148,7 @@ TEST(RankCurves, TheMeanLeavesOutStagesWithoutALoss) {
   for (int rank = 0; rank < 3; ++rank) {
     ranks[static_cast<std::size_t>(rank)].rank = rank;
     for (std::int64_t step = 1; step <= 3; ++step) {
-      ranks[static_cast<std::size_t>(rank)].points.push_back({step, rank == 0 ? 0.0 : rank * 1.0, 0, ""});
+      ranks[static_cast<std::size_t>(rank)].points.push_back({step, rank == 0 ? 0.0 : rank * 1.0, 0, {}});
     }
   }
   const std::vector<CurvePoint> mean = MeanOverRanks(ranks);
