@@ -10,6 +10,7 @@
 #include "client/terminal.h"
 #include "common/node_names.h"
 #include "common/utf8.h"
+#include "report/json.h"
 #include "rules/message_pattern.h"
 
 namespace paritect {
