@@ -40,7 +40,7 @@ std::string Ranges(const std::vector<std::string>& digits) {
            next == number + static_cast<std::int64_t>(last + 1 - i)) {
       ++last;
     }
-    parts.push_back(last == i ? digits[i] : absl::StrCat(digits[i], last == i + 1 ? "," : "-", digits[last]));
+    parts.push_back(last == i ? digits[i] : absl::StrCat(digits[i], "-", digits[last]));
     i = last + 1;
   }
   return absl::StrJoin(parts, ",");

@@ -57,7 +57,7 @@ class Modes {
         const bool all = phase.training && phase.other.empty();
         Report(all ? "train_mode_at_eval/observed" : "train_mode_at_eval/modules", phase, rank);
       } else if (phase.grad && phase.updates > 0 && active_before && phase.active == 0) {
-        Report("eval_mode_at_train", phase, rank);
+        Report("eval_mode_at_train/observed", phase, rank);
       }
       // Statistics that are frozen from the start are meant so.
       active_before = active_before || (phase.grad && active);
