@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <re2/re2.h>
 
+#include <set>
+
 #include "client/command.h"
 #include "client/report/renderer.h"
 #include "common/document.h"
@@ -99,11 +101,19 @@ TEST(Documents, FormatsAndCommandsShownAreThere) {
   }
 }
 
+std::set<std::string> CommandsOf(const char* page) {
+  const std::string text = Document(page);
+  re2::StringPiece rest(text);
+  static const RE2& call = *new RE2("(?m)^paritect ([a-z]+)");
+  std::set<std::string> commands;
+  for (std::string verb; RE2::FindAndConsume(&rest, call, &verb);) commands.insert(verb);
+  return commands;
+}
+
 TEST(Documents, ReadmeInBothLanguagesTellsTheSameJobs) {
-  for (const char* name : {"README.md", "README.zh.md"}) {
-    const std::string text = Document(name);
-    for (int job = 1; job <= 5; ++job) EXPECT_THAT(text, HasSubstr(absl::StrCat("**", job, ". "))) << name;
-  }
+  const std::set<std::string> commands = CommandsOf("README.md");
+  EXPECT_GT(commands.size(), 8u);
+  EXPECT_EQ(CommandsOf("README.zh.md"), commands);
 }
 
 }  // namespace

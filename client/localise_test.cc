@@ -63,8 +63,8 @@ TEST_F(LocaliseTest, HelpOfEveryCommandAndVerbIsChinese) {
 
 TEST_F(LocaliseTest, MistakesAreChineseAndKeepTheirPlace) {
   EXPECT_THAT(Call({"chek"}), HasSubstr("没有命令“chek”；是否为“check”？"));
-  EXPECT_THAT(Call({"check"}), HasSubstr("没有给出计划"));
-  EXPECT_THAT(Call({"check", "--item", "data.datasett"}), HasSubstr("没有该检查项；是否为“data.dataset”？"));
+  EXPECT_THAT(Call({"check"}), HasSubstr("没有给出训练"));
+  EXPECT_THAT(Call({"check", "--baseline", "/a", "--item", "data.datasett"}), HasSubstr("没有该检查项；是否为“data.dataset”？"));
   fs_.AddFile("/a/plan.yaml", "run: a\nlog: [x]\n");
   EXPECT_THAT(Call({"check", "--baseline", "/a"}), HasSubstr("/a/plan.yaml:2:1: 计划中没有键“log”"));
 }

@@ -62,7 +62,7 @@ TEST_F(CheckCommandTest, ExitCodeIsTheSameWhateverTheFormat) {
 
 TEST_F(CheckCommandTest, MistakesAreToldWithTheirPlaceAndTheNearestWord) {
   EXPECT_EQ(Run({"check"}), kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("--baseline PLAN"));
+  EXPECT_THAT(err_.str(), HasSubstr("paritect check GPU NPU"));
   EXPECT_EQ(Check({"--item", "data.shardng"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("did you mean 'data.sharding'?"));
   EXPECT_EQ(Check({"--item", "data.dataset.files"}), kExitUsage);

@@ -15,7 +15,7 @@ class InspectShardsTest : public ::testing::Test {
  protected:
   std::string Inspect(std::vector<std::string> args) {
     out_.str("");
-    CommandEnv env = {.fs = fs_, .out = out_, .err = out_, .rules = BuiltInRules(), .getenv = nullptr};
+    CommandEnv env = {.fs = fs_, .out = out_, .err = out_, .rules = BuiltInRules(), .getenv = [](absl::string_view) { return std::string(); }};
     args.insert(args.begin(), "inspect");
     code_ = RunCommandLine(env, args);
     return out_.str();

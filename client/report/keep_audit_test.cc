@@ -43,7 +43,7 @@ class KeepAuditTest : public ::testing::Test {
                      .err = out_,
                      .rules = BuiltInRules(),
                      .today = "2026-01-01",
-                     .getenv = nullptr};
+                     .getenv = [](absl::string_view) { return std::string(); }};
   const std::string file_ = absl::StrCat(::testing::TempDir(), "/keep_audit_test_", ::getpid(), ".db");
   std::vector<v1::Bundle> baseline_ = std::vector<v1::Bundle>(1), migrated_ = std::vector<v1::Bundle>(2);
   v1::Report report_;

@@ -35,7 +35,7 @@ class OfflineAuditTest : public ::testing::Test {
             .rules = BuiltInRules(),
             .host_name = "here",
             .today = "2026-01-01",
-            .getenv = nullptr};
+            .getenv = [](absl::string_view) { return std::string(); }};
   }
 
   void Pack(const std::string& plan, const std::string& file) {
