@@ -241,7 +241,7 @@ void Collecting::Tick(const std::vector<KnownNode>& nodes) {
   absl::MutexLock lock(&mutex_);
   const std::int64_t now = clock_();
   for (auto& [key, active] : active_) {
-    if (active.run.state() == v1::AUDIT_RUN_STATE_COLLECTING) TickRun(active, enrolled, now);
+    if (active.run.state() == v1::AUDIT_RUN_STATE_COLLECTING) TickRun(active, known, now);
   }
 }
 
