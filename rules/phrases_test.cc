@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rules/prepared_document.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -17,7 +18,7 @@ Phrases Of(const std::string& yaml) {
 
 TEST(Phrases, TheEmbeddedOnesAreOfTheirForm) {
   for (const char* name : {"phrases.yaml", "value_phrases.yaml"}) {
-    auto root = ParseDocument(BytesOfRules(name));
+    auto root = ReadRulesDocument(BytesOfRules(name));
     ASSERT_TRUE(root.ok()) << root.status();
     EXPECT_TRUE(Phrases::Read(*root).ok()) << name << ": " << Phrases::Read(*root).status();
   }
@@ -28,8 +29,9 @@ TEST(Phrases, FillsPlaceholdersAndSaysPhrasesWithinThem) {
   const Phrases phrases = Of(
       "phrases:\n"
       "  - {en: \"a plan\", zh: \"计划\"}\n"
-      "  - {en: \"unknown key '{key}' in {where}{hint}\", zh: \"{where}中没有键“{key}”{hint}\"}\n"
-      "  - {en: \"; did you mean '{word}'?\", zh: \"；是否为“{word}”？\"}\n");
+      "  - {en: \"unknown key '{key}' in {where}\", zh: \"{where}中没有键“{key}”\"}\n"
+      "  - {en: \"unknown key '{key}' in {where}; did you mean '{word}'?\", "
+      "zh: \"{where}中没有键“{key}”；是否为“{word}”？\"}\n");
   EXPECT_EQ(phrases.InChinese("unknown key 'log' in a plan; did you mean 'logs'?"),
             "计划中没有键“log”；是否为“logs”？");
 }

@@ -247,9 +247,6 @@ class PairCheck {
 };
 
 void Judge(const CheckContext& context, v1::CheckResult& result) {
-  for (const Side side : kBothSides) {
-    for (const RunView& run : context.evidence.Runs(side)) JudgeRepeatedOrder(context, result, run);
-  }
   for (const ShardPair& pair : PairShards(context)) {
     if (Comparable(context, result, pair)) {
       for (const ShardRun& run : pair.migrated) PairCheck(context, result, pair, run).Run();
@@ -262,6 +259,9 @@ void Judge(const CheckContext& context, v1::CheckResult& result) {
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  for (const Side side : kBothSides) {
+    for (const RunView& run : context.evidence.Runs(side)) JudgeRepeatedOrder(context, result, run);
+  }
   if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
   Judge(context, result);
   RequireShards(context, result);
