@@ -220,9 +220,9 @@ absl::StatusOr<DocumentNode> ParseYaml(absl::string_view text, const DocumentLim
   } catch (const Refused& refused) {
     return absl::InvalidArgumentError(refused.message);
   } catch (const YAML::Exception& error) {
-    return absl::InvalidArgumentError(At(error.mark.line + 1, error.mark.column + 1, error.msg));
+    return absl::InvalidArgumentError(At(error.mark.line + 1, error.mark.column + 1, DisplayBytes(error.msg)));
   } catch (const std::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("1:1: ", error.what()));
+    return absl::InvalidArgumentError(absl::StrCat("1:1: ", DisplayBytes(error.what())));
   }
   return std::move(builder.root);
 }

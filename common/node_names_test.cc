@@ -22,7 +22,7 @@ TEST(FoldNodeNames, FewNamesStayAsTheyAre) {
 
 TEST(FoldNodeNames, NeverMixesWidthsOrWhatStandsBehindTheNumber) {
   EXPECT_EQ(FoldNodeNames({"n1", "n2", "n3", "n01", "n02", "n03"}, 2), "n[1-3] (3), n[01-03] (3)");
-  EXPECT_EQ(FoldNodeNames({"n1.a", "n2.a", "n3.b", "n4.b"}, 1), "n[1,2].a (2), n[3,4].b (2)");
+  EXPECT_EQ(FoldNodeNames({"n1.a", "n2.a", "n3.b", "n4.b"}, 1), "n[1-2].a (2), n[3-4].b (2)");
 }
 
 TEST(FoldNodeNames, ANumberThatNoIntegerHoldsIsPartOfTheName) {

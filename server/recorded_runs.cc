@@ -95,7 +95,7 @@ bool IsNewerFirst(const v1::StoredBundle& a, const v1::StoredBundle& b) {
 bool IsLowerRank(const Part& a, const Part& b) {
   const v1::PlanIdentity& left = a.bundle.plan().identity();
   const v1::PlanIdentity& right = b.bundle.plan().identity();
-  return std::pair(left.has_rank(), left.rank()) < std::pair(right.has_rank(), right.rank());
+  return std::pair(!left.has_rank(), left.rank()) < std::pair(!right.has_rank(), right.rank());
 }
 
 std::vector<std::string> NodesOf(const std::vector<v1::StoredBundle>& bundles) {

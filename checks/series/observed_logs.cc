@@ -21,19 +21,4 @@ std::vector<LogSource> ObservedLogs(const RunView& view) {
   return logs;
 }
 
-std::vector<LogSource> ScaleLogs(const RunSeries& run) {
-  std::vector<LogSource> observed = ObservedLogs(run.view);
-  const bool told = std::any_of(observed.begin(), observed.end(), [](const LogSource& source) {
-    return std::any_of(source.log().records().begin(), source.log().records().end(),
-                       [](const v1::StepRecord& record) { return record.has_loss_scale(); });
-  });
-  return told ? observed : run.logs;
-}
-
-RunSeries AsObserved(const RunSeries& run) {
-  RunSeries seen = run;
-  if (std::vector<LogSource> observed = ObservedLogs(run.view); !observed.empty()) seen.logs = std::move(observed);
-  return seen;
-}
-
 }  // namespace paritect

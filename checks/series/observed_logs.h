@@ -5,7 +5,8 @@
 
 #include <vector>
 
-#include "checks/series/run_series.h"
+#include "checks/evidence_set.h"
+#include "checks/series/log_source.h"
 
 namespace paritect {
 
@@ -13,12 +14,6 @@ bool IsObserved(const LogSource& source);
 
 // Those of the run's nodes, in the order given.
 std::vector<LogSource> ObservedLogs(const RunView& view);
-
-// Logs that tell of the loss scale: what was observed, where that is there, else what was printed.
-std::vector<LogSource> ScaleLogs(const RunSeries& run);
-
-// The run as the observer saw it, where it did: for its first steps, which logs need not print.
-RunSeries AsObserved(const RunSeries& run);
 
 }  // namespace paritect
 

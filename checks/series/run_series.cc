@@ -521,4 +521,20 @@ std::optional<FinalMetric> RunSeries::Final() const {
   return finals.empty() ? std::nullopt : std::optional<FinalMetric>(finals.front());
 }
 
+std::vector<LogSource> ScaleLogs(const RunSeries& run) {
+  std::vector<LogSource> observed = ObservedLogs(run.view);
+  const bool told = std::any_of(observed.begin(), observed.end(), [](const LogSource& source) {
+    return std::any_of(source.log().records().begin(), source.log().records().end(),
+                       [](const v1::StepRecord& record) { return record.has_loss_scale(); });
+  });
+  return told ? observed : run.logs;
+}
+
+RunSeries AsObserved(const RunSeries& run) {
+  RunSeries seen = run;
+  seen.views = std::make_shared<Views>();  // what was derived from the printed logs is not of these
+  if (std::vector<LogSource> observed = ObservedLogs(run.view); !observed.empty()) seen.logs = std::move(observed);
+  return seen;
+}
+
 }  // namespace paritect

@@ -22,15 +22,10 @@
 #include "checks/check.h"
 #include "checks/evidence_set.h"
 #include "checks/series/curve.h"
+#include "checks/series/log_source.h"
 #include "checks/views.h"
 
 namespace paritect {
-
-struct LogSource {
-  const v1::Bundle* bundle = nullptr;
-  const v1::Evidence* evidence = nullptr;
-  const v1::RunLog& log() const { return evidence->run_log(); }
-};
 
 // "logs/train.log:12"; without a line the file alone.
 std::string Where(const LogSource& source, std::int64_t line);
@@ -143,6 +138,12 @@ CurveSet CurvesOfMetric(const RunSeries& run, absl::string_view name);
 
 // Names of the metrics that the run's logs print, in byte order.
 std::vector<std::string> PrintedMetrics(const RunSeries& run);
+
+// Logs that tell of the loss scale: what was observed, where that is there, else what was printed.
+std::vector<LogSource> ScaleLogs(const RunSeries& run);
+
+// The run as the observer saw it, where it did: for its first steps, which logs need not print.
+RunSeries AsObserved(const RunSeries& run);
 
 }  // namespace paritect
 

@@ -224,7 +224,8 @@ void ComparePrintedLayers(const CheckContext& context, v1::CheckResult& result,
     const LayersByName a = ByName(key, LayersOf(context, baseline, key, true));
     const LayersByName b = ByName(key, LayersOf(context, migrated, key, true));
     for (const auto& [name, layers] : a) {
-      const auto other = b.find(name);
+      // Without names it is not known which layer stands against which: the scripts' order tells, or nothing.
+      const auto other = name.empty() ? b.end() : b.find(name);
       if (other == b.end() || SameNumber(layers[0].meaning, other->second[0].meaning)) continue;
       const std::string left = ShowValue(*layers[0].source), right = ShowValue(*other->second[0].source);
       v1::Finding& finding =

@@ -2,6 +2,7 @@
 // two values are one: frameworks divide them differently. The rate that a group was built with counts (initial_lr), for
 // the printed one moves. Source: pre-tuning checklist, 模型超参 (norms and biases without decay).
 #include <map>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -92,28 +93,43 @@ bool TakesAllParameters(const ScriptFlow& flow) {
          !absl::StrContains(params->text(), "[");
 }
 
-// As the scripts divide the parameters: a group's own value, else its optimizer's. What is not known to the last number
-// is no evidence. How many parameters a group has, code does not tell. The rate of a single group is the run's, which
-// model.hyperparameters.learning-rate compares.
+// The laws that a group states: its own values, else its optimizer's. nullopt: one is not known to the last number.
+std::optional<Fields> FieldsOf(const ScriptFlow& flow, absl::Span<const char* const> names, const v1::ScriptFact* group,
+                               const v1::ScriptFact& optimizer) {
+  Fields fields;
+  for (const char* name : names) {
+    const v1::ScriptArgument* argument = group == nullptr ? nullptr : FindScriptArgument(*group, name);
+    if (argument == nullptr) argument = FindScriptArgument(optimizer, name);
+    if (argument == nullptr) continue;
+    const bool open = !argument->option().empty() && !flow.tree()->command_line_known();
+    if (!argument->has_value() || open) return std::nullopt;
+    fields[name] = argument->value();
+  }
+  return fields;
+}
+
+// As the scripts divide the parameters. What is not known to the last number is no evidence. How many parameters a group
+// has, code does not tell. The rate of a single group is the run's, which model.hyperparameters.learning-rate compares.
 Groups GroupsOfScripts(const Rules& rules, const ScriptFlow& flow) {
   Groups groups;
   if (!flow.read()) return groups;
-  groups.everything = TakesAllParameters(flow);
-  for (const v1::ScriptFact* fact : flow.OfKind("parameter_group")) {
-    const v1::ScriptFact* optimizer = flow.FactAt(fact->object() - 1);
-    if (!fact->called() || fact->conditional() || optimizer == nullptr) return {};
-    Fields fields;
-    for (const char* name : {"weight_decay", "lr"}) {
-      if (groups.everything && absl::string_view(name) == "lr") continue;
-      const v1::ScriptArgument* argument = FindScriptArgument(*fact, name);
-      if (argument == nullptr) argument = FindScriptArgument(*optimizer, name);
-      if (argument == nullptr) continue;
-      const bool open = !argument->option().empty() && !flow.tree()->command_line_known();
-      if (!argument->has_value() || open) return {};
-      fields[name] = argument->value();
+  const auto add = [&](absl::Span<const char* const> names, const v1::ScriptFact* group,
+                       const v1::ScriptFact& optimizer) {
+    const std::optional<Fields> fields = FieldsOf(flow, names, group, optimizer);
+    if (!fields) return false;
+    AddGroup(rules, *fields, groups);
+    if (groups.origin.empty()) groups.origin = StrCat(ScriptPlace(optimizer), ": ", ScriptDetail(optimizer));
+    return true;
+  };
+  if (TakesAllParameters(flow)) {
+    groups.everything = true;
+    if (!add({"weight_decay"}, nullptr, *flow.OfKind("optimizer")[0])) return {};
+  } else {
+    for (const v1::ScriptFact* fact : flow.OfKind("parameter_group")) {
+      const v1::ScriptFact* optimizer = flow.FactAt(fact->object() - 1);
+      if (!fact->called() || fact->conditional() || optimizer == nullptr) return {};
+      if (!add({"weight_decay", "lr"}, fact, *optimizer)) return {};
     }
-    AddGroup(rules, fields, groups);
-    if (groups.origin.empty()) groups.origin = StrCat(ScriptPlace(*optimizer), ": ", ScriptDetail(*optimizer));
   }
   groups.any = !groups.by_law.empty();
   return groups;

@@ -65,12 +65,7 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("folder", o.folder, "where records go; made here (default: paritect-observe)");
   arguments.Text("--observe", o.level, "full (default) or light: no fingerprints of weights and data");
   arguments.Text("--format", o.form, "shell (default): for eval; env: NAME=VALUE; mpirun: options that hand them on");
-  auto parsed = arguments.Parse(args);
-  if (!parsed.ok()) return UsageError(env, kName, parsed.status().message());
-  if (!*parsed) {
-    env.out << arguments.help();
-    return kExitOk;
-  }
+  if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   if (o.verb != "env") return UsageError(env, kName, "what? paritect observe env [DIR]");
   if (!IsObserveLevel(o.level)) return UsageError(env, kName, "--observe must be full or light");
   if (o.form != "shell" && o.form != "env" && o.form != "mpirun") {

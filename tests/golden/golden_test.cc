@@ -99,6 +99,13 @@ std::string ValueText(const google::protobuf::Value& value) {
       for (const auto& item : value.list_value().values()) items.push_back(ValueText(item));
       return absl::StrCat("[", absl::StrJoin(items, ", "), "]");
     }
+    case google::protobuf::Value::kStructValue: {
+      const std::map<std::string, google::protobuf::Value> fields(value.struct_value().fields().begin(),
+                                                                  value.struct_value().fields().end());
+      std::vector<std::string> parts;
+      for (const auto& [name, field] : fields) parts.push_back(absl::StrCat(name, " ", ValueText(field)));
+      return absl::StrCat("{", absl::StrJoin(parts, ", "), "}");
+    }
     default: return "null";
   }
 }
