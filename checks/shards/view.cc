@@ -386,21 +386,43 @@ class PairBuilder {
   std::vector<ShardRun*> sides_[2];
 };
 
-// Whether the side's samples themselves were observed, as they were dealt out.
-bool SamplesObserved(const EvidenceSet& evidence, Side side) {
-  bool any = false;
-  evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle&, const v1::Evidence& one) {
-    any = any || one.shards().format() == kObservedFormat;
+// Labels of samples that were observed as they were dealt out. Numbers say who reads what only within one data set: a
+// sampler that knows the ranks deals it out. Where each rank's sampler knows of itself alone, its data set may be its
+// share already; then equal first batches of equal numbers show that it is not.
+std::set<std::string> ObservedLabels(const EvidenceSet& evidence, Side side) {
+  struct Seen {
+    std::set<std::pair<std::string, std::int64_t>> ranks;  // run, rank
+    std::set<std::string> first_batches;                   // of ranks whose sampler knows of itself alone
+    bool own_numbers = false;
+  };
+  std::map<std::string, Seen> labels;
+  evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle& bundle, const v1::Evidence& one) {
+    if (one.shards().format() != kObservedFormat) return;
+    Seen& seen = labels[one.subject()];
+    seen.ranks.emplace(bundle.plan().run(), one.has_rank() ? one.rank() : 0);
+    for (const v1::Note& note : one.shards().notes()) {
+      if (note.kind() != "own_numbers" || one.shards().epoch() != 0) continue;
+      seen.own_numbers = true;
+      seen.first_batches.insert(note.message());
+    }
   });
-  return any;
+  std::set<std::string> usable;
+  for (const auto& [label, seen] : labels) {
+    const bool same = seen.first_batches.size() == 1 && !seen.first_batches.contains("");
+    if (!seen.own_numbers || seen.ranks.size() == 1 || same) usable.insert(label);
+  }
+  return usable;
 }
 
 // Labels of the lists that count: where both sides' samples were observed, opens of files say less than these.
 std::set<std::string> Labels(const EvidenceSet& evidence, Side side) {
-  const bool observed = SamplesObserved(evidence, Side::kBaseline) && SamplesObserved(evidence, Side::kMigrated);
+  const std::set<std::string> of_side = ObservedLabels(evidence, side);
+  const Side other = side == Side::kBaseline ? Side::kMigrated : Side::kBaseline;
+  const bool observed = !of_side.empty() && !ObservedLabels(evidence, other).empty();
   std::set<std::string> labels;
   evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle&, const v1::Evidence& one) {
     if (observed && one.shards().format() == "trace") return;
+    if (one.shards().format() == kObservedFormat && !of_side.contains(one.subject())) return;
     if (one.outcome() == v1::OUTCOME_COLLECTED) labels.insert(one.subject());
   });
   return labels;

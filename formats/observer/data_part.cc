@@ -86,12 +86,22 @@ bool IsOfRank(absl::string_view name) {
   return false;
 }
 
+// What a sampler that deals one data set out to ranks knows: PyTorch, accelerate, Megatron, webdataset.
+bool TellsRank(absl::string_view name) {
+  for (absl::string_view own : {".rank", ".num_replicas", ".process_index", ".num_processes", ".data_parallel_rank",
+                                ".data_parallel_size", ".world_size", ".shard_id", ".num_shards"}) {
+    if (absl::EndsWith(name, own)) return true;
+  }
+  return false;
+}
+
 void AddSampler(const DocumentNode& object, const std::string& name, ObservedLoader& loader) {
   const std::string class_name = ShortClass(ObjectName(object));
   AddItem(loader.items["shuffle"], name, class_name);
   Items attributes;
   AddAttributes(object, name, 0, attributes);
   for (auto& [attribute, value] : attributes) {
+    loader.dealt = loader.dealt || TellsRank(attribute);
     // A batch sampler's own sampler is told by itself.
     if (IsOfRank(attribute) || absl::EndsWith(attribute, ".batch_size") || absl::StrContains(attribute, ".sampler")) {
       continue;
@@ -366,6 +376,11 @@ std::vector<v1::ShardList> DataPart::Lists() const {
         note.set_message(absl::StrCat(loader.rest));
       }
       if (!trains) list.add_notes()->set_kind("role_validation");
+      if (!loader.dealt) {
+        v1::Note& note = *list.add_notes();
+        note.set_kind("own_numbers");
+        note.set_message(pass.batch_digests.empty() ? "" : pass.batch_digests[0]);
+      }
       const std::size_t kept =
           std::min(pass.first.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, pass.samples)));
       for (std::size_t i = 0; i < kept; ++i) list.add_items(pass.first[i]);

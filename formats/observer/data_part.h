@@ -51,6 +51,7 @@ struct ObservedLoader {
   bool iterable = false;
   bool shuffles = false;
   bool has_worker_init = false;
+  bool dealt = false;     // its sampler deals one data set out to the ranks
   std::int64_t rest = 0;  // so many samples may be left out at the end of each pass (drop_last)
   // The pipeline by part of data.preprocessing ("shuffle"): names and values, in order.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> items;

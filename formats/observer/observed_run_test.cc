@@ -216,6 +216,9 @@ TEST(ObservedRun, LoadersAsPipelineAndLists) {
   ASSERT_EQ(lists.size(), 3u);
   EXPECT_EQ(lists[0].subject(), "samples");
   EXPECT_THAT(lists[0].shards().items(), ElementsAre("2", "0", "3", "1"));
+  // Its sampler knows of no ranks: the numbers are those of this rank's data set, whichever that is.
+  ASSERT_EQ(lists[0].shards().notes_size(), 1);
+  EXPECT_EQ(lists[0].shards().notes(0).kind(), "own_numbers");
   EXPECT_EQ(lists[1].shards().epoch(), 1);
   EXPECT_EQ(lists[2].subject(), "evaluation samples");
 }
