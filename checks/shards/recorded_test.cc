@@ -271,6 +271,41 @@ TEST(ShardingTrace, ShardsThatAllRanksReadAreReadTwice) {
   }
 }
 
+// Two ranks whose samplers know of themselves alone: both count from 0. `first_batches`: digests of what they read first.
+std::vector<v1::Bundle> OwnNumbers(absl::string_view run, const std::vector<std::string>& first_batches) {
+  std::vector<v1::Bundle> bundles = RunOf(run, 2, Stride(12, 2), "trace");
+  for (int rank = 0; rank < 2; ++rank) {
+    v1::Evidence& evidence = *bundles[0].add_evidence();
+    evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_subject("samples");
+    evidence.set_rank(rank);
+    v1::ShardList& list = *evidence.mutable_shards();
+    list.set_rank(rank);
+    list.set_format("observed");
+    list.set_sample_numbers(true);
+    list.set_epoch(0);
+    for (const char* number : {"0", "1", "2", "3", "4", "5"}) list.add_items(number);
+    if (first_batches.empty()) continue;
+    v1::Note& note = *list.add_notes();
+    note.set_kind("own_numbers");
+    note.set_message(first_batches[static_cast<std::size_t>(rank)]);
+  }
+  return bundles;
+}
+
+TEST(ShardingObserved, NumbersOfARanksOwnDataSetSayNothingOfOthers) {
+  const auto says = [](const std::vector<std::string>& first_batches) {
+    return Audit(OwnNumbers("gpu", first_batches), OwnNumbers("npu", first_batches)).Says("disjoint");
+  };
+  EXPECT_EQ(says({"a", "b"}), "pass");  // as the opens tell
+  EXPECT_EQ(says({"", ""}), "pass");    // what was read first is not known
+  // The same numbers, and the same rows behind them: each rank trains with all of the data.
+  EXPECT_EQ(says({"a", "a"}), "fail not_sharded@samples");
+  // A sampler that deals one data set out.
+  EXPECT_EQ(says({}), "fail not_sharded@samples");
+}
+
 TEST(ShardingTrace, WhatStandsBesideTheShards) {
   const auto with = [](const Items& beside) {
     std::vector<List> lists = Stride(12, 4);
