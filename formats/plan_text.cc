@@ -112,6 +112,8 @@ void AddSources(const v1::Plan& plan, const PlanRemarks& remarks, std::string& o
     const std::string dataset = one.dataset().empty() ? "" : StrCat(", dataset: ", Text(one.dataset()));
     shards.Add(path, StrCat("{", trace ? "trace: " : "list: ", Text(path), dataset, "}"));
   }
+  Section observed("observed", remarks, out);
+  for (const v1::ObservedSource& one : plan.observed()) observed.Add(one.path(), Text(one.path()));
   Section weights("weights", remarks, out);
   for (const v1::WeightsSource& one : plan.weights()) {
     const std::string stage = one.stage().empty() ? "" : StrCat(", stage: ", one.stage());

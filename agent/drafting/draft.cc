@@ -61,6 +61,7 @@ class Drafting {
     TakeSettings();
     TakeScripts();
     TakeShards();
+    TakeObserved();
     TakeWeights();
     TakeTensors();
     NameTheRest();
@@ -293,6 +294,18 @@ class Drafting {
       source.set_dataset(DatasetLabel());
       out_.taken.push_back(one);
     }
+  }
+
+  // A folder with what was recorded inside the processes of a training.
+  void TakeObserved() {
+    std::map<std::string, TakenSource> folders;
+    for (const std::string& path : PathsOf(FileKind::kObserved)) {
+      const std::string folder = FolderOf(path).empty() ? "." : FolderOf(path);
+      const auto [found, fresh] = folders.try_emplace(folder, TakenSource{"observed", folder, "observed", 0});
+      ++found->second.files;
+      if (fresh) PlanOf(folder).add_observed()->set_path(folder);
+    }
+    for (const auto& [folder, one] : folders) out_.taken.push_back(one);
   }
 
   // --- weights, tensors ----------------------------------------------------------------------------------

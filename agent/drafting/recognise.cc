@@ -16,6 +16,7 @@
 #include "formats/logs/read_log.h"
 #include "formats/plan.h"
 #include "formats/settings/settings_format.h"
+#include "formats/observer/record.h"
 #include "formats/shards/shard_format.h"
 #include "formats/shards/trace_records.h"
 #include "formats/tensors/msprobe_dump.h"
@@ -217,6 +218,7 @@ RecognisedFile ByMagic(const std::string& path, absl::string_view head) {
   if (LooksLikeBundle(head)) return Of(FileKind::kBundle, "bundle");
   if (absl::StartsWith(head, kTraceMagic)) return Of(FileKind::kTrace, "trace");
   if (absl::EndsWith(path, ".ptrace.gz")) return Of(FileKind::kTrace, "trace");
+  if (LooksObserved(head)) return Of(FileKind::kObserved, "observed");
   if (LooksLikeMsprobeDump(head)) return Of(FileKind::kTensors, "msprobe-dump");
   return Unknown("");
 }

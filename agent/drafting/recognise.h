@@ -21,6 +21,7 @@ enum class FileKind {
   kFileList,  // digests of a data set
   kShards,    // what ranks read
   kTrace,     // of the recorder
+  kObserved,  // of the observer
   kTensors,   // a dump of operators
   kScript,
   kPlan,

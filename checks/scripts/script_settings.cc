@@ -14,11 +14,10 @@ class Reader {
  public:
   explicit Reader(const ScriptFlow& flow) : flow_(flow) { document_.set_format(kScriptSettings); }
 
-  v1::SettingsDocument Run(bool started_alone) {
+  v1::SettingsDocument Run() {
     Mechanisms();
     Libraries();
     LossScale();
-    if (started_alone) OneProcess();
     return std::move(document_);
   }
 
@@ -122,37 +121,14 @@ class Reader {
     }
   }
 
-  // Whether anything in the tree makes, joins or asks for other processes, or trains by a framework that may.
-  bool ReachesForOthers() const {
-    static constexpr absl::string_view kKinds[] = {
-        "distributed_init", "distributed_wrapper", "data_parallel_wrapper", "rank", "world_size", "all_reduce", "shard",
-        "trainer"};
-    return std::any_of(flow_.tree()->facts().begin(), flow_.tree()->facts().end(), [](const v1::ScriptFact& fact) {
-      return std::find(std::begin(kKinds), std::end(kKinds), fact.kind()) != std::end(kKinds);
-    });
-  }
-
-  void OneProcess() {
-    // A script that trains nothing itself may start others that do.
-    if (!flow_.whole() || !flow_.Has("optimizer") || ReachesForOthers()) return;
-    for (const char* key : {"world_size", "nodes", "devices_per_node"}) {
-      v1::Setting& setting = *document_.add_settings();
-      setting.set_raw_key(key);
-      setting.set_raw_value("1");
-      setting.mutable_value()->set_integer(1);
-      setting.set_origin(flow_.entry());
-      setting.set_is_default(true);  // what states another size knows better
-    }
-  }
-
   const ScriptFlow& flow_;
   v1::SettingsDocument document_;
 };
 
 }  // namespace
 
-v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow, bool started_alone) {
-  return Reader(flow).Run(started_alone);
+v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow) {
+  return Reader(flow).Run();
 }
 
 }  // namespace paritect

@@ -14,9 +14,7 @@ inline constexpr char kScriptSettings[] = "python";
 inline constexpr char kScriptOptions[] = "script-options";
 
 // How mixed precision and the loss scale are made, optimizer and seeds. Empty where the scripts say nothing of them.
-// `started_alone`: no launcher started the script; then it is a world of one process, if it is known as a whole and
-// reaches for no other process.
-v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow, bool started_alone);
+v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow);
 
 }  // namespace paritect
 

@@ -2,13 +2,17 @@
 // Source: pre-tuning checklist, 模型超参; parts of the schedule are compared through what they make.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/detail.h"
 #include "checks/scripts/faults.h"
+#include "checks/series/run_series.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
+#include "checks/settings/made_by_scripts.h"
 #include "checks/settings/unknown_keys.h"
 #include "common/numbers.h"
 
@@ -281,6 +285,27 @@ void CompareScaling(const CheckContext& context, v1::CheckResult& result, const 
   SetFact(note, "ratio", batch_ratio);
 }
 
+bool PrintsRate(const CheckContext& context, const SettingsView& view) {
+  for (const RunSeries& run : SeriesOf(context, view.side())) {
+    if (run.name == view.run_name() && !run.Curves(Metric::kLearningRate).curves.empty()) return true;
+  }
+  return false;
+}
+
+// What both sides' code makes, where no log prints the rate that came of it: the curve of the rate says more than the
+// name of a class.
+void CompareScriptSchedules(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                            const SettingsView& migrated) {
+  if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
+  const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "schedule", {"optimizer"});
+  if (!made || !made->differ) return;
+  v1::Finding* finding = AddDifference(context, result, "schedule_differs", "schedule", ScriptDetail(*made->baseline),
+                                       ScriptDetail(*made->migrated));
+  if (finding == nullptr) return;
+  finding->add_evidence(ScriptPlace(*made->baseline));
+  finding->add_evidence(ScriptPlace(*made->migrated));
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) AddScriptFaults(context, result, "model.hyperparameters.learning-rate", side);
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
@@ -292,6 +317,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
       }
     }
     CompareSchedule(context, result, baseline, migrated);
+    CompareScriptSchedules(context, result, baseline, migrated);
     CompareEnd(context, result, baseline, migrated);
     CompareDecay(context, result, baseline, migrated);
     CompareWarmup(context, result, baseline, migrated);

@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/detail.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/diff.h"
+#include "checks/settings/made_by_scripts.h"
 #include "checks/settings/unknown_keys.h"
 #include "checks/settings/view.h"
 #include "common/numbers.h"
@@ -264,6 +266,25 @@ bool CompareOne(const CheckContext& context, v1::CheckResult& result, const Sett
   return true;
 }
 
+// The optimizer that both sides' code makes. Rate and decay have checks of their own; how it is computed changes no
+// number by itself.
+void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                             const SettingsView& migrated) {
+  const std::optional<MadeByScripts> made =
+      MadeOnBothSides(baseline, migrated, "optimizer",
+                      {"params", "lr", "learning_rate", "weight_decay", "fused", "foreach", "capturable"});
+  if (!made || !made->differ) return;
+  const std::string a = ScriptDetail(*made->baseline);
+  const std::string b = ScriptDetail(*made->migrated);
+  if (HasFinding(result, "value_differs", "optimizer", a, b)) return;
+  v1::Finding& finding =
+      AddError(context, result, "value_differs", "optimizer", {{"key", "optimizer"}, {"baseline", a}, {"migrated", b}});
+  finding.set_baseline(a);
+  finding.set_migrated(b);
+  finding.add_evidence(ScriptPlace(*made->baseline));
+  finding.add_evidence(ScriptPlace(*made->migrated));
+}
+
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                    const SettingsView& migrated) {
   int compared = 0;
@@ -298,6 +319,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     ReportLength(context, result, baseline, migrated);
   }
   CompareUnknown(context, result, baseline, migrated);
+  CompareScriptOptimizers(context, result, baseline, migrated);
   for (absl::string_view owner : {"optimizer", "model"}) {
     JudgeUnknownKeys(context, result, baseline, migrated, owner, "value_differs/argument");
   }

@@ -109,7 +109,8 @@ std::optional<Fields> FieldsOf(const ScriptFlow& flow, absl::Span<const char* co
 }
 
 // As the scripts divide the parameters. What is not known to the last number is no evidence. How many parameters a
-// group has, code does not tell. The rate of a single group is the run's, which model.hyperparameters.learning-rate compares.
+// group has, code does not tell. The rate of a single group is the run's, which model.hyperparameters.learning-rate
+// compares.
 Groups GroupsOfScripts(const Rules& rules, const ScriptFlow& flow) {
   Groups groups;
   if (!flow.read()) return groups;

@@ -146,11 +146,7 @@ void SettingsView::AddScripts(const CheckContext& context, const RunView& run) {
   flow_ = &flow;
   if (!flow.read()) return;
   if (framework_.empty()) framework_ = flow.framework();
-  // Every command that is known to have started it is Python's own.
-  const bool alone = !commands_.empty() && std::all_of(commands_.begin(), commands_.end(), [](const std::string& word) {
-    return absl::StartsWith(word, "python") || absl::EndsWith(word, ".py");
-  });
-  const v1::SettingsDocument document = SettingsOfScripts(flow, alone);
+  const v1::SettingsDocument document = SettingsOfScripts(flow);
   if (document.settings_size() > 0) AddDocument(context.rules, *run.nodes[0], document, false);
 }
 
@@ -237,8 +233,7 @@ void SettingsView::AddDocument(const Rules& rules, const v1::Bundle& bundle, con
       const bool no_number = IsNoNumber(one);
       value.value = std::move(one.value);
       value.converted = one.converted;
-      value.replaceable =
-          setting.is_default() && (document.format() == "launch-script" || document.format() == kScriptSettings);
+      value.replaceable = setting.is_default() && document.format() == "launch-script";
       if (no_number) {
         unreadable_[one.key->key].push_back(std::move(value));
       } else if (MayDiffer(*one.key)) {

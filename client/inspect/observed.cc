@@ -69,7 +69,8 @@ OrderedJson RanksToJson(const std::vector<v1::Evidence>& evidence, bool summary)
   for (const v1::Evidence& one : evidence) {
     OrderedJson& rank = json[one.has_rank() ? std::to_string(one.rank()) : "unknown"];
     const std::string word(KindWord(one));
-    rank[word] = rank.value(word, std::int64_t{0}) + SizeOf(one);
+    const std::int64_t before = rank.is_object() ? rank.value(word, std::int64_t{0}) : 0;
+    rank[word] = before + SizeOf(one);
     if (!summary && one.settings().format() == "observed") rank["facts"] = FactsToJson(one.settings());
   }
   return json;

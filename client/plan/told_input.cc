@@ -32,6 +32,7 @@ absl::string_view MessageOf(const TakenSource& source) {
   if (source.key == "settings") return "taken_settings";
   if (source.key == "scripts") return source.files > 1 ? "taken_scripts/folder" : "taken_scripts";
   if (source.key == "shards") return "taken_shards";
+  if (source.key == "observed") return "taken_observed";
   if (source.key == "weights") return "taken_weights";
   if (source.key == "tensors") return "taken_tensors";
   if (source.format != "tree" && source.count > 0) return "taken_datasets/list";

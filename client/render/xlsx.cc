@@ -5,6 +5,7 @@
 #include <xlsxwriter.h>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/report/json.h"
 #include "client/report/renderer.h"
 #include "client/report/view.h"
@@ -22,7 +23,10 @@ constexpr double kWide = 60, kNarrow = 16;
 
 // A cell of a text that others wrote: shown, never run, cut where the format cannot hold it.
 std::string Cell(absl::string_view text) {
-  std::string shown = DisplayBytes(text);
+  // A cell may hold several lines; all else that is no text is shown as \xHH.
+  std::vector<std::string> lines;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) lines.push_back(DisplayBytes(line));
+  std::string shown = absl::StrJoin(lines, "\n");
   if (shown.size() <= kCellCharactersMax) return shown;
   std::size_t end = kCellCharactersMax;
   while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;

@@ -1,0 +1,48 @@
+#include "checks/settings/made_by_scripts.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "checks/scripts/detail.h"
+#include "checks/scripts/flow.h"
+
+namespace paritect {
+namespace {
+
+const v1::ScriptFact* TheOne(const SettingsView& view, absl::string_view kind) {
+  const std::vector<const v1::ScriptFact*> made = view.flow().OfKind(kind);
+  return made.size() == 1 && !made[0]->conditional() ? made[0] : nullptr;
+}
+
+absl::string_view FrameworkOf(const v1::ScriptFact& fact) {
+  const absl::string_view name = fact.name();
+  return name.substr(0, name.find('.'));
+}
+
+// A value that no unknown command line may have changed.
+bool IsKnown(const SettingsView& view, const v1::ScriptArgument& argument) {
+  return argument.has_value() && (argument.option().empty() || view.flow().tree()->command_line_known());
+}
+
+}  // namespace
+
+std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const SettingsView& migrated,
+                                             absl::string_view kind, absl::Span<const absl::string_view> passed_over) {
+  MadeByScripts made = {TheOne(baseline, kind), TheOne(migrated, kind)};
+  if (made.baseline == nullptr || made.migrated == nullptr) return std::nullopt;
+  if (FrameworkOf(*made.baseline) != FrameworkOf(*made.migrated)) return std::nullopt;
+  for (const v1::ScriptFact* one : {made.baseline, made.migrated}) {
+    if (absl::StrContains(one->name(), "Lambda")) return std::nullopt;
+  }
+  made.differ = made.baseline->name() != made.migrated->name();
+  for (const v1::ScriptArgument& argument : made.baseline->arguments()) {
+    if (std::find(passed_over.begin(), passed_over.end(), argument.name()) != passed_over.end()) continue;
+    const v1::ScriptArgument* other = FindScriptArgument(*made.migrated, argument.name());
+    if (other == nullptr || !IsKnown(baseline, argument) || !IsKnown(migrated, *other)) continue;
+    made.differ = made.differ || ShowScriptValue(argument) != ShowScriptValue(*other);
+  }
+  return made;
+}
+
+}  // namespace paritect

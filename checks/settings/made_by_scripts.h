@@ -1,0 +1,27 @@
+// What the scripts of both sides make once each, in one framework: an optimizer, a schedule.
+#ifndef PARITECT_CHECKS_SETTINGS_MADE_BY_SCRIPTS_H_
+#define PARITECT_CHECKS_SETTINGS_MADE_BY_SCRIPTS_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "checks/settings/view.h"
+
+namespace paritect {
+
+struct MadeByScripts {
+  const v1::ScriptFact* baseline = nullptr;
+  const v1::ScriptFact* migrated = nullptr;
+  // Another class, or an argument that both sides state with other values, both known.
+  bool differ = false;
+};
+
+// `kind`: of the script's facts; `passed_over`: arguments that say nothing here. nullopt where a side makes none,
+// several, or one under a condition, where the frameworks differ, and where a function of the script's own decides.
+std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const SettingsView& migrated,
+                                             absl::string_view kind, absl::Span<const absl::string_view> passed_over);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SETTINGS_MADE_BY_SCRIPTS_H_
