@@ -92,6 +92,19 @@ class Modes {
   const std::string& run_;
 };
 
+// Whether any update was made with dropout or batch statistics at work; nullopt: no update of a phase that tells it.
+std::optional<bool> TrainsActive(const ObservedRun& run, std::string& origin) {
+  std::optional<bool> active;
+  for (const ObservedRank& rank : run.ranks()) {
+    for (const Phase& phase : PhasesOf(rank)) {
+      if (!phase.grad || phase.updates <= 0 || !phase.active) continue;
+      active = active.value_or(false) || *phase.active > 0;
+      if (origin.empty()) origin = phase.origin;
+    }
+  }
+  return active;
+}
+
 std::optional<std::int64_t> RowsOf(const ObservedRun& run, std::string& origin) {
   std::int64_t rows = 0;
   bool any = false;
@@ -128,6 +141,22 @@ bool JudgeObservedModes(const CheckContext& context, v1::CheckResult& result, Si
   for (const ObservedRank& rank : observed.ranks()) evaluated = modes.Rank(rank) || evaluated;
   if (!observed.whole()) AddObservedGaps(context, result, observed);
   return evaluated && observed.whole();
+}
+
+void CompareObservedTrainingModes(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                                  const RunView& migrated) {
+  std::string left, right;
+  const auto a = TrainsActive(ObservedRun::Of(context, baseline), left);
+  const auto b = TrainsActive(ObservedRun::Of(context, migrated), right);
+  if (!a || !b || *a == *b) return;
+  const auto word = [](bool active) { return active ? "train" : "eval"; };
+  v1::Finding& finding =
+      AddError(context, result, "eval_mode_at_train/side", migrated.name,
+               {{"run", *a ? migrated.name : baseline.name}, {"other", *a ? baseline.name : migrated.name}});
+  finding.set_baseline(word(*a));
+  finding.set_migrated(word(*b));
+  finding.add_evidence(left);
+  finding.add_evidence(right);
 }
 
 bool CompareObservedEvaluations(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,

@@ -9,6 +9,11 @@
 
 namespace paritect {
 
+// Dropout and batch statistics that are frozen from the start are meant so where both sides have them so; where one
+// side trains with them and the other never does, that is a difference.
+void CompareObservedTrainingModes(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                                  const RunView& migrated);
+
 // Validation in training mode, dropout that stays on in it, a training that goes on in evaluation mode. True: forwards
 // of evaluation were seen in every process that has any, and nothing is missing from the records.
 bool JudgeObservedModes(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run);

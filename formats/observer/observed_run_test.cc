@@ -295,6 +295,11 @@ TEST(ObservedRun, RefusesWhatIsNoRecord) {
   EXPECT_EQ(ReadObservedFile("", "empty").status().code(), absl::StatusCode::kDataLoss);
   EXPECT_FALSE(LooksObserved("{\"step\": 1, \"loss\": 2}\n"));
   EXPECT_TRUE(LooksObserved(RecordFixture().text()));
+  // A form of a later version: its fields may mean something else.
+  std::string later = RecordFixture().Model().Step(1).text();
+  ASSERT_TRUE(ReadObservedFile(later, "a").ok());
+  later.replace(later.find("paritect-observe/1"), 18, "paritect-observe/9");
+  EXPECT_EQ(ReadObservedFile(later, "a").status().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(ObservedRun, WeightsGradientsAndOperatorsAsFingerprints) {

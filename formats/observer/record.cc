@@ -80,6 +80,12 @@ const std::vector<DocumentNode>& ObservedRecord::List(absl::string_view field) c
 
 void ForEachRecord(absl::string_view bytes, RecordCounts& counts,
                    absl::FunctionRef<void(const ObservedRecord&)> visit) {
+  // Of another form, or without the line that states it: what its fields mean is not known.
+  if (!bytes.empty() && !LooksObserved(bytes)) {
+    ++counts.unread;
+    counts.first_unread = 1;
+    return;
+  }
   DocumentLimits limits;
   limits.bytes_max = kObserverLineBytesMax;
   limits.nodes_max = kNodesMax;
