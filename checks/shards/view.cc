@@ -391,15 +391,15 @@ class PairBuilder {
 // share already; then equal first batches of equal numbers show that it is not.
 std::set<std::string> ObservedLabels(const EvidenceSet& evidence, Side side) {
   struct Seen {
-    std::set<std::pair<std::string, std::int64_t>> ranks;  // run, rank
-    std::set<std::string> first_batches;                   // of ranks whose sampler knows of itself alone
+    std::set<std::int64_t> ranks;
+    std::set<std::string> first_batches;  // of ranks whose sampler knows of itself alone
     bool own_numbers = false;
   };
-  std::map<std::string, Seen> labels;
+  std::map<std::string, std::map<std::string, Seen>> labels;  // by label and run
   evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle& bundle, const v1::Evidence& one) {
     if (one.shards().format() != kObservedFormat) return;
-    Seen& seen = labels[one.subject()];
-    seen.ranks.emplace(bundle.plan().run(), one.has_rank() ? one.rank() : 0);
+    Seen& seen = labels[one.subject()][bundle.plan().run()];
+    seen.ranks.insert(one.has_rank() ? one.rank() : 0);
     for (const v1::Note& note : one.shards().notes()) {
       if (note.kind() != "own_numbers" || one.shards().epoch() != 0) continue;
       seen.own_numbers = true;
@@ -407,9 +407,13 @@ std::set<std::string> ObservedLabels(const EvidenceSet& evidence, Side side) {
     }
   });
   std::set<std::string> usable;
-  for (const auto& [label, seen] : labels) {
-    const bool same = seen.first_batches.size() == 1 && !seen.first_batches.contains("");
-    if (!seen.own_numbers || seen.ranks.size() == 1 || same) usable.insert(label);
+  for (const auto& [label, runs] : labels) {
+    const bool all = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
+      const Seen& seen = run.second;
+      const bool same = seen.first_batches.size() == 1 && !seen.first_batches.contains("");
+      return !seen.own_numbers || seen.ranks.size() == 1 || same;
+    });
+    if (all) usable.insert(label);
   }
   return usable;
 }
@@ -447,7 +451,9 @@ std::vector<ShardPair> PairsOf(const EvidenceSet& evidence) {
       const std::set<std::string>& known = labels[side == Side::kBaseline ? 0 : 1];
       const std::string wanted = joined ? *known.begin() : label;
       for (const RunView& view : evidence.Runs(side)) {
-        std::optional<ShardRun> run = RunBuilder(side, view, wanted).Build();
+        // Lists of a label that does not count on this side are not looked at for the other side's sake.
+        std::optional<ShardRun> run;
+        if (known.contains(wanted)) run = RunBuilder(side, view, wanted).Build();
         if (!run) {
           if (side == Side::kMigrated) pair.migrated_without.push_back(view.name);
           continue;
