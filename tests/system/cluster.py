@@ -86,6 +86,7 @@ class Cluster:
 
     def start_server(self):
         log = open(os.path.join(self.work, "server.log"), "ab")
+        self.log_start = log.tell()  # what an earlier server wrote stands before it
 
         def limits():
             if self.descriptors:
@@ -107,10 +108,20 @@ class Cluster:
         with open(os.path.join(self.work, "server.log"), errors="replace") as log:
             return log.read()[-3000:]
 
+    def web_port(self):
+        """The port of page and metrics; it is told some time after the main port answers."""
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            with open(os.path.join(self.work, "server.log"), errors="replace") as log:
+                log.seek(self.log_start)
+                told = re.search(r"metrics on port (\d+)", log.read())
+            if told:
+                return int(told.group(1))
+            time.sleep(0.05)
+        raise Failure("the server tells no port of its page: " + self.server_log())
+
     def metric(self, name):
-        with open(os.path.join(self.work, "server.log"), errors="replace") as log:
-            port = re.findall(r"metrics on port (\d+)", log.read())[-1]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port()}/metrics", timeout=10) as page:
             return float(re.search(rf"^paritect_{name} (\S+)$", page.read().decode(), re.M).group(1))
 
     def stop_server(self):

@@ -19,8 +19,7 @@ class Browser:
     """Speaks to the page as a browser does: TLS, one cookie, a request a connection."""
 
     def __init__(self, cluster):
-        with open(os.path.join(cluster.work, "server.log"), errors="replace") as log:
-            self.port = int(re.findall(r"metrics on port (\d+)", log.read())[-1])
+        self.port = cluster.web_port()
         self.tls = ssl.create_default_context(cafile=os.path.join(cluster.dir, "ca.pem"))
         self.cookie = ""
 
