@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : PARITECT_BENCH_DIR "/../tests/scripts";
   std::vector<ScriptSourceFile> files;
   std::string entry;
-  if (!AddScriptFiles(PosixFileSystem(), folder, "", files, entry).ok() || files.empty()) {
+  if (!AddScriptFiles(PosixFileSystem(), folder, "", files, entry).ok() || !HoldScripts(files)) {
     std::fprintf(stderr, "script_bench: no Python file below %s\n", folder.c_str());
     return 2;
   }

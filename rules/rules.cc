@@ -16,6 +16,7 @@
 #include "rules/list_words.h"
 #include "rules/log_formats.h"
 #include "rules/metrics.h"
+#include "rules/one_process.h"
 #include "rules/openings.h"
 #include "rules/phrases.h"
 #include "rules/prepared_document.h"
@@ -41,6 +42,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"file_names.yaml", [](const DocumentNode& root) { return ReadFileNames(root).status(); }},
     {"list_words.yaml", [](const DocumentNode& root) { return ReadListWords(root).status(); }},
     {"log_formats.yaml", [](const DocumentNode& root) { return ReadLogFormats(root).status(); }},
+    {"one_process.yaml", [](const DocumentNode& root) { return ReadOneProcessRules(root).status(); }},
     {"metrics.yaml", [](const DocumentNode& root) { return ReadMetrics(root).status(); }},
     {"secrets.yaml", [](const DocumentNode& root) { return ReadSecrets(root).status(); }},
 };

@@ -22,6 +22,11 @@ bool IsPython(absl::string_view name) {
   return absl::EndsWith(name, ".py") || absl::EndsWith(name, ".pyw");
 }
 
+// A module without its source: Python would import it, and what it does cannot be read.
+bool IsCompiled(absl::string_view name) {
+  return absl::EndsWith(name, ".so") || absl::EndsWith(name, ".pyc") || absl::EndsWith(name, ".pyd");
+}
+
 // Folders whose code is not the project's.
 bool IsLeftOut(absl::string_view name) {
   constexpr absl::string_view kNames[] = {"__pycache__", "site-packages", "node_modules", "venv",
@@ -54,14 +59,23 @@ class Walk {
         if (info->type == FileInfo::Type::kDirectory) {
           const bool enter =
               folder.depth < kDepthMax && !IsLeftOut(name) && seen.insert({info->device, info->inode}).second;
-          if (enter) open.push_back({path, Below(folder.label, name), folder.depth + 1});
+          if (enter) {
+            open.push_back({path, Below(folder.label, name), folder.depth + 1});
+          } else {
+            Unread(Below(folder.label, name));
+          }
         } else if (info->type == FileInfo::Type::kRegular && IsPython(name)) {
           PARITECT_RETURN_IF_ERROR(File(path, Below(folder.label, name), info->size_bytes));
+        } else if (IsCompiled(name)) {
+          Unread(Below(folder.label, name.substr(0, name.find('.'))));
         }
       }
     }
     return absl::OkStatus();
   }
+
+  // A place where a module may stand that is not read.
+  void Unread(const std::string& label) { files_.push_back({DisplayBytes(label), "", false}); }
 
   absl::Status File(const std::string& path, const std::string& label, std::uint64_t size) {
     bytes_ += size;
@@ -102,10 +116,15 @@ absl::Status AddScriptFiles(FileSystem& fs, const std::string& path, const std::
   // A script outside of any project (in a home folder) may have a whole world beside it: then it stands alone.
   if (!Walk(fs, beside).Folder(folder, base == "." ? "" : std::string(base)).ok()) {
     beside.clear();
+    Walk(fs, beside).Unread(base == "." ? "?" : absl::StrCat(base, "/?"));
     PARITECT_RETURN_IF_ERROR(Walk(fs, beside).File(path, plain, info.size_bytes));
   }
   files.insert(files.end(), beside.begin(), beside.end());
   return absl::OkStatus();
+}
+
+bool HoldScripts(const std::vector<ScriptSourceFile>& files) {
+  return std::any_of(files.begin(), files.end(), [](const ScriptSourceFile& file) { return file.read; });
 }
 
 void UseLaunch(const v1::SettingsDocument& document, ScriptOptions& options) {

@@ -18,6 +18,9 @@ namespace paritect {
 absl::Status AddScriptFiles(FileSystem& fs, const std::string& path, const std::string& label,
                             std::vector<ScriptSourceFile>& files, std::string& entry);
 
+// Whether any of them was read: others are only known to be there.
+bool HoldScripts(const std::vector<ScriptSourceFile>& files);
+
 // What a launch script tells of the run: its entry script and the arguments given to it.
 void UseLaunch(const v1::SettingsDocument& document, ScriptOptions& options);
 

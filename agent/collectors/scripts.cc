@@ -73,7 +73,7 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   const auto same = [](const ScriptSourceFile& a, const ScriptSourceFile& b) { return a.path == b.path; };
   std::sort(files.begin(), files.end(), before);
   files.erase(std::unique(files.begin(), files.end(), same), files.end());
-  if (files.empty()) {
+  if (!HoldScripts(files)) {
     sink(ProblemEvidence(kKind, sources, v1::OUTCOME_ABSENT, "no_python_files"));
     return;
   }

@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/coverage.h"
+#include "checks/scripts/one_process.h"
 #include "checks/settings/world_size.h"
 
 namespace paritect {
@@ -20,7 +21,9 @@ void EvaluateSide(const CheckContext& context, Side side, v1::CheckResult& resul
     }
     const RankCoverage coverage = CoverRanks(run, sizes.largest());
     if (coverage.world_size == 0) {
-      AddMissing(context, result, "world_size_unknown", run.name, {{"run", run.name}});
+      const std::string why = WhyNotOneProcess(run);
+      AddMissing(context, result, why.empty() ? "world_size_unknown" : "world_size_unknown/script", run.name,
+                 {{"run", run.name}, {"why", why}});
       continue;
     }
     const std::vector<int> silent = coverage.Silent();

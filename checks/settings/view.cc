@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "checks/observed_format.h"
+#include "checks/scripts/one_process.h"
 #include "checks/scripts/script_settings.h"
 #include "checks/settings/document_values.h"
 #include "checks/settings/platform.h"
@@ -146,7 +147,15 @@ void SettingsView::AddScripts(const CheckContext& context, const RunView& run) {
   flow_ = &flow;
   if (!flow.read()) return;
   if (framework_.empty()) framework_ = flow.framework();
-  const v1::SettingsDocument document = SettingsOfScripts(flow);
+  v1::SettingsDocument document = SettingsOfScripts(flow);
+  // Only where nothing else tells how many processes there were: a proof says nothing against what was stated or seen.
+  static constexpr absl::string_view kSizes[] = {"world_size",           "nodes",
+                                                 "devices_per_node",     "data_parallel_size",
+                                                 "tensor_parallel_size", "pipeline_parallel_size"};
+  const bool told = std::any_of(std::begin(kSizes), std::end(kSizes), [&](absl::string_view key) {
+    return values_.contains(std::string(key)) || untold_.contains(std::string(key));
+  });
+  if (const auto proven = told ? std::nullopt : ProvenOneProcess(run)) *document.add_settings() = *proven;
   if (document.settings_size() > 0) AddDocument(context.rules, *run.nodes[0], document, false);
 }
 

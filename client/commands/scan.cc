@@ -203,7 +203,7 @@ ExitCode ScanTree(CommandEnv& env, const ScanOptions& o) {
   options.entry = o.entry;
   const absl::Status status = AddScriptFiles(env.fs, o.paths[0], "", files, options.entry);
   if (!status.ok()) return fail(StrCat(DisplayBytes(o.paths[0]), ": ", status.message()));
-  if (files.empty()) return fail(StrCat(DisplayBytes(o.paths[0]), ": no Python file in it"));
+  if (!HoldScripts(files)) return fail(StrCat(DisplayBytes(o.paths[0]), ": no Python file in it"));
   const v1::ScriptTree tree = ReadScripts(std::move(files), options, env.rules.scripts);
   const std::vector<ScanFinding> findings = Scan(env.rules, tree).Run();
   if (o.output == "json") {

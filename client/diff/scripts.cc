@@ -133,7 +133,7 @@ absl::StatusOr<v1::ScriptTree> LoadTree(CommandEnv& env, const std::string& path
     std::vector<ScriptSourceFile> files;
     ScriptOptions options;
     PARITECT_RETURN_IF_ERROR(AddScriptFiles(env.fs, path, "", files, options.entry));
-    if (files.empty()) return absl::InvalidArgumentError(StrCat(DisplayBytes(path), ": no Python file in it"));
+    if (!HoldScripts(files)) return absl::InvalidArgumentError(StrCat(DisplayBytes(path), ": no Python file in it"));
     return ReadScripts(std::move(files), options, env.rules.scripts);
   }
   PARITECT_ASSIGN_OR_RETURN(const std::vector<v1::Bundle> bundles, LoadDiffSide(env, path, BareFiles::kSettings));

@@ -18,6 +18,7 @@
 #include "formats/python/imports.h"
 #include "formats/python/lookups.h"
 #include "formats/python/machine.h"
+#include "formats/python/process_proof.h"
 #include "formats/python/script_uses.h"
 #include "formats/python/statements.h"
 
@@ -179,6 +180,31 @@ bool BeginsRun(const SyntaxTree& tree) {
       return true;
   }
   return false;
+}
+
+// The notes of a run that may be one process: only where its entry is the file that the command names, word for word.
+void AddProcessNote(const std::vector<ScriptModule>& modules, const ScriptOptions& options,
+                    const std::vector<std::string>& unread, v1::ScriptTree& tree) {
+  absl::string_view named = options.entry;
+  while (absl::ConsumePrefix(&named, "./")) {
+  }
+  if (tree.entries_size() != 1 || named.empty() || !EndsLikePath(tree.entries(0), named)) return;
+  const auto entry = std::find_if(modules.begin(), modules.end(),
+                                  [&](const ScriptModule& module) { return module.path == tree.entries(0); });
+  *tree.add_notes() =
+      ProveOneProcess(modules, static_cast<int>(entry - modules.begin()), unread, BuiltInOneProcessRules());
+}
+
+// Takes what is only known to be there out of the files; sorted.
+std::vector<std::string> TakeUnread(std::vector<ScriptSourceFile>& files) {
+  std::vector<std::string> unread;
+  for (const ScriptSourceFile& file : files) {
+    if (!file.read) unread.push_back(file.path);
+  }
+  files.erase(std::remove_if(files.begin(), files.end(), [](const ScriptSourceFile& file) { return !file.read; }),
+              files.end());
+  std::sort(unread.begin(), unread.end());
+  return unread;
 }
 
 std::vector<int> EntriesOf(const std::vector<ScriptModule>& modules, absl::string_view entry) {
@@ -351,6 +377,7 @@ std::vector<ScriptModule> ParseAll(std::vector<ScriptSourceFile> files) {
 
 v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOptions& options,
                            const ScriptRules& rules) {
+  const std::vector<std::string> unread = TakeUnread(files);
   std::sort(files.begin(), files.end(),
             [](const ScriptSourceFile& a, const ScriptSourceFile& b) { return a.path < b.path; });
   std::vector<ScriptModule> modules = ParseAll(std::move(files));
@@ -395,6 +422,7 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
     note.set_kind("script_rest_cut");
     note.set_message("of the functions that no run calls, only some were read");
   }
+  AddProcessNote(modules, options, unread, tree);
   return tree;
 }
 

@@ -2,7 +2,8 @@
 //
 // Nothing is executed. Files that no entry reaches are parsed as well, and functions that nothing calls are walked
 // last, with nothing known of what they are given: their facts are marked (`called` false). Deterministic; bounded in
-// time and memory: what a bound cut is said in a note, and the tree is then not whole.
+// time and memory: what a bound cut is said in a note, and the tree is then not whole. Where the entry is known, a note
+// says whether the script can be one process only (formats/python/process_proof.h).
 #ifndef PARITECT_FORMATS_PYTHON_SCRIPT_READER_H_
 #define PARITECT_FORMATS_PYTHON_SCRIPT_READER_H_
 
@@ -19,6 +20,8 @@ namespace paritect {
 struct ScriptSourceFile {
   std::string path;  // below the tree's root, '/' between folders
   std::string text;
+  // Not: only its place is known, without extension (a compiled module, a folder that was not entered).
+  bool read = true;
 };
 
 struct ScriptOptions {

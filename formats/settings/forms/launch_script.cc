@@ -4,7 +4,7 @@
 // Arguments of the training script keep their name ("lr"), those of the launcher stand under "launch." (of a launcher
 // that starts another, "launch.srun."), variables that reach the command under "env.". What the script does not
 // tell (a variable from outside) has no value and a note; what the environment may replace (${LR:-0.1}) is marked
-// as a default.
+// as a default. "launch.alone": the script starts this one program once, and nothing around it could start it again.
 #include <map>
 
 #include "absl/strings/ascii.h"
@@ -15,6 +15,7 @@
 #include "common/numbers.h"
 #include "formats/settings/builder.h"
 #include "formats/settings/settings_format.h"
+#include "formats/settings/shell/plain_launch.h"
 #include "formats/settings/shell/shell.h"
 
 namespace paritect {
@@ -251,6 +252,8 @@ class ArgumentReader {
     OneNode(words.subspan(launcher, entry - launcher));
   }
 
+  void Alone(const PlainLaunch& launch) { builder_.AddText("launch.alone", launch.command, launch.line); }
+
   // What the job manager reads of the script ("#SBATCH --ntasks-per-node=8"). Where srun starts the ranks themselves,
   // the numbers that it does not state again are theirs.
   void JobOptions(absl::string_view script) {
@@ -351,6 +354,7 @@ absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_
   if (training != nullptr) {
     for (const auto& [name, word] : training->environment) reader.Add(StrCat("env.", name), word, word.text);
     reader.Command(*training);
+    if (const auto alone = FindPlainLaunch(text)) reader.Alone(*alone);
     reader.JobOptionsOfSrun();
   } else {
     reader.Note("no_training_command", 0, "no command of a known launcher or Python");
