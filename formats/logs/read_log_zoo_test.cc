@@ -37,6 +37,10 @@ TEST(LogZoo, EpochAndBatch) {
             "text 0:2.3 640:2.2 60000:0.5");
   EXPECT_EQ(Shown("Epoch [1/5], Step [100/600], Loss: 2.1\nEpoch [2/5], Step [100/600], Loss: 1.1\n"),
             "text 100:2.1 700:1.1");
+  // Steps that go on over the ends of epochs are the run's own.
+  EXPECT_EQ(Shown("epoch 0 step 59/120 loss 2.1\nepoch 0 step 60/120 loss 2.0\nepoch 1 step 61/120 loss 1.9\n"
+                  "epoch 1 step 120/120 loss 1.5\n"),
+            "text 59:2.1 60:2 61:1.9 120:1.5");
   EXPECT_EQ(Shown("batch 10 epoch 1 loss 2.5\nbatch 20 epoch 1 loss 2.25\n"), "text 10:2.5 20:2.25");
   EXPECT_EQ(Shown("batch 32 step 7 loss 2.5\n"), "text 7:2.5");
   EXPECT_EQ(Shown("Epoch: 0, Batch: 10/200, Loss: 1.5, LR: 0.01\nEpoch: 1, Batch: 10/200, Loss: 1.25, LR: 0.01\n"),

@@ -22,12 +22,13 @@ v1::StepRecord LiveSteps::Settle(const LogRecord& entry, std::size_t place, cons
     if (epoch_ < 0) first_epoch_ = entry.maybe_in_epoch && entry.epoch_index == 1 ? 1 : 0;
     if (entry.epoch_index > epoch_ && epoch_ >= 0) {
       falls_ = falls_ || step <= largest_;
+      goes_on_ = goes_on_ || step > largest_;
       length_ = std::max(length_, largest_);
       largest_ = 0;
     }
     epoch_ = entry.epoch_index;
     largest_ = std::max(largest_, step);
-    const bool within = entry.step_in_epoch || falls_;
+    const bool within = falls_ || (entry.step_in_epoch && !(entry.may_go_on && goes_on_));
     if (within) length_ = std::max(length_, entry.steps_per_epoch);
     if (within) step += (entry.epoch_index - first_epoch_) * length_;
   }

@@ -41,6 +41,7 @@ class LiveSteps {
   std::int64_t largest_ = 0;  // step of that epoch
   std::int64_t length_ = 0;   // of an epoch
   bool falls_ = false;        // steps were seen to count within their epochs
+  bool goes_on_ = false;      // steps were seen to go on over an epoch's end
   std::int32_t overflow_rank_ = -1;
 };
 

@@ -17,6 +17,9 @@ struct LogRecord {
   bool has_step = false;
   // The printed step counts within its epoch: the global step is (epoch_index x steps_per_epoch) + step.
   bool step_in_epoch = false;
+  // That is how such a line is meant as a rule ("epoch 1 step 61/240"); where steps go on over the ends of all epochs,
+  // they count from the start of the run.
+  bool may_go_on = false;
   // As above, but only if the file shows it: the step falls where the epoch grows. Else the step is global.
   bool maybe_in_epoch = false;
   std::int64_t epoch_index = 0;      // 0-based

@@ -30,7 +30,7 @@ void AddPlaceFields(const LogLine& line, const EpochPlace& place, std::int64_t f
   if (fields.spliced()) return out.Unparsed(line.number, "another writer's text stands inside a number");
   LogRecord& record = fields.record();
   record.has_step = true;
-  record.step_in_epoch = true;
+  record.step_in_epoch = record.may_go_on = true;
   record.epoch_index = std::max<std::int64_t>(place.epoch - first_epoch, 0);
   record.steps_per_epoch = place.steps_per_epoch;
   record.values.set_step(place.step);

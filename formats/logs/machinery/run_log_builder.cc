@@ -181,6 +181,33 @@ void RunLogBuilder::DecideMaybeInEpoch() {
   }
 }
 
+void RunLogBuilder::DecideWhetherStepsGoOn() {
+  if (!has_in_epoch_) return;
+  struct At {
+    std::int64_t epoch = 0, step = 0;
+  };
+  std::map<LogWriter, At> before;
+  bool rises = false;
+  for (const LogRecord& entry : entries_) {
+    if (!entry.step_in_epoch) continue;
+    if (!entry.may_go_on) return;
+    const At at = {entry.epoch_index, entry.values.step()};
+    const auto [last, is_new] = before.try_emplace(WriterOf(entry.values), at);
+    if (!is_new && at.epoch > last->second.epoch) {
+      if (at.step <= last->second.step) return;
+      rises = true;
+    }
+    last->second = at;
+  }
+  if (!rises) return;
+  for (LogRecord& entry : entries_) {
+    if (!entry.step_in_epoch) continue;
+    entry.step_in_epoch = false;
+    TotalSteps(entry.steps_per_epoch);
+  }
+  has_in_epoch_ = false;
+}
+
 // The length of an epoch is the printed one, else the largest step of an epoch that another one followed.
 void RunLogBuilder::ResolveEpochSteps() {
   if (!has_in_epoch_) return;
@@ -263,6 +290,7 @@ void RunLogBuilder::MergeSegments() {
 v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   dropped_.assign(entries_.size(), false);
   DecideByEpoch();
+  DecideWhetherStepsGoOn();
   DecideMaybeInEpoch();
   ResolveEpochSteps();
   FoldBeside();

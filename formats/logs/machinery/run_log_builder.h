@@ -121,6 +121,7 @@ class RunLogBuilder {
   void DecideByEpoch();
   void ForgetTaken(const std::vector<std::size_t>& kept);
   void Thin();
+  void DecideWhetherStepsGoOn();
   void DecideMaybeInEpoch();
   void ResolveEpochSteps();
   void ResolveRank0Overflows();
