@@ -73,6 +73,15 @@ TEST_F(DraftTest, EveryFileOfAPlainRunHasItsPlace) {
   EXPECT_EQ(draft.plans[0].info().platform(), "auto") << "never guessed";
 }
 
+TEST_F(DraftTest, ALogThatPrintsItsArgumentsIsALog) {
+  const std::string arguments = "2026-12-01 20:47:47,318 INFO args: Namespace(data='data', lr=0.05, batch_size=16)\n";
+  fs_.AddFile("/gpu/train.log", absl::StrCat(arguments, Log(60)));
+  EXPECT_THAT(Taken(Of()), Contains("logs train.log text"));
+  // Without a curve the arguments are what it tells.
+  fs_.AddFile("/gpu/train.log", arguments);
+  EXPECT_THAT(Taken(Of()), Contains("settings train.log argparse-namespace"));
+}
+
 TEST_F(DraftTest, WhatIsWrittenDownIsReadBackAsTheSamePlan) {
   fs_.AddFile("/gpu/odd \"name\"\n#1.log", Log(60, 61));
   const Draft draft = Of();

@@ -14,9 +14,9 @@
 #include "formats/datasets/manifest.h"
 #include "formats/datasets/records/record_form.h"
 #include "formats/logs/read_log.h"
+#include "formats/observer/record.h"
 #include "formats/plan.h"
 #include "formats/settings/settings_format.h"
-#include "formats/observer/record.h"
 #include "formats/shards/shard_format.h"
 #include "formats/shards/trace_records.h"
 #include "formats/tensors/msprobe_dump.h"
@@ -108,6 +108,13 @@ RecognisedFile AsLog(FileSystem& fs, const std::string& path) {
   const bool recorder = file.format == "tensorboard" || file.format == "wandb";
   if (file.records == 0 && !settings && !recorder) return Unknown("");
   return file.curve || !IsGeneral(file.format) ? file : Unknown("");
+}
+
+// Forms of settings that stand in logs, between other lines.
+bool IsPrintedByRuns(absl::string_view format) {
+  constexpr absl::string_view kForms[] = {"argparse-namespace", "megatron-args", "apex-options", "deepspeed-dump",
+                                          "hf-banner"};
+  return std::find(std::begin(kForms), std::end(kForms), format) != std::end(kForms);
 }
 
 bool HasKnownKeys(const Rules& rules, const std::vector<v1::SettingsDocument>& documents) {
@@ -253,7 +260,10 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
   RecognisedFile log = AsLog(fs, path);
   if (log.kind == FileKind::kLog && !IsGeneral(log.format)) return log;
   if (taken(file = AsFileList(fs, path, *head))) return file;
-  if (taken(file = AsSettings(fs, rules, path, *head, false))) return file;
+  if (taken(file = AsSettings(fs, rules, path, *head, false))) {
+    // A log of a general form whose program printed its arguments: both are read of it as a log.
+    return log.kind == FileKind::kLog && IsPrintedByRuns(file.format) ? log : file;
+  }
   if (taken(file = AsWeights(fs, path))) return file;
   if (log.kind == FileKind::kLog) return log;
   if (taken(file = AsShards(fs, path))) return file;
