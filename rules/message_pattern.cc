@@ -4,7 +4,7 @@ namespace paritect {
 namespace {
 
 std::unique_ptr<RE2> PatternOf(const std::string& filled) {
-  static const RE2& placeholder = *new RE2(R"(\\\{[a-z0-9_]+\\\})");
+  static const RE2& placeholder = *new RE2(R"(\\\{[a-z0-9_]+(?:\\\|[^{}]*?)?\\\})");
   std::string pattern = RE2::QuoteMeta(filled);
   RE2::GlobalReplace(&pattern, placeholder, ".*");
   return std::make_unique<RE2>("(?s)" + pattern);

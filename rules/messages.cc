@@ -8,7 +8,37 @@
 namespace paritect {
 namespace {
 
-bool IsNameByte(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+bool IsNameByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// "{count|file|files}" is the first form where the value is 1, else the second: the one way in which a text has a singular.
+// Where a placeholder that begins at `at` has forms to choose from, "{count|file|files}": the one for its value.
+// `end`: behind it.
+std::string FormOf(absl::string_view text, std::size_t bar, const std::string* value, std::size_t& end) {
+  const std::size_t close = text.find('}', bar);
+  end = close + 1;
+  const absl::string_view forms = text.substr(bar + 1, close - bar - 1);
+  const std::size_t between = forms.find('|');
+  return std::string(value != nullptr && *value == "1" ? forms.substr(0, between) : forms.substr(between + 1));
+}
+
+const std::string* ValueOf(const MessageArgs* args, absl::string_view name) {
+  const std::string* value = nullptr;
+  if (args == nullptr) return value;
+  for (const auto& [key, filled] : *args) {
+    if (key == name) value = &filled;
+  }
+  return value;
+}
+
+// Whether "{name|one|many}" stands there; `bar`: the place of the first '|'.
+bool HasForms(absl::string_view text, std::size_t bar) {
+  if (bar >= text.size() || text[bar] != '|') return false;
+  const absl::string_view rest = text.substr(bar + 1, text.find('}', bar) - bar - 1);
+  return text.find('}', bar) != absl::string_view::npos && rest.find('|') != absl::string_view::npos &&
+         rest.find('{') == absl::string_view::npos;
+}
 
 // The placeholders of a template, and its text with them filled.
 std::string Fill(absl::string_view text, const MessageArgs* args, std::set<std::string>* names) {
@@ -19,6 +49,16 @@ std::string Fill(absl::string_view text, const MessageArgs* args, std::set<std::
     if (text[i] == '{') {
       while (end < text.size() && IsNameByte(text[end])) ++end;
     }
+    if (text[i] == '{' && end > i + 1 && HasForms(text, end)) {
+      const std::string* value = ValueOf(args, text.substr(i + 1, end - i - 1));
+      if (args != nullptr && value == nullptr) {
+        absl::StrAppend(&out, text.substr(i, text.find('}', end) + 1 - i));
+        i = text.find('}', end) + 1;
+      } else {
+        absl::StrAppend(&out, FormOf(text, end, value, i));
+      }
+      continue;
+    }
     const bool placeholder = text[i] == '{' && end > i + 1 && end < text.size() && text[end] == '}';
     if (!placeholder) {
       out.push_back(text[i++]);
@@ -26,12 +66,7 @@ std::string Fill(absl::string_view text, const MessageArgs* args, std::set<std::
     }
     const std::string name(text.substr(i + 1, end - i - 1));
     if (names != nullptr) names->insert(name);
-    const std::string* value = nullptr;
-    if (args != nullptr) {
-      for (const auto& [key, filled] : *args) {
-        if (key == name) value = &filled;
-      }
-    }
+    const std::string* value = ValueOf(args, name);
     absl::StrAppend(&out, value != nullptr ? *value : absl::StrCat("{", name, "}"));
     i = end + 1;
   }
@@ -86,7 +121,9 @@ absl::Status Messages::Add(const DocumentNode& root, bool replace) {
   return absl::OkStatus();
 }
 
-bool Messages::Has(absl::string_view id) const { return messages_.contains(std::string(id)); }
+bool Messages::Has(absl::string_view id) const {
+  return messages_.contains(std::string(id));
+}
 
 v1::Text Messages::Say(absl::string_view id, const MessageArgs& args) const {
   auto it = messages_.find(std::string(id));

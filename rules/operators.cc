@@ -75,6 +75,12 @@ std::string Operators::Common(absl::string_view name) const {
 }
 
 const Operators::Replacement* Operators::ReplacementOf(absl::string_view name, absl::string_view framework) const {
+  // A line of the operator's own name holds for it alone, and counts before those of what it is.
+  const std::string own = absl::AsciiStrToLower(name);
+  for (const Replacement& one : replacements_) {
+    if (one.operator_ == own && own != Common(name) && (one.framework == framework || one.framework == "any"))
+      return &one;
+  }
   const std::string common = Common(name);
   for (const Replacement& one : replacements_) {
     if (one.operator_ == common && (one.framework == framework || one.framework == "any")) return &one;

@@ -15,6 +15,7 @@
 #include "checks/cluster/environment_rules.h"
 #include "checks/cluster/node_table.h"
 #include "checks/settings/compare.h"
+#include "common/node_names.h"
 
 namespace paritect {
 namespace {
@@ -63,15 +64,12 @@ bool AllOne(const NodeTable::Row& row, const std::vector<std::uint32_t>& nodes) 
   return std::all_of(nodes.begin(), nodes.end(), [&](std::uint32_t node) { return cell(node) == cell(nodes[0]); });
 }
 
-// "npu1: unset, npu2: 1", of many nodes "npu1, npu7 and 98 more: unset".
+// "npu1: unset, npu2: unset", of many nodes "npu[01-02,04-64] (63): unset".
 std::string ShowGroup(const SameNodes& group) {
+  if (group.nodes.size() > kNodesShown) return StrCat(FoldNodeNames(group.nodes), ": ", group.shown);
   std::vector<std::string> parts;
-  if (group.nodes.size() <= kNodesShown) {
-    for (const std::string& node : group.nodes) parts.push_back(StrCat(node, ": ", group.shown));
-    return absl::StrJoin(parts, ", ");
-  }
-  parts.assign(group.nodes.begin(), group.nodes.begin() + kNodesShown);
-  return StrCat(absl::StrJoin(parts, ", "), " and ", group.nodes.size() - kNodesShown, " more: ", group.shown);
+  for (const std::string& node : group.nodes) parts.push_back(StrCat(node, ": ", group.shown));
+  return absl::StrJoin(parts, ", ");
 }
 
 // Message ids: some nodes are the odd ones out; no value has a majority.

@@ -188,8 +188,8 @@ Agreement CurveAgrees(const CheckContext& context, v1::CheckResult& result, cons
                             {"error", Percent(c.figures.smoothed_relative_error)}};
   if (c.figures.common_steps > 0 && c.figures.verdict == CurveVerdict::kDiffer) {
     v1::Finding& finding = AddError(context, result, "scenario_curve", c.subject, args);
-    finding.set_baseline(Short(c.baseline_value));
-    finding.set_migrated(Short(c.migrated_value));
+    finding.set_baseline(absl::StrCat("step ", c.shown_step, ": ", Short(c.baseline_value)));
+    finding.set_migrated(absl::StrCat("step ", c.shown_step, ": ", Short(c.migrated_value)));
     SetFacts(finding, c.figures);
     SetFact(finding, "scenario", 2);
     if (!c.migrated_where.empty()) finding.add_evidence(c.migrated_where);

@@ -12,8 +12,10 @@
 #include "checks/observed/conduct.h"
 #include "checks/runs/ratio_cause.h"
 #include "checks/runs/run_pairs.h"
+#include "checks/scripts/detail.h"
 #include "checks/series/curves.h"
 #include "checks/series/repeats.h"
+#include "checks/settings/made_by_scripts.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -126,6 +128,28 @@ struct Difference {
   std::size_t differing = 0;
 };
 
+// Rates that differ and no factor explains. Where both scripts make a schedule, and not the same, that is named.
+void ReportCurve(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
+                 const RunSeries& migrated, const AlignedCurves& aligned, const Difference& difference,
+                 const std::string& subject, MessageArgs args) {
+  const auto made =
+      MadeOnBothSides(SettingsView::Of(context, Side::kBaseline, baseline.view),
+                      SettingsView::Of(context, Side::kMigrated, migrated.view), "schedule", {"optimizer"});
+  const bool named = made.has_value() && made->differ;
+  if (named) {
+    args.emplace_back("schedule_a", made->baseline_brief);
+    args.emplace_back("schedule_b", made->migrated_brief);
+  }
+  v1::Finding& finding = AddError(context, result, named ? "lr_curve_differs/made" : "lr_curve_differs", subject, args);
+  Fill(finding, baseline, aligned, difference.first, difference.differing);
+  if (!named) return;
+  finding.set_baseline(made->baseline_brief);
+  finding.set_migrated(made->migrated_brief);
+  finding.clear_evidence();
+  finding.add_evidence(ScriptPlace(*made->baseline));
+  finding.add_evidence(ScriptPlace(*made->migrated));
+}
+
 void ReportDifference(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
                       const RunSeries& migrated, const CurvePair& pair, const AlignedCurves& aligned,
                       const Difference& difference) {
@@ -167,7 +191,7 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
                   subject, args),
          baseline, aligned, first, differing);
   } else {
-    Fill(AddError(context, result, "lr_curve_differs", subject, args), baseline, aligned, first, differing);
+    ReportCurve(context, result, baseline, migrated, aligned, difference, subject, args);
   }
   for (const std::string& place : cause.evidence) result.mutable_findings()->rbegin()->add_evidence(place);
   if (factor.has_value()) SetFact(*result.mutable_findings()->rbegin(), "ratio", *factor);

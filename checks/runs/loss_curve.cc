@@ -79,6 +79,15 @@ void WarnOfSpikes(const CheckContext& context, v1::CheckResult& result, const Lo
   SetFact(finding, "first_spike", c.spikes_of_migrated.front());
 }
 
+// Only figures that are beyond their limits are named: others say nothing against the run.
+absl::string_view LowerMessage(const LossComparison& c) {
+  const bool paired = c.figures.mode == CurveMode::kPaired;
+  const bool whole = paired ? c.figures.mean_relative_error > c.limits.mean_relative
+                            : c.figures.smoothed_relative_error > c.limits.smoothed_relative;
+  const bool tail = -c.figures.tail_relative_difference > c.limits.tail_relative;
+  return whole && tail ? "loss_lower/both" : tail ? "loss_lower/tail" : "loss_lower";
+}
+
 void ReportDifference(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
   const MessageArgs args = ArgsOf(c);
   const bool softened = c.figures.lower && !context.profile.loss_lower_fails;
@@ -88,7 +97,7 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
   } else if (c.figures.tail_alone) {
     Fill(AddFinding(context, result, severity, "loss_differs/tail", c.subject, args), c);
   } else if (c.figures.lower) {
-    Fill(AddFinding(context, result, severity, "loss_lower", c.subject, args), c);
+    Fill(AddFinding(context, result, severity, LowerMessage(c), c.subject, args), c);
   } else if (c.figures.mode == CurveMode::kPaired) {
     Fill(AddError(context, result, "loss_differs", c.subject, args), c);
   } else {

@@ -299,8 +299,8 @@ void CompareScriptSchedules(const CheckContext& context, v1::CheckResult& result
   if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
   const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "schedule", {"optimizer"});
   if (!made || !made->differ) return;
-  v1::Finding* finding = AddDifference(context, result, "schedule_differs", "schedule", ScriptDetail(*made->baseline),
-                                       ScriptDetail(*made->migrated));
+  v1::Finding* finding =
+      AddDifference(context, result, "schedule_differs", "schedule", made->baseline_brief, made->migrated_brief);
   if (finding == nullptr) return;
   finding->add_evidence(ScriptPlace(*made->baseline));
   finding->add_evidence(ScriptPlace(*made->migrated));

@@ -274,8 +274,8 @@ void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& resul
       MadeOnBothSides(baseline, migrated, "optimizer",
                       {"params", "lr", "learning_rate", "weight_decay", "fused", "foreach", "capturable"});
   if (!made || !made->differ) return;
-  const std::string a = ScriptDetail(*made->baseline);
-  const std::string b = ScriptDetail(*made->migrated);
+  const std::string& a = made->baseline_brief;
+  const std::string& b = made->migrated_brief;
   if (HasFinding(result, "value_differs", "optimizer", a, b)) return;
   v1::Finding& finding =
       AddError(context, result, "value_differs", "optimizer", {{"key", "optimizer"}, {"baseline", a}, {"migrated", b}});

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "checks/scripts/detail.h"
 #include "checks/scripts/flow.h"
 
@@ -18,6 +20,10 @@ const v1::ScriptFact* TheOne(const SettingsView& view, absl::string_view kind) {
 absl::string_view FrameworkOf(const v1::ScriptFact& fact) {
   const absl::string_view name = fact.name();
   return name.substr(0, name.find('.'));
+}
+
+std::string ClassOf(const v1::ScriptFact& fact) {
+  return fact.name().substr(fact.name().rfind('.') + 1);
 }
 
 // A value that no unknown command line may have changed.
@@ -36,11 +42,22 @@ std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const
     if (absl::StrContains(one->name(), "Lambda")) return std::nullopt;
   }
   made.differ = made.baseline->name() != made.migrated->name();
+  made.baseline_brief = ClassOf(*made.baseline);
+  made.migrated_brief = ClassOf(*made.migrated);
+  std::vector<std::string> of_baseline, of_migrated;
   for (const v1::ScriptArgument& argument : made.baseline->arguments()) {
     if (std::find(passed_over.begin(), passed_over.end(), argument.name()) != passed_over.end()) continue;
     const v1::ScriptArgument* other = FindScriptArgument(*made.migrated, argument.name());
     if (other == nullptr || !IsKnown(baseline, argument) || !IsKnown(migrated, *other)) continue;
-    made.differ = made.differ || ShowScriptValue(argument) != ShowScriptValue(*other);
+    if (ShowScriptValue(argument) == ShowScriptValue(*other)) continue;
+    made.differ = true;
+    of_baseline.push_back(absl::StrCat(argument.name(), "=", ShowScriptValue(argument)));
+    of_migrated.push_back(absl::StrCat(argument.name(), "=", ShowScriptValue(*other)));
+  }
+  // Arguments of two classes say nothing to each other.
+  if (made.baseline_brief == made.migrated_brief && !of_baseline.empty()) {
+    absl::StrAppend(&made.baseline_brief, "(", absl::StrJoin(of_baseline, ", "), ")");
+    absl::StrAppend(&made.migrated_brief, "(", absl::StrJoin(of_migrated, ", "), ")");
   }
   return made;
 }

@@ -3,6 +3,7 @@
 #define PARITECT_CHECKS_SETTINGS_MADE_BY_SCRIPTS_H_
 
 #include <optional>
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -15,6 +16,8 @@ struct MadeByScripts {
   const v1::ScriptFact* migrated = nullptr;
   // Another class, or an argument that both sides state with other values, both known.
   bool differ = false;
+  // What differs alone, of each side: "SGD" and "AdamW", "StepLR(step_size=30)" and "StepLR(step_size=60)".
+  std::string baseline_brief, migrated_brief;
 };
 
 // `kind`: of the script's facts; `passed_over`: arguments that say nothing here. nullopt where a side makes none,

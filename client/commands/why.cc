@@ -1,4 +1,5 @@
 // paritect why ID[@NODE]: the evidence chain of one check (or of all checks of an item).
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "checks/runner.h"
 #include "client/diff/compared_settings.h"
@@ -70,7 +71,7 @@ class Printer {
     }
     Attested(result);
     if (result.findings_size() > 0) w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_findings"), Style::kBold)));
-    for (const v1::Finding& finding : result.findings()) Finding(finding);
+    for (const v1::Finding& finding : result.findings()) Finding(finding, answer.pieces);
     if (result.findings_total() > result.findings_size()) {
       w_.Wrapped(4, "", Say("ui_more", {{"count", absl::StrCat(result.findings_total() - result.findings_size())}}));
     }
@@ -93,12 +94,30 @@ class Printer {
     w_.Wrapped(2, "", Say("ui_attested_by", {{"by", a.by()}, {"until", a.until()}, {"reason", a.reason()}}));
   }
 
-  void Finding(const v1::Finding& finding) {
+  // Whose source it is: of two the first is the baseline's; else the side that alone gave evidence of that name. ""
+  // where that is not known.
+  std::string SideOf(const v1::Finding& finding, int number, const std::vector<EvidencePiece>& pieces) const {
+    if (finding.evidence_size() == 2 && !finding.baseline().empty() && !finding.migrated().empty())
+      return Say(number == 0 ? "ui_baseline" : "ui_migrated");
+    const std::string& source = finding.evidence(number);
+    std::string side;
+    for (const EvidencePiece& piece : pieces) {
+      if (piece.source.empty() || !absl::StartsWith(source, piece.source)) continue;
+      if (!side.empty() && side != piece.side) return "";
+      side = piece.side;
+    }
+    return side.empty() ? "" : Say(absl::StrCat("ui_", side));
+  }
+
+  void Finding(const v1::Finding& finding, const std::vector<EvidencePiece>& pieces) {
     w_.Wrapped(4, absl::StrCat(SeverityWord(finding.severity()), " ", finding.kind()), finding.subject(), Style::kBold);
     w_.WrappedText(6, "", finding.message());
     Value("ui_baseline", finding.baseline());
     Value("ui_migrated", finding.migrated());
-    for (const std::string& evidence : finding.evidence()) Value("ui_source", evidence);
+    for (int i = 0; i < finding.evidence_size(); ++i) {
+      const std::string side = SideOf(finding, i, pieces);
+      Value("ui_source", side.empty() ? finding.evidence(i) : absl::StrCat(side, w_.dot(), finding.evidence(i)));
+    }
     const OrderedJson facts = FindingToJson(finding)["facts"];
     std::vector<std::string> figures;
     for (const auto& [name, value] : facts.items()) figures.push_back(absl::StrCat(name, " ", DumpJson(value, -1)));

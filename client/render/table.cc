@@ -39,19 +39,31 @@ class Table {
   void Write(std::ostream& out) {
     const bool screen = options_.detail == Detail::kFirstScreen;
     const std::string head = Section([&](TableWriter& w) { Head(w); });
-    std::string rest;
-    if (options_.detail != Detail::kFailed) rest = Section([&](TableWriter& w) { Items(w); });
-    if (screen) rest += Section([&](TableWriter& w) { Openings(w); });
-    if (options_.detail == Detail::kFull)
-      rest += Section([&](TableWriter& w) { WriteFullParts(report_, options_, w); });
-    rest += Section([&](TableWriter& w) { Foot(w); });
-    const auto used = static_cast<std::size_t>(std::count(head.begin(), head.end(), '\n') +
-                                               std::count(rest.begin(), rest.end(), '\n'));
-    const std::size_t room = used + kCausesLinesMin < kScreenLines ? kScreenLines - used : kCausesLinesMin;
-    out << head << CausesText(report_, causes_, options_, screen ? room : 0) << rest;
+    std::string rest = Rest(false);
+    // Causes come before a table of what is open.
+    if (screen && !CausesFit(report_, causes_, options_, Room(head, rest))) rest = Rest(true);
+    out << head << CausesText(report_, causes_, options_, screen ? Room(head, rest) : 0) << rest;
   }
 
  private:
+  // Lines that are left for the causes.
+  static std::size_t Room(const std::string& head, const std::string& rest) {
+    const auto used = static_cast<std::size_t>(std::count(head.begin(), head.end(), '\n') +
+                                               std::count(rest.begin(), rest.end(), '\n'));
+    return used + kCausesLinesMin < kScreenLines ? kScreenLines - used : kCausesLinesMin;
+  }
+
+  std::string Rest(bool in_brief) const {
+    std::string rest;
+    if (options_.detail != Detail::kFailed) {
+      rest = Section([&](TableWriter& w) { in_brief ? ItemsInBrief(w) : Items(w); });
+    }
+    if (options_.detail == Detail::kFirstScreen) rest += Section([&](TableWriter& w) { Openings(w); });
+    if (options_.detail == Detail::kFull)
+      rest += Section([&](TableWriter& w) { WriteFullParts(report_, options_, w); });
+    return rest + Section([&](TableWriter& w) { Foot(w); });
+  }
+
   template <typename Body>
   std::string Section(Body body) const {
     std::ostringstream out;
@@ -128,7 +140,7 @@ class Table {
     return columns;
   }
 
-  void Items(TableWriter& w) const {
+  void ItemsHeading(TableWriter& w) const {
     const VerdictCounts counts = CountItems(report_);
     w.Line();
     w.Wrapped(0, Say("screen_items"),
@@ -137,6 +149,24 @@ class Table {
                                           {"open", absl::StrCat(counts.not_performed)},
                                           {"total", absl::StrCat(counts.total())}}),
               Style::kBold);
+  }
+
+  // A line a verdict, with the items' ids.
+  void ItemsInBrief(TableWriter& w) const {
+    ItemsHeading(w);
+    for (const v1::Verdict verdict : {v1::VERDICT_FAIL, v1::VERDICT_NOT_PERFORMED, v1::VERDICT_PASS}) {
+      std::vector<std::string> ids;
+      for (const v1::ItemResult& item : report_.items()) {
+        if (item.verdict() == verdict) ids.push_back(item.id());
+      }
+      if (!ids.empty()) {
+        w.Wrapped(2, Pad(VerdictWordOf(verdict), Widths().verdict), absl::StrJoin(ids, w.dot()), StyleOf(verdict));
+      }
+    }
+  }
+
+  void Items(TableWriter& w) const {
+    ItemsHeading(w);
     if (report_.items_size() == 0) return;
     const Columns columns = Widths();
     std::string heading(2 + columns.verdict + 2 + columns.id, ' ');
@@ -181,8 +211,7 @@ class Table {
     w.Line(w.Paint(Say("screen_opens"), Style::kBold));
     for (std::size_t i = 0; i < openings.size() && i < kOpeningsShown; ++i) {
       const std::size_t count = openings[i].checks.size();
-      const std::string checks =
-          Say(count == 1 ? "screen_opens_checks/one" : "screen_opens_checks", {{"count", absl::StrCat(count)}});
+      const std::string checks = Say("screen_opens_checks", {{"count", absl::StrCat(count)}});
       w.Wrapped(2, absl::StrCat(Pad(checks, 9), " "), ShowPlain(openings[i].action), Style::kGreen);
     }
   }
@@ -210,10 +239,12 @@ class Table {
         Say("screen_figures", {{"applies", absl::StrCat(checks.total() - checks.not_applicable)},
                                {"total", absl::StrCat(checks.total())},
                                {"decided", absl::StrCat(checks.pass + checks.fail)}}),
-        Say("ui_coverage_figures", {{"nodes_reported", absl::StrCat(c.nodes_reported())},
-                                    {"nodes_expected", absl::StrCat(c.nodes_expected())},
-                                    {"ranks_reported", absl::StrCat(c.ranks_reported())},
-                                    {"ranks_expected", absl::StrCat(c.ranks_expected())}})};
+        // Of ranks nothing is said where nothing tells how many there are.
+        Say(c.ranks_expected() == 0 && c.ranks_reported() == 0 ? "ui_coverage_figures/nodes" : "ui_coverage_figures",
+            {{"nodes_reported", absl::StrCat(c.nodes_reported())},
+             {"nodes_expected", absl::StrCat(c.nodes_expected())},
+             {"ranks_reported", absl::StrCat(c.ranks_reported())},
+             {"ranks_expected", absl::StrCat(c.ranks_expected())}})};
     for (std::string& one : MetaParts(options_.rules, options_.languages, options_.companion.meta))
       parts.push_back(std::move(one));
     parts.push_back(Say("ui_title", {{"version", kProgramVersion}, {"profile", report_.profile()}}));

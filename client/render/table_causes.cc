@@ -1,6 +1,8 @@
 #include "client/render/table_causes.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <sstream>
 
 #include "absl/strings/match.h"
@@ -37,15 +39,17 @@ class CausesWriter {
     Heading(number, cause);
     v1::Text last_fix;
     std::size_t shown = 0;
-    for (const v1::Finding* finding : cause.findings) {
+    std::size_t told = 0;  // findings that the shown ones stand for
+    for (const auto& [finding, times] : Distinct(cause.findings)) {
       if (shown == depth.findings) break;
       ++shown;
+      told += times;
       // One remedy for a row of findings that share it.
       if (!last_fix.en().empty() && finding->remedy().en() != last_fix.en()) Fix(last_fix, depth);
-      Finding(*finding, depth);
+      Finding(*finding, times, depth);
       last_fix = finding->remedy();
     }
-    More(cause, shown);
+    More(cause, told);
     Fix(last_fix, depth);
     Consequences(cause, depth);
   }
@@ -91,12 +95,35 @@ class CausesWriter {
     w_.Line(absl::StrCat(std::string(kIndent, ' '), w_.Paint(id, Style::kDim)));
   }
 
-  void Finding(const v1::Finding& finding, const Depth& depth) {
+  // Findings that say the same in the same words (one a rank, one an epoch) are one, with how often it was found.
+  static std::vector<std::pair<const v1::Finding*, std::size_t>> Distinct(
+      const std::vector<const v1::Finding*>& findings) {
+    std::vector<std::pair<const v1::Finding*, std::size_t>> distinct;
+    std::map<std::array<absl::string_view, 4>, std::size_t> places;
+    for (const v1::Finding* one : findings) {
+      const auto [it, is_new] =
+          places.try_emplace({one->subject(), one->message().en(), one->baseline(), one->migrated()}, distinct.size());
+      if (is_new) {
+        distinct.emplace_back(one, 1);
+      } else {
+        ++distinct[it->second].second;
+      }
+    }
+    return distinct;
+  }
+
+  std::string Times(const std::string& text, std::size_t times, Language language) const {
+    if (times < 2) return text;
+    return Word(options_.rules, absl::MakeConstSpan(&language, 1), "screen_times",
+                {{"text", text}, {"count", absl::StrCat(times)}});
+  }
+
+  void Finding(const v1::Finding& finding, std::size_t times, const Depth& depth) {
     const std::string subject = DisplayBytes(finding.subject());
     for (const Language language : options_.languages) {
       std::string text = In(language, finding.message());
       if (!subject.empty() && !absl::StrContains(text, subject)) text = absl::StrCat(subject, Colon(language), text);
-      Cut(kIndent, "", text, depth.message_lines);
+      Cut(kIndent, "", Times(text, times, language), depth.message_lines);
     }
     Values(finding, depth);
   }
@@ -126,7 +153,10 @@ class CausesWriter {
                         absl::StrContains(finding.message().en(), source);
       if (!told && std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(source);
     }
-    const bool pair = !baseline.empty() && !migrated.empty() && sources.size() == 2;
+    // Two sources are one of each side, also where both sides name theirs alike.
+    const bool two = !baseline.empty() && !migrated.empty() && finding.evidence_size() == 2 && !sources.empty();
+    if (two) sources = {DisplayBytes(finding.evidence(0)), DisplayBytes(finding.evidence(1))};
+    const bool pair = two || (!baseline.empty() && !migrated.empty() && sources.size() == 2);
     Value("ui_baseline", baseline, pair ? sources[0] : "", depth);
     Value("ui_migrated", migrated, pair ? sources[1] : "", depth);
     if (!pair && !sources.empty()) Value("screen_at", absl::StrJoin(sources, "; "), "", depth);
@@ -160,20 +190,22 @@ class CausesWriter {
     for (const Consequence& one : cause.consequences) {
       if (shown++ == depth.consequences) break;
       // In full, each finding; else the first stands for its kind.
-      const std::size_t findings = depth.findings == kAll ? one.findings.size() : 1;
-      for (std::size_t i = 0; i < findings; ++i) Follows(one, *one.findings[i], depth);
+      const auto distinct = Distinct(one.findings);
+      const std::size_t findings = depth.findings == kAll ? distinct.size() : 1;
+      for (std::size_t i = 0; i < findings; ++i) Follows(one, *distinct[i].first, distinct[i].second, depth);
     }
     const std::size_t left = cause.consequences.size() - std::min(cause.consequences.size(), depth.consequences);
     if (left > 0) w_.Wrapped(kIndent, Label("screen_so"), Say("screen_more_findings", {{"count", absl::StrCat(left)}}));
   }
 
-  void Follows(const Consequence& consequence, const v1::Finding& finding, const Depth& depth) {
+  void Follows(const Consequence& consequence, const v1::Finding& finding, std::size_t times, const Depth& depth) {
     for (const Language language : options_.languages) {
       const std::string told =
           depth.message_lines == kAll
               ? absl::StrCat(consequence.check->id(), Colon(language), In(language, finding.message()))
               : BriefFinding(language, report_, *consequence.check, finding);
-      const MessageArgs args = {{"finding", told}, {"because", In(language, consequence.because)}};
+      const std::string counted = Times(told, depth.findings == kAll ? times : 1, language);
+      const MessageArgs args = {{"finding", counted}, {"because", In(language, consequence.because)}};
       Cut(kIndent, Label("screen_so"),
           Word(options_.rules, absl::MakeConstSpan(&language, 1),
                consequence.because.en().empty() ? "screen_probably" : "screen_because", args),
@@ -217,15 +249,18 @@ std::string FirstInDetail(const v1::Report& report, const std::vector<Cause>& ca
     CausesWriter(report, options, out).WriteLine(i + 1, causes[i]);
     needed += LinesOf(in_a_line.emplace_back(out.str()));
   }
-  std::string text = "\n";
+  std::string text;
   bool in_detail = true;
+  bool was_in_detail = false;
   for (std::size_t i = 0; i < causes.size(); ++i) {
     std::ostringstream out;
     CausesWriter writer(report, options, out);
     writer.Write(i + 1, causes[i], kDepths[std::size(kDepths) - 1]);
     needed -= LinesOf(in_a_line[i]);
     in_detail = in_detail && LinesOf(text) + LinesOf(out.str()) + needed <= lines;
-    const std::string& one = in_detail ? out.str() : in_a_line[i];
+    // A blank line stands before each that is told in detail, and before the row of the others.
+    const std::string one = in_detail ? out.str() : absl::StrCat(i == 0 || was_in_detail ? "\n" : "", in_a_line[i]);
+    was_in_detail = in_detail;
     if (LinesOf(text) + LinesOf(one) + 1 > lines) {
       std::ostringstream more;
       CausesWriter(report, options, more).WriteMore(causes.size() - i);
@@ -237,6 +272,11 @@ std::string FirstInDetail(const v1::Report& report, const std::vector<Cause>& ca
 }
 
 }  // namespace
+
+bool CausesFit(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
+               std::size_t lines) {
+  return causes.empty() || LinesOf(AtDepth(report, causes, options, kDepths[std::size(kDepths) - 1])) <= lines;
+}
 
 std::string CausesText(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
                        std::size_t lines) {

@@ -15,6 +15,10 @@ namespace paritect {
 std::string CausesText(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
                        std::size_t lines);
 
+// Whether each of them can be told by itself in so many lines.
+bool CausesFit(const v1::Report& report, const std::vector<Cause>& causes, const RenderOptions& options,
+               std::size_t lines);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CLIENT_RENDER_TABLE_CAUSES_H_

@@ -113,12 +113,12 @@ std::string FailSentence(const Rules& rules, Language language, const v1::Report
         Say(rules, language, "screen_more_causes", {{"count", absl::StrCat(causes.size() - briefs.size())}}));
   }
   std::string text =
-      Say(rules, language, causes.size() == 1 ? "screen_fail/one" : "screen_fail",
+      Say(rules, language, "screen_fail",
           {{"count", absl::StrCat(causes.size())}, {"causes", absl::StrJoin(briefs, Separator(language))}});
   if (consequences > 0) {
     absl::StrAppend(&text, language == Language::kChinese ? "" : " ",
-                    Say(rules, language, consequences == 1 ? "screen_follow/one" : "screen_follow",
-                        {{"count", absl::StrCat(consequences)}}));
+                    Say(rules, language, "screen_follow",
+                        {{"count", absl::StrCat(consequences)}, {"causes", absl::StrCat(causes.size())}}));
   }
   return text;
 }
@@ -173,6 +173,11 @@ std::string BriefFinding(Language language, const v1::Report& report, const v1::
   if (told_by_values) return TerminalSafe(absl::StrCat(name, " ", before, " → ", after));
   const std::string& message = In(language, finding.message());
   const std::string clause = TerminalSafe(FirstClause(message));
+  // "baseline: lr_base" and "lr_base: two sources disagree": the name is not told twice.
+  const std::size_t part = subject.find(": ");
+  if (part != std::string::npos && absl::StartsWith(clause, subject.substr(part + 2))) {
+    return Shorten(absl::StrCat(TerminalSafe(subject.substr(0, part + 2)), clause), kBriefColumns, false);
+  }
   const bool named = absl::StrContains(clause, subject) || NamesARun(report, subject);
   return Shorten(named ? clause : absl::StrCat(name, " ", clause), kBriefColumns, false);
 }
