@@ -1,5 +1,10 @@
 #include "agent/agent_command.h"
 
+#include <sstream>
+
+#include "common/man_page.h"
+#include "common/version.h"
+
 namespace paritect {
 
 #define PARITECT_AGENT_COMMAND(name) extern const AgentCommand kAgent##name##Command;
@@ -25,6 +30,26 @@ void PrintUsage(std::ostream& out) {
   }
 }
 
+std::string ManPage(const AgentEnv& env) {
+  ManProgram program = {.name = "paritect-agent",
+                        .section = 8,
+                        .summary = "collect the evidence of training runs on a node",
+                        .synopsis = {"COMMAND [options]"},
+                        .commands = {},
+                        .exit_status =
+                            "0 done; 1 failed; 2 usage, plan or configuration error; 4 server not "
+                            "reachable or refused; 7 internal error."};
+  for (const AgentCommand* command : AllAgentCommands()) {
+    std::ostringstream lines;
+    std::ostringstream err;
+    AgentEnv quiet = {.fs = env.fs, .out = lines, .err = err, .rules = env.rules, .host_name = env.host_name};
+    const bool declares = command->run(quiet, std::vector<std::string>{std::string(kListOptions)}) == kAgentOk;
+    program.commands.push_back({std::string(command->name), std::string(command->usage), std::string(command->summary),
+                                declares ? lines.str() : ""});
+  }
+  return ManPageOf(program, kProgramVersion);
+}
+
 }  // namespace
 
 std::optional<int> ParseOrTell(Arguments& arguments, absl::string_view verb, absl::Span<const std::string> args,
@@ -44,6 +69,10 @@ int RunAgentCommandLine(AgentEnv& env, absl::Span<const std::string> args) {
   if (args.empty()) {
     PrintUsage(env.err);
     return kAgentUsage;
+  }
+  if (args.size() > 1 && args[0] == "help" && args[1] == "man") {
+    env.out << ManPage(env);
+    return kAgentOk;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     PrintUsage(env.out);

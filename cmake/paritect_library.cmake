@@ -54,3 +54,20 @@ function(paritect_test name)
   gtest_discover_tests(${name} TEST_PREFIX "${name}:" PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300
                        DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
 endfunction()
+
+# paritect_man_page(PROGRAM SECTION): the manual page, from what the program's commands declare. A program for another
+# machine cannot be asked here.
+function(paritect_man_page program section)
+  if(CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  set(page ${CMAKE_BINARY_DIR}/man/${program}.${section})
+  add_custom_command(
+    OUTPUT ${page}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
+    COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C $<TARGET_FILE:${program}> help man > ${page}
+    DEPENDS ${program} COMMENT "write ${program}.${section}" VERBATIM)
+  add_custom_target(${program}_man ALL DEPENDS ${page})
+  include(GNUInstallDirs)
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endfunction()

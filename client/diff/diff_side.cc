@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
+#include "client/plan/side_input.h"
 #include "client/remote/remote_evidence.h"
 #include "client/report/offline_audit.h"
 #include "common/document.h"
@@ -68,23 +69,47 @@ absl::StatusOr<v1::Bundle> CollectFiles(CommandEnv& env, const std::string& path
   return CollectPlan({env.fs, env.rules}, plan);
 }
 
-absl::StatusOr<v1::Bundle> LoadLocal(CommandEnv& env, const std::string& path, BareFiles bare) {
-  if (IsFolder(env.fs, path)) {
-    const bool planned = env.fs.Stat(JoinPath(path, "plan.yaml")).ok();
-    return planned ? LoadSidePlan(env, path) : CollectFiles(env, path, bare);
+using Bundles = std::vector<v1::Bundle>;
+
+absl::StatusOr<Bundles> One(absl::StatusOr<v1::Bundle> bundle) {
+  if (!bundle.ok()) return bundle.status();
+  Bundles bundles;
+  bundles.push_back(*std::move(bundle));
+  return bundles;
+}
+
+// A run's folder without a plan, read as `check` reads it, for what is asked alone: data and weights are left where
+// they are. None where nothing of that kind is recognised in it.
+absl::StatusOr<Bundles> LoadDrafted(CommandEnv& env, const std::string& path, BareFiles bare) {
+  Bundles bundles;
+  auto input = ReadSideInput(env, path, {});
+  if (!input.ok()) return bundles;
+  for (v1::Plan& plan : input->plans) {
+    plan.clear_datasets();
+    plan.clear_shards();
+    plan.clear_weights();
+    plan.clear_tensors();
+    if (bare == BareFiles::kLogs) plan.clear_settings();
+    if (plan.settings_size() + plan.logs_size() + plan.observed_size() == 0) continue;
+    bundles.push_back(CollectPlan({env.fs, env.rules}, plan));
   }
-  return LooksLikePlan(env.fs, path) ? LoadSidePlan(env, path) : CollectFiles(env, path, bare);
+  for (v1::Bundle& bundle : input->bundles) bundles.push_back(std::move(bundle));
+  return bundles;
+}
+
+absl::StatusOr<Bundles> LoadLocal(CommandEnv& env, const std::string& path, BareFiles bare) {
+  if (!IsFolder(env.fs, path)) {
+    return One(LooksLikePlan(env.fs, path) ? LoadSidePlan(env, path) : CollectFiles(env, path, bare));
+  }
+  if (env.fs.Stat(JoinPath(path, "plan.yaml")).ok()) return One(LoadSidePlan(env, path));
+  PARITECT_ASSIGN_OR_RETURN(Bundles drafted, LoadDrafted(env, path, bare));
+  return drafted.empty() ? One(CollectFiles(env, path, bare)) : std::move(drafted);
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<v1::Bundle>> LoadDiffSide(CommandEnv& env, const std::string& text, BareFiles bare) {
-  if (env.fs.Stat(text).ok()) {
-    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadLocal(env, text, bare));
-    std::vector<v1::Bundle> bundles;
-    bundles.push_back(std::move(bundle));
-    return bundles;
-  }
+  if (env.fs.Stat(text).ok()) return LoadLocal(env, text, bare);
   return LoadServerSide(env, text,
                         absl::StrCat("give a plan, a folder, an evidence bundle or a ",
                                      bare == BareFiles::kLogs ? "log" : "settings", " file"));

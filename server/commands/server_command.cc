@@ -1,6 +1,11 @@
 #include "server/server_command.h"
 
+#include <sstream>
+
+#include "common/arguments.h"
+#include "common/man_page.h"
 #include "common/nearest.h"
+#include "common/version.h"
 
 namespace paritect {
 
@@ -27,12 +32,34 @@ void PrintUsage(std::ostream& out) {
   out << "`paritect-server COMMAND --help` tells its options.\n";
 }
 
+std::string ManPage(const ServerEnv& env) {
+  ManProgram program = {.name = "paritect-server",
+                        .section = 8,
+                        .summary = "keep the evidence of a cluster and audit it",
+                        .synopsis = {"COMMAND [options]"},
+                        .commands = {},
+                        .exit_status = "0 done; 1 failed; 2 usage or configuration error; 7 internal error."};
+  for (const ServerCommand* command : AllServerCommands()) {
+    std::ostringstream lines;
+    std::ostringstream err;
+    ServerEnv quiet = {lines, err, env.rules, env.host_name, env.clock};
+    const bool declares = command->run(quiet, {std::string(kListOptions)}) == kServerOk;
+    program.commands.push_back(
+        {std::string(command->name), "", std::string(command->summary), declares ? lines.str() : ""});
+  }
+  return ManPageOf(program, kProgramVersion);
+}
+
 }  // namespace
 
 int RunServerCommandLine(ServerEnv& env, const std::vector<std::string>& args) {
   if (args.empty()) {
     PrintUsage(env.err);
     return kServerUsage;
+  }
+  if (args.size() > 1 && args[0] == "help" && args[1] == "man") {
+    env.out << ManPage(env);
+    return kServerOk;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     PrintUsage(env.out);
