@@ -14,6 +14,7 @@
 #include "agent/collectors/shard_trace.h"
 #include "agent/datasets/digest_cache.h"
 #include "client/report/audit_options.h"
+#include "client/run/first_step.h"
 #include "client/run/live_handover.h"
 #include "client/run/recorders.h"
 #include "client/run/run_folder.h"
@@ -257,7 +258,11 @@ ExitCode RunAndRecord(CommandEnv& env, const RunOptions& o) {
   env.out.flush();
   env.err.flush();
   std::optional<LiveHandover> live;
-  if (AgentIsThere(env, o)) live.emplace(kFirstHandover, [&] { HandOverEarly(env, o, request, folder->path); });
+  if (AgentIsThere(env, o)) {
+    live.emplace(
+        kFirstHandover, [&] { return request.observed && HoldsFirstStep(env.fs, folder->observe); },
+        [&] { HandOverEarly(env, o, request, folder->path); });
+  }
   auto end = RunWrapped(command);
   live.reset();
   if (!end.ok()) return fail(end.status());

@@ -14,10 +14,11 @@ namespace paritect {
 
 class LiveHandover {
  public:
-  // Call it from the only thread, before the command is started. `hand` is called in the helper after `first`, then
-  // after twice as long, and so on up to an hour: few times however long the command runs. Where no process can be made
-  // nothing is handed over early.
-  LiveHandover(absl::Duration first, std::function<void()> hand);
+  // Call it from the only thread, before the command is started. `hand` is called in the helper as soon as `ready` is
+  // true, which is asked every two seconds, and at the latest after `first`; then `first` later, after twice as long,
+  // and so on up to an hour: few times however long the command runs. Where no process can be made nothing is handed
+  // over early.
+  LiveHandover(absl::Duration first, std::function<bool()> ready, std::function<void()> hand);
   LiveHandover(const LiveHandover&) = delete;
   LiveHandover& operator=(const LiveHandover&) = delete;
   ~LiveHandover();  // ends the helper, also in the middle of its work

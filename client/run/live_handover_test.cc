@@ -23,7 +23,8 @@ TEST(LiveHandover, HandsOverAgainAndAgainAndEnds) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   {
-    const LiveHandover live(absl::Milliseconds(5), [&] { (void)!write(ends[1], "x", 1); });
+    const LiveHandover live(
+        absl::Milliseconds(5), [] { return false; }, [&] { (void)!write(ends[1], "x", 1); });
     EXPECT_EQ(Received(ends[0], 3), 3);
   }
   // The helper is gone: with our own end closed nobody holds the pipe open.
@@ -38,9 +39,22 @@ TEST(LiveHandover, HandsOverAgainAndAgainAndEnds) {
 TEST(LiveHandover, HandsOverNothingBeforeItsTime) {
   int called = 0;
   {
-    const LiveHandover live(absl::Hours(1), [&] { ++called; });
+    const LiveHandover live(
+        absl::Hours(1), [] { return false; }, [&] { ++called; });
   }
   EXPECT_EQ(called, 0);
+}
+
+TEST(LiveHandover, HandsOverWhenThereIsSomething) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  {
+    const LiveHandover live(
+        absl::Hours(1), [] { return true; }, [&] { (void)!write(ends[1], "x", 1); });
+    EXPECT_EQ(Received(ends[0], 1), 1);
+  }
+  close(ends[0]);
+  close(ends[1]);
 }
 
 }  // namespace
