@@ -190,6 +190,16 @@ TEST(Observed, ASamplerThatIsNotToldItsEpoch) {
               HasSubstr("fail: epoch_not_set"));
 }
 
+TEST(Observed, ASamplerOfTheirOwnThatIsNotToldItsPass) {
+  const Facts changes = Healthy({{"observed.order_changes", "true", "training"}});
+  const Facts repeats = Healthy({{"observed.order_changes", "false", "training"}});
+  EXPECT_THAT(Verdict("data.sharding.same-assignment", repeats, changes), HasSubstr("epoch_not_set"));
+  EXPECT_THAT(Verdict("data.sharding.same-assignment", changes, repeats), HasSubstr("epoch_not_set"));
+  // One order for all passes may be meant, where both have it.
+  EXPECT_THAT(Verdict("data.sharding.same-assignment", repeats, repeats), Not(HasSubstr("epoch_not_set")));
+  EXPECT_THAT(Verdict("data.sharding.same-assignment", repeats), Not(HasSubstr("epoch_not_set")));
+}
+
 TEST(Observed, WhatRanBeatsWhatWasAskedAndPrinted) {
   std::vector<v1::Bundle> baseline = {NodeOf("gpu", "gpu-1", "nvidia", "", {})};
   *baseline[0].add_evidence() = ObservedFacts(Healthy(), 0);

@@ -153,6 +153,25 @@ void JudgeWorkerStates(const CheckContext& context, v1::CheckResult& result, con
   }
 }
 
+void CompareRepeatedOrders(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                           const RunView& migrated) {
+  const ObservedRun& a = ObservedRun::Of(context, baseline);
+  const ObservedRun& b = ObservedRun::Of(context, migrated);
+  const ObservedFact* left = a.first().Find("order_changes", kTraining);
+  const ObservedFact* right = b.first().Find("order_changes", kTraining);
+  if (left == nullptr || right == nullptr || left->value == right->value) return;
+  const bool here = left->value == "true";  // the migrated side's repeats
+  const ObservedFact* loader = (here ? b : a).first().Find("loader", kTraining);
+  v1::Finding& finding = AddError(context, result, "epoch_not_set/side", migrated.name,
+                                  {{"run", here ? migrated.name : baseline.name},
+                                   {"other", here ? baseline.name : migrated.name},
+                                   {"loader", loader == nullptr ? "" : loader->value}});
+  finding.set_baseline(left->value);
+  finding.set_migrated(right->value);
+  finding.add_evidence(left->origin);
+  finding.add_evidence(right->origin);
+}
+
 void JudgeRepeatedOrder(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
   const ObservedRun& observed = ObservedRun::Of(context, run);
   for (const ObservedRank& rank : observed.ranks()) {

@@ -25,6 +25,9 @@ void JudgeWorkerStates(const CheckContext& context, v1::CheckResult& result, con
 
 // A sampler that shuffles and deals the same order in each pass: nobody told it the epoch.
 void JudgeRepeatedOrder(const CheckContext& context, v1::CheckResult& result, const RunView& run);
+// A sampler of the user's own may mean one order for all passes: not where the other side's mixes anew.
+void CompareRepeatedOrders(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                           const RunView& migrated);
 
 }  // namespace paritect
 

@@ -262,6 +262,9 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) {
     for (const RunView& run : context.evidence.Runs(side)) JudgeRepeatedOrder(context, result, run);
   }
+  for (const ObservedPair& pair : ObservedPairs(context)) {
+    CompareRepeatedOrders(context, result, pair.baseline, pair.migrated);
+  }
   if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
   Judge(context, result);
   RequireShards(context, result);

@@ -313,6 +313,10 @@ void DataPart::AddFacts(SettingsBuilder& facts) const {
     if (loader.shuffles && !RepeatedOrder(loader).empty()) {
       add("observed.order_repeats", RepeatedOrder(loader), loader.passes.rbegin()->second.line);
     }
+    // Of samplers that nobody knows: whether it means anything, the other side tells.
+    if (const std::string repeats = RepeatedOrder(loader); !loader.shuffles && !repeats.empty()) {
+      add("observed.order_changes", repeats == "true" ? "false" : "true", loader.passes.rbegin()->second.line);
+    }
     const ObservedPass& first = loader.passes.begin()->second;
     if (first.sampler_seed) add("observed.sampler_seed", absl::StrCat(*first.sampler_seed), first.line);
     if (first.has_indices) add("observed.samples", absl::StrCat(first.samples), first.line);
