@@ -148,6 +148,17 @@ TEST(ObservedRun, RatesAndMicroBatchesThatTheRecordDoesNotTellAreNotGuessed) {
   EXPECT_EQ(Fact(evidence, "clip_grad"), "-");  // the library clips by its own function
 }
 
+TEST(ObservedRun, ScalerThatSetItselfUpLater) {
+  RecordFixture record;
+  record.Add("scaler", "\"id\": 0, \"class\": \"a.HostScaler\", \"enabled\": false")
+      .Model()
+      .Add("scaler", "\"id\": 0, \"class\": \"a.HostScaler\", \"enabled\": true, \"dynamic\": false")
+      .Step(1);
+  const auto evidence = Assemble(record);
+  EXPECT_EQ(Fact(evidence, "loss_scaler_enabled"), "true");
+  EXPECT_EQ(Fact(evidence, "loss_scaler_type"), "static");
+}
+
 TEST(ObservedRun, StepsWithScaleAndSkips) {
   RecordFixture record;
   record

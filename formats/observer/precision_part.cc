@@ -64,8 +64,14 @@ void PrecisionPart::TakeFlags(const ObservedRecord& record) {
 }
 
 void PrecisionPart::TakeScaler(const ObservedRecord& record) {
-  if (scalers_.size() >= kEntriesMax) return;
-  Scaler& scaler = scalers_.emplace_back();
+  // One that set itself up after its base class did is told again.
+  const std::int64_t id = record.Integer("id").value_or(-1);
+  const auto known = std::find_if(scalers_.begin(), scalers_.end(), [id](const Scaler& s) { return s.id == id; });
+  const bool again = known != scalers_.end() && id >= 0;
+  if (!again && scalers_.size() >= kEntriesMax) return;
+  Scaler& scaler = again ? *known : scalers_.emplace_back();
+  scaler = Scaler();
+  scaler.id = id;
   scaler.line = record.line();
   scaler.enabled = record.Boolean("enabled").value_or(true);
   scaler.dynamic = record.Boolean("dynamic");

@@ -38,7 +38,7 @@ class PrecisionPart {
     std::string dtype, class_name, where;
   };
   struct Scaler {
-    std::int64_t line = 0;
+    std::int64_t line = 0, id = -1;
     bool enabled = true;
     std::optional<bool> dynamic;
     std::vector<std::pair<std::string, std::string>> settings;

@@ -7,7 +7,12 @@ from . import record
 
 FAULTS_MAX = 5
 
-_thread = threading.local()
+
+class Thread(threading.local):
+    busy = False  # in a hook
+
+
+_thread = Thread()
 spent_seconds = 0.0
 errors = 0
 sites = {}
@@ -31,7 +36,7 @@ def site(name):
 def guarded(place, look, *args):
     """look(*args), or None: within another hook, where the site is off, where it fails. What is no Exception passes."""
     global spent_seconds
-    if place.off or getattr(_thread, "busy", False):
+    if place.off or _thread.busy:
         return None
     _thread.busy = True
     begin = time.perf_counter()

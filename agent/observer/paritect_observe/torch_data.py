@@ -44,8 +44,8 @@ class Pass(object):
         self.has_indices = True
         self.requested += len(listed)
         try:
-            plain = [int(one) for one in listed] if not self.is_text else listed
-            self.digest.update(struct.pack("<%dq" % len(plain), *plain))
+            plain, packed = packed_indices(listed)
+            self.digest.update(packed)
         except (TypeError, ValueError, struct.error):
             self.is_text, plain = True, []
             self.digest.update(repr(listed)[:1 << 16].encode("utf-8", "replace"))
@@ -77,6 +77,13 @@ class Pass(object):
             self.done = True
             if self.told:
                 self.tell(whole)
+
+
+def packed_indices(listed):
+    """(numbers, their bytes). Those of other types (NumPy's, tensors) are asked for their number."""
+    if type(listed[0]) is not int:
+        listed = [int(one) for one in listed]
+    return listed, struct.pack("<%dq" % len(listed), *listed)
 
 
 class Known(object):

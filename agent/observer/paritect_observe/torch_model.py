@@ -176,7 +176,7 @@ class Models(object):
 
         def __call__(self, *args, **kwargs):
             call = super(kind, self).__call__ if own is None else own.__get__(self, kind)
-            if is_compiling():
+            if models.above or is_compiling():  # within another forward: many modules may share the root's class
                 return call(*args, **kwargs)
             root = guard.guarded(CALL, models.enter, self, args, kwargs)
             if root is None:
@@ -354,6 +354,9 @@ def rows(args, kwargs):
     """Of the first tensor that has any."""
     if args and issubclass(type(args[0]), torch.Tensor) and args[0].dim() > 0:
         return args[0].shape[0]
+    for one in kwargs.values():
+        if issubclass(type(one), torch.Tensor) and one.dim() > 0:
+            return one.shape[0]
     for _, tensor in tensors_of(args, kwargs):
         if tensor.dim() > 0:
             return tensor.shape[0]

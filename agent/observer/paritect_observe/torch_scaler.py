@@ -18,8 +18,8 @@ class Known(object):
         self.scaler = weakref.ref(scaler)
         self.updates = 0
         self.stepped = {}     # optimizer id: applied, since the last update
-        self.told = None      # the scale that was written last
-        self.last_scale = None
+        self.settings = self.where = None
+        self.last = None      # (reference to the scale's tensor, its version, the number) after the last update
 
 
 class Scalers(object):
@@ -38,13 +38,22 @@ class Scalers(object):
         if id(scaler) in self.known and self.known[id(scaler)].scaler() is scaler or len(self.known) >= SCALERS_MAX:
             return
         known = self.known[id(scaler)] = Known(len(self.known), scaler)
+        self.tell(known, scaler)
+
+    def tell(self, known, scaler):
+        """When it is made and, since classes of other back ends and users set themselves up after their base, at its
+        first update where that changed something."""
         own = describe.attributes(scaler)
         settings = {name: describe.value(own.get(attribute)) for name, attribute in SETTINGS}
         dynamic = own.get("_dynamic", own.get("dynamic"))
         if dynamic is None and settings["growth_factor"] is not None:
             dynamic = settings["growth_factor"] != 1 or settings["backoff_factor"] != 1
-        record.write("scaler", id=known.id, dynamic=dynamic, where=describe.where(),
-                     **dict(settings, **{"class": describe.dotted(type(scaler))}))
+        settings["dynamic"] = dynamic
+        if settings != known.settings:
+            known.where = known.where or describe.where()
+            known.settings = settings
+            record.write("scaler", id=known.id, where=known.where,
+                         **dict(settings, **{"class": describe.dotted(type(scaler))}))
 
     def watch(self, kind):
         """Methods of each class in the order of resolution: those of torch_npu and FSDP do not call their base's."""
@@ -66,12 +75,24 @@ class Scalers(object):
         own = describe.attributes(scaler)
         return own.get("_scale") if own.get("_scale") is not None else own.get("_init_scale")
 
+    def scale_of(self, known, scaler):
+        """The scale now; not copied again while nobody wrote to it."""
+        tensor = self.scale_tensor(scaler)
+        if not hasattr(tensor, "_version"):
+            return Deferred(tensor)
+        last = known.last
+        if last is None or last[0]() is not tensor or last[1] != tensor._version:
+            known.last = last = (weakref.ref(tensor), tensor._version, Deferred(tensor))
+        return last[2]
+
     # --- scaler.scale(loss): the loss before it ---
 
     def before_scale(self, args, kwargs):
         return None
 
     def after_scale(self, _, result, args, kwargs):
+        if not STEPS.near:
+            return
         known = self.of(args)
         if known is None or len(args) < 2 or result is args[1] or not hasattr(result, "numel"):
             return
@@ -107,19 +128,24 @@ class Scalers(object):
 
     def before_update(self, args, kwargs):
         known = self.of(args)
-        if known is None or not describe.attributes(args[0]).get("_enabled", True):
+        if known is None:
             return None
-        return known, Deferred(self.scale_tensor(args[0]))
+        if known.updates == 0:
+            self.tell(known, args[0])
+        if not describe.attributes(args[0]).get("_enabled", True):
+            return None
+        return known, self.scale_of(known, args[0])
 
     def after_update(self, token, result, args, kwargs):
         if token is None:
             return
         known, before = token
+        after = self.scale_of(known, args[0])
         known.updates += 1
         stepped, known.stepped = known.stepped, {}
         for optimizer, applied in (stepped or {None: None}).items():
             self.queue.add({"scaler": known.id, "n": known.updates, "before": before,
-                            "after": Deferred(self.scale_tensor(args[0])), "applied": applied, "optimizer": optimizer,
+                            "after": after, "applied": applied, "optimizer": optimizer,
                             "at": STEPS.all_steps})
 
     def write(self, fields):

@@ -34,7 +34,48 @@ class Known(object):
         self.depth = 0
         self.told_lr = None
         self.told_backwards = None
-        self.versions = []  # [(parameter reference, gradient reference, its version)] after the last step
+        self.kept = []  # KeptGradient of the last step
+
+    def changed(self, step, since):
+        """Whether a rate jumped, or the accumulation is another one."""
+        if self.told_backwards not in (None, since.backwards):
+            return True
+        for group, told in zip(step.optimizer.param_groups, self.told_lr or ()):
+            rate = group.get("lr")
+            if type(rate) in (int, float) and told is not None and abs(rate - told) > LR_JUMP * abs(told):
+                return True
+        return False
+
+
+class KeptGradient(object):
+    """A gradient that a step took, until the next one: was it cleared in between?"""
+
+    def __init__(self, parameter):
+        self.parameter = weakref.ref(parameter)
+        self.kept, self.looked = True, False
+        self.accumulated()
+
+    def accumulated(self):
+        gradient = getattr(self.parameter(), "grad", None)
+        self.gradient = None if gradient is None else (weakref.ref(gradient), gradient._version)
+
+    def look(self):
+        self.looked = True
+        gradient = getattr(self.parameter(), "grad", None)
+        if gradient is None or self.gradient is None or gradient is not self.gradient[0]() or \
+                gradient._version != self.gradient[1]:
+            self.kept = False
+
+
+def gradients_to_watch(optimizer):
+    out = []
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            if p.grad is not None:
+                out.append(KeptGradient(p))
+            if len(out) >= LOOKED_GRADIENTS:
+                return out
+    return out
 
 
 class Since(object):
@@ -68,8 +109,9 @@ class Steps(object):
         self.throttled = False
         self.period_begin = None
         self.all_steps = 0
+        self.near = True  # the next step is one that is told: what leads to it is read
         self.patched = getattr(self, "patched", set())
-        self.looked = True
+        self.watched = False  # some gradient of a last step is
 
     # --- optimizers and schedulers ---
 
@@ -130,7 +172,7 @@ class Steps(object):
     def forward(self, root, trains):
         if not trains:
             return
-        if self.collectives is None:  # the first step is counted from here
+        if self.near and self.collectives is None:  # a step that is told is counted from here
             self.collectives = torch_distributed.collectives()
         self.since.forwards += 1
         if describe.attributes(root.module()).get("require_backward_grad_sync") is False:
@@ -138,14 +180,16 @@ class Steps(object):
 
     def before_backward(self, args, kwargs):
         loss = args[0]
-        if not self.looked:
+        if self.watched:
             self.look_at_kept()
         self.since.backwards += 1
-        held = self.unscaled.pop(id(loss), None)
+        held = self.unscaled.pop(id(loss), None) if self.unscaled else None
         if held is not None and held[0]() is loss:
             loss = held[1]
         if loss.numel() == 1:
             self.since.loss_count += 1
+            if not self.near:
+                return
             if len(self.since.losses) < LOSSES_MAX:
                 self.since.losses.append(Deferred(loss))
             else:
@@ -159,22 +203,29 @@ class Steps(object):
         limit = patch.argument(args, kwargs, 1, "max_norm" if by == "norm" else "clip_value")
         self.since.clip = {"by": by, "limit": describe.value(limit),
                            "norm_type": describe.value(patch.argument(args, kwargs, 2, "norm_type", 2.0))}
-        self.since.norm = Deferred(result) if by == "norm" else None
+        self.since.norm = Deferred(result) if by == "norm" and self.near else None
 
     def look_at_kept(self):
-        """At the first backward after a step: are the gradients of the last one still there?"""
-        self.looked = True
+        """When a backward begins: are the gradients of an optimizer's last step still there? Those of another one may
+        come to them meanwhile (a generator's go through the discriminator), and they are cleared before its own."""
         for known in self.order:
-            looked = kept = 0
-            for parameter, gradient, version in known.versions:
-                p = parameter()
-                if p is None:
-                    continue
-                looked += 1
-                kept += p.grad is not None and p.grad is gradient() and p.grad._version == version
-            if looked and (thin.step(known.steps) or kept):
-                record.write("kept", optimizer=known.id, n=known.steps, looked=looked, kept=kept)
-            known.versions = []
+            for one in known.kept:
+                one.look()
+
+    def after_backward(self, token, result, args, kwargs):
+        if self.watched:
+            for known in self.order:
+                for one in known.kept:
+                    if one.kept:
+                        one.accumulated()
+
+    def tell_kept(self, known):
+        """At the next step of the optimizer, if there was a backward."""
+        seen = [one for one in known.kept if one.looked]
+        if seen:
+            record.write("kept", optimizer=known.id, n=known.steps - 1, looked=len(seen),
+                         kept=sum(one.kept for one in seen))
+        known.kept = []
 
     # --- a step ---
 
@@ -201,7 +252,11 @@ class Steps(object):
         step.tell_update()
         since, self.since = self.since, Since()
         self.tell_step(known, step, since)
-        self.note_versions(known, optimizer)
+        self.near = any([self.is_due(one.steps + 1) for one in self.order])
+        self.tell_kept(known)
+        if self.is_due(known.steps):
+            known.kept = gradients_to_watch(optimizer)
+        self.watched = any([one.kept for one in self.order])
         for look in self.on_step:
             look(known, optimizer)
         self.govern()
@@ -213,16 +268,21 @@ class Steps(object):
     def failed(self, token):
         token[0].depth -= 1
 
+    def is_due(self, n):
+        """Whether the n-th step of an optimizer is told whatever happens in it."""
+        return thin.step(n) and not (self.throttled and n % THROTTLED_PERIOD)
+
     def tell_step(self, known, step, since):
-        counted = torch_distributed.collectives()
+        """A step that is told for a change in it was not expected: what is read before it is then not known."""
+        expected = self.is_due(known.steps)
+        if not expected and (self.throttled or not known.changed(step, since)):
+            self.collectives = None
+            return
+        counted = torch_distributed.collectives() if self.near else None
         collectives = None if counted is None or self.collectives is None else counted - self.collectives
         self.collectives = counted
-        jump = any(abs(a - b) > LR_JUMP * abs(b) for a, b in zip(step.numbers, known.told_lr or ()))
-        due = thin.step(known.steps) or jump or known.told_backwards not in (None, since.backwards)
-        if self.throttled and known.steps % THROTTLED_PERIOD:
-            due = False
-        if not due:
-            return
+        if not step.numbers:
+            step.read_rates()
         known.told_lr, known.told_backwards = step.numbers, since.backwards
         losses = since.losses or [None]
         self.queue.add({"optimizer": known.id, "n": known.steps, "lr": step.lr, "weight_decay": step.weight_decay,
@@ -232,14 +292,6 @@ class Steps(object):
                         "collectives": collectives, "sync_off": since.sync_off, "schedulers": self.scheduler_places(),
                         "scale": step.scale, "grad_norm": step.grad_norm,
                         **{"loss.%d" % i: one for i, one in enumerate(since.losses)}})
-
-    def note_versions(self, known, optimizer):
-        self.looked = False
-        known.versions = []
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                if p.grad is not None and len(known.versions) < LOOKED_GRADIENTS:
-                    known.versions.append((weakref.ref(p), weakref.ref(p.grad), p.grad._version))
 
     def govern(self):
         """Hooks that take more than a hundredth of the time of a hundred steps go quiet."""
@@ -276,12 +328,18 @@ class Step(object):
     def __init__(self, known, optimizer):
         self.known = known
         self.optimizer = optimizer
-        self.lr = [describe.value(group.get("lr")) for group in optimizer.param_groups]
-        self.weight_decay = [describe.value(group.get("weight_decay")) for group in optimizer.param_groups]
-        self.numbers = [lr for lr in self.lr if type(lr) in (int, float)]
-        self.scale = STEPS.scale_now(optimizer)
+        self.lr, self.weight_decay, self.numbers = [], [], []
+        self.scale = STEPS.scale_now(optimizer) if STEPS.near else None
         self.grad_norm = None
         self.before = []
+        if STEPS.near:
+            self.read_rates()
+
+    def read_rates(self):
+        groups = self.optimizer.param_groups
+        self.lr = [describe.value(group.get("lr")) for group in groups]
+        self.weight_decay = [describe.value(group.get("weight_decay")) for group in groups]
+        self.numbers = [lr if type(lr) in (int, float) else None for lr in self.lr]
 
     def named(self):
         """[(name, parameter)] of what it updates."""
@@ -329,11 +387,15 @@ class Step(object):
         self.grad_norm = squares ** 0.5
         scale = None if self.scale is not None and unscales_inside(self.optimizer) else 1.0
         record.write_list("grads", entries, 50, optimizer=self.known.id, n=n, stage="before-step", scale=scale,
-                          clip_factor=clip_factor(since), total=len(entries))
+                          clip_factor=clip_factor(since), total=len(entries),
+                          **sampled_of(entries, self.named()))
 
     def keep_before(self):
         left = COPIES_BYTES_MAX
-        for name, p in fingerprint.chosen([one for one in self.named() if one[1].requires_grad], TENSORS_BUDGET_BYTES):
+        named = [one for one in self.named() if one[1].requires_grad]
+        chosen = fingerprint.chosen(named, TENSORS_BUDGET_BYTES)
+        self.sampled = sampled_of(chosen, named)
+        for name, p in chosen:
             plain = fingerprint.host(p)
             left -= plain.numel() * plain.element_size()
             places = fingerprint.sampled(plain)
@@ -344,7 +406,13 @@ class Step(object):
             return
         entries = [update_entry(*one) for one in self.before if one[1]() is not None]
         self.before = []
-        record.write_list("update", entries, 50, optimizer=self.known.id, n=self.known.steps, total=len(entries))
+        record.write_list("update", entries, 50, optimizer=self.known.id, n=self.known.steps, total=len(entries),
+                          **self.sampled)
+
+
+def sampled_of(chosen, named):
+    """The field that tells that only some tensors were taken."""
+    return {} if len(chosen) == len(named) else {"sampled": [len(chosen), len(named)]}
 
 
 def unscales_inside(optimizer):
@@ -484,7 +552,7 @@ def install():
     patch.around("torch.optim.lr_scheduler:LRScheduler.__init__", after=STEPS.scheduler_made,
                  instead=("torch.optim.lr_scheduler:_LRScheduler.__init__",))
     patch.around("torch.optim.lr_scheduler:ReduceLROnPlateau.__init__", after=STEPS.scheduler_made)
-    patch.around("torch:Tensor.backward", before=STEPS.before_backward)
+    patch.around("torch:Tensor.backward", before=STEPS.before_backward, after=STEPS.after_backward)
     for name, by in (("clip_grad_norm_", "norm"), ("clip_grad_value_", "value")):
         patch.around("torch.nn.utils.clip_grad:" + name, before=lambda args, kwargs, by=by: by, after=STEPS.clipped,
                      also=("torch.nn.utils:" + name,))

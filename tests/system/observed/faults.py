@@ -67,21 +67,26 @@ def free_port():
         return one.getsockname()[1]
 
 
-def train(folder, weights, ranks, faults):
-    """Starts the ranks, as a launcher does, and waits for them. The records stand in FOLDER/observe."""
+def observing(folder):
+    """The variables that observe into FOLDER/observe."""
     os.makedirs(os.path.join(folder, "observe"), exist_ok=True)
+    return dict(PYTHON_PARITECT_OBSERVE=os.path.join(folder, "observe"), PYTHON_PARITECT_OBSERVER=OBSERVER,
+                PYTHON_PARITECT_LEVEL="full", PYTHONPATH=os.path.join(OBSERVER, "site"))
+
+
+def train(folder, words, ranks, variables):
+    """Starts the ranks, as a launcher does, and waits for them."""
+    os.makedirs(folder, exist_ok=True)
     port = str(free_port())
     processes = []
     for rank in range(ranks):
-        environment = dict(os.environ, PYTHON_PARITECT_OBSERVE=os.path.join(folder, "observe"),
-                           PYTHON_PARITECT_OBSERVER=OBSERVER, PYTHON_PARITECT_LEVEL="full",
-                           PYTHONPATH=os.path.join(OBSERVER, "site"))
+        environment = dict(os.environ, **variables)
         if ranks > 1:
             environment.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(ranks),
                                MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
         with open(os.path.join(folder, "output%d.log" % rank), "w") as output:
-            processes.append(subprocess.Popen([PYTHON, os.path.join(HERE, "training.py"), weights] + faults,
-                                              env=environment, stdout=output, stderr=subprocess.STDOUT))
+            processes.append(subprocess.Popen([PYTHON] + words, env=environment, stdout=output,
+                                              stderr=subprocess.STDOUT))
     codes = [process.wait(timeout=240) for process in processes]
     if any(codes):
         raise AssertionError("%s ended with %s: %s" % (folder, codes, open(os.path.join(folder, "output0.log")).read()[-2000:]))
@@ -112,7 +117,7 @@ class Trainings:
         if key not in self.made:
             name = "-".join(["ranks%d" % ranks] + faults)
             folder = os.path.join(self.folder, name)
-            train(folder, self.folder, ranks, faults)
+            train(folder, [os.path.join(HERE, "training.py"), self.folder] + faults, ranks, observing(folder))
             self.made[key] = folder
         # The same records as either side's.
         side = self.made[key] + "-as-" + run
