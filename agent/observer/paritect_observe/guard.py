@@ -33,10 +33,27 @@ def site(name):
     return sites.setdefault(name, Site(name))
 
 
+STACK_KEPT = 150  # frames that a hook may need
+
+
+def is_deep():
+    """Whether the program has come near the end of its stack: an error of ours there that nobody hears of would let it
+    run on into one that older interpreters do not survive."""
+    try:
+        sys._getframe(max(sys.getrecursionlimit() - STACK_KEPT, 1))
+        return True
+    except ValueError:
+        return False
+
+
+if sys.version_info >= (3, 11):
+    is_deep = None
+
+
 def guarded(place, look, *args):
     """look(*args), or None: within another hook, where the site is off, where it fails. What is no Exception passes."""
     global spent_seconds
-    if place.off or _thread.busy:
+    if place.off or _thread.busy or is_deep is not None and is_deep():
         return None
     _thread.busy = True
     begin = time.perf_counter()
