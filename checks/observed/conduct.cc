@@ -159,6 +159,28 @@ void CompareObservedTrainingModes(const CheckContext& context, v1::CheckResult& 
   finding.add_evidence(right);
 }
 
+void CompareObservedCopies(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                           const RunView& migrated) {
+  const ObservedRun& one = ObservedRun::Of(context, baseline);
+  const ObservedRun& other = ObservedRun::Of(context, migrated);
+  if (!one.seen() || !other.seen()) return;
+  for (const std::string& scope : one.first().ScopesOf("copy.active")) {
+    const ObservedFact* left = one.first().Find("copy.active", scope);
+    const ObservedFact* right = other.first().Find("copy.active", scope);
+    if (right == nullptr || (left->value == "0") == (right->value == "0")) continue;
+    const bool here = left->value == "0";
+    v1::Finding& finding = AddError(context, result, "train_mode_at_eval/copy", migrated.name,
+                                    {{"run", here ? migrated.name : baseline.name},
+                                     {"other", here ? baseline.name : migrated.name},
+                                     {"layers", here ? right->value : left->value}});
+    finding.set_baseline(left->value);
+    finding.set_migrated(right->value);
+    finding.add_evidence(left->origin);
+    finding.add_evidence(right->origin);
+    return;
+  }
+}
+
 bool CompareObservedEvaluations(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
                                 const RunView& migrated) {
   std::string left, right;

@@ -14,6 +14,11 @@ namespace paritect {
 void CompareObservedTrainingModes(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
                                   const RunView& migrated);
 
+// Averages and teachers of the trained model, which run without gradients: with dropout and batch statistics at work on
+// one side and without on the other.
+void CompareObservedCopies(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                           const RunView& migrated);
+
 // Validation in training mode, dropout that stays on in it, a training that goes on in evaluation mode. True: forwards
 // of evaluation were seen in every process that has any, and nothing is missing from the records.
 bool JudgeObservedModes(const CheckContext& context, v1::CheckResult& result, Side side, const RunView& run);

@@ -190,6 +190,15 @@ TEST(Observed, ASamplerThatIsNotToldItsEpoch) {
               HasSubstr("fail: epoch_not_set"));
 }
 
+TEST(Observed, AverageThatRunsInTrainingMode) {
+  const Facts trains = Healthy({{"observed.copy.active", "2", "copy 0"}});
+  const Facts evaluates = Healthy({{"observed.copy.active", "0", "copy 0"}});
+  EXPECT_THAT(Verdict("training.flow.evaluation", trains, evaluates), HasSubstr("fail: train_mode_at_eval"));
+  // A teacher may be meant to.
+  EXPECT_THAT(Verdict("training.flow.evaluation", trains, trains), Not(HasSubstr("train_mode_at_eval")));
+  EXPECT_THAT(Verdict("training.flow.evaluation", trains), Not(HasSubstr("train_mode_at_eval")));
+}
+
 TEST(Observed, ASamplerOfTheirOwnThatIsNotToldItsPass) {
   const Facts changes = Healthy({{"observed.order_changes", "true", "training"}});
   const Facts repeats = Healthy({{"observed.order_changes", "false", "training"}});

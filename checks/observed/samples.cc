@@ -38,8 +38,9 @@ class Judge {
   template <typename Visit>
   void ForEachCommon(const ObservedRank& a, const ObservedRank& b, absl::string_view prefix, Visit visit) {
     for (const ObservedFact& fact : a.facts) {
-      if (fact.scope != kTraining || !absl::StartsWith(fact.key, prefix)) continue;
-      if (const ObservedFact* other = b.Find(fact.key, kTraining)) visit(fact, *other);
+      // "training 2": a program may train on batches of several loaders.
+      if (!absl::StartsWith(fact.scope, kTraining) || !absl::StartsWith(fact.key, prefix)) continue;
+      if (const ObservedFact* other = b.Find(fact.key, fact.scope)) visit(fact, *other);
     }
   }
 

@@ -127,6 +127,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   bool same_rows = !pairs.empty() && pairs.size() == context.evidence.Runs(Side::kMigrated).size();
   for (const ObservedPair& pair : pairs) {
     CompareObservedTrainingModes(context, result, pair.baseline, pair.migrated);
+    CompareObservedCopies(context, result, pair.baseline, pair.migrated);
     same_rows = CompareObservedEvaluations(context, result, pair.baseline, pair.migrated) && same_rows;
   }
   for (const Side side : kBothSides) {

@@ -125,7 +125,7 @@ bool EqualDigest(const ObservedPass& a, const ObservedPass& b) {
 
 bool AnyFed(const ObservedLoader& loader, const std::set<std::string>& fed) {
   for (const auto& [number, pass] : loader.passes) {
-    for (const std::string& digest : pass.batch_digests) {
+    for (const std::string& digest : pass.batch_inputs) {
       if (fed.contains(digest)) return true;
     }
   }
@@ -250,6 +250,8 @@ void DataPart::TakeBatch(const ObservedRecord& record) {
   ObservedPass* pass = PassOf(record);
   if (pass != nullptr && pass->batch_digests.size() < kBatchesMax) {
     pass->batch_digests.push_back(DigestOfTensors(record));
+    const std::vector<std::string> digests = DigestsBySize(record);
+    if (!digests.empty()) pass->batch_inputs.push_back(digests[0]);
   }
 }
 

@@ -41,6 +41,7 @@ struct ObservedPass {
   std::map<std::int64_t, std::string> after;  // digest of the indices of so many batches
   std::vector<std::string> first;
   std::vector<std::string> batch_digests;  // of the first batches, in order
+  std::vector<std::string> batch_inputs;   // of their largest tensors
 };
 
 enum class LoaderUse { kNone, kTraining, kEvaluation };

@@ -73,6 +73,7 @@ const std::map<absl::string_view, Fields>& KnownFields() {
       {"grads", {"optimizer", "n", "stage", "scale", "clip_factor", "from", "total", "of", "sampled"}},
       {"update", {"optimizer", "n", "from", "total", "of", "sampled"}},
       {"operators", {"root", "at", "from", "total", "of"}},
+      {"backward", {"root", "at", "from", "total", "of"}},
       {"kept", {"optimizer", "n", "looked", "kept"}},
       {"phase",
        {"root", "phase", "training", "grad", "inference", "forwards", "rows", "at", "other", "other_total", "open"}},

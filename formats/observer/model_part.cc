@@ -51,14 +51,6 @@ double AttributeOf(const DocumentNode& module, absl::string_view name, double mi
   return found == nullptr ? missing : NumberIn(*found).value_or(missing);
 }
 
-std::uint64_t ElementsOf(const DocumentNode& shape) {
-  std::uint64_t elements = 1;
-  for (const DocumentNode& extent : shape.items) {
-    elements *= static_cast<std::uint64_t>(std::max<std::int64_t>(0, IntegerIn(extent).value_or(0)));
-  }
-  return elements;
-}
-
 void AddProblem(absl::string_view id, const ListProgress& list, v1::Weights& weights) {
   v1::Problem& problem = *weights.add_incomplete();
   problem.set_id(std::string(id));
@@ -86,7 +78,7 @@ bool ModelPart::Take(const ObservedRecord& record) {
   if (kind == "modules") return TakeModules(record), true;
   if (kind == "parameters") return TakeParameters(record), true;
   if (kind == "weights") return TakeWeights(record), true;
-  if (kind == "operators") return TakeOperators(record), true;
+  if (kind == "operators" || kind == "backward") return TakeOperators(record), true;
   if (kind == "load_state_dict") return TakeLoad(record), true;
   if (kind == "phase") return TakePhase(record), true;
   if (kind == "fed") return TakeFed(record), true;
@@ -147,7 +139,8 @@ void ModelPart::TakeWeights(const ObservedRecord& record) {
 }
 
 void ModelPart::TakeOperators(const ObservedRecord& record) {
-  operator_list_.Add(record);
+  const bool backward = record.kind() == "backward";
+  (backward ? backward_list_ : operator_list_).Add(record);
   for (const DocumentNode& one : record.List("of")) {
     if (operators_.calls_size() >= kCallsMax) return;
     const auto text = [&](absl::string_view field) {
@@ -161,9 +154,10 @@ void ModelPart::TakeOperators(const ObservedRecord& record) {
     call.set_operator_(absl::AsciiStrToLower(ShortClass(text("class"))));
     call.set_module(text("name"));
     call.set_is_module(true);
-    call.set_direction(v1::DumpedCall::DIRECTION_FORWARD);
+    call.set_direction(backward ? v1::DumpedCall::DIRECTION_BACKWARD : v1::DumpedCall::DIRECTION_FORWARD);
     AddTensors(one.Find("inputs"), "input", *call.mutable_inputs());
     AddTensors(one.Find("outputs"), "output", *call.mutable_outputs());
+    if (backward) continue;
     for (const v1::DumpedTensor& output : call.outputs()) ++output_types_[output.dtype()];
   }
 }
@@ -179,10 +173,10 @@ void ModelPart::TakeLoad(const ObservedRecord& record) {
 
 void ModelPart::TakePhase(const ObservedRecord& record) {
   const std::int64_t number = record.Integer("phase").value_or(static_cast<std::int64_t>(phases_.size()));
-  if (phases_.size() >= kPhasesMax && !phases_.contains(number)) return;
   Phase phase;
   phase.line = record.line();
   phase.root = record.Integer("root").value_or(0);
+  if (phases_.size() >= kPhasesMax && !phases_.contains({phase.root, number})) return;
   phase.training = record.Boolean("training").value_or(false);
   phase.grad = record.Boolean("grad").value_or(true) && !record.Boolean("inference").value_or(false);
   phase.forwards = record.Integer("forwards").value_or(0);
@@ -196,13 +190,14 @@ void ModelPart::TakePhase(const ObservedRecord& record) {
     phase.others.push_back(absl::StrCat(ItemText(module, 0), " (", class_name, ")"));
   }
   if (phase.training && phase.grad && roots_.contains(phase.root)) roots_[phase.root].trains = true;
-  phases_[number] = std::move(phase);
+  phases_[{phase.root, number}] = std::move(phase);
 }
 
 void ModelPart::TakeFed(const ObservedRecord& record) {
   std::set<std::string>& digests = record.Boolean("training").value_or(false) ? fed_ : fed_in_evaluation_;
-  const std::string digest = DigestOfTensors(record);
-  if (!digest.empty() && digests.size() < kFedMax) digests.insert(digest);
+  for (const std::string& digest : DigestsBySize(record)) {
+    if (digests.size() < kFedMax) digests.insert(digest);
+  }
 }
 
 std::int64_t ModelPart::TrainedId() const {
@@ -311,6 +306,29 @@ void ModelPart::AddPhases(SettingsBuilder& facts) const {
     // A wrapper's own mode says nothing: how many layers that behave otherwise in training are in training mode does.
     const auto others = static_cast<int>(phase.others.size());
     if (phase.others_whole) add("active", absl::StrCat(phase.training ? total - others : others));
+  }
+  AddCopies(facts);
+}
+
+// Models of the trained one's class that it does not train: averages of its weights, teachers. In which mode they are
+// meant to run only the other side tells.
+void ModelPart::AddCopies(SettingsBuilder& facts) const {
+  const ObservedRoot& trained = roots_.at(TrainedId());
+  const std::string& name = trained.inner_class.empty() ? trained.class_name : trained.inner_class;
+  std::map<std::int64_t, std::string> scopes;
+  for (const auto& [place, phase] : phases_) {
+    const auto root = roots_.find(phase.root);
+    if (root == roots_.end() || root->second.trains || phase.grad || phase.forwards == 0 || !phase.others_whole)
+      continue;
+    if (root->second.class_name != name && root->second.inner_class != name) continue;
+    const int total = root->second.dropouts + root->second.batch_norms;
+    const auto others = static_cast<int>(phase.others.size());
+    // The first mode of each counts.
+    const auto [scope, fresh] = scopes.emplace(phase.root, absl::StrCat("copy ", scopes.size()));
+    if (!fresh) continue;
+    v1::Setting* one =
+        facts.AddText("observed.copy.active", absl::StrCat(phase.training ? total - others : others), phase.line);
+    if (one != nullptr) one->set_scope(scope->second);
   }
 }
 

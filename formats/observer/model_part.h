@@ -103,14 +103,16 @@ class ModelPart {
   void TakeFed(const ObservedRecord& record);
   void AddLoads(SettingsBuilder& facts) const;
   void AddPhases(SettingsBuilder& facts) const;
+  void AddCopies(SettingsBuilder& facts) const;
 
   std::map<std::int64_t, ObservedRoot> roots_;
   std::map<std::pair<std::int64_t, std::int64_t>, State> states_;  // updates, root
   v1::TensorDump operators_;
-  ListProgress operator_list_;
+  ListProgress operator_list_, backward_list_;
   std::map<std::string, int> output_types_;
   std::vector<Load> loads_;
-  std::map<std::int64_t, Phase> phases_;  // by number; of one that is told again while it lasts the last counts
+  std::map<std::pair<std::int64_t, std::int64_t>, Phase>
+      phases_;  // by root and number; of one that is told again while it lasts the last counts
   std::set<std::string> fed_, fed_in_evaluation_;
 };
 

@@ -148,6 +148,39 @@ TEST(ObservedRun, RatesAndMicroBatchesThatTheRecordDoesNotTellAreNotGuessed) {
   EXPECT_EQ(Fact(evidence, "clip_grad"), "-");  // the library clips by its own function
 }
 
+TEST(ObservedRun, LoaderWhoseInputsWereFedIsTheTrainings) {
+  RecordFixture record;
+  record.Model().Optimizer().Step(1).Step(2);
+  for (const int id : {0, 1}) {
+    record
+        .Add("loader", absl::StrCat("\"id\": ", id, ", \"class\": \"DataLoader\", \"shuffle\": ",
+                                    id == 1 ? "true" : "false", ", \"where\": \"train.py:", id, "\""))
+        .Add("pass", absl::StrCat("\"loader\": ", id, ", \"pass\": 0"))
+        .Add("batch", absl::StrCat("\"loader\": ", id,
+                                   ", \"pass\": 0, \"n\": 0, \"tensors\": [{\"xxh3\": \"labels\", \"shape\": "
+                                   "[8]}, {\"xxh3\": \"x",
+                                   id, "\", \"shape\": [8, 12]}]"));
+  }
+  record.Add(
+      "fed",
+      "\"root\": 0, \"n\": 0, \"training\": true, \"at\": 0, \"tensors\": [{\"xxh3\": \"x0\", \"shape\": [8, 12]}]");
+  EXPECT_EQ(Fact(Assemble(record), "observed.loader@training"), "train.py:0");
+}
+
+TEST(ObservedRun, PhasesAreCountedByEachModel) {
+  RecordFixture record;
+  record.Model().Optimizer().Step(1).Step(2);
+  record.Add("root", "\"id\": 1, \"class\": \"__main__.Net\", \"module\": null, \"trainable\": 0, \"elements\": 12")
+      .Add("modules",
+           "\"root\": 1, \"from\": 0, \"total\": 1, \"of\": [[\"drop\", \"torch.nn.Dropout\", true, {\"p\": 0.2}]]")
+      .Add("phase",
+           "\"root\": 1, \"phase\": 0, \"training\": true, \"grad\": false, \"inference\": false, \"forwards\": 2, "
+           "\"rows\": 8, \"at\": 2, \"other\": []");
+  const auto evidence = Assemble(record);
+  EXPECT_EQ(Fact(evidence, "observed.phase.forwards@phase 0"), "4");  // of the model that is trained
+  EXPECT_EQ(Fact(evidence, "observed.copy.active@copy 0"), "1");
+}
+
 TEST(ObservedRun, ScalerThatSetItselfUpLater) {
   RecordFixture record;
   record.Add("scaler", "\"id\": 0, \"class\": \"a.HostScaler\", \"enabled\": false")

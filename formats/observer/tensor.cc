@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -149,6 +150,28 @@ std::string DigestOfTensors(const ObservedRecord& record) {
   }
   std::sort(digests.begin(), digests.end());  // arguments may be passed on in another order
   return absl::StrJoin(digests, " ");
+}
+
+std::uint64_t ElementsOf(const DocumentNode& shape) {
+  std::uint64_t elements = 1;
+  for (const DocumentNode& extent : shape.items) {
+    elements *= static_cast<std::uint64_t>(std::max<std::int64_t>(0, IntegerIn(extent).value_or(0)));
+  }
+  return elements;
+}
+
+std::vector<std::string> DigestsBySize(const ObservedRecord& record) {
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  for (const DocumentNode& tensor : record.List("tensors")) {
+    const DocumentNode* digest = tensor.Find("xxh3");
+    const DocumentNode* shape = tensor.Find("shape");
+    if (digest == nullptr || digest->text.empty()) continue;
+    found.emplace_back(shape == nullptr ? 0 : ElementsOf(*shape), digest->text);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> digests;
+  for (auto& [elements, digest] : found) digests.push_back(std::move(digest));
+  return digests;
 }
 
 v1::DumpedTensor AsDumped(const v1::TensorFingerprint& tensor, absl::string_view place) {

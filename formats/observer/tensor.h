@@ -2,7 +2,9 @@
 #ifndef PARITECT_FORMATS_OBSERVER_TENSOR_H_
 #define PARITECT_FORMATS_OBSERVER_TENSOR_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/document.h"
 #include "formats/observer/record.h"
@@ -16,6 +18,13 @@ v1::TensorFingerprint ObservedTensor(const DocumentNode& node);
 
 // The digests of the tensors of a batch, or of what a model was given, as one text; "" where one has none.
 std::string DigestOfTensors(const ObservedRecord& record);
+
+// Of a shape as a list of extents.
+std::uint64_t ElementsOf(const DocumentNode& shape);
+
+// The digests of a record's tensors, the one with the most elements first: what a batch is known by where a model is
+// given a part of it (inputs without labels).
+std::vector<std::string> DigestsBySize(const ObservedRecord& record);
 
 // What a dump would hold of it: `place` is "input.0", "output.0", ...
 v1::DumpedTensor AsDumped(const v1::TensorFingerprint& tensor, absl::string_view place);

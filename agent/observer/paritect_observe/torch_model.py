@@ -18,6 +18,11 @@ ARGUMENT_TENSORS_MAX = 32
 GLOBAL_HOOK_FORWARDS = 3  # training forwards after which a root that is not known yet is no longer looked for
 
 CALL = guard.site("Module.__call__")
+
+
+def nobody():
+    return None
+
 Module = torch.nn.Module
 
 
@@ -45,6 +50,7 @@ class Root(object):
     def __init__(self, number, module):
         self.id = number
         self.module = weakref.ref(module)
+        self.inner = nobody  # of a wrapper: the module within, which programs call by itself to evaluate
         self.mode = None
         self.phase = None
         self.phases = 0
@@ -162,6 +168,11 @@ class Models(object):
         self.by_id[id(module)] = root
         for _, inner in submodules(module):
             self.inside[id(inner)] = root
+        within = describe.attributes(module).get("_modules", {}).get("module")
+        if within is not None:
+            root.inner = weakref.ref(within)
+            self.by_id[id(within)] = root
+            self.override(type(within))
         self.tell_structure(root, module)
         return True
 
@@ -193,7 +204,7 @@ class Models(object):
         if self.above or skips():
             return None
         root = self.by_id.get(id(module))
-        if root is None or root.module() is not module:
+        if root is None or root.module() is not module and root.inner() is not module:
             if not self.new_root(module):
                 return None
             root = self.by_id[id(module)]

@@ -8,7 +8,7 @@ import torch
 
 from . import describe, fingerprint, guard, patch, process, record, thin, torch_distributed
 from .deferred import Deferred, Queue
-from .torch_model import MODELS, TENSORS_BUDGET_BYTES
+from .torch_model import MODELS, OPERATORS, TENSORS_BUDGET_BYTES
 
 OPTIMIZERS_MAX = 8
 SCHEDULERS_MAX = 16
@@ -213,6 +213,7 @@ class Steps(object):
                 one.look()
 
     def after_backward(self, token, result, args, kwargs):
+        OPERATORS.backward_done()
         if self.watched:
             for known in self.order:
                 for one in known.kept:
