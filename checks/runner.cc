@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/causes.h"
+#include "checks/contradictions.h"
 #include "checks/coverage.h"
 #include "checks/waivers.h"
 
@@ -93,6 +94,7 @@ v1::CheckResult RunCheck(const CheckContext& context, const CatalogueCheck& entr
   } else {
     check->evaluate(context, result);
     RequireNeeds(context, *check, result);
+    RequireAgreement(context, entry.id, result);
   }
   RemoveRepeatedMissing(result);
   answers.Waive(result);

@@ -13,6 +13,7 @@ namespace {
 constexpr std::pair<absl::string_view, bool LogFormatFacts::*> kFacts[] = {
     {"prints_on_last_rank", &LogFormatFacts::prints_on_last_rank},
     {"schedule_counts_updates", &LogFormatFacts::schedule_counts_updates},
+    {"skips_count_from_start", &LogFormatFacts::skips_count_from_start},
     {"steps_are_updates", &LogFormatFacts::steps_are_updates},
     {"records_have_times", &LogFormatFacts::records_have_times},
     {"lines_state_batch", &LogFormatFacts::lines_state_batch},

@@ -14,6 +14,7 @@ namespace paritect {
 struct LogFormatFacts {
   bool prints_on_last_rank = false;
   bool schedule_counts_updates = false;
+  bool skips_count_from_start = false;
   bool steps_are_updates = false;
   bool records_have_times = false;
   bool lines_state_batch = false;

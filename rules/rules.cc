@@ -10,6 +10,7 @@
 #include "common/status_macros.h"
 #include "rules/argument_words.h"
 #include "rules/causes.h"
+#include "rules/contradictions.h"
 #include "rules/file_names.h"
 #include "rules/folder_words.h"
 #include "rules/launchers.h"
@@ -35,6 +36,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"walk.yaml", [](const DocumentNode& root) { return ReadWalk(root).status(); }},
     {"causes.yaml", [](const DocumentNode& root) { return ReadCauses(root).status(); }},
     {"openings.yaml", [](const DocumentNode& root) { return ReadOpenings(root).status(); }},
+    {"contradictions.yaml", [](const DocumentNode& root) { return ReadContradictions(root).status(); }},
     {"phrases.yaml", [](const DocumentNode& root) { return Phrases::Read(root).status(); }},
     {"value_phrases.yaml", [](const DocumentNode& root) { return Phrases::Read(root).status(); }},
     {"folder_words.yaml", [](const DocumentNode& root) { return ReadFolderWords(root).status(); }},
@@ -120,9 +122,10 @@ const Rules& BuiltInRules() {
 absl::Status CheckOverrides(absl::Span<const RulesFile> overrides) {
   for (const RulesFile& file : overrides) {
     if (file.name == "catalogue.yaml" || absl::StartsWith(file.name, "profiles/")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          file.name, ":1:1: the catalogue of checks and the built-in profile cannot be overridden (a profile of your "
-                     "own: --profile FILE)"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.name,
+                       ":1:1: the catalogue of checks and the built-in profile cannot be overridden (a profile of your "
+                       "own: --profile FILE)"));
     }
   }
   return LoadRules(EmbeddedRulesProper(), overrides).status();

@@ -132,6 +132,29 @@ TEST(Observed, GapsLeaveChecksOpenAndErrorsStand) {
   EXPECT_EQ(Verdict("data.preprocessing.shuffle", Healthy({{"observed.gap", "last line", "cut"}})), "pass");
 }
 
+TEST(Observed, ARecordThatContradictsItselfIsToldAndNothingPassesOnIt) {
+  const auto with = [](const char* kind, const char* part) {
+    return Healthy({{"observed.contradiction.kind", kind, "contradiction 0"},
+                    {"observed.contradiction.part", part, "contradiction 0"},
+                    {"observed.contradiction.told", "end.skipped=26", "contradiction 0"},
+                    {"observed.contradiction.other", "scale=1", "contradiction 0"}});
+  };
+  EXPECT_EQ(Verdict("evidence.integrity.records", Healthy()), "pass");
+  EXPECT_EQ(Verdict("evidence.integrity.records", with("skips_against_end", "steps")),
+            "fail: record_contradiction rank 0 of npu-1");
+  EXPECT_EQ(Verdict("evidence.integrity.records", with("seed_against_call", "seed")),
+            "pass: ~record_contradiction rank 0 of npu-1");
+  EXPECT_EQ(Verdict("evidence.integrity.records", with("of a later version", "")),
+            "fail: record_contradiction rank 0 of npu-1");
+  EXPECT_THAT(Verdict("data.preprocessing.shuffle", with("indices_against_digest", "samples")),
+              HasSubstr("not_performed"));
+  EXPECT_THAT(Verdict("training.flow.evaluation", with("list_overlaps", "model")), HasSubstr("not_performed"));
+  // Of a part that it does not rest on nothing is lost; of the baseline's record as well.
+  EXPECT_EQ(Verdict("data.preprocessing.transform", with("skips_against_end", "steps")), "pass");
+  EXPECT_THAT(Verdict("data.preprocessing.samples", Healthy(), with("samples_exceed_requested", "samples")),
+              HasSubstr("not_performed"));
+}
+
 TEST(Observed, ModesOfEvaluation) {
   constexpr char kCheck[] = "training.flow.evaluation";
   EXPECT_EQ(Verdict(kCheck, Healthy()), "pass");

@@ -105,6 +105,16 @@ void ReportRate(const CheckContext& context, v1::CheckResult& result, const RunS
   }
 }
 
+// More skipped steps than steps: what rests on the count is not performed.
+bool RequirePossible(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
+                     const OverflowCount& count) {
+  if (!count.contradicts_itself()) return true;
+  AddMissing(
+      context, result, "skips_exceed_steps", run.name,
+      {{"run", Subject(run, count)}, {"skipped", absl::StrCat(count.skipped)}, {"steps", absl::StrCat(count.steps)}});
+  return false;
+}
+
 // Every reduction of a dynamic scale is an overflow, whatever the log's own count says: the larger number stands.
 OverflowCount WithReductions(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
                              const OverflowCount& told, const ScalerFacts& facts) {
@@ -148,6 +158,7 @@ void RequireOneOverflowALine(const CheckContext& context, v1::CheckResult& resul
 
 void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const OverflowCount& told,
                 const ScalerFacts& facts) {
+  if (!RequirePossible(context, result, run, told)) return;
   const OverflowCount count = WithReductions(context, result, run, told, facts);
   const MessageArgs args = {{"run", Subject(run, count)}, {"skipped", absl::StrCat(count.skipped)}};
   if (count.lines_beside_counter > 0) {
@@ -209,7 +220,7 @@ void CompareSides(const CheckContext& context, v1::CheckResult& result, const Ru
 void WarnOfSkips(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const ScalerFacts& facts) {
   for (const OverflowCount& count : CountOverflows(run)) {
     const double limit = LimitFor(context.profile, facts).limit;
-    if (count.steps == 0 || count.rate() <= limit) continue;
+    if (count.steps == 0 || count.rate() <= limit || !RequirePossible(context, result, run, count)) continue;
     Fill(AddWarning(context, result, "skipped_without_scaler", Subject(run, count),
                     {{"run", Subject(run, count)},
                      {"skipped", absl::StrCat(count.skipped)},

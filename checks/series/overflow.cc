@@ -33,6 +33,7 @@ struct Part {
   std::int64_t overflow_records = 0;
   std::int64_t overflow_after_counter = 0;
   bool has_counter = false;
+  bool counts_from_start = false;   // its counter is that of the whole run (DeepSpeed)
   bool steps_are_updates = false;   // a skipped step does not count as one (fairseq's num_updates)
   bool scale_moves_unseen = false;  // the scale is not printed, or falls where no record tells of an overflow
   std::int64_t counted = 0;
@@ -139,6 +140,7 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
   Messages messages(records);
   part.count.reported = source.log().overflow_seen();
   part.steps_are_updates = FactsOfLogFormat(source.log().format()).steps_are_updates;
+  part.counts_from_start = FactsOfLogFormat(source.log().format()).skips_count_from_start;
   CountReductions(records, part.count);
   ReadStart(records, part.count);
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -194,6 +196,7 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
   if (stands_still) part.count.lines_beside_counter = part.overflow_records;
   part.count.skipped = counter && !stands_still ? part.counted + part.overflow_after_counter
                                                 : std::max(part.counted, part.overflow_records);
+  part.count.by_counter = counter && !stands_still;
   part.count.reported = part.count.reported || part.has_counter;
   // Lines that only ever tell of an overflow tell of every one; flags of printed steps do so of these alone.
   part.events = part.events || (!part.flagged.empty() && !part.flags_clean_steps);
@@ -213,6 +216,28 @@ void TakeStartOff(const Part& part, Part& next) {
   next.first_counted -= before;
 }
 
+// Steps between two records, as most are apart; of a single record what led to it.
+std::int64_t IntervalOf(const std::set<std::int64_t>& steps) {
+  std::vector<double> gaps;
+  for (auto it = steps.begin(); std::next(it) != steps.end(); ++it) {
+    gaps.push_back(static_cast<double>(*std::next(it) - *it));
+  }
+  return gaps.empty() ? std::max<std::int64_t>(1, *steps.begin()) : static_cast<std::int64_t>(Median(std::move(gaps)));
+}
+
+// A counter of the whole run in a log that begins in its middle (a resumed job of which only this log is there): what
+// it holds at the first record was skipped before. A counter since the last record cannot hold more than lie between
+// two.
+void LeaveOutBefore(bool counts_from_start, Part& part) {
+  if (!part.has_counter || part.first_counted <= 0 || part.steps.empty()) return;
+  const std::int64_t interval = IntervalOf(part.steps);
+  const bool late = *part.steps.begin() > interval && part.first_counted_step == *part.steps.begin();
+  if (!late || (!counts_from_start && part.first_counted <= interval)) return;
+  part.counted -= part.first_counted;
+  part.count.skipped = std::max<std::int64_t>(0, part.count.skipped - part.first_counted);
+  part.first_counted = 0;
+}
+
 // A line without a step tells of an overflow that the step records may show as well: the infinite norm of
 // the next record is the same event.
 void SettleUnreported(Part& part) {
@@ -225,12 +250,7 @@ void SettleUnreported(Part& part) {
 // covers all of them.
 std::int64_t StepsCovered(const std::set<std::int64_t>& steps) {
   if (steps.empty()) return 0;
-  std::vector<double> gaps;
-  for (auto it = steps.begin(); std::next(it) != steps.end(); ++it) {
-    gaps.push_back(static_cast<double>(*std::next(it) - *it));
-  }
-  const auto interval =
-      gaps.empty() ? std::max<std::int64_t>(1, *steps.begin()) : static_cast<std::int64_t>(Median(std::move(gaps)));
+  const std::int64_t interval = IntervalOf(steps);
   const std::int64_t before = std::max<std::int64_t>(*steps.begin() - interval, *steps.begin() == 0 ? -1 : 0);
   return *steps.rbegin() - before;
 }
@@ -262,6 +282,7 @@ void Join(Part& part, Part next) {
     part.count.scale_at_every_step = part.count.scale_at_every_step || next.count.scale_at_every_step;
   }
   part.count.counted = part.count.counted || next.count.counted;
+  part.count.by_counter = part.count.by_counter || next.count.by_counter;
   part.count.lines_beside_counter = std::max(part.count.lines_beside_counter, next.count.lines_beside_counter);
   part.count.rate_held = std::max(part.count.rate_held, next.count.rate_held);
   part.count.rate_moved = std::max(part.count.rate_moved, next.count.rate_moved);
@@ -332,6 +353,7 @@ std::vector<OverflowCount> Count(const RunSeries& run) {
   std::vector<OverflowCount> result;
   for (auto& [engine, part] : engines) {
     if (counted && engine.empty() && !part.count.reported && part.count.skipped == 0) continue;
+    LeaveOutBefore(part.counts_from_start, part);
     part.count.engine = engine;
     part.count.steps = StepsCovered(part.steps);
     // Where skipped steps are not counted as steps, they were tried beside those that are.

@@ -42,6 +42,7 @@ struct OverflowCount {
   // at the largest fp16 value, where a saturating device stops instead of overflowing.
   std::int64_t unreported = 0;
   std::int64_t saturated = 0;
+  bool by_counter = false;            // the run's own counter tells `skipped`
   std::vector<std::string> evidence;  // the first places
   std::vector<std::string> unreported_evidence;
   std::vector<std::string> applied_evidence;
@@ -50,6 +51,8 @@ struct OverflowCount {
     const std::int64_t later = steps - steps_at_start;
     return later > 0 ? static_cast<double>(skipped - skipped_at_start) / static_cast<double>(later) : 0;
   }
+  // No run skips more steps than it made: the counter goes on from before the log begins, or is damaged.
+  bool contradicts_itself() const { return by_counter && steps > 0 && skipped > steps; }
   double rate() const { return steps > 0 ? static_cast<double>(skipped) / static_cast<double>(steps) : 0; }
 };
 

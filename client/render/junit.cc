@@ -52,6 +52,10 @@ void TestCase(const v1::ItemResult& item, const v1::CheckResult& check, const Re
         << absl::StrJoin(errors, "\n") << "</failure>\n";
   } else if (check.verdict() == v1::VERDICT_NOT_PERFORMED) {
     out << "      <skipped message=\"" << absl::StrJoin(missing, "; ") << "\"/>\n";
+  } else if (StandingOf(check) == Standing::kNotApplicable) {
+    // Nothing was tried that could have passed; the note beside it says why.
+    out << "      <skipped message=\"" << Xml(StandingName(options.rules, options.languages, Standing::kNotApplicable))
+        << "\"/>\n";
   }
   if (check.has_attested()) {
     others.push_back(Xml(Word(
@@ -63,16 +67,14 @@ void TestCase(const v1::ItemResult& item, const v1::CheckResult& check, const Re
 }
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
-  const VerdictCounts all = CountChecks(report);
+  const StandingCounts all = CountChecks(report);
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"paritect " << Xml(report.profile())
       << "\" tests=\"" << all.total() << "\" failures=\"" << all.fail << "\" errors=\"0\" skipped=\""
-      << all.not_performed << "\">\n";
+      << all.not_performed + all.not_applicable << "\">\n";
   for (const v1::ItemResult& item : report.items()) {
-    v1::Report one;
-    *one.add_items() = item;
-    const VerdictCounts counts = CountChecks(one);
+    const StandingCounts counts = CountChecks(item);
     out << "  <testsuite name=\"" << Xml(item.id()) << "\" tests=\"" << counts.total() << "\" failures=\""
-        << counts.fail << "\" errors=\"0\" skipped=\"" << counts.not_performed << "\">\n";
+        << counts.fail << "\" errors=\"0\" skipped=\"" << counts.not_performed + counts.not_applicable << "\">\n";
     for (const v1::CheckResult& check : item.checks()) TestCase(item, check, options, out);
     out << "  </testsuite>\n";
   }

@@ -53,9 +53,9 @@ class Markdown {
     return Word(options_.rules, options_.languages, id, args);
   }
   std::string Show(const v1::Text& text) const { return Escape(InAll(options_.languages, text)); }
-  std::string Name(v1::Verdict verdict) const {
-    const std::string name = VerdictName(options_.rules, options_.languages, verdict);
-    return verdict == v1::VERDICT_FAIL ? absl::StrCat("**", name, "**") : name;
+  std::string Name(Standing standing) const {
+    const std::string name = StandingName(options_.rules, options_.languages, standing);
+    return standing == Standing::kFail ? absl::StrCat("**", name, "**") : name;
   }
   void Heading(absl::string_view text) { out_ << "\n## " << text << "\n\n"; }
 
@@ -127,10 +127,10 @@ class Markdown {
          << Say("ui_verdict") << " |\n|---|---|---|---|\n";
     for (const v1::ItemResult& item : report_.items()) {
       out_ << "| **" << Show(item.title()) << "** `" << item.id() << "` | | | **"
-           << VerdictName(options_.rules, options_.languages, item.verdict()) << "** |\n";
+           << StandingName(options_.rules, options_.languages, StandingOf(item)) << "** |\n";
       for (const v1::CheckResult& check : item.checks()) {
         out_ << "| | " << Show(check.title()) << " `" << check.id() << "` | " << (check.required() ? "R" : "") << " | "
-             << Name(check.verdict()) << Answered(check) << " |\n";
+             << Name(StandingOf(check)) << Answered(check) << " |\n";
       }
     }
   }

@@ -9,12 +9,12 @@
 #include <sstream>
 
 #include "checks/causes.h"
-#include "common/version.h"
 #include "client/report/renderer.h"
 #include "client/report/view.h"
 #include "common/file_system.h"
 #include "common/language_testing.h"
 #include "common/utf8.h"
+#include "common/version.h"
 
 namespace paritect {
 namespace {
@@ -132,6 +132,20 @@ TEST(Render, AHealthyReportNeverBeginsWithWhatIsOpen) {
     ASSERT_NE(answer, std::string::npos) << text;
     EXPECT_LT(answer, text.find("not performed")) << format;
   }
+}
+
+TEST(Render, AnItemOfWhichNothingWasPerformedIsNoPassForPeople) {
+  v1::Report report = TestReport("healthy");
+  auto& checks = *report.mutable_items(0)->mutable_checks();
+  checks.DeleteSubrange(0, 1);  // what does not apply is left
+  ASSERT_EQ(report.items(0).verdict(), v1::VERDICT_PASS);
+  const RenderOptions options = Options({Language::kEnglish});
+  EXPECT_THAT(Render("table", options, report), HasSubstr("ITEMS 0 pass, 0 fail, 1 open, 1 n/a, of 2"));
+  EXPECT_THAT(Render("table", options, report), HasSubstr("NOTHING FAILED: 0 of 2 items pass, 1 is open"));
+  EXPECT_THAT(Render("markdown", options, report), HasSubstr("`data.dataset` | | | **does not apply** |"));
+  EXPECT_THAT(Render("markdown", options, report), HasSubstr("checks 0 pass, 0 fail, 1 not performed, 1 do not apply"));
+  EXPECT_THAT(Render("junit", options, report), HasSubstr("<skipped message=\"does not apply\"/>"));
+  EXPECT_THAT(Render("json", options, report), HasSubstr("\"verdict\": \"pass\""));
 }
 
 TEST(Render, ASilentNodeIsToldWithWhatWaitsForIt) {

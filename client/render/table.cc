@@ -124,43 +124,57 @@ class Table {
   static constexpr const char* kCountWords[] = {"screen_column_pass", "screen_column_fail", "screen_column_open",
                                                 "screen_column_not_applicable"};
 
-  std::string VerdictWordOf(v1::Verdict verdict) const {
-    return Say(verdict == v1::VERDICT_PASS   ? "screen_column_pass"
-               : verdict == v1::VERDICT_FAIL ? "screen_column_fail"
-                                             : "screen_column_open");
+  static constexpr Standing kStandings[] = {Standing::kFail, Standing::kNotPerformed, Standing::kPass,
+                                            Standing::kNotApplicable};
+
+  std::string VerdictWordOf(Standing standing) const {
+    return Say(standing == Standing::kPass            ? "screen_column_pass"
+               : standing == Standing::kFail          ? "screen_column_fail"
+               : standing == Standing::kNotApplicable ? "screen_column_not_applicable"
+                                                      : "screen_column_open");
+  }
+
+  static Style StyleOfStanding(Standing standing) {
+    return standing == Standing::kNotApplicable ? Style::kDim
+                                                : StyleOf(standing == Standing::kPass   ? v1::VERDICT_PASS
+                                                          : standing == Standing::kFail ? v1::VERDICT_FAIL
+                                                                                        : v1::VERDICT_NOT_PERFORMED);
   }
 
   Columns Widths() const {
     Columns columns;
     for (const v1::ItemResult& item : report_.items()) {
       columns.id = std::max(columns.id, DisplayWidth(item.id()));
-      columns.verdict = std::max(columns.verdict, DisplayWidth(VerdictWordOf(item.verdict())));
+      columns.verdict = std::max(columns.verdict, DisplayWidth(VerdictWordOf(StandingOf(item))));
     }
     for (std::size_t i = 0; i < 4; ++i) columns.counts[i] = std::max<std::size_t>(2, DisplayWidth(Say(kCountWords[i])));
     return columns;
   }
 
   void ItemsHeading(TableWriter& w) const {
-    const VerdictCounts counts = CountItems(report_);
+    const StandingCounts counts = CountItems(report_);
     w.Line();
     w.Wrapped(0, Say("screen_items"),
-              Say("screen_items_counts", {{"pass", absl::StrCat(counts.pass)},
-                                          {"fail", absl::StrCat(counts.fail)},
-                                          {"open", absl::StrCat(counts.not_performed)},
-                                          {"total", absl::StrCat(counts.total())}}),
+              Say(counts.not_applicable > 0 ? "screen_items_counts/not_applicable" : "screen_items_counts",
+                  {{"pass", absl::StrCat(counts.pass)},
+                   {"fail", absl::StrCat(counts.fail)},
+                   {"open", absl::StrCat(counts.not_performed)},
+                   {"not_applicable", absl::StrCat(counts.not_applicable)},
+                   {"total", absl::StrCat(counts.total())}}),
               Style::kBold);
   }
 
   // A line a verdict, with the items' ids.
   void ItemsInBrief(TableWriter& w) const {
     ItemsHeading(w);
-    for (const v1::Verdict verdict : {v1::VERDICT_FAIL, v1::VERDICT_NOT_PERFORMED, v1::VERDICT_PASS}) {
+    for (const Standing standing : kStandings) {
       std::vector<std::string> ids;
       for (const v1::ItemResult& item : report_.items()) {
-        if (item.verdict() == verdict) ids.push_back(item.id());
+        if (StandingOf(item) == standing) ids.push_back(item.id());
       }
       if (!ids.empty()) {
-        w.Wrapped(2, Pad(VerdictWordOf(verdict), Widths().verdict), absl::StrJoin(ids, w.dot()), StyleOf(verdict));
+        w.Wrapped(2, Pad(VerdictWordOf(standing), Widths().verdict), absl::StrJoin(ids, w.dot()),
+                  StyleOfStanding(standing));
       }
     }
   }
@@ -172,21 +186,21 @@ class Table {
     std::string heading(2 + columns.verdict + 2 + columns.id, ' ');
     for (std::size_t i = 0; i < 4; ++i) absl::StrAppend(&heading, "  ", Pad(Say(kCountWords[i]), columns.counts[i]));
     w.Line(w.Paint(absl::StripTrailingAsciiWhitespace(heading), Style::kDim));
-    for (const v1::Verdict verdict : {v1::VERDICT_FAIL, v1::VERDICT_NOT_PERFORMED, v1::VERDICT_PASS}) {
+    for (const Standing standing : kStandings) {
       for (const v1::ItemResult& item : report_.items()) {
-        if (item.verdict() == verdict) ItemRow(item, columns, w);
+        if (StandingOf(item) == standing) ItemRow(item, columns, w);
       }
     }
     w.Wrapped(2, "", Say("screen_words"), Style::kDim);
   }
 
   void ItemRow(const v1::ItemResult& item, const Columns& columns, TableWriter& w) const {
-    const CheckCounts counts = CountOf(item);
-    std::string line =
-        absl::StrCat("  ", w.Paint(Pad(VerdictWordOf(item.verdict()), columns.verdict), StyleOf(item.verdict())), "  ",
-                     Pad(item.id(), columns.id));
+    const StandingCounts counts = CountChecks(item);
+    std::string line = absl::StrCat(
+        "  ", w.Paint(Pad(VerdictWordOf(StandingOf(item)), columns.verdict), StyleOfStanding(StandingOf(item))), "  ",
+        Pad(item.id(), columns.id));
     std::size_t used = 2 + columns.verdict + 2 + columns.id;
-    const int numbers[] = {counts.pass, counts.fail, counts.open, counts.not_applicable};
+    const int numbers[] = {counts.pass, counts.fail, counts.not_performed, counts.not_applicable};
     for (std::size_t i = 0; i < 4; ++i) {
       const std::string number = numbers[i] == 0 ? "-" : absl::StrCat(numbers[i]);
       absl::StrAppend(&line, "  ", std::string(columns.counts[i] - std::min(columns.counts[i], number.size()), ' '),
@@ -199,8 +213,8 @@ class Table {
     w.Line(line);
     if (report_.items_size() > kItemsInDetail) return;
     for (const v1::CheckResult& check : item.checks()) {
-      w.Wrapped(4, absl::StrCat(Pad(VerdictWordOf(check.verdict()), columns.verdict), "  ", check.id()),
-                ShowPlain(check.title()), StyleOf(check.verdict()));
+      w.Wrapped(4, absl::StrCat(Pad(VerdictWordOf(StandingOf(check)), columns.verdict), "  ", check.id()),
+                ShowPlain(check.title()), StyleOfStanding(StandingOf(check)));
     }
   }
 
@@ -233,7 +247,7 @@ class Table {
   }
 
   std::vector<std::string> Circumstances() const {
-    const CheckCounts checks = CountOf(report_);
+    const StandingCounts checks = CountChecks(report_);
     const v1::Coverage& c = report_.coverage();
     std::vector<std::string> parts = {
         Say("screen_figures", {{"applies", absl::StrCat(checks.total() - checks.not_applicable)},

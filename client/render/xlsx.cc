@@ -93,8 +93,11 @@ class Workbook {
     return format;
   }
 
-  lxw_format* Of(v1::Verdict verdict) const {
-    return verdict == v1::VERDICT_FAIL ? fail_ : verdict == v1::VERDICT_PASS ? pass_ : open_;
+  lxw_format* Of(Standing standing) const {
+    return standing == Standing::kFail            ? fail_
+           : standing == Standing::kPass          ? pass_
+           : standing == Standing::kNotApplicable ? plain_
+                                                  : open_;
   }
 
   std::string Say(absl::string_view id) const { return Word(options_.rules, options_.languages, id); }
@@ -126,7 +129,7 @@ class Workbook {
       const CatalogueItem* known = options_.rules.catalogue.FindItem(item.id());
       Put(sheet, row, 0, Say(item.title()), plain_);
       Put(sheet, row, 1, known == nullptr ? "" : Say(known->about), plain_);
-      Put(sheet, row, 2, ResultOf(item), Of(item.verdict()));
+      Put(sheet, row, 2, ResultOf(item), Of(StandingOf(item)));
       Put(sheet, row, 3, item.id(), plain_);
       ++row;
     }
@@ -135,7 +138,7 @@ class Workbook {
   // The verdict, then its first reasons.
   std::string ResultOf(const v1::ItemResult& item) const {
     constexpr std::size_t kReasonsMax = 3;
-    std::vector<std::string> lines = {VerdictName(options_.rules, options_.languages, item.verdict())};
+    std::vector<std::string> lines = {StandingName(options_.rules, options_.languages, StandingOf(item))};
     std::size_t more = 0;
     const auto reason = [&](const std::string& text) {
       lines.size() <= kReasonsMax ? lines.push_back(text) : void(++more);
@@ -178,12 +181,12 @@ class Workbook {
     const auto line = [&](const std::vector<std::string>& cells, lxw_format* verdict) {
       if (row >= kRowsMax) return;
       Put(sheet, row, 0, check.id(), plain_);
-      Put(sheet, row, 1, VerdictName(options_.rules, options_.languages, check.verdict()), verdict);
+      Put(sheet, row, 1, StandingName(options_.rules, options_.languages, StandingOf(check)), verdict);
       Put(sheet, row, 2, check.required() ? Say("ui_required") : "", plain_);
       for (std::size_t i = 0; i < cells.size(); ++i) Put(sheet, row, static_cast<int>(i) + 3, cells[i], plain_);
       ++row;
     };
-    lxw_format* verdict = Of(check.verdict());
+    lxw_format* verdict = Of(StandingOf(check));
     for (const v1::Finding& finding : check.findings()) {
       std::string answer;
       if (finding.has_waived()) answer = Answer("ui_waived_by", finding.waived());

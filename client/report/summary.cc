@@ -129,38 +129,6 @@ absl::string_view Colon(Language language) {
   return language == Language::kChinese ? "：" : ": ";
 }
 
-bool DoesNotApply(const v1::CheckResult& check) {
-  return check.verdict() == v1::VERDICT_PASS &&
-         std::any_of(check.findings().begin(), check.findings().end(),
-                     [](const v1::Finding& finding) { return finding.kind() == "not_applicable"; });
-}
-
-CheckCounts CountOf(const v1::ItemResult& item) {
-  CheckCounts counts;
-  for (const v1::CheckResult& check : item.checks()) {
-    if (check.verdict() == v1::VERDICT_FAIL) {
-      ++counts.fail;
-    } else if (check.verdict() != v1::VERDICT_PASS) {
-      ++counts.open;
-    } else {
-      ++(DoesNotApply(check) ? counts.not_applicable : counts.pass);
-    }
-  }
-  return counts;
-}
-
-CheckCounts CountOf(const v1::Report& report) {
-  CheckCounts all;
-  for (const v1::ItemResult& item : report.items()) {
-    const CheckCounts one = CountOf(item);
-    all.pass += one.pass;
-    all.fail += one.fail;
-    all.open += one.open;
-    all.not_applicable += one.not_applicable;
-  }
-  return all;
-}
-
 std::string BriefFinding(Language language, const v1::Report& report, const v1::CheckResult& check,
                          const v1::Finding& finding) {
   const std::string subject = DisplayBytes(finding.subject());
@@ -207,14 +175,15 @@ std::string BriefCause(const Rules& rules, Language language, const v1::Report& 
 std::string VerdictSentence(const Rules& rules, Language language, const v1::Report& report,
                             const std::vector<Cause>& causes) {
   if (report.verdict() == v1::VERDICT_FAIL) return FailSentence(rules, language, report, causes);
-  const VerdictCounts items = CountItems(report);
+  const StandingCounts items = CountItems(report);
   const MessageArgs counts = {{"pass", absl::StrCat(items.pass)},
                               {"open", absl::StrCat(items.not_performed)},
+                              {"not_applicable", absl::StrCat(items.not_applicable)},
                               {"total", absl::StrCat(items.total())}};
   std::string text =
-      Say(rules, language, items.not_performed == 0 ? "screen_all_pass" : "screen_nothing_failed", counts);
+      Say(rules, language, items.not_performed > 0 ? "screen_nothing_failed" : "screen_all_pass", counts);
   const bool compared =
-      CountOf(report).pass > 0 && report.baseline().runs_size() > 0 && report.migrated().runs_size() > 0;
+      CountChecks(report).pass > 0 && report.baseline().runs_size() > 0 && report.migrated().runs_size() > 0;
   absl::StrAppend(&text, language == Language::kChinese ? "" : " ",
                   Say(rules, language, compared ? "screen_agree" : "screen_nothing_compared"));
   return text;
@@ -254,7 +223,7 @@ std::vector<Compared> WhatWasCompared(const v1::Report& report) {
   std::vector<Compared> compared;
   for (const v1::ItemResult& item : report.items()) {
     for (const v1::CheckResult& check : item.checks()) {
-      if (check.verdict() != v1::VERDICT_PASS || DoesNotApply(check)) continue;
+      if (StandingOf(check) != Standing::kPass) continue;
       const auto note = std::find_if(check.findings().begin(), check.findings().end(),
                                      [](const v1::Finding& finding) { return finding.kind() == "measured"; });
       if (note != check.findings().end()) compared.push_back({&check, &*note});

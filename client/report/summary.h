@@ -7,29 +7,15 @@
 #include <vector>
 
 #include "checks/causes.h"
-#include "paritect/v1/pictures.pb.h"
 #include "client/language.h"
+#include "paritect/v1/pictures.pb.h"
 #include "paritect/v1/report.pb.h"
 #include "rules/rules.h"
 
 namespace paritect {
 
-struct CheckCounts {
-  int pass = 0;
-  int fail = 0;
-  int open = 0;            // not performed
-  int not_applicable = 0;  // passed because the question does not arise
-
-  int total() const { return pass + fail + open + not_applicable; }
-};
-
 // What parts a name from what is said of it: full-width in Chinese.
 absl::string_view Colon(Language language);
-
-// Passed with the note `not_applicable`.
-bool DoesNotApply(const v1::CheckResult& check);
-CheckCounts CountOf(const v1::ItemResult& item);
-CheckCounts CountOf(const v1::Report& report);
 
 // A finding in a few words: "train/part-00007.jsonl cut off at byte 733 of 949", "lr_decay_style cosine → linear".
 std::string BriefFinding(Language language, const v1::Report& report, const v1::CheckResult& check,

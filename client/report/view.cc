@@ -1,5 +1,7 @@
 #include "client/report/view.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_join.h"
 #include "client/report/json.h"
 #include "common/node_names.h"
@@ -7,8 +9,13 @@
 namespace paritect {
 namespace {
 
-void Count(v1::Verdict verdict, VerdictCounts& counts) {
-  ++(verdict == v1::VERDICT_PASS ? counts.pass : verdict == v1::VERDICT_FAIL ? counts.fail : counts.not_performed);
+void Count(Standing standing, StandingCounts& counts) {
+  switch (standing) {
+    case Standing::kPass: ++counts.pass; break;
+    case Standing::kFail: ++counts.fail; break;
+    case Standing::kNotPerformed: ++counts.not_performed; break;
+    case Standing::kNotApplicable: ++counts.not_applicable; break;
+  }
 }
 
 template <typename T>
@@ -34,16 +41,39 @@ void AddToGroup(const v1::CheckResult& check, const v1::Missing& missing, Missin
 
 }  // namespace
 
-VerdictCounts CountItems(const v1::Report& report) {
-  VerdictCounts counts;
-  for (const v1::ItemResult& item : report.items()) Count(item.verdict(), counts);
+Standing StandingOf(const v1::CheckResult& check) {
+  if (check.verdict() == v1::VERDICT_FAIL) return Standing::kFail;
+  if (check.verdict() != v1::VERDICT_PASS) return Standing::kNotPerformed;
+  const bool applies =
+      check.has_attested() || std::none_of(check.findings().begin(), check.findings().end(),
+                                           [](const auto& finding) { return finding.kind() == "not_applicable"; });
+  return applies ? Standing::kPass : Standing::kNotApplicable;
+}
+
+Standing StandingOf(const v1::ItemResult& item) {
+  if (item.verdict() == v1::VERDICT_FAIL) return Standing::kFail;
+  if (item.verdict() != v1::VERDICT_PASS) return Standing::kNotPerformed;
+  const bool performed = std::any_of(item.checks().begin(), item.checks().end(),
+                                     [](const v1::CheckResult& check) { return StandingOf(check) == Standing::kPass; });
+  return performed ? Standing::kPass : Standing::kNotApplicable;
+}
+
+StandingCounts CountItems(const v1::Report& report) {
+  StandingCounts counts;
+  for (const v1::ItemResult& item : report.items()) Count(StandingOf(item), counts);
   return counts;
 }
 
-VerdictCounts CountChecks(const v1::Report& report) {
-  VerdictCounts counts;
+StandingCounts CountChecks(const v1::ItemResult& item) {
+  StandingCounts counts;
+  for (const v1::CheckResult& check : item.checks()) Count(StandingOf(check), counts);
+  return counts;
+}
+
+StandingCounts CountChecks(const v1::Report& report) {
+  StandingCounts counts;
   for (const v1::ItemResult& item : report.items()) {
-    for (const v1::CheckResult& check : item.checks()) Count(check.verdict(), counts);
+    for (const v1::CheckResult& check : item.checks()) Count(StandingOf(check), counts);
   }
   return counts;
 }
@@ -125,11 +155,22 @@ std::string VerdictName(const Rules& rules, absl::Span<const Language> languages
   return Word(rules, languages, absl::StrCat("verdict_", VerdictWord(verdict)));
 }
 
-std::string CountsSentence(const Rules& rules, absl::Span<const Language> languages, const VerdictCounts& counts) {
-  return Word(rules, languages, "ui_counts",
+std::string StandingName(const Rules& rules, absl::Span<const Language> languages, Standing standing) {
+  switch (standing) {
+    case Standing::kPass: return VerdictName(rules, languages, v1::VERDICT_PASS);
+    case Standing::kFail: return VerdictName(rules, languages, v1::VERDICT_FAIL);
+    case Standing::kNotPerformed: return VerdictName(rules, languages, v1::VERDICT_NOT_PERFORMED);
+    case Standing::kNotApplicable: break;
+  }
+  return Word(rules, languages, "verdict_not_applicable");
+}
+
+std::string CountsSentence(const Rules& rules, absl::Span<const Language> languages, const StandingCounts& counts) {
+  return Word(rules, languages, counts.not_applicable > 0 ? "ui_counts/not_applicable" : "ui_counts",
               {{"pass", absl::StrCat(counts.pass)},
                {"fail", absl::StrCat(counts.fail)},
-               {"not_performed", absl::StrCat(counts.not_performed)}});
+               {"not_performed", absl::StrCat(counts.not_performed)},
+               {"not_applicable", absl::StrCat(counts.not_applicable)}});
 }
 
 std::string VerdictLine(const Rules& rules, absl::Span<const Language> languages, const v1::Report& report) {

@@ -14,15 +14,24 @@
 
 namespace paritect {
 
-struct VerdictCounts {
+// A verdict as people are told it: a pass whose question does not arise (note `not_applicable`) is none that was
+// performed, and of an item none where no check of it was. JSON and exit codes keep the three verdicts.
+enum class Standing { kPass, kFail, kNotPerformed, kNotApplicable };
+Standing StandingOf(const v1::CheckResult& check);
+Standing StandingOf(const v1::ItemResult& item);
+
+struct StandingCounts {
   int pass = 0;
   int fail = 0;
   int not_performed = 0;
-  int total() const { return pass + fail + not_performed; }
+  int not_applicable = 0;
+
+  int total() const { return pass + fail + not_performed + not_applicable; }
 };
 
-VerdictCounts CountItems(const v1::Report& report);
-VerdictCounts CountChecks(const v1::Report& report);
+StandingCounts CountItems(const v1::Report& report);
+StandingCounts CountChecks(const v1::Report& report);
+StandingCounts CountChecks(const v1::ItemResult& item);
 
 // Everything that one and the same step would bring: a report in which sixty checks lack the log says so once.
 struct MissingGroup {
@@ -54,8 +63,10 @@ std::string DescribeRuns(const v1::ReportSide& side);
 std::string Word(const Rules& rules, absl::Span<const Language> languages, absl::string_view id,
                  const MessageArgs& args = {});
 std::string VerdictName(const Rules& rules, absl::Span<const Language> languages, v1::Verdict verdict);
-// "2 pass, 1 fail, 13 not performed"
-std::string CountsSentence(const Rules& rules, absl::Span<const Language> languages, const VerdictCounts& counts);
+// The same word; "not applicable" for a pass that was not performed.
+std::string StandingName(const Rules& rules, absl::Span<const Language> languages, Standing standing);
+// "2 pass, 1 fail, 13 not performed, 1 not applicable"
+std::string CountsSentence(const Rules& rules, absl::Span<const Language> languages, const StandingCounts& counts);
 // "fail: of 17 items ...": the report in one line.
 std::string VerdictLine(const Rules& rules, absl::Span<const Language> languages, const v1::Report& report);
 

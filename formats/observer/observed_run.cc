@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "formats/observer/agreement.h"
 #include "formats/observer/data_part.h"
 #include "formats/observer/model_part.h"
 #include "formats/observer/precision_part.h"
 #include "formats/observer/steps_part.h"
 #include "formats/observer/value_text.h"
 #include "formats/settings/settings_format.h"
+#include "rules/contradictions.h"
 #include "rules/launchers.h"
 
 namespace paritect {
@@ -33,14 +36,16 @@ struct ObservedProcess {
   std::string framework, version, backend;
   std::int64_t framework_line = 0, group_line = 0;
   bool untried = false;
-  double began = 0;
+  double began = 0, last = 0;  // Unix time of the first and the last record
   std::vector<ObserverGap> gaps;
+  Agreement agreement;
   DataPart data;
   ModelPart model;
   StepsPart steps;
   PrecisionPart precision;
 
   bool trained() const { return steps.stepped() || model.trained(); }
+  std::vector<Contradiction> Contradictions() const { return agreement.Finish(whole()); }
   // A process that was killed told all until then.
   bool whole() const {
     return std::all_of(gaps.begin(), gaps.end(), [](const ObserverGap& gap) { return gap.kind == "cut"; });
@@ -70,6 +75,8 @@ class FileReader {
       processes_.back()->file = file_.name;
     }
     ObservedProcess& process = *processes_.back();
+    process.agreement.Take(record);
+    process.last = std::max(process.last, record.Number("t").value_or(0));
     if (TakeIdentity(record, kind, process) || TakeGap(record, kind, process)) return;
     if (process.data.Take(record) || process.model.Take(record) || process.steps.Take(record)) return;
     process.precision.Take(record);
@@ -195,9 +202,9 @@ class Assembler {
                        [](const auto* a, const auto* b) { return a->began < b->began; });
       // Without a rank nothing tells which of several came after which: each stands for itself.
       if (rank < 0) {
-        for (const ObservedProcess* process : processes) Emit(*process, 0);
+        for (const ObservedProcess* process : processes) Emit(*process, {});
       } else {
-        Emit(*processes.back(), processes.size() - 1);
+        Emit(*processes.back(), {processes.begin(), processes.end() - 1});
       }
     }
     return std::move(evidence_);
@@ -213,27 +220,64 @@ class Assembler {
     return one;
   }
 
-  void Emit(const ObservedProcess& process, std::size_t earlier) {
+  // What cannot be true at once of the process, alone and beside the others of its rank.
+  std::vector<Contradiction> ContradictionsOf(const ObservedProcess& process,
+                                              const std::vector<const ObservedProcess*>& earlier) const {
+    std::vector<Contradiction> all = process.Contradictions();
+    const bool outside = place_.world > 0 && place_.rank >= place_.world;
+    const bool none = process.rank.value_or(0) < 0 || process.world.value_or(1) < 1;
+    if (outside || none) {
+      all.push_back({"rank_outside_world", absl::StrCat("rank=", process.rank.value_or(place_.rank)),
+                     absl::StrCat("world=", process.world.value_or(place_.world)),
+                     process.group_line > 0 ? process.group_line : process.line});
+    }
+    for (const ObservedProcess* other : earlier) {
+      // A restarted process begins when the one before is gone.
+      if (other->last <= process.began) continue;
+      all.push_back({"rank_twice", absl::StrCat(process.host, "-", process.id),
+                     absl::StrCat(other->host, "-", other->id), process.line});
+      break;
+    }
+    return all;
+  }
+
+  // Whether nothing takes the part of the record away.
+  bool Stands(absl::string_view part) const { return !taken_away_.contains(part) && !taken_away_.contains("process"); }
+
+  void Emit(const ObservedProcess& process, const std::vector<const ObservedProcess*>& earlier) {
     process_ = &process;
     place_ = PlaceOf(process, trained_.size());
-    EmitFacts(earlier);
-    EmitDocument(process.steps.Groups(process.file));
-    if (const std::string printed = process.model.PrintedModel(); !printed.empty()) {
-      auto documents = ReadSettings(printed, process.file, "model");
-      for (v1::SettingsDocument& one : documents.ok() ? *documents : std::vector<v1::SettingsDocument>()) {
-        EmitDocument(std::move(one));
-      }
+    const std::vector<Contradiction> contradictions = ContradictionsOf(process, earlier);
+    taken_away_.clear();
+    for (const Contradiction& one : contradictions) taken_away_.insert(BuiltInContradictions().PartOf(one.kind));
+    // A rank beyond its world is no place for what is told.
+    if (place_.world > 0 && place_.rank >= place_.world) place_ = {};
+    EmitFacts(earlier.size(), contradictions);
+    if (Stands("steps") && Stands("model")) EmitDocument(process.steps.Groups(process.file));
+    if (Stands("model")) EmitModel();
+    if (process.steps.stepped() && Stands("steps")) *Add(v1::EVIDENCE_KIND_RUN_LOG).mutable_run_log() = Log();
+    if (Stands("samples")) EmitLists();
+    if (Stands("model")) EmitWeights(process.model.States(), process.steps.Changes());
+    if (Stands("model")) EmitOperators();
+  }
+
+  void EmitModel() {
+    const std::string printed = process_->model.PrintedModel();
+    if (printed.empty()) return;
+    auto documents = ReadSettings(printed, process_->file, "model");
+    for (v1::SettingsDocument& one : documents.ok() ? *documents : std::vector<v1::SettingsDocument>()) {
+      EmitDocument(std::move(one));
     }
-    if (process.steps.stepped()) *Add(v1::EVIDENCE_KIND_RUN_LOG).mutable_run_log() = Log();
-    for (v1::ShardList& list : process.data.Lists()) {
+  }
+
+  void EmitLists() {
+    for (v1::ShardList& list : process_->data.Lists()) {
       if (place_.rank >= 0) list.set_rank(place_.rank);
       if (place_.world > 0) list.set_world_size(place_.world);
       v1::Evidence& one = Add(v1::EVIDENCE_KIND_SHARDS);
       one.set_subject(list.dataset());
       *one.mutable_shards() = std::move(list);
     }
-    EmitWeights(process.model.States(), process.steps.Changes());
-    EmitOperators();
   }
 
   // A state with the gradients and changes of the step that led to it.
@@ -281,7 +325,20 @@ class Assembler {
     if (document.settings_size() > 0) *Add(v1::EVIDENCE_KIND_SETTINGS).mutable_settings() = std::move(document);
   }
 
-  void EmitFacts(std::size_t earlier) {
+  static void AddContradictions(const std::vector<Contradiction>& contradictions, SettingsBuilder& facts) {
+    int number = 0;
+    for (const Contradiction& one : contradictions) {
+      const std::string scope = absl::StrCat("contradiction ", number++);
+      for (const auto& [key, value] :
+           {std::pair("kind", one.kind), std::pair("part", BuiltInContradictions().PartOf(one.kind)),
+            std::pair("told", one.told), std::pair("other", one.other)}) {
+        v1::Setting* fact = facts.AddText(absl::StrCat("observed.contradiction.", key), value, one.line);
+        if (fact != nullptr) fact->set_scope(scope);
+      }
+    }
+  }
+
+  void EmitFacts(std::size_t earlier, const std::vector<Contradiction>& contradictions) {
     const ObservedProcess& process = *process_;
     SettingsBuilder facts("observed", "observed", process.file);
     facts.AddText("observed.process", absl::StrCat(process.host, "-", process.id), process.line);
@@ -293,17 +350,21 @@ class Assembler {
       v1::Setting* one = facts.AddText("observed.gap", gap.text, gap.line);
       if (one != nullptr) one->set_scope(gap.kind);
     }
+    AddContradictions(contradictions, facts);
     if (!process.framework.empty()) {
       facts.AddText("framework", Framework(process.framework), process.framework_line);
       facts.AddText(absl::StrCat("package.", process.framework), process.version, process.framework_line);
     }
     if (place_.world > 0) facts.Add("world_size", absl::StrCat(place_.world), process.line);
     if (!process.backend.empty()) facts.AddText("distributed_backend", process.backend, process.group_line);
-    process.precision.AddFacts(process.model, process.steps.TrainedType(), process.whole(), facts);
-    process.steps.AddFacts(process.whole() && !process.precision.has_engine(), facts);
-    process.data.AddFacts(facts);
-    process.data.AddWorkerFacts(WorkersOf(process), facts);
-    process.model.AddFacts(facts);
+    PrecisionPart::Told told = {process.whole(), Stands("types"), Stands("seed")};
+    if (Stands("process")) process.precision.AddFacts(process.model, process.steps.TrainedType(), told, facts);
+    if (Stands("steps")) process.steps.AddFacts(process.whole() && !process.precision.has_engine(), facts);
+    if (Stands("samples")) {
+      process.data.AddFacts(facts);
+      process.data.AddWorkerFacts(WorkersOf(process), facts);
+    }
+    if (Stands("model")) process.model.AddFacts(facts);
     EmitDocument(facts.Finish());
   }
 
@@ -322,6 +383,7 @@ class Assembler {
   std::vector<const ObservedProcess*> trained_, others_;
   std::vector<v1::Evidence> evidence_;
   const ObservedProcess* process_ = nullptr;
+  std::set<std::string, std::less<>> taken_away_;  // parts of its record that contradictions take away
   Place place_;
 };
 

@@ -202,12 +202,12 @@ void PrecisionPart::AddFlags(SettingsBuilder& facts) const {
   }
 }
 
-void PrecisionPart::AddFacts(const ModelPart& model, const std::string& trained_type, bool whole,
+void PrecisionPart::AddFacts(const ModelPart& model, const std::string& trained_type, const Told& told,
                              SettingsBuilder& facts) const {
-  AddTypes(model, trained_type, whole, facts);
+  if (told.types) AddTypes(model, trained_type, told.whole, facts);
   AddScaler(facts);
   AddFlags(facts);
-  if (!seed_.empty()) facts.Add("seed", seed_, seed_line_);
+  if (told.seed && !seed_.empty()) facts.Add("seed", seed_, seed_line_);
   for (const Wrap& wrap : wraps_) facts.AddText("observed.wrap", wrap.class_name, wrap.line);
   for (const auto& [key, value] : engine_settings_) facts.Add(key, value, engine_line_);
 }

@@ -19,11 +19,15 @@ class PrecisionPart {
  public:
   // False: the record is of another part.
   bool Take(const ObservedRecord& record);
-  // `model`: what is trained decides which casts count.
-  // `whole`: nothing that happened is missing from the record, so that what it
-  // does not show was not there.
-  // `trained_type`: of what the optimizer changes.
-  void AddFacts(const ModelPart& model, const std::string& trained_type, bool whole, SettingsBuilder& facts) const;
+  // What of the record counts.
+  struct Told {
+    bool whole = true;  // nothing that happened is missing from it, so that what it does not show was not there
+    bool types = true;  // casts and types agree
+    bool seed = true;   // the seed is that of the calls
+  };
+  // `model`: what is trained decides which casts count. `trained_type`: of what the optimizer changes.
+  void AddFacts(const ModelPart& model, const std::string& trained_type, const Told& told,
+                SettingsBuilder& facts) const;
   // An engine keeps, clips and scales by itself, unseen.
   bool has_engine() const;
 

@@ -118,18 +118,32 @@ function columnsOf(report, matrix) {
   return [...columns.values()];
 }
 
-// "P", "F", "N", "W", "A": never by colour alone.
-function letterOf(check) {
-  if (check.attested) return "A";
-  if (check.verdict === "fail") return "F";
-  if (check.verdict === "not_performed") return "N";
-  return check.waived ? "W" : "P";
+// The verdict of an item or a check as people are told it: a pass whose question does not arise is none that was
+// performed, and of an item none where no check of it was.
+function standingOf(thing) {
+  if (thing.verdict !== "pass" || thing.attested) return thing.verdict;
+  const applies = thing.checks ? thing.checks.some((check) => standingOf(check) === "pass")
+    : !thing.findings.some((finding) => finding.kind === "not_applicable");
+  return applies ? "pass" : "not_applicable";
 }
 
-function tally(checks) {
-  const counts = {pass: 0, fail: 0, not_performed: 0};
-  for (const check of checks) counts[check.verdict] += 1;
+// "P", "F", "N", "W", "A", "-": never by colour alone.
+function letterOf(thing) {
+  if (thing.attested) return "A";
+  const standing = standingOf(thing);
+  if (standing !== "pass") return {fail: "F", not_performed: "N", not_applicable: "-"}[standing];
+  return thing.waived ? "W" : "P";
+}
+
+function tally(things) {
+  const counts = {pass: 0, fail: 0, not_performed: 0, not_applicable: 0};
+  for (const thing of things) counts[standingOf(thing)] += 1;
   return counts;
+}
+
+// As placeholders of texts.
+function countWords(counts) {
+  return {pass: counts.pass, fail: counts.fail, open: counts.not_performed, not_applicable: counts.not_applicable};
 }
 
 // The pictures that belong to a check.

@@ -15,7 +15,6 @@ function runsText(report, side) {
 function headline(report) {
   const causes = causesOf(report);
   const follow = causes.reduce((sum, cause) => sum + cause.follows.length, 0);
-  const counts = report.counts;
   if (report.verdict === "fail") {
     const named = causes.slice(0, 3).map((cause) => {
       const first = cause.rows[0].finding;
@@ -25,7 +24,7 @@ function headline(report) {
       (causes.length > named.length ? " " + t("and_more", {count: causes.length - named.length}) : "") +
       (page.language === "zh" ? "。" : ".") + (follow > 0 ? " " + t("headline_follow", {count: follow}) : "");
   }
-  return t("headline_" + report.verdict, {pass: counts.pass, open: counts.not_performed});
+  return t("headline_" + report.verdict, countWords(tally(report.items)));
 }
 
 function headOf(report) {
@@ -42,9 +41,8 @@ function headOf(report) {
     el("h1", {}, headline(report)),
     el("dl", {class: "about"},
       line(t("baseline"), runsText(report, "baseline")), line(t("migrated"), runsText(report, "migrated")),
-      line(t("items_counted"), t("counts", {pass: report.counts.pass, fail: report.counts.fail,
-        open: report.counts.not_performed})),
-      line(t("coverage"), t("decided", {decided, total: checks.length})),
+      line(t("items_counted"), t("counts", countWords(tally(report.items)))),
+      line(t("coverage"), t("decided", {decided, total: checks.length - counts.not_applicable})),
       line(t("nodes"), seen("nodes")), line(t("ranks"), seen("ranks")),
       line(t("audit"), meta.audit ? meta.audit + (meta.run ? " #" + meta.run : "") : ""),
       line(t("time"), meta.time), line(t("host"), meta.host), line(t("profile"), report.profile),
@@ -87,12 +85,16 @@ function causesPart(report, context) {
   return section("causes", t("causes"), list);
 }
 
+function letterClass(letter) {
+  return letter === "-" ? "none" : letter;
+}
+
 function checkDetails(item, check, context) {
   const letter = letterOf(check);
   const total = totalOf(check);
   const about = total > 0 ? t("findings_count", {count: count(total)}) : "";
   const missing = check.missing.length > 0 ? t("missing_count", {count: count(check.missing.length)}) : "";
-  return fold([el("span", {class: "letter " + letter, title: verdictWord(check.verdict)}, letter), " ",
+  return fold([el("span", {class: "letter " + letterClass(letter), title: verdictWord(standingOf(check))}, letter), " ",
     el("span", {class: "title"}, say(check.title)), " ", el("code", {}, check.id),
     check.required ? el("span", {class: "tag"}, t("required")) : null,
     el("span", {class: "quiet"}, " " + [about, missing].filter((part) => part).join(" · "))],
@@ -110,7 +112,7 @@ function checkDetails(item, check, context) {
     check.missing.length + check.findings.length === 0 ? el("p", {class: "quiet"}, t("nothing_to_say")) : null,
     context.attest && check.verdict === "not_performed" ? el("button", {type: "button", class: "act",
       onclick: (event) => context.attest(check, event.currentTarget)}, t("attest")) : null,
-  ], {id: "check-" + check.id, class: "check " + check.verdict});
+  ], {id: "check-" + check.id, class: "check " + standingOf(check)});
 }
 
 function missingRow(missing) {
@@ -120,28 +122,29 @@ function missingRow(missing) {
 }
 
 function bar(counts) {
-  const all = counts.pass + counts.fail + counts.not_performed;
-  return el("span", {class: "bar", role: "img", "aria-label": t("counts", {pass: counts.pass, fail: counts.fail,
-    open: counts.not_performed})},
-  ["fail", "pass", "not_performed"].map((word) => counts[word] > 0
+  const all = counts.pass + counts.fail + counts.not_performed + counts.not_applicable;
+  return el("span", {class: "bar", role: "img", "aria-label": t("counts", countWords(counts))},
+  ["fail", "pass", "not_performed", "not_applicable"].map((word) => counts[word] > 0
     ? el("span", {class: word, style: {width: (100 * counts[word]) / all + "%"}}) : null));
 }
 
 function itemsPart(report, context) {
   const rows = report.items.map((item) => {
     const counts = tally(item.checks);
-    return el("tr", {class: item.verdict, "data-verdict": item.verdict},
-      el("td", {class: "verdict " + item.verdict}, verdictWord(item.verdict)),
+    const standing = standingOf(item);
+    return el("tr", {class: standing, "data-verdict": standing},
+      el("td", {class: "verdict " + standing}, verdictWord(standing)),
       el("th", {scope: "row"}, fold([say(item.title), " ", el("code", {}, item.id)],
         () => item.checks.map((check) => checkDetails(item, check, context)), {id: "item-" + item.id})),
-      el("td", {class: "number"}, t("decided", {decided: counts.pass + counts.fail, total: item.checks.length})),
+      el("td", {class: "number"}, t("decided", {decided: counts.pass + counts.fail,
+        total: item.checks.length - counts.not_applicable})),
       el("td", {}, bar(counts)));
   });
   const show = (event) => rows.forEach((row) => {
     row.hidden = event.target.value !== "" && row.dataset.verdict !== event.target.value;
   });
   return section("items", t("items"),
-    el("form", {class: "filter"}, choice("verdict", t("show"), ["fail", "not_performed", "pass"].map((v) =>
+    el("form", {class: "filter"}, choice("verdict", t("show"), ["fail", "not_performed", "pass", "not_applicable"].map((v) =>
       [v, verdictWord(v)]), show)),
     el("p", {class: "quiet"}, t("legend")),
     table(t("items_caption"), [t("verdict"), t("item"), t("checks_decided"), ""], rows, {class: "items"}));
@@ -157,7 +160,7 @@ function matrixPart(report) {
     : column.nodes[0] + " … " + column.nodes[column.nodes.length - 1];
   const rows = report.items.map((item) => el("tr", {},
     el("th", {scope: "row"}, el("a", {href: "#item-" + item.id}, say(item.title))),
-    el("td", {class: "letter " + letterOf(item)}, letterOf(item)),
+    el("td", {class: "letter " + letterClass(letterOf(item))}, letterOf(item)),
     columns.map((column) => {
       const word = matrix.get(item.id).get(column.nodes[0]);
       return el("td", {class: "cell " + (word || "none"), title: column.nodes.slice(0, 20).join(", ")},
@@ -210,11 +213,11 @@ function answersPart(report, context) {
 
 // What agreed, with its figures: notes are where a check says what it measured.
 function passesPart(report, context) {
-  const passed = report.items.flatMap((item) => item.checks.filter((check) => check.verdict === "pass")
+  const passed = report.items.flatMap((item) => item.checks.filter((check) => standingOf(check) === "pass")
     .map((check) => ({item, check})));
   if (passed.length === 0) return null;
   return section("passes", t("passes"), fold(t("passes_count", {count: passed.length}),
-    () => paged(passed, ({item, check}) => el("li", {}, el("span", {class: "letter " + letterOf(check)},
+    () => paged(passed, ({item, check}) => el("li", {}, el("span", {class: "letter " + letterClass(letterOf(check))},
       letterOf(check)), " ", say(check.title), " ", el("code", {}, check.id),
     check.findings.slice(0, 3).map((finding) => el("p", {class: "quiet"}, finding.subject
       ? el("code", {}, finding.subject) : null, " ", say(finding.message)))),

@@ -22,6 +22,7 @@ class Plan:
 class Audit:
     baseline: list
     migrated: list
+    by_server: bool = False  # judged by a server, from bundles (server_side.py)
 
 
 @dataclasses.dataclass

@@ -7,9 +7,6 @@ import audit
 
 KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "known.json")
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-WRONG = (audit.WRONG_PASS, audit.FALSE_ALARM, audit.BROKEN, audit.CAUSE_MISSING)
-# Where nothing is wrong a verdict that gets lost is wrong as well.
-SAME_VERDICT = ("healthy", "form", "swapped_sides", "order_of_plans", "ranks")
 LETTER = {
     audit.RIGHT: ".",
     audit.NOT_PERFORMED: "n",
@@ -20,8 +17,9 @@ LETTER = {
 }
 
 
-def is_wrong(cell, outcome):
-    return outcome in WRONG or (outcome == audit.NOT_PERFORMED and cell.kind in SAME_VERDICT)
+def needs_reason(outcome):
+    """Whatever is not right is mended, or known with its reason: a fault that is not performed as well."""
+    return outcome != audit.RIGHT
 
 
 def load_known(path=KNOWN):
@@ -45,13 +43,13 @@ def key_of(cell):
 
 
 def surprises(results, known, whole):
-    """(new, gone): wrong outcomes that nobody knew of, and known ones that are not there any more."""
+    """(new, gone): outcomes that are not right and that nobody knew of, and known ones that are not there any more."""
     new, gone = [], []
     run = set()
     for cell, outcome, why in results:
         run.add(key_of(cell))
         expected = known.get(key_of(cell), (None, ""))[0]
-        if is_wrong(cell, outcome) and outcome != expected:
+        if needs_reason(outcome) and outcome != expected:
             new.append((cell, outcome, why))
         if expected is not None and outcome != expected:
             gone.append((f"{cell.name}: {expected}", f"now {outcome}"))
@@ -71,7 +69,7 @@ def learn(results, known, whole, path=KNOWN):
     for cell, outcome, _ in results:
         before = known.get(key_of(cell))
         entries.pop(key_of(cell), None)
-        if is_wrong(cell, outcome):
+        if needs_reason(outcome):
             entries[key_of(cell)] = before if before and before[0] == outcome else (outcome, UNREAD)
     # One entry for the dialects and variants of a kind that share outcome and reason.
     variants = collections.defaultdict(list)
@@ -144,7 +142,7 @@ def matrix(results):
 def listing(results, known):
     by_reason = collections.defaultdict(list)
     for cell, outcome, _ in results:
-        if is_wrong(cell, outcome):
+        if needs_reason(outcome):
             reason = known.get(key_of(cell), (None, UNREAD))[1]
             by_reason[outcome, cell.kind, reason].append(
                 f"{cell.dialect}" + (f" ({cell.variant})" if cell.variant else "")
@@ -167,7 +165,7 @@ def page(text, results, known, seed):
         *summary(results),
         *matrix(results),
         "",
-        "### Known to be wrong",
+        "### What is not right, and why",
         "",
         *listing(results, known),
     ]

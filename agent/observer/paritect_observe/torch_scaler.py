@@ -29,6 +29,7 @@ class Scalers(object):
 
     def reset(self):
         self.known = {}
+        self.count = 0  # an address is used again by the next one
         self.skips = 0
         self.queue = Queue(self.write)
 
@@ -37,7 +38,8 @@ class Scalers(object):
         self.watch(type(scaler))
         if id(scaler) in self.known and self.known[id(scaler)].scaler() is scaler or len(self.known) >= SCALERS_MAX:
             return
-        known = self.known[id(scaler)] = Known(len(self.known), scaler)
+        known = self.known[id(scaler)] = Known(self.count, scaler)
+        self.count += 1
         self.tell(known, scaler)
 
     def tell(self, known, scaler):
