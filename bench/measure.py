@@ -73,32 +73,29 @@ def workspace():
     return folder
 
 
-def write_megatron_log(path, mebibytes, seed):
+def write_log(path, mebibytes, seed, line_of):
+    """Lines of a training whose loss falls, until the file is as large; line_of(step, loss, draw)."""
     import random
     draw = random.Random(seed)
     step = size = 0
     with open(path, "w", encoding="ascii") as file:
         while size < mebibytes << 20:
             step += 1
-            loss = 2 + 8 / (1 + step / 5e4) + draw.gauss(0, 0.05)
-            line = (f" iteration {step:8d}/ 9000000 | consumed samples: {step * 256:12d} | elapsed time per iteration "
-                    f"(ms): {500 + draw.random():.1f} | learning rate: {1e-4 * (1 - step / 9e6):.6E} | global batch "
-                    f"size:   256 | lm loss: {loss:.6E} | loss scale: 65536.0 | grad norm: {1 + draw.random():.3f} | "
-                    "number of skipped iterations:   0 | number of nan iterations:   0 |\n")
+            line = line_of(step, 2 + 8 / (1 + step / 5e4) + draw.gauss(0, 0.05), draw)
             size += len(line)
             file.write(line)
+
+
+def write_megatron_log(path, mebibytes, seed):
+    write_log(path, mebibytes, seed, lambda step, loss, draw: (
+        f" iteration {step:8d}/ 9000000 | consumed samples: {step * 256:12d} | elapsed time per iteration "
+        f"(ms): {500 + draw.random():.1f} | learning rate: {1e-4 * (1 - step / 9e6):.6E} | global batch "
+        f"size:   256 | lm loss: {loss:.6E} | loss scale: 65536.0 | grad norm: {1 + draw.random():.3f} | "
+        "number of skipped iterations:   0 | number of nan iterations:   0 |\n"))
 
 
 def write_trainer_log(path, mebibytes, seed):
     """As Hugging Face's Trainer prints: no step in it."""
-    import random
-    draw = random.Random(seed)
-    step = size = 0
-    with open(path, "w", encoding="ascii") as file:
-        while size < mebibytes << 20:
-            step += 1
-            loss = 2 + 8 / (1 + step / 5e4) + draw.gauss(0, 0.05)
-            line = (f"{{'loss': {loss:.4f}, 'grad_norm': {1 + draw.random():.6f}, 'learning_rate': "
-                    f"{1e-4 * (1 - step / 9e6):.6e}, 'epoch': {step / 5e4:.5f}}}\n")
-            size += len(line)
-            file.write(line)
+    write_log(path, mebibytes, seed, lambda step, loss, draw: (
+        f"{{'loss': {loss:.4f}, 'grad_norm': {1 + draw.random():.6f}, 'learning_rate': "
+        f"{1e-4 * (1 - step / 9e6):.6e}, 'epoch': {step / 5e4:.5f}}}\n"))

@@ -1,21 +1,11 @@
 #include "rules/file_names.h"
 
-#include "absl/base/internal/raw_logging.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "rules/prepared_document.h"
-#include "rules/rules_files.h"
+#include "rules/built_in.h"
+#include "rules/read_text.h"
 
 namespace paritect {
-namespace {
-
-absl::StatusOr<FileNames> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("file_names.yaml")));
-  return ReadFileNames(root);
-}
-
-}  // namespace
 
 absl::StatusOr<FileNames> ReadFileNames(const DocumentNode& root) {
   FileNames names;
@@ -31,26 +21,13 @@ absl::StatusOr<FileNames> ReadFileNames(const DocumentNode& root) {
                                      : key.text == "copy_programs"     ? &names.copy_programs
                                                                        : nullptr;
     if (list == nullptr) return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'"));
-    if (!value.is_list()) return ErrorAt(value, "a list is needed");
-    for (const DocumentNode& item : value.items) {
-      if (!item.is_scalar() || item.text.empty() || item.text != absl::AsciiStrToLower(item.text)) {
-        return ErrorAt(item, "a text in lower case is needed");
-      }
-      list->push_back(item.text);
-    }
+    PARITECT_ASSIGN_OR_RETURN(*list, ReadLowerTexts(value));
   }
   return names;
 }
 
 const FileNames& BuiltInFileNames() {
-  static const FileNames* const names = [] {
-    auto loaded = ReadEmbedded();
-    if (!loaded.ok()) {
-      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
-    }
-    return new FileNames(*std::move(loaded));
-  }();
-  return *names;
+  return BuiltInTable<&ReadFileNames>("file_names.yaml");
 }
 
 }  // namespace paritect

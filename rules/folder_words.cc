@@ -2,22 +2,16 @@
 
 #include <algorithm>
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
-#include "rules/prepared_document.h"
-#include "rules/rules_files.h"
+#include "rules/built_in.h"
+#include "rules/read_text.h"
 
 namespace paritect {
 namespace {
-
-absl::StatusOr<FolderWords> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("folder_words.yaml")));
-  return ReadFolderWords(root);
-}
 
 std::vector<std::string>* ListOf(absl::string_view key, FolderWords& words) {
   const std::pair<absl::string_view, std::vector<std::string>*> lists[] = {
@@ -55,26 +49,13 @@ absl::StatusOr<FolderWords> ReadFolderWords(const DocumentNode& root) {
   for (const auto& [key, value] : root.fields) {
     std::vector<std::string>* list = ListOf(key.text, words);
     if (list == nullptr) return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'"));
-    if (!value.is_list()) return ErrorAt(value, "a list is needed");
-    for (const DocumentNode& item : value.items) {
-      if (!item.is_scalar() || item.text.empty() || item.text != absl::AsciiStrToLower(item.text)) {
-        return ErrorAt(item, "a text in lower case is needed");
-      }
-      list->push_back(item.text);
-    }
+    PARITECT_ASSIGN_OR_RETURN(*list, ReadLowerTexts(value));
   }
   return words;
 }
 
 const FolderWords& BuiltInFolderWords() {
-  static const FolderWords* const words = [] {
-    auto loaded = ReadEmbedded();
-    if (!loaded.ok()) {
-      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
-    }
-    return new FolderWords(*std::move(loaded));
-  }();
-  return *words;
+  return BuiltInTable<&ReadFolderWords>("folder_words.yaml");
 }
 
 bool HasWord(absl::string_view name, const std::vector<std::string>& words) {

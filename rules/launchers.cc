@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
-#include "rules/prepared_document.h"
-#include "rules/rules_files.h"
+#include "rules/built_in.h"
 
 namespace paritect {
 namespace {
@@ -215,11 +213,6 @@ void Reckon(const std::vector<Launcher>& launchers, VariableLookup lookup, Launc
   }
 }
 
-absl::StatusOr<LauncherTable> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("launchers.yaml")));
-  return ReadLaunchers(root);
-}
-
 }  // namespace
 
 LaunchPlace LauncherTable::PlaceOf(VariableLookup lookup) const {
@@ -328,14 +321,7 @@ absl::StatusOr<LauncherTable> ReadLaunchers(const DocumentNode& root) {
 }
 
 const LauncherTable& BuiltInLaunchers() {
-  static const LauncherTable* const table = [] {
-    auto loaded = ReadEmbedded();
-    if (!loaded.ok()) {
-      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
-    }
-    return new LauncherTable(*std::move(loaded));
-  }();
-  return *table;
+  return BuiltInTable<&ReadLaunchers>("launchers.yaml");
 }
 
 }  // namespace paritect

@@ -1,12 +1,10 @@
 #include "rules/list_words.h"
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
-#include "rules/prepared_document.h"
-#include "rules/rules_files.h"
+#include "rules/built_in.h"
 
 namespace paritect {
 namespace {
@@ -63,11 +61,6 @@ absl::Status ReadFrames(const DocumentNode& node, ListWords& words) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ListWords> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("list_words.yaml")));
-  return ReadListWords(root);
-}
-
 }  // namespace
 
 std::string PlainListWord(absl::string_view word) {
@@ -116,14 +109,7 @@ absl::StatusOr<ListWords> ReadListWords(const DocumentNode& root) {
 }
 
 const ListWords& BuiltInListWords() {
-  static const ListWords* const words = [] {
-    auto loaded = ReadEmbedded();
-    if (!loaded.ok()) {
-      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
-    }
-    return new ListWords(*std::move(loaded));
-  }();
-  return *words;
+  return BuiltInTable<&ReadListWords>("list_words.yaml");
 }
 
 }  // namespace paritect

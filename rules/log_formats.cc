@@ -1,11 +1,9 @@
 #include "rules/log_formats.h"
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/strings/str_cat.h"
 #include "common/document_fields.h"
 #include "common/status_macros.h"
-#include "rules/prepared_document.h"
-#include "rules/rules_files.h"
+#include "rules/built_in.h"
 
 namespace paritect {
 namespace {
@@ -42,20 +40,8 @@ absl::Status ReadRow(const DocumentNode& node, LogFormatTable& table) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LogFormatTable> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("log_formats.yaml")));
-  return ReadLogFormats(root);
-}
-
 const LogFormatTable& BuiltInLogFormats() {
-  static const LogFormatTable* const table = [] {
-    auto loaded = ReadEmbedded();
-    if (!loaded.ok()) {
-      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
-    }
-    return new LogFormatTable(*std::move(loaded));
-  }();
-  return *table;
+  return BuiltInTable<&ReadLogFormats>("log_formats.yaml");
 }
 
 }  // namespace

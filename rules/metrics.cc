@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,8 +9,7 @@
 #include "absl/strings/strip.h"
 #include "common/document_fields.h"
 #include "common/status_macros.h"
-#include "rules/prepared_document.h"
-#include "rules/rules_files.h"
+#include "rules/built_in.h"
 
 namespace paritect {
 namespace {
@@ -84,20 +82,8 @@ absl::Status ReadMetric(const DocumentNode& node, MetricTable& out) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<MetricTable> ReadEmbedded() {
-  PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("metrics.yaml")));
-  return ReadMetrics(root);
-}
-
 const MetricTable& BuiltInMetrics() {
-  static const MetricTable* const metrics = [] {
-    auto loaded = ReadEmbedded();
-    if (!loaded.ok()) {
-      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
-    }
-    return new MetricTable(*std::move(loaded));
-  }();
-  return *metrics;
+  return BuiltInTable<&ReadMetrics>("metrics.yaml");
 }
 
 // --- looking up ---

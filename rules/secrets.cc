@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/base/internal/raw_logging.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -11,8 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
-#include "rules/prepared_document.h"
-#include "rules/rules_files.h"
+#include "rules/built_in.h"
 
 namespace paritect {
 namespace {
@@ -323,16 +321,7 @@ absl::StatusOr<SecretRules> ReadSecrets(const DocumentNode& root) {
 }
 
 const SecretRules& BuiltInSecrets() {
-  static const SecretRules* const rules = [] {
-    const auto root = ReadRulesDocument(BytesOfRules("secrets.yaml"));
-    const absl::StatusOr<SecretRules> loaded =
-        root.ok() ? ReadSecrets(*root) : absl::StatusOr<SecretRules>(root.status());
-    if (!loaded.ok()) {
-      ABSL_RAW_LOG(FATAL, "built-in rules do not load: %s", std::string(loaded.status().message()).c_str());
-    }
-    return new SecretRules(*loaded);
-  }();
-  return *rules;
+  return BuiltInTable<&ReadSecrets>("secrets.yaml");
 }
 
 }  // namespace paritect

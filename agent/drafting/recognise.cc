@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "agent/collectors/log_files.h"
 #include "agent/collectors/shard_trace.h"
+#include "common/read_head.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
@@ -33,19 +34,6 @@ constexpr int kSurelySettings = 50;
 // A plain document is one of settings where so many of its keys are known ones, or one of so few.
 constexpr int kKnownKeysMin = 2;
 constexpr int kKeysOfOneKnown = 4;
-
-absl::StatusOr<std::string> ReadHead(FileSystem& fs, const std::string& path) {
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
-  std::string head(kHeadBytes, '\0');
-  std::size_t filled = 0;
-  while (filled < head.size()) {
-    PARITECT_ASSIGN_OR_RETURN(std::size_t n, file->Read(absl::MakeSpan(head.data() + filled, head.size() - filled)));
-    if (n == 0) break;
-    filled += n;
-  }
-  head.resize(filled);
-  return head;
-}
 
 RecognisedFile Unknown(absl::string_view why, absl::string_view seen = "") {
   RecognisedFile file;
@@ -234,7 +222,7 @@ RecognisedFile ByMagic(const std::string& path, absl::string_view head) {
 
 RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::string& path, std::uint64_t size_bytes) {
   if (size_bytes == 0) return Unknown("not_taken_empty");
-  const auto head = ReadHead(fs, path);
+  const auto head = ReadHead(fs, path, kHeadBytes);
   if (!head.ok()) return Unknown("not_taken_unreadable");
   if (const std::string stand_in = StandInReason(*head); !stand_in.empty()) {
     return Unknown("not_taken_stand_in", stand_in);

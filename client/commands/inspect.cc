@@ -4,6 +4,7 @@
 #include "client/inspector.h"
 #include "client/localise.h"
 #include "common/arguments.h"
+#include "common/read_head.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 
@@ -11,19 +12,6 @@ namespace paritect {
 namespace {
 
 constexpr std::size_t kHeadBytes = 64 << 10;
-
-absl::StatusOr<std::string> ReadHead(FileSystem& fs, const std::string& path) {
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, fs.Open(path));
-  std::string head(kHeadBytes, '\0');
-  std::size_t filled = 0;
-  while (filled < head.size()) {
-    PARITECT_ASSIGN_OR_RETURN(std::size_t n, file->Read(absl::MakeSpan(head.data() + filled, head.size() - filled)));
-    if (n == 0) break;
-    filled += n;
-  }
-  head.resize(filled);
-  return head;
-}
 
 const Inspector* FindByKind(absl::string_view kind) {
   for (const Inspector* inspector : AllInspectors()) {
@@ -38,7 +26,7 @@ absl::StatusOr<const Inspector*> Choose(CommandEnv& env, const std::string& as, 
   const bool is_folder = info.type == FileInfo::Type::kDirectory;
   std::string head;
   if (!is_folder) {
-    PARITECT_ASSIGN_OR_RETURN(head, ReadHead(env.fs, file));
+    PARITECT_ASSIGN_OR_RETURN(head, ReadHead(env.fs, file, kHeadBytes));
   }
   for (const Inspector* inspector : AllInspectors()) {
     if (inspector->recognises(file, is_folder, head)) return inspector;
