@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -24,13 +23,11 @@ bool IsProfileName(absl::string_view text) {
          text.find_first_of(" \t\n") == absl::string_view::npos;
 }
 
-// The largest value that makes sense: shares and relative differences end at 1, points of accuracy at 100.
-double LargestOf(absl::string_view threshold) {
-  static const std::set<absl::string_view> kCounts = {
-      "large_global_batch",   "common_steps_min",    "repeat_runs",           "loss_leaving_steps",
-      "initial_law_quantile", "initial_law_outlier", "operator_amplification"};
+// The largest value that makes sense: points of accuracy end at 100, shares and relative differences at 1. What is
+// above 1 as it is built in counts something, and absolute errors have the unit of the loss: they have no end.
+double LargestOf(absl::string_view threshold, double built_in) {
   if (threshold == "accuracy_points") return 100;
-  const bool any = kCounts.contains(threshold) || absl::EndsWith(threshold, "_absolute_error");
+  const bool any = built_in > 1 || absl::EndsWith(threshold, "_absolute_error");
   return any ? std::numeric_limits<double>::max() : 1;
 }
 
@@ -133,8 +130,9 @@ absl::Status ReadThreshold(const DocumentNode& key, const DocumentNode& value, b
   if (!number || !std::isfinite(*number) || *number < 0) {
     return ErrorAt(value, absl::StrCat("threshold `", key.text, "` must be a number that is not negative"));
   }
-  if (*number > LargestOf(key.text)) {
-    return ErrorAt(value, absl::StrCat("threshold `", key.text, "` must be at most ", FormatDouble(LargestOf(key.text)),
+  const double largest = LargestOf(key.text, may_add ? *number : profile.threshold(key.text));
+  if (*number > largest) {
+    return ErrorAt(value, absl::StrCat("threshold `", key.text, "` must be at most ", FormatDouble(largest),
                                        ": above it nothing could fail"));
   }
   profile.thresholds[key.text] = *number;

@@ -114,6 +114,8 @@ TEST(Profile, RefusesWhatCannotBeMeant) {
         << number;
   }
   EXPECT_EQ(why("profile: a/1\nthresholds: {repeat_runs: 5, accuracy_points: 1.5, large_global_batch: 4096}\n"), "");
+  EXPECT_EQ(why("profile: a/1\nthresholds: {noise_errors: 4, gradient_jump: 20, stretch_share: 1}\n"), "");
+  EXPECT_THAT(why("profile: a/1\nthresholds: {stretch_share: 1.5}\n"), HasSubstr("must be at most 1"));
   EXPECT_THAT(why("profile: a/1\nignore_keys: ['*']\n"), HasSubstr("would ignore every key"));
   EXPECT_THAT(why("profile: a/1\nignore_keys: [lr, '**']\n"), HasSubstr("would ignore every key"));
   EXPECT_EQ(why("profile: a/1\nignore_keys: ['data_*']\n"), "");

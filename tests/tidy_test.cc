@@ -208,6 +208,41 @@ TEST(Tidy, ThresholdsOfTheCodeAreThoseOfTheProfile) {
   }
 }
 
+// A number that decides a verdict is the profile's, with its source. What stays in the code is arithmetic, a format's
+// precision, or a law of nature; each by name, so that the next one is asked for.
+TEST(Tidy, ThresholdsDoNotStandInTheCode) {
+  static const std::set<std::string> kArithmetic = {
+      "checks/pictures/curves.cc kNone",                 // not a number
+      "checks/scripts/pipeline_meanings.cc kNone",       //
+      "checks/scripts/pipeline_meanings.cc kPixelMax",   // eight bits
+      "checks/series/curve_figures.cc kSigmaOfMad",      // of a normal distribution
+      "checks/series/curves.cc kLargest",                // keeps a loss that explodes out of a variance
+      "checks/series/gradient_ratio.cc kLastBit",        // of a sum in binary
+      "checks/series/gradient_ratio.cc kNormPrinted",    // three places behind the point
+      "checks/series/overflow.cc kFalls",                // printed digits of a scale
+      "checks/series/overflow.cc kLargestHalf",          // IEEE 754
+      "checks/series/rank_curves.cc kClearly",           // which of two curves follows better
+      "checks/series/repeats.cc kTold",                  // how a figure is printed
+      "checks/series/run_series.cc kStandardErrors",     // whether ranks print one value
+      "checks/settings/hyperparameters_batch.cc kSame",  // the last bit of a quotient
+      "checks/settings/hyperparameters_rate.cc kRoundedStep",
+      "checks/settings/hyperparameters_rate.cc kSame",  // the last bit
+  };
+  static const re2::RE2 kConstant("constexpr (?:double|float) (k[A-Za-z0-9]+)");
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || IsTest(file) || !absl::StartsWith(file.path, "checks/")) continue;
+    if (absl::StartsWith(file.path, "checks/numbers/")) continue;  // tables and formulas
+    if (absl::StartsWith(file.path, "checks/weights/")) continue;  // how sketches and sums of signs vary, beside them
+    const std::string code = WithoutComments(file.text);
+    re2::StringPiece rest(code);
+    std::string name;
+    while (re2::RE2::FindAndConsume(&rest, kConstant, &name)) {
+      EXPECT_TRUE(kArithmetic.contains(absl::StrCat(file.path, " ", name)))
+          << file.path << ": " << name << " decides something: a threshold of rules/data/profiles/ with its source";
+    }
+  }
+}
+
 // A name put into a key as it is reads as two where it holds a '/': one run would be taken for another's.
 TEST(Tidy, KeysOfDocumentsAreMadeInOnePlace) {
   static const re2::RE2 kPrefix("StrCat\\([^;]*?, \"/\"\\)");

@@ -130,7 +130,7 @@ class Drawing {
     const CurveComparison figures =
         Compare(aligned, limits, IsComputed(out.metric()) ? std::optional<bool>(true) : std::nullopt);
     out.set_paired(figures.mode == CurveMode::kPaired);
-    const auto parts = DivergesSince(aligned, out.paired());
+    const auto parts = DivergesSince(aligned, limits.onset_dead_zone, out.paired());
     if (parts.has_value()) out.set_first_divergent(static_cast<double>(*parts));
     const std::vector<double> difference[] = {RelativeDifferences(aligned.a, aligned.b, SizeFloor(aligned.a))};
     for (const std::size_t i : DrawnPoints(difference, bounds_.curve_points_max)) {

@@ -10,8 +10,6 @@
 namespace paritect {
 namespace {
 
-constexpr double kTolerance = 0.01;  // other samples of one network at its start: within a hundredth
-
 struct FirstLoss {
   double value = 0;
   std::string where;
@@ -41,7 +39,7 @@ void JudgeDivision(const CheckContext& context, v1::CheckResult& result, const R
   const double ratio = of_migrated ? b->value / a->value : a->value / b->value;
   const double parts =
       of_migrated ? MicroBatches(context, Side::kMigrated, migrated) : MicroBatches(context, Side::kBaseline, baseline);
-  if (parts < 2 || std::fabs(ratio / parts - 1) > kTolerance) return;
+  if (parts < 2 || std::fabs(ratio / parts - 1) > context.profile.threshold("first_loss_ratio")) return;
   v1::Finding& finding =
       AddError(context, result, of_migrated ? "accumulation_not_divided" : "accumulation_not_divided/baseline",
                migrated.name, {{"migrated", migrated.name}, {"baseline", baseline.name}, {"ratio", Short(ratio)}});

@@ -184,7 +184,7 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
     Fill(AddError(context, result, cause.known() ? "schedule_faster/slower_cause" : "schedule_faster/slower", subject,
                   args),
          baseline, aligned, first, differing);
-  } else if (const std::optional<double> ratio = ConstantRatio(aligned.a, aligned.b)) {
+  } else if (const std::optional<double> ratio = ConstantRatio(aligned.a, aligned.b, RatioLimitsOf(context.profile))) {
     explain(*ratio);
     args.emplace_back("ratio", Short(*ratio));
     Fill(AddError(context, result, cause.known() ? "learning_rate_differs/cause" : "learning_rate_differs/ratio",

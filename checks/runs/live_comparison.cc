@@ -81,8 +81,7 @@ void CompareRanks(const CheckContext& context, const RunPairs& pairs, const RunS
   for (const Curve& curve : run.Curves(Metric::kLoss).curves) {
     if (curve.ranks.empty() || curve.points.size() < kStepsMin) continue;
     const Curve* other = reference.curves.size() == 1 ? &reference.curves[0] : nullptr;
-    for (const RankParting& one :
-         FindPartingRanks(curve, other, true, context.profile.threshold("loss_tail_relative_difference"))) {
+    for (const RankParting& one : FindPartingRanks(curve, other, true, RankLimitsOf(context.profile))) {
       v1::CheckResult result;
       v1::Finding finding = ReportRank(context, result, run, curve, one);
       out.push_back({"divergence", run.name, one.since, std::move(finding)});
@@ -99,8 +98,7 @@ double FactOf(const v1::Finding& finding, const std::string& name) {
 
 // Whether the rate will be over its limit at the end: for certain, where it is known how long the run is; else by its
 // steps after the search for a scale, at the lower end of the interval that holds their true rate.
-bool IsSettled(const v1::Finding& finding, std::int64_t total) {
-  constexpr double kManyLater = 10;
+bool IsSettled(const Profile& profile, const v1::Finding& finding, std::int64_t total) {
   const double limit = FactOf(finding, "limit");
   const double steps = FactOf(finding, "steps");
   const double skipped = FactOf(finding, "skipped");
@@ -108,7 +106,7 @@ bool IsSettled(const v1::Finding& finding, std::int64_t total) {
   const double later = skipped - FactOf(finding, "skipped_at_start");
   // A short burst may still be within the limit of the whole.
   const bool long_enough = total <= 0 && limit > 0 && steps >= 1 / limit;
-  if (later < (long_enough ? 2 : kManyLater)) return false;
+  if (later < (long_enough ? 2 : profile.threshold("live_overflows"))) return false;
   return RateInterval(static_cast<std::int64_t>(later), static_cast<std::int64_t>(steps)).low > limit;
 }
 
@@ -126,7 +124,7 @@ void CompareOverflows(const CheckContext& context, const RunPairs& pairs, std::v
     const auto name = finding.facts().fields().find("run");
     for (const RunSeries& run : pairs.runs(Side::kMigrated)) {
       if (name == finding.facts().fields().end() || run.name != name->second.string_value()) continue;
-      if (IsSettled(finding, LengthOf(pairs, run)))
+      if (IsSettled(context.profile, finding, LengthOf(pairs, run)))
         out.push_back({"overflow_rate", run.name, run.ending.last_step, finding});
     }
   }

@@ -66,7 +66,7 @@ Yardstick ChooseYardstick(const BaselineCurves& baseline, const Curve& migrated,
   }
   yardstick.curve = PointwiseMean(kept);
   yardstick.name = absl::StrCat("mean of ", JoinNames(runs));
-  yardstick.limits = Widened(limits, NoiseOf(kept));
+  yardstick.limits = Widened(limits, NoiseOf(kept, limits));
   yardstick.widened = mode == CurveMode::kPaired ? yardstick.limits.mean_relative > limits.mean_relative
                                                  : yardstick.limits.smoothed_relative > limits.smoothed_relative ||
                                                        yardstick.limits.tail_relative > limits.tail_relative;
@@ -121,7 +121,7 @@ void TellBaselineSteps(LossComparison& c) {
 
 // A running mean on one side lags behind the loss of the other: compared with that one's running mean.
 void TakeRunningMean(LossComparison& comparison) {
-  std::optional<RunningMean> mean = FindRunningMean(comparison.aligned);
+  std::optional<RunningMean> mean = FindRunningMean(comparison.aligned, comparison.limits);
   if (!mean.has_value()) return;
   const CurveComparison figures = Compare(mean->curves, comparison.limits, true);
   if (figures.verdict == CurveVerdict::kDiffer) return;  // as it was found

@@ -49,7 +49,8 @@ void ReportConstantRatio(const CheckContext& context, v1::CheckResult& result, c
   const RatioCause cause = CauseOfRatio(context, *c.baseline, *c.migrated, ratio);
   MessageArgs args = ArgsOf(c);
   args.emplace_back("cause", cause.text);
-  v1::Finding& finding = AddError(context, result, RatioMessage("constant_ratio", cause, ratio), c.subject, args);
+  v1::Finding& finding =
+      AddError(context, result, RatioMessage(context, "constant_ratio", cause, ratio), c.subject, args);
   Fill(finding, c);
   for (const std::string& place : cause.evidence) finding.add_evidence(place);
 }
@@ -204,7 +205,7 @@ const Curve* SameEngine(const CurveSet& set, const Curve& curve) {
 
 // One rank that trains otherwise than the others: hidden in their mean, and in the log of rank 0.
 void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const CurveSet& others) {
-  const double limit = context.profile.threshold("loss_tail_relative_difference");
+  const RankLimits limits = RankLimitsOf(context.profile);
   for (const Curve& curve : run.Curves(Metric::kLoss).curves) {
     if (curve.ranks.empty()) continue;
     if (curve.mean_of_ranks) {
@@ -213,7 +214,7 @@ void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunS
               "ranks", static_cast<std::int64_t>(curve.ranks.size()));
     }
     const bool migrated = run.side == Side::kMigrated;
-    for (const RankParting& one : FindPartingRanks(curve, SameEngine(others, curve), migrated, limit)) {
+    for (const RankParting& one : FindPartingRanks(curve, SameEngine(others, curve), migrated, limits)) {
       ReportRank(context, result, run, curve, one);
     }
   }

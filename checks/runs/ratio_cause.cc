@@ -12,8 +12,6 @@
 namespace paritect {
 namespace {
 
-constexpr double kWhole = 0.005;  // what the noise of a median leaves of a whole number
-
 struct Quantity {
   std::string text;
   double value = 0;
@@ -57,10 +55,10 @@ Derived StatedNumber(const SettingsView& view, absl::string_view key) {
 
 }  // namespace
 
-bool IsWholeRatio(double ratio) {
+bool IsWholeRatio(const Profile& profile, double ratio) {
   if (!(ratio > 0)) return false;
   const double whole = WholePart(ratio);
-  return whole > 1.5 && std::fabs(whole / std::round(whole) - 1) < kWhole;
+  return whole > 1.5 && std::fabs(whole / std::round(whole) - 1) < profile.threshold("constant_ratio_whole");
 }
 
 RatioCause CauseOfRatio(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated,
@@ -92,9 +90,9 @@ RatioCause CauseOfRatio(const CheckContext& context, const RunSeries& baseline, 
   return cause;
 }
 
-std::string RatioMessage(absl::string_view id, const RatioCause& cause, double ratio) {
+std::string RatioMessage(const CheckContext& context, absl::string_view id, const RatioCause& cause, double ratio) {
   if (cause.known()) return std::string(id);
-  return absl::StrCat(id, IsWholeRatio(ratio) ? "/whole" : "/unexplained");
+  return absl::StrCat(id, IsWholeRatio(context.profile, ratio) ? "/whole" : "/unexplained");
 }
 
 }  // namespace paritect

@@ -24,10 +24,10 @@ RatioCause CauseOfRatio(const CheckContext& context, const RunSeries& baseline, 
                         double ratio);
 
 // Whether the ratio (or its reciprocal) is a whole number of 2 or more, as sums in place of means give.
-bool IsWholeRatio(double ratio);
+bool IsWholeRatio(const Profile& profile, double ratio);
 
 // `id`, `id/whole` or `id/unexplained`: how much may be said of the ratio.
-std::string RatioMessage(absl::string_view id, const RatioCause& cause, double ratio);
+std::string RatioMessage(const CheckContext& context, absl::string_view id, const RatioCause& cause, double ratio);
 
 }  // namespace paritect
 

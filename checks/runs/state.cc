@@ -45,17 +45,17 @@ bool ArePaired(const CheckContext& context, const AlignedCurves& losses, const A
     if (mode == CurveMode::kPaired) return true;
     std::vector<double> sizes = RelativeDifferences(losses.a, losses.b, SizeFloor(losses.a));
     for (double& one : sizes) one = std::fabs(one);
-    if (Median(std::move(sizes)) <= context.profile.threshold("paired_loss_difference")) return true;
+    if (Median(std::move(sizes)) <= limits.paired_difference) return true;
     if (mode == CurveMode::kUnpaired) return false;
   }
-  if (ConstantRatio(norms.a, norms.b).has_value()) return true;
+  if (ConstantRatio(norms.a, norms.b, limits.ratio).has_value()) return true;
   const std::optional<double> together = DifferenceCorrelation(norms.a, norms.b);
   return norms.steps.size() >= kStepsOfCorrelation && together.has_value() && *together > limits.pairing_correlation;
 }
 
 // A loss that is n times as large has a gradient that is: said once, of the loss.
 bool LossHasRatio(const CheckContext& context, const AlignedCurves& losses, double ratio) {
-  const std::optional<double> of_loss = ConstantRatio(losses.a, losses.b);
+  const std::optional<double> of_loss = ConstantRatio(losses.a, losses.b, RatioLimitsOf(context.profile));
   return of_loss.has_value() && std::fabs(*of_loss / ratio - 1) < context.profile.threshold("gradient_ratio_of_loss");
 }
 
@@ -70,7 +70,7 @@ v1::Finding& ReportConstant(const CheckContext& context, v1::CheckResult& result
   const RatioCause cause = CauseOfRatio(context, baseline, migrated, ratio);
   args.emplace_back("cause", cause.text);
   v1::Finding& finding =
-      AddError(context, result, RatioMessage("constant_gradient_ratio", cause, ratio), subject, args);
+      AddError(context, result, RatioMessage(context, "constant_gradient_ratio", cause, ratio), subject, args);
   for (const std::string& place : cause.evidence) finding.add_evidence(place);
   return finding;
 }
@@ -149,8 +149,7 @@ void CheckGradients(const CheckContext& context, v1::CheckResult& result, const 
   if (ReportZeros(context, result, baseline, subject, pair, norms)) return;
   Curve of_losses;  // that `losses` borrows from
   const AlignedCurves losses = LossesOf(baseline, migrated, pair, of_losses);
-  const GradientLimits limits = {context.profile.threshold("gradient_norm_relative_error"),
-                                 context.profile.threshold("gradient_ratio_spread")};
+  const GradientLimits limits = GradientLimitsOf(context.profile);
   const std::optional<GradientRatio> ratio = CompareGradients(norms, limits, ArePaired(context, losses, norms));
   if (!ratio.has_value()) {
     AddMissing(context, result, "too_few_common_steps", subject,

@@ -8,7 +8,6 @@
 namespace paritect {
 namespace {
 
-constexpr double kDeadZone = 0.01;
 constexpr double kSigmaOfMad = 1.4826;  // of a normal distribution
 
 double DeviationOf(const std::vector<double>& values) {
@@ -86,7 +85,7 @@ std::optional<Interval> BiasInterval(const AlignedCurves& curves) {
   return Interval{mean - half, mean + half};
 }
 
-std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, bool paired) {
+std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, double dead_zone, bool paired) {
   const std::size_t n = curves.steps.size();
   if (n == 0) return std::nullopt;
   // A window that does not follow the length, so that a prefix is judged as it will be in the whole.
@@ -94,15 +93,13 @@ std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, bool pair
   const std::vector<double> differences =
       paired ? RelativeDifferences(curves.a, curves.b, SizeFloor(curves.a))
              : RelativeDifferences(Smooth(curves.a, kWindow), Smooth(curves.b, kWindow), SizeFloor(curves.a));
-  const std::optional<std::size_t> onset = DeadZoneOnset(differences, kDeadZone);
+  const std::optional<std::size_t> onset = DeadZoneOnset(differences, dead_zone);
   return onset.has_value() ? std::optional<std::int64_t>(curves.steps[*onset]) : std::nullopt;
 }
 
 std::optional<Stretch> FindStretch(const AlignedCurves& curves, const CurveLimits& limits, bool paired,
                                    double steps_min) {
   constexpr std::size_t kPointsMin = 3;
-  constexpr double kShareBeyond = 0.6;
-  constexpr double kChance = 0.001;
   const std::size_t n = curves.steps.size();
   if (n < 2 * kPointsMin) return std::nullopt;
   const std::vector<double> differences = StepDifferences(curves, paired);
@@ -115,7 +112,7 @@ std::optional<Stretch> FindStretch(const AlignedCurves& curves, const CurveLimit
     // A walk with this drift exceeds the level somewhere with that chance.
     const double drift = limit - std::max(0.0, sign * Median(differences));
     if (drift < limit / 4) continue;
-    const double level = variance * std::log(static_cast<double>(n) / kChance) / (2 * drift);
+    const double level = variance * std::log(static_cast<double>(n) / limits.stretch_chance) / (2 * drift);
     const Places at = LargestSum(differences, sign, limit, std::max<std::size_t>(1, n / 20));
     if (!(at.sum > std::max(level, worst_sum))) continue;
     const std::size_t count = at.last - at.first + 1;
@@ -125,7 +122,7 @@ std::optional<Stretch> FindStretch(const AlignedCurves& curves, const CurveLimit
     const auto beyond = std::count_if(part.begin(), part.end(), [&](double one) { return sign * one > limit; });
     const double apart = Mean(absl::MakeConstSpan(curves.b).subspan(at.first, count)) -
                          Mean(absl::MakeConstSpan(curves.a).subspan(at.first, count));
-    if (static_cast<double>(beyond) < kShareBeyond * static_cast<double>(count)) continue;
+    if (static_cast<double>(beyond) < limits.stretch_share * static_cast<double>(count)) continue;
     if (std::fabs(apart) < limits.mean_absolute) continue;
     worst_sum = at.sum;
     worst = Stretch{curves.steps[at.first], curves.steps[at.last], Mean(part), at.last + kPointsMin >= n};

@@ -23,7 +23,7 @@ std::optional<Interval> BiasInterval(const AlignedCurves& curves);
 // The step since which the curves are apart: dead-zone cumulative sum over the relative differences (`paired`) or over
 // those of the smoothed curves. nullopt: they are not. What a prefix of curves of one sign names, a longer one does not
 // take back.
-std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, bool paired);
+std::optional<std::int64_t> DivergesSince(const AlignedCurves& curves, double dead_zone, bool paired);
 
 // A stretch of steps at which b lies beyond the limit on one side, as neither a single step nor the noise of the
 // differences does. `at_end`: nothing came back.

@@ -64,15 +64,15 @@ TEST(BiasInterval, NothingFromFewOrStillValues) {
 TEST(DivergesSince, APrefixNamesTheStepThatTheWholeNames) {
   AlignedCurves curves = Noisy(200, 0, 0.001);
   for (std::size_t i = 120; i < 200; ++i) curves.b[i] *= 1.05;
-  const std::optional<std::int64_t> whole = DivergesSince(curves, true);
+  const std::optional<std::int64_t> whole = DivergesSince(curves, 0.01, true);
   EXPECT_THAT(whole, ::testing::Optional(121));
   AlignedCurves prefix = curves;
   for (auto* const values : {&prefix.a, &prefix.b, &prefix.rounding}) values->resize(130);
   prefix.steps.resize(130);
-  EXPECT_EQ(DivergesSince(prefix, true), whole);
+  EXPECT_EQ(DivergesSince(prefix, 0.01, true), whole);
   for (auto* const values : {&prefix.a, &prefix.b, &prefix.rounding}) values->resize(110);
   prefix.steps.resize(110);
-  EXPECT_EQ(DivergesSince(prefix, true), std::nullopt);
+  EXPECT_EQ(DivergesSince(prefix, 0.01, true), std::nullopt);
 }
 
 }  // namespace

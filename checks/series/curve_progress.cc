@@ -12,10 +12,7 @@ namespace {
 constexpr std::size_t kShortest = 50;  // a curve that is judged has so many steps (common_steps_min)
 constexpr std::size_t kRecent = 20;
 constexpr int kUnpairedWindow = 10;
-constexpr double kGross = 0.25;  // smoothed curves of two shuffles do not lie so far apart
 constexpr std::size_t kGrossRow = 10;
-constexpr double kErrors = 4;  // standard errors: looked at again and again
-constexpr double kShareOfPass = 0.5;
 
 AlignedCurves Head(const AlignedCurves& curves, std::size_t n) {
   AlignedCurves head = curves;
@@ -31,12 +28,11 @@ AlignedCurves Head(const AlignedCurves& curves, std::size_t n) {
 // each other closely need no correlation.
 bool ArePaired(const AlignedCurves& curves, const CurveLimits& limits, const std::vector<double>& differences,
                std::size_t newest, std::optional<bool> same_order) {
-  constexpr double kTight = 0.005;
   if (curves.estimated) return false;
   if (same_order.has_value()) return *same_order;
   std::vector<double> sizes;
   for (double one : differences) sizes.push_back(std::fabs(one));
-  if (Median(std::move(sizes)) <= kTight) return true;
+  if (Median(std::move(sizes)) <= limits.paired_difference) return true;
   const std::size_t n = curves.steps.size();
   const std::size_t head = n > newest + kRecent ? n - newest : std::min(n, kRecent + 5);
   return head > kRecent && Compare(Head(curves, head), limits).mode == CurveMode::kPaired;
@@ -84,10 +80,11 @@ std::optional<Parting> FindPaired(const AlignedCurves& curves, const CurveLimits
   const std::size_t n = differences.size();
   const auto newest = std::max<std::size_t>(10, static_cast<std::size_t>(whole / 10));
   const Sums all = SumOf(curves, differences, 0);
-  if (all.absolute <= limits.mean_absolute * kShareOfPass * whole) return std::nullopt;  // small values agree
+  if (all.absolute <= limits.mean_absolute * limits.live_share_of_pass * whole)
+    return std::nullopt;  // small values agree
   const bool certain = all.relative > limits.mean_relative * whole && all.absolute > limits.mean_absolute * whole;
   const bool ends_apart = EndIsApart(curves, limits, differences, newest) &&
-                          all.relative >= kShareOfPass * limits.mean_relative_pass * whole;
+                          all.relative >= limits.live_share_of_pass * limits.mean_relative_pass * whole;
   const auto quarter = std::max<std::size_t>(kShortest, static_cast<std::size_t>(whole / 4));
   const bool goes_on =
       n >= quarter && all.relative > limits.mean_relative_pass * whole && all.absolute > limits.mean_absolute * whole &&
@@ -104,11 +101,11 @@ std::optional<Parting> FindUnpaired(const AlignedCurves& curves, const CurveLimi
       RelativeDifferences(Smooth(curves.a, kUnpairedWindow), Smooth(curves.b, kUnpairedWindow), floor);
   std::size_t row = 0;
   double gross = 0;
-  while (row < n && smooth[n - 1 - row] * smooth[n - 1] > 0 && std::fabs(smooth[n - 1 - row]) > kGross) {
+  while (row < n && smooth[n - 1 - row] * smooth[n - 1] > 0 && std::fabs(smooth[n - 1 - row]) > limits.live_gross) {
     gross += std::fabs(smooth[n - 1 - row++]);
   }
-  if (row >= kGrossRow && gross >= kShareOfPass * limits.mean_relative_pass * whole) {
-    return Parting{n - 1, n - row, kGross, false};
+  if (row >= kGrossRow && gross >= limits.live_share_of_pass * limits.mean_relative_pass * whole) {
+    return Parting{n - 1, n - row, limits.live_gross, false};
   }
   if (n < kShortest) return std::nullopt;
   const std::vector<double> single = RelativeDifferences(Smooth(curves.a, kUnpairedWindow), curves.b, floor);
@@ -117,8 +114,8 @@ std::optional<Parting> FindUnpaired(const AlignedCurves& curves, const CurveLimi
     const double apart = Mean(absl::MakeConstSpan(single).subspan(n - count));
     const double error = std::sqrt(variance / static_cast<double>(count));
     const double used = std::fabs(apart) * static_cast<double>(count);
-    if (std::fabs(apart) - kErrors * error <= limits.tail_relative) continue;
-    if (used < kShareOfPass * limits.smoothed_relative * whole) continue;
+    if (std::fabs(apart) - limits.live_errors * error <= limits.tail_relative) continue;
+    if (used < limits.live_share_of_pass * limits.smoothed_relative * whole) continue;
     return Parting{n - 1, std::min(n - count / 2, Since(smooth, limits.tail_relative, 1)), limits.tail_relative, false};
   }
   return std::nullopt;

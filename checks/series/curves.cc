@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t kPairingStepsMin = 20;  // common steps that the correlation needs
 constexpr std::size_t kPairingSkip = 5;       // the first steps fall steeply in every run
-constexpr double kDeadZone = 0.01;            // of the onset detector
-constexpr double kRatioSpreadMax = 0.01;
-constexpr double kRatioDistanceMin = 0.02;  // from 1: nearer ones are within the limits of most curves
-constexpr double kRatioSpreads = 5;         // that far from 1 it does not come to by its noise
 
 double Typical(const Curve& curve) {
   std::vector<double> gaps;
@@ -142,7 +138,7 @@ void Measure(const AlignedCurves& curves, CurveComparison& result) {
 }
 
 // Of curves that do not agree: since when.
-void FindOnset(const AlignedCurves& curves, CurveComparison& result) {
+void FindOnset(const AlignedCurves& curves, double dead_zone, CurveComparison& result) {
   const bool paired = result.mode == CurveMode::kPaired;
   const int window = SmoothingWindow(curves.steps.size());
   const std::vector<double> a = paired ? curves.a : Smooth(curves.a, window);
@@ -151,9 +147,9 @@ void FindOnset(const AlignedCurves& curves, CurveComparison& result) {
   // What two shuffles differ by anyway is no onset.
   std::vector<double> sizes;
   for (double one : relative) sizes.push_back(std::fabs(one));
-  const double zone = paired ? kDeadZone : std::max(kDeadZone, 2 * Median(std::move(sizes)));
+  const double zone = paired ? dead_zone : std::max(dead_zone, 2 * Median(std::move(sizes)));
   std::optional<std::size_t> onset = DeadZoneOnset(relative, zone);
-  if (!onset.has_value()) onset = DeadZoneOnset(relative, kDeadZone);
+  if (!onset.has_value()) onset = DeadZoneOnset(relative, dead_zone);
   if (onset.has_value()) {
     result.first_divergent_step = curves.steps[*onset];
   }
@@ -233,10 +229,8 @@ CurveVerdict PairedVerdict(const AlignedCurves& curves, const CurveLimits& limit
 
 // Two equal trainings over few, noisy steps exceed any fixed limit on smoothed curves: of 300 simulated pairs with 10 %
 // noise over 60 steps all do. So only what is beyond the noise counts as a difference, and what is above a limit and
-// within the noise is not decided. With 3 standard errors, under 2 % of such pairs are called different.
+// within the noise is not decided. With the built-in standard errors, under 2 % of such pairs are called different.
 bool BeyondNoise(const AlignedCurves& curves, const CurveLimits& limits, double tail) {
-  constexpr double kErrors = 3;
-  constexpr double kErrorsOfBlocks = 2.5;
   constexpr double kLargest = 10;
   const std::size_t n = curves.steps.size();
   const std::vector<double> smooth = Smooth(curves.a, SmoothingWindow(n));
@@ -252,12 +246,13 @@ bool BeyondNoise(const AlignedCurves& curves, const CurveLimits& limits, double 
   if (size < 3) return false;
   const double variance = LongRunVariance(relative, blocks);
   const auto error_of_mean = [&](std::size_t count) { return std::sqrt(variance / static_cast<double>(count)); };
-  if (std::fabs(Mean(relative)) - kErrors * error_of_mean(n) > limits.smoothed_relative) return true;
-  if (tail - kErrors * error_of_mean(TailCount(n)) > limits.tail_relative) return true;
+  if (std::fabs(Mean(relative)) - limits.noise_errors * error_of_mean(n) > limits.smoothed_relative) return true;
+  if (tail - limits.noise_errors * error_of_mean(TailCount(n)) > limits.tail_relative) return true;
   double beyond = 0;
   for (std::size_t j = 0; j < blocks; ++j) {
     const double mean = Mean(absl::MakeConstSpan(relative).subspan(j * size, size));
-    beyond += std::max(0.0, std::fabs(mean) - kErrorsOfBlocks * error_of_mean(size)) / static_cast<double>(blocks);
+    const double noise = limits.noise_errors_of_parts * error_of_mean(size);
+    beyond += std::max(0.0, std::fabs(mean) - noise) / static_cast<double>(blocks);
   }
   return beyond > limits.smoothed_relative;
 }
@@ -356,6 +351,15 @@ Curve PointwiseMedian(const std::vector<const Curve*>& curves) {
   return Pointwise(curves, &Median);
 }
 
+RatioLimits RatioLimitsOf(const Profile& profile) {
+  RatioLimits limits;
+  limits.distance = profile.threshold("constant_ratio_distance");
+  limits.spread = profile.threshold("constant_ratio_spread");
+  limits.spreads = profile.threshold("constant_ratio_spreads");
+  limits.whole = profile.threshold("constant_ratio_whole");
+  return limits;
+}
+
 CurveLimits LimitsOf(const Profile& profile) {
   CurveLimits limits;
   limits.mean_relative_pass = profile.threshold("loss_mean_relative_error_pass");
@@ -364,10 +368,28 @@ CurveLimits LimitsOf(const Profile& profile) {
   limits.smoothed_relative = profile.threshold("loss_smoothed_relative_error");
   limits.tail_relative = profile.threshold("loss_tail_relative_difference");
   limits.pairing_correlation = profile.threshold("pairing_correlation");
+  limits.paired_difference = profile.threshold("paired_loss_difference");
+  limits.onset_dead_zone = profile.threshold("onset_dead_zone");
+  limits.noise_errors = profile.threshold("noise_errors");
+  limits.noise_errors_of_parts = profile.threshold("noise_errors_of_parts");
+  limits.single_step_far = profile.threshold("single_step_far");
+  limits.running_mean_correlation = profile.threshold("running_mean_correlation");
+  limits.running_mean_gain = profile.threshold("running_mean_gain");
+  limits.stretch_share = profile.threshold("stretch_share");
+  limits.stretch_chance = profile.threshold("stretch_chance");
+  limits.live_gross = profile.threshold("live_gross_difference");
+  limits.live_errors = profile.threshold("live_errors");
+  limits.live_share_of_pass = profile.threshold("live_share_of_pass");
+  limits.ratio = RatioLimitsOf(profile);
   return limits;
 }
 
-std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const double> b) {
+double WholeWithin(double ratio, double tolerance) {
+  const double whole = ratio >= 1 ? std::round(ratio) : 1 / std::round(1 / ratio);
+  return std::fabs(ratio / whole - 1) < tolerance ? whole : ratio;
+}
+
+std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const double> b, const RatioLimits& limits) {
   constexpr std::size_t kValuesMin = 5;
   std::vector<double> ratios;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
@@ -377,11 +399,9 @@ std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const
   const double ratio = Median(ratios);
   const double distance = std::fabs(ratio - 1);
   const double spread = StandardDeviation(ratios);
-  if (distance < kRatioDistanceMin || distance < kRatioSpreads * spread) return std::nullopt;
-  if (spread > kRatioSpreadMax * ratio) return std::nullopt;
-  // A whole number (or one over it) is what averaging over steps or ranks gives.
-  const double whole = ratio >= 1 ? std::round(ratio) : 1 / std::round(1 / ratio);
-  return std::fabs(ratio / whole - 1) < 0.005 ? whole : ratio;
+  if (distance < limits.distance || distance < limits.spreads * spread) return std::nullopt;
+  if (spread > limits.spread * ratio) return std::nullopt;
+  return WholeWithin(ratio, limits.whole);
 }
 
 namespace {
@@ -398,8 +418,8 @@ CurveComparison CompareAll(const AlignedCurves& curves, const CurveLimits& limit
   Measure(curves, result);
   result.verdict = result.mode == CurveMode::kPaired ? PairedVerdict(curves, limits, result)
                                                      : UnpairedVerdict(curves, limits, result);
-  if (result.verdict != CurveVerdict::kAgree) FindOnset(curves, result);
-  if (result.verdict == CurveVerdict::kDiffer) result.constant_ratio = ConstantRatio(curves.a, curves.b);
+  if (result.verdict != CurveVerdict::kAgree) FindOnset(curves, limits.onset_dead_zone, result);
+  if (result.verdict == CurveVerdict::kDiffer) result.constant_ratio = ConstantRatio(curves.a, curves.b, limits.ratio);
   return result;
 }
 
@@ -414,10 +434,6 @@ AlignedCurves WithoutStep(const AlignedCurves& curves, std::size_t at) {
   return rest;
 }
 
-}  // namespace
-
-namespace {
-
 // Whether the neighbours of a step far off are not: two steps in a row are no single one.
 bool StandsAlone(const std::vector<double>& sizes, std::size_t at, double usual) {
   const auto near = [&](std::size_t i) { return i >= sizes.size() || sizes[i] <= usual; };
@@ -430,7 +446,6 @@ bool StandsAlone(const std::vector<double>& sizes, std::size_t at, double usual)
 // that all others move together.
 CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order) {
   constexpr std::size_t kStepsMin = 20;
-  constexpr double kFar = 10;  // of the usual difference
   CurveComparison result = CompareAll(curves, limits, same_order);
   const bool decided = result.verdict == CurveVerdict::kAgree && result.mode == CurveMode::kPaired;
   if (decided || curves.steps.size() < kStepsMin) return result;
@@ -438,7 +453,7 @@ CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, 
   for (double one : RelativeDifferences(curves.a, curves.b, SizeFloor(curves.a))) sizes.push_back(std::fabs(one));
   const auto worst = std::max_element(sizes.begin(), sizes.end());
   const std::size_t at = static_cast<std::size_t>(worst - sizes.begin());
-  const double far = kFar * Median(sizes);
+  const double far = limits.single_step_far * Median(sizes);
   if (!(*worst > far) || !StandsAlone(sizes, at, std::max(far, limits.mean_relative))) return result;
   CurveComparison rest = CompareAll(WithoutStep(curves, at), limits, same_order);
   if (rest.verdict == CurveVerdict::kDiffer || rest.verdict == CurveVerdict::kInconclusive) return result;
@@ -449,14 +464,14 @@ CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, 
   return rest;
 }
 
-RepeatNoise NoiseOf(const std::vector<const Curve*>& curves) {
+RepeatNoise NoiseOf(const std::vector<const Curve*>& curves, const CurveLimits& limits) {
   RepeatNoise noise;
   if (curves.size() < 2) return noise;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     std::vector<const Curve*> others = curves;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     const Curve mean = PointwiseMean(others);
-    const CurveComparison one = Compare(Align(mean, *curves[i]), CurveLimits());
+    const CurveComparison one = Compare(Align(mean, *curves[i]), limits);
     noise.mean_relative = std::max(noise.mean_relative, one.mean_relative_error);
     noise.mean_absolute = std::max(noise.mean_absolute, one.mean_absolute_error);
     noise.smoothed_relative = std::max(noise.smoothed_relative, one.smoothed_relative_error);

@@ -52,14 +52,37 @@ enum class CurveVerdict {
   kInconclusive,  // above a limit, but not beyond the noise of so few steps
 };
 
-// Relative limits; widened by the baseline's own repeat noise before they come here.
+// When a factor between two curves counts as one number.
+struct RatioLimits {
+  double distance = 0;  // of the ratio from 1, at least
+  double spread = 0;    // share of the ratio that it may vary by
+  double spreads = 0;   // so many times its spread it must lie from 1
+  double whole = 0;     // within this it is taken for the whole number, or one over it
+};
+RatioLimits RatioLimitsOf(const Profile& profile);
+
+// The profile's thresholds (LimitsOf); the relative ones are widened by the baseline's own repeat noise before they
+// come here. What each means: docs/thresholds.md.
 struct CurveLimits {
-  double mean_relative_pass = 0.01;
-  double mean_relative = 0.02;
-  double mean_absolute = 0.01;
-  double smoothed_relative = 0.02;
-  double tail_relative = 0.03;
-  double pairing_correlation = 0.3;
+  double mean_relative_pass = 0;
+  double mean_relative = 0;
+  double mean_absolute = 0;
+  double smoothed_relative = 0;
+  double tail_relative = 0;
+  double pairing_correlation = 0;
+  double paired_difference = 0;  // median
+  double onset_dead_zone = 0;
+  double noise_errors = 0;  // standard errors
+  double noise_errors_of_parts = 0;
+  double single_step_far = 0;  // times the usual difference
+  double running_mean_correlation = 0;
+  double running_mean_gain = 0;
+  double stretch_share = 0;
+  double stretch_chance = 0;
+  double live_gross = 0;
+  double live_errors = 0;
+  double live_share_of_pass = 0;
+  RatioLimits ratio;
 };
 
 CurveLimits LimitsOf(const Profile& profile);
@@ -92,8 +115,11 @@ struct CurveComparison {
 // Compares aligned curves. `same_order`: recorded evidence that both read the same data in the same order.
 CurveComparison Compare(const AlignedCurves& curves, const CurveLimits& limits, std::optional<bool> same_order = {});
 
-// b / a where it is one number throughout (spread below 1 %) and surely not 1; also for gradient norms.
-std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const double> b);
+// b / a where it is one number throughout and surely not 1; also for gradient norms.
+std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const double> b, const RatioLimits& limits);
+// The whole number, or one over it, that `ratio` equals within `tolerance`, else `ratio` itself: such numbers are what
+// averaging over steps or ranks gives.
+double WholeWithin(double ratio, double tolerance);
 
 // The baseline's own noise: each run against the mean of the others, the largest such error.
 struct RepeatNoise {
@@ -102,7 +128,7 @@ struct RepeatNoise {
   double smoothed_relative = 0;
   double tail_relative = 0;
 };
-RepeatNoise NoiseOf(const std::vector<const Curve*>& curves);
+RepeatNoise NoiseOf(const std::vector<const Curve*>& curves, const CurveLimits& limits);
 // Limits widened to that noise.
 CurveLimits Widened(CurveLimits limits, const RepeatNoise& noise);
 

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "checks/series/fixture.h"
+#include "rules/rules.h"
 
 namespace paritect {
 namespace {
@@ -14,6 +16,10 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::Optional;
 using ::testing::SizeIs;
+
+CurveLimits BuiltInLimits() {
+  return LimitsOf(BuiltInRules().profile);
+}
 
 Curve Make(std::int64_t first, std::int64_t count, std::int64_t interval,
            const std::function<double(std::int64_t)>& value) {
@@ -37,7 +43,7 @@ double Order2(std::int64_t step) {
 }
 
 CurveComparison CompareOf(const Curve& a, const Curve& b) {
-  return Compare(Align(a, b), CurveLimits());
+  return Compare(Align(a, b), BuiltInLimits());
 }
 
 TEST(Curves, AlignTakesSharedSteps) {
@@ -141,31 +147,52 @@ TEST(Curves, BetweenTheLimitsIsNear) {
 }
 
 TEST(Curves, ConstantRatioIsNamed) {
+  const RatioLimits limits = BuiltInLimits().ratio;
   const CurveComparison c =
       CompareOf(Make(1, 100, 1, Order1), Make(1, 100, 1, [](std::int64_t s) { return Order1(s) * 2.004; }));
   EXPECT_THAT(c.constant_ratio, Optional(2.0));
-  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.01, 2.02, 3.03, 4.04, 5.05}), std::nullopt);
-  EXPECT_THAT(ConstantRatio({1, 2, 3, 4, 5}, {1.04, 2.08, 3.12, 4.16, 5.2}), Optional(testing::DoubleNear(1.04, 1e-6)));
-  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.02, 2.08, 3.15, 4.12, 5.2}), std::nullopt);  // as near as its noise
-  EXPECT_THAT(ConstantRatio({8, 16, 24, 32, 40}, {1, 2, 3, 4, 5}), Optional(0.125));
-  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {2, 4, 9, 8, 11}), std::nullopt);
+  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.01, 2.02, 3.03, 4.04, 5.05}, limits), std::nullopt);
+  EXPECT_THAT(ConstantRatio({1, 2, 3, 4, 5}, {1.04, 2.08, 3.12, 4.16, 5.2}, limits),
+              Optional(testing::DoubleNear(1.04, 1e-6)));
+  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.02, 2.08, 3.15, 4.12, 5.2}, limits),
+            std::nullopt);  // as near as its noise
+  EXPECT_THAT(ConstantRatio({8, 16, 24, 32, 40}, {1, 2, 3, 4, 5}, limits), Optional(0.125));
+  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {2, 4, 9, 8, 11}, limits), std::nullopt);
+  RatioLimits wide = limits;
+  wide.distance = 0.1;
+  EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.04, 2.08, 3.12, 4.16, 5.2}, wide), std::nullopt);
+}
+
+// What a profile says reaches the comparison: none of the limits stands in the code.
+TEST(Curves, LimitsAreTheProfiles) {
+  Profile profile = BuiltInRules().profile;
+  double next = 100;
+  for (auto& [name, value] : profile.thresholds) value = next++;
+  const CurveLimits limits = LimitsOf(profile);
+  std::set<double> different;
+  static_assert(sizeof(CurveLimits) % sizeof(double) == 0);
+  const double* const all = reinterpret_cast<const double*>(&limits);
+  for (std::size_t i = 0; i < sizeof(CurveLimits) / sizeof(double); ++i) {
+    EXPECT_GE(all[i], 100) << "limit " << i << " is not read from the profile";
+    EXPECT_TRUE(different.insert(all[i]).second) << "limit " << i << " is read from another's name";
+  }
 }
 
 TEST(Curves, LimitsWidenToTheBaselinesOwnNoise) {
   const Curve a = Make(1, 300, 1, Order1);
   const Curve b = Make(1, 300, 1, [](std::int64_t s) { return Order1(s) * 1.03; });
   const Curve c = Make(1, 300, 1, [](std::int64_t s) { return Order1(s) * 0.97; });
-  const RepeatNoise noise = NoiseOf({&a, &b, &c});
+  const RepeatNoise noise = NoiseOf({&a, &b, &c}, BuiltInLimits());
   EXPECT_NEAR(noise.mean_relative, 0.045, 0.005);
-  EXPECT_GT(Widened(CurveLimits(), noise).mean_relative, 0.04);
-  EXPECT_DOUBLE_EQ(Widened(CurveLimits(), RepeatNoise()).mean_relative, CurveLimits().mean_relative);
+  EXPECT_GT(Widened(BuiltInLimits(), noise).mean_relative, 0.04);
+  EXPECT_DOUBLE_EQ(Widened(BuiltInLimits(), RepeatNoise()).mean_relative, BuiltInLimits().mean_relative);
 }
 
 TEST(Curves, TheOddOneWidensNothing) {
   const Curve a = Make(1, 300, 1, Order1);
   const Curve b = Make(1, 300, 1, [](std::int64_t s) { return Order1(s) * 1.001; });
   const Curve odd = Make(1, 300, 1, [](std::int64_t s) { return Order1(s) * 1.4; });
-  EXPECT_THAT(WithoutOddOnes({&a, &odd, &b}, CurveLimits()), ElementsAre(&a, &b));
+  EXPECT_THAT(WithoutOddOnes({&a, &odd, &b}, BuiltInLimits()), ElementsAre(&a, &b));
 }
 
 TEST(Curves, PointwiseMeanKeepsCommonSteps) {

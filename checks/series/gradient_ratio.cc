@@ -30,11 +30,9 @@ Line FitLine(const std::vector<double>& x, const std::vector<double>& y) {
   return {xx > 0 ? xy / xx : 0, Correlation(x, y).value_or(0)};
 }
 
-constexpr double kJump = 10;    // a ratio that noise between two data orders does not reach
-constexpr double kFarTail = 5;  // of the last tenth's median
-
 // Ratios at the end and far from one, whatever their pattern.
-void MeasureJumps(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps, GradientRatio& result) {
+void MeasureJumps(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps,
+                  const GradientLimits& limits, GradientRatio& result) {
   const std::size_t tail = std::max<std::size_t>(kStepsMin, ratios.size() / 10);
   result.tail_ratio = Median(std::vector<double>(ratios.end() - static_cast<std::ptrdiff_t>(tail), ratios.end()));
   const std::size_t many = std::max<std::size_t>(3, ratios.size() / 20);
@@ -44,17 +42,17 @@ void MeasureJumps(const std::vector<double>& ratios, const std::vector<std::int6
       result.largest = ratios[i];
       result.largest_step = steps[i];
     }
-    result.baseline_jumps += ratios[i] < 1 / kJump ? 1 : 0;
-    result.jumps += ratios[i] > kJump ? 1 : 0;
-    in_a_row = ratios[i] > kJump ? in_a_row + 1 : 0;
+    result.baseline_jumps += ratios[i] < 1 / limits.jump ? 1 : 0;
+    result.jumps += ratios[i] > limits.jump ? 1 : 0;
+    in_a_row = ratios[i] > limits.jump ? in_a_row + 1 : 0;
     if (in_a_row != many || result.pattern == GradientPattern::kExploding) continue;
     result.pattern = GradientPattern::kExploding;
     result.explodes_at = steps[i + 1 - many];
   }
-  if (result.pattern == GradientPattern::kExploding || result.tail_ratio < kFarTail) return;
+  if (result.pattern == GradientPattern::kExploding || result.tail_ratio < limits.far_tail) return;
   result.pattern = GradientPattern::kExploding;
   std::size_t first = ratios.size();
-  while (first > 0 && ratios[first - 1] > kFarTail / 2) --first;
+  while (first > 0 && ratios[first - 1] > limits.far_tail / 2) --first;
   result.explodes_at = steps[std::min(first, ratios.size() - 1)];
 }
 
@@ -157,12 +155,6 @@ Ratios RatiosOf(const AlignedCurves& norms) {
   return ratios;
 }
 
-// A whole number, or one over it, is what averaging over steps or ranks gives: taken where the noise allows it.
-double WholeWithin(double ratio, double tolerance) {
-  const double whole = ratio >= 1 ? std::round(ratio) : 1 / std::round(1 / ratio);
-  return whole != 1 && std::fabs(ratio / whole - 1) < tolerance ? whole : ratio;
-}
-
 // Away from 1 by more than the limit, and by three times what it varies by from step to step.
 bool IsConstant(const GradientRatio& ratio, const GradientLimits& limits) {
   constexpr double kLastBit = 1e-9;
@@ -178,14 +170,13 @@ bool Leaves(const std::vector<double>& ratios, const GradientRatio& result, cons
 }
 
 void JudgeRatio(const Ratios& ratios, const GradientLimits& limits, bool paired, GradientRatio& result) {
-  constexpr double kTolerance = 0.005;
-  constexpr double kToleranceMax = 0.02;
-  constexpr double kErrors = 3;
-  MeasureJumps(ratios.values, ratios.steps, result);
+  MeasureJumps(ratios.values, ratios.steps, limits, result);
   if (!IsConstant(result, limits) || Leaves(ratios.values, result, limits)) return;
   const double count = static_cast<double>(ratios.values.size());
   const double error = 1.4826 * 1.2533 * result.spread / std::sqrt(count) / result.ratio;  // of a median
-  result.ratio = WholeWithin(result.ratio, std::clamp(kErrors * error, kTolerance, kToleranceMax));
+  const double tolerance = std::clamp(limits.errors * error, limits.whole, std::max(limits.whole, limits.whole_max));
+  const double whole = WholeWithin(result.ratio, tolerance);
+  if (whole != 1) result.ratio = whole;
   result.unpaired_ratio = !paired;
   result.pattern = paired ? GradientPattern::kConstantRatio : GradientPattern::kAlike;
 }
@@ -229,6 +220,18 @@ bool FindGrowth(const Ratios& ratios, GradientRatio& result) {
 }
 
 }  // namespace
+
+GradientLimits GradientLimitsOf(const Profile& profile) {
+  GradientLimits limits;
+  limits.ratio = profile.threshold("gradient_norm_relative_error");
+  limits.spread = profile.threshold("gradient_ratio_spread");
+  limits.jump = profile.threshold("gradient_jump");
+  limits.far_tail = profile.threshold("gradient_far_tail");
+  limits.whole = profile.threshold("constant_ratio_whole");
+  limits.whole_max = profile.threshold("gradient_ratio_whole");
+  limits.errors = profile.threshold("noise_errors");
+  return limits;
+}
 
 std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const GradientLimits& limits, bool paired) {
   const Ratios ratios = RatiosOf(norms);

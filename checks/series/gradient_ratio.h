@@ -23,7 +23,7 @@ struct GradientRatio {
   double tail_ratio = 1;   // median over the last tenth
   double largest = 0;      // of all ratios, and where
   std::int64_t largest_step = 0;
-  // Steps at which a norm is more than 10 times the other side's.
+  // Steps at which a norm is far more than the other side's.
   std::int64_t jumps = 0;           // of the migrated side
   std::int64_t baseline_jumps = 0;  // of the baseline
   std::int64_t explodes_at = 0;     // exploding: the first step beyond
@@ -34,10 +34,17 @@ struct GradientRatio {
   bool unpaired_ratio = false;
 };
 
+// The profile's thresholds.
 struct GradientLimits {
-  double ratio = 0.1;      // of the median from 1
-  double spread = 0.3333;  // of the median absolute deviation, of that distance
+  double ratio = 0;      // of the median from 1
+  double spread = 0;     // of the median absolute deviation, of that distance
+  double jump = 0;       // a ratio that noise between two data orders does not reach
+  double far_tail = 0;   // of the last tenth's median
+  double whole = 0;      // a ratio is taken for the whole number within this,
+  double whole_max = 0;  // or within its noise up to this
+  double errors = 0;     // standard errors of that noise
 };
+GradientLimits GradientLimitsOf(const Profile& profile);
 
 // Common steps at which the migrated norm is exactly 0 and the baseline's is not small: nothing is learned there.
 struct ZeroNorms {

@@ -14,7 +14,8 @@ CurveLimits LimitsOfMetric(const Profile& profile, absl::string_view metric) {
     const double limit = profile.threshold("gradient_norm_relative_error");
     limits.mean_relative_pass = limits.mean_relative = limits.smoothed_relative = limits.tail_relative = limit;
   } else if (IsComputed(metric)) {
-    limits.mean_relative_pass = limits.mean_relative = limits.smoothed_relative = limits.tail_relative = 1e-3;
+    limits.mean_relative_pass = limits.mean_relative = limits.smoothed_relative = limits.tail_relative =
+        profile.threshold("printed_setting_difference");
   }
   return limits;
 }

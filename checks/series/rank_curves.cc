@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::size_t kStepsMin = 20;
 constexpr std::size_t kRanksForScatter = 4;
-constexpr double kStandardErrors = 5;
-constexpr double kSpreads = 6;
-constexpr double kDeadZone = 0.01;
 
 // How far each rank lies from the median of all, relative, step by step; and that median.
 std::vector<std::vector<double>> Deviations(const Grid& grid, std::vector<double>& medians) {
@@ -70,25 +67,25 @@ RankParting Told(const Grid& grid, std::size_t r, std::size_t at, double apart, 
 // With two ranks both stand as far from their middle: the one that moved more from its own beginning is told first.
 std::optional<RankParting> PartingOf(const Grid& grid, std::size_t r, const std::vector<double>& deviation,
                                      const std::vector<double>& expected, const std::vector<double>& medians,
-                                     double limit) {
+                                     const RankLimits& limits) {
   std::vector<double> moved;
   for (std::size_t i = 0; i < deviation.size(); ++i) moved.push_back(deviation[i] - expected[i]);
   const std::size_t tail = std::max<std::size_t>(5, moved.size() / 10);
   const double apart = Mean(absl::MakeConstSpan(moved).subspan(moved.size() - tail));
   const double error = ErrorOfMean(deviation, tail) * std::sqrt(2.0);
-  if (std::fabs(apart) <= limit || std::fabs(apart) <= kStandardErrors * error) return std::nullopt;
+  if (std::fabs(apart) <= limits.tail || std::fabs(apart) <= limits.errors * error) return std::nullopt;
   // The last stretch in which the smoothed deviation stays beyond half of where it ends.
   const std::vector<double> smooth = Smooth(moved, 5);
   std::size_t at = smooth.size() - 1;
-  while (at > 0 && smooth[at - 1] * apart > 0 && std::fabs(smooth[at - 1]) > std::max(kDeadZone, std::fabs(apart) / 4))
-    --at;
+  const double level = std::max(limits.dead_zone, std::fabs(apart) / 4);
+  while (at > 0 && smooth[at - 1] * apart > 0 && std::fabs(smooth[at - 1]) > level) --at;
   return Told(grid, r, at, apart, medians[at]);
 }
 
 // A rank outside the scatter of the others from the start.
 std::optional<RankParting> OutlierOf(const Grid& grid, std::size_t r, const std::vector<double>& means,
                                      const std::vector<double>& deviation, const std::vector<double>& medians,
-                                     double limit) {
+                                     const RankLimits& limits) {
   if (means.size() < kRanksForScatter) return std::nullopt;
   std::vector<double> others = means;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(r));
@@ -96,7 +93,7 @@ std::optional<RankParting> OutlierOf(const Grid& grid, std::size_t r, const std:
   for (double& one : others) one = std::fabs(one - middle);
   const double spread = std::max(1.4826 * Median(std::move(others)), ErrorOfMean(deviation, deviation.size()));
   const double apart = means[r] - middle;
-  if (std::fabs(apart) <= limit || std::fabs(apart) <= kSpreads * spread) return std::nullopt;
+  if (std::fabs(apart) <= limits.tail || std::fabs(apart) <= limits.spreads * spread) return std::nullopt;
   RankParting parting = Told(grid, r, 0, apart, medians[0]);
   parting.from_the_start = true;
   return parting;
@@ -148,8 +145,13 @@ void PairRanks(Curve& a, Curve& b) {
   b.points = MeanOverRanks(both[1]);
 }
 
+RankLimits RankLimitsOf(const Profile& profile) {
+  return {profile.threshold("loss_tail_relative_difference"), profile.threshold("rank_errors"),
+          profile.threshold("rank_spreads"), profile.threshold("onset_dead_zone")};
+}
+
 std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other, bool other_is_reference,
-                                          double limit) {
+                                          const RankLimits& limits) {
   std::vector<RankParting> found;
   const Grid grid = GridOf(curve.ranks);
   if (grid.ranks.size() < 2 || grid.steps.size() < kStepsMin) return found;
@@ -163,9 +165,9 @@ std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other
   for (std::size_t r = 0; r < grid.ranks.size(); ++r) {
     const std::vector<double> expected =
         Expected(grid, r, deviations[r], other_is_reference ? theirs : Grid(), of_other);
-    std::optional<RankParting> parting = PartingOf(grid, r, deviations[r], expected, medians, limit);
+    std::optional<RankParting> parting = PartingOf(grid, r, deviations[r], expected, medians, limits);
     if (!parting && theirs.ranks.size() != grid.ranks.size())
-      parting = OutlierOf(grid, r, means, deviations[r], medians, limit);
+      parting = OutlierOf(grid, r, means, deviations[r], medians, limits);
     if (parting) found.push_back(std::move(*parting));
   }
   return found;

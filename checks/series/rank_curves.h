@@ -30,13 +30,22 @@ struct RankParting {
   double others = 0;            // the median of the ranks there
 };
 
-// Ranks of `curve` that leave the others: over the last tenth by more than `limit` and five standard errors, against
+// The profile's thresholds.
+struct RankLimits {
+  double tail = 0;       // relative difference of the last tenth
+  double errors = 0;     // standard errors
+  double spreads = 0;    // of the other ranks
+  double dead_zone = 0;  // smoothed deviations within it do not count as having left
+};
+RankLimits RankLimitsOf(const Profile& profile);
+
+// Ranks of `curve` that leave the others: over the last tenth by more than the limit and its standard errors, against
 // their own beginning, or against the same rank of `other` where that has as many ranks. From four ranks on also one
-// that stands outside the scatter of the others from the start (six times their spread).
+// that stands outside the scatter of the others from the start.
 // `other_is_reference`: its ranks are how they should be (a baseline's); else they only tell that a rank stands apart
 // on both sides, which is its data.
 std::vector<RankParting> FindPartingRanks(const Curve& curve, const Curve* other, bool other_is_reference,
-                                          double limit);
+                                          const RankLimits& limits);
 
 // The error that names the rank.
 v1::Finding& ReportRank(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Curve& curve,

@@ -33,15 +33,15 @@ Fit BestFit(const std::vector<double>& raw, const std::vector<double>& smooth) {
 
 }  // namespace
 
-std::optional<RunningMean> FindRunningMean(const AlignedCurves& curves) {
-  constexpr double kFollows = 0.95;
-  constexpr double kBetter = 0.1;
+std::optional<RunningMean> FindRunningMean(const AlignedCurves& curves, const CurveLimits& limits) {
   if (curves.steps.size() < kStepsMin || curves.estimated) return std::nullopt;
   const double raw = DifferenceCorrelation(curves.a, curves.b).value_or(-1);
   const Fit of_b = BestFit(curves.a, curves.b);
   const Fit of_a = BestFit(curves.b, curves.a);
   const Fit& best = of_b.correlation >= of_a.correlation ? of_b : of_a;
-  if (best.correlation < kFollows || best.correlation < raw + kBetter) return std::nullopt;
+  if (best.correlation < limits.running_mean_correlation || best.correlation < raw + limits.running_mean_gain) {
+    return std::nullopt;
+  }
   RunningMean found;
   found.of_b = &best == &of_b;
   found.window = best.window;

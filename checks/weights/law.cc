@@ -60,12 +60,11 @@ v1::TensorFingerprint Merged(const std::vector<const ModelTensor*>& tensors) {
 }
 
 // A distance of distributions does not see single values. Draws of one law have extremes of one size.
-bool HasOutlier(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b, double deviations) {
-  constexpr double kOfExtreme = 2;
+bool HasOutlier(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b, double deviations, double of_extreme) {
   const auto extreme = [](const v1::TensorFingerprint& one) {
     return std::max(std::fabs(one.statistics().min()), std::fabs(one.statistics().max()));
   };
-  return extreme(b) > kOfExtreme * extreme(a) && extreme(b) > std::fabs(MeanOf(a)) + deviations * DeviationOf(a);
+  return extreme(b) > of_extreme * extreme(a) && extreme(b) > std::fabs(MeanOf(a)) + deviations * DeviationOf(a);
 }
 
 bool AllHaveHistograms(const std::vector<const ModelTensor*>& tensors) {
@@ -97,7 +96,8 @@ std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPai
                           profile.threshold("initial_law_distance"));
   result.same = result.distance <= result.limit;
   const double deviations = profile.threshold("initial_law_outlier");
-  if (result.same && (HasOutlier(a, b, deviations) || HasOutlier(b, a, deviations))) {
+  const double of_extreme = profile.threshold("initial_law_extreme");
+  if (result.same && (HasOutlier(a, b, deviations, of_extreme) || HasOutlier(b, a, deviations, of_extreme))) {
     result.same = false;
     result.outlier = true;
   }

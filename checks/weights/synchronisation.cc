@@ -11,8 +11,7 @@ namespace {
 enum class State { kUnknown, kAlike, kSomeDiffer, kAllDiffer };
 
 // Of the replicas' parameters at one step, over all groups.
-State StateOf(const ReplicaGroups& groups) {
-  constexpr double kAll = 0.9;  // a parameter without gradient stays what it was
+State StateOf(const Profile& profile, const ReplicaGroups& groups) {
   if (groups.groups.empty() || groups.layout_unknown) return State::kUnknown;
   int split = 0, all = 0;
   for (const ReplicaGroup& group : groups.groups) {
@@ -21,7 +20,7 @@ State StateOf(const ReplicaGroups& groups) {
   }
   if (all == 0) return State::kUnknown;
   if (split == 0) return State::kAlike;
-  return split >= kAll * all ? State::kAllDiffer : State::kSomeDiffer;
+  return split >= profile.threshold("replicas_apart") * all ? State::kAllDiffer : State::kSomeDiffer;
 }
 
 // Whether a lone rank differs: that one is out of step, and the others do exchange gradients.
@@ -43,7 +42,7 @@ bool JudgeSynchronisation(const CheckContext& context, v1::CheckResult& result, 
     State before = State::kUnknown;
     for (const std::int64_t step : steps) {
       const ReplicaGroups groups = GroupReplicas(context, checkpoints, step);
-      const State now = StateOf(groups);
+      const State now = StateOf(context.profile, groups);
       const MessageArgs args = {{"run", run.name}, {"step", absl::StrCat(step)}};
       if (step > 0 && now == State::kAlike) {
         AddNote(context, result, "measured/synchronised", run.name, args);

@@ -99,10 +99,10 @@ void Measure(const Profile& profile, Compared& c) {
   c.one_sided = FindOneSided(c.a, c.b);
   if (c.one_sided.first.has_value()) c.one_sided.first = BaselineStep(c.axis, *c.one_sided.first);
   c.aligned = Align(c.a, c.b);
-  c.figures = Compare(c.aligned, LimitsOfMetric(profile, c.metric),
-                      IsComputed(c.metric) ? std::optional<bool>(true) : std::nullopt);
+  const CurveLimits limits = LimitsOfMetric(profile, c.metric);
+  c.figures = Compare(c.aligned, limits, IsComputed(c.metric) ? std::optional<bool>(true) : std::nullopt);
   c.bias = BiasInterval(c.aligned);
-  c.diverges_since = DivergesSince(c.aligned, c.figures.mode == CurveMode::kPaired);
+  c.diverges_since = DivergesSince(c.aligned, limits.onset_dead_zone, c.figures.mode == CurveMode::kPaired);
   c.spikes_a = Spikes(c.aligned.a).size();
   c.spikes_b = Spikes(c.aligned.b).size();
   if (!c.a.points.empty() && !c.b.points.empty()) {
