@@ -82,6 +82,22 @@ absl::Status ReadMetric(const DocumentNode& node, MetricTable& out) {
   return absl::OkStatus();
 }
 
+absl::Status ReadFields(const DocumentNode& node, MetricTable& out) {
+  if (!node.is_map()) return ErrorAt(node, "`fields` must be a map of what a field is to its names");
+  for (const auto& [word, value] : node.fields) {
+    if (std::find(std::begin(kLogFieldWords), std::end(kLogFieldWords), word.text) == std::end(kLogFieldWords)) {
+      return ErrorAt(word, absl::StrCat("unknown field '", word.text, "'"));
+    }
+    std::vector<std::string> names;
+    PARITECT_RETURN_IF_ERROR(ReadWords(value, names));
+    for (const std::string& name : names) {
+      if (name != NormalMetricKey(name)) return ErrorAt(value, absl::StrCat("'", name, "' is not in plain form"));
+      if (!out.fields.emplace(name, word.text).second) return ErrorAt(value, absl::StrCat("'", name, "' stands twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 const MetricTable& BuiltInMetrics() {
   return BuiltInTable<&ReadMetrics>("metrics.yaml");
 }
@@ -131,10 +147,16 @@ absl::StatusOr<MetricTable> ReadMetrics(const DocumentNode& root) {
                {"part_words", [&](const DocumentNode& value) { return ReadWords(value, out.part_words); }},
                {"loss_terms", [&](const DocumentNode& value) { return ReadNameWords(value, out.loss_terms); }},
                {"gradient_norms", [&](const DocumentNode& value) { return ReadNameWords(value, out.gradient_norms); }},
+               {"fields", [&](const DocumentNode& value) { return ReadFields(value, out); }},
                {"metrics", [&](const DocumentNode& value) {
                   return ReadList(value, "metrics", [&](const DocumentNode& item) { return ReadMetric(item, out); });
                 }}}));
+  if (out.fields.empty()) return ErrorAt(root, "`fields` is needed: no log could be read without");
   return out;
+}
+
+const absl::flat_hash_map<std::string, std::string>& LogFieldNames() {
+  return BuiltInMetrics().fields;
 }
 
 std::string NormalMetricKey(absl::string_view key) {

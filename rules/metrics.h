@@ -45,10 +45,21 @@ struct MetricTable {
   NameWords gradient_norms;
   absl::flat_hash_map<std::string, EvaluationMetric> by_spelling;
   std::map<std::string, MetricSense, std::less<>> senses;  // of words within a longer name
+  absl::flat_hash_map<std::string, std::string> fields;    // of a log, by their names in normal form
 };
 
 // InvalidArgument "LINE:COLUMN: ..." for an unknown key or sense, or a spelling that stands twice.
 absl::StatusOr<MetricTable> ReadMetrics(const DocumentNode& root);
+
+// What the fields of a log can be: the keys of `fields`.
+constexpr absl::string_view kLogFieldWords[] = {
+    "step",          "batch",         "total_steps",   "epoch",      "samples",   "rank",
+    "total_loss",    "lm_loss",       "train_loss",    "loss",       "mean_loss", "eval_loss",
+    "learning_rate", "gradient_norm", "skipped_total", "loss_scale", "accuracy",  "overflow",
+};
+
+// What a field of a log is called ("global_step") and what it is ("step"). Lives for ever.
+const absl::flat_hash_map<std::string, std::string>& LogFieldNames();
 
 // "coco/bbox_mAP", "val_mIoU", "eval/bleu-4", "test_perplexity"; nullptr: not known. Lives for ever.
 const EvaluationMetric* FindEvaluationMetric(absl::string_view key);

@@ -77,6 +77,10 @@ TEST(Metrics, AWrongTableSaysWhere) {
   EXPECT_THAT(read("metrics:\n  - {name: a, sense: share, spellings: [x, x]}\n").message(),
               testing::HasSubstr("'x' stands twice"));
   EXPECT_THAT(read("metric: []\n").message(), testing::HasSubstr("1:1"));
+  EXPECT_THAT(read("fields: {stepp: [a]}\n").message(), testing::HasSubstr("unknown field 'stepp'"));
+  EXPECT_THAT(read("fields: {step: [a], loss: [a]}\n").message(), testing::HasSubstr("'a' stands twice"));
+  EXPECT_THAT(read("fields: {step: [A]}\n").message(), testing::HasSubstr("'A' is not in plain form"));
+  EXPECT_THAT(read("metrics: []\n").message(), testing::HasSubstr("`fields` is needed"));
 }
 
 TEST(Metrics, SenseOfLongerNames) {
