@@ -123,6 +123,22 @@ TEST(House, NoCircleOfUnits) {
   }
 }
 
+// Who looks for a room looks in one document.
+TEST(House, EveryRoomIsDescribed) {
+  const std::string& text = TextOf("docs/ARCHITECTURE.md");
+  std::set<std::string> rooms;
+  for (const SourceFile& file : AllFiles()) {
+    const std::vector<std::string> parts = absl::StrSplit(FolderOf(file.path), '/');
+    if (!IsCpp(file) && !absl::EndsWith(file.path, ".c")) continue;
+    rooms.insert(parts.size() < 2 ? parts[0] : absl::StrCat(parts[0], "/", parts[1]));
+  }
+  for (const std::string& room : rooms) {
+    const bool described = absl::StrContains(text, absl::StrCat("`", room, "/`")) ||
+                           absl::StrContains(text, absl::StrCat("`", NameOf(room), "/`"));
+    EXPECT_TRUE(described) << "docs/ARCHITECTURE.md does not say what " << room << " is for";
+  }
+}
+
 // What no target compiles cannot fail.
 TEST(House, EveryTestIsBuilt) {
   const std::string path = absl::StrCat(PARITECT_BINARY_DIR, "/compile_commands.json");
