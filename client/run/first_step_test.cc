@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/memory_file_system.h"
 
 namespace paritect {
@@ -14,20 +15,20 @@ TEST(FirstStep, IsThereWithTheRecordOfAStep) {
   MemoryFileSystem fs;
   fs.AddFile("/observe/host-1-2.jsonl", kBegin);
   EXPECT_FALSE(HoldsFirstStep(fs, "/observe"));
-  fs.AddFile("/observe/host-3-4.jsonl", std::string(kBegin) + kStep);
+  fs.AddFile("/observe/host-3-4.jsonl", absl::StrCat(kBegin, kStep));
   EXPECT_TRUE(HoldsFirstStep(fs, "/observe"));
 }
 
 TEST(FirstStep, IsSoughtBehindLongRecords) {
   MemoryFileSystem fs;
-  fs.AddFile("/observe/host-1-2.jsonl", kBegin + std::string(1 << 20, 'x') + "\n" + kStep);
+  fs.AddFile("/observe/host-1-2.jsonl", absl::StrCat(kBegin, std::string(1 << 20, 'x'), "\n", kStep));
   EXPECT_TRUE(HoldsFirstStep(fs, "/observe"));
 }
 
 TEST(FirstStep, IsNotThereInOtherFilesAndFolders) {
   MemoryFileSystem fs;
   EXPECT_FALSE(HoldsFirstStep(fs, "/observe"));
-  fs.AddFile("/observe/other.txt", std::string(kBegin) + kStep);
+  fs.AddFile("/observe/other.txt", absl::StrCat(kBegin, kStep));
   EXPECT_FALSE(HoldsFirstStep(fs, "/observe"));
 }
 
