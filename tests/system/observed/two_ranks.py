@@ -30,20 +30,22 @@ def train(file):
     model = torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.Linear(32, 4))
     net = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-    epoch, done = 0, torch.zeros(1)
+    epoch, step, done = 0, 0, torch.zeros(1)
     while not done:
         sampler.set_epoch(epoch)
         for x, y in torch.utils.data.DataLoader(data, batch_size=8, sampler=sampler):
             optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(net(x), y).backward()
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            loss.backward()
             optimizer.step()
+            step += 1
             time.sleep(0.05)
         epoch += 1
         # All ranks end with the same epoch.
         done = torch.tensor([float(os.path.exists(file))])
         dist.all_reduce(done)
-        if rank == 0 and not done and epoch <= 3:
-            print("epoch %d" % epoch, flush=True)
+        if rank == 0:
+            print("step %d loss %.4f" % (step, loss.item()), flush=True)
     if rank == 0:
         print(':::MLLOG {"key": "run_stop", "value": null, "metadata": {"status": "success"}}', flush=True)
 
