@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/probe/old_c_library.h"
 #include "agent/probe/probe.h"
 
 #define CARDS_MAX 64

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/probe/old_c_library.h"
 #include "agent/probe/probe.h"
 
 /* Standard output before the library is there: what it prints must not mix with ours. */

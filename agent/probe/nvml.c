@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/probe/old_c_library.h"
 #include "agent/probe/probe.h"
 
 typedef void* device_t;
