@@ -5,7 +5,12 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_C_STANDARD 11)
 # One flag for libraries and programs, so that they can share the precompiled header.
 add_compile_options(-fPIC -pthread)
-add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie>)
+option(PARITECT_PORTABLE "programs without shared libraries (cmake/portable.cmake)" OFF)
+# One that opens libraries while it runs (property PARITECT_DYNAMIC) cannot be static.
+set(opens_libraries $<BOOL:$<TARGET_PROPERTY:PARITECT_DYNAMIC>>)
+set(static $<AND:$<BOOL:${PARITECT_PORTABLE}>,$<NOT:${opens_libraries}>>)
+set(program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+add_link_options($<${program}:$<IF:${static},-static-pie,-pie>>)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 if(NOT CMAKE_BUILD_TYPE)

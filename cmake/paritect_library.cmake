@@ -55,9 +55,9 @@ function(paritect_test name)
                        DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# paritect_man_page(PROGRAM SECTION): the manual page, from what the program's commands declare. A program for another
+# paritect_man_page(PROGRAM SECTION COMPONENT): the manual page, from what the program's commands declare. A program for another
 # machine cannot be asked here.
-function(paritect_man_page program section)
+function(paritect_man_page program section component)
   if(CMAKE_CROSSCOMPILING)
     return()
   endif()
@@ -66,8 +66,10 @@ function(paritect_man_page program section)
     OUTPUT ${page}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
     COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C $<TARGET_FILE:${program}> help man > ${page}
+    COMMAND gzip -9nkf ${page}
     DEPENDS ${program} COMMENT "write ${program}.${section}" VERBATIM)
   add_custom_target(${program}_man ALL DEPENDS ${page})
+  add_dependencies(programs ${program}_man)
   include(GNUInstallDirs)
-  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+  install(FILES ${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component})
 endfunction()
