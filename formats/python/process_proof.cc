@@ -320,6 +320,7 @@ class Proof {
     if (last >= 0) bound.push_back({last, wanted});
     const std::string path = Below(within, wanted);
     const bool below = numbers_.contains(StrCat(path, ".py")) || numbers_.contains(StrCat(path, "/__init__.py"));
+    if (last < 0 && !below) return Against(file, statement, StrCat("import of ", wanted, ", which is not there"));
     if (below || IsUnread(path)) {
       int module = -1;
       std::string unused;
