@@ -138,9 +138,8 @@ absl::StatusOr<v1::RevokeNodeResponse> OperatorCalls::RevokeNode(const v1::Revok
   if (by.substr(by.find('/') + 1) == request.name()) {
     return absl::InvalidArgumentError("that is the credential of this very call; revoke it with another admin's");
   }
-  PARITECT_ASSIGN_OR_RETURN(
-      const WriteSet set,
-      parts_.fleet.PrepareRevocation(request.name(), by, request.forget(), request.reason()));
+  PARITECT_ASSIGN_OR_RETURN(const WriteSet set,
+                            parts_.fleet.PrepareRevocation(request.name(), by, request.forget(), request.reason()));
   PARITECT_RETURN_IF_ERROR(parts_.commit(set));
   parts_.fleet.Revoked(set, request.name());
   v1::RevokeNodeResponse response;
@@ -372,6 +371,9 @@ absl::StatusOr<v1::ListWaiversResponse> OperatorCalls::ListWaivers(const v1::Lis
 
 absl::StatusOr<v1::ReadLogResponse> OperatorCalls::ReadLog(const v1::ReadLogRequest& request, const std::string&) {
   const int limit = request.limit() > 0 ? std::min(request.limit(), kLogPageMax) : kLogPageMax;
+  // Entries are written behind the calls that they tell of: whoever reads finds what was answered before. On a full
+  // disk what is there is read all the same.
+  parts_.commit(WriteSet()).IgnoreError();
   PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditLogEntry> entries,
                             parts_.store.ReadLog(std::max<std::int64_t>(1, request.from()), limit));
   v1::ReadLogResponse response;

@@ -11,6 +11,7 @@ constexpr std::uint8_t kHandshakeRecord = 22;
 constexpr std::uint8_t kHelloMessage = 1;
 constexpr std::size_t kRecordHead = 5;
 constexpr std::size_t kMessageHead = 4;
+constexpr std::size_t kVersionBytes = 2;
 constexpr std::size_t kRandomBytes = 32;
 constexpr std::size_t kAlpnExtension = 16;
 
@@ -45,8 +46,17 @@ class Bytes {
 // The extensions of a hello; nullopt: malformed, or none.
 std::optional<absl::string_view> ExtensionsOf(absl::string_view hello) {
   Bytes bytes(hello);
-  const bool whole = bytes.Piece(2 + kRandomBytes) && bytes.Counted(1) && bytes.Counted(2) && bytes.Counted(1);
+  const bool whole =
+      bytes.Piece(kVersionBytes + kRandomBytes) && bytes.Counted(1) && bytes.Counted(2) && bytes.Counted(1);
   return whole ? bytes.Counted(2) : std::nullopt;
+}
+
+// "" of one that is too short for it.
+std::string RandomOf(absl::string_view hello) {
+  Bytes bytes(hello);
+  const bool versioned = bytes.Piece(kVersionBytes).has_value();
+  const auto random = bytes.Piece(kRandomBytes);
+  return versioned && random ? std::string(*random) : "";
 }
 
 std::vector<std::string> ProtocolsOf(absl::string_view hello) {
@@ -78,7 +88,7 @@ bool PeekedHello::Offers(absl::string_view protocol) const {
 
 // A hello may lie in several records.
 PeekedHello PeekHello(absl::string_view bytes) {
-  const PeekedHello partial = {PeekedHello::Kind::kPartial, {}};
+  const PeekedHello partial = {PeekedHello::Kind::kPartial};
   std::string message;
   Bytes rest(bytes);
   while (true) {
@@ -100,7 +110,9 @@ PeekedHello PeekHello(absl::string_view bytes) {
     const auto length = head.Number(3);
     if (!length) continue;
     if (*length + kMessageHead + kRecordHead > kHelloBytesMax) return {};
-    if (const auto hello = head.Piece(*length)) return {PeekedHello::Kind::kWhole, ProtocolsOf(*hello)};
+    if (const auto hello = head.Piece(*length)) {
+      return {PeekedHello::Kind::kWhole, ProtocolsOf(*hello), RandomOf(*hello)};
+    }
   }
   return bytes.size() < kHelloBytesMax ? partial : PeekedHello();
 }

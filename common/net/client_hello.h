@@ -20,7 +20,8 @@ struct PeekedHello {
     kOther,  // nothing that TLS begins with, or longer than kHelloBytesMax
   };
   Kind kind = Kind::kOther;
-  std::vector<std::string> protocols;  // of a whole one
+  std::vector<std::string> protocols = {};  // of a whole one
+  std::string random = {};                  // its 32 random bytes
 
   bool Offers(absl::string_view protocol) const;
 };

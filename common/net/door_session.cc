@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/net/door_protocol.h"
+#include "common/status_macros.h"
 
 namespace paritect {
 namespace {
@@ -54,6 +55,26 @@ absl::StatusOr<openssl::UniqueSslContext> NewOneShotContext(const std::string& c
   return context;
 }
 
+absl::StatusOr<openssl::UniqueSslContext> NewPageContext(const std::string& chain_pem, const std::string& key_pem,
+                                                         const std::string& authorities_pem) {
+  PARITECT_ASSIGN_OR_RETURN(openssl::UniqueSslContext context, NewOneShotContext(chain_pem, key_pem));
+  const openssl::UniqueBio authorities = openssl::ReadBio(authorities_pem);
+  if (authorities == nullptr) return absl::InvalidArgumentError("the authorities are too long");
+  X509_STORE* const store = SSL_CTX_get_cert_store(context.get());
+  int known = 0;
+  while (const openssl::UniqueX509 one{PEM_read_bio_X509(authorities.get(), nullptr, nullptr, nullptr)}) {
+    // The browser offers certificates of these alone.
+    if (X509_STORE_add_cert(store, one.get()) != 1 || SSL_CTX_add_client_CA(context.get(), one.get()) != 1) {
+      return openssl::Failure("cannot use the authority");
+    }
+    ++known;
+  }
+  ERR_clear_error();
+  if (known == 0) return absl::InvalidArgumentError("there is no authority");
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  return context;
+}
+
 absl::StatusOr<openssl::UniqueSslContext> NewDoorContext(const std::string& chain_pem, const std::string& key_pem) {
   auto context = NewOneShotContext(chain_pem, key_pem);
   if (context.ok()) SSL_CTX_set_alpn_select_cb(context->get(), &ChooseDoor, nullptr);
@@ -67,7 +88,8 @@ OneShotOptions DoorOptions() {
 }
 
 OneShotPorts DoorPorts(std::function<openssl::UniqueSsl()> tls,
-                       std::function<std::string(absl::string_view body, const std::string& address)> answer) {
+                       std::function<std::string(absl::string_view body, const std::string& address)> answer,
+                       std::function<void(const std::string& address, const std::string& why)> refused) {
   OneShotPorts ports;
   ports.tls = std::move(tls);
   ports.whole = [](absl::string_view received) -> absl::StatusOr<bool> {
@@ -75,9 +97,10 @@ OneShotPorts DoorPorts(std::function<openssl::UniqueSsl()> tls,
     if (!body.ok()) return body.status();
     return body->has_value();
   };
-  ports.answer = [answer = std::move(answer)](absl::string_view request, const std::string& address) {
-    return Frame(answer(request.substr(kFrameHeadBytes), address));
+  ports.answer = [answer = std::move(answer)](absl::string_view request, const OneShotPeer& peer) {
+    return Frame(answer(request.substr(kFrameHeadBytes), peer.address));
   };
+  ports.refused = std::move(refused);
   return ports;
 }
 

@@ -246,6 +246,7 @@ Listener::Queue::iterator Listener::Peek(Queue::iterator at) {
     case PeekedHello::Kind::kOther: return HangUp(at, "no TLS");
     case PeekedHello::Kind::kWhole: break;
   }
+  at->second.random = hello.random;
   if (hello.Offers(kDoorProtocol)) return HandOver(at, true);
   if (table_.MakeStranger(at->second.descriptor, MonotonicMs())) return HandOver(at, false);
   at->second.whole = true;
@@ -255,7 +256,7 @@ Listener::Queue::iterator Listener::Peek(Queue::iterator at) {
 
 Listener::Queue::iterator Listener::HandOver(Queue::iterator at, bool for_door) {
   epoll_ctl(epoll_, EPOLL_CTL_DEL, at->second.descriptor, nullptr);
-  ports_.take({at->second.descriptor, at->second.address, for_door});
+  ports_.take({at->second.descriptor, at->second.address, for_door, at->second.random});
   if (at->second.whole) --unseated_;
   --waiting_;
   return queue_.erase(at);

@@ -45,6 +45,7 @@ struct Arrival {
   int descriptor = -1;  // whoever takes it owns it
   std::string address;
   bool for_door = false;
+  std::string hello_random = {};  // PeekedHello::random, where it was peeked
 };
 
 struct ListenerPorts {
@@ -76,6 +77,7 @@ class Listener {
     std::string address;
     std::int64_t since_ms = 0;
     bool whole = false;  // its hello is; a place among the strangers is not
+    std::string random = {};
   };
   using Queue = std::map<std::uint64_t, Waiting>;  // in the order of arrival
 

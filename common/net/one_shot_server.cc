@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/net/handshake_watch.h"
 #include "common/net/tcp_stream.h"
 
 namespace paritect {
@@ -17,6 +19,14 @@ namespace {
 
 constexpr std::int64_t kLookEveryMs = 500;
 constexpr char kTlsHandshake = 0x16;  // the first byte of a ClientHello's record (RFC 8446, 5.1)
+
+// In PEM; "" where none was shown. What was shown and did not verify has ended the handshake.
+std::string CertificateOf(const SSL* ssl) {
+  const X509* const shown = ssl == nullptr ? nullptr : SSL_get0_peer_certificate(ssl);
+  if (shown == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return "";
+  const openssl::UniqueBio text = openssl::WriteBio();
+  return text != nullptr && PEM_write_bio_X509(text.get(), shown) == 1 ? openssl::BioText(text.get()) : "";
+}
 
 }  // namespace
 
@@ -138,7 +148,7 @@ void OneShotServer::Advance(Caller& caller) {
   if (caller.answer.empty()) {
     if (!Read(caller)) return;
     const auto& answer = caller.plain ? ports_.answer_plain : ports_.answer;
-    caller.answer = answer(caller.received, caller.address);
+    caller.answer = answer(caller.received, {caller.address, CertificateOf(caller.ssl.get())});
     if (caller.answer.empty()) caller.over = true;
   }
   Write(caller);
@@ -174,7 +184,10 @@ bool OneShotServer::Shake(Caller& caller) {
     ERR_clear_error();
     const int done = SSL_do_handshake(caller.ssl.get());
     if (done != 1) {
-      Wait(caller, SSL_get_error(caller.ssl.get(), done));
+      const int error = SSL_get_error(caller.ssl.get(), done);
+      if (error == SSL_ERROR_SSL && ports_.refused)
+        ports_.refused(caller.address, WhyHandshakeFailed(caller.ssl.get()));
+      Wait(caller, error);
       return false;
     }
   }

@@ -28,16 +28,24 @@ struct OneShotOptions {
   std::int64_t time_ms = 10'000;
 };
 
+// Who asks.
+struct OneShotPeer {
+  std::string address;
+  std::string certificate_pem = {};  // that it showed and the handshake verified; "": none
+};
+
 // Called on the server's thread.
 struct OneShotPorts {
   // Whether this is a whole request. An error hangs up.
   std::function<absl::StatusOr<bool>(absl::string_view received)> whole;
   // The bytes to send before hanging up.
-  std::function<std::string(absl::string_view request, const std::string& address)> answer;
+  std::function<std::string(absl::string_view request, const OneShotPeer& peer)> answer;
   // A session for a new caller, nullptr: hang up. Empty: no TLS.
   std::function<openssl::UniqueSsl()> tls = {};
   // With `tls`: of a caller whose first byte is none of TLS; empty: such a caller is hung up on.
-  std::function<std::string(absl::string_view request, const std::string& address)> answer_plain = {};
+  std::function<std::string(absl::string_view request, const OneShotPeer& peer)> answer_plain = {};
+  // Of a caller whose TLS handshake failed; may be empty.
+  std::function<void(const std::string& address, const std::string& why)> refused = {};
 };
 
 class OneShotServer {

@@ -29,8 +29,8 @@ OneShotPorts Shouting() {
     if (received.front() == '!') return absl::InvalidArgumentError("no");
     return received.back() == '\n';
   };
-  ports.answer = [](absl::string_view request, const std::string& address) {
-    std::string out = absl::StrCat(address, " ", request);
+  ports.answer = [](absl::string_view request, const OneShotPeer& peer) {
+    std::string out = absl::StrCat(peer.address, " ", request);
     for (char& c : out) c = static_cast<char>(toupper(c));
     return out;
   };

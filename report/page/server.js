@@ -92,6 +92,16 @@ function showLogin(problem) {
   const room = document.getElementById("app");
   add(clear(room), [el("div", {class: "top"}, el("span", {class: "brand"}, "Paritect"), controls(null)),
     el("h1", {}, t("login_title")), el("p", {}, t("login_words")), el("pre", {}, el("code", {}, "paritect web")),
+    el("p", {}, t("login_certificate_words")), el("p", {}, el("button", {type: "button", id: "by-certificate",
+      onclick: async () => {
+        try {
+          await ask("POST", "login", {certificate: true});
+          location.hash = "#/audits";
+          route(room);
+        } catch (error) {
+          say2(error.message);
+        }
+      }}, t("login_certificate"))),
     el("p", {id: "problem", class: "error-message", role: "alert"}, problem || "")]);
 }
 

@@ -29,7 +29,7 @@ absl::StatusOr<Caller> FromMetadata(const grpc::ServerContextBase& context, Call
   return caller;
 }
 
-v1::NodeRecord HolderOf(const Peer& peer) {
+v1::NodeRecord RecordOf(const Peer& peer) {
   v1::NodeRecord holder;
   holder.set_role(ToProto(peer.identity.role));
   holder.set_name(peer.identity.name);
@@ -64,7 +64,7 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   auto caller = Identify(context);
   absl::Status status = caller.status();
   if (status.ok() && caller->peer) {
-    status = fleet_.Accepts(HolderOf(*caller->peer));
+    status = fleet_.Accepts(RecordOf(*caller->peer));
   }
   if (status.ok()) {
     status = CheckAccess(method, caller->peer ? std::optional<Role>(caller->peer->identity.role) : std::nullopt);
@@ -79,10 +79,20 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   return status;
 }
 
+absl::StatusOr<std::string> Gate::HolderOf(const std::string& certificate_pem) const {
+  Caller caller;
+  PARITECT_ASSIGN_OR_RETURN(caller.peer, ParsePeer(certificate_pem, folder_.policy()));
+  if (caller.peer->identity.role == Role::kAgent) {
+    return absl::PermissionDeniedError("this is an agent's certificate: the page is for people");
+  }
+  PARITECT_RETURN_IF_ERROR(fleet_.Accepts(RecordOf(*caller.peer)));
+  return caller.Actor();
+}
+
 absl::Status Gate::StillGood(const Caller& caller) const {
   // An agent's stream is ended when it is revoked; a person's is noticed here.
   if (caller.peer && caller.peer->identity.role != Role::kAgent) {
-    PARITECT_RETURN_IF_ERROR(fleet_.Accepts(HolderOf(*caller.peer)));
+    PARITECT_RETURN_IF_ERROR(fleet_.Accepts(RecordOf(*caller.peer)));
   }
   if (caller.peer && caller.peer->not_after > 0 && clock_() / 1000 > caller.peer->not_after) {
     return absl::UnauthenticatedError(

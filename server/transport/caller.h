@@ -47,6 +47,8 @@ class Gate {
   // Of a call that goes on: to be asked with every message, either way. Unauthenticated: the certificate's time is
   // over. PermissionDenied: its holder was revoked meanwhile.
   absl::Status StillGood(const Caller& caller) const;
+  // "operator/anna", of a certificate that a handshake verified. PermissionDenied: revoked.
+  absl::StatusOr<std::string> HolderOf(const std::string& certificate_pem) const;
   CallLog& log() const { return log_; }
   void Log(const Caller& caller, absl::string_view action, absl::string_view subject, const absl::Status& outcome,
            absl::string_view detail = "") const;

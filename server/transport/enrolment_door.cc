@@ -15,6 +15,9 @@ class Door final : public EnrolmentDoor {
         server_(DoorOptions(), DoorPorts([this] { return context_->NewSession(); },
                                          [&enrolment, &log](absl::string_view body, const std::string& address) {
                                            return AnswerAtDoor(body, address, enrolment, log);
+                                         },
+                                         [&log](const std::string& address, const std::string& why) {
+                                           LogRefusedHandshake(address, why, log);
                                          })) {}
 
   void Take(int descriptor, const std::string& address) override { server_.Take(descriptor, address); }
@@ -26,6 +29,11 @@ class Door final : public EnrolmentDoor {
 };
 
 }  // namespace
+
+void LogRefusedHandshake(const std::string& address, const std::string& why, CallLog& log) {
+  log.Write({.actor = absl::StrCat("-/", address), .address = address, .action = "Connection"},
+            absl::PermissionDeniedError(why));
+}
 
 std::string AnswerAtDoor(absl::string_view request, const std::string& address, Enrolment& enrolment, CallLog& log) {
   v1::DoorAnswer answer;
@@ -47,7 +55,9 @@ std::string AnswerAtDoor(absl::string_view request, const std::string& address, 
 
 absl::StatusOr<std::unique_ptr<EnrolmentDoor>> OpenEnrolmentDoor(const std::string& folder, WallClock clock,
                                                                  Enrolment& enrolment, CallLog& log) {
-  auto context = std::make_unique<WatchedContext>(folder, std::move(clock), &NewDoorContext);
+  auto context = std::make_unique<WatchedContext>(folder, std::move(clock), [](const ServerFolder& loaded) {
+    return NewDoorContext(loaded.chain_pem, loaded.key_pem);
+  });
   PARITECT_RETURN_IF_ERROR(context->Load());
   return std::unique_ptr<EnrolmentDoor>(std::make_unique<Door>(std::move(context), enrolment, log));
 }

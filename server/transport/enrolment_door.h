@@ -28,6 +28,9 @@ absl::StatusOr<std::unique_ptr<EnrolmentDoor>> OpenEnrolmentDoor(const std::stri
 // What the door answers to the bytes of one request.
 std::string AnswerAtDoor(absl::string_view request, const std::string& address, Enrolment& enrolment, CallLog& log);
 
+// A stranger was hung up on before it could ask: told with its address, at most once a second.
+void LogRefusedHandshake(const std::string& address, const std::string& why, CallLog& log);
+
 }  // namespace paritect
 
 #endif  // PARITECT_SERVER_TRANSPORT_ENROLMENT_DOOR_H_

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/net/handshake_watch.h"
 #include "common/net/tcp_stream.h"
 #include "common/status_macros.h"
 #include "server/transport/agents_service.h"
@@ -61,12 +62,13 @@ class GateInterceptorFactory final : public grpc::experimental::ServerIntercepto
   const Gate& gate_;
 };
 
-// gRPC tells in its log alone why a handshake failed (a foreign certificate, an expired one). Strangers decide how many
-// there are: more than a few a second are dropped.
+// What gRPC has to say itself; of a failed handshake only what HandshakeWatch could not tell with its address.
+// Strangers decide how many there are: more than a few a second are dropped.
 std::atomic<ServerLog*> grpc_log = nullptr;  // NOLINT: gRPC's log function takes no argument of ours
 
 void LogLine(gpr_log_func_args* args) {
   if (args->severity < GPR_LOG_SEVERITY_ERROR) return;
+  if (ToldOfHandshake() && absl::StrContains(args->message, "Handshake failed")) return;
   static std::atomic<std::int64_t> second = 0;
   static std::atomic<int> lines = 0;
   const std::int64_t now_s = MonotonicMs() / 1000;
@@ -126,10 +128,7 @@ class GrpcServerImpl final : public GrpcServer {
     }
     ListenerPorts ports;
     ports.take = [this](const Arrival& arrival) { Take(arrival); };
-    ports.cut = [this](const std::string& address, const char* why) {
-      gate_.log().Write({.actor = absl::StrCat("-/", address), .address = address, .action = "Connection"},
-                        absl::ResourceExhaustedError(why));
-    };
+    ports.cut = [this](const std::string& address, const char* why) { LogRefusedHandshake(address, why, gate_.log()); };
     PARITECT_ASSIGN_OR_RETURN(listener_, Listener::Open(options.address, listener, std::move(ports)));
     hearing_ = listener_.get();
     return absl::OkStatus();
@@ -155,6 +154,7 @@ class GrpcServerImpl final : public GrpcServer {
  private:
   void Take(const Arrival& arrival) {
     if (arrival.for_door) return door_->Take(arrival.descriptor, arrival.address);
+    if (!arrival.hello_random.empty()) handshakes_.Expect(arrival.hello_random, arrival.address);
     Acceptor::NewConnectionParameters connection;
     connection.listener_fd = -1;
     connection.fd = arrival.descriptor;
@@ -165,6 +165,8 @@ class GrpcServerImpl final : public GrpcServer {
   Enrolment& enrolment_;
   AgentsService agents_;
   OperatorsService operators_;
+  HandshakeWatch handshakes_{
+      [this](const std::string& address, const std::string& why) { LogRefusedHandshake(address, why, gate_.log()); }};
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<EnrolmentDoor> door_;

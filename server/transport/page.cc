@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/status_macros.h"
 #include "common/utf8.h"
 #include "report/html_page.h"
 
@@ -67,25 +68,42 @@ std::pair<std::string, std::string> Cookie(absl::string_view session, std::int64
 Page::Page(const Rules& rules, OperatorCalls& calls, PagePorts ports)
     : shell_(HtmlServerPage(rules)), api_(calls, ports.log), ports_(std::move(ports)) {}
 
-HttpAnswer Page::Enter(const HttpRequest& request, const std::string& address) {
+// With a token of the command line, or as the holder of the certificate that the browser showed.
+absl::StatusOr<Login> Page::LogIn(const HttpRequest& request, const OneShotPeer& peer) {
   const OrderedJson body = OrderedJson::parse(request.body, nullptr, false);
   const bool whole = body.is_object() && body.contains("token") && body["token"].is_string();
-  const auto login = ports_.logins.Enter(whole ? body["token"].get<std::string>() : "");
+  if (whole) return ports_.logins.Enter(body["token"].get<std::string>());
+  const bool by_certificate = body.is_object() && body.contains("certificate") && body["certificate"] == true;
+  if (!by_certificate) return absl::PermissionDeniedError("a token, or a certificate, is needed");
+  if (peer.certificate_pem.empty()) {
+    return absl::PermissionDeniedError(
+        "the browser showed no certificate: import the file that `paritect web --certificate FILE` writes, and open "
+        "the "
+        "page anew");
+  }
+  PARITECT_ASSIGN_OR_RETURN(const std::string actor, ports_.holder(peer.certificate_pem));
+  PARITECT_ASSIGN_OR_RETURN(const Login token, ports_.logins.NewToken(actor, 0));
+  return ports_.logins.Enter(token.secret);
+}
+
+HttpAnswer Page::Enter(const HttpRequest& request, const OneShotPeer& peer) {
+  const auto login = LogIn(request, peer);
   const auto actor = login.ok() ? ports_.logins.ActorOf(login->secret) : std::nullopt;
-  ports_.log.Write({.actor = actor.value_or(absl::StrCat("-/", address)), .address = address, .action = "Login"},
-                   login.status());
+  ports_.log.Write(
+      {.actor = actor.value_or(absl::StrCat("-/", peer.address)), .address = peer.address, .action = "Login"},
+      login.status());
   if (!login.ok()) return Refusal(login.status());
   HttpAnswer answer = {200, kJson, "{}"};
   answer.headers.push_back(Cookie(login->secret, Logins::kSessionSecondsMax));
   return answer;
 }
 
-HttpAnswer Page::Api(const HttpRequest& request, const std::string& address) {
+HttpAnswer Page::Api(const HttpRequest& request, const OneShotPeer& peer) {
   // A form of another site can send no such header.
   if (request.method != "GET" && HeaderOf(request, "x-paritect") != "1") {
     return Refusal(absl::PermissionDeniedError("this was not sent by the page"));
   }
-  if (request.path == "/api/login" && request.method == "POST") return Enter(request, address);
+  if (request.path == "/api/login" && request.method == "POST") return Enter(request, peer);
   const std::string session = SessionOf(request);
   const auto actor = ports_.logins.ActorOf(session);
   if (!actor.has_value() || !ports_.stands(*actor)) {
@@ -97,13 +115,13 @@ HttpAnswer Page::Api(const HttpRequest& request, const std::string& address) {
     answer.headers.push_back(Cookie("", 0));
     return answer;
   }
-  auto text = api_.Answer({request.method, request.path, request.body, *actor, address});
+  auto text = api_.Answer({request.method, request.path, request.body, *actor, peer.address});
   if (!text.ok()) return Refusal(text.status());
   return {200, kJson, *std::move(text)};
 }
 
-HttpAnswer Page::Answer(const HttpRequest& request, const std::string& address) {
-  if (absl::StartsWith(request.path, "/api/")) return Guarded(Api(request, address));
+HttpAnswer Page::Answer(const HttpRequest& request, const OneShotPeer& peer) {
+  if (absl::StartsWith(request.path, "/api/")) return Guarded(Api(request, peer));
   if (request.method != "GET" && request.method != "HEAD") {
     return Guarded({405, "text/plain", "GET alone\n"});
   }

@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "common/net/one_shot_server.h"
 #include "rules/rules.h"
 #include "server/call_log.h"
 #include "server/logins.h"
@@ -19,6 +21,8 @@ struct PagePorts {
   CallLog& log;
   // Whether the holder "operator/anna" may still come in: false once it was revoked.
   std::function<bool(const std::string& actor)> stands;
+  // The holder of a certificate that the handshake verified; PermissionDenied: revoked.
+  std::function<absl::StatusOr<std::string>(const std::string& certificate_pem)> holder;
 };
 
 // Thread-safe where its parts are.
@@ -26,11 +30,12 @@ class Page {
  public:
   Page(const Rules& rules, OperatorCalls& calls, PagePorts ports);
 
-  HttpAnswer Answer(const HttpRequest& request, const std::string& address);
+  HttpAnswer Answer(const HttpRequest& request, const OneShotPeer& peer);
 
  private:
-  HttpAnswer Enter(const HttpRequest& request, const std::string& address);
-  HttpAnswer Api(const HttpRequest& request, const std::string& address);
+  absl::StatusOr<Login> LogIn(const HttpRequest& request, const OneShotPeer& peer);
+  HttpAnswer Enter(const HttpRequest& request, const OneShotPeer& peer);
+  HttpAnswer Api(const HttpRequest& request, const OneShotPeer& peer);
 
   const std::string shell_;
   PageApi api_;

@@ -19,7 +19,7 @@ absl::Status WatchedContext::Load() {
   const std::string stamp = Stamp();
   if (context_ != nullptr && stamp == stamp_) return absl::OkStatus();
   PARITECT_ASSIGN_OR_RETURN(const ServerFolder loaded, LoadServerFolder(folder_, clock_() / 1000));
-  PARITECT_ASSIGN_OR_RETURN(context_, make_(loaded.chain_pem, loaded.key_pem));
+  PARITECT_ASSIGN_OR_RETURN(context_, make_(loaded));
   stamp_ = stamp;
   return absl::OkStatus();
 }

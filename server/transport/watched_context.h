@@ -4,10 +4,12 @@
 #define PARITECT_SERVER_TRANSPORT_WATCHED_CONTEXT_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/pki/openssl.h"
+#include "common/pki/server_folder.h"
 #include "server/wall_clock.h"
 
 namespace paritect {
@@ -15,10 +17,10 @@ namespace paritect {
 // Of one thread.
 class WatchedContext {
  public:
-  using Make = absl::StatusOr<openssl::UniqueSslContext> (*)(const std::string& chain_pem, const std::string& key_pem);
+  using Make = std::function<absl::StatusOr<openssl::UniqueSslContext>(const ServerFolder& folder)>;
 
   WatchedContext(std::string folder, WallClock clock, Make make)
-      : folder_(std::move(folder)), clock_(std::move(clock)), make_(make) {}
+      : folder_(std::move(folder)), clock_(std::move(clock)), make_(std::move(make)) {}
 
   // Errors of the folder, and of `make`.
   absl::Status Load();

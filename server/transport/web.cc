@@ -53,7 +53,7 @@ class WebServerImpl final : public WebServer {
 
   static OneShotPorts Ports(std::function<std::string()> metrics, WebPage page) {
     OneShotPorts ports;
-    const auto monitor = [metrics = std::move(metrics)](absl::string_view request, const std::string&) {
+    const auto monitor = [metrics = std::move(metrics)](absl::string_view request, const OneShotPeer&) {
       return AnswerMonitor(request, metrics);
     };
     if (page.answer == nullptr) {
@@ -66,8 +66,9 @@ class WebServerImpl final : public WebServer {
     ports.whole = [](absl::string_view received) { return IsWholeRequest(received, kHeadBytesMax, kBodyBytesMax); };
     ports.tls = std::move(page.tls);
     ports.answer_plain = monitor;
-    ports.answer = [answer = std::move(page.answer)](absl::string_view request, const std::string& address) {
-      return ExchangeHttp(request, address, [&](const HttpRequest& asked) { return answer(asked, address); });
+    ports.refused = std::move(page.refused);
+    ports.answer = [answer = std::move(page.answer)](absl::string_view request, const OneShotPeer& peer) {
+      return ExchangeHttp(request, peer.address, [&](const HttpRequest& asked) { return answer(asked, peer); });
     };
     return ports;
   }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/host_port.h"
+#include "common/net/one_shot_server.h"
 #include "common/pki/openssl.h"
 #include "server/transport/http_exchange.h"
 
@@ -23,8 +24,9 @@ class WebServer {
 
 // Both are called on the server's thread.
 struct WebPage {
-  std::function<HttpAnswer(const HttpRequest& request, const std::string& address)> answer = {};
+  std::function<HttpAnswer(const HttpRequest& request, const OneShotPeer& peer)> answer = {};
   std::function<openssl::UniqueSsl()> tls = {};  // a session for a new caller
+  std::function<void(const std::string& address, const std::string& why)> refused = {};
 };
 
 // Without `page` monitors alone are answered.

@@ -15,6 +15,7 @@
 #include "server/access_role.h"
 #include "server/bundle_reader.h"
 #include "server/metrics.h"
+#include "server/transport/enrolment_door.h"
 
 namespace paritect {
 namespace {
@@ -83,7 +84,9 @@ Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder,
       report_key_(LoadReportKey(options.folder, log)),
       logins_(env.clock),
       calls_(MakeParts()),
-      page_(env.rules, calls_, {logins_, log_, [this](const std::string& actor) { return Stands(actor); }}),
+      page_(env.rules, calls_,
+            {logins_, log_, [this](const std::string& actor) { return Stands(actor); },
+             [this](const std::string& pem) { return gate_.HolderOf(pem); }}),
       webhooks_({options.webhook_targets},
                 [this](const std::string& place, const absl::Status& status) {
                   log_.Write({.actor = "server", .action = "Webhook", .subject = place}, status);
@@ -211,11 +214,14 @@ std::string Server::PageAddress() const {
 
 absl::Status Server::StartWeb() {
   PARITECT_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options_.web));
-  web_context_ = std::make_unique<WatchedContext>(options_.folder, env_.clock, &NewOneShotContext);
+  web_context_ = std::make_unique<WatchedContext>(options_.folder, env_.clock, [](const ServerFolder& loaded) {
+    return NewPageContext(loaded.chain_pem, loaded.key_pem, loaded.authorities_pem);
+  });
   PARITECT_RETURN_IF_ERROR(web_context_->Load());
   WebPage page;
   page.tls = [this] { return web_context_->NewSession(); };
-  page.answer = [this](const HttpRequest& request, const std::string& from) { return page_.Answer(request, from); };
+  page.answer = [this](const HttpRequest& request, const OneShotPeer& from) { return page_.Answer(request, from); };
+  page.refused = [this](const std::string& from, const std::string& why) { LogRefusedHandshake(from, why, log_); };
   PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(
                                       address, [this] { return Metrics(); }, std::move(page)));
   return absl::OkStatus();

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FuzzCheck(hello.kind == PeekedHello::Kind::kWhole || hello.protocols.empty(), "only a whole hello offers something");
   if (hello.kind == PeekedHello::Kind::kWhole) {
     const PeekedHello more = PeekHello(std::string(bytes) + "x");
-    FuzzCheck(more.kind == hello.kind && more.protocols == hello.protocols, "what follows a hello changes nothing");
+    FuzzCheck(more.kind == hello.kind && more.protocols == hello.protocols && more.random == hello.random,
+              "what follows a hello changes nothing");
   }
   const auto body = BodyOfFrame(bytes, kDoorRequestBytesMax);
   if (body.ok() && *body) FuzzCheck(Frame(**body) == bytes, "a frame survives being read");

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
 import ssl
 import subprocess
@@ -102,6 +103,55 @@ def test_strangers_and_roles():
         cluster.client("node", "revoke", "vera")
         check(status(seer, "GET", "/api/nodes") == 401, "a revoked viewer still sees")
         check(status(browser, "POST", "/api/logout") == 200 and status(browser, "GET", "/api/me") == 401, "logged out")
+
+
+def test_certificate_login():
+    """A browser that holds a person's certificate comes in without a token; nobody else's opens anything."""
+    if not shutil.which("openssl"):
+        sys.exit(77)
+    with TwoNodes("--web", "127.0.0.1:0") as cluster:
+        nobody = Browser(cluster)
+        refused, text = nobody.ask("POST", "/api/login", {"certificate": True})
+        check(refused.status == 403 and "paritect web --certificate" in text, f"without a certificate: {text}")
+        # What the command writes for a browser.
+        password = cluster.client("web", "--certificate", "me.p12").stdout.strip()
+        file = os.path.join(cluster.work, "me.p12")
+        check(os.stat(file).st_mode & 0o777 == 0o600, "the file is for its owner alone")
+        check("is there already" in cluster.client("web", "--certificate", "me.p12", code=2).stderr, "it is not replaced")
+        cluster.run("openssl", "pkcs12", "-in", file, "-passin", "pass:" + password, "-nodes", "-out", "me.pem")
+        admin = Browser(cluster)
+        admin.tls.load_cert_chain(os.path.join(cluster.work, "me.pem"))
+        check(status(admin, "GET", "/api/audits") == 401, "a certificate alone is no session")
+        check(status(admin, "POST", "/api/login", {"certificate": True}) == 200, "it makes one")
+        me = json.loads(admin.ask("GET", "/api/me")[1])
+        check(me["actor"] == "admin/admin" and me["acts"], str(me))
+        check(status(admin, "GET", "/api/audits") == 200, "and opens the page")
+        # A node's opens nothing.
+        agent = Browser(cluster)
+        base.load_identity(agent.tls, cluster, os.path.join(cluster.state("gpu-01"), "agent.credential"))
+        check(status(agent, "POST", "/api/login", {"certificate": True}) == 403, "an agent's certificate")
+        # Nor a revoked person's.
+        viewer = os.path.join(cluster.work, "viewer.credential")
+        cluster.run(binary("paritect"), "join", cluster.address, "--token", cluster.token("viewer", "--node", "vera"),
+                    "--ca-pin", cluster.pin, "--name", "vera", "-o", viewer)
+        seer = Browser(cluster)
+        base.load_identity(seer.tls, cluster, viewer)
+        check(status(seer, "POST", "/api/login", {"certificate": True}) == 200, "a viewer's")
+        check(not json.loads(seer.ask("GET", "/api/me")[1])["acts"], "a viewer does not act")
+        cluster.client("node", "revoke", "vera")
+        check(status(seer, "GET", "/api/audits") == 401, "a revoked viewer still sees")
+        check(status(seer, "POST", "/api/login", {"certificate": True}) == 403, "and comes in again")
+        # Of another authority: the handshake ends, and the journal says why.
+        with base.Cluster() as other:
+            stranger = Browser(cluster)
+            base.load_identity(stranger.tls, cluster, other.credential)
+            try:
+                stranger.ask("POST", "/api/login", {"certificate": True})
+                raise base.Failure("another authority's certificate was taken")
+            except (ssl.SSLError, OSError, http.client.HTTPException):
+                pass
+        cluster.log_has("Connection refused")
+        check("Login" in cluster.client("log").stdout, "logins stand in the log")
 
 
 def test_hostile_requests():
