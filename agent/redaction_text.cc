@@ -226,7 +226,7 @@ bool MustMask(const Named& named, absl::string_view value, const SecretFamily& f
 
 // "password is X": where X begins.
 std::size_t SkipFillers(absl::string_view text, std::size_t at) {
-  for (absl::string_view filler : {"is ", "was ", "are ", "= ", "是", "为"}) {
+  for (absl::string_view filler : {"is ", "is: ", "was ", "are ", "= ", "是", "为"}) {
     if (absl::StartsWith(text.substr(at), filler)) return SkipBlanks(text, at + filler.size());
   }
   return at;
@@ -277,10 +277,11 @@ std::string WithoutNamed(absl::string_view text) {
 // Follows the words of a command line and tells from which byte of a word on it is a secret.
 class OptionScan {
  public:
-  std::optional<std::size_t> Next(absl::string_view word) {
+  // `glued`: a quote follows without a blank (-p'X').
+  std::optional<std::size_t> Next(absl::string_view word, bool glued = false) {
     if (word == "|" || word == ";" || word == "&&" || word == "||") program_ = nullptr;
     if (program_ != nullptr) {
-      if (const auto from = Option(word)) return from;
+      if (const auto from = Option(word, glued)) return from;
     }
     if (const SecretProgram* program = BuiltInSecrets().ProgramOf(word)) {
       program_ = program;
@@ -293,16 +294,16 @@ class OptionScan {
   enum class Wanted { kNothing, kSecret, kUser, kVerbsWord };
 
   static std::optional<std::size_t> BehindUser(absl::string_view word, std::size_t from) {
-    const std::size_t mark = word.find_first_of(":%", from);
+    const std::size_t mark = word.find_first_of(":%,", from);
     return mark == absl::string_view::npos ? std::nullopt : std::make_optional(mark + 1);
   }
 
-  std::optional<std::size_t> Option(absl::string_view word) {
+  std::optional<std::size_t> Option(absl::string_view word, bool glued) {
     const Wanted wanted = std::exchange(wanted_, Wanted::kNothing);
     if (wanted == Wanted::kSecret) return 0;
     if (wanted == Wanted::kUser) return BehindUser(word, 0);
     if (wanted == Wanted::kVerbsWord) {
-      if (!absl::StartsWith(word, "-")) return 0;
+      if (!absl::StartsWith(word, "-") && words_before_-- == 0) return 0;
       wanted_ = wanted;
     }
     if (program_->but.contains(std::string(word))) {
@@ -311,8 +312,12 @@ class OptionScan {
     }
     if (program_->apart.contains(std::string(word))) wanted_ = Wanted::kSecret;
     if (program_->user.contains(std::string(word))) wanted_ = Wanted::kUser;
-    if (!program_->verb.empty() && word == program_->verb) wanted_ = Wanted::kVerbsWord;
+    if (!program_->verb.empty() && word == program_->verb) {
+      wanted_ = Wanted::kVerbsWord;
+      words_before_ = program_->skip;
+    }
     for (const std::string& option : program_->attached) {
+      if (glued && word == option) wanted_ = Wanted::kSecret;
       if (absl::StartsWith(word, option) && word.size() > option.size()) return option.size();
     }
     for (const std::string& option : program_->attached_user) {
@@ -323,6 +328,7 @@ class OptionScan {
 
   const SecretProgram* program_ = nullptr;
   Wanted wanted_ = Wanted::kNothing;
+  int words_before_ = 0;  // of a verb's secret
 };
 
 // The same within a text: "sshpass -p 'X' ssh", ["sshpass", "-p", "X"].
@@ -339,7 +345,7 @@ std::string WithoutOptions(absl::string_view text) {
     }
     const std::size_t start = at;
     at = std::min(text.find_first_of(kSeparators, at), text.size());
-    const auto from = scan.Next(text.substr(start, at - start));
+    const auto from = scan.Next(text.substr(start, at - start), at < text.size() && IsQuote(text[at]));
     if (!from) continue;
     // What is quoted goes up to its quote; what is not up to the end of its word.
     const bool quoted = start > 0 && IsQuote(text[start - 1]);

@@ -130,6 +130,8 @@ absl::Status ReadProgram(const DocumentNode& node, SecretProgram& program) {
       status = ReadSet(value, program.but);
     } else if (key.text == "verb") {
       program.verb = value.text;
+    } else if (key.text == "skip") {
+      if (!absl::SimpleAtoi(value.text, &program.skip)) return ErrorAt(value, "a number is needed");
     } else if (key.text != "source") {
       return ErrorAt(key, absl::StrCat("unknown key '", key.text, "' in an entry of `programs`"));
     }

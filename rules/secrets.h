@@ -33,7 +33,8 @@ struct SecretProgram {
   std::set<std::string> user;         // the next word is USER:SECRET (or USER%SECRET)
   std::vector<std::string> attached_user;
   std::set<std::string> but;  // sub-commands in which the options mean something else
-  std::string verb;           // the first word behind it that is no option is one
+  std::string verb;           // of the words behind it that are no options the first but `skip` is one
+  int skip = 0;
 };
 
 class SecretRules {

@@ -87,9 +87,14 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
                                                 ", not for a node; it is spent now: make one with --role agent")),
         kAgentUsage);
   }
+  const bool again = PosixFileSystem().LStat(state->credential()).ok();
   if (auto kept = Keep(*state, *credential); !kept.ok()) return Fail(env, kept, kAgentInternal);
-  env.out << "joined " << options.query.server << " as node " << credential->identity.name << "\n"
-          << "next: name the folders that may be read in " << state->config() << ", then start paritect-agent run"
+  env.out << "joined " << options.query.server << " as node " << credential->identity.name << "\n";
+  if (again) {
+    env.out << "an agent that runs already takes the new credential within seconds\n";
+    return kAgentOk;
+  }
+  env.out << "next: name the folders that may be read in " << state->config() << ", then start paritect-agent run"
           << (options.state.empty() ? "" : absl::StrCat(" --state ", options.state)) << "\n";
   return kAgentOk;
 }

@@ -1,6 +1,7 @@
 #include "agent/daemon/daemon.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -84,12 +85,13 @@ AgentDaemon::AgentDaemon(DaemonOptions options, std::unique_ptr<Spool> spool, Wa
       transport_({options_.credential.credential.authority_pem, options_.credential.credential.certificate_pem,
                   options_.credential.credential.key_pem}),
       contents_({.ask = [this](v1::ContentQuestion question) { uplink_->Ask(std::move(question)); }}),
-      runner_(rules, recorder_, log, options_.credential.credential.identity.name, options_.program,
-              {.live = options_.live,
-               .wall_ms = &WallMs,
-               .progress = [this](const v1::TaskProgress& progress) { uplink_->SetProgress(progress); },
-               .digest_cache = options_.state.folder + "/digests",
-               .contents = &contents_}) {
+      runner_(
+          rules, recorder_, log, options_.credential.credential.identity.name, options_.program,
+          {.live = options_.live,
+           .wall_ms = &WallMs,
+           .progress = [this](const v1::TaskProgress& progress, bool last) { uplink_->SetProgress(progress, last); },
+           .digest_cache = options_.state.folder + "/digests",
+           .contents = &contents_}) {
   UplinkOptions uplink_options;
   uplink_options.servers = Servers(options_.credential.credential);
   uplink_ = std::make_unique<Uplink>(std::move(uplink_options), *spool_, transport_, MakePorts());
@@ -280,10 +282,22 @@ std::int64_t AgentDaemon::Housekeep() {
   return std::min({WatchClock(), WatchSpool(now), others, expire_due_ms_ - now, release_due_ms_ - now});
 }
 
+// The node may have joined again while the agent runs, as after a revocation.
+void AgentDaemon::WatchCredential() {
+  struct stat info = {};
+  if (stat(options_.state.credential().c_str(), &info) != 0) return;
+  const std::string stamp =
+      absl::StrCat(info.st_ino, " ", info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
+  if (stamp == credential_stamp_) return;
+  credential_stamp_ = stamp;
+  RereadCredential();
+}
+
 // Whether its folder still is what it was: a few calls every ten seconds.
 std::int64_t AgentDaemon::WatchSpool(std::int64_t now) {
   if (now < mend_due_ms_) return mend_due_ms_ - now;
   mend_due_ms_ = now + kMendEveryMs;
+  WatchCredential();
   const auto lost = spool_->Mend();
   if (!lost.ok()) {
     log_.Error(absl::StrCat("the spool's folder was taken away and cannot be made anew: ", lost.status().message()));

@@ -70,6 +70,7 @@ class AgentDaemon {
   // Each gives the time until it wants to be called again.
   std::int64_t Housekeep();
   std::int64_t WatchClock();
+  void WatchCredential();
   std::int64_t WatchSpool(std::int64_t now);
   std::int64_t RenewCertificate();
   std::int64_t RunOwnPlans();
@@ -103,6 +104,7 @@ class AgentDaemon {
   std::int64_t clock_offset_ms_ = 0;  // wall minus steady
   std::int64_t expire_due_ms_ = 0;
   std::int64_t mend_due_ms_ = 0;
+  std::string credential_stamp_;  // of the file as it was read last
   std::atomic<std::int64_t> release_due_ms_ = 0;
   std::string last_trouble_;  // that was logged
   std::int64_t last_trouble_ms_ = 0;

@@ -24,7 +24,7 @@ class TaskQueueTest : public testing::Test {
     runner_ = std::make_unique<TaskRunner>(
         BuiltInRules(), *recorder_, log_, "n1", "test",
         TaskPorts{.wall_ms = [] { return std::int64_t{1}; },
-                  .progress = [this](const v1::TaskProgress& progress) { OnProgress(progress); }});
+                  .progress = [this](const v1::TaskProgress& progress, bool) { OnProgress(progress); }});
   }
 
   void OnProgress(const v1::TaskProgress& progress) {

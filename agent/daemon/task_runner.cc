@@ -158,6 +158,59 @@ class Attempt {
   std::size_t group_bytes_ = 0;
 };
 
+// How far a task has come, all its stages taken together: each collector counts from zero, also each of several data
+// sets, and what reads no data set counts nothing itself.
+class Figures {
+ public:
+  explicit Figures(const WatchedFileSystem& read) : read_(read) {}
+
+  void Take(const CollectProgress& now) {
+    const bool counts = now.files_total > 0 || now.files_done > 0 || now.bytes_total > 0 || now.bytes_done > 0;
+    if (now.stage != stage_ || now.files_done < stage_now_.files_done) Close();
+    stage_ = std::string(now.stage);
+    counts_ = counts_ || counts;
+    stage_now_ = now;
+  }
+
+  // What is done since the stage began is what it counts, else what was opened and read.
+  void Put(v1::TaskProgress& progress) const {
+    const CollectProgress stage = Stage();
+    progress.set_stage(stage_);
+    progress.set_files_done(before_.files_done + stage.files_done);
+    progress.set_files_total(before_.files_total + stage.files_total);
+    progress.set_bytes_done(before_.bytes_done + stage.bytes_done);
+    progress.set_bytes_total(before_.bytes_total + stage.bytes_total);
+  }
+
+ private:
+  CollectProgress Stage() const {
+    if (counts_) return stage_now_;
+    CollectProgress stage;
+    stage.files_done = stage.files_total = read_.files_opened() - opened_before_;
+    stage.bytes_done = stage.bytes_total = read_.bytes_read() - read_before_;
+    return stage;
+  }
+
+  void Close() {
+    const CollectProgress stage = Stage();
+    before_.files_done += stage.files_done;
+    before_.files_total += stage.files_total;
+    before_.bytes_done += stage.bytes_done;
+    before_.bytes_total += stage.bytes_total;
+    opened_before_ = read_.files_opened();
+    read_before_ = read_.bytes_read();
+    counts_ = false;
+    stage_now_ = CollectProgress();
+  }
+
+  const WatchedFileSystem& read_;
+  std::string stage_;
+  CollectProgress before_, stage_now_;
+  bool counts_ = false;  // the stage does itself
+  std::int64_t opened_before_ = 0;
+  std::int64_t read_before_ = 0;
+};
+
 v1::PlanInfo AsRun(const v1::PlanInfo& asked, const std::string& node) {
   v1::PlanInfo info = asked;
   if (info.node().empty()) info.set_node(node);
@@ -212,7 +265,7 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
   Attempt attempt(task, recorder_, ports_.contents, cancellation, [&](const absl::Status& why) {
     log_.Warning(absl::StrCat("task ", task.id(), " waits: ", why.message()));
     progress.set_stage("spool_full");
-    ports_.progress(progress);
+    ports_.progress(progress, false);
   });
   PARITECT_RETURN_IF_ERROR(attempt.Begin(plan.info(), program_));
 
@@ -230,14 +283,12 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
                       .live_processes = task.plan().info().live() || TellsOfNoRun(task.plan())};
   env.in_clear = bounds.in_clear;
   env.digest_cache = ports_.digest_cache;
+  Figures figures(watched);
   env.progress = [&](const CollectProgress& now) {
-    progress.set_stage(std::string(now.stage));
-    progress.set_files_done(now.files_done);
-    progress.set_files_total(now.files_total);
-    progress.set_bytes_done(now.bytes_done);
-    progress.set_bytes_total(now.bytes_total);
+    figures.Take(now);
+    figures.Put(progress);
     progress.set_current(DisplayBytes(watched.current()));
-    ports_.progress(progress);
+    ports_.progress(progress, false);
   };
   absl::Status failed;
   const auto keep = [&](v1::Evidence evidence) {
@@ -249,6 +300,9 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
   } else {
     AnswerQuestions(watched, task, keep);
   }
+
+  figures.Put(progress);
+  ports_.progress(progress, true);
 
   const StopReason stop = cancellation.reason();
   if (stop == StopReason::kShutdown) return absl::CancelledError("the agent shuts down");

@@ -24,14 +24,15 @@ namespace paritect {
 // What bounds a task on this node, whatever it asks. Copied at its start.
 struct TaskBounds {
   std::vector<std::string> roots;
-  std::uint64_t bytes_per_second = 0;  // 0: no limit
+  std::uint64_t bytes_per_second = 0;      // 0: no limit
   std::vector<std::string> in_clear = {};  // as in CollectorEnv; what a task's plan says of it does not count
 };
 
 struct TaskPorts {
   const LiveNode* live = nullptr;  // the node that is read; nullptr: none
   std::function<std::int64_t()> wall_ms;
-  std::function<void(const v1::TaskProgress&)> progress;
+  // `last`: nothing follows but the end of the task.
+  std::function<void(const v1::TaskProgress&, bool last)> progress;
   std::string digest_cache = {};       // as in CollectorEnv
   ServerContents* contents = nullptr;  // what the server holds already; nullptr: everything is sent
 };

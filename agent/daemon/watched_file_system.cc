@@ -9,33 +9,39 @@ absl::Status StoppedStatus() {
   return absl::CancelledError("the task was stopped");
 }
 
-class WatchedFile : public File {
+}  // namespace
+
+class WatchedFileSystem::WatchedFile : public File {
  public:
-  WatchedFile(std::unique_ptr<File> base, Cancellation& cancellation)
-      : base_(std::move(base)), cancellation_(cancellation) {}
+  WatchedFile(std::unique_ptr<File> base, WatchedFileSystem& owner) : base_(std::move(base)), owner_(owner) {
+    ++owner_.files_;
+  }
   absl::StatusOr<std::size_t> Read(absl::Span<char> buffer) override {
-    if (cancellation_.stopped()) return StoppedStatus();
-    return base_->Read(buffer);
+    PARITECT_RETURN_IF_ERROR(owner_.Stopped());
+    return Counted(base_->Read(buffer));
   }
   absl::StatusOr<std::size_t> ReadAt(std::uint64_t offset, absl::Span<char> buffer) override {
-    if (cancellation_.stopped()) return StoppedStatus();
-    return base_->ReadAt(offset, buffer);
+    PARITECT_RETURN_IF_ERROR(owner_.Stopped());
+    return Counted(base_->ReadAt(offset, buffer));
   }
   absl::StatusOr<std::uint64_t> SkipHole() override { return base_->SkipHole(); }
   absl::StatusOr<FileInfo> Info() override { return base_->Info(); }
   absl::StatusOr<FileInfo> InfoAtOpen() override { return base_->InfoAtOpen(); }
   int Descriptor() const override { return base_->Descriptor(); }
   absl::Status Charge(std::uint64_t bytes) override {
-    if (cancellation_.stopped()) return StoppedStatus();
+    PARITECT_RETURN_IF_ERROR(owner_.Stopped());
     return base_->Charge(bytes);
   }
 
  private:
-  const std::unique_ptr<File> base_;
-  Cancellation& cancellation_;
-};
+  absl::StatusOr<std::size_t> Counted(absl::StatusOr<std::size_t> read) {
+    if (read.ok()) owner_.bytes_ += static_cast<std::int64_t>(*read);
+    return read;
+  }
 
-}  // namespace
+  const std::unique_ptr<File> base_;
+  WatchedFileSystem& owner_;
+};
 
 class WatchedFileSystem::WatchedFolder : public Folder {
  public:
@@ -61,7 +67,7 @@ class WatchedFileSystem::WatchedFolder : public Folder {
   absl::StatusOr<std::unique_ptr<File>> Open(const std::string& name) override {
     PARITECT_RETURN_IF_ERROR(owner_.Look(JoinPath(path_, name)));
     PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, base_->Open(name));
-    return std::make_unique<WatchedFile>(std::move(file), owner_.cancellation_);
+    return std::make_unique<WatchedFile>(std::move(file), owner_);
   }
   absl::StatusOr<std::unique_ptr<Folder>> OpenFolder(const std::string& name) override {
     std::string path = JoinPath(path_, name);
@@ -101,7 +107,7 @@ std::string WatchedFileSystem::current() {
 absl::StatusOr<std::unique_ptr<File>> WatchedFileSystem::Open(absl::string_view path) {
   PARITECT_RETURN_IF_ERROR(Look(path));
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<File> file, base_.Open(path));
-  return std::make_unique<WatchedFile>(std::move(file), cancellation_);
+  return std::make_unique<WatchedFile>(std::move(file), *this);
 }
 
 absl::StatusOr<FileInfo> WatchedFileSystem::Stat(absl::string_view path) {

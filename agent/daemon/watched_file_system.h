@@ -2,6 +2,8 @@
 #ifndef PARITECT_AGENT_DAEMON_WATCHED_FILE_SYSTEM_H_
 #define PARITECT_AGENT_DAEMON_WATCHED_FILE_SYSTEM_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -27,14 +29,20 @@ class WatchedFileSystem : public FileSystem {
   DiskInfo Disk(absl::string_view path) override { return base_.Disk(path); }
 
   std::string current();  // the path opened or listed last
+  // What was opened and read through it so far.
+  std::int64_t files_opened() const { return files_; }
+  std::int64_t bytes_read() const { return bytes_; }
 
  private:
+  class WatchedFile;
   class WatchedFolder;
   absl::Status Look(absl::string_view path);
   absl::Status Stopped();
 
   FileSystem& base_;
   Cancellation& cancellation_;
+  std::atomic<std::int64_t> files_ = 0;
+  std::atomic<std::int64_t> bytes_ = 0;
   absl::Mutex mutex_;
   std::string current_ ABSL_GUARDED_BY(mutex_);
 };

@@ -101,12 +101,14 @@ void Uplink::Stop() {
   Post({.kind = Input::Kind::kStop, .line = 0, .message = {}, .status = {}, .servers = {}});
 }
 
-void Uplink::SetProgress(v1::TaskProgress progress) {
+void Uplink::SetProgress(v1::TaskProgress progress, bool last) {
   {
     absl::MutexLock lock(&mutex_);
     Progress& slot = progress_[progress.task_id()];
     slot.newest = std::move(progress);
     slot.fresh = true;
+    slot.last = last;
+    slot.forgotten = false;
   }
   ports_.wake();
 }
@@ -121,7 +123,10 @@ void Uplink::Ask(v1::ContentQuestion question) {
 
 void Uplink::ForgetProgress(const std::string& task_id) {
   absl::MutexLock lock(&mutex_);
-  progress_.erase(task_id);
+  const auto found = progress_.find(task_id);
+  if (found == progress_.end()) return;
+  found->second.forgotten = true;
+  if (!found->second.fresh || !found->second.last) progress_.erase(found);
 }
 
 std::int64_t Uplink::Step() {
@@ -355,10 +360,11 @@ bool Uplink::WriteProgress(std::int64_t now) {
   {
     absl::MutexLock lock(&mutex_);
     for (auto& [task, progress] : progress_) {
-      if (!progress.fresh || now < progress.sent_ms + options_.progress_interval_ms) continue;
+      if (!progress.fresh || now < progress.DueMs(options_.progress_interval_ms)) continue;
       *message.mutable_progress() = progress.newest;
       progress.fresh = false;
       progress.sent_ms = now;
+      if (progress.forgotten) progress_.erase(std::string(task));
       break;
     }
   }
@@ -449,7 +455,7 @@ std::int64_t Uplink::NextDueMs(std::int64_t now) {
   absl::MutexLock lock(&mutex_);
   if (!questions_.empty()) return 0;
   for (const auto& [task, progress] : progress_) {
-    if (progress.fresh) due = std::min(due, progress.sent_ms + options_.progress_interval_ms);
+    if (progress.fresh) due = std::min(due, progress.DueMs(options_.progress_interval_ms));
   }
   return std::max<std::int64_t>(0, due - now);
 }

@@ -90,7 +90,9 @@ class Uplink {
   // state, and its next numbers would be taken for old ones. Nothing is sent any more; a new spool is the way out.
   bool spool_is_behind() const { return spool_is_behind_; }
 
-  void SetProgress(v1::TaskProgress progress);
+  // `last`: it goes out before the next records, however soon after the one before.
+  void SetProgress(v1::TaskProgress progress, bool last = false);
+  // The last one still goes out.
   void ForgetProgress(const std::string& task_id);
   // Sent before records, if there is a session; forgotten without one, and when it ends.
   void Ask(v1::ContentQuestion question);
@@ -185,7 +187,10 @@ class Uplink {
   struct Progress {
     v1::TaskProgress newest;
     bool fresh = false;
+    bool last = false;
+    bool forgotten = false;
     std::int64_t sent_ms = 0;
+    std::int64_t DueMs(std::int64_t interval_ms) const { return last ? sent_ms : sent_ms + interval_ms; }
   };
   absl::Mutex mutex_;
   std::deque<v1::ContentQuestion> questions_ ABSL_GUARDED_BY(mutex_);

@@ -359,6 +359,28 @@ TEST_F(UplinkTest, ProgressIsTheNewestAndNotTooOften) {
   EXPECT_THAT(seen, ElementsAre(5, 10));
 }
 
+TEST_F(UplinkTest, TheLastProgressGoesOutAtOnceAndThoughItIsForgotten) {
+  Make();
+  Connect();
+  v1::TaskProgress progress;
+  progress.set_task_id("t");
+  for (const int files : {1, 2}) {
+    progress.set_files_done(files);
+    uplink_->SetProgress(progress, files == 2);
+    if (files == 2) uplink_->ForgetProgress("t");
+    After(1);
+  }
+  std::vector<std::int64_t> seen;
+  for (const v1::AgentMessage& message : line().written) {
+    if (message.has_progress()) seen.push_back(message.progress().files_done());
+  }
+  EXPECT_THAT(seen, ElementsAre(1, 2));
+  uplink_->SetProgress(progress);
+  uplink_->ForgetProgress("t");
+  After(1000);
+  EXPECT_EQ(Count(v1::AgentMessage::kProgress), 2);
+}
+
 TEST_F(UplinkTest, TakesATaskThatOvertakesTheWelcome) {
   Make();
   Settle();

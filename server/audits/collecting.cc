@@ -149,7 +149,9 @@ void Collecting::OnProgress(const std::string& node, const v1::TaskProgress& pro
   const std::int64_t now = clock_();
   for (auto& [key, active] : active_) {
     for (v1::NodeTask& task : *active.run.mutable_tasks()) {
-      if (task.node() != node || task.task_id() != progress.task_id() || IsOver(task)) continue;
+      if (task.node() != node || task.task_id() != progress.task_id()) continue;
+      if (task.state() == v1::NODE_TASK_STATE_DONE) *task.mutable_progress() = progress;  // it came behind the end
+      if (IsOver(task)) continue;
       auto [base, fresh] =
           active.rate_base.try_emplace(absl::StrCat(node, "/", task.task_id()), now, progress.bytes_done());
       // The rate of the last seconds, not of the whole: a node that slows down is seen.

@@ -91,6 +91,9 @@ def test_watch():
         check(events[-1]["event"] == "report", str(events[-1])[:200])
         check(events[-2]["event"] == "run" and events[-2]["state"] == "done", str(events[-2]))
         check({e["node"] for e in events if e["event"] == "node"} == {"gpu-01", "npu-01"}, "both nodes are told of")
+        last = {e["node"]: e for e in events if e["event"] == "node"}
+        for node, event in last.items():
+            check(event["files_done"] > 0 and event["bytes_done"] > 0, f"what {node} read: {event}")
         done = cluster.client("audit", "run", "example", "--watch", "-o", "json", code=1)
         check(verdicts(json.loads(done.stdout)) == verdicts(events[-1]["report"]), "the same report")
         for line in done.stderr.splitlines():
@@ -136,12 +139,17 @@ def test_answers():
         cluster.client("audit", "create", os.path.join(cluster.work, "nowhere.yaml"), code=2)
 
 
+def until_it_collects(cluster):
+    listed = lambda: cluster.client("audit", "ls", "example", "-o", "json").stdout
+    base.wait_for(lambda: "collecting" in listed(), 90, lambda: f"the run does not begin: {listed()}")
+
+
 def test_interrupted():
     with TwoNodes("--silent-after", "600s") as cluster:
         cluster.agents["npu-01"].send_signal(signal.SIGSTOP)
         run = subprocess.Popen([binary("paritect"), "audit", "run", "example", "--watch", "-o", "json"],
                                env=cluster.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        until_it_collects(cluster)
         cluster.client("audit", "wait", "example", "--timeout", "1s", code=5)
         cluster.client("audit", "run", "example", code=4)  # it runs already
         cluster.kill_server()
@@ -161,7 +169,7 @@ def test_cancelled():
         cluster.agents["npu-01"].send_signal(signal.SIGSTOP)
         run = subprocess.Popen([binary("paritect"), "audit", "run", "example"], env=cluster.environment,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        until_it_collects(cluster)
         cluster.client("audit", "cancel", "example")
         out, err = run.communicate(timeout=60)
         check(run.returncode == 4 and "cancelled" in err and not out, f"{run.returncode} {out} {err}")
