@@ -12,8 +12,8 @@
 #include "absl/types/span.h"
 #include "agent/live/live_node.h"
 #include "client/exit_code.h"
-#include "client/language.h"
 #include "common/file_system.h"
+#include "report/language.h"
 #include "rules/rules.h"
 
 namespace paritect {
@@ -40,7 +40,7 @@ struct CommandEnv {
   std::string host_name;
   std::string today;                              // YYYY-MM-DD, UTC
   std::string (*getenv)(absl::string_view name);  // "" where unset
-  const LiveNode* live = nullptr;  // the node that `live: true` reads; nullptr: none
+  const LiveNode* live = nullptr;                 // the node that `live: true` reads; nullptr: none
   std::string working_directory;                  // absolute: where a project file is looked for, upwards
   std::int64_t (*now_unix_ms)() = &SystemUnixMs;
   void (*sleep_ms)(std::int64_t ms) = &SystemSleepMs;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "client/language.h"
+#include "report/language.h"
 
 namespace paritect {
 

@@ -7,9 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "client/localise.h"
 #include "client/report/audit_options.h"
-#include "client/terminal.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

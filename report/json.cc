@@ -1,12 +1,12 @@
 #include "report/json.h"
 
 #include "absl/strings/escaping.h"
-#include "absl/time/time.h"
 #include "checks/causes.h"
 #include "checks/openings.h"
 #include "common/digest.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "report/summary.h"
 #include "rules/rules.h"
 
 namespace paritect {
@@ -47,27 +47,6 @@ OrderedJson FactsToJson(const google::protobuf::Struct& facts) {
 
 OrderedJson TextToJson(const v1::Text& text) {
   return {{"en", text.en()}, {"zh", text.zh()}};
-}
-
-std::string TimeText(std::int64_t unix_ms) {
-  if (unix_ms == 0) return "";
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(unix_ms / 1000), absl::UTCTimeZone());
-}
-
-const char* VerdictWord(v1::Verdict verdict) {
-  switch (verdict) {
-    case v1::VERDICT_PASS: return "pass";
-    case v1::VERDICT_FAIL: return "fail";
-    default: return "not_performed";
-  }
-}
-
-const char* SeverityWord(v1::Severity severity) {
-  switch (severity) {
-    case v1::SEVERITY_ERROR: return "error";
-    case v1::SEVERITY_WARNING: return "warning";
-    default: return "note";
-  }
 }
 
 OrderedJson FindingToJson(const v1::Finding& finding) {
@@ -154,10 +133,23 @@ OrderedJson OpeningsToJson(const v1::Report& report) {
 
 }  // namespace
 
-OrderedJson CausesToJson(const v1::Report& report) {
+namespace {
+
+// The answer as every format gives it.
+OrderedJson SentenceToJson(const v1::Report& report, const std::vector<Cause>& causes) {
+  OrderedJson json;
+  for (const auto& [name, language] : {std::pair("en", Language::kEnglish), std::pair("zh", Language::kChinese)}) {
+    const std::string incomplete = IncompleteSentence(BuiltInRules(), language, report);
+    json[name] = JsonText(absl::StrCat(VerdictSentence(BuiltInRules(), language, report, causes),
+                                       incomplete.empty() || language == Language::kChinese ? "" : " ", incomplete));
+  }
+  return json;
+}
+
+OrderedJson CausesOfReport(const std::vector<Cause>& causes) {
   const CauseRules& rules = BuiltInCauses();
   OrderedJson list = OrderedJson::array();
-  for (const Cause& cause : CausesOf(rules, report)) {
+  for (const Cause& cause : causes) {
     OrderedJson one = {{"check", cause.check->id()}, {"kind", cause.findings[0]->kind()}};
     one["stage"] = cause.stage < rules.stages.size() ? rules.stages[cause.stage].id : "";
     one["findings"] = cause.findings.size();
@@ -173,10 +165,18 @@ OrderedJson CausesToJson(const v1::Report& report) {
   return list;
 }
 
+}  // namespace
+
+OrderedJson CausesToJson(const v1::Report& report) {
+  return CausesOfReport(CausesOf(BuiltInCauses(), report));
+}
+
 OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion) {
   OrderedJson json;
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
+  const std::vector<Cause> causes = CausesOf(BuiltInCauses(), report);
+  json["sentence"] = SentenceToJson(report, causes);
   json["profile"] = report.profile();
   for (const std::string& name : report.overridden_rules()) json["overridden_rules"].push_back(name);
   json["tool"] = absl::StrCat("paritect ", kProgramVersion);
@@ -197,7 +197,7 @@ OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& compan
     for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check));
     json["items"].push_back(std::move(one));
   }
-  json["causes"] = CausesToJson(report);
+  json["causes"] = CausesOfReport(causes);
   json["openings"] = OpeningsToJson(report);
   const v1::Coverage& c = report.coverage();
   json["coverage"] = {{"nodes", {{"expected", c.nodes_expected()}, {"reported", c.nodes_reported()}}},

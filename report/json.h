@@ -8,6 +8,7 @@
 
 #include "paritect/v1/pictures.pb.h"
 #include "paritect/v1/report.pb.h"
+#include "report/report_words.h"  // IWYU pragma: export
 
 namespace paritect {
 
@@ -26,14 +27,6 @@ OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& compan
 OrderedJson CausesToJson(const v1::Report& report);
 OrderedJson CheckToJson(const v1::CheckResult& check);
 OrderedJson FindingToJson(const v1::Finding& finding);
-
-// "pass", "fail", "not_performed"
-const char* VerdictWord(v1::Verdict verdict);
-// "error", "warning", "note"
-const char* SeverityWord(v1::Severity severity);
-
-// "2026-11-30T12:00:00Z"; "" for 0.
-std::string TimeText(std::int64_t unix_ms);
 
 // {"en": ..., "zh": ...}
 OrderedJson TextToJson(const v1::Text& text);

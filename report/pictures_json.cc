@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "common/digest.h"
+
 namespace paritect {
 namespace {
 
@@ -96,6 +98,7 @@ OrderedJson EvidenceToJson(const v1::EvidenceRow& row) {
                       {"format", row.format()},   {"entries", row.entries()},
                       {"by", row.collected_by()}, {"at", TimeText(row.collected_at_unix_ms())}};
   if (row.has_rank()) json["rank"] = row.rank();
+  if (!row.sha256().empty()) json["sha256"] = ToHex(row.sha256());
   if (row.has_problem()) json["problem"] = TextToJson(row.problem());
   return json;
 }

@@ -1,7 +1,11 @@
 // Every source that was looked at: by whom, when, as what it was recognised, what it holds.
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "checks/pictures/pictures.h"
+#include "common/digest.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -35,6 +39,17 @@ std::int64_t EntriesOf(const v1::Evidence& evidence) {
   }
 }
 
+std::string DigestOf(const v1::Evidence& evidence) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream text(&bytes);
+    google::protobuf::io::CodedOutputStream out(&text);
+    out.SetSerializationDeterministic(true);
+    evidence.SerializeToCodedStream(&out);
+  }
+  return Sha256(bytes);
+}
+
 void Fill(Side side, const v1::Bundle& bundle, const v1::Evidence& evidence, v1::EvidenceRow& row) {
   row.set_side(std::string(SideName(side)));
   row.set_run(DisplayBytes(bundle.plan().run()));
@@ -47,6 +62,7 @@ void Fill(Side side, const v1::Bundle& bundle, const v1::Evidence& evidence, v1:
   row.set_entries(EntriesOf(evidence));
   row.set_collected_by(DisplayBytes(bundle.collected_by()));
   row.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
+  row.set_sha256(DigestOf(evidence));
 }
 
 }  // namespace

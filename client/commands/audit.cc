@@ -7,14 +7,14 @@
 #include "client/remote/changed_verdicts.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/duration.h"
 #include "common/nearest.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/audit_file.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

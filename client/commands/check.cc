@@ -9,9 +9,9 @@
 #include "client/report/meta.h"
 #include "client/report/offline_audit.h"
 #include "client/report/output_target.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/nearest.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -10,10 +10,10 @@
 #include "client/remote/connection.h"
 #include "client/report/audit_options.h"
 #include "client/report/renderer.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/nearest.h"
 #include "common/status_macros.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

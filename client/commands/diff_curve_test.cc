@@ -11,9 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "client/command.h"
 #include "client/diff/sparkline.h"
-#include "client/terminal.h"
 #include "common/memory_file_system.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -8,8 +8,8 @@
 #include "client/remote/doctor_checks.h"
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

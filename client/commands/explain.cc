@@ -6,10 +6,10 @@
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
 #include "client/report/limits_text.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/nearest.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

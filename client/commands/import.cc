@@ -4,7 +4,6 @@
 #include "client/remote/connection.h"
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -12,6 +11,7 @@
 #include "formats/bundle.h"
 #include "formats/plan_identity.h"
 #include "formats/settings/settings_format.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -5,7 +5,6 @@
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/duration.h"
 #include "common/host_port.h"
@@ -14,6 +13,7 @@
 #include "common/pki/key_pair.h"
 #include "common/pki/request.h"
 #include "common/status_macros.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -15,12 +15,12 @@
 #include "client/localise.h"
 #include "client/manifest/names.h"
 #include "client/manifest/progress.h"
-#include "client/terminal.h"
 #include "common/arguments.h"
 #include "common/atomic_file.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/datasets/manifest.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -4,11 +4,11 @@
 #include "client/report/audit_options.h"
 #include "client/run/recorders.h"
 #include "client/run/run_folder.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/arguments.h"
 #include "common/rooted_file_system.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -7,16 +7,16 @@
 #include "agent/collect.h"
 #include "agent/drafting/folder_scan.h"
 #include "agent/drafting/recognise.h"
-#include "client/language.h"
 #include "client/plan/told_input.h"
 #include "client/report/audit_options.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/plan_text.h"
+#include "report/language.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

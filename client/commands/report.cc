@@ -7,7 +7,6 @@
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
 #include "client/report/keep_audit.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/digest.h"
 #include "common/pki/report_key.h"
@@ -15,6 +14,7 @@
 #include "common/utf8.h"
 #include "report/html_page.h"
 #include "report/signature.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

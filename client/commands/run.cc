@@ -19,7 +19,6 @@
 #include "client/run/recorders.h"
 #include "client/run/run_folder.h"
 #include "client/run/wrapped_command.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/arguments.h"
 #include "common/local_socket.h"
@@ -28,6 +27,7 @@
 #include "common/version.h"
 #include "formats/bundle.h"
 #include "formats/plan_identity.h"
+#include "report/terminal.h"
 
 extern char** environ;
 

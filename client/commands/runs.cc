@@ -1,10 +1,10 @@
 // paritect runs ls | show | rm NAME: recorded and imported runs.
 #include "absl/strings/str_join.h"
-#include "client/language.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
 #include "client/verbs.h"
+#include "report/language.h"
 
 namespace paritect {
 namespace {

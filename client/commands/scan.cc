@@ -11,10 +11,10 @@
 #include "client/render/table_writer.h"
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

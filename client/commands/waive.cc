@@ -1,7 +1,6 @@
 // paritect waive add | ls | lint: findings that a person accepts until a date.
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "client/language.h"
 #include "client/remote/answers.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
@@ -11,6 +10,7 @@
 #include "common/nearest.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/language.h"
 
 namespace paritect {
 namespace {
@@ -308,9 +308,9 @@ ExitCode Remove(CommandEnv& env, const std::vector<std::string>& args) {
     if (!response.ok()) return ServerError(env, kRemove, response.status());
     const MessageArgs words = {
         {"number", absl::StrCat(number)}, {"check", request.check()}, {"audit", request.audit()}};
-    env.out << In(LanguageFromEnvironment(env.getenv),
-                  attestation ? env.rules.messages.Say("removed_attestation", words)
-                              : env.rules.messages.Say("removed_waiver", words))
+    env.out << In(LanguageFromEnvironment(env.getenv), attestation
+                                                           ? env.rules.messages.Say("removed_attestation", words)
+                                                           : env.rules.messages.Say("removed_waiver", words))
             << "\n";
     return kExitOk;
   });

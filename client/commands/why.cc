@@ -9,11 +9,11 @@
 #include "client/report/evidence_chain.h"
 #include "client/report/limits_text.h"
 #include "client/report/offline_audit.h"
-#include "client/report/view.h"
 #include "client/verbs.h"
 #include "common/nearest.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

@@ -1,7 +1,7 @@
 #include "client/diagnose/json.h"
 
 #include "checks/causes.h"
-#include "client/report/view.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

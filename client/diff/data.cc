@@ -19,11 +19,11 @@
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
 #include "client/report/reading.h"
-#include "client/report/view.h"
 #include "common/document.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

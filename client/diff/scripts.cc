@@ -10,9 +10,9 @@
 #include "client/diff/diff_side.h"
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
-#include "client/terminal.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -13,11 +13,11 @@
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
-#include "client/terminal.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
 #include "formats/shards/trace_records.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -13,12 +13,12 @@
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
-#include "client/terminal.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
 #include "formats/weights/weights_format.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/language.h"
 #include "client/plan/side_input.h"
 #include "client/report/json.h"
+#include "report/language.h"
 
 namespace paritect {
 

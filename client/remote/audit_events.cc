@@ -1,12 +1,12 @@
 #include "client/remote/audit_events.h"
 
 #include "absl/strings/str_cat.h"
-#include "client/language.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "formats/live_event.h"
+#include "report/language.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "client/language.h"
 #include "client/localise.h"
 #include "client/remote/words.h"
-#include "client/terminal.h"
 #include "common/duration.h"
 #include "common/utf8.h"
+#include "report/language.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -7,10 +7,10 @@
 #include "client/localise.h"
 #include "client/remote/words.h"
 #include "client/report/exit.h"
-#include "client/terminal.h"
 #include "client/verbs.h"
 #include "common/duration.h"
 #include "common/status_macros.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

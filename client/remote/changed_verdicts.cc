@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/causes.h"
-#include "client/report/summary.h"
-#include "client/report/view.h"
+#include "report/summary.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "client/language.h"
 #include "paritect/v1/fleet.pb.h"
 #include "paritect/v1/report.pb.h"
+#include "report/language.h"
 #include "rules/rules.h"
 
 namespace paritect {

@@ -2,9 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/report/audit_options.h"
-#include "client/terminal.h"
 #include "common/duration.h"
 #include "common/status_macros.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "client/localise.h"
 #include "client/remote/words.h"
-#include "client/terminal.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

@@ -6,9 +6,9 @@
 #include <ostream>
 #include <vector>
 
-#include "client/language.h"
 #include "client/report/json.h"
 #include "paritect/v1/operators.pb.h"
+#include "report/language.h"
 
 namespace paritect {
 

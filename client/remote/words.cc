@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_format.h"
 #include "client/localise.h"
-#include "client/terminal.h"
 #include "common/duration.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 

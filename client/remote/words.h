@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "client/language.h"
 #include "client/report/json.h"
 #include "paritect/v1/fleet.pb.h"
+#include "report/language.h"
 
 namespace paritect {
 

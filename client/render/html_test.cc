@@ -8,9 +8,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/report/renderer.h"
-#include "client/report/view.h"
 #include "common/file_system.h"
 #include "report/html_page.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

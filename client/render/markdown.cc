@@ -3,10 +3,10 @@
 #include "absl/strings/str_join.h"
 #include "checks/openings.h"
 #include "client/report/renderer.h"
-#include "client/report/summary.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "common/version.h"
+#include "report/summary.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

@@ -10,11 +10,11 @@
 
 #include "checks/causes.h"
 #include "client/report/renderer.h"
-#include "client/report/view.h"
 #include "common/file_system.h"
 #include "common/language_testing.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

@@ -1,14 +1,18 @@
 // -o sarif: SARIF 2.1.0, for code hosts and editors. A rule a check, a result an error or warning; a waiver is an
 // accepted suppression; what was not performed is a notification of the invocation.
-#include "absl/strings/numbers.h"
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "client/report/json.h"
 #include "client/report/renderer.h"
-#include "client/report/view.h"
 #include "common/digest.h"
 #include "common/utf8.h"
 #include "common/version.h"
 #include "re2/re2.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {
@@ -18,14 +22,52 @@ struct Place {
   std::int64_t line = 0;  // 0: the file as a whole
 };
 
-// "run.sh:14", "npu/data", of what else evidence may say: a sentence has blanks, a place has none.
-std::optional<Place> PlaceOf(const std::string& evidence) {
-  static const RE2& with_line = *new RE2(R"(([^\s:]+):(\d{1,9})(?::\d+)?)");
+// "run.sh:14", "npu/data", of what else evidence may say: a sentence has blanks, a place has none but where a folder or
+// an ending, and a line, make it one.
+std::optional<Place> PlaceOf(absl::string_view evidence) {
+  static const RE2& with_line = *new RE2(R"(([^\s:]+|[^:]*[./][^:]*):(\d{1,9})(?::\d+)?)");
   static const RE2& path = *new RE2(R"([^\s:]*[./][^\s:]*)");
+  const re2::StringPiece text(evidence.data(), evidence.size());
   Place place;
-  if (RE2::FullMatch(evidence, with_line, &place.file, &place.line) && place.line > 0) return place;
-  if (RE2::FullMatch(evidence, path)) return Place{evidence, 0};
+  if (RE2::FullMatch(text, with_line, &place.file, &place.line) && place.line > 0) return place;
+  if (RE2::FullMatch(text, path)) return Place{std::string(evidence), 0};
   return std::nullopt;
+}
+
+// "1e-05 (gpu/args.json:2)": what stands in the brackets at the end; "" where nothing does.
+absl::string_view InBrackets(absl::string_view value) {
+  const std::size_t open = value.rfind('(');
+  if (open == absl::string_view::npos || !absl::EndsWith(value, ")")) return "";
+  return value.substr(open + 1, value.size() - open - 2);
+}
+
+// Of one piece of evidence, which may name several ("a.json:3, b.json:4") with a remark behind ("run.sh:3 (default)").
+void AddPlaces(absl::string_view evidence, std::vector<Place>& places) {
+  for (absl::string_view part : absl::StrSplit(evidence, absl::ByAnyChar(",;"))) {
+    part = absl::StripAsciiWhitespace(part);
+    if (!InBrackets(part).empty()) part = absl::StripAsciiWhitespace(part.substr(0, part.rfind('(')));
+    const auto place = PlaceOf(part);
+    const auto same = [&](const Place& one) { return one.file == place->file && one.line == place->line; };
+    if (place.has_value() && std::none_of(places.begin(), places.end(), same)) places.push_back(*place);
+  }
+}
+
+// As evidence names them; else as the compared values do.
+std::vector<Place> PlacesOf(const v1::Finding& finding) {
+  std::vector<Place> places;
+  for (const std::string& evidence : finding.evidence()) {
+    // Where a name has a comma in it the whole is tried first.
+    if (const auto whole = PlaceOf(evidence); whole.has_value() && whole->line > 0) {
+      places.push_back(*whole);
+    } else {
+      AddPlaces(evidence, places);
+    }
+  }
+  for (const std::string* value : {&finding.migrated(), &finding.baseline()}) {
+    if (!places.empty()) break;
+    AddPlaces(InBrackets(*value), places);
+  }
+  return places;
 }
 
 // A relative reference of RFC 3986: everything but unreserved characters and '/' is written %HH.
@@ -116,10 +158,7 @@ class Sarif {
   // Where the evidence stands; else the thing itself, by name.
   static OrderedJson LocationsOf(const v1::Finding& finding) {
     OrderedJson locations = OrderedJson::array();
-    for (const std::string& evidence : finding.evidence()) {
-      const auto place = PlaceOf(evidence);
-      if (place.has_value()) locations.push_back(LocationOf(*place));
-    }
+    for (const Place& place : PlacesOf(finding)) locations.push_back(LocationOf(place));
     if (locations.empty() && !finding.subject().empty()) {
       locations.push_back({{"logicalLocations", {{{"fullyQualifiedName", JsonText(finding.subject())}}}}});
     }

@@ -11,11 +11,11 @@
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/renderer.h"
-#include "client/report/summary.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "report/summary.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

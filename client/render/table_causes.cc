@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/render/table_writer.h"
-#include "client/report/summary.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "common/utf8.h"
+#include "report/summary.h"
+#include "report/terminal.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

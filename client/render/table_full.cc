@@ -6,9 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/report/summary.h"
-#include "client/report/view.h"
 #include "common/node_names.h"
+#include "report/summary.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

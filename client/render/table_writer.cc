@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_replace.h"
-#include "client/terminal.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

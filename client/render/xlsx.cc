@@ -1,16 +1,18 @@
-// -o xlsx: a workbook for people who work in tables. The first sheet is the checklist's own table (检查项, 简介,
-// 检查结果), then a sheet an item with every finding and what is missing. libxlsxwriter writes it.
+// -o xlsx: a workbook for people who work in tables. The first sheet is the checklist's own table (item, introduction,
+// result: 检查项, 简介, 检查结果), then a sheet an item with every finding and what is missing. libxlsxwriter writes
+// it.
 #include <stdlib.h>
 #include <unistd.h>
 #include <xlsxwriter.h>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "client/report/json.h"
 #include "client/report/renderer.h"
-#include "client/report/view.h"
 #include "common/file_system.h"
 #include "common/utf8.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {
@@ -108,6 +110,12 @@ class Workbook {
     worksheet_write_string(sheet, row, static_cast<lxw_col_t>(column), Cell(text).c_str(), format);
   }
 
+  // Names of sheets are short, may not repeat, and hold none of []:*?/\ ("check result / 检查结果" in two languages).
+  static std::string SheetName(const std::string& wanted) {
+    const std::string plain = absl::StrReplaceAll(wanted, {{" / ", " "}, {"/", " "}, {":", " "}});
+    return std::string(TruncateToWidth(plain, kSheetNameMax));
+  }
+
   lxw_worksheet* Sheet(const std::string& name, absl::Span<const std::string> heads, absl::Span<const double> widths) {
     lxw_worksheet* sheet = workbook_add_worksheet(book_, name.c_str());
     for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -119,11 +127,11 @@ class Workbook {
     return sheet;
   }
 
-  // The source's three columns keep their names in every language.
+  // The source's three columns, in the reader's language.
   void Overview(const v1::Report& report) {
-    const std::string heads[] = {"检查项", "简介", "检查结果", "id"};
+    const std::string heads[] = {Say("ui_sheet_item"), Say("ui_sheet_about"), Say("ui_sheet_result"), "id"};
     const double widths[] = {40, kWide, 70, 28};
-    lxw_worksheet* sheet = Sheet("检查结果", heads, widths);
+    lxw_worksheet* sheet = Sheet(SheetName(Say("ui_sheet_result")), heads, widths);
     lxw_row_t row = 1;
     for (const v1::ItemResult& item : report.items()) {
       const CatalogueItem* known = options_.rules.catalogue.FindItem(item.id());
@@ -168,10 +176,7 @@ class Workbook {
       heads.push_back(Say(id));
     }
     const double widths[] = {34, kNarrow, 10, 24, 36, 30, 30, kWide, kWide, 36, 30};
-    // Sheet names are short and may not repeat.
-    std::string name = absl::StrCat(number, " ", item.id());
-    name.resize(std::min(name.size(), kSheetNameMax));
-    lxw_worksheet* sheet = Sheet(name, heads, widths);
+    lxw_worksheet* sheet = Sheet(SheetName(absl::StrCat(number, " ", item.id())), heads, widths);
     lxw_row_t row = 1;
     for (const v1::CheckResult& check : item.checks()) Check(sheet, check, row);
     worksheet_autofilter(sheet, 0, 0, row > 1 ? row - 1 : 1, static_cast<lxw_col_t>(heads.size() - 1));

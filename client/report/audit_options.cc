@@ -3,10 +3,10 @@
 #include <re2/re2.h>
 
 #include "client/localise.h"
-#include "client/terminal.h"
 #include "common/document.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {

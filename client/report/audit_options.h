@@ -7,10 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "client/command.h"
-#include "client/language.h"
 #include "client/report/reading.h"
 #include "client/report/renderer.h"
 #include "common/arguments.h"
+#include "report/language.h"
 #include "rules/profile.h"
 
 namespace paritect {

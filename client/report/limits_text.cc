@@ -1,7 +1,7 @@
 #include "client/report/limits_text.h"
 
-#include "client/report/view.h"
 #include "common/numbers.h"
+#include "report/view.h"
 
 namespace paritect {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "client/language.h"
+#include "report/language.h"
 #include "rules/rules.h"
 
 namespace paritect {

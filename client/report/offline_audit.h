@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "checks/evidence_set.h"
 #include "client/command.h"
-#include "client/language.h"
 #include "client/report/audit_options.h"
 #include "client/report/reading.h"
+#include "report/language.h"
 
 namespace paritect {
 

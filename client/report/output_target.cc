@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_join.h"
 #include "client/report/output_words.h"
-#include "client/report/view.h"
 #include "common/nearest.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "report/view.h"
 
 namespace paritect {
 namespace {

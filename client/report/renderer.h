@@ -8,9 +8,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "client/language.h"
 #include "paritect/v1/report.pb.h"
 #include "report/json.h"
+#include "report/language.h"
 #include "rules/rules.h"
 
 namespace paritect {

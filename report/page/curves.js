@@ -14,7 +14,7 @@ function axisOf(colours, size) {
 
 // The baseline's values with the limit around them; nothing without a limit.
 function bandOf(curve) {
-  if (!(curve.limit > 0)) return null;
+  if (!(curve.limit > 0) || curve.baseline.every((value) => value === null)) return null;
   const around = (sign) => curve.baseline.map((value) =>
     value === null ? null : value + sign * curve.limit * Math.abs(value));
   return {low: around(-1), high: around(1)};
@@ -65,20 +65,30 @@ function drawMarks(plot, curve, colours) {
 
 function valueChart(curve, width, colours, sync) {
   const band = bandOf(curve);
-  const line = (label, colour, dash) => ({label, stroke: colour, width: 2, dash, spanGaps: true,
+  const line = (colour, dash) => ({stroke: colour, width: 2, dash, spanGaps: true,
     points: {show: curve.at.length < 60}, value: (plot, value) => short(value)});
   const edge = {stroke: "transparent", points: {show: false}, spanGaps: true, value: (plot, value) => short(value)};
-  const series = [{label: t("axis_" + curve.axis)}, line(t("baseline"), colours.baseline),
-    line(t("migrated"), colours.migrated, [6, 3])];
-  const data = [curve.at, curve.baseline, curve.migrated];
+  const series = [{label: t("axis_" + curve.axis)}];
+  const data = [curve.at];
+  const put = (label, look, values) => {
+    series.push(Object.assign({label}, look));
+    data.push(values);
+  };
+  // A side without a value has no line, and no word in the legend either.
+  const has = (values) => values.some((value) => value !== null);
+  if (has(curve.baseline)) put(t("baseline"), line(colours.baseline), curve.baseline);
+  if (has(curve.migrated)) put(t("migrated"), line(colours.migrated, [6, 3]), curve.migrated);
+  const told = series.length;
   if (band) {
-    series.push(Object.assign({label: t("limit_low")}, edge), Object.assign({label: t("limit_high")}, edge));
-    data.push(band.low, band.high);
+    put(t("limit_low"), edge, band.low);
+    put(t("limit_high"), edge, band.high);
   }
-  return {data, options: {width, height: 260, series,
-    bands: band ? [{series: [4, 3], fill: colours.band}] : [],
+  return {data, told, options: {width, height: 260, series,
+    bands: band ? [{series: [told + 1, told], fill: colours.band}] : [],
     cursor: {sync: {key: sync}}, scales: {x: {time: false}, y: {distr: isLogarithmic(curve) ? 3 : 1}},
-    axes: [axisOf(colours, 40), axisOf(colours, 70)],
+    // The library's own words for small numbers (a learning rate) are all "0".
+    axes: [axisOf(colours, 40), Object.assign(axisOf(colours, 70),
+      {values: (plot, values) => values.map((value) => value === null ? "" : short(value))})],
     hooks: {draw: [(plot) => drawMarks(plot, curve, colours)]}}};
 }
 
@@ -96,12 +106,12 @@ function differenceChart(curve, width, colours, sync) {
     data.push(flat(curve.limit), flat(-curve.limit));
   }
   const percents = (plot, values) => values.map((value) => short(value * 100) + " %");
-  return {data, options: {width, height: 150, series, cursor: {sync: {key: sync}}, scales: {x: {time: false}},
+  return {data, told: 2, options: {width, height: 150, series, cursor: {sync: {key: sync}}, scales: {x: {time: false}},
     axes: [axisOf(colours, 40), Object.assign(axisOf(colours, 70), {values: percents})]}};
 }
 
 function curveTitle(curve) {
-  return t("metric_" + curve.metric) + ": " + curve.baseline_run + " → " + curve.migrated_run +
+  return t("metric_" + curve.metric) + colon() + curve.baseline_run + " → " + curve.migrated_run +
     (curve.engine ? ", " + curve.engine : "");
 }
 
@@ -137,6 +147,15 @@ function whenSeen(element, make) {
   };
 }
 
+// The edges of the tolerance are lines of the chart and no entries of its legend: its words say the limit.
+function plotOf(chart, room) {
+  const plot = new uPlot(chart.options, chart.data, room);
+  plot.root.querySelectorAll(".u-legend .u-series").forEach((row, index) => {
+    row.hidden = index >= chart.told;
+  });
+  return plot;
+}
+
 function curveFigure(curve) {
   const room = el("div", {class: "chart", role: "img", "aria-label": curveTitle(curve) + ". " + curveWords(curve)});
   let made = false;
@@ -148,10 +167,10 @@ function curveFigure(curve) {
     const sync = curve.baseline_run + "/" + curve.migrated_run + "/" + curve.axis;
     const first = valueChart(curve, width, colours, sync);
     room.append(el("div", {class: "plot"}), el("div", {class: "plot"}));
-    const plots = [new uPlot(first.options, first.data, room.children[0])];
+    const plots = [plotOf(first, room.children[0])];
     if (curve.difference_at.length > 0) {
       const second = differenceChart(curve, width, colours, sync);
-      plots.push(new uPlot(second.options, second.data, room.children[1]));
+      plots.push(plotOf(second, room.children[1]));
     }
     new ResizeObserver(() => plots.forEach((plot) => room.clientWidth > 0 &&
       plot.setSize({width: room.clientWidth, height: plot.height}))).observe(room);

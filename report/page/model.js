@@ -46,28 +46,6 @@ function isConsequence(finding) {
   return Array.isArray(causes) && causes.length > 0;
 }
 
-// What one and the same step would bring, what brings most first: [{how, what, from, checks, required}].
-function openingsOf(report) {
-  const groups = new Map();
-  for (const item of report.items) {
-    for (const check of item.checks) {
-      if (check.attested) continue;
-      for (const missing of check.missing) {
-        const key = missing.how.en || missing.what.en;
-        if (!groups.has(key)) {
-          groups.set(key, {how: missing.how, what: new Map(), from: new Set(), checks: new Set(), required: 0});
-        }
-        const group = groups.get(key);
-        group.what.set(missing.what.en, missing.what);
-        if (missing.from) group.from.add(missing.from);
-        if (!group.checks.has(check) && check.required) group.required += 1;
-        group.checks.add(check);
-      }
-    }
-  }
-  return [...groups.values()].sort((a, b) => b.required - a.required || b.checks.size - a.checks.size);
-}
-
 // Every node of a side, in the order of its runs.
 function nodesOf(report) {
   const nodes = [];

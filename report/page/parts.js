@@ -11,38 +11,22 @@ function runsText(report, side) {
   }).join("; ");
 }
 
-// The answer in one sentence that can be forwarded.
-function headline(report) {
-  const causes = causesOf(report);
-  const follow = causes.reduce((sum, cause) => sum + cause.follows.length, 0);
-  if (report.verdict === "fail") {
-    const named = causes.slice(0, 3).map((cause) => {
-      const first = cause.rows[0].finding;
-      return (needsSubject(first) ? shown(first.subject) + " " : "") + shown(say(first.message));
-    });
-    return t("headline_fail", {count: causes.length}) + " " + named.join(page.language === "zh" ? "；" : " · ") +
-      (causes.length > named.length ? " " + t("and_more", {count: causes.length - named.length}) : "") +
-      (page.language === "zh" ? "。" : ".") + (follow > 0 ? " " + t("headline_follow", {count: follow}) : "");
-  }
-  return t("headline_" + report.verdict, countWords(tally(report.items)));
-}
-
 function headOf(report) {
   const meta = report.meta || {};
   const checks = report.items.flatMap((item) => item.checks);
   const counts = tally(checks);
-  const decided = counts.pass + counts.fail;
+  const items = tally(report.items);
   const coverage = report.coverage || {};
   const line = (label, value) => value ? el("div", {}, el("dt", {}, label), el("dd", {}, value)) : null;
   const seen = (part) => coverage[part] && coverage[part].expected > 0
     ? coverage[part].reported + " / " + coverage[part].expected : "";
   return el("header", {class: "head " + report.verdict},
-    el("p", {class: "verdict " + report.verdict}, verdictWord(report.verdict)),
-    el("h1", {}, headline(report)),
+    // The answer in words that can be forwarded; every format has the same.
+    el("h1", {}, say(report.sentence)),
     el("dl", {class: "about"},
       line(t("baseline"), runsText(report, "baseline")), line(t("migrated"), runsText(report, "migrated")),
-      line(t("items_counted"), t("counts", countWords(tally(report.items)))),
-      line(t("coverage"), t("decided", {decided, total: checks.length - counts.not_applicable})),
+      line(t("coverage"), t("items_performed", {performed: items.pass + items.fail, total: report.items.length})),
+      line(t("items_counted"), t("counts", countWords(items))), line(t("checks_counted"), t("counts", countWords(counts))),
       line(t("nodes"), seen("nodes")), line(t("ranks"), seen("ranks")),
       line(t("audit"), meta.audit ? meta.audit + (meta.run ? " #" + meta.run : "") : ""),
       line(t("time"), meta.time), line(t("host"), meta.host), line(t("profile"), report.profile),
@@ -58,7 +42,7 @@ function causeCard(cause, number, context) {
   const total = Math.max(cause.rows.length, cause.check.findings.length === cause.rows.length ? totalOf(cause.check) : 0);
   const picture = context.pictureFor(cause.check.id);
   return el("article", {class: "cause", "aria-labelledby": "cause-" + number},
-    el("h3", {id: "cause-" + number}, el("span", {class: "number"}, number), " ", say(cause.item.title), ": ",
+    el("h3", {id: "cause-" + number}, el("span", {class: "number"}, number), " ", say(cause.item.title), colon(),
       say(cause.check.title)),
     el("p", {class: "place"}, el("a", {href: "#check-" + cause.check.id}, cause.check.id), " · ",
       el("code", {}, cause.kind)),
@@ -122,13 +106,20 @@ function missingRow(missing) {
 }
 
 function bar(counts) {
-  const all = counts.pass + counts.fail + counts.not_performed + counts.not_applicable;
+  const all = counts.pass + counts.fail + counts.not_performed;
+  if (all === 0) return null;
   return el("span", {class: "bar", role: "img", "aria-label": t("counts", countWords(counts))},
-  ["fail", "pass", "not_performed", "not_applicable"].map((word) => counts[word] > 0
+  ["fail", "pass", "not_performed"].map((word) => counts[word] > 0
     ? el("span", {class: word, style: {width: (100 * counts[word]) / all + "%"}}) : null));
 }
 
+// What the signs that stand there mean, and no others.
+function legendOf(prefix, signs) {
+  return [...signs].map((sign) => t(prefix + sign)).join(" · ");
+}
+
 function itemsPart(report, context) {
+  const used = new Set(report.items.flatMap((item) => item.checks).map(letterOf));
   const rows = report.items.map((item) => {
     const counts = tally(item.checks);
     const standing = standingOf(item);
@@ -136,8 +127,8 @@ function itemsPart(report, context) {
       el("td", {class: "verdict " + standing}, verdictWord(standing)),
       el("th", {scope: "row"}, fold([say(item.title), " ", el("code", {}, item.id)],
         () => item.checks.map((check) => checkDetails(item, check, context)), {id: "item-" + item.id})),
-      el("td", {class: "number"}, t("decided", {decided: counts.pass + counts.fail,
-        total: item.checks.length - counts.not_applicable})),
+      el("td", {class: "number"}, counts.not_applicable === item.checks.length ? "–"
+        : t("decided", {decided: counts.pass + counts.fail, total: item.checks.length - counts.not_applicable})),
       el("td", {}, bar(counts)));
   });
   const show = (event) => rows.forEach((row) => {
@@ -146,7 +137,8 @@ function itemsPart(report, context) {
   return section("items", t("items"),
     el("form", {class: "filter"}, choice("verdict", t("show"), ["fail", "not_performed", "pass", "not_applicable"].map((v) =>
       [v, verdictWord(v)]), show)),
-    el("p", {class: "quiet"}, t("legend")),
+    el("p", {class: "quiet"}, legendOf("letter_",
+      ["F", "P", "N", "W", "A", "-"].filter((one) => used.has(one)).map((one) => letterClass(one).toLowerCase()))),
     table(t("items_caption"), [t("verdict"), t("item"), t("checks_decided"), ""], rows, {class: "items"}));
 }
 
@@ -160,7 +152,7 @@ function matrixPart(report) {
     : column.nodes[0] + " … " + column.nodes[column.nodes.length - 1];
   const rows = report.items.map((item) => el("tr", {},
     el("th", {scope: "row"}, el("a", {href: "#item-" + item.id}, say(item.title))),
-    el("td", {class: "letter " + letterClass(letterOf(item))}, letterOf(item)),
+    el("td", {}, el("span", {class: "letter " + letterClass(letterOf(item))}, letterOf(item))),
     columns.map((column) => {
       const word = matrix.get(item.id).get(column.nodes[0]);
       return el("td", {class: "cell " + (word || "none"), title: column.nodes.slice(0, 20).join(", ")},
@@ -169,28 +161,28 @@ function matrixPart(report) {
   const heads = [t("item"), t("all_nodes"), ...columns.map((column) => el("span", {class: "node " + column.side},
     el("span", {class: "side"}, t(column.side)), " ", name(column),
     column.nodes.length > 1 ? el("span", {class: "quiet"}, " ×" + column.nodes.length) : null))];
-  return section("matrix", t("matrix"), el("p", {class: "quiet"}, t("matrix_legend")),
+  const used = new Set([...matrix.values()].flatMap((cells) => [...cells.values()]));
+  if (used.size === 0) return null;  // nothing is said of any node by itself
+  const folded = columns.some((column) => column.nodes.length > 1);
+  return section("matrix", t("matrix"), el("p", {class: "quiet"}, t("matrix_words") + " " +
+    legendOf("cell_", [...Object.keys(signs).filter((word) => used.has(word)), "none"]) +
+    (folded ? " · " + t("matrix_folded") : "")),
     el("div", {class: "scroll", tabindex: 0}, table(t("matrix_caption"), heads, rows, {class: "matrix"})));
 }
 
+// The steps that would decide most, each counted on top of those before it: the report's `openings`, which the table
+// shows as well.
 function openingsPart(report) {
-  const openings = openingsOf(report);
+  const openings = report.openings || [];
   if (openings.length === 0) return null;
-  const row = (group) => el("tr", {},
-    el("td", {class: "number"}, group.checks.size),
-    el("td", {}, say(group.how) || [...group.what.values()].map(say).join("; "),
-      fold(t("needed_by", {count: group.checks.size}), () => [
-        el("p", {}, [...group.what.values()].slice(0, 20).map(say).join("; ")),
-        group.from.size ? el("p", {class: "quiet"}, t("from", {from: [...group.from].slice(0, 20).join(", ")})) : null,
-        el("ul", {}, [...group.checks].slice(0, 50).map((check) =>
-          el("li", {}, el("a", {href: "#check-" + check.id}, check.id)))),
-      ], {class: "quiet"})));
-  return section("openings", t("openings"),
-    paged([0], () => table(t("openings_caption"), [t("checks"), t("step")], openings.slice(0, 12).map(row),
-      {class: "openings"}), {tag: "div"}),
-    openings.length > 12 ? fold(t("and_more", {count: openings.length - 12}),
-      () => table(t("openings_caption"), [t("checks"), t("step")], openings.slice(12).map(row), {class: "openings"}),
-      {}) : null);
+  const row = (step) => el("tr", {},
+    el("td", {class: "number"}, step.checks.length),
+    el("td", {}, say(step.do), fold(t("needed_by", {count: step.checks.length}), () =>
+      el("ul", {}, step.checks.slice(0, 50).map((id) => el("li", {}, el("a", {href: "#check-" + id}, id)))),
+    {class: "quiet"})));
+  const part = (steps) => table(t("openings_caption"), [t("checks"), t("step")], steps.map(row), {class: "openings"});
+  return section("openings", t("openings"), part(openings.slice(0, 12)),
+    openings.length > 12 ? fold(t("and_more", {count: openings.length - 12}), () => part(openings.slice(12)), {}) : null);
 }
 
 function classPart(report, wanted, title, context) {
@@ -213,13 +205,16 @@ function answersPart(report, context) {
 
 // What agreed, with its figures: notes are where a check says what it measured.
 function passesPart(report, context) {
-  const passed = report.items.flatMap((item) => item.checks.filter((check) => standingOf(check) === "pass")
+  const rows = report.items.flatMap((item) => item.checks.filter((check) => check.verdict === "pass")
     .map((check) => ({item, check})));
-  if (passed.length === 0) return null;
-  return section("passes", t("passes"), fold(t("passes_count", {count: passed.length}),
-    () => paged(passed, ({item, check}) => el("li", {}, el("span", {class: "letter " + letterClass(letterOf(check))},
-      letterOf(check)), " ", say(check.title), " ", el("code", {}, check.id),
-    check.findings.slice(0, 3).map((finding) => el("p", {class: "quiet"}, finding.subject
-      ? el("code", {}, finding.subject) : null, " ", say(finding.message)))),
-    {first: 200, tag: "ul"}), {}));
+  if (rows.length === 0) return null;
+  const list = (some) => paged(some, ({item, check}) => el("li", {}, el("span", {class: "letter " +
+    letterClass(letterOf(check))}, letterOf(check)), " ", say(check.title), " ", el("code", {}, check.id),
+  check.findings.slice(0, 3).map((finding) => el("p", {class: "quiet"}, finding.subject
+    ? el("code", {}, finding.subject) : null, " ", say(finding.message)))), {first: 200, tag: "ul"});
+  const passed = rows.filter((row) => standingOf(row.check) === "pass");
+  const others = rows.filter((row) => standingOf(row.check) === "not_applicable");
+  return section("passes", t("passes"),
+    passed.length ? fold(t("passes_count", {count: passed.length}), () => list(passed), {}) : null,
+    others.length ? fold(t("not_applicable_checks", {count: others.length}), () => list(others), {}) : null);
 }

@@ -15,7 +15,7 @@ function folderSummary(tree, folder) {
   const differs = treeStates.filter((state) => folder[state] > 0);
   return [el("span", {class: "folder"}, name + "/"), " ", el("span", {class: "quiet"}, t("files_same",
     {count: count(folder.same)})),
-  differs.map((state) => el("span", {class: "mark " + state}, t("state_" + state) + " " + count(folder[state]))),
+  differs.map((state) => [" ", el("span", {class: "mark " + state}, t("state_" + state) + " " + count(folder[state]))]),
   el("span", {class: "quiet"}, " " + bytes(folder.baseline_bytes) + " → " + bytes(folder.migrated_bytes))];
 }
 
@@ -49,21 +49,27 @@ function shardFigure(map) {
   const ranks = Math.max(map.baseline_ranks, map.migrated_ranks, 1);
   const group = Math.ceil(ranks / 64);
   const columns = Array.from({length: Math.ceil(ranks / group)}, (_, i) => i);
-  const cell = (row, column) => {
+  const signOf = (row, column) => {
     const inside = (list) => list.some((rank) => Math.floor(rank / group) === column);
     const a = inside(row.baseline), b = inside(row.migrated);
     const word = a && b ? "both" : a ? "baseline" : b ? "migrated" : "none";
-    const sign = {both: "=", baseline: "b", migrated: "m", none: ""}[word];
-    const twice = row.mark === "read_twice" && (a || b);
+    return {word, sign: {both: "=", baseline: "b", migrated: "m", none: ""}[word], read: a || b};
+  };
+  const cell = (row, column) => {
+    const {word, sign, read} = signOf(row, column);
+    const twice = row.mark === "read_twice" && read;
     return el("td", {class: "shard " + word + (twice ? " twice" : "")}, twice ? sign.toUpperCase() + "!" : sign);
   };
   const rows = (list) => list.map((row) => el("tr", {}, el("th", {scope: "row"}, el("code", {}, row.file)),
     el("td", {class: "mark " + row.mark}, t("shard_" + row.mark)), columns.map((column) => cell(row, column))));
   const heads = [t("file"), "", ...columns.map((column) => group === 1 ? column
     : column * group + "–" + Math.min(ranks - 1, (column + 1) * group - 1))];
+  const signs = new Set(map.rows.flatMap((row) => columns.map((column) => signOf(row, column).word)));
+  const legend = t("shard_words") + " " + legendOf("sign_", ["both", "baseline", "migrated", "twice"].filter((one) =>
+    one === "twice" ? map.rows.some((row) => row.mark === "read_twice") : signs.has(one)));
   const counts = Object.entries(map.counts).map(([mark, number]) => t("shard_" + mark) + " " + count(number));
   const draw = (from, to) => el("div", {class: "scroll", tabindex: 0},
-    table(t("shard_legend"), heads, rows(map.rows.slice(from, to)), {class: "shards"}));
+    table(legend, heads, rows(map.rows.slice(from, to)), {class: "shards"}));
   return el("figure", {class: "shardmap"}, draw(0, 40),
     map.rows.length > 40 ? fold(t("and_more", {count: map.rows.length - 40}), () => draw(40), {}) : null,
     el("figcaption", {}, el("strong", {}, t("shard_title", {dataset: map.dataset || "–",
@@ -78,7 +84,7 @@ function updateFigure(updates) {
   const low = Math.log10(Math.min(...sizes, 1)) - 0.5, high = Math.log10(Math.max(...sizes, 1e-30)) + 0.1;
   const width = (rms) => rms > 0 ? Math.max(2, (100 * (Math.log10(rms) - low)) / (high - low)) + "%" : "0";
   return el("figure", {class: "updates"}, updates.map((update) => [
-    el("h4", {}, t(update.side) + ": " + update.run + ", " + t("steps_from_to", {from: update.from_step,
+    el("h4", {}, t(update.side) + colon() + update.run + ", " + t("steps_from_to", {from: update.from_step,
       to: update.to_step})),
     paged(update.layers, (layer) => el("li", {class: "layer " + layer.movement},
       el("span", {class: "mark " + layer.movement}, t("movement_" + layer.movement)), " ",

@@ -31,9 +31,10 @@ function chooseLanguage(language) {
   settings.set("language", page.language);
 }
 
-// A word of the page; {name} is replaced.
+// A word of the page; {name} is replaced. Of one thing it is said by "ID/one", where there is such a word.
 function t(id, args) {
-  const word = page.words[id];
+  const single = args && String(args.count) === "1" ? page.words[id + "/one"] : undefined;
+  const word = single || page.words[id];
   let text = word === undefined ? id : word[page.language];
   for (const [name, value] of Object.entries(args || {})) text = text.split("{" + name + "}").join(String(value));
   return text;
@@ -43,6 +44,11 @@ function t(id, args) {
 function say(text) {
   if (text === null || text === undefined) return "";
   return page.language === "zh" ? text.zh || text.en || "" : text.en || text.zh || "";
+}
+
+// What parts a name from what is said of it: full-width in Chinese.
+function colon() {
+  return page.language === "zh" ? "：" : ": ";
 }
 
 function verdictWord(verdict) {

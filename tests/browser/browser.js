@@ -24,6 +24,17 @@ async function until(page, condition, argument) {
   }
 }
 
+// The same; `lead` is done anew before each look.
+async function untilLed(page, lead, condition) {
+  const end = Date.now() + patienceMs;
+  for (;;) {
+    await lead();
+    if (await page.evaluate(condition)) return;
+    if (Date.now() > end) throw new Error("never became true: " + condition);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 // Calls `body(page, shoot)` with a page on which nothing went wrong so far; `own`: requests that are allowed.
 async function withPage(own, artefacts, body) {
   const browser = await chromium.launch({executablePath: process.env.PARITECT_CHROMIUM || "/usr/bin/chromium",
@@ -51,4 +62,4 @@ function finish() {
   process.exit(failures === 0 ? 0 : 1);
 }
 
-module.exports = {check, until, withPage, finish};
+module.exports = {check, until, untilLed, withPage, finish};

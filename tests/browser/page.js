@@ -6,6 +6,12 @@ const origin = new URL(address).origin;
 
 const own = (url) => url.startsWith(origin + "/") || url.startsWith("data:");
 
+// The old place stands until the server has answered.
+async function go(page, place) {
+  await page.click("nav.places a[href='#/" + place + "']");
+  await page.waitForSelector("nav.places a[href='#/" + place + "'][aria-current]");
+}
+
 withPage(own, artefacts, async (page, shoot) => {
   await page.goto(origin + "/", {waitUntil: "domcontentloaded"});
   await page.waitForSelector("h1");
@@ -37,17 +43,16 @@ withPage(own, artefacts, async (page, shoot) => {
   await page.click("dialog button[type=submit]");
   await page.waitForSelector("dialog", {state: "detached"});
 
-  await page.click("nav.places a[href='#/answers']");
+  await go(page, "answers");
   await until(page, () => document.body.textContent.includes("known, \"harmless\" <b>here</b>"));
   await page.locator("table tbody button").first().click();
   await until(page, () => !document.body.textContent.includes("harmless"));
 
-  await page.click("nav.places a[href='#/nodes']");
-  await page.waitForSelector("tbody .mark");
-  check(await page.locator("tbody tr").count() >= 2, "the nodes are listed");
+  await go(page, "nodes");
+  await until(page, () => document.querySelectorAll("main tbody tr .mark").length >= 2);
   await shoot("page-nodes");
 
-  await page.click("nav.places a[href='#/log']");
+  await go(page, "log");
   await until(page, () => document.body.textContent.includes("AddWaiver"));
   await page.click("#logout");
   await until(page, () => document.body.textContent.includes("paritect web"));

@@ -18,6 +18,7 @@ for format in "${formats[@]}"; do outputs+=(-o "$format=report.$format"); done
 SOURCE_DATE_EPOCH=1764500000 expect 1 "written" "$paritect" check "${seeds[@]}" --migrated npu "${outputs[@]}"
 for format in "${formats[@]}"; do [ -s "report.$format" ] || fail "no report.$format"; done
 cp report.html first.html
+expect 1 "" "$paritect" check "${seeds[@]}" --migrated npu -o zh.xlsx --lang zh
 SOURCE_DATE_EPOCH=1764500000 expect 1 "" "$paritect" check "${seeds[@]}" --migrated npu -o html=report.html
 cmp -s first.html report.html || fail "the same evidence gives another HTML file"
 expect 0 "agrees with itself" "$paritect" report verify report.html
@@ -38,6 +39,59 @@ assert sarif["version"] == "2.1.0" and len(sarif["runs"]) == 1, "SARIF: version"
 run = sarif["runs"][0]
 rules = run["tool"]["driver"]["rules"]
 assert len({rule["id"] for rule in rules}) == len(rules) > 50, "SARIF: rules are unique"
+# SARIF 2.1.0 (OASIS, sarif-schema-2.1.0): of each object that is written what it must have, and all that it may have.
+SHAPES = {
+    "log": ({"version", "runs"}, {"$schema", "version", "runs"}),
+    "run": ({"tool"}, {"tool", "invocations", "columnKind", "results", "properties"}),
+    "driver": ({"name"}, {"name", "semanticVersion", "rules"}),
+    "rule": ({"id"}, {"id", "shortDescription", "fullDescription", "help"}),
+    "message": ({"text"}, {"text"}),
+    "invocation": ({"executionSuccessful"}, {"executionSuccessful", "toolExecutionNotifications"}),
+    "notification": ({"message"}, {"level", "message", "associatedRule"}),
+    "reference": (set(), {"id", "index"}),
+    "result": ({"message"}, {"ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints", "properties",
+                             "suppressions"}),
+    "suppression": ({"kind"}, {"kind", "status", "justification", "properties"}),
+    "location": (set(), {"physicalLocation", "logicalLocations"}),
+    "physical": ({"artifactLocation"}, {"artifactLocation", "region"}),
+    "artifact": ({"uri"}, {"uri"}),
+    "region": ({"startLine"}, {"startLine"}),
+    "logical": ({"fullyQualifiedName"}, {"fullyQualifiedName"}),
+}
+
+def shape(name, value):
+    must, may = SHAPES[name]
+    assert isinstance(value, dict) and must <= set(value) <= may, f"SARIF: {name}: {sorted(value)}"
+    return value
+
+shape("log", sarif), shape("run", run), shape("driver", run["tool"]["driver"])
+for rule in rules:
+    for name in ("shortDescription", "fullDescription", "help"):
+        if name in shape("rule", rule):
+            assert shape("message", rule[name])["text"], "SARIF: an empty " + name
+for invocation in run["invocations"]:
+    for note in shape("invocation", invocation)["toolExecutionNotifications"]:
+        shape("message", shape("notification", note)["message"]), shape("reference", note["associatedRule"])
+        assert note["level"] in ("none", "note", "warning", "error"), note
+for result in run["results"]:
+    shape("message", shape("result", result)["message"])
+    assert result["ruleIndex"] >= 0 and all(isinstance(v, str) for v in result["partialFingerprints"].values()), result
+    for one in result.get("suppressions", []):
+        assert shape("suppression", one)["kind"] in ("inSource", "external") and one["status"] in ("accepted",), one
+    for place in result["locations"]:
+        shape("location", place)
+        for one in place.get("logicalLocations", []):
+            shape("logical", one)
+        if "physicalLocation" in place:
+            shape("artifact", shape("physical", place["physicalLocation"])["artifactLocation"])
+            if "region" in place["physicalLocation"]:
+                assert shape("region", place["physicalLocation"]["region"])["startLine"] >= 1, place
+
+# What differs in settings stands in a file, at a line.
+settings = [r for r in run["results"] if r["ruleId"].startswith("model.hyperparameters.") and r["level"] == "error"]
+for result in settings:
+    assert any("region" in place.get("physicalLocation", {}) for place in result["locations"]), "SARIF: no line: " + str(result)
+
 levels, lines = set(), 0
 for result in run["results"]:
     assert rules[result["ruleIndex"]]["id"] == result["ruleId"], "SARIF: rule of a result"
@@ -59,7 +113,10 @@ total = sum(len(check["findings"]) for item in report["items"] for check in item
 import openpyxl
 book = openpyxl.load_workbook("report.xlsx")
 first = book.worksheets[0]
-assert [cell.value for cell in first[1]][:3] == ["检查项", "简介", "检查结果"], "xlsx: heads"
+assert [cell.value for cell in first[1]][:3] == ["check item", "introduction", "check result"], "xlsx: heads"
+chinese = openpyxl.load_workbook("zh.xlsx").worksheets[0]
+assert [cell.value for cell in chinese[1]][:3] == ["检查项", "简介", "检查结果"], "xlsx: heads in Chinese"
+assert chinese.title == "检查结果", chinese.title
 assert first.max_row == 1 + len(report["items"]) and len(book.worksheets) == 1 + len(report["items"]), "xlsx: sheets"
 rows = 0
 for sheet in book.worksheets:

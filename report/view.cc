@@ -1,10 +1,12 @@
-#include "client/report/view.h"
+#include "report/view.h"
 
 #include <algorithm>
+#include <map>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/report/json.h"
 #include "common/node_names.h"
+#include "report/report_words.h"
 
 namespace paritect {
 namespace {

@@ -1,6 +1,6 @@
 // What a terminal needs: safe text, columns, wrapping, colour.
-#ifndef PARITECT_CLIENT_TERMINAL_H_
-#define PARITECT_CLIENT_TERMINAL_H_
+#ifndef PARITECT_REPORT_TERMINAL_H_
+#define PARITECT_REPORT_TERMINAL_H_
 
 #include <cstddef>
 #include <string>
@@ -30,4 +30,4 @@ absl::StatusOr<bool> ChooseColour(absl::string_view option, bool is_terminal, st
 
 }  // namespace paritect
 
-#endif  // PARITECT_CLIENT_TERMINAL_H_
+#endif  // PARITECT_REPORT_TERMINAL_H_

@@ -1,11 +1,11 @@
-#include "client/terminal.h"
+#include "report/terminal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/language.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
+#include "report/language.h"
 
 namespace paritect {
 namespace {

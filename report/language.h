@@ -1,6 +1,6 @@
 // Which of the product's two languages a text is shown in.
-#ifndef PARITECT_CLIENT_LANGUAGE_H_
-#define PARITECT_CLIENT_LANGUAGE_H_
+#ifndef PARITECT_REPORT_LANGUAGE_H_
+#define PARITECT_REPORT_LANGUAGE_H_
 
 #include <string>
 #include <vector>
@@ -32,4 +32,4 @@ std::string InAll(absl::Span<const Language> languages, const v1::Text& text, ab
 
 }  // namespace paritect
 
-#endif  // PARITECT_CLIENT_LANGUAGE_H_
+#endif  // PARITECT_REPORT_LANGUAGE_H_

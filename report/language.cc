@@ -1,4 +1,4 @@
-#include "client/language.h"
+#include "report/language.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

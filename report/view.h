@@ -1,15 +1,15 @@
 // A report seen as people read it: counts, failures, what is missing grouped by what would bring it.
 // Shared by the formats for people (table, markdown).
-#ifndef PARITECT_CLIENT_REPORT_VIEW_H_
-#define PARITECT_CLIENT_REPORT_VIEW_H_
+#ifndef PARITECT_REPORT_VIEW_H_
+#define PARITECT_REPORT_VIEW_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "client/language.h"
 #include "paritect/v1/report.pb.h"
+#include "report/language.h"
 #include "rules/rules.h"
 
 namespace paritect {
@@ -72,4 +72,4 @@ std::string VerdictLine(const Rules& rules, absl::Span<const Language> languages
 
 }  // namespace paritect
 
-#endif  // PARITECT_CLIENT_REPORT_VIEW_H_
+#endif  // PARITECT_REPORT_VIEW_H_

@@ -1,15 +1,15 @@
 // What a report says in a few sentences: the answer, its causes, who did not report, what was compared. Shared by the
 // formats for people, so that all of them give one answer.
-#ifndef PARITECT_CLIENT_REPORT_SUMMARY_H_
-#define PARITECT_CLIENT_REPORT_SUMMARY_H_
+#ifndef PARITECT_REPORT_SUMMARY_H_
+#define PARITECT_REPORT_SUMMARY_H_
 
 #include <string>
 #include <vector>
 
 #include "checks/causes.h"
-#include "client/language.h"
 #include "paritect/v1/pictures.pb.h"
 #include "paritect/v1/report.pb.h"
+#include "report/language.h"
 #include "rules/rules.h"
 
 namespace paritect {
@@ -45,4 +45,4 @@ std::vector<std::string> MetaParts(const Rules& rules, absl::Span<const Language
 
 }  // namespace paritect
 
-#endif  // PARITECT_CLIENT_REPORT_SUMMARY_H_
+#endif  // PARITECT_REPORT_SUMMARY_H_

@@ -1,4 +1,4 @@
-#include "client/terminal.h"
+#include "report/terminal.h"
 
 #include <utf8proc.h>
 

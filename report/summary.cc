@@ -1,4 +1,4 @@
-#include "client/report/summary.h"
+#include "report/summary.h"
 
 #include <algorithm>
 #include <set>
@@ -6,11 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/report/view.h"
-#include "client/terminal.h"
 #include "common/node_names.h"
 #include "common/utf8.h"
-#include "report/json.h"
+#include "report/report_words.h"
+#include "report/terminal.h"
+#include "report/view.h"
 #include "rules/message_pattern.h"
 
 namespace paritect {
