@@ -294,7 +294,7 @@ class OptionScan {
   enum class Wanted { kNothing, kSecret, kUser, kVerbsWord };
 
   static std::optional<std::size_t> BehindUser(absl::string_view word, std::size_t from) {
-    const std::size_t mark = word.find_first_of(":%,", from);
+    const std::size_t mark = word.find_first_of(":%", from);
     return mark == absl::string_view::npos ? std::nullopt : std::make_optional(mark + 1);
   }
 

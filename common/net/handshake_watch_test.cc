@@ -1,5 +1,6 @@
 #include "common/net/handshake_watch.h"
 
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,7 @@ class HandshakeWatchTest : public testing::Test {
   }
 
   const std::int64_t now_ = time(nullptr);
-  const Authority authority_ = NewAuthority(now_);
+  const Authority authority_ = NewAuthority(now_ - 10 * kDaySeconds);
   std::vector<std::pair<std::string, std::string>> told_;
   std::unique_ptr<HandshakeWatch> watch_ = std::make_unique<HandshakeWatch>(
       [this](const std::string& address, const std::string& why) { told_.emplace_back(address, why); });

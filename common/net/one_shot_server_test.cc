@@ -93,7 +93,7 @@ TEST(OneShotServer, AnAnswerThatNobodyReadsEnds) {
   OneShotOptions options;
   options.time_ms = 300;
   OneShotPorts ports = Shouting();
-  ports.answer = [](absl::string_view, const std::string&) { return std::string(64 << 20, 'x'); };
+  ports.answer = [](absl::string_view, const OneShotPeer&) { return std::string(64 << 20, 'x'); };
   const Served served(options, std::move(ports));
   const Dialled deaf(served.port());
   deaf.Send("x\n");
@@ -150,7 +150,7 @@ TEST_F(DoorTest, AnswersARequestOfUpToItsLimit) {
 TEST_F(DoorTest, WhoSpeaksInPlainIsAnsweredInPlainWhereThatIsWanted) {
   OneShotPorts ports = DoorPorts([this] { return openssl::UniqueSsl(SSL_new(context_.get())); },
                                  [](absl::string_view, const std::string&) { return std::string("in secret"); });
-  ports.answer_plain = [](absl::string_view, const std::string&) { return std::string("in plain"); };
+  ports.answer_plain = [](absl::string_view, const OneShotPeer&) { return std::string("in plain"); };
   const Served door(DoorOptions(), std::move(ports));
   for (int i = 0; i < 20; ++i) {
     const auto reply = AskDoor(Query(door), pin_, "x");

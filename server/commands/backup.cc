@@ -147,6 +147,16 @@ absl::Status NoteRestore(ServerEnv& env, const std::string& folder, const std::s
   return absl::OkStatus();
 }
 
+// Nothing of a folder without an authority can be used: nobody's certificate would be good there.
+absl::Status HoldsAServer(const std::string& folder) {
+  if (PosixFileSystem().Stat(JoinPath(folder, "ca.pem")).ok()) return absl::OkStatus();
+  const bool there = PosixFileSystem().Stat(folder).ok();
+  return absl::NotFoundError(
+      absl::StrCat(folder, there ? " holds no Paritect server" : " is not there",
+                   "; nothing was changed. Elsewhere than where it ran a server needs its authority and keys, too: add "
+                   "--keys with the folder that `backup --keys` wrote, and restore makes DIR with them"));
+}
+
 int Restore(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
   std::string file;
@@ -165,7 +175,11 @@ int Restore(ServerEnv& env, const std::vector<std::string>& args) {
     return ServerError(env, "restore", "give FILE, or --as-it-is to go on with what is there", kServerUsage);
   }
   bool revocations_of_keys = false;
-  if (!keys.empty()) {
+  if (keys.empty()) {
+    if (const absl::Status server = HoldsAServer(folder); !server.ok()) {
+      return ServerError(env, "restore", server.message(), kServerUsage);
+    }
+  } else {
     if (const absl::Status same = SameAuthority(keys, folder); !same.ok()) {
       return ServerError(env, "restore", same.message(), kServerUsage);
     }

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -14,9 +15,17 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import BUILD, SOURCE, Cluster, Failure, binary, check, main, stored_ranges, verdicts  # noqa: E402
+from cluster import (BUILD, PREFACE, SOURCE, Cluster, Failure, binary, check, load_identity, main,  # noqa: E402
+                     stored_ranges, verdicts)
 
 BOOK = os.path.join(SOURCE, "docs", "operations.md")
+
+
+def unmarked_blocks():
+    """Blocks of commands that no step runs; the first one names what the steps use."""
+    with open(BOOK) as book:
+        text = re.sub(r"^<!-- step: ([a-z-]+) -->\n```\n(.*?)^```$", "", book.read(), flags=re.M | re.S)
+    return re.findall(r"^```\n(.*?)^```$", text, re.M | re.S)
 
 
 def steps():
@@ -125,7 +134,8 @@ def test_runbook():
             step("restore", "restored from", "kept as", "whole")
             cluster.wait_online("gpu-01", seconds=60)
             step("upgrade", "installed:")
-            step("stolen", "revoked", "RevokeNode")
+            step("stolen", "revoked", "RevokeNode", "takes the new credential")
+            cluster.wait_online("gpu-01", seconds=90)  # the agent was not restarted
             step("full-disk")
             step("clock")
             cluster.agents["gpu-01"].kill()
@@ -148,6 +158,12 @@ def test_runbook():
             step("lost-data", "restored the database as it is", "whole", "Restore")
             step("move", "whole")
             check(set(ran) == set(steps()), f"not run: {set(steps()) - set(ran)}")
+            check([block.split("=")[0] for block in unmarked_blocks()] == ["DIR"], f"blocks of no step: {unmarked_blocks()}")
+            # What the book says of folders that are not there.
+            elsewhere = os.path.join(cluster.work, "nowhere")
+            refused = cluster.run(binary("paritect-server"), "restore", elsewhere, cluster.work + "/monday.db", code=2)
+            check("is not there" in refused.stderr and "--keys" in refused.stderr, refused.stderr)
+            check(not os.path.exists(elsewhere), "a folder was made")
             for kind in ("server", "agent"):
                 cluster.run(os.path.join(SOURCE, "deploy", kind, "uninstall"), "--prefix", installed)
             left = [path for path in glob.glob(installed + "/**", recursive=True) if os.path.isfile(path)]
@@ -231,7 +247,7 @@ def test_agents_further_than_the_backup():
         # Collected anew: the same answer, but for what is told as lost.
         after = {check_: verdict for check_, verdict in verdicts(report).items() if not check_.startswith("cluster.")}
         check(after == {c: v for c, v in verdicts(before).items() if not c.startswith("cluster.")}, "another answer")
-        check(cluster.metric("records_lost_total") > 0, "what was acknowledged and is gone is not told")
+        cluster.metric_reaches("records_lost_total", 1)  # what was acknowledged and is gone is told
         doctor = cluster.client("doctor", code=[0, 1]).stdout
         check(re.search(r"warning\s+lost_records\s+[1-9]", doctor), doctor)
         cluster.stop_server()
@@ -280,18 +296,16 @@ def test_two_agents():
         # The spool of the copy is another one: what a machine makes that was copied before its agent first ran.
         shutil.rmtree(os.path.join(cluster.state("thief"), "spool"), ignore_errors=True)
         cluster.start_agent("thief")
-        deadline = time.time() + 90
-        while time.time() < deadline and cluster.metric("identity_contests_total") == 0:
-            time.sleep(0.5)
-        check(cluster.metric("identity_contests_total") > 0, "two agents with one identity are not noticed")
+        cluster.metric_reaches("identity_contests_total", 1)
         check("two agents" in cluster.client("node", "ls").stdout, "node ls")
         show = cluster.client("node", "show", "gpu-01").stdout
         check(re.search(r"two agents:\s+yes", show), show)
         doctor = cluster.client("doctor", code=[0, 1]).stdout
         check(re.search(r"error\s+identities", doctor), doctor)
+        cluster.log_has("gpu-01", "--what", "Identity")
         log = cluster.client("log", "--what", "Identity", "-o", "json").stdout
         check(any(entry["subject"] == "gpu-01" and entry["from"] for entry in json.loads(log)), log)
-        check("Identity refused" in cluster.server_log(), cluster.server_log())
+        cluster.log_has("Identity refused")
 
 
 def test_server_log():
@@ -308,6 +322,11 @@ def test_server_log():
             with open(os.open(forged, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
                 file.write(text)
             cluster.client("node", "ls", "--credential", forged, code=4)
+            # One that trusts the server, and shows a certificate of the other authority, or none.
+            for identity in (other.credential, None):
+                refused_handshake(cluster, identity)
+            # Who does not like the server's certificate at the door.
+            refused_handshake(other, None, protocol="paritect-enrol/1", port=cluster.port)
         cluster.stop_server()
         with open(os.path.join(cluster.work, "server.log")) as file:
             lines = [json.loads(line) for line in file]
@@ -320,6 +339,27 @@ def test_server_log():
         check(facts["Session"]["by"] == "agent/gpu-01", str(facts))
         check("stolen" in facts["RevokeNode"]["subject"], str(facts))
         check(any(m.startswith("listening on") for m in facts), str(list(facts)))
+        # Of one address at most one a second is told, so not each of them need be there.
+        refused = [line for line in lines if line["message"] == "Connection refused"]
+        check(refused and all(line["peer"] == "127.0.0.1" and line["why"] for line in refused), f"refused: {refused}")
+        check(any("certificate" in line["why"] for line in refused), f"why: {refused}")
+
+
+def refused_handshake(cluster, credential, protocol="h2", port=None):
+    """A caller whom the handshake refuses, or who refuses the server there."""
+    time.sleep(1.1)  # refusals of one address are told once a second
+    context = ssl.create_default_context(cafile=cluster.dir + "/ca.pem")
+    context.set_alpn_protocols([protocol])
+    if credential:
+        load_identity(context, cluster, credential)
+    try:
+        with socket.create_connection(("127.0.0.1", port or cluster.port), 10) as raw:
+            with context.wrap_socket(raw, server_hostname="localhost") as tls:
+                tls.sendall(PREFACE)
+                while tls.recv(4096):
+                    pass
+    except (ssl.SSLError, OSError):
+        pass
 
 
 def test_crowded():
@@ -343,7 +383,7 @@ def test_crowded():
             check(ended, "eighteen watches at once were taken")
             words = ended[0].stderr.read()
             check("calls under way" in words, words)
-            cluster.client("node", "ls")
+            cluster.client("node", "ls")  # an admin's lane
         finally:
             for watcher in watchers:
                 watcher.kill()
