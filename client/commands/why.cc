@@ -116,7 +116,7 @@ class Printer {
     Value("ui_migrated", finding.migrated());
     for (int i = 0; i < finding.evidence_size(); ++i) {
       const std::string side = SideOf(finding, i, pieces);
-      Value("ui_source", side.empty() ? finding.evidence(i) : absl::StrCat(side, w_.dot(), finding.evidence(i)));
+      Value("ui_source", side.empty() ? finding.evidence(i) : absl::StrCat(side, ": ", finding.evidence(i)));
     }
     const OrderedJson facts = FindingToJson(finding)["facts"];
     std::vector<std::string> figures;

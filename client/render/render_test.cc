@@ -128,7 +128,7 @@ TEST(Render, TheFirstScreenIsOneScreenWhateverFailed) {
 TEST(Render, AHealthyReportNeverBeginsWithWhatIsOpen) {
   for (const char* format : {"table", "markdown"}) {
     const std::string text = Render(format, Options({Language::kEnglish}), TestReport("healthy"));
-    const auto answer = text.find("NOTHING FAILED: 1 of 2 items pass, 1 are open");
+    const auto answer = text.find("NOTHING FAILED: 1 of 2 items pass, 1 is open");
     ASSERT_NE(answer, std::string::npos) << text;
     EXPECT_LT(answer, text.find("not performed")) << format;
   }
