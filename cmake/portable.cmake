@@ -2,7 +2,7 @@
 # Included after dependencies.cmake: every imported shared library becomes its static form. Four that Debian lacks come
 # from deploy/portable-libraries. lld takes archives in any order, so what gRPC needs behind it is listed once, at the end.
 set(PARITECT_PORTABLE_LIBRARIES ${CMAKE_BINARY_DIR}/portable)
-execute_process(COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} AR=${CMAKE_AR}
+execute_process(COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER} AR=${CMAKE_AR} SYSROOT=${CMAKE_SYSROOT}
                         ${CMAKE_SOURCE_DIR}/deploy/portable-libraries ${PARITECT_PORTABLE_LIBRARIES}
                 RESULT_VARIABLE made)
 if(NOT made EQUAL 0)
