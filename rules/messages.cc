@@ -12,7 +12,8 @@ bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// "{count|file|files}" is the first form where the value is 1, else the second: the one way in which a text has a singular.
+// "{count|file|files}" is the first form where the value is 1, else the second: the one way in which a text has a
+// singular.
 // Where a placeholder that begins at `at` has forms to choose from, "{count|file|files}": the one for its value.
 // `end`: behind it.
 std::string FormOf(absl::string_view text, std::size_t bar, const std::string* value, std::size_t& end) {

@@ -12,7 +12,8 @@
 
 namespace paritect {
 
-// A text in both languages, {en: …, zh: …}. InvalidArgument "LINE:COLUMN: ..." where a language is missing or something else stands there.
+// A text in both languages, {en: …, zh: …}. InvalidArgument "LINE:COLUMN: ..." where a language is missing or something
+// else stands there.
 absl::Status ReadBothLanguages(const DocumentNode& node, v1::Text& text);
 
 // A list of texts in lower case; InvalidArgument for anything else.

@@ -1,5 +1,6 @@
-// Binds what this program needs of the C library to the oldest version of it: hosts with Ascend NPUs have C libraries from
-// 2.28 on (2.34 gave these functions new versions with the same meaning). Included by every file that calls one of them.
+// Binds what this program needs of the C library to the oldest version of it: hosts with Ascend NPUs have C libraries
+// from 2.28 on (2.34 gave these functions new versions with the same meaning). Included by every file that calls one of
+// them.
 #ifndef PARITECT_AGENT_PROBE_OLD_C_LIBRARY_H_
 #define PARITECT_AGENT_PROBE_OLD_C_LIBRARY_H_
 

@@ -14,9 +14,9 @@ struct RunningMean {
   AlignedCurves curves;  // the other side smoothed alike, without the first windows
 };
 
-// Where one curve follows the other's running mean step by step (first differences, by running_mean_correlation) and not
-// the other itself (less by running_mean_gain at least), and is as still as that mean. A training that merely lags behind
-// does not move with the noise of single steps, so this hides no difference.
+// Where one curve follows the other's running mean step by step (first differences, by running_mean_correlation)
+// and not the other itself (less by running_mean_gain at least), and is as still as that mean. A training that merely
+// lags behind does not move with the noise of single steps, so this hides no difference.
 std::optional<RunningMean> FindRunningMean(const AlignedCurves& curves, const CurveLimits& limits);
 
 }  // namespace paritect

@@ -41,7 +41,7 @@ TEST(ReadableText, GbkCommentsAndStrayBytesAreReadAndNoted) {
   EXPECT_EQ(Read("A=1\nB=\xFF\xFE!\nC=2\n", "environment"),
             "environment A=1 B=\xEF\xBF\xBD\xEF\xBF\xBD! C=2 !not_utf8:2");
   EXPECT_EQ(Read("#!/bin/bash\n# \xB2\xE2\xCA\xD4\npython a.py --lr 1\n"),
-            "launch-script launch.command=python launch.entry=a.py lr=1 !not_utf8:2");
+            "launch-script launch.command=python launch.entry=a.py launch.alone=python a.py lr=1 !not_utf8:2");
   EXPECT_THAT(Read("\xB2\xE2\xCA\xD4\n---- arguments ----\n  lr .... 1\n- end of arguments -\n"),
               HasSubstr("megatron-args lr=1"));
 }

@@ -89,7 +89,7 @@ def start(record):
         image="exec",
         python="3.11.2",
         executable="/usr/bin/python3",
-        main="/work/train.py",
+        main="/src/train.py",
         how="audit-hook",
         late=False,
         env={"RANK": str(rank), "WORLD_SIZE": str(WORLD)},
