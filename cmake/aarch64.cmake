@@ -14,3 +14,9 @@ set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${CMAKE_SYSROOT})
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR}
     ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
+# The cross compiler looks for lld under a name of its own, unless it is led to the folder.
+find_program(PARITECT_LLD_PROGRAM ld.lld)
+get_filename_component(lld_folder ${PARITECT_LLD_PROGRAM} REALPATH)
+get_filename_component(lld_folder ${lld_folder} DIRECTORY)
+set(CMAKE_EXE_LINKER_FLAGS_INIT -B${lld_folder})
+set(CMAKE_SHARED_LINKER_FLAGS_INIT -B${lld_folder})
