@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "checks/observed_format.h"
@@ -9,6 +10,12 @@
 
 namespace paritect {
 namespace {
+
+// Of a value that was withheld its hash by the audit's key: two that are equal have the same. Empty: not known.
+std::string ValueOf(const v1::Setting& setting) {
+  if (!setting.raw_value().empty() || setting.has_value() || setting.keyed_hash().empty()) return setting.raw_value();
+  return absl::StrCat("withheld ", absl::BytesToHexString(setting.keyed_hash()));
+}
 
 ObservedRank RankOf(const v1::Bundle& bundle, const v1::Evidence& evidence, int& world_size) {
   ObservedRank rank;
@@ -18,7 +25,7 @@ ObservedRank RankOf(const v1::Bundle& bundle, const v1::Evidence& evidence, int&
     absl::string_view key = setting.raw_key();
     if (key == "world_size") world_size = static_cast<int>(ParseInt(setting.raw_value()).value_or(0));
     if (!absl::ConsumePrefix(&key, "observed.")) continue;
-    ObservedFact fact = {std::string(key), setting.raw_value(), setting.scope(), setting.origin()};
+    ObservedFact fact = {std::string(key), ValueOf(setting), setting.scope(), setting.origin()};
     (key == "gap" ? rank.gaps : rank.facts).push_back(std::move(fact));
   }
   return rank;

@@ -55,8 +55,8 @@ Facts Healthy(const Facts& more = {}) {
                  {"observed.pipeline.padding.drop_last", "false", "training"},
                  {"observed.pipeline.transform.dataset.transform.1.mean", "0.5", "training"},
                  {"observed.pipeline.parallelism.workers", "2", "training"},
-                 {"observed.indices.1", "d1", "training"},
-                 {"observed.batch.0", "b0", "training"},
+                 {"observed.indices.1.digest", "d1", "training"},
+                 {"observed.batch.0.digest", "b0", "training"},
                  {"observed.phase.training", "true", "phase 0"},
                  {"observed.phase.grad", "true", "phase 0"},
                  {"observed.phase.forwards", "16", "phase 0"},
@@ -108,7 +108,7 @@ TEST(Observed, PipelineFaultsByTheirCause) {
   EXPECT_EQ(Verdict("data.preprocessing.transform",
                     Healthy({{"observed.pipeline.transform.dataset.root", "/data/npu", "training"}})),
             "pass");
-  EXPECT_EQ(Verdict("data.preprocessing.samples", Healthy({{"observed.indices.1", "d2", "training"}})),
+  EXPECT_EQ(Verdict("data.preprocessing.samples", Healthy({{"observed.indices.1.digest", "d2", "training"}})),
             "fail: sample_order_differs rank 0 of npu-1");
 }
 
@@ -211,6 +211,14 @@ TEST(Observed, StateLoadsExchangeAndSchedules) {
 TEST(Observed, ASamplerThatIsNotToldItsEpoch) {
   EXPECT_THAT(Verdict("data.sharding.same-assignment", Healthy({{"observed.order_repeats", "true", "training"}})),
               HasSubstr("fail: epoch_not_set"));
+}
+
+TEST(Observed, DigestsThatWereWithheldAreNotEqual) {
+  const Facts withheld =
+      Healthy({{"observed.indices.1.digest", "", "training"}, {"observed.batch.0.digest", "", "training"}});
+  EXPECT_THAT(Verdict("data.preprocessing.samples", withheld, withheld), HasSubstr("not_performed"));
+  EXPECT_THAT(Verdict("data.preprocessing.samples", Healthy({{"observed.batch.0.digest", "b1", "training"}})),
+              HasSubstr("batch_differs"));
 }
 
 TEST(Observed, AverageThatRunsInTrainingMode) {

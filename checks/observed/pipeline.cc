@@ -65,6 +65,7 @@ class Comparison {
       : context_(context), result_(result), message_(message), severity_(severity) {}
 
   void Both(const Item& a, const Item& b) {
+    if (a.fact->value.empty() && b.fact->value.empty()) return;  // withheld without a hash: not known
     ++compared_;
     if (a.fact->value == b.fact->value) return;
     Add(a.name, a.fact->value, b.fact->value, a.fact->origin, b.fact->origin);

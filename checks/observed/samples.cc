@@ -3,6 +3,7 @@
 // (random augmentation) where the seeds are not the same. Source: pre-tuning checklist, 数据处理：预处理流程与基准一致.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "checks/observed/observed_run.h"
 
 namespace paritect {
@@ -40,8 +41,14 @@ class Judge {
     for (const ObservedFact& fact : a.facts) {
       // "training 2": a program may train on batches of several loaders.
       if (!absl::StartsWith(fact.scope, kTraining) || !absl::StartsWith(fact.key, prefix)) continue;
-      if (const ObservedFact* other = b.Find(fact.key, fact.scope)) visit(fact, *other);
+      const ObservedFact* other = b.Find(fact.key, fact.scope);
+      if (other != nullptr && !fact.value.empty() && !other->value.empty()) visit(fact, *other);
     }
+  }
+
+  // "batch.3.digest": 3.
+  static std::string NumberIn(absl::string_view key, absl::string_view prefix) {
+    return std::string(absl::StripSuffix(absl::StripPrefix(key, prefix), ".digest"));
   }
 
   void Rank(const ObservedRank& a, const ObservedRank& b) {
@@ -50,7 +57,7 @@ class Judge {
       ++indices_;
       if (x.value == y.value || !same_order) return;
       same_order = false;
-      Report("sample_order_differs", b, x, y, x.key.substr(std::string("indices.").size()));
+      Report("sample_order_differs", b, x, y, NumberIn(x.key, "indices."));
     });
     if (!same_order) return;
     bool told = false;
@@ -58,7 +65,7 @@ class Judge {
       ++batches_;
       if (x.value == y.value || told) return;
       told = true;
-      Report("batch_differs", b, x, y, x.key.substr(std::string("batch.").size()));
+      Report("batch_differs", b, x, y, NumberIn(x.key, "batch."));
     });
   }
 

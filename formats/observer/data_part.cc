@@ -322,14 +322,17 @@ void DataPart::AddFacts(SettingsBuilder& facts) const {
     const ObservedPass& first = loader.passes.begin()->second;
     if (first.sampler_seed) add("observed.sampler_seed", absl::StrCat(*first.sampler_seed), first.line);
     if (first.has_indices) add("observed.samples", absl::StrCat(first.samples), first.line);
+    // Named as digests are: a value that looks drawn by lot would be withheld under another name
+    // (rules/data/secrets.yaml).
     for (const auto& [batches, digest] : first.after) {
       // With workers more is asked of the sampler than is handed out.
-      if (batches <= first.batches) add(absl::StrCat("observed.indices.", batches), digest, first.line);
+      if (batches <= first.batches) add(absl::StrCat("observed.indices.", batches, ".digest"), digest, first.line);
     }
     if (loader.iterable) add("observed.iterable", "true", loader.line);
     if (first.has_indices && first.whole) add("observed.samples_whole", "true", first.line);
     for (std::size_t i = 0; i < first.batch_digests.size(); ++i) {
-      if (!first.batch_digests[i].empty()) add(absl::StrCat("observed.batch.", i), first.batch_digests[i], first.line);
+      if (!first.batch_digests[i].empty())
+        add(absl::StrCat("observed.batch.", i, ".digest"), first.batch_digests[i], first.line);
     }
   }
 }

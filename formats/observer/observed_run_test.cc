@@ -254,7 +254,7 @@ TEST(ObservedRun, LoadersAsPipelineAndLists) {
   EXPECT_EQ(Fact(evidence, "observed.pipeline.shuffle.shuffle@training"), "true");
   EXPECT_EQ(Fact(evidence, "observed.pipeline.shuffle.shuffle@evaluation"), "false");
   EXPECT_EQ(Fact(evidence, "micro_batch_size"), "2");
-  EXPECT_EQ(Fact(evidence, "observed.indices.1@training"), "d1");
+  EXPECT_EQ(Fact(evidence, "observed.indices.1.digest@training"), "d1");
   EXPECT_EQ(Fact(evidence, "observed.order_repeats@training"), "true");
   const auto lists = Of(evidence, [](const v1::Evidence& one) { return one.has_shards(); });
   ASSERT_EQ(lists.size(), 3u);

@@ -39,12 +39,14 @@ class HostScaler(torch.cuda.amp.GradScaler):
 
 
 class Half(torch.nn.Linear):
+    """Weights that are kept in fp16 and computed with in fp32, which every processor can."""
+
     def forward(self, x):
-        return torch.nn.functional.linear(x, self.weight.half().float(), self.bias)
+        return torch.nn.functional.linear(x, self.weight.float(), self.bias.float())
 
 
 seed(8)
-model = torch.nn.Sequential(Half(12, 32), torch.nn.ReLU(), Half(32, 4))
+model = torch.nn.Sequential(Half(12, 32), torch.nn.ReLU(), Half(32, 4)).half()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 scaler = HostScaler(1024.0, 5, moves=not FAULT)
 for epoch in range(2):
