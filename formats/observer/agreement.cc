@@ -97,18 +97,19 @@ std::optional<std::int64_t> ElementsOf(const DocumentNode& tensor) {
 
 }  // namespace
 
-void Agreement::Say(const char* kind, std::string told, std::string other, std::int64_t line) {
+void Agreement::Contradict(const char* kind, std::string told, std::string other, std::int64_t line) {
   found_.try_emplace(kind, Contradiction{kind, std::move(told), std::move(other), line});
 }
 
-void Agreement::SayIfMore(const char* kind, absl::string_view name, std::int64_t count, absl::string_view of,
-                          std::int64_t most, std::int64_t line) {
-  if (count > most) Say(kind, Named(name, count), Named(of, most), line);
+void Agreement::ContradictIfMore(const char* kind, absl::string_view name, std::int64_t count, absl::string_view of,
+                                 std::int64_t most, std::int64_t line) {
+  if (count > most) Contradict(kind, Named(name, count), Named(of, most), line);
 }
 
 void Agreement::Take(const ObservedRecord& record) {
   const std::string kind = record.kind();
-  if (ended_) Say("after_end", absl::StrCat("end:", end_line_), absl::StrCat(kind, ":", record.line()), record.line());
+  if (ended_)
+    Contradict("after_end", absl::StrCat("end:", end_line_), absl::StrCat(kind, ":", record.line()), record.line());
   TakeCounts(record, kind);
   TakeOrder(record, kind);
   if (record.Find("total") != nullptr) TakeList(record, kind);
@@ -133,17 +134,17 @@ void Agreement::TakeCounts(const ObservedRecord& record, const std::string& kind
     if (kind != one.kind) continue;
     const auto count = record.Integer(one.field);
     if (count && *count < one.least) {
-      Say("negative_count", absl::StrCat(kind, ".", one.field, "=", *count), absl::StrCat(">=", one.least),
-          record.line());
+      Contradict("negative_count", absl::StrCat(kind, ".", one.field, "=", *count), absl::StrCat(">=", one.least),
+                 record.line());
     }
   }
   if (kind == "kept") {
-    SayIfMore("gradients_kept", "kept", record.Integer("kept").value_or(0), "looked",
-              record.Integer("looked").value_or(0), record.line());
+    ContradictIfMore("gradients_kept", "kept", record.Integer("kept").value_or(0), "looked",
+                     record.Integer("looked").value_or(0), record.line());
   }
   if (kind == "worker" && record.Integer("workers")) {
-    SayIfMore("worker_outside", "worker", record.Integer("worker").value_or(0) + 1, "workers",
-              *record.Integer("workers"), record.line());
+    ContradictIfMore("worker_outside", "worker", record.Integer("worker").value_or(0) + 1, "workers",
+                     *record.Integer("workers"), record.line());
   }
 }
 
@@ -156,7 +157,7 @@ void Agreement::TakeOrder(const ObservedRecord& record, const std::string& kind)
   const auto [found, first] = passes_.try_emplace(key, *pass);
   // `pass` stands once, `indices` grow within one.
   if (!first && (*pass < found->second || (kind == "pass" && *pass == found->second))) {
-    Say("passes_backwards", Named("pass", found->second), Named("pass", *pass), record.line());
+    Contradict("passes_backwards", Named("pass", found->second), Named("pass", *pass), record.line());
   }
   found->second = std::max(found->second, *pass);
 }
@@ -165,7 +166,7 @@ void Agreement::TakeStep(const ObservedRecord& record) {
   const auto optimizer = record.Integer("optimizer"), n = record.Integer("n");
   if (!optimizer || !n || (steps_.size() >= kNumbersMax && !steps_.contains(*optimizer))) return;
   std::int64_t& highest = steps_[*optimizer];
-  if (*n <= highest) Say("steps_backwards", Named("n", highest), Named("n", *n), record.line());
+  if (*n <= highest) Contradict("steps_backwards", Named("n", highest), Named("n", *n), record.line());
   highest = std::max(highest, *n);
 }
 
@@ -176,11 +177,11 @@ void Agreement::TakeScale(const ObservedRecord& record) {
   const bool skipped = record.Boolean("applied") == false;
   skips_ += skipped ? 1 : 0;
   if (skipped && disabled_.contains(scaler)) {
-    Say("disabled_scaler_skips", "enabled=false", "applied=false", record.line());
+    Contradict("disabled_scaler_skips", "enabled=false", "applied=false", record.line());
   }
   if (!n || (updates_.size() >= kNumbersMax && !updates_.contains(key))) return;
   std::int64_t& highest = updates_[key];
-  if (*n <= highest) Say("steps_backwards", Named("n", highest), Named("n", *n), record.line());
+  if (*n <= highest) Contradict("steps_backwards", Named("n", highest), Named("n", *n), record.line());
   highest = std::max(highest, *n);
 }
 
@@ -195,7 +196,7 @@ void Agreement::TakeIndices(const ObservedRecord& record) {
   const auto requested = record.Integer("requested");
   if (!requested) return;  // no indices: samples are what the data set gives
   const std::int64_t samples = record.Integer("samples").value_or(0);
-  SayIfMore("samples_exceed_requested", "samples", samples, "requested", *requested, record.line());
+  ContradictIfMore("samples_exceed_requested", "samples", samples, "requested", *requested, record.line());
   if (record.Text("kind") != "text") CompareDigests(record, *requested);
 }
 
@@ -203,19 +204,19 @@ void Agreement::CompareDigests(const ObservedRecord& record, std::int64_t reques
   const auto first = IndicesIn(record.List("first")), last = IndicesIn(record.List("last"));
   if (!first || !last) return;
   const auto kept = static_cast<std::int64_t>(first->size());
-  SayIfMore("indices_exceed_requested", "first", kept, "requested", requested, record.line());
-  SayIfMore("indices_exceed_requested", "last", static_cast<std::int64_t>(last->size()), "requested", requested,
-            record.line());
+  ContradictIfMore("indices_exceed_requested", "first", kept, "requested", requested, record.line());
+  ContradictIfMore("indices_exceed_requested", "last", static_cast<std::int64_t>(last->size()), "requested", requested,
+                   record.line());
   const auto compare = [&](std::int64_t count, const std::string& digest) {
     if (digest.size() != 32 || count <= 0 || count > kept) return;
     const std::string made = DigestOf(*first, static_cast<std::size_t>(count));
-    if (made != digest) Say("indices_against_digest", digest, made, record.line());
+    if (made != digest) Contradict("indices_against_digest", digest, made, record.line());
   };
   if (requested == kept) {
     compare(kept, record.Text("digest"));
     const auto tail = static_cast<std::ptrdiff_t>(std::min(first->size(), last->size()));
     if (!std::equal(last->end() - tail, last->end(), first->end() - tail)) {
-      Say("indices_against_last", absl::StrJoin(*last, ","), absl::StrCat("[", kept, "]"), record.line());
+      Contradict("indices_against_last", absl::StrJoin(*last, ","), absl::StrCat("[", kept, "]"), record.line());
     }
   }
   const DocumentNode* digests = record.Find("at_batches");
@@ -240,13 +241,13 @@ void Agreement::TakeList(const ObservedRecord& record, const std::string& kind) 
     }
     // Fewer are those of a part: a tensor that is dealt out over ranks tells its whole shape.
     if (shape && counted > *shape)
-      Say("elements_against_shape", Named("elements", counted), Named("shape", *shape), record.line());
+      Contradict("elements_against_shape", Named("elements", counted), Named("shape", *shape), record.line());
     const DocumentNode *least = one.Find("min"), *most = one.Find("max");
     const auto min = least == nullptr ? std::nullopt : NumberIn(*least);
     const auto max = most == nullptr ? std::nullopt : NumberIn(*most);
     if (*finite > 0 && min && max && *min > *max) {
-      Say("range_turned_round", absl::StrCat("min=", FormatDouble(*min)), absl::StrCat("max=", FormatDouble(*max)),
-          record.line());
+      Contradict("range_turned_round", absl::StrCat("min=", FormatDouble(*min)),
+                 absl::StrCat("max=", FormatDouble(*max)), record.line());
     }
   }
   if (!from || !total) return;
@@ -257,9 +258,9 @@ void Agreement::TakeList(const ObservedRecord& record, const std::string& kind) 
   if (lists_.size() >= kListsMax && !lists_.contains(key)) return;
   std::int64_t& came = lists_[key];
   // A part that is missing is a gap, told elsewhere; one that comes again would fill its place.
-  if (*from < came) Say("list_overlaps", Named("from", *from), Named("came", came), record.line());
+  if (*from < came) Contradict("list_overlaps", Named("from", *from), Named("came", came), record.line());
   came = std::max(came, *from + static_cast<std::int64_t>(elements.size()));
-  SayIfMore("list_overlaps", "came", came, "total", *total, record.line());
+  ContradictIfMore("list_overlaps", "came", came, "total", *total, record.line());
 }
 
 // Of the generator that decides: torch's own. Calls of the framework itself are not told.
@@ -274,8 +275,8 @@ void Agreement::TakeSeed(const ObservedRecord& record, const std::string& kind) 
   // A negative one is turned into another number; what is no number was made by an expression.
   if (std::any_of(seeds_.begin(), seeds_.end(), [](const std::string& one) { return ParseInt(one).value_or(-1) < 0; }))
     return;
-  Say("seed_against_call", absl::StrCat("initial_seed=", seed),
-      absl::StrCat("manual_seed=", absl::StrJoin(seeds_, ",")), record.line());
+  Contradict("seed_against_call", absl::StrCat("initial_seed=", seed),
+             absl::StrCat("manual_seed=", absl::StrJoin(seeds_, ",")), record.line());
 }
 
 void Agreement::TakeRoot(const ObservedRecord& record, const std::string& kind) {
@@ -308,11 +309,11 @@ void Agreement::TakeLoad(const ObservedRecord& record) {
   const auto fitting = record.Integer("fitting");
   for (const char* whole : {"given", "expected"}) {
     const auto most = record.Integer(whole);
-    if (fitting && most) SayIfMore("load_exceeds_keys", "fitting", *fitting, whole, *most, record.line());
+    if (fitting && most) ContradictIfMore("load_exceeds_keys", "fitting", *fitting, whole, *most, record.line());
   }
   for (const auto& [part, whole] : {std::pair("missing_total", "expected"), std::pair("unexpected_total", "given")}) {
     const auto count = record.Integer(part), most = record.Integer(whole);
-    if (count && most) SayIfMore("load_exceeds_keys", part, *count, whole, *most, record.line());
+    if (count && most) ContradictIfMore("load_exceeds_keys", part, *count, whole, *most, record.line());
   }
 }
 

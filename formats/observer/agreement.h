@@ -54,9 +54,9 @@ class Agreement {
   void TakeLoad(const ObservedRecord& record);
   void TakeOrder(const ObservedRecord& record, const std::string& kind);
   void CompareCasts(std::vector<Contradiction>& found) const;
-  void Say(const char* kind, std::string told, std::string other, std::int64_t line);
-  void SayIfMore(const char* kind, absl::string_view name, std::int64_t count, absl::string_view of, std::int64_t most,
-                 std::int64_t line);
+  void Contradict(const char* kind, std::string told, std::string other, std::int64_t line);
+  void ContradictIfMore(const char* kind, absl::string_view name, std::int64_t count, absl::string_view of,
+                        std::int64_t most, std::int64_t line);
 
   std::map<std::string, Contradiction> found_;  // the first of each kind
   bool ended_ = false;
