@@ -52,7 +52,7 @@ TEST(WhatOpensMost, GathersWhatOneStepBringsAndCountsWhatTheNextOneAdds) {
   v1::CheckResult& both = AddOpen(report, "both");
   Lack("kind_not_collected", NotCollected("scripts"), both);
   Lack("kind_not_collected", NotCollected("weights"), both);
-  EXPECT_THAT(Told(report), ElementsAre("scripts: a, b", "weights: w, both"));
+  EXPECT_THAT(Told(report), ElementsAre("scripts: a, b", "wrapped-run: w, both"));
 }
 
 TEST(WhatOpensMost, AmongEqualsTheOneWithMoreRequiredChecksStandsFirst) {
@@ -61,7 +61,7 @@ TEST(WhatOpensMost, AmongEqualsTheOneWithMoreRequiredChecksStandsFirst) {
   v1::CheckResult& required = AddOpen(report, "required");
   required.set_required(true);
   Lack("kind_not_collected", NotCollected("weights"), required);
-  EXPECT_THAT(Told(report), ElementsAre("weights: required", "scripts: optional"));
+  EXPECT_THAT(Told(report), ElementsAre("wrapped-run: required", "scripts: optional"));
 }
 
 TEST(WhatOpensMost, ARemedyThatNoOpeningNamesIsAStepOfItsOwn) {

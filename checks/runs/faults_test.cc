@@ -262,7 +262,7 @@ TEST(Scaler, AScaleThatIsPrintedIsNotAskedFor) {
 TEST(Texts, ALowerLossKeepsItsSignAndHugeFiguresAreCut) {
   const auto lower = [](std::int64_t step) { return 0.93 * Course(step) * (1 + 0.03 * Jitter(9, step)); };
   const v1::CheckResult result = RunOne(kCurve, {Training("g", Course)}, {Training("n", lower)});
-  EXPECT_THAT(Message(result, "loss_lower"), HasSubstr("below g: -"));
+  EXPECT_THAT(Message(result, "loss_lower"), HasSubstr(", by -"));
   EXPECT_EQ(Percent(1e300), "> 1000000 %");
   EXPECT_EQ(Percent(-kInfinity), "< -1000000 %");
   EXPECT_EQ(Percent(0.0052), "0.52 %");

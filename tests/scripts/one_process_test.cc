@@ -218,6 +218,9 @@ TEST(OneProcess, CodeThatReachesNamesByOtherWays) {
                            "x = (\n"}) {
     EXPECT_EQ(Proof({{"train.py", absl::StrCat("import torch\nfrom torch import nn\n", code, kTrain)}}), "") << code;
   }
+}
+
+TEST(OneProcess, EncodingsByWhichPythonSeesOtherCode) {
   EXPECT_EQ(Proof({{"train.py", absl::StrCat("# -*- coding: rot13 -*-\n", kTrain)}}), "");
   EXPECT_EQ(Proof({{"train.py", absl::StrCat("# vim: set fileencoding=utf-7 :\n", kTrain)}}), "");
   EXPECT_NE(Proof({{"train.py", absl::StrCat("#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n", kTrain)}}), "");
@@ -337,6 +340,9 @@ TEST(OneProcess, LaunchesThatStartMoreOrOtherPrograms) {
                              "yes | python train.py\n"}) {
     EXPECT_EQ(Proof({{"run.sh", launch}}), "") << launch;
   }
+}
+
+TEST(OneProcess, LaunchesThatStartOneProgram) {
   for (const char* launch :
        {"python train.py\n", "#!/bin/sh\r\npython3 train.py --lr 1 \\\r\n  > log.txt 2>&1\r\n",
         "cd \"$(dirname \"$0\")\"\nLR=1\nCUDA_VISIBLE_DEVICES=0 nohup python3.11 -u ./train.py --lr $LR &> a.log "
