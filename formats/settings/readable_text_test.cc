@@ -55,7 +55,7 @@ TEST(ReadableText, AGuessThatBreaksTheSyntaxIsGivenUp) {
 TEST(ReadableText, MarksAndUtf16) {
   EXPECT_EQ(Read("\xEF\xBB\xBFlr: 0.1\nb: 2\n"), "yaml lr=0.1 b=2");
   EXPECT_EQ(Read("\xEF\xBB\xBF#!/bin/bash\r\npython a.py --lr 1\r\n"),
-            "launch-script launch.command=python launch.entry=a.py lr=1");
+            "launch-script launch.command=python launch.entry=a.py launch.alone=python a.py lr=1");
   EXPECT_EQ(Read("\xEF\xBB\xBF[a]\nb = 1\n"), "toml a.b=1");
   EXPECT_EQ(Read("\xEF\xBB\xBFtorch==2.1.0\r\n"), "packages package.torch=2.1.0");
   EXPECT_EQ(Read(Utf16("torch==2.1.0\r\nnumpy==1.26\r\n")),
