@@ -196,8 +196,12 @@ class Lexer {
 };
 
 bool IsPython(absl::string_view word) {
+  // A program of that name in the job's own folder may be anything.
   const std::size_t slash = word.rfind('/');
-  if (slash != absl::string_view::npos) word = word.substr(slash + 1);
+  if (slash != absl::string_view::npos) {
+    if (!absl::StartsWith(word, "/") || !absl::EndsWith(word.substr(0, slash), "/bin")) return false;
+    word = word.substr(slash + 1);
+  }
   return absl::ConsumePrefix(&word, "python") && word.find_first_not_of("0123456789.") == absl::string_view::npos;
 }
 
@@ -207,7 +211,8 @@ bool IsAssignment(const Word& word, bool& bad) {
   if (equals == std::string::npos) return false;
   const absl::string_view name = absl::string_view(word.text).substr(0, equals);
   if (!IsIdentifier(name)) return false;
-  bad = bad || BuiltInLaunchers().Tells(name) || BuiltInOneProcessRules().variables.contains(name);
+  // Another search path may find another "python".
+  bad = bad || name == "PATH" || BuiltInLaunchers().Tells(name) || BuiltInOneProcessRules().variables.contains(name);
   return true;
 }
 
