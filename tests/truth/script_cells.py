@@ -81,7 +81,7 @@ def ported(code):
 FORMS = {
     "crlf": lambda code: code.replace("\n", "\r\n"),
     "bom": lambda code: "\ufeff" + code,
-    "comments": lambda code: "# 训练脚本：学习率曾为 3e-4\n" + code.replace("\nimport ", "\n# import\nimport ", 1),
+    "comments": lambda code: "# 学习率曾为 3e-4\n" + code.replace("\nimport ", "\n# import\nimport ", 1),
     "blank_lines": lambda code: code.replace("\n\n", "\n\n\n"),
 }
 PASSES = ("data.preprocessing.shuffle", "data.preprocessing.padding", "data.preprocessing.transform",
