@@ -64,6 +64,17 @@ TEST(Messages, LanguagesNeedTheSamePlaceholders) {
   EXPECT_THAT(std::string(messages.Add(*root, false).message()), HasSubstr("other placeholders"));
 }
 
+TEST(Messages, AFormForOneAndOneForMany) {
+  Messages messages;
+  auto root = ParseDocument("m: {en: \"{n} {n|file is|files are} there\", zh: \"{n} 个\"}\n");
+  ASSERT_TRUE(root.ok());
+  ASSERT_TRUE(messages.Add(*root, false).ok());
+  EXPECT_EQ(messages.Say("m", {{"n", "1"}}).en(), "1 file is there");
+  EXPECT_EQ(messages.Say("m", {{"n", "0"}}).en(), "0 files are there");
+  EXPECT_EQ(messages.Say("m", {{"n", "1"}}).zh(), "1 个");
+  EXPECT_EQ(messages.Say("m").en(), "{n} {n|file is|files are} there");  // unfilled: stays visible
+}
+
 TEST(Messages, UnknownIdsStayVisible) {
   Messages messages;
   EXPECT_EQ(messages.Say("no_such", {{"a", "1"}}).en(), "no_such a=1");
