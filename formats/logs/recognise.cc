@@ -1,9 +1,81 @@
 #include "formats/logs/recognise.h"
 
 #include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "formats/logs/machinery/line_letters.h"
+#include "formats/logs/machinery/telling_groups.h"
 
 namespace paritect {
 namespace {
+
+constexpr absl::string_view kLossLetters = "ossOSS损";
+
+// Of formats that lines prove: groups of three letters, one behind the other (kAny in the third place: any), one of
+// which stands in each line that counts for the format's sniffing. It sees those lines alone, and is not asked where
+// there are none. A format that is not named sees the whole window.
+struct FormatLetters {
+  absl::string_view format;
+  absl::string_view letters;
+};
+constexpr FormatLetters kLetters[] = {
+    {"mllog", ":::"},
+    {"megatron", "era"},  // iteration
+    {"hf-trainer-stdout", "{'\x01"},
+    {"llamafactory-jsonl", "nt_"},  // current_steps
+    {"mindformers", "{ E"},
+    {"mindspore", "och"},
+    {"fairseq", "m_uNOT"},    // num_updates, NOTE
+    {"mmengine", "(tr\"it"},  // (train), "iter"
+    {"timm", "oss"},
+    {"torchtitan", "oss"},
+    {"verl", "ep:"},
+    {"paddle", "oss"},
+    {"nanogpt", "ossn_t"},       // train_time
+    {"tf-estimator", "ossg d"},  // Saving dict
+    {"keras", "ochoss/st"},      // /step
+    {"dllogger", "LLL"},
+    {"deepspeed", "kip[deGra"},  // skipped, Skipping, [deepspeed], Grad
+    {"apex", "GraAft"},          // Gradient, After
+    {"jsonl", "{\"\x01"},
+    {"text", telling::kLetters},
+};
+
+absl::string_view LettersOf(const LogFormat& format) {
+  if (format.dialect == nullptr) return "";  // a form of whole files
+  for (const FormatLetters& one : kLetters) {
+    if (one.format == format.name) return one.letters;
+  }
+  return "";
+}
+
+const LineLetters& LettersOfFormats() {
+  static const LineLetters letters = [] {
+    std::vector<absl::string_view> all;
+    for (const LogFormat* format : AllLogFormats()) all.push_back(LettersOf(*format));
+    all.push_back(kLossLetters);
+    return LineLetters(all);
+  }();
+  return letters;
+}
+
+// Those of the lines that are of that reader, each with its LF.
+std::string LinesOf(const std::vector<LineLetters::Line>& lines, std::size_t reader) {
+  std::string text;
+  for (const LineLetters::Line& line : lines) {
+    if ((line.readers >> reader & 1) != 0) absl::StrAppend(&text, line.text, "\n");
+  }
+  return text;
+}
+
+// "loss" as a word, with a number on the same line.
+bool SpeaksOfLoss(absl::string_view line) {
+  const bool word =
+      absl::StrContains(line, "oss") || absl::StrContains(line, "LOSS") || absl::StrContains(line, "损失");
+  return word && line.find_first_of("0123456789") != absl::string_view::npos;
+}
 
 std::int64_t CountLosses(const LogFormat& format, absl::string_view text) {
   RunLogBuilder out;
@@ -50,14 +122,27 @@ std::unique_ptr<LogParser> LogClaim::MakeParser(TextEncoding encoding) const {
   return MakeTextLogParser(encoding, format->dialect(), std::move(others));
 }
 
-LogClaim ClaimLog(const LogHead& head) {
+std::vector<const LogFormat*> FormatsThatClaim(const LogHead& head, bool* speaks_of_loss) {
+  const std::vector<LineLetters::Line> lines = LettersOfFormats().Find(head.text);
+  const absl::Span<const LogFormat* const> all = AllLogFormats();
+  if (speaks_of_loss != nullptr) *speaks_of_loss = AnyLine(LinesOf(lines, all.size()), &SpeaksOfLoss);
+  std::vector<const LogFormat*> claim;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool whole = LettersOf(*all[i]).empty();
+    const std::string own = whole ? std::string() : LinesOf(lines, i);
+    if (!whole && own.empty()) continue;
+    if (all[i]->sniff({head.raw, whole ? head.text : absl::string_view(own), head.first})) claim.push_back(all[i]);
+  }
+  return claim;
+}
+
+LogClaim ClaimLog(const LogHead& head, bool* speaks_of_loss) {
   struct Candidate {
     const LogFormat* format;
     std::int64_t losses;
   };
   std::vector<Candidate> candidates;
-  for (const LogFormat* format : AllLogFormats()) {
-    if (!format->sniff(head)) continue;
+  for (const LogFormat* format : FormatsThatClaim(head, speaks_of_loss)) {
     if (format->dialect == nullptr) {
       // A form of whole files: no other can stand in it.
       if (candidates.empty()) return {format, {}, 1};
