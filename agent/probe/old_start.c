@@ -1,5 +1,6 @@
-// The linker's start file calls __libc_start_main in its newest version (--wrap leads it here). It passes no initialisers
-// from 2.34 on, and older C libraries take none as well (csu/libc-start.c of glibc 2.17 to 2.33); this program has none.
+// The linker's start file calls __libc_start_main in its newest version (--wrap leads it here). It passes no
+// initialisers from 2.34 on, and older C libraries take none as well (csu/libc-start.c of glibc 2.17 to 2.33); this
+// program has none.
 #include "agent/probe/old_c_library.h"
 
 typedef int (*main_function)(int, char**, char**);
