@@ -106,6 +106,8 @@ std::optional<bool> TrainsActive(const ObservedRun& run, std::string& origin) {
 }
 
 std::optional<std::int64_t> RowsOf(const ObservedRun& run, std::string& origin) {
+  // Each rank may evaluate a part: with one that left no record, the sum is of unknown many.
+  if (static_cast<int>(run.ranks().size()) < run.world_size()) return std::nullopt;
   std::int64_t rows = 0;
   bool any = false;
   for (const ObservedRank& rank : run.ranks()) {
