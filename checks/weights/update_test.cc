@@ -59,7 +59,7 @@ TEST(Updated, ATensorThatStandsStillIsNamed) {
 
 // What the baseline freezes and the migrated run trains is another training.
 TEST(Updated, ATensorThatMovesHereAloneIsNamed) {
-  EXPECT_EQ(Verdict(kUpdated, {A({.norm = Floats(128)})}, {B()}), "fail: updated_here_alone norm.weight");
+  EXPECT_EQ(Verdict(kUpdated, {A({.norm = Floats(128)})}, {B()}), "fail: updated_alone norm.weight");
   // Lost in the baseline's own type.
   EXPECT_EQ(Verdict(kUpdated, {A({.norm = Floats(128), .dtype = "BF16"})}, {B()}), "pass");
 }
