@@ -3,6 +3,7 @@
 #include "client/inspector.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/logs/recognise.h"
 
 namespace paritect {
 namespace {
@@ -12,11 +13,7 @@ bool Recognises(absl::string_view, bool is_folder, absl::string_view head) {
   std::string text;
   TextLines lines(DetectTextEncoding(head));
   lines.Feed(head, [&](const TextLine& line) { absl::StrAppend(&text, line.text, "\n"); });
-  const LogHead view = {head, text, true};
-  for (const LogFormat* format : AllLogFormats()) {
-    if (format->sniff(view)) return true;
-  }
-  return false;
+  return !FormatsThatClaim({head, text, true}).empty();
 }
 
 #define PARITECT_PUT(json, record, field) \

@@ -57,6 +57,10 @@ bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view li
   return false;
 }
 
+bool AnyLine(absl::Span<const absl::string_view> lines, absl::FunctionRef<bool(absl::string_view line)> visit) {
+  return std::any_of(lines.begin(), lines.end(), visit);
+}
+
 namespace {
 
 constexpr std::size_t kDocumentBytesMax = 256 << 20;

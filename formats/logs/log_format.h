@@ -22,6 +22,8 @@ struct LogHead {
   absl::string_view raw;   // bytes as they stand
   absl::string_view text;  // whole clean lines (formats/text_lines.h), each with its LF
   bool first = true;       // the window begins where the file does
+  // Those of the lines that hold letters of the format that is asked (LogFormat::letters).
+  absl::Span<const absl::string_view> lines = {};
 };
 
 class LogParser {
@@ -47,6 +49,9 @@ struct LogFormat {
   std::unique_ptr<LogParser> (*create)(TextEncoding encoding);
   // Of dialects whose lines may stand among those of others in one log; else nullptr.
   std::unique_ptr<LineDialect> (*dialect)() = nullptr;
+  // Groups of three letters, one behind the other ('\x01' in the third place: any), of formats that one of their lines
+  // proves: a line that holds no group is no proof. Where the window has no line with one, `sniff` is not asked.
+  absl::string_view letters = "";
 };
 
 // In the order of trial; the last ones are the general forms.
@@ -123,6 +128,7 @@ std::unique_ptr<LogParser> MakeDocumentParser(TextEncoding encoding,
 
 // Calls `visit` for each line of `text` until it returns true; whether it did.
 bool AnyLine(absl::string_view text, absl::FunctionRef<bool(absl::string_view line)> visit);
+bool AnyLine(absl::Span<const absl::string_view> lines, absl::FunctionRef<bool(absl::string_view line)> visit);
 
 }  // namespace paritect
 

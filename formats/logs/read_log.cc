@@ -58,13 +58,6 @@ bool IsBinaryInWide(absl::string_view head, TextEncoding encoding) {
   return LooksBinary(text);
 }
 
-// "loss" as a word, with a number on the same line.
-bool SpeaksOfLoss(absl::string_view line) {
-  const bool word =
-      absl::StrContains(line, "oss") || absl::StrContains(line, "LOSS") || absl::StrContains(line, "损失");
-  return word && line.find_first_of("0123456789") != absl::string_view::npos;
-}
-
 struct Recognition {
   LogClaim claim;
   TextEncoding encoding = TextEncoding::kUtf8;
@@ -92,13 +85,14 @@ absl::StatusOr<Recognition> Recognise(LogBytes& bytes) {
     text.clear();
     auto add = [&](const TextLine& line) {
       ++seen.lines;
-      seen.speaks_of_loss = seen.speaks_of_loss || SpeaksOfLoss(line.text);
       absl::StrAppend(&text, line.text, "\n");
     };
     lines.Feed(chunk, add);
     if (last && window == 0) lines.Finish(add);
     const LogHead view = {window == 0 ? chunk : absl::string_view(), text, window == 0};
-    seen.claim.Add(ClaimLog(view));
+    bool speaks_of_loss = false;
+    seen.claim.Add(ClaimLog(view, &speaks_of_loss));
+    seen.speaks_of_loss = seen.speaks_of_loss || speaks_of_loss;
     // A curve of a dialect's own settles it.
     const bool settled = seen.claim.losses > 0 && !seen.claim.is_general();
     if (seen.claim.format != nullptr && (settled || window >= kWindowsForDialects)) break;

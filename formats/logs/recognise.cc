@@ -2,8 +2,30 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "formats/logs/machinery/line_letters.h"
+
 namespace paritect {
 namespace {
+
+constexpr absl::string_view kLossLetters = "ossOSS损";
+
+const LineLetters& LettersOfFormats() {
+  static const LineLetters letters = [] {
+    std::vector<absl::string_view> all;
+    for (const LogFormat* format : AllLogFormats()) all.push_back(format->letters);
+    all.push_back(kLossLetters);
+    return LineLetters(all);
+  }();
+  return letters;
+}
+
+// "loss" as a word, with a number on the same line.
+bool SpeaksOfLoss(absl::string_view line) {
+  const bool word =
+      absl::StrContains(line, "oss") || absl::StrContains(line, "LOSS") || absl::StrContains(line, "损失");
+  return word && line.find_first_of("0123456789") != absl::string_view::npos;
+}
 
 std::int64_t CountLosses(const LogFormat& format, absl::string_view text) {
   RunLogBuilder out;
@@ -50,14 +72,33 @@ std::unique_ptr<LogParser> LogClaim::MakeParser(TextEncoding encoding) const {
   return MakeTextLogParser(encoding, format->dialect(), std::move(others));
 }
 
-LogClaim ClaimLog(const LogHead& head) {
+std::vector<const LogFormat*> FormatsThatClaim(const LogHead& head, bool* speaks_of_loss) {
+  const std::vector<LineLetters::Line> lines = LettersOfFormats().Find(head.text);
+  const auto lines_of = [&](std::size_t reader) {
+    std::vector<absl::string_view> own;
+    for (const LineLetters::Line& line : lines) {
+      if ((line.readers >> reader & 1) != 0) own.push_back(line.text);
+    }
+    return own;
+  };
+  const absl::Span<const LogFormat* const> all = AllLogFormats();
+  if (speaks_of_loss != nullptr) *speaks_of_loss = AnyLine(lines_of(all.size()), &SpeaksOfLoss);
+  std::vector<const LogFormat*> claim;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<absl::string_view> own = lines_of(i);
+    if (!all[i]->letters.empty() && own.empty()) continue;
+    if (all[i]->sniff({head.raw, head.text, head.first, own})) claim.push_back(all[i]);
+  }
+  return claim;
+}
+
+LogClaim ClaimLog(const LogHead& head, bool* speaks_of_loss) {
   struct Candidate {
     const LogFormat* format;
     std::int64_t losses;
   };
   std::vector<Candidate> candidates;
-  for (const LogFormat* format : AllLogFormats()) {
-    if (!format->sniff(head)) continue;
+  for (const LogFormat* format : FormatsThatClaim(head, speaks_of_loss)) {
     if (format->dialect == nullptr) {
       // A form of whole files: no other can stand in it.
       if (candidates.empty()) return {format, {}, 1};

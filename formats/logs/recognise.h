@@ -22,9 +22,13 @@ struct LogClaim {
   std::unique_ptr<LogParser> MakeParser(TextEncoding encoding) const;
 };
 
+// All formats that claim the window, in order of trial. `speaks_of_loss`, where it is given: whether some line holds
+// the word "loss" and a number.
+std::vector<const LogFormat*> FormatsThatClaim(const LogHead& head, bool* speaks_of_loss = nullptr);
+
 // Who claims the window. Of several dialects the one that gives most losses; of those that give about as many (half)
 // the first in order of trial.
-LogClaim ClaimLog(const LogHead& head);
+LogClaim ClaimLog(const LogHead& head, bool* speaks_of_loss = nullptr);
 
 }  // namespace paritect
 

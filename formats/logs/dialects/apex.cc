@@ -19,12 +19,13 @@ bool IsApexLine(absl::string_view line) {
 }
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsApexLine);
+  return AnyLine(head.lines, &IsApexLine);
 }
 
 }  // namespace
 
 extern const LogFormat kApexLogFormat;
-const LogFormat kApexLogFormat = {"apex", &Sniff, &CreateTextLogParser<ApexDialect>, &MakeLineDialect<ApexDialect>};
+const LogFormat kApexLogFormat = {"apex", &Sniff, &CreateTextLogParser<ApexDialect>, &MakeLineDialect<ApexDialect>,
+                                  "GraAft"};
 
 }  // namespace paritect

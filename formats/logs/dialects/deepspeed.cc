@@ -104,13 +104,13 @@ bool IsDeepSpeedLine(absl::string_view line) {
 }
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsDeepSpeedLine);
+  return AnyLine(head.lines, &IsDeepSpeedLine);
 }
 
 }  // namespace
 
 extern const LogFormat kDeepSpeedLogFormat;
 const LogFormat kDeepSpeedLogFormat = {"deepspeed", &Sniff, &CreateTextLogParser<DeepSpeedDialect>,
-                                       &MakeLineDialect<DeepSpeedDialect>};
+                                       &MakeLineDialect<DeepSpeedDialect>, "kip[deGra"};
 
 }  // namespace paritect

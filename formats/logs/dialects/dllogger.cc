@@ -116,13 +116,13 @@ class DlloggerDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsDlloggerLine);
+  return AnyLine(head.lines, &IsDlloggerLine);
 }
 
 }  // namespace
 
 extern const LogFormat kDlloggerLogFormat;
 const LogFormat kDlloggerLogFormat = {"dllogger", &Sniff, &CreateTextLogParser<DlloggerDialect>,
-                                      &MakeLineDialect<DlloggerDialect>};
+                                      &MakeLineDialect<DlloggerDialect>, "LLL"};
 
 }  // namespace paritect

@@ -82,13 +82,13 @@ class FairseqDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsFairseqLine);
+  return AnyLine(head.lines, &IsFairseqLine);
 }
 
 }  // namespace
 
 extern const LogFormat kFairseqLogFormat;
 const LogFormat kFairseqLogFormat = {"fairseq", &Sniff, &CreateTextLogParser<FairseqDialect>,
-                                     &MakeLineDialect<FairseqDialect>};
+                                     &MakeLineDialect<FairseqDialect>, "m_uNOT"};
 
 }  // namespace paritect

@@ -440,13 +440,13 @@ class HfStdoutDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsTrainerLine);
+  return AnyLine(head.lines, &IsTrainerLine);
 }
 
 }  // namespace
 
 extern const LogFormat kHfTrainerStdoutLogFormat;
 const LogFormat kHfTrainerStdoutLogFormat = {"hf-trainer-stdout", &Sniff, &CreateTextLogParser<HfStdoutDialect>,
-                                             &MakeLineDialect<HfStdoutDialect>};
+                                             &MakeLineDialect<HfStdoutDialect>, "{'\x01"};
 
 }  // namespace paritect

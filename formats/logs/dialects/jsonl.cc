@@ -113,12 +113,13 @@ bool IsRow(absl::string_view line) {
 }
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsRow);
+  return AnyLine(head.lines, &IsRow);
 }
 
 }  // namespace
 
 extern const LogFormat kJsonlLogFormat;
-const LogFormat kJsonlLogFormat = {"jsonl", &Sniff, &CreateTextLogParser<JsonlDialect>, &MakeLineDialect<JsonlDialect>};
+const LogFormat kJsonlLogFormat = {"jsonl", &Sniff, &CreateTextLogParser<JsonlDialect>, &MakeLineDialect<JsonlDialect>,
+                                   "{\"\x01"};
 
 }  // namespace paritect

@@ -202,7 +202,7 @@ class KerasDialect : public LineDialect {
 bool Sniff(const LogHead& head) {
   bool bar_seen = false;
   bool epoch_seen = false;
-  return AnyLine(head.text, [&](absl::string_view line) {
+  return AnyLine(head.lines, [&](absl::string_view line) {
     Bar bar;
     std::int64_t epoch = 0;
     std::int64_t epochs = 0;
@@ -216,6 +216,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kKerasLogFormat;
-const LogFormat kKerasLogFormat = {"keras", &Sniff, &CreateTextLogParser<KerasDialect>, &MakeLineDialect<KerasDialect>};
+const LogFormat kKerasLogFormat = {"keras", &Sniff, &CreateTextLogParser<KerasDialect>, &MakeLineDialect<KerasDialect>,
+                                   "ochoss/st"};
 
 }  // namespace paritect

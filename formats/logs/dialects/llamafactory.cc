@@ -70,13 +70,13 @@ bool IsLine(absl::string_view line) {
 }
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsLine);
+  return AnyLine(head.lines, &IsLine);
 }
 
 }  // namespace
 
 extern const LogFormat kLlamaFactoryLogFormat;
 const LogFormat kLlamaFactoryLogFormat = {"llamafactory-jsonl", &Sniff, &CreateTextLogParser<LlamaFactoryDialect>,
-                                          &MakeLineDialect<LlamaFactoryDialect>};
+                                          &MakeLineDialect<LlamaFactoryDialect>, "nt_"};
 
 }  // namespace paritect

@@ -243,13 +243,13 @@ class MegatronDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsTrainingLine);
+  return AnyLine(head.lines, &IsTrainingLine);
 }
 
 }  // namespace
 
 extern const LogFormat kMegatronLogFormat;
 const LogFormat kMegatronLogFormat = {"megatron", &Sniff, &CreateTextLogParser<MegatronDialect>,
-                                      &MakeLineDialect<MegatronDialect>};
+                                      &MakeLineDialect<MegatronDialect>, "era"};
 
 }  // namespace paritect

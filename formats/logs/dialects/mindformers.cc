@@ -81,13 +81,13 @@ class MindFormersDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsMindFormersLine);
+  return AnyLine(head.lines, &IsMindFormersLine);
 }
 
 }  // namespace
 
 extern const LogFormat kMindFormersLogFormat;
 const LogFormat kMindFormersLogFormat = {"mindformers", &Sniff, &CreateTextLogParser<MindFormersDialect>,
-                                         &MakeLineDialect<MindFormersDialect>};
+                                         &MakeLineDialect<MindFormersDialect>, "{ E"};
 
 }  // namespace paritect

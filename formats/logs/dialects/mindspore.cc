@@ -130,13 +130,13 @@ class MindSporeDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, [](absl::string_view line) { return ShapeOf(line) != Shape::kNone; });
+  return AnyLine(head.lines, [](absl::string_view line) { return ShapeOf(line) != Shape::kNone; });
 }
 
 }  // namespace
 
 extern const LogFormat kMindSporeLogFormat;
 const LogFormat kMindSporeLogFormat = {"mindspore", &Sniff, &CreateTextLogParser<MindSporeDialect>,
-                                       &MakeLineDialect<MindSporeDialect>};
+                                       &MakeLineDialect<MindSporeDialect>, "och"};
 
 }  // namespace paritect

@@ -92,12 +92,13 @@ class MllogDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return absl::StrContains(head.text, ":::MLLOG {");
+  return AnyLine(head.lines, [](absl::string_view line) { return absl::StrContains(line, ":::MLLOG {"); });
 }
 
 }  // namespace
 
 extern const LogFormat kMllogLogFormat;
-const LogFormat kMllogLogFormat = {"mllog", &Sniff, &CreateTextLogParser<MllogDialect>, &MakeLineDialect<MllogDialect>};
+const LogFormat kMllogLogFormat = {"mllog", &Sniff, &CreateTextLogParser<MllogDialect>, &MakeLineDialect<MllogDialect>,
+                                   ":::"};
 
 }  // namespace paritect

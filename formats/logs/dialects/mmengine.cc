@@ -118,7 +118,7 @@ class MmengineDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, [](absl::string_view line) {
+  return AnyLine(head.lines, [](absl::string_view line) {
     return IsJsonLine(line) || ((absl::StrContains(line, "Epoch(train)") || absl::StrContains(line, "Iter(train)")) &&
                                 absl::StrContains(line, "lr: "));
   });
@@ -128,6 +128,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kMmengineLogFormat;
 const LogFormat kMmengineLogFormat = {"mmengine", &Sniff, &CreateTextLogParser<MmengineDialect>,
-                                      &MakeLineDialect<MmengineDialect>};
+                                      &MakeLineDialect<MmengineDialect>, "(tr\"it"};
 
 }  // namespace paritect

@@ -61,13 +61,13 @@ class NanoGptDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, [](absl::string_view line) { return ShapeOf(line) != Shape::kNone; });
+  return AnyLine(head.lines, [](absl::string_view line) { return ShapeOf(line) != Shape::kNone; });
 }
 
 }  // namespace
 
 extern const LogFormat kNanoGptLogFormat;
 const LogFormat kNanoGptLogFormat = {"nanogpt", &Sniff, &CreateTextLogParser<NanoGptDialect>,
-                                     &MakeLineDialect<NanoGptDialect>};
+                                     &MakeLineDialect<NanoGptDialect>, "ossn_t"};
 
 }  // namespace paritect

@@ -34,13 +34,13 @@ class PaddleDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsPaddleLine);
+  return AnyLine(head.lines, &IsPaddleLine);
 }
 
 }  // namespace
 
 extern const LogFormat kPaddleLogFormat;
 const LogFormat kPaddleLogFormat = {"paddle", &Sniff, &CreateTextLogParser<PaddleDialect>,
-                                    &MakeLineDialect<PaddleDialect>};
+                                    &MakeLineDialect<PaddleDialect>, "oss"};
 
 }  // namespace paritect

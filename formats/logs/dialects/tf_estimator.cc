@@ -55,7 +55,7 @@ class EstimatorDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, [](absl::string_view line) {
+  return AnyLine(head.lines, [](absl::string_view line) {
     const bool prefixed = absl::StartsWith(line, "INFO:tensorflow:") ||
                           absl::StrContains(line, "basic_session_run_hooks.py") ||
                           absl::StrContains(line, "estimator.py");
@@ -67,6 +67,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kTfEstimatorLogFormat;
 const LogFormat kTfEstimatorLogFormat = {"tf-estimator", &Sniff, &CreateTextLogParser<EstimatorDialect>,
-                                         &MakeLineDialect<EstimatorDialect>};
+                                         &MakeLineDialect<EstimatorDialect>, "ossg d"};
 
 }  // namespace paritect

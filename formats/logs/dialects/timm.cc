@@ -55,12 +55,13 @@ class TimmDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsTimmLine);
+  return AnyLine(head.lines, &IsTimmLine);
 }
 
 }  // namespace
 
 extern const LogFormat kTimmLogFormat;
-const LogFormat kTimmLogFormat = {"timm", &Sniff, &CreateTextLogParser<TimmDialect>, &MakeLineDialect<TimmDialect>};
+const LogFormat kTimmLogFormat = {"timm", &Sniff, &CreateTextLogParser<TimmDialect>, &MakeLineDialect<TimmDialect>,
+                                  "oss"};
 
 }  // namespace paritect

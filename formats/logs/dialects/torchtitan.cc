@@ -43,13 +43,13 @@ class TorchTitanDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsTitanLine);
+  return AnyLine(head.lines, &IsTitanLine);
 }
 
 }  // namespace
 
 extern const LogFormat kTorchTitanLogFormat;
 const LogFormat kTorchTitanLogFormat = {"torchtitan", &Sniff, &CreateTextLogParser<TorchTitanDialect>,
-                                        &MakeLineDialect<TorchTitanDialect>};
+                                        &MakeLineDialect<TorchTitanDialect>, "oss"};
 
 }  // namespace paritect

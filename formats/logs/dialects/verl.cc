@@ -52,12 +52,13 @@ class VerlDialect : public LineDialect {
 };
 
 bool Sniff(const LogHead& head) {
-  return AnyLine(head.text, &IsVerlLine);
+  return AnyLine(head.lines, &IsVerlLine);
 }
 
 }  // namespace
 
 extern const LogFormat kVerlLogFormat;
-const LogFormat kVerlLogFormat = {"verl", &Sniff, &CreateTextLogParser<VerlDialect>, &MakeLineDialect<VerlDialect>};
+const LogFormat kVerlLogFormat = {"verl", &Sniff, &CreateTextLogParser<VerlDialect>, &MakeLineDialect<VerlDialect>,
+                                  "ep:"};
 
 }  // namespace paritect
