@@ -24,9 +24,9 @@ std::string FormatOf(const v1::Evidence& evidence) {
   }
 }
 
-std::int64_t EntriesOf(const v1::Evidence& evidence) {
+std::int64_t EntriesOf(const EvidenceSet& all, const v1::Evidence& evidence) {
   switch (evidence.payload_case()) {
-    case v1::Evidence::kFiles: return evidence.files().files_size();
+    case v1::Evidence::kFiles: return all.FilesOf(evidence.files()).size();
     case v1::Evidence::kShards: return evidence.shards().items_size();
     case v1::Evidence::kSettings: return evidence.settings().settings_size();
     case v1::Evidence::kRunLog: return evidence.run_log().records_size();
@@ -35,7 +35,8 @@ std::int64_t EntriesOf(const v1::Evidence& evidence) {
   }
 }
 
-void Fill(Side side, const v1::Bundle& bundle, const v1::Evidence& evidence, v1::EvidenceRow& row) {
+void Fill(const EvidenceSet& all, Side side, const v1::Bundle& bundle, const v1::Evidence& evidence,
+          v1::EvidenceRow& row) {
   row.set_side(std::string(SideName(side)));
   row.set_run(DisplayBytes(bundle.plan().run()));
   row.set_node(DisplayBytes(bundle.plan().node()));
@@ -44,7 +45,7 @@ void Fill(Side side, const v1::Bundle& bundle, const v1::Evidence& evidence, v1:
   row.set_outcome(WordOf(v1::Outcome_Name(evidence.outcome()), "OUTCOME_"));
   row.set_source(DisplayBytes(evidence.source()));
   row.set_format(DisplayBytes(FormatOf(evidence)));
-  row.set_entries(EntriesOf(evidence));
+  row.set_entries(EntriesOf(all, evidence));
   row.set_collected_by(DisplayBytes(bundle.collected_by()));
   row.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
 }
@@ -58,7 +59,7 @@ void AddEvidenceRows(const CheckContext& context, const PictureBounds& bounds, v
         out.set_evidence_total(out.evidence_total() + 1);
         if (static_cast<std::size_t>(out.evidence_size()) == bounds.evidence_max) continue;
         v1::EvidenceRow& row = *out.add_evidence();
-        Fill(side, bundle, evidence, row);
+        Fill(context.evidence, side, bundle, evidence, row);
         if (!evidence.has_problem()) continue;
         MessageArgs args;
         for (const auto& [name, value] : evidence.problem().args()) args.emplace_back(name, DisplayBytes(value));
