@@ -68,12 +68,20 @@ absl::StatusOr<v1::Bundle> CollectFiles(CommandEnv& env, const std::string& path
   return CollectPlan({env.fs, env.rules}, plan);
 }
 
+// Nobody who compares sides this way looks at data sets, weights or tensors of a plan.
+absl::StatusOr<v1::Bundle> LoadPlanned(CommandEnv& env, const std::string& path) {
+  ReadingOptions reading;
+  for (const Collector* collector : AllCollectors()) reading.only.emplace(collector->name);
+  for (const char* costly : {"datasets", "weights", "tensors"}) reading.only.erase(costly);
+  return LoadSidePlan(env, path, reading);
+}
+
 absl::StatusOr<v1::Bundle> LoadLocal(CommandEnv& env, const std::string& path, BareFiles bare) {
   if (IsFolder(env.fs, path)) {
     const bool planned = env.fs.Stat(JoinPath(path, "plan.yaml")).ok();
-    return planned ? LoadSidePlan(env, path) : CollectFiles(env, path, bare);
+    return planned ? LoadPlanned(env, path) : CollectFiles(env, path, bare);
   }
-  return LooksLikePlan(env.fs, path) ? LoadSidePlan(env, path) : CollectFiles(env, path, bare);
+  return LooksLikePlan(env.fs, path) ? LoadPlanned(env, path) : CollectFiles(env, path, bare);
 }
 
 }  // namespace
