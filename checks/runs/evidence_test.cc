@@ -140,6 +140,32 @@ TEST(OverflowRate, ACumulativeCounterThatGoesOnIsNotCountedTwice) {
   EXPECT_EQ(Fact(result, "measured", "skipped"), 6);
 }
 
+RunFixture FromTheMiddle(const char* format, std::int64_t at_first, std::int64_t later) {
+  RunFixture run("n", format);
+  run.Flag("fp16", true);
+  run.log().set_skipped_counted(true);
+  for (std::int64_t step = 5010; step <= 7000; step += 10) {
+    v1::StepRecord& record = run.Record(step);
+    record.set_loss(Course(step));
+    record.set_skipped(step == 5010 ? at_first : step == 6000 ? later : 0);
+  }
+  return run;
+}
+
+TEST(OverflowRate, WhatACounterHoldsWhereTheLogBeginsWasSkippedBefore) {
+  // DeepSpeed's counts from the start of the run; Megatron's since the last line.
+  EXPECT_THAT(Kinds(RunOne(kRate, {}, {FromTheMiddle("deepspeed", 300, 0)})), IsEmpty());
+  EXPECT_THAT(Kinds(RunOne(kRate, {}, {FromTheMiddle("deepspeed", 300, 15)})), ElementsAre("overflow_rate_exceeded"));
+  EXPECT_THAT(Kinds(RunOne(kRate, {}, {FromTheMiddle("megatron", 10, 10)})), ElementsAre("overflow_rate_exceeded"));
+}
+
+TEST(OverflowRate, MoreSkippedStepsThanStepsDecideNothing) {
+  const v1::CheckResult result = RunOne(kRate, {}, {FromTheMiddle("megatron", 0, 26000)});
+  EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_THAT(Kinds(result), IsEmpty());
+  EXPECT_THAT(Missing(result), HasSubstr("26000 skipped steps over 2000 steps"));
+}
+
 TEST(Holes, WhatALogLacksInItsMiddlePassesNothing) {
   RunFixture run("n");
   run.Flag("fp16", true);
