@@ -62,14 +62,6 @@ TEST(Keys, StayWhole) {
   EXPECT_EQ(Read(R"({"x": {"dropout": NaN}, "dropout": -Infinity})"), "json: x.dropout=nan; dropout=-inf;");
 }
 
-// GPT-NeoX: a map in braces with comments. A dictionary that a log prints in a line is none.
-TEST(Keys, OfAMapInBracesWithComments) {
-  EXPECT_EQ(Read("# setup\n{\n  # of the cluster\n  \"pipe_parallel_size\": 1,\n  \"optimizer\": {\"params\": {\"lr\": "
-                 "0.0006}},  # base\n  \"hidden_dropout\": 0,\n}\n"),
-            "yaml: pipe_parallel_size=1; optimizer.params.lr=0.0006; hidden_dropout=0;");
-  EXPECT_THAT(Read("# log\n{\"loss\": 2.5}\n{\"loss\": 2.4}\n"), testing::Not(HasSubstr("yaml:")));
-}
-
 TEST(Flags, OneALine) {
   EXPECT_EQ(Read("# run\n--learning_rate=0.1\n--use_fp16\n--batch_size 32 \\\n-x=1\n--noshuffle\n"),
             "flags: learning_rate=0.1; use_fp16=true; batch_size=32; x=1; noshuffle=true; !perhaps_negated");

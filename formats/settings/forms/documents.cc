@@ -50,24 +50,6 @@ bool LooksLikeYaml(absl::string_view head) {
   return keys >= 1 && !broken;
 }
 
-absl::string_view SkipComments(absl::string_view head) {
-  head = SkipBlanks(head);
-  while (absl::StartsWith(head, "#")) {
-    const std::size_t end = head.find('\n');
-    head = absl::StripLeadingAsciiWhitespace(end == absl::string_view::npos ? "" : head.substr(end));
-  }
-  return head;
-}
-
-// A YAML map in braces with comments in it, as GPT-NeoX writes its configurations: JSON would be without them. The
-// brace ends its line: logs print dictionaries in one.
-bool LooksLikeFlow(absl::string_view head) {
-  head = SkipComments(head);
-  if (!absl::ConsumePrefix(&head, "{")) return false;
-  const absl::string_view rest = absl::StripAsciiWhitespace(head.substr(0, head.find('\n')));
-  return (rest.empty() || rest[0] == '#') && absl::StartsWith(SkipComments(head), "\"");
-}
-
 int SniffDeepSpeed(absl::string_view head) {
   if (!LooksLikeJson(head)) return 0;
   const int keys =
@@ -133,7 +115,7 @@ int SniffJson(absl::string_view head) {
   return LooksLikeJson(head) ? 30 : 0;
 }
 int SniffYaml(absl::string_view head) {
-  return !LooksLikeJson(head) && (LooksLikeYaml(head) || LooksLikeFlow(head)) ? 25 : 0;
+  return !LooksLikeJson(head) && LooksLikeYaml(head) ? 25 : 0;
 }
 
 // DeepSpeed leaves "auto" to the trainer: not a value of this file.
