@@ -1,5 +1,6 @@
-# paritect_library(NAME SRCS ... DEPS ... [THROWS files...]): one static library a folder.
-# Our code is compiled without exceptions; THROWS lists the wrapper files of libraries that need them.
+# paritect_library(NAME [MESSAGES] SRCS ... DEPS ... [THROWS files...]): one static library a folder.
+# Our code is compiled without exceptions; THROWS lists the wrapper files of libraries that need them. MESSAGES: most of its
+# files work on evidence and reports, whose headers are then precompiled as well.
 function(paritect_target_options target)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PARITECT_WARNINGS}> ${PARITECT_HARDENING})
@@ -9,24 +10,46 @@ function(paritect_target_options target)
   endif()
 endfunction()
 
-# The precompiled header takes a check file from 2.7 s to 1.0 s; it is built once, in paritect_pch, and reused.
+# Precompiled headers: they take a check file from 3.1 s to 1.7 s, a test from 4.4 s to 2.4 s; each is built once and reused.
 add_library(paritect_pch STATIC cmake/pch.cc)
 paritect_target_options(paritect_pch)
 target_compile_options(paritect_pch PRIVATE -fno-exceptions)
 target_link_libraries(paritect_pch PUBLIC protobuf::libprotobuf absl::status absl::statusor absl::strings
                       absl::span absl::flat_hash_map absl::flat_hash_set absl::function_ref)
-target_precompile_headers(paritect_pch PRIVATE <algorithm> <cstdint> <functional> <map> <memory> <optional> <set>
-    <string> <utility> <vector> <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>
-    <absl/strings/str_split.h> <absl/strings/string_view.h> <absl/types/span.h> <google/protobuf/message.h>
+set(precompiled <algorithm> <cstdint> <functional> <map> <memory> <optional> <set>
+    <string> <utility> <vector> <absl/status/status.h> <absl/status/statusor.h> <absl/strings/cord.h>
+    <absl/strings/numbers.h> <absl/strings/str_cat.h> <absl/strings/str_split.h> <absl/strings/string_view.h>
+    <absl/time/time.h> <absl/types/span.h> <google/protobuf/message.h>
     <google/protobuf/map.h> <google/protobuf/repeated_field.h>)
+target_precompile_headers(paritect_pch PRIVATE ${precompiled})
+
+set(precompiled_messages <paritect/v1/evidence.pb.h> <paritect/v1/report.pb.h>)
+add_library(paritect_messages_pch STATIC cmake/pch.cc)
+paritect_target_options(paritect_messages_pch)
+target_compile_options(paritect_messages_pch PRIVATE -fno-exceptions)
+target_link_libraries(paritect_messages_pch PUBLIC paritect_pch paritect_proto)
+target_precompile_headers(paritect_messages_pch PRIVATE ${precompiled} ${precompiled_messages})
+
+# Tests: with GoogleTest precompiled, and optimised no further than -O1 (it comes after the build type's -O2). Their build
+# takes half the time; what they test is compiled as it is shipped.
+add_library(paritect_test_pch STATIC cmake/pch.cc)
+paritect_target_options(paritect_test_pch)
+target_compile_options(paritect_test_pch PRIVATE -fno-exceptions -O1)
+target_link_libraries(paritect_test_pch PUBLIC paritect_messages_pch GTest::gtest_main GTest::gmock)
+target_precompile_headers(paritect_test_pch PRIVATE ${precompiled} ${precompiled_messages} <gmock/gmock.h> <gtest/gtest.h>)
 
 function(paritect_library name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;THROWS" ${ARGN})
+  cmake_parse_arguments(ARG "MESSAGES" "" "SRCS;DEPS;THROWS" ${ARGN})
+  if(ARG_MESSAGES)
+    set(pch paritect_messages_pch)
+  else()
+    set(pch paritect_pch)
+  endif()
   add_library(${name} STATIC ${ARG_SRCS})
   paritect_target_options(${name})
   target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_precompile_headers(${name} REUSE_FROM paritect_pch)
-  target_link_libraries(${name} PUBLIC paritect_pch ${ARG_DEPS})
+  target_precompile_headers(${name} REUSE_FROM ${pch})
+  target_link_libraries(${name} PUBLIC ${pch} ${ARG_DEPS})
   if(ARG_THROWS)
     add_library(${name}_throws OBJECT ${ARG_THROWS})
     paritect_target_options(${name}_throws)
@@ -46,9 +69,9 @@ function(paritect_test name)
   endif()
   add_executable(${name} ${ARG_SRCS})
   paritect_target_options(${name})
-  target_compile_options(${name} PRIVATE -fno-exceptions)
-  target_precompile_headers(${name} REUSE_FROM paritect_pch)
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main GTest::gmock)
+  target_compile_options(${name} PRIVATE -fno-exceptions -O1)
+  target_precompile_headers(${name} REUSE_FROM paritect_test_pch)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} paritect_test_pch)
   target_compile_definitions(${name} PRIVATE PARITECT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              PARITECT_BINARY_DIR="${CMAKE_BINARY_DIR}")
   gtest_discover_tests(${name} TEST_PREFIX "${name}:" PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300
