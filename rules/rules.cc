@@ -21,6 +21,7 @@
 #include "rules/openings.h"
 #include "rules/phrases.h"
 #include "rules/prepared_document.h"
+#include "rules/script_words.h"
 #include "rules/secrets.h"
 #include "rules/walk.h"
 
@@ -45,6 +46,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"list_words.yaml", [](const DocumentNode& root) { return ReadListWords(root).status(); }},
     {"log_formats.yaml", [](const DocumentNode& root) { return ReadLogFormats(root).status(); }},
     {"one_process.yaml", [](const DocumentNode& root) { return ReadOneProcessRules(root).status(); }},
+    {"script_words.yaml", [](const DocumentNode& root) { return ReadScriptWords(root).status(); }},
     {"metrics.yaml", [](const DocumentNode& root) { return ReadMetrics(root).status(); }},
     {"secrets.yaml", [](const DocumentNode& root) { return ReadSecrets(root).status(); }},
 };

@@ -9,6 +9,23 @@
 
 namespace paritect {
 
+namespace {
+
+// What a reached file lacks, or what makes the facts doubtful: that of files that nothing reaches says nothing.
+std::string WhyInPart(const v1::ScriptTree& tree) {
+  for (const v1::Note& note : tree.notes()) {
+    if (note.kind() == "script_rest_cut") continue;
+    const bool unread = note.kind() == "unreadable_script";
+    const bool reached = std::any_of(tree.files().begin(), tree.files().end(), [&](const v1::ScriptFile& file) {
+      return file.reached() && absl::StartsWith(note.message(), absl::StrCat(file.path(), ":"));
+    });
+    if (!unread || reached) return note.message();
+  }
+  return "too much code to follow";
+}
+
+}  // namespace
+
 const ScriptFlow& ScriptFlow::Of(const CheckContext& context, const RunView& run) {
   const Views::Key key(run.nodes.begin(), run.nodes.end());
   return context.views->Get<ScriptFlow>(key, [&] {
@@ -64,7 +81,7 @@ void ScriptFlow::Take(const v1::ScriptTree& tree, const std::string& entry) {
   } else if (tree.trainers().empty()) {
     why_not_whole_ = "no script below it was seen to train";
   } else if (!tree.whole()) {
-    why_not_whole_ = tree.notes_size() > 0 ? tree.notes(0).message() : "too much code to follow";
+    why_not_whole_ = WhyInPart(tree);
   }
   whole_ = why_not_whole_.empty();
 }
@@ -87,6 +104,10 @@ const v1::ScriptFact* ScriptFlow::FactAt(int number) const {
 
 const v1::ScriptLoop* ScriptFlow::LoopAt(int number) const {
   return number >= 0 && number < tree_->loops_size() ? &tree_->loops(number) : nullptr;
+}
+
+bool ScriptFlow::Knows(const v1::ScriptArgument& argument) const {
+  return argument.has_value() && (argument.option().empty() || tree_->command_line_known());
 }
 
 bool ScriptFlow::MadeOf(const v1::ScriptFact& fact, absl::string_view kind) const {

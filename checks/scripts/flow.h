@@ -38,6 +38,8 @@ class ScriptFlow {
   const v1::ScriptLoop* LoopAt(int number) const;
   const v1::ScriptTree* tree() const { return tree_; }
 
+  // Whether the value of an argument is known, and no unknown command line may have changed it.
+  bool Knows(const v1::ScriptArgument& argument) const;
   // Whether one of the facts that something is made of is of that kind.
   bool MadeOf(const v1::ScriptFact& fact, absl::string_view kind) const;
 

@@ -104,8 +104,20 @@ class ModeFaults {
     });
   }
 
+  // One batch of a function that evaluates by its name and by what it does: no gradient, no update in it.
+  bool EvaluatesOnce(const v1::ScriptFact& forward) const {
+    const std::string name = absl::AsciiStrToLower(LastPart(forward.function()));
+    const bool named = absl::StrContains(name, "eval") || absl::StrContains(name, "valid") ||
+                       absl::StrContains(name, "accuracy") || absl::StartsWith(name, "test");
+    if (!named || !InNoGrad(forward)) return false;
+    return std::none_of(flow_.facts().begin(), flow_.facts().end(), [&](const v1::ScriptFact* fact) {
+      return IsUpdate(*fact) && fact->function() == forward.function();
+    });
+  }
+
   // Samples that are run through the network and teach it nothing.
   bool IsEvaluation(const v1::ScriptFact& forward) const {
+    if (EvaluatesOnce(forward)) return true;
     const v1::ScriptLoop* loop =
         forward.loops().empty() ? nullptr : flow_.LoopAt(forward.loops(forward.loops_size() - 1));
     if (loop == nullptr || HasUpdate(loop->number())) return false;

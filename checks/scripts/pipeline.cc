@@ -124,7 +124,7 @@ PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argume
   item.code = absl::StartsWith(item.symbol, "function ") || absl::StartsWith(item.symbol, "class ");
   item.by_option = !argument.option().empty() && !command_line_known;
   const bool decided = !absl::StrContains(item.symbol, '?') && !absl::StrContains(item.symbol, "variable:") &&
-                       !absl::StrContains(item.symbol, "either(");
+                       !absl::StrContains(item.symbol, "either(") && !absl::StrContains(item.symbol, "option:");
   item.known = !argument.follows_host() && (argument.has_value() || (decided && !item.symbol.empty()));
   if (argument.has_value()) item.symbol = item.shown;
   item.fact = &fact;

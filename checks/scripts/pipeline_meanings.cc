@@ -2,75 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "checks/scripts/detail.h"
+#include "rules/script_words.h"
 
 namespace paritect {
 namespace {
-
-struct StepName {
-  absl::string_view name;
-  absl::string_view meaning;  // "": only another form of the same sample
-};
-// Sources: torchvision 0.16, MindSpore 2.3 (mindspore.dataset.vision), TensorFlow 2.15 (tf.image, Keras layers).
-constexpr StepName kSteps[] = {
-    {"Resize", "resize"},
-    {"resize", "resize"},
-    {"Resizing", "resize"},
-    {"CenterCrop", "centre crop"},
-    {"RandomCrop", "random crop"},
-    {"random_crop", "random crop"},
-    {"RandomHorizontalFlip", "horizontal flip"},
-    {"random_flip_left_right", "horizontal flip"},
-    {"RandomVerticalFlip", "vertical flip"},
-    {"random_flip_up_down", "vertical flip"},
-    {"RandomResizedCrop", "random resized crop"},
-    {"RandomCropDecodeResize", "random resized crop"},
-    {"Normalize", "normalisation"},
-    {"ColorJitter", "colour jitter"},
-    {"RandomColorAdjust", "colour jitter"},
-    {"RandomRotation", "rotation"},
-    {"RandomErasing", "erasing"},
-    {"ToTensor", ""},
-    {"PILToTensor", ""},
-    {"ToPILImage", ""},
-    {"ToPIL", ""},
-    {"Decode", ""},
-    {"HWC2CHW", ""},
-    {"Rescale", ""},
-    {"Rescaling", ""},
-    {"TypeCast", ""},
-    {"ConvertImageDtype", ""},
-    {"convert_image_dtype", ""},
-    {"decode_jpeg", ""},
-    {"decode_png", ""},
-    {"decode_image", ""},
-};
-
-struct ArgumentName {
-  absl::string_view meaning;   // of the step
-  absl::string_view argument;  // what it means
-  absl::string_view names[3];
-  double fallback;  // where it is not stated, in every framework; NaN: not compared then
-};
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr ArgumentName kArguments[] = {
-    {"resize", "size", {"size"}, kNone},
-    {"centre crop", "size", {"size"}, kNone},
-    {"random crop", "size", {"size"}, kNone},
-    {"random resized crop", "size", {"size"}, kNone},
-    {"random resized crop", "scale", {"scale"}, kNone},
-    {"random resized crop", "ratio", {"ratio"}, kNone},
-    {"horizontal flip", "probability", {"p", "prob"}, 0.5},
-    {"vertical flip", "probability", {"p", "prob"}, 0.5},
-    {"normalisation", "mean", {"mean"}, kNone},
-    {"normalisation", "std", {"std"}, kNone},
-};
 
 constexpr double kPixelMax = 255;  // of the images that MindSpore normalises as they were decoded
 
@@ -100,11 +40,8 @@ bool SameNumbers(const Numbers& a, const Numbers& b, double factor) {
   });
 }
 
-const StepName* NameOf(const v1::ScriptFact& fact) {
-  const absl::string_view name = absl::string_view(fact.name()).substr(fact.name().rfind('.') + 1);
-  const auto found =
-      std::find_if(std::begin(kSteps), std::end(kSteps), [&](const StepName& one) { return one.name == name; });
-  return found == std::end(kSteps) ? nullptr : found;
+const PipelineStep* StepOf(const v1::ScriptFact& fact) {
+  return BuiltInScriptWords().StepOf(absl::string_view(fact.name()).substr(fact.name().rfind('.') + 1));
 }
 
 // The steps of a side, by what they mean. `whole`: each is known.
@@ -125,7 +62,7 @@ Steps StepsOf(const PipelineSide& side) {
       steps.whole = steps.whole && !item.code && item.known;
       continue;
     }
-    const StepName* name = NameOf(*item.fact);
+    const PipelineStep* name = StepOf(*item.fact);
     steps.whole = steps.whole && name != nullptr && !item.fact->conditional();
     if (name != nullptr && !name->meaning.empty()) steps.by_meaning[name->meaning].push_back(item.fact);
   }
@@ -137,18 +74,18 @@ class MeaningComparison {
   std::vector<MeaningDifference> OfTransforms(const PipelineSide& x, const PipelineSide& y) {
     const Steps a = StepsOf(x);
     const Steps b = StepsOf(y);
-    for (const StepName& step : kSteps) {
-      if (step.meaning.empty() || !told_.insert(step.meaning).second) continue;
+    for (const PipelineStep& step : BuiltInScriptWords().steps) {
+      if (step.meaning.empty()) continue;
       const auto of_a = a.by_meaning.find(step.meaning);
       const auto of_b = b.by_meaning.find(step.meaning);
       const bool in_a = of_a != a.by_meaning.end();
       const bool in_b = of_b != b.by_meaning.end();
       if (in_a && in_b && of_a->second.size() == 1 && of_b->second.size() == 1) {
-        Arguments(step.meaning, *of_a->second[0], *of_b->second[0]);
+        Arguments(step, *of_a->second[0], *of_b->second[0]);
       } else if (in_a && !in_b && b.whole) {
-        found_.push_back({std::string(step.meaning), ScriptDetail(*of_a->second[0]), "-", of_a->second[0], nullptr});
+        found_.push_back({step.meaning, ScriptDetail(*of_a->second[0]), "-", of_a->second[0], nullptr});
       } else if (in_b && !in_a && a.whole) {
-        found_.push_back({std::string(step.meaning), "-", ScriptDetail(*of_b->second[0]), nullptr, of_b->second[0]});
+        found_.push_back({step.meaning, "-", ScriptDetail(*of_b->second[0]), nullptr, of_b->second[0]});
       }
     }
     return std::move(found_);
@@ -174,25 +111,25 @@ class MeaningComparison {
   std::vector<MeaningDifference> Take() { return std::move(found_); }
 
  private:
-  void Arguments(absl::string_view meaning, const v1::ScriptFact& a, const v1::ScriptFact& b) {
-    for (const ArgumentName& one : kArguments) {
-      if (one.meaning != meaning) continue;
+  void Arguments(const PipelineStep& step, const v1::ScriptFact& a, const v1::ScriptFact& b) {
+    for (const StepArgument& one : step.arguments) {
       const Numbers x = Of(one, a);
       const Numbers y = Of(one, b);
       // A side alone is the shorter one, a pair is both: another thing, but not for certain another result.
       if (x.empty() || y.empty() || x.size() != y.size()) continue;
-      const bool scaled = meaning == "normalisation" && (SameNumbers(x, y, kPixelMax) || SameNumbers(y, x, kPixelMax));
+      const bool scaled =
+          step.meaning == "normalisation" && (SameNumbers(x, y, kPixelMax) || SameNumbers(y, x, kPixelMax));
       if (SameNumbers(x, y, 1) || scaled) continue;
-      found_.push_back({absl::StrCat(meaning, " ", one.argument), Shown(x), Shown(y), &a, &b});
+      found_.push_back({absl::StrCat(step.meaning, " ", one.meaning), Shown(x), Shown(y), &a, &b});
     }
   }
 
-  static Numbers Of(const ArgumentName& name, const v1::ScriptFact& fact) {
-    for (absl::string_view one : name.names) {
-      const v1::ScriptArgument* argument = one.empty() ? nullptr : FindScriptArgument(fact, one);
+  static Numbers Of(const StepArgument& name, const v1::ScriptFact& fact) {
+    for (const std::string& one : name.names) {
+      const v1::ScriptArgument* argument = FindScriptArgument(fact, one);
       if (argument != nullptr) return argument->option().empty() ? NumbersOf(*argument) : Numbers();
     }
-    return std::isnan(name.fallback) ? Numbers() : Numbers{name.fallback};
+    return name.fallback ? Numbers{*name.fallback} : Numbers();
   }
 
   static std::string Shown(const Numbers& numbers) {
@@ -228,7 +165,6 @@ class MeaningComparison {
     return only;
   }
 
-  std::set<absl::string_view> told_;
   std::vector<MeaningDifference> found_;
 };
 

@@ -18,6 +18,7 @@ class Reader {
     Mechanisms();
     Libraries();
     LossScale();
+    Accumulation();
     return std::move(document_);
   }
 
@@ -37,8 +38,7 @@ class Reader {
   // An argument that is stated, and that no unknown command line may have changed.
   void Argument(absl::string_view key, const v1::ScriptFact& fact, absl::string_view name) {
     const v1::ScriptArgument* argument = FindScriptArgument(fact, name);
-    if (argument == nullptr || !argument->has_value() || argument->value().null()) return;
-    if (!argument->option().empty() && !flow_.tree()->command_line_known()) return;
+    if (argument == nullptr || !flow_.Knows(*argument) || argument->value().null()) return;
     *Add(key, ShowScriptValue(*argument), fact).mutable_value() = argument->value();
   }
 
@@ -118,6 +118,35 @@ class Reader {
       const v1::ScriptArgument* distributed = FindScriptArgument(*fact, "is_distributed");
       if (npu && distributed != nullptr && distributed->has_value())
         *Add("is_distributed", ShowScriptValue(*distributed), *fact).mutable_value() = distributed->value();
+    }
+  }
+
+  // Updates that are made once in some rounds, by a condition in the script or an argument of what trains.
+  void Accumulation() {
+    constexpr absl::string_view kKey = "gradient_accumulation_steps";
+    const v1::ScriptFact* found = nullptr;
+    for (const v1::ScriptFact* fact : flow_.facts()) {
+      const bool step = fact->kind() == "optimizer_step" || fact->kind() == "scaler_step";
+      if (!step || !fact->called()) continue;
+      // An update of every round beside it: which one is the training's is not known.
+      if (FindScriptArgument(*fact, "every") == nullptr) {
+        if (!fact->loops().empty() && !fact->conditional()) return;
+        continue;
+      }
+      if (found == nullptr) found = fact;
+    }
+    if (found != nullptr) {
+      const v1::ScriptArgument& every = *FindScriptArgument(*found, "every");
+      v1::Setting& setting = Add(kKey, ShowScriptValue(every), *found);
+      if (flow_.Knows(every)) *setting.mutable_value() = every.value();
+      return;
+    }
+    for (absl::string_view kind : {"engine", "trainer", "training_arguments"}) {
+      for (const v1::ScriptFact* fact : flow_.OfKind(kind)) {
+        for (absl::string_view name : {"gradient_accumulation_steps", "accumulate_grad_batches"}) {
+          if (!fact->conditional()) Argument(kKey, *fact, name);
+        }
+      }
     }
   }
 

@@ -298,12 +298,48 @@ void CompareScriptSchedules(const CheckContext& context, v1::CheckResult& result
                             const SettingsView& migrated) {
   if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
   const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "schedule", {"optimizer"});
+  if (made && !made->differ && !made->open.empty()) {
+    AddMissing(context, result, "script_arguments_open", migrated.run_name(),
+               {{"what", ScriptDetail(*made->migrated)},
+                {"where", ScriptPlace(*made->migrated)},
+                {"arguments", absl::StrJoin(made->open, ", ")}});
+  }
   if (!made || !made->differ) return;
   v1::Finding* finding =
       AddDifference(context, result, "schedule_differs", "schedule", made->baseline_brief, made->migrated_brief);
   if (finding == nullptr) return;
   finding->add_evidence(ScriptPlace(*made->baseline));
   finding->add_evidence(ScriptPlace(*made->migrated));
+}
+
+// "lr: cosine(...) in adjust" of every line that sets the rate of an optimizer's groups by hand.
+std::vector<std::string> RatesByHand(const ScriptFlow& flow, std::string& place) {
+  std::vector<std::string> set;
+  for (const v1::ScriptFact* fact : flow.OfKind("group_set")) {
+    const v1::ScriptArgument* rate = FindScriptArgument(*fact, "lr");
+    if (rate == nullptr || !fact->called()) continue;
+    if (place.empty()) place = ScriptPlace(*fact);
+    // What the source does not tell is alike where all of its code is.
+    std::string text = rate->has_value() ? ShowScriptValue(*rate) : rate->symbol();
+    if (absl::StrContains(text, '?')) {
+      for (const v1::ScriptFile& file : flow.tree()->files()) {
+        if (file.path() == fact->file()) absl::StrAppend(&text, " ", file.code_sha256());
+      }
+    }
+    set.push_back(absl::StrCat(text, fact->conditional() ? " perhaps" : ""));
+  }
+  return set;
+}
+
+// A rate that the code sets by hand moves where no setting says so.
+void CompareRatesByHand(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                        const SettingsView& migrated) {
+  if (!baseline.flow().read() || !migrated.flow().read()) return;
+  if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
+  std::string a, b;
+  if (RatesByHand(baseline.flow(), a) == RatesByHand(migrated.flow(), b)) return;
+  AddMissing(context, result, "rate_by_hand", migrated.run_name(),
+             {{"baseline", a.empty() ? "-" : a}, {"migrated", b.empty() ? "-" : b}});
 }
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
@@ -318,6 +354,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     }
     CompareSchedule(context, result, baseline, migrated);
     CompareScriptSchedules(context, result, baseline, migrated);
+    CompareRatesByHand(context, result, baseline, migrated);
     CompareEnd(context, result, baseline, migrated);
     CompareDecay(context, result, baseline, migrated);
     CompareWarmup(context, result, baseline, migrated);

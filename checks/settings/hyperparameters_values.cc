@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/scripts/detail.h"
+#include "checks/scripts/network.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/diff.h"
@@ -273,7 +274,14 @@ void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& resul
   const std::optional<MadeByScripts> made =
       MadeOnBothSides(baseline, migrated, "optimizer",
                       {"params", "lr", "learning_rate", "weight_decay", "fused", "foreach", "capturable"});
-  if (!made || !made->differ) return;
+  if (!made) return;
+  if (!made->open.empty() && !made->differ) {
+    AddMissing(context, result, "script_arguments_open", migrated.run_name(),
+               {{"what", ScriptDetail(*made->migrated)},
+                {"where", ScriptPlace(*made->migrated)},
+                {"arguments", absl::StrJoin(made->open, ", ")}});
+  }
+  if (!made->differ) return;
   const std::string& a = made->baseline_brief;
   const std::string& b = made->migrated_brief;
   if (HasFinding(result, "value_differs", "optimizer", a, b)) return;
@@ -283,6 +291,25 @@ void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& resul
   finding.set_migrated(b);
   finding.add_evidence(ScriptPlace(*made->baseline));
   finding.add_evidence(ScriptPlace(*made->migrated));
+}
+
+// The loss that both sides' code makes: another one, or another argument of it.
+void CompareScriptLosses(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                         const SettingsView& migrated) {
+  const LossComparison found = CompareLosses(baseline.flow(), migrated.flow());
+  for (const NetworkDifference& one : found.differ) {
+    if (HasFinding(result, "value_differs", one.what, one.baseline, one.migrated)) continue;
+    v1::Finding& finding = AddError(context, result, "value_differs", one.what,
+                                    {{"key", one.what}, {"baseline", one.baseline}, {"migrated", one.migrated}});
+    finding.set_baseline(one.baseline);
+    finding.set_migrated(one.migrated);
+    finding.add_evidence(absl::StrCat(ScriptPlace(*one.place_baseline), ": ", ScriptDetail(*one.place_baseline)));
+    finding.add_evidence(absl::StrCat(ScriptPlace(*one.place_migrated), ": ", ScriptDetail(*one.place_migrated)));
+  }
+  if (!found.open.empty()) {
+    AddMissing(context, result, "script_loss_open", migrated.run_name(),
+               {{"run", migrated.run_name()}, {"what", absl::StrJoin(found.open, ", ")}});
+  }
 }
 
 void CompareValues(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
@@ -320,6 +347,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
   }
   CompareUnknown(context, result, baseline, migrated);
   CompareScriptOptimizers(context, result, baseline, migrated);
+  CompareScriptLosses(context, result, baseline, migrated);
   for (absl::string_view owner : {"optimizer", "model"}) {
     JudgeUnknownKeys(context, result, baseline, migrated, owner, "value_differs/argument");
   }

@@ -1,6 +1,6 @@
 #include "checks/settings/made_by_scripts.h"
 
-#include <algorithm>
+#include <set>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -26,11 +26,6 @@ std::string ClassOf(const v1::ScriptFact& fact) {
   return fact.name().substr(fact.name().rfind('.') + 1);
 }
 
-// A value that no unknown command line may have changed.
-bool IsKnown(const SettingsView& view, const v1::ScriptArgument& argument) {
-  return argument.has_value() && (argument.option().empty() || view.flow().tree()->command_line_known());
-}
-
 }  // namespace
 
 std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const SettingsView& migrated,
@@ -45,20 +40,30 @@ std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const
   made.baseline_brief = ClassOf(*made.baseline);
   made.migrated_brief = ClassOf(*made.migrated);
   std::vector<std::string> of_baseline, of_migrated;
-  for (const v1::ScriptArgument& argument : made.baseline->arguments()) {
-    if (std::find(passed_over.begin(), passed_over.end(), argument.name()) != passed_over.end()) continue;
-    const v1::ScriptArgument* other = FindScriptArgument(*made.migrated, argument.name());
-    if (other == nullptr || !IsKnown(baseline, argument) || !IsKnown(migrated, *other)) continue;
-    if (ShowScriptValue(argument) == ShowScriptValue(*other)) continue;
-    made.differ = true;
-    of_baseline.push_back(absl::StrCat(argument.name(), "=", ShowScriptValue(argument)));
-    of_migrated.push_back(absl::StrCat(argument.name(), "=", ShowScriptValue(*other)));
+  std::set<std::string> names;
+  for (const v1::ScriptFact* one : {made.baseline, made.migrated}) {
+    for (const v1::ScriptArgument& argument : one->arguments()) names.insert(argument.name());
+  }
+  for (absl::string_view name : passed_over) names.erase(std::string(name));
+  for (const std::string& name : names) {
+    const v1::ScriptArgument* a = FindScriptArgument(*made.baseline, name);
+    const v1::ScriptArgument* b = FindScriptArgument(*made.migrated, name);
+    if (a != nullptr && b != nullptr && baseline.flow().Knows(*a) && migrated.flow().Knows(*b)) {
+      if (ShowScriptValue(*a) == ShowScriptValue(*b)) continue;
+      made.differ = true;
+      of_baseline.push_back(absl::StrCat(name, "=", ShowScriptValue(*a)));
+      of_migrated.push_back(absl::StrCat(name, "=", ShowScriptValue(*b)));
+      continue;
+    }
+    // The same expression on both sides; what an option of it was set to is the settings' matter.
+    if (a == nullptr || b == nullptr || a->symbol() != b->symbol()) made.open.push_back(name);
   }
   // Arguments of two classes say nothing to each other.
   if (made.baseline_brief == made.migrated_brief && !of_baseline.empty()) {
     absl::StrAppend(&made.baseline_brief, "(", absl::StrJoin(of_baseline, ", "), ")");
     absl::StrAppend(&made.migrated_brief, "(", absl::StrJoin(of_migrated, ", "), ")");
   }
+  if (made.baseline->name() != made.migrated->name()) made.open.clear();
   return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -18,6 +19,9 @@ struct MadeByScripts {
   bool differ = false;
   // What differs alone, of each side: "SGD" and "AdamW", "StepLR(step_size=30)" and "StepLR(step_size=60)".
   std::string baseline_brief, migrated_brief;
+  // Arguments of one class of which it is not known whether they are alike: one side states what the other leaves to a
+  // default that no table has, or the value is not told by the source.
+  std::vector<std::string> open;
 };
 
 // `kind`: of the script's facts; `passed_over`: arguments that say nothing here. nullopt where a side makes none,

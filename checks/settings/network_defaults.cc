@@ -69,8 +69,7 @@ std::vector<Layer> ScriptLayers(const ScriptFlow& flow) {
       setting.set_raw_value(ShowScriptValue(argument));
       setting.set_origin(layer.origin);
       // An option of a command line that is not known is not set to its default.
-      const bool open = !argument.option().empty() && !flow.tree()->command_line_known();
-      if (argument.has_value() && !open) *setting.mutable_value() = argument.value();
+      if (flow.Knows(argument)) *setting.mutable_value() = argument.value();
     }
     layers.push_back(std::move(layer));
   }

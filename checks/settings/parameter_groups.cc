@@ -1,6 +1,7 @@
 // model.hyperparameters.per-group: how many parameters have which weight decay and learning rate. Groups with the same
 // two values are one: frameworks divide them differently. The rate that a group was built with counts (initial_lr), for
 // the printed one moves. Source: pre-tuning checklist, 模型超参 (norms and biases without decay).
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -101,11 +102,22 @@ std::optional<Fields> FieldsOf(const ScriptFlow& flow, absl::Span<const char* co
     const v1::ScriptArgument* argument = group == nullptr ? nullptr : FindScriptArgument(*group, name);
     if (argument == nullptr) argument = FindScriptArgument(optimizer, name);
     if (argument == nullptr) continue;
-    const bool open = !argument->option().empty() && !flow.tree()->command_line_known();
-    if (!argument->has_value() || open) return std::nullopt;
+    if (!flow.Knows(*argument)) return std::nullopt;
     fields[name] = argument->value();
   }
   return fields;
+}
+
+// Whether the script sets a law of its groups when the optimizer is made already. A rate that moves round by round is a
+// schedule: the rate that a group was built with counts.
+bool SetsLater(const ScriptFlow& flow, absl::Span<const char* const> names) {
+  const std::vector<const v1::ScriptFact*> set = flow.OfKind("group_set");
+  return std::any_of(set.begin(), set.end(), [&](const v1::ScriptFact* one) {
+    return std::any_of(names.begin(), names.end(), [&](const char* name) {
+      const bool rate = absl::string_view(name) == "lr";
+      return FindScriptArgument(*one, name) != nullptr && (!rate || one->loops().empty());
+    });
+  });
 }
 
 // As the scripts divide the parameters. What is not known to the last number is no evidence. How many parameters a
@@ -116,6 +128,7 @@ Groups GroupsOfScripts(const Rules& rules, const ScriptFlow& flow) {
   if (!flow.read()) return groups;
   const auto add = [&](absl::Span<const char* const> names, const v1::ScriptFact* group,
                        const v1::ScriptFact& optimizer) {
+    if (SetsLater(flow, names)) return false;
     const std::optional<Fields> fields = FieldsOf(flow, names, group, optimizer);
     if (!fields) return false;
     AddGroup(rules, *fields, groups);

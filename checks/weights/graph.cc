@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
+#include "checks/scripts/network.h"
 #include "checks/weights/pair_report.h"
 
 namespace paritect {
@@ -83,7 +84,35 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const ModelSt
   SetFact(note, "migrated_tensors", static_cast<std::uint64_t>(b.tensors.size()));
 }
 
+void Tell(const CheckContext& context, v1::CheckResult& result, v1::Severity severity, absl::string_view message,
+          const NetworkDifference& one) {
+  v1::Finding& finding = AddFinding(context, result, severity, message, one.what,
+                                    {{"what", one.what}, {"baseline", one.baseline}, {"migrated", one.migrated}});
+  finding.set_baseline(one.baseline);
+  finding.set_migrated(one.migrated);
+  for (const v1::ScriptFact* place : {one.place_baseline, one.place_migrated}) {
+    if (place != nullptr) finding.add_evidence(absl::StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
+  }
+}
+
+// Layers without weights stand in no checkpoint: what the scripts make of them.
+void CompareScripts(const CheckContext& context, v1::CheckResult& result) {
+  const std::vector<RunView> references = context.evidence.Runs(Side::kBaseline);
+  if (references.empty()) return;
+  const ScriptFlow& baseline = ScriptFlow::Of(context, references[0]);
+  for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
+    const NetworkComparison found = CompareNetworks(baseline, ScriptFlow::Of(context, run));
+    for (const NetworkDifference& one : found.replaced)
+      Tell(context, result, v1::SEVERITY_ERROR, "layer_replaced", one);
+    for (const NetworkDifference& one : found.one_sided)
+      Tell(context, result, v1::SEVERITY_WARNING, "layer_one_sided", one);
+    for (const NetworkDifference& one : found.arguments)
+      Tell(context, result, v1::SEVERITY_ERROR, "layer_differs/argument", one);
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
+  CompareScripts(context, result);
   const RunCheckpoints* reference = ReferenceCheckpoints(context);
   if (reference == nullptr) return;
   const ModelState baseline = FirstState(context, *reference);

@@ -1,6 +1,6 @@
-// paritect scan DIR: the faults that training scripts show by themselves, like a linter for migration: where, why it
-// endangers precision, and what to do. Ends with 0 when nothing is an error, 1 when something is, 2 when it cannot be
-// told. A comment `# paritect: allow KIND: reason` on the line or the one before it waives.
+// paritect scan DIR: the faults that training scripts and configuration files show by themselves, like a linter for
+// migration: where, why it endangers precision, and what to do. Ends with 0 when nothing is an error, 1 when something
+// is, 2 when it cannot be told. A comment `# paritect: allow KIND: reason` on the line or the one before it waives.
 #include <algorithm>
 #include <set>
 
@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/collectors/script_files.h"
 #include "checks/scripts/faults.h"
+#include "client/commands/scan_settings.h"
 #include "client/render/table_writer.h"
 #include "client/report/audit_options.h"
 #include "client/report/json.h"
@@ -22,19 +23,8 @@ namespace {
 using absl::StrCat;
 
 constexpr absl::string_view kName = "paritect scan";
-constexpr absl::string_view kSummary = "find what endangers precision in training scripts: file, line, why, remedy";
-
-struct ScanFinding {
-  std::string kind;
-  std::string check;
-  v1::Severity severity = v1::SEVERITY_ERROR;
-  std::string file;
-  std::int64_t line = 0;
-  v1::Text message;
-  v1::Text remedy;
-  std::vector<std::string> evidence;
-  std::string waived;  // the reason
-};
+constexpr absl::string_view kSummary =
+    "find what endangers precision in training scripts and settings: file, line, why, remedy";
 
 class Scan {
  public:
@@ -100,11 +90,12 @@ OrderedJson TextJson(const v1::Text& text) {
   return {{"en", text.en()}, {"zh", text.zh()}};
 }
 
-OrderedJson ToJson(const std::vector<ScanFinding>& findings, const v1::ScriptTree& tree) {
+OrderedJson ToJson(const std::vector<ScanFinding>& findings, const v1::ScriptTree& tree, std::size_t settings) {
   OrderedJson json;
   json["schema"] = "paritect.scan/1";
   json["entries"] = std::vector<std::string>(tree.entries().begin(), tree.entries().end());
   json["whole"] = tree.whole();
+  json["settings_files"] = settings;
   json["findings"] = OrderedJson::array();
   for (const ScanFinding& one : findings) {
     json["findings"].push_back({{"severity", SeverityWord(one.severity)},
@@ -155,7 +146,7 @@ OrderedJson ToSarif(const std::vector<ScanFinding>& findings) {
 }
 
 void PrintText(CommandEnv& env, const RenderOptions& render, const std::vector<ScanFinding>& findings,
-               const v1::ScriptTree& tree) {
+               const v1::ScriptTree& tree, const SettingsScan& settings) {
   TableWriter w(render, env.out);
   const auto say = [&](absl::string_view id, const MessageArgs& args) {
     return InAll(render.languages, env.rules.messages.Say(id, args));
@@ -170,14 +161,16 @@ void PrintText(CommandEnv& env, const RenderOptions& render, const std::vector<S
                         : one.severity == v1::SEVERITY_ERROR   ? Style::kRed
                         : one.severity == v1::SEVERITY_WARNING ? Style::kYellow
                                                                : Style::kDim;
-    w.Wrapped(0, StrCat(one.file, ":", one.line, ":"),
+    w.Wrapped(0, one.line > 0 ? StrCat(one.file, ":", one.line, ":") : StrCat(one.file, ":"),
               StrCat(SeverityWord(one.severity), " ", one.kind, is_waived ? StrCat(" (", one.waived, ")") : ""), style);
     w.WrappedText(2, "", one.message);
     if (!is_waived) w.WrappedText(2, StrCat(say("ui_scan_fix", {}), ":"), one.remedy, Style::kDim);
   }
   for (const v1::Note& note : tree.notes()) w.Wrapped(0, "", note.message(), Style::kDim);
+  if (settings.cut) w.Wrapped(0, "", say("ui_scan_settings_cut", {{"files", StrCat(settings.files)}}), Style::kDim);
   w.Wrapped(0, "",
             say("ui_scan_counts", {{"files", StrCat(tree.files_size())},
+                                   {"settings", StrCat(settings.files)},
                                    {"entries", StrCat(tree.entries_size())},
                                    {"errors", StrCat(errors)},
                                    {"findings", StrCat(findings.size())},
@@ -203,22 +196,26 @@ ExitCode ScanTree(CommandEnv& env, const ScanOptions& o) {
   options.entry = o.entry;
   const absl::Status status = AddScriptFiles(env.fs, o.paths[0], "", files, options.entry);
   if (!status.ok()) return fail(StrCat(DisplayBytes(o.paths[0]), ": ", status.message()));
-  if (!HoldScripts(files)) return fail(StrCat(DisplayBytes(o.paths[0]), ": no Python file in it"));
+  const bool scripts = HoldScripts(files);
+  const SettingsScan settings = ScanSettings(env, o.paths[0]);
+  if (!scripts && settings.files == 0)
+    return fail(StrCat(DisplayBytes(o.paths[0]), ": no Python file and no settings in it"));
   const v1::ScriptTree tree = ReadScripts(std::move(files), options, env.rules.scripts);
-  const std::vector<ScanFinding> findings = Scan(env.rules, tree).Run();
+  std::vector<ScanFinding> findings = Scan(env.rules, tree).Run();
+  findings.insert(findings.end(), settings.findings.begin(), settings.findings.end());
   if (o.output == "json") {
-    env.out << DumpJson(ToJson(findings, tree)) << "\n";
+    env.out << DumpJson(ToJson(findings, tree, settings.files)) << "\n";
   } else if (o.output == "sarif") {
     env.out << DumpJson(ToSarif(findings)) << "\n";
   } else {
-    PrintText(env, *render, findings, tree);
+    PrintText(env, *render, findings, tree, settings);
   }
   const bool failed = std::any_of(findings.begin(), findings.end(), [](const ScanFinding& one) {
     return one.severity == v1::SEVERITY_ERROR && one.waived.empty();
   });
   if (failed) return kExitFailed;
   // That nothing was found where the code could not be read tells nothing.
-  return tree.whole() ? kExitOk : kExitUsage;
+  return tree.whole() || !scripts ? kExitOk : kExitUsage;
 }
 
 ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {

@@ -58,6 +58,26 @@ TEST_F(ScanTest, CannotTellWhatItCannotRead) {
             kExitFailed);
 }
 
+// What a configuration file decides by itself, with its place; without any script too.
+TEST_F(ScanTest, JudgesSettings) {
+  MemoryFileSystem fs;
+  fs.AddFile("/src/job.sh", "export ASCEND_LAUNCH_BLOCKING=0\npython train.py --precision-mode-v2 nonsense\n");
+  fs.AddFile("/src/broken.yaml", "a: [\n");
+  out_.str("");
+  CommandEnv env = {.fs = fs,
+                    .out = out_,
+                    .err = out_,
+                    .rules = BuiltInRules(),
+                    .terminal_columns = 100,
+                    .host_name = "here",
+                    .today = "2026-06-15",
+                    .getenv = [](absl::string_view) { return std::string(); },
+                    .working_directory = "/"};
+  EXPECT_EQ(RunCommandLine(env, {"scan", "/src"}), kExitFailed) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("job.sh:2"));
+  EXPECT_THAT(out_.str(), HasSubstr("unknown_value"));
+}
+
 TEST_F(ScanTest, SpeaksSarif) {
   EXPECT_EQ(Scan("import os, torch.distributed as dist\nm = os.listdir('/d')[dist.get_rank()::8]\n", {"-o", "sarif"}),
             kExitFailed);

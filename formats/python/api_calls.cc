@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
+#include "formats/python/attributes.h"
 #include "formats/python/builtins.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
@@ -522,8 +523,44 @@ ValueId CallApi(ScriptMachine& m, const ApiCall& call) {
   return Call(m, call, *rule).Run();
 }
 
+namespace {
+
+// Keras runs these of a model that defines them, a batch at a time. Source: Keras 2.15, keras.Model (fit, evaluate).
+struct KerasStep {
+  absl::string_view by;
+  absl::string_view method;
+  absl::string_view data;  // the argument that holds the samples
+};
+constexpr KerasStep kKerasSteps[] = {{"fit", "train_step", "x"},
+                                     {"fit", "test_step", "validation_data"},
+                                     {"evaluate", "test_step", "x"},
+                                     {"predict", "predict_step", "x"}};
+
+void RunKerasSteps(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  for (const KerasStep& step : kKerasSteps) {
+    const ValueId method = ClassAttribute(m, m.values[call.receiver].self, step.method);
+    if (step.by != name || method == kNoValue || m.values[method].kind != ValueKind::kFunction) continue;
+    ValueId data = kNoValue;
+    for (const CallArgument& one : call.arguments) {
+      if (one.name == step.data || (one.name.empty() && step.data == "x" && data == kNoValue)) data = one.value;
+    }
+    if (data == kNoValue) continue;
+    ScriptValue bound = m.values[method];
+    bound.self = call.receiver;
+    const ValueId id = m.values.Add(std::move(bound));
+    m.OpenLoop(data, call.node);
+    m.Call(id, {{"", ElementOf(m, data), kNoNode, false}}, kNoNode);
+    m.CloseLoop();
+  }
+}
+
+}  // namespace
+
 ValueId CallMethod(ScriptMachine& m, const std::string& name, const ApiCall& call) {
   const ScriptValue of = m.values[call.receiver];
+  if (IsConfiguration(of)) {
+    if (const auto result = CallContainerMethod(m, name, call)) return *result;
+  }
   std::string type;
   if (of.kind == ValueKind::kObject) {
     type = of.text;
@@ -537,6 +574,7 @@ ValueId CallMethod(ScriptMachine& m, const std::string& name, const ApiCall& cal
   if (!type.empty()) {
     const std::string full = absl::StrCat(type, ".", name);
     const ApiCall method = {full, call.receiver, call.arguments, call.node};
+    if (type == "keras.Model" && of.kind == ValueKind::kInstance) RunKerasSteps(m, name, call);
     if (const auto result = CallSpecial(m, method)) return *result;
     if (const ApiRule* rule = m.rules.Find(full); rule != nullptr && !absl::EndsWith(rule->names[0], "*"))
       return Call(m, method, *rule).Run();

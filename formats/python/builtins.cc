@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
+#include "formats/python/attributes.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
 
@@ -245,6 +246,18 @@ ValueId ParseArguments(ScriptMachine& m, const ApiCall& call, bool with_rest) {
   return m.values.Add(std::move(pair));
 }
 
+// Other defaults come from what the source does not tell: only what the command line gives is known.
+void ForgetDefaults(ScriptMachine& m, ValueId parser) {
+  const auto fields = m.values[parser].fields;
+  for (const auto& [name, value] : fields) {
+    if (m.command_line.contains(name)) continue;
+    ScriptValue unknown;
+    unknown.option = name;
+    unknown.symbol = absl::StrCat("option:", name);
+    m.SetField(parser, name, m.values.Add(std::move(unknown)));
+  }
+}
+
 std::optional<ValueId> CallParser(ScriptMachine& m, const ApiCall& call) {
   constexpr absl::string_view kParser = "argparse.ArgumentParser.";
   if (!absl::StartsWith(call.name, kParser) || call.receiver == kNoValue) return std::nullopt;
@@ -255,6 +268,7 @@ std::optional<ValueId> CallParser(ScriptMachine& m, const ApiCall& call) {
   if (method == "set_defaults") {
     for (const CallArgument& one : call.arguments) {
       if (!one.name.empty()) AddOption(m, call.receiver, one.name, one.value);
+      if (one.splat) ForgetDefaults(m, call.receiver);
     }
     return m.values.None();
   }
@@ -282,6 +296,39 @@ std::optional<ValueId> CallFlags(ScriptMachine& m, const ApiCall& call) {
   if (fallback == kNoValue) fallback = Named(call, "default_value");
   if (name != kNoValue && m.values[name].kind == ValueKind::kText) {
     AddOption(m, m.flags, m.values[name].text, fallback == kNoValue ? m.values.None() : fallback);
+  }
+  return m.values.None();
+}
+
+// setattr(object, name, value)
+ValueId SetByName(ScriptMachine& m, const ApiCall& call) {
+  const ValueId object = Argument(call, 0);
+  const ValueId name = Argument(call, 1);
+  const ValueId value = Argument(call, 2);
+  if (m.values[name].kind == ValueKind::kText) {
+    SetAttribute(m, object, m.values[name].text, value, call.node);
+    return m.values.None();
+  }
+  // `setattr(self, f"layer{i}", nn.Linear(...))` makes a part; what else is set may be anything that it holds.
+  const ValueKind kind = m.values[value].kind;
+  const bool part = kind == ValueKind::kObject || kind == ValueKind::kInstance || kind == ValueKind::kFunction;
+  if (part && !m.values[object].is_constant()) {
+    m.SetField(object, absl::StrCat("<part of ", m.values.SymbolOf(name).substr(0, 80), ">"), value);
+  } else {
+    Stir(m, object);
+  }
+  return m.values.None();
+}
+
+// Code that is made as it runs: what it sets is not known.
+ValueId RunText(ScriptMachine& m, const ApiCall& call) {
+  m.Doubt("script_exec", Symbol(m, "exec", call).substr(0, 80), call.node);
+  const int scope = m.frame().scope;
+  for (const auto& [name, value] : m.NamesOf(scope)) {
+    if (!m.values[value].is_constant() || name == "__name__") continue;
+    ScriptValue perhaps = m.values[value];
+    perhaps.option = name;
+    m.Set(scope, name, m.values.Add(std::move(perhaps)));
   }
   return m.values.None();
 }
@@ -367,12 +414,15 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
     const std::string attribute = m.values[Argument(call, 1)].text;
     return m.Attribute(Argument(call, 0), attribute);
   }
-  if (name == "setattr" && Argument(call, 2) != kNoValue && m.values[Argument(call, 1)].kind == ValueKind::kText) {
-    m.SetField(Argument(call, 0), m.values[Argument(call, 1)].text, Argument(call, 2));
-    return m.values.None();
+  if (name == "setattr" && Argument(call, 2) != kNoValue) return SetByName(m, call);
+  if (name == "exec" || name == "execfile") return RunText(m, call);
+  if (name == "eval") {
+    const ValueId result = FromAll(m, name, call, true);
+    m.values[result].symbol += "?";
+    return result;
   }
   if (name == "__import__" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kText)
-    return m.values.Api(m.rules.Canonical(m.values[Argument(call, 0)].text));
+    return m.PackageName(m.values[Argument(call, 0)].text);
   if (name == "vars" && Argument(call, 0) != kNoValue) return Argument(call, 0);
   if (name == "type" && Argument(call, 0) != kNoValue && m.values[Argument(call, 0)].kind == ValueKind::kInstance)
     return m.values[Argument(call, 0)].self;
@@ -437,6 +487,38 @@ std::optional<ValueId> CallMapMethod(ScriptMachine& m, absl::string_view name, c
   return std::nullopt;
 }
 
+// Of args, cfg, vars(args).
+std::optional<ValueId> CallOptionsMethod(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
+  const ValueId self = call.receiver;
+  const bool configuration = IsConfiguration(m.values[self]);
+  const ValueId first = Argument(call, 0);
+  // cfg.get("lr", 0.1)
+  if (name == "get" && configuration && first != kNoValue && m.values[first].kind == ValueKind::kText)
+    return m.Attribute(self, m.values[first].text);
+  if (name == "setdefault" && configuration && first != kNoValue && m.values[first].kind == ValueKind::kText)
+    return m.Attribute(self, m.values[first].text);
+  if ((name == "clone" || name == "copy") && configuration) return m.values.Add(ScriptValue(m.values[self]));
+  if (name == "update" && (configuration || call.arguments.size() == 1)) {
+    const ValueId given = first;
+    if (given != kNoValue && m.values[given].kind == ValueKind::kMap && !m.values[given].fields.empty()) {
+      const auto fields = m.values[given].fields;
+      for (const auto& [key, value] : fields) SetAttribute(m, self, key, value, call.node);
+    } else if (given != kNoValue) {
+      Stir(m, self);
+    }
+    for (const CallArgument& one : call.arguments) {
+      if (!one.name.empty()) SetAttribute(m, self, one.name, one.value, call.node);
+      if (one.splat) Stir(m, self);
+    }
+    return m.values.None();
+  }
+  if (IsOptionsMerge(name) && configuration) {
+    Stir(m, self);
+    return m.values.None();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
@@ -455,10 +537,8 @@ std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view n
   if (kind == ValueKind::kMap) {
     if (const auto value = CallMapMethod(m, name, call)) return value;
   }
-  // cfg.get("lr", 0.1)
-  if (name == "get" && m.values[self].kind == ValueKind::kObject && !call.arguments.empty() &&
-      m.values[Argument(call, 0)].kind == ValueKind::kText) {
-    return ConfigurationValue(m, self, m.values[Argument(call, 0)].text);
+  if (HoldsOptions(m, self)) {
+    if (const auto value = CallOptionsMethod(m, name, call)) return value;
   }
   if (kind == ValueKind::kText) {
     const std::string text = m.values[self].text;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "formats/python/api_calls.h"
 #include "formats/python/builtins.h"
+#include "formats/python/closures.h"
 #include "formats/python/contexts.h"
 #include "formats/python/lookups.h"
 
@@ -197,7 +198,10 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
           {name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
       if (role == "dataset" || role == "optimizer") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
     }
-    if (role == "dataset") fact.arguments.push_back({"<code>", "", type, false});
+    if (role == "dataset") {
+      MarkClosures(m, type);
+      fact.arguments.push_back({"<code>", "", type, false});
+    }
     const int added = m.AddFact(std::move(fact), node);
     m.values[self].fact = added;
     if (added >= 0) m.values[self].made_of = {added};
@@ -270,6 +274,7 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
   m.target.clear();
   m.frames().push_back(std::move(frame));
   Binding(m, bound, arguments).Bind();
+  const std::size_t every = m.every.size();
   const bool context = function.fact >= 0;
   if (context) m.contexts().push_back(function.fact);
   const NodeId body = tree.Child(function.node, Part::kBody);
@@ -280,6 +285,7 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
     m.frame().returned.push_back(value);
   }
   if (context) m.contexts().pop_back();
+  m.every.resize(std::min(every, m.every.size()));
   const Frame done = std::move(m.frames().back());
   m.frames().pop_back();
   m.target = target;

@@ -9,6 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/numbers.h"
+#include "formats/python/attributes.h"
+#include "formats/python/closures.h"
+#include "formats/python/every.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
 
@@ -25,7 +28,7 @@ bool IsBuiltinName(absl::string_view name) {
       "abs",      "round",  "enumerate", "zip",      "map",    "filter",     "any",     "all",
       "iter",     "next",   "reversed",  "open",     "super",  "isinstance", "getattr", "setattr",
       "hasattr",  "vars",   "type",      "repr",     "divmod", "pow",        "hash",    "id",
-      "callable", "input",  "eval",      "property", "object", "__import__"};
+      "callable", "input",  "eval",      "property", "object", "__import__", "exec",    "execfile"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -34,7 +37,7 @@ ValueId EvaluateName(ScriptMachine& m, NodeId node) {
   if (const ValueId known = m.Look(name); known != kNoValue) return known;
   for (const std::string& package : m.module(m.frame().module).star_imports) {
     const std::string full = m.rules.Canonical(absl::StrCat(package, ".", name));
-    if (m.rules.Find(full) != nullptr) return m.values.Api(full);
+    if (m.rules.Find(full) != nullptr) return m.PackageName(full);
   }
   if (IsBuiltinName(name)) return m.values.Api(absl::StrCat("builtins.", name));
   return UnknownOfName(m, name);
@@ -166,8 +169,10 @@ ValueId Arithmetic(ScriptMachine& m, absl::string_view sign, ValueId left, Value
     return m.values.Add(std::move(path));
   }
   if (result == kNoValue) {
-    return Derived(m, absl::StrCat("(", m.values.SymbolOf(left), " ", sign, " ", m.values.SymbolOf(right), ")"),
-                   {left, right});
+    result = Derived(m, absl::StrCat("(", m.values.SymbolOf(left), " ", sign, " ", m.values.SymbolOf(right), ")"),
+                     {left, right});
+    if (sign == "%") MarkRest(m, result, right);
+    return result;
   }
   // A number that an option gives is that option's no longer, and still follows it.
   if (!a.option.empty() || !b.option.empty()) {
@@ -273,9 +278,11 @@ ValueId EvaluateComparison(ScriptMachine& m, NodeId node) {
     m.values[result].option = option;
     return result;
   }
-  return Derived(m,
-                 absl::StrCat("(", m.values.SymbolOf(operands[0]), " ", sign, " ", m.values.SymbolOf(operands[1]), ")"),
-                 {operands[0], operands[1]});
+  const ValueId result =
+      Derived(m, absl::StrCat("(", m.values.SymbolOf(operands[0]), " ", sign, " ", m.values.SymbolOf(operands[1]), ")"),
+              {operands[0], operands[1]});
+  MarkCompared(m, sign, operands[0], operands[1], result);
+  return result;
 }
 
 ValueId EvaluateBoolean(ScriptMachine& m, NodeId node) {
@@ -290,8 +297,7 @@ ValueId EvaluateBoolean(ScriptMachine& m, NodeId node) {
   ++m.conditional;
   const ValueId b = m.Evaluate(right);
   --m.conditional;
-  const ValueId joined = m.JoinValues(a, b);
-  return joined;
+  return MarkEither(m, a, b, m.JoinValues(a, b));
 }
 
 ValueId EvaluateUnary(ScriptMachine& m, NodeId node) {
@@ -301,7 +307,9 @@ ValueId EvaluateUnary(ScriptMachine& m, NodeId node) {
   if (m.tree()[node].kind == Syntax::kNot) {
     const auto truth = TruthOf(m, value);
     if (truth) return m.values.Boolean(!*truth);
-    return Derived(m, absl::StrCat("not ", m.values.SymbolOf(value)), {value});
+    const ValueId result = Derived(m, absl::StrCat("not ", m.values.SymbolOf(value)), {value});
+    MarkNegated(m, value, result);
+    return result;
   }
   const NodeId sign = m.tree().Child(node, Part::kOperator);
   const bool minus = sign != kNoNode && m.tree().TextOf(sign) == "-";
@@ -389,7 +397,7 @@ ValueId EvaluateSubscript(ScriptMachine& m, NodeId node) {
   }
   if (at.kind == ValueKind::kText) {
     if (const ValueId field = m.values.Field(base, at.text); field != kNoValue) return field;
-    if (of.kind == ValueKind::kObject && of.text == "configuration") return ConfigurationValue(m, base, at.text);
+    if (IsConfiguration(of)) return ConfigurationValue(m, base, at.text);
   }
   if (!slice && of.kind == ValueKind::kMap && !of.fields.empty()) {
     // One of its values, whichever.
@@ -559,6 +567,7 @@ ValueId EvaluateCall(ScriptMachine& m, NodeId node) {
       }
     }
   }
+  for (const CallArgument& one : arguments) MarkClosures(m, one.value);
   m.target = target;
   const ValueId result = m.Call(callee, arguments, node);
   m.target.clear();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "formats/python/lookups.h"
+#include "rules/script_words.h"
 
 namespace paritect {
 namespace {
@@ -53,9 +54,11 @@ class Import {
           SetPath(dotted, value);
         }
       } else if (alias != kNoNode) {
-        m_.SetLocal(tree().TextOf(alias), m_.values.Api(m_.rules.Canonical(dotted)));
+        Absent(dotted, 0, dotted, child);
+        m_.SetLocal(tree().TextOf(alias), m_.PackageName(dotted));
       } else if (m_.Look(first) == kNoValue || m_.values[m_.Look(first)].kind != ValueKind::kObject) {
-        m_.SetLocal(first, m_.values.Api(m_.rules.Canonical(first)));
+        Absent(dotted, 0, dotted, child);
+        m_.SetLocal(first, m_.PackageName(first));
       }
     }
   }
@@ -78,6 +81,7 @@ class Import {
     for (NodeId child = tree()[node_].first; child != kNoNode; child = tree()[child].next) {
       if (child == from) continue;
       if (tree()[child].kind == Syntax::kWildcardImport) {
+        if (module < 0) Absent(dotted, level, dotted, child);
         Everything(module, dotted);
         continue;
       }
@@ -87,7 +91,7 @@ class Import {
       if (name == kNoNode || alias == kNoNode) continue;
       const std::string wanted(tree().TextOf(name));
       const std::string as(tree().TextOf(alias));
-      m_.SetLocal(as, One(module, dotted, level, wanted));
+      m_.SetLocal(as, One(module, dotted, level, wanted, child));
     }
   }
 
@@ -98,15 +102,37 @@ class Import {
     return FindModule(m_.paths, m_.module(m_.frame().module).path, dotted, level);
   }
 
-  ValueId One(int module, const std::string& dotted, int level, const std::string& wanted) {
+  ValueId One(int module, const std::string& dotted, int level, const std::string& wanted, NodeId node) {
     if (module >= 0) {
       const ValueId value = m_.LookIn(m_.module(module).scope, wanted);
       if (value != kNoValue) return value;
     }
     const int below = Find(dotted.empty() ? wanted : absl::StrCat(dotted, ".", wanted), level);
     if (below >= 0) return m_.ImportModule(below);
+    if (module < 0) Absent(dotted, level, absl::StrCat(dotted, ".", wanted), node);
     if (module >= 0 || level > 0) return UnknownOfName(m_, wanted);
-    return m_.values.Api(m_.rules.Canonical(absl::StrCat(dotted, ".", wanted)));
+    return m_.PackageName(absl::StrCat(dotted, ".", wanted));
+  }
+
+  // A module of the project that is not there: what it does is not known. A failing import that the source provides for
+  // is another matter, and a package that is known is no part of the project.
+  void Absent(const std::string& dotted, int level, const std::string& full, NodeId node) {
+    const std::string first = dotted.substr(0, dotted.find('.'));
+    if (m_.optional > 0 || m_.conditional > 0) return;
+    const bool own = level > 0 || BuiltInScriptWords().own_modules.contains(first) || IsFolder(first);
+    if (!own || (level == 0 && m_.rules.Find(m_.rules.Canonical(full)) != nullptr)) return;
+    m_.Doubt("module_absent",
+             absl::StrCat(std::string(static_cast<std::size_t>(level), '.'), dotted.empty() ? full : dotted), node);
+  }
+
+  // Whether modules stand in a folder of that name beside the importing file, or above.
+  bool IsFolder(const std::string& name) const {
+    absl::string_view folder = FolderOf(m_.module(m_.frame().module).path);
+    for (;; folder = FolderOf(folder)) {
+      const std::string begin = absl::StrCat(Below(folder, name), "/__init__.py");
+      if (IndexOf(m_.paths, begin) >= 0) return true;
+      if (folder.empty()) return false;
+    }
   }
 
   void Everything(int module, const std::string& dotted) {

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "formats/python/attributes.h"
 #include "formats/python/walks.h"
 #include "rules/launchers.h"
 
@@ -138,7 +139,7 @@ ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
         const ValueId option = m.values.Field(m.flags, name);
         return option != kNoValue ? option : ConfigurationValue(m, m.flags, name);
       }
-      return m.values.Api(m.rules.Canonical(absl::StrCat(of.text, ".", name)));
+      return m.PackageName(absl::StrCat(of.text, ".", name));
     case ValueKind::kModule: {
       const int scope = m.module(of.module).scope;
       const ValueId found = scope < 0 ? kNoValue : m.LookIn(scope, name);
@@ -149,6 +150,7 @@ ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
       if (of.kind == ValueKind::kInstance) {
         if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
         if (name == "__class__") return of.self;
+        if (name == "__dict__") return object;
       }
       const ValueId found = ClassAttribute(m, of.kind == ValueKind::kInstance ? of.self : object, name);
       if (found != kNoValue) {
@@ -162,7 +164,7 @@ ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
       }
       if (of.kind == ValueKind::kClass) {
         const std::vector<std::string> bases = FrameworkBases(m, object);
-        if (!bases.empty()) return m.values.Api(absl::StrCat(bases[0], ".", name));
+        if (!bases.empty()) return m.PackageName(absl::StrCat(bases[0], ".", name));
       }
       break;
     }
@@ -170,12 +172,14 @@ ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
     case ValueKind::kObject:
       if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
       if (of.text == "wrapper" && of.self != kNoValue && name == "module") return of.self;
-      if (of.text == "configuration" || of.text == "options") return ConfigurationValue(m, object, name);
+      if (name == "__dict__" && IsConfiguration(of)) return object;
+      if (IsConfiguration(of)) return ConfigurationValue(m, object, name);
       break;
     case ValueKind::kUnknown:
-      if (!of.option.empty()) return ConfigurationValue(m, object, name);
       if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
+      if (!of.option.empty()) return ConfigurationValue(m, object, name);
       break;
+    case ValueKind::kBound:
     case ValueKind::kFunction:
       if (const ValueId field = m.values.Field(object, name); field != kNoValue) return field;
       break;
@@ -211,16 +215,23 @@ ValueId ConfigurationValue(ScriptMachine& m, ValueId configuration, absl::string
   const std::string path =
       of.option.empty() || of.option == "." ? std::string(name) : absl::StrCat(of.option, ".", name);
   ScriptValue value;
-  value.option = path;
-  value.symbol = absl::StrCat("option:", path);
+  const bool stirred = IsStirred(m, configuration);
+  if (!stirred) value.option = path;
+  value.symbol = absl::StrCat(stirred ? "?" : "option:", path);
   value.made_of = of.made_of;
-  if (name == "get" || name == "items" || name == "keys" || name == "values" || name == "update" || name == "pop") {
+  if (IsOptionsMethod(name)) {
     value.option.clear();
     value.kind = ValueKind::kBound;
     value.text = std::string(name);
     value.self = configuration;
+    return m.values.Add(std::move(value));
   }
-  return m.values.Add(std::move(value));
+  // The same each time it is looked at, until it is set.
+  const ValueId found = m.values.Field(configuration, name);
+  if (found != kNoValue) return found;
+  const ValueId id = m.values.Add(std::move(value));
+  if (!stirred) m.AddField(configuration, name, id);
+  return id;
 }
 
 ValueId EnvironmentValue(ScriptMachine& m, absl::string_view name, ValueId fallback) {

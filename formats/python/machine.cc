@@ -41,7 +41,11 @@ ValueId ScriptMachine::LookIn(int scope, absl::string_view name) const {
 }
 
 ValueId ScriptMachine::Look(absl::string_view name) const {
-  for (int scope = frame().scope; scope >= 0; scope = scopes_[static_cast<std::size_t>(scope)].parent) {
+  return LookFrom(frame().scope, name);
+}
+
+ValueId ScriptMachine::LookFrom(int scope, absl::string_view name) const {
+  for (; scope >= 0; scope = scopes_[static_cast<std::size_t>(scope)].parent) {
     if (const ValueId value = LookIn(scope, name); value != kNoValue) return value;
   }
   return kNoValue;
@@ -72,6 +76,11 @@ void ScriptMachine::SetField(ValueId object, absl::string_view name, ValueId val
   if (fields.size() >= kFieldsMax) return;
   changes_.push_back({-1, object, std::string(name), kNoValue});
   fields.emplace_back(std::string(name), value);
+}
+
+void ScriptMachine::AddField(ValueId object, absl::string_view name, ValueId value) {
+  if (values[object].fields.size() >= kFieldsMax || values.Field(object, name) != kNoValue) return;
+  values[object].fields.emplace_back(std::string(name), value);
 }
 
 void ScriptMachine::DeclareOuter(absl::string_view name) {
@@ -208,6 +217,40 @@ ValueId ScriptMachine::Once(NodeId literal, absl::FunctionRef<ValueId()> make) {
   return value;
 }
 
+ValueId ScriptMachine::PackageName(absl::string_view full_name) {
+  const std::string canonical = rules.Canonical(full_name);
+  const auto found = replaced_.find(canonical);
+  return found == replaced_.end() ? values.Api(canonical) : found->second;
+}
+
+void ScriptMachine::Replace(absl::string_view full_name, ValueId value, NodeId node) {
+  const ScriptValue& given = values[value];
+  // Switches of a library are no functions of it.
+  if (given.is_constant() || given.kind == ValueKind::kSequence || given.kind == ValueKind::kMap) return;
+  const std::string canonical = rules.Canonical(full_name);
+  if (given.kind == ValueKind::kApi && given.text == canonical) return;
+  const auto matters = [&](absl::string_view name) {
+    const ApiRule* rule = rules.Find(name);
+    return (rule != nullptr && (!rule->kind.empty() || !rule->returns.empty())) || rules.FindBase(name) != nullptr;
+  };
+  const std::string owner = canonical.substr(0, canonical.rfind('.'));
+  const bool member = rules.Find(canonical) == nullptr && matters(owner);
+  if (!member && !matters(canonical)) return;
+  const bool plain =
+      given.kind == ValueKind::kApi || given.kind == ValueKind::kFunction || given.kind == ValueKind::kClass;
+  if (plain && !member && conditional == 0) {
+    replaced_[canonical] = value;
+  } else {
+    Doubt("script_patched", canonical, node);
+  }
+}
+
+void ScriptMachine::Doubt(absl::string_view kind, absl::string_view what, NodeId node) {
+  constexpr std::size_t kDoubtsMax = 100;
+  if (!called || doubts_.size() >= kDoubtsMax) return;
+  doubts_.push_back({std::string(kind), std::string(what), frame().module, node == kNoNode ? 0 : tree()[node].line});
+}
+
 int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
   if (mute) return -1;
   if (facts_.size() >= kFactsMax) {
@@ -220,6 +263,8 @@ int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
   fact.loops.assign(open_loops_.begin(), open_loops_.end());
   fact.contexts.assign(contexts_.begin(), contexts_.end());
   fact.conditional = conditional > 0;
+  const bool updates = fact.kind == "optimizer_step" || fact.kind == "scaler_step";
+  if (updates && !every.empty()) fact.arguments.push_back({"every", "", every.back(), false});
   fact.called = called;
   fact.entry = entry;
   facts_.push_back(std::move(fact));

@@ -76,6 +76,14 @@ struct MachineLoop {
   std::size_t first_fact = 0;  // that may stand in it
 };
 
+// Why the facts are not all there is, or not as written: code that is made as it runs, a package's function replaced.
+struct MachineDoubt {
+  std::string kind;  // of the note: "script_exec", "script_patched", "module_absent"
+  std::string what;
+  int module = 0;
+  std::uint32_t line = 0;
+};
+
 // How a block ended.
 enum class Flow { kOn, kReturn, kLoop, kRaise };  // kLoop: break or continue
 
@@ -110,11 +118,14 @@ class ScriptMachine {
   int NewScope(int parent, int module);
   ValueId Look(absl::string_view name) const;  // from the frame's scope outwards; kNoValue
   ValueId LookIn(int scope, absl::string_view name) const;
+  ValueId LookFrom(int scope, absl::string_view name) const;  // from that scope outwards
   void Set(int scope, absl::string_view name, ValueId value);
   // The names of one scope, sorted.
   std::vector<std::pair<std::string, ValueId>> NamesOf(int scope) const;
   void SetField(ValueId object, absl::string_view name, ValueId value);
   void DeclareOuter(absl::string_view name);  // global, nonlocal
+  // Gives an object what a field of it holds without being set, so that a branch that sets it is held against that.
+  void AddField(ValueId object, absl::string_view name, ValueId value);
   // Sets a name of the frame's function, or of an outer one where it was declared so.
   void SetLocal(absl::string_view name, ValueId value);
 
@@ -140,7 +151,16 @@ class ScriptMachine {
   std::vector<MachineLoop>& loops() { return loops_; }
   int OpenLoop(ValueId over, NodeId node);
   void CloseLoop();
+  std::size_t open_loop_count() const { return open_loops_.size(); }
   int innermost_loop() const { return open_loops_.empty() ? -1 : open_loops_.back(); }
+
+  // What a full name of a package stands for: itself, or what the script put in its place.
+  ValueId PackageName(absl::string_view full_name);
+  // `torch.nn.ReLU = GELU`: followed where it is plain, else told as a doubt.
+  void Replace(absl::string_view full_name, ValueId value, NodeId node);
+  void Doubt(absl::string_view kind, absl::string_view what, NodeId node);
+  const std::vector<MachineDoubt>& doubts() const { return doubts_; }
+  void ForgetReplaced() { replaced_.clear(); }
 
   // The value of a literal, made when it is met first: constants are shared.
   ValueId Once(NodeId literal, absl::FunctionRef<ValueId()> make);
@@ -175,7 +195,9 @@ class ScriptMachine {
   int entry = -1;
   std::string target;  // name that the expression's value will get
   int forward_depth = 0;
-  ValueId flags = kNoValue;                                     // options that DEFINE_string and its like made
+  int optional = 0;            // `try` blocks around whose failing import is provided for
+  std::vector<ValueId> every;  // counts of conditions around like `step % 4 == 0`
+  ValueId flags = kNoValue;    // options that DEFINE_string and its like made
   const std::function<void(ValueId)>* next_at_yield = nullptr;  // for the function that is entered next
 
  private:
@@ -196,6 +218,8 @@ class ScriptMachine {
   std::vector<int> contexts_;
   absl::flat_hash_map<std::uint64_t, ValueId> literals_;  // by module and node
   std::set<std::pair<int, NodeId>> entered_;              // functions whose bodies were walked
+  std::map<std::string, ValueId, std::less<>> replaced_;  // names of packages
+  std::vector<MachineDoubt> doubts_;
   std::int64_t steps_ = 0;
 };
 

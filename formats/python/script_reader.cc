@@ -78,6 +78,8 @@ class Reader final : public ScriptMachine {
       module(static_cast<int>(i)).star_imports.clear();
     }
     flags = kNoValue;
+    ForgetReplaced();
+    every.clear();
     entry = number;
     RunModule(number, "__main__");
   }
@@ -253,6 +255,19 @@ class Writer {
     }
   }
 
+  // Why what was read is not all that runs, each place once.
+  void Doubts() {
+    std::set<std::string> told;
+    for (const MachineDoubt& doubt : reader_.doubts()) {
+      const std::string place = absl::StrCat(PathOf(doubt.module), ":", doubt.line);
+      if (!told.insert(absl::StrCat(doubt.kind, place)).second) continue;
+      v1::Note& note = *tree_.add_notes();
+      note.set_kind(doubt.kind);
+      note.set_line(doubt.line);
+      note.set_message(DisplayBytes(DoubtText(doubt, place)));
+    }
+  }
+
   void Files() {
     for (const ScriptModule& module : modules_) {
       v1::ScriptFile& file = *tree_.add_files();
@@ -317,6 +332,16 @@ class Writer {
     }
     const std::vector<std::int32_t> unsorted = reader_.values.AllUnsorted(one.value);
     out.mutable_unsorted()->Add(unsorted.begin(), unsorted.end());
+  }
+
+  static std::string DoubtText(const MachineDoubt& doubt, const std::string& place) {
+    if (doubt.kind == "module_absent")
+      return absl::StrCat(place, " imports ", doubt.what, ", a module of the project that was not given");
+    if (doubt.kind == "script_patched")
+      return absl::StrCat(place, " puts a function of its own in the place of ", doubt.what);
+    if (doubt.kind == "changed_later")
+      return absl::StrCat(place, " sets ", doubt.what, " of an object that others were made of before");
+    return absl::StrCat(place, " runs code that is made as the script runs: ", doubt.what);
   }
 
   // "# paritect: allow unsorted_listing: counted only"
@@ -385,6 +410,7 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
   Reader reader(rules, modules);
   reader.command_line = options.command_line;
   reader.command_line_known = options.command_line_known;
+  reader.values.options_known = options.command_line_known;
   const std::vector<int> entries = EntriesOf(modules, options.entry);
   std::int64_t left = kStepsOfEntries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -409,6 +435,8 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
   writer.Facts();
   writer.Files();
   bool whole = !reader.cut();
+  writer.Doubts();
+  whole = whole && reader.doubts().empty();
   for (const v1::ScriptFile& file : tree.files()) whole = whole && (!file.reached() || file.why_unread().empty());
   tree.set_whole(whole);
   tree.set_command_line_known(options.command_line_known);

@@ -4,7 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "formats/python/attributes.h"
+#include "formats/python/closures.h"
 #include "formats/python/contexts.h"
+#include "formats/python/every.h"
 #include "formats/python/imports.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
@@ -13,13 +16,6 @@ namespace paritect {
 namespace {
 
 constexpr int kStatementDepthMax = 500;
-
-// 64-bit FNV-1a of code, which tells one function's text from another's.
-std::string CodeMark(absl::string_view code) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (char c : code) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
-}
 
 class Statements {
  public:
@@ -162,24 +158,37 @@ class Statements {
     if (number >= branches.size() || m_.depth > kStatementDepthMax) return Flow::kOn;
     const Branch& branch = branches[number];
     if (branch.condition == kNoNode) return Body(branch.body);
-    const auto truth = TruthOf(m_, m_.Evaluate(branch.condition));
+    const ValueId condition = m_.Evaluate(branch.condition);
+    const auto truth = TruthOf(m_, condition);
     if (truth.has_value()) {
       if (!*truth) ++m_.depth;
       const Flow flow = *truth ? Body(branch.body) : Branches(branches, number + 1);
       if (!*truth) --m_.depth;
       return flow;
     }
+    const auto every = EveryOf(m_, condition);
     std::size_t mark = m_.Mark();
     ++m_.conditional;
-    const Flow first = Body(branch.body);
+    const Flow first = Every(every, true, [&] { return Body(branch.body); });
     const ScriptMachine::Outcome one = m_.Undo(mark);
     mark = m_.Mark();
     ++m_.depth;
-    const Flow second = Branches(branches, number + 1);
+    const Flow second = Every(every, false, [&] { return Branches(branches, number + 1); });
     --m_.depth;
     --m_.conditional;
     const ScriptMachine::Outcome other = m_.Undo(mark);
+    // `if step % 4 != 0: continue`: the rest of the round is what happens once in four.
+    if (every && !every->holds && first != Flow::kOn && second == Flow::kOn) m_.every.push_back(every->count);
     return Merge(one, first, other, second);
+  }
+
+  template <typename Run>
+  Flow Every(const std::optional<EveryFew>& every, bool branch, Run run) {
+    const std::size_t before = m_.every.size();
+    if (every && every->holds == branch) m_.every.push_back(every->count);
+    const Flow flow = run();
+    m_.every.resize(std::min(before, m_.every.size()));
+    return flow;
   }
 
   Flow Merge(const ScriptMachine::Outcome& one, Flow first, const ScriptMachine::Outcome& other, Flow second) {
@@ -212,11 +221,13 @@ class Statements {
     const ValueId over = m_.Evaluate(right);
     std::vector<ValueId> items = UnrolledItems(m_, over);
     if (items.empty()) items.push_back(ElementOf(m_, over));
+    const std::size_t every = m_.every.size();
     for (ValueId item : items) {
       m_.OpenLoop(over, node);
       m_.Assign(left, item);
       Body(body);
       m_.CloseLoop();
+      m_.every.resize(std::min(every, m_.every.size()));
     }
     return Else(node);
   }
@@ -226,9 +237,11 @@ class Statements {
     const ValueId value = condition == kNoNode ? m_.values.Unknown() : m_.Evaluate(condition);
     const auto truth = TruthOf(m_, value);
     if (truth.has_value() && !*truth) return Else(node);
+    const std::size_t every = m_.every.size();
     m_.OpenLoop(kNoValue, node);
     Body(tree().Child(node, Part::kBody));
     m_.CloseLoop();
+    m_.every.resize(std::min(every, m_.every.size()));
     return Else(node);
   }
 
@@ -270,7 +283,10 @@ class Statements {
   // --- try
 
   Flow Try(NodeId node) {
+    const bool provided = tree().ChildOf(node, Syntax::kExcept) != kNoNode;
+    m_.optional += provided ? 1 : 0;
     const Flow flow = Body(tree().Child(node, Part::kBody));
+    m_.optional -= provided ? 1 : 0;
     bool goes_on = false;
     for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
       const Syntax kind = tree()[child].kind;
@@ -416,9 +432,7 @@ void AssignTo(ScriptMachine& m, NodeId target, ValueId value) {
       if (object == kNoNode || name == kNoNode) return;
       const ValueId of = m.Evaluate(object);
       NoteAttribute(m, target, of, m.tree().TextOf(name), value);
-      const ValueKind kind = m.values[of].kind;
-      if (kind == ValueKind::kApi || kind == ValueKind::kBound) return;
-      m.SetField(of, m.tree().TextOf(name), value);
+      SetAttribute(m, of, m.tree().TextOf(name), value, target);
       return;
     }
     case Syntax::kSubscript: {
@@ -427,8 +441,15 @@ void AssignTo(ScriptMachine& m, NodeId target, ValueId value) {
       if (object == kNoNode || index == kNoNode) return;
       const ValueId of = m.Evaluate(object);
       const ValueId at = m.Evaluate(index);
+      NoteGroupSet(m, target, of, at, value);
       if (m.values[of].kind == ValueKind::kMap && m.values[at].kind == ValueKind::kText) {
         m.SetField(of, m.values[at].text, value);
+      } else if (HoldsOptions(m, of)) {
+        if (m.values[at].kind == ValueKind::kText) {
+          SetAttribute(m, of, m.values[at].text, value, target);
+        } else {
+          Stir(m, of);
+        }
       } else if (m.tree()[index].kind == Syntax::kSlice && m.tree()[index].first == kNoNode) {
         ReplaceItems(m, of, value);
       } else if (m.values[of].kind == ValueKind::kMap) {

@@ -213,7 +213,7 @@ std::string ValueStore::SymbolOf(ValueId id) const {
       break;
     default: out = value.symbol.empty() ? "?" : value.symbol; break;
   }
-  if (!value.option.empty() && value.is_constant()) out = absl::StrCat("option:", value.option);
+  if (!value.option.empty() && value.is_constant() && !options_known) out = absl::StrCat("option:", value.option);
   if (out.size() > kSymbolBytesMax) out = absl::StrCat(out.substr(0, kSymbolBytesMax), "?");
   return out;
 }

@@ -110,6 +110,9 @@ class ValueStore {
   // False where the value is no constant (nor a list or dictionary of constants).
   bool ToProto(ValueId id, v1::Value& out) const;
 
+  // The command line is known: an option is its value, and no name for what it may be.
+  bool options_known = false;
+
   // The value of a field; kNoValue.
   ValueId Field(ValueId id, absl::string_view name) const;
 

@@ -1,0 +1,47 @@
+// Words about training scripts that belong to no single function: how projects call their own modules, and which steps
+// of input pipelines mean the same in several frameworks. Data and sources: rules/data/script_words.yaml.
+#ifndef PARITECT_RULES_SCRIPT_WORDS_H_
+#define PARITECT_RULES_SCRIPT_WORDS_H_
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/document.h"
+
+namespace paritect {
+
+// An argument of a step: "probability", under the names that the frameworks give it.
+struct StepArgument {
+  std::string meaning;
+  std::vector<std::string> names;
+  std::optional<double> fallback;  // where it is not stated, in every framework
+};
+
+// "horizontal flip": RandomHorizontalFlip, random_flip_left_right.
+struct PipelineStep {
+  std::string meaning;             // "": only another form of the same sample
+  std::vector<std::string> names;  // the last part of the function's name
+  std::vector<StepArgument> arguments;
+};
+
+struct ScriptWords {
+  std::set<std::string, std::less<>> own_modules;
+  std::vector<PipelineStep> steps;
+
+  // The step of a function's name without its package; nullptr.
+  const PipelineStep* StepOf(absl::string_view name) const;
+};
+
+// InvalidArgument "LINE:COLUMN: ..." for an unknown key, or a value of another form.
+absl::StatusOr<ScriptWords> ReadScriptWords(const DocumentNode& root);
+
+// The embedded ones, loaded once.
+const ScriptWords& BuiltInScriptWords();
+
+}  // namespace paritect
+
+#endif  // PARITECT_RULES_SCRIPT_WORDS_H_
