@@ -1,12 +1,16 @@
 /* paritect-hdf5: reads one HDF5 file for another program, confined, so that libhdf5 never stands in a process that
- * matters. The file is standard input; it is opened before the confinement, and nothing else can be opened after it.
- *   paritect-hdf5 list      a line a dataset, fields parted by tabs:
- *                             t INDEX DTYPE SHAPE OFFSET NAME   DTYPE as in safetensors, SHAPE as 2x3 ("" a scalar),
- * OFFSET of plain bytes in the file, or "-": to be read by `read` u WHY NAME                        one that is not
- * read a NAME TEXT                       a text attribute of the file itself paritect-hdf5 read N    the elements of
- * dataset N in C order, little-endian In names and texts, bytes below 0x20, '\\' and 0x7f stand as \xHH. Exit: 0 done,
- * 1 no such file or damaged. Not followed: soft and external links, external files, virtual datasets, filters other
- * than deflate, shuffle and Fletcher's checksum. */
+ * matters. The file is SIZE bytes of standard input from byte AT on; nothing else can be opened.
+ *
+ *   paritect-hdf5 list AT SIZE    a line a dataset or text, fields parted by tabs:
+ *     t INDEX DTYPE SHAPE OFFSET NAME   a dataset: DTYPE as in safetensors, SHAPE as 2x3 ("" a scalar), OFFSET of plain
+ *                                       bytes from AT on, or "-": to be read by `read`
+ *     u WHY NAME                        one that is not read
+ *     a NAME TEXT                       a text attribute of the file itself
+ *   paritect-hdf5 read N AT SIZE  the elements of dataset N in C order, little-endian
+ *
+ * In names and texts, bytes below 0x20, '\\' and 0x7f stand as \xHH. Exit: 0 done, 1 no such file or damaged. Not
+ * followed: soft and external links, external files, virtual datasets, filters other than deflate, shuffle and
+ * Fletcher's checksum. */
 #include <hdf5.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/hdf5/confine.h"
+#include "agent/hdf5/part_file.h"
 
 enum { kObjectsMax = 1000000, kTextMax = 4096 };
 static const hsize_t kBlockElements = 32768;
@@ -227,23 +232,34 @@ static herr_t ListAttribute(hid_t root, const char* name, const H5A_info_t* info
   return 0;
 }
 
+/* A decimal number; 0: it is none. */
+static int ReadNumber(const char* text, uint64_t* number) {
+  char* end = NULL;
+  *number = strtoull(text, &end, 10);
+  return *text >= '0' && *text <= '9' && *end == 0;
+}
+
 int main(int argc, char** argv) {
   struct Walk walk = {-1, 0, -1, 0, 0};
-  if (argc == 3 && strcmp(argv[1], "read") == 0) {
-    walk.wanted = strtol(argv[2], NULL, 10);
-  } else if (argc != 2 || strcmp(argv[1], "list") != 0) {
-    fprintf(stderr, "usage: paritect-hdf5 list | read N < FILE\n");
+  uint64_t at = 0, size = 0, wanted = 0;
+  const int reads = argc == 5 && strcmp(argv[1], "read") == 0 && ReadNumber(argv[2], &wanted);
+  const int lists = argc == 4 && strcmp(argv[1], "list") == 0;
+  if ((!reads && !lists) || !ReadNumber(argv[argc - 2], &at) || !ReadNumber(argv[argc - 1], &size)) {
+    fprintf(stderr, "usage: paritect-hdf5 list AT SIZE | read N AT SIZE < FILE\n");
     return 2;
   }
+  if (reads) walk.wanted = (long)wanted;
   LimitResources();
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   H5PLset_loading_state(0);
-  walk.file = H5Fopen("/proc/self/fd/0", H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (walk.file < 0) return 1;
+  const hid_t access = AccessToPart(STDIN_FILENO, at, size);
   ForbidSystemCalls();
+  /* An absolute name: of a relative one the library asks where it stands. */
+  walk.file = access < 0 ? -1 : H5Fopen("/standard input", H5F_ACC_RDONLY, access);
+  if (walk.file < 0) return 1;
   if (walk.wanted < 0) {
-    hsize_t at = 0;
-    H5Aiterate2(walk.file, H5_INDEX_NAME, H5_ITER_INC, &at, &ListAttribute, NULL);
+    hsize_t place = 0;
+    H5Aiterate2(walk.file, H5_INDEX_NAME, H5_ITER_INC, &place, &ListAttribute, NULL);
   }
   if (H5Ovisit(walk.file, H5_INDEX_NAME, H5_ITER_INC, &Visit, &walk) < 0) walk.status = 1;
   if (walk.wanted >= 0) walk.status = 1; /* no such dataset */

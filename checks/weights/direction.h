@@ -25,9 +25,10 @@ struct VectorPair {
   std::size_t places = 0;  // of the sketch: how well the products are known
   SignCount signs;
   std::uint64_t elements = 0;
-  bool one_axis = false;  // a bias, a scale
+  double moved = 1;  // share of them that are not 0 on both sides: rows of a table that no batch uses stand still
   double cosine() const;
   double ratio() const;  // |b| / |a|
+  double moved_elements() const { return moved * static_cast<double>(elements); }
 };
 
 // All tensors together, each by its size.

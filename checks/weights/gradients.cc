@@ -66,6 +66,7 @@ std::optional<VectorPair> VectorsOf(const Gradient& a, const Gradient& b) {
   if (a.tensor == nullptr || b.tensor == nullptr) return std::nullopt;
   VectorPair vectors;
   vectors.name = a.name;
+  vectors.elements = ElementsOf(*a.tensor);
   vectors.signs = CountSigns(a.tensor->sampled_signs(), b.tensor->sampled_signs());
   const auto products = ProductsOf({a.tensor->sketch().begin(), a.tensor->sketch().end()},
                                    {b.tensor->sketch().begin(), b.tensor->sketch().end()});
@@ -77,6 +78,12 @@ std::optional<VectorPair> VectorsOf(const Gradient& a, const Gradient& b) {
   }
   if (!products.has_value() && vectors.signs.places == 0) return std::nullopt;
   return vectors;
+}
+
+std::string FirstOf(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 20;
+  if (names.size() > kShown) names.resize(kShown);
+  return absl::StrJoin(names, ", ");
 }
 
 // Whether both sides start alike: equal initial weights, or operators that agree forwards.
@@ -142,10 +149,19 @@ std::vector<ParameterGradients> PairGradients(const CheckContext& context) {
   }
   if (baseline.empty()) return all;
   for (const RunView& run : context.evidence.Runs(Side::kMigrated)) {
-    ParameterGradients one = {run.name, {}, evidence};
-    for (const auto& [name, gradient] : GradientsOf(context, run, one.evidence)) {
+    ParameterGradients one;
+    one.run = run.name;
+    one.evidence = evidence;
+    const Gradients migrated = GradientsOf(context, run, one.evidence);
+    for (const auto& [name, gradient] : baseline) {
+      if (!migrated.contains(name)) one.only_baseline.push_back(gradient.name);
+    }
+    for (const auto& [name, gradient] : migrated) {
       const auto partner = baseline.find(name);
-      if (partner == baseline.end()) continue;
+      if (partner == baseline.end()) {
+        one.only_migrated.push_back(gradient.name);
+        continue;
+      }
       const Gradient& a = partner->second;
       one.pairs.push_back({a.name, gradient.name, a.l2, gradient.l2, VectorsOf(a, gradient)});
       one.a_squares += a.l2 * a.l2;
@@ -161,6 +177,15 @@ bool JudgeParameterGradients(const CheckContext& context, v1::CheckResult& resul
   const std::vector<ParameterGradients> all = PairGradients(context);
   bool agree = !all.empty();
   for (const ParameterGradients& gradients : all) {
+    for (const Side side : kBothSides) {
+      const auto& names = side == Side::kBaseline ? gradients.only_baseline : gradients.only_migrated;
+      if (names.empty()) continue;
+      agree = false;  // the rest may
+      AddMissing(context, result, "gradients_on_one_side", gradients.run,
+                 {{"side", std::string(SideName(side))},
+                  {"count", absl::StrCat(names.size())},
+                  {"names", FirstOf(names)}});
+    }
     std::vector<const GradientPair*> off;
     for (const GradientPair& pair : gradients.pairs) {
       if (pair.relative() > limit) off.push_back(&pair);

@@ -24,6 +24,7 @@ struct GradientPair {
 struct ParameterGradients {
   std::string run;  // of the migrated side
   std::vector<GradientPair> pairs;
+  std::vector<std::string> only_baseline, only_migrated;  // names without a partner
   std::vector<std::string> evidence;
   double a_squares = 0, b_squares = 0;  // of all pairs
 };

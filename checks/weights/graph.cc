@@ -1,7 +1,5 @@
 // training.flow.graph: are names, shapes and counts of the parameters the same up to the name map?
 // Source: pre-tuning checklist, 训练流程：与基准一致; MindSpore precision checklist, alignment of variables.
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
 #include "checks/scripts/network.h"
@@ -21,30 +19,22 @@ ModelState FirstState(const CheckContext& context, const RunCheckpoints& run) {
   return StateOf(context, files);
 }
 
-std::vector<std::int64_t> Sizes(const TensorPair& pair) {
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t size : pair.a[0]->first().shape()) sizes.push_back(size);
-  return sizes;
-}
-
-void Shapes(const CheckContext& context, v1::CheckResult& result, const TensorPair& pair, Sameness sameness) {
-  const std::uint64_t a = pair.a[0]->elements(), b = pair.b[0]->elements();
-  if (!pair.one_to_one() || !pair.a[0]->whole() || !pair.b[0]->whole()) return;
-  std::vector<std::int64_t> left = Sizes(pair), right;
-  for (const std::int64_t size : pair.b[0]->first().shape()) right.push_back(size);
-  if (left == right) return;
-  std::vector<std::int64_t> left_sorted = left, right_sorted = right;
-  for (auto* sizes : {&left_sorted, &right_sorted}) {
-    std::erase(*sizes, 1);
-    std::sort(sizes->begin(), sizes->end());
+// Zeros that pad a vocabulary, parts of a tensor under its name, and values of one order in other shapes are no other
+// graph by themselves.
+void Shapes(const CheckContext& context, v1::CheckResult& result, const PairedStates& states, std::size_t i) {
+  const TensorPair& pair = states.match().pairs[i];
+  const bool same_values = IsSame(states.sameness(i));
+  const auto note = [&](absl::string_view id) { AddNote(context, result, id, NamesOf(pair.a), ArgsOf(pair)); };
+  switch (states.shape(i)) {
+    case ShapeRelation::kSame: return;
+    case ShapeRelation::kTransposed: return note(same_values ? "transposed" : "transposed/shape");
+    case ShapeRelation::kOther:
+      if (same_values && pair.a[0]->elements() != pair.b[0]->elements()) return note("padded");
+      if (same_values && pair.a[0]->unwrapped != pair.b[0]->unwrapped) return note("transposed/reshaped");
+      break;
+    case ShapeRelation::kWrongOrder: break;
   }
-  if (left_sorted == right_sorted) {
-    if (sameness != Sameness::kReshaped) AddNote(context, result, "transposed", NamesOf(pair.a), ArgsOf(pair));
-  } else if (a != b && IsSame(sameness)) {
-    AddNote(context, result, "padded", NamesOf(pair.a), ArgsOf(pair));
-  } else if (a != b) {
-    AddPairFigures(pair, AddError(context, result, "shape_differs", NamesOf(pair.a), ArgsOf(pair)));
-  }
+  AddPairFigures(pair, AddError(context, result, "shape_differs", NamesOf(pair.a), ArgsOf(pair)));
 }
 
 // Whether it is trained or frozen, where that was recorded.
@@ -63,7 +53,7 @@ void Trained(const TensorPair& pair, FindingBudget& budget) {
 void Compare(const CheckContext& context, v1::CheckResult& result, const ModelState& a, const ModelState& b) {
   const PairedStates states(context, a, b);
   for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
-    Shapes(context, result, states.match().pairs[i], states.sameness(i));
+    Shapes(context, result, states, i);
   }
   if (states.match().by_order()) AddWarning(context, result, "matched_by_order", b.where);
   FindingBudget budget(context, result);

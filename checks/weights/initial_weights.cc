@@ -102,7 +102,7 @@ class Evaluation {
       if (PairedStates::IsDerived(pair)) {
         Derived(pair, states.sameness(i));
       } else {
-        random ? Law(pair, states.sameness(i)) : Values(pair, states.sameness(i));
+        random ? Law(pair, states.sameness(i), states.shape(i)) : Values(pair, states.sameness(i));
       }
     }
     if (random) Copied(states);
@@ -114,12 +114,14 @@ class Evaluation {
   }
 
   // An error, or a warning where the match itself is a guess.
-  v1::Finding* Differs(const TensorPair& pair, absl::string_view id) {
+  v1::Finding* Differs(const TensorPair& pair, absl::string_view id, const MessageArgs& more = {}) {
     if (pair.by == MatchedBy::kOrder) {
       AddMissing(context_, result_, "tensor_matched_by_order", NamesOf(pair.a), {{"other", NamesOf(pair.b)}});
       return nullptr;
     }
-    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, id, NamesOf(pair.a), ArgsOf(pair));
+    MessageArgs args = ArgsOf(pair);
+    args.insert(args.end(), more.begin(), more.end());
+    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, id, NamesOf(pair.a), args);
     if (finding != nullptr) AddPairFigures(pair, *finding);
     return finding;
   }
@@ -149,7 +151,7 @@ class Evaluation {
       case Sameness::kParts: return;
       case Sameness::kInterleaved: budget_.Add(v1::SEVERITY_NOTE, "interleaved", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kTransposed: budget_.Add(v1::SEVERITY_NOTE, "transposed", NamesOf(pair.a), ArgsOf(pair)); return;
-      case Sameness::kRounded: budget_.Add(v1::SEVERITY_NOTE, "rounded_weights", NamesOf(pair.a), ArgsOf(pair)); return;
+      case Sameness::kRounded: Rounded(pair); return;
       case Sameness::kTruncated:
         budget_.Add(v1::SEVERITY_WARNING, "rounded_weights/other_way", NamesOf(pair.a), ArgsOf(pair));
         return;
@@ -164,16 +166,26 @@ class Evaluation {
     }
   }
 
-  void Law(const TensorPair& pair, Sameness sameness) {
+  // A narrower type says by itself that values were rounded; the same type does not.
+  void Rounded(const TensorPair& pair) {
+    const bool told = pair.a[0]->first().dtype() != pair.b[0]->first().dtype();
+    budget_.Add(told ? v1::SEVERITY_NOTE : v1::SEVERITY_WARNING,
+                told ? "rounded_weights" : "rounded_weights/same_type", NamesOf(pair.a), ArgsOf(pair));
+  }
+
+  void Law(const TensorPair& pair, Sameness sameness, ShapeRelation shape) {
     if (IsSame(sameness)) return;
+    if (shape == ShapeRelation::kOther) return Unknown(pair);  // no draw of the same tensor: training.flow.graph
     if (IsMisplaced(sameness)) return Misplaced(pair, sameness);
     if (sameness == Sameness::kUnplaced) return Unplaced(pair);
     const std::optional<LawComparison> law = CompareLaws(context_.profile, pair);
     if (!law.has_value()) return Unknown(pair);
     if (law->same) return;
-    v1::Finding* finding = Differs(pair, law->constants ? "law_differs/constant"
-                                         : law->outlier ? "law_differs/outlier"
-                                                        : "law_differs");
+    const absl::string_view id = law->constants         ? "law_differs/constant"
+                                 : law->outlier         ? "law_differs/outlier"
+                                 : !law->moment.empty() ? "law_differs/moments"
+                                                        : "law_differs";
+    v1::Finding* finding = Differs(pair, id, {{"what", law->moment}});
     if (finding == nullptr) return;
     SetFact(*finding, "distance", law->distance);
     SetFact(*finding, "limit", law->limit);

@@ -37,11 +37,20 @@ TEST(InitialWeights, TheSameUnderOtherNamesPasses) {
 TEST(InitialWeights, ALayoutIsNoDifferenceAndAnOrderIsOne) {
   v1::Weights other = MindSpore();
   const Floats dense = RandomFloats(640, 2);
-  *other.mutable_tensors(2) = TensorOf("fc.weight", {64, 10}, Transposed(dense, 10, 64));
+  // Under a name of another layout; under the same name in a format of any framework; under the same name it is another.
+  *other.mutable_tensors(2) = TensorOf("fc/kernel:0", {64, 10}, Transposed(dense, 10, 64));
   EXPECT_EQ(Judge(Torch(), other), "pass");
+  EXPECT_EQ(Judge(Torch(), other, kGraph), "pass");
   const v1::CheckResult transposed =
       ResultOf(kCheck, {WithWeights(Gpu({}), {Torch()})}, {WithWeights(Npu({}), {other})});
   EXPECT_TRUE(HasKind(transposed, v1::SEVERITY_NOTE, "transposed"));
+  other.mutable_tensors(2)->set_name("fc.weight");
+  EXPECT_EQ(Judge(Torch(), other), "fail: weights_differ module.fc.weight");
+  EXPECT_EQ(Judge(Torch(), other, kGraph), "fail: shape_differs module.fc.weight");
+  other.set_format("npz");
+  EXPECT_EQ(Judge(Torch(), other), "pass");
+  EXPECT_EQ(Judge(Torch(), other, kGraph), "pass");
+  other.set_format("safetensors");
   // Reshaped where it had to be transposed, and shuffled in either shape: the same values at wrong places.
   *other.mutable_tensors(2) = TensorOf("fc.weight", {64, 10}, dense);
   EXPECT_EQ(Judge(Torch(), other), "fail: weights_differ module.fc.weight");
@@ -56,19 +65,68 @@ TEST(InitialWeights, ALayoutIsNoDifferenceAndAnOrderIsOne) {
   EXPECT_EQ(Judge(Torch(), other), "not_performed: !module.fc.weight");
   *other.mutable_tensors(2) = TensorOf("fc.weight", {640}, dense);
   EXPECT_EQ(Judge(Torch(), other), "pass");
+  EXPECT_EQ(Judge(Torch(), other, kGraph), "fail: shape_differs module.fc.weight");
 }
 
-// Square matrices by the names of both sides; `fixed`: a matrix of the same kind whose shape tells its layout.
-std::string Square(const std::string& a, const std::string& b, bool transposed, bool with_fixed = false,
-                   bool fixed_transposed = false) {
-  const Floats square = RandomFloats(64, 2), fixed = RandomFloats(80, 3);
+TEST(InitialWeights, ShapesOfDrawnWeightsStandAsTheirNamesDo) {
+  const auto model = [](const std::string& name, std::vector<std::int64_t> shape, unsigned seed) {
+    return StateAt(0, {TensorOf(name, std::move(shape), RandomFloats(640, seed))});
+  };
+  EXPECT_EQ(Judge(model("fc.weight", {10, 64}, 1), model("fc.weight", {10, 64}, 2), kGraph), "pass");
+  EXPECT_EQ(Judge(model("fc.weight", {10, 64}, 1), model("fc.weight", {64, 10}, 2), kGraph),
+            "fail: shape_differs fc.weight");
+  EXPECT_EQ(Judge(model("fc.weight", {10, 64}, 1), model("fc/kernel", {64, 10}, 2), kGraph), "pass");
+  EXPECT_EQ(Judge(model("fc.weight", {10, 64}, 1), model("fc/kernel", {10, 64}, 2), kGraph),
+            "fail: shape_differs fc.weight");
+  EXPECT_EQ(Judge(model("fc.weight", {10, 64}, 1), model("fc.weight", {20, 32}, 2), kGraph),
+            "fail: shape_differs fc.weight")
+      << "as many elements in another shape";
+}
+
+TEST(InitialWeights, WhatTwoImplementationsKeepInTwoWays) {
+  const auto model = [](bool turned, bool one_turned) {
+    const auto tensor = [](const std::string& name, std::int64_t rows, std::int64_t columns, unsigned seed, bool turn) {
+      const Floats values = RandomFloats(static_cast<std::size_t>(rows * columns), seed);
+      return turn ? TensorOf(name, {columns, rows},
+                             Transposed(values, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)))
+                  : TensorOf(name, {rows, columns}, values);
+    };
+    return StateAt(0, {tensor("transformer.wte.weight", 40, 8, 4, false),
+                       tensor("transformer.h.0.attn.c_attn.weight", 24, 8, 1, turned),
+                       tensor("transformer.h.0.attn.c_proj.weight", 8, 8, 2, turned != one_turned),
+                       tensor("transformer.h.0.mlp.c_fc.weight", 32, 8, 3, turned)});
+  };
+  EXPECT_EQ(Judge(model(false, false), model(true, false)), "pass");
+  EXPECT_EQ(Judge(model(false, false), model(true, true)),
+            "fail: weights_differ transformer.h.0.attn.c_proj.weight");
+  EXPECT_EQ(Judge(model(true, false), model(true, true)), "fail: weights_differ transformer.h.0.attn.c_proj.weight");
+}
+
+TEST(InitialWeights, ZerosPadRowsAlone) {
+  const Floats table = RandomFloats(640, 2);
+  Floats padded = table;
+  padded.resize(704);
+  const auto judge = [&](std::vector<std::int64_t> shape) {
+    return Judge(StateAt(0, {TensorOf("embed.weight", {10, 64}, table)}),
+                 StateAt(0, {TensorOf("embed.weight", std::move(shape), padded)}));
+  };
+  EXPECT_EQ(judge({11, 64}), "pass");
+  EXPECT_EQ(judge({704}), "fail: weights_differ embed.weight");
+}
+
+// Square matrices by the names of both sides; `fixed`: beside a matrix of the same kind whose shape tells its layout.
+enum class Fixed { kNone, kStraight, kTransposed };
+std::string Square(const std::string& a, const std::string& b, bool transposed, Fixed fixed = Fixed::kNone,
+                   const std::string& format = "safetensors") {
+  const Floats square = RandomFloats(64, 2), other = RandomFloats(80, 3);
   v1::Weights x = StateAt(0, {TensorOf("net.fc1." + a, {8, 8}, square)});
   v1::Weights y = StateAt(0, {TensorOf("net.fc1." + b, {8, 8}, transposed ? Transposed(square, 8, 8) : square)});
-  if (with_fixed) {
-    *x.add_tensors() = TensorOf("net.fc2." + a, {8, 10}, fixed);
-    *y.add_tensors() = fixed_transposed ? TensorOf("net.fc2." + b, {10, 8}, Transposed(fixed, 8, 10))
-                                        : TensorOf("net.fc2." + b, {8, 10}, fixed);
+  if (fixed != Fixed::kNone) {
+    *x.add_tensors() = TensorOf("net.fc2." + a, {8, 10}, other);
+    *y.add_tensors() = fixed == Fixed::kTransposed ? TensorOf("net.fc2." + b, {10, 8}, Transposed(other, 8, 10))
+                                                   : TensorOf("net.fc2." + b, {8, 10}, other);
   }
+  y.set_format(format);
   return Judge(x, y);
 }
 
@@ -77,9 +135,13 @@ TEST(InitialWeights, SquareMatricesStandAsTheirKindDoes) {
   EXPECT_EQ(Square("weight", "weight", true), "fail: weights_differ net.fc1.weight");
   EXPECT_EQ(Square("kernel", "weight", true), "pass");
   EXPECT_EQ(Square("kernel", "weight", false), "fail: weights_differ net.fc1.kernel");
-  EXPECT_EQ(Square("weight", "weight", true, true, true), "pass");
-  EXPECT_EQ(Square("weight", "weight", false, true, true), "fail: weights_differ net.fc1.weight");
-  EXPECT_EQ(Square("kernel", "weight", false, true, false), "pass") << "what others of its kind show counts first";
+  // Under one name nothing but the format allows another order of axes, whatever others do.
+  EXPECT_EQ(Square("weight", "weight", true, Fixed::kTransposed).rfind("fail: weights_differ net.fc1.weight", 0), 0U);
+  EXPECT_EQ(Square("weight", "weight", true, Fixed::kTransposed, "tf-bundle"), "pass");
+  EXPECT_EQ(Square("weight", "weight", false, Fixed::kTransposed, "tf-bundle"),
+            "fail: weights_differ net.fc1.weight");
+  EXPECT_EQ(Square("weight", "weight", true, Fixed::kNone, "tf-bundle"), "not_performed: !net.fc1.weight");
+  EXPECT_EQ(Square("kernel", "w", false, Fixed::kStraight).rfind("pass", 0), 0U) << "others of its kind count first";
 }
 
 TEST(InitialWeights, ConvolutionsWithExchangedInputsAndOutputs) {

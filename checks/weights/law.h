@@ -5,6 +5,7 @@
 #define PARITECT_CHECKS_WEIGHTS_LAW_H_
 
 #include <optional>
+#include <string>
 
 #include "checks/weights/matching.h"
 #include "rules/profile.h"
@@ -15,6 +16,7 @@ struct LawComparison {
   bool same = true;
   bool constants = false;  // one value each: compared as such
   bool outlier = false;    // one law but for values far outside it
+  std::string moment;      // which is off though the distance is not: "mean", ...; empty: none
   double distance = 0;     // largest difference of the distribution functions
   double limit = 0;
 };

@@ -32,6 +32,22 @@ std::vector<const Checkpoint*> Representatives(const std::vector<const Checkpoin
   return chosen;
 }
 
+ModelTensor Described(const TensorNames& names, const v1::TensorFingerprint& tensor, v1::TensorRole role,
+                      const std::string& format) {
+  ModelTensor described;
+  described.name = tensor.name();
+  described.unwrapped = std::string(names.Unwrapped(tensor.name()));
+  described.canonical = names.Canonical(tensor.name());
+  described.format = format;
+  described.role = role;
+  described.derived = names.IsDerived(tensor.name());
+  described.turned = names.IsTurned(tensor.name());
+  described.either = names.StandsEitherWay(tensor.name());
+  described.interleaved = names.IsInterleaved(tensor.name());
+  described.any_axes = names.HoldsAnyAxes(format);
+  return described;
+}
+
 // What several ranks hold alike (of tensor- or expert-parallel ones) counts once.
 void DropCopies(ModelTensor& tensor) {
   std::set<std::string> seen;
@@ -86,13 +102,7 @@ ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoi
       }
       const auto [place, is_new] = state.by_name.emplace(tensor->name(), state.tensors.size());
       if (is_new) {
-        state.tensors.push_back({tensor->name(),
-                                 names.Canonical(tensor->name()),
-                                 role,
-                                 {},
-                                 derived,
-                                 names.IsTurned(tensor->name()),
-                                 names.IsInterleaved(tensor->name())});
+        state.tensors.push_back(Described(names, *tensor, role, one->pieces.front()->format()));
       }
       state.tensors[place->second].parts.push_back(tensor);
     }

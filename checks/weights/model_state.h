@@ -20,12 +20,16 @@ struct ValueHashes {
 
 struct ModelTensor {
   std::string name;       // as the file has it
-  std::string canonical;  // rules/tensor_names.h
+  std::string unwrapped;  // without what the model is wrapped in; rules/tensor_names.h
+  std::string canonical;  // in the common form
+  std::string format;     // of the checkpoint
   v1::TensorRole role = v1::TENSOR_ROLE_PARAMETER;
   std::vector<const v1::TensorFingerprint*> parts;  // of tensor-parallel ranks; one: whole
   bool derived = false;                             // by settings: it may lack on a side
   bool turned = false;                              // input by output
+  bool either = false;                              // ... or output by input, as who wrote it likes
   bool interleaved = false;                         // rows of several matrices in turn
+  bool any_axes = false;                            // the format keeps models of frameworks that order axes otherwise
 
   const v1::TensorFingerprint& first() const { return *parts.front(); }
   bool whole() const { return parts.size() == 1; }

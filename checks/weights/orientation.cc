@@ -11,20 +11,73 @@ namespace {
 
 using Axes = std::vector<std::size_t>;
 
+// Straight or transposed, as far as its own evidence tells.
 bool MayBeTurned(const TensorPair& pair, Sameness sameness) {
   const bool plain = sameness == Sameness::kSameBytes || sameness == Sameness::kSameValues ||
                      sameness == Sameness::kRounded || sameness == Sameness::kTransposed;
   return plain && pair.one_to_one() && pair.a[0]->whole() && pair.b[0]->whole() && pair.a[0]->first().shape_size() >= 2;
 }
 
-struct AxisMap {
-  Axes axes;            // of a, in the order of b
-  bool by_size = true;  // no other order has these sizes
-  bool tied = false;    // another order would hold the same values
-};
+// "layers.3.fc1.weight": "fc.weight", or the last component alone.
+std::string KindOf(absl::string_view name, int components) {
+  std::string kind;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if ((name[i] == '.' || name[i] == '/') && --components == 0) break;
+    if (name[i] < '0' || name[i] > '9') kind.push_back(name[i]);
+  }
+  return kind;  // backwards: it is compared, never shown
+}
 
-// nullopt: the axes are not recorded, or are others.
-std::optional<AxisMap> MapOf(const TensorPair& pair) {
+std::string KindOf(const TensorPair& pair, int components) {
+  return absl::StrCat(KindOf(pair.a[0]->name, components), "\n", KindOf(pair.b[0]->name, components), "\n",
+                      pair.a[0]->first().shape_size(), " ", components);
+}
+
+// The nearest kin first. What implementations keep in two ways, one file keeps in one.
+std::vector<std::string> KindsOf(const TensorPair& pair) {
+  const bool either = pair.a[0]->either || pair.b[0]->either;
+  return {KindOf(pair, 2),
+          either ? absl::StrCat("either ", pair.a[0]->either, pair.b[0]->either, pair.a[0]->first().shape_size())
+                 : KindOf(pair, 1)};
+}
+
+Axes LongAxesOf(const v1::TensorFingerprint& tensor, const Axes& all) {
+  Axes axes;
+  for (const std::size_t axis : all) {
+    if (tensor.shape(static_cast<int>(axis)) != 1) axes.push_back(axis);
+  }
+  return axes;
+}
+
+// Input and output change places, and places in space go behind them or before: [in, out] and [out, in],
+// [height, width, in, out] and [out, in, height, width].
+Axes Turned(std::size_t rank, bool a_is_turned) {
+  Axes axes;
+  if (a_is_turned) {
+    axes = {rank - 1, rank - 2};
+    for (std::size_t i = 0; i + 2 < rank; ++i) axes.push_back(i);
+  } else {
+    for (std::size_t i = 2; i < rank; ++i) axes.push_back(i);
+    axes.insert(axes.end(), {1, 0});
+  }
+  return axes;
+}
+
+// One order of axes for both: no name and no format says that another may stand there.
+bool AreBound(const ModelTensor& a, const ModelTensor& b) {
+  const bool free = a.either || b.either || (a.format != b.format && (a.any_axes || b.any_axes));
+  return !free && a.unwrapped == b.unwrapped;
+}
+
+std::vector<std::int64_t> LongSizes(const v1::TensorFingerprint& tensor) {
+  std::vector<std::int64_t> sizes(tensor.shape().begin(), tensor.shape().end());
+  std::erase(sizes, 1);
+  return sizes;
+}
+
+}  // namespace
+
+std::optional<Orientation::AxisMap> Orientation::MapOf(const TensorPair& pair) {
   for (const auto& [a_as, b_as] :
        {std::pair<const char*, const char*>{"", ""}, {"BF16", ""}, {"F16", ""}, {"", "BF16"}, {"", "F16"}}) {
     const std::optional<PlacedValues> a = PlacedOf(pair.a[0]->first(), a_as), b = PlacedOf(pair.b[0]->first(), b_as);
@@ -51,82 +104,70 @@ std::optional<AxisMap> MapOf(const TensorPair& pair) {
   return std::nullopt;
 }
 
-// "layers.3.fc1.weight": "fc.weight", or the last component alone.
-std::string KindOf(absl::string_view name, int components) {
-  std::string kind;
-  for (std::size_t i = name.size(); i-- > 0;) {
-    if ((name[i] == '.' || name[i] == '/') && --components == 0) break;
-    if (name[i] < '0' || name[i] > '9') kind.push_back(name[i]);
-  }
-  return kind;  // backwards: it is compared, never shown
-}
-
-std::string KindOf(const TensorPair& pair, int components) {
-  return absl::StrCat(KindOf(pair.a[0]->name, components), "\n", KindOf(pair.b[0]->name, components), "\n",
-                      pair.a[0]->first().shape_size(), " ", components);
-}
-
-Axes LongAxesOf(const v1::TensorFingerprint& tensor, const Axes& all) {
-  Axes axes;
-  for (const std::size_t axis : all) {
-    if (tensor.shape(static_cast<int>(axis)) != 1) axes.push_back(axis);
-  }
-  return axes;
-}
-
-// Input and output change places, and places in space go behind them or before: [in, out] and [out, in],
-// [height, width, in, out] and [out, in, height, width].
-Axes Turned(std::size_t rank, bool a_is_turned) {
-  Axes axes;
-  if (a_is_turned) {
-    axes = {rank - 1, rank - 2};
-    for (std::size_t i = 0; i + 2 < rank; ++i) axes.push_back(i);
-  } else {
-    for (std::size_t i = 2; i < rank; ++i) axes.push_back(i);
-    axes.insert(axes.end(), {1, 0});
-  }
-  return axes;
-}
-
-}  // namespace
-
-Orientation::Orientation(const std::vector<TensorPair>& pairs, const std::vector<Sameness>& sameness) {
+Orientation::Orientation(const std::vector<TensorPair>& pairs, const std::vector<Sameness>& sameness)
+    : pairs_(pairs), sameness_(sameness) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (!MayBeTurned(pairs[i], sameness[i])) continue;
-    const std::optional<AxisMap> map = MapOf(pairs[i]);
-    if (!map.has_value() || !map->by_size || map->axes.size() < 2) continue;
-    for (const int components : {2, 1}) seen_[KindOf(pairs[i], components)].insert(map->axes);
+    maps_.push_back(MayBeTurned(pairs[i], sameness[i]) ? MapOf(pairs[i]) : std::nullopt);
+    if (!maps_[i].has_value() || !maps_[i]->by_size || maps_[i]->axes.size() < 2) continue;
+    for (const std::string& kind : KindsOf(pairs[i])) ++seen_[kind][maps_[i]->axes];
   }
 }
 
-std::optional<Axes> Orientation::Expected(const TensorPair& pair) const {
-  const ModelTensor& a = *pair.a[0];
-  const ModelTensor& b = *pair.b[0];
+std::optional<Axes> Orientation::SeenBeside(std::size_t pair) const {
+  const std::optional<AxisMap>& own = maps_[pair];
+  const bool counted = own.has_value() && own->by_size && own->axes.size() >= 2;
+  const auto rank = static_cast<std::size_t>(pairs_[pair].a[0]->first().shape_size());
+  for (const std::string& kind : KindsOf(pairs_[pair])) {
+    const auto seen = seen_.find(kind);
+    if (seen == seen_.end()) continue;
+    std::map<Axes, int> others = seen->second;
+    if (counted && --others[own->axes] == 0) others.erase(own->axes);
+    if (others.size() == 1 && others.begin()->first.size() == rank)
+      return LongAxesOf(pairs_[pair].a[0]->first(), others.begin()->first);
+  }
+  return std::nullopt;
+}
+
+std::optional<Axes> Orientation::Expected(std::size_t pair) const {
+  const ModelTensor& a = *pairs_[pair].a[0];
+  const ModelTensor& b = *pairs_[pair].b[0];
   const auto rank = static_cast<std::size_t>(a.first().shape_size());
-  for (const int components : {2, 1}) {
-    const auto seen = seen_.find(KindOf(pair, components));
-    if (seen != seen_.end() && seen->second.size() == 1 && seen->second.begin()->size() == rank)
-      return LongAxesOf(a.first(), *seen->second.begin());
-  }
-  Axes axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (a.turned != b.turned) {
-    axes = Turned(rank, a.turned);
-  } else if (a.canonical != b.canonical) {
-    return std::nullopt;
-  }
-  return LongAxesOf(a.first(), axes);
+  Axes straight(rank);
+  std::iota(straight.begin(), straight.end(), 0);
+  if (AreBound(a, b)) return LongAxesOf(a.first(), straight);
+  const bool open = a.either || b.either || a.canonical != b.canonical;
+  if (const std::optional<Axes> seen = SeenBeside(pair)) return seen;
+  if (open) return std::nullopt;
+  if (a.turned != b.turned) return LongAxesOf(a.first(), Turned(rank, a.turned));
+  if (a.format != b.format && (a.any_axes || b.any_axes)) return std::nullopt;
+  return LongAxesOf(a.first(), straight);
 }
 
-Sameness Orientation::Judge(const TensorPair& pair, Sameness sameness) const {
-  if (!MayBeTurned(pair, sameness)) return sameness;
-  const std::optional<AxisMap> map = MapOf(pair);
-  if (!map.has_value() || map->by_size || map->tied) return sameness;
+Sameness Orientation::Judge(std::size_t pair) const {
+  const std::optional<AxisMap>& map = maps_[pair];
+  if (!map.has_value() || map->tied) return sameness_[pair];
   const std::optional<Axes> expected = Expected(pair);
   const bool straight = std::is_sorted(map->axes.begin(), map->axes.end());
-  if (!expected.has_value()) return straight ? sameness : Sameness::kUnplaced;
-  if (map->axes == *expected) return sameness;
+  if (!expected.has_value()) return straight || map->by_size ? sameness_[pair] : Sameness::kUnplaced;
+  if (map->axes == *expected) return sameness_[pair];
   return straight ? Sameness::kNotTurned : Sameness::kTurned;
+}
+
+ShapeRelation Orientation::ShapeOf(std::size_t pair) const {
+  const TensorPair& one = pairs_[pair];
+  if (!one.one_to_one() || !one.a[0]->whole() || !one.b[0]->whole()) return ShapeRelation::kSame;
+  const v1::TensorFingerprint& a = one.a[0]->first();
+  const std::vector<std::int64_t> left = LongSizes(a), right = LongSizes(one.b[0]->first());
+  std::vector<std::int64_t> left_sorted = left, right_sorted = right;
+  std::sort(left_sorted.begin(), left_sorted.end());
+  std::sort(right_sorted.begin(), right_sorted.end());
+  if (left_sorted != right_sorted) return ShapeRelation::kOther;
+  const std::optional<Axes> expected = left.size() < 2 ? std::nullopt : Expected(pair);
+  if (!expected.has_value()) return left == right ? ShapeRelation::kSame : ShapeRelation::kTransposed;
+  std::vector<std::int64_t> wanted;
+  for (const std::size_t axis : *expected) wanted.push_back(a.shape(static_cast<int>(axis)));
+  if (wanted != right) return ShapeRelation::kWrongOrder;
+  return left == right ? ShapeRelation::kSame : ShapeRelation::kTransposed;
 }
 
 }  // namespace paritect

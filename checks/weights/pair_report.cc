@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/weights/law.h"
-#include "checks/weights/orientation.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -42,7 +41,8 @@ PairedStates::PairedStates(const CheckContext& context, const ModelState& a, con
   for (const TensorPair& pair : match_.pairs) sameness_.push_back(Compare(pair));
   const Orientation orientation(match_.pairs, sameness_);
   for (std::size_t i = 0; i < sameness_.size(); ++i) {
-    sameness_[i] = orientation.Judge(match_.pairs[i], sameness_[i]);
+    sameness_[i] = orientation.Judge(i);
+    shape_.push_back(orientation.ShapeOf(i));
   }
   FindExchanged();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checks/weights/matching.h"
+#include "checks/weights/orientation.h"
 #include "checks/weights/tensor_comparison.h"
 
 namespace paritect {
@@ -22,6 +23,7 @@ class PairedStates {
   const ModelState& b() const { return b_; }
   const ModelMatch& match() const { return match_; }
   Sameness sameness(std::size_t pair) const { return sameness_[pair]; }
+  ShapeRelation shape(std::size_t pair) const { return shape_[pair]; }
   // Settings decide its values: never drawn.
   static bool IsDerived(const TensorPair& pair) { return pair.a.front()->derived || pair.b.front()->derived; }
 
@@ -42,6 +44,7 @@ class PairedStates {
   const ModelState& b_;
   ModelMatch match_;
   std::vector<Sameness> sameness_;
+  std::vector<ShapeRelation> shape_;
   std::vector<std::pair<std::size_t, std::size_t>> exchanged_pairs_;
   std::set<std::size_t> exchanged_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "absl/strings/match.h"
@@ -76,7 +77,12 @@ void FindSplit(const CheckContext& context, ReplicaGroup& group) {
       roles[tensor->name()] = role;
     }
   }
+  const bool whole = std::none_of(group.ranks.begin(), group.ranks.end(),
+                                  [](const Checkpoint* one) { return one->removed_redundancy; });
   for (const auto& [name, by_content] : contents) {
+    std::set<std::int32_t> holders;
+    for (const auto& [content, ranks] : by_content) holders.insert(ranks.begin(), ranks.end());
+    if (whole && holders.size() < group.ranks.size()) group.lacking.push_back(name);
     ++group.tensors;
     group.parameters += roles[name] == v1::TENSOR_ROLE_PARAMETER ? 1 : 0;
     if (by_content.size() < 2) continue;
@@ -114,6 +120,7 @@ ReplicaGroups GroupReplicas(const CheckContext& context, const RunCheckpoints& r
     ranked.push_back(one);
     if (one->incomplete) result.incomplete.push_back(*one->rank);
   }
+  result.ranks = static_cast<int>(ranked.size());
   const Layout layout(context, run, ranked.size());
   std::map<Place, ReplicaGroup> places;
   bool guessed = false;

@@ -23,6 +23,7 @@ struct SplitTensor {
 struct ReplicaGroup {
   std::vector<const Checkpoint*> ranks;  // two or more, by rank
   std::vector<SplitTensor> split;        // by name
+  std::vector<std::string> lacking;      // names that not every rank holds
   int tensors = 0;                       // that were compared: parameters and buffers
   int parameters = 0;
 
@@ -34,6 +35,7 @@ struct ReplicaGroups {
   std::vector<ReplicaGroup> groups;
   bool layout_unknown = false;           // ranks hold pieces, and which are replicas is not told
   std::vector<std::int32_t> incomplete;  // ranks whose files lack something
+  int ranks = 0;                         // that recorded the step
 };
 
 // Of the checkpoints of one step.

@@ -34,8 +34,17 @@ class Judge {
       return;
     }
     bool any = false;
+    const int world = WorldSizesOf(context_, run.side, run.run).largest();
     for (const std::int64_t step : run.Steps()) {
       const ReplicaGroups groups = GroupReplicas(context_, run, step);
+      // One rank that writes for all is no replica; of replicas each has to be seen.
+      if (!groups.groups.empty() && groups.ranks < world) {
+        AddMissing(context_, result_, "replica_ranks_missing", run.run.name,
+                   {{"run", run.run.name},
+                    {"step", absl::StrCat(step)},
+                    {"found", absl::StrCat(groups.ranks)},
+                    {"world", absl::StrCat(world)}});
+      }
       for (const ReplicaGroup& group : groups.groups) any = true, Group(run, step, groups, group);
       for (const std::int32_t rank : groups.incomplete) {
         AddMissing(context_, result_, "checkpoint_incomplete", absl::StrCat("rank ", rank, " of ", run.run.name));
@@ -50,6 +59,12 @@ class Judge {
     if (groups.layout_unknown) {
       AddMissing(context_, result_, "layout_not_known", run.run.name, args_);
       return;
+    }
+    if (!group.lacking.empty()) {
+      MessageArgs args = args_;
+      args.emplace_back("count", absl::StrCat(group.lacking.size()));
+      args.emplace_back("tensor", group.lacking.front());
+      AddMissing(context_, result_, "replica_lacks_tensors", run.run.name, args);
     }
     int counted = 0;
     for (const SplitTensor& tensor : group.split) {

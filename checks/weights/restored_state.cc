@@ -7,52 +7,28 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "checks/weights/checkpoints.h"
+#include "checks/weights/counters.h"
 #include "common/numbers.h"
 
 namespace paritect {
 namespace {
 
-// Counters that only grow while a training goes on, by the last component of their name. Sources: torch.optim (step),
-// torch.optim.lr_scheduler (last_epoch, _step_count), Megatron-LM (iteration, num_floating_point_operations_so_far,
-// consumed_train_samples, num_steps), DeepSpeed (global_steps, global_samples), mindspore.nn.Optimizer (global_step),
-// mindspore.train.ModelCheckpoint (epoch_num, step_num).
-constexpr absl::string_view kCounters[] = {
-    "step",         "last_epoch",  "_step_count", "iteration", "consumed_train_samples", "num_steps",
-    "global_steps", "global_step", "step_num",    "epoch_num", "global_samples",         "epoch"};
-
-bool IsCounter(absl::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  const absl::string_view last = dot == absl::string_view::npos ? name : name.substr(dot + 1);
-  return std::find(std::begin(kCounters), std::end(kCounters), last) != std::end(kCounters);
-}
-
-std::map<std::string, double> CountersOf(const Checkpoint& checkpoint) {
-  std::map<std::string, double> counters;
-  for (const v1::Weights* piece : checkpoint.pieces) {
-    for (const v1::CheckpointFact& fact : piece->facts()) {
-      if (!IsCounter(fact.name())) continue;
-      if (fact.value().has_integer()) counters[fact.name()] = static_cast<double>(fact.value().integer());
-      if (fact.value().has_number()) counters[fact.name()] = fact.value().number();
-    }
-  }
-  for (const v1::TensorFingerprint* tensor : checkpoint.tensors) {
-    const bool scalar = ElementsOf(*tensor) == 1 && tensor->statistics().finite() == 1;
-    if (scalar && IsCounter(tensor->name())) counters[tensor->name()] = tensor->statistics().min();
-  }
-  return counters;
-}
-
-// How many tensors of the optimizer hold anything but zeros, of how many.
+// How many tensors of the optimizer hold anything but zeros, of how many, and the first that holds no numbers.
 struct OptimizerState {
   int tensors = 0;
   int filled = 0;
+  std::string not_finite;
 };
 
 OptimizerState OptimizerStateOf(const CheckContext& context, const Checkpoint& checkpoint) {
   OptimizerState state;
   for (const v1::TensorFingerprint* tensor : checkpoint.tensors) {
     if (RoleOf(context, *tensor) != v1::TENSOR_ROLE_OPTIMIZER_STATE || ElementsOf(*tensor) < 2) continue;
-    if (!tensor->statistics().has_zero()) continue;
+    const v1::TensorStatistics& all = tensor->statistics();
+    if (all.nan() + all.positive_infinity() + all.negative_infinity() > 0 && state.not_finite.empty()) {
+      state.not_finite = tensor->name();
+    }
+    if (!all.has_zero()) continue;
     ++state.tensors;
     state.filled += tensor->statistics().zero() < ElementsOf(*tensor) ? 1 : 0;
   }
@@ -80,6 +56,14 @@ void Succession(const CheckContext& context, v1::CheckResult& result, const RunV
     return;  // they all begin anew together
   }
   const OptimizerState had = OptimizerStateOf(context, before), has = OptimizerStateOf(context, after);
+  // Whatever is computed from it is no number either.
+  if (!has.not_finite.empty() && had.not_finite.empty()) {
+    report("optimizer_state_not_finite", has.not_finite, {{"tensor", has.not_finite}});
+  }
+  // A checkpoint that leaves it out is of no use to a resume; whether one was made of it is not told.
+  if (had.tensors > 0 && has.tensors == 0) {
+    AddWarning(context, result, "optimizer_state_not_kept", run.name, args).add_evidence(after.sources.front());
+  }
   if (had.filled > 0 && has.tensors > 0 && has.filled == 0) {
     report("optimizer_state_empty", run.name, {{"count", absl::StrCat(has.tensors)}});
   }

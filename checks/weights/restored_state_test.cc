@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "checks/weights/fixture.h"
 
 namespace paritect {
@@ -43,6 +45,12 @@ TEST(RestoredState, AnOptimizerThatLostItsStateIsNamed) {
   EXPECT_TRUE(HasKind(Judge({state(1, filled), state(2, zeros)}), v1::SEVERITY_ERROR, "optimizer_state_empty"));
   EXPECT_FALSE(HasKind(Judge({state(1, zeros), state(2, zeros)}), v1::SEVERITY_ERROR, "optimizer_state_empty"));
   EXPECT_FALSE(HasKind(Judge({state(0, zeros), state(1, filled)}), v1::SEVERITY_ERROR, "optimizer_state_empty"));
+  Floats broken = filled;
+  broken[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(HasKind(Judge({state(1, filled), state(2, broken)}), v1::SEVERITY_ERROR, "optimizer_state_not_finite"));
+  EXPECT_FALSE(HasKind(Judge({state(1, broken), state(2, broken)}), v1::SEVERITY_ERROR, "optimizer_state_not_finite"));
+  EXPECT_TRUE(HasKind(Judge({state(1, filled), StateAt(2, {TensorOf("w", {64}, filled)})}), v1::SEVERITY_WARNING,
+                      "optimizer_state_not_kept"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "checks/settings/derived.h"
 #include "checks/settings/view.h"
 #include "checks/weights/direction.h"
+#include "checks/weights/gradient_noise.h"
 #include "checks/weights/matching.h"
 #include "checks/weights/step_change.h"
 #include "checks/weights/tensor_comparison.h"
@@ -110,10 +111,10 @@ class Judge {
     // The smallest have no sketch, and all their signs.
     if (!same_shape || (!products.has_value() && signs.places == 0)) return Uncomparable(pair);
     const SketchProducts known = products.value_or(SketchProducts());
-    VectorPair vectors = {a.name,       known.aa, known.ab,     known.bb,
-                          known.places, signs,    a.elements(), a.first().shape_size() < 2};
+    VectorPair vectors = {a.name, known.aa, known.ab, known.bb, known.places, signs, a.elements(), 1};
+    const auto sampled = static_cast<double>(std::min<std::uint64_t>(a.elements(), 4 * a.first().sampled_signs().size()));
+    if (signs.places > 0) vectors.moved = std::min(1.0, static_cast<double>(signs.places) / sampled);
     all_.Add(vectors);
-    elements_ += vectors.elements;
     pairs_.push_back(std::move(vectors));
   }
 
@@ -239,20 +240,12 @@ class Judge {
     return turn;
   }
 
-  // A tensor that moves far less per element than the whole has a gradient of noise. Under Adam the size of an update
-  // says nothing of the gradient's: a bias in front of a normalisation or a softmax turns where it will.
-  bool MayBeNoise(const VectorPair& pair, const Kind& kind) const {
-    constexpr double kOfMean = 0.1;
-    if (kind.adaptive.value_or(true) && pair.one_axis) return true;
-    if (pair.places == 0) return false;
-    const double mean = all_.aa / static_cast<double>(std::max<std::uint64_t>(1, elements_));
-    return pair.aa / static_cast<double>(pair.elements) < kOfMean * kOfMean * mean;
-  }
-
   // Single tensors that turn or have another size, though the whole does not.
   void Tensors() {
     const Kind a = KindOf(context_, a_), b = KindOf(context_, b_);
     const Kind kind = {Either(a.adaptive, b.adaptive), Either(a.narrow, b.narrow)};
+    const GradientNoise noise(context_, b_.run->run.name, pairs_);
+    const GradientNoise::Optimizer optimizer = {kind.adaptive.value_or(true), kind.narrow.value_or(true)};
     FindingBudget budget(context_, result_, kTensorsShown);
     for (const VectorPair& pair : pairs_) {
       const Turn turn = TurnOf(pair);
@@ -260,7 +253,7 @@ class Judge {
       const bool other_size = turn == Turn::kNone && pair.places >= kPlacesOfSize && off > Limit("update_size_ratio") &&
                               1 - pair.cosine() <= Limit("update_cosine_distance_pass_narrow");
       if (turn == Turn::kNone && !other_size) continue;
-      const bool sure = (turn == Turn::kTurned || other_size) && !MayBeNoise(pair, kind);
+      const bool sure = (turn == Turn::kTurned || other_size) && !noise.MayBeNoise(pair, optimizer);
       const MessageArgs args = {{"tensor", pair.name},
                                 {"cosine", pair.places == 0 ? "not known" : FormatShort(pair.cosine(), 3)},
                                 {"ratio", FormatShort(pair.ratio(), 4)},
@@ -287,7 +280,6 @@ class Judge {
   const StepChange& b_;
   Direction all_;
   std::vector<VectorPair> pairs_;
-  std::uint64_t elements_ = 0;  // of pairs_
   double uncovered_ = 0;
   int uncompared_ = 0;
   std::string first_uncompared_;

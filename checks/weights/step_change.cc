@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/view.h"
+#include "checks/weights/counters.h"
+#include "common/numbers.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -100,6 +102,19 @@ std::optional<StepChange> FirstChange(const CheckContext& context, v1::CheckResu
   change.to = steps[1];
   change.before = StateOf(context, run.At(change.from));
   change.after = StateOf(context, run.At(change.to));
+  for (const std::int64_t step : {change.from, change.to}) {
+    for (const Checkpoint* one : run.At(step)) {
+      const auto beyond = BeyondItsStep(*one);
+      if (!beyond.has_value()) continue;
+      AddMissing(context, result, "step_contradicted", run.run.name,
+                 {{"run", run.run.name},
+                  {"step", absl::StrCat(step)},
+                  {"where", one->sources.front()},
+                  {"name", beyond->first},
+                  {"value", FormatShort(beyond->second, 10)}});
+      return std::nullopt;
+    }
+  }
   ReadLogs(change);
   ReadFacts(run.At(change.to), change);
   ReadSettings(context, change);

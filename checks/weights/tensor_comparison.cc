@@ -112,15 +112,13 @@ double ResolutionOf(const std::string& dtype) {
   return 0;
 }
 
-// Beside zeros that pad: the longer one holds more rows.
-bool IsPadded(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
-  return ElementsOf(a) != ElementsOf(b);
-}
-
-// A vocabulary that is padded at its end keeps the order of what stands before.
+// A vocabulary that is padded at its end keeps the order of what stands before, and holds more rows.
 Sameness PaddedOf(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
   const std::optional<PlacedValues> x = PlacedOf(a), y = PlacedOf(b);
   if (!x.has_value() || !y.has_value()) return Sameness::kUnplaced;
+  const bool more_rows = !x->shape.empty() && x->shape.size() == y->shape.size() &&
+                         std::equal(x->shape.begin() + 1, x->shape.end(), y->shape.begin() + 1);
+  if (!more_rows) return Sameness::kReordered;
   return x->order == y->order ? Sameness::kReshaped : Sameness::kUnplaced;
 }
 
@@ -138,7 +136,7 @@ Sameness CompareOne(const TensorPair& pair) {
     return Placed(LayoutOfShapes(ShapeOf(a), ShapeOf(b), IsOneValue(a)), false, Sameness::kSameBytes);
   }
   if (!a.has_values() || !b.has_values()) return same_bytes.has_value() ? Sameness::kDiffers : Sameness::kUnknown;
-  if (SameValues(pair)) return IsPadded(a, b) ? PaddedOf(a, b) : PlacesOf(a, b, Sameness::kSameValues);
+  if (SameValues(pair)) return ElementsOf(a) != ElementsOf(b) ? PaddedOf(a, b) : PlacesOf(a, b, Sameness::kSameValues);
   for (const std::string dtype : kNarrowTypes) {
     if (SameValues(pair, dtype, "")) return PlacesOf(a, b, Sameness::kRounded, dtype, "");
     if (SameValues(pair, "", dtype)) return PlacesOf(a, b, Sameness::kRounded, "", dtype);

@@ -37,12 +37,16 @@ v1::Bundle B(const Step& step = {}) {
   return WithWeights(Npu({}), States(step));
 }
 
-v1::Bundle AdamInBf16(v1::Bundle bundle) {
-  const v1::Bundle settings = Gpu({Arguments("argparse-namespace", {{"optimizer", "adam"}, {"bf16", "true"}})});
+v1::Bundle Adam(v1::Bundle bundle, const std::string& bf16) {
+  const v1::Bundle settings = Gpu({Arguments("argparse-namespace", {{"optimizer", "adam"}, {"bf16", bf16}})});
   for (const v1::Evidence& evidence : settings.evidence()) {
     if (evidence.has_settings()) *bundle.add_evidence() = evidence;
   }
   return bundle;
+}
+
+v1::Bundle AdamInBf16(v1::Bundle bundle) {
+  return Adam(std::move(bundle), "true");
 }
 
 TEST(Updated, EverythingMoves) {
@@ -70,6 +74,16 @@ TEST(Updated, AStepBelowTheTypesResolutionIsLost) {
   // A step that the type does take was not made.
   EXPECT_EQ(Verdict(kUpdated, {A({.norm = Floats(128, 0.1F)})}, {WithStep(B(lost), 1, 0.1)}),
             "fail: not_updated norm.weight");
+}
+
+TEST(Updated, ACheckpointThatCountsOtherwiseIsNotTheStepThatIsStated) {
+  std::vector<v1::Weights> states = States({});
+  v1::CheckpointFact& fact = *states[1].add_facts();
+  fact.set_name("optimizer.state.0.step");
+  fact.mutable_value()->set_number(1);
+  EXPECT_EQ(Verdict(kUpdated, {A()}, {WithWeights(Npu({}), states)}), "pass");
+  states[1].mutable_facts(0)->mutable_value()->set_number(500);
+  EXPECT_EQ(Verdict(kUpdated, {A()}, {WithWeights(Npu({}), states)}), "not_performed: !npu");
 }
 
 TEST(SameUpdate, TheSameStepPasses) {
@@ -105,6 +119,38 @@ TEST(SameUpdate, SmallTensorsAreSeenByTheirSigns) {
   EXPECT_EQ(judge(false, "head.weight", {3, 4}), "pass");
   EXPECT_EQ(judge(true, "head.weight", {3, 4}), "fail: update_direction_differs head.weight");
   EXPECT_EQ(judge(true, "head.bias", {12}), "pass: ~update_direction_differs head.bias") << "may be noise under Adam";
+  EXPECT_EQ(judge(true, "head_norm.weight", {12}), "fail: update_direction_differs head_norm.weight")
+      << "the gradient of a scale is never 0 by calculation";
+}
+
+// A bias of 512 elements beside the rest: its step per element, and whether it points elsewhere in the migrated run.
+std::vector<v1::Weights> WithBias(float size, bool turned, std::optional<float> gradient = std::nullopt) {
+  std::vector<v1::Weights> states = States({});
+  const Floats bias = RandomFloats(512, 31), step = RandomFloats(512, turned ? 33 : 32, size);
+  *states[0].add_tensors() = TensorOf("k.bias", {512}, bias);
+  *states[1].add_tensors() = TensorOf("k.bias", {512}, Sum(bias, step));
+  if (!gradient.has_value()) return states;
+  const std::pair<std::string, Floats> kGradients[] = {{"fc.weight", RandomFloats(1280, 41, 0.01F)},
+                                                       {"norm.weight", RandomFloats(128, 42, 0.01F)},
+                                                       {"k.bias", RandomFloats(512, 43, *gradient)}};
+  for (const auto& [name, values] : kGradients) {
+    v1::TensorFingerprint tensor = TensorOf(name, {static_cast<std::int64_t>(values.size())}, values);
+    tensor.set_role(v1::TENSOR_ROLE_GRADIENT);
+    *states[0].add_tensors() = std::move(tensor);
+  }
+  return states;
+}
+
+TEST(SameUpdate, ABiasThatTurnedIsAFaultUnlessItsGradientMayBeNoise) {
+  const auto judge = [](const std::string& bf16, float size, std::optional<float> gradient = std::nullopt) {
+    return Verdict(kSame, {Adam(WithWeights(Gpu({}), WithBias(size, false, gradient)), bf16)},
+                   {Adam(WithWeights(Npu({}), WithBias(size, true, gradient)), bf16)});
+  };
+  const std::string fault = "update_direction_differs k.bias";
+  EXPECT_EQ(judge("false", 1e-3F).rfind("fail: ", 0), 0U) << "a step of full size in fp32";
+  EXPECT_EQ(judge("true", 2e-4F), "pass: ~" + fault) << "16 bits: noise makes steps as well";
+  EXPECT_EQ(judge("true", 2e-4F, 1e-7F), "pass: ~" + fault) << "and its gradient is noise";
+  EXPECT_EQ(judge("true", 2e-4F, 0.01F), "fail: " + fault) << "or is as large as the others";
 }
 
 TEST(SameUpdate, OneTensorOfAnotherSizeIsNamed) {

@@ -34,6 +34,7 @@ class Judge {
       moved += movement == Movement::kMoved ? 1 : 0;
       still += movement == Movement::kStill ? 1 : 0;
       if (movement == Movement::kStill) Still(tensor);
+      if (movement == Movement::kMoved) Moved(tensor);
       if (movement == Movement::kUnknown) AddMissing(context_, result_, "tensor_not_compared", tensor.name);
     }
     v1::Finding& note =
@@ -87,6 +88,22 @@ class Judge {
     SetFact(*finding, "baseline_name", partner->name);
     if (const std::optional<double> size = UpdateSize(*baseline_, *partner))
       SetFact(*finding, "baseline_update", *size);
+    for (const std::string& source : migrated_->after.sources) finding->add_evidence(source);
+  }
+
+  // Frozen in the baseline and trained here: another training.
+  void Moved(const ModelTensor& tensor) {
+    const ModelTensor* partner = baseline_ == nullptr ? nullptr : PartnerOf(tensor);
+    if (partner == nullptr || MovementOf(*baseline_, *partner) != Movement::kStill) return;
+    const std::optional<double> size = UpdateSize(*migrated_, tensor);
+    const double limit = RoundingLimit(partner->first());
+    if (limit > 0 && (!size.has_value() || *size <= limit)) return;  // the baseline's may be lost in rounding
+    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "updated_alone", tensor.name,
+                                       {{"tensor", tensor.name},
+                                        {"from", absl::StrCat(migrated_->from)},
+                                        {"to", absl::StrCat(migrated_->to)}});
+    if (finding == nullptr) return;
+    SetFact(*finding, "baseline_name", partner->name);
     for (const std::string& source : migrated_->after.sources) finding->add_evidence(source);
   }
 

@@ -12,6 +12,7 @@
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/weights/hdf5.h"
 #include "formats/weights/weights_format.h"
 
 namespace paritect {
@@ -27,6 +28,7 @@ constexpr absl::Duration kReadTimeMax = absl::Minutes(10);
 // Chunks that were never written read as zeros: a small file may state a tensor of any size.
 constexpr std::uint64_t kUnpackRatioMax = 1100;
 constexpr std::uint64_t kUnpackBytesExtra = 64 << 20;
+constexpr std::uint64_t kCopiedBytesMax = 256 << 20;  // of what stands in no file: a deflated entry of an archive
 
 absl::Status CheckEnd(const absl::StatusOr<ChildResult>& result) {
   if (!result.ok()) {
@@ -42,9 +44,11 @@ absl::Status CheckEnd(const absl::StatusOr<ChildResult>& result) {
 
 ChildCommand Command(const std::string& program, const SharedBytes& bytes, std::vector<std::string> words) {
   ChildCommand command;
+  const RandomBytes::Place place = bytes->InFile();
   command.words = {program};
   command.words.insert(command.words.end(), words.begin(), words.end());
-  command.input = bytes->Descriptor();
+  command.words.insert(command.words.end(), {StrCat(place.offset), StrCat(bytes->size())});
+  command.input = place.descriptor;
   return command;
 }
 
@@ -56,8 +60,8 @@ std::string Unescaped(absl::string_view text) {
 
 class H5Reader {
  public:
-  H5Reader(std::string program, SharedBytes bytes)
-      : program_(std::move(program)), bytes_(std::move(bytes)), out_(std::make_unique<StoredTensors>("keras-h5")) {}
+  H5Reader(std::string program, SharedBytes bytes, std::unique_ptr<StoredTensors> out)
+      : program_(std::move(program)), bytes_(std::move(bytes)), out_(std::move(out)) {}
 
   absl::StatusOr<std::unique_ptr<StoredTensors>> Read() {
     ChildCommand command = Command(program_, bytes_, {"list"});
@@ -144,17 +148,21 @@ bool Sniff(const WeightsSample& sample) {
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));
+  return ReadHdf5(bytes, std::make_unique<StoredTensors>("keras-h5"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StoredTensors>> ReadHdf5(const SharedBytes& bytes, std::unique_ptr<StoredTensors> out) {
   const std::string program = FindHelperProgram(kHelper);
   if (program.empty()) {
     return absl::UnimplementedError(
         StrCat("HDF5 is read by the program ", kHelper,
                ", which stands neither beside this one nor in ../libexec/paritect: install it"));
   }
-  if (bytes->Descriptor() < 0) return absl::UnimplementedError("HDF5 is read from files on a disk alone");
-  return H5Reader(program, bytes).Read();
+  PARITECT_ASSIGN_OR_RETURN(const SharedBytes file, WithDescriptor(bytes, kCopiedBytesMax));
+  return H5Reader(program, file, std::move(out)).Read();
 }
-
-}  // namespace
 
 extern const WeightsFormat kKerasH5Weights;
 const WeightsFormat kKerasH5Weights = {"keras-h5", &Sniff, &Open};

@@ -1,11 +1,14 @@
 #include "formats/weights/stored_tensors.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/training_counters.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -117,6 +120,21 @@ void StoredTensors::AddIncomplete(absl::string_view id, absl::Span<const std::pa
   for (const auto& [name, text] : args) (*problem.mutable_args())[name] = text;
 }
 
+namespace {
+
+std::string NumberText(const v1::Value& value) {
+  return value.has_integer() ? StrCat(value.integer()) : StrCat(value.number());
+}
+
+// Of two parts of one checkpoint. Single parameters' counters may stand behind: without a gradient none is counted.
+bool SameStep(absl::string_view name, const v1::Value& a, const v1::Value& b) {
+  const auto is_number = [](const v1::Value& value) { return value.has_integer() || value.has_number(); };
+  if (!IsTrainingCounter(name) || absl::StrContains(name, "state.") || !is_number(a) || !is_number(b)) return true;
+  return NumberText(a) == NumberText(b);
+}
+
+}  // namespace
+
 absl::Status StoredTensors::Absorb(StoredTensors&& other, absl::string_view file, absl::string_view prefix) {
   for (std::size_t i = 0; i < other.tensors_.size(); ++i) {
     TensorInfo& info = other.tensors_[i];
@@ -126,12 +144,21 @@ absl::Status StoredTensors::Absorb(StoredTensors&& other, absl::string_view file
     PARITECT_RETURN_IF_ERROR(Add(std::move(info), std::move(other.readers_[i])));
     pieces_.back() = std::move(other.pieces_[i]);
   }
-  std::vector<std::string> known;
-  for (const v1::CheckpointFact& fact : about_.facts()) known.push_back(fact.name());
-  std::sort(known.begin(), known.end());
+  std::map<std::string, v1::Value> known;
+  for (const v1::CheckpointFact& fact : about_.facts()) known.emplace(fact.name(), fact.value());
+  bool agree = true;
   for (v1::CheckpointFact& fact : *other.about_.mutable_facts()) {
     const std::string name = StrCat(prefix, fact.name());
-    if (!std::binary_search(known.begin(), known.end(), name)) AddFact(name, std::move(*fact.mutable_value()));
+    const auto stands = known.find(name);
+    if (stands == known.end()) {
+      AddFact(name, std::move(*fact.mutable_value()));
+    } else if (agree && !SameStep(name, stands->second, fact.value())) {
+      AddIncomplete("weights_parts_of_other_steps", {{"name", name},
+                                                     {"file", DisplayBytes(file)},
+                                                     {"value", NumberText(fact.value())},
+                                                     {"other", NumberText(stands->second)}});
+      agree = false;
+    }
   }
   for (v1::Note& note : *other.about_.mutable_notes()) *about_.add_notes() = std::move(note);
   for (v1::Problem& problem : *other.about_.mutable_incomplete()) *about_.add_incomplete() = std::move(problem);
