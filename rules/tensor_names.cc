@@ -66,15 +66,9 @@ absl::Status TensorNames::AddOne(absl::string_view list, const DocumentNode& nod
     PARITECT_ASSIGN_OR_RETURN(const Fields fields, FieldsOf(node, {"pattern", "as", "source"}));
     PARITECT_ASSIGN_OR_RETURN(auto pattern, ReadPattern(*fields.at("pattern")));
     const std::string& as = fields.at("as")->text;
-    std::vector<Pattern>* kind = as == "turned"        ? &added.turned_
-                                 : as == "either"      ? &added.either_
-                                 : as == "interleaved" ? &added.interleaved_
-                                                       : nullptr;
-    if (kind == nullptr) return ErrorAt(*fields.at("as"), "`as` is turned, either or interleaved");
-    kind->push_back({std::move(pattern), "", v1::TENSOR_ROLE_UNSPECIFIED});
-  } else if (list == "any_axes") {
-    PARITECT_ASSIGN_OR_RETURN(const Fields fields, FieldsOf(node, {"format", "source"}));
-    added.any_axes_.push_back(fields.at("format")->text);
+    if (as != "turned" && as != "interleaved") return ErrorAt(*fields.at("as"), "`as` is turned or interleaved");
+    (as == "turned" ? added.turned_ : added.interleaved_)
+        .push_back({std::move(pattern), "", v1::TENSOR_ROLE_UNSPECIFIED});
   } else if (list == "rename") {
     PARITECT_ASSIGN_OR_RETURN(const Fields fields, FieldsOf(node, {"pattern", "with", "source"}));
     PARITECT_ASSIGN_OR_RETURN(auto pattern, ReadPattern(*fields.at("pattern")));
@@ -94,7 +88,7 @@ absl::Status TensorNames::AddOne(absl::string_view list, const DocumentNode& nod
 absl::Status TensorNames::Add(const DocumentNode& root) {
   TensorNames added;
   for (const auto& [key, value] : root.fields) {
-    constexpr absl::string_view kLists[] = {"wrappers", "roles", "layouts", "any_axes", "rename", "fused"};
+    constexpr absl::string_view kLists[] = {"wrappers", "roles", "layouts", "rename", "fused"};
     if (std::find(std::begin(kLists), std::end(kLists), key.text) == std::end(kLists)) {
       return ErrorAt(key, absl::StrCat("unknown key '", key.text, "'; there are ", absl::StrJoin(kLists, ", ")));
     }
@@ -105,9 +99,7 @@ absl::Status TensorNames::Add(const DocumentNode& root) {
   PutBefore(std::move(added.roles_), roles_);
   PutBefore(std::move(added.derived_), derived_);
   PutBefore(std::move(added.turned_), turned_);
-  PutBefore(std::move(added.either_), either_);
   PutBefore(std::move(added.interleaved_), interleaved_);
-  PutBefore(std::move(added.any_axes_), any_axes_);
   PutBefore(std::move(added.renames_), renames_);
   PutBefore(std::move(added.fused_), fused_);
   return absl::OkStatus();
@@ -149,14 +141,6 @@ bool TensorNames::IsDerived(absl::string_view name) const {
 
 bool TensorNames::IsTurned(absl::string_view name) const {
   return AnyMatches(turned_, Unwrapped(name));
-}
-
-bool TensorNames::StandsEitherWay(absl::string_view name) const {
-  return AnyMatches(either_, Unwrapped(name));
-}
-
-bool TensorNames::HoldsAnyAxes(absl::string_view format) const {
-  return std::find(any_axes_.begin(), any_axes_.end(), format) != any_axes_.end();
 }
 
 bool TensorNames::IsInterleaved(absl::string_view name) const {

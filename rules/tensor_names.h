@@ -39,10 +39,6 @@ class TensorNames {
   bool IsDerived(absl::string_view name) const;
   // Whether its matrix stands input by output, where the others stand output by input.
   bool IsTurned(absl::string_view name) const;
-  // Whether two implementations keep it under one name in two ways, so that only sizes tell which.
-  bool StandsEitherWay(absl::string_view name) const;
-  // Whether checkpoints of that format hold models of frameworks that order axes otherwise, under names of any kind.
-  bool HoldsAnyAxes(absl::string_view format) const;
   // Whether its rows are those of several matrices in turn, group by group, and not one matrix after the other.
   bool IsInterleaved(absl::string_view name) const;
   // The names of the parts where `canonical` is a fused tensor's; empty: it is none.
@@ -58,11 +54,9 @@ class TensorNames {
   absl::Status AddOne(absl::string_view list, const DocumentNode& node, TensorNames& added) const;
 
   std::vector<std::string> wrappers_;  // with their dot
-  std::vector<std::string> any_axes_;  // formats
   std::vector<Pattern> roles_;
   std::vector<Pattern> derived_;
   std::vector<Pattern> turned_;
-  std::vector<Pattern> either_;
   std::vector<Pattern> interleaved_;
   std::vector<Pattern> renames_;
   std::vector<Fused> fused_;

@@ -1,6 +1,7 @@
 #include "checks/weights/model_state.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -32,6 +33,15 @@ std::vector<const Checkpoint*> Representatives(const std::vector<const Checkpoin
   return chosen;
 }
 
+// Formats that hold models of frameworks with another order of axes, under names of any kind. Sources: TensorFlow 1,
+// tf.get_variable and tf.matmul (input by output); Keras, Layer.add_weight; numpy.savez of models of JAX (y = x @ w);
+// ONNX operators MatMul (input by output) and Gemm with transB; a table of tensors is written by hand from anything.
+constexpr absl::string_view kAnyAxes[] = {"tf-bundle", "keras-h5", "npz", "npy", "onnx", "tensor-table"};
+
+bool HoldsAnyAxes(absl::string_view format) {
+  return std::find(std::begin(kAnyAxes), std::end(kAnyAxes), format) != std::end(kAnyAxes);
+}
+
 ModelTensor Described(const TensorNames& names, const v1::TensorFingerprint& tensor, v1::TensorRole role,
                       const std::string& format) {
   ModelTensor described;
@@ -42,9 +52,10 @@ ModelTensor Described(const TensorNames& names, const v1::TensorFingerprint& ten
   described.role = role;
   described.derived = names.IsDerived(tensor.name());
   described.turned = names.IsTurned(tensor.name());
-  described.either = names.StandsEitherWay(tensor.name());
+  // No other framework's spelling: two implementations keep it under one name in two ways.
+  described.either = described.turned && described.canonical == described.unwrapped;
   described.interleaved = names.IsInterleaved(tensor.name());
-  described.any_axes = names.HoldsAnyAxes(format);
+  described.any_axes = HoldsAnyAxes(format);
   return described;
 }
 

@@ -36,9 +36,9 @@ std::string KindOf(const TensorPair& pair, int components) {
 // The nearest kin first. What implementations keep in two ways, one file keeps in one.
 std::vector<std::string> KindsOf(const TensorPair& pair) {
   const bool either = pair.a[0]->either || pair.b[0]->either;
-  return {KindOf(pair, 2),
-          either ? absl::StrCat("either ", pair.a[0]->either, pair.b[0]->either, pair.a[0]->first().shape_size())
-                 : KindOf(pair, 1)};
+  const std::string wider = absl::StrCat("either ", pair.a[0]->either ? "a" : "", pair.b[0]->either ? "b" : "",
+                                         pair.a[0]->first().shape_size());
+  return {KindOf(pair, 2), either ? wider : KindOf(pair, 1)};
 }
 
 Axes LongAxesOf(const v1::TensorFingerprint& tensor, const Axes& all) {
@@ -65,7 +65,7 @@ Axes Turned(std::size_t rank, bool a_is_turned) {
 
 // One order of axes for both: no name and no format says that another may stand there.
 bool AreBound(const ModelTensor& a, const ModelTensor& b) {
-  const bool free = a.either || b.either || (a.format != b.format && (a.any_axes || b.any_axes));
+  const bool free = (a.either && b.either) || (a.format != b.format && (a.any_axes || b.any_axes));
   return !free && a.unwrapped == b.unwrapped;
 }
 

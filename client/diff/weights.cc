@@ -1,6 +1,7 @@
 // diff weights A B: which tensors hold other values, worst first, by layer, names mapped across frameworks. A, B: a
 // checkpoint (file, index or folder), a plan, a bundle, a run or a side of an audit on the server.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "absl/strings/match.h"
@@ -13,6 +14,8 @@
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
+#include "client/report/reading.h"
+#include "client/terminal.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -56,7 +59,7 @@ absl::StatusOr<v1::Bundle> CollectCheckpoint(CommandEnv& env, const std::string&
     if (RecogniseWeights(sample) == nullptr) file = JoinPath(file, "*");
   }
   plan.add_weights()->set_file(file);
-  return CollectPlan({env.fs, env.rules}, plan);
+  return CollectPlan(Reading(env, {}, plan).env(), plan);
 }
 
 absl::StatusOr<std::vector<v1::Bundle>> LoadSide(CommandEnv& env, const std::string& text) {
@@ -125,8 +128,8 @@ bool IsEqual(const PairedStates& states) {
   for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
     if (!IsSame(states.sameness(i))) return false;
   }
-  return !states.match().pairs.empty() && states.Unmatched(Side::kBaseline).empty() &&
-         states.Unmatched(Side::kMigrated).empty();
+  return !states.match().pairs.empty() && !states.a().incomplete && !states.b().incomplete &&
+         states.Unmatched(Side::kBaseline).empty() && states.Unmatched(Side::kMigrated).empty();
 }
 
 std::string TextOf(const MessageArgs& args, absl::string_view name) {
@@ -154,6 +157,8 @@ OrderedJson ToJson(const PairedStates& states, std::int64_t step, bool all) {
   std::map<std::string, int> counts;
   for (std::size_t i = 0; i < states.match().pairs.size(); ++i) ++counts[SamenessWord(states.sameness(i))];
   json["counts"] = counts;
+  json["incomplete_a"] = states.a().incomplete;
+  json["incomplete_b"] = states.b().incomplete;
   json["only_a"] = states.Unmatched(Side::kBaseline);
   json["only_b"] = states.Unmatched(Side::kMigrated);
   json["tensors"] = OrderedJson::array();
@@ -187,8 +192,19 @@ class Printer {
     if (hidden > 0) w_.Wrapped(0, "", Say("ui_weights_more", {{"count", absl::StrCat(hidden)}}));
     Unmatched(states, Side::kBaseline, "ui_weights_only_a");
     Unmatched(states, Side::kMigrated, "ui_weights_only_b");
+    for (const ModelState* state : {&states.a(), &states.b()}) {
+      if (state->incomplete) {
+        w_.Wrapped(0, "", Say("ui_weights_incomplete", {{"file", absl::StrJoin(state->sources, ", ")}}), Style::kYellow);
+      }
+    }
     if (shown == 0) w_.Wrapped(0, "", Say("ui_weights_equal"), Style::kGreen);
     w_.Line();
+  }
+
+  void PrintStepsAlone(const std::vector<std::int64_t>& steps, absl::string_view side) {
+    if (steps.empty()) return;
+    w_.Wrapped(0, "", Say("ui_weights_steps_alone", {{"steps", absl::StrJoin(steps, ", ")}, {"side", std::string(side)}}),
+               Style::kYellow);
   }
 
  private:
@@ -236,6 +252,14 @@ std::vector<StepPair> StepsOf(const CheckContext& context, const RunCheckpoints&
   return pairs;
 }
 
+// Steps that were recorded on the first side and not on the second. Where no step is common, single files are compared.
+std::vector<std::int64_t> StepsAlone(const RunCheckpoints& a, const RunCheckpoints& b) {
+  const std::vector<std::int64_t> x = a.Steps(), y = b.Steps();
+  std::vector<std::int64_t> alone;
+  std::set_difference(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(alone));
+  return alone.size() == x.size() ? std::vector<std::int64_t>() : alone;
+}
+
 absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   PARITECT_ASSIGN_OR_RETURN(std::vector<v1::Bundle> a, LoadSide(env, request.a));
   PARITECT_ASSIGN_OR_RETURN(std::vector<v1::Bundle> b, LoadSide(env, request.b));
@@ -255,6 +279,14 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
     } else {
       printer.Print(states, step.step);
     }
+  }
+  const std::vector<std::int64_t> steps_a = StepsAlone(*left, rights.front()), steps_b = StepsAlone(rights.front(), *left);
+  equal = equal && steps_a.empty() && steps_b.empty();
+  json["steps_only_a"] = steps_a;
+  json["steps_only_b"] = steps_b;
+  if (!request.json) {
+    printer.PrintStepsAlone(steps_a, request.a);
+    printer.PrintStepsAlone(steps_b, request.b);
   }
   json["equal"] = equal;
   if (request.json) env.out << DumpJson(json) << "\n";

@@ -52,7 +52,8 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::s
   auto out = std::make_unique<StoredTensors>("keras-h5");
   AddVersion(members, *out);
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes file, members.Bytes(*weights));
-  return ReadHdf5(file, std::move(out));
+  const bool stored = weights->method == 0;
+  return ReadHdf5({file, stored ? bytes->Descriptor() : -1, stored ? weights->data_at : 0}, std::move(out));
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 // Keras's HDF5 (and any other HDF5 file of plain tensors), by a helper program that holds libhdf5 and is confined
 // (agent/hdf5/main.c): it tells what stands where, and unpacks what is in chunks. What it tells is checked as any
 // input. Source: HDF Group, "HDF5 File Format Specification"; keras, saving/legacy/hdf5_format.py.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -9,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "common/child_process.h"
+#include "common/descriptor.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -28,6 +34,7 @@ constexpr absl::Duration kReadTimeMax = absl::Minutes(10);
 // Chunks that were never written read as zeros: a small file may state a tensor of any size.
 constexpr std::uint64_t kUnpackRatioMax = 1100;
 constexpr std::uint64_t kUnpackBytesExtra = 64 << 20;
+constexpr std::size_t kCopyBlockBytes = 256 << 10;
 constexpr std::uint64_t kCopiedBytesMax = 256 << 20;  // of what stands in no file: a deflated entry of an archive
 
 absl::Status CheckEnd(const absl::StatusOr<ChildResult>& result) {
@@ -42,13 +49,33 @@ absl::Status CheckEnd(const absl::StatusOr<ChildResult>& result) {
   return absl::DataLossError("the HDF5 library refuses the file (damaged, or cut off?)");
 }
 
-ChildCommand Command(const std::string& program, const SharedBytes& bytes, std::vector<std::string> words) {
+// A file without a name, in memory: what stands in no file has to, for a program that reads it.
+absl::StatusOr<std::shared_ptr<Descriptor>> CopyInMemory(RandomBytes& bytes) {
+  if (bytes.size() > kCopiedBytesMax) {
+    return absl::ResourceExhaustedError(StrCat(DisplayBytes(bytes.name()), ": ", bytes.size(), " bytes, at most ",
+                                               kCopiedBytesMax, " are copied for the reader of HDF5"));
+  }
+  auto copy = std::make_shared<Descriptor>(memfd_create("hdf5", MFD_CLOEXEC));
+  if (copy->get() < 0) return absl::ErrnoToStatus(errno, "make a file in memory");
+  std::string block;
+  for (std::uint64_t at = 0; at < bytes.size(); at += block.size()) {
+    block.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyBlockBytes, bytes.size() - at)));
+    PARITECT_RETURN_IF_ERROR(bytes.Read(at, absl::MakeSpan(block.data(), block.size())));
+    for (std::size_t done = 0; done < block.size();) {
+      const ssize_t put = write(copy->get(), block.data() + done, block.size() - done);
+      if (put <= 0) return absl::ErrnoToStatus(errno, "copy into a file in memory");
+      done += static_cast<std::size_t>(put);
+    }
+  }
+  return copy;
+}
+
+ChildCommand Command(const std::string& program, const Hdf5File& file, std::vector<std::string> words) {
   ChildCommand command;
-  const RandomBytes::Place place = bytes->InFile();
   command.words = {program};
   command.words.insert(command.words.end(), words.begin(), words.end());
-  command.words.insert(command.words.end(), {StrCat(place.offset), StrCat(bytes->size())});
-  command.input = place.descriptor;
+  command.words.insert(command.words.end(), {StrCat(file.offset), StrCat(file.bytes->size())});
+  command.input = file.descriptor;
   return command;
 }
 
@@ -60,11 +87,16 @@ std::string Unescaped(absl::string_view text) {
 
 class H5Reader {
  public:
-  H5Reader(std::string program, SharedBytes bytes, std::unique_ptr<StoredTensors> out)
-      : program_(std::move(program)), bytes_(std::move(bytes)), out_(std::move(out)) {}
+  // `copy`: what holds the descriptor open where the bytes do not; else empty.
+  H5Reader(std::string program, Hdf5File file, std::shared_ptr<Descriptor> copy, std::unique_ptr<StoredTensors> out)
+      : program_(std::move(program)),
+        file_(std::move(file)),
+        bytes_(file_.bytes),
+        copy_(std::move(copy)),
+        out_(std::move(out)) {}
 
   absl::StatusOr<std::unique_ptr<StoredTensors>> Read() {
-    ChildCommand command = Command(program_, bytes_, {"list"});
+    ChildCommand command = Command(program_, file_, {"list"});
     command.time_max = kListTimeMax;
     command.output_bytes_max = kListBytesMax;
     const auto result = RunChild(command);
@@ -120,7 +152,7 @@ class H5Reader {
   }
 
   ReadElements Unpack(const std::string& index, std::uint64_t bytes) const {
-    return [program = program_, file = bytes_, index, bytes](BlockSink sink) -> absl::Status {
+    return [program = program_, file = file_, copy = copy_, index, bytes](BlockSink sink) -> absl::Status {
       ChildCommand command = Command(program, file, {"read", index});
       command.time_max = kReadTimeMax;
       command.output_bytes_max = bytes;
@@ -132,12 +164,14 @@ class H5Reader {
       })));
       if (got != bytes) return absl::DataLossError(StrCat(bytes, " bytes of a dataset are wanted, ", got, " came"));
       PARITECT_RETURN_IF_ERROR(writer.Finish());
-      return file->CheckUnchanged();
+      return file.bytes->CheckUnchanged();
     };
   }
 
   std::string program_;
+  Hdf5File file_;
   SharedBytes bytes_;
+  std::shared_ptr<Descriptor> copy_;
   std::unique_ptr<StoredTensors> out_;
   std::uint64_t unpacked_ = 0;
 };
@@ -148,20 +182,25 @@ bool Sniff(const WeightsSample& sample) {
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> Open(FileSystem& fs, const std::string& path) {
   PARITECT_ASSIGN_OR_RETURN(const SharedBytes bytes, OpenRandomBytes(fs, path));
-  return ReadHdf5(bytes, std::make_unique<StoredTensors>("keras-h5"));
+  return ReadHdf5({bytes, bytes->Descriptor(), 0}, std::make_unique<StoredTensors>("keras-h5"));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StoredTensors>> ReadHdf5(const SharedBytes& bytes, std::unique_ptr<StoredTensors> out) {
+absl::StatusOr<std::unique_ptr<StoredTensors>> ReadHdf5(Hdf5File file, std::unique_ptr<StoredTensors> out) {
   const std::string program = FindHelperProgram(kHelper);
   if (program.empty()) {
     return absl::UnimplementedError(
         StrCat("HDF5 is read by the program ", kHelper,
                ", which stands neither beside this one nor in ../libexec/paritect: install it"));
   }
-  PARITECT_ASSIGN_OR_RETURN(const SharedBytes file, WithDescriptor(bytes, kCopiedBytesMax));
-  return H5Reader(program, file, std::move(out)).Read();
+  std::shared_ptr<Descriptor> copy;
+  if (file.descriptor < 0) {
+    PARITECT_ASSIGN_OR_RETURN(copy, CopyInMemory(*file.bytes));
+    file.descriptor = copy->get();
+    file.offset = 0;
+  }
+  return H5Reader(program, std::move(file), std::move(copy), std::move(out)).Read();
 }
 
 extern const WeightsFormat kKerasH5Weights;

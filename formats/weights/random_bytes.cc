@@ -1,14 +1,9 @@
 #include "formats/weights/random_bytes.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/descriptor.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 
@@ -16,8 +11,6 @@ namespace paritect {
 namespace {
 
 using absl::StrCat;
-
-constexpr std::size_t kCopyBlockBytes = 256 << 10;
 
 class FileBytes final : public RandomBytes {
  public:
@@ -31,7 +24,7 @@ class FileBytes final : public RandomBytes {
                                      at_open_.size_bytes, " bytes before, ", now.size_bytes,
                                      " now): wait until it is written and read it again"));
   }
-  Place InFile() const override { return {file_->Descriptor(), 0}; }
+  int Descriptor() const override { return file_->Descriptor(); }
 
  private:
   absl::Status ReadInside(std::uint64_t offset, absl::Span<char> buffer) override {
@@ -52,10 +45,6 @@ class PartBytes final : public RandomBytes {
       : RandomBytes(whole->name(), size), whole_(std::move(whole)), offset_(offset) {}
 
   absl::Status CheckUnchanged() override { return whole_->CheckUnchanged(); }
-  Place InFile() const override {
-    const Place whole = whole_->InFile();
-    return {whole.descriptor, whole.offset + offset_};
-  }
 
  private:
   absl::Status ReadInside(std::uint64_t offset, absl::Span<char> buffer) override {
@@ -64,28 +53,6 @@ class PartBytes final : public RandomBytes {
 
   SharedBytes whole_;
   std::uint64_t offset_;
-};
-
-// In a file without a name, which goes when nobody holds it any more.
-class NamelessBytes final : public RandomBytes {
- public:
-  NamelessBytes(std::string name, std::uint64_t size, int descriptor)
-      : RandomBytes(std::move(name), size), file_(descriptor) {}
-
-  Place InFile() const override { return {file_.get(), 0}; }
-
- private:
-  absl::Status ReadInside(std::uint64_t offset, absl::Span<char> buffer) override {
-    while (!buffer.empty()) {
-      const ssize_t got = pread(file_.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
-      if (got <= 0) return absl::InternalError(StrCat("read a copy of ", DisplayBytes(name())));
-      offset += static_cast<std::uint64_t>(got);
-      buffer.remove_prefix(static_cast<std::size_t>(got));
-    }
-    return absl::OkStatus();
-  }
-
-  Descriptor file_;
 };
 
 class MemoryBytes final : public RandomBytes {
@@ -139,28 +106,6 @@ absl::StatusOr<SharedBytes> PartOfBytes(SharedBytes whole, std::uint64_t offset,
                                       " is stated, there are ", whole->size(), " in all (file cut off?)"));
   }
   return SharedBytes(std::make_shared<PartBytes>(std::move(whole), offset, size));
-}
-
-absl::StatusOr<SharedBytes> WithDescriptor(const SharedBytes& bytes, std::uint64_t bytes_max) {
-  if (bytes->InFile().descriptor >= 0) return bytes;
-  if (bytes->size() > bytes_max) {
-    return absl::ResourceExhaustedError(StrCat(DisplayBytes(bytes->name()), ": ", bytes->size(), " bytes, at most ",
-                                               bytes_max, " are copied for a program that reads them"));
-  }
-  const int descriptor = memfd_create("paritect", MFD_CLOEXEC);
-  if (descriptor < 0) return absl::ErrnoToStatus(errno, "make a file in memory");
-  const auto copy = std::make_shared<NamelessBytes>(bytes->name(), bytes->size(), descriptor);
-  std::string block;
-  for (std::uint64_t at = 0; at < bytes->size(); at += block.size()) {
-    block.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyBlockBytes, bytes->size() - at)));
-    PARITECT_RETURN_IF_ERROR(bytes->Read(at, absl::MakeSpan(block.data(), block.size())));
-    for (std::size_t done = 0; done < block.size();) {
-      const ssize_t put = write(descriptor, block.data() + done, block.size() - done);
-      if (put <= 0) return absl::ErrnoToStatus(errno, "copy into a file in memory");
-      done += static_cast<std::size_t>(put);
-    }
-  }
-  return SharedBytes(copy);
 }
 
 SharedBytes BytesInMemory(std::string name, std::string bytes) {

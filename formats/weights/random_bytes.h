@@ -32,12 +32,8 @@ class RandomBytes {
   absl::StatusOr<std::string> ReadText(std::uint64_t offset, std::uint64_t length, std::uint64_t length_max);
   // Aborted: the file is not what it was when it was opened. To be asked after the last byte was read.
   virtual absl::Status CheckUnchanged() { return absl::OkStatus(); }
-  // Where they stand in an open file, for handing them to a child process.
-  struct Place {
-    int descriptor = -1;  // none
-    std::uint64_t offset = 0;
-  };
-  virtual Place InFile() const { return {}; }
+  // The descriptor of the whole file, for handing it to a child process; -1: none, or only a part of a file.
+  virtual int Descriptor() const { return -1; }
 
  protected:
   RandomBytes(std::string name, std::uint64_t size) : name_(std::move(name)), size_(size) {}
@@ -57,9 +53,6 @@ absl::StatusOr<SharedBytes> OpenRandomBytes(FileSystem& fs, const std::string& p
 // Reads no byte outside [offset, offset + size). DataLoss: `whole` ends before.
 absl::StatusOr<SharedBytes> PartOfBytes(SharedBytes whole, std::uint64_t offset, std::uint64_t size);
 SharedBytes BytesInMemory(std::string name, std::string bytes);
-// As they are where they stand in a file, else a copy in a file without a name, in memory. ResourceExhausted: that would
-// be more than `bytes_max`.
-absl::StatusOr<SharedBytes> WithDescriptor(const SharedBytes& bytes, std::uint64_t bytes_max);
 
 }  // namespace paritect
 
