@@ -15,7 +15,6 @@
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
 #include "client/report/reading.h"
-#include "client/terminal.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -194,7 +193,8 @@ class Printer {
     Unmatched(states, Side::kMigrated, "ui_weights_only_b");
     for (const ModelState* state : {&states.a(), &states.b()}) {
       if (state->incomplete) {
-        w_.Wrapped(0, "", Say("ui_weights_incomplete", {{"file", absl::StrJoin(state->sources, ", ")}}), Style::kYellow);
+        const MessageArgs args = {{"file", absl::StrJoin(state->sources, ", ")}};
+        w_.Wrapped(0, "", Say("ui_weights_incomplete", args), Style::kYellow);
       }
     }
     if (shown == 0) w_.Wrapped(0, "", Say("ui_weights_equal"), Style::kGreen);
@@ -203,8 +203,8 @@ class Printer {
 
   void PrintStepsAlone(const std::vector<std::int64_t>& steps, absl::string_view side) {
     if (steps.empty()) return;
-    w_.Wrapped(0, "", Say("ui_weights_steps_alone", {{"steps", absl::StrJoin(steps, ", ")}, {"side", std::string(side)}}),
-               Style::kYellow);
+    const MessageArgs args = {{"steps", absl::StrJoin(steps, ", ")}, {"side", std::string(side)}};
+    w_.Wrapped(0, "", Say("ui_weights_steps_alone", args), Style::kYellow);
   }
 
  private:
@@ -280,7 +280,8 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
       printer.Print(states, step.step);
     }
   }
-  const std::vector<std::int64_t> steps_a = StepsAlone(*left, rights.front()), steps_b = StepsAlone(rights.front(), *left);
+  const std::vector<std::int64_t> steps_a = StepsAlone(*left, rights.front());
+  const std::vector<std::int64_t> steps_b = StepsAlone(rights.front(), *left);
   equal = equal && steps_a.empty() && steps_b.empty();
   json["steps_only_a"] = steps_a;
   json["steps_only_b"] = steps_b;
