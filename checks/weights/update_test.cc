@@ -57,6 +57,13 @@ TEST(Updated, ATensorThatStandsStillIsNamed) {
   EXPECT_EQ(Verdict(kUpdated, {A()}, {B({.norm = Floats(128)})}), "fail: not_updated norm.weight");
 }
 
+// What the baseline freezes and the migrated run trains is another training.
+TEST(Updated, ATensorThatMovesHereAloneIsNamed) {
+  EXPECT_EQ(Verdict(kUpdated, {A({.norm = Floats(128)})}, {B()}), "fail: updated_alone norm.weight");
+  // Lost in the baseline's own type.
+  EXPECT_EQ(Verdict(kUpdated, {A({.norm = Floats(128), .dtype = "BF16"})}, {B()}), "pass");
+}
+
 TEST(Updated, InnocentReasonsAreNoFault) {
   const Step frozen = {.norm = Floats(128)}, still = {.dense = Floats(1280), .norm = Floats(128)};
   EXPECT_EQ(Verdict(kUpdated, {A(frozen)}, {B(frozen)}), "pass");

@@ -126,7 +126,7 @@ def not_a_number(tensors):
     changed(tensors, "head.weight", values)
 
 
-@weights_fault("not_updated", (1,), (UPDATED,), ("not_updated",))
+@weights_fault("not_updated", (1,), (UPDATED,), ("not_updated", "updated_alone"))
 def not_updated(tensors):
     tensors["layers.0.norm.weight"] = drawn(0)["layers.0.norm.weight"]
 
