@@ -61,6 +61,7 @@ void MakeTextsUtf8(Message& root) {
 std::string SerializeStable(Message& message) {
   MakeTextsUtf8(message);
   std::string out;
+  out.reserve(message.ByteSizeLong());  // else it grows by doubling, and a long list stands there twice
   {
     google::protobuf::io::StringOutputStream stream(&out);
     google::protobuf::io::CodedOutputStream coded(&stream);

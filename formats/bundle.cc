@@ -17,20 +17,7 @@ constexpr std::size_t kHeaderBytes = 12;     // magic, version
 constexpr std::size_t kRecordHeadBytes = 5;  // type, length
 constexpr std::size_t kCrcBytes = 4;
 constexpr std::size_t kEndPayloadBytes = 40;  // count, SHA-256
-
-// --- writing ----------------------------------------------------------------------------------------
-
-absl::Status AppendRecord(RecordType type, absl::string_view payload, std::string& out) {
-  if (payload.size() > kBundleRecordBytesMax) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a record of ", payload.size(), " bytes; at most ", kBundleRecordBytesMax, " fit into a bundle"));
-  }
-  const std::size_t start = out.size();
-  out.push_back(static_cast<char>(type));
-  absl::StrAppend(&out, LittleEndianBytes(payload.size(), 4), payload);
-  absl::StrAppend(&out, LittleEndianBytes(Crc32(0, absl::string_view(out).substr(start)), 4));
-  return absl::OkStatus();
-}
+constexpr std::size_t kRecordParts = 3;       // head, payload, checksum
 
 // --- reading ----------------------------------------------------------------------------------------
 
@@ -113,21 +100,61 @@ bool LooksLikeBundle(absl::string_view head) {
   return absl::StartsWith(head, kBundleMagic.substr(0, 4));
 }
 
-absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
-  std::string out = absl::StrCat(kBundleMagic, LittleEndianBytes(kBundleVersion, 4));
+BundleWriter::BundleWriter(const v1::Bundle& bundle) {
+  records_.push_back(absl::StrCat(kBundleMagic, LittleEndianBytes(kBundleVersion, 4)));
   v1::Bundle head;
   *head.mutable_plan() = bundle.plan();
   head.set_collected_by(bundle.collected_by());
   head.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
-  PARITECT_RETURN_IF_ERROR(AppendRecord(kPlanRecord, SerializeStable(head), out));
+  status_ = AddRecord(kPlanRecord, SerializeStable(head));
+}
+
+absl::Status BundleWriter::AddRecord(int type, std::string payload) {
+  if (payload.size() > kBundleRecordBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a record of ", payload.size(), " bytes; at most ", kBundleRecordBytesMax, " fit into a bundle"));
+  }
+  std::string head(1, static_cast<char>(type));
+  absl::StrAppend(&head, LittleEndianBytes(payload.size(), 4));
+  std::string crc = LittleEndianBytes(Crc32(Crc32(0, head), payload), 4);
+  records_.push_back(std::move(head));
+  records_.push_back(std::move(payload));
+  records_.push_back(std::move(crc));
+  return absl::OkStatus();
+}
+
+absl::Status BundleWriter::Add(v1::Evidence& evidence) {
+  PARITECT_RETURN_IF_ERROR(status_);
+  status_ = AddRecord(kEvidenceRecord, SerializeStable(evidence));
+  return status_;
+}
+
+absl::StatusOr<std::string> BundleWriter::Finish() {
+  PARITECT_RETURN_IF_ERROR(status_);
+  Digest digest(DigestKind::kSha256);
+  std::size_t bytes = 0;
+  for (const std::string& part : records_) {
+    digest.Update(part);
+    bytes += part.size();
+  }
+  const std::uint64_t count = (records_.size() - 1) / kRecordParts;
+  PARITECT_RETURN_IF_ERROR(AddRecord(kEndRecord, absl::StrCat(LittleEndianBytes(count, 8), digest.Finish())));
+  std::string out;
+  out.reserve(bytes + kRecordHeadBytes + kEndPayloadBytes + kCrcBytes);
+  for (std::string& part : records_) {
+    out += part;
+    part = std::string();  // what stands twice is one piece of evidence
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
+  BundleWriter writer(bundle);
   for (const v1::Evidence& one : bundle.evidence()) {
     v1::Evidence evidence = one;
-    PARITECT_RETURN_IF_ERROR(AppendRecord(kEvidenceRecord, SerializeStable(evidence), out));
+    PARITECT_RETURN_IF_ERROR(writer.Add(evidence));
   }
-  const std::string end =
-      absl::StrCat(LittleEndianBytes(static_cast<std::uint64_t>(bundle.evidence_size()) + 1, 8), Sha256(out));
-  PARITECT_RETURN_IF_ERROR(AppendRecord(kEndRecord, end, out));
-  return out;
+  return writer.Finish();
 }
 
 absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes, MessageBudget budget) {

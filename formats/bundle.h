@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -30,6 +31,23 @@ inline constexpr std::uint64_t kBundleBytesMax = std::uint64_t{4} << 30;
 
 // Whether a file that begins with these bytes is (or was) a bundle.
 bool LooksLikeBundle(absl::string_view head);
+
+// A bundle's bytes, piece by piece, so that no more of its evidence than one piece need be in memory as a message.
+class BundleWriter {
+ public:
+  // What `bundle` says beside its evidence.
+  explicit BundleWriter(const v1::Bundle& bundle);
+  // Texts that are not UTF-8 get their display form in `evidence`. ResourceExhausted: a record above the limit.
+  absl::Status Add(v1::Evidence& evidence);
+  // The bytes of all that was added; the writer has no further use.
+  absl::StatusOr<std::string> Finish();
+
+ private:
+  absl::Status AddRecord(int type, std::string payload);
+
+  std::vector<std::string> records_;
+  absl::Status status_;
+};
 
 // The bundle's bytes: the same bundle gives the same bytes. Texts that are not UTF-8 (protobuf would
 // refuse them on reading) are written in their display form. ResourceExhausted: a record above the limit.
