@@ -16,6 +16,13 @@ EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundl
 EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated, FleetFacts fleet)
     : baseline_(std::move(baseline)), migrated_(std::move(migrated)), fleet_(std::move(fleet)) {}
 
+EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated,
+                         std::shared_ptr<const SharedLists> lists, std::optional<FleetFacts> fleet)
+    : baseline_(std::move(baseline)),
+      migrated_(std::move(migrated)),
+      fleet_(std::move(fleet)),
+      lists_(std::move(lists)) {}
+
 const std::vector<v1::Bundle>& EvidenceSet::bundles(Side side) const {
   return side == Side::kBaseline ? baseline_ : migrated_;
 }

@@ -3,6 +3,7 @@
 #define PARITECT_CHECKS_EVIDENCE_SET_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "checks/shared_lists.h"
 #include "paritect/v1/evidence.pb.h"
 
 namespace paritect {
@@ -67,6 +69,9 @@ class EvidenceSet {
  public:
   EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated);
   EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated, FleetFacts fleet);
+  // With bundles whose equal file lists are kept once.
+  EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated,
+              std::shared_ptr<const SharedLists> lists, std::optional<FleetFacts> fleet = std::nullopt);
   EvidenceSet(const EvidenceSet&) = delete;
   EvidenceSet& operator=(const EvidenceSet&) = delete;
 
@@ -74,6 +79,11 @@ class EvidenceSet {
 
   // Gives a side's bundles away again, for whoever asked something of the set and makes another one of it.
   std::vector<v1::Bundle> Release(Side side) &&;
+
+  // The files of one of the bundles' lists, which itself may hold none (checks/shared_lists.h).
+  const google::protobuf::RepeatedPtrField<v1::FileEntry>& FilesOf(const v1::FileList& list) const {
+    return lists_ == nullptr ? list.files() : lists_->FilesOf(list);
+  }
 
   // Of a server's audit; else nullptr.
   const FleetFacts* fleet() const { return fleet_ ? &*fleet_ : nullptr; }
@@ -92,6 +102,7 @@ class EvidenceSet {
   std::vector<v1::Bundle> baseline_;
   std::vector<v1::Bundle> migrated_;
   std::optional<FleetFacts> fleet_;
+  std::shared_ptr<const SharedLists> lists_;
 };
 
 // "rank 3 of npu-01", "npu-01", or the run's name where the node is not known: for `missing[].from`.

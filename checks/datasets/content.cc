@@ -48,10 +48,10 @@ class ContentEvaluation {
       for (const FilePair& file : difference.common) Compare(file, explain);
       for (const FilePair& file : difference.renamed) Compare(file, explain);
       for (const auto& [kept, other] : migrated.contradictions) {
-        Compare({baseline_->Find(kept.path), &other, "", ""}, explain);
+        Compare({baseline_->Find(kept.path()), &other, "", ""}, explain);
       }
       for (const auto& [kept, other] : baseline_->contradictions) {
-        Compare({&other, migrated.Find(kept.path), "", ""}, explain);
+        Compare({&other, migrated.Find(kept.path()), "", ""}, explain);
       }
       UnseenFolders(*baseline_);
       UnseenFolders(migrated);
@@ -116,7 +116,7 @@ class ContentEvaluation {
         if (StandsForData(baseline, pages_are_data_) || StandsForData(migrated, pages_are_data_)) {
           const bool page =
               HasFileHint(baseline, v1::FILE_HINT_HTML_PAGE) || HasFileHint(migrated, v1::FILE_HINT_HTML_PAGE);
-          Unknown(pair.baseline->path, page ? "stand_in_on_both_sides/page" : "stand_in_on_both_sides",
+          Unknown(pair.baseline->path(), page ? "stand_in_on_both_sides/page" : "stand_in_on_both_sides",
                   migrated_->where);
         }
         return;
@@ -162,11 +162,11 @@ class ContentEvaluation {
     const bool dangling_m = HasFileHint(migrated, v1::FILE_HINT_DANGLING_LINK);
     if (dangling_b != dangling_m) {
       // That it dangles is a fault that data.dataset.files reports; what should be behind it was not compared.
-      Unknown(pair.baseline->path, "link_dangles", migrated_->where);
+      Unknown(pair.baseline->path(), "link_dangles", migrated_->where);
       return;
     }
     if (dangling_b) {
-      Unknown(pair.baseline->path, "link_dangles_on_both_sides", migrated_->where);
+      Unknown(pair.baseline->path(), "link_dangles_on_both_sides", migrated_->where);
       return;
     }
     for (const auto* side : {&baseline, &migrated}) {
@@ -177,7 +177,7 @@ class ContentEvaluation {
       } else if (side->md5().empty() && SayNotHashed(view)) {
         ++unhashed_;
       } else if (side->md5().empty()) {
-        Unknown(pair.baseline->path, "no_md5_stated", view.where);
+        Unknown(pair.baseline->path(), "no_md5_stated", view.where);
       }
     }
   }
@@ -203,7 +203,7 @@ class ContentEvaluation {
     Explanation why = ExplainContent(pair, explain);
     for (auto& [name, value] : why.args) value = DisplayBytes(value);
     why.args.emplace_back("dataset", DisplayBytes(name_));
-    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, why.message_id, pair.baseline->path, why.args);
+    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, why.message_id, pair.baseline->path(), why.args);
     if (finding == nullptr) return;
     finding->set_baseline(Describe(baseline));
     finding->set_migrated(Describe(migrated));

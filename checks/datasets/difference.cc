@@ -35,7 +35,7 @@ class Matcher {
     for (const NamedFile* file : difference_.missing) {
       for (const Key& key : missing_keys(*file)) {
         auto bucket = extras.find(key.text);
-        const Candidate* best = bucket == extras.end() ? nullptr : bucket->second.Take(BaseName(file->path), used);
+        const Candidate* best = bucket == extras.end() ? nullptr : bucket->second.Take(BaseName(file->path()), used);
         if (best == nullptr) continue;
         const std::string detail = key.detail.empty() ? best->detail : key.detail;
         difference_.renamed.push_back({file, best->file, how(*file, *best->file), detail});
@@ -59,7 +59,7 @@ class Matcher {
   class Bucket {
    public:
     void Add(const NamedFile* file, const std::string& detail) {
-      by_name_[std::string(BaseName(file->path))].push_back(candidates_.size());
+      by_name_[std::string(BaseName(file->path()))].push_back(candidates_.size());
       candidates_.push_back({file, detail});
     }
     // The first that is not used, one with that last name before all others.
@@ -84,7 +84,7 @@ class Matcher {
 };
 
 std::vector<Key> NfcKeys(const NamedFile& file) {
-  auto name = NormalizeNfc(file.path);
+  auto name = NormalizeNfc(file.path());
   return name ? std::vector<Key>{{*name, ""}} : std::vector<Key>{};
 }
 
@@ -97,7 +97,7 @@ std::vector<Key> ReadingKeys(const NamedFile& file) {
 }
 
 std::vector<Key> FoldKeys(const NamedFile& file) {
-  return {{FoldCase(file.path), ""}};
+  return {{FoldCase(file.path()), ""}};
 }
 
 std::vector<Key> ContentKeys(const NamedFile& file) {
@@ -111,12 +111,12 @@ std::vector<Key> ContentKeys(const NamedFile& file) {
 void FindCollisions(const DatasetView& baseline, const DatasetView& migrated, DatasetDifference& difference) {
   if (difference.missing.empty()) return;
   std::map<std::string, std::vector<const NamedFile*>> gone;
-  for (const NamedFile* file : difference.missing) gone[FoldCase(file->path)].push_back(file);
+  for (const NamedFile* file : difference.missing) gone[FoldCase(file->path())].push_back(file);
   std::set<const NamedFile*> explained;
   for (const NamedFile& kept : baseline.files) {
-    auto it = gone.find(FoldCase(kept.path));
+    auto it = gone.find(FoldCase(kept.path()));
     if (it == gone.end()) continue;
-    const NamedFile* survivor = migrated.Find(kept.path);
+    const NamedFile* survivor = migrated.Find(kept.path());
     if (survivor == nullptr) continue;
     for (const NamedFile* file : it->second) {
       if (!explained.insert(file).second) continue;
@@ -137,7 +137,7 @@ void MatchNames(DatasetDifference& difference) {
   matcher.Match(&ReadingKeys, &ReadingKeys, Always("other_encoding"));
   matcher.Match(&FoldKeys, &FoldKeys, Always("case"));
   matcher.Match(&ContentKeys, &ContentKeys, [](const NamedFile& a, const NamedFile& b) {
-    return std::string(BaseName(a.path) == BaseName(b.path) ? "moved" : "renamed");
+    return std::string(BaseName(a.path()) == BaseName(b.path()) ? "moved" : "renamed");
   });
 }
 
@@ -156,13 +156,13 @@ DatasetDifference CompareViews(const DatasetView& baseline, const DatasetView& m
   auto b = baseline.files.begin();
   auto m = migrated.files.begin();
   while (b != baseline.files.end() || m != migrated.files.end()) {
-    const bool only_baseline = m == migrated.files.end() || (b != baseline.files.end() && b->path < m->path);
-    const bool only_migrated = b == baseline.files.end() || (m != migrated.files.end() && m->path < b->path);
+    const bool only_baseline = m == migrated.files.end() || (b != baseline.files.end() && b->path() < m->path());
+    const bool only_migrated = b == baseline.files.end() || (m != migrated.files.end() && m->path() < b->path());
     if (only_baseline) {
-      if (!migrated.IsSilentOn(b->path)) difference.missing.push_back(&*b);
+      if (!migrated.IsSilentOn(b->path())) difference.missing.push_back(&*b);
       ++b;
     } else if (only_migrated) {
-      if (!baseline.IsSilentOn(m->path)) difference.extra.push_back(&*m);
+      if (!baseline.IsSilentOn(m->path())) difference.extra.push_back(&*m);
       ++m;
     } else {
       difference.common.push_back({&*b++, &*m++, "", ""});
@@ -171,7 +171,7 @@ DatasetDifference CompareViews(const DatasetView& baseline, const DatasetView& m
   FindCollisions(baseline, migrated, difference);
   MatchNames(difference);
   std::sort(difference.renamed.begin(), difference.renamed.end(),
-            [](const FilePair& x, const FilePair& y) { return x.baseline->path < y.baseline->path; });
+            [](const FilePair& x, const FilePair& y) { return x.baseline->path() < y.baseline->path(); });
   return difference;
 }
 

@@ -37,7 +37,7 @@ Groups ContentsOf(const EvidenceSet& evidence, Side side, std::int64_t& without_
       if (entry.md5().empty()) {
         ++without_md5;
       } else {
-        groups[entry.md5()].push_back({set.name, file.path});
+        groups[entry.md5()].push_back({set.name, file.path()});
       }
     }
   }

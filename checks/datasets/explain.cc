@@ -197,7 +197,7 @@ std::optional<Explanation> ExplainOtherFile(const FilePair& pair, const ExplainC
     if (collision.survivor != pair.migrated) continue;
     const bool other_won = !migrated.md5().empty() && collision.gone->entry->md5() == migrated.md5();
     return Explanation{other_won ? "case_collision/other_survived" : "case_collision/third_content",
-                       {{"other", collision.gone->path}}};
+                       {{"other", collision.gone->path()}}};
   }
   auto it = context.baseline_path_by_md5.find(migrated.md5());
   if (migrated.md5().empty() || it == context.baseline_path_by_md5.end()) return std::nullopt;
@@ -269,7 +269,7 @@ ExplainContext MakeExplainContext(const DatasetDifference& difference, const Dat
   }
   if (wanted.empty()) return context;
   for (const NamedFile& file : baseline.files) {
-    if (wanted.contains(file.entry->md5())) context.baseline_path_by_md5.emplace(file.entry->md5(), file.path);
+    if (wanted.contains(file.entry->md5())) context.baseline_path_by_md5.emplace(file.entry->md5(), file.path());
   }
   return context;
 }
@@ -300,7 +300,7 @@ Explanation ExplainContent(const FilePair& pair, const ExplainContext& context) 
   if (auto why = ExplainText(baseline, migrated)) return *why;
   if (auto why = ExplainArchive(baseline, migrated)) return *why;
   // An archive ends in zeros of its own.
-  const bool archive = IsArchive(pair.baseline->path);
+  const bool archive = IsArchive(pair.baseline->path());
   if (auto why = ExplainZeroTail(baseline, migrated); why && !archive) return *why;
   if (auto why = ExplainBlocks(baseline, migrated)) return *why;
   if (states) return ExplainFirstState(*states, baseline, migrated);
@@ -364,7 +364,7 @@ ContentQuestions QuestionsFor(const FilePair& pair, const ExplainContext& contex
   }
   if (sizes) AskBlocks(baseline, migrated, questions);
   std::vector<std::string> laws = {"lf", "no-bom", "sorted-lines"};
-  if (IsArchive(pair.baseline->path)) laws = {"members", "members-in-order"};
+  if (IsArchive(pair.baseline->path())) laws = {"members", "members-in-order"};
   for (const std::string& law : laws) {
     const auto Small = [](const v1::FileEntry& e) {
       return e.has_size_bytes() && e.size_bytes() <= kWholeContentBytesMax;

@@ -45,11 +45,11 @@ FolderView FoldersOf(const DatasetView& view) {
     }
   };
   for (const NamedFile& file : view.files) {
-    AddAbove(file.path);
+    AddAbove(file.path());
     // A link to a folder is a folder for who lists them.
-    if (IsFolderLink(*file.entry)) AddAbove(absl::StrCat(file.path, "/x"));
-    const auto slash = file.path.rfind('/');
-    if (IsDataFile(*file.entry)) ++folders.files[slash == std::string::npos ? "" : file.path.substr(0, slash)];
+    if (IsFolderLink(*file.entry)) AddAbove(absl::StrCat(file.path(), "/x"));
+    const auto slash = file.path().rfind('/');
+    if (IsDataFile(*file.entry)) ++folders.files[slash == std::string::npos ? "" : file.path().substr(0, slash)];
   }
   return folders;
 }
@@ -76,10 +76,10 @@ class FilesEvaluation {
       for (const NamedFile* file : difference.extra) Extra(*file);
       for (const FilePair& renamed : difference.renamed) Renamed(renamed);
       for (const CaseCollision& c : difference.collisions) {
-        const auto nfc = NormalizeNfc(c.gone->path);
-        const bool same_name = nfc && nfc == NormalizeNfc(c.kept->path);
+        const auto nfc = NormalizeNfc(c.gone->path());
+        const bool same_name = nfc && nfc == NormalizeNfc(c.kept->path());
         const absl::string_view id = same_name ? "unicode_form/collision" : "case_collision";
-        Report(id, c.gone->path, {{"other", c.kept->path}}, c.gone->path, c.kept->path);
+        Report(id, c.gone->path(), {{"other", c.kept->path()}}, c.gone->path(), c.kept->path());
       }
       SpecialFiles(difference);
       ClassFolders();
@@ -117,7 +117,7 @@ class FilesEvaluation {
         const bool lists = !baseline_->is_tree || !migrated_->is_tree;
         if (lists && b.link_target() == m.link_target()) continue;
         const v1::FileEntry& link = in_baseline ? b : m;
-        Report(absl::StrCat(kind, in_baseline ? "/baseline" : ""), pair.baseline->path,
+        Report(absl::StrCat(kind, in_baseline ? "/baseline" : ""), pair.baseline->path(),
                {{"target", link.link_target()}}, in_baseline ? absl::StrCat("-> ", b.link_target()) : "",
                in_baseline ? "" : absl::StrCat("-> ", m.link_target()));
       }
@@ -142,8 +142,8 @@ class FilesEvaluation {
   static bool HasBelow(const DatasetView& view, absl::string_view path) {
     const std::string folder = absl::StrCat(path, "/");
     auto it = std::lower_bound(view.files.begin(), view.files.end(), folder,
-                               [](const NamedFile& f, const std::string& p) { return f.path < p; });
-    return it != view.files.end() && absl::StartsWith(it->path, folder);
+                               [](const NamedFile& f, const std::string& p) { return f.path() < p; });
+    return it != view.files.end() && absl::StartsWith(it->path(), folder);
   }
 
   // Whether another node of the migrated side has what this one lacks.
@@ -154,20 +154,20 @@ class FilesEvaluation {
   void Missing(const NamedFile& file) {
     const v1::FileEntry& entry = *file.entry;
     Unseen(entry);
-    if (OnlyInTrees(file, *migrated_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*migrated_, file.path)))
+    if (OnlyInTrees(file, *migrated_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*migrated_, file.path())))
       return;
     if (HasFileHint(entry, v1::FILE_HINT_OS_JUNK)) {
-      Report("os_junk/baseline", file.path, {}, file.path, "");
+      Report("os_junk/baseline", file.path(), {}, file.path(), "");
     } else if (HasFileHint(entry, v1::FILE_HINT_UNFINISHED_TRANSFER)) {
-      Report("unfinished_transfer/baseline", file.path, {}, file.path, "");
+      Report("unfinished_transfer/baseline", file.path(), {}, file.path(), "");
     } else if (HasFileHint(entry, v1::FILE_HINT_DANGLING_LINK)) {
-      Report("dangling_link/baseline", file.path, {{"target", entry.link_target()}}, file.path, "");
+      Report("dangling_link/baseline", file.path(), {{"target", entry.link_target()}}, file.path(), "");
     } else if (HasFileHint(entry, v1::FILE_HINT_LINK_LOOP)) {
-      Report("link_loop/baseline", file.path, {{"target", entry.link_target()}}, file.path, "");
-    } else if (OthersHold(file.path)) {
-      Report("missing/node", file.path, {{"nodes", migrated_->where}}, file.path, "");
+      Report("link_loop/baseline", file.path(), {{"target", entry.link_target()}}, file.path(), "");
+    } else if (OthersHold(file.path())) {
+      Report("missing/node", file.path(), {{"nodes", migrated_->where}}, file.path(), "");
     } else {
-      Report("missing", file.path, {}, file.path, "");
+      Report("missing", file.path(), {}, file.path(), "");
     }
   }
 
@@ -178,28 +178,28 @@ class FilesEvaluation {
     const bool loop = HasFileHint(entry, v1::FILE_HINT_LINK_LOOP);
     if (dangling || loop) {
       // A list of another tool cannot name such a link: only worth a warning then.
-      Report(dangling ? "dangling_link/extra" : "link_loop", file.path, {{"target", entry.link_target()}}, "",
-             file.path, baseline_->is_tree ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING);
+      Report(dangling ? "dangling_link/extra" : "link_loop", file.path(), {{"target", entry.link_target()}}, "",
+             file.path(), baseline_->is_tree ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING);
       return;
     }
-    if (OnlyInTrees(file, *baseline_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*baseline_, file.path)))
+    if (OnlyInTrees(file, *baseline_) || (entry.type() == v1::FILE_TYPE_SYMLINK && HasBelow(*baseline_, file.path())))
       return;
     if (HasFileHint(entry, v1::FILE_HINT_OS_JUNK)) {
-      Report("os_junk", file.path, {}, "", file.path);
+      Report("os_junk", file.path(), {}, "", file.path());
     } else if (HasFileHint(entry, v1::FILE_HINT_UNFINISHED_TRANSFER)) {
-      Report("unfinished_transfer", file.path, {}, "", file.path);
-    } else if (several_ && !OthersHold(file.path)) {
-      Report("extra/node", file.path, {{"nodes", migrated_->where}}, "", file.path);
+      Report("unfinished_transfer", file.path(), {}, "", file.path());
+    } else if (several_ && !OthersHold(file.path())) {
+      Report("extra/node", file.path(), {{"nodes", migrated_->where}}, "", file.path());
     } else {
-      Report("extra", file.path, {}, "", file.path);
+      Report("extra", file.path(), {}, "", file.path());
     }
   }
 
   void Renamed(const FilePair& pair) {
     const std::string id = pair.how == "case" ? "renamed/case" : pair.how;
     const bool same = CompareContent(*pair.baseline->entry, *pair.migrated->entry) == ContentVerdict::kEqual;
-    Report(absl::StrCat(id, same || id == "renamed" || id == "moved" ? "" : "/other_content"), pair.baseline->path,
-           {{"other", pair.migrated->path}, {"charset", pair.detail}}, pair.baseline->path, pair.migrated->path);
+    Report(absl::StrCat(id, same || id == "renamed" || id == "moved" ? "" : "/other_content"), pair.baseline->path(),
+           {{"other", pair.migrated->path()}, {"charset", pair.detail}}, pair.baseline->path(), pair.migrated->path());
   }
 
   // Frameworks number the folders below one folder as classes: one folder more or less moves every label.
@@ -273,7 +273,7 @@ class FilesEvaluation {
   void SpecialFiles(const DatasetDifference& difference) {
     std::vector<std::string> names;
     for (const FilePair& pair : difference.common) {
-      if (pair.baseline->entry->type() == v1::FILE_TYPE_SPECIAL) names.push_back(DisplayBytes(pair.baseline->path));
+      if (pair.baseline->entry->type() == v1::FILE_TYPE_SPECIAL) names.push_back(DisplayBytes(pair.baseline->path()));
     }
     if (names.empty()) return;
     const std::string count = absl::StrCat(names.size());

@@ -143,16 +143,19 @@ std::vector<DatasetQuestion> DatasetQuestions(const EvidenceSet& evidence, const
 }
 
 std::unique_ptr<EvidenceSet> AnsweredEvidence(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated,
-                                              const FollowUpLimits& limits, DatasetAnswer answer) {
-  EvidenceSet asking(std::move(baseline), std::move(migrated));
+                                              const FollowUpLimits& limits, DatasetAnswer answer,
+                                              std::shared_ptr<SharedLists> lists) {
+  EvidenceSet asking(std::move(baseline), std::move(migrated), lists);
   const std::vector<DatasetQuestion> questions = DatasetQuestions(asking, limits);
   std::vector<v1::Bundle> sides[] = {std::move(asking).Release(Side::kBaseline),
                                      std::move(asking).Release(Side::kMigrated)};
   for (const DatasetQuestion& question : questions) {
     v1::Bundle& bundle = sides[question.side == Side::kMigrated ? 1 : 0][static_cast<std::size_t>(question.bundle)];
-    answer(question, *bundle.mutable_evidence(question.evidence)->mutable_files());
+    v1::FileList& list = *bundle.mutable_evidence(question.evidence)->mutable_files();
+    if (lists != nullptr) lists->Part(list);
+    answer(question, list);
   }
-  return std::make_unique<EvidenceSet>(std::move(sides[0]), std::move(sides[1]));
+  return std::make_unique<EvidenceSet>(std::move(sides[0]), std::move(sides[1]), std::move(lists));
 }
 
 }  // namespace paritect

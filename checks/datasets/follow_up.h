@@ -37,9 +37,11 @@ std::vector<DatasetQuestion> DatasetQuestions(const EvidenceSet& evidence, const
 // Writes what it finds out into the entry of the question's path; leaves a question alone that it cannot answer.
 using DatasetAnswer = absl::FunctionRef<void(const DatasetQuestion& question, v1::FileList& list)>;
 
-// The bundles as evidence, after each question about them was put to `answer`.
+// The bundles as evidence, after each question about them was put to `answer`. `lists`: where equal lists of theirs are
+// kept once.
 std::unique_ptr<EvidenceSet> AnsweredEvidence(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated,
-                                              const FollowUpLimits& limits, DatasetAnswer answer);
+                                              const FollowUpLimits& limits, DatasetAnswer answer,
+                                              std::shared_ptr<SharedLists> lists = nullptr);
 
 }  // namespace paritect
 

@@ -107,7 +107,7 @@ class KindEvaluation {
       if (!in_baseline && !in_migrated) continue;
       const bool link = IsOfLink(kind.hint);
       if ((in_baseline && in_migrated) || (equal && !link)) {
-        budget_.Add(kind.both_severity, kind.both, pair.baseline->path, {{"dataset", DisplayBytes(dataset)}});
+        budget_.Add(kind.both_severity, kind.both, pair.baseline->path(), {{"dataset", DisplayBytes(dataset)}});
         const bool page = kind.hint == v1::FILE_HINT_HTML_PAGE;
         if (kind.hides_data && !(page && pages_are_data_)) ++hidden_;
       } else if (content == ContentVerdict::kUnknown && !link) {

@@ -66,7 +66,7 @@ class NodesEvaluation {
     for (const auto& [a, b] : view.contradictions) {
       const std::string nodes[] = {view.origins[static_cast<std::size_t>(a.origin)].where,
                                    view.origins[static_cast<std::size_t>(b.origin)].where};
-      v1::Finding* finding = Add("content_differs/parts", a.path, absl::StrJoin(nodes, ", "));
+      v1::Finding* finding = Add("content_differs/parts", a.path(), absl::StrJoin(nodes, ", "));
       if (finding != nullptr) SetFact(*finding, "nodes", absl::Span<const std::string>(nodes));
     }
   }
@@ -107,7 +107,7 @@ class NodesEvaluation {
     if (all_same) return;
     for (const DatasetView& view : views) {
       for (const NamedFile& file : view.files) {
-        if (IsDataFile(*file.entry)) paths.insert(file.path);
+        if (IsDataFile(*file.entry)) paths.insert(file.path());
       }
     }
     unknown_ = 0;
@@ -125,7 +125,7 @@ class NodesEvaluation {
       AddMissing(context_, result_, file.entry->error(), view.where);
     } else {
       AddMissing(context_, result_, "no_md5_stated", view.where,
-                 {{"source", DisplayBytes(file.path)}, {"dataset", DisplayBytes(name_)}});
+                 {{"source", DisplayBytes(file.path())}, {"dataset", DisplayBytes(name_)}});
     }
   }
 

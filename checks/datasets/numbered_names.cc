@@ -95,9 +95,9 @@ std::map<std::string, ShardSeries> ShardGaps(const DatasetView& view) {
   std::map<std::string, std::pair<std::int64_t, std::set<std::int64_t>>> found;
   std::map<std::string, std::set<std::int64_t>> plain;
   for (const NamedFile& file : view.files) {
-    const auto numbered = Parse(file.path);
+    const auto numbered = Parse(file.path());
     if (!numbered) {
-      if (const auto one = ParsePlain(file.path)) plain[one->series].insert(one->number);
+      if (const auto one = ParsePlain(file.path())) plain[one->series].insert(one->number);
       continue;
     }
     auto& series = found[numbered->series];

@@ -23,7 +23,7 @@ bool HasHint(const v1::FileEntry& entry, v1::FileHint hint) {
 }
 
 bool ByPath(const NamedFile& a, const NamedFile& b) {
-  return a.path < b.path;
+  return a.path() < b.path();
 }
 
 bool Contradict(const v1::FileEntry& a, const v1::FileEntry& b) {
@@ -31,23 +31,30 @@ bool Contradict(const v1::FileEntry& a, const v1::FileEntry& b) {
   return !a.md5().empty() && !b.md5().empty() && a.md5() != b.md5();
 }
 
+// Where the list is from; its files come when the holder's lists are all known.
 void AddList(const DatasetOrigin& origin, DatasetView& view) {
-  const int index = static_cast<int>(view.origins.size());
   view.origins.push_back(origin);
   const v1::FileList& list = *origin.list;
   view.is_tree = view.is_tree && list.format() == "tree";
   view.incomplete = view.incomplete || list.incomplete_size() > 0;
   for (const v1::UnreadFolder& folder : list.unread_folders()) view.silent_folders.push_back(folder.path());
-  for (const v1::FileEntry& entry : list.files()) {
+  if (!absl::StrContains(absl::StrCat(", ", view.where, ","), absl::StrCat(", ", origin.where, ","))) {
+    absl::StrAppend(&view.where, view.where.empty() ? "" : ", ", origin.where);
+  }
+}
+
+using Files = google::protobuf::RepeatedPtrField<v1::FileEntry>;
+
+void AddFiles(const Files& files, int origin, DatasetView& view) {
+  FileRows::Rows& rows = view.files.own();
+  rows.reserve(rows.size() + static_cast<std::size_t>(files.size()));
+  for (const v1::FileEntry& entry : files) {
     if (entry.type() == v1::FILE_TYPE_SYMLINK && entry.has_error()) view.silent_folders.push_back(entry.path());
     if (entry.type() == v1::FILE_TYPE_DIRECTORY) {
       view.empty_folders.push_back(entry.path());
     } else {
-      view.files.push_back({entry.path(), &entry, index});
+      rows.push_back({&entry.path(), &entry, origin});
     }
-  }
-  if (!absl::StrContains(absl::StrCat(", ", view.where, ","), absl::StrCat(", ", origin.where, ","))) {
-    absl::StrAppend(&view.where, view.where.empty() ? "" : ", ", origin.where);
   }
 }
 
@@ -61,33 +68,70 @@ void PreferTrees(DatasetView& view) {
                                  [](const DatasetOrigin& o) { return o.list->format() == "tree"; });
   if (view.is_tree || !trees) return;
   view.is_tree = true;
-  std::stable_partition(view.files.begin(), view.files.end(), IsTree);
+  FileRows::Rows& rows = view.files.own();
+  std::stable_partition(rows.begin(), rows.end(), IsTree);
   absl::flat_hash_set<absl::string_view> walked;
   for (const NamedFile& file : view.files) {
     if (IsTree(file)) walked.insert(file.entry->path());
   }
-  std::erase_if(view.files, [&](const NamedFile& file) {
+  view.files.EraseIf([&](const NamedFile& file) {
     const bool part = view.origins[static_cast<std::size_t>(file.origin)].list->part();
-    return !part && !IsTree(file) && !walked.contains(file.path) && !view.IsBelowSilent(file.path);
+    return !part && !IsTree(file) && !walked.contains(file.path()) && !view.IsBelowSilent(file.path());
   });
 }
 
 // Sorts; of a path that several parts hold the first stays (one with MD5 if there is one).
-void Unite(DatasetView& view) {
+void SortFiles(DatasetView& view) {
   PreferTrees(view);
-  std::stable_sort(view.files.begin(), view.files.end(), ByPath);
-  std::vector<NamedFile> kept;
-  for (NamedFile& file : view.files) {
-    if (kept.empty() || kept.back().path != file.path) {
-      kept.push_back(std::move(file));
+  FileRows::Rows& rows = view.files.own();
+  std::stable_sort(rows.begin(), rows.end(), ByPath);
+  FileRows::Rows kept;
+  kept.reserve(rows.size());
+  for (const NamedFile& file : rows) {
+    if (kept.empty() || kept.back().path() != file.path()) {
+      kept.push_back(file);
       continue;
     }
     if (Contradict(*kept.back().entry, *file.entry)) view.contradictions.emplace_back(kept.back(), file);
     // A file that could not be read stays so, whatever another list states of it.
-    if (kept.back().entry->md5().empty() && !kept.back().entry->has_error()) kept.back() = std::move(file);
+    if (kept.back().entry->md5().empty() && !kept.back().entry->has_error()) kept.back() = file;
   }
-  view.files = std::move(kept);
+  view.files = FileRows(std::move(kept));
   std::sort(view.empty_folders.begin(), view.empty_folders.end());
+}
+
+// What one list alone makes of a view, for the next holder of the same files.
+struct OneList {
+  FileRows files;
+  std::vector<std::string> empty_folders;
+  std::vector<std::string> silent_folders;
+  std::vector<std::pair<NamedFile, NamedFile>> contradictions;
+};
+
+using KnownLists = std::map<const Files*, OneList>;
+
+// The files of all of the holder's lists. Holders of one and the same list share what was made of it.
+void Unite(const EvidenceSet& evidence, KnownLists& known, DatasetView& view) {
+  const bool alone = view.origins.size() == 1;
+  const Files& first = evidence.FilesOf(*view.origins[0].list);
+  if (const auto found = alone ? known.find(&first) : known.end(); found != known.end()) {
+    view.files = found->second.files;
+    view.empty_folders = found->second.empty_folders;
+    view.contradictions = found->second.contradictions;
+    view.silent_folders.insert(view.silent_folders.end(), found->second.silent_folders.begin(),
+                               found->second.silent_folders.end());
+    return;
+  }
+  const std::size_t silent = view.silent_folders.size();
+  for (std::size_t i = 0; i < view.origins.size(); ++i) {
+    AddFiles(evidence.FilesOf(*view.origins[i].list), static_cast<int>(i), view);
+  }
+  SortFiles(view);
+  if (!alone) return;
+  OneList& one = known[&first];
+  one = {view.files, view.empty_folders, {}, view.contradictions};
+  one.silent_folders.assign(view.silent_folders.begin() + static_cast<std::ptrdiff_t>(silent),
+                            view.silent_folders.end());
 }
 
 std::size_t CommonNames(const DatasetView& a, const std::vector<std::string>& names) {
@@ -99,15 +143,15 @@ std::size_t CommonNames(const DatasetView& a, const std::vector<std::string>& na
 std::vector<std::string> Shifted(const DatasetView& view, absl::string_view prefix, std::size_t cut) {
   std::vector<std::string> names;
   names.reserve(view.files.size());
-  for (const NamedFile& file : view.files) names.push_back(absl::StrCat(prefix, file.path.substr(cut)));
+  for (const NamedFile& file : view.files) names.push_back(absl::StrCat(prefix, file.path().substr(cut)));
   return names;
 }
 
 // Length of the folder that all names share, with its "/"; 0 if none.
 std::size_t SharedFolder(const DatasetView& view) {
   if (view.files.empty()) return 0;
-  const std::string& first = view.files.front().path;
-  const std::string& last = view.files.back().path;  // sorted: what these share, all share
+  const std::string& first = view.files.front().path();
+  const std::string& last = view.files.back().path();  // sorted: what these share, all share
   std::size_t n = 0;
   while (n < first.size() && n < last.size() && first[n] == last[n]) ++n;
   const auto slash = absl::string_view(first).substr(0, n).rfind('/');
@@ -115,8 +159,9 @@ std::size_t SharedFolder(const DatasetView& view) {
 }
 
 void Apply(std::vector<std::string> names, DatasetView& view) {
-  for (std::size_t i = 0; i < names.size(); ++i) view.files[i].path = std::move(names[i]);
-  std::sort(view.files.begin(), view.files.end(), ByPath);
+  FileRows::Rows& rows = view.files.own();
+  for (std::size_t i = 0; i < names.size(); ++i) rows[i].name = view.Keep(std::move(names[i]));
+  std::sort(rows.begin(), rows.end(), ByPath);
 }
 
 // A list's root is a guess: the deepest folder of its absolute names may lie below the data set's root, and a
@@ -141,7 +186,7 @@ void AlignList(const DatasetView& other, DatasetView& view) {
     Try(Shifted(view, prefix, 0));
   }
   if (best_common == 0) {
-    const std::string shared = view.files.front().path.substr(0, SharedFolder(view));
+    const std::string shared = view.files.front().path().substr(0, SharedFolder(view));
     for (std::size_t slash = shared.find('/'); slash != std::string::npos; slash = shared.find('/', slash + 1)) {
       Try(Shifted(view, "", slash + 1));
     }
@@ -157,10 +202,10 @@ bool IsBag(const DatasetView& view) {
 // A bag's own tag files are not in its manifest (RFC 8493, 2.2): beside one they do not count.
 void DropBagTags(const DatasetView& bag, DatasetView& view) {
   if (!IsBag(bag) || IsBag(view) || view.Find("bagit.txt") == nullptr) return;
-  std::erase_if(view.files, [&](const NamedFile& file) {
-    const bool tag = file.path == "bagit.txt" || file.path == "bag-info.txt" || file.path == "fetch.txt" ||
-                     absl::StartsWith(file.path, "manifest-") || absl::StartsWith(file.path, "tagmanifest-");
-    return tag && bag.Find(file.path) == nullptr;
+  view.files.EraseIf([&](const NamedFile& file) {
+    const bool tag = file.path() == "bagit.txt" || file.path() == "bag-info.txt" || file.path() == "fetch.txt" ||
+                     absl::StartsWith(file.path(), "manifest-") || absl::StartsWith(file.path(), "tagmanifest-");
+    return tag && bag.Find(file.path()) == nullptr;
   });
 }
 
@@ -177,7 +222,7 @@ void DropOwnName(const DatasetView& other, DatasetView& view) {
   for (const DatasetOrigin& origin : view.origins) {
     const absl::string_view own = BaseName(origin.source);
     if (!IsChecksumName(own) || other.Find(own) != nullptr) continue;
-    std::erase_if(view.files, [&](const NamedFile& file) { return file.path == own; });
+    view.files.EraseIf([&](const NamedFile& file) { return file.path() == own; });
   }
 }
 
@@ -187,7 +232,7 @@ void DropListFile(const DatasetView& list, DatasetView& tree) {
   for (const DatasetOrigin& origin : list.origins) {
     const absl::string_view own = BaseName(origin.source);
     if (!IsChecksumName(own) || list.Find(own) != nullptr) continue;
-    std::erase_if(tree.files, [&](const NamedFile& file) { return file.path == own; });
+    tree.files.EraseIf([&](const NamedFile& file) { return file.path() == own; });
   }
 }
 
@@ -220,17 +265,17 @@ void DropListInSet(DatasetView& list, DatasetView& other) {
     const std::string own = OwnMd5(*origin.list);
     if (own.empty() || !other.is_tree) continue;
     for (const NamedFile& file : other.files) {
-      if (file.entry->md5() == own) names.insert(file.path);
+      if (file.entry->md5() == own) names.insert(file.path());
     }
   }
   for (const NamedFile& file : list.files) {
     const bool own = std::any_of(list.origins.begin(), list.origins.end(),
-                                 [&](const DatasetOrigin& origin) { return BaseName(origin.source) == file.path; });
-    if (file.entry->md5() == kEmptyMd5 && (own || IsListName(BaseName(file.path)))) names.insert(file.path);
+                                 [&](const DatasetOrigin& origin) { return BaseName(origin.source) == file.path(); });
+    if (file.entry->md5() == kEmptyMd5 && (own || IsListName(BaseName(file.path())))) names.insert(file.path());
   }
-  const auto named = [&](const NamedFile& file) { return names.contains(file.path); };
-  std::erase_if(list.files, named);
-  std::erase_if(other.files, named);
+  const auto named = [&](const NamedFile& file) { return names.contains(file.path()); };
+  list.files.EraseIf(named);
+  other.files.EraseIf(named);
 }
 
 // A list whose program writes every name in lower case says nothing of case: its names are those of the other side.
@@ -242,14 +287,15 @@ void AdoptCase(const DatasetView& other, DatasetView& view) {
   if (!lower) return;
   std::map<std::string, const std::string*> spelled;  // null: two names differ in case alone
   for (const NamedFile& file : other.files) {
-    const auto [it, added] = spelled.emplace(FoldCase(file.path), &file.path);
+    const auto [it, added] = spelled.emplace(FoldCase(file.path()), &file.path());
     if (!added) it->second = nullptr;
   }
-  for (NamedFile& file : view.files) {
-    const auto it = spelled.find(FoldCase(file.path));
-    if (it != spelled.end() && it->second != nullptr) file.path = *it->second;
+  FileRows::Rows& rows = view.files.own();
+  for (NamedFile& file : rows) {
+    const auto it = spelled.find(FoldCase(file.path()));
+    if (it != spelled.end() && it->second != nullptr) file.name = view.Keep(*it->second);
   }
-  std::sort(view.files.begin(), view.files.end(), ByPath);
+  std::sort(rows.begin(), rows.end(), ByPath);
 }
 
 // Where a link within the set leads, as a path of the set; "" where it leads out of it.
@@ -259,7 +305,7 @@ std::string TargetInSet(const NamedFile& link, absl::string_view root) {
   if (absl::StartsWith(target, "/")) {
     if (root.empty() || !absl::ConsumePrefix(&target, root) || !absl::ConsumePrefix(&target, "/")) return "";
   } else {
-    parts = absl::StrSplit(link.path, '/');
+    parts = absl::StrSplit(link.path(), '/');
     parts.pop_back();
   }
   for (absl::string_view part : absl::StrSplit(target, '/', absl::SkipEmpty())) {
@@ -283,26 +329,29 @@ void ExpandLinks(const DatasetView& other, DatasetView& view) {
     const v1::FileEntry& entry = *link.entry;
     if (entry.type() != v1::FILE_TYPE_SYMLINK || entry.has_error() || entry.link_target().empty()) continue;
     if (HasHint(entry, v1::FILE_HINT_DANGLING_LINK) || HasHint(entry, v1::FILE_HINT_LINK_LOOP)) continue;
-    const NamedFile* there = other.Find(link.path);
+    const NamedFile* there = other.Find(link.path());
     if (there != nullptr && there->entry->type() == v1::FILE_TYPE_SYMLINK) continue;
     const std::string target = TargetInSet(link, view.origins[static_cast<std::size_t>(link.origin)].list->root());
     if (target.empty()) continue;
     const std::string folder = absl::StrCat(target, "/");
     auto it = std::lower_bound(view.files.begin(), view.files.end(), folder,
-                               [](const NamedFile& f, const std::string& p) { return f.path < p; });
-    for (; it != view.files.end() && absl::StartsWith(it->path, folder); ++it) {
-      below.push_back({absl::StrCat(link.path, "/", it->path.substr(folder.size())), it->entry, it->origin});
+                               [](const NamedFile& f, const std::string& p) { return f.path() < p; });
+    for (; it != view.files.end() && absl::StartsWith(it->path(), folder); ++it) {
+      below.push_back(
+          {view.Keep(absl::StrCat(link.path(), "/", it->path().substr(folder.size()))), it->entry, it->origin});
     }
   }
-  view.files.insert(view.files.end(), below.begin(), below.end());
-  std::sort(view.files.begin(), view.files.end(), ByPath);
+  if (below.empty()) return;
+  FileRows::Rows& rows = view.files.own();
+  rows.insert(rows.end(), below.begin(), below.end());
+  std::sort(rows.begin(), rows.end(), ByPath);
 }
 
 // The last line of a list has no line end and its name is not on the other side: probably cut.
 void DropCutName(const DatasetView& other, DatasetView& view) {
   const std::size_t before = view.files.size();
-  std::erase_if(view.files, [&](const NamedFile& file) {
-    return HasHint(*file.entry, v1::FILE_HINT_LAST_LINE_OPEN) && other.Find(file.path) == nullptr;
+  view.files.EraseIf([&](const NamedFile& file) {
+    return HasHint(*file.entry, v1::FILE_HINT_LAST_LINE_OPEN) && other.Find(file.path()) == nullptr;
   });
   view.incomplete = view.incomplete || view.files.size() != before;
 }
@@ -410,8 +459,8 @@ bool IsNamesOnly(const v1::FileList& list) {
 
 const NamedFile* DatasetView::Find(absl::string_view path) const {
   auto it = std::lower_bound(files.begin(), files.end(), path,
-                             [](const NamedFile& file, absl::string_view p) { return file.path < p; });
-  return it != files.end() && it->path == path ? &*it : nullptr;
+                             [](const NamedFile& file, absl::string_view p) { return file.path() < p; });
+  return it != files.end() && it->path() == path ? &*it : nullptr;
 }
 
 bool DatasetView::IsSilentOn(absl::string_view path) const {
@@ -452,8 +501,9 @@ std::vector<DatasetSet> DatasetsOf(const EvidenceSet& evidence, Side side) {
   }
   MarkLostParts(bundles, sets);
   std::vector<DatasetSet> out;
+  KnownLists known;
   for (auto& [name, set] : sets) {
-    for (DatasetView& view : set.views) Unite(view);
+    for (DatasetView& view : set.views) Unite(evidence, known, view);
     SettleParts(set);
     out.push_back(std::move(set));
   }
@@ -541,10 +591,14 @@ bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::Check
 }
 
 bool SameFiles(const DatasetView& a, const DatasetView& b) {
+  if (a.files.IsSharedWith(b.files) && a.empty_folders == b.empty_folders) {
+    return std::none_of(a.files.begin(), a.files.end(),
+                        [](const NamedFile& file) { return file.entry->md5().empty(); });
+  }
   return a.empty_folders == b.empty_folders &&
          std::equal(a.files.begin(), a.files.end(), b.files.begin(), b.files.end(),
                     [](const NamedFile& x, const NamedFile& y) {
-                      return x.path == y.path && x.entry->md5() == y.entry->md5() && !x.entry->md5().empty() &&
+                      return x.path() == y.path() && x.entry->md5() == y.entry->md5() && !x.entry->md5().empty() &&
                              x.entry->size_bytes() == y.entry->size_bytes();
                     });
 }

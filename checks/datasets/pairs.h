@@ -2,6 +2,9 @@
 #ifndef PARITECT_CHECKS_DATASETS_PAIRS_H_
 #define PARITECT_CHECKS_DATASETS_PAIRS_H_
 
+#include <algorithm>
+#include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,21 +24,56 @@ struct DatasetOrigin {
   const v1::FileList* list = nullptr;
 };
 
+// Small, for there is one a file and holder: the name stands in the entry, or in the view's `names`.
 struct NamedFile {
-  std::string path;  // as compared: of a list it may be shifted to fit the other side's root
+  const std::string* name = nullptr;
   const v1::FileEntry* entry = nullptr;
   int origin = 0;
+
+  // As compared: of a list it may be shifted to fit the other side's root.
+  const std::string& path() const { return *name; }
 };
 
 // What one holder (a node; or the nodes whose parts are united; or nodes that hold the same) has of a data set.
 // Of a folder whose content was not read, because the plan asks for names alone.
 bool IsNamesOnly(const v1::FileList& list);
 
+// A holder's files, which holders of the same list share until one of them is changed.
+class FileRows {
+ public:
+  using Rows = std::vector<NamedFile>;
+
+  FileRows() = default;
+  explicit FileRows(Rows rows) : rows_(std::make_shared<Rows>(std::move(rows))) {}
+
+  Rows::const_iterator begin() const { return rows_->begin(); }
+  Rows::const_iterator end() const { return rows_->end(); }
+  std::size_t size() const { return rows_->size(); }
+  bool empty() const { return rows_->empty(); }
+  const NamedFile& front() const { return rows_->front(); }
+  const NamedFile& back() const { return rows_->back(); }
+  // Whether both are one and the same, not only equal.
+  bool IsSharedWith(const FileRows& other) const { return rows_ == other.rows_; }
+
+  // To be changed by the holder that asks.
+  Rows& own() {
+    if (rows_.use_count() > 1) rows_ = std::make_shared<Rows>(*rows_);
+    return *rows_;
+  }
+  template <typename Condition>
+  void EraseIf(Condition condition) {
+    if (std::any_of(begin(), end(), condition)) std::erase_if(own(), condition);
+  }
+
+ private:
+  std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();
+};
+
 struct DatasetView {
   std::string where;  // "npu-01" or "npu-01, npu-02"
   std::string run;
   std::vector<DatasetOrigin> origins;
-  std::vector<NamedFile> files;  // sorted by path; regular files, links, special files
+  FileRows files;  // sorted by path; regular files, links, special files
   std::vector<std::string> empty_folders;
   std::vector<std::string> silent_folders;  // not read or not entered: nothing is known below
   bool is_tree = true;                      // walked, so links and empty folders are known
@@ -44,6 +82,10 @@ struct DatasetView {
   bool lone_part = false;                   // the only part that was shown: where the rest is, nobody said
   // The same path in two parts with different content.
   std::vector<std::pair<NamedFile, NamedFile>> contradictions;
+
+  // Names that no entry has: shifted, spelled as on the other side, behind a link. They stay where they are.
+  std::shared_ptr<std::deque<std::string>> names = std::make_shared<std::deque<std::string>>();
+  const std::string* Keep(std::string name) { return &names->emplace_back(std::move(name)); }
 
   const NamedFile* Find(absl::string_view path) const;
   // Whether not naming `path` says nothing: the list is incomplete, or a folder above was not read.

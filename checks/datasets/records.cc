@@ -94,12 +94,12 @@ class RecordsEvaluation {
 
   void ReportStandIn(const FilePair& pair, const DatasetView& view) {
     if (++totals_.stand_ins > kProblemsShown) return;
-    AddMissing(context_, result_, "records_of_stand_in", view.where, {{"source", DisplayBytes(pair.baseline->path)}});
+    AddMissing(context_, result_, "records_of_stand_in", view.where, {{"source", DisplayBytes(pair.baseline->path())}});
   }
 
   // The data beside a Megatron index: whoever followed the index compared its size with what the index states.
   bool IsIndexed(const FilePair& pair) const {
-    absl::string_view stem = pair.migrated->path;
+    absl::string_view stem = pair.migrated->path();
     if (!absl::ConsumeSuffix(&stem, ".bin")) return false;
     for (const DatasetView* view : {migrated_, baseline_}) {
       const NamedFile* index = view->Find(absl::StrCat(stem, ".idx"));
@@ -140,7 +140,7 @@ class RecordsEvaluation {
     args.emplace_back("dataset", DisplayBytes(dataset_));
     const bool soft = on_both && (IsTextForm(entry.record_look().format()) || damage.id() == "record_damaged/no_end");
     v1::Finding* finding =
-        budget_.Add(soft ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR, damage.id(), pair.baseline->path, args);
+        budget_.Add(soft ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR, damage.id(), pair.baseline->path(), args);
     if (finding == nullptr) return;
     SetFact(*finding, "dataset", dataset_);
     SetFact(*finding, "format", entry.record_look().format());
@@ -152,7 +152,7 @@ class RecordsEvaluation {
   }
 
   void ReportCounts(const FilePair& pair, const v1::FileEntry& b, const v1::FileEntry& m) {
-    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "record_count_differs", pair.baseline->path,
+    v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "record_count_differs", pair.baseline->path(),
                                        {{"baseline", absl::StrCat(b.records())},
                                         {"migrated", absl::StrCat(m.records())},
                                         {"dataset", DisplayBytes(dataset_)}});

@@ -28,9 +28,9 @@ std::string FormatOf(const v1::Evidence& evidence) {
   }
 }
 
-std::int64_t EntriesOf(const v1::Evidence& evidence) {
+std::int64_t EntriesOf(const EvidenceSet& all, const v1::Evidence& evidence) {
   switch (evidence.payload_case()) {
-    case v1::Evidence::kFiles: return evidence.files().files_size();
+    case v1::Evidence::kFiles: return all.FilesOf(evidence.files()).size();
     case v1::Evidence::kShards: return evidence.shards().items_size();
     case v1::Evidence::kSettings: return evidence.settings().settings_size();
     case v1::Evidence::kRunLog: return evidence.run_log().records_size();
@@ -39,18 +39,28 @@ std::int64_t EntriesOf(const v1::Evidence& evidence) {
   }
 }
 
-std::string DigestOf(const v1::Evidence& evidence) {
+std::string Serialized(const v1::Evidence& evidence) {
   std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream text(&bytes);
-    google::protobuf::io::CodedOutputStream out(&text);
-    out.SetSerializationDeterministic(true);
-    evidence.SerializeToCodedStream(&out);
-  }
-  return Sha256(bytes);
+  google::protobuf::io::StringOutputStream text(&bytes);
+  google::protobuf::io::CodedOutputStream out(&text);
+  out.SetSerializationDeterministic(true);
+  evidence.SerializeToCodedStream(&out);
+  out.Trim();
+  return bytes;
 }
 
-void Fill(Side side, const v1::Bundle& bundle, const v1::Evidence& evidence, v1::EvidenceRow& row) {
+// Of the evidence as it was collected: where its list is kept by another, with the files again.
+std::string DigestOf(const EvidenceSet& all, const v1::Evidence& evidence) {
+  if (evidence.has_files() && &all.FilesOf(evidence.files()) != &evidence.files().files()) {
+    v1::Evidence whole = evidence;
+    *whole.mutable_files()->mutable_files() = all.FilesOf(evidence.files());
+    return Sha256(Serialized(whole));
+  }
+  return Sha256(Serialized(evidence));
+}
+
+void Fill(const EvidenceSet& all, Side side, const v1::Bundle& bundle, const v1::Evidence& evidence,
+          v1::EvidenceRow& row) {
   row.set_side(std::string(SideName(side)));
   row.set_run(DisplayBytes(bundle.plan().run()));
   row.set_node(DisplayBytes(bundle.plan().node()));
@@ -59,10 +69,10 @@ void Fill(Side side, const v1::Bundle& bundle, const v1::Evidence& evidence, v1:
   row.set_outcome(WordOf(v1::Outcome_Name(evidence.outcome()), "OUTCOME_"));
   row.set_source(DisplayBytes(evidence.source()));
   row.set_format(DisplayBytes(FormatOf(evidence)));
-  row.set_entries(EntriesOf(evidence));
+  row.set_entries(EntriesOf(all, evidence));
   row.set_collected_by(DisplayBytes(bundle.collected_by()));
   row.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
-  row.set_sha256(DigestOf(evidence));
+  row.set_sha256(DigestOf(all, evidence));
 }
 
 }  // namespace
@@ -74,7 +84,7 @@ void AddEvidenceRows(const CheckContext& context, const PictureBounds& bounds, v
         out.set_evidence_total(out.evidence_total() + 1);
         if (static_cast<std::size_t>(out.evidence_size()) == bounds.evidence_max) continue;
         v1::EvidenceRow& row = *out.add_evidence();
-        Fill(side, bundle, evidence, row);
+        Fill(context.evidence, side, bundle, evidence, row);
         if (!evidence.has_problem()) continue;
         MessageArgs args;
         for (const auto& [name, value] : evidence.problem().args()) args.emplace_back(name, DisplayBytes(value));

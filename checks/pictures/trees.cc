@@ -38,12 +38,12 @@ class Tree {
   }
 
   void Add(const char* state, const NamedFile* a, const NamedFile* b) {
-    const std::string& path = (a != nullptr ? a : b)->path;
+    const std::string& path = (a != nullptr ? a : b)->path();
     Count(state, path, SizeOf(a), SizeOf(b));
     if (absl::string_view(state) == "same") return;
     v1::FileDifferenceRow& row = rows_[path];
     row.set_path(DisplayBytes(path));
-    if (a != nullptr && b != nullptr && a->path != b->path) row.set_other(DisplayBytes(b->path));
+    if (a != nullptr && b != nullptr && a->path() != b->path()) row.set_other(DisplayBytes(b->path()));
     row.set_state(state);
     row.set_baseline_bytes(SizeOf(a));
     row.set_migrated_bytes(SizeOf(b));

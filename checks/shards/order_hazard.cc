@@ -218,7 +218,7 @@ class SideCheck {
     std::map<std::pair<std::string, std::string>, ByDigest> caches;  // data set, path
     for (const v1::Bundle* bundle : run.nodes) {
       for (const v1::Evidence& evidence : bundle->evidence()) {
-        for (const v1::FileEntry& file : evidence.files().files()) {
+        for (const v1::FileEntry& file : context_.evidence.FilesOf(evidence.files())) {
           if (file.md5().empty() || !IsIndexCache(file.path())) continue;
           caches[{evidence.files().dataset(), file.path()}][absl::StrCat("md5 ", ToHex(file.md5()))].insert(
               bundle->plan().node());

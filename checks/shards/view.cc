@@ -230,7 +230,7 @@ DeclaredFiles FilesOf(const EvidenceSet& evidence, const std::string& dataset) {
         return;
       }
       out.incomplete = out.incomplete || one.files().incomplete_size() > 0 || one.files().unread_folders_size() > 0;
-      for (const v1::FileEntry& file : one.files().files()) {
+      for (const v1::FileEntry& file : evidence.FilesOf(one.files())) {
         // A folder link that was not entered hides what stands below it.
         out.incomplete = out.incomplete || (file.type() == v1::FILE_TYPE_SYMLINK && file.has_error());
         if (file.type() == v1::FILE_TYPE_UNSPECIFIED || file.type() == v1::FILE_TYPE_REGULAR ||

@@ -32,8 +32,8 @@ class Comparer {
     }
     for (const CaseCollision& c : difference.collisions) {
       FileDifference one = Make("case_collision", *c.gone);
-      one.other = c.kept->path;
-      one.message = Say("case_collision", {{"other", c.kept->path}});
+      one.other = c.kept->path();
+      one.message = Say("case_collision", {{"other", c.kept->path()}});
       Add(std::move(one));
     }
     for (const NamedFile* file : difference.missing) OneSide("missing", *file, b_);
@@ -55,7 +55,7 @@ class Comparer {
   static FileDifference Make(absl::string_view kind, const NamedFile& file) {
     FileDifference one;
     one.kind = std::string(kind);
-    one.path = file.path;
+    one.path = file.path();
     return one;
   }
   void Add(FileDifference one) { out_.differences.push_back(std::move(one)); }
@@ -80,7 +80,7 @@ class Comparer {
 
   void Renamed(const FilePair& pair) {
     FileDifference one = Make(pair.how == "case" ? "renamed" : pair.how, *pair.baseline);
-    one.other = pair.migrated->path;
+    one.other = pair.migrated->path();
     Add(std::move(one));
   }
 
@@ -93,7 +93,7 @@ class Comparer {
     const bool weak = verdict == ContentVerdict::kUnknown && a_crc && b_crc && *a_crc == *b_crc;
     out_.by_crc32 += weak ? 1 : 0;
     if (verdict == ContentVerdict::kEqual || weak) {
-      if (same_name) out_.equal.push_back(pair.baseline->path);
+      if (same_name) out_.equal.push_back(pair.baseline->path());
       return;
     }
     FileDifference one = Make("unknown", *pair.baseline);
@@ -110,7 +110,7 @@ class Comparer {
       one.kind = why.message_id.substr(0, why.message_id.find('/'));
       one.message = Say(why.message_id, why.args);
     }
-    if (!same_name) one.other = pair.migrated->path;
+    if (!same_name) one.other = pair.migrated->path();
     Add(std::move(one));
   }
 

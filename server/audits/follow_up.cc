@@ -15,13 +15,13 @@ std::string FollowUpId(const v1::NodeTask& first) {
   return absl::StrCat(first.task_id(), ".files");
 }
 
-v1::FileQuestion MakeQuestion(const DatasetQuestion& question, const v1::FileList& list) {
+v1::FileQuestion MakeQuestion(const EvidenceSet& evidence, const DatasetQuestion& question, const v1::FileList& list) {
   v1::FileQuestion file;
   file.set_evidence(question.evidence);
   file.set_root(list.root());
   file.set_path(question.path);
   for (const std::string& law : question.laws) file.add_laws(law);
-  const auto& files = list.files();  // sorted by path
+  const auto& files = evidence.FilesOf(list);  // sorted by path
   const auto entry = std::lower_bound(files.begin(), files.end(), question.path,
                                       [](const v1::FileEntry& f, const std::string& path) { return f.path() < path; });
   if (entry != files.end() && entry->path() == question.path) file.set_size_bytes(entry->size_bytes());
@@ -71,7 +71,7 @@ std::vector<v1::NodeTask> FileQuestionTasks(const EvidenceSet& evidence, const G
       follow_up.set_state(v1::NODE_TASK_STATE_WAITING);
     }
     const v1::Evidence& one = evidence.bundles(question.side)[bundle].evidence(question.evidence);
-    *follow_up.add_questions() = MakeQuestion(question, one.files());
+    *follow_up.add_questions() = MakeQuestion(evidence, question, one.files());
   }
   std::vector<v1::NodeTask> tasks;
   for (auto& [task, follow_up] : asked) tasks.push_back(std::move(follow_up));
@@ -89,7 +89,9 @@ void TakeFileAnswers(const v1::AuditRun& run, const GatheringPorts& ports, Gathe
     for (const v1::Evidence& answer : answers->evidence()) {
       int index = 0;
       if (!absl::SimpleAtoi(answer.subject(), &index) || index < 0 || index >= bundle->evidence_size()) continue;
-      MergeAnswer(answer.files(), *bundle->mutable_evidence(index)->mutable_files());
+      v1::FileList& list = *bundle->mutable_evidence(index)->mutable_files();
+      gathered.lists->Part(list);
+      MergeAnswer(answer.files(), list);
     }
   }
 }

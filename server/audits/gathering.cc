@@ -113,6 +113,7 @@ class Gatherer {
     auto bundle = ports_.load_bundle(stored, share);
     left.entries -= before.entries - share.entries;
     left.memory_bytes -= before.memory_bytes - share.memory_bytes;
+    if (bundle.ok()) out_.lists->Take(*bundle, &left);
     return bundle;
   }
 

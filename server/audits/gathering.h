@@ -4,6 +4,7 @@
 #define PARITECT_SERVER_AUDITS_GATHERING_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -34,8 +35,9 @@ struct Gathered {
   GatheredSide baseline;
   GatheredSide migrated;
   std::vector<v1::StoredBundle> fresh;  // collected by this run: recorded for later audits
-  FleetFacts facts;                     // of stored and recorded bundles
-  MessageBudget budget;                 // of all that is read for it
+  std::shared_ptr<SharedLists> lists = std::make_shared<SharedLists>();  // equal ones of both sides, kept once
+  FleetFacts facts;                                                      // of stored and recorded bundles
+  MessageBudget budget;                                                  // of all that is read for it
 
   GatheredSide& side(Side which) { return which == Side::kMigrated ? migrated : baseline; }
   const GatheredSide& side(Side which) const { return which == Side::kMigrated ? migrated : baseline; }

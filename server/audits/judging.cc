@@ -165,7 +165,7 @@ bool Judging::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& r
   AddFleetFacts(run, ports_.nodes(), gathered.facts);
   log_.Follow(store_, clock_(), gathered.facts);
   TakeFileAnswers(run, ports_.evidence, gathered);
-  const EvidenceSet evidence(std::move(gathered.baseline.bundles), std::move(gathered.migrated.bundles),
+  const EvidenceSet evidence(std::move(gathered.baseline.bundles), std::move(gathered.migrated.bundles), gathered.lists,
                              std::move(gathered.facts));
   if (!run.followed_up()) {
     std::vector<v1::NodeTask> questions = FileQuestionTasks(evidence, gathered, run);
