@@ -81,6 +81,11 @@ absl::Status CheckPlanPaths(FileSystem& fs, const v1::Plan& plan) {
 void CollectPlanInto(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   const RedactionOptions redaction = {env.redaction_key, env.in_clear};
   for (const Collector* collector : AllCollectors()) {
+    if (!env.only.empty() && !env.only.contains(std::string(collector->name))) continue;
+    if (const auto given = env.given.find(std::string(collector->name)); given != env.given.end()) {
+      for (const v1::Evidence& evidence : given->second) sink(evidence);
+      continue;
+    }
     if (env.progress) env.progress({.stage = collector->name});
     collector->collect(env, plan, [&](v1::Evidence evidence) {
       // Here and not in each collector: none can forget it.

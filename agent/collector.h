@@ -4,12 +4,14 @@
 //   NotFound, Unimplemented                                   absent   the source or its format is not here
 //   PermissionDenied, Unavailable, DeadlineExceeded,
 //   ResourceExhausted, Internal, DataLoss, FailedPrecondition  failed   could not look, or damaged
-// Collectors read only; they run in the order of the list, on one thread.
+// Collectors read only; they run in the order of the list; what they emit comes from one thread.
 #ifndef PARITECT_AGENT_COLLECTOR_H_
 #define PARITECT_AGENT_COLLECTOR_H_
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,9 +56,13 @@ struct CollectorEnv {
   // Folder of the digest cache (agent/datasets/digest_cache.h), so that unchanged files are not read again; empty: all
   // are read.
   std::string digest_cache;
-  bool read_all = false;    // ... also those that the cache knows; what is read is kept there all the same
-  bool past_cache = false;  // data sets are read from the medium, not from what memory holds of it; implies read_all
-  int dataset_jobs = 0;     // files hashed at the same time; 0: few, a training host has better things to do
+  bool read_all = false;       // ... also those that the cache knows; what is read is kept there all the same
+  bool past_cache = false;     // data sets are read from the medium, not from what memory holds of it; implies read_all
+  int dataset_jobs = 0;        // files hashed at the same time; 0: few, a training host has better things to do
+  int log_jobs = 1;            // logs read at the same time: `fs` is then asked from several threads
+  std::set<std::string> only;  // collectors that are run, by name; empty: all
+  // What collectors gave before, by name: they are not run again.
+  std::map<std::string, std::vector<v1::Evidence>> given;
   // Told a few times a second how far the work is, on the collection's thread; empty: nobody asks.
   std::function<void(const CollectProgress&)> progress;
 };

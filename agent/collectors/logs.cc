@@ -1,4 +1,5 @@
 // Logs: what the runs printed, one piece of evidence a log (all files of one rank are one log).
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -7,6 +8,7 @@
 #include "agent/collector.h"
 #include "agent/collectors/log_files.h"
 #include "common/glob.h"
+#include "common/in_order.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 
@@ -55,6 +57,10 @@ v1::Evidence ReadOne(const CollectorEnv& env, const std::vector<std::string>& pa
   note.set_message(absl::StrCat(seen.digest, " ", seen.first_time));
   return evidence;
 }
+
+// What one log gave; read on a thread of its own.
+using Pieces = std::vector<v1::Evidence>;
+using ReadPieces = std::function<Pieces()>;
 
 void EmitLogs(const v1::Plan& plan, NamedLogs logs, std::optional<std::int32_t> rank, EvidenceSink sink) {
   for (auto& [path, log] : logs) {
@@ -106,12 +112,17 @@ void CollectGroup(const CollectorEnv& env, const v1::Plan& plan, const std::vect
   for (const std::string& path : paths) emit({path});
 }
 
-void CollectSource(const CollectorEnv& env, const v1::Plan& plan, const v1::LogSource& source, EvidenceSink sink) {
+// The source's logs, each to be read by itself.
+void ListSource(const CollectorEnv& env, const v1::Plan& plan, const v1::LogSource& source,
+                std::vector<ReadPieces>& logs) {
+  const auto told = [&logs](v1::Evidence evidence) {
+    logs.emplace_back([evidence = std::move(evidence)] { return Pieces{evidence}; });
+  };
   const std::string pattern = ResolvePath(plan, source.file());
   auto found = ExpandPathPattern(env.fs, pattern);
-  if (!found.ok()) return sink(ProblemEvidence(kKind, source.file(), found.status()));
+  if (!found.ok()) return told(ProblemEvidence(kKind, source.file(), found.status()));
   if (found->empty()) {
-    return sink(ProblemEvidence(kKind, source.file(), v1::OUTCOME_ABSENT, "pattern_matches_nothing"));
+    return told(ProblemEvidence(kKind, source.file(), v1::OUTCOME_ABSENT, "pattern_matches_nothing"));
   }
   std::map<std::int32_t, std::vector<std::string>> by_rank;
   LogOptions options;
@@ -120,17 +131,34 @@ void CollectSource(const CollectorEnv& env, const v1::Plan& plan, const v1::LogS
   for (const PathMatch& match : *found) {
     auto info = env.fs.Stat(match.path);
     if (info.ok() && info->type == FileInfo::Type::kDirectory) {
-      ReadFolder(env, plan, match.path, options, match.captures.rank, sink);
+      logs.emplace_back([&env, &plan, match, options] {
+        Pieces pieces;
+        ReadFolder(env, plan, match.path, options, match.captures.rank,
+                   [&](v1::Evidence one) { pieces.push_back(std::move(one)); });
+        return pieces;
+      });
     } else {
       by_rank[match.captures.rank.value_or(-1)].push_back(match.path);
     }
   }
-  for (const auto& [rank, paths] : by_rank) CollectGroup(env, plan, paths, options, rank, sink);
-  MissingRanks(plan, source, by_rank, sink);
+  for (const auto& [rank, paths] : by_rank) {
+    logs.emplace_back([&env, &plan, rank = rank, paths = paths, options] {
+      Pieces pieces;
+      CollectGroup(env, plan, paths, options, rank, [&](v1::Evidence one) { pieces.push_back(std::move(one)); });
+      return pieces;
+    });
+  }
+  MissingRanks(plan, source, by_rank, told);
 }
 
 void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
-  for (const v1::LogSource& source : plan.logs()) CollectSource(env, plan, source, sink);
+  std::vector<ReadPieces> logs;
+  for (const v1::LogSource& source : plan.logs()) ListSource(env, plan, source, logs);
+  MakeInOrder(
+      logs.size(), env.log_jobs, [&](std::size_t i) { return logs[i](); },
+      [&](Pieces pieces) {
+        for (v1::Evidence& one : pieces) sink(std::move(one));
+      });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // an error of the command itself.
 #include "agent/collect.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -12,6 +13,7 @@
 #include "agent/agent_command.h"
 #include "agent/datasets/follow_up.h"
 #include "agent/harmless.h"
+#include "agent/redaction.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "common/version.h"
@@ -101,42 +103,67 @@ absl::StatusOr<CollectOptions> ParseOptions(absl::Span<const std::string> args) 
   return options;
 }
 
-void Summarise(const v1::Bundle& bundle, const std::string& file, AgentEnv& env) {
-  int collected = 0;
-  for (const v1::Evidence& evidence : bundle.evidence()) {
+// What was collected, in few words.
+class Summary {
+ public:
+  explicit Summary(AgentEnv& env) : env_(env) {}
+
+  void Add(const v1::Evidence& evidence) {
+    ++all_;
     if (evidence.outcome() == v1::OUTCOME_COLLECTED) {
-      ++collected;
-      continue;
+      ++collected_;
+      return;
     }
     MessageArgs args;
     for (const auto& [name, value] : evidence.problem().args()) args.emplace_back(name, DisplayBytes(value));
-    env.err << "not collected: " << env.rules.messages.Say(evidence.problem().id(), args).en() << "\n";
+    absl::StrAppend(&problems_, "not collected: ", env_.rules.messages.Say(evidence.problem().id(), args).en(), "\n");
   }
-  env.err << DisplayBytes(file) << ": " << collected << " of " << bundle.evidence_size()
-          << " pieces of evidence collected on " << bundle.plan().node() << "\n";
+
+  void Tell(const std::string& file, const std::string& node) const {
+    env_.err << problems_ << DisplayBytes(file) << ": " << collected_ << " of " << all_
+             << " pieces of evidence collected on " << node << "\n";
+  }
+
+ private:
+  AgentEnv& env_;
+  int all_ = 0;
+  int collected_ = 0;
+  std::string problems_;
+};
+
+CollectorEnv CollectorEnvOf(AgentEnv& env, const CollectOptions& options, const v1::Plan& plan, FileSystem& fs) {
+  // No key: whoever reads the bundle could not compare with another's hashes.
+  CollectorEnv out = {.fs = fs, .rules = env.rules, .for_bundle = true, .live = env.live};
+  out.in_clear = {plan.in_clear().begin(), plan.in_clear().end()};
+  out.digest_cache = env.digest_cache;
+  out.read_all = options.no_cache;
+  out.past_cache = options.media;
+  out.dataset_jobs = options.jobs;
+  out.log_jobs = std::max(options.jobs, 1);
+  return out;
 }
 
-absl::StatusOr<v1::Bundle> Collect(AgentEnv& env, const CollectOptions& options) {
-  PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadPlan(env.fs, options.plan, env.host_name));
-  PARITECT_RETURN_IF_ERROR(CheckPlanPaths(env.fs, plan));
+// The bundle's bytes. A piece of evidence is bytes as soon as it is there: a list of a million files is small so.
+absl::StatusOr<std::string> Collect(AgentEnv& env, const CollectOptions& options, const v1::Plan& plan,
+                                    Summary& summary) {
   BandwidthLimit bandwidth(options.bytes_per_second);
   LimitedFileSystem limited(env.fs, bandwidth);
   FileSystem& fs = options.bytes_per_second > 0 ? static_cast<FileSystem&>(limited) : env.fs;
-  // No key: whoever reads the bundle could not compare with another's hashes.
-  CollectorEnv collector_env = {.fs = fs, .rules = env.rules, .for_bundle = true, .live = env.live};
-  collector_env.in_clear = {plan.in_clear().begin(), plan.in_clear().end()};
-  collector_env.digest_cache = env.digest_cache;
-  collector_env.read_all = options.no_cache;
-  collector_env.past_cache = options.media;
-  collector_env.dataset_jobs = options.jobs;
-  v1::Bundle bundle = CollectPlan(collector_env, plan);
-  // Nobody can ask later what an audit would ask at once.
-  for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
+  v1::Bundle head;
+  *head.mutable_plan() = plan.info();
+  WithholdSecrets(*head.mutable_plan());
+  head.set_collected_by(absl::StrCat("paritect-agent ", kProgramVersion));
+  head.set_collected_at_unix_ms(env.now_unix_ms);
+  BundleWriter writer(head);
+  absl::Status kept;
+  CollectPlanInto(CollectorEnvOf(env, options, plan, fs), plan, [&](v1::Evidence evidence) {
+    // Nobody can ask later what an audit would ask at once.
     if (evidence.has_files()) LookAtAllRecords(fs, kRecordFilesMax, kRecordBytesMax, *evidence.mutable_files());
-  }
-  bundle.set_collected_by(absl::StrCat("paritect-agent ", kProgramVersion));
-  bundle.set_collected_at_unix_ms(env.now_unix_ms);
-  return bundle;
+    summary.Add(evidence);
+    kept.Update(writer.Add(evidence));
+  });
+  PARITECT_RETURN_IF_ERROR(kept);
+  return writer.Finish();
 }
 
 int Run(AgentEnv& env, absl::Span<const std::string> args) {
@@ -150,12 +177,14 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
     env.out << "usage: paritect-agent collect " << kUsage << "\n";
     return kAgentOk;
   }
-  auto bundle = Collect(env, *options);
-  if (!bundle.ok()) {
-    env.err << "paritect-agent collect: " << bundle.status().message() << "\n";
+  auto plan = LoadPlan(env.fs, options->plan, env.host_name);
+  const absl::Status there = plan.ok() ? CheckPlanPaths(env.fs, *plan) : plan.status();
+  if (!there.ok()) {
+    env.err << "paritect-agent collect: " << there.message() << "\n";
     return kAgentUsage;
   }
-  auto bytes = SerializeBundle(*bundle);
+  Summary summary(env);
+  auto bytes = Collect(env, *options, *plan, summary);
   if (!bytes.ok()) {
     env.err << "paritect-agent collect: " << bytes.status().message() << "\n";
     return kAgentInternal;
@@ -164,7 +193,7 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
     env.err << "paritect-agent collect: " << written.message() << "\n";
     return kAgentUsage;
   }
-  Summarise(*bundle, options->output, env);
+  summary.Tell(options->output, plan->info().node());
   return kAgentOk;
 }
 

@@ -90,6 +90,9 @@ ExitCode Audit(CommandEnv& env, CheckOptions& o) {
   if (absl::Status status = TakeSides(o.audit); !status.ok()) return UsageError(env, kName, status.message());
   auto prepared = Prepare(env, o);
   if (!prepared.ok()) return UsageError(env, kName, prepared.status().message());
+  // Kept evidence and drawn reports show everything that the plans name.
+  const bool shows_all = !o.db.empty() || AnyDraws(prepared->targets);
+  if (!shows_all) o.audit.reading.only = CollectorsFor(env.rules, prepared->items);
   auto input = LoadAuditInput(env, o.audit);
   if (!input.ok()) return UsageError(env, kName, input.status().message());
   const EvidenceSet& evidence = *input->evidence;

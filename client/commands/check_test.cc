@@ -60,6 +60,34 @@ TEST_F(CheckCommandTest, ExitCodeIsTheSameWhateverTheFormat) {
   }
 }
 
+// A file that becomes another one once it is read shows who read it.
+TEST_F(CheckCommandTest, OnlyWhatTheAskedItemsLookAtIsRead) {
+  const std::string log = "step 1 loss 2.5\nstep 2 loss 2.4\n";
+  const auto is_read = [&](const std::string& path, const std::string& first) {
+    return *ReadWholeFile(fs_, path, 1 << 10) != first;
+  };
+  const auto write = [&] {
+    fs_.AddFile("/gpu/plan.yaml", "run: gpu\nnode: n\nlogs: [a.log]\ndatasets: [{name: train, root: data}]\n");
+    fs_.AddFile("/gpu/a.log", log);
+    fs_.ChangeWhileRead("/gpu/a.log", "x");
+    fs_.AddFile("/gpu/data/a.bin", "abc");
+    fs_.ChangeWhileRead("/gpu/data/a.bin", "x");
+  };
+  write();
+  Run({"check", "--baseline", "/gpu", "--item", "data.dataset"});
+  EXPECT_FALSE(is_read("/gpu/a.log", log));
+  write();
+  Run({"check", "--baseline", "/gpu", "--item", "convergence"});
+  EXPECT_FALSE(is_read("/gpu/data/a.bin", "abc"));
+  write();
+  Run({"why", "baseline.repeatability.runs", "--baseline", "/gpu"});
+  EXPECT_FALSE(is_read("/gpu/data/a.bin", "abc"));
+  write();
+  Run({"check", "--baseline", "/gpu"});
+  EXPECT_TRUE(is_read("/gpu/a.log", log));
+  EXPECT_TRUE(is_read("/gpu/data/a.bin", "abc"));
+}
+
 TEST_F(CheckCommandTest, MistakesAreToldWithTheirPlaceAndTheNearestWord) {
   EXPECT_EQ(Run({"check"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("paritect check GPU NPU"));

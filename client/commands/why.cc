@@ -212,6 +212,7 @@ absl::StatusOr<Material> LocalMaterial(CommandEnv& env, WhyOptions& o, const Que
   PARITECT_RETURN_IF_ERROR(TakeSides(o.audit));
   Material material;
   PARITECT_ASSIGN_OR_RETURN(material.profile, LoadProfile(env, o.audit.profile, o.audit.answers));
+  o.audit.reading.only = CollectorsFor(env.rules, {question.item});
   PARITECT_ASSIGN_OR_RETURN(AuditInput input, LoadAuditInput(env, o.audit));
   material.evidence = std::move(input.evidence);
   AuditOptions audit;

@@ -97,11 +97,19 @@ absl::StatusOr<Bundles> LoadDrafted(CommandEnv& env, const std::string& path, Ba
   return bundles;
 }
 
+// Nobody who compares sides this way looks at data sets, weights or tensors of a plan.
+absl::StatusOr<v1::Bundle> LoadPlanned(CommandEnv& env, const std::string& path) {
+  ReadingOptions reading;
+  for (const Collector* collector : AllCollectors()) reading.only.emplace(collector->name);
+  for (const char* costly : {"datasets", "weights", "tensors"}) reading.only.erase(costly);
+  return LoadSidePlan(env, path, reading);
+}
+
 absl::StatusOr<Bundles> LoadLocal(CommandEnv& env, const std::string& path, BareFiles bare) {
   if (!IsFolder(env.fs, path)) {
-    return One(LooksLikePlan(env.fs, path) ? LoadSidePlan(env, path) : CollectFiles(env, path, bare));
+    return One(LooksLikePlan(env.fs, path) ? LoadPlanned(env, path) : CollectFiles(env, path, bare));
   }
-  if (env.fs.Stat(JoinPath(path, "plan.yaml")).ok()) return One(LoadSidePlan(env, path));
+  if (env.fs.Stat(JoinPath(path, "plan.yaml")).ok()) return One(LoadPlanned(env, path));
   PARITECT_ASSIGN_OR_RETURN(Bundles drafted, LoadDrafted(env, path, bare));
   return drafted.empty() ? One(CollectFiles(env, path, bare)) : std::move(drafted);
 }

@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<v1::Bundle>> LoadSide(CommandEnv& env, const std::str
   if (!env.fs.Stat(text).ok()) {
     PARITECT_ASSIGN_OR_RETURN(bundles, LoadServerSide(env, text, "give a checkpoint, a plan, a folder or a bundle"));
   } else if (IsPlanOrBundle(env.fs, text)) {
-    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadSidePlan(env, text));
+    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadSidePlan(env, text, {.only = {"weights", "observed"}}));
     bundles.push_back(std::move(bundle));
   } else {
     PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, CollectCheckpoint(env, text));

@@ -4,44 +4,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "checks/looked_at.h"
 #include "common/utf8.h"
 
 namespace paritect {
 namespace {
-
-struct WordKinds {
-  absl::string_view word;
-  std::vector<v1::EvidenceKind> kinds;
-};
-
-// The words of the catalogue's `evidence`. What a log prints of settings counts as settings.
-const std::vector<WordKinds>& AllWordKinds() {
-  static const auto& kinds =
-      *new std::vector<WordKinds>{{"datasets", {v1::EVIDENCE_KIND_DATASET_FILES, v1::EVIDENCE_KIND_DATASET_LISTING}},
-                                  {"shards", {v1::EVIDENCE_KIND_SHARDS}},
-                                  {"settings", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_RUN_LOG}},
-                                  {"logs", {v1::EVIDENCE_KIND_RUN_LOG}},
-                                  {"weights", {v1::EVIDENCE_KIND_WEIGHTS}},
-                                  {"tensors", {v1::EVIDENCE_KIND_TENSORS}},
-                                  {"scripts", {v1::EVIDENCE_KIND_SCRIPTS}},
-                                  {"devices", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
-                                  {"environment", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
-                                  {"versions", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}}};
-  return kinds;
-}
-
-bool IsLookedAt(const CatalogueCheck& check, Side side, v1::EvidenceKind kind) {
-  for (const std::string& need : check.evidence) {
-    const std::vector<std::string> words = absl::StrSplit(need, ' ');
-    if (words.size() == 2 && words[0] != SideName(side)) continue;
-    if (words.back() == "any") return true;
-    for (const WordKinds& entry : AllWordKinds()) {
-      if (entry.word != words.back()) continue;
-      if (std::find(entry.kinds.begin(), entry.kinds.end(), kind) != entry.kinds.end()) return true;
-    }
-  }
-  return false;
-}
 
 std::string KindWord(v1::EvidenceKind kind) {
   std::string name = v1::EvidenceKind_Name(kind);
@@ -49,15 +16,16 @@ std::string KindWord(v1::EvidenceKind kind) {
   return absl::AsciiStrToLower(name);
 }
 
-v1::Text FilesContent(const Rules& rules, const v1::FileList& list) {
+v1::Text FilesContent(const Rules& rules, const EvidenceSet& all, const v1::FileList& list) {
   std::uint64_t bytes = 0;
   int hashed = 0;
-  for (const v1::FileEntry& file : list.files()) {
+  const auto& files = all.FilesOf(list);
+  for (const v1::FileEntry& file : files) {
     bytes += file.size_bytes();
     hashed += file.md5().empty() ? 0 : 1;
   }
   return rules.messages.Say("content_files", {{"format", list.format()},
-                                              {"files", absl::StrCat(list.files_size())},
+                                              {"files", absl::StrCat(files.size())},
                                               {"bytes", absl::StrCat(bytes)},
                                               {"hashed", absl::StrCat(hashed)}});
 }
@@ -76,13 +44,13 @@ v1::Text LogContent(const Rules& rules, const v1::RunLog& log) {
                                             {"unparsed", absl::StrCat(log.unparsed_total())}});
 }
 
-v1::Text ContentOf(const Rules& rules, const v1::Evidence& evidence) {
+v1::Text ContentOf(const Rules& rules, const EvidenceSet& all, const v1::Evidence& evidence) {
   if (evidence.outcome() != v1::OUTCOME_COLLECTED) {
     MessageArgs args;
     for (const auto& [name, value] : evidence.problem().args()) args.emplace_back(name, DisplayBytes(value));
     return rules.messages.Say(evidence.problem().id(), args);
   }
-  if (evidence.has_files()) return FilesContent(rules, evidence.files());
+  if (evidence.has_files()) return FilesContent(rules, all, evidence.files());
   if (evidence.has_run_log()) return LogContent(rules, evidence.run_log());
   if (evidence.has_listing()) {
     return rules.messages.Say("content_listing", {{"names", absl::StrCat(evidence.listing().names_size())}});
@@ -106,7 +74,8 @@ std::string Rfc3339(std::int64_t unix_ms) {
   return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts));
 }
 
-EvidencePiece Describe(const Rules& rules, Side side, const v1::Bundle& bundle, const v1::Evidence& evidence) {
+EvidencePiece Describe(const Rules& rules, const EvidenceSet& all, Side side, const v1::Bundle& bundle,
+                       const v1::Evidence& evidence) {
   EvidencePiece piece;
   piece.side = std::string(SideName(side));
   piece.run = DisplayBytes(bundle.plan().run());
@@ -117,7 +86,7 @@ EvidencePiece Describe(const Rules& rules, Side side, const v1::Bundle& bundle, 
   piece.outcome = evidence.outcome() == v1::OUTCOME_COLLECTED ? "collected"
                   : evidence.outcome() == v1::OUTCOME_ABSENT  ? "absent"
                                                               : "failed";
-  piece.content = ContentOf(rules, evidence);
+  piece.content = ContentOf(rules, all, evidence);
   piece.collected_at = Rfc3339(bundle.collected_at_unix_ms());
   piece.collected_by = DisplayBytes(bundle.collected_by());
   return piece;
@@ -132,7 +101,7 @@ std::vector<EvidencePiece> EvidenceOf(const EvidenceSet& evidence, const Rules& 
     for (const v1::Bundle& bundle : evidence.bundles(side)) {
       if (!node.empty() && bundle.plan().node() != node) continue;
       for (const v1::Evidence& one : bundle.evidence()) {
-        if (IsLookedAt(check, side, one.kind())) pieces.push_back(Describe(rules, side, bundle, one));
+        if (IsLookedAt(check, side, one.kind())) pieces.push_back(Describe(rules, evidence, side, bundle, one));
       }
     }
   }

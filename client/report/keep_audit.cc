@@ -40,12 +40,22 @@ class Keeping {
     return kept;
   }
 
-  v1::KeptBundle Bundle(const v1::Bundle& bundle) {
+  v1::KeptBundle Bundle(const EvidenceSet& all, const v1::Bundle& bundle) {
     v1::KeptBundle kept;
-    v1::Bundle head = bundle;
-    head.clear_evidence();
+    v1::Bundle head;
+    *head.mutable_plan() = bundle.plan();
+    head.set_collected_by(bundle.collected_by());
+    head.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
     *kept.mutable_head() = Message(head);
-    for (const v1::Evidence& one : bundle.evidence()) *kept.add_evidence() = Message(one);
+    for (const v1::Evidence& one : bundle.evidence()) {
+      const bool elsewhere = one.has_files() && &all.FilesOf(one.files()) != &one.files().files();
+      v1::Evidence whole;
+      if (elsewhere) {
+        whole = one;
+        *whole.mutable_files()->mutable_files() = all.FilesOf(one.files());
+      }
+      *kept.add_evidence() = Message(elsewhere ? whole : one);
+    }
     return kept;
   }
 
@@ -129,8 +139,8 @@ absl::StatusOr<std::int64_t> KeepAudit(const CommandEnv& env, const std::string&
   audit.set_number(before->empty() ? 1 : before->back().number() + 1);
   audit.set_name(absl::StrCat(FirstRun(evidence, Side::kBaseline), " / ", FirstRun(evidence, Side::kMigrated)));
   audit.set_created_on(env.today);
-  for (const v1::Bundle& one : evidence.bundles(Side::kBaseline)) *audit.add_baseline() = keeping.Bundle(one);
-  for (const v1::Bundle& one : evidence.bundles(Side::kMigrated)) *audit.add_migrated() = keeping.Bundle(one);
+  for (const v1::Bundle& one : evidence.bundles(Side::kBaseline)) *audit.add_baseline() = keeping.Bundle(evidence, one);
+  for (const v1::Bundle& one : evidence.bundles(Side::kMigrated)) *audit.add_migrated() = keeping.Bundle(evidence, one);
   *audit.mutable_report() = keeping.Message(report);
   const absl::Status status = keeping.Commit(*store, audit);
   if (!status.ok()) return Annotate(status, DisplayBytes(file));

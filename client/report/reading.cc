@@ -1,13 +1,19 @@
 #include "client/report/reading.h"
 
+#include <algorithm>
+#include <thread>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "agent/datasets/digest_cache.h"
 #include "agent/redaction.h"
+#include "checks/looked_at.h"
 
 namespace paritect {
 namespace {
 
 constexpr int kJobsMax = 256;
+constexpr int kLogJobsMax = 8;
 
 HashProgress AsHashProgress(const CollectProgress& now) {
   HashProgress shown;
@@ -20,10 +26,38 @@ HashProgress AsHashProgress(const CollectProgress& now) {
   return shown;
 }
 
+// Of the collectors whose reading is worth leaving out, what they give.
+struct Costly {
+  absl::string_view collector;
+  std::vector<v1::EvidenceKind> kinds;
+};
+
 }  // namespace
 
+std::set<std::string> CollectorsFor(const Rules& rules, absl::Span<const std::string> items) {
+  static const auto& costly =
+      *new std::vector<Costly>{{"datasets", {v1::EVIDENCE_KIND_DATASET_FILES, v1::EVIDENCE_KIND_DATASET_LISTING}},
+                               {"logs", {v1::EVIDENCE_KIND_RUN_LOG}},
+                               {"weights", {v1::EVIDENCE_KIND_WEIGHTS}},
+                               {"tensors", {v1::EVIDENCE_KIND_TENSORS}}};
+  std::set<std::string> names;
+  for (const Collector* collector : AllCollectors()) names.emplace(collector->name);
+  for (const Costly& one : costly) {
+    const bool asked = std::any_of(one.kinds.begin(), one.kinds.end(),
+                                   [&](v1::EvidenceKind kind) { return AnyLooksAt(rules, items, kind); });
+    if (!asked) names.erase(std::string(one.collector));
+  }
+  return names;
+}
+
+// A log is read by one core: as many at once as the machine has, within reason, for each costs its memory.
+int LogJobs(const ReadingOptions& options) {
+  if (options.jobs > 0) return options.jobs;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kLogJobsMax);
+}
+
 void DeclareReading(Arguments& arguments, ReadingOptions& options) {
-  arguments.Int("--jobs", options.jobs, "files of data sets hashed at the same time (default: few)");
+  arguments.Int("--jobs", options.jobs, "files of data sets hashed, and logs read, at the same time (default: few)");
   arguments.Flag("--no-cache", options.no_cache, "read every file, also those that are known and unchanged");
   arguments.Text("--progress", options.progress, "auto | plain | json | none");
 }
@@ -45,6 +79,8 @@ Reading::Reading(CommandEnv& env, const ReadingOptions& options, const v1::Plan&
   env_.digest_cache = UserCacheFolder(env.getenv("XDG_CACHE_HOME"), env.getenv("HOME"));
   env_.read_all = options.no_cache;
   env_.dataset_jobs = options.jobs;
+  env_.log_jobs = LogJobs(options);
+  env_.only = options.only;
   env_.progress = [this](const CollectProgress& now) { bar_.Show(AsHashProgress(now)); };
 }
 

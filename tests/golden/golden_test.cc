@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "agent/collect.h"
 #include "checks/evidence_set.h"
+#include "checks/looked_at.h"
 #include "checks/runner.h"
 #include "common/document.h"
 #include "common/file_system.h"
@@ -151,8 +152,7 @@ std::string ReportText(const v1::Report& report, const std::vector<std::string>&
   return out;
 }
 
-v1::Report Audit(const std::string& folder) {
-  const Rules& rules = BuiltInRules();
+Profile ProfileOf(const std::string& folder, const Rules& rules) {
   Profile profile = rules.profile;
   const std::string text = ReadIfThere(absl::StrCat(folder, "/profile.yaml"));
   if (!text.empty()) {
@@ -162,6 +162,12 @@ v1::Report Audit(const std::string& folder) {
     EXPECT_TRUE(read.ok()) << read.status();
     profile = *std::move(read);
   }
+  return profile;
+}
+
+v1::Report Audit(const std::string& folder) {
+  const Rules& rules = BuiltInRules();
+  const Profile profile = ProfileOf(folder, rules);
   const EvidenceSet evidence(ReadSide(folder, "baseline"), ReadSide(folder, "migrated"));
   AuditOptions options;
   options.today = kToday;
@@ -193,6 +199,44 @@ TEST_P(Golden, ReportIsAsExpected) {
     return;
   }
   EXPECT_EQ(actual, expected) << "if this is what should come out: tests/golden/update";
+}
+
+// What no check of an item looks at by the catalogue's words.
+std::vector<v1::Bundle> WithoutUnasked(std::vector<v1::Bundle> bundles, const Rules& rules, const std::string& item) {
+  for (v1::Bundle& bundle : bundles) {
+    auto& all = *bundle.mutable_evidence();
+    all.erase(std::remove_if(all.begin(), all.end(),
+                             [&](const v1::Evidence& one) {
+                               const bool costly = one.kind() == v1::EVIDENCE_KIND_DATASET_FILES ||
+                                                   one.kind() == v1::EVIDENCE_KIND_DATASET_LISTING ||
+                                                   one.kind() == v1::EVIDENCE_KIND_RUN_LOG ||
+                                                   one.kind() == v1::EVIDENCE_KIND_WEIGHTS ||
+                                                   one.kind() == v1::EVIDENCE_KIND_TENSORS;
+                               return costly && !AnyLooksAt(rules, {item}, one.kind());
+                             }),
+              all.end());
+  }
+  return bundles;
+}
+
+// `check --item` does not read the rest.
+TEST_P(Golden, AnItemIsJudgedAlikeWithoutWhatNoneOfItsChecksLooksAt) {
+  const std::string folder = absl::StrCat(CasesFolder(), "/", GetParam());
+  const Rules& rules = BuiltInRules();
+  const Profile profile = ProfileOf(folder, rules);
+  const std::vector<v1::Bundle> baseline = ReadSide(folder, "baseline");
+  const std::vector<v1::Bundle> migrated = ReadSide(folder, "migrated");
+  const EvidenceSet whole(baseline, migrated);
+  for (const CatalogueItem& item : rules.catalogue.items) {
+    AuditOptions options;
+    options.today = kToday;
+    options.items = {item.id};
+    const EvidenceSet asked(WithoutUnasked(baseline, rules, item.id), WithoutUnasked(migrated, rules, item.id));
+    const v1::Report expected = RunAudit(whole, profile, rules, options);
+    const v1::Report actual = RunAudit(asked, profile, rules, options);
+    ASSERT_EQ(expected.items_size(), 1);
+    EXPECT_EQ(actual.items(0).DebugString(), expected.items(0).DebugString()) << item.id;
+  }
 }
 
 std::string TestName(const testing::TestParamInfo<std::string>& info) {

@@ -58,15 +58,48 @@ def logs(build, folder):
             expect(f"{verb} of a {kind} log of twice as many lines", two - one, 100 * MIB)
 
 
+def write_files(folder, begin, end):
+    for number in range(begin, end):
+        path = os.path.join(folder, "data", f"{number // 1000:03d}", f"{number:08d}.bin")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(number.to_bytes(8, "little"))
+
+
+def collect(build, folder):
+    """A bundle's list costs what its message costs, once, and its bytes: 700 bytes a file."""
+    with open(os.path.join(folder, "plan.yaml"), "w", encoding="ascii") as file:
+        file.write("run: run\ndatasets: [{name: train, root: data}]\n")
+    peaks = []
+    for begin, end in ((0, 20_000), (20_000, 60_000)):
+        write_files(folder, begin, end)
+        peaks.append(peak_bytes([f"{build}/paritect-agent", "collect", "plan.yaml", "-o", "x.pbundle"], folder))
+    expect("collect of 40,000 files more", peaks[1] - peaks[0], 40_000 * 700 + 2 * MIB)
+
+
+def bundles(build, folder):
+    """Bundles that hold the same list cost it once, however many they are."""
+    files = 30_000
+    with open(os.path.join(folder, "train.md5"), "w", encoding="ascii") as file:
+        file.writelines(f"{number:032x}  folder/{number:08d}.bin\n" for number in range(files))
+    for node in range(12):
+        with open(os.path.join(folder, "plan.yaml"), "w", encoding="ascii") as file:
+            file.write(f"run: run\nnode: node{node}\ndatasets: [{{name: train, manifest: train.md5}}]\n")
+        peak_bytes([f"{build}/paritect-agent", "collect", "plan.yaml", "-o", f"{node}.pbundle"], folder)
+
+    def audit(a_side):
+        sides = [f"--baseline={node}.pbundle" for node in range(a_side)]
+        sides += [f"--migrated={6 + node}.pbundle" for node in range(a_side)]
+        return peak_bytes([f"{build}/paritect", "check", "--item", "data.dataset", *sides], folder)
+
+    expect(f"check of ten bundles of {files} files more", audit(6) - audit(1), 10 * files * 30 + 4 * MIB)
+
+
 def manifest(build, folder):
     """A list costs 150 bytes a file, the name not counted twice."""
     peaks = []
-    for count in (20_000, 60_000):
-        for number in range(20_000 if peaks else 0, count):
-            path = os.path.join(folder, "data", f"{number // 1000:03d}", f"{number:08d}.bin")
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(number.to_bytes(8, "little"))
+    for begin, end in ((0, 20_000), (20_000, 60_000)):
+        write_files(folder, begin, end)
         peaks.append(peak_bytes([f"{build}/paritect", "manifest", "create", "--no-cache", "data", "-o", "list"], folder))
     expect("manifest of 40,000 files more", peaks[1] - peaks[0], 40_000 * 150 + 2 * MIB)
 
@@ -74,7 +107,7 @@ def manifest(build, folder):
 def main():
     build = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="paritect-memory-") as folder:
-        {"logs": logs, "manifest": manifest}[sys.argv[2]](build, folder)
+        {"logs": logs, "manifest": manifest, "collect": collect, "bundles": bundles}[sys.argv[2]](build, folder)
 
 
 if __name__ == "__main__":
