@@ -43,7 +43,7 @@ class Keeping {
   v1::KeptBundle Bundle(const EvidenceSet& all, const v1::Bundle& bundle) {
     v1::KeptBundle kept;
     v1::Bundle head;
-    *head.mutable_plan() = bundle.plan();
+    if (bundle.has_plan()) *head.mutable_plan() = bundle.plan();
     head.set_collected_by(bundle.collected_by());
     head.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
     *kept.mutable_head() = Message(head);
