@@ -112,7 +112,8 @@ class Judge {
     if (!same_shape || (!products.has_value() && signs.places == 0)) return Uncomparable(pair);
     const SketchProducts known = products.value_or(SketchProducts());
     VectorPair vectors = {a.name, known.aa, known.ab, known.bb, known.places, signs, a.elements(), 1};
-    const auto sampled = static_cast<double>(std::min<std::uint64_t>(a.elements(), 4 * a.first().sampled_signs().size()));
+    const std::uint64_t with_signs = 4 * a.first().sampled_signs().size();
+    const auto sampled = static_cast<double>(std::min<std::uint64_t>(a.elements(), with_signs));
     if (signs.places > 0) vectors.moved = std::min(1.0, static_cast<double>(signs.places) / sampled);
     all_.Add(vectors);
     pairs_.push_back(std::move(vectors));

@@ -8,8 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
-#include "formats/python/attributes.h"
 #include "formats/python/builtins.h"
+#include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
 

@@ -4,12 +4,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
 
 namespace paritect {
 namespace {
 
-constexpr char kStirred[] = "<stirred>";
 constexpr std::size_t kAddedSymbolMax = 80;
 
 FactArgument* ArgumentOf(MachineFact& fact, absl::string_view name) {
@@ -124,32 +124,10 @@ void TellChange(ScriptMachine& m, ValueId object, absl::string_view name, ValueI
 
 }  // namespace
 
-bool IsConfiguration(const ScriptValue& value) {
-  if (value.kind == ValueKind::kObject) return value.text == "configuration" || value.text == "options";
-  return value.kind == ValueKind::kUnknown && !value.option.empty();
-}
-
-bool IsOptionsMerge(absl::string_view name) {
-  constexpr absl::string_view kNames[] = {"merge_from_file",      "merge_from_list", "merge_from_dict",
-                                          "merge_from_other_cfg", "merge_with",      "merge_with_dotlist",
-                                          "load_from_file",       "from_file"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
-bool IsOptionsMethod(absl::string_view name) {
-  constexpr absl::string_view kNames[] = {"get", "items",      "keys",  "values", "update",
-                                          "pop", "setdefault", "clone", "copy"};
-  return IsOptionsMerge(name) || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
 bool HoldsOptions(const ScriptMachine& m, ValueId object) {
   const ScriptValue& of = m.values[object];
   if (IsConfiguration(of)) return true;
   return of.kind == ValueKind::kInstance && ClassAttribute(m, of.self, "__setitem__") == kNoValue;
-}
-
-bool IsStirred(const ScriptMachine& m, ValueId object) {
-  return m.values.Field(object, kStirred) != kNoValue;
 }
 
 void Stir(ScriptMachine& m, ValueId object) {
@@ -171,7 +149,7 @@ void Stir(ScriptMachine& m, ValueId object) {
     }
   }
   for (const std::string& name : names) m.SetField(object, name, m.values.Unknown(absl::StrCat("?", name)));
-  if (IsConfiguration(of)) m.SetField(object, kStirred, m.values.Boolean(true));
+  if (IsConfiguration(of)) MarkStirred(m, object);
 }
 
 void SetAttribute(ScriptMachine& m, ValueId object, absl::string_view name, ValueId value, NodeId node) {

@@ -13,13 +13,7 @@ void SetAttribute(ScriptMachine& machine, ValueId object, absl::string_view name
 // Names are set that the source does not tell (`setattr(args, key, value)`, `cfg.merge_from_file(path)`): no constant
 // that the object holds is known from here on.
 void Stir(ScriptMachine& machine, ValueId object);
-bool IsStirred(const ScriptMachine& machine, ValueId object);
 
-// args, cfg, cfg.train.
-bool IsConfiguration(const ScriptValue& value);
-// cfg.get, cfg.update, cfg.merge_from_file: what such objects do, in argparse, yacs, OmegaConf and mmengine.
-bool IsOptionsMethod(absl::string_view name);
-bool IsOptionsMerge(absl::string_view name);  // keys and values come from elsewhere
 // Whether a key of it is an attribute: a configuration, `vars(object)`.
 bool HoldsOptions(const ScriptMachine& machine, ValueId object);
 

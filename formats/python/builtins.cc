@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/python/attributes.h"
+#include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
 

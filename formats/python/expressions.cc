@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/numbers.h"
-#include "formats/python/attributes.h"
+#include "formats/python/configurations.h"
 #include "formats/python/closures.h"
 #include "formats/python/every.h"
 #include "formats/python/lookups.h"

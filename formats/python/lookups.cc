@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "formats/python/attributes.h"
+#include "formats/python/configurations.h"
 #include "formats/python/walks.h"
 #include "rules/launchers.h"
 

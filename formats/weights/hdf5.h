@@ -11,8 +11,8 @@
 
 namespace paritect {
 
-// The HDF5 file, and where it stands: from `offset` on in the open file of `descriptor`; -1: in memory alone, from where
-// it is copied.
+// The HDF5 file, and where it stands: from `offset` on in the open file of `descriptor`; -1: in memory alone, from
+// where it is copied.
 struct Hdf5File {
   SharedBytes bytes;
   int descriptor = -1;

@@ -1,5 +1,5 @@
-// Keras 3's .keras: a ZIP archive of metadata.json, config.json and model.weights.h5. The configuration describes layers
-// and may hold code (Lambda): it is not read. Source: keras, src/saving/saving_lib.py (save_model, H5IOStore).
+// Keras 3's .keras: a ZIP archive of metadata.json, config.json and model.weights.h5. The configuration describes
+// layers and may hold code (Lambda): it is not read. Source: keras, src/saving/saving_lib.py (save_model, H5IOStore).
 //   metadata.json       {"keras_version": "3.3.3", "date_saved": "2024-05-02@11:12:13"}
 //   model.weights.h5    layers/NAME/vars/0, layers/NAME/vars/1, ..., optimizer/vars/0, ...
 #include <algorithm>
