@@ -92,6 +92,22 @@ TEST(DatasetFiles, UnreadFoldersAreSilentBelowThemOnly) {
   EXPECT_GE(result.missing_size(), 1);
 }
 
+// A node that could not look everywhere is not one with those that could, though it holds what they hold.
+TEST(DatasetFiles, WhatOneNodeCouldNotSeeAnotherDoesNotAnswerFor) {
+  OneSide blind("n2");
+  blind.File("a", "1").list().add_unread_folders()->set_path("s");
+  blind.list().mutable_unread_folders(0)->mutable_problem()->set_id("source_unreadable");
+  const OneSide whole = OneSide("n1").File("a", "1");
+  for (const bool blind_first : {false, true}) {
+    std::vector<v1::Bundle> migrated = {whole.bundle(), blind.bundle()};
+    if (blind_first) std::swap(migrated[0], migrated[1]);
+    for (const char* id : {"files", "content"}) {
+      EXPECT_EQ(Judge(id, {OneSide("g").File("a", "1").bundle()}, migrated).verdict(), v1::VERDICT_NOT_PERFORMED)
+          << id << " " << blind_first;
+    }
+  }
+}
+
 TEST(DatasetFiles, AListIsAlignedToTheOtherRoot) {
   OneSide list("g", "manifest-md5sum");
   list.File("1", "x").File("2", "y").list().set_root("/data/ds/a");

@@ -372,13 +372,27 @@ void SettleParts(DatasetSet& set) {
   std::stable_partition(set.views.begin(), set.views.end(), [](const DatasetView& v) { return !v.beside_whole; });
 }
 
-std::vector<DatasetView> Distinct(std::vector<DatasetView> views) {
+// Whether one of the two views can stand for both. What one of them could not see, the other does not answer for.
+bool AreAlike(const DatasetView& a, const DatasetView& b) {
+  return a.is_tree == b.is_tree && a.incomplete == b.incomplete && a.beside_whole == b.beside_whole &&
+         a.lone_part == b.lone_part && a.silent_folders == b.silent_folders && SameFiles(a, b);
+}
+
+// Whether two lists say the same beside their files, so that fitting the other side to one of them fits the other too.
+bool AreOneList(const DatasetView& a, const DatasetView& b) {
+  if (a.origins.size() != 1 || b.origins.size() != 1 || !a.files.IsSharedWith(b.files)) return false;
+  const v1::FileList& x = *a.origins[0].list;
+  const v1::FileList& y = *b.origins[0].list;
+  return a.origins[0].source == b.origins[0].source && x.root() == y.root() && x.format() == y.format() &&
+         x.part() == y.part() && OwnMd5(x) == OwnMd5(y);
+}
+
+// Of views that `same` calls equal the first, with the places of all.
+template <typename Same>
+std::vector<DatasetView> Distinct(std::vector<DatasetView> views, Same same_views) {
   std::vector<DatasetView> out;
   for (DatasetView& view : views) {
-    auto same = std::find_if(out.begin(), out.end(), [&](const DatasetView& known) {
-      return known.is_tree == view.is_tree && known.incomplete == view.incomplete &&
-             known.beside_whole == view.beside_whole && SameFiles(known, view);
-    });
+    auto same = std::find_if(out.begin(), out.end(), [&](const DatasetView& known) { return same_views(known, view); });
     if (same == out.end()) {
       out.push_back(std::move(view));
     } else if (same->where != view.where) {
@@ -531,6 +545,9 @@ std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence) {
       pairs.push_back({set.name, {}, std::move(set.views)});
       continue;
     }
+    // Before names are fitted, which takes its time for each: a thousand nodes may hold one list.
+    set.views =
+        Distinct(std::move(set.views), [](const auto& a, const auto& b) { return AreOneList(a, b) && AreAlike(a, b); });
     DatasetView& reference = it->baseline[0];
     AlignList(set.views.front(), reference);
     AdoptCase(set.views.front(), reference);
@@ -550,7 +567,7 @@ std::vector<DatasetPair> PairDatasets(const EvidenceSet& evidence) {
     DropOwnName(set.views.front(), reference);
     DropListFile(set.views.front(), reference);
     ExpandLinks(set.views.front(), reference);
-    it->migrated = Distinct(std::move(set.views));
+    it->migrated = Distinct(std::move(set.views), AreAlike);
   }
   std::sort(pairs.begin(), pairs.end(), [](const DatasetPair& a, const DatasetPair& b) { return a.name < b.name; });
   return pairs;
