@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "checks/runner.h"
+#include "common/digest.h"
 #include "common/document.h"
 #include "common/file_system.h"
 #include "formats/bundle.h"
@@ -172,6 +174,57 @@ TEST(SameReport, OverEveryFieldCase) {
     std::string differences;
     differencer.ReportDifferencesToString(&differences);
     EXPECT_TRUE(differencer.Compare(*here, *there)) << differences;
+  }
+}
+
+// Nodes that hold the same list, long enough to be kept once; one of them differs where `odd` says so.
+std::vector<v1::Bundle> Nodes(const std::string& run, int count, int odd) {
+  constexpr int kFiles = 2 * SharedLists::kFilesMin;
+  std::vector<v1::Bundle> bundles;
+  for (int node = 0; node < count; ++node) {
+    v1::Bundle& bundle = bundles.emplace_back();
+    v1::PlanInfo& info = *bundle.mutable_plan();
+    info.set_run(run);
+    info.set_node(absl::StrCat("node-", node));
+    info.set_role(v1::ROLE_RUN);
+    info.mutable_identity()->set_key(absl::StrCat(run, node));
+    bundle.set_collected_at_unix_ms(node + 1);
+    v1::Evidence& evidence = *bundle.add_evidence();
+    evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_source("/data/train");
+    evidence.set_subject("train");
+    v1::FileList& list = *evidence.mutable_files();
+    list.set_dataset("train");
+    list.set_format("tree");
+    list.set_root("/data/train");
+    for (int i = 0; i < kFiles; ++i) {
+      v1::FileEntry& file = *list.add_files();
+      file.set_path(absl::StrCat("part-", 1000 + i, ".bin"));
+      file.set_type(v1::FILE_TYPE_REGULAR);
+      file.set_size_bytes(100);
+      file.set_md5(Md5(absl::StrCat(node == odd && i == 7 ? "other" : "", i)));
+    }
+  }
+  return bundles;
+}
+
+// A server keeps equal lists once; whoever then looks into one of the others must still see its files.
+TEST(SameReport, OverNodesThatHoldOneList) {
+  for (const int odd : {-1, 0, 2}) {
+    for (const int baseline : {1, 3}) {
+      SCOPED_TRACE(absl::StrCat(odd, " ", baseline));
+      const Case none = {"", Json::object()};
+      std::vector<v1::Bundle> sides[2] = {Nodes("baseline.run", baseline, -1), Nodes("migrated.run", 3, odd)};
+      auto here = ReportWithoutServer(none, sides);
+      ASSERT_TRUE(here.ok()) << here.status();
+      auto there = ReportOfServer(none, sides);
+      ASSERT_TRUE(there.ok()) << there.status();
+      DropIntegrity(*here);
+      DropIntegrity(*there);
+      EXPECT_EQ(here->DebugString(), there->DebugString());
+      EXPECT_EQ(absl::StrContains(there->DebugString(), "content_differs"), odd >= 0);
+    }
   }
 }
 

@@ -243,6 +243,32 @@ TEST(Tidy, ThresholdsDoNotStandInTheCode) {
   }
 }
 
+// Of equal file lists an audit keeps one; the others are empty, and empty lists agree. So whoever has evidence of an
+// audit asks EvidenceSet::FilesOf, and the size of what it gives.
+TEST(Tidy, FilesOfAnAuditsListsAreAskedOfItsEvidence) {
+  static const re2::RE2 kList("\\bFileList[&*]? (\\w+)\\b");
+  static const std::set<std::string> kAllowed = {
+      "checks/evidence_set.h",             // where it is asked
+      "checks/shared_lists.cc",            //
+      "checks/pictures/evidence_rows.cc",  // whether a list has its own
+      "client/report/keep_audit.cc",       //
+      "server/audits/follow_up.cc",        // of an answer, and of a list that has its own
+  };
+  for (const SourceFile& file : AllFiles()) {
+    const bool sees_audits = TopFolder(file.path) == "checks" || TopFolder(file.path) == "report" ||
+                             TopFolder(file.path) == "server" || absl::StartsWith(file.path, "client/report/");
+    if (!IsCpp(file) || IsTest(file) || !sees_audits || kAllowed.contains(file.path)) continue;
+    if (absl::EndsWith(file.path, "fixture.h") || absl::EndsWith(file.path, "test_util.h")) continue;
+    const std::string code = CodeOnly(file.text);
+    std::string names = "files\\(\\)|list|list\\(\\)";
+    for (const std::string& name : Matches(code, kList)) absl::StrAppend(&names, "|", name);
+    const re2::RE2 own(absl::StrCat("(\\b(?:", names, ")(?:\\.|->)(?:mutable_)?files(?:_size)?\\()"));
+    std::string use;
+    EXPECT_FALSE(re2::RE2::PartialMatch(code, own, &use))
+        << file.path << ": " << use << "...): the list may stand for another: FilesOf (checks/evidence_set.h)";
+  }
+}
+
 // A name put into a key as it is reads as two where it holds a '/': one run would be taken for another's.
 TEST(Tidy, KeysOfDocumentsAreMadeInOnePlace) {
   static const re2::RE2 kPrefix("StrCat\\([^;]*?, \"/\"\\)");

@@ -152,8 +152,10 @@ std::unique_ptr<EvidenceSet> AnsweredEvidence(std::vector<v1::Bundle> baseline, 
   for (const DatasetQuestion& question : questions) {
     v1::Bundle& bundle = sides[question.side == Side::kMigrated ? 1 : 0][static_cast<std::size_t>(question.bundle)];
     v1::FileList& list = *bundle.mutable_evidence(question.evidence)->mutable_files();
-    if (lists != nullptr) lists->Part(list);
-    answer(question, list);
+    answer(question, list, [&]() -> v1::FileList& {
+      if (lists != nullptr) lists->Part(list);  // not before: who cannot answer needs no copy
+      return list;
+    });
   }
   return std::make_unique<EvidenceSet>(std::move(sides[0]), std::move(sides[1]), std::move(lists));
 }

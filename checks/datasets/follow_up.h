@@ -34,8 +34,10 @@ struct FollowUpLimits {
 // Only of walked trees (a list's files are elsewhere), in a fixed order.
 std::vector<DatasetQuestion> DatasetQuestions(const EvidenceSet& evidence, const FollowUpLimits& limits = {});
 
-// Writes what it finds out into the entry of the question's path; leaves a question alone that it cannot answer.
-using DatasetAnswer = absl::FunctionRef<void(const DatasetQuestion& question, v1::FileList& list)>;
+// Writes what it finds out into the entry of the question's path in `own()`; leaves a question alone that it cannot
+// answer. `list` tells of what kind the list is: it may hold no files where another list holds the same (own() does).
+using OwnList = absl::FunctionRef<v1::FileList&()>;
+using DatasetAnswer = absl::FunctionRef<void(const DatasetQuestion& question, const v1::FileList& list, OwnList own)>;
 
 // The bundles as evidence, after each question about them was put to `answer`. `lists`: where equal lists of theirs are
 // kept once.

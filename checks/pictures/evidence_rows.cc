@@ -50,16 +50,33 @@ std::string Serialized(const v1::Evidence& evidence) {
 }
 
 // Of the evidence as it was collected: where its list is kept by another, with the files again.
-std::string DigestOf(const EvidenceSet& all, const v1::Evidence& evidence) {
-  if (evidence.has_files() && &all.FilesOf(evidence.files()) != &evidence.files().files()) {
-    v1::Evidence whole = evidence;
-    *whole.mutable_files()->mutable_files() = all.FilesOf(evidence.files());
-    return Sha256(Serialized(whole));
-  }
-  return Sha256(Serialized(evidence));
-}
+class Digests {
+ public:
+  explicit Digests(const EvidenceSet& all) : all_(all) {}
 
-void Fill(const EvidenceSet& all, Side side, const v1::Bundle& bundle, const v1::Evidence& evidence,
+  std::string Of(const v1::Evidence& evidence) {
+    if (!evidence.has_files()) return Sha256(Serialized(evidence));
+    const Files& files = all_.FilesOf(evidence.files());
+    if (&files == &evidence.files().files()) return Sha256(Serialized(evidence));
+    if (copied_ != &files) {
+      copied_ = &files;
+      copy_ = files;
+    }
+    v1::Evidence whole = evidence;
+    whole.mutable_files()->mutable_files()->Swap(&copy_);
+    std::string digest = Sha256(Serialized(whole));
+    whole.mutable_files()->mutable_files()->Swap(&copy_);
+    return digest;
+  }
+
+ private:
+  using Files = google::protobuf::RepeatedPtrField<v1::FileEntry>;
+  const EvidenceSet& all_;
+  const Files* copied_ = nullptr;  // one list often stands for many
+  Files copy_;
+};
+
+void Fill(const EvidenceSet& all, Digests& digests, Side side, const v1::Bundle& bundle, const v1::Evidence& evidence,
           v1::EvidenceRow& row) {
   row.set_side(std::string(SideName(side)));
   row.set_run(DisplayBytes(bundle.plan().run()));
@@ -72,19 +89,20 @@ void Fill(const EvidenceSet& all, Side side, const v1::Bundle& bundle, const v1:
   row.set_entries(EntriesOf(all, evidence));
   row.set_collected_by(DisplayBytes(bundle.collected_by()));
   row.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
-  row.set_sha256(DigestOf(all, evidence));
+  row.set_sha256(digests.Of(evidence));
 }
 
 }  // namespace
 
 void AddEvidenceRows(const CheckContext& context, const PictureBounds& bounds, v1::ReportPictures& out) {
+  Digests digests(context.evidence);
   for (const Side side : kBothSides) {
     for (const v1::Bundle& bundle : context.evidence.bundles(side)) {
       for (const v1::Evidence& evidence : bundle.evidence()) {
         out.set_evidence_total(out.evidence_total() + 1);
         if (static_cast<std::size_t>(out.evidence_size()) == bounds.evidence_max) continue;
         v1::EvidenceRow& row = *out.add_evidence();
-        Fill(context.evidence, side, bundle, evidence, row);
+        Fill(context.evidence, digests, side, bundle, evidence, row);
         if (!evidence.has_problem()) continue;
         MessageArgs args;
         for (const auto& [name, value] : evidence.problem().args()) args.emplace_back(name, DisplayBytes(value));

@@ -216,11 +216,18 @@ class SideCheck {
   void CheckIndexCaches(const RunView& run) {
     using ByDigest = std::map<std::string, std::set<std::string>>;   // md5: nodes
     std::map<std::pair<std::string, std::string>, ByDigest> caches;  // data set, path
+    std::map<const void*, std::vector<const v1::FileEntry*>> known;  // of a list, which many nodes may hold
     for (const v1::Bundle* bundle : run.nodes) {
       for (const v1::Evidence& evidence : bundle->evidence()) {
-        for (const v1::FileEntry& file : context_.evidence.FilesOf(evidence.files())) {
-          if (file.md5().empty() || !IsIndexCache(file.path())) continue;
-          caches[{evidence.files().dataset(), file.path()}][absl::StrCat("md5 ", ToHex(file.md5()))].insert(
+        if (!evidence.has_files()) continue;
+        const auto& files = context_.evidence.FilesOf(evidence.files());
+        const auto [of_list, added] = known.try_emplace(&files);
+        for (const v1::FileEntry& file : files) {
+          if (!added) break;
+          if (!file.md5().empty() && IsIndexCache(file.path())) of_list->second.push_back(&file);
+        }
+        for (const v1::FileEntry* file : of_list->second) {
+          caches[{evidence.files().dataset(), file->path()}][absl::StrCat("md5 ", ToHex(file->md5()))].insert(
               bundle->plan().node());
           shown_ = true;
         }

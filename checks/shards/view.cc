@@ -221,6 +221,7 @@ struct DeclaredFiles {
 
 DeclaredFiles FilesOf(const EvidenceSet& evidence, const std::string& dataset) {
   DeclaredFiles out;
+  std::set<const void*> seen;  // lists that several nodes hold
   for (Side side : kBothSides) {
     evidence.ForEach(side, v1::EVIDENCE_KIND_DATASET_FILES, [&](const v1::Bundle&, const v1::Evidence& one) {
       if (one.subject() != dataset && one.files().dataset() != dataset) return;
@@ -230,7 +231,9 @@ DeclaredFiles FilesOf(const EvidenceSet& evidence, const std::string& dataset) {
         return;
       }
       out.incomplete = out.incomplete || one.files().incomplete_size() > 0 || one.files().unread_folders_size() > 0;
-      for (const v1::FileEntry& file : evidence.FilesOf(one.files())) {
+      const auto& files = evidence.FilesOf(one.files());
+      if (!seen.insert(&files).second) return;
+      for (const v1::FileEntry& file : files) {
         // A folder link that was not entered hides what stands below it.
         out.incomplete = out.incomplete || (file.type() == v1::FILE_TYPE_SYMLINK && file.has_error());
         if (file.type() == v1::FILE_TYPE_UNSPECIFIED || file.type() == v1::FILE_TYPE_REGULAR ||

@@ -311,9 +311,9 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   const bool here[] = {a.here, b.here};
   const std::unique_ptr<EvidenceSet> evidence =
       AnsweredEvidence(std::move(a.bundles), std::move(b.bundles), {.record_files_max = 0},
-                       [&](const DatasetQuestion& question, v1::FileList& list) {
+                       [&](const DatasetQuestion& question, const v1::FileList&, OwnList own) {
                          if (!here[question.side == Side::kBaseline ? 0 : 1]) return;
-                         AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
+                         AnswerDatasetQuestion(env.fs, question.path, question.laws, own());
                        });
   const std::vector<DatasetComparison> sets = CompareDatasets(*evidence, env.rules);
   if (sets.empty()) {

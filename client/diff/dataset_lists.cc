@@ -62,8 +62,8 @@ std::unique_ptr<EvidenceSet> PairLists(CommandEnv& env, v1::FileList baseline, v
   // Whoever gives a list of SHA-256 wants all of it compared.
   const FollowUpLimits limits = {.digest_files_max = SIZE_MAX, .digest_bytes_max = UINT64_MAX, .record_files_max = 0};
   return AnsweredEvidence({std::move(bundles[0])}, {std::move(bundles[1])}, limits,
-                          [&](const DatasetQuestion& question, v1::FileList& list) {
-                            AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
+                          [&](const DatasetQuestion& question, const v1::FileList&, OwnList own) {
+                            AnswerDatasetQuestion(env.fs, question.path, question.laws, own());
                           });
 }
 

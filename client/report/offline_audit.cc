@@ -147,11 +147,11 @@ absl::StatusOr<AuditInput> LoadAuditInput(CommandEnv& env, const AuditArguments&
   }
   out.evidence = AnsweredEvidence(
       std::move(sides[0]), std::move(sides[1]), {},
-      [&](const DatasetQuestion& question, v1::FileList& list) {
+      [&](const DatasetQuestion& question, const v1::FileList& list, OwnList own) {
         const std::size_t side = question.side == Side::kBaseline ? 0 : 1;
         if (!collected_here[side][static_cast<std::size_t>(question.bundle)]) return;
         if (IsNamesOnly(list)) return;  // its content is not to be read
-        AnswerDatasetQuestion(env.fs, question.path, question.laws, list);
+        AnswerDatasetQuestion(env.fs, question.path, question.laws, own());
       },
       lists);
   return out;

@@ -89,6 +89,7 @@ void TakeFileAnswers(const v1::AuditRun& run, const GatheringPorts& ports, Gathe
     for (const v1::Evidence& answer : answers->evidence()) {
       int index = 0;
       if (!absl::SimpleAtoi(answer.subject(), &index) || index < 0 || index >= bundle->evidence_size()) continue;
+      if (!bundle->evidence(index).has_files()) continue;  // nobody was asked about it
       v1::FileList& list = *bundle->mutable_evidence(index)->mutable_files();
       gathered.lists->Part(list);
       MergeAnswer(answer.files(), list);

@@ -17,7 +17,9 @@
 #include "agent/collect.h"
 #include "checks/evidence_set.h"
 #include "checks/looked_at.h"
+#include "checks/pictures/pictures.h"
 #include "checks/runner.h"
+#include "common/digest.h"
 #include "common/document.h"
 #include "common/file_system.h"
 #include "common/numbers.h"
@@ -237,6 +239,53 @@ TEST_P(Golden, AnItemIsJudgedAlikeWithoutWhatNoneOfItsChecksLooksAt) {
     ASSERT_EQ(expected.items_size(), 1);
     EXPECT_EQ(actual.items(0).DebugString(), expected.items(0).DebugString()) << item.id;
   }
+}
+
+void Lengthen(v1::Bundle& bundle) {
+  for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
+    if (!evidence.has_files()) continue;
+    for (int i = 0; i < SharedLists::kFilesMin; ++i) {
+      v1::FileEntry& file = *evidence.mutable_files()->add_files();
+      file.set_path(absl::StrCat("~/", 1000 + i));  // behind all others
+      file.set_type(v1::FILE_TYPE_REGULAR);
+      file.set_size_bytes(4);
+      file.set_md5(Md5(absl::StrCat(1000 + i)));
+    }
+  }
+}
+
+// Every bundle and one of another node that says the same, with equal lists kept once or not. Short lists are never
+// shared: each has more files, the same ones everywhere.
+std::string ReportOfTwins(const std::string& folder, bool shared) {
+  const Rules& rules = BuiltInRules();
+  const auto lists = std::make_shared<SharedLists>();
+  std::vector<v1::Bundle> sides[2];
+  for (const Side side : kBothSides) {
+    std::vector<v1::Bundle>& bundles = sides[side == Side::kMigrated ? 1 : 0];
+    bundles = ReadSide(folder, std::string(SideName(side)));
+    for (std::size_t i = 0, count = bundles.size(); i < count; ++i) {
+      Lengthen(bundles[i]);
+      v1::Bundle twin = bundles[i];
+      twin.mutable_plan()->set_node(absl::StrCat("twin of ", twin.plan().node()));
+      bundles.push_back(std::move(twin));
+    }
+    for (v1::Bundle& bundle : bundles) {
+      if (shared) lists->Take(bundle);
+    }
+  }
+  const EvidenceSet evidence(std::move(sides[0]), std::move(sides[1]), lists);
+  AuditOptions options;
+  options.today = kToday;
+  const Profile profile = ProfileOf(folder, rules);
+  const CheckContext context{evidence, profile, rules};
+  const std::string report = RunAudit(context, options).DebugString();
+  return absl::StrCat(report, MakePictures(context).DebugString());
+}
+
+// A check that overlooked that a list stands for another would see no file, and what is not there differs from nothing.
+TEST_P(Golden, ListsThatAreKeptOnceAreJudgedAlike) {
+  const std::string folder = absl::StrCat(CasesFolder(), "/", GetParam());
+  EXPECT_EQ(ReportOfTwins(folder, true), ReportOfTwins(folder, false));
 }
 
 std::string TestName(const testing::TestParamInfo<std::string>& info) {
