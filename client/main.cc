@@ -1,4 +1,5 @@
 // paritect: the client. Everything is in the library; this only meets the process.
+#include <malloc.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -11,10 +12,18 @@
 #include "client/command.h"
 #include "client/remote/grpc_server.h"
 #include "common/file_system.h"
-#include "rules/rules_folder.h"
 #include "common/rooted_file_system.h"
+#include "rules/rules_folder.h"
 
 namespace {
+
+// A command lives for seconds and gives little back before its end: memory comes in pieces that the kernel maps at
+// once, which is two fifths of the time of reading a long log.
+void TakeMemoryInLargePieces() {
+  mallopt(M_TOP_PAD, 16 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+}
 
 std::string GetEnv(absl::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
@@ -54,6 +63,7 @@ bool ReaderHasGone() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  TakeMemoryInLargePieces();
   std::ios::sync_with_stdio(false);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves must not cost the files named with -o
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
@@ -78,8 +88,7 @@ int main(int argc, char** argv) {
                               .working_directory = paritect::WorkingDirectory(),
                               .progress_size = &ProgressSize,
                               .connector = &paritect::GrpcConnector()};
-  const paritect::ExitCode code =
-      paritect::RunCommandLine(env, arguments);
+  const paritect::ExitCode code = paritect::RunCommandLine(env, arguments);
   std::cout.flush();
   if (std::cout.good() || ReaderHasGone()) return code;
   // A full disk must not look like success.

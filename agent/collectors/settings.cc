@@ -47,6 +47,8 @@ class Collection {
       }
     }
     for (const v1::SettingsSource& source : plan_.settings()) CollectSource(source);
+    // Whoever asks no logs asks nothing that they print.
+    if (!env_.only.empty() && !env_.only.contains("logs")) return;
     for (const PathMatch& log : logs) CollectPrinted(log);
   }
 

@@ -13,6 +13,7 @@
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/json_fields.h"
+#include "formats/logs/machinery/line_form.h"
 
 namespace paritect {
 namespace {
@@ -47,8 +48,31 @@ bool SameNumber(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
+// What is no result: times and speeds.
+bool IsTiming(absl::string_view path) {
+  return absl::EndsWith(path, "_runtime") || absl::EndsWith(path, "per_second");
+}
+
 class HfStdoutDialect : public LineDialect {
  public:
+  // A training dict that stands alone on its line: behind a progress bar or another writer's text it is read by Line.
+  bool Collect(absl::string_view text, LineFields& fields) override {
+    if (!absl::StartsWith(text, "{'loss'")) return false;
+    bool end = false;
+    const std::size_t length = ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
+      end = end || path == "train_runtime";
+      if (!IsTiming(path)) fields.Add(LookUpLogKey(path), ReadLogNumber(value));
+    });
+    return length == text.size() && !end;
+  }
+
+  bool Emit(const LogLine& line, const LineFields& found, RunLogBuilder& out) override {
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    for (const FieldValue& field : found.values) fields.Add(field.key, field.number);
+    return TakeDict(line, fields, out);
+  }
+
   bool Line(const LogLine& line, RunLogBuilder& out) override {
     Bar(line.text);
     const std::size_t at = FindDict(line.text);
@@ -88,8 +112,7 @@ class HfStdoutDialect : public LineDialect {
     bool end = false;
     const std::size_t length = ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
       end = end || path == "train_runtime";
-      if (absl::EndsWith(path, "_runtime") || absl::EndsWith(path, "per_second")) return;
-      fields.Add(path, ReadLogNumber(value));
+      if (!IsTiming(path)) fields.Add(path, ReadLogNumber(value));
     });
     if (length == 0) {
       out.Unparsed(line.number, "a dict that is not whole");
@@ -99,6 +122,10 @@ class HfStdoutDialect : public LineDialect {
       out.End(v1::RunEnd::STATE_FINISHED, "train_runtime", line.number);
       return true;
     }
+    return TakeDict(line, fields, out);
+  }
+
+  bool TakeDict(const LogLine& line, FieldCollector& fields, RunLogBuilder& out) {
     out.set_interval_means();
     fields.Finish(out);
     LogRecord& record = fields.record();

@@ -16,37 +16,51 @@ bool IsMindFormersLine(absl::string_view line) {
 }
 
 // "[ 10/ 1000]" behind `word`
-bool Fraction(absl::string_view line, absl::string_view word, std::int64_t& part, std::int64_t& whole) {
+bool Fraction(absl::string_view line, absl::string_view word, LogNumber& part, LogNumber& whole) {
   const std::size_t at = line.find(word);
   if (at == absl::string_view::npos) return false;
   const absl::string_view rest = line.substr(at + word.size());
   const std::size_t slash = rest.find('/');
   if (slash == absl::string_view::npos) return false;
-  const LogNumber a = ReadLogNumber(rest);
-  const LogNumber b = ReadLogNumber(rest.substr(slash + 1));
-  if (a.kind != LogNumber::Kind::kValue || b.kind != LogNumber::Kind::kValue) return false;
-  part = static_cast<std::int64_t>(a.value);
-  whole = static_cast<std::int64_t>(b.value);
-  return true;
+  part = ReadLogNumber(rest);
+  whole = ReadLogNumber(rest.substr(slash + 1));
+  return part.kind == LogNumber::Kind::kValue && whole.kind == LogNumber::Kind::kValue;
 }
 
 class MindFormersDialect : public LineDialect {
  public:
+  bool Collect(absl::string_view text, LineFields& fields) override {
+    if (!IsMindFormersLine(text)) return false;
+    LogNumber place[4];
+    if (!Fraction(text, "Epoch:[", place[0], place[1]) || !Fraction(text, "step:[", place[2], place[3])) return false;
+    for (int i = 0; i < 4; ++i) fields.Add(kPlace + i, place[i]);
+    FindPlainFields(text.substr(text.find("loss:")), fields);
+    return true;
+  }
+
   bool Line(const LogLine& line, RunLogBuilder& out) override {
+    LineFields found;
+    if (line.piece && Collect(line.text, found)) return Emit(line, found, out);
     if (!IsMindFormersLine(line.text)) return false;
-    std::int64_t epoch = 0;
-    std::int64_t epochs = 0;
-    std::int64_t step = 0;
-    std::int64_t steps = 0;
-    if (!Fraction(line.text, "Epoch:[", epoch, epochs) || !Fraction(line.text, "step:[", step, steps)) {
-      out.Unparsed(line.number, "a MindFormers line whose epoch or step cannot be read");
-      return true;
+    out.Unparsed(line.number, "a MindFormers line whose epoch or step cannot be read");
+    return true;
+  }
+
+  bool Emit(const LogLine& line, const LineFields& found, RunLogBuilder& out) override {
+    std::int64_t place[4] = {};
+    LineFields rest;
+    for (const FieldValue& field : found.values) {
+      if (field.slot >= kPlace) {
+        place[field.slot - kPlace] = static_cast<std::int64_t>(field.number.value);
+      } else {
+        rest.values.push_back(field);
+      }
     }
+    const auto [epoch, epochs, step, steps] = place;
     FieldCollector fields;
     fields.SetLine(line.number);
-    const std::size_t loss = line.text.find("loss:");
     std::int64_t ignored = 0;
-    CollectPlainFields(line.text.substr(loss), fields, ignored);
+    TakeFields(rest, fields, ignored);
     if (fields.spliced()) {
       out.Unparsed(line.number, "another writer's text stands inside a number");
       return true;
@@ -68,6 +82,8 @@ class MindFormersDialect : public LineDialect {
   }
 
  private:
+  static constexpr int kPlace = 16;  // slots of epoch, epochs, step and steps, behind those of LineSlot
+
   void NoteStride(std::int64_t step, std::int64_t line, RunLogBuilder& out) {
     if (!noted_ && last_ > 0 && step > last_ + 1) {
       noted_ = true;

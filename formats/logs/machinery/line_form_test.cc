@@ -46,6 +46,10 @@ constexpr absl::string_view kLines[] = {
     "[titan] step:  @  loss:  #  grad_norm:  #  memory: #GiB(#%)  tps: #  mfu: #%",
     "iter @: loss #, time #ms, mfu #%",
     "[rank0]: step @ loss # lr #",
+    "{'loss': #, 'grad_norm': #, 'learning_rate': #, 'epoch': #}",
+    "{'loss': '#', 'learning_rate': '#', 'epoch': '#'}",
+    "{'eval_loss': #, 'eval_runtime': #, 'epoch': #}",
+    " 66%|###   | @/1352 [05:32<01:07, #s/it]{'loss': #, 'grad_norm': #, 'learning_rate': #, 'epoch': #}",
     "some words # and nothing else",
 };
 
