@@ -17,13 +17,18 @@ void Note(const absl::Status& status, Problems& problems) {
   if (!status.ok() && problems.size() < kProblemsMax) problems.emplace_back(status.message());
 }
 
-absl::Status CheckPages(SqlConnection& reader, Problems& problems) {
-  return reader.CheckPages(problems);
+absl::Status CheckPages(PreparedConnection& reader, Problems& problems) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("PRAGMA integrity_check(50)"));
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+    if (!row) return absl::OkStatus();
+    if (const std::string line = rows->Bytes(0); line != "ok") problems.push_back(absl::StrCat("pages: ", line));
+  }
 }
 
-absl::Status CheckDocuments(SqlConnection& reader, Problems& problems) {
+absl::Status CheckDocuments(PreparedConnection& reader, Problems& problems) {
   std::vector<std::string> collections;
-  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT DISTINCT collection FROM document"));
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT DISTINCT collection FROM document"));
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) break;
@@ -44,10 +49,10 @@ absl::Status CheckDocuments(SqlConnection& reader, Problems& problems) {
   return absl::OkStatus();
 }
 
-absl::Status CheckContents(SqlConnection& reader, Problems& problems) {
+absl::Status CheckContents(PreparedConnection& reader, Problems& problems) {
   for (std::int64_t id = 0;;) {
-    PARITECT_RETURN_IF_ERROR(reader.CheckTime());
-    PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
+    PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
+    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
                               reader.Use("SELECT id, sha256 FROM content WHERE id>? ORDER BY id LIMIT 1"));
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Bind(1, id).Step());
     if (!row) return absl::OkStatus();
@@ -59,7 +64,7 @@ absl::Status CheckContents(SqlConnection& reader, Problems& problems) {
   }
 }
 
-absl::Status CheckBatches(SqlConnection& reader, Problems& problems) {
+absl::Status CheckBatches(PreparedConnection& reader, Problems& problems) {
   for (std::int64_t after = 0;;) {
     const std::int64_t before = after;
     std::vector<BatchWrite> page;
@@ -69,10 +74,10 @@ absl::Status CheckBatches(SqlConnection& reader, Problems& problems) {
     if (after == before) return more.status();  // the page itself cannot be read
   }
   PARITECT_ASSIGN_OR_RETURN(
-      SqlStatement * rows,
-      reader.Use("SELECT b.node FROM batch b JOIN (SELECT max(id) AS id FROM batch GROUP BY node, epoch) newest "
-                 "ON newest.id=b.id LEFT JOIN stream s ON s.node=b.node AND s.epoch=b.epoch AND "
-                 "s.last_sequence=b.last_sequence WHERE s.node IS NULL"));
+      SqliteStatement * rows,
+      reader.Use("SELECT b.node FROM (SELECT node, epoch, last_sequence, max(id) FROM batch GROUP BY node, epoch) b "
+                 "LEFT JOIN stream s ON s.node=b.node AND s.epoch=b.epoch "
+                 "WHERE s.last_sequence IS NOT b.last_sequence"));
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return absl::OkStatus();
@@ -82,9 +87,9 @@ absl::Status CheckBatches(SqlConnection& reader, Problems& problems) {
   }
 }
 
-absl::Status CheckReferences(SqlConnection& reader, Problems& problems) {
+absl::Status CheckReferences(PreparedConnection& reader, Problems& problems) {
   PARITECT_ASSIGN_OR_RETURN(
-      SqlStatement * rows,
+      SqliteStatement * rows,
       reader.Use("SELECT count(*) FROM document_reference r WHERE NOT EXISTS(SELECT 1 FROM document d WHERE "
                  "d.collection=r.collection AND d.key=r.key)"));
   PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
@@ -94,9 +99,9 @@ absl::Status CheckReferences(SqlConnection& reader, Problems& problems) {
   return absl::OkStatus();
 }
 
-absl::Status CheckTally(SqlConnection& reader, Problems& problems) {
-  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
-                            reader.Use("SELECT name FROM tally WHERE count<>CASE name "
+absl::Status CheckTally(PreparedConnection& reader, Problems& problems) {
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+                            reader.Use("SELECT name FROM tally WHERE count IS NOT CASE name "
                                        "WHEN 'document' THEN (SELECT count(*) FROM document) "
                                        "WHEN 'content' THEN (SELECT count(*) FROM content) "
                                        "WHEN 'batch' THEN (SELECT count(*) FROM batch) ELSE count END"));
@@ -108,14 +113,14 @@ absl::Status CheckTally(SqlConnection& reader, Problems& problems) {
   }
 }
 
-absl::Status CheckHeadOfLog(SqlConnection& reader, const v1::AuditLogEntry* last, Problems& problems) {
+absl::Status CheckHeadOfLog(PreparedConnection& reader, const v1::AuditLogEntry* last, Problems& problems) {
   PARITECT_ASSIGN_OR_RETURN(const std::optional<v1::AuditLogEntry> head, ReadLogHead(reader));
   const std::string problem = CheckLogHead(head ? &*head : nullptr, last);
   if (!problem.empty()) Note(absl::DataLossError(problem), problems);
   return absl::OkStatus();
 }
 
-absl::Status CheckLog(SqlConnection& reader, Problems& problems) {
+absl::Status CheckLog(PreparedConnection& reader, Problems& problems) {
   std::optional<v1::AuditLogEntry> previous;
   for (std::int64_t from = 1;;) {
     PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditLogEntry> page, ReadLogRows(reader, from, kLogPage));
@@ -131,9 +136,9 @@ absl::Status CheckLog(SqlConnection& reader, Problems& problems) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> FindDamage(SqlConnection& reader, absl::FunctionRef<bool()> stop) {
-  reader.SetStop([stop] { return stop(); });
-  const absl::Cleanup unstopped = [&reader] { reader.SetStop(nullptr); };
+absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader, absl::FunctionRef<bool()> stop) {
+  reader.connection().SetStop([stop] { return stop(); });
+  const absl::Cleanup unstopped = [&reader] { reader.connection().SetStop(nullptr); };
   Problems problems;
   for (auto* check : {&CheckPages, &CheckDocuments, &CheckContents, &CheckBatches, &CheckReferences, &CheckTally,
                       &CheckLog}) {

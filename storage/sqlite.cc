@@ -79,6 +79,11 @@ SqliteStatement& SqliteStatement::BindBlob(int index, absl::string_view bytes) {
   return *this;
 }
 
+SqliteStatement& SqliteStatement::BindNull(int index) {
+  if (const int code = sqlite3_bind_null(statement_.get(), index); code != SQLITE_OK) bind_error_ = code;
+  return *this;
+}
+
 absl::StatusOr<bool> SqliteStatement::Step() {
   sqlite3* database = sqlite3_db_handle(statement_.get());
   if (bind_error_ != 0) return SqliteStatus(bind_error_, nullptr, "bind");
@@ -93,16 +98,6 @@ absl::StatusOr<bool> SqliteStatement::Step() {
 absl::Status SqliteStatement::Run() {
   PARITECT_ASSIGN_OR_RETURN(const bool row, Step());
   if (row) Reset();
-  return absl::OkStatus();
-}
-
-absl::Status SqliteStatement::Queue(std::int64_t* changed, Visit visit) {
-  for (;;) {
-    PARITECT_ASSIGN_OR_RETURN(const bool row, Step());
-    if (!row) break;
-    if (visit) visit(*this);
-  }
-  if (changed != nullptr) *changed += sqlite3_changes64(sqlite3_db_handle(statement_.get()));
   return absl::OkStatus();
 }
 
@@ -159,6 +154,14 @@ absl::StatusOr<std::int64_t> SqliteConnection::ReadInt(absl::string_view sql) {
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(sql));
   PARITECT_ASSIGN_OR_RETURN(const bool row, statement.Step());
   return row ? statement.Int(0) : 0;
+}
+
+std::int64_t SqliteConnection::last_insert_id() const {
+  return sqlite3_last_insert_rowid(database_.get());
+}
+
+std::int64_t SqliteConnection::changes() const {
+  return sqlite3_changes64(database_.get());
 }
 
 bool SqliteConnection::Watch::Over() const {

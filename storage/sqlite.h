@@ -11,31 +11,31 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "storage/sql.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace paritect {
 
-class SqliteStatement final : public SqlStatement {
+// One prepared statement. Parameters are numbered from 1, columns from 0. Must not outlive its connection.
+class SqliteStatement {
  public:
   explicit SqliteStatement(sqlite3_stmt* statement) : statement_(statement, &Finalize) {}
-  SqliteStatement(SqliteStatement&&) = default;
 
-  SqliteStatement& Bind(int index, std::int64_t value) override;
-  SqliteStatement& BindText(int index, absl::string_view text) override;
-  SqliteStatement& BindBlob(int index, absl::string_view bytes) override;
+  SqliteStatement& Bind(int index, std::int64_t value);
+  SqliteStatement& BindText(int index, absl::string_view text);
+  SqliteStatement& BindBlob(int index, absl::string_view bytes);
+  SqliteStatement& BindNull(int index);
 
-  absl::StatusOr<bool> Step() override;
-  absl::Status Queue(std::int64_t* changed = nullptr, Visit visit = nullptr) override;  // runs it at once
+  // True: a row stands ready. False: done; the statement is reset and may be bound again.
+  absl::StatusOr<bool> Step();
   // For statements without rows.
   absl::Status Run();
-  void Reset() override;
+  void Reset();
 
-  std::int64_t Int(int column) const override;
-  std::string Bytes(int column) const override;
-  bool IsNull(int column) const override;
+  std::int64_t Int(int column) const;
+  std::string Bytes(int column) const;  // of a text or a blob
+  bool IsNull(int column) const;
 
  private:
   static void Finalize(sqlite3_stmt* statement);
@@ -54,6 +54,8 @@ class SqliteConnection {
   absl::Status Execute(absl::string_view sql);  // any number of statements, no rows
   absl::StatusOr<SqliteStatement> Prepare(absl::string_view sql);
   absl::StatusOr<std::int64_t> ReadInt(absl::string_view sql);  // the first column of the first row
+  std::int64_t last_insert_id() const;
+  std::int64_t changes() const;  // rows changed by the last statement
   // What runs longer than this from now on ends with DeadlineExceeded; 0: no limit.
   void SetTimeLimit(std::int64_t milliseconds);
   // Asked now and then while a statement runs: true ends it with DeadlineExceeded. Empty: nothing is asked.

@@ -28,6 +28,7 @@ import zlib
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 LONG = bool(os.environ.get("PARITECT_TEST_ALL"))
+BYTES_A_FILE = 700  # that an agent needs at most while it makes a list: docs/agent.md
 
 
 def binary(name):
@@ -1374,6 +1375,67 @@ def test_recorded_runs():
         # Nobody listens: the bundle stays, and that is said.
         done = cluster.client("run", "--run", "alone", "--agent", os.path.join(cluster.work, "none.sock"), "--", "true")
         check("did not take the run" in done.stderr and "recorded in" in done.stderr, f"alone: {done.stderr}")
+
+
+def peak_mib(process):
+    with open(f"/proc/{process.pid}/status") as status:
+        return int(re.search(r"VmHWM:\s+(\d+)", status.read()).group(1)) / 1024
+
+
+def test_memory_of_many_nodes():
+    """What a server needs for an audit grows with the lists of its nodes that differ, not with the nodes. Peaks of the
+    process alone: a busy machine changes nothing."""
+    files, few, many = 30_000, 2, 22
+    with Cluster() as cluster:
+        with open(os.path.join(cluster.work, "train.md5"), "w") as file:
+            file.writelines(f"{number:032x}  folder/{number:08d}.bin\n" for number in range(files))
+
+        def audit(name, nodes):
+            for node in range(nodes):
+                side = "gpu" if node < nodes // 2 else "npu"
+                with open(os.path.join(cluster.work, "plan.yaml"), "w") as file:
+                    file.write(f"run: {name}-{side}\nnode: node{node}\ndatasets: [{{name: train, manifest: train.md5}}]\n")
+                cluster.run(binary("paritect-agent"), "collect", "plan.yaml", "-o", "one.pbundle")
+                cluster.client("import", "one.pbundle")
+            with open(os.path.join(cluster.work, name + ".yaml"), "w") as file:
+                file.write(f"audit: {name}\nbaseline: {{runs: [{name}-gpu]}}\nmigrated: {{runs: [{name}-npu]}}\n")
+            cluster.client("audit", "create", os.path.join(cluster.work, name + ".yaml"))
+            before = peak_mib(cluster.server)
+            report = json.loads(cluster.client("audit", "run", name, "-o", "json", code=[0, 1, 3]).stdout)
+            for check_id in ("data.dataset.files", "data.dataset.content", "data.dataset.nodes"):
+                check(verdicts(report)[check_id] == "pass", f"{name}: {check_id} is {verdicts(report)[check_id]}")
+            return before, peak_mib(cluster.server)
+
+        _, small = audit("few", few)
+        before, large = audit("many", many)
+        print(f"{files} files: peak {small:.0f} MiB with {few} nodes, {before:.0f} after imports, {large:.0f} with {many}")
+        allowed = (many - few) * files * 30 / 2**20 + 8
+        check(large - max(small, before) < allowed, f"{large - max(small, before):.0f} MiB more, {allowed:.0f} allowed")
+
+
+def test_memory_of_an_agent():
+    """What a long-running agent needs at most for a list grows with its files as is promised (docs/agent.md)."""
+    with Cluster() as cluster:
+        data = os.path.join(cluster.work, "data")
+        cluster.join("npu-01")
+        cluster.start_agent("npu-01", [data])
+        cluster.wait_online("npu-01")
+        with open(os.path.join(cluster.work, "one.yaml"), "w") as file:
+            plan = {"run": "one", "live": False, "datasets": [{"name": "d", "root": data}]}
+            file.write(f"audit: one\nmigrated: {{nodes: [npu-01], plans: {json.dumps([plan])}}}\n")
+        cluster.client("audit", "create", os.path.join(cluster.work, "one.yaml"))
+        peaks = []
+        for begin, end in ((0, 20_000), (20_000, 60_000)):
+            for number in range(begin, end):
+                if number % 1000 == 0:
+                    os.makedirs(os.path.join(data, f"{number // 1000:03d}"))
+                with open(os.path.join(data, f"{number // 1000:03d}", f"{number:08d}.bin"), "wb") as file:
+                    file.write(number.to_bytes(8, "little"))
+            cluster.client("audit", "run", "one", "-o", "json", code=[0, 1, 3], timeout=600)
+            peaks.append(peak_mib(cluster.agents["npu-01"]))
+        grown, allowed = peaks[1] - peaks[0], 40_000 * BYTES_A_FILE / 2**20 + 4
+        print(f"peak {peaks[0]:.0f} MiB with 20,000 files, {peaks[1]:.0f} with 60,000")
+        check(grown < allowed, f"40,000 files more: {grown:.0f} MiB more, {allowed:.0f} allowed")
 
 
 def test_fleet():
