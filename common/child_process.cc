@@ -83,7 +83,11 @@ absl::StatusOr<pid_t> Spawn(const ChildCommand& command, int output) {
     posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   }
   posix_spawn_file_actions_adddup2(&plan.actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&plan.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  if (command.with_errors) {
+    posix_spawn_file_actions_adddup2(&plan.actions, output, STDERR_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&plan.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
 #ifdef __GLIBC_PREREQ
 #if __GLIBC_PREREQ(2, 34)
   // Every descriptor of ours is opened with O_CLOEXEC; this is for those of libraries.

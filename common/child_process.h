@@ -21,10 +21,11 @@ struct ChildCommand {
   absl::Duration time_max = absl::Seconds(10);
   std::uint64_t output_bytes_max = 1 << 20;
   int input = -1;  // a descriptor that becomes its standard input; -1: that is empty
+  bool with_errors = false;  // standard error goes where standard output goes
 };
 
 struct ChildResult {
-  std::string output;  // standard output; standard error goes nowhere
+  std::string output;  // standard output; standard error goes nowhere, unless asked for
   int exit_code = 0;
 };
 

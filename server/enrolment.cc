@@ -60,7 +60,7 @@ absl::StatusOr<v1::CreateTokenResponse> Enrolment::CreateToken(const v1::CreateT
   PARITECT_RETURN_IF_ERROR(folder_.Enroller().status());
   const std::optional<Role> role = FromProto(request.role());
   if (!role) return absl::InvalidArgumentError("a token needs a role: agent, viewer, operator or admin");
-  if (!request.node().empty()) PARITECT_RETURN_IF_ERROR(CheckName(request.node()));
+  if (!request.node().empty()) PARITECT_RETURN_IF_ERROR(CheckTokenNode(request.node()));
   if (request.ttl_seconds() < 0 || request.ttl_seconds() > kTokenLifetimeMax_s) {
     return absl::InvalidArgumentError(
         absl::StrCat("a token lives from a second to ", FormatDuration(kTokenLifetimeMax_s)));
@@ -184,9 +184,9 @@ absl::StatusOr<v1::JoinToken> Enrolment::UseToken(const std::string& key, const 
     return absl::PermissionDeniedError(absl::StrCat("this token expired at ", FormatTime(token.expires_unix() * 1000),
                                                     "; make a new one (`paritect token create`)"));
   }
-  if (!token.node().empty() && token.node() != request.name()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("this token is for '", token.node(), "', not for '", request.name(), "'"));
+  if (!TokenServes(token.node(), request.name())) {
+    return absl::PermissionDeniedError(absl::StrCat("this token is for '", token.node(), "', not for '",
+                                                    request.name(), "'"));
   }
   const auto& accepts = request.accepts();
   if (!accepts.empty() && std::find(accepts.begin(), accepts.end(), token.role()) == accepts.end()) {

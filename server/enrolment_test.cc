@@ -89,6 +89,23 @@ TEST_F(EnrolmentTest, ATokenWithUsesCountsThem) {
   EXPECT_TRUE(absl::IsPermissionDenied(Join(token, "c").status()));
 }
 
+TEST_F(EnrolmentTest, ATokenForAPatternServesManyThatFitAndNoOther) {
+  v1::CreateTokenRequest request;
+  request.set_role(v1::ACCESS_ROLE_AGENT);
+  request.set_uses(3);
+  request.set_node("npu-*");
+  const std::string token = Token(request);
+  EXPECT_TRUE(Join(token, "npu-01").ok());
+  EXPECT_THAT(std::string(Join(token, "gpu-01").status().message()), HasSubstr("is for 'npu-*', not for 'gpu-01'"));
+  EXPECT_TRUE(Join(token, "npu-02").ok()) << "a refused name uses nothing up";
+  // A name that is taken needs a token of its own.
+  EXPECT_TRUE(absl::IsAlreadyExists(Join(token, "npu-01").status()));
+  EXPECT_TRUE(Join(token, "npu-03").ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(Join(token, "npu-04").status()));
+  request.set_node("npu *");
+  EXPECT_TRUE(absl::IsInvalidArgument(enrolment_->CreateToken(request, "admin/admin").status()));
+}
+
 TEST_F(EnrolmentTest, ARevokedTokenIsToldAsRevoked) {
   const std::string token = Token();
   const auto listed = enrolment_->ListTokens();

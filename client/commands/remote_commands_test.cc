@@ -47,6 +47,12 @@ TEST_F(RemoteCommandsTest, TokenMistakes) {
   EXPECT_EQ(Run({"token", "create", "--role", "agent", "--node", "../x"}), kExitUsage);
   EXPECT_EQ(Run({"token", "create", "--role", "agent", "--node", "a", "--uses", "2"}), kExitUsage);
   EXPECT_THAT(fleet_.calls, IsEmpty());
+  fleet_.on_CreateToken = [&](const v1::CreateTokenRequest& request) {
+    EXPECT_EQ(request.node(), "npu-*");
+    EXPECT_EQ(request.uses(), 200);
+    return v1::CreateTokenResponse();
+  };
+  EXPECT_EQ(Run({"token", "create", "--role", "agent", "--node", "npu-*", "--uses", "200"}), kExitOk) << err();
   fleet_.on_CreateToken = [](const v1::CreateTokenRequest&) -> absl::StatusOr<v1::CreateTokenResponse> {
     return absl::PermissionDeniedError("operator chen may not call CreateToken: it takes an admin");
   };

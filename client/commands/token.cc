@@ -29,7 +29,9 @@ void PrintHint(CommandEnv& env, const Connection& connection, const v1::CreateTo
   env.err << "use it within " << FormatDuration(request.ttl_seconds()) << ":\n  "
           << (node ? "paritect-agent join " : "paritect join ") << server << " --token " << token << " --ca-pin "
           << CaPin::Of(*authority).ToString();
-  if (!request.node().empty()) env.err << (node ? " --node " : " --name ") << request.node();
+  if (!request.node().empty() && !IsNamePattern(request.node())) {
+    env.err << (node ? " --node " : " --name ") << request.node();
+  }
   env.err << "\n";
   if (absl::StartsWith(server, "127.") || absl::StartsWith(server, "localhost:") || absl::StartsWith(server, "[::1]")) {
     env.err << "(on another machine, with this server's address there in place of " << server << ")\n";
@@ -56,10 +58,13 @@ absl::StatusOr<v1::CreateTokenRequest> MakeRequest(const std::string& role, cons
   if (uses < 1 || uses > 100'000) return absl::InvalidArgumentError("--uses must be 1 to 100000");
   request.set_uses(uses);
   if (!node.empty()) {
-    if (absl::Status status = CheckName(node); !status.ok()) {
+    if (absl::Status status = CheckTokenNode(node); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("--node: ", status.message()));
     }
-    if (uses > 1) return absl::InvalidArgumentError("--node and --uses exclude each other: a name is one node's");
+    if (uses > 1 && !IsNamePattern(node)) {
+      return absl::InvalidArgumentError(
+          "--node NAME and --uses exclude each other: a name is one node's (a pattern such as 'npu-*' is many's)");
+    }
     request.set_node(node);
   }
   return request;
@@ -75,7 +80,7 @@ ExitCode Create(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--role", role, "agent (a node), viewer, operator or admin", true);
   arguments.Text("--ttl", ttl, "how long it may be used: 90s, 30m, 6h, 1d (default: 1h)");
   arguments.Int("--uses", uses, "how many may join with it (default: 1)");
-  arguments.Text("--node", node, "the only name that may join with it (default: any)");
+  arguments.Text("--node", node, "the only name that may join with it, or a pattern of names: 'npu-*' (default: any)");
   DeclareRemoteArguments(arguments, remote);
   if (auto code = ParseOrAnswer(env, kCreate, arguments, args)) return *code;
   auto request = MakeRequest(role, ttl, uses, node);

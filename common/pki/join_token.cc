@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
+#include "common/glob.h"
+#include "common/pki/identity.h"
 #include "common/pki/openssl.h"
 
 namespace paritect {
@@ -17,6 +19,7 @@ constexpr std::size_t kRandomBytes = 20;
 constexpr std::size_t kDigits = kRandomBytes * 8 / 5;
 constexpr std::size_t kGroup = 4;
 constexpr std::size_t kTokenBytesMax = 256;
+constexpr absl::string_view kPatternBytes = "*?[]!";
 
 }  // namespace
 
@@ -48,6 +51,23 @@ absl::StatusOr<std::string> TokenDigest(absl::string_view token) {
   if (normal.size() != kPrefix.size() + kDigits || !absl::StartsWith(normal, kPrefix)) return bad;
   if (absl::string_view(normal).find_first_not_of(kAlphabet, kPrefix.size()) != absl::string_view::npos) return bad;
   return ToHex(Sha256(normal));
+}
+
+bool IsNamePattern(absl::string_view bound) { return bound.find_first_of(kPatternBytes) != absl::string_view::npos; }
+
+absl::Status CheckTokenNode(absl::string_view bound) {
+  if (!IsNamePattern(bound)) return CheckName(bound);
+  // With a letter for each of them it must be a name: the same bytes, the same length.
+  std::string name(bound);
+  for (char& c : name) {
+    if (absl::StrContains(kPatternBytes, absl::string_view(&c, 1))) c = 'x';
+  }
+  return CheckName(name);
+}
+
+bool TokenServes(absl::string_view bound, absl::string_view name) {
+  if (bound.empty()) return true;
+  return IsNamePattern(bound) ? GlobMatch(bound, name) : bound == name;
 }
 
 }  // namespace paritect

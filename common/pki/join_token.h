@@ -17,6 +17,14 @@ absl::StatusOr<std::string> NewToken();
 // are typed and pasted. InvalidArgument where it cannot be a token; the message does not repeat it.
 absl::StatusOr<std::string> TokenDigest(absl::string_view token);
 
+// A token may be bound to the name of one node, or to a pattern that many names fit ("npu-*", "gpu-[0-3]?", as GlobMatch
+// reads it): no name holds what makes a pattern.
+bool IsNamePattern(absl::string_view bound);
+// InvalidArgument: neither a name (CheckName) nor a pattern of names.
+absl::Status CheckTokenNode(absl::string_view bound);
+// Whether a node of this name may join with a token that is bound so; "" binds nothing.
+bool TokenServes(absl::string_view bound, absl::string_view name);
+
 }  // namespace paritect
 
 #endif  // PARITECT_COMMON_PKI_JOIN_TOKEN_H_

@@ -60,5 +60,26 @@ TEST(JoinToken, RefusesOthersWithoutRepeatingThem) {
   }
 }
 
+TEST(JoinToken, IsBoundToANameOrToManyThatFitAPattern) {
+  EXPECT_TRUE(TokenServes("", "npu-01"));
+  EXPECT_TRUE(TokenServes("npu-01", "npu-01"));
+  EXPECT_FALSE(TokenServes("npu-01", "npu-011"));
+  EXPECT_TRUE(TokenServes("npu-*", "npu-01"));
+  EXPECT_FALSE(TokenServes("npu-*", "gpu-npu-01"));
+  EXPECT_TRUE(TokenServes("npu-[0-3]?", "npu-19"));
+  EXPECT_FALSE(TokenServes("npu-[0-3]?", "npu-49"));
+  EXPECT_FALSE(TokenServes("npu.01", "npu-01")) << "a dot is a dot";
+}
+
+TEST(JoinToken, WhatItIsBoundToIsChecked) {
+  for (const absl::string_view good : {"npu-01", "npu-*", "*", "?pu-[0-9][!a]"}) {
+    EXPECT_TRUE(CheckTokenNode(good).ok()) << good;
+  }
+  for (const absl::string_view bad : {"", "../x", "npu *", "npu-*/x", "a{b,c}*", "-*"}) {
+    EXPECT_FALSE(CheckTokenNode(bad).ok()) << bad;
+  }
+  EXPECT_FALSE(CheckTokenNode(std::string(1 << 20, '*')).ok());
+}
+
 }  // namespace
 }  // namespace paritect
