@@ -14,6 +14,8 @@ install(FILES deploy/monitoring/paritect-alerts.yaml deploy/monitoring/paritect-
 file(GLOB documents docs/*.md)
 install(FILES README.md README.zh.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/paritect-doc COMPONENT doc)
 install(FILES ${documents} DESTINATION share/doc/paritect-doc/docs COMPONENT doc)
+install(DIRECTORY deploy/slurm deploy/kubernetes deploy/helm deploy/container DESTINATION share/doc/paritect-doc/examples
+        COMPONENT doc USE_SOURCE_PERMISSIONS)
 
 set(units lib/systemd/system)
 foreach(kind agent server)
