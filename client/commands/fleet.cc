@@ -61,13 +61,16 @@ struct FleetOptions {
 };
 
 volatile std::sig_atomic_t interrupted = 0;
-void Interrupt(int) { interrupted = 1; }
+void Interrupt(int) {
+  interrupted = 1;
+}
 
 void DeclareHosts(Arguments& arguments, FleetOptions& o) {
   arguments.Texts("host", o.words, "hosts as ssh knows them: npu-[001-064] root@gpu-1");
   arguments.Text("--hosts", o.host_file, "a file of them, - for standard input");
-  arguments.Text("--prefix", o.rollout.place.prefix,
-                 "folder for the agent there, without root; relative: in the user's home (default: /usr/local, as root)");
+  arguments.Text(
+      "--prefix", o.rollout.place.prefix,
+      "folder for the agent there, without root; relative: in the user's home (default: /usr/local, as root)");
   arguments.Text("--state", o.rollout.place.state, "folder for credential, configuration and spool there");
   arguments.Flag("--sudo", o.ssh.sudo, "become root there with sudo, which must ask for no password");
   arguments.Texts("--ssh-option", o.ssh.options, "handed to ssh as -o OPTION");
@@ -126,7 +129,8 @@ absl::Status TakeBundles(CommandEnv& env, FleetOptions& o) {
   }
   PARITECT_ASSIGN_OR_RETURN(o.rollout.bundles, FindBundles(places));
   if (!o.rollout.bundles.empty()) return absl::OkStatus();
-  return absl::NotFoundError("no bundle here: --bundle names paritect-VERSION-linux-MACHINE.tar.gz (deploy/package makes it)");
+  return absl::NotFoundError(
+      "no bundle here: --bundle names paritect-VERSION-linux-MACHINE.tar.gz (deploy/package makes it)");
 }
 
 // Server and pin of the credential, where they are not given.
@@ -172,8 +176,9 @@ absl::StatusOr<std::string> MakeToken(RemoteServer& server, const std::vector<st
 }
 
 ExitCode CodeOf(const std::vector<FleetHost>& hosts) {
-  return std::all_of(hosts.begin(), hosts.end(), [](const FleetHost& host) { return host.error.empty(); }) ? kExitOk
-                                                                                                          : kExitFailed;
+  return std::all_of(hosts.begin(), hosts.end(), [](const FleetHost& host) { return host.error.empty(); })
+             ? kExitOk
+             : kExitFailed;
 }
 
 void PrintResult(CommandEnv& env, const FleetOptions& o, const std::vector<FleetHost>& hosts) {
@@ -241,7 +246,8 @@ ExitCode Install(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--token-file", o.token_file,
                  "a file with a join token, - for standard input (default: one is made for the hosts' names)");
   arguments.Text("--roots", o.rollout.join.roots, "folders that the agents may read: /data:/var/log/training");
-  arguments.Flag("--as-written", o.rollout.name_as_written, "nodes are called as written here, not as hosts call themselves");
+  arguments.Flag("--as-written", o.rollout.name_as_written,
+                 "nodes are called as written here, not as hosts call themselves");
   arguments.Flag("--dry-run", o.rollout.dry_run, "look at the hosts and say what would be done");
   arguments.Text("--print", o.print, "ask no host; print the same for ansible or pdsh");
   if (auto code = ParseOrAnswer(env, kInstall, arguments, args)) return *code;
@@ -250,7 +256,8 @@ ExitCode Install(CommandEnv& env, const std::vector<std::string>& args) {
   if (status.ok()) status = TakeBundles(env, o);
   if (!status.ok()) return UsageError(env, kInstall, status.message());
   const FleetJoin& join = o.rollout.join;
-  const bool without_server = !join.server.empty() && !join.ca_pin.empty() && (!o.token_file.empty() || !o.print.empty());
+  const bool without_server =
+      !join.server.empty() && !join.ca_pin.empty() && (!o.token_file.empty() || !o.print.empty());
   if (without_server) return InstallOn(env, o, nullptr);
   return WithServer(env, kInstall, o.remote, [&](Connection& connection) { return InstallOn(env, o, &connection); });
 }

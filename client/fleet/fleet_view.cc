@@ -11,7 +11,9 @@
 namespace paritect {
 namespace {
 
-OrderedJson TextOrNull(const std::string& text) { return text.empty() ? OrderedJson(nullptr) : OrderedJson(text); }
+OrderedJson TextOrNull(const std::string& text) {
+  return text.empty() ? OrderedJson(nullptr) : OrderedJson(text);
+}
 
 const std::string* StateOf(const FleetHost& host, const std::map<std::string, std::string>& states) {
   const auto found = states.find(host.node);

@@ -18,8 +18,8 @@ absl::StatusOr<std::vector<std::string>> ExpandHosts(const std::vector<std::stri
 // The words of a file: blanks and lines part them, "#" begins a comment.
 std::vector<std::string> WordsOfHostFile(absl::string_view text);
 
-// The narrowest pattern of what they begin and end with alike that fits all of them: "npu-*", "gpu-*.rack1"; one name is
-// itself.
+// The narrowest pattern of what they begin and end with alike that fits all of them: "npu-*", "gpu-*.rack1"; one name
+// is itself.
 std::string PatternOfNames(const std::vector<std::string>& names);
 
 }  // namespace paritect

@@ -26,8 +26,9 @@ TEST(HostList, WhatIsPrintedFoldedIsReadAgain) {
 }
 
 TEST(HostList, NothingThatAShellOrSshWouldObey) {
-  for (const std::string bad : {"-oProxyCommand=x", "root@-oProxyCommand=x", "a;b", "a b", "$(x)", "", "a'b", "n[1-", "n[]",
-                                "n[2-1]", "n[a-b]", "n[1-999999999]", "n[1-99999]x[1-99999]", "../x", "@x", "n[-1]"}) {
+  for (const std::string bad :
+       {"-oProxyCommand=x", "root@-oProxyCommand=x", "a;b", "a b", "$(x)", "", "a'b", "n[1-", "n[]", "n[2-1]", "n[a-b]",
+        "n[1-999999999]", "n[1-99999]x[1-99999]", "../x", "@x", "n[-1]"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ExpandHosts({bad}).status())) << bad;
   }
   EXPECT_THAT(std::string(ExpandHosts({}).status().message()), HasSubstr("no host"));

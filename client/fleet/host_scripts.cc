@@ -1,11 +1,12 @@
 #include "client/fleet/host_scripts.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace paritect {
 namespace {
 
 // Where things are: $prefix as deploy/agent/* take it ("" for the system's), $root, $bin, $state.
-#define PARITECT_PLACES \
-  R"(set -u
+constexpr absl::string_view kPlaces = R"sh(set -u
 prefix=${1#-}; state=${2#-}
 case $prefix in ""|/*) ;; *) prefix=$HOME/$prefix;; esac
 root=${prefix:-/usr/local}
@@ -15,11 +16,12 @@ if [ -z "$state" ]; then
   state=/var/lib/paritect-agent
   [ -z "$prefix" ] || state=$prefix/var/lib/paritect-agent
 fi
-)"
+)sh";
 
 }  // namespace
 
-const absl::string_view kProbeScript = PARITECT_PLACES R"(
+std::string ProbeScript() {
+  return absl::StrCat(kPlaces, R"sh(
 echo "paritect-probe 1"
 echo "machine $(uname -m)"
 echo "name $(uname -n)"
@@ -34,7 +36,10 @@ if [ -x "$agent" ]; then
   echo "version ${said##* }"
 fi
 if [ -e "$state/agent.credential" ]; then
-  said=$(sed -n 's/^servers: *//p' "$state/agent.credential" 2>/dev/null | head -n 1 | tr -d '[]"'"' ")
+  # A list in brackets, or a line each.
+  said=$(sed -n -e 's/^servers: *\[\(.*\)\].*/\1/p' -e '/^servers: *$/,/^authority/s/^ *- *//p' \
+    "$state/agent.credential" 2>/dev/null | tr -d "\"' " | tr '\n' ',')
+  said=${said%,}
   echo "joined ${said:-yes}"
   said=$(sed -n 's/^name: *//p' "$state/agent.credential" 2>/dev/null | head -n 1 | tr -d '"'"' ")
   echo "node $said"
@@ -48,9 +53,11 @@ else
   esac
 fi
 exit 0
-)";
+)sh");
+}
 
-const absl::string_view kInstallScript = PARITECT_PLACES R"(
+std::string InstallScript() {
+  return absl::StrCat(kPlaces, R"sh(
 set -e
 umask 022
 work=
@@ -70,9 +77,11 @@ tar -xzf -
 cd paritect-*-linux-*
 sha256sum -c --quiet SHA256SUMS
 sh agent/install ${prefix:+--prefix "$prefix"} ${own:+--state "$own"}
-)";
+)sh");
+}
 
-const absl::string_view kStartScript = PARITECT_PLACES R"(
+std::string StartScript() {
+  return absl::StrCat(kPlaces, R"sh(
 [ "$5" = - ] || set -- "$@" --node "$5"
 [ "$6" = - ] || set -- "$@" --roots "$6"
 [ "$7" = - ] || set -- "$@" --restart
@@ -83,17 +92,18 @@ pin=$4
 shift 7
 [ "$server" = - ] || set -- "$@" --server "$server" --ca-pin "$pin" --token-file -
 exec "$root/lib/paritect-agent/start" "$@"
-)";
+)sh");
+}
 
-const absl::string_view kUninstallScript = PARITECT_PLACES R"(
+std::string UninstallScript() {
+  return absl::StrCat(kPlaces, R"sh(
 [ -x "$root/lib/paritect-agent/uninstall" ] || { echo "nothing is installed below $root"; exit 0; }
 [ "$3" = - ] || set -- "$@" --purge
 [ -z "$prefix" ] || set -- "$@" --prefix "$prefix"
 [ -z "$own" ] || set -- "$@" --state "$own"
 shift 3
 exec "$root/lib/paritect-agent/uninstall" "$@"
-)";
-
-#undef PARITECT_PLACES
+)sh");
+}
 
 }  // namespace paritect

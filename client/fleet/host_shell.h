@@ -1,5 +1,5 @@
-// A shell on other hosts, through the user's own ssh: his keys, his configuration, his jump hosts. Scripts and secrets go by
-// standard input, never as words of a command line that a list of processes shows.
+// A shell on other hosts, through the user's own ssh: his keys, his configuration, his jump hosts. Scripts and secrets
+// go by standard input, never as words of a command line that a list of processes shows.
 #ifndef PARITECT_CLIENT_FLEET_HOST_SHELL_H_
 #define PARITECT_CLIENT_FLEET_HOST_SHELL_H_
 

@@ -10,7 +10,9 @@
 namespace paritect {
 namespace {
 
-std::string Quoted(absl::string_view text) { return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'"); }
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
 
 // " --prefix P --state S" as the scripts of the bundle take them.
 std::string PlaceWords(const FleetPlace& place) {
@@ -39,35 +41,47 @@ std::string Playbook(const std::vector<std::string>& hosts, const RolloutOptions
   const std::string name = absl::StrCat("paritect-", bundle.version, "-linux-{{ ansible_architecture }}");
   const std::string source = absl::StrCat(DirName(bundle.file), "/", name, ".tar.gz");
   const std::string work = absl::StrCat("{{ work.path }}/", name);
-  return absl::StrCat(
-      "# umask 077\n# ", TokenLine(hosts), "\n# ansible-playbook -i ", Quoted(absl::StrCat(absl::StrJoin(hosts, ","), ",")),
-      " paritect-agent.yaml -e token_file=$PWD/paritect-token\n# rm paritect-token\n"
-      "- hosts: all\n"
-      "  become: ", as_root ? "true" : "false", "\n"
-      "  tasks:\n"
-      "    - name: a folder for the bundle\n"
-      "      ansible.builtin.tempfile: {state: directory, prefix: paritect.}\n"
-      "      register: work\n"
-      "    - name: unpack the bundle\n"
-      "      ansible.builtin.unarchive:\n"
-      "        src: \"", source, "\"\n"
-      "        dest: \"{{ work.path }}\"\n"
-      "    - name: every file is whole\n"
-      "      ansible.builtin.command:\n"
-      "        cmd: sha256sum -c --quiet SHA256SUMS\n"
-      "        chdir: \"", work, "\"\n"
-      "      changed_when: false\n"
-      "    - name: install the agent\n"
-      "      ansible.builtin.command:\n"
-      "        cmd: sh agent/install", PlaceWords(options.place), "\n"
-      "        chdir: \"", work, "\"\n"
-      "    - name: join the server and start\n"
-      "      ansible.builtin.command:\n"
-      "        cmd: ", StartWords(options, "-"), "\n"
-      "        stdin: \"{{ lookup('ansible.builtin.file', token_file) }}\"\n"
-      "      no_log: true\n"
-      "    - name: leave nothing behind\n"
-      "      ansible.builtin.file: {path: \"{{ work.path }}\", state: absent}\n");
+  return absl::StrCat("# umask 077\n# ", TokenLine(hosts), "\n# ansible-playbook -i ",
+                      Quoted(absl::StrCat(absl::StrJoin(hosts, ","), ",")),
+                      " paritect-agent.yaml -e token_file=$PWD/paritect-token\n# rm paritect-token\n"
+                      "- hosts: all\n"
+                      "  become: ",
+                      as_root ? "true" : "false",
+                      "\n"
+                      "  tasks:\n"
+                      "    - name: a folder for the bundle\n"
+                      "      ansible.builtin.tempfile: {state: directory, prefix: paritect.}\n"
+                      "      register: work\n"
+                      "    - name: unpack the bundle\n"
+                      "      ansible.builtin.unarchive:\n"
+                      "        src: \"",
+                      source,
+                      "\"\n"
+                      "        dest: \"{{ work.path }}\"\n"
+                      "    - name: every file is whole\n"
+                      "      ansible.builtin.command:\n"
+                      "        cmd: sha256sum -c --quiet SHA256SUMS\n"
+                      "        chdir: \"",
+                      work,
+                      "\"\n"
+                      "      changed_when: false\n"
+                      "    - name: install the agent\n"
+                      "      ansible.builtin.command:\n"
+                      "        cmd: sh agent/install",
+                      PlaceWords(options.place),
+                      "\n"
+                      "        chdir: \"",
+                      work,
+                      "\"\n"
+                      "    - name: join the server and start\n"
+                      "      ansible.builtin.command:\n"
+                      "        cmd: ",
+                      StartWords(options, "-"),
+                      "\n"
+                      "        stdin: \"{{ lookup('ansible.builtin.file', token_file) }}\"\n"
+                      "      no_log: true\n"
+                      "    - name: leave nothing behind\n"
+                      "      ansible.builtin.file: {path: \"{{ work.path }}\", state: absent}\n");
 }
 
 std::string PdshLines(const std::vector<std::string>& hosts, const RolloutOptions& options) {
@@ -80,8 +94,8 @@ std::string PdshLines(const std::vector<std::string>& hosts, const RolloutOption
       " && cd ", folder, " && sha256sum -c --quiet SHA256SUMS && sh agent/install", PlaceWords(options.place), " && ",
       StartWords(options, "/tmp/paritect-token"));
   return absl::StrCat("umask 077\n", TokenLine(hosts), "\n", "pdcp -p -w ", list, " ", Quoted(bundle.file),
-                      " paritect-token /tmp/\n", "pdsh -S -w ", list, " ", Quoted(absl::StrCat("sh -c ", Quoted(remote))),
-                      "\nrm paritect-token\n");
+                      " paritect-token /tmp/\n", "pdsh -S -w ", list, " ",
+                      Quoted(absl::StrCat("sh -c ", Quoted(remote))), "\nrm paritect-token\n");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The same as a rollout by ssh, as text for the tool that a site has for its hosts: an Ansible playbook, or lines for pdsh.
-// It holds no token: that stays in a file of the user's.
+// The same as a rollout by ssh, as text for the tool that a site has for its hosts: an Ansible playbook, or lines for
+// pdsh. It holds no token: that stays in a file of the user's.
 #ifndef PARITECT_CLIENT_FLEET_PRINTED_COMMANDS_H_
 #define PARITECT_CLIENT_FLEET_PRINTED_COMMANDS_H_
 

@@ -21,10 +21,12 @@ namespace {
 constexpr absl::string_view kNotBegun = "not begun: interrupted";
 constexpr std::size_t kValueBytesMax = 255;
 
-std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
+std::string OrDash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
 
-HostCall Call(absl::string_view script, const FleetPlace& place, std::vector<std::string> more = {}) {
-  HostCall call = {.script = std::string(script), .arguments = {OrDash(place.prefix), OrDash(place.state)}};
+HostCall Call(std::string script, const FleetPlace& place, std::vector<std::string> more = {}) {
+  HostCall call = {.script = std::move(script), .arguments = {OrDash(place.prefix), OrDash(place.state)}};
   for (std::string& argument : more) call.arguments.push_back(std::move(argument));
   return call;
 }
@@ -94,7 +96,7 @@ void Install(HostShell& shell, const RolloutOptions& options, const std::string&
   const Todo todo = TodoOf(host, options);
   const FleetBundle& bundle = options.bundles.at(host.machine);
   if (todo.install) {
-    HostCall call = Call(kInstallScript, options.place);
+    HostCall call = Call(InstallScript(), options.place);
     call.payload_file = bundle.file;
     if (auto said = shell.Run(host.host, call); !said.ok()) {
       host.error = absl::StrCat("install: ", said.status().message());
@@ -104,7 +106,7 @@ void Install(HostShell& shell, const RolloutOptions& options, const std::string&
     host.did.emplace_back("install");
   }
   if (!todo.start) return;
-  HostCall call = Call(kStartScript, options.place,
+  HostCall call = Call(StartScript(), options.place,
                        {todo.join ? options.join.server : "-", todo.join ? options.join.ca_pin : "-", host.node,
                         OrDash(options.join.roots), todo.restart ? "restart" : "-"});
   if (todo.join) call.payload = absl::StrCat(token, "\n");
@@ -209,7 +211,7 @@ std::vector<FleetHost> LookAtHosts(HostShell& shell, const std::vector<std::stri
   RolloutOptions quiet = options;
   quiet.tell = nullptr;
   return OnEach(std::move(all), quiet, [&](FleetHost& host) {
-    auto said = shell.Run(host.host, Call(kProbeScript, options.place));
+    auto said = shell.Run(host.host, Call(ProbeScript(), options.place));
     const absl::Status status = said.ok() ? ReadProbe(*said, host) : said.status();
     if (!status.ok()) host.error = std::string(status.message());
   });
@@ -238,13 +240,14 @@ absl::StatusOr<std::vector<FleetHost>> InstallOnHosts(HostShell& shell, std::vec
 std::vector<FleetHost> UninstallFromHosts(HostShell& shell, std::vector<FleetHost> hosts, bool purge,
                                           const RolloutOptions& options) {
   for (FleetHost& host : hosts) {
-    if (host.error.empty() && host.packaged) host.error = "a package of the distribution brought it: remove the package";
+    if (host.error.empty() && host.packaged)
+      host.error = "a package of the distribution brought it: remove the package";
   }
   return OnEach(std::move(hosts), options, [&](FleetHost& host) {
     if (host.version.empty() && !(purge && !host.joined.empty())) return;
     const std::string what = purge ? "purge" : "uninstall";
     if (!options.dry_run) {
-      auto said = shell.Run(host.host, Call(kUninstallScript, options.place, {purge ? "purge" : "-"}));
+      auto said = shell.Run(host.host, Call(UninstallScript(), options.place, {purge ? "purge" : "-"}));
       if (!said.ok()) {
         host.error = std::string(said.status().message());
         return;

@@ -1,5 +1,5 @@
-// Brings an agent to many hosts and takes it away again. Nothing is remembered here: each call looks at the hosts and does
-// what is not done yet, so that a call that was broken off, or failed on some, is simply made again.
+// Brings an agent to many hosts and takes it away again. Nothing is remembered here: each call looks at the hosts and
+// does what is not done yet, so that a call that was broken off, or failed on some, is simply made again.
 #ifndef PARITECT_CLIENT_FLEET_ROLLOUT_H_
 #define PARITECT_CLIENT_FLEET_ROLLOUT_H_
 
@@ -17,13 +17,13 @@ namespace paritect {
 
 // What was found on a host, and what was done there.
 struct FleetHost {
-  std::string host;     // as the user named it
-  std::string name;     // its own
-  std::string machine;  // of uname, "aarch64"
-  std::string version;  // of the agent; "": none is installed
-  std::string joined;   // "HOST:PORT" of its server; "": to none
-  std::string node;     // under which name
-  bool root = false;    // commands run as root there
+  std::string host;       // as the user named it
+  std::string name;       // its own
+  std::string machine;    // of uname, "aarch64"
+  std::string version;    // of the agent; "": none is installed
+  std::string joined;     // "HOST:PORT" of its server; "": to none
+  std::string node;       // under which name
+  bool root = false;      // commands run as root there
   bool packaged = false;  // a package of the distribution brought the agent
   bool running = false;
 
@@ -57,8 +57,8 @@ struct RolloutOptions {
   bool name_as_written = false;  // nodes join as the user named the host, not as it names itself
   bool dry_run = false;
   int jobs = 16;
-  std::function<bool()> interrupted;                  // no further host is begun
-  std::function<void(const FleetHost&)> tell;         // each host as it is done, on the calling thread
+  std::function<bool()> interrupted;           // no further host is begun
+  std::function<void(const FleetHost&)> tell;  // each host as it is done, on the calling thread
 };
 
 // "paritect-VERSION-linux-MACHINE.tar.gz" by machine, of files and folders. InvalidArgument, NotFound.

@@ -36,14 +36,14 @@ class PlayedHosts : public HostShell {
     absl::MutexLock lock(&mutex);
     Host& one = hosts[host];
     if (!one.reachable) return absl::UnavailableError("not reached: no route");
-    if (call.script == kProbeScript) return Probe(one);
-    if (call.script == kInstallScript) {
+    if (call.script == ProbeScript()) return Probe(one);
+    if (call.script == InstallScript()) {
       one.calls.push_back(absl::StrCat("install ", call.payload_file));
       if (one.full) return absl::FailedPreconditionError("tar: no space left on device");
       one.version = "2.0.0";
       return "";
     }
-    if (call.script == kStartScript) {
+    if (call.script == StartScript()) {
       one.calls.push_back(absl::StrCat("start ", call.arguments[4], " ", call.arguments[6]));
       if (call.arguments[2] != "-") one.joined = call.arguments[2];
       one.token = call.payload;
@@ -60,8 +60,8 @@ class PlayedHosts : public HostShell {
 
  private:
   static std::string Probe(const Host& one) {
-    std::string text = absl::StrCat("Welcome!\nmachine fake\n", kProbeBegin, "\nmachine ", one.machine, "\nname ", one.name,
-                                    "\nuid ", one.root ? 0 : 1000, "\n");
+    std::string text = absl::StrCat("Welcome!\nmachine fake\n", kProbeBegin, "\nmachine ", one.machine, "\nname ",
+                                    one.name, "\nuid ", one.root ? 0 : 1000, "\n");
     if (!one.version.empty()) absl::StrAppend(&text, "version ", one.version, "\n");
     if (!one.joined.empty()) absl::StrAppend(&text, "joined ", one.joined, "\nnode ", one.name, "\n");
     if (one.running) absl::StrAppend(&text, "running yes\n");
@@ -101,8 +101,7 @@ TEST_F(RolloutTest, InstallsJoinsAndStartsWithOneToken) {
   EXPECT_THAT(done["n3"].error, IsEmpty());
   EXPECT_EQ(tokens_, 1);
   EXPECT_THAT(joining_, ElementsAre("n1", "n2", "n3"));
-  EXPECT_THAT(played_.hosts["n2"].calls,
-              ElementsAre("install /b/paritect-2.0.0-linux-aarch64.tar.gz", "start n2 -"));
+  EXPECT_THAT(played_.hosts["n2"].calls, ElementsAre("install /b/paritect-2.0.0-linux-aarch64.tar.gz", "start n2 -"));
   EXPECT_EQ(played_.hosts["n2"].token, "pjt-x\n");
 }
 
@@ -186,17 +185,19 @@ TEST(ReadProbe, StrangeAnswersAreNoHost) {
   FleetHost host;
   EXPECT_FALSE(ReadProbe("", host).ok());
   EXPECT_THAT(std::string(ReadProbe("\x1b[31mThis account is closed", host).message()), HasSubstr("\\x1B[31mThis"));
-  EXPECT_TRUE(ReadProbe(absl::StrCat(kProbeBegin, "\nmachine arm64\nname ", std::string(1 << 20, 'x'), "\n"), host).ok());
+  EXPECT_TRUE(
+      ReadProbe(absl::StrCat(kProbeBegin, "\nmachine arm64\nname ", std::string(1 << 20, 'x'), "\n"), host).ok());
   EXPECT_EQ(host.machine, "aarch64");
   EXPECT_LE(host.name.size(), 255u);
 }
 
 TEST(FindBundles, ByNameAndOneAMachine) {
   const std::string folder = testing::TempDir() + "/bundles";
-  ASSERT_EQ(system(absl::StrCat("rm -rf ", folder, " && mkdir -p ", folder, " && cd ", folder,
-                                " && touch paritect-1.0-linux-x86_64.tar.gz paritect-1.0-linux-aarch64.tar.gz other.tar.gz")
-                       .c_str()),
-            0);
+  ASSERT_EQ(
+      system(absl::StrCat("rm -rf ", folder, " && mkdir -p ", folder, " && cd ", folder,
+                          " && touch paritect-1.0-linux-x86_64.tar.gz paritect-1.0-linux-aarch64.tar.gz other.tar.gz")
+                 .c_str()),
+      0);
   const auto found = FindBundles({folder});
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->size(), 2u);
@@ -211,7 +212,8 @@ TEST_F(RolloutTest, ThePrintedCommandsHoldNoTokenAndNameAll) {
   for (const absl::string_view tool : {"ansible", "pdsh"}) {
     const auto text = PrintedCommands(tool, {"n1", "n2"}, options_, true);
     ASSERT_TRUE(text.ok()) << text.status();
-    for (const absl::string_view part : {"n1,n2", "--node 'n*'", "--uses 2", "s:1", "sha256:00", "--roots /data", "agent/install"}) {
+    for (const absl::string_view part :
+         {"n1,n2", "--node 'n*'", "--uses 2", "s:1", "sha256:00", "--roots /data", "agent/install"}) {
       EXPECT_THAT(*text, HasSubstr(std::string(part))) << tool;
     }
     EXPECT_EQ(text->find("pjt-"), std::string::npos);

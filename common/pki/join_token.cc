@@ -53,7 +53,9 @@ absl::StatusOr<std::string> TokenDigest(absl::string_view token) {
   return ToHex(Sha256(normal));
 }
 
-bool IsNamePattern(absl::string_view bound) { return bound.find_first_of(kPatternBytes) != absl::string_view::npos; }
+bool IsNamePattern(absl::string_view bound) {
+  return bound.find_first_of(kPatternBytes) != absl::string_view::npos;
+}
 
 absl::Status CheckTokenNode(absl::string_view bound) {
   if (!IsNamePattern(bound)) return CheckName(bound);

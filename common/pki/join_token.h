@@ -17,8 +17,8 @@ absl::StatusOr<std::string> NewToken();
 // are typed and pasted. InvalidArgument where it cannot be a token; the message does not repeat it.
 absl::StatusOr<std::string> TokenDigest(absl::string_view token);
 
-// A token may be bound to the name of one node, or to a pattern that many names fit ("npu-*", "gpu-[0-3]?", as GlobMatch
-// reads it): no name holds what makes a pattern.
+// A token may be bound to the name of one node, or to a pattern that many names fit ("npu-*", "gpu-[0-3]?", as
+// GlobMatch reads it): no name holds what makes a pattern.
 bool IsNamePattern(absl::string_view bound);
 // InvalidArgument: neither a name (CheckName) nor a pattern of names.
 absl::Status CheckTokenNode(absl::string_view bound);
