@@ -6,6 +6,13 @@ set(CMAKE_C_STANDARD 11)
 # One flag for libraries and programs, so that they can share the precompiled header.
 add_compile_options(-fPIC -pthread)
 option(PARITECT_PORTABLE "programs without shared libraries (cmake/portable.cmake)" OFF)
+# libpq has no static form that Debian's other libraries complete: Kerberos and LDAP, which it names, have none.
+if(PARITECT_PORTABLE)
+  set(postgresql OFF)
+else()
+  set(postgresql ON)
+endif()
+option(PARITECT_POSTGRESQL "paritect-server --store postgresql://… (libpq)" ${postgresql})
 # One that opens libraries while it runs (property PARITECT_DYNAMIC) cannot be static.
 set(opens_libraries $<BOOL:$<TARGET_PROPERTY:PARITECT_DYNAMIC>>)
 set(static $<AND:$<BOOL:${PARITECT_PORTABLE}>,$<NOT:${opens_libraries}>>)

@@ -1,5 +1,7 @@
 #include "storage/fleet_rows.h"
 
+#include <unordered_map>
+
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
 #include "common/message_bytes.h"
@@ -69,125 +71,203 @@ std::string BeginOf(absl::string_view prefix, absl::string_view after) {
 
 // --- writing ----------------------------------------------------------------------------------------
 
-absl::StatusOr<bool> HasChildren(PreparedConnection& writer, const ContentWrite& node) {
-  for (const std::string& child : ContentChildren(node.bytes)) {
-    PARITECT_ASSIGN_OR_RETURN(const bool there, HasContentRow(writer, child, node.level - 1));
-    if (!there) return false;
+// The sets of one transaction. First all is looked up that decides what is written, then all is written: two exchanges
+// with a database across a network, however many rows there are. What the writing itself changes of what was looked up
+// is followed here.
+class SetWriter {
+ public:
+  SetWriter(SqlConnection& writer, std::optional<v1::AuditLogEntry>& log_tail, Tally& added)
+      : writer_(writer), log_tail_(log_tail), added_(added) {}
+
+  absl::Status Write(absl::Span<const WriteSet* const> sets) {
+    PARITECT_RETURN_IF_ERROR(LookUpNumbers());
+    for (const WriteSet* set : sets) PARITECT_RETURN_IF_ERROR(LookUp(*set));
+    PARITECT_RETURN_IF_ERROR(writer_.Finish());
+    bool logged = false;
+    for (const WriteSet* set : sets) {
+      for (const ContentWrite& content : set->contents) PARITECT_RETURN_IF_ERROR(WriteContent(content));
+      for (const DocumentWrite& one : set->documents) PARITECT_RETURN_IF_ERROR(WriteDocument(one));
+      for (const BatchWrite& batch : set->batches) PARITECT_RETURN_IF_ERROR(WriteBatch(batch));
+      for (const v1::AuditLogEntry& entry : set->log) PARITECT_RETURN_IF_ERROR(WriteLog(entry));
+      logged = logged || !set->log.empty();
+    }
+    PARITECT_RETURN_IF_ERROR(WriteStreams());
+    return logged ? WriteLogHead() : absl::OkStatus();
   }
-  return true;
-}
 
-absl::Status WriteContent(PreparedConnection& writer, const ContentWrite& content, Tally& added) {
-  if (content.level > 0) {
-    PARITECT_ASSIGN_OR_RETURN(const bool whole, HasChildren(writer, content));
-    if (!whole) return absl::OkStatus();
-  }
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * insert,
-      writer.Use("INSERT INTO content(sha256, bytes, level) VALUES(?,?,?) ON CONFLICT(sha256) DO NOTHING"));
-  PARITECT_RETURN_IF_ERROR(insert->BindBlob(1, content.sha256).BindBlob(2, content.bytes).Bind(3, content.level).Run());
-  const auto inserted = writer.connection().changes();
-  added.contents += inserted;
-  if (inserted > 0 || content.level == 0) return absl::OkStatus();
-  // The same bytes were here as a content without meaning.
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * raise,
-                            writer.Use("UPDATE content SET level=? WHERE sha256=? AND level=0"));
-  return raise->Bind(1, content.level).BindBlob(2, content.sha256).Run();
-}
+ private:
+  static constexpr int kAbsent = -1;  // as a level
+  struct Stream {
+    std::uint64_t last = 0;
+    bool advanced = false;
+  };
 
-absl::Status RemoveDocument(PreparedConnection& writer, const DocumentWrite& document, Tally& added) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * remove, writer.Use("DELETE FROM document WHERE collection=? AND key=?"));
-  PARITECT_RETURN_IF_ERROR(remove->BindText(1, document.collection).BindBlob(2, document.key).Run());
-  added.documents -= writer.connection().changes();
-  return absl::OkStatus();
-}
-
-// Two statements where one ("upsert") would do, because that one does not say which of the two it did.
-absl::Status PutDocument(PreparedConnection& writer, const DocumentWrite& document, Tally& added) {
-  const std::int64_t sum = SumOf(document.collection, document.key, *document.value);
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * insert,
-                            writer.Use("INSERT INTO document(sum, value, collection, key) VALUES(?,?,?,?) "
-                                       "ON CONFLICT(collection, key) DO NOTHING"));
-  insert->Bind(1, sum).BindBlob(2, *document.value).BindText(3, document.collection).BindBlob(4, document.key);
-  PARITECT_RETURN_IF_ERROR(insert->Run());
-  if (writer.connection().changes() == 1) {
-    ++added.documents;
+  absl::Status LookUp(const WriteSet& set) {
+    for (const ContentWrite& content : set.contents) {
+      PARITECT_RETURN_IF_ERROR(LookUpContent(content.sha256));
+      if (content.level == 0) continue;
+      for (const std::string& child : ContentChildren(content.bytes)) PARITECT_RETURN_IF_ERROR(LookUpContent(child));
+    }
+    for (const DocumentWrite& one : set.documents) PARITECT_RETURN_IF_ERROR(LookUpDocument(one));
+    for (const BatchWrite& batch : set.batches) PARITECT_RETURN_IF_ERROR(LookUpStream(batch));
     return absl::OkStatus();
   }
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * update,
-                            writer.Use("UPDATE document SET sum=?, value=? WHERE collection=? AND key=?"));
-  update->Bind(1, sum).BindBlob(2, *document.value).BindText(3, document.collection).BindBlob(4, document.key);
-  return update->Run();
-}
 
-absl::Status WriteDocument(PreparedConnection& writer, const DocumentWrite& document, Tally& added) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop,
-                            writer.Use("DELETE FROM document_reference WHERE collection=? AND key=?"));
-  PARITECT_RETURN_IF_ERROR(drop->BindText(1, document.collection).BindBlob(2, document.key).Run());
-  if (!document.value) return RemoveDocument(writer, document, added);
-  PARITECT_RETURN_IF_ERROR(PutDocument(writer, document, added));
-  if (document.references.empty()) return absl::OkStatus();
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * refer,
-      writer.Use("INSERT INTO document_reference(collection, key, sha256) VALUES(?,?,?) ON CONFLICT DO NOTHING"));
-  for (const std::string& digest : document.references) {
-    refer->BindText(1, document.collection).BindBlob(2, document.key).BindBlob(3, digest);
-    PARITECT_RETURN_IF_ERROR(refer->Run());
+  // There is one writer: it numbers the rows.
+  absl::Status LookUpNumbers() {
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * batch, writer_.Use("SELECT max(id) FROM batch"));
+    PARITECT_RETURN_IF_ERROR(batch->Queue(nullptr, [this](const SqlRow& row) { last_batch_ = row.Int(0); }));
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * content, writer_.Use("SELECT max(id) FROM content"));
+    return content->Queue(nullptr, [this](const SqlRow& row) { last_content_ = row.Int(0); });
   }
-  return absl::OkStatus();
-}
 
-// The law of BatchWrite: contiguous from 1.
-absl::Status AdvanceStream(PreparedConnection& writer, const BatchWrite& batch) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * find,
-                            writer.Use("SELECT last_sequence FROM stream WHERE node=? AND epoch=?"));
-  PARITECT_ASSIGN_OR_RETURN(const bool known, find->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Step());
-  const std::uint64_t last = known ? FromColumn(find->Int(0)) : 0;
-  find->Reset();
-  PARITECT_RETURN_IF_ERROR(CheckBatchFollows(batch, last));
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * advance,
-                            writer.Use("INSERT INTO stream(node, epoch, last_sequence) VALUES(?,?,?) "
-                                       "ON CONFLICT(node, epoch) DO UPDATE SET last_sequence=excluded.last_sequence"));
-  advance->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Bind(3, ToColumn(batch.last_sequence));
-  return advance->Run();
-}
-
-absl::Status WriteBatch(PreparedConnection& writer, const BatchWrite& batch) {
-  PARITECT_RETURN_IF_ERROR(AdvanceStream(writer, batch));
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * insert,
-      writer.Use("INSERT INTO batch(node, epoch, first_sequence, last_sequence, received_unix_ms, sha256, payload) "
-                 "VALUES(?,?,?,?,?,?,?)"));
-  insert->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Bind(3, ToColumn(batch.first_sequence));
-  insert->Bind(4, ToColumn(batch.last_sequence)).Bind(5, batch.received_unix_ms);
-  PARITECT_RETURN_IF_ERROR(insert->BindBlob(6, BatchDigest(batch)).BindBlob(7, batch.payload).Run());
-  if (batch.references.empty()) return absl::OkStatus();
-  const std::int64_t id = writer.connection().last_insert_id();
-  PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * refer,
-      writer.Use("INSERT INTO batch_reference(batch, sha256) VALUES(?,?) ON CONFLICT DO NOTHING"));
-  for (const std::string& digest : batch.references) {
-    PARITECT_RETURN_IF_ERROR(refer->Bind(1, id).BindBlob(2, digest).Run());
+  // Nodes of maps stay where they are.
+  absl::Status LookUpContent(const std::string& sha256) {
+    const auto [found, fresh] = levels_.emplace(sha256, kAbsent);
+    if (!fresh) return absl::OkStatus();
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * find, writer_.Use("SELECT level FROM content WHERE sha256=?"));
+    int* const level = &found->second;
+    return find->BindBlob(1, sha256).Queue(nullptr,
+                                           [level](const SqlRow& row) { *level = static_cast<int>(row.Int(0)); });
   }
-  return absl::OkStatus();
-}
 
-absl::Status WriteLog(PreparedConnection& writer, const v1::AuditLogEntry& one,
-                      std::optional<v1::AuditLogEntry>& tail) {
-  v1::AuditLogEntry entry = one;
-  ChainLogEntry(tail ? &*tail : nullptr, entry);
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * insert, writer.Use("INSERT INTO log(number, entry) VALUES(?,?)"));
-  PARITECT_RETURN_IF_ERROR(insert->Bind(1, entry.number()).BindBlob(2, SerializeStable(entry)).Run());
-  tail = std::move(entry);
-  return absl::OkStatus();
-}
+  absl::Status LookUpDocument(const DocumentWrite& one) {
+    const auto [found, fresh] = documents_.emplace(std::make_pair(one.collection, one.key), false);
+    if (!fresh) return absl::OkStatus();
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * find,
+                              writer_.Use("SELECT sum FROM document WHERE collection=? AND key=?"));
+    bool* const there = &found->second;
+    return find->BindText(1, one.collection).BindBlob(2, one.key).Queue(nullptr, [there](const SqlRow&) {
+      *there = true;
+    });
+  }
 
-absl::Status WriteLogHead(PreparedConnection& writer, v1::AuditLogEntry head) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * put,
-                            writer.Use("INSERT INTO log_head(id, number, entry) VALUES(1,?,?) ON CONFLICT(id) DO "
-                                       "UPDATE SET number=excluded.number, entry=excluded.entry"));
-  return put->Bind(1, head.number()).BindBlob(2, SerializeStable(head)).Run();
-}
+  absl::Status LookUpStream(const BatchWrite& batch) {
+    const auto [found, fresh] = streams_.emplace(std::make_pair(batch.node, batch.epoch), Stream());
+    if (!fresh) return absl::OkStatus();
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * find,
+                              writer_.Use("SELECT last_sequence FROM stream WHERE node=? AND epoch=?"));
+    std::uint64_t* const last = &found->second.last;
+    return find->BindText(1, batch.node).Bind(2, ToColumn(batch.epoch)).Queue(nullptr, [last](const SqlRow& row) {
+      *last = FromColumn(row.Int(0));
+    });
+  }
+
+  absl::Status WriteContent(const ContentWrite& content) {
+    if (content.level > 0) {
+      for (const std::string& child : ContentChildren(content.bytes)) {
+        if (levels_[child] != content.level - 1) return absl::OkStatus();
+      }
+    }
+    int& level = levels_[content.sha256];
+    if (level == kAbsent) {
+      level = content.level;
+      ++added_.contents;
+      PARITECT_ASSIGN_OR_RETURN(SqlStatement * insert,
+                                writer_.Use("INSERT INTO content(id, sha256, bytes, level) VALUES(?,?,?,?)"));
+      insert->Bind(1, ++last_content_).BindBlob(2, content.sha256).BindBlob(3, content.bytes);
+      return insert->Bind(4, content.level).Queue();
+    }
+    if (level > 0 || content.level == 0) return absl::OkStatus();
+    // The same bytes were here as a content without meaning.
+    level = content.level;
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * raise, writer_.Use("UPDATE content SET level=? WHERE sha256=?"));
+    return raise->Bind(1, content.level).BindBlob(2, content.sha256).Queue();
+  }
+
+  absl::Status WriteDocument(const DocumentWrite& one) {
+    bool& there = documents_[{one.collection, one.key}];
+    if (there) {
+      PARITECT_ASSIGN_OR_RETURN(SqlStatement * release,
+                                writer_.Use("DELETE FROM document_reference WHERE collection=? AND key=?"));
+      PARITECT_RETURN_IF_ERROR(release->BindText(1, one.collection).BindBlob(2, one.key).Queue());
+    }
+    added_.documents += (one.value ? 1 : 0) - (there ? 1 : 0);
+    if (!one.value) {
+      there = false;
+      PARITECT_ASSIGN_OR_RETURN(SqlStatement * remove,
+                                writer_.Use("DELETE FROM document WHERE collection=? AND key=?"));
+      return remove->BindText(1, one.collection).BindBlob(2, one.key).Queue();
+    }
+    there = true;
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * put,
+                              writer_.Use("INSERT INTO document(collection, key, sum, value) VALUES(?,?,?,?) ON "
+                                          "CONFLICT(collection, key) DO UPDATE SET sum=excluded.sum, "
+                                          "value=excluded.value"));
+    put->BindText(1, one.collection).BindBlob(2, one.key).Bind(3, SumOf(one.collection, one.key, *one.value));
+    PARITECT_RETURN_IF_ERROR(put->BindBlob(4, *one.value).Queue());
+    if (one.references.empty()) return absl::OkStatus();
+    PARITECT_ASSIGN_OR_RETURN(
+        SqlStatement * refer,
+        writer_.Use("INSERT INTO document_reference(collection, key, sha256) VALUES(?,?,?) ON CONFLICT DO NOTHING"));
+    for (const std::string& digest : one.references) {
+      PARITECT_RETURN_IF_ERROR(refer->BindText(1, one.collection).BindBlob(2, one.key).BindBlob(3, digest).Queue());
+    }
+    return absl::OkStatus();
+  }
+
+  // The law of BatchWrite: contiguous from 1.
+  absl::Status WriteBatch(const BatchWrite& batch) {
+    Stream& stream = streams_[{batch.node, batch.epoch}];
+    PARITECT_RETURN_IF_ERROR(CheckBatchFollows(batch, stream.last));
+    stream = {batch.last_sequence, true};
+    ++added_.batches;
+    const std::int64_t id = ++last_batch_;
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * insert,
+                              writer_.Use("INSERT INTO batch(id, node, epoch, first_sequence, last_sequence, "
+                                          "received_unix_ms, sha256, payload) VALUES(?,?,?,?,?,?,?,?)"));
+    insert->Bind(1, id).BindText(2, batch.node).Bind(3, ToColumn(batch.epoch)).Bind(4, ToColumn(batch.first_sequence));
+    insert->Bind(5, ToColumn(batch.last_sequence)).Bind(6, batch.received_unix_ms);
+    PARITECT_RETURN_IF_ERROR(insert->BindBlob(7, BatchDigest(batch)).BindBlob(8, batch.payload).Queue());
+    if (batch.references.empty()) return absl::OkStatus();
+    PARITECT_ASSIGN_OR_RETURN(
+        SqlStatement * refer,
+        writer_.Use("INSERT INTO batch_reference(batch, sha256) VALUES(?,?) ON CONFLICT DO NOTHING"));
+    for (const std::string& digest : batch.references) {
+      PARITECT_RETURN_IF_ERROR(refer->Bind(1, id).BindBlob(2, digest).Queue());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteStreams() {
+    for (const auto& [key, stream] : streams_) {
+      if (!stream.advanced) continue;
+      PARITECT_ASSIGN_OR_RETURN(
+          SqlStatement * advance,
+          writer_.Use("INSERT INTO stream(node, epoch, last_sequence) VALUES(?,?,?) "
+                      "ON CONFLICT(node, epoch) DO UPDATE SET last_sequence=excluded.last_sequence"));
+      advance->BindText(1, key.first).Bind(2, ToColumn(key.second)).Bind(3, ToColumn(stream.last));
+      PARITECT_RETURN_IF_ERROR(advance->Queue());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteLog(const v1::AuditLogEntry& one) {
+    v1::AuditLogEntry entry = one;
+    ChainLogEntry(log_tail_ ? &*log_tail_ : nullptr, entry);
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * insert, writer_.Use("INSERT INTO log(number, entry) VALUES(?,?)"));
+    PARITECT_RETURN_IF_ERROR(insert->Bind(1, entry.number()).BindBlob(2, SerializeStable(entry)).Queue());
+    log_tail_ = std::move(entry);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteLogHead() {
+    v1::AuditLogEntry head = *log_tail_;
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * put,
+                              writer_.Use("INSERT INTO log_head(id, number, entry) VALUES(1,?,?) ON CONFLICT(id) DO "
+                                          "UPDATE SET number=excluded.number, entry=excluded.entry"));
+    return put->Bind(1, head.number()).BindBlob(2, SerializeStable(head)).Queue();
+  }
+
+  SqlConnection& writer_;
+  std::optional<v1::AuditLogEntry>& log_tail_;
+  Tally& added_;
+  std::unordered_map<std::string, int> levels_;                      // of contents: kAbsent, 0, or a node's
+  std::map<std::pair<std::string, std::string>, bool> documents_;    // collection, key: is there
+  std::map<std::pair<std::string, std::uint64_t>, Stream> streams_;  // node, epoch
+  std::int64_t last_batch_ = 0;                                      // its id
+  std::int64_t last_content_ = 0;
+};
 
 // --- reading ----------------------------------------------------------------------------------------
 
@@ -197,7 +277,7 @@ absl::StatusOr<v1::AuditLogEntry> ParseLogEntry(std::int64_t number, absl::strin
   return entry;
 }
 
-absl::StatusOr<BatchWrite> BatchOf(const SqliteStatement& row) {
+absl::StatusOr<BatchWrite> BatchOf(const SqlRow& row) {
   BatchWrite batch;
   batch.node = row.Bytes(1);
   batch.epoch = FromColumn(row.Int(2));
@@ -216,42 +296,45 @@ constexpr char kNodeBatches[] =
     "SELECT id, node, epoch, first_sequence, last_sequence, received_unix_ms, sha256, payload FROM batch "
     "WHERE id>? AND node=? ORDER BY id";
 
+absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(SqlConnection& reader) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
+                            reader.Use("SELECT number, entry FROM log ORDER BY number DESC LIMIT 1"));
+  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+  if (!row) return std::nullopt;
+  PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));
+  rows->Reset();
+  return entry;
+}
+
 }  // namespace
 
-absl::Status WriteRows(PreparedConnection& writer, const WriteSet& set, std::optional<v1::AuditLogEntry>& log_tail,
-                       Tally& added) {
-  for (const ContentWrite& content : set.contents) PARITECT_RETURN_IF_ERROR(WriteContent(writer, content, added));
-  for (const DocumentWrite& one : set.documents) PARITECT_RETURN_IF_ERROR(WriteDocument(writer, one, added));
-  for (const BatchWrite& batch : set.batches) PARITECT_RETURN_IF_ERROR(WriteBatch(writer, batch));
-  added.batches += static_cast<std::int64_t>(set.batches.size());
-  for (const v1::AuditLogEntry& entry : set.log) PARITECT_RETURN_IF_ERROR(WriteLog(writer, entry, log_tail));
-  return set.log.empty() ? absl::OkStatus() : WriteLogHead(writer, *log_tail);
+absl::Status WriteRows(SqlConnection& writer, absl::Span<const WriteSet* const> sets,
+                       std::optional<v1::AuditLogEntry>& log_tail, Tally& added) {
+  return SetWriter(writer, log_tail, added).Write(sets);
 }
 
-absl::Status DropContentRow(PreparedConnection& writer, absl::string_view sha256, Tally& added) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop, writer.Use("DELETE FROM content WHERE sha256=?"));
-  PARITECT_RETURN_IF_ERROR(drop->BindBlob(1, sha256).Run());
-  added.contents -= writer.connection().changes();
-  return absl::OkStatus();
+absl::Status DropContentRow(SqlConnection& writer, absl::string_view sha256, std::int64_t& dropped) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * drop, writer.Use("DELETE FROM content WHERE sha256=?"));
+  return drop->BindBlob(1, sha256).Queue(&dropped);
 }
 
-absl::Status AddTally(PreparedConnection& writer, const Tally& added) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * add, writer.Use("UPDATE tally SET count=count+? WHERE name=?"));
+absl::Status AddTally(SqlConnection& writer, const Tally& added) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * add, writer.Use("UPDATE tally SET count=count+? WHERE name=?"));
   const std::pair<absl::string_view, std::int64_t> counts[] = {
       {"document", added.documents}, {"content", added.contents}, {"batch", added.batches}, {"commit", 1}};
   for (const auto& [name, count] : counts) {
-    if (count != 0) PARITECT_RETURN_IF_ERROR(add->Bind(1, count).BindText(2, name).Run());
+    if (count != 0) PARITECT_RETURN_IF_ERROR(add->Bind(1, count).BindText(2, name).Queue());
   }
-  return absl::OkStatus();
+  return writer.Finish();
 }
 
-absl::StatusOr<Tally> ReadTally(PreparedConnection& reader) {
+absl::StatusOr<Tally> ReadTally(SqlConnection& reader) {
   Tally tally;
   const std::pair<absl::string_view, std::int64_t*> counts[] = {{"document", &tally.documents},
                                                                 {"content", &tally.contents},
                                                                 {"batch", &tally.batches},
                                                                 {"commit", &tally.commits}};
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT count FROM tally WHERE name=?"));
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT count FROM tally WHERE name=?"));
   for (const auto& [name, count] : counts) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindText(1, name).Step());
     if (!row) return absl::DataLossError(absl::StrCat("the tally of ", name, " is missing"));
@@ -261,10 +344,9 @@ absl::StatusOr<Tally> ReadTally(PreparedConnection& reader) {
   return tally;
 }
 
-absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int64_t received_before_unix_ms, int rows) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteTransaction transaction, SqliteTransaction::Begin(writer.connection()));
+absl::Status DropBatchRows(SqlConnection& writer, std::int64_t received_before_unix_ms, int rows, Tally& added) {
   std::vector<std::int64_t> ids;
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * find,
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * find,
                             writer.Use("SELECT id FROM batch WHERE received_unix_ms<? ORDER BY id LIMIT ?"));
   find->Bind(1, received_before_unix_ms).Bind(2, rows);
   for (;;) {
@@ -272,22 +354,18 @@ absl::StatusOr<std::int64_t> DropBatchRows(PreparedConnection& writer, std::int6
     if (!row) break;
     ids.push_back(find->Int(0));
   }
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * release, writer.Use("DELETE FROM batch_reference WHERE batch=?"));
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * drop, writer.Use("DELETE FROM batch WHERE id=?"));
   for (const std::int64_t id : ids) {
-    PARITECT_RETURN_IF_ERROR(release->Bind(1, id).Run());
-    PARITECT_RETURN_IF_ERROR(drop->Bind(1, id).Run());
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * release, writer.Use("DELETE FROM batch_reference WHERE batch=?"));
+    PARITECT_RETURN_IF_ERROR(release->Bind(1, id).Queue());
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * drop, writer.Use("DELETE FROM batch WHERE id=?"));
+    PARITECT_RETURN_IF_ERROR(drop->Bind(1, id).Queue());
   }
-  Tally added;
   added.batches -= static_cast<std::int64_t>(ids.size());
-  PARITECT_RETURN_IF_ERROR(AddTally(writer, added));
-  PARITECT_RETURN_IF_ERROR(transaction.Commit());
-  return static_cast<std::int64_t>(ids.size());
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(PreparedConnection& reader) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
-                            reader.Use("SELECT number, entry FROM log ORDER BY number DESC LIMIT 1"));
+absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogHead(SqlConnection& reader) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT number, entry FROM log_head"));
   PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
   if (!row) return std::nullopt;
   PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));
@@ -295,18 +373,21 @@ absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogTail(PreparedConnection&
   return entry;
 }
 
-absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogHead(PreparedConnection& reader) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT number, entry FROM log_head"));
-  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
-  if (!row) return std::nullopt;
-  PARITECT_ASSIGN_OR_RETURN(v1::AuditLogEntry entry, ParseLogEntry(rows->Int(0), rows->Bytes(1)));
-  rows->Reset();
-  return entry;
+absl::StatusOr<std::optional<v1::AuditLogEntry>> ReadLogEnd(SqlConnection& reader) {
+  PARITECT_ASSIGN_OR_RETURN(std::optional<v1::AuditLogEntry> tail, ReadLogTail(reader));
+  PARITECT_ASSIGN_OR_RETURN(std::optional<v1::AuditLogEntry> head, ReadLogHead(reader));
+  return head && (!tail || tail->number() < head->number()) ? head : tail;
 }
 
-absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& reader, std::int64_t from, int limit) {
-  PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+absl::StatusOr<std::int64_t> ReadLastLogNumber(SqlConnection& reader) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT max(number) FROM log"));
+  PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
+  return row ? rows->Int(0) : 0;
+}
+
+absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(SqlConnection& reader, std::int64_t from, int limit) {
+  PARITECT_RETURN_IF_ERROR(reader.CheckTime());
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
                             reader.Use("SELECT number, entry FROM log WHERE number>=? ORDER BY number LIMIT ?"));
   rows->Bind(1, from).Bind(2, std::max(limit, 0));
   std::vector<v1::AuditLogEntry> out;
@@ -326,9 +407,9 @@ absl::StatusOr<std::vector<v1::AuditLogEntry>> ReadLogRows(PreparedConnection& r
   }
 }
 
-absl::StatusOr<std::optional<std::string>> ReadDocument(PreparedConnection& reader, absl::string_view collection,
+absl::StatusOr<std::optional<std::string>> ReadDocument(SqlConnection& reader, absl::string_view collection,
                                                         absl::string_view key) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
                             reader.Use("SELECT sum, value FROM document WHERE collection=? AND key=?"));
   PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindText(1, collection).BindBlob(2, key).Step());
   if (!row) return std::nullopt;
@@ -337,8 +418,8 @@ absl::StatusOr<std::optional<std::string>> ReadDocument(PreparedConnection& read
   return value;
 }
 
-absl::StatusOr<std::string> ReadContentRow(PreparedConnection& reader, absl::string_view sha256) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT bytes FROM content WHERE sha256=?"));
+absl::StatusOr<std::string> ReadContentRow(SqlConnection& reader, absl::string_view sha256) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT bytes FROM content WHERE sha256=?"));
   PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindBlob(1, sha256).Step());
   if (!row) return absl::NotFoundError(absl::StrCat("no content with SHA-256 ", ToHex(sha256)));
   std::string bytes = rows->Bytes(0);
@@ -346,11 +427,10 @@ absl::StatusOr<std::string> ReadContentRow(PreparedConnection& reader, absl::str
   return bytes;
 }
 
-absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_view collection,
-                                      absl::string_view prefix, absl::string_view after,
-                                      std::vector<DocumentRow>& page) {
-  PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+absl::StatusOr<bool> ReadDocumentPage(SqlConnection& reader, absl::string_view collection, absl::string_view prefix,
+                                      absl::string_view after, std::vector<DocumentRow>& page) {
+  PARITECT_RETURN_IF_ERROR(reader.CheckTime());
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
                             reader.Use("SELECT key, sum, value FROM document WHERE collection=? AND key>=? AND key<? "
                                        "ORDER BY key LIMIT ?"));
   rows->BindText(1, collection).BindBlob(2, BeginOf(prefix, after)).BindBlob(3, EndOf(prefix)).Bind(4, kPageRows);
@@ -368,10 +448,10 @@ absl::StatusOr<bool> ReadDocumentPage(PreparedConnection& reader, absl::string_v
   return true;
 }
 
-absl::StatusOr<bool> ReadBatchPage(PreparedConnection& reader, absl::string_view node, std::int64_t& after,
+absl::StatusOr<bool> ReadBatchPage(SqlConnection& reader, absl::string_view node, std::int64_t& after,
                                    std::vector<BatchWrite>& page) {
-  PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use(node.empty() ? kAllBatches : kNodeBatches));
+  PARITECT_RETURN_IF_ERROR(reader.CheckTime());
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use(node.empty() ? kAllBatches : kNodeBatches));
   rows->Bind(1, after);
   if (!node.empty()) rows->BindText(2, node);
   for (std::size_t bytes = 0; bytes < kPageBytes;) {
@@ -386,18 +466,18 @@ absl::StatusOr<bool> ReadBatchPage(PreparedConnection& reader, absl::string_view
   return true;
 }
 
-absl::StatusOr<bool> HasContentRow(PreparedConnection& reader, absl::string_view sha256, int level) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT level FROM content WHERE sha256=?"));
+absl::StatusOr<bool> HasContentRow(SqlConnection& reader, absl::string_view sha256, int level) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT level FROM content WHERE sha256=?"));
   PARITECT_ASSIGN_OR_RETURN(const bool row, rows->BindBlob(1, sha256).Step());
   const bool found = row && (level == 0 || rows->Int(0) == level);
   rows->Reset();
   return found;
 }
 
-absl::StatusOr<std::vector<std::string>> ContentsBelow(PreparedConnection& reader, absl::string_view sha256) {
+absl::StatusOr<std::vector<std::string>> ContentsBelow(SqlConnection& reader, absl::string_view sha256) {
   std::vector<std::string> below;
   std::vector<std::string> open = {std::string(sha256)};
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT bytes FROM content WHERE sha256=? AND level>0"));
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT bytes FROM content WHERE sha256=? AND level>0"));
   while (!open.empty()) {
     const std::string node = std::move(open.back());
     open.pop_back();
@@ -410,16 +490,17 @@ absl::StatusOr<std::vector<std::string>> ContentsBelow(PreparedConnection& reade
   return below;
 }
 
-absl::StatusOr<UnreferencedRows> UnreferencedContents(PreparedConnection& reader) {
+absl::StatusOr<UnreferencedRows> UnreferencedContents(SqlConnection& reader) {
   // No index by digest: it would cost every write a random place, and this is asked rarely. `place` counts the children
   // of a node; a node of a tree has 256 at most, whoever sends more gets them kept as far as that.
   PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * rows,
+      SqlStatement * rows,
       reader.Use("WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL SELECT n+32 FROM place WHERE n<8161), "
                  "live(sha256) AS (SELECT sha256 FROM document_reference UNION SELECT sha256 FROM batch_reference "
                  "UNION SELECT substr(c.bytes, n, 32) FROM live JOIN content c ON c.sha256=live.sha256 AND c.level>0 "
                  "CROSS JOIN place WHERE n<length(c.bytes)) "
-                 "SELECT sha256, level FROM content WHERE sha256 NOT IN (SELECT sha256 FROM live)"));
+                 "SELECT content.sha256, content.level FROM content LEFT JOIN live ON live.sha256=content.sha256 "
+                 "WHERE live.sha256 IS NULL"));
   UnreferencedRows out;
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());

@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 class FleetStoreContract : public ::testing::TestWithParam<std::string> {
  protected:
   FleetStoreContract() {
-    auto store = OpenFleetStore(GetParam() == "sqlite" ? absl::StrCat("sqlite:", path_) : "memory:");
+    auto store = OpenTestStore(NewTestStore(GetParam()));
     EXPECT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
   }
@@ -37,7 +37,6 @@ class FleetStoreContract : public ::testing::TestWithParam<std::string> {
                     .ok());
     return keys;
   }
-  const std::string path_ = NewStorePath("contract");
   std::unique_ptr<FleetStore> store_;
 };
 
@@ -384,7 +383,7 @@ TEST_P(FleetStoreContract, CompactDropsNothingThatIsBeingWritten) {
   compactor.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, FleetStoreContract, ::testing::Values("sqlite", "memory"),
+INSTANTIATE_TEST_SUITE_P(Backends, FleetStoreContract, ::testing::ValuesIn(TestBackends()),
                          [](const auto& param_info) { return param_info.param; });
 
 TEST(FleetStore, RefusesAnUnknownScheme) {
@@ -393,10 +392,10 @@ TEST(FleetStore, RefusesAnUnknownScheme) {
 }
 
 // Two implementations that share nothing must agree on any sequence of calls.
-TEST(FleetStore, FileAndModelAgree) {
+TEST_P(FleetStoreContract, ItAndTheModelAgree) {
   for (unsigned seed = 1; seed <= 3; ++seed) {
     std::mt19937 random(seed);
-    const auto file = *OpenFleetStore(absl::StrCat("sqlite:", NewStorePath("model")));
+    const auto file = *OpenTestStore(NewTestStore(GetParam()));
     const auto model = *OpenFleetStore("memory:");
     for (int step = 0; step < 150; ++step) {
       WriteSet set;

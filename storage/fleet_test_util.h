@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ inline std::string NewStorePath(absl::string_view name) {
   for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock", ".mark"}) ::unlink((path + tail).c_str());
   return path;
 }
+
+// The backends that a test program runs the contract over, and a new, empty store of one of them: its URI, and that
+// opened.
+std::vector<std::string> TestBackends();
+std::string NewTestStore(const std::string& backend);
+absl::StatusOr<std::unique_ptr<FleetStore>> OpenTestStore(const std::string& uri);
 
 inline absl::Status CommitOne(FleetStore& store, const WriteSet& set) {
   const WriteSet* const sets[] = {&set};

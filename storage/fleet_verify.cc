@@ -17,18 +17,13 @@ void Note(const absl::Status& status, Problems& problems) {
   if (!status.ok() && problems.size() < kProblemsMax) problems.emplace_back(status.message());
 }
 
-absl::Status CheckPages(PreparedConnection& reader, Problems& problems) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("PRAGMA integrity_check(50)"));
-  for (;;) {
-    PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
-    if (!row) return absl::OkStatus();
-    if (const std::string line = rows->Bytes(0); line != "ok") problems.push_back(absl::StrCat("pages: ", line));
-  }
+absl::Status CheckPages(SqlConnection& reader, Problems& problems) {
+  return reader.CheckPages(problems);
 }
 
-absl::Status CheckDocuments(PreparedConnection& reader, Problems& problems) {
+absl::Status CheckDocuments(SqlConnection& reader, Problems& problems) {
   std::vector<std::string> collections;
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows, reader.Use("SELECT DISTINCT collection FROM document"));
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows, reader.Use("SELECT DISTINCT collection FROM document"));
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) break;
@@ -49,10 +44,10 @@ absl::Status CheckDocuments(PreparedConnection& reader, Problems& problems) {
   return absl::OkStatus();
 }
 
-absl::Status CheckContents(PreparedConnection& reader, Problems& problems) {
+absl::Status CheckContents(SqlConnection& reader, Problems& problems) {
   for (std::int64_t id = 0;;) {
-    PARITECT_RETURN_IF_ERROR(reader.connection().CheckTime());
-    PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
+    PARITECT_RETURN_IF_ERROR(reader.CheckTime());
+    PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
                               reader.Use("SELECT id, sha256 FROM content WHERE id>? ORDER BY id LIMIT 1"));
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Bind(1, id).Step());
     if (!row) return absl::OkStatus();
@@ -64,7 +59,7 @@ absl::Status CheckContents(PreparedConnection& reader, Problems& problems) {
   }
 }
 
-absl::Status CheckBatches(PreparedConnection& reader, Problems& problems) {
+absl::Status CheckBatches(SqlConnection& reader, Problems& problems) {
   for (std::int64_t after = 0;;) {
     const std::int64_t before = after;
     std::vector<BatchWrite> page;
@@ -74,10 +69,10 @@ absl::Status CheckBatches(PreparedConnection& reader, Problems& problems) {
     if (after == before) return more.status();  // the page itself cannot be read
   }
   PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * rows,
-      reader.Use("SELECT b.node FROM (SELECT node, epoch, last_sequence, max(id) FROM batch GROUP BY node, epoch) b "
-                 "LEFT JOIN stream s ON s.node=b.node AND s.epoch=b.epoch "
-                 "WHERE s.last_sequence IS NOT b.last_sequence"));
+      SqlStatement * rows,
+      reader.Use("SELECT b.node FROM batch b JOIN (SELECT max(id) AS id FROM batch GROUP BY node, epoch) newest "
+                 "ON newest.id=b.id LEFT JOIN stream s ON s.node=b.node AND s.epoch=b.epoch AND "
+                 "s.last_sequence=b.last_sequence WHERE s.node IS NULL"));
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
     if (!row) return absl::OkStatus();
@@ -87,9 +82,9 @@ absl::Status CheckBatches(PreparedConnection& reader, Problems& problems) {
   }
 }
 
-absl::Status CheckReferences(PreparedConnection& reader, Problems& problems) {
+absl::Status CheckReferences(SqlConnection& reader, Problems& problems) {
   PARITECT_ASSIGN_OR_RETURN(
-      SqliteStatement * rows,
+      SqlStatement * rows,
       reader.Use("SELECT count(*) FROM document_reference r WHERE NOT EXISTS(SELECT 1 FROM document d WHERE "
                  "d.collection=r.collection AND d.key=r.key)"));
   PARITECT_ASSIGN_OR_RETURN(const bool row, rows->Step());
@@ -99,9 +94,9 @@ absl::Status CheckReferences(PreparedConnection& reader, Problems& problems) {
   return absl::OkStatus();
 }
 
-absl::Status CheckTally(PreparedConnection& reader, Problems& problems) {
-  PARITECT_ASSIGN_OR_RETURN(SqliteStatement * rows,
-                            reader.Use("SELECT name FROM tally WHERE count IS NOT CASE name "
+absl::Status CheckTally(SqlConnection& reader, Problems& problems) {
+  PARITECT_ASSIGN_OR_RETURN(SqlStatement * rows,
+                            reader.Use("SELECT name FROM tally WHERE count<>CASE name "
                                        "WHEN 'document' THEN (SELECT count(*) FROM document) "
                                        "WHEN 'content' THEN (SELECT count(*) FROM content) "
                                        "WHEN 'batch' THEN (SELECT count(*) FROM batch) ELSE count END"));
@@ -113,14 +108,14 @@ absl::Status CheckTally(PreparedConnection& reader, Problems& problems) {
   }
 }
 
-absl::Status CheckHeadOfLog(PreparedConnection& reader, const v1::AuditLogEntry* last, Problems& problems) {
+absl::Status CheckHeadOfLog(SqlConnection& reader, const v1::AuditLogEntry* last, Problems& problems) {
   PARITECT_ASSIGN_OR_RETURN(const std::optional<v1::AuditLogEntry> head, ReadLogHead(reader));
   const std::string problem = CheckLogHead(head ? &*head : nullptr, last);
   if (!problem.empty()) Note(absl::DataLossError(problem), problems);
   return absl::OkStatus();
 }
 
-absl::Status CheckLog(PreparedConnection& reader, Problems& problems) {
+absl::Status CheckLog(SqlConnection& reader, Problems& problems) {
   std::optional<v1::AuditLogEntry> previous;
   for (std::int64_t from = 1;;) {
     PARITECT_ASSIGN_OR_RETURN(std::vector<v1::AuditLogEntry> page, ReadLogRows(reader, from, kLogPage));
@@ -136,9 +131,9 @@ absl::Status CheckLog(PreparedConnection& reader, Problems& problems) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> FindDamage(PreparedConnection& reader, absl::FunctionRef<bool()> stop) {
-  reader.connection().SetStop([stop] { return stop(); });
-  const absl::Cleanup unstopped = [&reader] { reader.connection().SetStop(nullptr); };
+absl::StatusOr<std::vector<std::string>> FindDamage(SqlConnection& reader, absl::FunctionRef<bool()> stop) {
+  reader.SetStop([stop] { return stop(); });
+  const absl::Cleanup unstopped = [&reader] { reader.SetStop(nullptr); };
   Problems problems;
   for (auto* check : {&CheckPages, &CheckDocuments, &CheckContents, &CheckBatches, &CheckReferences, &CheckTally,
                       &CheckLog}) {

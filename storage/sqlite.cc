@@ -96,6 +96,16 @@ absl::Status SqliteStatement::Run() {
   return absl::OkStatus();
 }
 
+absl::Status SqliteStatement::Queue(std::int64_t* changed, Visit visit) {
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, Step());
+    if (!row) break;
+    if (visit) visit(*this);
+  }
+  if (changed != nullptr) *changed += sqlite3_changes64(sqlite3_db_handle(statement_.get()));
+  return absl::OkStatus();
+}
+
 void SqliteStatement::Reset() {
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
@@ -149,14 +159,6 @@ absl::StatusOr<std::int64_t> SqliteConnection::ReadInt(absl::string_view sql) {
   PARITECT_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(sql));
   PARITECT_ASSIGN_OR_RETURN(const bool row, statement.Step());
   return row ? statement.Int(0) : 0;
-}
-
-std::int64_t SqliteConnection::last_insert_id() const {
-  return sqlite3_last_insert_rowid(database_.get());
-}
-
-std::int64_t SqliteConnection::changes() const {
-  return sqlite3_changes64(database_.get());
 }
 
 bool SqliteConnection::Watch::Over() const {

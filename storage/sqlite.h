@@ -11,30 +11,31 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "storage/sql.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace paritect {
 
-// One prepared statement. Parameters are numbered from 1, columns from 0. Must not outlive its connection.
-class SqliteStatement {
+class SqliteStatement final : public SqlStatement {
  public:
   explicit SqliteStatement(sqlite3_stmt* statement) : statement_(statement, &Finalize) {}
+  SqliteStatement(SqliteStatement&&) = default;
 
-  SqliteStatement& Bind(int index, std::int64_t value);
-  SqliteStatement& BindText(int index, absl::string_view text);
-  SqliteStatement& BindBlob(int index, absl::string_view bytes);
+  SqliteStatement& Bind(int index, std::int64_t value) override;
+  SqliteStatement& BindText(int index, absl::string_view text) override;
+  SqliteStatement& BindBlob(int index, absl::string_view bytes) override;
 
-  // True: a row stands ready. False: done; the statement is reset and may be bound again.
-  absl::StatusOr<bool> Step();
+  absl::StatusOr<bool> Step() override;
+  absl::Status Queue(std::int64_t* changed = nullptr, Visit visit = nullptr) override;  // runs it at once
   // For statements without rows.
   absl::Status Run();
-  void Reset();
+  void Reset() override;
 
-  std::int64_t Int(int column) const;
-  std::string Bytes(int column) const;  // of a text or a blob
-  bool IsNull(int column) const;
+  std::int64_t Int(int column) const override;
+  std::string Bytes(int column) const override;
+  bool IsNull(int column) const override;
 
  private:
   static void Finalize(sqlite3_stmt* statement);
@@ -53,8 +54,6 @@ class SqliteConnection {
   absl::Status Execute(absl::string_view sql);  // any number of statements, no rows
   absl::StatusOr<SqliteStatement> Prepare(absl::string_view sql);
   absl::StatusOr<std::int64_t> ReadInt(absl::string_view sql);  // the first column of the first row
-  std::int64_t last_insert_id() const;
-  std::int64_t changes() const;  // rows changed by the last statement
   // What runs longer than this from now on ends with DeadlineExceeded; 0: no limit.
   void SetTimeLimit(std::int64_t milliseconds);
   // Asked now and then while a statement runs: true ends it with DeadlineExceeded. Empty: nothing is asked.
