@@ -26,6 +26,12 @@ TEST(TensorNames, OneFormAcrossFrameworks) {
       {"model.embed_tokens.weight", "embedding.word_embeddings.weight"},
       {"lm_head.weight", "output_layer.weight"},
       {"model.norm.weight", "decoder.final_layernorm.weight"},
+      {"model.layers.3.self_attn.o_proj.weight", "blk.3.attn_output.weight"},
+      {"model.layers.3.mlp.down_proj.weight", "blk.3.ffn_down.weight"},
+      {"model.layers.3.post_attention_layernorm.weight", "blk.3.ffn_norm.weight"},
+      {"model.embed_tokens.weight", "token_embd.weight"},
+      {"model.layers.3.self_attn.q_proj.weight", "base_model.model.model.layers.3.self_attn.q_proj.base_layer.weight"},
+      {"base_model.model.layers.3.q.lora_A.weight", "base_model.model.layers.3.q.lora_A.default.weight"},
   };
   for (const auto& [a, b] : kPairs) EXPECT_EQ(Names().Canonical(a), Names().Canonical(b)) << a << " " << b;
   EXPECT_NE(Names().Canonical("ln.gamma"), Names().Canonical("ln.beta"));

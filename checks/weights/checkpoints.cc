@@ -28,6 +28,26 @@ void AddPiece(const v1::Bundle& bundle, const v1::Evidence& evidence, Checkpoint
   checkpoint.incomplete = checkpoint.incomplete || weights.incomplete_size() > 0;
 }
 
+// An index and its parts may both be named: what a file before holds counts once. A folder of several ranks holds parts
+// of tensors under one name.
+void JoinPieces(Checkpoint& checkpoint) {
+  std::map<std::pair<std::string, int>, std::set<std::string>> seen;  // name, role -> contents
+  for (const v1::Weights* piece : checkpoint.pieces) {
+    std::map<std::pair<std::string, int>, std::set<std::string>> own;
+    for (const v1::TensorFingerprint& tensor : piece->tensors()) {
+      const std::pair<std::string, int> key = {tensor.name(), tensor.role()};
+      own[key].insert(ContentOf(tensor));
+      const auto before = seen.find(key);
+      if (before == seen.end()) {
+        checkpoint.tensors.push_back(&tensor);
+      } else if (!before->second.contains(ContentOf(tensor))) {
+        checkpoint.twice.insert(tensor.name());
+      }
+    }
+    for (auto& [key, contents] : own) seen[key].merge(contents);
+  }
+}
+
 std::vector<Checkpoint> CheckpointsOfRun(const RunView& run) {
   std::map<Key, Checkpoint> found;
   for (const v1::Bundle* bundle : run.nodes) {
@@ -42,16 +62,7 @@ std::vector<Checkpoint> CheckpointsOfRun(const RunView& run) {
   }
   std::vector<Checkpoint> checkpoints;
   for (auto& [key, checkpoint] : found) {
-    std::set<std::pair<std::string, int>> seen;  // an index and its parts may both be named
-    for (const v1::Weights* piece : checkpoint.pieces) {
-      // A folder of several ranks holds parts of tensors under one name.
-      std::set<std::pair<std::string, int>> own;
-      for (const v1::TensorFingerprint& tensor : piece->tensors()) {
-        own.emplace(tensor.name(), tensor.role());
-        if (!seen.contains({tensor.name(), tensor.role()})) checkpoint.tensors.push_back(&tensor);
-      }
-      seen.merge(own);
-    }
+    JoinPieces(checkpoint);
     checkpoints.push_back(std::move(checkpoint));
   }
   return checkpoints;
@@ -103,6 +114,11 @@ v1::TensorRole RoleOf(const CheckContext& context, const v1::TensorFingerprint& 
     return by_name == v1::TENSOR_ROLE_PARAMETER ? tensor.role() : by_name;
   }
   return tensor.role();
+}
+
+const std::string& ContentOf(const v1::TensorFingerprint& tensor) {
+  if (!tensor.xxh3().empty()) return tensor.xxh3();
+  return tensor.sha256().empty() ? tensor.md5() : tensor.sha256();
 }
 
 std::uint64_t ElementsOf(const v1::TensorFingerprint& tensor) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Checkpoint {
   std::optional<std::int32_t> rank;
   std::optional<v1::ParallelPlace> place;
   std::vector<const v1::TensorFingerprint*> tensors;  // in the order read; one name several times: parts of ranks
+  std::set<std::string> twice;  // names that several of its files hold with other values: which one counts is not told
   std::vector<const v1::Weights*> pieces;
   bool removed_redundancy = false;
   bool incomplete = false;  // a piece lacks something, or a file could not be read
@@ -46,6 +48,9 @@ const RunCheckpoints* ReferenceCheckpoints(const CheckContext& context);
 
 // What a tensor is: as its file says, else by its name.
 v1::TensorRole RoleOf(const CheckContext& context, const v1::TensorFingerprint& tensor);
+
+// The best digest of its bytes that was recorded; empty: none.
+const std::string& ContentOf(const v1::TensorFingerprint& tensor);
 
 // Product of the shape.
 std::uint64_t ElementsOf(const v1::TensorFingerprint& tensor);

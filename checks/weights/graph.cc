@@ -1,5 +1,8 @@
 // training.flow.graph: are names, shapes and counts of the parameters the same up to the name map?
 // Source: pre-tuning checklist, 训练流程：与基准一致; MindSpore precision checklist, alignment of variables.
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
 #include "checks/scripts/network.h"
@@ -19,10 +22,27 @@ ModelState FirstState(const CheckContext& context, const RunCheckpoints& run) {
   return StateOf(context, files);
 }
 
+// A vocabulary is filled up to the next multiple of a number that suits the machine: 64, 128 and powers of two of
+// these.
+bool MayBePadded(const TensorPair& pair) {
+  if (!pair.one_to_one() || !pair.a[0]->vocabulary || !pair.b[0]->vocabulary) return false;
+  const v1::TensorFingerprint &a = pair.a[0]->first(), &b = pair.b[0]->first();
+  if (a.shape_size() != b.shape_size() || a.shape_size() == 0) return false;
+  if (!std::equal(a.shape().begin() + 1, a.shape().end(), b.shape().begin() + 1)) return false;
+  const std::int64_t fewer = std::min(a.shape(0), b.shape(0)), more = std::max(a.shape(0), b.shape(0));
+  for (std::int64_t unit = 64; unit <= 8192; unit *= 2) {
+    if ((fewer + unit - 1) / unit * unit == more) return true;
+  }
+  return false;
+}
+
 // Zeros that pad a vocabulary, parts of a tensor under its name, and values of one order in other shapes are no other
 // graph by themselves.
 void Shapes(const CheckContext& context, v1::CheckResult& result, const PairedStates& states, std::size_t i) {
   const TensorPair& pair = states.match().pairs[i];
+  if (pair.a[0]->twice || pair.b[0]->twice) {
+    return AddMissing(context, result, "tensor_stands_twice", NamesOf(pair.a), ArgsOf(pair));
+  }
   const bool same_values = IsSame(states.sameness(i));
   const auto note = [&](absl::string_view id) { AddNote(context, result, id, NamesOf(pair.a), ArgsOf(pair)); };
   switch (states.shape(i)) {
@@ -30,6 +50,7 @@ void Shapes(const CheckContext& context, v1::CheckResult& result, const PairedSt
     case ShapeRelation::kTransposed: return note(same_values ? "transposed" : "transposed/shape");
     case ShapeRelation::kOther:
       if (same_values && pair.a[0]->elements() != pair.b[0]->elements()) return note("padded");
+      if (MayBePadded(pair)) return note("padded/vocabulary");
       if (same_values && pair.a[0]->unwrapped != pair.b[0]->unwrapped) return note("transposed/reshaped");
       break;
     case ShapeRelation::kWrongOrder: break;
@@ -58,9 +79,12 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const ModelSt
   if (states.match().by_order()) AddWarning(context, result, "matched_by_order", b.where);
   FindingBudget budget(context, result);
   for (const TensorPair& pair : states.match().pairs) Trained(pair, budget);
+  // What has no partner on either side may be the same in other cuts (layers or experts stacked in one tensor).
+  const bool cut = states.UnmatchedHoldTheSame();
+  if (cut) AddMissing(context, result, "unmatched_hold_the_same", b.where);
   for (const Side side : kBothSides) {
     const bool baseline = side == Side::kBaseline;
-    for (const std::string& name : states.Unmatched(side)) {
+    for (const std::string& name : cut ? std::vector<std::string>() : states.Unmatched(side)) {
       budget.Add(v1::SEVERITY_ERROR, baseline ? "parameter_missing" : "parameter_extra", name, {{"where", b.where}});
     }
   }

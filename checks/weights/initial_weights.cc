@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -26,6 +27,7 @@ constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_WEIGHTS}};
 struct Start {
   ModelState model;
   ModelState file;
+  ModelState masters;  // fp32 copies beside the model, which training goes on from
 };
 
 Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunCheckpoints& run) {
@@ -38,6 +40,7 @@ Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunChe
   const std::vector<std::int64_t> steps = run.Steps();
   if (!steps.empty() && steps.front() == 0) {
     start.model = StateOf(context, run.At(0));
+    start.masters = MastersOf(context, run.At(0));
   } else if (files.empty()) {
     AddMissing(context, result, "initial_not_recorded", run.run.name, {{"run", run.run.name}});
   }
@@ -66,6 +69,7 @@ class Evaluation {
       const Sameness sameness = states.sameness(i);
       if (sameness == Sameness::kUnknown) Unknown(pair);
       if (sameness == Sameness::kUnplaced) Unplaced(pair);
+      if (sameness == Sameness::kMoreRows) MoreRows(pair);
       if (sameness != Sameness::kDiffers && !IsMisplaced(sameness)) continue;
       MessageArgs args = SourcesOf(start.file);
       args.emplace_back("tensor", NamesOf(pair.a));
@@ -76,7 +80,29 @@ class Evaluation {
     }
   }
 
+  // The first update overwrites the model by what becomes of the fp32 copy: one that was made before the weights were
+  // loaded brings back the old ones.
+  void Masters(const RunCheckpoints& run, const Start& start) {
+    if (start.masters.tensors.empty()) return;
+    const PairedStates states(context_, start.model, start.masters);
+    for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
+      const TensorPair& pair = states.match().pairs[i];
+      const Sameness sameness = states.sameness(i);
+      if (IsSame(sameness)) continue;
+      if (sameness == Sameness::kUnknown) {
+        Unknown(pair);
+      } else if (sameness == Sameness::kDiffers || IsMisplaced(sameness)) {
+        MessageArgs args = {{"run", run.run.name}, {"tensor", NamesOf(pair.a)}};
+        v1::Finding* finding = budget_.Add(v1::SEVERITY_ERROR, "master_copy_differs", NamesOf(pair.a), args);
+        if (finding != nullptr) AddPairFigures(pair, *finding);
+      } else {
+        Unplaced(pair);
+      }
+    }
+  }
+
   void Sides(const Start& a, const Start& b) {
+    if (!a.masters.tensors.empty() && !b.masters.tensors.empty()) States(a.masters, b.masters, false);
     // A file beside a file, a model beside a model; a file beside a model where there is no better pair.
     const bool files = !a.file.tensors.empty() && !b.file.tensors.empty();
     const bool models = !a.model.tensors.empty() && !b.model.tensors.empty();
@@ -108,9 +134,31 @@ class Evaluation {
     if (random) Copied(states);
     for (const auto& [i, k] : states.exchanged_pairs()) Exchanged(states.match().pairs[i], states.match().pairs[k]);
     Unmatched(states);
+    Doubtful(a, b);
     // Nothing beside nothing is no agreement.
     if (states.match().pairs.empty()) AddMissing(context_, result_, "no_tensors_compared", states.b().where);
     Sum(states, random);
+  }
+
+  // Left out by a name that a layer may have too; no harm where both sides hold the same.
+  void Doubtful(const ModelState& a, const ModelState& b) {
+    for (const auto& [own, others, side] : {std::tuple(&a, &b, Side::kBaseline), std::tuple(&b, &a, Side::kMigrated)}) {
+      std::set<std::pair<std::string, std::string>> there;
+      for (const v1::TensorFingerprint* one : others->doubtful) there.emplace(one->name(), ContentOf(*one));
+      std::vector<std::string> names;
+      for (const v1::TensorFingerprint* one : own->doubtful) {
+        if (ContentOf(*one).empty() || !there.contains({one->name(), ContentOf(*one)})) names.push_back(one->name());
+      }
+      AddNames("left_out_by_name", side, std::move(names));
+    }
+  }
+
+  void AddNames(absl::string_view id, Side side, std::vector<std::string> names) {
+    if (names.empty()) return;
+    const std::size_t count = names.size();
+    if (names.size() > kMissingShown) names.resize(kMissingShown);
+    AddMissing(context_, result_, id, SideName(side),
+               {{"count", absl::StrCat(count)}, {"names", absl::StrJoin(names, ", ")}});
   }
 
   // An error, or a warning where the match itself is a guess.
@@ -139,6 +187,7 @@ class Evaluation {
   void Derived(const TensorPair& pair, Sameness sameness) {
     if (sameness == Sameness::kUnknown) return Unknown(pair);
     if (IsSame(sameness) || sameness == Sameness::kTruncated) return;
+    if (sameness == Sameness::kMoreRows) return Unplaced(pair);
     const bool counts = pair.a[0]->first().dtype().starts_with("I") || pair.b[0]->first().dtype().starts_with("I");
     budget_.Add(counts ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR, "derived_differs", NamesOf(pair.a), ArgsOf(pair));
   }
@@ -149,11 +198,14 @@ class Evaluation {
       case Sameness::kSameValues:
       case Sameness::kReshaped:
       case Sameness::kParts: return;
-      case Sameness::kInterleaved: budget_.Add(v1::SEVERITY_NOTE, "interleaved", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kTransposed: budget_.Add(v1::SEVERITY_NOTE, "transposed", NamesOf(pair.a), ArgsOf(pair)); return;
       case Sameness::kRounded: Rounded(pair); return;
       case Sameness::kTruncated:
+        // As far as sums over some elements each tell.
         budget_.Add(v1::SEVERITY_WARNING, "rounded_weights/other_way", NamesOf(pair.a), ArgsOf(pair));
+        if (++rounded_ <= kMissingShown) {
+          AddMissing(context_, result_, "rounding_not_known", NamesOf(pair.a), ArgsOf(pair));
+        }
         return;
       case Sameness::kReordered:
       case Sameness::kMisread:
@@ -161,6 +213,7 @@ class Evaluation {
       case Sameness::kNotTurned:
       case Sameness::kPartsExchanged: Misplaced(pair, sameness); return;
       case Sameness::kUnplaced: Unplaced(pair); return;
+      case Sameness::kMoreRows: MoreRows(pair); return;
       case Sameness::kDiffers: Differs(pair, "weights_differ"); return;
       case Sameness::kUnknown: Unknown(pair); return;
     }
@@ -169,12 +222,13 @@ class Evaluation {
   // A narrower type says by itself that values were rounded; the same type does not.
   void Rounded(const TensorPair& pair) {
     const bool told = pair.a[0]->first().dtype() != pair.b[0]->first().dtype();
-    budget_.Add(told ? v1::SEVERITY_NOTE : v1::SEVERITY_WARNING,
-                told ? "rounded_weights" : "rounded_weights/same_type", NamesOf(pair.a), ArgsOf(pair));
+    budget_.Add(told ? v1::SEVERITY_NOTE : v1::SEVERITY_WARNING, told ? "rounded_weights" : "rounded_weights/same_type",
+                NamesOf(pair.a), ArgsOf(pair));
   }
 
   void Law(const TensorPair& pair, Sameness sameness, ShapeRelation shape) {
     if (IsSame(sameness)) return;
+    if (IsTwice(pair)) return Unknown(pair);
     if (shape == ShapeRelation::kOther) return Unknown(pair);  // no draw of the same tensor: training.flow.graph
     if (IsMisplaced(sameness)) return Misplaced(pair, sameness);
     if (sameness == Sameness::kUnplaced) return Unplaced(pair);
@@ -212,7 +266,19 @@ class Evaluation {
     SetFact(*finding, "exchanged", std::vector<std::string>{NamesOf(x.b), NamesOf(y.b)});
   }
 
+  static bool IsTwice(const TensorPair& pair) {
+    const auto twice = [](const ModelTensor* one) { return one->twice; };
+    return std::any_of(pair.a.begin(), pair.a.end(), twice) || std::any_of(pair.b.begin(), pair.b.end(), twice);
+  }
+
+  void MoreRows(const TensorPair& pair) {
+    AddMissing(context_, result_, "rows_of_no_word", NamesOf(pair.a), ArgsOf(pair));
+  }
+
   void Unknown(const TensorPair& pair) {
+    if (IsTwice(pair)) {
+      return AddMissing(context_, result_, "tensor_stands_twice", NamesOf(pair.a), ArgsOf(pair));
+    }
     if (++unknown_ > kMissingShown) return;
     AddMissing(context_, result_, "tensor_not_compared", NamesOf(pair.a), ArgsOf(pair));
   }
@@ -223,14 +289,7 @@ class Evaluation {
   }
 
   void Unmatched(const PairedStates& states) {
-    for (const Side side : kBothSides) {
-      std::vector<std::string> names = states.Unmatched(side);
-      if (names.empty()) continue;
-      const std::size_t count = names.size();
-      if (names.size() > kMissingShown) names.resize(kMissingShown);
-      AddMissing(context_, result_, "tensors_unmatched", SideName(side),
-                 {{"count", absl::StrCat(count)}, {"names", absl::StrJoin(names, ", ")}});
-    }
+    for (const Side side : kBothSides) AddNames("tensors_unmatched", side, states.Unmatched(side));
   }
 
   void Sum(const PairedStates& states, bool random) {
@@ -264,6 +323,7 @@ class Evaluation {
   FindingBudget budget_;
   int unknown_ = 0;
   int unplaced_ = 0;
+  int rounded_ = 0;
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
@@ -277,11 +337,13 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   if (reference != nullptr) {
     baseline = StartOf(context, result, *reference);
     evaluation.Loaded(*reference, baseline);
+    evaluation.Masters(*reference, baseline);
     for (const ModelState* state : {&baseline.file, &baseline.model}) ReportNotFinite(context, result, *state);
   }
   for (const RunCheckpoints& run : CheckpointsOf(context, Side::kMigrated)) {
     const Start start = StartOf(context, result, run);
     evaluation.Loaded(run, start);
+    evaluation.Masters(run, start);
     for (const ModelState* state : {&start.file, &start.model}) ReportNotFinite(context, result, *state);
     if (reference != nullptr) evaluation.Sides(baseline, start);
   }

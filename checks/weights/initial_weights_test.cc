@@ -37,7 +37,8 @@ TEST(InitialWeights, TheSameUnderOtherNamesPasses) {
 TEST(InitialWeights, ALayoutIsNoDifferenceAndAnOrderIsOne) {
   v1::Weights other = MindSpore();
   const Floats dense = RandomFloats(640, 2);
-  // Under a name of another layout; under the same name in a format of any framework; under the same name it is another.
+  // Under a name of another layout; under the same name in a format of any framework; under the same name it is
+  // another.
   *other.mutable_tensors(2) = TensorOf("fc/kernel:0", {64, 10}, Transposed(dense, 10, 64));
   EXPECT_EQ(Judge(Torch(), other), "pass");
   EXPECT_EQ(Judge(Torch(), other, kGraph), "pass");
@@ -97,8 +98,7 @@ TEST(InitialWeights, WhatTwoImplementationsKeepInTwoWays) {
                        tensor("transformer.h.0.mlp.c_fc.weight", 32, 8, 3, turned)});
   };
   EXPECT_EQ(Judge(model(false, false), model(true, false)), "pass");
-  EXPECT_EQ(Judge(model(false, false), model(true, true)),
-            "fail: weights_differ transformer.h.0.attn.c_proj.weight");
+  EXPECT_EQ(Judge(model(false, false), model(true, true)), "fail: weights_differ transformer.h.0.attn.c_proj.weight");
   EXPECT_EQ(Judge(model(true, false), model(true, true)), "fail: weights_differ transformer.h.0.attn.c_proj.weight");
 }
 
@@ -112,6 +112,14 @@ TEST(InitialWeights, ZerosPadRowsAlone) {
   };
   EXPECT_EQ(judge({11, 64}), "pass");
   EXPECT_EQ(judge({704}), "fail: weights_differ embed.weight");
+  // Rows of no word that are no zeros, and zeros where no word is.
+  for (std::size_t i = 640; i < padded.size(); ++i) padded[i] = 0.5F;
+  EXPECT_EQ(judge({11, 64}).find("not_performed"), 0U);
+  padded = table;
+  padded.resize(704);
+  EXPECT_EQ(Judge(StateAt(0, {TensorOf("fc.weight", {10, 64}, table)}),
+                  StateAt(0, {TensorOf("fc.weight", {11, 64}, padded)})),
+            "fail: weights_differ fc.weight");
 }
 
 // Square matrices by the names of both sides; `fixed`: beside a matrix of the same kind whose shape tells its layout.
@@ -138,8 +146,7 @@ TEST(InitialWeights, SquareMatricesStandAsTheirKindDoes) {
   // Under one name nothing but the format allows another order of axes, whatever others do.
   EXPECT_EQ(Square("weight", "weight", true, Fixed::kTransposed).rfind("fail: weights_differ net.fc1.weight", 0), 0U);
   EXPECT_EQ(Square("weight", "weight", true, Fixed::kTransposed, "tf-bundle"), "pass");
-  EXPECT_EQ(Square("weight", "weight", false, Fixed::kTransposed, "tf-bundle"),
-            "fail: weights_differ net.fc1.weight");
+  EXPECT_EQ(Square("weight", "weight", false, Fixed::kTransposed, "tf-bundle"), "fail: weights_differ net.fc1.weight");
   EXPECT_EQ(Square("weight", "weight", true, Fixed::kNone, "tf-bundle"), "not_performed: !net.fc1.weight");
   EXPECT_EQ(Square("kernel", "w", false, Fixed::kStraight).rfind("pass", 0), 0U) << "others of its kind count first";
 }
@@ -261,7 +268,7 @@ TEST(InitialWeights, PartsAddUp) {
                   all.begin() + static_cast<std::ptrdiff_t>(i * 64 + 64));
   };
   const auto fused = [&](const Floats& values) {
-    return StateAt(0, {TensorOf("decoder.layers.0.self_attention.linear_qkv.weight", {24, 8}, values),
+    return StateAt(0, {TensorOf("model.layers.0.self_attn.qkv_proj.weight", {24, 8}, values),
                        TensorOf("output_layer.weight", {10, 64}, head)});
   };
   const v1::Weights split = StateAt(0, {TensorOf("model.layers.0.self_attn.q_proj.weight", {8, 8}, part(0)),
@@ -284,6 +291,144 @@ TEST(InitialWeights, PartsAddUp) {
   }
   const v1::Weights whole = StateAt(0, {TensorOf("lm_head.weight", {10, 64}, head)});
   EXPECT_EQ(Verdict(kCheck, {WithWeights(Gpu({}), {whole})}, {WithWeights(Npu({}), {halves[0], halves[1]})}), "pass");
+}
+
+// Rows [begin, end) of ten columns.
+Floats Rows(const Floats& values, std::size_t begin, std::size_t end) {
+  return Floats(values.begin() + static_cast<std::ptrdiff_t>(begin * 10),
+                values.begin() + static_cast<std::ptrdiff_t>(end * 10));
+}
+Floats operator+(Floats a, const Floats& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(InitialWeights, RowsInTurnGroupByGroupAreInNoHash) {
+  const Floats q = RandomFloats(80, 1), k = RandomFloats(80, 2), v = RandomFloats(80, 3), head = RandomFloats(640, 6);
+  const v1::Weights split = StateAt(
+      0, {TensorOf("model.layers.0.self_attn.q_proj.weight", {8, 10}, q),
+          TensorOf("model.layers.0.self_attn.k_proj.weight", {8, 10}, k),
+          TensorOf("model.layers.0.self_attn.v_proj.weight", {8, 10}, v), TensorOf("lm_head.weight", {64, 10}, head)});
+  const auto judge = [&](const Floats& values) {
+    return Judge(split, StateAt(0, {TensorOf("decoder.layers.0.self_attention.linear_qkv.weight", {24, 10}, values),
+                                    TensorOf("output_layer.weight", {64, 10}, head)}));
+  };
+  Floats in_turn;
+  for (const std::size_t group : {0U, 4U}) {
+    for (const Floats* one : {&q, &k, &v}) in_turn = in_turn + Rows(*one, group, group + 4);
+  }
+  EXPECT_EQ(judge(in_turn).find("not_performed"), 0U);
+  EXPECT_EQ(judge(q + k + v).find("not_performed"), 0U) << "one after the other is what conversions get wrong";
+  EXPECT_EQ(judge(q + k + RandomFloats(80, 4)).find("fail"), 0U);
+}
+
+TEST(InitialWeights, RowsInTurnRankByRankAreTheSameSum) {
+  const Floats gate = RandomFloats(80, 1), up = RandomFloats(80, 2), down = RandomFloats(80, 3);
+  const v1::Weights split = StateAt(0, {TensorOf("model.layers.0.mlp.gate_proj.weight", {8, 10}, gate),
+                                        TensorOf("model.layers.0.mlp.up_proj.weight", {8, 10}, up),
+                                        TensorOf("model.layers.0.mlp.down_proj.weight", {10, 8}, down)});
+  const auto judge = [&](const Floats& first, const Floats& second) {
+    std::vector<v1::Weights> ranks;
+    for (const std::int32_t rank : {0, 1}) {
+      const auto at = static_cast<std::size_t>(4 * rank);
+      ranks.push_back(
+          OfRank(rank, StateAt(0, {TensorOf("decoder.layers.0.mlp.linear_fc1.weight", {8, 10},
+                                            Rows(first, at, at + 4) + Rows(second, at, at + 4)),
+                                   TensorOf("decoder.layers.0.mlp.linear_fc2.weight", {10, 4},
+                                            Transposed(Rows(Transposed(down, 10, 8), at, at + 4), 4, 10))})));
+      ranks.back().mutable_place()->set_tensor_rank(rank);
+    }
+    return Verdict(kCheck, {WithWeights(Gpu({}), {split})}, {WithWeights(Npu({}), ranks)});
+  };
+  EXPECT_EQ(judge(gate, up), "pass");
+  EXPECT_EQ(judge(up, gate).find("fail: weights_differ"), 0U);
+  // Cut as one matrix: rank 0 holds all of gate.
+  const Floats plain = gate + up;
+  EXPECT_EQ(
+      judge(Rows(plain, 0, 4) + Rows(plain, 8, 12), Rows(plain, 4, 8) + Rows(plain, 12, 16)).find("not_performed"), 0U);
+}
+
+TEST(InitialWeights, HeadsStandInHalvesOrInPairs) {
+  const Floats q = RandomFloats(80, 1);
+  const Floats pairs = Rows(q, 0, 1) + Rows(q, 4, 5) + Rows(q, 1, 2) + Rows(q, 5, 6) + Rows(q, 2, 3) + Rows(q, 6, 7) +
+                       Rows(q, 3, 4) + Rows(q, 7, 8);
+  const auto judge = [&](const std::string& name) {
+    return Judge(StateAt(0, {TensorOf("model.layers.0.self_attn.q_proj.weight", {8, 10}, q)}),
+                 StateAt(0, {TensorOf(name, {8, 10}, pairs)}));
+  };
+  EXPECT_EQ(judge("layers.0.attention.wq.weight").find("not_performed"), 0U);
+  EXPECT_EQ(judge("model.layers.0.self_attn.q_proj.weight").find("fail: weights_differ"), 0U);
+}
+
+TEST(InitialWeights, ALayerInAnothersPlaceUnderUnknownNames) {
+  const auto model = [](const char* name, std::vector<unsigned> seeds) {
+    v1::Weights weights = StateAt(0, {});
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      *weights.add_tensors() = TensorOf(absl::StrCat(name, i, ".w"), {8, 10}, RandomFloats(80, seeds[i]));
+    }
+    return weights;
+  };
+  EXPECT_EQ(Judge(model("a.", {1, 2, 3}), model("strange.", {1, 2, 3})), "pass");
+  EXPECT_EQ(Judge(model("a.", {1, 2, 3}), model("strange.", {2, 1, 3})).find("not_performed"), 0U);
+  // A layer that is a copy of another one, and lacks on one side.
+  EXPECT_EQ(Judge(model("a.", {1, 2, 1}), model("a.", {1, 2}), kGraph), "fail: parameter_missing a.2.w");
+}
+
+TEST(InitialWeights, LayersStackedInOneTensor) {
+  const Floats a = RandomFloats(80, 1), b = RandomFloats(80, 2), head = RandomFloats(640, 6);
+  const v1::Weights layers = StateAt(
+      0, {TensorOf("layers.0.w", {8, 10}, a), TensorOf("layers.1.w", {8, 10}, b), TensorOf("h", {64, 10}, head)});
+  const auto judge = [&](const Floats& all, const char* check) {
+    return Judge(layers, StateAt(0, {TensorOf("layers.w", {2, 8, 10}, all), TensorOf("h", {64, 10}, head)}), check);
+  };
+  for (const char* check : {kCheck, kGraph}) EXPECT_EQ(judge(b + a, check).find("not_performed"), 0U) << check;
+  EXPECT_EQ(judge(a + RandomFloats(80, 3), kGraph).find("fail"), 0U);
+}
+
+TEST(InitialWeights, NamesAloneLeaveNothingOut) {
+  const auto model = [](const std::string& name, unsigned seed) {
+    return StateAt(
+        0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 2)), TensorOf(name, {64}, RandomFloats(64, seed))});
+  };
+  for (const char* name : {"optimus.fc.weight", "net.stat.proj.weight", "momentum.fc.weight", "layers.0.beta1"}) {
+    EXPECT_EQ(Judge(model(name, 3), model(name, 3)), "pass") << name;
+    EXPECT_NE(Judge(model(name, 3), model(name, 4)), "pass") << name;
+  }
+  for (const char* name : {"moments.fc.weight", "fc.weight/Adam", "optimizer.state.0.exp_avg", "learning_rate"}) {
+    EXPECT_EQ(Judge(model(name, 3), model(name, 4)), "pass") << name;
+  }
+  EXPECT_EQ(Judge(model("blocks.0.attn.bias", 3), model("blocks.0.attn.bias", 4)),
+            "fail: weights_differ blocks.0.attn.bias");
+}
+
+TEST(InitialWeights, TheCopyThatTheOptimizerUpdatesIsTheModel) {
+  const auto model = [](unsigned seed) {
+    Floats rounded;
+    for (const float value : RandomFloats(640, 2)) rounded.push_back(ToBf16(value));
+    v1::Weights weights = StateAt(0, {TensorOf("module.fc.weight", {10, 64}, rounded, "BF16"),
+                                      TensorOf("fp32.fc.weight", {10, 64}, RandomFloats(640, seed))});
+    weights.mutable_tensors(1)->set_role(v1::TENSOR_ROLE_MASTER);
+    return weights;
+  };
+  EXPECT_EQ(Judge(model(2), model(2)), "pass");
+  EXPECT_NE(Judge(model(2), model(3)).find("master_copy_differs module.fc.weight"), std::string::npos);
+}
+
+TEST(InitialWeights, FilesOfOneStepThatContradictEachOther) {
+  const v1::Weights a = StateAt(0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 1))});
+  const v1::Weights b = StateAt(0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 2))});
+  const auto judge = [&](std::vector<v1::Weights> npu) {
+    return Verdict(kCheck, {WithWeights(Gpu({}), {a})}, {WithWeights(Npu({}), std::move(npu))});
+  };
+  EXPECT_EQ(judge({a, a}), "pass");
+  EXPECT_EQ(judge({a, b}).find("not_performed"), 0U);
+}
+
+TEST(InitialWeights, RowsOfZerosAmongRandomOnes) {
+  Floats padded = RandomFloats(20'000, 2);
+  std::fill(padded.begin(), padded.begin() + 60, 0.0F);
+  EXPECT_EQ(JudgeOne(RandomFloats(20'000, 1), padded), "fail: law_differs w");
+  EXPECT_EQ(JudgeOne(padded, padded), "pass");
 }
 
 TEST(InitialWeights, RandomOnesAreJudgedByTheirLaw) {

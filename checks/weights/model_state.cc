@@ -6,6 +6,11 @@
 #include <set>
 #include <tuple>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
 namespace paritect {
 namespace {
 
@@ -42,21 +47,81 @@ bool HoldsAnyAxes(absl::string_view format) {
   return std::find(std::begin(kAnyAxes), std::end(kAnyAxes), format) != std::end(kAnyAxes);
 }
 
-ModelTensor Described(const TensorNames& names, const v1::TensorFingerprint& tensor, v1::TensorRole role,
+// A row a word: by the part of the name that stands before "weight", in the common form.
+bool IsVocabulary(absl::string_view canonical) {
+  constexpr absl::string_view kLayers[] = {"embed_tokens", "lm_head",   "wte",       "word_embeddings",
+                                           "embed",        "embedding", "embeddings"};
+  if (!absl::ConsumeSuffix(&canonical, ".weight")) return false;
+  const absl::string_view layer = canonical.substr(canonical.rfind('.') + 1);
+  return std::find(std::begin(kLayers), std::end(kLayers), layer) != std::end(kLayers);
+}
+
+// A mask under the name attn.bias has four axes, a bias one (transformers, GPT-2).
+bool IsDerived(const TensorNames& names, const v1::TensorFingerprint& tensor) {
+  return names.IsDerived(tensor.name()) && !(tensor.shape_size() == 1 && absl::EndsWith(tensor.name(), ".bias"));
+}
+
+v1::TensorRole ModelRoleOf(const CheckContext& context, const v1::TensorFingerprint& tensor) {
+  const TensorNames& names = context.rules.tensor_names;
+  if (IsDerived(names, tensor)) return v1::TENSOR_ROLE_BUFFER;
+  return names.IsDerived(tensor.name()) ? v1::TENSOR_ROLE_PARAMETER : RoleOf(context, tensor);
+}
+
+ModelTensor Described(const TensorNames& names, const std::string& name, v1::TensorRole role,
                       const std::string& format) {
   ModelTensor described;
-  described.name = tensor.name();
-  described.unwrapped = std::string(names.Unwrapped(tensor.name()));
-  described.canonical = names.Canonical(tensor.name());
+  described.name = name;
+  described.unwrapped = std::string(names.Unwrapped(name));
+  described.canonical = names.Canonical(name);
   described.format = format;
   described.role = role;
-  described.derived = names.IsDerived(tensor.name());
-  described.turned = names.IsTurned(tensor.name());
+  described.turned = names.IsTurned(name);
   // No other framework's spelling: two implementations keep it under one name in two ways.
   described.either = described.turned && described.canonical == described.unwrapped;
-  described.interleaved = names.IsInterleaved(tensor.name());
+  const bool interleaved = names.IsInterleaved(name);
+  described.ranked = interleaved && absl::StrContains(described.canonical, ".gate_up_proj.");
+  described.grouped = interleaved && !described.ranked;
+  described.vocabulary = IsVocabulary(described.canonical);
+  described.rotary = absl::StrContains(described.canonical, ".self_attn.q_proj.") ||
+                     absl::StrContains(described.canonical, ".self_attn.k_proj.");
   described.any_axes = HoldsAnyAxes(format);
   return described;
+}
+
+// Whether more than a name that a layer may have too says that a tensor is the optimizer's, or a counter: it is a
+// number, stands at the top, is of whole numbers, stands among states, or is named after a tensor of the model
+// (moments.NAME, NAME/Adam).
+bool IsSurelyLeftOut(const v1::TensorFingerprint& tensor, const std::set<std::string>& all) {
+  const std::string& name = tensor.name();
+  const bool whole_numbers = absl::StartsWith(tensor.dtype(), "I") || absl::StartsWith(tensor.dtype(), "U");
+  const std::size_t first = name.find_first_of("./"), last = name.find_last_of("./");
+  if (ElementsOf(tensor) <= 1 || whole_numbers || first == std::string::npos) return true;
+  if (all.contains(name.substr(first + 1)) || all.contains(name.substr(0, last))) return true;
+  constexpr absl::string_view kStates[] = {
+      "state", "states",  "exp_avg", "exp_avg_sq", "momentum_buffer",  "base_state", "OPTIMIZER_SLOT", "mu",
+      "nu",    "buckets", "vars",    "step",       "optimizer_weights"};
+  for (const absl::string_view part : absl::StrSplit(name, absl::ByAnyChar("./"))) {
+    if (std::find(std::begin(kStates), std::end(kStates), part) != std::end(kStates)) return true;
+    if (absl::StrContains(part, "fp32") || absl::EndsWith(part, "_state") || absl::EndsWith(part, "_groups"))
+      return true;
+  }
+  return false;
+}
+
+// The first layer of a block holds two matrices where it is twice as large as the second; else its ranks' rows follow
+// each other as those of any other. Sources: Megatron-LM core/transformer/mlp.py; before core: transformer.py.
+void FindGates(ModelState& state) {
+  constexpr std::pair<absl::string_view, absl::string_view> kLayers[] = {{"linear_fc1.", "linear_fc2."},
+                                                                         {"dense_h_to_4h.", "dense_4h_to_h."}};
+  for (ModelTensor& tensor : state.tensors) {
+    for (const auto& [first, second] : kLayers) {
+      const std::string weight = absl::StrReplaceAll(tensor.name, {{".bias", ".weight"}});
+      const ModelTensor* one = state.Find(weight);
+      const ModelTensor* other = state.Find(absl::StrReplaceAll(weight, {{first, second}}));
+      if (!tensor.ranked || one == nullptr || other == nullptr || one == other) continue;
+      if (one->elements() == other->elements()) tensor.ranked = false;
+    }
+  }
 }
 
 // What several ranks hold alike (of tensor- or expert-parallel ones) counts once.
@@ -103,17 +168,42 @@ ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoi
     state.sources.insert(state.sources.end(), one->sources.begin(), one->sources.end());
     state.incomplete = state.incomplete || one->incomplete;
     state.removed_redundancy = state.removed_redundancy || one->removed_redundancy;
+    std::set<std::string> all;
+    for (const v1::TensorFingerprint* tensor : one->tensors) all.insert(tensor->name());
     for (const v1::TensorFingerprint* tensor : one->tensors) {
       const TensorNames& names = context.rules.tensor_names;
-      const bool derived = names.IsDerived(tensor->name());
-      const v1::TensorRole role = derived ? v1::TENSOR_ROLE_BUFFER : RoleOf(context, *tensor);
+      const v1::TensorRole role = ModelRoleOf(context, *tensor);
       if (!IsOfModel(role)) {
         ++state.left_out;
+        if (role != v1::TENSOR_ROLE_MASTER && !IsSurelyLeftOut(*tensor, all)) state.doubtful.push_back(tensor);
         continue;
       }
       const auto [place, is_new] = state.by_name.emplace(tensor->name(), state.tensors.size());
       if (is_new) {
-        state.tensors.push_back(Described(names, *tensor, role, one->pieces.front()->format()));
+        state.tensors.push_back(Described(names, tensor->name(), role, one->pieces.front()->format()));
+        state.tensors.back().derived = IsDerived(names, *tensor);
+      }
+      state.tensors[place->second].parts.push_back(tensor);
+      state.tensors[place->second].twice |= one->twice.contains(tensor->name());
+    }
+  }
+  for (ModelTensor& tensor : state.tensors) DropCopies(tensor);
+  FindGates(state);
+  return state;
+}
+
+ModelState MastersOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints) {
+  ModelState state;
+  for (const Checkpoint* one : Representatives(checkpoints)) {
+    if (state.where.empty()) state.where = one->where;
+    state.sources.insert(state.sources.end(), one->sources.begin(), one->sources.end());
+    for (const v1::TensorFingerprint* tensor : one->tensors) {
+      if (tensor->role() != v1::TENSOR_ROLE_MASTER) continue;
+      const std::string name(absl::StripPrefix(tensor->name(), "fp32."));
+      const auto [place, is_new] = state.by_name.emplace(name, state.tensors.size());
+      if (is_new) {
+        state.tensors.push_back(
+            Described(context.rules.tensor_names, name, v1::TENSOR_ROLE_PARAMETER, one->pieces.front()->format()));
       }
       state.tensors[place->second].parts.push_back(tensor);
     }

@@ -28,7 +28,11 @@ struct ModelTensor {
   bool derived = false;                             // by settings: it may lack on a side
   bool turned = false;                              // input by output
   bool either = false;                              // ... or output by input, as who wrote it likes
-  bool interleaved = false;                         // rows of several matrices in turn
+  bool grouped = false;                             // rows of several matrices in turn, group by group
+  bool ranked = false;                              // ... rank by rank
+  bool vocabulary = false;                          // rows of no word may stand at its end
+  bool rotary = false;                              // rows of a head in one of two orders
+  bool twice = false;                               // several files hold it, with other values
   bool any_axes = false;                            // the format keeps models of frameworks that order axes otherwise
 
   const v1::TensorFingerprint& first() const { return *parts.front(); }
@@ -46,6 +50,8 @@ struct ModelState {
   bool incomplete = false;
   bool removed_redundancy = false;
   int left_out = 0;  // tensors that are no part of a model: of the optimizer, counters, random state
+  // ... by their names, and nothing else says so.
+  std::vector<const v1::TensorFingerprint*> doubtful;
   std::map<std::string, std::size_t> by_name;
 
   const ModelTensor* Find(const std::string& name) const;
@@ -56,6 +62,9 @@ bool IsOfModel(v1::TensorRole role);
 
 // Of checkpoints of one step. Of data-parallel replicas the first stands for all.
 ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints);
+
+// The fp32 copies that the optimizer updates, under the names of their parameters. Empty where none were recorded.
+ModelState MastersOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints);
 
 }  // namespace paritect
 

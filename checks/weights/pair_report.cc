@@ -36,6 +36,29 @@ std::string PlaceText(const v1::TensorFingerprint& a, const v1::TensorFingerprin
 
 }  // namespace
 
+namespace {
+
+// "layers.12.fc1.weight": "layers..fc.weight" and {12, 1}.
+std::pair<std::string, std::vector<std::int64_t>> KindAndNumbers(absl::string_view name) {
+  std::pair<std::string, std::vector<std::int64_t>> result;
+  bool in_number = false;
+  for (const char letter : name) {
+    const bool digit = letter >= '0' && letter <= '9';
+    if (!digit) {
+      result.first.push_back(letter);
+    } else if (!in_number) {
+      result.second.push_back(letter - '0');
+    } else {
+      std::int64_t& number = result.second.back();
+      number = number < 100'000'000 ? 10 * number + (letter - '0') : number;
+    }
+    in_number = digit;
+  }
+  return result;
+}
+
+}  // namespace
+
 PairedStates::PairedStates(const CheckContext& context, const ModelState& a, const ModelState& b)
     : a_(a), b_(b), match_(MatchModels(context, a, b)) {
   for (const TensorPair& pair : match_.pairs) sameness_.push_back(Compare(pair));
@@ -44,6 +67,7 @@ PairedStates::PairedStates(const CheckContext& context, const ModelState& a, con
     sameness_[i] = orientation.Judge(i);
     shape_.push_back(orientation.ShapeOf(i));
   }
+  DoubtValues();
   FindExchanged();
 }
 
@@ -68,7 +92,7 @@ bool PairedStates::LooksRandom() const {
   double same = 0, all = 0;
   for (std::size_t i = 0; i < match_.pairs.size(); ++i) {
     const ModelTensor& one = *match_.pairs[i].a.front();
-    if (one.role == v1::TENSOR_ROLE_BUFFER || IsConstant(one.first())) continue;
+    if (one.role == v1::TENSOR_ROLE_BUFFER || IsConstant(one.first()) || sameness_[i] == Sameness::kMoreRows) continue;
     const auto elements = static_cast<double>(one.elements());
     all += elements;
     const bool same_origin =
@@ -76,6 +100,39 @@ bool PairedStates::LooksRandom() const {
     same += same_origin ? elements : 0;
   }
   return same < kShareOfChance * all;
+}
+
+// Tensors that only their values brought together have to be in one order on both sides: of one kind on one side (names
+// without numbers) all are of one kind on the other, and a greater number has a greater one. Else a layer may stand in
+// another's place, and whether it does is in no name.
+void PairedStates::DoubtValues() {
+  struct Kind {
+    std::vector<std::size_t> pairs;
+    std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> numbers;
+    std::string other;
+    bool in_order = true;
+  };
+  std::map<std::string, Kind> kinds;
+  for (std::size_t i = 0; i < match_.pairs.size(); ++i) {
+    const TensorPair& pair = match_.pairs[i];
+    if (pair.by != MatchedBy::kValues) continue;
+    const auto& [kind_a, numbers_a] = KindAndNumbers(pair.a[0]->name);
+    const auto& [kind_b, numbers_b] = KindAndNumbers(pair.b[0]->name);
+    Kind& kind = kinds[kind_a];
+    if (kind.pairs.empty()) kind.other = kind_b;
+    kind.in_order = kind.in_order && kind.other == kind_b;
+    kind.pairs.push_back(i);
+    kind.numbers[numbers_a] = numbers_b;
+  }
+  for (auto& [name, kind] : kinds) {
+    const std::vector<std::int64_t>* before = nullptr;
+    for (const auto& [a, b] : kind.numbers) {
+      kind.in_order = kind.in_order && (before == nullptr || *before < b);
+      before = &b;
+    }
+    if (kind.in_order) continue;
+    for (const std::size_t i : kind.pairs) sameness_[i] = Sameness::kUnplaced;
+  }
 }
 
 void PairedStates::FindExchanged() {
@@ -101,18 +158,39 @@ std::vector<std::string> PairedStates::Unmatched(Side side) const {
   const bool baseline = side == Side::kBaseline;
   // What another data-parallel rank keeps is not in this one's file.
   if ((baseline ? b_ : a_).removed_redundancy) return {};
-  std::set<ValueHashes> matched;  // values of the same side that have a partner
+  std::map<ValueHashes, std::set<std::string>> matched;  // values of the same side that have a partner: their kinds
   for (const TensorPair& pair : match_.pairs) {
-    for (const ModelTensor* one : baseline ? pair.a : pair.b) matched.insert(one->values().value_or(ValueHashes()));
+    for (const ModelTensor* one : baseline ? pair.a : pair.b) {
+      matched[one->values().value_or(ValueHashes())].insert(KindAndNumbers(one->name).first);
+    }
   }
   std::vector<std::string> names;
   for (const ModelTensor* one : baseline ? match_.only_a : match_.only_b) {
+    // Another name of a tensor that is there; the same tensor of another layer is another tensor.
     const std::optional<ValueHashes> values = one->values();
-    const bool tied =
-        values.has_value() && *values != ValueHashes() && !IsConstant(one->first()) && matched.contains(*values);
+    const auto same = matched.find(values.value_or(ValueHashes()));
+    const bool shared = !one->first().alias_of().empty();
+    const bool tied = values.has_value() && *values != ValueHashes() && !IsConstant(one->first()) &&
+                      same != matched.end() && (shared || !same->second.contains(KindAndNumbers(one->name).first));
     if (!tied && !one->derived) names.push_back(one->name);
   }
   return names;
+}
+
+bool PairedStates::UnmatchedHoldTheSame() const {
+  ValueHashes sums[2];
+  std::uint64_t elements[2] = {0, 0};
+  for (const int side : {0, 1}) {
+    for (const ModelTensor* one : side == 0 ? match_.only_a : match_.only_b) {
+      const std::optional<ValueHashes> values = one->values();
+      if (one->derived) continue;
+      if (!values.has_value()) return false;
+      sums[side].low += values->low;
+      sums[side].high += values->high;
+      elements[side] += one->elements();
+    }
+  }
+  return elements[0] > 0 && elements[0] == elements[1] && sums[0] == sums[1];
 }
 
 int PairedStates::DerivedAlone() const {

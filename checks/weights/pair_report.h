@@ -34,11 +34,14 @@ class PairedStates {
   const std::set<std::size_t>& exchanged() const { return exchanged_; }
   // Names without partner; none that are another name of a matched tensor, derived, or left out on purpose.
   std::vector<std::string> Unmatched(Side side) const;
+  // Those without partner hold the same values on both sides, all together.
+  bool UnmatchedHoldTheSame() const;
   // Derived ones without partner.
   int DerivedAlone() const;
 
  private:
   void FindExchanged();
+  void DoubtValues();
 
   const ModelState& a_;
   const ModelState& b_;

@@ -60,19 +60,15 @@ bool IsExpert(absl::string_view name) {
   return absl::StrContains(name, "experts.");
 }
 
-std::string ContentOf(const v1::TensorFingerprint& tensor) {
-  if (!tensor.xxh3().empty()) return tensor.xxh3();
-  return tensor.sha256().empty() ? tensor.md5() : tensor.sha256();
-}
-
-void FindSplit(const CheckContext& context, ReplicaGroup& group) {
+// `experts`: the size of the expert-parallel group; 0: not known.
+void FindSplit(const CheckContext& context, std::int64_t experts, ReplicaGroup& group) {
   std::map<std::string, std::map<std::string, std::vector<std::int32_t>>> contents;  // name -> content -> ranks
   std::map<std::string, v1::TensorRole> roles;
   for (const Checkpoint* one : group.ranks) {
     for (const v1::TensorFingerprint* tensor : one->tensors) {
       const v1::TensorRole role = RoleOf(context, *tensor);
       const std::string content = ContentOf(*tensor);
-      if (!IsOfModel(role) || IsExpert(tensor->name()) || content.empty()) continue;
+      if (!IsOfModel(role) || content.empty()) continue;
       contents[tensor->name()][content].push_back(*one->rank);
       roles[tensor->name()] = role;
     }
@@ -86,6 +82,11 @@ void FindSplit(const CheckContext& context, ReplicaGroup& group) {
     ++group.tensors;
     group.parameters += roles[name] == v1::TENSOR_ROLE_PARAMETER ? 1 : 0;
     if (by_content.size() < 2) continue;
+    // Ranks of an expert-parallel group hold other experts under one name.
+    if (experts != 1 && IsExpert(name)) {
+      if (experts == 0) group.experts.push_back(name);
+      continue;
+    }
     SplitTensor split = {name, roles[name], {}};
     for (const auto& [content, ranks] : by_content) split.clusters.push_back(ranks);
     std::stable_sort(split.clusters.begin(), split.clusters.end(), [](const auto& x, const auto& y) {
@@ -122,6 +123,7 @@ ReplicaGroups GroupReplicas(const CheckContext& context, const RunCheckpoints& r
   }
   result.ranks = static_cast<int>(ranked.size());
   const Layout layout(context, run, ranked.size());
+  const std::int64_t experts = SizeOf(SettingsView::Of(context, run.side, run.run), "expert_parallel_size");
   std::map<Place, ReplicaGroup> places;
   bool guessed = false;
   for (const Checkpoint* one : ranked) {
@@ -131,7 +133,7 @@ ReplicaGroups GroupReplicas(const CheckContext& context, const RunCheckpoints& r
   }
   for (auto& [place, group] : places) {
     if (group.ranks.size() < 2) continue;
-    FindSplit(context, group);
+    FindSplit(context, experts, group);
     result.layout_unknown = result.layout_unknown || (guessed && !group.split.empty());
     result.groups.push_back(std::move(group));
   }

@@ -24,6 +24,7 @@ struct ReplicaGroup {
   std::vector<const Checkpoint*> ranks;  // two or more, by rank
   std::vector<SplitTensor> split;        // by name
   std::vector<std::string> lacking;      // names that not every rank holds
+  std::vector<std::string> experts;      // that differ, and whether ranks hold the same experts is not known
   int tensors = 0;                       // that were compared: parameters and buffers
   int parameters = 0;
 

@@ -66,6 +66,12 @@ class Judge {
       args.emplace_back("tensor", group.lacking.front());
       AddMissing(context_, result_, "replica_lacks_tensors", run.run.name, args);
     }
+    if (!group.experts.empty()) {
+      MessageArgs args = args_;
+      args.emplace_back("count", absl::StrCat(group.experts.size()));
+      args.emplace_back("tensor", group.experts.front());
+      AddMissing(context_, result_, "replica_experts_differ", run.run.name, args);
+    }
     int counted = 0;
     for (const SplitTensor& tensor : group.split) {
       // Each rank's batches move its running statistics until the next broadcast.

@@ -55,6 +55,17 @@ TEST(Replicas, OfThreeTheOddOneIsDamaged) {
   }
 }
 
+TEST(Replicas, ExpertsOfRanksMayBeOthers) {
+  const auto ranks = [](unsigned second) {
+    std::vector<v1::Weights> all = Replicas(0, {1, 1});
+    *all[0].add_tensors() = TensorOf("layers.0.experts.0.w1", {8, 8}, RandomFloats(64, 9));
+    *all[1].add_tensors() = TensorOf("layers.0.experts.0.w1", {8, 8}, RandomFloats(64, second));
+    return all;
+  };
+  EXPECT_EQ(Judge(kReplicas, ranks(9)), "pass");
+  EXPECT_EQ(Judge(kReplicas, ranks(10)), "not_performed: !npu");
+}
+
 TEST(Replicas, PartsOfAModelAreNoReplicas) {
   std::vector<v1::Weights> ranks = Replicas(0, {1, 5});
   for (v1::Weights& one : ranks) one.mutable_place()->set_tensor_rank(one.rank());

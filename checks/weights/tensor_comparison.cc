@@ -112,14 +112,34 @@ double ResolutionOf(const std::string& dtype) {
   return 0;
 }
 
-// A vocabulary that is padded at its end keeps the order of what stands before, and holds more rows.
-Sameness PaddedOf(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
-  const std::optional<PlacedValues> x = PlacedOf(a), y = PlacedOf(b);
+// A vocabulary may have rows of no word at its end.
+bool MayHaveMoreRows(const TensorPair& pair) {
+  return pair.one_to_one() && pair.a[0]->vocabulary && pair.b[0]->vocabulary &&
+         pair.a[0]->elements() != pair.b[0]->elements();
+}
+
+// One that is padded with zeros keeps the order of what stands before, and holds more rows.
+Sameness PaddedOf(const TensorPair& pair) {
+  if (!MayHaveMoreRows(pair)) return Sameness::kReordered;
+  const std::optional<PlacedValues> x = PlacedOf(pair.a[0]->first()), y = PlacedOf(pair.b[0]->first());
   if (!x.has_value() || !y.has_value()) return Sameness::kUnplaced;
   const bool more_rows = !x->shape.empty() && x->shape.size() == y->shape.size() &&
                          std::equal(x->shape.begin() + 1, x->shape.end(), y->shape.begin() + 1);
   if (!more_rows) return Sameness::kReordered;
   return x->order == y->order ? Sameness::kReshaped : Sameness::kUnplaced;
+}
+
+// Rows of a head stand in halves or in pairs, as the code that turns them wants them; under other names either may be
+// right. The columns then hold what they held.
+Sameness OfRotary(const TensorPair& pair, Sameness sameness, const std::string& a_as = "",
+                  const std::string& b_as = "") {
+  const bool open = pair.a[0]->rotary && pair.b[0]->rotary && pair.a[0]->unwrapped != pair.b[0]->unwrapped;
+  if (sameness != Sameness::kReordered || !open) return sameness;
+  const std::optional<PlacedValues> x = PlacedOf(pair.a[0]->first(), a_as), y = PlacedOf(pair.b[0]->first(), b_as);
+  const bool same_columns =
+      x.has_value() && y.has_value() && x->shape == y->shape &&
+      (x->axes.empty() || std::equal(x->axes.begin() + 1, x->axes.end(), y->axes.begin() + 1, y->axes.end()));
+  return same_columns ? Sameness::kUnplaced : sameness;
 }
 
 constexpr const char* kNarrowTypes[] = {"BF16", "F16"};
@@ -136,11 +156,15 @@ Sameness CompareOne(const TensorPair& pair) {
     return Placed(LayoutOfShapes(ShapeOf(a), ShapeOf(b), IsOneValue(a)), false, Sameness::kSameBytes);
   }
   if (!a.has_values() || !b.has_values()) return same_bytes.has_value() ? Sameness::kDiffers : Sameness::kUnknown;
-  if (SameValues(pair)) return ElementsOf(a) != ElementsOf(b) ? PaddedOf(a, b) : PlacesOf(a, b, Sameness::kSameValues);
+  const auto placed = [&](Sameness straight, const std::string& a_as, const std::string& b_as) {
+    return OfRotary(pair, PlacesOf(a, b, straight, a_as, b_as), a_as, b_as);
+  };
+  if (SameValues(pair)) return ElementsOf(a) != ElementsOf(b) ? PaddedOf(pair) : placed(Sameness::kSameValues, "", "");
   for (const std::string dtype : kNarrowTypes) {
-    if (SameValues(pair, dtype, "")) return PlacesOf(a, b, Sameness::kRounded, dtype, "");
-    if (SameValues(pair, "", dtype)) return PlacesOf(a, b, Sameness::kRounded, "", dtype);
+    if (SameValues(pair, dtype, "")) return placed(Sameness::kRounded, dtype, "");
+    if (SameValues(pair, "", dtype)) return placed(Sameness::kRounded, "", dtype);
   }
+  if (MayHaveMoreRows(pair)) return Sameness::kMoreRows;
   const double step = std::max(ResolutionOf(a.dtype()), ResolutionOf(b.dtype()));
   const std::optional<double> distance = Distance(a, b);
   if (same_type || step == 0 || !distance.has_value() || *distance > step) return Sameness::kDiffers;
@@ -161,37 +185,72 @@ std::optional<std::vector<PlacedValues>> PiecesOf(const std::vector<const ModelT
   return pieces;
 }
 
-// Both sides are cut across the rows: their columns hold the same values.
-bool SameColumns(const std::vector<PlacedValues>& a, const std::vector<PlacedValues>& b) {
-  std::uint64_t sum = 0;
-  for (const auto& [side, sign] : {std::pair(&a, std::uint64_t{1}), std::pair(&b, ~std::uint64_t{0})}) {
-    for (const PlacedValues& piece : *side) {
-      if (piece.shape.size() != 2 || piece.shape[1] != a[0].shape[1]) return false;
-      sum += sign * piece.axes[1];
+// The tensors of a side, each put together along its rows, are one after the other what the pieces of the other side's
+// one tensor are, of which each holds a slice of each: [gate 0; up 0], [gate 1; up 1]. With slices of n rows both are
+// the same sum, of w^(n (piece + tensor)) times the slice.
+bool AreSlicesByRank(const std::vector<PlacedValues>& pieces, const std::vector<PlacedValues>& tensors) {
+  const std::size_t axes = pieces[0].shape.size();
+  const std::int64_t rows = pieces[0].shape[0];
+  const auto slice = rows / static_cast<std::int64_t>(tensors.size());
+  std::vector<std::uint64_t> left(axes, 0), right(axes, 0);
+  for (const auto& [side, sums] : {std::pair(&pieces, &left), std::pair(&tensors, &right)}) {
+    const auto others = static_cast<std::int64_t>((side == &pieces ? tensors : pieces).size());
+    std::uint64_t at = 0;
+    for (const PlacedValues& one : *side) {
+      const bool fits = one.shape.size() == axes && one.shape[0] == slice * others &&
+                        std::equal(one.shape.begin() + 1, one.shape.end(), pieces[0].shape.begin() + 1);
+      if (!fits) return false;
+      for (std::size_t i = 0; i < axes; ++i) {
+        const std::uint64_t hash = one.axes.empty() ? one.order : one.axes[i];
+        (*sums)[i] += i == 0 ? PlaceWeight(at) * hash : hash;
+      }
+      at += static_cast<std::uint64_t>(slice);
     }
   }
-  return sum == 0;
+  return left == right;
 }
 
-// Parts of one side against a whole or other parts of the other; the sums of all values are the same.
+// One tensor in pieces against several tensors, each in one piece; nullopt: another case.
+std::optional<Sameness> SlicedOf(const TensorPair& pair, const std::vector<PlacedValues>& a,
+                                 const std::vector<PlacedValues>& b, Sameness straight) {
+  const bool a_in_pieces = pair.a.size() == 1 && a.size() > 1 && pair.b.size() == b.size();
+  const bool b_in_pieces = pair.b.size() == 1 && b.size() > 1 && pair.a.size() == a.size();
+  if (a_in_pieces == b_in_pieces) return std::nullopt;
+  const std::vector<PlacedValues>& pieces = a_in_pieces ? a : b;
+  std::vector<PlacedValues> tensors = a_in_pieces ? b : a;
+  if (tensors.size() < 2 || !(a_in_pieces ? pair.a : pair.b)[0]->ranked) return std::nullopt;
+  // A piece that is one of the tensors: they were cut one after the other. With as many ranks as tensors the sums are
+  // the same then too.
+  for (const PlacedValues& piece : pieces) {
+    const auto is_piece = [&](const PlacedValues& one) { return one.shape == piece.shape && one.order == piece.order; };
+    if (std::any_of(tensors.begin(), tensors.end(), is_piece)) return Sameness::kUnplaced;
+  }
+  if (AreSlicesByRank(pieces, tensors)) return straight;
+  std::reverse(tensors.begin(), tensors.end());
+  if (AreSlicesByRank(pieces, tensors)) return Sameness::kPartsExchanged;
+  return Sameness::kUnplaced;
+}
+
+// Parts of one side against a whole or other parts of the other; the sums of all values are the same. Rows that stand
+// in turn are in no hash of their own: whether they stand where they have to is not told.
 Sameness JoinedOf(const TensorPair& pair, Sameness straight, const std::string& a_as = "",
                   const std::string& b_as = "") {
   const auto a = PiecesOf(pair.a, a_as), b = PiecesOf(pair.b, b_as);
   if (!a.has_value() || !b.has_value()) return Sameness::kUnplaced;
-  const auto interleaved = [](const ModelTensor* one) { return one->interleaved; };
-  const bool mixed =
-      std::any_of(pair.a.begin(), pair.a.end(), interleaved) || std::any_of(pair.b.begin(), pair.b.end(), interleaved);
+  if (const auto sliced = SlicedOf(pair, *a, *b, straight)) return *sliced;
   if (a->size() > 1 && b->size() > 1) {
     // The same cuts on both sides: piece by piece.
     bool same = a->size() == b->size();
     for (std::size_t i = 0; same && i < a->size(); ++i) same = LayoutOf((*a)[i], (*b)[i]) == Layout::kSameOrder;
-    if (same) return straight;
-    return mixed && SameColumns(*a, *b) ? Sameness::kInterleaved : Sameness::kUnplaced;
+    return same ? straight : Sameness::kUnplaced;
   }
+  const auto in_turn = [&](const ModelTensor* one) { return one->grouped || (one->ranked && !one->whole()); };
+  const bool mixed =
+      std::any_of(pair.a.begin(), pair.a.end(), in_turn) || std::any_of(pair.b.begin(), pair.b.end(), in_turn);
   switch (a->size() == 1 ? JointOf(a->front(), *b) : JointOf(b->front(), *a)) {
-    case Joint::kInOrder: return straight;
-    case Joint::kExchanged: return Sameness::kPartsExchanged;
-    case Joint::kInterleaved: return mixed ? Sameness::kInterleaved : Sameness::kUnplaced;
+    case Joint::kInOrder: return mixed ? Sameness::kUnplaced : straight;
+    case Joint::kExchanged: return mixed ? Sameness::kUnplaced : Sameness::kPartsExchanged;
+    case Joint::kInterleaved: return Sameness::kUnplaced;
     case Joint::kOther: return Sameness::kReordered;
     case Joint::kUnknown: break;
   }
@@ -211,7 +270,6 @@ bool IsSame(Sameness sameness) {
     case Sameness::kTransposed:
     case Sameness::kReshaped:
     case Sameness::kParts:
-    case Sameness::kInterleaved:
     case Sameness::kRounded: return true;
     default: return false;
   }
@@ -241,13 +299,13 @@ std::string SamenessWord(Sameness sameness) {
     case Sameness::kParts: return "parts";
     case Sameness::kRounded: return "rounded";
     case Sameness::kTruncated: return "truncated";
-    case Sameness::kInterleaved: return "interleaved";
     case Sameness::kReordered: return "reordered";
     case Sameness::kMisread: return "reshaped_for_transposed";
     case Sameness::kTurned: return "transposed_alone";
     case Sameness::kNotTurned: return "not_transposed";
     case Sameness::kPartsExchanged: return "parts_exchanged";
     case Sameness::kUnplaced: return "places_unknown";
+    case Sameness::kMoreRows: return "more_rows";
     case Sameness::kDiffers: return "differs";
     case Sameness::kUnknown: break;
   }
@@ -255,6 +313,10 @@ std::string SamenessWord(Sameness sameness) {
 }
 
 Sameness Compare(const TensorPair& pair) {
+  const auto twice = [](const ModelTensor* one) { return one->twice; };
+  if (std::any_of(pair.a.begin(), pair.a.end(), twice) || std::any_of(pair.b.begin(), pair.b.end(), twice)) {
+    return Sameness::kUnknown;
+  }
   if (pair.one_to_one() && pair.a[0]->whole() && pair.b[0]->whole()) return CompareOne(pair);
   if (!SumOf(pair.a).has_value() || !SumOf(pair.b).has_value()) return Sameness::kUnknown;
   if (SameValues(pair)) return JoinedOf(pair, Sameness::kParts);
@@ -262,6 +324,7 @@ Sameness Compare(const TensorPair& pair) {
     if (SameValues(pair, dtype, "")) return JoinedOf(pair, Sameness::kRounded, dtype, "");
     if (SameValues(pair, "", dtype)) return JoinedOf(pair, Sameness::kRounded, "", dtype);
   }
+  if (MayHaveMoreRows(pair)) return Sameness::kMoreRows;
   return Sameness::kDiffers;
 }
 

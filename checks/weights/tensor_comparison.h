@@ -13,13 +13,12 @@ namespace paritect {
 
 enum class Sameness {
   kSameBytes,
-  kSameValues,   // in another type that holds them
-  kTransposed,   // the same values, axes in another order
-  kReshaped,     // the same values in the same order (beside zeros that pad), another shape
-  kParts,        // the same values, in one tensor or in several
-  kInterleaved,  // ... rows of the parts in turn, as this kind of tensor has them
-  kRounded,      // one is the other rounded to its type
-  kTruncated,    // ... rounded in another way than to nearest even
+  kSameValues,  // in another type that holds them
+  kTransposed,  // the same values, axes in another order
+  kReshaped,    // the same values in the same order (beside zeros that pad), another shape
+  kParts,       // the same values, in one tensor or in several
+  kRounded,     // one is the other rounded to its type
+  kTruncated,   // ... rounded in another way than to nearest even
   // The same values at wrong places:
   kReordered,       // no layout explains it
   kMisread,         // reshaped where it had to be transposed
@@ -27,6 +26,7 @@ enum class Sameness {
   kNotTurned,       // not transposed, and others of its kind are
   kPartsExchanged,  // parts of a fused tensor in another order
   kUnplaced,        // the same values; whether at the right places is not known
+  kMoreRows,        // a vocabulary with rows of no word on one side: those of words have no hash of their own
   kDiffers,
   kUnknown,  // digests are missing
 };

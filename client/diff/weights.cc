@@ -98,6 +98,7 @@ struct Row {
 int RankOf(Sameness sameness) {
   switch (sameness) {
     case Sameness::kDiffers: return 0;
+    case Sameness::kMoreRows:
     case Sameness::kUnplaced:
     case Sameness::kUnknown: return 2;
     case Sameness::kTruncated: return 3;

@@ -3,7 +3,9 @@
 // cut over the data-parallel ranks: it is put together again and cut into parameters by param_shapes, under the name
 // "fp32.NAME". A rank that is missing makes the whole incomplete, and the master copy is not given.
 // Source: deepspeedai/DeepSpeed, deepspeed/utils/zero_to_fp32.py.
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -22,6 +24,7 @@ namespace {
 using absl::StrCat;
 
 constexpr absl::string_view kOptimizer = "optimizer_state_dict.";
+constexpr absl::string_view kModule = "module.";
 constexpr std::size_t kFilesMax = 100'000;
 
 struct FileName {
@@ -54,6 +57,7 @@ struct Parameter {
 struct ModelRank {
   std::vector<std::vector<Parameter>> groups;
   std::map<std::int64_t, std::unique_ptr<StoredTensors>> optimizers;  // by data-parallel rank
+  bool placeholders = false;                                          // the module's file holds no parameters
 };
 
 // The list of dimensions that a fact holds.
@@ -124,10 +128,11 @@ absl::StatusOr<std::vector<BytePiece>> Cut(const std::vector<BytePiece>& whole, 
   return absl::DataLossError(StrCat("the flat master copy ends ", length, " bytes before its last parameter"));
 }
 
-absl::StatusOr<TensorInfo> MasterInfo(const Parameter& parameter, std::int64_t model_rank) {
+// `alone`: there is no other copy (stage 3), and it is the parameter itself.
+absl::StatusOr<TensorInfo> MasterInfo(const Parameter& parameter, std::int64_t model_rank, bool alone = false) {
   TensorInfo info;
-  info.name = StrCat("fp32.", parameter.name);
-  info.role = v1::TENSOR_ROLE_MASTER;
+  info.name = StrCat(alone ? kModule : "fp32.", parameter.name);
+  info.role = alone ? v1::TENSOR_ROLE_PARAMETER : v1::TENSOR_ROLE_MASTER;
   info.dtype = DType::kF32;
   info.shape = parameter.shape;
   info.file = StrCat("mp_rank_", model_rank < 10 ? "0" : "", model_rank);
@@ -162,7 +167,7 @@ absl::Status AddMasterOfParts(const ModelRank& rank, std::int64_t model_rank,
   std::uint64_t at = 0;
   for (const std::vector<Parameter>& group : rank.groups) {
     for (const Parameter& parameter : group) {
-      PARITECT_ASSIGN_OR_RETURN(TensorInfo info, MasterInfo(parameter, model_rank));
+      PARITECT_ASSIGN_OR_RETURN(TensorInfo info, MasterInfo(parameter, model_rank, rank.placeholders));
       const std::uint64_t part = (info.elements + ranks - 1) / ranks * 4;
       std::vector<BytePiece> pieces;
       std::uint64_t left = info.bytes;
@@ -187,6 +192,9 @@ std::optional<std::int64_t> PartitionCount(const v1::Weights& about) {
 }
 
 absl::Status AddMaster(const ModelRank& rank, std::int64_t model_rank, StoredTensors& out) {
+  if (rank.placeholders && rank.optimizers.empty()) {
+    out.AddIncomplete("weights_file_missing", {{"file", "..._optim_states.pt"}, {"count", "?"}});
+  }
   if (rank.optimizers.empty() || rank.groups.empty()) return absl::OkStatus();
   const v1::Weights& about = rank.optimizers.begin()->second->about();
   const auto count = PartitionCount(about);
@@ -199,13 +207,33 @@ absl::Status AddMaster(const ModelRank& rank, std::int64_t model_rank, StoredTen
   std::vector<std::vector<BytePiece>> partitions;
   for (const auto& [data_rank, optimizer] : rank.optimizers) {
     auto pieces = FlatPartitions(*optimizer);
-    if (!pieces || pieces->empty()) return absl::OkStatus();
+    if (!pieces || pieces->empty()) {
+      if (rank.placeholders) out.AddIncomplete("weights_file_missing", {{"file", "fp32_flat_groups"}, {"count", "?"}});
+      return absl::OkStatus();
+    }
     partitions.push_back(*std::move(pieces));
   }
   const bool parts = IntegerFact(about, StrCat(kOptimizer, "zero_stage")).value_or(2) == 3;
   const absl::Status added = parts ? AddMasterOfParts(rank, model_rank, partitions, out)
                                    : AddMasterOfGroups(rank, model_rank, partitions, out);
   return Annotate(added, "the fp32 master copy");
+}
+
+// In stage 3 the module's file holds an empty tensor in place of each parameter: no part of the model.
+void MarkPlaceholders(ModelRank& rank, StoredTensors& module) {
+  std::set<std::string> cut;
+  for (const std::vector<Parameter>& group : rank.groups) {
+    for (const Parameter& parameter : group) {
+      const bool empty = std::find(parameter.shape.begin(), parameter.shape.end(), 0) != parameter.shape.end();
+      if (!empty) cut.insert(StrCat(kModule, parameter.name));
+    }
+  }
+  for (TensorInfo& info : module.mutable_tensors()) {
+    if (info.elements > 0 || !cut.contains(info.name)) continue;
+    info.name = StrCat("placeholder.", info.name);
+    info.role = v1::TENSOR_ROLE_OTHER;
+    rank.placeholders = true;
+  }
 }
 
 absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTag(FileSystem& fs, const std::string& folder) {
@@ -227,6 +255,7 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadTag(FileSystem& fs, const std
     }
     auto groups = TakeShapes(source->mutable_about());
     if (rank.groups.empty()) rank.groups = std::move(groups);
+    MarkPlaceholders(rank, *source);
     const std::string prefix = file.layer ? StrCat(*file.layer, ".") : "";
     PARITECT_RETURN_IF_ERROR(out->Absorb(std::move(*source), file.file, prefix));
   }

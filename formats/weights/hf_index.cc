@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/document.h"
 #include "common/numbers.h"
 #include "common/status_macros.h"
@@ -14,6 +15,7 @@
 #include "formats/weights/safetensors.h"
 #include "formats/weights/weights_folder.h"
 #include "formats/weights/weights_format.h"
+#include "re2/re2.h"
 
 namespace paritect {
 namespace {
@@ -104,9 +106,30 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadByIndex(FileSystem& fs, const
   return out;
 }
 
+// Files without an index say of how many they are one: NAME-00002-of-00003.safetensors.
+void CheckCount(const std::vector<std::string>& files, StoredTensors& out) {
+  static const re2::RE2 kPattern("(.*)-(\\d{5,9})-of-(\\d{5,9})(\\..*)");
+  std::map<std::vector<std::string>, std::set<std::int64_t>> found;  // by what stands around the number
+  for (const std::string& file : files) {
+    std::string before, number, count, after;
+    if (!re2::RE2::FullMatch(file, kPattern, &before, &number, &count, &after)) continue;
+    found[{before, count, after}].insert(ParseInt(number).value_or(0));
+  }
+  for (const auto& [name, numbers] : found) {
+    const std::int64_t count = ParseInt(name[1]).value_or(0);
+    if (static_cast<std::int64_t>(numbers.size()) >= count) continue;
+    std::int64_t lacking = 1;  // transformers counts from 1
+    while (numbers.contains(lacking)) ++lacking;
+    out.AddIncomplete("weights_file_missing",
+                      {{"file", DisplayBytes(absl::StrFormat("%s-%05d-of-%s%s", name[0], lacking, name[1], name[2]))},
+                       {"count", "?"}});
+  }
+}
+
 absl::StatusOr<std::unique_ptr<StoredTensors>> ReadFiles(FileSystem& fs, const std::string& folder,
                                                          const std::vector<std::string>& files) {
   auto out = std::make_unique<StoredTensors>("safetensors");
+  CheckCount(files, *out);
   for (const std::string& file : files) {
     PARITECT_ASSIGN_OR_RETURN(auto source, ReadFile(fs, JoinPath(folder, file)));
     out->mutable_about().set_format(source->about().format());

@@ -52,6 +52,15 @@ TEST(HfIndex, WhatIsMissingMakesItIncomplete) {
   EXPECT_EQ((*source)->about().incomplete(1).id(), "weights_file_missing");
 }
 
+TEST(HfIndex, FilesWithoutAnIndexSayOfHowManyTheyAreOne) {
+  MemoryFileSystem fs;
+  fs.AddFile("/m/model-00001-of-00003.safetensors", OneSafetensors("a"));
+  fs.AddFile("/m/model-00003-of-00003.safetensors", OneSafetensors("c"));
+  EXPECT_EQ((*OpenWeights(fs, "/m"))->about().incomplete_size(), 1);
+  fs.AddFile("/m/model-00002-of-00003.safetensors", OneSafetensors("b"));
+  EXPECT_EQ((*OpenWeights(fs, "/m"))->about().incomplete_size(), 0);
+}
+
 TEST(HfIndex, FilesOutsideOfTheFolderAreRefused) {
   for (absl::string_view file : {"../x.safetensors", "/etc/passwd", "a/b.safetensors", "..", "a\\\\b"}) {
     const auto source = OpenBytes(absl::StrCat(R"({"weight_map": {"a": ")", file, R"("}})"));
@@ -191,6 +200,26 @@ TEST(Deepspeed, TheMasterCopyIsPutTogether) {
       read[(*source)->tensors()[i].name] = ReadTensor(**source, i).value();
     EXPECT_EQ(read["fp32.a.w"], Floats({1, 2, 3})) << "stage " << stage;
     EXPECT_EQ(read["fp32.b"], Floats({4, 5})) << "stage " << stage;
+  }
+}
+
+// In stage 3 the module holds an empty tensor in place of each parameter.
+TEST(Deepspeed, TheMasterCopyStandsForWhatTheModuleDoesNotHold) {
+  const std::string shapes = PickleDict({PickleText("a.w"), PickleCall("torch", "Size", {PickleIntegers({3})})});
+  const std::string module =
+      TorchZip(PickleDict({PickleText("module"),
+                           PickleDict({PickleText("a.w"), PickleTensor("0", "HalfStorage", 0, 0, {0}, {1})}),
+                           PickleText("param_shapes"), absl::StrCat("](", shapes, "e")}),
+               {{"0", ""}});
+  for (const bool complete : {true, false}) {
+    MemoryFileSystem fs;
+    fs.AddFile("/m/global_step9/zero_pp_rank_0_mp_rank_00_model_states.pt", module);
+    if (complete) fs.AddFile(Name(0), OptimizerStates(3, {1, 2, 3}, 1));
+    auto source = OpenWeights(fs, "/m/global_step9");
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_EQ((*source)->about().incomplete_size(), complete ? 0 : 1);
+    EXPECT_THAT(Listed(**source), Contains("placeholder.module.a.w F16 [0]"));
+    EXPECT_EQ(complete, testing::Value(Listed(**source), Contains("module.a.w F32 [3]")));
   }
 }
 
