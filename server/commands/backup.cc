@@ -18,6 +18,7 @@
 #include "storage/file_lock.h"
 #include "storage/fleet_restore.h"
 #include "storage/fleet_schema.h"
+#include "storage/postgresql/server_stores.h"
 
 namespace paritect {
 namespace {
@@ -68,32 +69,35 @@ absl::Status MakeFolder(const std::string& path) {
 
 // A server that runs goes on meanwhile. One that does not is opened as it would be at a start: what a kill left in the
 // write-ahead log is part of the copy.
-absl::Status CopyTo(const std::string& folder, const std::string& file) {
+absl::Status CopyTo(const std::string& folder, const std::string& store, const std::string& file) {
+  if (!store.empty()) return BackupServerStore(store, file);
   const std::string database = DatabaseOf(folder);
   const bool runs = absl::IsUnavailable(FileLock::Acquire(database + ".lock").status());
   if (runs) return CopyRunningDatabase(database, file);
-  PARITECT_ASSIGN_OR_RETURN(const std::unique_ptr<FleetStore> store, OpenStoreOf(folder));
-  return store->Backup(file);
+  PARITECT_ASSIGN_OR_RETURN(const std::unique_ptr<FleetStore> opened, OpenStoreOf(folder));
+  return opened->Backup(file);
 }
 
 int Backup(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
   std::string file;
   std::string keys;
+  std::string store;
   Arguments arguments("paritect-server backup", "copy a server's database, whole and consistent; the server may run");
   arguments.Text("DIR", folder, "the server's folder", true);
   arguments.Text("FILE", file, "the copy; must not be there", true);
+  arguments.Text("--store", store, kStoreHelp);
   arguments.Text("--keys", keys, "also copy authority, keys and revocations into this new folder: keep it apart");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "backup", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
-  if (!PosixFileSystem().Stat(DatabaseOf(folder)).ok()) {
+  if (store.empty() && !PosixFileSystem().Stat(DatabaseOf(folder)).ok()) {
     return ServerError(env, "backup", absl::StrCat(folder, " holds no Paritect server's database"), kServerUsage);
   }
   if (!keys.empty() && PosixFileSystem().LStat(keys).ok()) {
     return ServerError(env, "backup", absl::StrCat(keys, " is there already; nothing was written"), kServerUsage);
   }
-  const absl::Status status = CopyTo(folder, file);
+  const absl::Status status = CopyTo(folder, store, file);
   if (absl::IsAlreadyExists(status)) return ServerError(env, "backup", status.message(), kServerUsage);
   if (!status.ok()) return ServerError(env, "backup", status.message(), kServerFailed);
   env.out << file << "\n";

@@ -31,13 +31,15 @@ absl::StatusOr<std::vector<std::int64_t>> Cancel(ServerEnv& env, FleetStore& sto
 int Run(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
   std::string audit;
+  std::string uri;
   Arguments arguments("paritect-server cancel", kSummary);
   arguments.Text("DIR", folder, "the server's folder", true);
   arguments.Text("AUDIT", audit, "the audit's name", true);
+  arguments.Text("--store", uri, kStoreHelp);
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, kName, parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
-  auto store = OpenStoreOf(folder);
+  auto store = OpenStoreOf(folder, uri);
   if (!store.ok()) return ServerError(env, kName, store.status().message(), kServerUsage);
   const auto numbers = Cancel(env, **store, audit);
   if (!numbers.ok()) return ServerError(env, kName, numbers.status().message(), kServerFailed);

@@ -29,13 +29,15 @@ absl::StatusOr<std::string> MissingLogHead(FleetStore& store, const std::string&
 int Verify(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
   std::string head;
+  std::string uri;
   Arguments arguments("paritect-server verify", "check pages, digests and the log's chain of a stopped server");
   arguments.Text("DIR", folder, "the server's folder", true);
+  arguments.Text("--store", uri, kStoreHelp);
   arguments.Text("--log-head", head, "NUMBER:HASH as a start or `paritect doctor` printed it: must be in the log");
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "verify", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
-  auto store = OpenStoreOf(folder, LostCommits::kTell);
+  auto store = OpenStoreOf(folder, uri, LostCommits::kTell);
   if (!store.ok()) return ServerError(env, "verify", store.status().message(), kServerUsage);
   auto faults = (*store)->Verify();
   if (!faults.ok()) return ServerError(env, "verify", faults.status().message(), kServerFailed);
@@ -55,12 +57,14 @@ int Verify(ServerEnv& env, const std::vector<std::string>& args) {
 
 int Compact(ServerEnv& env, const std::vector<std::string>& args) {
   std::string folder;
+  std::string uri;
   Arguments arguments("paritect-server compact", "drop what nothing refers to and give space back");
   arguments.Text("DIR", folder, "the server's folder", true);
+  arguments.Text("--store", uri, kStoreHelp);
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "compact", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
-  auto store = OpenStoreOf(folder);
+  auto store = OpenStoreOf(folder, uri);
   if (!store.ok()) return ServerError(env, "compact", store.status().message(), kServerUsage);
   const absl::Status status = (*store)->Compact();
   if (!status.ok()) return ServerError(env, "compact", status.message(), kServerFailed);

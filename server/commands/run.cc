@@ -36,7 +36,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--listen", options.listen, "HOST:PORT for agents and clients (default: 0.0.0.0:7400; port 0: any)");
   arguments.Text("--web", options.web,
                  "HOST:PORT: the page over TLS; in plain HTTP /metrics and /healthz (default: none)");
-  arguments.Text("--store", options.store, "sqlite:FILE (default: DIR/paritect.db)");
+  arguments.Text("--store", options.store, "sqlite:FILE or postgresql://USER@HOST/DATABASE (default: DIR/paritect.db)");
   arguments.Text("--silent-after", silent_after, "a node without connection for so long is silent (default: 60s)");
   arguments.Text("--audit-timeout", timeout, "an audit waits no longer for its nodes (default: 6h)");
   arguments.Text("--agent-lifetime", lifetime, "lifetime of agents' certificates (default: 1d)");

@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "server/transport/service_manager.h"
 #include "server/transport/wiring.h"
+#include "storage/postgresql/server_stores.h"
 
 namespace paritect {
 namespace {
@@ -82,7 +83,7 @@ absl::Status Serve(ServerEnv& env, const ServeOptions& options) {
   }
   const std::string uri =
       options.store.empty() ? absl::StrCat("sqlite:", options.folder, "/paritect.db") : options.store;
-  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenFleetStore(uri, {.marked = true}));
+  PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<FleetStore> store, OpenServerStore(uri, {.marked = true}));
   const Signals signals;
   TellStore(*store, log);
   const ServiceManager manager = ServiceManager::FromEnvironment();
