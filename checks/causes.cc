@@ -99,6 +99,7 @@ class Graph {
   // The finding of the cause that explains this one; nullptr: none does.
   static v1::Finding* Explaining(const Explanation& why, const Group& cause, const v1::Finding& effect) {
     if (why.same == Explanation::Same::kKind && cause.kind != effect.kind()) return nullptr;
+    if (!absl::StartsWith(effect.subject(), why.effect_prefix)) return nullptr;
     for (v1::Finding* finding : cause.findings) {
       if (why.same == Explanation::Same::kSubject && finding->subject() != effect.subject()) continue;
       if (absl::StartsWith(finding->subject(), why.subject_prefix)) return finding;

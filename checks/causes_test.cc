@@ -114,6 +114,29 @@ TEST(Causes, OneFactToldTwiceIsOneCauseWhereItsSubjectIsTheSame) {
                                                  "training.flow.environment:variable_differs"));
 }
 
+TEST(Causes, ALengthInSamplesFollowsFromTheBatchAndOtherValuesDoNot) {
+  FailedReport report;
+  report.Add("model.hyperparameters.values", "value_differs", "training length");
+  report.Add("model.hyperparameters.global-batch", "value_differs", "global_batch_size");
+  EXPECT_THAT(Told(report.Linked()), ElementsAre("model.hyperparameters.global-batch:value_differs < "
+                                                 "model.hyperparameters.values:value_differs"));
+  FailedReport other;
+  other.Add("model.hyperparameters.values", "value_differs", "seed");
+  other.Add("model.hyperparameters.global-batch", "value_differs", "global_batch_size");
+  EXPECT_THAT(Told(other.Linked()), SizeIs(2));
+}
+
+TEST(Causes, AFileCutOffMakesFewerStepsAndAnotherCurveOfRates) {
+  FailedReport report;
+  report.Add("data.dataset.content", "truncated");
+  report.Add("model.hyperparameters.learning-rate-curve", "lr_curve_differs");
+  EXPECT_THAT(Told(report.Linked()), SizeIs(1));
+  FailedReport twice;
+  twice.Add("data.dataset.content", "truncated");
+  twice.Add("model.hyperparameters.learning-rate-curve", "schedule_faster");
+  EXPECT_THAT(Told(twice.Linked()), SizeIs(2));
+}
+
 TEST(Causes, AWaivedErrorIsNeitherCauseNorConsequence) {
   FailedReport report;
   report.Add("data.dataset.content", "truncated").mutable_waived()->set_by("someone");

@@ -135,9 +135,10 @@ std::string BriefFinding(Language language, const v1::Report& report, const v1::
   const std::string name = NamesARun(report, subject) ? In(language, check.title()) : ShortSubject(subject);
   const absl::string_view before = WithoutSource(finding.baseline());
   const absl::string_view after = WithoutSource(finding.migrated());
-  // Digests are values that tell nothing.
+  // Digests are values that tell nothing; of a course ("2.3 -> 1.9") the sentence says what is wrong with it.
   const bool told_by_values = !absl::StartsWith(before, "md5 ") && !absl::StrContains(before, ": ") &&
-                              IsShort(before) && IsShort(after) && before != after;
+                              !absl::StrContains(before, " -> ") && IsShort(before) && IsShort(after) &&
+                              before != after;
   if (told_by_values) return TerminalSafe(absl::StrCat(name, " ", before, " → ", after));
   const std::string& message = In(language, finding.message());
   const std::string clause = TerminalSafe(FirstClause(message));

@@ -74,6 +74,7 @@ absl::Status ReadExplanation(const DocumentNode& node, CauseRules& rules) {
                 {"cause", [&](const DocumentNode& v) { return ReadPatterns(v, rules.stages, one.causes); }},
                 {"same", [&](const DocumentNode& v) { return ReadSame(v, one.same); }},
                 {"subject", [&](const DocumentNode& v) { return ReadText(v, "subject", one.subject_prefix); }},
+                {"of", [&](const DocumentNode& v) { return ReadText(v, "of", one.effect_prefix); }},
                 {"because", [&](const DocumentNode& v) { return ReadBothLanguages(v, one.because); }}}}));
   if (one.effects.empty() || one.causes.empty() || one.because.en().empty()) {
     return ErrorAt(node, "an explanation needs `effect`, `cause` and `because`");

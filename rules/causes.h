@@ -37,6 +37,7 @@ struct Explanation {
   std::vector<FindingPattern> causes;
   Same same = Same::kAnything;  // what both findings must have in common
   std::string subject_prefix;   // of the cause; "": any
+  std::string effect_prefix;    // of the effect's subject; "": any
   v1::Text because;
 };
 

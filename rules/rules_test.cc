@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/document.h"
+#include "re2/re2.h"
 
 namespace paritect {
 namespace {
@@ -55,6 +56,19 @@ TEST(Rules, OverrideReplacesOneMessage) {
   ASSERT_TRUE(rules.ok()) << rules.status();
   EXPECT_EQ(rules->messages.Say("source_absent", {{"source", "x"}}).en(), "gone x");
   EXPECT_TRUE(rules->messages.Has("not_supported"));
+}
+
+// A title stands above passes and failures alike: it names what is looked at, never what is hoped for.
+TEST(Catalogue, TitlesOfChecksAssertNothing) {
+  static const re2::RE2 kAsserts(
+      "(?i)\\b(is|are|agree|agrees|fits|has|have|holds?)\\b|^(No|Every|Same|Exactly|At least|All) |"
+      "(一致|相同|足够低|均衡|正确)$|^(已|仅|没有|确已|至少)");
+  for (const CatalogueItem& item : BuiltInRules().catalogue.items) {
+    for (const CatalogueCheck& check : item.checks) {
+      EXPECT_FALSE(re2::RE2::PartialMatch(check.title.en(), kAsserts)) << check.id << ": " << check.title.en();
+      EXPECT_FALSE(re2::RE2::PartialMatch(check.title.zh(), kAsserts)) << check.id << ": " << check.title.zh();
+    }
+  }
 }
 
 TEST(Messages, LanguagesNeedTheSamePlaceholders) {

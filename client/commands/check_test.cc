@@ -132,7 +132,7 @@ TEST_F(CheckCommandTest, SpeaksTheLanguageAskedFor) {
   EXPECT_THAT(out_.str(), HasSubstr("不通过"));
   EXPECT_THAT(out_.str(), Not(HasSubstr("not performed")));
   Check({"--lang", "en,zh"});
-  EXPECT_THAT(out_.str(), HasSubstr("MD5 of every file is equal / 每个文件的 MD5 一致"));
+  EXPECT_THAT(out_.str(), HasSubstr("File contents (MD5) / 文件内容（MD5）"));
   EXPECT_EQ(Check({"--lang", "fr"}), kExitUsage);
 }
 

@@ -1,5 +1,6 @@
 // -o table: for a terminal. The first screen says the answer, its causes, the items in counts and what would open most,
 // in about sixty lines; `--failed` and `--full` say the rest.
+#include <algorithm>
 #include <ostream>
 #include <sstream>
 
@@ -99,7 +100,7 @@ class Table {
       w.Wrapped(0, "", Say("ui_overridden_rules", {{"files", absl::StrJoin(report_.overridden_rules(), ", ")}}));
     }
     if (report_.verdict() == v1::VERDICT_FAIL) return;
-    const std::vector<Compared> compared = WhatWasCompared(report_);
+    const std::vector<Compared> compared = SidesFirst(WhatWasCompared(report_));
     if (compared.empty()) return;
     w.Line();
     w.Line(w.Paint(Say("screen_compared"), Style::kBold));
@@ -112,6 +113,20 @@ class Table {
     if (compared.size() > limit) {
       w.Wrapped(2, "", Say("screen_compared_more", {{"count", absl::StrCat(compared.size() - limit)}}));
     }
+  }
+
+  // What was held against the other side says more of agreement than what each side was looked at for by itself.
+  static std::vector<Compared> SidesFirst(std::vector<Compared> compared) {
+    std::stable_partition(compared.begin(), compared.end(), [](const Compared& one) {
+      const std::vector<CauseStage>& stages = BuiltInCauses().stages;
+      const std::size_t stage = BuiltInCauses().StageOf(one.check->id());
+      return stage < stages.size() && OfBothSides(stages[stage].id);
+    });
+    return compared;
+  }
+
+  static bool OfBothSides(absl::string_view stage) {
+    return stage == "data" || stage == "settings" || stage == "flow" || stage == "first-step" || stage == "curve";
   }
 
   // One row of the item table: verdict, id, four counts, title.
