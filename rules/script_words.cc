@@ -62,6 +62,27 @@ absl::StatusOr<PipelineStep> ReadStep(const DocumentNode& node) {
   return step;
 }
 
+absl::StatusOr<ComparedFacts> ReadCompared(const DocumentNode& node) {
+  ComparedFacts facts;
+  for (const auto& [key, value] : node.fields) {
+    if (key.text == "check" && value.is_scalar()) {
+      facts.check = value.text;
+    } else if (key.text == "kind" && value.is_scalar()) {
+      facts.kind = value.text;
+    } else if (key.text == "arguments") {
+      PARITECT_ASSIGN_OR_RETURN(facts.arguments, WordsOf(value));
+    } else if (key.text == "passed_over") {
+      PARITECT_ASSIGN_OR_RETURN(facts.passed_over, WordsOf(value));
+    } else if (key.text == "by_value" && value.is_scalar()) {
+      facts.by_value = value.text == "true";
+    } else {
+      return ErrorAt(key, absl::StrCat("unknown key '", key.text, "', or not its value"));
+    }
+  }
+  if (facts.check.empty() || facts.kind.empty()) return ErrorAt(node, "compared facts need `check` and `kind`");
+  return facts;
+}
+
 absl::StatusOr<ScriptWords> ReadEmbedded() {
   PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(BytesOfRules("script_words.yaml")));
   return ReadScriptWords(root);
@@ -86,6 +107,11 @@ absl::StatusOr<ScriptWords> ReadScriptWords(const DocumentNode& root) {
       for (const DocumentNode& node : value.items) {
         PARITECT_ASSIGN_OR_RETURN(PipelineStep step, ReadStep(node));
         words.steps.push_back(std::move(step));
+      }
+    } else if (key.text == "compared" && value.is_list()) {
+      for (const DocumentNode& node : value.items) {
+        PARITECT_ASSIGN_OR_RETURN(ComparedFacts facts, ReadCompared(node));
+        words.compared.push_back(std::move(facts));
       }
     } else {
       return ErrorAt(key, absl::StrCat("unknown key '", key.text, "', or not its value"));

@@ -28,9 +28,19 @@ struct PipelineStep {
   std::vector<StepArgument> arguments;
 };
 
+// Facts of one kind that the code of both sides has to have alike.
+struct ComparedFacts {
+  std::string check;  // that they are about
+  std::string kind;
+  std::vector<std::string> arguments;    // that count; empty: all but those passed over
+  std::vector<std::string> passed_over;  // that hold data, or change no number
+  bool by_value = false;                 // another value is no fault by itself: repeats have seeds of their own
+};
+
 struct ScriptWords {
   std::set<std::string, std::less<>> own_modules;
   std::vector<PipelineStep> steps;
+  std::vector<ComparedFacts> compared;
 
   // The step of a function's name without its package; nullptr.
   const PipelineStep* StepOf(absl::string_view name) const;

@@ -61,7 +61,12 @@ class ModeFaults {
 
   bool Trains() const {
     return std::any_of(flow_.facts().begin(), flow_.facts().end(),
-                       [](const v1::ScriptFact* fact) { return IsUpdate(*fact); });
+                       [](const v1::ScriptFact* fact) { return IsUpdate(*fact) || IsKerasFit(*fact); });
+  }
+
+  // Keras' own loop, which runs the steps that a model defines; other trainers set the mode before they do.
+  static bool IsKerasFit(const v1::ScriptFact& fact) {
+    return fact.kind() == "fit" && absl::StartsWith(fact.name(), "keras.");
   }
 
   bool HasUpdate(int loop) const {

@@ -135,8 +135,19 @@ class OrderFaults {
 
   // --- data.preprocessing.shuffle
 
+  // One that is told the same number each time is not told its epoch.
+  bool SetsEpoch() const {
+    std::set<std::string> numbers;
+    for (const v1::ScriptFact* fact : flow_.OfKind("set_epoch")) {
+      const v1::ScriptArgument* epoch = FindScriptArgument(*fact, "epoch");
+      if (epoch == nullptr || !epoch->has_value() || fact->loops().empty()) return true;
+      numbers.insert(ShowScriptValue(*epoch));
+    }
+    return numbers.size() > 1;
+  }
+
   void EpochNotSet() {
-    if (flow_.Has("set_epoch") || flow_.Has("fit") || EngineSetsEpoch()) return;
+    if (SetsEpoch() || flow_.Has("fit") || EngineSetsEpoch()) return;
     for (const v1::ScriptFact* sampler : flow_.OfKind("sampler")) {
       if (sampler->name() != "torch.utils.data.DistributedSampler" || IsFalse(FindScriptArgument(*sampler, "shuffle")))
         continue;

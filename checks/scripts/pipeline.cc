@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/alike.h"
 #include "checks/scripts/pipeline_meanings.h"
 
 namespace paritect {
@@ -33,6 +34,9 @@ constexpr Place kPlaces[] = {
     {"dataset", "shuffle_files", "shuffle"},
     {"list_files", "shuffle", "shuffle"},
     {"list_files", "seed", "shuffle"},
+    {"training_arguments", "group_by_length", "shuffle"},
+    {"training_arguments", "length_column_name", "shuffle"},
+    {"fit", "shuffle", "shuffle"},
     {"interleave", "cycle_length", "shuffle"},
     {"interleave", "block_length", "shuffle"},
     {"batch", "drop_remainder", "padding"},
@@ -43,6 +47,7 @@ constexpr Place kPlaces[] = {
     {"loader", "drop_last", "padding"},
     {"loader", "collate_fn", "padding"},
     {"sampler", "drop_last", "padding"},
+    {"training_arguments", "dataloader_drop_last", "padding"},
     {"padding", "*", "padding"},
     {"tokenize", "padding", "padding"},
     {"tokenize", "truncation", "padding"},
@@ -50,6 +55,7 @@ constexpr Place kPlaces[] = {
     {"tokenize", "padding_side", "padding"},
     {"transform", "*", "transform"},
     {"tokenizer", "name", "transform"},
+    {"dataset", "target_transform", "transform"},
     {"map", "function", "transform"},
     {"map", "operations", "transform"},
     {"filter", "function", "transform"},
@@ -67,7 +73,12 @@ constexpr Place kPlaces[] = {
     {"dataset", "num_parallel_reads", "parallelism"},
     {"dataset", "num_parallel_workers", "parallelism"},
     {"dataset", "num_samples", "read-count"},
+    {"dataset", "train", "read-count"},
+    {"dataset", "split", "read-count"},
+    {"dataset", "usage", "read-count"},
+    {"dataset", "image_set", "read-count"},
     {"dataset", "<code>", "read-count"},
+    {"dataset", "<code>", "transform"},
     {"take", "indices", "read-count"},
     {"take", "lengths", "read-count"},
     {"take", "*", "read-count"},
@@ -98,18 +109,21 @@ absl::string_view PartOfName(absl::string_view name) {
 }
 
 bool Belongs(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, absl::string_view part) {
+  bool placed = false;
   for (const Place& place : kPlaces) {
     if (place.kind != fact.kind()) continue;
-    if (place.argument == argument.name()) return place.part == part;
-    if (place.argument == "*" && !IsData(argument.name())) return place.part == part;
+    const bool meant = place.argument == argument.name() || (place.argument == "*" && !IsData(argument.name()));
+    if (meant && place.part == part) return true;
+    placed = placed || meant;
   }
+  if (placed) return false;
   const bool own = fact.kind() == "dataset" && !absl::StrContains(fact.name(), '.');
   return own && PartOfName(argument.name()) == part && argument.name() != "<code>";
 }
 
-bool Feeds(const ScriptFlow& flow, const v1::ScriptFact& fact) {
-  (void)flow;
-  return fact.use() == "training" && fact.called();
+bool Feeds(const v1::ScriptFact& fact) {
+  const bool trains = fact.kind() == "training_arguments" || fact.kind() == "fit";
+  return fact.called() && (fact.use() == "training" || trains);
 }
 
 PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, bool command_line_known) {
@@ -141,6 +155,7 @@ class Comparison {
 
   PipelineAnswer Run(const ScriptFlow& a, const ScriptFlow& b, const std::string& run) {
     run_ = run;
+    makes_own_loader_ = a.Has("training_arguments") != b.Has("training_arguments");
     const bool known = LaunchKnown(a) && LaunchKnown(b);
     const std::vector<PipelineItem> x = PipelineItems(a, part_, known);
     const std::vector<PipelineItem> y = PipelineItems(b, part_, known);
@@ -159,6 +174,10 @@ class Comparison {
       if (!flow->whole()) {
         Missing("script_in_part", {{"run", run}, {"why", flow->why_not_whole()}});
       }
+    }
+    if (part_ == "transform") {
+      if (const auto apart = CompareInputConstants(a, b))
+        Missing("script_code_apart", {{"baseline", apart->baseline}, {"migrated", apart->migrated}});
     }
     if (differs_) return PipelineAnswer::kDiffers;
     if (open_) return PipelineAnswer::kOpen;
@@ -226,7 +245,7 @@ class Comparison {
       return std::any_of(steps.begin(), steps.end(), [](const auto& one) { return one.first->conditional(); });
     };
     const bool own_differ = named(a, true) != named(b, true) || named(a, false) == named(b, false);
-    if (own_differ || conditional(a) || conditional(b)) {
+    if (own_differ || conditional(a) || conditional(b) || makes_own_loader_) {
       Missing("pipeline_code_differs",
               {{"baseline", absl::StrJoin(names_a, ", ")}, {"migrated", absl::StrJoin(names_b, ", ")}});
       return;
@@ -312,6 +331,7 @@ class Comparison {
   const absl::string_view message_;
   const v1::Severity severity_;
   std::string run_;
+  bool makes_own_loader_ = false;  // one side's trainer does, by arguments that stand elsewhere
   bool differs_ = false;
   bool open_ = false;
 };
@@ -320,15 +340,43 @@ class Comparison {
 
 bool HasPipeline(const ScriptFlow& flow) {
   return std::any_of(flow.facts().begin(), flow.facts().end(), [&](const v1::ScriptFact* fact) {
-    return Feeds(flow, *fact) && (fact->kind() == "loader" || fact->kind() == "dataset" || fact->kind() == "batch");
+    return Feeds(*fact) && (fact->kind() == "loader" || fact->kind() == "dataset" || fact->kind() == "batch");
   });
 }
+
+namespace {
+
+// Steps that two arguments of one data set hold (`transform`, `target_transform`) come in the order of the arguments'
+// names, whichever stands first at the call.
+void OrderByArgument(const ScriptFlow& flow, std::vector<PipelineItem>& items) {
+  for (const v1::ScriptFact* set : flow.OfKind("dataset")) {
+    std::map<const v1::ScriptFact*, std::string> held;
+    for (const v1::ScriptArgument& argument : set->arguments()) {
+      for (int number : argument.from()) {
+        const v1::ScriptFact* of = flow.FactAt(number);
+        if (of != nullptr && of->kind() == "transform") held.emplace(of, argument.name());
+      }
+    }
+    std::vector<std::size_t> places;
+    std::vector<PipelineItem> sorted;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!held.contains(items[i].fact)) continue;
+      places.push_back(i);
+      sorted.push_back(items[i]);
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](const PipelineItem& x, const PipelineItem& y) { return held[x.fact] < held[y.fact]; });
+    for (std::size_t i = 0; i < places.size(); ++i) items[places[i]] = std::move(sorted[i]);
+  }
+}
+
+}  // namespace
 
 std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_view part, bool command_line_known) {
   std::vector<PipelineItem> items;
   std::set<std::string> seen;
   for (const v1::ScriptFact* fact : flow.facts()) {
-    if (!Feeds(flow, *fact) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second)
+    if (!Feeds(*fact) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second)
       continue;
     bool any = false;
     for (const v1::ScriptArgument& argument : fact->arguments()) {
@@ -347,6 +395,7 @@ std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_vie
       items.push_back(std::move(item));
     }
   }
+  OrderByArgument(flow, items);
   return items;
 }
 

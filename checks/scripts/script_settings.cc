@@ -42,9 +42,24 @@ class Reader {
     *Add(key, ShowScriptValue(*argument), fact).mutable_value() = argument->value();
   }
 
+  // An autocast beside which the network is called, in the same function and in no autocast: it casts no layer.
+  bool PassesForwardBy(const v1::ScriptFact& autocast) const {
+    bool beside = false;
+    for (const v1::ScriptFact* fact : flow_.OfKind("forward")) {
+      if (fact->use() == "evaluation" || !fact->called()) continue;
+      for (int number : fact->contexts()) {
+        const v1::ScriptFact* context = flow_.FactAt(number);
+        if (context != nullptr && context->kind() == "autocast") return false;
+      }
+      beside = beside || fact->function() == autocast.function();
+    }
+    return beside;
+  }
+
   void Mechanisms() {
     for (const v1::ScriptFact* fact : flow_.OfKind("autocast")) {
       if (IsFalse(FindScriptArgument(*fact, "enabled")) || fact->conditional() || fact->use() == "evaluation") continue;
+      if (PassesForwardBy(*fact)) continue;
       Text("amp_wrapper", "amp", *fact);
       const std::string dtype = AutocastDtype(*fact);
       if (!dtype.empty()) Text("compute_dtype", dtype, *fact);
@@ -71,7 +86,12 @@ class Reader {
       const bool apex = absl::StartsWith(fact->name(), "apex");
       Argument(apex ? "amp_opt_level" : "amp_level", *fact, "opt_level");
     }
-    for (const v1::ScriptFact* fact : flow_.OfKind("trainer")) Argument("amp_level", *fact, "amp_level");
+    // The default of a trainer says nothing of a network that was given its level before.
+    for (const v1::ScriptFact* fact : flow_.OfKind("trainer")) {
+      const v1::ScriptArgument* level = FindScriptArgument(*fact, "amp_level");
+      if (level == nullptr || (level->is_default() && (flow_.Has("amp_level") || flow_.Has("cast")))) continue;
+      if (!fact->conditional()) Argument("amp_level", *fact, "amp_level");
+    }
   }
 
   // Libraries that are told the type when they are made.
@@ -125,16 +145,18 @@ class Reader {
   void Accumulation() {
     constexpr absl::string_view kKey = "gradient_accumulation_steps";
     const v1::ScriptFact* found = nullptr;
+    bool each_round = false;
     for (const v1::ScriptFact* fact : flow_.facts()) {
       const bool step = fact->kind() == "optimizer_step" || fact->kind() == "scaler_step";
       if (!step || !fact->called()) continue;
       // An update of every round beside it: which one is the training's is not known.
       if (FindScriptArgument(*fact, "every") == nullptr) {
-        if (!fact->loops().empty() && !fact->conditional()) return;
+        each_round = each_round || (!fact->loops().empty() && !fact->conditional());
         continue;
       }
       if (found == nullptr) found = fact;
     }
+    if (found != nullptr && each_round) return;
     if (found != nullptr) {
       const v1::ScriptArgument& every = *FindScriptArgument(*found, "every");
       v1::Setting& setting = Add(kKey, ShowScriptValue(every), *found);

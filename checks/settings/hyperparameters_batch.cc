@@ -1,9 +1,12 @@
 // model.hyperparameters.global-batch: per-device batch x accumulation x data-parallel size (not device count).
 // Source: pre-tuning checklist, 模型超参; MindFormers' own product has micro batches as a factor.
 #include <cmath>
+#include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/detail.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
 #include "common/numbers.h"
@@ -134,12 +137,58 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Setting
   if (!same) AddScalingNote(context, result, baseline, migrated, *b.value / *a.value);
 }
 
+// The batch that the code gives what feeds the training, where it gives one and tells it.
+struct LoaderBatch {
+  const v1::ScriptFact* fact = nullptr;
+  std::string shown;
+  std::optional<double> number;
+};
+
+std::optional<LoaderBatch> LoaderBatchOf(const SettingsView& view) {
+  std::optional<LoaderBatch> found;
+  for (absl::string_view kind : {"loader", "batch"}) {
+    for (const v1::ScriptFact* fact : view.flow().OfKind(kind)) {
+      const v1::ScriptArgument* size = FindScriptArgument(*fact, "batch_size");
+      if (size == nullptr || size->is_default() || !fact->called() || fact->use() != "training") continue;
+      const bool known = view.flow().Knows(*size);
+      LoaderBatch one = {fact, known ? ShowScriptValue(*size) : size->symbol(), std::nullopt};
+      if (known) one.number = ParseDouble(one.shown);
+      if (found && found->shown != one.shown) return std::nullopt;
+      found = std::move(one);
+    }
+  }
+  return found;
+}
+
+// The batch that settings state and that the code does not use as it is: `batch_size=2 * args.batch_size`.
+void CompareLoaders(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                    const SettingsView& migrated) {
+  if (baseline.flow().framework() != migrated.flow().framework()) return;
+  const std::optional<LoaderBatch> a = LoaderBatchOf(baseline);
+  const std::optional<LoaderBatch> b = LoaderBatchOf(migrated);
+  if (!a || !b) return;
+  const bool told = a->number && b->number && *a->number > 0;
+  if (!told && a->shown == b->shown && !absl::StrContains(a->shown, '?')) return;
+  for (absl::string_view key : {"micro_batch_size", "batch_size", "global_batch_size"}) {
+    const auto x = baseline.Number(key);
+    const auto y = migrated.Number(key);
+    if (!x || !y || *x <= 0) continue;
+    const double code = told ? *b->number / *a->number : 0;
+    if (told && std::fabs(code - *y / *x) <= kSame * code) return;
+    AddMissing(context, result, "script_code_apart", migrated.run_name(),
+               {{"baseline", absl::StrCat("batch_size=", a->shown, " (", ScriptPlace(*a->fact), ")")},
+                {"migrated", absl::StrCat("batch_size=", b->shown, " (", ScriptPlace(*b->fact), ")")}});
+    return;
+  }
+}
+
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   ComparePairs(
       context, result,
       [&](const SettingsView& baseline, const SettingsView& migrated) {
         Compare(context, result, baseline, migrated);
         CompareRampUp(context, result, baseline, migrated);
+        CompareLoaders(context, result, baseline, migrated);
       },
       "global_batch_size");
 }

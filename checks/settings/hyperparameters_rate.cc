@@ -304,12 +304,25 @@ void CompareScriptSchedules(const CheckContext& context, v1::CheckResult& result
                 {"where", ScriptPlace(*made->migrated)},
                 {"arguments", absl::StrJoin(made->open, ", ")}});
   }
-  if (!made || !made->differ) return;
+  if (!made) {
+    const ComparedFacts schedules = {"", "schedule", {}, {"optimizer"}, false};
+    const FactsComparison found = CompareFacts(schedules, baseline.flow(), migrated.flow());
+    return AddScriptFacts(context, result, found, migrated.run_name());
+  }
+  if (!made->differ) return;
   v1::Finding* finding =
       AddDifference(context, result, "schedule_differs", "schedule", made->baseline_brief, made->migrated_brief);
   if (finding == nullptr) return;
   finding->add_evidence(ScriptPlace(*made->baseline));
   finding->add_evidence(ScriptPlace(*made->migrated));
+}
+
+// The rate that the code gives its optimizers, and when its schedules move on.
+void CompareScriptRates(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                        const SettingsView& migrated) {
+  if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
+  CompareScriptFacts(context, result, "model.hyperparameters.learning-rate", baseline, migrated);
+  AddCodeApart(context, result, CompareScheduleSteps(baseline.flow(), migrated.flow()), migrated.run_name());
 }
 
 // "lr: cosine(...) in adjust" of every line that sets the rate of an optimizer's groups by hand.
@@ -354,6 +367,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     }
     CompareSchedule(context, result, baseline, migrated);
     CompareScriptSchedules(context, result, baseline, migrated);
+    CompareScriptRates(context, result, baseline, migrated);
     CompareRatesByHand(context, result, baseline, migrated);
     CompareEnd(context, result, baseline, migrated);
     CompareDecay(context, result, baseline, migrated);

@@ -271,10 +271,15 @@ bool CompareOne(const CheckContext& context, v1::CheckResult& result, const Sett
 // number by itself.
 void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                              const SettingsView& migrated) {
-  const std::optional<MadeByScripts> made =
-      MadeOnBothSides(baseline, migrated, "optimizer",
-                      {"params", "lr", "learning_rate", "weight_decay", "fused", "foreach", "capturable"});
-  if (!made) return;
+  static constexpr absl::string_view kOtherChecks[] = {"params", "lr",      "learning_rate", "weight_decay",
+                                                       "fused",  "foreach", "capturable"};
+  const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "optimizer", kOtherChecks);
+  if (!made) {
+    // Several of them, or under a condition.
+    const ComparedFacts optimizers = {"", "optimizer", {}, {std::begin(kOtherChecks), std::end(kOtherChecks)}, false};
+    const FactsComparison found = CompareFacts(optimizers, baseline.flow(), migrated.flow());
+    return AddScriptFacts(context, result, found, migrated.run_name());
+  }
   if (!made->open.empty() && !made->differ) {
     AddMissing(context, result, "script_arguments_open", migrated.run_name(),
                {{"what", ScriptDetail(*made->migrated)},
@@ -348,6 +353,9 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
   CompareUnknown(context, result, baseline, migrated);
   CompareScriptOptimizers(context, result, baseline, migrated);
   CompareScriptLosses(context, result, baseline, migrated);
+  CompareScriptFacts(context, result, "model.hyperparameters.values", baseline, migrated);
+  AddCodeApart(context, result, CompareLossConstants(baseline.flow(), migrated.flow()), migrated.run_name());
+  AddCodeApart(context, result, CompareRounds(baseline.flow(), migrated.flow()), migrated.run_name());
   for (absl::string_view owner : {"optimizer", "model"}) {
     JudgeUnknownKeys(context, result, baseline, migrated, owner, "value_differs/argument");
   }

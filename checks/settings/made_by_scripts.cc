@@ -8,6 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "checks/scripts/detail.h"
 #include "checks/scripts/flow.h"
+#include "checks/settings/compare.h"
+#include "checks/settings/diff.h"
 
 namespace paritect {
 namespace {
@@ -65,6 +67,32 @@ std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const
   }
   if (made.baseline->name() != made.migrated->name()) made.open.clear();
   return made;
+}
+
+void AddCodeApart(const CheckContext& context, v1::CheckResult& result, const std::optional<CodeApart>& apart,
+                  const std::string& run) {
+  if (!apart) return;
+  AddMissing(context, result, "script_code_apart", run,
+             {{"baseline", apart->baseline}, {"migrated", apart->migrated}});
+}
+
+void AddScriptFacts(const CheckContext& context, v1::CheckResult& result, const FactsComparison& found,
+                    const std::string& run) {
+  for (const NetworkDifference& one : found.differ) {
+    if (HasFinding(result, "value_differs", one.what, one.baseline, one.migrated)) continue;
+    v1::Finding& finding = AddError(context, result, "value_differs", one.what,
+                                    {{"key", one.what}, {"baseline", one.baseline}, {"migrated", one.migrated}});
+    finding.set_baseline(one.baseline);
+    finding.set_migrated(one.migrated);
+    for (const v1::ScriptFact* place : {one.place_baseline, one.place_migrated})
+      finding.add_evidence(absl::StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
+  }
+  for (const CodeApart& one : found.open) AddCodeApart(context, result, one, run);
+}
+
+void CompareScriptFacts(const CheckContext& context, v1::CheckResult& result, absl::string_view check,
+                        const SettingsView& baseline, const SettingsView& migrated) {
+  AddScriptFacts(context, result, CompareFacts(check, baseline.flow(), migrated.flow()), migrated.run_name());
 }
 
 }  // namespace paritect

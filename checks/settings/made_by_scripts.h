@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "checks/scripts/alike.h"
 #include "checks/settings/view.h"
 
 namespace paritect {
@@ -28,6 +29,16 @@ struct MadeByScripts {
 // several, or one under a condition, where the frameworks differ, and where a function of the script's own decides.
 std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const SettingsView& migrated,
                                              absl::string_view kind, absl::Span<const absl::string_view> passed_over);
+
+// What both sides' code must do alike for a check (rules/data/script_words.yaml, `compared`): an error for a value that
+// differs, missing where it is not told.
+void CompareScriptFacts(const CheckContext& context, v1::CheckResult& result, absl::string_view check,
+                        const SettingsView& baseline, const SettingsView& migrated);
+void AddScriptFacts(const CheckContext& context, v1::CheckResult& result, const FactsComparison& found,
+                    const std::string& run);
+// Where the code of the two sides is apart, and it is not told that it comes to the same.
+void AddCodeApart(const CheckContext& context, v1::CheckResult& result, const std::optional<CodeApart>& apart,
+                  const std::string& run);
 
 }  // namespace paritect
 

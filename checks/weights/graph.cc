@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
+#include "checks/scripts/alike.h"
 #include "checks/scripts/network.h"
 #include "checks/weights/pair_report.h"
 
@@ -121,6 +122,14 @@ void CompareScripts(const CheckContext& context, v1::CheckResult& result) {
     for (const NetworkDifference& one : found.one_sided)
       Tell(context, result, v1::SEVERITY_WARNING, "layer_one_sided", one);
     for (const NetworkDifference& one : found.arguments)
+      Tell(context, result, v1::SEVERITY_ERROR, "layer_differs/argument", one);
+    // What is not trained, and norms that are converted.
+    const FactsComparison facts = CompareFacts("training.flow.graph", baseline, ScriptFlow::Of(context, run));
+    for (const CodeApart& one : facts.open) {
+      AddMissing(context, result, "script_code_apart", run.name,
+                 {{"baseline", one.baseline}, {"migrated", one.migrated}});
+    }
+    for (const NetworkDifference& one : facts.differ)
       Tell(context, result, v1::SEVERITY_ERROR, "layer_differs/argument", one);
   }
 }

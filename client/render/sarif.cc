@@ -22,10 +22,10 @@ struct Place {
   std::int64_t line = 0;  // 0: the file as a whole
 };
 
-// "run.sh:14", "npu/data", of what else evidence may say: a sentence has blanks, a place has none but where a folder or
-// an ending, and a line, make it one.
+// "run.sh:14", "train.py:3: SGD(lr=0.1)", "npu/data", of what else evidence may say: a sentence has blanks, a place has
+// none but where a folder or an ending, and a line, make it one.
 std::optional<Place> PlaceOf(absl::string_view evidence) {
-  static const RE2& with_line = *new RE2(R"(([^\s:]+|[^:]*[./][^:]*):(\d{1,9})(?::\d+)?)");
+  static const RE2& with_line = *new RE2(R"(([^\s:]+|[^:]*[./][^:]*):(\d{1,9})(?::\d+)?(?:: .*)?)");
   static const RE2& path = *new RE2(R"([^\s:]*[./][^\s:]*)");
   const re2::StringPiece text(evidence.data(), evidence.size());
   Place place;

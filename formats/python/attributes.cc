@@ -22,7 +22,9 @@ FactArgument* ArgumentOf(MachineFact& fact, absl::string_view name) {
 // Whether the function that made the object would have taken such an argument.
 bool Takes(const ScriptMachine& m, const MachineFact& fact, absl::string_view name) {
   const ApiRule* rule = m.rules.Find(fact.name);
-  if (rule == nullptr) return fact.kind == "dataset" || fact.kind == "optimizer";
+  // A line for many functions does not tell what each of them takes.
+  const bool told = rule != nullptr && !absl::EndsWith(rule->names[0], "*");
+  if (!told) return fact.kind == "dataset" || fact.kind == "optimizer";
   return std::find(rule->parameters.begin(), rule->parameters.end(), name) != rule->parameters.end();
 }
 

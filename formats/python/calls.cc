@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/python/api_calls.h"
+#include "formats/python/attributes.h"
 #include "formats/python/builtins.h"
 #include "formats/python/closures.h"
 #include "formats/python/contexts.h"
@@ -214,7 +215,18 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
   } else {
     // A class without __init__: a record (dataclass), or what a framework's base keeps.
     int number = 0;
+    // Which fields are given by position or by `**options` the source may not tell.
     for (const CallArgument& one : arguments) {
+      const bool told = one.splat && m.values[one.value].kind == ValueKind::kMap && !m.values[one.value].fields.empty();
+      if (told) {
+        const auto fields = m.values[one.value].fields;
+        for (const auto& [name, value] : fields) m.SetField(self, name, value);
+      } else if (role.empty() && (one.splat || one.name.empty())) {
+        Stir(m, self);
+      }
+    }
+    for (const CallArgument& one : arguments) {
+      if (one.splat) continue;
       m.SetField(self, one.name.empty() ? absl::StrCat("<argument ", number++, ">") : one.name, one.value);
     }
   }

@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/python/lookups.h"
+#include "formats/python/names.h"
+#include "formats/python/plain_code.h"
 
 namespace paritect {
 namespace {
@@ -17,75 +19,13 @@ constexpr std::size_t kNamesMax = 64;
 constexpr int kDepthMax = 3;
 constexpr std::size_t kTextMax = 4096;
 
-// Names that a definition uses, and those that it makes itself.
-struct Names {
-  std::set<std::string> used;
-  std::set<std::pair<std::string, std::string>> attributes;  // of a name: ("args", "size")
-  std::set<std::string> own;
-  std::string first;  // parameter
-};
-
-class NameReader {
- public:
-  explicit NameReader(const SyntaxTree& tree) : tree_(tree) {}
-
-  Names Read(NodeId definition) {
-    std::vector<std::pair<NodeId, bool>> open = {{definition, false}};  // node, whether it is a place that is set
-    while (!open.empty()) {
-      const auto [node, set] = open.back();
-      open.pop_back();
-      One(node, set);
-      for (NodeId child = tree_[node].first; child != kNoNode; child = tree_[child].next) {
-        if (Skipped(node, child)) continue;
-        open.emplace_back(child, Sets(node, child, set));
-      }
-    }
-    for (const std::string& name : names_.own) names_.used.erase(name);
-    return std::move(names_);
-  }
-
- private:
-  // What is no name of a value: attributes, keywords, the definition's own name.
-  bool Skipped(NodeId node, NodeId child) const {
-    const Syntax kind = tree_[node].kind;
-    const Part part = tree_[child].part;
-    if (kind == Syntax::kAttribute) return part == Part::kAttribute;
-    if (kind == Syntax::kKeywordArgument) return part == Part::kName;
-    return (kind == Syntax::kFunction || kind == Syntax::kClass) && part == Part::kName;
-  }
-
-  bool Sets(NodeId node, NodeId child, bool set) const {
-    const Syntax kind = tree_[node].kind;
-    const Part part = tree_[child].part;
-    if (kind == Syntax::kAttribute || kind == Syntax::kSubscript) return false;
-    if (part == Part::kValue) return false;  // of a default
-    if (kind == Syntax::kParameters) return true;
-    if (kind == Syntax::kAssignment || kind == Syntax::kFor || kind == Syntax::kForInClause) return part == Part::kLeft;
-    if (kind == Syntax::kAsPattern) return part == Part::kAlias;
-    const bool within = kind == Syntax::kTuple || kind == Syntax::kPatternList || kind == Syntax::kList ||
-                        kind == Syntax::kDefaultParameter || kind == Syntax::kTypedParameter ||
-                        kind == Syntax::kTypedDefaultParameter || kind == Syntax::kListSplat ||
-                        kind == Syntax::kDictionarySplat || kind == Syntax::kAsPatternTarget;
-    return set && within;
-  }
-
-  void One(NodeId node, bool set) {
-    if (tree_[node].kind == Syntax::kIdentifier) {
-      const std::string name(tree_.TextOf(node));
-      (set ? names_.own : names_.used).insert(name);
-    } else if (tree_[node].kind == Syntax::kParameters && names_.first.empty() && tree_[node].first != kNoNode) {
-      names_.first = std::string(tree_.TextOf(tree_[node].first));
-    } else if (tree_[node].kind == Syntax::kAttribute) {
-      const NodeId object = tree_.Child(node, Part::kObject);
-      const NodeId name = tree_.Child(node, Part::kAttribute);
-      if (object == kNoNode || name == kNoNode || tree_[object].kind != Syntax::kIdentifier) return;
-      names_.attributes.emplace(tree_.TextOf(object), tree_.TextOf(name));
-    }
-  }
-
-  const SyntaxTree& tree_;
-  Names names_;
-};
+// The symbol of a function or class by its plain code; of a lambda as it is.
+std::string PlainSymbol(const ScriptMachine& m, const ScriptValue& value) {
+  const SyntaxTree& tree = m.module(value.module).tree;
+  const Syntax kind = value.node == kNoNode ? Syntax::kOther : tree[value.node].kind;
+  if (kind != Syntax::kFunction && kind != Syntax::kClass) return value.symbol;
+  return absl::StrCat(kind == Syntax::kFunction ? "function " : "class ", CodeMark(PlainCode(tree, value.node)));
+}
 
 class Closure {
  public:
@@ -96,7 +36,7 @@ class Closure {
   std::string Of(ValueId value, int depth) {
     const ScriptValue of = m_.values[value];
     if (depth > kDepthMax || !seen_.insert({of.module, of.node}).second || !m_.Step()) return "";
-    const Names names = NameReader(m_.module(of.module).tree).Read(of.node);
+    const Names names = NamesIn(m_.module(of.module).tree, of.node);
     std::string text;
     for (const std::string& name : names.used) {
       const ValueId used = m_.LookFrom(of.kind == ValueKind::kClass ? m_.module(of.module).scope : of.scope, name);
@@ -141,7 +81,7 @@ class Closure {
       case ValueKind::kNumber: return absl::StrCat(of.number);
       case ValueKind::kText: return absl::StrCat("'", of.text, "'");
       case ValueKind::kFunction:
-      case ValueKind::kClass: return absl::StrCat(of.symbol, "(", Of(id, depth + 1), ")");
+      case ValueKind::kClass: return absl::StrCat(PlainSymbol(m_, of), "(", Of(id, depth + 1), ")");
       case ValueKind::kModule: return "module";
       case ValueKind::kMap: {
         std::string text = "{";
@@ -166,6 +106,7 @@ void MarkOne(ScriptMachine& m, ValueId id) {
   const std::string text = closure.Of(id, 0);
   ScriptValue& marked = m.values[id];
   marked.closed = true;
+  marked.symbol = PlainSymbol(m, marked);
   if (!closure.option().empty()) marked.option = closure.option();
   if (text.empty()) return;
   absl::StrAppend(&marked.symbol, "/", CodeMark(text), absl::StrContains(text, '?') ? "?" : "");

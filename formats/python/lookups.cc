@@ -81,7 +81,11 @@ ValueId ElementOf(ScriptMachine& m, ValueId over) {
     return joined;
   }
   ScriptValue element;
-  element.symbol = absl::StrCat("each of ", m.values.SymbolOf(over));
+  std::string symbol = m.values.SymbolOf(over);
+  // A sample is told by the loader; what it is made of stands in the loader's own arguments, and would be cut here.
+  if (of.fact >= 0 && m.facts()[static_cast<std::size_t>(of.fact)].kind == "loader" && symbol.find('(') < symbol.size())
+    symbol = absl::StrCat(symbol.substr(0, symbol.find('(')), absl::StrContains(symbol, '?') ? "(?)" : "(...)");
+  element.symbol = absl::StrCat("each of ", symbol);
   m.values.Derive(element, over);
   return m.values.Add(std::move(element));
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tests/scripts/script_test_util.h"
@@ -139,6 +140,93 @@ TEST_P(ScriptTwins, FaultsAreNamedAndHealthyPairsRaiseNothing) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScriptTwins, testing::Values("values.txt", "styles.txt"),
                          [](const auto& one) { return std::string(one.param, std::string(one.param).find('.')); });
+
+// --- one training, changed in one place at a time
+
+struct Base {
+  std::string framework;
+  std::vector<std::string> passing;
+  std::map<std::string, std::string> files;
+};
+
+struct Edit {
+  std::string base, name;
+  Answer answer;
+  std::vector<std::pair<std::string, std::string>> texts;
+};
+
+struct Edits {
+  std::map<std::string, Base> bases;
+  std::vector<Edit> edits;
+};
+
+Edits AllEdits() {
+  Edits all;
+  Base* base = nullptr;
+  std::string* file = nullptr;
+  const auto unescaped = [](absl::string_view text) { return absl::StrReplaceAll(text, {{"\\n", "\n"}}); };
+  const std::string text = ReadSample("twins/edits.txt");
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::ConsumePrefix(&line, "=== base ")) {
+      const std::vector<std::string> sides = absl::StrSplit(line, absl::MaxSplits(": ", 1));
+      const std::vector<std::string> names = absl::StrSplit(sides[0], ' ');
+      base = &all.bases[names[0]];
+      base->framework = names[1];
+      base->passing = absl::StrSplit(sides[1], ", ");
+      file = nullptr;
+    } else if (absl::ConsumePrefix(&line, "=== ")) {
+      const std::vector<std::string> sides = absl::StrSplit(line, absl::MaxSplits(": ", 1));
+      const std::vector<std::string> names = absl::StrSplit(sides[0], ' ');
+      all.edits.push_back({names[0], names[1], AnswerOf(sides[1]), {}});
+      base = nullptr;
+    } else if (base != nullptr && absl::ConsumePrefix(&line, "--- ")) {
+      file = &base->files[std::string(line)];
+    } else if (base != nullptr && file != nullptr) {
+      absl::StrAppend(file, line, "\n");
+    } else if (!all.edits.empty() && absl::ConsumePrefix(&line, "- ")) {
+      all.edits.back().texts.emplace_back(unescaped(line), "");
+    } else if (!all.edits.empty() && absl::ConsumePrefix(&line, "+ ")) {
+      all.edits.back().texts.back().second = unescaped(line);
+    }
+  }
+  return all;
+}
+
+v1::Report AuditOfFiles(const Base& base, const std::map<std::string, std::string>& port) {
+  return Audit(BundleOfFiles("gpu", base.framework, "nvidia", base.files),
+               BundleOfFiles("npu", base.framework, "atlas-a2", port));
+}
+
+TEST(ScriptEdits, WhatChangesTheTrainingNeverPasses) {
+  const Edits all = AllEdits();
+  EXPECT_GT(all.edits.size(), 100u);
+  int named = 0, left_open = 0, passed = 0;
+  for (const auto& [name, base] : all.bases) {
+    const v1::Report twin = AuditOfFiles(base, base.files);
+    EXPECT_EQ(absl::StrJoin(Alarms(twin), "\n"), "") << name;
+    for (const std::string& check : base.passing)
+      EXPECT_EQ(WordOf(VerdictOf(twin, check)), "pass") << name << " " << check << "\n" << WhyOf(twin, check);
+  }
+  for (const Edit& edit : all.edits) {
+    const Base& base = all.bases.at(edit.base);
+    std::map<std::string, std::string> port = base.files;
+    for (const auto& [from, to] : edit.texts) {
+      EXPECT_TRUE(absl::StrContains(port["train.py"], from)) << edit.name << ": the base has no " << from;
+      port["train.py"] = absl::StrReplaceAll(port["train.py"], {{from, to}});
+    }
+    const v1::Report report = AuditOfFiles(base, port);
+    const std::string verdict = WordOf(VerdictOf(report, edit.answer.check));
+    const bool right = verdict == edit.answer.verdict || (edit.answer.verdict == "open" && verdict != "pass");
+    EXPECT_TRUE(right) << edit.base << " " << edit.name << ": " << edit.answer.check << " is " << verdict
+                       << ", expected " << edit.answer.verdict << "\n"
+                       << absl::StrJoin(Alarms(report), "\n") << "\n"
+                       << WhyOf(report, edit.answer.check);
+    named += verdict == "fail" ? 1 : 0;
+    left_open += verdict == "not_performed" ? 1 : 0;
+    passed += verdict == "pass" ? 1 : 0;
+  }
+  std::printf("%-14s edits: %d named, %d left open, %d passed\n", "edits.txt", named, left_open, passed);
+}
 
 }  // namespace
 }  // namespace paritect

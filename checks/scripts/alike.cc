@@ -1,0 +1,314 @@
+#include "checks/scripts/alike.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "checks/scripts/detail.h"
+#include "checks/scripts/words.h"
+#include "common/numbers.h"
+
+namespace paritect {
+namespace {
+
+bool Contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool Comparable(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  return baseline.read() && migrated.read() && !baseline.framework().empty() &&
+         baseline.framework() == migrated.framework();
+}
+
+bool OfTraining(const v1::ScriptFact& fact) {
+  return fact.called() && fact.use() != "evaluation";
+}
+
+// A port names the device in the function; seeding torch seeds every device.
+std::string NameOf(const v1::ScriptFact& fact) {
+  return absl::StrReplaceAll(fact.name(), {{".cuda.", "."}, {".npu.", "."}, {"manual_seed_all", "manual_seed"}});
+}
+
+// A call as it is compared.
+struct Call {
+  const v1::ScriptFact* fact = nullptr;
+  std::string name;
+  std::string text;  // the name with the arguments that count
+  bool told = true;  // nothing in it is unknown
+};
+
+class KindComparison {
+ public:
+  KindComparison(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated)
+      : which_(which), baseline_(baseline), migrated_(migrated) {}
+
+  FactsComparison Run() {
+    std::vector<Call> a = CallsOf(baseline_);
+    std::vector<Call> b = CallsOf(migrated_);
+    const auto among = [](const Call& one, const std::vector<Call>& others) {
+      return std::any_of(others.begin(), others.end(),
+                         [&](const Call& other) { return one.told && other.told && one.text == other.text; });
+    };
+    const std::vector<Call> all_a = a;
+    const std::vector<Call> all_b = b;
+    std::erase_if(a, [&](const Call& one) { return among(one, all_b); });
+    std::erase_if(b, [&](const Call& one) { return among(one, all_a); });
+    if (a.empty() && b.empty()) return {};
+    if (a.size() == 1 && b.size() == 1 && a[0].name == b[0].name && !a[0].fact->conditional() &&
+        !b[0].fact->conditional()) {
+      Arguments(*a[0].fact, *b[0].fact);
+    } else {
+      out_.open.push_back({TextOf(a), TextOf(b)});
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool Counts(const v1::ScriptArgument& argument) const {
+    if (!which_.arguments.empty()) return Contains(which_.arguments, argument.name());
+    return !Contains(which_.passed_over, argument.name());
+  }
+
+  Call CallOf(const ScriptFlow& flow, const v1::ScriptFact& fact) const {
+    Call call = {&fact, NameOf(fact), "", true};
+    std::vector<std::string> arguments;
+    for (const v1::ScriptArgument& one : fact.arguments()) {
+      if (!Counts(one)) continue;
+      const bool known = flow.Knows(one);
+      call.told = call.told && (known || !absl::StrContains(one.symbol(), '?'));
+      arguments.push_back(absl::StrCat(one.name(), "=", known ? ShowScriptValue(one) : one.symbol()));
+    }
+    std::sort(arguments.begin(), arguments.end());
+    const std::string brief = call.name.substr(call.name.rfind('.') + 1);
+    call.text = absl::StrCat(brief, "(", absl::StrJoin(arguments, ", "), ")", fact.conditional() ? " perhaps" : "");
+    // Of a trainer or an optimizer only what it is told counts: that it is another one is judged elsewhere.
+    if (!which_.arguments.empty() && arguments.empty()) call.text.clear();
+    return call;
+  }
+
+  std::vector<Call> CallsOf(const ScriptFlow& flow) const {
+    std::vector<Call> calls;
+    std::set<std::string> seen;
+    for (const v1::ScriptFact* fact : flow.OfKind(which_.kind)) {
+      if (!OfTraining(*fact)) continue;
+      Call call = CallOf(flow, *fact);
+      if (!call.text.empty() && seen.insert(absl::StrCat(call.name, call.text)).second)
+        calls.push_back(std::move(call));
+    }
+    return calls;
+  }
+
+  static std::string TextOf(const std::vector<Call>& calls) {
+    std::vector<std::string> texts;
+    for (const Call& call : calls) texts.push_back(absl::StrCat(call.text, " (", ScriptPlace(*call.fact), ")"));
+    if (texts.size() > 5) texts.resize(5);
+    return texts.empty() ? "-" : absl::StrJoin(texts, ", ");
+  }
+
+  void Arguments(const v1::ScriptFact& a, const v1::ScriptFact& b) {
+    std::set<std::string> names;
+    for (const v1::ScriptFact* fact : {&a, &b}) {
+      for (const v1::ScriptArgument& one : fact->arguments()) {
+        if (Counts(one)) names.insert(one.name());
+      }
+    }
+    const std::string brief = a.name().substr(a.name().rfind('.') + 1);
+    for (const std::string& name : names) {
+      const v1::ScriptArgument* x = FindScriptArgument(a, name);
+      const v1::ScriptArgument* y = FindScriptArgument(b, name);
+      const std::string shown_x = x == nullptr ? "-" : ShowScriptValue(*x);
+      const std::string shown_y = y == nullptr ? "-" : ShowScriptValue(*y);
+      const bool known = x != nullptr && y != nullptr && baseline_.Knows(*x) && migrated_.Knows(*y);
+      if (known && shown_x == shown_y) continue;
+      if (!known && x != nullptr && y != nullptr && x->symbol() == y->symbol() && !absl::StrContains(x->symbol(), '?'))
+        continue;
+      if (known && !which_.by_value) {
+        out_.differ.push_back({absl::StrCat(brief, " ", name), shown_x, shown_y, &a, &b});
+      } else {
+        out_.open.push_back({absl::StrCat(brief, " ", name, "=", shown_x, " (", ScriptPlace(a), ")"),
+                             absl::StrCat(brief, " ", name, "=", shown_y, " (", ScriptPlace(b), ")")});
+      }
+    }
+  }
+
+  const ComparedFacts& which_;
+  const ScriptFlow& baseline_;
+  const ScriptFlow& migrated_;
+  FactsComparison out_;
+};
+
+// --- constants in a symbol
+
+bool InName(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+}
+
+// Behind a bracket that opens at `i`; the end where it never closes (long symbols are cut).
+std::size_t BehindBracket(absl::string_view text, std::size_t i) {
+  int depth = 0;
+  for (; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '[') ++depth;
+    if ((text[i] == ')' || text[i] == ']') && --depth == 0) return i + 1;
+  }
+  return text.size();
+}
+
+// Numbers, and options whose values are not told. Not those that the samples' own way is made of ("each of LOADER"),
+// nor those within names and texts.
+void AddConstants(absl::string_view symbol, std::multiset<std::string>& constants) {
+  for (std::size_t i = 0; i < symbol.size();) {
+    const absl::string_view rest = symbol.substr(i);
+    if (absl::StartsWith(rest, "each of ")) {
+      while (absl::StartsWith(symbol.substr(i), "each of ")) i += 8;
+      while (i < symbol.size() && InName(symbol[i])) ++i;
+      if (i < symbol.size() && (symbol[i] == '(' || symbol[i] == '[')) i = BehindBracket(symbol, i);
+    } else if (symbol[i] == '[' && i > 0 && (InName(symbol[i - 1]) || symbol[i - 1] == ')' || symbol[i - 1] == ']')) {
+      i = BehindBracket(symbol, i);  // which part of a sample it is
+    } else if (symbol[i] == '\'') {
+      const std::size_t end = symbol.find('\'', i + 1);
+      i = end == absl::string_view::npos ? symbol.size() : end + 1;
+    } else if (InName(symbol[i])) {
+      const std::size_t begin = i;
+      while (i < symbol.size() &&
+             (InName(symbol[i]) ||
+              ((symbol[i] == '-' || symbol[i] == '+') && (symbol[i - 1] == 'e' || symbol[i - 1] == 'E') &&
+               absl::ascii_isdigit(static_cast<unsigned char>(symbol[begin])))))
+        ++i;
+      const absl::string_view word = symbol.substr(begin, i - begin);
+      if (const auto number = ParseDouble(word)) {
+        constants.insert(FormatDouble(*number));
+      } else if (word == "option" && i < symbol.size() && symbol[i] == ':') {
+        const std::size_t name = ++i;
+        while (i < symbol.size() && InName(symbol[i])) ++i;
+        constants.insert(absl::StrCat("option ", symbol.substr(name, i - name)));
+      }
+    } else {
+      ++i;
+    }
+  }
+}
+
+std::string Shown(const std::multiset<std::string>& constants) {
+  const std::set<std::string> once(constants.begin(), constants.end());
+  return once.empty() ? "-" : absl::StrJoin(once, ", ");
+}
+
+std::optional<CodeApart> Apart(absl::string_view what, const std::optional<std::multiset<std::string>>& a,
+                               const std::optional<std::multiset<std::string>>& b) {
+  if (!a || !b || Shown(*a) == Shown(*b)) return std::nullopt;
+  return CodeApart{absl::StrCat(what, ": ", Shown(*a)), absl::StrCat(what, ": ", Shown(*b))};
+}
+
+std::optional<std::multiset<std::string>> LossConstants(const ScriptFlow& flow) {
+  const std::string kind = flow.Has("scale_loss") ? "scale_loss" : "backward";
+  std::multiset<std::string> constants;
+  bool any = false;
+  for (const v1::ScriptFact* fact : flow.OfKind(kind)) {
+    const v1::ScriptArgument* loss = FindScriptArgument(*fact, "loss");
+    if (loss == nullptr || !OfTraining(*fact)) continue;
+    any = true;
+    AddConstants(loss->has_value() ? "" : loss->symbol(), constants);
+  }
+  if (!any) return std::nullopt;
+  // The losses' own arguments are compared by name; the mean over accumulated rounds is part of the accumulation.
+  const auto drop = [&](const v1::ScriptArgument& argument) {
+    std::multiset<std::string> own;
+    AddConstants(argument.has_value() ? ShowScriptValue(argument) : argument.symbol(), own);
+    for (const std::string& one : own) constants.erase(one);
+  };
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    for (const v1::ScriptArgument& argument : fact->arguments()) {
+      if (fact->kind() == "functional_loss" && !argument.is_default()) drop(argument);
+      if (argument.name() == "every") drop(argument);
+    }
+  }
+  return constants;
+}
+
+std::optional<std::multiset<std::string>> InputConstants(const ScriptFlow& flow) {
+  std::multiset<std::string> constants;
+  bool any = false;
+  for (const v1::ScriptFact* fact : flow.OfKind("forward")) {
+    if (!OfTraining(*fact) || fact->loops().empty()) continue;
+    any = true;
+    for (const v1::ScriptArgument& argument : fact->arguments()) AddConstants(argument.symbol(), constants);
+  }
+  return any ? std::optional(constants) : std::nullopt;
+}
+
+std::optional<std::multiset<std::string>> RoundConstants(const ScriptFlow& flow) {
+  std::multiset<std::string> constants;
+  bool any = false;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    if (!IsUpdate(*fact) || !OfTraining(*fact) || fact->loops().empty()) continue;
+    any = true;
+    for (int i = 0; i + 1 < fact->loops_size(); ++i) {
+      const v1::ScriptLoop* loop = flow.LoopAt(fact->loops(i));
+      if (loop != nullptr) AddConstants(loop->over(), constants);
+    }
+  }
+  return any ? std::optional(constants) : std::nullopt;
+}
+
+// "each update", "not with each update", both, or none.
+std::string StepsOfSchedule(const ScriptFlow& flow) {
+  std::set<std::string> told;
+  for (const v1::ScriptFact* step : flow.OfKind("schedule_step")) {
+    if (!OfTraining(*step) || step->loops().empty()) continue;
+    const int loop = step->loops(step->loops_size() - 1);
+    const bool with = std::any_of(flow.facts().begin(), flow.facts().end(), [&](const v1::ScriptFact* fact) {
+      return IsUpdate(*fact) && !fact->loops().empty() && fact->loops(fact->loops_size() - 1) == loop;
+    });
+    told.insert(with ? "schedule.step() with each update" : "schedule.step() not with each update");
+  }
+  return told.empty() ? "-" : absl::StrJoin(told, ", ");
+}
+
+}  // namespace
+
+FactsComparison CompareFacts(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!Comparable(baseline, migrated)) return {};
+  return KindComparison(which, baseline, migrated).Run();
+}
+
+FactsComparison CompareFacts(absl::string_view check, const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  FactsComparison all;
+  for (const ComparedFacts& which : BuiltInScriptWords().compared) {
+    if (which.check != check) continue;
+    FactsComparison one = CompareFacts(which, baseline, migrated);
+    all.differ.insert(all.differ.end(), one.differ.begin(), one.differ.end());
+    all.open.insert(all.open.end(), one.open.begin(), one.open.end());
+  }
+  return all;
+}
+
+std::optional<CodeApart> CompareLossConstants(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!Comparable(baseline, migrated)) return std::nullopt;
+  return Apart("loss", LossConstants(baseline), LossConstants(migrated));
+}
+
+std::optional<CodeApart> CompareInputConstants(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!Comparable(baseline, migrated)) return std::nullopt;
+  return Apart("input", InputConstants(baseline), InputConstants(migrated));
+}
+
+std::optional<CodeApart> CompareRounds(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!Comparable(baseline, migrated)) return std::nullopt;
+  return Apart("rounds", RoundConstants(baseline), RoundConstants(migrated));
+}
+
+std::optional<CodeApart> CompareScheduleSteps(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!Comparable(baseline, migrated) || (!baseline.Has("schedule") && !migrated.Has("schedule"))) return std::nullopt;
+  const std::string a = StepsOfSchedule(baseline);
+  const std::string b = StepsOfSchedule(migrated);
+  if (a == b) return std::nullopt;
+  return CodeApart{a, b};
+}
+
+}  // namespace paritect
