@@ -94,7 +94,7 @@ Answer AnswerOf(const Profile& profile, const Compared& c) {
 void Measure(const Profile& profile, Compared& c) {
   c.nonfinite_a = NonFinite(c.a);
   c.nonfinite_b = NonFinite(c.b);
-  PairRanks(c.a, c.b);
+  PairRanks(profile, c.a, c.b);
   MoveToAxis(c.axis, c.a, c.b);
   c.one_sided = FindOneSided(c.a, c.b);
   if (c.one_sided.first.has_value()) c.one_sided.first = BaselineStep(c.axis, *c.one_sided.first);
