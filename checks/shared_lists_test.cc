@@ -132,8 +132,8 @@ TEST(SharedLists, AnswersGoToTheNodeThatWasAsked) {
     std::string asked;
     const auto set = AnsweredEvidence(
         std::move(baseline), std::move(migrated), {},
-        [&](const DatasetQuestion& question, v1::FileList& list) {
-          ASSERT_EQ(list.files_size(), 300);
+        [&](const DatasetQuestion& question, const v1::FileList&, OwnList own) {
+          ASSERT_EQ(own().files_size(), 300);
           absl::StrAppend(&asked, SideName(question.side), question.bundle, " ");
         },
         lists);
@@ -143,6 +143,20 @@ TEST(SharedLists, AnswersGoToTheNodeThatWasAsked) {
       EXPECT_EQ(set->FilesOf(bundle.evidence(0).files()).size(), 300);
     }
   }
+}
+
+TEST(SharedLists, WhoDoesNotAnswerCostsNoCopy) {
+  const auto lists = std::make_shared<SharedLists>();
+  std::vector<v1::Bundle> baseline = Nodes({{300, 1}}, "tree");
+  std::vector<v1::Bundle> migrated = Nodes({{300, 0}, {300, 0}}, "tree");
+  for (v1::Bundle& bundle : migrated) lists->Take(bundle);
+  int asked = 0;
+  const auto set = AnsweredEvidence(
+      std::move(baseline), std::move(migrated), {},
+      [&](const DatasetQuestion&, const v1::FileList&, OwnList) { ++asked; }, lists);
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(set->bundles(Side::kMigrated)[1].evidence(0).files().files_size(), 0);
+  EXPECT_EQ(set->FilesOf(set->bundles(Side::kMigrated)[1].evidence(0).files()).size(), 300);
 }
 
 }  // namespace
