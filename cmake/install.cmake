@@ -101,7 +101,14 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # Programs hold their libraries; what opens some while it runs names the C library alone.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
 
-set(CPACK_RPM_PACKAGE_LICENSE "see copyright")
+set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define packager ${CPACK_PACKAGE_CONTACT}")
+set(CPACK_RPM_CLIENT_PACKAGE_SUMMARY "Checks of a training run that moved from GPUs to NPUs: command line")
+set(CPACK_RPM_COMMON_PACKAGE_SUMMARY "Checks of a training run that moved from GPUs to NPUs: helper")
+set(CPACK_RPM_AGENT_PACKAGE_SUMMARY "Checks of a training run that moved from GPUs to NPUs: agent of a node")
+set(CPACK_RPM_SERVER_PACKAGE_SUMMARY "Checks of a training run that moved from GPUs to NPUs: server")
+set(CPACK_RPM_TRACE_PACKAGE_SUMMARY "Checks of a training run that moved from GPUs to NPUs: recorders")
+set(CPACK_RPM_DOC_PACKAGE_SUMMARY "Checks of a training run that moved from GPUs to NPUs: documents")
 set(CPACK_RPM_PACKAGE_GROUP "Applications/Engineering")
 set(CPACK_RPM_PACKAGE_AUTOREQPROV OFF)
 set(CPACK_RPM_CLIENT_PACKAGE_REQUIRES "paritect-common = ${PROJECT_VERSION}")
@@ -110,7 +117,7 @@ set(CPACK_RPM_SERVER_PACKAGE_REQUIRES "shadow-utils")
 set(CPACK_RPM_DOC_PACKAGE_ARCHITECTURE noarch)
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib/systemd /usr/lib/systemd/system /usr/share/zsh
     /usr/share/zsh/vendor-completions /usr/share/fish /usr/share/fish/vendor_completions.d /usr/share/bash-completion
-    /usr/share/bash-completion/completions /usr/libexec /usr/share/man /usr/share/man/man1)
+    /usr/share/bash-completion/completions /usr/libexec /usr/share/man /usr/share/man/man1 /usr/share/man/man8 /usr/share/lintian /usr/share/lintian/overrides)
 
 foreach(kind agent server)
   string(TOUPPER ${kind} upper)
