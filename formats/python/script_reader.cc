@@ -233,7 +233,7 @@ bool Trains(const MachineFact& fact) {
 
 bool Explains(absl::string_view kind) {
   return absl::StartsWith(kind, "host") || kind == "rank" || kind == "world_size" || kind == "device_count" ||
-         kind == "listing" || kind == "list_files";
+         kind == "listing" || kind == "list_files" || kind == "transform";
 }
 
 class Writer {
