@@ -66,14 +66,15 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     if (all.signs.places == 0) continue;
     any = true;
     const bool turned = all.signs.share() > limit;
+    const bool sketched = all.aa > 0 && all.bb > 0;  // the smallest have signs alone
     v1::Finding& finding =
         AddFinding(context, result, turned ? v1::SEVERITY_ERROR : v1::SEVERITY_NOTE,
                    turned ? "gradient_direction_differs" : "measured/gradient_direction", gradients.run,
                    {{"share", FormatShort(100 * all.signs.share(), 3)},
                     {"limit", FormatShort(100 * limit, 3)},
-                    {"cosine", FormatShort(all.cosine(), 4)}});
+                    {"cosine", sketched ? FormatShort(all.cosine(), 4) : "not known"}});
     SetFact(finding, "signs_differ", all.signs.share());
-    SetFact(finding, "cosine", all.cosine());
+    if (sketched) SetFact(finding, "cosine", all.cosine());
     for (const std::string& source : gradients.evidence) finding.add_evidence(source);
     Coverage(context, result, gradients);
     if (!turned) Tensors(context, result, gradients);

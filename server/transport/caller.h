@@ -42,8 +42,8 @@ class Gate {
         heard_(std::move(heard)),
         insecure_(insecure) {}
 
-  // Identity from the TLS session alone, never from a message. A refusal is logged. `with_message`: the call's message was
-  // read before; false for streams, whose messages come later.
+  // Identity from the TLS session alone, never from a message. A refusal is logged. `with_message`: the call's message
+  // was read before; false for streams, whose messages come later.
   absl::StatusOr<Caller> Admit(const grpc::ServerContextBase& context, absl::string_view method,
                                bool with_message = true) const;
   // Of a call that goes on: to be asked with every message, either way. Unauthenticated: the certificate's time is
