@@ -89,13 +89,14 @@ ModelTensor Described(const TensorNames& names, const std::string& name, v1::Ten
 }
 
 // Whether more than a name that a layer may have too says that a tensor is the optimizer's, or a counter: it is a
-// number, stands at the top, is of whole numbers, stands among states, or is named after a tensor of the model
+// number, stands at the top, is of whole numbers or zeros, stands among states, or is named after a tensor of the model
 // (moments.NAME, NAME/Adam).
 bool IsSurelyLeftOut(const v1::TensorFingerprint& tensor, const std::set<std::string>& all) {
   const std::string& name = tensor.name();
   const bool whole_numbers = absl::StartsWith(tensor.dtype(), "I") || absl::StartsWith(tensor.dtype(), "U");
   const std::size_t first = name.find_first_of("./"), last = name.find_last_of("./");
-  if (ElementsOf(tensor) <= 1 || whole_numbers || first == std::string::npos) return true;
+  const bool fresh = tensor.statistics().has_zero() && tensor.statistics().zero() == ElementsOf(tensor);
+  if (ElementsOf(tensor) <= 1 || whole_numbers || fresh || first == std::string::npos) return true;
   if (all.contains(name.substr(first + 1)) || all.contains(name.substr(0, last))) return true;
   constexpr absl::string_view kStates[] = {
       "state", "states",  "exp_avg", "exp_avg_sq", "momentum_buffer",  "base_state", "OPTIMIZER_SLOT", "mu",
