@@ -61,7 +61,7 @@ TEST_F(ScanTest, CannotTellWhatItCannotRead) {
 // What a configuration file decides by itself, with its place; without any script too.
 TEST_F(ScanTest, JudgesSettings) {
   MemoryFileSystem fs;
-  fs.AddFile("/src/job.sh", "export ASCEND_LAUNCH_BLOCKING=0\npython train.py --precision-mode-v2 nonsense\n");
+  fs.AddFile("/src/job.sh", "export ASCEND_LAUNCH_BLOCKING=0\npython train.py --fp16 --loss-scale 0.5\n");
   fs.AddFile("/src/broken.yaml", "a: [\n");
   out_.str("");
   CommandEnv env = {.fs = fs,
@@ -75,7 +75,7 @@ TEST_F(ScanTest, JudgesSettings) {
                     .working_directory = "/"};
   EXPECT_EQ(RunCommandLine(env, {"scan", "/src"}), kExitFailed) << out_.str();
   EXPECT_THAT(out_.str(), HasSubstr("job.sh:2"));
-  EXPECT_THAT(out_.str(), HasSubstr("unknown_value"));
+  EXPECT_THAT(out_.str(), HasSubstr("loss_scale_below_one"));
 }
 
 TEST_F(ScanTest, SpeaksSarif) {

@@ -157,6 +157,59 @@ std::vector<std::string> ParametersOf(const ScriptMachine& m, ValueId type) {
   return names;
 }
 
+// What the project's class is to a framework, by the base that it derives from.
+struct ClassRole {
+  std::string role;
+  std::string framework_base;
+};
+
+void NoteInstance(ScriptMachine& m, ValueId self, ValueId type, const ClassRole& as,
+                  const std::vector<CallArgument>& arguments, NodeId node) {
+  MachineFact fact;
+  fact.kind = as.role;
+  fact.name = m.values[type].text;
+  fact.framework = as.framework_base.substr(0, as.framework_base.find('.'));
+  fact.target = m.target;
+  const std::vector<std::string> parameters = ParametersOf(m, type);
+  std::size_t number = 0;
+  for (const CallArgument& one : arguments) {
+    std::string name = one.name;
+    if (name.empty()) {
+      name = number < parameters.size() ? parameters[number] : absl::StrCat("arg", number);
+      ++number;
+    }
+    fact.arguments.push_back(
+        {name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
+    if (as.role == "dataset" || as.role == "optimizer") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
+  }
+  if (as.role == "dataset") {
+    MarkClosures(m, type);
+    fact.arguments.push_back({"<code>", "", type, false});
+  }
+  const int added = m.AddFact(std::move(fact), node);
+  m.values[self].fact = added;
+  if (added >= 0) m.values[self].made_of = {added};
+}
+
+// Of a class without __init__: a record (dataclass), or what a framework's base keeps.
+void KeepArguments(ScriptMachine& m, ValueId self, bool is_record, const std::vector<CallArgument>& arguments) {
+  int number = 0;
+  // Which fields are given by position or by `**options` the source may not tell.
+  for (const CallArgument& one : arguments) {
+    const bool told = one.splat && m.values[one.value].kind == ValueKind::kMap && !m.values[one.value].fields.empty();
+    if (told) {
+      const auto fields = m.values[one.value].fields;
+      for (const auto& [name, value] : fields) m.SetField(self, name, value);
+    } else if (is_record && (one.splat || one.name.empty())) {
+      Stir(m, self);
+    }
+  }
+  for (const CallArgument& one : arguments) {
+    if (one.splat) continue;
+    m.SetField(self, one.name.empty() ? absl::StrCat("<argument ", number++, ">") : one.name, one.value);
+  }
+}
+
 ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgument>& arguments, NodeId node) {
   const ScriptValue of = m.values[type];
   ScriptValue instance;
@@ -182,30 +235,7 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
     role = "dataset";
   const ValueId self = m.values.Add(std::move(instance));
   if (role == "module" || role == "dataset" || role == "trainer" || role == "optimizer") {
-    MachineFact fact;
-    fact.kind = role;
-    fact.name = of.text;
-    fact.framework = framework_base.substr(0, framework_base.find('.'));
-    fact.target = m.target;
-    const std::vector<std::string> parameters = ParametersOf(m, type);
-    std::size_t number = 0;
-    for (const CallArgument& one : arguments) {
-      std::string name = one.name;
-      if (name.empty()) {
-        name = number < parameters.size() ? parameters[number] : absl::StrCat("arg", number);
-        ++number;
-      }
-      fact.arguments.push_back(
-          {name, one.node == kNoNode ? "" : m.tree().CodeOf(one.node).substr(0, 200), one.value, false});
-      if (role == "dataset" || role == "optimizer") MergeNumbers(fact.made_of, m.values.AllFacts(one.value));
-    }
-    if (role == "dataset") {
-      MarkClosures(m, type);
-      fact.arguments.push_back({"<code>", "", type, false});
-    }
-    const int added = m.AddFact(std::move(fact), node);
-    m.values[self].fact = added;
-    if (added >= 0) m.values[self].made_of = {added};
+    NoteInstance(m, self, type, {role, framework_base}, arguments, node);
   }
   const ValueId init = ClassAttribute(m, type, "__init__");
   if (init != kNoValue && m.values[init].kind == ValueKind::kFunction) {
@@ -213,22 +243,7 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
     method.self = self;
     EnterFunction(m, m.values.Add(std::move(method)), arguments);
   } else {
-    // A class without __init__: a record (dataclass), or what a framework's base keeps.
-    int number = 0;
-    // Which fields are given by position or by `**options` the source may not tell.
-    for (const CallArgument& one : arguments) {
-      const bool told = one.splat && m.values[one.value].kind == ValueKind::kMap && !m.values[one.value].fields.empty();
-      if (told) {
-        const auto fields = m.values[one.value].fields;
-        for (const auto& [name, value] : fields) m.SetField(self, name, value);
-      } else if (role.empty() && (one.splat || one.name.empty())) {
-        Stir(m, self);
-      }
-    }
-    for (const CallArgument& one : arguments) {
-      if (one.splat) continue;
-      m.SetField(self, one.name.empty() ? absl::StrCat("<argument ", number++, ">") : one.name, one.value);
-    }
+    KeepArguments(m, self, role.empty(), arguments);
   }
   if (role == "module") {
     const std::vector<std::int32_t> all = m.values.AllFacts(self);
