@@ -35,9 +35,9 @@ struct PathMatch {
 // Whether the text holds a wildcard or a {placeholder}: then it may match nothing; else it must be there.
 bool IsPathPattern(absl::string_view text);
 
-// All paths that fit, with their captures ({rank} twice must agree), sorted by rank, then by bytes. Without a pattern: the
-// path itself, if it is there. NotFound: a plain path that is not there. PermissionDenied: a folder on the way cannot be
-// listed. ResourceExhausted: more than `matches_max`.
+// All paths that fit, with their captures ({rank} twice must agree), sorted by rank, then by bytes. Without a
+// pattern: the path itself, if it is there. NotFound: a plain path that is not there. PermissionDenied: a folder on
+// the way cannot be listed. ResourceExhausted: more than `matches_max`.
 absl::StatusOr<std::vector<PathMatch>> ExpandPathPattern(FileSystem& fs, absl::string_view pattern,
                                                          std::size_t matches_max = 1'000'000);
 
