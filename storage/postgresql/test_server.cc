@@ -12,6 +12,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -40,6 +44,21 @@ std::string ProgramFolder() {
   }
   globfree(&found);
   return folder;
+}
+
+std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::ifstream file(absl::StrCat("/proc/", parent, "/task/", parent, "/children"));
+  std::vector<pid_t> children;
+  for (pid_t child; file >> child;) children.push_back(child);
+  return children;
+}
+
+// What has ended and nobody has asked for counts as gone.
+bool IsAlive(pid_t process) {
+  std::ifstream file(absl::StrCat("/proc/", process, "/stat"));
+  const std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t name_end = line.rfind(") ");
+  return name_end != std::string::npos && line[name_end + 2] != 'Z' && line[name_end + 2] != 'X';
 }
 
 }  // namespace
@@ -111,8 +130,15 @@ void PostgresTestServer::Start() {
 }
 
 void PostgresTestServer::Kill() {
+  // Its processes outlive it for a moment, in which they still commit: they end with it. Stopped, it starts no more.
+  kill(postmaster_, SIGSTOP);
+  const std::vector<pid_t> children = ChildrenOf(postmaster_);
+  for (pid_t child : children) kill(child, SIGKILL);
   kill(postmaster_, SIGKILL);
   waitpid(postmaster_, nullptr, 0);
+  for (pid_t child : children) {
+    while (IsAlive(child)) absl::SleepFor(absl::Milliseconds(1));
+  }
 }
 
 void PostgresTestServer::End() {
