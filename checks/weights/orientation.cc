@@ -134,7 +134,10 @@ std::optional<Axes> Orientation::Expected(std::size_t pair) const {
   const auto rank = static_cast<std::size_t>(a.first().shape_size());
   Axes straight(rank);
   std::iota(straight.begin(), straight.end(), 0);
-  if (AreBound(a, b)) return LongAxesOf(a.first(), straight);
+  if (AreBound(a, b)) {
+    const std::optional<Axes> seen = a.format == b.format ? std::nullopt : SeenBeside(pair);
+    return seen.has_value() ? seen : LongAxesOf(a.first(), straight);
+  }
   const bool open = a.either || b.either || a.canonical != b.canonical;
   if (const std::optional<Axes> seen = SeenBeside(pair)) return seen;
   if (open) return std::nullopt;
@@ -150,6 +153,10 @@ Sameness Orientation::Judge(std::size_t pair) const {
   const bool straight = std::is_sorted(map->axes.begin(), map->axes.end());
   if (!expected.has_value()) return straight || map->by_size ? sameness_[pair] : Sameness::kUnplaced;
   if (map->axes == *expected) return sameness_[pair];
+  // One name in two formats: whoever takes such sizes has the axes so, and the values are the same.
+  const ModelTensor& a = *pairs_[pair].a[0];
+  const ModelTensor& b = *pairs_[pair].b[0];
+  if (a.format != b.format && AreBound(a, b) && map->by_size && !SeenBeside(pair).has_value()) return sameness_[pair];
   return straight ? Sameness::kNotTurned : Sameness::kTurned;
 }
 

@@ -1,6 +1,7 @@
 // In which order the axes of a tensor have to stand on the other side. Under one name they stand in one order: a tensor
-// that is transposed there is another one. Names of another layout (rules/tensor_names.h) say that they are turned.
-// Where neither binds (other names, formats that hold any framework's axes), tensors of the kind whose sizes tell do.
+// that is transposed there is another one, but for one of another format whose sizes tell it, or whose kind is turned.
+// Names of another layout (rules/tensor_names.h) say that they are turned. Where neither binds (other names, formats
+// that hold any framework's axes), tensors of the kind whose sizes tell do.
 #ifndef PARITECT_CHECKS_WEIGHTS_ORIENTATION_H_
 #define PARITECT_CHECKS_WEIGHTS_ORIENTATION_H_
 
