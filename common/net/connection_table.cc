@@ -95,12 +95,12 @@ bool ConnectionTable::MakeStranger(int descriptor, std::int64_t now_ms) {
   return true;
 }
 
-bool ConnectionTable::Heard(const std::string& peer) {
+bool ConnectionTable::Heard(const std::string& peer, bool message) {
   absl::MutexLock lock(&mutex_);
   const auto found = by_peer_.find(peer);
   if (found == by_peer_.end()) return false;
   Connection& connection = connections_.at(found->second);
-  connection.heard = true;
+  connection.heard = connection.heard || message;
   if (connection.state != State::kStranger) return false;
   SetState(connection, State::kKnown);
   return true;

@@ -53,8 +53,9 @@ class ConnectionTable {
   // Counts as a stranger from now on. False: there are too many.
   bool MakeStranger(int descriptor, std::int64_t now_ms);
 
-  // The services took something from this peer. True: it was a stranger until now.
-  bool Heard(const std::string& peer);
+  // The services admitted a call of this peer, and (`message`) took a message. True: it was a stranger until now. A call
+  // alone is no message: else streams that are opened and reset at once would keep a connection for ever.
+  bool Heard(const std::string& peer, bool message);
 
   // Forgets what is closed, hangs up on who is over a limit. `crowded`: somebody waits for a stranger's place.
   void Look(std::int64_t now_ms, bool crowded,

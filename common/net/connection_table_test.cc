@@ -59,8 +59,8 @@ TEST_F(ConnectionTableTest, AStrangerIsHungUpOnUnlessACallComes) {
   ASSERT_TRUE(table.MakeStranger(silent.taken, 1000));
   ASSERT_TRUE(table.MakeStranger(known.taken, 1000));
   EXPECT_EQ(table.strangers(), 2);
-  EXPECT_TRUE(table.Heard(known.key));
-  EXPECT_FALSE(table.Heard(known.key)) << "a stranger no more";
+  EXPECT_TRUE(table.Heard(known.key, true));
+  EXPECT_FALSE(table.Heard(known.key, true)) << "a stranger no more";
   EXPECT_EQ(table.strangers(), 1);
   EXPECT_THAT(Look(table, 21'000), IsEmpty());
   EXPECT_THAT(Look(table, 21'001), ElementsAre(HasSubstr("127.0.0.1 no call")));
@@ -97,11 +97,11 @@ TEST_F(ConnectionTableTest, BytesThatLeadToNoMessageAreCounted) {
   const Pair hostile = Connect(table);
   for (const Pair* pair : {&honest, &hostile}) {
     ASSERT_TRUE(table.MakeStranger(pair->taken, 0));
-    table.Heard(pair->key);
+    table.Heard(pair->key, true);
   }
   for (int i = 0; i < 4; ++i) {
     Deliver(honest, 90'000);
-    table.Heard(honest.key);
+    table.Heard(honest.key, true);
     EXPECT_THAT(Look(table, 1), IsEmpty());
   }
   Deliver(hostile, 90'000);
@@ -113,13 +113,33 @@ TEST_F(ConnectionTableTest, BytesThatLeadToNoMessageAreCounted) {
   close(hostile.taken);
 }
 
+// Streams that are opened and reset at once (CVE-2023-44487): each is a call, none brings a message.
+TEST_F(ConnectionTableTest, CallsWithoutAMessageAreBytesThatLeadToNone) {
+  ConnectionLimits limits;
+  limits.unheard_bytes_max = 100'000;
+  ConnectionTable table(limits);
+  const Pair hostile = Connect(table);
+  ASSERT_TRUE(table.MakeStranger(hostile.taken, 0));
+  EXPECT_TRUE(table.Heard(hostile.key, false)) << "an admitted call: no stranger";
+  EXPECT_EQ(table.strangers(), 0);
+  for (int i = 0; i < 2; ++i) {
+    Deliver(hostile, 40'000);
+    table.Heard(hostile.key, false);
+    EXPECT_THAT(Look(table, 1), IsEmpty());
+  }
+  Deliver(hostile, 40'000);
+  table.Heard(hostile.key, false);
+  EXPECT_THAT(Look(table, 1), ElementsAre(HasSubstr("bytes without a message")));
+  close(hostile.taken);
+}
+
 TEST_F(ConnectionTableTest, FewBytesThatTakeLongAreCountedToo) {
   ConnectionLimits limits;
   limits.unheard_slow_bytes_max = 10'000;
   ConnectionTable table(limits);
   const Pair slow = Connect(table);
   ASSERT_TRUE(table.MakeStranger(slow.taken, 0));
-  table.Heard(slow.key);
+  table.Heard(slow.key, true);
   Deliver(slow, 5'000);
   EXPECT_THAT(Look(table, 1'000), IsEmpty());
   EXPECT_THAT(Look(table, 500'000), IsEmpty()) << "heard since: those bytes were a message";
@@ -156,7 +176,7 @@ TEST_F(ConnectionTableTest, ANumberThatIsGivenAnewIsAnotherConnection) {
   close(number);
   const Pair second = Connect(table);
   EXPECT_EQ(table.open(), 1);
-  EXPECT_FALSE(table.Heard(first.key)) << "the one before is forgotten";
+  EXPECT_FALSE(table.Heard(first.key, true)) << "the one before is forgotten";
   const Pair third = Connect(table, Answer::kTooManyOfAddress);
   close(second.taken);
   close(third.taken);

@@ -154,7 +154,7 @@ grpc::ServerUnaryReactor* AgentsService::Renew(grpc::CallbackServerContext* cont
 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* AgentsService::Session(
     grpc::CallbackServerContext* context) {
-  auto caller = gate_.Admit(*context, "/paritect.v1.Agents/Session");
+  auto caller = gate_.Admit(*context, "/paritect.v1.Agents/Session", false);
   if (!caller.ok()) return new RefusedReactor(caller.status());
   return new SessionReactor(fleet_, gate_, *std::move(caller));
 }

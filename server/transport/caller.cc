@@ -60,7 +60,8 @@ absl::StatusOr<Caller> Gate::Identify(const grpc::ServerContextBase& context) co
   return caller;
 }
 
-absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl::string_view method) const {
+absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl::string_view method,
+                                   bool with_message) const {
   auto caller = Identify(context);
   absl::Status status = caller.status();
   if (status.ok() && caller->peer) {
@@ -69,8 +70,11 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   if (status.ok()) {
     status = CheckAccess(method, caller->peer ? std::optional<Role>(caller->peer->identity.role) : std::nullopt);
   }
-  if (status.ok()) status = StillGood(*caller);
-  if (status.ok()) return caller;
+  if (status.ok()) status = Holds(*caller);
+  if (status.ok()) {
+    heard_(caller->key, with_message);
+    return caller;
+  }
   const std::string actor = caller.ok() ? caller->Actor() : absl::StrCat("-/", AddressOf(PeerKeyOfUri(context.peer())));
   log_.Write({.actor = actor,
               .address = AddressOf(PeerKeyOfUri(context.peer())),
@@ -90,6 +94,12 @@ absl::StatusOr<std::string> Gate::HolderOf(const std::string& certificate_pem) c
 }
 
 absl::Status Gate::StillGood(const Caller& caller) const {
+  PARITECT_RETURN_IF_ERROR(Holds(caller));
+  heard_(caller.key, true);
+  return absl::OkStatus();
+}
+
+absl::Status Gate::Holds(const Caller& caller) const {
   // An agent's stream is ended when it is revoked; a person's is noticed here.
   if (caller.peer && caller.peer->identity.role != Role::kAgent) {
     PARITECT_RETURN_IF_ERROR(fleet_.Accepts(RecordOf(*caller.peer)));
@@ -98,7 +108,6 @@ absl::Status Gate::StillGood(const Caller& caller) const {
     return absl::UnauthenticatedError(
         absl::StrCat("certificate refused: it expired at ", FormatTime(caller.peer->not_after * 1000)));
   }
-  heard_(caller.key);
   return absl::OkStatus();
 }
 

@@ -32,9 +32,9 @@ struct Caller {
 class Gate {
  public:
   // `insecure`: no TLS (tests on the loopback only): the caller is what its metadata "paritect-role" and
-  // "paritect-name" say. `heard`: the services took something from the connection of this key.
+  // "paritect-name" say. `heard`: a call was admitted on the connection of this key, or (`message`) a message taken.
   Gate(const ServerFolder& folder, Fleet& fleet, CallLog& log, WallClock clock,
-       std::function<void(const std::string& key)> heard, bool insecure)
+       std::function<void(const std::string& key, bool message)> heard, bool insecure)
       : folder_(folder),
         fleet_(fleet),
         log_(log),
@@ -42,8 +42,10 @@ class Gate {
         heard_(std::move(heard)),
         insecure_(insecure) {}
 
-  // Identity from the TLS session alone, never from a message. A refusal is logged.
-  absl::StatusOr<Caller> Admit(const grpc::ServerContextBase& context, absl::string_view method) const;
+  // Identity from the TLS session alone, never from a message. A refusal is logged. `with_message`: the call's message was
+  // read before; false for streams, whose messages come later.
+  absl::StatusOr<Caller> Admit(const grpc::ServerContextBase& context, absl::string_view method,
+                               bool with_message = true) const;
   // Of a call that goes on: to be asked with every message, either way. Unauthenticated: the certificate's time is
   // over. PermissionDenied: its holder was revoked meanwhile.
   absl::Status StillGood(const Caller& caller) const;
@@ -55,12 +57,13 @@ class Gate {
 
  private:
   absl::StatusOr<Caller> Identify(const grpc::ServerContextBase& context) const;
+  absl::Status Holds(const Caller& caller) const;
 
   const ServerFolder& folder_;
   Fleet& fleet_;
   CallLog& log_;
   const WallClock clock_;
-  const std::function<void(const std::string& key)> heard_;
+  const std::function<void(const std::string& key, bool message)> heard_;
   const bool insecure_;
 };
 

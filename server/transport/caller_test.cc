@@ -29,7 +29,9 @@ TEST(Gate, ACertificateWhoseTimeIsOverIsGoodForNothingMoreOnItsConnection) {
   CallLog log([](WriteSet, std::function<void(absl::Status)>) { return absl::OkStatus(); }, clock);
   std::vector<std::string> heard;
   const Gate gate(
-      server, fleet, log, clock, [&](const std::string& key) { heard.push_back(key); }, false);
+      server, fleet, log, clock,
+      [&](const std::string& key, bool message) { heard.push_back(absl::StrCat(key, message ? " message" : "")); },
+      false);
   Caller caller;
   caller.key = "10.0.0.1:4711";
   caller.peer.emplace();
@@ -40,7 +42,8 @@ TEST(Gate, ACertificateWhoseTimeIsOverIsGoodForNothingMoreOnItsConnection) {
   now_ms += 1'000;
   EXPECT_TRUE(absl::IsUnauthenticated(gate.StillGood(caller)));
   EXPECT_THAT(std::string(gate.StillGood(caller).message()), HasSubstr("expired"));
-  EXPECT_THAT(heard, ElementsAre("10.0.0.1:4711", "10.0.0.1:4711")) << "what is refused counts as nothing";
+  EXPECT_THAT(heard, ElementsAre("10.0.0.1:4711 message", "10.0.0.1:4711 message"))
+      << "what is refused counts as nothing";
 }
 
 }  // namespace

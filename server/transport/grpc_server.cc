@@ -40,7 +40,7 @@ class GateInterceptor final : public grpc::experimental::Interceptor {
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::POST_RECV_INITIAL_METADATA) &&
-        !gate_.Admit(*info_->server_context(), info_->method()).ok()) {
+        !gate_.Admit(*info_->server_context(), info_->method(), false).ok()) {
       info_->server_context()->TryCancel();
     }
     methods->Proceed();
@@ -137,8 +137,8 @@ class GrpcServerImpl final : public GrpcServer {
   int port() const override { return listener_->port(); }
   ListenerCounters listener_counters() const override { return listener_->counters(); }
 
-  void Heard(const std::string& key) override {
-    if (Listener* const listener = hearing_) listener->Heard(key);
+  void Heard(const std::string& key, bool message) override {
+    if (Listener* const listener = hearing_) listener->Heard(key, message);
   }
 
   void Stop(std::int64_t grace_ms) override {

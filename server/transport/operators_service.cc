@@ -137,7 +137,7 @@ grpc::Status OperatorsService::WatchEvents(grpc::ServerContext* context, const v
 
 grpc::Status OperatorsService::Import(grpc::ServerContext* context, grpc::ServerReader<v1::ImportChunk>* reader,
                                       v1::ImportResponse* response) {
-  const auto caller = gate_.Admit(*context, MethodOf("Import"));
+  const auto caller = gate_.Admit(*context, MethodOf("Import"), false);
   if (!caller.ok()) return ToGrpc(caller.status());
   const auto slot = TakeSlot(*caller, "Import");
   if (!slot.ok()) return ToGrpc(slot.status());

@@ -93,8 +93,8 @@ Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder,
                 }),
       gate_(
           folder_, fleet_, log_, env.clock,
-          [this](const std::string& key) {
-            if (GrpcServer* const transport = transport_) transport->Heard(key);
+          [this](const std::string& key, bool message) {
+            if (GrpcServer* const transport = transport_) transport->Heard(key, message);
           },
           options.insecure_loopback),
       retention_(
