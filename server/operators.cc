@@ -494,7 +494,7 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
       "run the audits again that rest on what the nodes recorded before", "warning");
   if (stats.ok()) *response.mutable_log_head() = stats->log_head;
   if (const std::string old = OldSqlite(); !old.empty()) {
-    add("sqlite", false, old, "install the distribution's newer libsqlite3 and restart the server", "warning");
+    add("sqlite", true, old, "");  // a distribution without a newer one leaves nothing to mend
   }
   for (std::size_t i = 0; stats.ok() && i < stats->problems.size(); ++i) {
     add("lost_data", false, stats->problems[i], "see \"Lost data\" in docs/operations.md");

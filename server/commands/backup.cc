@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::uint64_t kKeyFileBytesMax = 256 << 20;
 // What a server is beside its database.
-constexpr absl::string_view kFolderFiles[] = {"ca.pem",     "ca.key",      "server.pem",
-                                              "server.key", "holders.log", "identities.yaml"};
+constexpr absl::string_view kFolderFiles[] = {"ca.pem",      "ca.key",          "server.pem", "server.key",
+                                              "holders.log", "identities.yaml", "report.key", "report.pub"};
 
 // Copies what is there, never over anything; gives the names. Mode 0600: keys are among them.
 absl::StatusOr<std::vector<std::string>> CopyFolderFiles(const std::string& from, const std::string& to) {
@@ -99,7 +99,8 @@ int Backup(ServerEnv& env, const std::vector<std::string>& args) {
   env.out << file << "\n";
   if (keys.empty()) {
     env.err << "the copy lacks what is beside the database: authority and keys (ca.pem, ca.key, server.pem, "
-               "server.key), revocations (holders.log), identities.yaml; --keys FOLDER copies them too\n";
+               "server.key, report.key, report.pub), revocations (holders.log), identities.yaml; --keys FOLDER copies "
+               "them too\n";
     return kServerOk;
   }
   absl::Status made = MakeFolder(keys);

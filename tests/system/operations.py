@@ -127,7 +127,7 @@ def test_runbook():
             step("see", "gpu-01", "127.0.0.1", "paritect-agent", "Join", "whole")
             step("rotate", "admin2")
             done = step("backup", "monday.db")
-            for name in ("ca.key", "ca.pem", "server.key", "holders.log"):
+            for name in ("ca.key", "ca.pem", "server.key", "holders.log", "report.key"):
                 check(os.path.exists(os.path.join(cluster.work, "monday.keys", name)), f"{name} was not copied")
             again = operator.step("backup", code=2)
             check("is there already" in again.stderr, again.stderr)
