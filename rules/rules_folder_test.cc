@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr char kAlias[] = R"(keys:
-  - key: learning_rate
+  - key: lr_base
     aliases: [my_own_rate]
 )";
 
@@ -68,7 +68,7 @@ TEST(RulesFolderTest, OverridesAddToTablesAndAreNamed) {
   setting.mutable_value()->set_number(0.1);
   const std::vector<CanonicalSetting> found = rules->settings.Canonicalise("yaml", setting);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].key->key, "learning_rate");
+  EXPECT_EQ(found[0].key->key, "lr_base");
 }
 
 }  // namespace

@@ -127,6 +127,12 @@ absl::Status SettingsRules::AddKey(const DocumentNode& node, bool overriding) {
   if (name.empty()) return ErrorAt(node, "an entry of `keys` needs `key`");
   const bool known = keys_.contains(name);
   if (known && !overriding) return ErrorAt(node, StrCat("key '", name, "' stands twice"));
+  // Who adds a name to a key and mistakes the key would have a new one, which nothing compares.
+  if (!known && overriding && node.Find("type") == nullptr) {
+    const auto alias = by_alias_.find(StrCat("\n", NormaliseSettingKey(name)));
+    const std::string key = alias == by_alias_.end() ? "" : StrCat(": it is a name of '", alias->second.key, "'");
+    return ErrorAt(*node.Find("key"), StrCat("there is no key '", name, "'", key, "; a new one needs a `type`"));
+  }
   SettingKey& key = keys_[name];
   key.key = name;
   std::string type;

@@ -247,7 +247,11 @@ TEST(SettingsRules, RefusesWithAPosition) {
     return std::string(LoadRules(EmbeddedRules(), files).status().message());
   };
   EXPECT_THAT(refused("keys: [{key: a, type: colour}]\n"), HasSubstr("unknown type 'colour'"));
-  EXPECT_THAT(refused("keys: [{key: a, aliases: [{b: twice}]}]\n"), HasSubstr("unknown conversion 'twice'"));
+  EXPECT_THAT(refused("keys: [{key: a, type: text, aliases: [{b: twice}]}]\n"),
+              HasSubstr("unknown conversion 'twice'"));
+  EXPECT_THAT(
+      refused("keys: [{key: learning_rate, aliases: [b]}]\n"),
+      HasSubstr("settings.yaml:1:14: there is no key 'learning_rate': it is a name of 'lr_base'; a new one needs"));
   EXPECT_THAT(refused("keyz: []\n"), HasSubstr("settings.yaml:1:1: unknown key 'keyz'"));
   EXPECT_THAT(refused("sections: [{name: a}]\n"), HasSubstr("`names` and `groups`"));
   EXPECT_THAT(refused("libraries: [{framework: pytorch}]\n"), HasSubstr("needs `name`"));
