@@ -210,17 +210,6 @@ bool GlobMatch(absl::string_view pattern, absl::string_view path) {
 
 bool IsPathPattern(absl::string_view text) { return HasWildcard(text); }
 
-std::optional<PathCaptures> MatchPathPattern(absl::string_view pattern, absl::string_view path) {
-  const auto pattern_parts = Parts(pattern);
-  const auto path_parts = Parts(path);
-  if (pattern_parts.size() != path_parts.size()) return std::nullopt;
-  PathCaptures captures;
-  for (std::size_t i = 0; i < pattern_parts.size(); ++i) {
-    if (!PartMatches(pattern_parts[i], path_parts[i], &captures)) return std::nullopt;
-  }
-  return captures;
-}
-
 namespace {
 
 struct Candidate {

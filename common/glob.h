@@ -35,10 +35,7 @@ struct PathMatch {
 // Whether the text holds a wildcard or a {placeholder}: then it may match nothing; else it must be there.
 bool IsPathPattern(absl::string_view text);
 
-// Whether `path` fits `pattern`, with its captures ({rank} twice must agree).
-std::optional<PathCaptures> MatchPathPattern(absl::string_view pattern, absl::string_view path);
-
-// All paths that fit, sorted by rank, then by bytes. Without a pattern: the path itself, if it is
+// All paths that fit, with their captures ({rank} twice must agree), sorted by rank, then by bytes. Without a pattern: the path itself, if it is
 // there. NotFound: a plain path that is not there. PermissionDenied: a folder on the way cannot be listed.
 // ResourceExhausted: more than `matches_max`.
 absl::StatusOr<std::vector<PathMatch>> ExpandPathPattern(FileSystem& fs, absl::string_view pattern,

@@ -29,13 +29,20 @@ TEST(GlobMatch, SetsAndHostilePatternsEnd) {
   EXPECT_FALSE(GlobMatch("*a*a*a*a*a*a*a*a*b", std::string(2000, 'a')));
 }
 
-TEST(MatchPathPattern, ReadsRankAndNodeOffTheName) {
-  auto captures = MatchPathPattern("logs/{node}/rank_{rank}.txt", "logs/npu-1/rank_0012.txt");
-  ASSERT_TRUE(captures.has_value());
-  EXPECT_EQ(captures->rank, 12);
-  EXPECT_EQ(captures->node, "npu-1");
-  EXPECT_FALSE(MatchPathPattern("rank_{rank}.txt", "rank_x.txt").has_value());
-  EXPECT_FALSE(MatchPathPattern("r{rank}/rank{rank}.txt", "r1/rank2.txt").has_value());
+TEST(ExpandPathPattern, ReadsRankAndNodeOffTheName) {
+  MemoryFileSystem fs;
+  for (const char* name : {"logs/npu-1/rank_0012.txt", "logs/npu-1/rank_x.txt", "r1/rank2.txt", "r2/rank2.txt"}) {
+    fs.AddFile(name, "x");
+  }
+  const auto named = ExpandPathPattern(fs, "logs/{node}/rank_{rank}.txt");
+  ASSERT_TRUE(named.ok()) << named.status();
+  ASSERT_EQ(named->size(), 1u) << "a rank is a number";
+  EXPECT_EQ((*named)[0].captures.rank, 12);
+  EXPECT_EQ((*named)[0].captures.node, "npu-1");
+  const auto twice = ExpandPathPattern(fs, "r{rank}/rank{rank}.txt");
+  ASSERT_TRUE(twice.ok()) << twice.status();
+  ASSERT_EQ(twice->size(), 1u) << "one rank has one number";
+  EXPECT_EQ((*twice)[0].path, "r2/rank2.txt");
 }
 
 TEST(ExpandPathPattern, SortsByRankNotByText) {

@@ -71,14 +71,6 @@ bool IsBelow(absl::string_view path, absl::string_view folder) {
 RootedFileSystem::RootedFileSystem(std::vector<std::string> roots, Proof proof)
     : roots_(NormalRoots(roots)), proof_(proof) {}
 
-std::vector<std::string> RootedFileSystem::BadRoots(const std::vector<std::string>& roots) {
-  std::vector<std::string> bad;
-  for (const std::string& root : roots) {
-    if (!absl::StartsWith(root, "/") || absl::StrContains(root, '\0')) bad.push_back(root);
-  }
-  return bad;
-}
-
 absl::Status RootedFileSystem::Refuse(absl::string_view path, absl::string_view needed) const {
   // The whole machine is no root to propose.
   if (needed == "/")

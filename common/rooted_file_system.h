@@ -29,11 +29,8 @@ class RootedFileSystem : public FileSystem {
   // How a path is proved to be inside. kBeneath: as where /proc is not mounted.
   enum class Proof { kKernelName, kBeneath };
 
-  // Absolute folders; "/" allows everything. Those that are not absolute allow nothing (see BadRoots).
+  // Absolute folders; "/" allows everything. Those that are not absolute allow nothing.
   explicit RootedFileSystem(std::vector<std::string> roots, Proof proof = Proof::kKernelName);
-
-  // Roots as given that are not absolute paths, for the message of who read the configuration.
-  static std::vector<std::string> BadRoots(const std::vector<std::string>& roots);
 
   absl::StatusOr<std::unique_ptr<File>> Open(absl::string_view path) override;
   absl::StatusOr<FileInfo> Stat(absl::string_view path) override;

@@ -3,16 +3,12 @@
 #ifndef PARITECT_FORMATS_BYTE_SCAN_H_
 #define PARITECT_FORMATS_BYTE_SCAN_H_
 
-#include <cstddef>
-
 #include "absl/strings/string_view.h"
 
 namespace paritect {
 
 // Whether the text holds a control character beside LF and tab, or a byte that is not ASCII.
 bool HasOddBytes(absl::string_view text);
-
-std::size_t CountNewlines(absl::string_view text);
 
 }  // namespace paritect
 

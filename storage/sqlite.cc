@@ -79,11 +79,6 @@ SqliteStatement& SqliteStatement::BindBlob(int index, absl::string_view bytes) {
   return *this;
 }
 
-SqliteStatement& SqliteStatement::BindNull(int index) {
-  if (const int code = sqlite3_bind_null(statement_.get(), index); code != SQLITE_OK) bind_error_ = code;
-  return *this;
-}
-
 absl::StatusOr<bool> SqliteStatement::Step() {
   sqlite3* database = sqlite3_db_handle(statement_.get());
   if (bind_error_ != 0) return SqliteStatus(bind_error_, nullptr, "bind");

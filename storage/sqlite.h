@@ -25,7 +25,6 @@ class SqliteStatement {
   SqliteStatement& Bind(int index, std::int64_t value);
   SqliteStatement& BindText(int index, absl::string_view text);
   SqliteStatement& BindBlob(int index, absl::string_view bytes);
-  SqliteStatement& BindNull(int index);
 
   // True: a row stands ready. False: done; the statement is reset and may be bound again.
   absl::StatusOr<bool> Step();

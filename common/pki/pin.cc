@@ -151,10 +151,4 @@ absl::StatusOr<Certificate> VerifyPinnedChain(absl::Span<const Certificate> chai
                    ": the pin is mistyped or old, this is another server, or someone stands in between"));
 }
 
-absl::StatusOr<Certificate> VerifyPinnedChainPem(absl::string_view chain_pem, const CaPin& pin,
-                                                 const ChainQuery& query) {
-  PARITECT_ASSIGN_OR_RETURN(const std::vector<Certificate> chain, Certificate::ListFromPem(chain_pem));
-  return VerifyPinnedChain(chain, pin, query);
-}
-
 }  // namespace paritect

@@ -49,8 +49,6 @@ absl::Status VerifyChain(absl::Span<const Certificate> chain, const Certificate&
 // PermissionDenied where none matches: another server, or someone in between.
 absl::StatusOr<Certificate> VerifyPinnedChain(absl::Span<const Certificate> chain, const CaPin& pin,
                                               const ChainQuery& query);
-absl::StatusOr<Certificate> VerifyPinnedChainPem(absl::string_view chain_pem, const CaPin& pin,
-                                                 const ChainQuery& query);
 
 }  // namespace paritect
 

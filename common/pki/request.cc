@@ -63,8 +63,4 @@ absl::StatusOr<CertificateRequest> CertificateRequest::FromPem(absl::string_view
   return CertificateRequest(std::shared_ptr<X509_REQ>(std::move(request)));
 }
 
-std::string CertificateRequest::RequestedName() const {
-  return openssl::CommonName(X509_REQ_get_subject_name(get()));
-}
-
 }  // namespace paritect

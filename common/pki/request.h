@@ -28,9 +28,6 @@ class CertificateRequest {
   // RSA 2048), a signature with MD5 or SHA-1, a signature that another key made.
   static absl::StatusOr<CertificateRequest> FromPem(absl::string_view pem);
 
-  // The subject's common name, as asked for: bound it, compare it, never stamp it unseen.
-  std::string RequestedName() const;
-
   X509_req_st* get() const { return request_.get(); }
 
  private:

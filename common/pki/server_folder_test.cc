@@ -80,7 +80,7 @@ TEST_F(ServerFolderTest, MakesAServerThatStarts) {
   EXPECT_TRUE(loaded->policy().stamps_count);
   EXPECT_THAT(loaded->warnings, ElementsAre());
   const ChainQuery query = {ChainQuery::Purpose::kServer, kNow, "audit.example.com"};
-  EXPECT_TRUE(VerifyPinnedChainPem(loaded->chain_pem, loaded->pin(), query).ok());
+  EXPECT_TRUE(VerifyPinnedChain(*Certificate::ListFromPem(loaded->chain_pem), loaded->pin(), query).ok());
 }
 
 TEST_F(ServerFolderTest, TheFirstAdminGetsIn) {
@@ -257,8 +257,8 @@ TEST_F(ServerFolderTest, ChainsWithAnIntermediateWork) {
     ASSERT_TRUE(result.ok()) << authority << ": " << result.status();
     const auto loaded = LoadServerFolder(target, options.now);
     ASSERT_TRUE(loaded.ok()) << authority << ": " << loaded.status();
-    EXPECT_TRUE(VerifyPinnedChainPem(loaded->chain_pem, *CaPin::Parse(result->pin),
-                                     {ChainQuery::Purpose::kServer, options.now, "audit.example.com"})
+    EXPECT_TRUE(VerifyPinnedChain(*Certificate::ListFromPem(loaded->chain_pem), *CaPin::Parse(result->pin),
+                                  {ChainQuery::Purpose::kServer, options.now, "audit.example.com"})
                     .ok())
         << authority;
   }

@@ -138,10 +138,6 @@ const LogKey& LookUpLogKey(absl::string_view key) {
   return *known.emplace(key, std::make_unique<LogKey>(MakeKey(key))).first->second;
 }
 
-bool IsLossOfSomethingElse(absl::string_view key) {
-  return LookUpLogKey(key).loss_of_something_else;
-}
-
 bool NamesEvaluation(absl::string_view key, absl::string_view value) {
   static constexpr absl::string_view kKeys[] = {"split", "phase", "mode", "stage", "type", "set", "subset", "prefix"};
   static constexpr absl::string_view kParts[] = {"val",        "valid", "validation", "validate", "eval",

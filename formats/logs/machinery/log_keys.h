@@ -59,9 +59,6 @@ LogField ClassifyLogKey(absl::string_view key);
 // Whether a row's field says that the row is of an evaluation: "split": "val", "phase": "eval".
 bool NamesEvaluation(absl::string_view key, absl::string_view value);
 
-// Prose about what got lost: "packet loss 3 %".
-bool IsLossOfSomethingElse(absl::string_view key);
-
 inline bool IsTrainingLoss(LogField field) {
   return field >= LogField::kTotalLoss && field <= LogField::kMeanLoss;
 }
