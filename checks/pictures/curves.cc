@@ -101,7 +101,7 @@ class Drawing {
     out.set_baseline_run(DisplayBytes(a_.name));
     out.set_migrated_run(DisplayBytes(b_.name));
     out.set_engine(DisplayBytes(b.engine));
-    PairRanks(a, b);
+    PairRanks(context_.profile, a, b);
     const StepAxis axis = ChooseAxis(context_, a_, b_, a, b);
     MoveToAxis(axis, a, b);
     out.set_axis(axis.kind == StepAxis::Kind::kSamples ? "samples" : "steps");

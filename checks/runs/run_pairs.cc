@@ -192,7 +192,7 @@ std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& 
   std::vector<CurvePair> pairs;
   if (!a_usable || !b_usable) return pairs;
   const auto add = [&](Curve left, Curve right) {
-    PairRanks(left, right);
+    PairRanks(context.profile, left, right);
     pairs.push_back({FiniteOnly(left), FiniteOnly(right)});
   };
   if (a.curves.size() == 1 && b.curves.size() == 1) {

@@ -43,8 +43,8 @@ std::optional<double> BatchOf(const CheckContext& context, const RunSeries& run)
   return batch.value.has_value() && *batch.value > 0 && batch.disagreeing.empty() ? batch.value : std::nullopt;
 }
 
-bool SameAmount(double a, double b) {
-  return std::fabs(a - b) <= 0.01 * std::max(a, b);
+bool SameAmount(const CheckContext& context, double a, double b) {
+  return std::fabs(a - b) <= context.profile.threshold("step_samples_same") * std::max(a, b);
 }
 
 std::optional<double> CorrelationOf(const Curve& a, const Curve& b) {
@@ -68,7 +68,7 @@ std::int64_t ShiftBetween(const CheckContext& context, const Curve& a, const Cur
   const std::optional<double> as_printed = CorrelationOf(a, b);
   const std::optional<double> moved = CorrelationOf(a, shifted);
   return moved.has_value() && *moved > context.profile.threshold("shift_correlation") &&
-                 *moved > as_printed.value_or(0) + 0.2
+                 *moved > as_printed.value_or(0) + context.profile.threshold("shift_gain")
              ? shift
              : 0;
 }
@@ -97,7 +97,7 @@ StepAxis ChooseAxis(const CheckContext& context, const RunSeries& baseline, cons
     per_a = BatchOf(context, baseline);
     per_b = BatchOf(context, migrated);
   }
-  if (per_a.has_value() && per_b.has_value() && !SameAmount(*per_a, *per_b)) {
+  if (per_a.has_value() && per_b.has_value() && !SameAmount(context, *per_a, *per_b)) {
     axis.kind = StepAxis::Kind::kSamples;
     axis.baseline_per_step = *per_a;
     axis.migrated_per_step = *per_b;

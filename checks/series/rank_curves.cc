@@ -109,14 +109,14 @@ double Follows(const std::vector<CurvePoint>& points, const Curve& other) {
   return DifferenceCorrelation(aligned.a, aligned.b).value_or(-2);
 }
 
-void ChooseRank(Curve& with_ranks, const Curve& single) {
-  constexpr double kClearly = 0.1;
+// `gain`: so much better must a rank follow than what stands there.
+void ChooseRank(Curve& with_ranks, const Curve& single, double gain) {
   double best = Follows(with_ranks.points, single);
   const std::vector<CurvePoint>* chosen = nullptr;
   for (const RankPoints& rank : with_ranks.ranks) {
     if (&rank != &with_ranks.ranks.front() && &rank != &with_ranks.ranks.back()) continue;  // whose log is kept alone
     const double follows = Follows(rank.points, single);
-    if (follows <= best + kClearly) continue;
+    if (follows <= best + gain) continue;
     best = follows;
     chosen = &rank.points;
   }
@@ -127,10 +127,10 @@ void ChooseRank(Curve& with_ranks, const Curve& single) {
 
 }  // namespace
 
-void PairRanks(Curve& a, Curve& b) {
+void PairRanks(const Profile& profile, Curve& a, Curve& b) {
   if (a.ranks.empty() && b.ranks.empty()) return;
-  if (b.ranks.empty()) return ChooseRank(a, b);
-  if (a.ranks.empty()) return ChooseRank(b, a);
+  if (b.ranks.empty()) return ChooseRank(a, b, profile.threshold("rank_pairing_gain"));
+  if (a.ranks.empty()) return ChooseRank(b, a, profile.threshold("rank_pairing_gain"));
   if (a.mean_of_ranks && b.mean_of_ranks) return;
   std::vector<RankPoints> both[2];
   for (const RankPoints& one : a.ranks) {

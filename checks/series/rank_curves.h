@@ -19,7 +19,7 @@ namespace paritect {
 
 // The two curves brought to the ranks that both sides print: where both have ranks, the mean over those that both have;
 // where one side prints one curve, that of the other's mean or ranks that follows it (the first differences tell).
-void PairRanks(Curve& a, Curve& b);
+void PairRanks(const Profile& profile, Curve& a, Curve& b);
 
 struct RankParting {
   std::int64_t rank = 0;

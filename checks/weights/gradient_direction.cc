@@ -13,8 +13,8 @@ namespace {
 // The whole hides a single tensor that turned: one of fifty is two percent of the signs.
 void Tensors(const CheckContext& context, v1::CheckResult& result, const ParameterGradients& gradients) {
   constexpr std::uint64_t kSignsMin = 64;
-  constexpr double kSignsOfNoise = 0.3;
-  constexpr double kOfMean = 0.001;  // noise: gradient_noise.cc
+  const double turned = context.profile.threshold("tensor_signs");
+  const double of_mean = context.profile.threshold("gradient_noise");
   double a = 0, b = 0, elements = 0;
   for (const GradientPair& pair : gradients.pairs) {
     if (!pair.vectors.has_value()) continue;
@@ -26,9 +26,9 @@ void Tensors(const CheckContext& context, v1::CheckResult& result, const Paramet
   for (const GradientPair& pair : gradients.pairs) {
     if (!pair.vectors.has_value()) continue;
     const SignCount& signs = pair.vectors->signs;
-    if (signs.places < kSignsMin || signs.share() <= kSignsOfNoise) continue;
+    if (signs.places < kSignsMin || signs.share() <= turned) continue;
     const auto small = [&](double l2, double squares) {
-      return l2 * l2 / static_cast<double>(pair.vectors->elements) < kOfMean * kOfMean * squares / elements;
+      return l2 * l2 / static_cast<double>(pair.vectors->elements) < of_mean * of_mean * squares / elements;
     };
     const bool noise = small(pair.a_l2, a) || small(pair.b_l2, b);
     v1::Finding* finding =
@@ -44,10 +44,10 @@ void Tensors(const CheckContext& context, v1::CheckResult& result, const Paramet
 
 // Whether what has signs or sketches is nearly all of the gradient.
 void Coverage(const CheckContext& context, v1::CheckResult& result, const ParameterGradients& gradients) {
-  constexpr double kCovered = 0.9;
   double covered = 0;
   for (const GradientPair& pair : gradients.pairs) covered += pair.vectors.has_value() ? pair.a_l2 * pair.a_l2 : 0;
-  if (covered >= kCovered * gradients.a_squares && gradients.only_baseline.empty() && gradients.only_migrated.empty()) {
+  if (covered >= context.profile.threshold("gradient_covered") * gradients.a_squares &&
+      gradients.only_baseline.empty() && gradients.only_migrated.empty()) {
     return;
   }
   AddMissing(context, result, "gradient_direction_not_covered", gradients.run,

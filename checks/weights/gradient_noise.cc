@@ -45,19 +45,17 @@ bool GradientNoise::IsBias(const std::string& name) const {
 }
 
 bool GradientNoise::MayBeNoise(const VectorPair& update, const Optimizer& optimizer) const {
-  constexpr double kGradientOfMean = 0.001;  // noise: 1e-4 and less of the mean; a real bias: 4e-3 and more
-  constexpr double kStepOfMean = 0.1;        // SGD: the update is the gradient
-  constexpr double kDampedOfMean = 0.5;      // Adam: where the gradient is no larger than epsilon the step shrinks
   constexpr std::size_t kPlacesMin = 8;
   const double elements = update.moved_elements();
   const auto gradient = gradients_.find(context_.rules.tensor_names.Canonical(update.name));
   if (gradient != gradients_.end()) {
+    const double of_mean = context_.profile.threshold("gradient_noise");
     const auto small = [&](double l2, double mean) {
-      return PerElement(l2 * l2, elements) < kGradientOfMean * kGradientOfMean * mean;
+      return PerElement(l2 * l2, elements) < of_mean * of_mean * mean;
     };
     return small(gradient->second.a, a_gradient_square_) || small(gradient->second.b, b_gradient_square_);
   }
-  const double share = optimizer.adaptive ? kDampedOfMean : kStepOfMean;
+  const double share = context_.profile.threshold(optimizer.adaptive ? "update_noise_adaptive" : "update_noise");
   const bool small = PerElement(update.aa, elements) < share * share * a_update_square_ ||
                      PerElement(update.bb, elements) < share * share * b_update_square_;
   if (update.places >= kPlacesMin && small) return true;

@@ -113,10 +113,9 @@ const RunCheckpoints* CheckpointsNamed(const CheckContext& context, const std::s
 // Parameters that matter little may be all noise: their share of the whole gradient decides.
 void Differs(const CheckContext& context, FindingBudget& budget, const ParameterGradients& gradients,
              const GradientPair& pair) {
-  constexpr double kShareOfGradient = 0.001;
   const double share = std::max(pair.a_l2 * pair.a_l2 / std::max(gradients.a_squares, 1e-300),
                                 pair.b_l2 * pair.b_l2 / std::max(gradients.b_squares, 1e-300));
-  const bool matters = share >= kShareOfGradient;
+  const bool matters = share >= context.profile.threshold("gradient_share");
   v1::Finding* finding =
       budget.Add(matters ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING, "parameter_gradient_differs", pair.name,
                  {{"tensor", pair.name},

@@ -95,7 +95,7 @@ class Evaluation {
 
   void States(const ModelState& a, const ModelState& b, bool loaded) {
     const PairedStates states(context_, a, b);
-    const bool random = !loaded && states.LooksRandom();
+    const bool random = !loaded && states.LooksRandom(context_.profile);
     for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
       const TensorPair& pair = states.match().pairs[i];
       if (states.exchanged().contains(i)) continue;

@@ -75,19 +75,21 @@ double KurtosisOf(const v1::TensorFingerprint& tensor) {
   return squares > 0 ? all.sum_of_fourths() * static_cast<double>(all.finite()) / (squares * squares) : 0;
 }
 
-// Of few values a distance of distributions sees little: their moments see more. Limits are of five deviations of
-// chance, and of what is practically the same (docs/thresholds.md).
-std::string MomentThatIsOff(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
-  constexpr double kDeviations = 5, kPracticallySame = 0.02, kKurtosisSame = 0.2, kLightTails = 3.6;
+// Of few values a distance of distributions sees little: their moments see more. Limits are of chance, and of what is
+// practically the same (docs/thresholds.md).
+std::string MomentThatIsOff(const Profile& profile, const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
+  const double deviations = profile.threshold("initial_moment_errors"), same = profile.threshold("initial_moment_same");
+  const double light_tails = profile.threshold("initial_kurtosis_light");
   const auto n = static_cast<double>(a.statistics().finite()), m = static_cast<double>(b.statistics().finite());
   const double chance = std::sqrt(1 / n + 1 / m);
   const double x = DeviationOf(a), y = DeviationOf(b), size = std::max(x, y);
-  if (std::fabs(MeanOf(a) - MeanOf(b)) > size * std::max(kDeviations * chance, kPracticallySame)) return "mean";
+  if (std::fabs(MeanOf(a) - MeanOf(b)) > size * std::max(deviations * chance, same)) return "mean";
   const double p = KurtosisOf(a), q = KurtosisOf(b);
-  if (p == 0 || q == 0 || p > kLightTails || q > kLightTails) return "";  // heavy tails: chance is not known
+  if (p == 0 || q == 0 || p > light_tails || q > light_tails) return "";  // heavy tails: chance is not known
   const double of_deviation = std::sqrt((std::max(p, q) - 1) / 4) * chance;
-  if (std::fabs(x - y) > size * std::max(kDeviations * of_deviation, kPracticallySame)) return "standard deviation";
-  if (std::fabs(p - q) > std::max(kDeviations * std::sqrt(24.0) * chance, kKurtosisSame)) return "kurtosis";
+  if (std::fabs(x - y) > size * std::max(deviations * of_deviation, same)) return "standard deviation";
+  const double kurtosis_same = profile.threshold("initial_kurtosis_same");
+  if (std::fabs(p - q) > std::max(deviations * std::sqrt(24.0) * chance, kurtosis_same)) return "kurtosis";
   return "";
 }
 
@@ -120,7 +122,7 @@ std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPai
                           profile.threshold("initial_law_distance"));
   result.same = result.distance <= result.limit;
   if (result.same) {
-    result.moment = MomentThatIsOff(a, b);
+    result.moment = MomentThatIsOff(profile, a, b);
     result.same = result.moment.empty();
   }
   const double deviations = profile.threshold("initial_law_outlier");

@@ -51,20 +51,18 @@ namespace {
 
 // Two draws have nothing to do with each other: the cosine of their sketches (128 places) is within about a tenth of 0.
 // Values that were scaled, negated or disturbed keep it near 1 or -1. Only where the mean does not make it.
-bool AreRelated(const TensorPair& pair) {
+bool AreRelated(const Profile& profile, const TensorPair& pair) {
   constexpr std::uint64_t kElementsMin = 256;
-  constexpr double kRelated = 0.6;
   if (!pair.one_to_one() || pair.a.front()->elements() < kElementsMin) return false;
   const DifferenceFigures figures = FiguresOf(pair.a.front()->first(), pair.b.front()->first());
   const auto centred = [](double mean, double deviation) { return std::fabs(mean) < 0.25 * deviation; };
-  return figures.cosine.has_value() && std::fabs(*figures.cosine) > kRelated &&
+  return figures.cosine.has_value() && std::fabs(*figures.cosine) > profile.threshold("weights_related") &&
          centred(figures.a_mean, figures.a_deviation) && centred(figures.b_mean, figures.b_deviation);
 }
 
 }  // namespace
 
-bool PairedStates::LooksRandom() const {
-  constexpr double kShareOfChance = 0.1;  // tables of positions and the like are the same wherever they are made
+bool PairedStates::LooksRandom(const Profile& profile) const {
   double same = 0, all = 0;
   for (std::size_t i = 0; i < match_.pairs.size(); ++i) {
     const ModelTensor& one = *match_.pairs[i].a.front();
@@ -72,10 +70,10 @@ bool PairedStates::LooksRandom() const {
     const auto elements = static_cast<double>(one.elements());
     all += elements;
     const bool same_origin =
-        HoldsSameValues(sameness_[i]) || sameness_[i] == Sameness::kTruncated || AreRelated(match_.pairs[i]);
+        HoldsSameValues(sameness_[i]) || sameness_[i] == Sameness::kTruncated || AreRelated(profile, match_.pairs[i]);
     same += same_origin ? elements : 0;
   }
-  return same < kShareOfChance * all;
+  return same < profile.threshold("weights_same_by_chance") * all;
 }
 
 void PairedStates::FindExchanged() {

@@ -28,7 +28,7 @@ class PairedStates {
   static bool IsDerived(const TensorPair& pair) { return pair.a.front()->derived || pair.b.front()->derived; }
 
   // Hardly any tensor that is not constant is the same: both were drawn at random.
-  bool LooksRandom() const;
+  bool LooksRandom(const Profile& profile) const;
   // Pairs that hold each other's values, and all of these.
   const std::vector<std::pair<std::size_t, std::size_t>>& exchanged_pairs() const { return exchanged_pairs_; }
   const std::set<std::size_t>& exchanged() const { return exchanged_; }

@@ -138,10 +138,9 @@ class Judge {
   }
 
   void Covered() {
-    constexpr double kCovered = 0.9;
     if (uncompared_ == 0) return;
     const double covered = all_.aa / std::max(all_.aa + uncovered_, 1e-300);
-    if (covered < kCovered) {
+    if (covered < Limit("gradient_covered")) {
       AddMissing(context_, result_, "update_not_covered", b_.run->run.name, {{"share", FormatShort(100 * covered, 3)}});
       return;
     }
@@ -230,12 +229,11 @@ class Judge {
   Turn TurnOf(const VectorPair& pair) const {
     constexpr std::size_t kPlacesMin = 64;
     constexpr std::uint64_t kSignsMin = 8;
-    constexpr double kSignsOfNoise = 0.3, kSignsDoubtful = 0.1;
     Turn turn = Turn::kNone;
     if (pair.places >= kPlacesMin && 1 - pair.cosine() > Limit("update_cosine_distance_narrow")) {
       turn = 1 - pair.cosine() > Limit("update_cosine_distance_tensor") ? Turn::kTurned : Turn::kDoubtful;
-    } else if (pair.signs.places >= kSignsMin && pair.signs.share() > kSignsDoubtful) {
-      turn = pair.signs.share() > kSignsOfNoise ? Turn::kTurned : Turn::kDoubtful;
+    } else if (pair.signs.places >= kSignsMin && pair.signs.share() > Limit("tensor_signs_pass")) {
+      turn = pair.signs.share() > Limit("tensor_signs") ? Turn::kTurned : Turn::kDoubtful;
     }
     return turn;
   }
