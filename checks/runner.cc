@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "checks/causes.h"
 #include "checks/contradictions.h"
 #include "checks/coverage.h"
+#include "checks/explaining/causes.h"
 #include "checks/waivers.h"
 
 namespace paritect {

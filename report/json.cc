@@ -1,8 +1,8 @@
 #include "report/json.h"
 
 #include "absl/strings/escaping.h"
-#include "checks/causes.h"
-#include "checks/openings.h"
+#include "checks/explaining/causes.h"
+#include "checks/explaining/openings.h"
 #include "common/digest.h"
 #include "common/utf8.h"
 #include "common/version.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "checks/causes.h"
+#include "checks/explaining/causes.h"
 #include "paritect/v1/pictures.pb.h"
 #include "paritect/v1/report.pb.h"
 #include "report/language.h"

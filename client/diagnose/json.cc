@@ -1,6 +1,6 @@
 #include "client/diagnose/json.h"
 
-#include "checks/causes.h"
+#include "checks/explaining/causes.h"
 #include "report/view.h"
 
 namespace paritect {

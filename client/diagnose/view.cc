@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/causes.h"
+#include "checks/explaining/causes.h"
 #include "client/render/table_writer.h"
 #include "common/utf8.h"
 #include "report/summary.h"

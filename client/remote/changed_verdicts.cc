@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/causes.h"
+#include "checks/explaining/causes.h"
 #include "report/summary.h"
 #include "report/view.h"
 

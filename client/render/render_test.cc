@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "checks/causes.h"
+#include "checks/explaining/causes.h"
 #include "client/report/renderer.h"
 #include "common/file_system.h"
 #include "common/language_testing.h"

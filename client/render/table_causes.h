@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checks/causes.h"
+#include "checks/explaining/causes.h"
 #include "client/report/renderer.h"
 
 namespace paritect {

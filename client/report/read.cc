@@ -2,7 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "checks/causes.h"
+#include "checks/explaining/causes.h"
 #include "common/document.h"
 #include "common/status_macros.h"
 
@@ -40,7 +40,7 @@ v1::Severity SeverityOf(const std::string& word) {
   return word == "warning" ? v1::SEVERITY_WARNING : v1::SEVERITY_NOTE;
 }
 
-// [{check, kind, subject}]: what the finding follows from (checks/causes.h).
+// [{check, kind, subject}]: what the finding follows from (checks/explaining/causes.h).
 void ReadCausedBy(const DocumentNode& facts, v1::Finding& finding) {
   const std::vector<DocumentNode>& list = ListAt(facts, kCausedByFact);
   if (list.empty()) return;
