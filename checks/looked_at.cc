@@ -13,6 +13,10 @@ struct WordKinds {
   std::vector<v1::EvidenceKind> kinds;
 };
 
+std::vector<v1::EvidenceKind> OfNode() {
+  return {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE, v1::EVIDENCE_KIND_RUN_LOG};
+}
+
 // What a log prints of settings, devices and versions counts as such.
 const std::vector<WordKinds>& AllWordKinds() {
   static const auto& kinds =
@@ -23,9 +27,9 @@ const std::vector<WordKinds>& AllWordKinds() {
                                   {"weights", {v1::EVIDENCE_KIND_WEIGHTS}},
                                   {"tensors", {v1::EVIDENCE_KIND_TENSORS}},
                                   {"scripts", {v1::EVIDENCE_KIND_SCRIPTS}},
-                                  {"devices", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
-                                  {"environment", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}},
-                                  {"versions", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE}}};
+                                  {"devices", OfNode()},
+                                  {"environment", OfNode()},
+                                  {"versions", OfNode()}};
   return kinds;
 }
 

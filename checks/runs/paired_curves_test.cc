@@ -72,15 +72,6 @@ TEST(GradientRatio, NormsThatLeaveLateKeepTheirCause) {
   EXPECT_THAT(Kinds(RunOne(kState, {Norms("g", 1, 0)}, {late})), ElementsAre("gradients_explode"));
 }
 
-// A training that another setting takes elsewhere: its norms begin like the baseline's and part slowly.
-TEST(GradientRatio, NormsThatAgreeAtFirstHaveNoConstantFactor) {
-  RunFixture later = Norms("n", 1, 0.03);
-  for (v1::StepRecord& record : *later.log().mutable_records()) {
-    if (record.step() > 60) record.set_grad_norm(record.grad_norm() * 0.84);
-  }
-  EXPECT_THAT(Kinds(RunOne(kState, {Norms("g", 1, 0)}, {later})), IsEmpty());
-}
-
 TEST(GradientRatio, NormsOfFewDigitsAreNoRatio) {
   const auto rounded = [](const std::string& name, double norm) {
     RunFixture run = Norms(name, 1, 0);

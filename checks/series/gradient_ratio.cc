@@ -162,17 +162,16 @@ bool IsConstant(const GradientRatio& ratio, const GradientLimits& limits) {
   return distance > limits.ratio * (1 + kLastBit) && ratio.spread < limits.spread * distance;
 }
 
-// Whether the norms agree at first: an average that one side leaves out acts from the first step on, so what parts only
-// later is the course of a training that something else has changed.
-bool AgreeAtFirst(const std::vector<double>& ratios, const GradientLimits& limits) {
+// Whether the norms agree at first and are far apart at the end: they left, however long ago.
+bool Leaves(const std::vector<double>& ratios, const GradientRatio& result, const GradientLimits& limits) {
   const auto tenth = static_cast<std::ptrdiff_t>(std::max<std::size_t>(kStepsMin, ratios.size() / 10));
   const double at_first = Median(std::vector<double>(ratios.begin(), ratios.begin() + tenth));
-  return std::fabs(at_first - 1) <= limits.ratio;
+  return result.pattern == GradientPattern::kExploding && std::fabs(at_first - 1) <= limits.ratio;
 }
 
 void JudgeRatio(const Ratios& ratios, const GradientLimits& limits, bool paired, GradientRatio& result) {
   MeasureJumps(ratios.values, ratios.steps, limits, result);
-  if (!IsConstant(result, limits) || AgreeAtFirst(ratios.values, limits)) return;
+  if (!IsConstant(result, limits) || Leaves(ratios.values, result, limits)) return;
   const double count = static_cast<double>(ratios.values.size());
   const double error = 1.4826 * 1.2533 * result.spread / std::sqrt(count) / result.ratio;  // of a median
   const double tolerance = std::clamp(limits.errors * error, limits.whole, std::max(limits.whole, limits.whole_max));
