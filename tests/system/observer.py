@@ -7,6 +7,7 @@
 
 Exit code 77: no interpreter with PyTorch is here (python3-torch of Debian); the last two need none.
 """
+import contextlib
 import functools
 import glob
 import json
@@ -315,12 +316,16 @@ def killed():
             shown = run([PARITECT, "observe", "env", "observe", "--format=env"], place)
             variables = dict(line.split("=", 1) for line in shown.stdout.decode().splitlines())
             variables["PYTHONPATH"] += ":" + SCRIPTS
+            # A group of its own: a loader's worker whose parent was killed at a bad moment waits for it for ever, and
+            # holds what it inherited open.
             training = subprocess.Popen([interpreter(), script], cwd=place, env=dict(environment(), **variables),
-                                        stdout=subprocess.PIPE)
+                                        stdout=subprocess.PIPE, start_new_session=True)
             training.stdout.readline()
             time.sleep(wait)
             training.send_signal(signal.SIGKILL)
             training.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(training.pid, signal.SIGKILL)
             training.stdout.close()
             own = [one for path, one in records(place).items() if "-%d-" % training.pid in path]
             check(len(own) == 1 and own[0][0]["k"] == "begin", list(records(place)))

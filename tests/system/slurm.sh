@@ -76,8 +76,10 @@ until_true 120 idle || { tail -n 20 slurm/*.out slurm/*.log; finish; exit 1; }
 cat > train.py <<'PYTHON'
 import os, sys, time
 rank, ranks = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
-import torch, torch.distributed as dist
+import ctypes, torch, torch.distributed as dist
 dist.init_process_group("gloo", rank=rank, world_size=ranks)
+# The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
 torch.manual_seed(1)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -9,6 +9,7 @@ reading by processes of multiprocessing alone. ext4: as torch, the nodes' folder
 differ (as root, with loop devices). Otherwise two nodes are two folders of the same files that enumerate differently
 (two file systems of this machine). Exit code 77: what it needs is not here.
 """
+import ctypes
 import json
 import os
 import random
@@ -44,6 +45,8 @@ if MODE == "torch":
         def __getitem__(self, i):
             return torch.tensor([float(len(read(mine[i])))])
     dist.init_process_group("gloo")
+    # The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
     epochs = int(os.environ.get("EPOCHS", "1"))

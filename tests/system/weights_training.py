@@ -5,6 +5,7 @@
 
 Exit code 77: no interpreter with PyTorch is here (python3-torch of Debian).
 """
+import ctypes
 import json
 import os
 import shutil
@@ -95,6 +96,8 @@ def run_rank(root):
     import torch.distributed as dist
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
+    # The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
     for name, changes in [("baseline", {})] + [(name, changes) for name, (changes, _) in VARIANTS.items()]:
         train(torch, os.path.join(root, name), dist.get_rank(), **changes)
     dist.destroy_process_group()

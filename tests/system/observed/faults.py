@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(sys.argv[1])
@@ -75,21 +76,28 @@ def observing(folder):
 
 
 def train(folder, words, ranks, variables):
-    """Starts the ranks, as a launcher does, and waits for them."""
+    """Starts the ranks, as a launcher does, and waits for them; ends all when one fails, or when they hang, which each
+    tells the place of."""
     os.makedirs(folder, exist_ok=True)
     port = str(free_port())
     processes = []
     for rank in range(ranks):
-        environment = dict(os.environ, **variables)
+        environment = dict(os.environ, PARITECT_TEST_HANG_SECONDS="600", **variables)
         if ranks > 1:
             environment.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(ranks),
                                MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
         with open(os.path.join(folder, "output%d.log" % rank), "w") as output:
             processes.append(subprocess.Popen([PYTHON] + words, env=environment, stdout=output,
                                               stderr=subprocess.STDOUT))
-    codes = [process.wait(timeout=240) for process in processes]
+    while any(process.poll() is None for process in processes) and not any(process.poll() for process in processes):
+        time.sleep(0.05)
+    codes = [process.poll() for process in processes]
+    for process in processes:
+        process.kill()
+        process.wait()
     if any(codes):
-        raise AssertionError("%s ended with %s: %s" % (folder, codes, open(os.path.join(folder, "output0.log")).read()[-2000:]))
+        told = ["rank %d: %s" % (rank, open(os.path.join(folder, "output%d.log" % rank)).read()[-4000:]) for rank in range(ranks)]
+        raise AssertionError("%s ended with %s (None: ended by this test): %s" % (folder, codes, "\n".join(told)))
 
 
 def plan(folder, run, platform):

@@ -4,6 +4,8 @@ out, or adds, what people leave out or add. Prints the loss now and then, as scr
 
     training.py FOLDER [FAULT ...]      # FOLDER: where the checkpoint to start from is kept
 """
+import ctypes
+import faulthandler
 import os
 import random
 import sys
@@ -17,6 +19,8 @@ from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 warnings.filterwarnings("ignore")
+if "PARITECT_TEST_HANG_SECONDS" in os.environ:
+    faulthandler.dump_traceback_later(float(os.environ["PARITECT_TEST_HANG_SECONDS"]), exit=True)
 FAULTS = set(sys.argv[2:])
 RANK = int(os.environ.get("RANK", "0"))
 WORLD = int(os.environ.get("WORLD_SIZE", "1"))
@@ -123,7 +127,8 @@ def optimizer_of(model):
 def start_weights(model, folder):
     path = os.path.join(folder, "start.pt")
     if not os.path.exists(path):
-        torch.save(model.state_dict(), path)
+        torch.save(model.state_dict(), path + ".%d" % RANK)
+        os.replace(path + ".%d" % RANK, path)  # ranks start together: none reads another's half
     state = torch.load(path)
     if has("not_loaded"):
         state = {"module." + name: value for name, value in state.items()}
@@ -152,6 +157,8 @@ def train(folder):
         torch.backends.cuda.matmul.allow_tf32 = True
     if WORLD > 1:
         dist.init_process_group("gloo")
+        # The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
     model = Net()
     start_weights(model, folder)
     if has("frozen"):

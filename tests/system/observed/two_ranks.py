@@ -1,4 +1,5 @@
 """A launcher and its two data-parallel ranks, which train until a file is there: two_ranks.py FILE"""
+import ctypes
 import os
 import socket
 import subprocess
@@ -24,6 +25,8 @@ def train(file):
     torch.manual_seed(1)
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
+    # The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
     rank = dist.get_rank()
     data = torch.utils.data.TensorDataset(torch.randn(64, 12), torch.randint(0, 4, (64,)))
     sampler = torch.utils.data.distributed.DistributedSampler(data)

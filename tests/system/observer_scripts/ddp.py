@@ -1,4 +1,5 @@
 """Ranks started by a launcher of its own, with the variables of torchrun."""
+import ctypes
 import os
 import subprocess
 import sys
@@ -9,6 +10,8 @@ def train():
     import torch.distributed as dist
     from state_digest import Net, seed, small_data, tell
     dist.init_process_group("gloo")
+    # The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
     seed(10 + dist.get_rank())
     data = small_data()
     sampler = torch.utils.data.distributed.DistributedSampler(data, shuffle=True, seed=7)

@@ -1,3 +1,4 @@
+import ctypes
 import os
 import sys
 
@@ -8,6 +9,8 @@ def worker(rank, world, port):
     import torch.distributed as dist
     from state_digest import Net, seed, small_data, tell
     dist.init_process_group("gloo", rank=rank, world_size=world)
+    # The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
     seed(20)
     data = small_data()
     loader = torch.utils.data.DataLoader(data, 8, sampler=torch.utils.data.distributed.DistributedSampler(data))

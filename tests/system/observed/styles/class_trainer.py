@@ -1,5 +1,6 @@
 """A trainer as a class, its parts handed in as functions, a sampler of its own that deals each rank its part and mixes
 anew each round. Fault "round_forgotten": nobody tells the sampler which round it is."""
+import ctypes
 import functools
 import os
 import random
@@ -57,6 +58,8 @@ class Trainer:
 seed(3)
 if WORLD > 1:
     dist.init_process_group("gloo")
+    # The end of a Gloo group can wait for a thread that waits for the interpreter (PyTorch 1.13): it has no end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dist.distributed_c10d._get_default_group()))
 model = torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.LayerNorm(32), torch.nn.GELU(), torch.nn.Linear(32, 4))
 trainer = Trainer(model, functools.partial(torch.optim.Adam, lr=1e-3), torch.nn.functional.cross_entropy)
 data = small_data(64)
