@@ -75,11 +75,9 @@ WriteSet One(const std::string& key, const std::string& collection = "good", std
 TEST(Writer, ASynchronousSubmitReturnsWhenItIsWritten) {
   WatchedStore store;
   Writer writer(store);
-  const absl::Time begin = absl::Now();
   ASSERT_TRUE(writer.Submit(One("a")).ok());
   EXPECT_TRUE(*store.Get("good", "a"));
   EXPECT_EQ(writer.Submit(One("b", "bad")).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_LT(absl::Now() - begin, absl::Seconds(5));
   EXPECT_EQ(writer.stats().commits, 1);
   EXPECT_EQ(writer.stats().failed_sets, 1);
   EXPECT_EQ(writer.stats().last_failure.message(), "a bad set");

@@ -891,11 +891,8 @@ def test_descriptor_exhaustion():
         for connection in attack:
             connection.close()
         end = time.time()
-        while True:
-            done = cluster.client("node", "ls", code=None, timeout=30)
-            if done.returncode == 0:
-                break
-            check(time.time() - end < 90, "the server does not accept any more: " + done.stderr)
+        wait_for(lambda: cluster.client("node", "ls", code=None, timeout=120).returncode == 0, 90,
+                 lambda: "the server does not accept any more: " + cluster.server_log())
         print(f"answered {time.time() - end:.2f} s after the attack ended")
 
 
@@ -1117,7 +1114,8 @@ class Webhook:
 
 
 def test_hostile_webhook():
-    """A webhook that never ends its answer holds up neither audits nor the end; one on a private address is not called."""
+    """A webhook that never ends its answer: audits and the server end; one on a private address is not called. That
+    nothing waits for a webhook: server/transport/webhook_test.cc."""
     for options in (["--webhook-allow", "127.0.0.0/8"], []):
         with Cluster("--silent-after", "1s", *options) as cluster, socket.socket() as hook:
             hook.bind(("127.0.0.1", 0))
@@ -1127,17 +1125,13 @@ def test_hostile_webhook():
             cluster.join("npu-01")
             url = f"http://127.0.0.1:{hook.getsockname()[1]}/secret-path"
             cluster.example_audit(extra=f"webhook: {url}\n")
-            began = time.time()
             for _ in range(3):
                 cluster.client("audit", "run", "example", "-o", "json", code=[1, 3, 6])
-            check(time.time() - began < 20, "audits wait for the webhook")
             calls = []
             if options:
                 calls.append(hook.accept()[0])
                 calls[0].sendall(b"HTTP/1.1 2")
-            began = time.time()
             cluster.stop_server()
-            check(time.time() - began < 8, "the end waits for the webhook")
             for one in calls:
                 one.close()
             hook.settimeout(0.1)

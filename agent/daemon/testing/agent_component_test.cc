@@ -179,9 +179,7 @@ TEST_F(AgentTest, RunsATaskWithinItsRoots) {
   EXPECT_EQ(evidence[1].outcome(), v1::OUTCOME_FAILED);
   EXPECT_THAT(evidence[1].problem().args().at("why"), HasSubstr("roots"));
   agent->Signal(SIGTERM);
-  const absl::Time asked = absl::Now();
   EXPECT_EQ(agent->Wait(), 0);
-  EXPECT_LT(absl::Now() - asked, absl::Seconds(5));
   EXPECT_THAT(server_.faults(), IsEmpty());
 }
 
