@@ -85,6 +85,9 @@ class EvidenceSet {
     return lists_ == nullptr ? list.files() : lists_->FilesOf(list);
   }
 
+  // Whether `list` holds its files itself: else its message is not what was collected.
+  bool HoldsItsFiles(const v1::FileList& list) const { return &FilesOf(list) == &list.files(); }
+
   // Of a server's audit; else nullptr.
   const FleetFacts* fleet() const { return fleet_ ? &*fleet_ : nullptr; }
 

@@ -22,20 +22,35 @@ std::string FilesAsBytes(v1::FileList& list) {
 
 void SharedLists::Take(v1::Bundle& bundle, MessageBudget* given_back) {
   for (v1::Evidence& one : *bundle.mutable_evidence()) {
-    if (!one.has_files() || one.files().files_size() < kFilesMin) continue;
-    v1::FileList& list = *one.mutable_files();
-    const std::string bytes = FilesAsBytes(list);
-    const auto [known, added] = by_content_.emplace(Sha256(bytes), &list);
-    if (added) continue;
-    holder_of_.emplace(&list, std::make_pair(&list, known->second));
-    Files().Swap(list.mutable_files());  // Clear would keep the memory
-    if (given_back == nullptr) continue;
-    const MessageBudget whole;
-    MessageBudget left;
-    if (!TakeFromBudget(bytes, list, left).ok()) continue;
-    given_back->entries += whole.entries - left.entries;
-    given_back->memory_bytes += whole.memory_bytes - left.memory_bytes;
+    if (one.has_files()) Take(*one.mutable_files(), given_back);
   }
+}
+
+void SharedLists::Take(v1::FileList& list, MessageBudget* given_back) {
+  if (list.files_size() < files_min_) return;
+  const std::string bytes = FilesAsBytes(list);
+  const auto [known, added] = by_content_.emplace(Sha256(bytes), &list);
+  if (added) return;
+  holder_of_.emplace(&list, std::make_pair(&list, known->second));
+  Files().Swap(list.mutable_files());  // Clear would keep the memory
+  if (given_back == nullptr) return;
+  const MessageBudget whole;
+  MessageBudget left;
+  if (!TakeFromBudget(bytes, list, left).ok()) return;
+  given_back->entries += whole.entries - left.entries;
+  given_back->memory_bytes += whole.memory_bytes - left.memory_bytes;
+}
+
+void SharedLists::Name(std::string name, v1::FileList& list) {
+  const auto holder = holder_of_.find(&list);
+  by_content_.emplace(std::move(name), holder == holder_of_.end() ? &list : holder->second.second);
+}
+
+bool SharedLists::StandFor(absl::string_view name, v1::FileList& list) {
+  const auto known = by_content_.find(name);
+  if (known == by_content_.end() || known->second == &list) return false;
+  holder_of_.insert_or_assign(&list, std::make_pair(&list, known->second));
+  return true;
 }
 
 const Files& SharedLists::FilesOf(const v1::FileList& list) const {

@@ -1,6 +1,7 @@
 #include "formats/evidence_parts.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
@@ -148,9 +149,18 @@ absl::StatusOr<std::vector<std::string>> AllParts(const v1::Piece& piece, PartSo
   return all;
 }
 
-absl::StatusOr<std::string> Concatenate(const v1::Piece& piece, PartSource part) {
+struct Whole {
+  std::string bytes;
+  std::size_t tree_begin = 0;  // what the tree's leaves give stands here
+  std::size_t tree_end = 0;
+};
+
+absl::StatusOr<Whole> Concatenate(const v1::Piece& piece, PartSource part) {
   PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> all, AllParts(piece, part));
-  std::string whole;
+  Whole out;
+  std::string& whole = out.bytes;
+  const auto first = static_cast<std::size_t>(piece.part_sha256_size());
+  const std::size_t last = all.size() - static_cast<std::size_t>(piece.tail_sha256_size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const absl::StatusOr<std::string> bytes = part(all[i]);
     if (absl::IsNotFound(bytes.status())) {
@@ -161,8 +171,111 @@ absl::StatusOr<std::string> Concatenate(const v1::Piece& piece, PartSource part)
       return Lost(piece, "its parts are longer than the whole");
     }
     absl::StrAppend(&whole, *bytes);
+    if (i + 1 == first) out.tree_begin = whole.size();
+    if (i + 1 == last) out.tree_end = whole.size();
   }
-  return whole;
+  return out;
+}
+
+absl::StatusOr<v1::Evidence> ReadWhole(const v1::Piece& piece, absl::string_view whole, MessageBudget& budget) {
+  if (whole.size() != static_cast<std::size_t>(piece.total_bytes())) {
+    return Lost(piece, absl::StrCat("it has ", whole.size(), " of ", piece.total_bytes(), " bytes"));
+  }
+  if (Sha256(whole) != piece.sha256()) return Lost(piece, "its SHA-256 differs");
+  v1::Evidence evidence;
+  PARITECT_RETURN_IF_ERROR(Annotate(TakeFromBudget(whole, evidence, budget), NameOf(piece)));
+  if (!ParseStable(whole, evidence)) return Lost(piece, "it is no evidence message");
+  return evidence;
+}
+
+// --- lists around files that are known ---------------------------------------------------------------
+
+constexpr std::uint64_t kListTag = v1::Evidence::kFilesFieldNumber << 3 | 2;
+
+void AppendVarint(std::uint64_t value, std::string& out) {
+  for (; value > 0x7F; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+bool SkipValue(absl::string_view bytes, std::uint64_t tag, std::size_t& at) {
+  std::uint64_t length = 0;
+  switch (tag & 7) {
+    case 0: return TakeVarint(bytes, at, length);
+    case 1: length = 8; break;
+    case 2:
+      if (!TakeVarint(bytes, at, length)) return false;
+      break;
+    case 5: length = 4; break;
+    default: return false;
+  }
+  if (length > bytes.size() - at) return false;
+  at += length;
+  return true;
+}
+
+// Whether these bytes are whole fields of a list, all of them files or none.
+bool AreFields(absl::string_view bytes, bool files) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    std::uint64_t tag = 0;
+    if (!TakeVarint(bytes, at, tag) || !SkipValue(bytes, tag, at)) return false;
+    if (files ? tag != (v1::FileList::kFilesFieldNumber << 3 | 2) : tag >> 3 == v1::FileList::kFilesFieldNumber) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The evidence between whose `head` and `tail` all files of its list stand, `files` bytes, without them. nullopt: it is
+// none. Nothing is taken on trust: whoever sent it may have cut it where files are not.
+std::optional<std::string> WithoutFiles(absl::string_view head, std::size_t files, absl::string_view tail) {
+  for (std::size_t at = 0; at < head.size();) {
+    const std::size_t begin = at;
+    std::uint64_t tag = 0;
+    std::uint64_t length = 0;
+    if (!TakeVarint(head, at, tag)) return std::nullopt;
+    if (tag != kListTag) {
+      if (!SkipValue(head, tag, at)) return std::nullopt;
+      continue;
+    }
+    if (!TakeVarint(head, at, length) || length != head.size() - at + files + tail.size()) return std::nullopt;
+    if (!AreFields(head.substr(at), false) || !AreFields(tail, false)) return std::nullopt;
+    std::string out(head.substr(0, begin));
+    AppendVarint(kListTag, out);
+    AppendVarint(length - files, out);
+    absl::StrAppend(&out, head.substr(at), tail);
+    return out;
+  }
+  return std::nullopt;
+}
+
+std::string TreeName(const v1::Piece& piece) {
+  return piece.tree_sha256().empty() ? "" : absl::StrCat("tree ", piece.tree_depth(), " ", piece.tree_sha256());
+}
+
+std::optional<std::string> Joined(const v1::Piece& piece, const Digests& digests, PartSource part) {
+  std::string out;
+  for (const std::string& digest : digests) {
+    const absl::StatusOr<std::string> bytes = part(digest);
+    if (!bytes.ok() || out.size() + bytes->size() > static_cast<std::size_t>(piece.total_bytes())) return std::nullopt;
+    out += *bytes;
+  }
+  return out;
+}
+
+// nullopt: it cannot be had so; what is wrong with it, if anything is, shows where it is put together as a whole.
+std::optional<v1::Evidence> PutAround(const v1::Piece& piece, const std::string& files, PartSource part,
+                                      MessageBudget& budget) {
+  const auto head = Joined(piece, piece.part_sha256(), part);
+  const auto tail = Joined(piece, piece.tail_sha256(), part);
+  if (!head || !tail) return std::nullopt;
+  if (head->size() + files.size() + tail->size() != static_cast<std::size_t>(piece.total_bytes())) return std::nullopt;
+  Digest digest(DigestKind::kSha256);
+  for (const std::string* one : {&*head, &files, &*tail}) digest.Update(*one);
+  if (digest.Finish() != piece.sha256()) return std::nullopt;
+  const std::optional<std::string> rest = WithoutFiles(*head, files.size(), *tail);
+  v1::Evidence evidence;
+  if (!rest || !TakeFromBudget(*rest, evidence, budget).ok() || !ParseStable(*rest, evidence)) return std::nullopt;
+  return evidence.has_files() ? std::optional(std::move(evidence)) : std::nullopt;
 }
 
 }  // namespace
@@ -244,15 +357,47 @@ absl::StatusOr<v1::Evidence> PutTogether(const v1::Piece& piece,
                                          MessageBudget& budget) {
   const std::int64_t total = piece.total_bytes();
   if (total < 0 || total > kEvidenceBytesMax) return Lost(piece, "its size is not possible");
-  PARITECT_ASSIGN_OR_RETURN(const std::string whole, Concatenate(piece, part));
-  if (whole.size() != static_cast<std::size_t>(piece.total_bytes())) {
-    return Lost(piece, absl::StrCat("it has ", whole.size(), " of ", piece.total_bytes(), " bytes"));
+  PARITECT_ASSIGN_OR_RETURN(const Whole whole, Concatenate(piece, part));
+  return ReadWhole(piece, whole.bytes, budget);
+}
+
+const std::string* KnownLists::Find(const std::string& tree) const {
+  const auto found = files_.find(tree);
+  return found == files_.end() ? nullptr : &found->second;
+}
+
+void KnownLists::Keep(const std::string& tree, std::string files) {
+  if (tree.empty() || files.size() > kBytesMax - bytes_) return;
+  bytes_ += files.size();
+  files_.emplace(tree, std::move(files));
+}
+
+absl::StatusOr<ListEvidence> PutTogetherList(
+    const v1::Piece& piece, absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part,
+    MessageBudget& budget, const KnownLists& known) {
+  const std::int64_t total = piece.total_bytes();
+  if (total < 0 || total > kEvidenceBytesMax) return Lost(piece, "its size is not possible");
+  ListEvidence out;
+  out.tree = TreeName(piece);
+  if (const std::string* files = out.tree.empty() ? nullptr : known.Find(out.tree); files != nullptr) {
+    if (auto evidence = PutAround(piece, *files, part, budget)) {
+      out.evidence = *std::move(evidence);
+      out.without_files = true;
+      return out;
+    }
   }
-  if (Sha256(whole) != piece.sha256()) return Lost(piece, "its SHA-256 differs");
-  v1::Evidence evidence;
-  PARITECT_RETURN_IF_ERROR(Annotate(TakeFromBudget(whole, evidence, budget), NameOf(piece)));
-  if (!ParseStable(whole, evidence)) return Lost(piece, "it is no evidence message");
-  return evidence;
+  PARITECT_ASSIGN_OR_RETURN(const Whole whole, Concatenate(piece, part));
+  PARITECT_ASSIGN_OR_RETURN(out.evidence, ReadWhole(piece, whole.bytes, budget));
+  const absl::string_view bytes = whole.bytes;
+  const absl::string_view files = bytes.substr(whole.tree_begin, whole.tree_end - whole.tree_begin);
+  const bool named = !out.tree.empty() && out.evidence.has_files() && AreFields(files, true) &&
+                     WithoutFiles(bytes.substr(0, whole.tree_begin), files.size(), bytes.substr(whole.tree_end));
+  if (named) {
+    out.files = std::string(files);
+  } else {
+    out.tree.clear();
+  }
+  return out;
 }
 
 }  // namespace paritect

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -57,6 +58,33 @@ absl::StatusOr<v1::Evidence> PutTogether(const v1::Piece& piece,
 // The same with a budget of its own.
 absl::StatusOr<v1::Evidence> PutTogether(const v1::Piece& piece,
                                          absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part);
+
+// File lists that an audit put together before, by the tree that names their files: a thousand nodes that hold one data
+// set name one tree. What is kept is bounded; a list beyond that is put together each time. Not thread-safe.
+class KnownLists {
+ public:
+  // The files of that tree as they stand in a serialized list, and nothing else; nullptr: it is not known.
+  const std::string* Find(const std::string& tree) const;
+  void Keep(const std::string& tree, std::string files);
+
+ private:
+  static constexpr std::size_t kBytesMax = std::size_t{256} << 20;
+  absl::flat_hash_map<std::string, std::string> files_;
+  std::size_t bytes_ = 0;
+};
+
+struct ListEvidence {
+  v1::Evidence evidence;
+  std::string tree;            // names all files of its list and nothing else; empty: nothing does
+  bool without_files = false;  // `tree` is known: the list has all that is said beside its files
+  std::string files;           // else, for KnownLists::Keep
+};
+
+// Like PutTogether, with every digest checked; files of a tree that is known are neither fetched nor read again, and
+// cost nothing of the budget.
+absl::StatusOr<ListEvidence> PutTogetherList(
+    const v1::Piece& piece, absl::FunctionRef<absl::StatusOr<std::string>(absl::string_view sha256)> part,
+    MessageBudget& budget, const KnownLists& known);
 
 }  // namespace paritect
 

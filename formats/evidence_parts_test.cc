@@ -134,6 +134,114 @@ TEST(EvidenceParts, ALongFileListIsNamedByItsRoot) {
   EXPECT_EQ(PutTogether(a.piece, Shelf(a))->SerializeAsString(), one.SerializeAsString());
 }
 
+TEST(EvidenceParts, AKnownListIsPutTogetherAroundItsFiles) {
+  v1::Evidence one = DatasetOf("/data", 30'000);
+  v1::Evidence other = DatasetOf("/mnt/elsewhere", 30'000);
+  const EvidenceParts a = *TakeApart(one);
+  const EvidenceParts b = *TakeApart(other);
+  Shelf shelf(a);
+  KnownLists known;
+  MessageBudget budget;
+  auto first = *PutTogetherList(a.piece, shelf, budget, known);
+  EXPECT_EQ(first.evidence.SerializeAsString(), one.SerializeAsString());
+  EXPECT_FALSE(first.without_files);
+  ASSERT_FALSE(first.tree.empty());
+  known.Keep(first.tree, first.files);
+
+  for (const auto& content : b.contents) {
+    // Of the second what stands around the files must be there, and nothing else.
+    if (!shelf.parts_.contains(content.sha256)) shelf.parts_[content.sha256] = content.bytes;
+  }
+  std::size_t fetched = 0;
+  const auto count = [&](absl::string_view sha256) {
+    ++fetched;
+    return shelf(sha256);
+  };
+  MessageBudget small = {.entries = 100};
+  const auto second = PutTogetherList(b.piece, count, small, known);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(second->without_files);
+  EXPECT_EQ(second->tree, first.tree);
+  EXPECT_LT(fetched, 8u);
+  v1::Evidence whole = second->evidence;
+  *whole.mutable_files()->mutable_files() = first.evidence.files().files();
+  EXPECT_EQ(whole.SerializeAsString(), other.SerializeAsString());
+}
+
+// Digests are checked all the same, and what is wrong is said as ever.
+TEST(EvidenceParts, AKnownListDoesNotHideDamage) {
+  v1::Evidence one = DatasetOf("/data", 30'000);
+  const EvidenceParts a = *TakeApart(one);
+  const Shelf shelf(a);
+  KnownLists known;
+  MessageBudget budget;
+  auto first = *PutTogetherList(a.piece, shelf, budget, known);
+  known.Keep(first.tree, first.files);
+  v1::Piece lie = a.piece;
+  lie.set_sha256(std::string(32, 'x'));
+  EXPECT_THAT(PutTogetherList(lie, shelf, budget, known).status().message(), HasSubstr("its SHA-256 differs"));
+  lie = a.piece;
+  lie.set_total_bytes(lie.total_bytes() + 1);
+  EXPECT_EQ(PutTogetherList(lie, shelf, budget, known).status().code(), absl::StatusCode::kDataLoss);
+  Shelf without(a);
+  without.parts_.erase(a.piece.part_sha256(0));
+  EXPECT_EQ(PutTogetherList(a.piece, without, budget, known).status().code(), absl::StatusCode::kDataLoss);
+}
+
+std::string Varint(std::size_t value) {
+  std::string out;
+  for (; value > 0x7F; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
+  out.push_back(static_cast<char>(value));
+  return out;
+}
+
+// Whoever names the tree of a list, but puts its files where they mean something else, names nothing: neither may
+// another node stand for what he has, nor he for what another has.
+TEST(EvidenceParts, ATreeInAnotherPlaceIsNoKnownList) {
+  v1::Evidence one = DatasetOf("/data", 3'000);
+  const EvidenceParts a = *TakeApart(one);
+  const Shelf shelf(a);
+  MessageBudget budget;
+  const auto first = *PutTogetherList(a.piece, shelf, budget, {});
+  ASSERT_FALSE(first.files.empty());
+  const std::string& files = first.files;
+  const std::string list_tag = "\x82\x01";
+  const struct {
+    const char* what;
+    std::string head, tail;
+  } kCases[] = {
+      {"one file stands before", list_tag + Varint(4 + files.size()) + std::string("\x22\x02\x0A\x00", 4), ""},
+      {"one file stands behind", list_tag + Varint(4 + files.size()), std::string("\x22\x02\x0A\x00", 4)},
+      {"the list ends before", list_tag + Varint(0), ""},
+      {"within a text of the list",
+       list_tag + Varint(1 + Varint(files.size()).size() + files.size()) + "\x0A" + Varint(files.size()), ""},
+      {"two lists", list_tag + Varint(0) + list_tag + Varint(files.size()), ""},
+  };
+  for (const auto& [what, head, tail] : kCases) {
+    v1::Piece piece = a.piece;
+    piece.clear_part_sha256();
+    piece.clear_tail_sha256();
+    Shelf other(a);
+    *piece.add_part_sha256() = Sha256(head);
+    other.parts_[Sha256(head)] = head;
+    if (!tail.empty()) *piece.add_tail_sha256() = Sha256(tail);
+    other.parts_[Sha256(tail)] = tail;
+    piece.set_total_bytes(static_cast<std::int64_t>(head.size() + files.size() + tail.size()));
+    piece.set_sha256(Sha256(head + files + tail));
+    const auto plain = PutTogether(piece, other);
+    for (const bool is_known : {false, true}) {
+      KnownLists known;
+      if (is_known) known.Keep(first.tree, files);
+      const auto read = PutTogetherList(piece, other, budget, known);
+      ASSERT_EQ(read.status(), plain.status()) << what;
+      if (!read.ok()) continue;
+      EXPECT_TRUE(read->tree.empty()) << what;
+      EXPECT_FALSE(read->without_files) << what;
+      EXPECT_EQ(read->evidence.SerializeAsString(), plain->SerializeAsString()) << what;
+    }
+  }
+}
+
 TEST(EvidenceParts, FileListsOfEverySizeComeBack) {
   for (int files : {0, 1, 100, 500, 2000}) {
     v1::Evidence evidence = DatasetOf("/data", files);

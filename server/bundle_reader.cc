@@ -1,5 +1,7 @@
 #include "server/bundle_reader.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "common/message_bytes.h"
 #include "common/status_macros.h"
@@ -31,6 +33,14 @@ absl::Status ReadPieces(FleetStore& store, const TaskAttempt& attempt, int state
   return damage;
 }
 
+v1::Bundle HeadOf(const v1::StoredBundle& stored) {
+  v1::Bundle bundle;
+  *bundle.mutable_plan() = stored.plan();
+  bundle.set_collected_by(stored.program());
+  bundle.set_collected_at_unix_ms(stored.collected_at_unix_ms());
+  return bundle;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::StoredBundle> CollectedBundle(FleetStore& store, const std::string& task_id,
@@ -56,14 +66,38 @@ absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle&
 }
 
 absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored, MessageBudget& budget) {
-  v1::Bundle bundle;
-  *bundle.mutable_plan() = stored.plan();
-  bundle.set_collected_by(stored.program());
-  bundle.set_collected_at_unix_ms(stored.collected_at_unix_ms());
+  v1::Bundle bundle = HeadOf(stored);
   for (const v1::Piece& piece : stored.pieces()) {
     PARITECT_ASSIGN_OR_RETURN(*bundle.add_evidence(),
                               PutTogether(
                                   piece, [&store](absl::string_view sha256) { return store.Content(sha256); }, budget));
+  }
+  return bundle;
+}
+
+absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored, MessageBudget& budget,
+                                      ListsInCommon& lists) {
+  v1::Bundle bundle = HeadOf(stored);
+  const auto content = [&store](absl::string_view sha256) { return store.Content(sha256); };
+  std::vector<ListEvidence> read;
+  for (const v1::Piece& piece : stored.pieces()) {
+    PARITECT_ASSIGN_OR_RETURN(read.emplace_back(), PutTogetherList(piece, content, budget, lists.known));
+  }
+  // Not before all of it is there: nobody may stand for a list of a bundle that is given up.
+  for (int i = 0; i < stored.pieces_size(); ++i) {
+    ListEvidence& one = read[static_cast<std::size_t>(i)];
+    v1::Evidence& evidence = *bundle.add_evidence();
+    evidence = std::move(one.evidence);
+    if (!evidence.has_files()) continue;
+    v1::FileList& list = *evidence.mutable_files();
+    if (one.without_files && !lists.shared->StandFor(one.tree, list)) {
+      PARITECT_ASSIGN_OR_RETURN(evidence, PutTogether(stored.pieces(i), content, budget));
+    }
+    if (one.without_files) continue;
+    lists.shared->Take(list, &budget);
+    if (one.tree.empty()) continue;
+    lists.shared->Name(one.tree, list);
+    lists.known.Keep(one.tree, std::move(one.files));
   }
   return bundle;
 }

@@ -3,10 +3,13 @@
 #ifndef PARITECT_SERVER_BUNDLE_READER_H_
 #define PARITECT_SERVER_BUNDLE_READER_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "checks/shared_lists.h"
 #include "common/message_bytes.h"
+#include "formats/evidence_parts.h"
 #include "paritect/v1/evidence.pb.h"
 #include "paritect/v1/fleet.pb.h"
 #include "storage/fleet_store.h"
@@ -24,6 +27,17 @@ absl::StatusOr<v1::StoredBundle> CollectedBundle(FleetStore& store, const std::s
 absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored, MessageBudget& budget);
 // The same with a budget of its own.
 absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored);
+
+// What bundles of one audit have in common: a list that several hold is read once and kept once. The bundles must live
+// as long as any other of them.
+struct ListsInCommon {
+  KnownLists known;  // of use while bundles are loaded
+  std::shared_ptr<SharedLists> shared = std::make_shared<SharedLists>();
+};
+
+// The same for a bundle of an audit with many.
+absl::StatusOr<v1::Bundle> LoadBundle(FleetStore& store, const v1::StoredBundle& stored, MessageBudget& budget,
+                                      ListsInCommon& lists);
 
 // Takes a bundle apart as an agent would have; its contents go into `set`. Texts that are not UTF-8 get their display
 // form in `bundle`. AddBundleDocument (server/recorded_runs.h) refers to them. ResourceExhausted: evidence above the

@@ -124,6 +124,66 @@ TEST_F(BundleReaderTest, BundlesShareABudget) {
   EXPECT_EQ(LoadBundle(*store_, stored, budget).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+v1::Bundle Listed(const std::string& node, const std::string& root, int files) {
+  v1::Bundle bundle;
+  bundle.mutable_plan()->set_node(node);
+  v1::Evidence& evidence = *bundle.add_evidence();
+  evidence.set_kind(v1::EVIDENCE_KIND_DATASET_FILES);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_source(root);
+  v1::FileList& list = *evidence.mutable_files();
+  list.set_dataset("train");
+  list.set_root(root);
+  for (int i = 0; i < files; ++i) {
+    v1::FileEntry& file = *list.add_files();
+    file.set_path(absl::StrCat("shard-", 100'000 + i));
+    file.set_md5(std::string(16, static_cast<char>('a' + i % 20)));
+  }
+  return bundle;
+}
+
+TEST_F(BundleReaderTest, AListThatManyHoldIsReadOnceAndKeptOnce) {
+  std::vector<v1::Bundle> bundles = {Listed("a", "/one", 5000), Listed("b", "/two", 5000), Listed("c", "/one", 4999)};
+  ListsInCommon lists;
+  std::vector<v1::Bundle> loaded;
+  MessageBudget budget;
+  std::vector<std::uint64_t> costs;
+  for (v1::Bundle& bundle : bundles) {
+    WriteSet set;
+    const v1::StoredBundle stored = *StoreBundle(bundle, set);
+    ASSERT_TRUE(CommitOne(*store_, set).ok());
+    const std::uint64_t before = budget.entries;
+    auto read = LoadBundle(*store_, stored, budget, lists);
+    ASSERT_TRUE(read.ok()) << read.status();
+    costs.push_back(before - budget.entries);
+    loaded.push_back(*std::move(read));
+  }
+  EXPECT_EQ(loaded[0].SerializeAsString(), bundles[0].SerializeAsString());
+  EXPECT_EQ(loaded[1].evidence(0).files().files_size(), 0);
+  EXPECT_LT(costs[1], 100u);
+  EXPECT_EQ(loaded[1].evidence(0).files().root(), "/two");
+  EXPECT_EQ(&lists.shared->FilesOf(loaded[1].evidence(0).files()), &loaded[0].evidence(0).files().files());
+  EXPECT_EQ(loaded[2].SerializeAsString(), bundles[2].SerializeAsString());
+}
+
+// A bundle that is given up half read leaves nothing behind for which another could stand.
+TEST_F(BundleReaderTest, NobodyStandsForABundleThatIsDamaged) {
+  v1::Bundle damaged = Listed("a", "/one", 5000);
+  *damaged.add_evidence() = Listed("a", "/lost", 3000).evidence(0);
+  WriteSet set;
+  v1::StoredBundle stored = *StoreBundle(damaged, set);
+  v1::Bundle whole = Listed("b", "/two", 5000);
+  const v1::StoredBundle other = *StoreBundle(whole, set);
+  ASSERT_TRUE(CommitOne(*store_, set).ok());
+  stored.mutable_pieces(1)->set_sha256(std::string(32, 'x'));
+  ListsInCommon lists;
+  MessageBudget budget;
+  EXPECT_EQ(LoadBundle(*store_, stored, budget, lists).status().code(), absl::StatusCode::kDataLoss);
+  const auto read = LoadBundle(*store_, other, budget, lists);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->SerializeAsString(), whole.SerializeAsString());
+}
+
 TEST_F(BundleReaderTest, AnImportedBundleIsKeptOnce) {
   v1::Bundle bundle = Sample();
   std::string keys[2];

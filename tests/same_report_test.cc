@@ -117,8 +117,8 @@ absl::StatusOr<v1::Report> ReportOfServer(const Case& one, std::vector<v1::Bundl
   AuditPorts ports;
   ports.nodes = [] { return std::vector<KnownNode>(); };
   ports.commit = [&](const WriteSet& set) { return CommitOne(*store, set); };
-  ports.load_bundle = [&](const v1::StoredBundle& stored, MessageBudget& budget) {
-    return LoadBundle(*store, stored, budget);
+  ports.load_bundle = [&](const v1::StoredBundle& stored, MessageBudget& budget, ListsInCommon* lists) {
+    return lists == nullptr ? LoadBundle(*store, stored, budget) : LoadBundle(*store, stored, budget, *lists);
   };
   ports.random_bytes = [](std::size_t n) { return std::string(n, 'k'); };
   Audits audits(

@@ -261,11 +261,9 @@ TEST(Tidy, ThresholdsDoNotStandInTheCode) {
 TEST(Tidy, FilesOfAnAuditsListsAreAskedOfItsEvidence) {
   static const re2::RE2 kList("\\bFileList[&*]? (\\w+)\\b");
   static const std::set<std::string> kAllowed = {
-      "checks/evidence_set.h",             // where it is asked
-      "checks/shared_lists.cc",            //
-      "checks/pictures/evidence_rows.cc",  // whether a list has its own
-      "client/report/keep_audit.cc",       //
-      "server/audits/follow_up.cc",        // of an answer, and of a list that has its own
+      "checks/evidence_set.h",       // where it is asked
+      "checks/shared_lists.cc",      //
+      "server/audits/follow_up.cc",  // of an answer, and of a list that has its own
   };
   for (const SourceFile& file : AllFiles()) {
     const bool sees_audits = TopFolder(file.path) == "checks" || TopFolder(file.path) == "report" ||

@@ -128,6 +128,7 @@ void Unite(const EvidenceSet& evidence, KnownLists& known, DatasetView& view) {
   }
   SortFiles(view);
   if (!alone) return;
+  view.files.FindDigests();
   OneList& one = known[&first];
   one = {view.files, view.empty_folders, {}, view.contradictions};
   one.silent_folders.assign(view.silent_folders.begin() + static_cast<std::ptrdiff_t>(silent),
@@ -608,10 +609,7 @@ bool RequirePair(const CheckContext& context, const DatasetPair& pair, v1::Check
 }
 
 bool SameFiles(const DatasetView& a, const DatasetView& b) {
-  if (a.files.IsSharedWith(b.files) && a.empty_folders == b.empty_folders) {
-    return std::none_of(a.files.begin(), a.files.end(),
-                        [](const NamedFile& file) { return file.entry->md5().empty(); });
-  }
+  if (a.files.IsSharedWith(b.files) && a.files.all_have_digests()) return a.empty_folders == b.empty_folders;
   return a.empty_folders == b.empty_folders &&
          std::equal(a.files.begin(), a.files.end(), b.files.begin(), b.files.end(),
                     [](const NamedFile& x, const NamedFile& y) {

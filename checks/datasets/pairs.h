@@ -55,8 +55,15 @@ class FileRows {
   // Whether both are one and the same, not only equal.
   bool IsSharedWith(const FileRows& other) const { return rows_ == other.rows_; }
 
+  // Whether each row is known to have an MD5; false says nothing.
+  bool all_have_digests() const { return all_have_digests_; }
+  void FindDigests() {
+    all_have_digests_ = std::none_of(begin(), end(), [](const NamedFile& file) { return file.entry->md5().empty(); });
+  }
+
   // To be changed by the holder that asks.
   Rows& own() {
+    all_have_digests_ = false;
     if (rows_.use_count() > 1) rows_ = std::make_shared<Rows>(*rows_);
     return *rows_;
   }
@@ -67,6 +74,7 @@ class FileRows {
 
  private:
   std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();
+  bool all_have_digests_ = false;
 };
 
 struct DatasetView {

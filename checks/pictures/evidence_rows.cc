@@ -55,10 +55,8 @@ class Digests {
   explicit Digests(const EvidenceSet& all) : all_(all) {}
 
   std::string Of(const v1::Evidence& evidence) {
-    if (!evidence.has_files()) return Sha256(Serialized(evidence));
-    const Files& files = all_.FilesOf(evidence.files());
-    if (&files == &evidence.files().files()) return Sha256(Serialized(evidence));
-    if (copied_ != &files) {
+    if (!evidence.has_files() || all_.HoldsItsFiles(evidence.files())) return Sha256(Serialized(evidence));
+    if (const auto& files = all_.FilesOf(evidence.files()); copied_ != &files) {
       copied_ = &files;
       copy_ = files;
     }

@@ -48,7 +48,7 @@ class Keeping {
     head.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
     *kept.mutable_head() = Message(head);
     for (const v1::Evidence& one : bundle.evidence()) {
-      const bool elsewhere = one.has_files() && &all.FilesOf(one.files()) != &one.files().files();
+      const bool elsewhere = one.has_files() && !all.HoldsItsFiles(one.files());
       v1::Evidence whole;
       if (elsewhere) {
         whole = one;

@@ -221,7 +221,7 @@ absl::StatusOr<std::vector<v1::Bundle>> Audits::Evidence(const std::string& name
   std::vector<v1::Bundle> bundles;
   MessageBudget budget;
   for (const v1::StoredBundle& stored : side == Side::kBaseline ? run.baseline_bundles() : run.migrated_bundles()) {
-    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, ports_.load_bundle(stored, budget));
+    PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, ports_.load_bundle(stored, budget, nullptr));
     bundles.push_back(std::move(bundle));
   }
   return bundles;

@@ -38,8 +38,9 @@ struct AuditPorts {
   std::function<absl::Status(WriteSet)> commit;  // durable when it returns
   // What a node delivered for a task.
   std::function<absl::StatusOr<v1::StoredBundle>(const v1::NodeTask&)> stored_bundle;
-  // DataLoss: damaged. ResourceExhausted: it costs more than the budget, from which it is taken, allows.
-  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&, MessageBudget&)> load_bundle;
+  // DataLoss: damaged. ResourceExhausted: it costs more than the budget, from which it is taken, allows. Lists may be
+  // null: the bundle then has its own.
+  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&, MessageBudget&, ListsInCommon*)> load_bundle;
   std::function<std::string(std::size_t)> random_bytes;
   std::function<void(const std::string& url, const std::string& json)> notify;
   // The live comparison (server/live.h); may be empty. Called with the lock of Audits held, but for `judged`.

@@ -40,8 +40,8 @@ class AuditsTest : public ::testing::Test {
     ports.stored_bundle = [this](const v1::NodeTask& task) {
       return CollectedBundle(*store_, task.task_id(), task.node());
     };
-    ports.load_bundle = [this](const v1::StoredBundle& stored, MessageBudget& budget) {
-      return LoadBundle(*store_, stored, budget);
+    ports.load_bundle = [this](const v1::StoredBundle& stored, MessageBudget& budget, ListsInCommon* lists) {
+      return lists == nullptr ? LoadBundle(*store_, stored, budget) : LoadBundle(*store_, stored, budget, *lists);
     };
     ports.random_bytes = [](std::size_t n) { return std::string(n, 'k'); };
     ports.notify = [this](const std::string& url, const std::string& json) { notified_.push_back(url + " " + json); };

@@ -84,14 +84,14 @@ void TakeFileAnswers(const v1::AuditRun& run, const GatheringPorts& ports, Gathe
     v1::Bundle* const bundle = BundleAskedAbout(run, task, gathered);
     const auto stored = ports.stored_bundle(task);
     if (bundle == nullptr || !stored.ok()) continue;
-    const auto answers = ports.load_bundle(*stored, gathered.budget);
+    const auto answers = ports.load_bundle(*stored, gathered.budget, nullptr);
     if (!answers.ok()) continue;
     for (const v1::Evidence& answer : answers->evidence()) {
       int index = 0;
       if (!absl::SimpleAtoi(answer.subject(), &index) || index < 0 || index >= bundle->evidence_size()) continue;
       if (!bundle->evidence(index).has_files()) continue;  // nobody was asked about it
       v1::FileList& list = *bundle->mutable_evidence(index)->mutable_files();
-      gathered.lists->Part(list);
+      gathered.lists.shared->Part(list);
       MergeAnswer(answer.files(), list);
     }
   }

@@ -110,10 +110,9 @@ class Gatherer {
     share.entries = std::min(left.entries, whole.entries / kLargestShare);
     share.memory_bytes = std::min(left.memory_bytes, whole.memory_bytes / kLargestShare);
     const MessageBudget before = share;
-    auto bundle = ports_.load_bundle(stored, share);
+    auto bundle = ports_.load_bundle(stored, share, &out_.lists);
     left.entries -= before.entries - share.entries;
     left.memory_bytes -= before.memory_bytes - share.memory_bytes;
-    if (bundle.ok()) out_.lists->Take(*bundle, &left);
     return bundle;
   }
 
@@ -199,6 +198,7 @@ void LogFollower::Follow(FleetStore& store, std::int64_t now_unix_ms, FleetFacts
 absl::Status Gather(FleetStore& store, const GatheringPorts& ports, const v1::AuditRun& run, Gathered& out) {
   Gatherer gatherer(store, ports, run, out);
   for (Side side : kBothSides) PARITECT_RETURN_IF_ERROR(gatherer.TakeSide(side));
+  out.lists.known = {};  // nothing more is read
   return absl::OkStatus();
 }
 

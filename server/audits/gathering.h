@@ -4,7 +4,6 @@
 #define PARITECT_SERVER_AUDITS_GATHERING_H_
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "checks/evidence_set.h"
 #include "common/message_bytes.h"
 #include "paritect/v1/fleet.pb.h"
+#include "server/bundle_reader.h"
 #include "server/known_node.h"
 #include "storage/fleet_store.h"
 
@@ -21,8 +21,9 @@ namespace paritect {
 struct GatheringPorts {
   // What a node delivered for a task.
   std::function<absl::StatusOr<v1::StoredBundle>(const v1::NodeTask&)> stored_bundle;
-  // DataLoss: damaged. ResourceExhausted: it costs more than the budget, from which it is taken, allows.
-  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&, MessageBudget&)> load_bundle;
+  // DataLoss: damaged. ResourceExhausted: it costs more than the budget, from which it is taken, allows. Lists may be
+  // null: the bundle then has its own.
+  std::function<absl::StatusOr<v1::Bundle>(const v1::StoredBundle&, MessageBudget&, ListsInCommon*)> load_bundle;
 };
 
 struct GatheredSide {
@@ -35,9 +36,9 @@ struct Gathered {
   GatheredSide baseline;
   GatheredSide migrated;
   std::vector<v1::StoredBundle> fresh;  // collected by this run: recorded for later audits
-  std::shared_ptr<SharedLists> lists = std::make_shared<SharedLists>();  // equal ones of both sides, kept once
-  FleetFacts facts;                                                      // of stored and recorded bundles
-  MessageBudget budget;                                                  // of all that is read for it
+  ListsInCommon lists;                  // equal ones of both sides, kept once
+  FleetFacts facts;                     // of stored and recorded bundles
+  MessageBudget budget;                 // of all that is read for it
 
   GatheredSide& side(Side which) { return which == Side::kMigrated ? migrated : baseline; }
   const GatheredSide& side(Side which) const { return which == Side::kMigrated ? migrated : baseline; }

@@ -165,8 +165,8 @@ bool Judging::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& r
   AddFleetFacts(run, ports_.nodes(), gathered.facts);
   log_.Follow(store_, clock_(), gathered.facts);
   TakeFileAnswers(run, ports_.evidence, gathered);
-  const EvidenceSet evidence(std::move(gathered.baseline.bundles), std::move(gathered.migrated.bundles), gathered.lists,
-                             std::move(gathered.facts));
+  const EvidenceSet evidence(std::move(gathered.baseline.bundles), std::move(gathered.migrated.bundles),
+                             gathered.lists.shared, std::move(gathered.facts));
   if (!run.followed_up()) {
     std::vector<v1::NodeTask> questions = FileQuestionTasks(evidence, gathered, run);
     if (!questions.empty() && ports_.ask(run, std::move(questions))) {

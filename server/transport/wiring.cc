@@ -142,8 +142,8 @@ AuditPorts Server::MakeAuditPorts() {
   ports.stored_bundle = [this](const v1::NodeTask& task) {
     return CollectedBundle(*store_, task.task_id(), task.node());
   };
-  ports.load_bundle = [this](const v1::StoredBundle& stored, MessageBudget& budget) {
-    return LoadBundle(*store_, stored, budget);
+  ports.load_bundle = [this](const v1::StoredBundle& stored, MessageBudget& budget, ListsInCommon* lists) {
+    return lists == nullptr ? LoadBundle(*store_, stored, budget) : LoadBundle(*store_, stored, budget, *lists);
   };
   ports.random_bytes = &RandomBytes;
   ports.notify = [this](const std::string& url, const std::string& json) { webhooks_.Post(url, json); };

@@ -20,7 +20,7 @@ class RecordList {
   bool empty() const { return size_ == 0; }
 
   void push_back(T value) {
-    if (size_ == blocks_.size() * kBlock) blocks_.push_back(std::make_unique<Block>());
+    if (size_ == blocks_.size() * kBlock) blocks_.push_back(std::unique_ptr<Block>(new Block));  // make_unique would write zeros first
     (*this)[size_++] = std::move(value);
   }
 
