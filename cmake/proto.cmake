@@ -17,6 +17,7 @@ function(paritect_proto_library name)
   target_include_directories(${name} SYSTEM PUBLIC ${out_dir})
   target_link_libraries(${name} PUBLIC protobuf::libprotobuf)
   target_compile_options(${name} PRIVATE -w -O1 -g0)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # paritect_grpc_library(NAME MESSAGES files...): the gRPC code of protos that define services; their messages are in
@@ -38,4 +39,5 @@ function(paritect_grpc_library name messages)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC ${messages} gRPC::grpc++ absl::synchronization)
   target_compile_options(${name} PRIVATE -w -O1 -g0)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()

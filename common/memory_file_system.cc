@@ -9,7 +9,7 @@
 
 namespace paritect {
 namespace {
-constexpr int kLinksMax = 40;  // as Linux
+constexpr int kLinksFollowedMax = 40;  // as Linux
 }  // namespace
 
 class MemoryFileSystem::OpenFile : public File {
@@ -103,7 +103,7 @@ void MemoryFileSystem::ChangeWhileRead(absl::string_view path, absl::string_view
 
 absl::StatusOr<std::string> MemoryFileSystem::Resolve(absl::string_view path, bool follow_last) const {
   std::string current = Normal(path);
-  for (int links = 0; links < kLinksMax; ++links) {
+  for (int links = 0; links < kLinksFollowedMax; ++links) {
     std::string prefix;
     bool replaced = false;
     const std::vector<std::string> parts = absl::StrSplit(current, '/', absl::SkipEmpty());

@@ -2,7 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "checks/causes.h"
-#include "checks/openings.h"
+#include "checks/explaining/openings.h"
 #include "common/digest.h"
 #include "common/utf8.h"
 #include "common/version.h"

@@ -51,7 +51,8 @@ using Rooms = std::map<std::string, std::set<std::string>>;
 const std::map<std::string, Rooms>& RoomsOfFolders() {
   static const auto* const table = new std::map<std::string, Rooms>{
       {"checks",
-       {{".", {}},
+       {{".", {"explaining"}},
+        {"explaining", {"."}},
         {"numbers", {}},
         {"series", {".", "numbers"}},
         {"scripts", {"."}},

@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "checks/diagnosis.h"
+#include "checks/explaining/diagnosis.h"
 #include "checks/runner.h"
 #include "client/diagnose/json.h"
 #include "client/diagnose/view.h"

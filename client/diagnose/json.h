@@ -2,7 +2,7 @@
 #ifndef PARITECT_CLIENT_DIAGNOSE_JSON_H_
 #define PARITECT_CLIENT_DIAGNOSE_JSON_H_
 
-#include "checks/diagnosis.h"
+#include "checks/explaining/diagnosis.h"
 #include "client/report/json.h"
 #include "rules/rules.h"
 

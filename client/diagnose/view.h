@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-#include "checks/diagnosis.h"
+#include "checks/explaining/diagnosis.h"
 #include "client/report/renderer.h"
 #include "rules/rules.h"
 

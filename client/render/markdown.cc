@@ -1,7 +1,7 @@
 // -o markdown: the whole report to paste into an issue or a wiki: every item and check, then the details.
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "checks/openings.h"
+#include "checks/explaining/openings.h"
 #include "client/report/renderer.h"
 #include "common/version.h"
 #include "report/summary.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/openings.h"
+#include "checks/explaining/openings.h"
 #include "client/render/table_causes.h"
 #include "client/render/table_full.h"
 #include "client/render/table_writer.h"

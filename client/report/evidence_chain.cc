@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "checks/looked_at.h"
+#include "checks/explaining/looked_at.h"
 #include "common/utf8.h"
 
 namespace paritect {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/datasets/digest_cache.h"
 #include "agent/redaction.h"
-#include "checks/looked_at.h"
+#include "checks/explaining/looked_at.h"
 
 namespace paritect {
 namespace {

@@ -47,6 +47,10 @@ struct LogFormat {
   std::unique_ptr<LogParser> (*create)(TextEncoding encoding);
   // Of dialects whose lines may stand among those of others in one log; else nullptr.
   std::unique_ptr<LineDialect> (*dialect)() = nullptr;
+  // Of such dialects: groups of three letters, one behind the other ('\x01' in the third place: any), one of which
+  // stands in each line that proves the dialect. `sniff` sees those lines alone, and is not asked where there are none;
+  // a rare group is a fast one. "": it sees the whole window.
+  absl::string_view letters = "";
 };
 
 // In the order of trial; the last ones are the general forms.

@@ -6,55 +6,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "formats/logs/machinery/line_letters.h"
-#include "formats/logs/machinery/telling_groups.h"
 
 namespace paritect {
 namespace {
 
 constexpr absl::string_view kLossLetters = "ossOSS损";
 
-// Of formats that lines prove: groups of three letters, one behind the other (kAny in the third place: any), one of
-// which stands in each line that counts for the format's sniffing. It sees those lines alone, and is not asked where
-// there are none. A format that is not named sees the whole window.
-struct FormatLetters {
-  absl::string_view format;
-  absl::string_view letters;
-};
-constexpr FormatLetters kLetters[] = {
-    {"mllog", ":::"},
-    {"megatron", "era"},  // iteration
-    {"hf-trainer-stdout", "{'\x01"},
-    {"llamafactory-jsonl", "nt_"},  // current_steps
-    {"mindformers", "{ E"},
-    {"mindspore", "och"},
-    {"fairseq", "m_uNOT"},    // num_updates, NOTE
-    {"mmengine", "(tr\"it"},  // (train), "iter"
-    {"timm", "oss"},
-    {"torchtitan", "oss"},
-    {"verl", "ep:"},
-    {"paddle", "oss"},
-    {"nanogpt", "ossn_t"},       // train_time
-    {"tf-estimator", "ossg d"},  // Saving dict
-    {"keras", "ochoss/st"},      // /step
-    {"dllogger", "LLL"},
-    {"deepspeed", "kip[deGra"},  // skipped, Skipping, [deepspeed], Grad
-    {"apex", "GraAft"},          // Gradient, After
-    {"jsonl", "{\"\x01"},
-    {"text", telling::kLetters},
-};
-
-absl::string_view LettersOf(const LogFormat& format) {
-  if (format.dialect == nullptr) return "";  // a form of whole files
-  for (const FormatLetters& one : kLetters) {
-    if (one.format == format.name) return one.letters;
-  }
-  return "";
-}
-
 const LineLetters& LettersOfFormats() {
   static const LineLetters letters = [] {
     std::vector<absl::string_view> all;
-    for (const LogFormat* format : AllLogFormats()) all.push_back(LettersOf(*format));
+    for (const LogFormat* format : AllLogFormats()) all.push_back(format->letters);
     all.push_back(kLossLetters);
     return LineLetters(all);
   }();

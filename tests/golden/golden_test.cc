@@ -17,7 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "agent/collect.h"
 #include "checks/evidence_set.h"
-#include "checks/looked_at.h"
+#include "checks/explaining/looked_at.h"
 #include "checks/pictures/pictures.h"
 #include "checks/runner.h"
 #include "common/document.h"

@@ -25,6 +25,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kApexLogFormat;
-const LogFormat kApexLogFormat = {"apex", &Sniff, &CreateTextLogParser<ApexDialect>, &MakeLineDialect<ApexDialect>};
+const LogFormat kApexLogFormat = {"apex", &Sniff, &CreateTextLogParser<ApexDialect>, &MakeLineDialect<ApexDialect>,
+                                  "GraAft"};  // Gradient, After
 
 }  // namespace paritect

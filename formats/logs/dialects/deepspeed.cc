@@ -111,6 +111,7 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kDeepSpeedLogFormat;
 const LogFormat kDeepSpeedLogFormat = {"deepspeed", &Sniff, &CreateTextLogParser<DeepSpeedDialect>,
-                                       &MakeLineDialect<DeepSpeedDialect>};
+                                       &MakeLineDialect<DeepSpeedDialect>,
+                                       "kip[deGra"};  // skipped, Skipping, [deepspeed], Grad
 
 }  // namespace paritect

@@ -123,6 +123,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kDlloggerLogFormat;
 const LogFormat kDlloggerLogFormat = {"dllogger", &Sniff, &CreateTextLogParser<DlloggerDialect>,
-                                      &MakeLineDialect<DlloggerDialect>};
+                                      &MakeLineDialect<DlloggerDialect>, "LLL"};
 
 }  // namespace paritect

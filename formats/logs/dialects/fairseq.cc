@@ -89,6 +89,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kFairseqLogFormat;
 const LogFormat kFairseqLogFormat = {"fairseq", &Sniff, &CreateTextLogParser<FairseqDialect>,
-                                     &MakeLineDialect<FairseqDialect>};
+                                     &MakeLineDialect<FairseqDialect>, "m_uNOT"};  // num_updates, NOTE
 
 }  // namespace paritect

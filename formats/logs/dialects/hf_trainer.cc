@@ -474,6 +474,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kHfTrainerStdoutLogFormat;
 const LogFormat kHfTrainerStdoutLogFormat = {"hf-trainer-stdout", &Sniff, &CreateTextLogParser<HfStdoutDialect>,
-                                             &MakeLineDialect<HfStdoutDialect>};
+                                             &MakeLineDialect<HfStdoutDialect>, "{'\x01"};
 
 }  // namespace paritect

@@ -119,6 +119,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kJsonlLogFormat;
-const LogFormat kJsonlLogFormat = {"jsonl", &Sniff, &CreateTextLogParser<JsonlDialect>, &MakeLineDialect<JsonlDialect>};
+const LogFormat kJsonlLogFormat = {"jsonl", &Sniff, &CreateTextLogParser<JsonlDialect>, &MakeLineDialect<JsonlDialect>,
+                                   "{\"\x01"};
 
 }  // namespace paritect

@@ -216,6 +216,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kKerasLogFormat;
-const LogFormat kKerasLogFormat = {"keras", &Sniff, &CreateTextLogParser<KerasDialect>, &MakeLineDialect<KerasDialect>};
+const LogFormat kKerasLogFormat = {"keras", &Sniff, &CreateTextLogParser<KerasDialect>, &MakeLineDialect<KerasDialect>,
+                                   "ochoss/st"};  // /step
 
 }  // namespace paritect

@@ -77,6 +77,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kLlamaFactoryLogFormat;
 const LogFormat kLlamaFactoryLogFormat = {"llamafactory-jsonl", &Sniff, &CreateTextLogParser<LlamaFactoryDialect>,
-                                          &MakeLineDialect<LlamaFactoryDialect>};
+                                          &MakeLineDialect<LlamaFactoryDialect>, "nt_"};  // current_steps
 
 }  // namespace paritect

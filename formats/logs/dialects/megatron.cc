@@ -250,6 +250,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kMegatronLogFormat;
 const LogFormat kMegatronLogFormat = {"megatron", &Sniff, &CreateTextLogParser<MegatronDialect>,
-                                      &MakeLineDialect<MegatronDialect>};
+                                      &MakeLineDialect<MegatronDialect>, "era"};  // iteration
 
 }  // namespace paritect

@@ -104,6 +104,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kMindFormersLogFormat;
 const LogFormat kMindFormersLogFormat = {"mindformers", &Sniff, &CreateTextLogParser<MindFormersDialect>,
-                                         &MakeLineDialect<MindFormersDialect>};
+                                         &MakeLineDialect<MindFormersDialect>, "{ E"};
 
 }  // namespace paritect

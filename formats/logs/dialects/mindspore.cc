@@ -137,6 +137,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kMindSporeLogFormat;
 const LogFormat kMindSporeLogFormat = {"mindspore", &Sniff, &CreateTextLogParser<MindSporeDialect>,
-                                       &MakeLineDialect<MindSporeDialect>};
+                                       &MakeLineDialect<MindSporeDialect>, "och"};
 
 }  // namespace paritect

@@ -98,6 +98,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kMllogLogFormat;
-const LogFormat kMllogLogFormat = {"mllog", &Sniff, &CreateTextLogParser<MllogDialect>, &MakeLineDialect<MllogDialect>};
+const LogFormat kMllogLogFormat = {"mllog", &Sniff, &CreateTextLogParser<MllogDialect>, &MakeLineDialect<MllogDialect>,
+                                   ":::"};
 
 }  // namespace paritect

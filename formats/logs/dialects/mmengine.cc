@@ -128,6 +128,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kMmengineLogFormat;
 const LogFormat kMmengineLogFormat = {"mmengine", &Sniff, &CreateTextLogParser<MmengineDialect>,
-                                      &MakeLineDialect<MmengineDialect>};
+                                      &MakeLineDialect<MmengineDialect>, "(tr\"it"};  // (train), "iter"
 
 }  // namespace paritect

@@ -68,6 +68,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kNanoGptLogFormat;
 const LogFormat kNanoGptLogFormat = {"nanogpt", &Sniff, &CreateTextLogParser<NanoGptDialect>,
-                                     &MakeLineDialect<NanoGptDialect>};
+                                     &MakeLineDialect<NanoGptDialect>, "ossn_t"};  // train_time
 
 }  // namespace paritect

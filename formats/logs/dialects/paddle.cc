@@ -41,6 +41,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kPaddleLogFormat;
 const LogFormat kPaddleLogFormat = {"paddle", &Sniff, &CreateTextLogParser<PaddleDialect>,
-                                    &MakeLineDialect<PaddleDialect>};
+                                    &MakeLineDialect<PaddleDialect>, "oss"};
 
 }  // namespace paritect

@@ -67,6 +67,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kTfEstimatorLogFormat;
 const LogFormat kTfEstimatorLogFormat = {"tf-estimator", &Sniff, &CreateTextLogParser<EstimatorDialect>,
-                                         &MakeLineDialect<EstimatorDialect>};
+                                         &MakeLineDialect<EstimatorDialect>, "ossg d"};  // Saving dict
 
 }  // namespace paritect

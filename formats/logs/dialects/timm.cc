@@ -61,6 +61,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kTimmLogFormat;
-const LogFormat kTimmLogFormat = {"timm", &Sniff, &CreateTextLogParser<TimmDialect>, &MakeLineDialect<TimmDialect>};
+const LogFormat kTimmLogFormat = {"timm", &Sniff, &CreateTextLogParser<TimmDialect>, &MakeLineDialect<TimmDialect>,
+                                  "oss"};
 
 }  // namespace paritect

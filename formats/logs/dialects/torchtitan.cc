@@ -50,6 +50,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kTorchTitanLogFormat;
 const LogFormat kTorchTitanLogFormat = {"torchtitan", &Sniff, &CreateTextLogParser<TorchTitanDialect>,
-                                        &MakeLineDialect<TorchTitanDialect>};
+                                        &MakeLineDialect<TorchTitanDialect>, "oss"};
 
 }  // namespace paritect

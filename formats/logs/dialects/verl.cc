@@ -58,6 +58,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kVerlLogFormat;
-const LogFormat kVerlLogFormat = {"verl", &Sniff, &CreateTextLogParser<VerlDialect>, &MakeLineDialect<VerlDialect>};
+const LogFormat kVerlLogFormat = {"verl", &Sniff, &CreateTextLogParser<VerlDialect>, &MakeLineDialect<VerlDialect>,
+                                  "ep:"};
 
 }  // namespace paritect

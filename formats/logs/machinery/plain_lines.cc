@@ -11,6 +11,7 @@
 #include "formats/logs/machinery/evaluation_modes.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "formats/logs/machinery/telling_groups.h"
 
 namespace paritect {
 namespace {
@@ -223,6 +224,7 @@ bool Sniff(const LogHead& head) {
 }  // namespace
 
 extern const LogFormat kTextLogFormat;
-const LogFormat kTextLogFormat = {"text", &Sniff, &CreateTextLogParser<PlainDialect>, &MakeLineDialect<PlainDialect>};
+const LogFormat kTextLogFormat = {"text", &Sniff, &CreateTextLogParser<PlainDialect>, &MakeLineDialect<PlainDialect>,
+                                  telling::kLetters};
 
 }  // namespace paritect

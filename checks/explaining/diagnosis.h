@@ -1,8 +1,8 @@
 // The walk of the second source document over a report: which scenario, each step answered by checks, where to go on.
 //
 // Pure: the walk (rules/walk.h) and a report in, a diagnosis out; whoever has a report can ask.
-#ifndef PARITECT_CHECKS_DIAGNOSIS_H_
-#define PARITECT_CHECKS_DIAGNOSIS_H_
+#ifndef PARITECT_CHECKS_EXPLAINING_DIAGNOSIS_H_
+#define PARITECT_CHECKS_EXPLAINING_DIAGNOSIS_H_
 
 #include <optional>
 #include <string>
@@ -57,4 +57,4 @@ std::vector<std::string> FailedElsewhere(const Diagnosis& diagnosis, const v1::R
 
 }  // namespace paritect
 
-#endif  // PARITECT_CHECKS_DIAGNOSIS_H_
+#endif  // PARITECT_CHECKS_EXPLAINING_DIAGNOSIS_H_

@@ -1,4 +1,4 @@
-#include "checks/diagnosis.h"
+#include "checks/explaining/diagnosis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "checks/looked_at.h"
+#include "checks/explaining/looked_at.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,7 +1,7 @@
 // What checks look at, by the words of the catalogue's `evidence`: of what no check of the asked items looks at,
 // nothing needs to be read. tests/golden/golden_test.cc proves the words: an item judged without the rest is the same.
-#ifndef PARITECT_CHECKS_LOOKED_AT_H_
-#define PARITECT_CHECKS_LOOKED_AT_H_
+#ifndef PARITECT_CHECKS_EXPLAINING_LOOKED_AT_H_
+#define PARITECT_CHECKS_EXPLAINING_LOOKED_AT_H_
 
 #include <string>
 
@@ -18,4 +18,4 @@ bool AnyLooksAt(const Rules& rules, absl::Span<const std::string> items, v1::Evi
 
 }  // namespace paritect
 
-#endif  // PARITECT_CHECKS_LOOKED_AT_H_
+#endif  // PARITECT_CHECKS_EXPLAINING_LOOKED_AT_H_

@@ -1,6 +1,6 @@
 // What would open most: the pieces of evidence that would decide the most of the checks that were not performed.
-#ifndef PARITECT_CHECKS_OPENINGS_H_
-#define PARITECT_CHECKS_OPENINGS_H_
+#ifndef PARITECT_CHECKS_EXPLAINING_OPENINGS_H_
+#define PARITECT_CHECKS_EXPLAINING_OPENINGS_H_
 
 #include <string>
 #include <vector>
@@ -27,4 +27,4 @@ std::vector<OpenedChecks> WhatOpensMost(const Messages& messages, const std::vec
 
 }  // namespace paritect
 
-#endif  // PARITECT_CHECKS_OPENINGS_H_
+#endif  // PARITECT_CHECKS_EXPLAINING_OPENINGS_H_

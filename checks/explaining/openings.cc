@@ -1,4 +1,4 @@
-#include "checks/openings.h"
+#include "checks/explaining/openings.h"
 
 #include <algorithm>
 #include <map>
