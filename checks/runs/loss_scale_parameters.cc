@@ -29,31 +29,42 @@ void BelowOne(const CheckContext& context, v1::CheckResult& result, const RunSer
   }
 }
 
-// Another parameter does no harm while few steps are skipped; then it is the first thing to look at.
-bool RateHolds(const CheckContext& context, const RunSeries& run) {
+// Another parameter does no harm while few steps are skipped; then it is the first thing to look at. Where nothing tells
+// of skipped steps, whether it does harm is not known.
+enum class OverflowRate { kHolds, kExceeded, kUnknown };
+
+OverflowRate OverflowRateOf(const CheckContext& context, const RunSeries& run) {
+  OverflowRate rate = OverflowRate::kUnknown;
   for (const OverflowCount& count : CountOverflows(run)) {
-    if (count.rate() > context.profile.threshold("overflow_rate")) return false;
+    if (!count.reported || (count.steps == 0 && count.told_steps == 0)) continue;
+    if (count.rate() > context.profile.threshold("overflow_rate")) return OverflowRate::kExceeded;
+    rate = OverflowRate::kHolds;
   }
-  return true;
+  return rate;
 }
 
 // False where no parameter is known on both sides.
 bool Compare(const CheckContext& context, v1::CheckResult& result, const ScalerFacts& baseline, const RunSeries& run,
              const ScalerFacts& facts) {
   bool any = false;
+  const OverflowRate rate = OverflowRateOf(context, run);
   for (const auto& [name, member] : kParameters) {
     const std::optional<Sourced>& a = baseline.*member;
     const std::optional<Sourced>& b = facts.*member;
     if (!a.has_value() || !b.has_value()) continue;
     any = true;
     if (a->value == b->value) continue;
-    const v1::Severity severity = RateHolds(context, run) ? v1::SEVERITY_NOTE : v1::SEVERITY_WARNING;
+    const v1::Severity severity = rate == OverflowRate::kExceeded ? v1::SEVERITY_WARNING : v1::SEVERITY_NOTE;
     v1::Finding& finding = AddFinding(context, result, severity, "scaler_parameters_differ", name,
                                       {{"name", name}, {"baseline", Short(a->value)}, {"migrated", Short(b->value)}});
     finding.set_baseline(absl::StrCat(Short(a->value), " (", a->origin, ")"));
     finding.set_migrated(absl::StrCat(Short(b->value), " (", b->origin, ")"));
     SetFact(finding, "baseline", a->value);
     SetFact(finding, "migrated", b->value);
+    if (rate == OverflowRate::kUnknown) {
+      AddMissing(context, result, "scaler_parameters_rate_unknown", run.name,
+                 {{"run", run.name}, {"name", name}, {"baseline", Short(a->value)}, {"migrated", Short(b->value)}});
+    }
   }
   return any || baseline.not_needed();
 }

@@ -1,4 +1,4 @@
-#include "common/version.h"
+#include "common/build_text.h"
 
 #include "server/server_command.h"
 
@@ -6,13 +6,13 @@ namespace paritect {
 namespace {
 
 int Run(ServerEnv& env, const std::vector<std::string>&) {
-  env.out << "paritect-server " << kProgramVersion << "\n";
+  env.out << BuildText("paritect-server");
   return kServerOk;
 }
 
 }  // namespace
 
 extern const ServerCommand kServerVersionCommand;
-const ServerCommand kServerVersionCommand = {"version", "print the version", &Run};
+const ServerCommand kServerVersionCommand = {"version", "print version, commit and libraries", &Run};
 
 }  // namespace paritect
