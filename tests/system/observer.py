@@ -81,8 +81,7 @@ def environment(**more):
 
 
 def run(words, cwd, **more):
-    return subprocess.run(words, cwd=cwd, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=240)
+    return subprocess.run(words, cwd=cwd, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def observed(name, cwd, *options, flags=(), **more):

@@ -9,7 +9,6 @@ reading by processes of multiprocessing alone. ext4: as torch, the nodes' folder
 differ (as root, with loop devices). Otherwise two nodes are two folders of the same files that enumerate differently
 (two file systems of this machine). Exit code 77: what it needs is not here.
 """
-import ctypes
 import json
 import os
 import random
