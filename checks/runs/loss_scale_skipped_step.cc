@@ -2,6 +2,7 @@
 // Source: pre-tuning checklist, 模型迁移：在NPU上正确使能Loss Scale.
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
+#include "checks/runs/scale_bound.h"
 #include "checks/runs/scaler.h"
 #include "checks/series/overflow.h"
 
@@ -15,8 +16,10 @@ constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG, EvidenceNeed::Of:
 void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const OverflowCount& count,
                 const ScalerFacts& facts) {
   const bool dynamic = facts.kind == ScalerKind::kDynamic;
-  // A dynamic scale that is printed at every step tells of each overflow by falling.
-  const bool reported = count.reported || (dynamic && count.scale_at_every_step);
+  // A dynamic scale that is printed at every step tells of each overflow by falling; one that leaves room for none
+  // between its lines tells that there was none.
+  const bool reported =
+      count.reported || (dynamic && count.scale_at_every_step) || MostSkippedByScale(count, facts) == 0;
   const std::int64_t implied = dynamic ? ImpliedByScale(count) : count.skipped;
   MessageArgs args = {{"run", run.name},
                       {"count", absl::StrCat(count.applied)},

@@ -43,6 +43,13 @@ ObservedDevice DeviceOf(const ObservedRun& run, std::string& evidence) {
   return ObservedDevice::kUnknown;
 }
 
+// The baseline's NPU, where it ran on one: sides named the wrong way round, which no back end mends.
+const ProductFamily* NpuOfBaseline(const CheckContext& context) {
+  const std::vector<RunView> runs = context.evidence.Runs(Side::kBaseline);
+  const ProductFamily* family = runs.empty() ? nullptr : PlatformOf(context.rules, runs[0]).family;
+  return family != nullptr && family->npu ? family : nullptr;
+}
+
 void CheckDevices(const CheckContext& context, v1::CheckResult& result, const RunView& view) {
   std::string seen;
   const ObservedDevice device = DeviceOf(ObservedRun::Of(context, view), seen);
@@ -58,8 +65,13 @@ void CheckDevices(const CheckContext& context, v1::CheckResult& result, const Ru
     AddLiveMissing(context, result, view);
     return;
   }
-  const MessageArgs args = {{"run", view.name}, {"product", platform.family->name}, {"evidence", platform.evidence}};
-  v1::Finding& finding = !platform.family->npu      ? AddError(context, result, "not_on_npu", view.name, args)
+  const ProductFamily* swapped = platform.family->npu ? nullptr : NpuOfBaseline(context);
+  const MessageArgs args = {{"run", view.name},
+                            {"product", platform.family->name},
+                            {"evidence", platform.evidence},
+                            {"baseline", swapped == nullptr ? "" : swapped->name}};
+  v1::Finding& finding = swapped != nullptr         ? AddError(context, result, "not_on_npu/swapped", view.name, args)
+                         : !platform.family->npu    ? AddError(context, result, "not_on_npu", view.name, args)
                          : !platform.family->trains ? AddError(context, result, "not_on_npu/inference", view.name, args)
                                                     : AddNote(context, result, "measured/device", view.name, args);
   finding.set_migrated(platform.family->name);

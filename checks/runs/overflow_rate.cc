@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/numbers/statistics.h"
+#include "checks/runs/scale_bound.h"
 #include "checks/runs/scaler.h"
 #include "checks/series/overflow.h"
 #include "checks/series/repeats.h"
@@ -156,6 +157,29 @@ void RequireOneOverflowALine(const CheckContext& context, v1::CheckResult& resul
               {"steps", absl::StrCat(count.steps)}});
 }
 
+// The scale that is printed now and then bounds what was skipped: within the limit, whatever stands between the lines.
+bool WithinByScale(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
+                   const OverflowCount& count, const ScalerFacts& facts) {
+  const std::optional<std::int64_t> most = MostSkippedByScale(count, facts);
+  const RateLimit limit = LimitFor(context.profile, facts);
+  const double allowed = limit.batch_known ? limit.limit : context.profile.threshold("overflow_rate_large");
+  const auto steps = static_cast<double>(count.steps);
+  if (!most.has_value() || *most < count.skipped || static_cast<double>(*most) > allowed * steps) return false;
+  v1::Finding& note = AddNote(context, result, "measured/overflow_bound", Subject(run, count),
+                              {{"run", Subject(run, count)},
+                               {"most", absl::StrCat(*most)},
+                               {"steps", absl::StrCat(count.steps)},
+                               {"first", Short(count.trail->first)},
+                               {"last", Short(count.trail->last)},
+                               {"window", Short(facts.window->value)},
+                               {"limit", Percent(limit.limit)}});
+  SetFact(note, "skipped_at_most", *most);
+  SetFact(note, "steps", count.steps);
+  SetFact(note, "limit", limit.limit);
+  note.add_evidence(facts.window->origin);
+  return true;
+}
+
 void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const OverflowCount& told,
                 const ScalerFacts& facts) {
   if (!RequirePossible(context, result, run, told)) return;
@@ -181,12 +205,14 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
   } else if (count.steps == 0) {
     AddMissing(context, result, "steps_not_printed", run.name, args);
   } else if (!count.reported) {
+    if (WithinByScale(context, result, run, count, facts)) return;
     AddMissing(context, result, "overflow_not_reported", run.name, args);
     // What the scale tells is a part of the overflows: enough to fail by.
     if (count.rate() > LimitFor(context.profile, facts).limit) ReportRate(context, result, run, count, facts);
   } else {
     // A dynamic scale that never falls between two printed steps shows that nothing overflowed there.
-    if (count.sampled && (facts.kind != ScalerKind::kDynamic || count.scale_moves_unseen)) {
+    if (count.sampled && (facts.kind != ScalerKind::kDynamic || count.scale_moves_unseen) &&
+        !WithinByScale(context, result, run, count, facts)) {
       AddMissing(context, result, "overflow_sampled", run.name,
                  {{"run", Subject(run, count)},
                   {"skipped", absl::StrCat(count.skipped)},

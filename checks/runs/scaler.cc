@@ -166,6 +166,8 @@ ScalerFacts MakeFacts(const CheckContext& context, const RunSeries& run) {
   if (!type.contradicted) facts.dtype = type.dtype;
   facts.dtype_evidence = type.evidence;
   ReadParameters(settings, facts);
+  const ScriptFlow& flow = settings.flow();
+  facts.made_new = flow.whole() && flow.OfKind("scaler").size() == 1 && !flow.Has("load_file") && !flow.Has("engine");
   ReadPrintedBatch(run, facts);
   ReadState(settings, facts);
   if (facts.kind == ScalerKind::kUnknown) ReadKind(settings, facts);

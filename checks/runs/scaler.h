@@ -33,6 +33,7 @@ struct ScalerFacts {
   std::optional<Sourced> state_scale;    // what a saved state of the scaler holds
   std::optional<Sourced> initial, window, hysteresis, growth, backoff, minimum;
   std::optional<Sourced> global_batch;
+  bool made_new = false;  // the script makes one scaler and reads no file of state into anything
   // Skipped steps that probing makes by itself: hysteresis / window.
   std::optional<double> expected_rate() const;
   // Where a scale scales nothing any more: its stated minimum, at least 1.

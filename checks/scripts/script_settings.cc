@@ -117,7 +117,7 @@ class Reader {
         continue;
       Text("loss_scaler_type", absl::StrContains(fact->name(), "Static") ? "static" : "dynamic", *fact);
       Argument("init_loss_scale", *fact, "init_scale");
-      Argument("loss_scale_window", *fact, "growth_interval");
+      for (const char* name : {"growth_interval", "growth_factor", "backoff_factor"}) Argument(name, *fact, name);
     }
     for (const v1::ScriptFact* fact : flow_.OfKind("loss_scale_manager")) {
       // A manager that nothing uses scales nothing.

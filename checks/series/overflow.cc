@@ -70,6 +70,21 @@ void CountReductions(const std::vector<const v1::StepRecord*>& records, Overflow
   count.scale_at_every_step = every_step && pairs > 0;
 }
 
+void FollowScale(const std::vector<const v1::StepRecord*>& records, OverflowCount& count) {
+  std::optional<ScaleTrail> trail;
+  for (const v1::StepRecord* record : records) {
+    if (record->step_unknown() || !record->has_loss_scale()) continue;
+    const double scale = record->loss_scale();
+    if (!(scale > 0) || std::isinf(scale) || (trail.has_value() && record->step() < trail->last_step)) return;
+    if (!trail.has_value()) trail = ScaleTrail{record->step(), record->step(), 0, 0, 0, scale, scale, scale};
+    trail->widest_gap = std::max(trail->widest_gap, record->step() - trail->last_step);
+    trail->last_step = record->step();
+    trail->last = scale;
+    trail->lowest = std::min(trail->lowest, scale);
+  }
+  count.trail = trail;
+}
+
 // The search for the first scale, at the beginning of the records.
 void ReadStart(const std::vector<const v1::StepRecord*>& records, OverflowCount& count) {
   constexpr std::int64_t kCleanSteps = 20;
@@ -142,6 +157,7 @@ Part Read(const LogSource& source, const std::vector<const v1::StepRecord*>& rec
   part.steps_are_updates = FactsOfLogFormat(source.log().format()).steps_are_updates;
   part.counts_from_start = FactsOfLogFormat(source.log().format()).skips_count_from_start;
   CountReductions(records, part.count);
+  FollowScale(records, part.count);
   ReadStart(records, part.count);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const v1::StepRecord& record = *records[i];
@@ -248,11 +264,19 @@ void SettleUnreported(Part& part) {
 
 // Steps from before the first printed one to the last: a log that prints every tenth step from the tenth on
 // covers all of them.
-std::int64_t StepsCovered(const std::set<std::int64_t>& steps) {
-  if (steps.empty()) return 0;
+std::int64_t BeforeFirst(const std::set<std::int64_t>& steps) {
   const std::int64_t interval = IntervalOf(steps);
-  const std::int64_t before = std::max<std::int64_t>(*steps.begin() - interval, *steps.begin() == 0 ? -1 : 0);
-  return *steps.rbegin() - before;
+  return std::max<std::int64_t>(*steps.begin() - interval, *steps.begin() == 0 ? -1 : 0);
+}
+
+void CoverSteps(const Part& part, OverflowCount& count) {
+  count.steps = part.steps.empty() ? 0 : *part.steps.rbegin() - BeforeFirst(part.steps);
+  // Where skipped steps are not counted as steps, they were tried beside those that are.
+  if (part.steps_are_updates && count.steps > 0) count.steps += count.skipped;
+  if (part.steps_are_updates) count.trail.reset();
+  if (!count.trail.has_value()) return;
+  count.trail->steps_before = count.trail->first_step - BeforeFirst(part.steps);
+  count.trail->steps_after = *part.steps.rbegin() - count.trail->last_step;
 }
 
 // `next` continues `part` (a resumed run) or tells of the same steps (another rank).
@@ -266,6 +290,7 @@ bool Continues(const Part& part, const Part& next) {
 void Join(Part& part, Part next) {
   if (Continues(part, next)) {
     TakeStartOff(part, next);
+    part.count.trail.reset();
     part.count.skipped += next.count.skipped;
     part.count.applied += next.count.applied;
     part.count.unreported += next.count.unreported;
@@ -280,6 +305,7 @@ void Join(Part& part, Part next) {
     part.count.unreported = std::max(part.count.unreported, next.count.unreported);
     part.count.reductions = std::max(part.count.reductions, next.count.reductions);
     part.count.scale_at_every_step = part.count.scale_at_every_step || next.count.scale_at_every_step;
+    if (!part.count.trail.has_value()) part.count.trail = next.count.trail;
   }
   part.count.counted = part.count.counted || next.count.counted;
   part.count.by_counter = part.count.by_counter || next.count.by_counter;
@@ -355,9 +381,7 @@ std::vector<OverflowCount> Count(const RunSeries& run) {
     if (counted && engine.empty() && !part.count.reported && part.count.skipped == 0) continue;
     LeaveOutBefore(part.counts_from_start, part);
     part.count.engine = engine;
-    part.count.steps = StepsCovered(part.steps);
-    // Where skipped steps are not counted as steps, they were tried beside those that are.
-    if (part.count.steps > 0 && part.steps_are_updates) part.count.steps += part.count.skipped;
+    CoverSteps(part, part.count);
     const auto flagged = static_cast<std::int64_t>(part.flagged.size());
     part.count.sampled = flagged > 0 && !part.events && !part.has_counter && 2 * flagged <= part.count.steps;
     part.count.scale_moves_unseen = part.scale_moves_unseen;

@@ -15,6 +15,18 @@
 
 namespace paritect {
 
+// The scale that a log prints, of steps that never go back: what a bound on skipped steps is reckoned from.
+struct ScaleTrail {
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  std::int64_t widest_gap = 0;    // between two printed scales
+  std::int64_t steps_before = 0;  // that the log covers, up to the first printed scale
+  std::int64_t steps_after = 0;   // the last one
+  double first = 0;
+  double last = 0;
+  double lowest = 0;
+};
+
 struct OverflowCount {
   std::string engine;
   std::int64_t skipped = 0;
@@ -38,6 +50,7 @@ struct OverflowCount {
   std::int64_t reductions = 0;
   bool scale_at_every_step = false;  // no step between two printed scales: no reduction is hidden
   bool scale_moves_unseen = false;   // the scale is not printed throughout, or falls between printed steps
+  std::optional<ScaleTrail> trail;   // of one log without a restart; of ranks that tell of the same steps the first's
   // Steps with an infinite gradient norm of which nothing says that they were skipped, and norms that stand
   // at the largest fp16 value, where a saturating device stops instead of overflowing.
   std::int64_t unreported = 0;
