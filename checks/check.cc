@@ -163,10 +163,11 @@ bool RequireEvidence(const CheckContext& context, v1::CheckResult& result, Side 
                       {"plan_key", std::string(PlanKey(kind))},
                       {"side_option", side_name}};
   v1::Text what = messages.Say("kind_not_collected", args);
-  const v1::Text how = messages.Fix("kind_not_collected", args);
+  v1::Text how = messages.Fix("kind_not_collected", args);
   args[0].second = kind_text.zh();
   args[1].second = side_text.zh();
   what.set_zh(messages.Say("kind_not_collected", args).zh());
+  how.set_zh(messages.Fix("kind_not_collected", args).zh());
   SetMissing(result, what, side_name, how);
   return false;
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/observed_format.h"
 #include "checks/scripts/faults.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
@@ -279,7 +280,9 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
   if (view.Boolean("pure_bf16").value_or(false)) out.push_back({"weights", "", Origin(*view.Find("pure_bf16"))});
   // Where the code itself shows the automatic mode, an option of the program only turns that on.
   const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
-  const bool by_code = wrapper != nullptr && wrapper->value.source == SettingSource::kScript && !HasLibraryFormat(view);
+  const bool seen = wrapper != nullptr && wrapper->value.format == kObservedFormat;  // in the process
+  const bool by_code =
+      wrapper != nullptr && (seen || wrapper->value.source == SettingSource::kScript) && !HasLibraryFormat(view);
   for (const char* key : {"bf16", "fp16"}) {
     if (by_code || !out.empty() || !view.Boolean(key).value_or(false)) continue;
     const bool apex = key == std::string("fp16") && view.Text("half_precision_backend") == "apex";
@@ -292,7 +295,9 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
     const bool weights = absl::EndsWith(absl::AsciiStrToLower(dtype->value.text), "-true");
     out.push_back({weights ? "weights" : "option", "", Origin(*dtype)});
   }
-  if (wrapper != nullptr && view.Text("amp_wrapper") != "plain") {
+  // The autocast that is seen in a process whose trainer has one by its option is that one.
+  const bool of_trainer = seen && !out.empty() && IsAutocastTrainer(view);
+  if (wrapper != nullptr && view.Text("amp_wrapper") != "plain" && !of_trainer) {
     out.push_back({*view.Text("amp_wrapper"), "", Origin(*wrapper)});
   }
   const auto apex = view.Text("amp_opt_level");

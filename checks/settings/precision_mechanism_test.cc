@@ -56,6 +56,15 @@ TEST(SingleMechanism, OneOfThem) {
             "fail: two_mechanisms npu");
 }
 
+TEST(SingleMechanism, AnAutocastThatIsSeenInTheProcessIsTheOneThatTheProgramsOptionTurnsOn) {
+  const char kCheck[] = "migrated.mixed-precision.single-mechanism";
+  const v1::SettingsDocument seen = Arguments("observed", {{"amp_wrapper", "amp"}});
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({Arguments("argparse-namespace", {{"fp16", "True"}}), seen})}), "pass");
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({Arguments("hf-training-args-json", {{"fp16", "True"}}), seen})}), "pass");
+  // Megatron casts its weights: an autocast is another way beside it.
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({Megatron(kFp16), seen})}), "fail: two_mechanisms npu");
+}
+
 TEST(SameMechanism, TypeAndLevel) {
   const char kCheck[] = "migrated.mixed-precision.same-mechanism";
   const auto apex = [](const std::string& level) { return Arguments("apex-options", {{"opt_level", level}}); };

@@ -30,7 +30,8 @@ std::string StatisticsText(const google::protobuf::RepeatedPtrField<v1::DumpedTe
 }
 
 std::string PercentOf(double distance) {
-  return std::isfinite(distance) ? absl::StrCat(FormatShort(100 * distance, 3), " %") : "not a number against a number";
+  return std::isfinite(distance) ? absl::StrCat(FormatShort(100 * distance, 3), " %")
+                                 : "not finite, or of another shape";
 }
 
 class Judge {

@@ -112,6 +112,18 @@ std::vector<CallPair> PairCalls(const CheckContext& context, const DumpPair& dum
   return pairs;
 }
 
+// Whether the outputs are of the same shapes in the same order. Gradients are what a node of the graph hands out:
+// another back end's node for the same call may hand out others, or in another order.
+bool SameShapes(const CallPair& pair) {
+  if (pair.a->outputs_size() != pair.b->outputs_size()) return false;
+  for (int i = 0; i < pair.a->outputs_size(); ++i) {
+    const auto& a = pair.a->outputs(i).shape();
+    const auto& b = pair.b->outputs(i).shape();
+    if (!a.empty() && !b.empty() && !std::equal(a.begin(), a.end(), b.begin(), b.end())) return false;
+  }
+  return true;
+}
+
 CallDistance DistanceOf(const CheckContext& context, const CallPair& pair) {
   CallDistance distance;
   const int inputs = std::min(pair.a->inputs_size(), pair.b->inputs_size());
@@ -143,7 +155,7 @@ Divergence FindDivergence(const CheckContext& context, const DumpPair& dumps, v1
   const double amplification = context.profile.threshold("operator_amplification");
   Divergence found;
   for (const CallPair& pair : PairCalls(context, dumps, direction)) {
-    if (pair.b == nullptr) {
+    if (pair.b == nullptr || (direction == v1::DumpedCall::DIRECTION_BACKWARD && !SameShapes(pair))) {
       ++found.unpaired;
       continue;
     }

@@ -85,6 +85,23 @@ TEST(DivergingOperator, ANumberThatIsNoneIsADifference) {
             "pass");
 }
 
+TEST(DivergingOperator, GradientsHandedOutInAnotherFormAreNoPair) {
+  const auto with_shapes = [](std::vector<v1::DumpedCall> calls, const std::vector<std::vector<std::int64_t>>& shapes) {
+    v1::DumpedCall& last = calls.back();
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (last.outputs_size() <= static_cast<int>(i)) *last.add_outputs() = last.outputs(0);
+      *last.mutable_outputs(static_cast<int>(i))->mutable_shape() = {shapes[i].begin(), shapes[i].end()};
+    }
+    return calls;
+  };
+  const std::vector<v1::DumpedCall> a = with_shapes(Calls(), {{8}, {4, 8}, {8, 8}});
+  const std::vector<v1::DumpedCall> b = with_shapes(Calls(6, 2.5), {{4, 8}, {8, 8}, {8}});
+  EXPECT_EQ(Judge(kBackward, with_shapes(Calls(6, 2.5), {{8}, {4, 8}, {8, 8}}), a),
+            "fail: first_divergence Functional.gelu.0");
+  const v1::CheckResult result = ResultOf(kBackward, {WithDump(Gpu({}), a)}, {WithDump(Npu({}), b)});
+  for (const v1::Finding& finding : result.findings()) EXPECT_NE(finding.subject(), "Torch.softmax.0");
+}
+
 TEST(DivergingOperator, NothingInCommonIsNotPerformed) {
   EXPECT_EQ(Judge(kForward, {CallOf("Torch.exp.0", {9}, {8})}, {CallOf("Torch.log.0", {9}, {8})}),
             "not_performed: !rank 0 of npu-1");
