@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "agent/drafting/drafted_data.h"
 #include "agent/drafting/folder_scan.h"
 #include "agent/drafting/path_parts.h"
@@ -16,6 +17,7 @@
 #include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/plan.h"
 #include "formats/plan_identity.h"
 #include "formats/weights/weights_format.h"
 #include "rules/folder_words.h"
@@ -24,6 +26,7 @@ namespace paritect {
 namespace {
 
 constexpr std::size_t kShardLogBytesMax = 64 << 20;
+constexpr std::size_t kPlanBytesMax = 1 << 20;
 
 // "train.log" of "train.log.2.gz": the parts of one log that was rotated.
 std::string RotatedName(absl::string_view path) {
@@ -48,7 +51,7 @@ class Drafting {
     for (const ScannedFile& file : scan_.files) {
       files_[file.path] = RecogniseFile(fs_, rules_, JoinPath(root_, file.path), file.size_bytes);
     }
-    if (TakeRecorded()) return std::move(out_);
+    if (TakeRecorded() && !KeepBesideRecorded()) return std::move(out_);
     const DraftedData data = DraftData(fs_, root_, scan_, files_, options_, left_);
     for (const std::string& folder : data.folders) LeaveOut(folder);
     FindWeightFolders();
@@ -83,7 +86,7 @@ class Drafting {
     std::erase_if(files_, [&](const auto& one) { return StandsBelow(one.first, folder); });
   }
 
-  // What a run recorded by itself, or a person wrote down, is complete: nothing beside it is read.
+  // What a run recorded by itself, or a person wrote down, stands in place of a draft.
   bool TakeRecorded() {
     if (options_.anew) {
       std::erase_if(files_, [](const auto& one) { return one.second.kind == FileKind::kPlan; });
@@ -93,13 +96,45 @@ class Drafting {
     for (const std::string& path : PathsOf(FileKind::kPlan)) {
       if (FolderOf(path).empty()) out_.recorded.push_back(JoinPath(root_, path));
     }
-    for (const std::string& path : PathsOf(FileKind::kBundle)) out_.bundles.push_back(JoinPath(root_, path));
-    if (out_.recorded.empty() && out_.bundles.empty()) return false;
-    for (const auto& [path, file] : files_) {
-      const bool plan = file.kind == FileKind::kPlan && FolderOf(path).empty();
-      if (file.kind != FileKind::kBundle && !plan) out_.not_taken.push_back({path, "not_taken_beside_recorded", ""});
+    for (const std::string& path : PathsOf(FileKind::kBundle)) {
+      const std::string folder = JoinPath(root_, std::string(absl::StripSuffix(path, ".pbundle")));
+      const bool packed = std::find(out_.recorded.begin(), out_.recorded.end(), folder) != out_.recorded.end();
+      if (!packed) out_.bundles.push_back(JoinPath(root_, path));
     }
-    return true;
+    return !out_.recorded.empty() || !out_.bundles.empty();
+  }
+
+  // Whether the plan is one that a wrapped run wrote of itself. It names what the run did; a person's names all he
+  // meant.
+  bool IsOfWrappedRun(const std::string& folder) const {
+    const auto bytes = ReadWholeFile(fs_, JoinPath(folder, "plan.yaml"), kPlanBytesMax);
+    if (!bytes.ok()) return false;
+    const auto plan = ParsePlan(*bytes);
+    if (!plan.ok() || plan->datasets_size() + plan->scripts_size() > 0) return false;
+    return plan->observed_size() > 0 || std::any_of(plan->shards().begin(), plan->shards().end(),
+                                                    [](const auto& one) { return !one.trace().empty(); });
+  }
+
+  // Beside one wrapped run: what holds for every run of this folder and no run records of itself (data, scripts, lists
+  // of packages, devices) is taken as well; logs and states may be of an earlier run. False: nothing is left to take.
+  bool KeepBesideRecorded() {
+    const bool wrapped = out_.recorded.size() == 1 && out_.bundles.empty() && IsOfWrappedRun(out_.recorded[0]);
+    bool any = false;
+    for (auto it = files_.begin(); it != files_.end();) {
+      const FileKind kind = it->second.kind;
+      const bool lasts = kind == FileKind::kScript || kind == FileKind::kSettings || kind == FileKind::kFileList ||
+                         kind == FileKind::kData || kind == FileKind::kUnknown;
+      if (wrapped && lasts) {
+        any = any || kind != FileKind::kUnknown;
+        ++it;
+        continue;
+      }
+      const bool taken = kind == FileKind::kBundle || (kind == FileKind::kPlan && FolderOf(it->first).empty());
+      if (!taken) out_.not_taken.push_back({it->first, "not_taken_beside_recorded", ""});
+      it = files_.erase(it);
+    }
+    any = any || !scan_.data.empty();
+    return wrapped && any;
   }
 
   absl::Status CheckOneRun() {
@@ -408,11 +443,12 @@ class Drafting {
   }
 
   absl::StatusOr<Draft> Finish() {
+    if (out_.taken.empty() && !out_.recorded.empty()) return std::move(out_);
     if (out_.taken.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(DisplayBytes(root_), ": nothing in this folder is recognised as evidence of a training run (",
-                       scan_.files.size(),
-                       " files looked at); `paritect inspect FILE` tells what a file is taken for, docs/plan.md "
+          absl::StrCat(DisplayBytes(root_), ": nothing in this folder is recognised as evidence of a training run ",
+                       "(files looked at: ", scan_.files.size(),
+                       "); `paritect inspect FILE` tells what a file is taken for, docs/plan.md "
                        "how to name it"));
     }
     const std::string folder = NormalPath(JoinPath(WorkingDirectory(), root_));

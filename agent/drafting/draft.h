@@ -20,7 +20,7 @@ struct Draft {
   // Of one run: one plan a node. Paths are relative to the folder, which is `base`.
   std::vector<v1::Plan> plans;
   // Folders with a plan.yaml, plans of other names, and bundles, on disk: what a run recorded or a person wrote, in
-  // place of a draft.
+  // place of a draft. Beside a single wrapped run `plans` holds what no run records of itself; it is of that run.
   std::vector<std::string> recorded;
   std::vector<std::string> bundles;
   std::vector<TakenSource> taken;

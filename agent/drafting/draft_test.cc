@@ -110,6 +110,7 @@ TEST_F(DraftTest, WhatTellsNothingOrTwoThingsIsNamedWithItsReason) {
   fs_.AddFile("/gpu/empty.txt", "");
   fs_.AddFile("/gpu/big.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
   fs_.AddFile("/gpu/config.json", "{\"model_type\": \"llama\", \"hidden_size\": 64, \"torch_dtype\": \"float32\"}");
+  fs_.AddFile("/gpu/all_results.json", "{\n  \"epoch\": 1.0,\n  \"train_loss\": 3.01,\n  \"train_samples\": 4800\n}\n");
   fs_.AddFile("/gpu/notes.json", "{\"author\": \"me\", \"city\": \"x\"}");
   fs_.AddSymlink("/gpu/latest", "/elsewhere");
   fs_.AddFile("/elsewhere/other.log", Log(60));
@@ -117,11 +118,11 @@ TEST_F(DraftTest, WhatTellsNothingOrTwoThingsIsNamedWithItsReason) {
   fs_.AddSpecial("/gpu/pipe");
   fs_.AddFile("/gpu/secret.log", "x");
   fs_.MakeUnreadable("/gpu/secret.log");
-  EXPECT_THAT(
-      NotTaken(Of()),
-      ElementsAre("big.bin not_taken_stand_in", "config.json not_taken_model", "core.4711 not_taken_unknown",
-                  "empty.txt not_taken_empty", "gone not_taken_dangling", "latest not_taken_link",
-                  "notes.json not_taken_no_known_key", "pipe not_taken_special", "secret.log not_taken_unreadable"));
+  EXPECT_THAT(NotTaken(Of()),
+              ElementsAre("all_results.json not_taken_results", "big.bin not_taken_stand_in",
+                          "config.json not_taken_model", "core.4711 not_taken_unknown", "empty.txt not_taken_empty",
+                          "gone not_taken_dangling", "latest not_taken_link", "notes.json not_taken_no_known_key",
+                          "pipe not_taken_special", "secret.log not_taken_unreadable"));
 }
 
 TEST_F(DraftTest, RanksAreReadOffTheNames) {
@@ -190,6 +191,22 @@ TEST_F(DraftTest, WhatARunRecordedIsTakenInPlaceOfADraft) {
   EXPECT_THAT(draft.recorded, ElementsAre("/rec/node-1"));
   EXPECT_THAT(draft.plans, IsEmpty());
   EXPECT_THAT(NotTaken(draft), ElementsAre("beside.log not_taken_beside_recorded"));
+}
+
+TEST_F(DraftTest, BesideAWrappedRunWhatNoRunRecordsOfItselfIsTaken) {
+  fs_.AddFile("/rec/paritect-runs/r/node-1/plan.yaml", "run: r\nlogs: [output.log]\nobserved: [observe]\n");
+  fs_.AddFile("/rec/paritect-runs/r/node-1/output.log", Log(60));
+  fs_.AddFile("/rec/paritect-runs/r/node-1.pbundle", "PBUNDLE");
+  fs_.AddFile("/rec/train.log", Log(60));
+  fs_.AddFile("/rec/train.py", "import torch\n");
+  fs_.AddFile("/rec/data/train/a.jsonl", "{\"text\": 1}\n");
+  const Draft draft = Of("/rec");
+  EXPECT_THAT(draft.recorded, ElementsAre("/rec/paritect-runs/r/node-1"));
+  ASSERT_EQ(draft.plans.size(), 1u);
+  EXPECT_EQ(draft.plans[0].datasets_size(), 1);
+  EXPECT_EQ(draft.plans[0].scripts_size(), 1);
+  EXPECT_EQ(draft.plans[0].logs_size(), 0);
+  EXPECT_THAT(NotTaken(draft), Contains("train.log not_taken_beside_recorded"));
 }
 
 }  // namespace

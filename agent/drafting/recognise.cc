@@ -23,6 +23,7 @@
 #include "formats/tensors/msprobe_dump.h"
 #include "formats/weights/weights_format.h"
 #include "rules/folder_words.h"
+#include "rules/metrics.h"
 
 namespace paritect {
 namespace {
@@ -122,6 +123,23 @@ bool IsModelDescription(absl::string_view head) {
   return absl::StrContains(head, "\"model_type\"") || absl::StrContains(head, "\"architectures\"");
 }
 
+// What a training came to, written down at its end (Hugging Face's all_results.json): a number under the name of a loss
+// or an accuracy is measured, never set.
+bool StatesResults(const std::vector<v1::SettingsDocument>& documents) {
+  constexpr absl::string_view kMeasured[] = {"train_loss", "total_loss", "lm_loss",
+                                             "mean_loss",  "eval_loss",  "accuracy"};
+  for (const v1::SettingsDocument& document : documents) {
+    for (const v1::Setting& setting : document.settings()) {
+      const auto kind = setting.value().kind_case();
+      if (kind != v1::Value::kNumber && kind != v1::Value::kInteger) continue;
+      const auto field = LogFieldNames().find(NormalMetricKey(setting.raw_key()));
+      if (field == LogFieldNames().end()) continue;
+      if (std::find(std::begin(kMeasured), std::end(kMeasured), field->second) != std::end(kMeasured)) return true;
+    }
+  }
+  return false;
+}
+
 RecognisedFile AsSettings(FileSystem& fs, const Rules& rules, const std::string& path, absl::string_view head,
                           bool plain) {
   int surely = 0;
@@ -135,6 +153,7 @@ RecognisedFile AsSettings(FileSystem& fs, const Rules& rules, const std::string&
   const std::string& name = (*documents)[0].format();
   const bool document = name == "json" || name == "yaml" || name == "toml";
   if (document && IsModelDescription(head)) return Unknown("not_taken_model");
+  if (document && StatesResults(*documents)) return Unknown("not_taken_results");
   if (document && !HasKnownKeys(rules, *documents)) return Unknown("not_taken_no_known_key", name);
   RecognisedFile file = Of(FileKind::kSettings, name);
   for (const v1::Setting& setting : (*documents)[0].settings()) {

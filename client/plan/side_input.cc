@@ -1,5 +1,6 @@
 #include "client/plan/side_input.h"
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -7,12 +8,24 @@
 #include "absl/strings/str_join.h"
 #include "agent/collect.h"
 #include "agent/drafting/recognise.h"
+#include "common/nearest.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
 
 namespace paritect {
 namespace {
+
+// "; did you mean 'gpu/run1'?" of what lies where the path was looked for.
+std::string NearestBeside(FileSystem& fs, const std::string& path) {
+  std::vector<std::string> names;
+  (void)fs.List(std::string(DirName(path)), [&](const DirectoryEntry& entry) { names.push_back(entry.name); });
+  std::sort(names.begin(), names.end());
+  const absl::string_view name = BaseName(path);
+  const std::string nearest = NearestWord(name, names);
+  const std::string before = path.substr(0, path.size() - name.size());
+  return nearest.empty() ? "" : absl::StrCat("; did you mean '", DisplayBytes(absl::StrCat(before, nearest)), "'?");
+}
 
 // Whether the file is a bundle, by its first bytes.
 bool IsBundle(FileSystem& fs, const std::string& path) {
@@ -60,6 +73,10 @@ absl::StatusOr<SideInput> ReadDraft(CommandEnv& env, SideInput input, const Draf
   input.plans = draft.plans;
   for (const std::string& folder : draft.recorded) {
     PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadCheckedPlan(env, folder));
+    for (v1::Plan& beside : input.plans) {
+      beside.mutable_info()->set_run(plan.info().run());
+      beside.mutable_info()->set_node(plan.info().node());
+    }
     input.plans.push_back(std::move(plan));
   }
   for (const std::string& path : draft.bundles) {
@@ -73,13 +90,24 @@ absl::StatusOr<SideInput> ReadDraft(CommandEnv& env, SideInput input, const Draf
 
 }  // namespace
 
+std::optional<v1::Plan> DraftOfRun(CommandEnv& env, const std::string& path) {
+  const auto info = env.fs.Stat(path);
+  const bool folder = info.ok() && info->type == FileInfo::Type::kDirectory;
+  if (!folder || env.fs.Stat(JoinPath(path, "plan.yaml")).ok()) return std::nullopt;
+  const auto input = ReadSideInput(env, path, {});
+  if (!input.ok() || input->plans.size() != 1) return std::nullopt;
+  const v1::Plan& plan = input->plans[0];
+  return plan.logs_size() + plan.scripts_size() + plan.settings_size() > 0 ? std::optional(plan) : std::nullopt;
+}
+
 absl::StatusOr<SideInput> ReadSideInput(CommandEnv& env, const std::string& path, const DraftOptions& options) {
   SideInput input;
   input.path = path;
   const auto info = env.fs.Stat(path);
   if (absl::IsNotFound(info.status())) {
-    return absl::NotFoundError(
-        absl::StrCat(DisplayBytes(path), ": not there; give a run's folder, a plan file, or an evidence bundle"));
+    return absl::NotFoundError(absl::StrCat(DisplayBytes(path),
+                                            ": not there; give a run's folder, a plan file, or an evidence bundle",
+                                            NearestBeside(env.fs, path)));
   }
   if (!info.ok()) return info.status();
   const bool folder = info->type == FileInfo::Type::kDirectory;

@@ -24,6 +24,10 @@ struct SideInput {
 // InvalidArgument or NotFound, in words with their place: the user's mistake. DataLoss: a damaged bundle.
 absl::StatusOr<SideInput> ReadSideInput(CommandEnv& env, const std::string& path, const DraftOptions& options);
 
+// What is drafted for the folder of one run without a plan; nullopt where it is none, or nothing of a run lies in it
+// but data.
+std::optional<v1::Plan> DraftOfRun(CommandEnv& env, const std::string& path);
+
 // Data sets of drafted plans get the names under which the other side has them.
 void PairSideInputs(CommandEnv& env, std::vector<SideInput>& baseline, std::vector<SideInput>& migrated);
 
