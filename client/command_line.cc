@@ -1,5 +1,6 @@
 // The command line as a whole: options before the command, help, the command itself.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/command.h"
@@ -12,9 +13,19 @@
 namespace paritect {
 namespace {
 
+// What somebody who has two folders and nothing else wants to know.
+constexpr std::pair<absl::string_view, absl::string_view> kFirstSteps[] = {
+    {"check GPU NPU", "two folders that runs left behind, the baseline (GPU) first: what differs, why, what to do"},
+    {"diagnose GPU NPU", "the same as a walk: from the symptom to its cause, step by step"},
+    {"explain", "the checklist: what is asked, and what each check needs"}};
+
 void PrintCommands(Language language, std::ostream& out) {
   const auto say = [language](absl::string_view text) { return Localised(language, text); };
-  out << say("usage: paritect COMMAND [options]") << "\n\n" << say("commands:") << "\n";
+  out << say("usage: paritect COMMAND [options]") << "\n\n" << say("to begin with:") << "\n";
+  for (const auto& [line, summary] : kFirstSteps) {
+    out << "  paritect " << line << std::string(20 - line.size(), ' ') << say(summary) << "\n";
+  }
+  out << "\n" << say("commands:") << "\n";
   for (const Command* command : AllCommands()) {
     out << "  " << command->name << std::string(12 - std::min<std::size_t>(11, command->name.size()), ' ')
         << say(command->summary) << "\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/arguments.h"
@@ -52,7 +53,7 @@ absl::StatusOr<std::vector<std::string>> PlaceGlobalOptions(const CommandEnv& en
   for (const Command* command : AllCommands()) {
     if (command->name == args[0]) declared = DeclaredBy(*command, env);
   }
-  const bool has_verb = args.size() > 1 && Has(declared, args[1]);
+  const bool has_verb = args.size() > 1 && !absl::StartsWith(args[1], "-") && Has(declared, args[1]);
   std::size_t place = has_verb ? 2 : 1;
   for (const std::vector<std::string>& option : options) {
     const std::string name = option[0].substr(0, option[0].find('='));

@@ -3,6 +3,7 @@
 #include "checks/pictures/pictures.h"
 #include "checks/runner.h"
 #include "checks/settings/platform.h"
+#include "client/localise.h"
 #include "client/report/audit_options.h"
 #include "client/report/exit.h"
 #include "client/report/keep_audit.h"
@@ -104,7 +105,8 @@ ExitCode Audit(CommandEnv& env, CheckOptions& o) {
   v1::Report report = RunAudit(context, options);
   WarnOfSwappedSides(env.rules, evidence, report);
   for (const v1::Text& warning : report.warnings()) {
-    env.err << kName << ": warning: " << TerminalSafe(InAll(prepared->render.languages, warning)) << "\n";
+    env.err << kName << Localised(env.language, ": warning: ")
+            << TerminalSafe(InAll(prepared->render.languages, warning)) << "\n";
   }
   if (!o.db.empty()) {
     auto kept = KeepAudit(env, o.db, evidence, report);

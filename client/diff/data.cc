@@ -1,7 +1,8 @@
-// diff data A B: two data sets as a tree of folders, each with what differs below it. A, B: a folder, a list, a plan or
-// an evidence bundle.
+// diff data A B: two data sets as a tree of folders, each with what differs below it. A, B: a folder (of data, or of a
+// run that holds some), a list, a plan or an evidence bundle.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "client/diff/diff_kind.h"
 #include "client/diff/diff_side.h"
 #include "client/manifest/progress.h"
+#include "client/plan/side_input.h"
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
@@ -52,8 +54,7 @@ absl::StatusOr<bool> IsPlan(FileSystem& fs, const std::string& path) {
                                            datasets->items[0].Find("name") != nullptr);
 }
 
-absl::StatusOr<v1::Bundle> CollectDatasets(CommandEnv& env, const std::string& path) {
-  PARITECT_ASSIGN_OR_RETURN(const v1::Plan whole, LoadPlan(env.fs, path, env.host_name));
+absl::StatusOr<v1::Bundle> CollectDatasets(CommandEnv& env, const v1::Plan& whole) {
   v1::Plan plan;
   *plan.mutable_info() = whole.info();
   plan.set_base(whole.base());
@@ -99,7 +100,14 @@ absl::StatusOr<DataSide> LoadSide(CommandEnv& env, const std::string& path) {
   }
   PARITECT_ASSIGN_OR_RETURN(const bool plan, IsPlan(env.fs, path));
   if (plan) {
-    PARITECT_ASSIGN_OR_RETURN(*side.bundles.insert(side.bundles.end(), v1::Bundle()), CollectDatasets(env, path));
+    PARITECT_ASSIGN_OR_RETURN(const v1::Plan named, LoadPlan(env.fs, path, env.host_name));
+    PARITECT_ASSIGN_OR_RETURN(*side.bundles.insert(side.bundles.end(), v1::Bundle()), CollectDatasets(env, named));
+    return side;
+  }
+  // A run's folder stands for its data sets, not for its logs and scripts.
+  const std::optional<v1::Plan> drafted = DraftOfRun(env, path);
+  if (drafted.has_value() && drafted->datasets_size() > 0) {
+    PARITECT_ASSIGN_OR_RETURN(*side.bundles.insert(side.bundles.end(), v1::Bundle()), CollectDatasets(env, *drafted));
     return side;
   }
   PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadBare(env, path));

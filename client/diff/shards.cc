@@ -2,6 +2,7 @@
 // nobody, or by another rank is marked and counted. A, B: a plan, a folder with one, a bundle, a list, a folder of
 // lists or of the recorder's files.
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "checks/shards/shard_picture.h"
 #include "checks/shards/view.h"
 #include "client/diff/diff_kind.h"
+#include "client/plan/side_input.h"
 #include "client/render/table_writer.h"
 #include "client/report/json.h"
 #include "client/report/offline_audit.h"
@@ -49,6 +51,14 @@ bool HoldsTraces(FileSystem& fs, const std::string& folder) {
   bool holds = false;
   (void)fs.List(folder, [&](const DirectoryEntry& entry) { holds = holds || absl::EndsWith(entry.name, ".ptrace"); });
   return holds || BaseName(folder) == "trace" || IsFolder(fs, JoinPath(folder, "trace"));
+}
+
+absl::StatusOr<v1::Bundle> CollectShards(CommandEnv& env, const v1::Plan& drafted) {
+  v1::Plan plan;
+  *plan.mutable_info() = drafted.info();
+  plan.set_base(drafted.base());
+  *plan.mutable_shards() = drafted.shards();
+  return CollectPlan({env.fs, env.rules}, plan);
 }
 
 // Lists without a plan. The rank of a list is its own, or the number in its name.
@@ -92,7 +102,11 @@ absl::StatusOr<v1::Bundle> LoadSide(CommandEnv& env, const std::string& path) {
                         ? env.fs.Stat(JoinPath(path, "plan.yaml")).ok()
                         : LooksLikeBundle(HeadOf(env.fs, path)) || absl::EndsWith(path, ".pbundle") ||
                               absl::EndsWith(path, ".yaml") || absl::EndsWith(path, ".yml");
-  PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, plan ? LoadSidePlan(env, path) : CollectLists(env, path));
+  const std::optional<v1::Plan> drafted = DraftOfRun(env, path);
+  const bool in_a_run = drafted.has_value() && drafted->shards_size() > 0;
+  PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, plan       ? LoadSidePlan(env, path)
+                                               : in_a_run ? CollectShards(env, *drafted)
+                                                          : CollectLists(env, path));
   const bool any = std::any_of(bundle.evidence().begin(), bundle.evidence().end(),
                                [](const v1::Evidence& evidence) { return evidence.has_shards(); });
   if (any) return bundle;
@@ -101,7 +115,10 @@ absl::StatusOr<v1::Bundle> LoadSide(CommandEnv& env, const std::string& path) {
     MessageArgs args(evidence.problem().args().begin(), evidence.problem().args().end());
     return absl::InvalidArgumentError(env.rules.messages.Say(evidence.problem().id(), args).en());
   }
-  return absl::InvalidArgumentError(StrCat(DisplayBytes(path), ": no shard list in it"));
+  return absl::InvalidArgumentError(
+      StrCat(DisplayBytes(path),
+             ": no shard list in it; record what each rank reads (`paritect run --run NAME -- CMD`), "
+             "or print the lists and name them under `shards:` in a plan"));
 }
 
 // --- json ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/localise.h"
 #include "client/report/json.h"
 #include "common/utf8.h"
 #include "report/terminal.h"
@@ -50,14 +51,20 @@ ManifestProgress::ManifestProgress(CommandEnv& env, const std::string& mode) : e
 
 std::string ManifestProgress::Text(const HashProgress& now, double seconds) const {
   const double rate = seconds > 0 ? static_cast<double>(now.bytes_done) / seconds : 0;
-  const std::string more = now.walking ? "+" : "";
-  const std::optional<double> left = SecondsLeft(now, seconds);
-  return absl::StrCat(now.files_done, " of ", now.files_total, more, " files, ",
-                      Bytes(static_cast<double>(now.bytes_done)), " of ", Bytes(static_cast<double>(now.bytes_total)),
-                      more, ", ", Bytes(rate), "/s, ",
-                      now.walking ? "still looking"
-                      : left      ? absl::StrCat(Time(*left), " left")
-                                  : "time left not known");
+  const std::string done =
+      absl::StrCat(Bytes(static_cast<double>(now.bytes_done)), " of ", Bytes(static_cast<double>(now.bytes_total)));
+  std::string text;
+  if (now.walking && now.files_done == 0) {
+    text = absl::StrCat("looking for files, found so far: ", now.files_total);
+  } else if (now.walking) {
+    text = absl::StrCat(now.files_done, " files read, found so far: ", now.files_total, "; ", Bytes(rate), "/s");
+  } else if (const std::optional<double> left = SecondsLeft(now, seconds)) {
+    text = absl::StrCat(now.files_done, " of ", now.files_total, " files, ", done, ", ", Bytes(rate), "/s, ",
+                        Time(*left), " left");
+  } else {
+    text = absl::StrCat(now.files_done, " of ", now.files_total, " files, ", done);
+  }
+  return Localised(env_.language, text);
 }
 
 void ManifestProgress::Show(const HashProgress& now) {

@@ -67,9 +67,14 @@ absl::Status TakeSides(AuditArguments& options) {
           ": name the sides either as BASELINE MIGRATED or with --baseline and --migrated, not in both ways"));
     }
     if (options.sides.size() != 2) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "BASELINE MIGRATED takes two runs, and ", options.sides.size(),
-          " are named; several runs or nodes of a side, or one side alone: --baseline RUN --migrated RUN, repeatable"));
+      return absl::InvalidArgumentError(
+          options.sides.size() == 1
+              ? absl::StrCat("only one run is named (", DisplayBytes(options.sides[0]),
+                             "): give the baseline's folder, then the migrated run's; one side alone: --baseline RUN "
+                             "or --migrated RUN")
+              : absl::StrCat(options.sides.size(),
+                             " runs are named, BASELINE MIGRATED takes two; several runs or nodes of a side: "
+                             "--baseline RUN --migrated RUN, repeatable"));
     }
     options.baseline = {options.sides[0]};
     options.migrated = {options.sides[1]};

@@ -10,10 +10,12 @@
 #include "agent/datasets/follow_up.h"
 #include "checks/datasets/follow_up.h"
 #include "checks/datasets/pairs.h"
+#include "client/localise.h"
 #include "client/plan/told_input.h"
 #include "common/in_order.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/terminal.h"
 
 namespace paritect {
 namespace {
@@ -115,7 +117,9 @@ absl::StatusOr<AuditInput> LoadAuditInput(CommandEnv& env, const AuditArguments&
   for (const std::string& path : options.baseline) {
     // A slip of typing that makes everything agree with itself.
     if (std::find(options.migrated.begin(), options.migrated.end(), path) == options.migrated.end()) continue;
-    env.err << "paritect: warning: " << DisplayBytes(path) << " is given on both sides: it will agree with itself\n";
+    env.err << Localised(env.language, absl::StrCat("paritect: warning: ", TerminalSafe(DisplayBytes(path)),
+                                                    " is given on both sides: it will agree with itself"))
+            << "\n";
   }
   std::vector<SideInput> inputs[2];
   const auto lists = std::make_shared<SharedLists>();

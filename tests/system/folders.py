@@ -127,6 +127,8 @@ def habits(work):
     sides = [work / "data" / "gpu", work / "data" / "npu"]
     assert "不通过" in paritect("--lang", "zh_CN", "check", *sides, code=1)[0]
     assert "不通过" in paritect("check", *sides, "--lang=zh-CN.UTF-8", code=1)[0]
+    named = ("--baseline", sides[0], "--migrated", sides[1])
+    assert "不通过" in paritect("--lang", "zh", "check", *named, code=1)[0]
     paritect("--color", "never", "version", code=0)
     paritect("check", *sides, "-o", work / "r.md", "-o", f"md={work}/s", "-o", work / "r.json", code=1)
     assert (work / "r.md").read_text() == (work / "s").read_text() != ""
@@ -136,6 +138,10 @@ def habits(work):
     assert {one["id"] for one in report["items"]} == {"data.dataset", "data.preprocessing", "data.sharding"}
     out, err = paritect("check", *reversed(sides), code=1)
     assert "look swapped" in err, err
+    assert "fix      name the baseline (GPU) first" in out, out
+    err = paritect("check", sides[0], f"{sides[1]}u", code=2)[1]
+    assert f"did you mean '{sides[1]}'?" in err, err
+    assert "only one run is named" in paritect("check", sides[0], code=2)[1]
     assert "look swapped" not in paritect("check", *sides, code=1)[1]
     for words in (("help", "check"), ("help", "audit", "run"), ("help", "plan", "init"), ("help", "man")):
         assert paritect(*words, code=0)[0]
