@@ -89,7 +89,7 @@ std::vector<const LogFormat*> FormatsThatClaim(const LogHead& head, bool* speaks
   if (speaks_of_loss != nullptr) *speaks_of_loss = AnyLine(LinesOf(lines, all.size()), &SpeaksOfLoss);
   std::vector<const LogFormat*> claim;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool whole = LettersOf(*all[i]).empty();
+    const bool whole = all[i]->letters.empty();
     const std::string own = whole ? std::string() : LinesOf(lines, i);
     if (!whole && own.empty()) continue;
     if (all[i]->sniff({head.raw, whole ? head.text : absl::string_view(own), head.first})) claim.push_back(all[i]);
