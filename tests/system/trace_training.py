@@ -26,7 +26,7 @@ WORLD = 4
 SHARDS = 24
 
 SCRIPT = r'''
-import json, os, sys
+import ctypes, json, os, sys
 rank, world, root, out, sort, workers = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), *sys.argv[1:5]
 names = os.listdir(root)
 if sort == "sorted":
