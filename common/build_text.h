@@ -1,4 +1,5 @@
-// What `version` prints of a program: version, commit, what it was built for and by, and the libraries that it was built with.
+// What `version` prints of a program: version, commit, what it was built for and by, and the libraries it was built
+// with.
 #ifndef PARITECT_COMMON_BUILD_TEXT_H_
 #define PARITECT_COMMON_BUILD_TEXT_H_
 

@@ -29,8 +29,8 @@ void BelowOne(const CheckContext& context, v1::CheckResult& result, const RunSer
   }
 }
 
-// Another parameter does no harm while few steps are skipped; then it is the first thing to look at. Where nothing tells
-// of skipped steps, whether it does harm is not known.
+// Another parameter does no harm while few steps are skipped; then it is the first thing to look at. Where nothing
+// tells of skipped steps, whether it does harm is not known.
 enum class OverflowRate { kHolds, kExceeded, kUnknown };
 
 OverflowRate OverflowRateOf(const CheckContext& context, const RunSeries& run) {

@@ -20,7 +20,8 @@ class RecordList {
   bool empty() const { return size_ == 0; }
 
   void push_back(T value) {
-    if (size_ == blocks_.size() * kBlock) blocks_.push_back(std::unique_ptr<Block>(new Block));  // make_unique would write zeros first
+    // make_unique would write zeros first.
+    if (size_ == blocks_.size() * kBlock) blocks_.push_back(std::unique_ptr<Block>(new Block));
     (*this)[size_++] = std::move(value);
   }
 
