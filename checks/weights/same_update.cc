@@ -101,8 +101,10 @@ class Judge {
     if (!pair.one_to_one() || start == Sameness::kTransposed) return Uncomparable(pair);
     const ModelTensor& a = *pair.a[0];
     const ModelTensor& b = *pair.b[0];
-    // What stands still is judged by first-step.update.updated.
-    if (MovementOf(a_, a) != Movement::kMoved || MovementOf(b_, b) != Movement::kMoved) return;
+    // What stands still on one side is named by first-step.update.updated; here its update is 0.
+    const Movement moves_a = MovementOf(a_, a), moves_b = MovementOf(b_, b);
+    if (moves_a == Movement::kStill && moves_b == Movement::kStill) return;
+    if (moves_a == Movement::kUnknown || moves_b == Movement::kUnknown) return Uncomparable(pair);
     const std::vector<double> u = UpdateSketch(a_, a), v = UpdateSketch(b_, b);
     const std::optional<SketchProducts> products = ProductsOf(u, v);
     const bool same_shape = std::equal(a.first().shape().begin(), a.first().shape().end(), b.first().shape().begin(),
@@ -116,7 +118,7 @@ class Judge {
     const auto sampled = static_cast<double>(std::min<std::uint64_t>(a.elements(), with_signs));
     if (signs.places > 0) vectors.moved = std::min(1.0, static_cast<double>(signs.places) / sampled);
     all_.Add(vectors);
-    pairs_.push_back(std::move(vectors));
+    if (moves_a == moves_b) pairs_.push_back(std::move(vectors));
   }
 
   // Other layouts and parts.

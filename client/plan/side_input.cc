@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "agent/collect.h"
 #include "agent/drafting/recognise.h"
 #include "common/nearest.h"
@@ -68,16 +69,43 @@ bool IsEvidence(CommandEnv& env, const std::string& path, std::uint64_t size_byt
   return file.kind != FileKind::kUnknown && file.kind != FileKind::kPlan && file.kind != FileKind::kData && !document;
 }
 
+// The plan of a wrapped run with what was drafted beside it: one plan of one node, whose paths start from the folder
+// that holds both.
+v1::Plan WithBeside(v1::Plan run, const v1::Plan& beside) {
+  absl::string_view below = run.base();
+  if (!absl::ConsumePrefix(&below, beside.base())) return run;
+  const std::string folder(absl::StripPrefix(below, "/"));
+  const auto move = [&folder](std::string* path) {
+    if (!path->empty()) *path = JoinPath(folder, *path);
+  };
+  for (v1::ShardSource& one : *run.mutable_shards()) {
+    move(one.mutable_list());
+    move(one.mutable_trace());
+  }
+  for (v1::SettingsSource& one : *run.mutable_settings()) move(one.mutable_file());
+  for (v1::LogSource& one : *run.mutable_logs()) move(one.mutable_file());
+  for (v1::WeightsSource& one : *run.mutable_weights()) move(one.mutable_file());
+  for (v1::TensorsSource& one : *run.mutable_tensors()) move(one.mutable_file());
+  for (v1::ObservedSource& one : *run.mutable_observed()) move(one.mutable_path());
+  v1::Plan rest = beside;
+  rest.clear_info();
+  rest.clear_base();
+  run.MergeFrom(rest);
+  run.set_base(beside.base());
+  run.mutable_info()->set_drafted(true);
+  return run;
+}
+
 absl::StatusOr<SideInput> ReadDraft(CommandEnv& env, SideInput input, const DraftOptions& options) {
   PARITECT_ASSIGN_OR_RETURN(Draft draft, DraftPlan(env.fs, env.rules, input.path, options));
   input.plans = draft.plans;
   for (const std::string& folder : draft.recorded) {
     PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadCheckedPlan(env, folder));
-    for (v1::Plan& beside : input.plans) {
-      beside.mutable_info()->set_run(plan.info().run());
-      beside.mutable_info()->set_node(plan.info().node());
+    if (draft.plans.empty()) {
+      input.plans.push_back(std::move(plan));
+    } else {
+      input.plans = {WithBeside(std::move(plan), draft.plans[0])};
     }
-    input.plans.push_back(std::move(plan));
   }
   for (const std::string& path : draft.bundles) {
     PARITECT_ASSIGN_OR_RETURN(v1::Bundle bundle, LoadBundle(env.fs, path));

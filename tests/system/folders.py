@@ -1,10 +1,11 @@
 """Two folders are enough: pairs as people have them (run_pairs.py), and folders that are not what they seem.
 
-    folders.py BUILD CASE      CASE: pairs | same_as_plan | bounds | strange | habits
+    folders.py BUILD CASE      CASE: pairs | same_as_plan | bounds | strange | habits | openings
 """
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -152,6 +153,62 @@ def habits(work):
     paritect("diagnose", *sides, code=(0, 1))
     page = paritect("help", "man", code=0)[0]
     assert page.startswith(".TH PARITECT 1") and "hash\\-data" in page
+
+
+def as_written(gpu, npu):
+    """What each opening of the plain pair asks, done as it is written: by the opening's words, options of `check`."""
+    again = [gpu.with_name(f"again{number}") for number in (2, 3)]
+    for folder in again:
+        shutil.copytree(gpu, folder)
+    fp32, told = gpu.with_name("fp32"), gpu.with_name("told")
+    for folder, line in ((fp32, "role: fp32-reference"), (told, "facts: {reference_accuracy: 70}")):
+        shutil.copytree(gpu, folder)
+        paritect("plan", "init", folder, code=0)
+        plan = [one for one in (folder / "plan.yaml").read_text().splitlines() if not one.startswith("role:")]
+        (folder / "plan.yaml").write_text("\n".join([*plan, line, ""]))
+    answers = gpu.with_name("answers.yaml")
+    answers.write_text("attestations:\n" + "".join(
+        f"  - {{check: {check}, by: me, reason: looked, until: 2099-12-31}}\n"
+        for check in ("baseline.repeatability.labels", "training.flow.evaluation")))
+    # In place of Python something that prints what the training printed: what is recorded inside has tests of its own.
+    programs = gpu.with_name("bin")
+    programs.mkdir()
+    for side in (gpu, npu):
+        out = side.with_name(side.name + "-wrapped")
+        shutil.copytree(side, out)
+        for name in ("python", "python3", "torchrun"):
+            (programs / name).write_text(f"#!/bin/sh\ncat {side}/train.log\n")
+            (programs / name).chmod(0o755)
+        paritect("run", "--run", side.name, "--no-observe", "--", "bash", "run.sh", code=0, cwd=out,
+                 env={"PATH": f"{programs}:/usr/bin:/bin"})
+    return {
+        "paritect run --run NAME -- CMD": ["--baseline", f"{gpu}-wrapped", "--migrated", f"{npu}-wrapped"],
+        "--baseline RUN1 --baseline RUN2 --baseline RUN3":
+            ["--baseline", gpu, "--baseline", again[0], "--baseline", again[1], "--migrated", npu],
+        "--baseline FP32": ["--baseline", gpu, "--baseline", fp32, "--migrated", npu],
+        "facts: {reference_accuracy: …}": ["--baseline", told, "--migrated", npu],
+        "--answers FILE": ["--answers", answers, gpu, npu],
+        ", or attest": ["--answers", answers, gpu, npu],
+    }
+
+
+def openings(work):
+    """Every opening of a healthy plain pair can be done as it is written, and answers something of what it names."""
+    run_pairs.make(work, "healthy")
+    gpu, npu = work / "healthy" / "gpu", work / "healthy" / "npu"
+    report = json.loads(paritect("check", gpu, npu, "-o", "json", code=0)[0])
+    ways, before = as_written(gpu, npu), checks(report)
+    assert report["openings"]
+    for opening in report["openings"]:
+        way = next((words for said, words in ways.items() if said in opening["do"]["en"]), None)
+        assert way, f"no one knows how to do this: {opening['do']['en']}"
+        # A person's answer or an fp32 run that is none may make a check fail: it is answered.
+        after = checks(json.loads(paritect("check", *way, "-o", "json", code=(0, 1))[0]))
+        changed = [one for one in opening["checks"] if after[one] != before[one]]
+        assert changed, (opening["do"]["en"], opening["checks"])
+        # A run that is not observed from within does not show that it is one process.
+        lost = [one for one in before if before[one]["verdict"] == "pass" and after[one]["verdict"] == "not_performed"]
+        assert not lost or opening["id"] == "wrapped-run", (opening["do"]["en"], lost)
 
 
 with tempfile.TemporaryDirectory() as folder:
