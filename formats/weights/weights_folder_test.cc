@@ -95,6 +95,28 @@ TEST(Megatron, EveryRankWithItsFile) {
   }
 }
 
+// The buffers of a distributed optimizer, under the types that they are of.
+TEST(Megatron, TheDistributedOptimizerBesideTheModel) {
+  const std::string types = PickleTuple({PickleName("torch", "bfloat16"), PickleName("torch", "float32")});
+  const auto tensor = [](const char* key) {
+    return absl::StrCat(PickleText(key), PickleTensor("0", "FloatStorage", 2, 0, {2}, {1}));
+  };
+  const std::string buffers =
+      PickleDict({PickleInteger(0), PickleDict({types, PickleDict({tensor("param"), tensor("exp_avg")})})});
+  MemoryFileSystem fs;
+  fs.AddFile("/m/iter_0000005/mp_rank_00/model_optim_rng.pt", MegatronRank(1));
+  fs.AddFile("/m/iter_0000005/mp_rank_00/distrib_optim.pt", TorchZip(buffers, {{"0", Floats({1, 2})}}));
+  const auto source = OpenWeights(fs, "/m/iter_0000005");
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source), ElementsAre("w F32 [2]", "fp32_flat.0.torch.bfloat16+torch.float32.param F32 [2]",
+                                            "fp32_flat.0.torch.bfloat16+torch.float32.exp_avg F32 [2]"));
+  EXPECT_EQ((*source)->tensors()[1].role, v1::TENSOR_ROLE_MASTER);
+  EXPECT_EQ((*source)->tensors()[2].role, v1::TENSOR_ROLE_OPTIMIZER_STATE);
+  EXPECT_EQ((*source)->tensors()[1].file, "mp_rank_00/distrib_optim.pt");
+  fs.AddFile("/m/iter_0000005/mp_rank_00/distrib_optim.pt", "no checkpoint");
+  EXPECT_FALSE(OpenWeights(fs, "/m/iter_0000005").ok());
+}
+
 TEST(Megatron, ARankThatIsMissing) {
   MemoryFileSystem fs;
   fs.AddFile("/m/latest_checkpointed_iteration.txt", "5");
