@@ -7,7 +7,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
   if(failed)
     set(commit "not known (built outside of a checkout)")
   else()
-    execute_process(COMMAND git -C ${SOURCE} --no-optional-locks diff-index --quiet HEAD -- RESULT_VARIABLE changed
+    # By content: a checkout that was copied has other times, and no change.
+    execute_process(COMMAND git -C ${SOURCE} --no-optional-locks diff --quiet HEAD -- RESULT_VARIABLE changed
                     OUTPUT_QUIET ERROR_QUIET)
     if(changed)
       string(APPEND commit " with changes")

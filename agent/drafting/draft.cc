@@ -67,6 +67,7 @@ class Drafting {
     TakeObserved();
     TakeWeights();
     TakeTensors();
+    LeaveOutSeveralNodes();
     NameTheRest();
     return Finish();
   }
@@ -440,6 +441,14 @@ class Drafting {
     }
     std::sort(out_.not_taken.begin(), out_.not_taken.end(),
               [](const NotTaken& a, const NotTaken& b) { return std::tie(a.path, a.why) < std::tie(b.path, b.why); });
+  }
+
+  // A wrapped run is of one node. What lies beside it for several says not which of them it was.
+  void LeaveOutSeveralNodes() {
+    if (out_.recorded.empty() || plans_.size() < 2) return;
+    for (const TakenSource& one : out_.taken) out_.not_taken.push_back({one.path, "not_taken_beside_recorded", ""});
+    out_.taken.clear();
+    plans_.clear();
   }
 
   absl::StatusOr<Draft> Finish() {

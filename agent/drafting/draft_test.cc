@@ -209,5 +209,17 @@ TEST_F(DraftTest, BesideAWrappedRunWhatNoRunRecordsOfItselfIsTaken) {
   EXPECT_THAT(NotTaken(draft), Contains("train.log not_taken_beside_recorded"));
 }
 
+TEST_F(DraftTest, BesideAWrappedRunFilesOfSeveralNodesAreNamedAndLeftOut) {
+  fs_.AddFile("/rec/paritect-runs/r/node-1/plan.yaml", "run: r\nlogs: [output.log]\nobserved: [observe]\n");
+  fs_.AddFile("/rec/paritect-runs/r/node-1/output.log", Log(60));
+  fs_.AddFile("/rec/node01/train.yaml", "learning_rate: 0.1\nbatch_size: 8\n");
+  fs_.AddFile("/rec/node02/train.yaml", "learning_rate: 0.1\nbatch_size: 8\n");
+  const Draft draft = Of("/rec");
+  EXPECT_THAT(draft.recorded, ElementsAre("/rec/paritect-runs/r/node-1"));
+  EXPECT_THAT(draft.plans, IsEmpty());
+  EXPECT_THAT(NotTaken(draft), ElementsAre("node01/train.yaml not_taken_beside_recorded",
+                                           "node02/train.yaml not_taken_beside_recorded"));
+}
+
 }  // namespace
 }  // namespace paritect
