@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kEntryBytesMax = 256 << 20;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::int64_t kMarginNs = 2'000'000'000;  // coarser than any file system's clock
-constexpr absl::string_view kVersion = "paritect weights 3\n";
+constexpr absl::string_view kVersion = "paritect weights 4\n";  // raised where readers give more than before
 
 void Append(std::string& bytes, std::uint64_t number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));

@@ -72,6 +72,12 @@ void Trained(const TensorPair& pair, FindingBudget& budget) {
   }
 }
 
+// A file in which nothing is trained was written for another use than training.
+bool SaysWhatIsTrained(const ModelState& state) {
+  return std::any_of(state.tensors.begin(), state.tensors.end(),
+                     [](const ModelTensor& one) { return one.first().requires_grad(); });
+}
+
 void Compare(const CheckContext& context, v1::CheckResult& result, const ModelState& a, const ModelState& b) {
   const PairedStates states(context, a, b);
   for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
@@ -79,7 +85,9 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const ModelSt
   }
   if (states.match().by_order()) AddWarning(context, result, "matched_by_order", b.where);
   FindingBudget budget(context, result);
-  for (const TensorPair& pair : states.match().pairs) Trained(pair, budget);
+  if (SaysWhatIsTrained(a) && SaysWhatIsTrained(b)) {
+    for (const TensorPair& pair : states.match().pairs) Trained(pair, budget);
+  }
   // What has no partner on either side may be the same in other cuts (layers or experts stacked in one tensor).
   const bool cut = states.UnmatchedHoldTheSame();
   if (cut) AddMissing(context, result, "unmatched_hold_the_same", b.where);

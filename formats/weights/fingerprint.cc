@@ -250,6 +250,7 @@ class Fingerprinter : public TensorFingerprinter {
 void Describe(const TensorInfo& info, v1::TensorFingerprint& tensor) {
   tensor.set_name(info.name);
   tensor.set_role(info.role);
+  if (info.requires_grad.has_value()) tensor.set_requires_grad(*info.requires_grad);
   tensor.set_dtype(info.dtype_word.empty() ? std::string(DTypeWord(info.dtype)) : info.dtype_word);
   for (const std::int64_t size : info.shape) tensor.add_shape(size);
   tensor.set_alias_of(info.alias_of);

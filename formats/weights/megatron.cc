@@ -1,6 +1,7 @@
 // Megatron-LM and MindSpeed: latest_checkpointed_iteration.txt names iter_0000001 (or release); in it mp_rank_TT,
 // mp_rank_TT_PPP or mp_rank_TT_PPP_EEE with model_optim_rng.pt each. Ranks hold parts of tensors under the same names:
-// each is listed with its file. Layers of later pipeline stages are numbered on. A distributed checkpoint in the
+// each is listed with its file. distrib_optim.pt beside it holds the state of a distributed optimizer, as "fp32_flat.".
+// Layers of later pipeline stages are numbered on. A distributed checkpoint in the
 // iteration's folder is read as such. Source: NVIDIA/Megatron-LM, megatron/training/checkpointing.py.
 #include <set>
 #include <utility>
@@ -26,6 +27,8 @@ using absl::StrCat;
 constexpr absl::string_view kTracker = "latest_checkpointed_iteration.txt";
 constexpr absl::string_view kRankPrefix = "mp_rank_";
 constexpr absl::string_view kModelFiles[] = {"model_optim_rng.pt", "model_rng.pt"};
+constexpr absl::string_view kOptimizerFile = "distrib_optim.pt";
+constexpr absl::string_view kFlatMaster = "fp32_flat.";
 constexpr std::size_t kRanksMax = 10'000;
 
 // mp_rank_01_003: tensor rank 1, pipeline rank 3; a third number, or the second without pipelines, counts experts.
@@ -64,6 +67,20 @@ absl::StatusOr<std::string> FolderOfIteration(FileSystem& fs, const std::string&
   return JoinPath(path, absl::StrFormat("iter_%07d", *iteration));
 }
 
+// The distributed optimizer keeps its state in flat buffers of all parameters of a type, and no list of what lies
+// where: "param" is the fp32 copy (core/optimizer/distrib_optimizer.py, get_parameter_state_dp_zero).
+absl::Status AddDistributedOptimizer(FileSystem& fs, const std::string& folder, const Rank& rank, StoredTensors& out) {
+  const std::string file = JoinPath(rank.folder, kOptimizerFile);
+  auto source = ReadTorchFile(fs, JoinPath(folder, file));
+  if (absl::IsNotFound(source.status())) return absl::OkStatus();
+  if (!source.ok()) return source.status();
+  for (TensorInfo& info : (*source)->mutable_tensors()) {
+    const bool master = absl::EndsWith(info.name, ".param");
+    info.role = master ? v1::TENSOR_ROLE_MASTER : v1::TENSOR_ROLE_OPTIMIZER_STATE;
+  }
+  return out.Absorb(std::move(**source), file, kFlatMaster);
+}
+
 absl::Status AddRank(FileSystem& fs, const std::string& folder, Rank& rank, StoredTensors& out) {
   rank.begin = rank.end = out.tensors().size();
   for (absl::string_view name : kModelFiles) {
@@ -73,7 +90,7 @@ absl::Status AddRank(FileSystem& fs, const std::string& folder, Rank& rank, Stor
     if (!source.ok()) return source.status();
     PARITECT_RETURN_IF_ERROR(out.Absorb(std::move(**source), file));
     rank.end = out.tensors().size();
-    return absl::OkStatus();
+    return AddDistributedOptimizer(fs, folder, rank, out);
   }
   out.AddIncomplete("weights_file_missing", {{"file", StrCat(rank.folder, "/", kModelFiles[0])}, {"count", "?"}});
   return absl::OkStatus();

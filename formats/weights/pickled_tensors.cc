@@ -135,8 +135,18 @@ class Walker {
       case Kind::kInteger: return StrCat(key.integer);
       case Kind::kBoolean: return key.boolean ? "True" : "False";
       case Kind::kGlobal: return view_.NameOf(place);
+      case Kind::kList: break;
       default: return "?";
     }
+    // A tuple of few plain keys; what nests in keys is not followed.
+    constexpr std::size_t kItemsMax = 8;
+    if (key.items.size() > kItemsMax) return "?";
+    std::vector<std::string> items;
+    for (const std::int32_t item : key.items) {
+      if (view_.at(item).kind == Kind::kList) return "?";
+      items.push_back(KeyText(item));
+    }
+    return absl::StrJoin(items, "+");
   }
 
   absl::Status Count(std::size_t visits) {
@@ -250,7 +260,9 @@ class Walker {
   absl::Status Tensor(std::int32_t place, const std::string& name) {
     std::string function = view_.NameOf(place);
     std::vector<std::int32_t> arguments(view_.ArgumentsOf(place).begin(), view_.ArgumentsOf(place).end());
-    v1::TensorRole role = RoleOf(name);
+    TensorInfo info;
+    info.name = name;
+    info.role = RoleOf(name);
     for (int i = 0; i < kWrappersMax && !arguments.empty(); ++i) {
       const absl::string_view last = LastPart(function);
       std::int32_t inner = -1;
@@ -261,7 +273,10 @@ class Walker {
         continue;
       }
       if (last == "_rebuild_parameter" || last == "_rebuild_parameter_with_state") {
-        if (role == v1::TENSOR_ROLE_UNSPECIFIED) role = v1::TENSOR_ROLE_PARAMETER;
+        if (info.role == v1::TENSOR_ROLE_UNSPECIFIED) info.role = v1::TENSOR_ROLE_PARAMETER;
+        // Of a parameter alone: what state_dict gives is detached, trained or not.
+        const bool told = arguments.size() > 1 && view_.at(arguments[1]).kind == Kind::kBoolean;
+        if (told && !info.requires_grad.has_value()) info.requires_grad = view_.at(arguments[1]).boolean;
         inner = arguments[0];
       } else if (last == "_rebuild_device_tensor_from_cpu_tensor" || last == "_rebuild_device_tensor_from_numpy") {
         inner = arguments[0];
@@ -275,7 +290,7 @@ class Walker {
     }
     const absl::string_view last = LastPart(function);
     if (last == "_rebuild_tensor" || last == "_rebuild_tensor_v2" || last == "_rebuild_tensor_v3") {
-      return Annotate(Rebuild(arguments, name, role), StrCat("tensor ", DisplayBytes(name)));
+      return Annotate(Rebuild(arguments, std::move(info)), StrCat("tensor ", DisplayBytes(name)));
     }
     if (last == "_rebuild_meta_tensor_no_storage")
       return Unreadable(name, "a tensor on the meta device, which has no data");
@@ -284,7 +299,7 @@ class Walker {
   }
 
   // (storage, offset, size, stride, requires_grad, hooks[, dtype of v3])
-  absl::Status Rebuild(const std::vector<std::int32_t>& arguments, const std::string& name, v1::TensorRole role) {
+  absl::Status Rebuild(const std::vector<std::int32_t>& arguments, TensorInfo info) {
     if (arguments.size() < 4) return absl::DataLossError("a tensor without storage, offset, size and stride");
     const auto id = ReadStorageId(view_, arguments[0]);
     const auto offset = view_.IntegerOf(arguments[1]);
@@ -293,16 +308,13 @@ class Walker {
     if (!id || !offset || *offset < 0 || !size || !strides || size->size() != strides->size()) {
       return absl::DataLossError("its storage, offset, size or stride is none");
     }
-    TensorInfo info;
-    info.name = name;
-    info.role = role;
     info.shape = *size;
     info.dtype = id->dtype;
     info.device = IsValidUtf8(id->location) ? id->location : DisplayBytes(id->location);
-    if (!id->unreadable.empty()) return Unreadable(name, id->unreadable);
+    if (!id->unreadable.empty()) return Unreadable(info.name, id->unreadable);
     if (!id->typed) {
       const auto type = arguments.size() > 6 ? TypeOfName(view_.NameOf(arguments[6])) : std::nullopt;
-      if (!type) return Unreadable(name, "elements of a type that is not known");
+      if (!type) return Unreadable(info.name, "elements of a type that is not known");
       info.dtype = *type;
     }
     return View(std::move(info), *id, static_cast<std::uint64_t>(*offset), *strides);

@@ -4,6 +4,7 @@
 #define PARITECT_FORMATS_WEIGHTS_TENSOR_SOURCE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct TensorInfo {
   std::string alias_of;  // name of the tensor before it that shares its storage and view
   std::string device;
   std::string file;      // of a folder or index
+  std::optional<bool> requires_grad;  // where the file says whether it is trained
   std::string unreadable;  // why its elements cannot be given (a type that has no plain form, a part that is missing)
 };
 

@@ -117,6 +117,8 @@ class DcpReader {
     if (!size || !chunks) return absl::DataLossError("its metadata lack size or chunks");
     TensorInfo info;
     info.name = name;
+    // The optimizer's fp32 copies (Megatron-LM core/optimizer, sharded_state_dict).
+    if (absl::StartsWith(name, "optimizer.state.fp32_param.")) info.role = v1::TENSOR_ROLE_MASTER;
     info.shape = *size;
     std::vector<Box> boxes;
     for (const std::int32_t chunk : view_.ItemsOf(*chunks)) {

@@ -67,6 +67,33 @@ TEST(TorchZip, OrderedDictionariesInBothSpellings) {
   }
 }
 
+TEST(TorchZip, ParametersSayWhetherTheyAreTrained) {
+  const std::string tensor = PickleTensor("0", "FloatStorage", 6, 0, {6}, {1});
+  const auto parameter = [&](const char* trained) {
+    return PickleCall("torch._utils", "_rebuild_parameter", {tensor, trained, "N"});
+  };
+  const auto source = OpenBytes(
+      TorchZip(PickleDict({PickleText("w"), parameter("\x88"), PickleText("frozen"), parameter("\x89"),
+                           PickleText("odd"), parameter("N"), PickleText("detached"), tensor}),
+               {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_EQ((*source)->tensors().size(), 4U);
+  EXPECT_EQ((*source)->tensors()[0].requires_grad, true);
+  EXPECT_EQ((*source)->tensors()[1].requires_grad, false);
+  EXPECT_EQ((*source)->tensors()[2].requires_grad, std::nullopt);
+  EXPECT_EQ((*source)->tensors()[3].requires_grad, std::nullopt) << "state_dict() says nothing of training";
+}
+
+// Keys of dictionaries are joined where they are tuples; tuples in these are not followed, however they repeat.
+TEST(TorchZip, KeysThatAreTuples) {
+  const std::string tensor = PickleTensor("0", "FloatStorage", 6, 0, {6}, {1});
+  const std::string flat = PickleTuple({PickleInteger(3), PickleText("a")}), nested = PickleTuple({flat, flat});
+  const auto source = OpenBytes(
+      TorchZip(PickleDict({flat, tensor, nested, tensor}), {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source), ElementsAre("3+a F32 [6]", "? F32 [6]"));
+}
+
 TEST(TorchZip, ParametersObjectsAndEnumerations) {
   const std::string tensor = PickleTensor("0", "FloatStorage", 6, 0, {6}, {1});
   const auto source = OpenBytes(TorchZip(

@@ -95,6 +95,28 @@ TEST(Megatron, EveryRankWithItsFile) {
   }
 }
 
+// The buffers of a distributed optimizer, under the types that they are of.
+TEST(Megatron, TheDistributedOptimizerBesideTheModel) {
+  const std::string types = PickleTuple({PickleName("torch", "bfloat16"), PickleName("torch", "float32")});
+  const auto tensor = [](const char* key) {
+    return absl::StrCat(PickleText(key), PickleTensor("0", "FloatStorage", 2, 0, {2}, {1}));
+  };
+  const std::string buffers =
+      PickleDict({PickleInteger(0), PickleDict({types, PickleDict({tensor("param"), tensor("exp_avg")})})});
+  MemoryFileSystem fs;
+  fs.AddFile("/m/iter_0000005/mp_rank_00/model_optim_rng.pt", MegatronRank(1));
+  fs.AddFile("/m/iter_0000005/mp_rank_00/distrib_optim.pt", TorchZip(buffers, {{"0", Floats({1, 2})}}));
+  const auto source = OpenWeights(fs, "/m/iter_0000005");
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source), ElementsAre("w F32 [2]", "fp32_flat.0.torch.bfloat16+torch.float32.param F32 [2]",
+                                            "fp32_flat.0.torch.bfloat16+torch.float32.exp_avg F32 [2]"));
+  EXPECT_EQ((*source)->tensors()[1].role, v1::TENSOR_ROLE_MASTER);
+  EXPECT_EQ((*source)->tensors()[2].role, v1::TENSOR_ROLE_OPTIMIZER_STATE);
+  EXPECT_EQ((*source)->tensors()[1].file, "mp_rank_00/distrib_optim.pt");
+  fs.AddFile("/m/iter_0000005/mp_rank_00/distrib_optim.pt", "no checkpoint");
+  EXPECT_FALSE(OpenWeights(fs, "/m/iter_0000005").ok());
+}
+
 TEST(Megatron, ARankThatIsMissing) {
   MemoryFileSystem fs;
   fs.AddFile("/m/latest_checkpointed_iteration.txt", "5");
@@ -246,9 +268,9 @@ struct Chunk {
   bool safetensors = false;
 };
 
-// A tensor "w" of that size in one file of chunks.
+// A tensor of that size in one file of chunks.
 void AddDcp(MemoryFileSystem& fs, const std::vector<std::int32_t>& size, const std::vector<Chunk>& chunks,
-            absl::string_view file = "__0_0.distcp") {
+            absl::string_view file = "__0_0.distcp", absl::string_view name = "w") {
   std::string data, list = "](", places;
   for (const Chunk& chunk : chunks) {
     const auto count = static_cast<std::int32_t>(chunk.values.size());
@@ -267,7 +289,7 @@ void AddDcp(MemoryFileSystem& fs, const std::vector<std::int32_t>& size, const s
                               {PickleText("offsets"), Size(chunk.offsets), PickleText("sizes"), Size(chunk.sizes)}));
     absl::StrAppend(&places,
                     PickleInstance(kModule, "MetadataIndex",
-                                   {PickleText("fqn"), PickleText("w"), PickleText("offset"), Size(chunk.offsets)}),
+                                   {PickleText("fqn"), PickleText(name), PickleText("offset"), Size(chunk.offsets)}),
                     PickleInstance("torch.distributed.checkpoint.filesystem", "_StorageInfo",
                                    {PickleText("relative_path"), PickleText(file), PickleText("offset"),
                                     PickleInteger(static_cast<std::int32_t>(data.size())), PickleText("length"),
@@ -278,7 +300,7 @@ void AddDcp(MemoryFileSystem& fs, const std::vector<std::int32_t>& size, const s
                                             {PickleText("size"), Size(size), PickleText("chunks"), list + "e"});
   fs.AddFile("/m/.metadata",
              PickleFile(PickleInstance(kModule, "Metadata",
-                                       {PickleText("state_dict_metadata"), PickleDict({PickleText("w"), tensor}),
+                                       {PickleText("state_dict_metadata"), PickleDict({PickleText(name), tensor}),
                                         PickleText("storage_data"), absl::StrCat("}(", places, "u")})));
   fs.AddFile("/m/__0_0.distcp", data);
 }
@@ -302,6 +324,17 @@ TEST(TorchDcp, ChunksByRowsColumnsAndBoxes) {
       Floats({1, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(ReadDcp({}, {{{}, {}, {7}}}), Floats({7}));
   EXPECT_EQ(ReadDcp({2, 2}, {{{1, 0}, {1, 2}, {3, 4}, true}, {{0, 0}, {1, 2}, {1, 2}}}), Floats({1, 2, 3, 4}));
+}
+
+TEST(TorchDcp, CopiesOfTheOptimizerAreToldFromItsState) {
+  for (const auto& [name, role] : {std::pair("optimizer.state.fp32_param.w", v1::TENSOR_ROLE_MASTER),
+                                   std::pair("optimizer.state.exp_avg.w", v1::TENSOR_ROLE_UNSPECIFIED)}) {
+    MemoryFileSystem fs;
+    AddDcp(fs, {2}, {{{0}, {2}, {1, 2}}}, "__0_0.distcp", name);
+    const auto source = OpenWeights(fs, "/m");
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_EQ((*source)->tensors()[0].role, role) << name;
+  }
 }
 
 TEST(TorchDcp, ChunksThatDoNotTile) {
