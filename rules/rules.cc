@@ -23,6 +23,7 @@
 #include "rules/prepared_document.h"
 #include "rules/script_words.h"
 #include "rules/secrets.h"
+#include "rules/tensor_kinds.h"
 #include "rules/walk.h"
 
 namespace paritect {
@@ -48,6 +49,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"one_process.yaml", [](const DocumentNode& root) { return ReadOneProcessRules(root).status(); }},
     {"script_words.yaml", [](const DocumentNode& root) { return ReadScriptWords(root).status(); }},
     {"metrics.yaml", [](const DocumentNode& root) { return ReadMetrics(root).status(); }},
+    {"tensor_kinds.yaml", [](const DocumentNode& root) { return TensorKinds::Read(root).status(); }},
     {"secrets.yaml", [](const DocumentNode& root) { return ReadSecrets(root).status(); }},
 };
 

@@ -28,6 +28,7 @@ struct Start {
   ModelState model;
   ModelState file;
   ModelState masters;  // fp32 copies beside the model, which training goes on from
+  FlatMasters flat = FlatMasters::kNone;
 };
 
 Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunCheckpoints& run) {
@@ -41,6 +42,7 @@ Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunChe
   if (!steps.empty() && steps.front() == 0) {
     start.model = StateOf(context, run.At(0));
     start.masters = MastersOf(context, run.At(0));
+    start.flat = FlatMastersOf(context, run.At(0));
   } else if (files.empty()) {
     AddMissing(context, result, "initial_not_recorded", run.run.name, {{"run", run.run.name}});
   }
@@ -83,6 +85,7 @@ class Evaluation {
   // The first update overwrites the model by what becomes of the fp32 copy: one that was made before the weights were
   // loaded brings back the old ones.
   void Masters(const RunCheckpoints& run, const Start& start) {
+    if (start.flat == FlatMasters::kUnknown) AddMissing(context_, result_, "flat_master_not_matched", run.run.name);
     if (start.masters.tensors.empty()) return;
     const PairedStates states(context_, start.model, start.masters);
     for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
@@ -135,6 +138,7 @@ class Evaluation {
     for (const auto& [i, k] : states.exchanged_pairs()) Exchanged(states.match().pairs[i], states.match().pairs[k]);
     Unmatched(states);
     Doubtful(a, b);
+    DifferingCopies(states);
     // Nothing beside nothing is no agreement.
     if (states.match().pairs.empty()) AddMissing(context_, result_, "no_tensors_compared", states.b().where);
     Sum(states, random);
@@ -151,6 +155,19 @@ class Evaluation {
       }
       AddNames("left_out_by_name", side, std::move(names));
     }
+  }
+
+  // Copies that differ in one way on both sides are no agreement either.
+  void DifferingCopies(const PairedStates& states) {
+    const auto add = [&](const ModelState& state, Side side) {
+      std::vector<std::string> names;
+      for (const ModelTensor& one : state.tensors) {
+        if (one.copies_differ()) names.push_back(one.name);
+      }
+      AddNames("copies_differ", side, std::move(names));
+    };
+    add(states.a(), Side::kBaseline);
+    add(states.b(), Side::kMigrated);
   }
 
   void AddNames(absl::string_view id, Side side, std::vector<std::string> names) {

@@ -407,16 +407,18 @@ TEST(InitialWeights, NamesAloneLeaveNothingOut) {
 }
 
 TEST(InitialWeights, TheCopyThatTheOptimizerUpdatesIsTheModel) {
-  const auto model = [](unsigned seed) {
-    Floats rounded;
-    for (const float value : RandomFloats(640, 2)) rounded.push_back(ToBf16(value));
-    v1::Weights weights = StateAt(0, {TensorOf("module.fc.weight", {10, 64}, rounded, "BF16"),
-                                      TensorOf("fp32.fc.weight", {10, 64}, RandomFloats(640, seed))});
-    weights.mutable_tensors(1)->set_role(v1::TENSOR_ROLE_MASTER);
-    return weights;
-  };
-  EXPECT_EQ(Judge(model(2), model(2)), "pass");
-  EXPECT_NE(Judge(model(2), model(3)).find("master_copy_differs module.fc.weight"), std::string::npos);
+  for (const std::string prefix : {"fp32.", "optimizer.state.fp32_param."}) {
+    const auto model = [&](unsigned seed) {
+      Floats rounded;
+      for (const float value : RandomFloats(640, 2)) rounded.push_back(ToBf16(value));
+      v1::Weights weights = StateAt(0, {TensorOf("module.fc.weight", {10, 64}, rounded, "BF16"),
+                                        TensorOf(prefix + "fc.weight", {10, 64}, RandomFloats(640, seed))});
+      weights.mutable_tensors(1)->set_role(v1::TENSOR_ROLE_MASTER);
+      return weights;
+    };
+    EXPECT_EQ(Judge(model(2), model(2)), "pass");
+    EXPECT_NE(Judge(model(2), model(3)).find("master_copy_differs module.fc.weight"), std::string::npos);
+  }
 }
 
 TEST(InitialWeights, FilesOfOneStepThatContradictEachOther) {
@@ -427,6 +429,59 @@ TEST(InitialWeights, FilesOfOneStepThatContradictEachOther) {
   };
   EXPECT_EQ(judge({a, a}), "pass");
   EXPECT_EQ(judge({a, b}).find("not_performed"), 0U);
+}
+
+// Two parameters in bf16 beside the flat buffer of a distributed optimizer, filled up with zeros.
+v1::Weights WithFlatMaster(const std::vector<unsigned>& seeds) {
+  v1::Weights weights = StateAt(0, {});
+  Floats flat;
+  for (const unsigned seed : {1U, 2U}) {
+    Floats values = RandomFloats(320, seed);
+    std::transform(values.begin(), values.end(), values.begin(), &ToBf16);
+    *weights.add_tensors() = TensorOf(absl::StrCat("fc", seed, ".weight"), {5, 64}, values, "BF16");
+  }
+  for (const unsigned seed : seeds) {
+    const Floats values = RandomFloats(320, seed);
+    flat.insert(flat.begin(), values.begin(), values.end());
+  }
+  flat.resize(704);
+  *weights.add_tensors() = TensorOf("fp32_flat.0.torch.bfloat16+torch.float32.param", {704}, flat);
+  weights.mutable_tensors(2)->set_role(v1::TENSOR_ROLE_MASTER);
+  return weights;
+}
+
+TEST(InitialWeights, AFlatMasterIsTheModelsOrNotKnown) {
+  EXPECT_EQ(Judge(WithFlatMaster({1, 2}), WithFlatMaster({1, 2})), "pass");
+  EXPECT_EQ(Judge(WithFlatMaster({1, 2}), WithFlatMaster({1, 3})).find("not_performed"), 0U);
+  EXPECT_EQ(Judge(WithFlatMaster({1, 3}), WithFlatMaster({1, 3})).find("not_performed"), 0U) << "stale on both sides";
+}
+
+TEST(Graph, WhatIsFrozenOnOneSideAlone) {
+  const auto model = [](bool first, bool second) {
+    v1::Weights weights = StateAt(0, {TensorOf("a.weight", {5, 64}, RandomFloats(320, 1)),
+                                      TensorOf("b.weight", {5, 64}, RandomFloats(320, 2))});
+    weights.mutable_tensors(0)->set_requires_grad(first);
+    weights.mutable_tensors(1)->set_requires_grad(second);
+    return weights;
+  };
+  EXPECT_EQ(Judge(model(true, true), model(true, true), kGraph), "pass");
+  EXPECT_EQ(Judge(model(true, true), model(true, false), kGraph), "fail: trained_differs b.weight");
+  EXPECT_EQ(Judge(model(true, true), model(false, false), kGraph), "pass") << "saved for another use than training";
+}
+
+// Ranks of a folder: parts of a vocabulary, or copies of it that drifted apart.
+TEST(InitialWeights, CopiesOfAVocabularyAreNoMoreRows) {
+  const auto ranks = [](const Floats& second) {
+    return StateAt(0, {TensorOf("embed_tokens.weight", {20, 32}, RandomFloats(640, 1)),
+                       TensorOf("embed_tokens.weight", {20, 32}, second)});
+  };
+  const v1::Weights whole = StateAt(0, {TensorOf("embed_tokens.weight", {20, 32}, RandomFloats(640, 1))});
+  Floats drifted = RandomFloats(640, 1);
+  drifted[5] += 0.001F;
+  EXPECT_EQ(Judge(whole, ranks(RandomFloats(640, 1))), "pass");
+  EXPECT_EQ(Judge(whole, ranks(drifted)), "fail: weights_differ embed_tokens.weight");
+  EXPECT_EQ(Judge(ranks(drifted), whole), "fail: weights_differ embed_tokens.weight");
+  EXPECT_EQ(Judge(whole, ranks(RandomFloats(640, 2))).find("not_performed"), 0U) << "more rows, as far as is known";
 }
 
 TEST(InitialWeights, RowsOfZerosAmongRandomOnes) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "rules/tensor_kinds.h"
 
 namespace paritect {
 namespace {
@@ -47,15 +48,6 @@ bool HoldsAnyAxes(absl::string_view format) {
   return std::find(std::begin(kAnyAxes), std::end(kAnyAxes), format) != std::end(kAnyAxes);
 }
 
-// A row a word: by the part of the name that stands before "weight", in the common form.
-bool IsVocabulary(absl::string_view canonical) {
-  constexpr absl::string_view kLayers[] = {"embed_tokens", "lm_head",   "wte",       "word_embeddings",
-                                           "embed",        "embedding", "embeddings"};
-  if (!absl::ConsumeSuffix(&canonical, ".weight")) return false;
-  const absl::string_view layer = canonical.substr(canonical.rfind('.') + 1);
-  return std::find(std::begin(kLayers), std::end(kLayers), layer) != std::end(kLayers);
-}
-
 // A mask under the name attn.bias has four axes, a bias one (transformers, GPT-2).
 bool IsDerived(const TensorNames& names, const v1::TensorFingerprint& tensor) {
   return names.IsDerived(tensor.name()) && !(tensor.shape_size() == 1 && absl::EndsWith(tensor.name(), ".bias"));
@@ -81,9 +73,10 @@ ModelTensor Described(const TensorNames& names, const std::string& name, v1::Ten
   const bool interleaved = names.IsInterleaved(name);
   described.ranked = interleaved && absl::StrContains(described.canonical, ".gate_up_proj.");
   described.grouped = interleaved && !described.ranked;
-  described.vocabulary = IsVocabulary(described.canonical);
-  described.rotary = absl::StrContains(described.canonical, ".self_attn.q_proj.") ||
-                     absl::StrContains(described.canonical, ".self_attn.k_proj.");
+  const TensorKinds& kinds = BuiltInTensorKinds();
+  described.copied = kinds.Is(TensorKind::kCopied, described.canonical);
+  described.vocabulary = kinds.Is(TensorKind::kVocabulary, described.canonical);
+  described.rotary = kinds.Is(TensorKind::kRotary, described.canonical);
   described.any_axes = HoldsAnyAxes(format);
   return described;
 }
@@ -125,6 +118,17 @@ void FindGates(ModelState& state) {
   }
 }
 
+bool IsFlatMaster(const CheckContext& context, const v1::TensorFingerprint& tensor) {
+  if (tensor.role() != v1::TENSOR_ROLE_MASTER && tensor.role() != v1::TENSOR_ROLE_OPTIMIZER_STATE) return false;
+  return BuiltInTensorKinds().Is(TensorKind::kFlatMaster, context.rules.tensor_names.Canonical(tensor.name()));
+}
+
+const v1::ValueHash* ValuesOf(const v1::TensorFingerprint& tensor, const std::string& dtype) {
+  if (dtype == "BF16") return tensor.has_values_as_bf16() ? &tensor.values_as_bf16() : nullptr;
+  if (dtype == "F16") return tensor.has_values_as_fp16() ? &tensor.values_as_fp16() : nullptr;
+  return tensor.has_values() ? &tensor.values() : nullptr;
+}
+
 // What several ranks hold alike (of tensor- or expert-parallel ones) counts once.
 void DropCopies(ModelTensor& tensor) {
   std::set<std::string> seen;
@@ -146,11 +150,7 @@ std::optional<ValueHashes> ModelTensor::values() const {
 }
 
 std::optional<ValueHashes> ModelTensor::values_as(const std::string& dtype) const {
-  return SumOf(parts, [&](const v1::TensorFingerprint& one) -> const v1::ValueHash* {
-    if (dtype == "BF16") return one.has_values_as_bf16() ? &one.values_as_bf16() : nullptr;
-    if (dtype == "F16") return one.has_values_as_fp16() ? &one.values_as_fp16() : nullptr;
-    return nullptr;
-  });
+  return SumOf(parts, [&](const v1::TensorFingerprint& one) { return ValuesOf(one, dtype); });
 }
 
 const ModelTensor* ModelState::Find(const std::string& name) const {
@@ -199,8 +199,12 @@ ModelState MastersOf(const CheckContext& context, const std::vector<const Checkp
     if (state.where.empty()) state.where = one->where;
     state.sources.insert(state.sources.end(), one->sources.begin(), one->sources.end());
     for (const v1::TensorFingerprint* tensor : one->tensors) {
-      if (tensor->role() != v1::TENSOR_ROLE_MASTER) continue;
-      const std::string name(absl::StripPrefix(tensor->name(), "fp32."));
+      if (tensor->role() != v1::TENSOR_ROLE_MASTER || IsFlatMaster(context, *tensor)) continue;
+      absl::string_view parameter = tensor->name();
+      for (const absl::string_view prefix : {"fp32.", "optimizer.state.fp32_param."}) {
+        if (absl::ConsumePrefix(&parameter, prefix)) break;
+      }
+      const std::string name(parameter);
       const auto [place, is_new] = state.by_name.emplace(name, state.tensors.size());
       if (is_new) {
         state.tensors.push_back(
@@ -211,6 +215,35 @@ ModelState MastersOf(const CheckContext& context, const std::vector<const Checkp
   }
   for (ModelTensor& tensor : state.tensors) DropCopies(tensor);
   return state;
+}
+
+FlatMasters FlatMastersOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints) {
+  std::vector<const v1::TensorFingerprint*> masters, parameters;
+  std::set<std::string> types;
+  for (const Checkpoint* one : Representatives(checkpoints)) {
+    for (const v1::TensorFingerprint* tensor : one->tensors) {
+      if (IsFlatMaster(context, *tensor)) {
+        masters.push_back(tensor);
+      } else if (tensor->role() == v1::TENSOR_ROLE_MASTER) {
+        return FlatMasters::kNone;  // the reader cut them into parameters
+      }
+      // What shares its storage lies in a buffer once; the copies of ranks lie in the buffers of each.
+      if (ModelRoleOf(context, *tensor) != v1::TENSOR_ROLE_PARAMETER || !tensor->alias_of().empty()) continue;
+      parameters.push_back(tensor);
+      types.insert(tensor->dtype());
+    }
+  }
+  if (masters.empty()) return FlatMasters::kNone;
+  // Some optimizers keep no copy of what is in fp32 already.
+  if (types.size() == 2 && types.erase("F32") == 1) {
+    std::erase_if(parameters, [](const v1::TensorFingerprint* one) { return one->dtype() == "F32"; });
+  }
+  if (types.size() != 1) return FlatMasters::kUnknown;
+  const std::string& type = *types.begin();
+  const auto of_model = SumOf(parameters, [](const auto& one) { return ValuesOf(one, ""); });
+  const auto of_masters = SumOf(masters, [&](const auto& one) { return ValuesOf(one, type); });
+  // Zeros that fill buffers up count nothing.
+  return of_model.has_value() && of_model == of_masters ? FlatMasters::kAsModel : FlatMasters::kUnknown;
 }
 
 }  // namespace paritect

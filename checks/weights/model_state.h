@@ -30,6 +30,7 @@ struct ModelTensor {
   bool either = false;                              // ... or output by input, as who wrote it likes
   bool grouped = false;                             // rows of several matrices in turn, group by group
   bool ranked = false;                              // ... rank by rank
+  bool copied = false;                              // every tensor-parallel rank holds the whole
   bool vocabulary = false;                          // rows of no word may stand at its end
   bool rotary = false;                              // rows of a head in one of two orders
   bool twice = false;                               // several files hold it, with other values
@@ -37,6 +38,8 @@ struct ModelTensor {
 
   const v1::TensorFingerprint& first() const { return *parts.front(); }
   bool whole() const { return parts.size() == 1; }
+  // Copies that are not alike: which of them counts is not told.
+  bool copies_differ() const { return copied && parts.size() > 1; }
   std::uint64_t elements() const;
   // Of all parts together; nullopt: not computed.
   std::optional<ValueHashes> values() const;
@@ -65,6 +68,14 @@ ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoi
 
 // The fp32 copies that the optimizer updates, under the names of their parameters. Empty where none were recorded.
 ModelState MastersOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints);
+
+// Such copies in flat buffers, of which nothing says what lies where.
+enum class FlatMasters {
+  kNone,
+  kAsModel,  // all values together are those of the parameters, but for rounding to their type
+  kUnknown,  // they are not, or that was not computed
+};
+FlatMasters FlatMastersOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints);
 
 }  // namespace paritect
 

@@ -5,10 +5,13 @@
 #include <set>
 #include <tuple>
 
-#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/settings/view.h"
 #include "checks/weights/model_state.h"
+#include "checks/weights/tensor_comparison.h"
+#include "common/utf8.h"
+#include "rules/tensor_kinds.h"
 
 namespace paritect {
 namespace {
@@ -56,8 +59,8 @@ bool MayBeSplit(const Checkpoint& one) {
   });
 }
 
-bool IsExpert(absl::string_view name) {
-  return absl::StrContains(name, "experts.");
+bool IsOfKind(const CheckContext& context, TensorKind kind, const std::string& name) {
+  return BuiltInTensorKinds().Is(kind, context.rules.tensor_names.Canonical(name));
 }
 
 // `experts`: the size of the expert-parallel group; 0: not known.
@@ -83,7 +86,7 @@ void FindSplit(const CheckContext& context, std::int64_t experts, ReplicaGroup& 
     group.parameters += roles[name] == v1::TENSOR_ROLE_PARAMETER ? 1 : 0;
     if (by_content.size() < 2) continue;
     // Ranks of an expert-parallel group hold other experts under one name.
-    if (experts != 1 && IsExpert(name)) {
+    if (experts != 1 && IsOfKind(context, TensorKind::kExpert, name)) {
       if (experts == 0) group.experts.push_back(name);
       continue;
     }
@@ -94,6 +97,28 @@ void FindSplit(const CheckContext& context, std::int64_t experts, ReplicaGroup& 
     });
     group.split.push_back(std::move(split));
   }
+}
+
+struct Copy {
+  const v1::TensorFingerprint* tensor = nullptr;
+  std::set<std::string> holders;
+};
+using Copies = std::map<std::string, Copy>;  // of one name, by content
+
+std::optional<double> SpreadOf(const Copies& copies) {
+  const v1::TensorFingerprint& first = *copies.begin()->second.tensor;
+  double spread = 0;
+  for (const auto& [content, copy] : copies) {
+    const std::optional<double> distance = FiguresOf(first, *copy.tensor).relative_l2;
+    if (!distance.has_value()) return std::nullopt;
+    spread = std::max(spread, *distance);
+  }
+  return spread;
+}
+
+// "mp_rank_01" of mp_rank_01/model_optim_rng.pt.
+std::string FolderOfRank(const v1::TensorFingerprint& tensor) {
+  return DisplayBytes(tensor.file().substr(0, tensor.file().find('/')));
 }
 
 }  // namespace
@@ -138,6 +163,38 @@ ReplicaGroups GroupReplicas(const CheckContext& context, const RunCheckpoints& r
     result.groups.push_back(std::move(group));
   }
   return result;
+}
+
+std::vector<SplitCopies> FindSplitCopies(const CheckContext& context, const RunCheckpoints& run, std::int64_t step) {
+  const std::vector<const Checkpoint*> all = run.At(step);
+  const auto ranked = std::count_if(all.begin(), all.end(), [](const auto* one) { return one->rank.has_value(); });
+  const Layout layout(context, run, static_cast<std::size_t>(ranked));
+  std::map<std::pair<std::string, int>, Copies> found;  // name, pipeline rank
+  std::set<Place> places;
+  for (const Checkpoint* one : all) {
+    const std::optional<Place> place = one->rank.has_value() ? layout.Of(*one) : std::nullopt;
+    // Of data-parallel replicas the first stands for all.
+    if (one->rank.has_value() ? !place.has_value() || !places.insert(*place).second : !MayBeSplit(*one)) continue;
+    for (const v1::TensorFingerprint* tensor : one->tensors) {
+      if (ContentOf(*tensor).empty() || RoleOf(context, *tensor) != v1::TENSOR_ROLE_PARAMETER) continue;
+      if (!IsOfKind(context, TensorKind::kCopied, tensor->name())) continue;
+      const int stage = place.has_value() ? std::get<0>(*place) : 0;
+      Copy& copy = found[{tensor->name(), stage}][ContentOf(*tensor)];
+      copy.tensor = tensor;
+      copy.holders.insert(one->rank.has_value() ? absl::StrCat("rank ", *one->rank) : FolderOfRank(*tensor));
+    }
+  }
+  std::vector<SplitCopies> split;
+  for (const auto& [key, copies] : found) {
+    if (copies.size() < 2) continue;
+    SplitCopies one = {key.first, {}, SpreadOf(copies)};
+    for (const auto& [content, copy] : copies) one.holders.emplace_back(copy.holders.begin(), copy.holders.end());
+    std::stable_sort(one.holders.begin(), one.holders.end(), [](const auto& x, const auto& y) {
+      return x.size() != y.size() ? x.size() > y.size() : x.front() < y.front();
+    });
+    split.push_back(std::move(one));
+  }
+  return split;
 }
 
 std::string RanksText(const std::vector<std::int32_t>& ranks) {

@@ -3,6 +3,7 @@
 #define PARITECT_CHECKS_WEIGHTS_REPLICA_GROUPS_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,17 @@ struct ReplicaGroups {
   std::vector<std::int32_t> incomplete;  // ranks whose files lack something
   int ranks = 0;                         // that recorded the step
 };
+
+// What every tensor-parallel rank holds whole (norms, biases behind row-parallel layers), where the copies are not
+// alike.
+struct SplitCopies {
+  std::string name;
+  std::vector<std::vector<std::string>> holders;  // by content: ranks, or the folders of ranks; the largest first
+  std::optional<double> distance;  // of the furthest from one of them, of its size; nullopt: not known
+};
+
+// Of ranks whose place is known, and of the ranks' folders in one checkpoint; by name.
+std::vector<SplitCopies> FindSplitCopies(const CheckContext& context, const RunCheckpoints& run, std::int64_t step);
 
 // Of the checkpoints of one step.
 ReplicaGroups GroupReplicas(const CheckContext& context, const RunCheckpoints& run, std::int64_t step);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "checks/finding_budget.h"
 #include "checks/observed/conduct.h"
 #include "checks/settings/world_size.h"
@@ -13,13 +14,19 @@
 namespace paritect {
 namespace {
 
-std::string ClustersText(const SplitTensor& tensor) {
-  std::vector<std::string> texts;
-  for (const auto& ranks : tensor.clusters) texts.push_back(absl::StrCat("{", RanksText(ranks), "}"));
-  if (texts.size() > 8) texts.resize(8);
+// "{0, 1} {2}"
+template <typename Member>
+std::string ClustersText(const std::vector<std::vector<Member>>& clusters) {
+  constexpr std::size_t kShown = 8;
   std::string text;
-  for (const std::string& one : texts) absl::StrAppend(&text, text.empty() ? "" : " ", one);
+  for (std::size_t i = 0; i < std::min(clusters.size(), kShown); ++i) {
+    absl::StrAppend(&text, text.empty() ? "{" : " {", absl::StrJoin(clusters[i], ", "), "}");
+  }
   return text;
+}
+
+std::string ClustersText(const SplitTensor& tensor) {
+  return ClustersText(tensor.clusters);
 }
 
 class Judge {
@@ -49,6 +56,7 @@ class Judge {
       for (const std::int32_t rank : groups.incomplete) {
         AddMissing(context_, result_, "checkpoint_incomplete", absl::StrCat("rank ", rank, " of ", run.run.name));
       }
+      for (const SplitCopies& copies : FindSplitCopies(context_, run, step)) Copies(run, step, copies);
     }
     if (!any) AddMissing(context_, result_, "replicas_not_recorded", run.run.name, {{"run", run.run.name}});
   }
@@ -88,6 +96,20 @@ class Judge {
     args.emplace_back("count", absl::StrCat(group.tensors - counted));
     args.emplace_back("ranks", absl::StrCat(group.ranks.size()));
     if (counted == 0) AddNote(context_, result_, "measured/replicas", run.run.name, args);
+  }
+
+  void Copies(const RunCheckpoints& run, std::int64_t step, const SplitCopies& copies) {
+    const std::string ranks = ClustersText(copies.holders);
+    // What devices add up in no fixed order is not the same to the last bit after a step; at the start it is.
+    const bool rounding =
+        step > 0 && copies.distance.has_value() && *copies.distance <= context_.profile.threshold("copies_apart");
+    v1::Finding* finding =
+        budget_.Add(rounding ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR, "replicas_differ/tensor_parallel",
+                    copies.name, {{"run", run.run.name}, {"step", absl::StrCat(step)}, {"ranks", ranks}});
+    if (finding == nullptr) return;
+    if (copies.distance.has_value()) SetFact(*finding, "relative_l2", *copies.distance);
+    SetSide(run.side, ranks, *finding);
+    SetFact(*finding, "step", absl::StrCat(step));
   }
 
   void Tensor(const RunCheckpoints& run, const ReplicaGroup& group, const SplitTensor& tensor) {

@@ -75,6 +75,60 @@ TEST(Replicas, PartsOfAModelAreNoReplicas) {
   EXPECT_EQ(Judge(kReplicas, std::move(ranks)), "not_performed: !npu");
 }
 
+// A folder of two tensor-parallel ranks: a matrix in two parts, a norm in two copies.
+v1::Weights TensorRanks(std::int64_t step, const Floats& second) {
+  const auto of_rank = [](const char* folder, v1::TensorFingerprint tensor) {
+    tensor.set_file(absl::StrCat(folder, "/model_optim_rng.pt"));
+    return tensor;
+  };
+  const std::string fc = "model.decoder.layers.0.mlp.linear_fc2.weight", norm = "model.decoder.final_layernorm.weight";
+  v1::Weights weights = StateAt(step, {of_rank("mp_rank_00", TensorOf(fc, {64, 8}, RandomFloats(512, 1))),
+                                       of_rank("mp_rank_00", TensorOf(norm, {64}, Floats(64, 1.0F))),
+                                       of_rank("mp_rank_01", TensorOf(fc, {64, 8}, RandomFloats(512, 2))),
+                                       of_rank("mp_rank_01", TensorOf(norm, {64}, second))});
+  weights.set_format("megatron");
+  return weights;
+}
+
+Floats Ones(float at_three) {
+  Floats ones(64, 1.0F);
+  ones[3] = at_three;
+  return ones;
+}
+
+TEST(Replicas, CopiesOfTensorRanksThatDiffer) {
+  const std::string told = Judge(kReplicas, {TensorRanks(0, Ones(1.01F))});
+  EXPECT_EQ(told.find("fail: replicas_differ model.decoder.final_layernorm.weight"), 0U) << told;
+  EXPECT_EQ(Judge(kReplicas, {TensorRanks(0, Ones(1))}), "not_performed: !npu");
+  // Alike on both sides is no agreement.
+  const auto start = [](const Floats& norm) {
+    return Verdict("training.flow.initial-weights", {WithWeights(Gpu({}), {TensorRanks(0, norm)})},
+                   {WithWeights(Npu({}), {TensorRanks(0, norm)})});
+  };
+  EXPECT_EQ(start(Ones(1)), "pass");
+  EXPECT_EQ(start(Ones(1.01F)).find("not_performed"), 0U) << start(Ones(1.01F));
+}
+
+TEST(Replicas, CopiesOfTensorRanksAreRoundedAfterAStep) {
+  EXPECT_EQ(Judge(kReplicas, {TensorRanks(1, Ones(1.01F))}).find("fail"), 0U);
+  EXPECT_EQ(Judge(kReplicas, {TensorRanks(1, Ones(1.000001F))}).find("fail"), std::string::npos);
+  EXPECT_EQ(Judge(kReplicas, {TensorRanks(0, Ones(1.000001F))}).find("fail"), 0U);
+}
+
+TEST(Replicas, CopiesInFilesOfRanks) {
+  const auto ranks = [](float second) {
+    std::vector<v1::Weights> all;
+    for (const float at_three : {1.0F, second}) {
+      all.push_back(OfRank(static_cast<std::int32_t>(all.size()),
+                           StateAt(0, {TensorOf("layers.0.input_layernorm.weight", {64}, Ones(at_three))})));
+      all.back().mutable_place()->set_tensor_rank(all.back().rank());
+    }
+    return all;
+  };
+  EXPECT_EQ(Judge(kReplicas, ranks(1)), "not_performed: !npu");
+  EXPECT_EQ(Judge(kReplicas, ranks(1.5F)).find("fail: replicas_differ layers.0.input_layernorm.weight"), 0U);
+}
+
 TEST(Synchronisation, AllAlikeAfterAStepIsSynchronised) {
   const std::string told = Judge(kDistributed, Replicas(0, {1, 1}) + Replicas(1, {2, 2}));
   EXPECT_EQ(told.find("gradients_not_synchronised"), std::string::npos) << told;

@@ -118,6 +118,18 @@ bool MayHaveMoreRows(const TensorPair& pair) {
          pair.a[0]->elements() != pair.b[0]->elements();
 }
 
+// Each of several parts is nearly what the other side has in one: replicas that drift apart, and no parts. Independent
+// values are further from it than its own size.
+bool AreCopiesOfWhole(const TensorPair& pair) {
+  const bool a_whole = pair.a[0]->whole();
+  if (!pair.one_to_one() || a_whole == pair.b[0]->whole()) return false;
+  const v1::TensorFingerprint& whole = (a_whole ? pair.a : pair.b)[0]->first();
+  const auto& parts = (a_whole ? pair.b : pair.a)[0]->parts;
+  return std::all_of(parts.begin(), parts.end(), [&](const v1::TensorFingerprint* part) {
+    return ShapeOf(*part) == ShapeOf(whole) && 2 * Distance(whole, *part).value_or(1) < 1;
+  });
+}
+
 // One that is padded with zeros keeps the order of what stands before, and holds more rows.
 Sameness PaddedOf(const TensorPair& pair) {
   if (!MayHaveMoreRows(pair)) return Sameness::kReordered;
@@ -324,7 +336,7 @@ Sameness Compare(const TensorPair& pair) {
     if (SameValues(pair, dtype, "")) return JoinedOf(pair, Sameness::kRounded, dtype, "");
     if (SameValues(pair, "", dtype)) return JoinedOf(pair, Sameness::kRounded, "", dtype);
   }
-  if (MayHaveMoreRows(pair)) return Sameness::kMoreRows;
+  if (MayHaveMoreRows(pair) && !AreCopiesOfWhole(pair)) return Sameness::kMoreRows;
   return Sameness::kDiffers;
 }
 
