@@ -15,6 +15,7 @@ double CosineOf(double aa, double ab, double bb) {
 void SignCount::Add(const SignCount& other) {
   places += other.places;
   differ += other.differ;
+  alone += other.alone;
 }
 
 SignCount CountSigns(const std::string& a, const std::string& b) {
@@ -24,7 +25,10 @@ SignCount CountSigns(const std::string& a, const std::string& b) {
     const int shift = static_cast<int>(i % 4) * 2;
     const int left = static_cast<unsigned char>(a[i / 4]) >> shift & 3;
     const int right = static_cast<unsigned char>(b[i / 4]) >> shift & 3;
-    if (left == 0 || right == 0) continue;  // no direction
+    if (left == 0 || right == 0) {  // no direction
+      count.alone += left != right ? 1 : 0;
+      continue;
+    }
     ++count.places;
     count.differ += left != right ? 1 : 0;
   }

@@ -11,8 +11,9 @@ namespace paritect {
 
 // Signs of the same places on both sides (TensorFingerprint.sampled_signs).
 struct SignCount {
-  std::uint64_t places = 0;  // where a side is not zero
+  std::uint64_t places = 0;  // where no side is zero
   std::uint64_t differ = 0;
+  std::uint64_t alone = 0;  // where one side alone is not zero
   void Add(const SignCount& other);
   double share() const { return places == 0 ? 0 : static_cast<double>(differ) / static_cast<double>(places); }
 };

@@ -101,8 +101,10 @@ class Judge {
     if (!pair.one_to_one() || start == Sameness::kTransposed) return Uncomparable(pair);
     const ModelTensor& a = *pair.a[0];
     const ModelTensor& b = *pair.b[0];
-    // What stands still is judged by first-step.update.updated.
-    if (MovementOf(a_, a) != Movement::kMoved || MovementOf(b_, b) != Movement::kMoved) return;
+    // What stands still on one side is named by first-step.update.updated; here its update is 0.
+    const Movement moves_a = MovementOf(a_, a), moves_b = MovementOf(b_, b);
+    if (moves_a == Movement::kStill && moves_b == Movement::kStill) return;
+    if (moves_a == Movement::kUnknown || moves_b == Movement::kUnknown) return Uncomparable(pair);
     const std::vector<double> u = UpdateSketch(a_, a), v = UpdateSketch(b_, b);
     const std::optional<SketchProducts> products = ProductsOf(u, v);
     const bool same_shape = std::equal(a.first().shape().begin(), a.first().shape().end(), b.first().shape().begin(),
@@ -116,7 +118,7 @@ class Judge {
     const auto sampled = static_cast<double>(std::min<std::uint64_t>(a.elements(), with_signs));
     if (signs.places > 0) vectors.moved = std::min(1.0, static_cast<double>(signs.places) / sampled);
     all_.Add(vectors);
-    pairs_.push_back(std::move(vectors));
+    if (moves_a == moves_b) pairs_.push_back(std::move(vectors));
   }
 
   // Other layouts and parts.
@@ -239,6 +241,18 @@ class Judge {
     return turn;
   }
 
+  // Elements that one side updates and the other leaves. In fp32 under Adam every element with a gradient moves.
+  void Part(const VectorPair& pair, bool may_be_noise, FindingBudget& budget) {
+    constexpr std::uint64_t kAloneMin = 8;
+    const std::uint64_t all = pair.signs.places + pair.signs.alone;
+    const double share = static_cast<double>(pair.signs.alone) / static_cast<double>(std::max<std::uint64_t>(all, 1));
+    if (pair.signs.alone < kAloneMin || share <= Limit("update_alone")) return;
+    v1::Finding* finding = budget.Add(may_be_noise ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR,
+                                      "update_direction_differs/part", pair.name,
+                                      {{"alone", absl::StrCat(pair.signs.alone)}, {"all", absl::StrCat(all)}});
+    if (finding != nullptr) SetFact(*finding, "updated_on_one_side", share);
+  }
+
   // Single tensors that turn or have another size, though the whole does not.
   void Tensors() {
     const Kind a = KindOf(context_, a_), b = KindOf(context_, b_);
@@ -247,6 +261,7 @@ class Judge {
     const GradientNoise::Optimizer optimizer = {kind.adaptive.value_or(true), kind.narrow.value_or(true)};
     FindingBudget budget(context_, result_, kTensorsShown);
     for (const VectorPair& pair : pairs_) {
+      if (kind.adaptive == true && kind.narrow == false) Part(pair, noise.MayBeNoise(pair, optimizer), budget);
       const Turn turn = TurnOf(pair);
       const double off = std::fabs(pair.ratio() - 1);
       const bool other_size = turn == Turn::kNone && pair.places >= kPlacesOfSize && off > Limit("update_size_ratio") &&

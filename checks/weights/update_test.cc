@@ -38,7 +38,7 @@ v1::Bundle B(const Step& step = {}) {
 }
 
 v1::Bundle Adam(v1::Bundle bundle, const std::string& bf16) {
-  const v1::Bundle settings = Gpu({Arguments("argparse-namespace", {{"optimizer", "adam"}, {"bf16", bf16}})});
+  const v1::Bundle settings = Gpu({Arguments("argparse-namespace", {{"optimizer", "adam"}, {"bf16", bf16}, {"fp16", "false"}})});
   for (const v1::Evidence& evidence : settings.evidence()) {
     if (evidence.has_settings()) *bundle.add_evidence() = evidence;
   }
@@ -97,11 +97,36 @@ TEST(SameUpdate, TheSameStepPasses) {
   EXPECT_EQ(Verdict(kSame, {A()}, {B()}), "pass");
 }
 
+TEST(SameUpdate, WhatStandsStillOnOneSideIsNoSameUpdate) {
+  const Step norm_alone = {.dense = Floats(1280)}, dense_alone = {.norm = Floats(128)};
+  EXPECT_EQ(Verdict(kSame, {A()}, {B(norm_alone)}).find("fail: update_direction_differs npu"), 0U);
+  EXPECT_EQ(Verdict(kSame, {A(norm_alone)}, {B()}).find("fail: update_direction_differs npu"), 0U);
+  EXPECT_EQ(Verdict(kSame, {A(dense_alone)}, {B(dense_alone)}), "pass") << "frozen on both sides";
+}
+
 TEST(SameUpdate, TheWiderLimitsNeedToBeKnownToHold) {
   Step near;
   near.dense = Sum(near.dense, RandomFloats(1280, 20, 1e-4F));
   EXPECT_EQ(Verdict(kSame, {A()}, {B(near)}), "not_performed: !npu");
   EXPECT_EQ(Verdict(kSame, {AdamInBf16(A())}, {AdamInBf16(B(near))}), "pass");
+}
+
+// A row that stands still turns no tensor.
+TEST(SameUpdate, APartThatOneSideLeaves) {
+  const auto states = [](bool whole) {
+    std::vector<v1::Weights> both = States({});
+    both[1].mutable_tensors(0)->set_sampled_signs(std::string(whole ? 320 : 310, '\x55') +
+                                                  std::string(whole ? 0 : 10, '\0'));
+    if (!whole) both[1].mutable_tensors(0)->set_xxh3("other");
+    return both;
+  };
+  const auto judge = [&](bool whole, const std::string& bf16) {
+    return Verdict(kSame, {Adam(WithWeights(Gpu({}), states(true)), bf16)},
+                   {Adam(WithWeights(Npu({}), states(whole)), bf16)});
+  };
+  EXPECT_EQ(judge(true, "false"), "pass");
+  EXPECT_EQ(judge(false, "false"), "fail: update_direction_differs fc.weight");
+  EXPECT_EQ(judge(false, "true"), "pass") << "in 16 bits a step may be lost";
 }
 
 // A bias of 12 elements has no sketch; all its signs are known.
