@@ -1,6 +1,7 @@
 #include "rules/script_words.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/base/internal/raw_logging.h"
 #include "absl/strings/str_cat.h"
@@ -73,7 +74,12 @@ absl::StatusOr<ComparedFacts> ReadCompared(const DocumentNode& node) {
       PARITECT_ASSIGN_OR_RETURN(facts.arguments, WordsOf(value));
     } else if (key.text == "passed_over") {
       PARITECT_ASSIGN_OR_RETURN(facts.passed_over, WordsOf(value));
+    } else if (key.text == "across" && value.is_map()) {
+      for (const auto& [meaning, names] : value.fields) {
+        PARITECT_ASSIGN_OR_RETURN(facts.across[meaning.text], WordsOf(names));
+      }
     } else if (key.text == "by_value" && value.is_scalar()) {
+      if (value.text != "true" && value.text != "false") return ErrorAt(value, "true or false is needed");
       facts.by_value = value.text == "true";
     } else {
       return ErrorAt(key, absl::StrCat("unknown key '", key.text, "', or not its value"));
@@ -99,10 +105,19 @@ const PipelineStep* ScriptWords::StepOf(absl::string_view name) const {
 
 absl::StatusOr<ScriptWords> ReadScriptWords(const DocumentNode& root) {
   ScriptWords words;
+  const std::map<std::string, std::set<std::string, std::less<>>*> sets = {
+      {"own_modules", &words.own_modules}, {"told", &words.told}, {"moves", &words.moves}, {"shows", &words.shows},
+      {"libraries", &words.libraries}};
   for (const auto& [key, value] : root.fields) {
-    if (key.text == "own_modules") {
+    const auto set = sets.find(key.text);
+    if (set != sets.end()) {
       PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> list, WordsOf(value));
-      words.own_modules.insert(list.begin(), list.end());
+      set->second->insert(list.begin(), list.end());
+    } else if (key.text == "devices" && value.is_map()) {
+      for (const auto& [word, same] : value.fields) {
+        if (!same.is_scalar() || same.text.empty()) return ErrorAt(same, "a word is needed");
+        words.devices[word.text] = same.text;
+      }
     } else if (key.text == "steps" && value.is_list()) {
       for (const DocumentNode& node : value.items) {
         PARITECT_ASSIGN_OR_RETURN(PipelineStep step, ReadStep(node));

@@ -3,6 +3,7 @@
 #ifndef PARITECT_RULES_SCRIPT_WORDS_H_
 #define PARITECT_RULES_SCRIPT_WORDS_H_
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,6 +35,7 @@ struct ComparedFacts {
   std::string kind;
   std::vector<std::string> arguments;    // that count; empty: all but those passed over
   std::vector<std::string> passed_over;  // that hold data, or change no number
+  std::map<std::string, std::vector<std::string>> across;  // meaning, arguments of that meaning in any framework
   bool by_value = false;                 // another value is no fault by itself: repeats have seeds of their own
 };
 
@@ -41,6 +43,11 @@ struct ScriptWords {
   std::set<std::string, std::less<>> own_modules;
   std::vector<PipelineStep> steps;
   std::vector<ComparedFacts> compared;
+  std::set<std::string, std::less<>> told;   // kinds of facts that say all that a call does
+  std::set<std::string, std::less<>> moves;  // methods that give the same numbers
+  std::map<std::string, std::string, std::less<>> devices;  // words of a device, and those that stand for the same
+  std::set<std::string, std::less<>> libraries;  // first parts of imports whose calls are known to be the same
+  std::set<std::string, std::less<>> shows;  // functions that change no number: "print", "logger.*", "*.add_scalar"
 
   // The step of a function's name without its package; nullptr.
   const PipelineStep* StepOf(absl::string_view name) const;

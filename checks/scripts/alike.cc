@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -19,11 +20,6 @@ namespace {
 
 bool Contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool Comparable(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  return baseline.read() && migrated.read() && !baseline.framework().empty() &&
-         baseline.framework() == migrated.framework();
 }
 
 bool OfTraining(const v1::ScriptFact& fact) {
@@ -47,6 +43,26 @@ class KindComparison {
  public:
   KindComparison(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated)
       : which_(which), baseline_(baseline), migrated_(migrated) {}
+
+  // Between frameworks: what both call by names of one meaning.
+  FactsComparison RunAcross() {
+    const std::vector<Call> a = CallsOf(baseline_);
+    const std::vector<Call> b = CallsOf(migrated_);
+    if (a.empty() && b.empty()) return {};
+    const auto values_a = Meanings(baseline_, a);
+    const auto values_b = Meanings(migrated_, b);
+    if (values_a == values_b && !values_a.contains("")) return {};
+    const bool one_each = a.size() == 1 && b.size() == 1 && !a[0].fact->conditional() && !b[0].fact->conditional();
+    if (one_each && !which_.by_value && values_a.size() == 1 && values_b.size() == 1 &&
+        values_a.begin()->first == values_b.begin()->first && !values_a.contains("")) {
+      out_.differ.push_back({absl::StrCat(which_.kind, " ", values_a.begin()->first),
+                             absl::StrJoin(values_a.begin()->second, ", "),
+                             absl::StrJoin(values_b.begin()->second, ", "), a[0].fact, b[0].fact});
+    } else {
+      out_.open.push_back({TextOf(a), TextOf(b)});
+    }
+    return std::move(out_);
+  }
 
   FactsComparison Run() {
     std::vector<Call> a = CallsOf(baseline_);
@@ -73,6 +89,23 @@ class KindComparison {
   bool Counts(const v1::ScriptArgument& argument) const {
     if (!which_.arguments.empty()) return Contains(which_.arguments, argument.name());
     return !Contains(which_.passed_over, argument.name());
+  }
+
+  // By meaning, the values that are given; under "" what is not known, or has no meaning elsewhere.
+  std::map<std::string, std::set<std::string>> Meanings(const ScriptFlow& flow, const std::vector<Call>& calls) const {
+    std::map<std::string, std::set<std::string>> values;
+    for (const Call& call : calls) {
+      if (call.fact->conditional()) values[""].insert(call.text);
+      for (const v1::ScriptArgument& one : call.fact->arguments()) {
+        if (!Counts(one)) continue;
+        const auto meaning = std::find_if(which_.across.begin(), which_.across.end(),
+                                          [&](const auto& of) { return Contains(of.second, one.name()); });
+        const bool told = meaning != which_.across.end() && flow.Knows(one);
+        if (meaning == which_.across.end() && one.is_default()) continue;
+        values[told ? meaning->first : ""].insert(ShowScriptValue(one));
+      }
+    }
+    return values;
   }
 
   Call CallOf(const ScriptFlow& flow, const v1::ScriptFact& fact) const {
@@ -270,11 +303,41 @@ std::string StepsOfSchedule(const ScriptFlow& flow) {
   return told.empty() ? "-" : absl::StrJoin(told, ", ");
 }
 
+// "forward, loss": what of a round runs in an autocast, each once, and what beside it.
+std::string UnderAutocast(const ScriptFlow& flow) {
+  std::set<int> rounds;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    if (IsUpdate(*fact) && !fact->loops().empty()) rounds.insert(*fact->loops().rbegin());
+  }
+  std::set<std::string> within, beside;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    const bool loss = fact->kind() == "loss_call" || fact->kind() == "functional_loss";
+    if (!loss && fact->kind() != "forward" && fact->kind() != "backward") continue;
+    const bool of_round = std::any_of(fact->loops().begin(), fact->loops().end(),
+                                      [&](int loop) { return rounds.contains(loop); });
+    if (!of_round || !OfTraining(*fact)) continue;
+    const bool cast = std::any_of(fact->contexts().begin(), fact->contexts().end(), [&](int number) {
+      const v1::ScriptFact* context = flow.FactAt(number);
+      return context != nullptr && context->kind() == "autocast" && !IsFalse(FindScriptArgument(*context, "enabled"));
+    });
+    (cast ? within : beside).insert(loss ? "loss" : fact->kind());
+  }
+  return absl::StrCat("autocast: ", within.empty() ? "-" : absl::StrJoin(within, ", "), "; without: ",
+                      beside.empty() ? "-" : absl::StrJoin(beside, ", "));
+}
+
 }  // namespace
 
+bool OfOneFramework(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  return baseline.read() && migrated.read() && !baseline.framework().empty() &&
+         baseline.framework() == migrated.framework();
+}
+
 FactsComparison CompareFacts(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!Comparable(baseline, migrated)) return {};
-  return KindComparison(which, baseline, migrated).Run();
+  if (OfOneFramework(baseline, migrated)) return KindComparison(which, baseline, migrated).Run();
+  const auto known = [](const ScriptFlow& flow) { return flow.read() && !flow.framework().empty(); };
+  if (!known(baseline) || !known(migrated) || which.across.empty()) return {};
+  return KindComparison(which, baseline, migrated).RunAcross();
 }
 
 FactsComparison CompareFacts(absl::string_view check, const ScriptFlow& baseline, const ScriptFlow& migrated) {
@@ -289,22 +352,32 @@ FactsComparison CompareFacts(absl::string_view check, const ScriptFlow& baseline
 }
 
 std::optional<CodeApart> CompareLossConstants(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!Comparable(baseline, migrated)) return std::nullopt;
+  if (!OfOneFramework(baseline, migrated)) return std::nullopt;
   return Apart("loss", LossConstants(baseline), LossConstants(migrated));
 }
 
 std::optional<CodeApart> CompareInputConstants(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!Comparable(baseline, migrated)) return std::nullopt;
+  if (!OfOneFramework(baseline, migrated)) return std::nullopt;
   return Apart("input", InputConstants(baseline), InputConstants(migrated));
 }
 
+std::optional<CodeApart> CompareAutocast(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!OfOneFramework(baseline, migrated) || (!baseline.Has("autocast") && !migrated.Has("autocast")))
+    return std::nullopt;
+  const std::string a = UnderAutocast(baseline);
+  const std::string b = UnderAutocast(migrated);
+  if (a == b) return std::nullopt;
+  return CodeApart{a, b};
+}
+
 std::optional<CodeApart> CompareRounds(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!Comparable(baseline, migrated)) return std::nullopt;
+  if (!OfOneFramework(baseline, migrated)) return std::nullopt;
   return Apart("rounds", RoundConstants(baseline), RoundConstants(migrated));
 }
 
 std::optional<CodeApart> CompareScheduleSteps(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!Comparable(baseline, migrated) || (!baseline.Has("schedule") && !migrated.Has("schedule"))) return std::nullopt;
+  if (!OfOneFramework(baseline, migrated)) return std::nullopt;
+  if (!baseline.Has("schedule") && !migrated.Has("schedule")) return std::nullopt;
   const std::string a = StepsOfSchedule(baseline);
   const std::string b = StepsOfSchedule(migrated);
   if (a == b) return std::nullopt;

@@ -23,7 +23,11 @@ struct FactsComparison {
   std::vector<CodeApart> open;            // whether they are alike is not known
 };
 
-// The facts that rules/data/script_words.yaml compares for a check; nothing where the frameworks differ.
+// Both sides' scripts were read, and are of one framework.
+bool OfOneFramework(const ScriptFlow& baseline, const ScriptFlow& migrated);
+
+// The facts that rules/data/script_words.yaml compares for a check; between frameworks those that have a meaning in
+// both.
 FactsComparison CompareFacts(absl::string_view check, const ScriptFlow& baseline, const ScriptFlow& migrated);
 // Those of one kind.
 FactsComparison CompareFacts(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated);
@@ -32,6 +36,8 @@ FactsComparison CompareFacts(const ComparedFacts& which, const ScriptFlow& basel
 std::optional<CodeApart> CompareLossConstants(const ScriptFlow& baseline, const ScriptFlow& migrated);
 // Constants that samples pass on their way from the loader into the network.
 std::optional<CodeApart> CompareInputConstants(const ScriptFlow& baseline, const ScriptFlow& migrated);
+// What of a round of the training runs in an autocast.
+std::optional<CodeApart> CompareAutocast(const ScriptFlow& baseline, const ScriptFlow& migrated);
 // What the loops around that of the samples run over: epochs.
 std::optional<CodeApart> CompareRounds(const ScriptFlow& baseline, const ScriptFlow& migrated);
 // Whether a schedule moves on with each update or once in a while.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/scripts/alike.h"
+#include "checks/scripts/code.h"
 #include "checks/scripts/pipeline_meanings.h"
 
 namespace paritect {
@@ -176,8 +177,9 @@ class Comparison {
       }
     }
     if (part_ == "transform") {
-      if (const auto apart = CompareInputConstants(a, b))
-        Missing("script_code_apart", {{"baseline", apart->baseline}, {"migrated", apart->migrated}});
+      for (const auto& apart : {CompareInputConstants(a, b), CompareCode(CodeSubject::kSamples, a, b)}) {
+        if (apart) Missing("script_code_apart", {{"baseline", apart->baseline}, {"migrated", apart->migrated}});
+      }
     }
     if (differs_) return PipelineAnswer::kDiffers;
     if (open_) return PipelineAnswer::kOpen;

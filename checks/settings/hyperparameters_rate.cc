@@ -305,7 +305,7 @@ void CompareScriptSchedules(const CheckContext& context, v1::CheckResult& result
                 {"arguments", absl::StrJoin(made->open, ", ")}});
   }
   if (!made) {
-    const ComparedFacts schedules = {"", "schedule", {}, {"optimizer"}, false};
+    const ComparedFacts schedules = {"", "schedule", {}, {"optimizer"}, {}, false};
     const FactsComparison found = CompareFacts(schedules, baseline.flow(), migrated.flow());
     return AddScriptFacts(context, result, found, migrated.run_name());
   }
@@ -323,6 +323,8 @@ void CompareScriptRates(const CheckContext& context, v1::CheckResult& result, co
   if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
   CompareScriptFacts(context, result, "model.hyperparameters.learning-rate", baseline, migrated);
   AddCodeApart(context, result, CompareScheduleSteps(baseline.flow(), migrated.flow()), migrated.run_name());
+  AddCodeApart(context, result, CompareCode(CodeSubject::kRate, baseline.flow(), migrated.flow()),
+               migrated.run_name());
 }
 
 // "lr: cosine(...) in adjust" of every line that sets the rate of an optimizer's groups by hand.

@@ -276,7 +276,8 @@ void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& resul
   const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "optimizer", kOtherChecks);
   if (!made) {
     // Several of them, or under a condition.
-    const ComparedFacts optimizers = {"", "optimizer", {}, {std::begin(kOtherChecks), std::end(kOtherChecks)}, false};
+    const std::vector<std::string> passed_over(std::begin(kOtherChecks), std::end(kOtherChecks));
+    const ComparedFacts optimizers = {"", "optimizer", {}, passed_over, {}, false};
     const FactsComparison found = CompareFacts(optimizers, baseline.flow(), migrated.flow());
     return AddScriptFacts(context, result, found, migrated.run_name());
   }
@@ -356,6 +357,8 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
   CompareScriptFacts(context, result, "model.hyperparameters.values", baseline, migrated);
   AddCodeApart(context, result, CompareLossConstants(baseline.flow(), migrated.flow()), migrated.run_name());
   AddCodeApart(context, result, CompareRounds(baseline.flow(), migrated.flow()), migrated.run_name());
+  AddCodeApart(context, result, CompareCode(CodeSubject::kTraining, baseline.flow(), migrated.flow()),
+               migrated.run_name());
   for (absl::string_view owner : {"optimizer", "model"}) {
     JudgeUnknownKeys(context, result, baseline, migrated, owner, "value_differs/argument");
   }

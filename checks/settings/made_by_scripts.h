@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "checks/scripts/alike.h"
+#include "checks/scripts/code.h"
 #include "checks/settings/view.h"
 
 namespace paritect {

@@ -14,6 +14,7 @@
 #include "checks/scripts/faults.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
+#include "checks/settings/made_by_scripts.h"
 #include "checks/settings/platform.h"
 
 namespace paritect {
@@ -219,6 +220,7 @@ void CompareMechanism(const CheckContext& context, v1::CheckResult& result, cons
     finding.set_migrated(b.evidence);
     return;
   }
+  AddCodeApart(context, result, CompareAutocast(baseline.flow(), migrated.flow()), migrated.run_name());
   if (x.size() != 1 || y.size() != 1) {
     if (!a.dtype.empty() && a.dtype == b.dtype && a.dtype != "float32")
       AddMissing(context, result, "mechanism_in_script", migrated.run_name());

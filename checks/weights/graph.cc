@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/finding_budget.h"
 #include "checks/scripts/alike.h"
+#include "checks/scripts/code.h"
 #include "checks/scripts/network.h"
 #include "checks/weights/pair_report.h"
 
@@ -137,6 +138,9 @@ void CompareScripts(const CheckContext& context, v1::CheckResult& result) {
       AddMissing(context, result, "script_code_apart", run.name,
                  {{"baseline", one.baseline}, {"migrated", one.migrated}});
     }
+    if (const auto apart = CompareCode(CodeSubject::kNetwork, baseline, ScriptFlow::Of(context, run)))
+      AddMissing(context, result, "script_code_apart", run.name,
+                 {{"baseline", apart->baseline}, {"migrated", apart->migrated}});
     for (const NetworkDifference& one : facts.differ)
       Tell(context, result, v1::SEVERITY_ERROR, "layer_differs/argument", one);
   }

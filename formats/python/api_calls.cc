@@ -1,6 +1,7 @@
 #include "formats/python/api_calls.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -12,6 +13,8 @@
 #include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
+#include "formats/python/untold.h"
+#include "rules/script_words.h"
 
 namespace paritect {
 namespace {
@@ -112,6 +115,27 @@ void SetMode(ScriptMachine& m, ValueId receiver, const std::string& kind, const 
   m.SetField(module, kModeField, m.values.Text(mode));
 }
 
+bool IsTold(absl::string_view kind) {
+  return BuiltInScriptWords().told.contains(kind);
+}
+
+// A framework that is handed a network runs it, out of sight of the script: its code is read, and makes no facts.
+void ReadNetworks(ScriptMachine& m, absl::string_view kind, const ApiCall& call) {
+  constexpr absl::string_view kRunners[] = {"fit", "trainer", "train_cell", "loss_cell", "engine"};
+  if (std::find(std::begin(kRunners), std::end(kRunners), kind) == std::end(kRunners)) return;
+  std::vector<ValueId> handed = {call.receiver};
+  for (const CallArgument& one : call.arguments) handed.push_back(one.value);
+  for (ValueId one : handed) {
+    const ValueId network = one == kNoValue ? kNoValue : ModuleOf(m, one);
+    if (network == kNoValue || m.values[network].kind != ValueKind::kInstance) continue;
+    const bool mute = std::exchange(m.mute, true);
+    ++m.codes_alone;
+    CallNetwork(m, network, {}, call.node);
+    --m.codes_alone;
+    m.mute = mute;
+  }
+}
+
 class Call {
  public:
   Call(ScriptMachine& machine, const ApiCall& call, const ApiRule& rule) : m_(machine), call_(call), rule_(rule) {}
@@ -127,7 +151,11 @@ class Call {
     for (auto fact = before; fact < static_cast<std::int32_t>(m_.facts().size()); ++fact)
       MergeNumbers(made.made_of, {fact});
     made_ = std::move(made);
-    if (!rule_.kind.empty() && !NothingHappens()) AddFact();
+    const bool nothing = NothingHappens();
+    if (!rule_.kind.empty() && !nothing) AddFact();
+    const bool told = rule_.kind.empty() ? !rule_.returns.empty() && rule_.returns != "pure" : IsTold(rule_.kind);
+    if (!told && !nothing) ++m_.untold;
+    ReadNetworks(m_, rule_.kind, call_);
     Orders();
     if (rule_.kind == "eval_mode" || rule_.kind == "train_mode") SetMode(m_, call_.receiver, rule_.kind, arguments_);
     return Result();
@@ -310,11 +338,14 @@ class Call {
 };
 
 ValueId Nothing(ScriptMachine& m, const ApiCall& call, bool known) {
+  const absl::string_view last = absl::string_view(call.name).substr(call.name.rfind('.') + 1);
+  if (!known && !BuiltInScriptWords().moves.contains(last)) ++m.untold;
   RunCallbacks(m, call.arguments);
   ScriptValue result;
   for (const CallArgument& one : call.arguments) m.values.Derive(result, one.value);
   m.values.Derive(result, call.receiver);
   result.symbol = CallSymbol(m, call);
+  if (!known) NoteStranger(m, result.symbol, call.arguments);
   if (!known) result.symbol = absl::StrCat(result.symbol, "?");
   return m.values.Add(std::move(result));
 }
@@ -486,9 +517,17 @@ ValueId CallNetwork(ScriptMachine& m, ValueId network, const std::vector<CallArg
     fact.kind = "train_step";
     fact.name = of.text;
     m.AddFact(std::move(fact), node);
+  } else if (layer == "loss") {
+    MachineFact fact;
+    fact.kind = "loss_call";
+    fact.name = of.text;
+    fact.object = of.fact;
+    m.AddFact(std::move(fact), node);
+  } else {
+    ++m.untold;  // which layer comes after which
   }
   if (of.kind == ValueKind::kInstance) {
-    const std::string seen = absl::StrCat("<walked ", ModeOf(m, root), ">");
+    const std::string seen = absl::StrCat("<walked ", m.codes_alone > 0 ? "for its code" : ModeOf(m, root), ">");
     for (const char* name : {"forward", "construct", "call", "__call__"}) {
       const ValueId method = ClassAttribute(m, of.self, name);
       if (method == kNoValue || m.values[method].kind != ValueKind::kFunction || m.values.Field(root, seen) != kNoValue)

@@ -381,7 +381,11 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
   if (name == "list" || name == "tuple" || name == "iter" || name == "reversed") return List(m, name, call);
   if (name == "enumerate" || name == "zip") return Pairs(m, name, call);
   if (name == "int" || name == "float" || name == "bool" || name == "str") return Converted(m, name, call);
-  if (name == "min" || name == "max" || name == "abs" || name == "round") return Figure(m, name, call);
+  if (name == "min" || name == "max" || name == "abs" || name == "round") {
+    const std::optional<ValueId> figure = Figure(m, name, call);
+    if (figure && !m.values[*figure].is_constant()) ++m.untold;
+    return figure;
+  }
   if (name == "super") return Super(m);
   if (name == "len") {
     const ValueId length = FromAll(m, name, call, false);
@@ -390,6 +394,7 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
   }
   if (name == "sum" || name == "any" || name == "all" || name == "hash" || name == "id" || name == "isinstance" ||
       name == "hasattr" || name == "callable" || name == "divmod" || name == "pow") {
+    if (name == "sum" || name == "divmod" || name == "pow") ++m.untold;
     return FromAll(m, name, call, false);
   }
   if (name == "next") return Next(m, call);

@@ -11,6 +11,7 @@
 #include "formats/python/closures.h"
 #include "formats/python/contexts.h"
 #include "formats/python/lookups.h"
+#include "formats/python/untold.h"
 
 namespace paritect {
 namespace {
@@ -261,6 +262,7 @@ ValueId CallInstance(ScriptMachine& m, ValueId instance, const std::vector<CallA
     bound.self = instance;
     return m.Call(m.values.Add(std::move(bound)), arguments, node);
   }
+  ++m.untold;
   ScriptValue result;
   result.symbol = absl::StrCat("call(", m.values.SymbolOf(instance), "?)");
   for (const CallArgument& one : arguments) m.values.Derive(result, one.value);
@@ -278,6 +280,7 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
   const std::string name = NameOfFunction(m, function);
   for (const Frame& frame : m.frames()) active += frame.module == function.module && frame.function == name ? 1 : 0;
   if (active > 1 || m.frames().size() > kFramesMax || m.depth > kDepthMax || !m.Step()) {
+    ++m.untold;
     ScriptValue result;
     result.symbol = "?";
     for (const CallArgument& one : arguments) m.values.Derive(result, one.value);
@@ -300,6 +303,9 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
   const std::string target = std::move(m.target);
   m.target.clear();
   m.frames().push_back(std::move(frame));
+  const int untold = std::exchange(m.untold, 0);
+  std::string stranger = std::exchange(m.stranger, "");
+  const auto around = std::exchange(m.around, {});
   Binding(m, bound, arguments).Bind();
   const std::size_t every = m.every.size();
   const bool context = function.fact >= 0;
@@ -308,9 +314,14 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
   if (body != kNoNode && tree[body].kind == Syntax::kBlock) {
     m.Execute(body);
   } else if (body != kNoNode) {
+    m.untold = 0;
     const ValueId value = m.Evaluate(body);  // of a lambda
     m.frame().returned.push_back(value);
+    if (m.untold > 0) NoteUntold(m, function.node, m.Mark());
   }
+  m.untold = untold;
+  m.stranger = std::move(stranger);
+  m.around = around;
   if (context) m.contexts().pop_back();
   m.every.resize(std::min(every, m.every.size()));
   const Frame done = std::move(m.frames().back());
@@ -334,6 +345,8 @@ ValueId CallValue(ScriptMachine& m, ValueId callee, const std::vector<CallArgume
     default: break;
   }
   // Something unknown is called: functions that it is given may be called by it.
+  ++m.untold;
+  NoteStranger(m, m.values[callee].symbol, arguments);
   RunCallbacks(m, arguments);
   ScriptValue result;
   result.symbol = absl::StrCat(m.values.SymbolOf(callee).substr(0, 100), "(");

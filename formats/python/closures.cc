@@ -114,12 +114,6 @@ void MarkOne(ScriptMachine& m, ValueId id) {
 
 }  // namespace
 
-std::string CodeMark(absl::string_view code) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (char c : code) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
-}
-
 void MarkClosures(ScriptMachine& m, ValueId value) {
   if (value == kNoValue) return;
   MarkOne(m, value);

@@ -7,9 +7,6 @@
 
 namespace paritect {
 
-// 64-bit FNV-1a of code, which tells one function's text from another's.
-std::string CodeMark(absl::string_view code);
-
 // Adds to the symbol of a function or class of the project (or of those in a list) what it uses, as it is now. Once a
 // value.
 void MarkClosures(ScriptMachine& machine, ValueId value);

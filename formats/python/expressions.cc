@@ -169,6 +169,7 @@ ValueId Arithmetic(ScriptMachine& m, absl::string_view sign, ValueId left, Value
     return m.values.Add(std::move(path));
   }
   if (result == kNoValue) {
+    ++m.untold;
     result = Derived(m, absl::StrCat("(", m.values.SymbolOf(left), " ", sign, " ", m.values.SymbolOf(right), ")"),
                      {left, right});
     if (sign == "%") MarkRest(m, result, right);
@@ -265,6 +266,7 @@ ValueId EvaluateComparison(ScriptMachine& m, NodeId node) {
     }
   }
   if (operands.size() != 2) {
+    ++m.untold;
     ScriptValue value;
     value.symbol = "comparison(?)";
     for (ValueId operand : operands) m.values.Derive(value, operand, false);
@@ -278,6 +280,7 @@ ValueId EvaluateComparison(ScriptMachine& m, NodeId node) {
     m.values[result].option = option;
     return result;
   }
+  ++m.untold;
   const ValueId result =
       Derived(m, absl::StrCat("(", m.values.SymbolOf(operands[0]), " ", sign, " ", m.values.SymbolOf(operands[1]), ")"),
               {operands[0], operands[1]});
@@ -294,6 +297,7 @@ ValueId EvaluateBoolean(ScriptMachine& m, NodeId node) {
   const ValueId a = m.Evaluate(left);
   const auto truth = TruthOf(m, a);
   if (truth.has_value()) return *truth == is_and ? m.Evaluate(right) : a;
+  ++m.untold;
   ++m.conditional;
   const ValueId b = m.Evaluate(right);
   --m.conditional;
@@ -307,6 +311,7 @@ ValueId EvaluateUnary(ScriptMachine& m, NodeId node) {
   if (m.tree()[node].kind == Syntax::kNot) {
     const auto truth = TruthOf(m, value);
     if (truth) return m.values.Boolean(!*truth);
+    ++m.untold;
     const ValueId result = Derived(m, absl::StrCat("not ", m.values.SymbolOf(value)), {value});
     MarkNegated(m, value, result);
     return result;
@@ -316,6 +321,7 @@ ValueId EvaluateUnary(ScriptMachine& m, NodeId node) {
   const ScriptValue of = m.values[value];
   if (minus && of.kind == ValueKind::kInteger) return m.values.Integer(-of.integer);
   if (minus && of.kind == ValueKind::kNumber) return m.values.Number(-of.number);
+  if (minus) ++m.untold;
   return minus ? Derived(m, absl::StrCat("-", m.values.SymbolOf(value)), {value}) : value;
 }
 
@@ -330,6 +336,7 @@ ValueId EvaluateConditional(ScriptMachine& m, NodeId node) {
   const ValueId condition = m.Evaluate(parts[1]);
   const auto truth = TruthOf(m, condition);
   if (truth) return m.Evaluate(*truth ? parts[0] : parts[2]);
+  ++m.untold;
   ++m.conditional;
   const ValueId a = m.Evaluate(parts[0]);
   const ValueId b = m.Evaluate(parts[2]);
@@ -410,6 +417,7 @@ ValueId EvaluateSubscript(ScriptMachine& m, NodeId node) {
   const bool picked = !slice && at.kind == ValueKind::kInteger;
   const bool ordered = !picked && (of.kind != ValueKind::kMap || (of.traits & kPosition) != 0);
   if (ordered) NoteShard(m, node, base, index);
+  ++m.untold;
   ScriptValue value;
   value.symbol = absl::StrCat(m.values.SymbolOf(base), "[", m.values.SymbolOf(index), "]");
   if (slice && of.kind == ValueKind::kObject) {
@@ -665,6 +673,7 @@ ValueId EvaluateExpression(ScriptMachine& m, NodeId node) {
     }
     default: break;
   }
+  ++m.untold;
   ScriptValue value;
   value.symbol = "?";
   for (NodeId child = tree[node].first; child != kNoNode; child = m.tree()[child].next) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "formats/python/plain_code.h"
 
 namespace paritect {
 namespace {
@@ -11,6 +12,7 @@ constexpr std::size_t kFactsMax = 50'000;
 constexpr std::size_t kLoopsMax = 50'000;
 constexpr std::size_t kValuesMax = 6'000'000;
 constexpr std::size_t kFieldsMax = 5'000;
+constexpr std::size_t kCodesMax = 20'000;
 
 }  // namespace
 
@@ -97,6 +99,19 @@ void ScriptMachine::SetLocal(absl::string_view name, ValueId value) {
     }
   }
   Set(scope, name, value);
+}
+
+ValueId ScriptMachine::LookBefore(std::size_t mark, absl::string_view name) const {
+  for (int scope = frame().scope; scope >= 0; scope = scopes_[static_cast<std::size_t>(scope)].parent) {
+    ValueId value = LookIn(scope, name);
+    for (std::size_t i = mark; i < changes_.size(); ++i) {
+      if (changes_[i].scope != scope || changes_[i].name != name) continue;
+      value = changes_[i].before;
+      break;
+    }
+    if (value != kNoValue) return value;
+  }
+  return kNoValue;
 }
 
 ScriptMachine::Outcome ScriptMachine::Undo(std::size_t mark) {
@@ -218,6 +233,7 @@ ValueId ScriptMachine::Once(NodeId literal, absl::FunctionRef<ValueId()> make) {
 }
 
 ValueId ScriptMachine::PackageName(absl::string_view full_name) {
+  packages.emplace(full_name.substr(0, full_name.find('.')));
   const std::string canonical = rules.Canonical(full_name);
   const auto found = replaced_.find(canonical);
   return found == replaced_.end() ? values.Api(canonical) : found->second;
@@ -271,6 +287,28 @@ int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
   return static_cast<int>(facts_.size() - 1);
 }
 
+void ScriptMachine::AddCode(MachineCode code, NodeId node) {
+  code.module = frame().module;
+  code.line = tree()[node].line;
+  code.function = frame().function;
+  code.loops.assign(open_loops_.begin(), open_loops_.end());
+  code.contexts.assign(contexts_.begin(), contexts_.end());
+  code.conditional = conditional > 0;
+  code.behind = static_cast<std::int32_t>(facts_.size()) - 1;
+  code.entry = entry;
+  const std::string key =
+      absl::StrCat(code.module, ":", code.line, ":", entry, ":", code.of_network, code.text, "\n", code.place);
+  const auto [found, added] = code_places_.try_emplace(key, codes_.size());
+  if (!added && found->second < codes_.size()) {
+    ++codes_[found->second].times;
+  } else if (added && codes_.size() < kCodesMax) {
+    codes_.push_back(std::move(code));
+  } else {
+    // No list, but still apart where the sides are.
+    codes_.back().place = CodeMark(absl::StrCat(codes_.back().place, "\n", key.substr(key.find(':'))));
+  }
+}
+
 int ScriptMachine::OpenLoop(ValueId over, NodeId node) {
   if (loops_.size() >= kLoopsMax) steps_ = 0;
   MachineLoop loop;
@@ -279,6 +317,7 @@ int ScriptMachine::OpenLoop(ValueId over, NodeId node) {
   loop.module = frame().module;
   loop.line = node == kNoNode ? 0 : tree()[node].line;
   loop.first_fact = facts_.size();
+  loop.first_code = codes_.size();
   loops_.push_back(std::move(loop));
   open_loops_.push_back(static_cast<int>(loops_.size() - 1));
   return open_loops_.back();
@@ -287,7 +326,11 @@ int ScriptMachine::OpenLoop(ValueId over, NodeId node) {
 void ScriptMachine::CloseLoop() {
   // A loop in which nothing was found is none to tell of: most comprehensions.
   const bool last = open_loops_.back() == static_cast<int>(loops_.size()) - 1;
-  if (last && loops_.back().first_fact == facts_.size()) loops_.pop_back();
+  if (last && loops_.back().first_fact == facts_.size()) {
+    for (std::size_t i = loops_.back().first_code; i < codes_.size(); ++i)
+      std::erase(codes_[i].loops, open_loops_.back());
+    loops_.pop_back();
+  }
   open_loops_.pop_back();
 }
 

@@ -74,6 +74,24 @@ struct MachineLoop {
   int module = 0;
   std::uint32_t line = 0;
   std::size_t first_fact = 0;  // that may stand in it
+  std::size_t first_code = 0;
+};
+
+// A statement that does more than facts tell (formats/python/untold.h).
+struct MachineCode {
+  std::string text;   // plain, with the constants in the place of their names
+  std::string place;  // what stands around it
+  std::string function;
+  int module = 0;
+  std::uint32_t line = 0;
+  std::vector<std::int32_t> loops;
+  std::vector<std::int32_t> contexts;
+  std::string package;      // that no one knows, called with what is trained or with samples
+  bool of_network = false;  // in what a network computes, or how it is made
+  bool conditional = false;
+  std::int32_t behind = -1;  // the fact before it
+  int times = 1;
+  int entry = -1;
 };
 
 // Why the facts are not all there is, or not as written: code that is made as it runs, a package's function replaced.
@@ -82,6 +100,13 @@ struct MachineDoubt {
   std::string what;
   int module = 0;
   std::uint32_t line = 0;
+};
+
+// A condition that is not known, and which of its branches is walked.
+struct OpenCondition {
+  int module = 0;
+  NodeId statement = kNoNode;
+  std::size_t branch = 0;
 };
 
 // How a block ended.
@@ -93,6 +118,7 @@ struct Frame {
   std::string function;  // "Net.forward"
   ValueId self = kNoValue;
   ValueId own_class = kNoValue;  // whose body the function stands in
+  int loops = 0;                 // of its own around the statement
   std::vector<ValueId> returned;
   std::vector<ValueId> yielded;
   const std::function<void(ValueId)>* at_yield = nullptr;  // of a context manager: runs the `with` block
@@ -128,6 +154,8 @@ class ScriptMachine {
   void AddField(ValueId object, absl::string_view name, ValueId value);
   // Sets a name of the frame's function, or of an outer one where it was declared so.
   void SetLocal(absl::string_view name, ValueId value);
+  // What a name stood for before what changed since the mark.
+  ValueId LookBefore(std::size_t mark, absl::string_view name) const;
 
   // --- branches: what they change is recorded, undone and joined
   std::size_t Mark() const { return changes_.size(); }
@@ -149,6 +177,9 @@ class ScriptMachine {
   int AddFact(MachineFact fact, NodeId node);
   std::vector<MachineFact>& facts() { return facts_; }
   std::vector<MachineLoop>& loops() { return loops_; }
+  const std::vector<MachineCode>& codes() const { return codes_; }
+  // The same code at the same place is counted; what is too much is told as one.
+  void AddCode(MachineCode code, NodeId node);
   int OpenLoop(ValueId over, NodeId node);
   void CloseLoop();
   std::size_t open_loop_count() const { return open_loops_.size(); }
@@ -185,16 +216,21 @@ class ScriptMachine {
   ValueStore values;
   const ScriptRules& rules;
   std::vector<std::string> paths;  // of the modules, in their order, sorted
+  std::set<std::string, std::less<>> packages;  // that were imported and are no part of the project
   // The command line of the run, where it is known: option, value as written.
   std::map<std::string, std::string, std::less<>> command_line;
   bool command_line_known = false;
   int conditional = 0;  // conditions around that are not known
   int depth = 0;        // of expressions and calls
   bool called = true;
-  bool mute = false;  // calls make no facts: they were seen before
+  bool mute = false;    // calls make no facts: they were seen before
+  int codes_alone = 0;  // mute, but for what no fact tells
   int entry = -1;
   std::string target;  // name that the expression's value will get
   int forward_depth = 0;
+  int untold = 0;        // what the statement at hand does that no fact tells
+  std::string stranger;  // a package in it that no one knows
+  std::vector<OpenCondition> around;  // that are not known, within the frame's function
   int optional = 0;            // `try` blocks around whose failing import is provided for
   std::vector<ValueId> every;  // counts of conditions around like `step % 4 == 0`
   ValueId flags = kNoValue;    // options that DEFINE_string and its like made
@@ -214,6 +250,8 @@ class ScriptMachine {
   std::vector<Change> changes_;
   std::vector<MachineFact> facts_;
   std::vector<MachineLoop> loops_;
+  std::vector<MachineCode> codes_;
+  absl::flat_hash_map<std::string, std::size_t> code_places_;
   std::vector<int> open_loops_;
   std::vector<int> contexts_;
   absl::flat_hash_map<std::uint64_t, ValueId> literals_;  // by module and node

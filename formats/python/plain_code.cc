@@ -27,7 +27,11 @@ bool InWord(char c) {
 
 class PlainReader {
  public:
+  using Told = absl::FunctionRef<std::optional<std::string>(NodeId)>;
+
   PlainReader(const SyntaxTree& tree, NodeId definition) : tree_(tree), definition_(definition) {}
+  PlainReader(const SyntaxTree& tree, NodeId statement, Told told)
+      : tree_(tree), definition_(statement), told_(told) {}
 
   std::string Run() {
     struct Open {
@@ -42,7 +46,9 @@ class PlainReader {
       if (!One(here.node)) continue;
       for (NodeId child = tree_[here.node].first; child != kNoNode; child = tree_[child].next) {
         if (tree_[child].kind == Syntax::kIdentifier) {
-          if (here.function >= 0 && !IsNoValueName(tree_, here.node, child)) Rename(child, here.function);
+          if (IsNoValueName(tree_, here.node, child)) continue;
+          if (here.function >= 0) Rename(child, here.function);
+          Tell(child);
         } else {
           open.push_back({child, here.function});
         }
@@ -57,10 +63,20 @@ class PlainReader {
     return static_cast<int>(functions_.size()) - 1;
   }
 
+  // True where something else is told in its place.
+  bool Tell(NodeId id) {
+    const std::uint32_t begin = tree_[id].begin;
+    if (!told_ || begin < set_until_) return false;
+    std::optional<std::string> text = (*told_)(id);
+    if (text) edits_.push_back({begin, tree_[id].end, *std::move(text)});
+    return text.has_value();
+  }
+
   // False where the node is told as a whole.
   bool One(NodeId id) {
     const SyntaxNode& node = tree_[id];
     switch (node.kind) {
+      case Syntax::kAttribute: return !Tell(id);
       case Syntax::kExpressionStatement:
         // Documentation.
         if (node.first != kNoNode && tree_[node.first].kind == Syntax::kString && tree_[node.first].next == kNoNode) {
@@ -69,6 +85,10 @@ class PlainReader {
         }
         return true;
       case Syntax::kBlock:
+        if (told_) {
+          edits_.push_back({node.begin, node.end, "{}"});
+          return false;
+        }
         edits_.push_back({node.begin, node.begin, "{"});
         edits_.push_back({node.end, node.end, "}"});
         return true;
@@ -99,6 +119,8 @@ class PlainReader {
   // `name: type = value`
   bool Hinted(NodeId id) {
     NodeId name = tree_[id].first;
+    if (told_ && name != kNoNode && tree_[id].kind == Syntax::kAssignment)
+      set_until_ = std::max(set_until_, tree_[name].end);
     NodeId value = kNoNode;
     int children = 0;
     for (NodeId child = name; child != kNoNode; child = tree_[child].next) {
@@ -198,6 +220,8 @@ class PlainReader {
 
   const SyntaxTree& tree_;
   const NodeId definition_;
+  const std::optional<Told> told_;
+  std::uint32_t set_until_ = 0;  // before it stands what the statement sets
   std::vector<Edit> edits_;
   std::vector<Edit> verbatim_;  // texts that stand as they are
   std::vector<std::pair<Edit, int>> renames_;
@@ -211,6 +235,17 @@ class PlainReader {
 
 std::string PlainCode(const SyntaxTree& tree, NodeId definition) {
   return PlainReader(tree, definition).Run();
+}
+
+std::string PlainStatement(const SyntaxTree& tree, NodeId statement,
+                           absl::FunctionRef<std::optional<std::string>(NodeId)> told) {
+  return PlainReader(tree, statement, told).Run();
+}
+
+std::string CodeMark(absl::string_view code) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (char c : code) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return absl::StrCat(absl::Hex(hash, absl::kZeroPad16));
 }
 
 }  // namespace paritect

@@ -31,6 +31,7 @@ constexpr std::int64_t kStepsOfTheRest = 3'000'000;
 constexpr std::int64_t kStepsOfFunction = 100'000;
 constexpr std::size_t kEntriesMax = 500;
 constexpr std::size_t kFromMax = 32;
+constexpr char kCodeKind[] = "code";  // no word of a report
 constexpr std::size_t kTextBytesMax = 400;
 constexpr std::size_t kThreadsMax = 8;
 constexpr std::size_t kBytesOfThread = 256 << 10;  // below, a thread costs more than it saves
@@ -255,6 +256,41 @@ class Writer {
     }
   }
 
+  // Code that no fact tells stands behind the facts, so that their numbers are theirs alone.
+  void Codes() {
+    const std::vector<std::string> uses = UsesOfCodes(reader_);
+    for (std::size_t i = 0; i < reader_.codes().size(); ++i) {
+      const MachineCode& code = reader_.codes()[i];
+      v1::ScriptFact& out = *tree_.add_facts();
+      out.set_kind(kCodeKind);
+      out.set_name(DisplayBytes(code.text));
+      out.set_file(PathOf(code.module));
+      out.set_line(code.line);
+      out.set_function(DisplayBytes(code.function));
+      out.set_called(true);
+      out.set_use(uses[i]);
+      out.set_entry(PathOf(code.entry));
+      out.set_conditional(code.conditional);
+      if (code.of_network) out.set_layer("network");
+      out.mutable_loops()->Add(code.loops.begin(), code.loops.end());
+      out.mutable_contexts()->Add(code.contexts.begin(), code.contexts.end());
+      v1::ScriptArgument& place = *out.add_arguments();
+      place.set_name("place");
+      place.set_symbol(DisplayBytes(code.place));
+      if (!code.package.empty()) {
+        v1::ScriptArgument& package = *out.add_arguments();
+        package.set_name("package");
+        package.set_symbol(DisplayBytes(code.package));
+      }
+      v1::ScriptArgument& times = *out.add_arguments();
+      times.set_name("times");
+      times.mutable_value()->set_integer(code.times);
+      v1::ScriptArgument& behind = *out.add_arguments();
+      behind.set_name("behind");
+      behind.mutable_value()->set_integer(code.behind);
+    }
+  }
+
   // Why what was read is not all that runs, each place once.
   void Doubts() {
     std::set<std::string> told;
@@ -433,6 +469,7 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
   reader.RunTheRest();
   Writer writer(reader, modules, tree);
   writer.Facts();
+  writer.Codes();
   writer.Files();
   bool whole = !reader.cut();
   writer.Doubts();

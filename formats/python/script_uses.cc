@@ -1,6 +1,7 @@
 #include "formats/python/script_uses.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -101,6 +102,25 @@ class Uses {
 };
 
 }  // namespace
+
+std::vector<std::string> UsesOfCodes(ScriptMachine& machine) {
+  std::set<std::int32_t> training;
+  std::set<std::int32_t> evaluation;  // loops in which a network runs and nothing is updated
+  for (const MachineFact& fact : machine.facts()) {
+    if (IsUpdate(fact)) training.insert(fact.loops.begin(), fact.loops.end());
+    if (fact.kind == "forward") evaluation.insert(fact.loops.begin(), fact.loops.end());
+  }
+  std::vector<std::string> uses;
+  for (const MachineCode& code : machine.codes()) {
+    std::string use;
+    for (auto loop = code.loops.rbegin(); loop != code.loops.rend() && use.empty(); ++loop) {
+      if (training.contains(*loop)) use = "training";
+      if (use.empty() && evaluation.contains(*loop)) use = "evaluation";
+    }
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
 
 std::vector<std::string> UsesOfFacts(ScriptMachine& machine) {
   return Uses(machine).Run();

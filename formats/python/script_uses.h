@@ -11,6 +11,8 @@ namespace paritect {
 
 // "training", "evaluation" or "" for each fact of the machine.
 std::vector<std::string> UsesOfFacts(ScriptMachine& machine);
+// Of the code that facts do not tell, in its order.
+std::vector<std::string> UsesOfCodes(ScriptMachine& machine);
 
 }  // namespace paritect
 

@@ -11,6 +11,8 @@
 #include "formats/python/imports.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
+#include "formats/python/plain_code.h"
+#include "formats/python/untold.h"
 
 namespace paritect {
 namespace {
@@ -25,7 +27,13 @@ class Statements {
   Flow Run(NodeId node) {
     if (!m_.Step() || m_.depth > kStatementDepthMax) return Flow::kOn;
     ++m_.depth;
+    const int outer = std::exchange(m_.untold, 0);
+    std::string stranger = std::exchange(m_.stranger, "");
+    const std::size_t mark = m_.Mark();
     const Flow flow = One(node);
+    if (m_.untold > 0) NoteUntold(m_, node, mark);
+    m_.untold = outer;
+    m_.stranger = std::move(stranger);
     --m_.depth;
     return flow;
   }
@@ -53,11 +61,12 @@ class Statements {
         const NodeId expression = tree()[node].first;
         const ValueId value = expression == kNoNode ? m_.values.None() : m_.Evaluate(expression);
         if (m_.frame().returned.size() < 64) m_.frame().returned.push_back(value);
+        if (!m_.around.empty() || m_.frame().loops > 0) ++m_.untold;
         return Flow::kReturn;
       }
       case Syntax::kRaise: Children(node); return Flow::kRaise;
       case Syntax::kBreak:
-      case Syntax::kContinue: return Flow::kLoop;
+      case Syntax::kContinue: ++m_.untold; return Flow::kLoop;
       case Syntax::kImport:
       case Syntax::kImportFrom: ExecuteImport(m_, node); return Flow::kOn;
       case Syntax::kGlobal:
@@ -131,6 +140,7 @@ class Statements {
       m_.values.Derive(m_.values[before], added);
       return;
     }
+    ++m_.untold;
     m_.Assign(left, Derived(m_, absl::StrCat("?", tree().TextOf(left)), {before, added}));
   }
 
@@ -139,18 +149,24 @@ class Statements {
   struct Branch {
     NodeId condition = kNoNode;  // none: else
     NodeId body = kNoNode;
+    NodeId statement = kNoNode;
   };
 
   Flow If(NodeId node) {
-    std::vector<Branch> branches = {{tree().Child(node, Part::kCondition), tree().Child(node, Part::kConsequence)}};
+    std::vector<Branch> branches = {
+        {tree().Child(node, Part::kCondition), tree().Child(node, Part::kConsequence), node}};
     for (NodeId child = tree()[node].first; child != kNoNode; child = tree()[child].next) {
       if (tree()[child].kind == Syntax::kElif) {
-        branches.push_back({tree().Child(child, Part::kCondition), tree().Child(child, Part::kConsequence)});
+        branches.push_back({tree().Child(child, Part::kCondition), tree().Child(child, Part::kConsequence), node});
       } else if (tree()[child].kind == Syntax::kElse) {
-        branches.push_back({kNoNode, tree().Child(child, Part::kBody)});
+        branches.push_back({kNoNode, tree().Child(child, Part::kBody), node});
       }
     }
-    return Branches(branches, 0);
+    const Flow flow = Branches(branches, 0);
+    if (std::all_of(branches.begin(), branches.end(),
+                    [&](const Branch& one) { return one.body == kNoNode || OnlyShows(tree(), one.body); }))
+      m_.untold = 0;
+    return flow;
   }
 
   // NOLINTNEXTLINE(misc-no-recursion): m_.depth bounds it
@@ -167,15 +183,19 @@ class Statements {
       return flow;
     }
     const auto every = EveryOf(m_, condition);
+    ++m_.untold;
+    m_.around.push_back({m_.frame().module, branch.statement, number});
     std::size_t mark = m_.Mark();
     ++m_.conditional;
     const Flow first = Every(every, true, [&] { return Body(branch.body); });
     const ScriptMachine::Outcome one = m_.Undo(mark);
+    m_.around.back().branch = branches.size();
     mark = m_.Mark();
     ++m_.depth;
     const Flow second = Every(every, false, [&] { return Branches(branches, number + 1); });
     --m_.depth;
     --m_.conditional;
+    m_.around.pop_back();
     const ScriptMachine::Outcome other = m_.Undo(mark);
     // `if step % 4 != 0: continue`: the rest of the round is what happens once in four.
     if (every && !every->holds && first != Flow::kOn && second == Flow::kOn) m_.every.push_back(every->count);
@@ -225,7 +245,9 @@ class Statements {
     for (ValueId item : items) {
       m_.OpenLoop(over, node);
       m_.Assign(left, item);
+      ++m_.frame().loops;
       Body(body);
+      --m_.frame().loops;
       m_.CloseLoop();
       m_.every.resize(std::min(every, m_.every.size()));
     }
@@ -238,8 +260,11 @@ class Statements {
     const auto truth = TruthOf(m_, value);
     if (truth.has_value() && !*truth) return Else(node);
     const std::size_t every = m_.every.size();
+    if (!truth.has_value()) ++m_.untold;
     m_.OpenLoop(kNoValue, node);
+    ++m_.frame().loops;
     Body(tree().Child(node, Part::kBody));
+    --m_.frame().loops;
     m_.CloseLoop();
     m_.every.resize(std::min(every, m_.every.size()));
     return Else(node);
@@ -431,6 +456,8 @@ void AssignTo(ScriptMachine& m, NodeId target, ValueId value) {
       const NodeId name = tree.Child(target, Part::kAttribute);
       if (object == kNoNode || name == kNoNode) return;
       const ValueId of = m.Evaluate(object);
+      const ValueKind kind = m.values[of].kind;
+      if (kind == ValueKind::kApi || kind == ValueKind::kUnknown || kind == ValueKind::kBound) ++m.untold;
       NoteAttribute(m, target, of, m.tree().TextOf(name), value);
       SetAttribute(m, of, m.tree().TextOf(name), value, target);
       return;

@@ -1,0 +1,26 @@
+// Statements that the facts of a script do not tell whole, held against those of the other side word for word: a
+// network's arithmetic, an average of the weights, how weights are set at first, a round that is left.
+#ifndef PARITECT_CHECKS_SCRIPTS_CODE_H_
+#define PARITECT_CHECKS_SCRIPTS_CODE_H_
+
+#include <optional>
+#include <string>
+
+#include "checks/scripts/alike.h"
+
+namespace paritect {
+
+// What a check is about.
+enum class CodeSubject {
+  kTraining,  // all that runs but evaluation
+  kNetwork,   // what a network computes, and how it is made
+  kRate,      // what names a rate or a schedule
+  kSamples,   // what happens to samples between their loader and the network
+};
+
+// nullopt where both sides' code is the same, or nothing can be held against: no scripts, another framework.
+std::optional<CodeApart> CompareCode(CodeSubject subject, const ScriptFlow& baseline, const ScriptFlow& migrated);
+
+}  // namespace paritect
+
+#endif  // PARITECT_CHECKS_SCRIPTS_CODE_H_
