@@ -119,23 +119,6 @@ bool IsTold(absl::string_view kind) {
   return BuiltInScriptWords().told.contains(kind);
 }
 
-// A framework that is handed a network runs it, out of sight of the script: its code is read, and makes no facts.
-void ReadNetworks(ScriptMachine& m, absl::string_view kind, const ApiCall& call) {
-  constexpr absl::string_view kRunners[] = {"fit", "trainer", "train_cell", "loss_cell", "engine"};
-  if (std::find(std::begin(kRunners), std::end(kRunners), kind) == std::end(kRunners)) return;
-  std::vector<ValueId> handed = {call.receiver};
-  for (const CallArgument& one : call.arguments) handed.push_back(one.value);
-  for (ValueId one : handed) {
-    const ValueId network = one == kNoValue ? kNoValue : ModuleOf(m, one);
-    if (network == kNoValue || m.values[network].kind != ValueKind::kInstance) continue;
-    const bool mute = std::exchange(m.mute, true);
-    ++m.codes_alone;
-    CallNetwork(m, network, {}, call.node);
-    --m.codes_alone;
-    m.mute = mute;
-  }
-}
-
 class Call {
  public:
   Call(ScriptMachine& machine, const ApiCall& call, const ApiRule& rule) : m_(machine), call_(call), rule_(rule) {}
@@ -155,7 +138,6 @@ class Call {
     if (!rule_.kind.empty() && !nothing) AddFact();
     const bool told = rule_.kind.empty() ? !rule_.returns.empty() && rule_.returns != "pure" : IsTold(rule_.kind);
     if (!told && !nothing) ++m_.untold;
-    ReadNetworks(m_, rule_.kind, call_);
     Orders();
     if (rule_.kind == "eval_mode" || rule_.kind == "train_mode") SetMode(m_, call_.receiver, rule_.kind, arguments_);
     return Result();
@@ -546,6 +528,27 @@ ValueId CallNetwork(ScriptMachine& m, ValueId network, const std::vector<CallArg
   if (forward >= 0) MergeNumbers(result.made_of, {forward});
   result.symbol = absl::StrCat("output of ", of.kind == ValueKind::kInstance ? m.values[of.self].text : of.text, "?");
   return m.values.Add(std::move(result));
+}
+
+void ReadNetworks(ScriptMachine& m) {
+  const std::vector<ValueId> networks = std::exchange(m.networks, {});
+  const bool mute = std::exchange(m.mute, true);
+  ++m.codes_alone;
+  for (ValueId network : networks) {
+    const ScriptValue of = m.values[network];
+    const bool walked = std::any_of(of.fields.begin(), of.fields.end(), [](const auto& field) {
+      return absl::StartsWith(field.first, "<walked ");
+    });
+    if (walked || m.spent()) continue;
+    Frame frame;
+    frame.module = m.values[of.self].module;
+    frame.scope = m.module(frame.module).scope;
+    m.frames().push_back(std::move(frame));
+    CallNetwork(m, network, {}, kNoNode);
+    m.frames().pop_back();
+  }
+  --m.codes_alone;
+  m.mute = mute;
 }
 
 ValueId CallApi(ScriptMachine& m, const ApiCall& call) {

@@ -25,6 +25,10 @@ std::string ModeOf(const ScriptMachine& machine, ValueId module);
 // A network is called: a fact, and its own code is walked, once for each mode.
 ValueId CallNetwork(ScriptMachine& machine, ValueId network, const std::vector<CallArgument>& arguments, NodeId node);
 
+// Reads the code of the networks that the script makes and that nothing in it was seen to call: a framework runs them,
+// or another network that holds them in a way that is not followed. Makes no facts.
+void ReadNetworks(ScriptMachine& machine);
+
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_PYTHON_API_CALLS_H_

@@ -17,6 +17,7 @@ namespace paritect {
 namespace {
 
 constexpr std::size_t kFramesMax = 40;
+constexpr std::size_t kNetworksMax = 5'000;
 constexpr int kDepthMax = 480;
 
 // Parameters of a function with what a call gives them.
@@ -247,6 +248,7 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
     KeepArguments(m, self, role.empty(), arguments);
   }
   if (role == "module") {
+    if (m.called && !m.mute && m.networks.size() < kNetworksMax) m.networks.push_back(self);
     const std::vector<std::int32_t> all = m.values.AllFacts(self);
     MergeNumbers(m.values[self].made_of, all);
     m.values[self].closed = true;

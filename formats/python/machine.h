@@ -228,6 +228,7 @@ class ScriptMachine {
   int entry = -1;
   std::string target;  // name that the expression's value will get
   int forward_depth = 0;
+  std::vector<ValueId> networks;  // of the project, in the order in which they are made
   int untold = 0;        // what the statement at hand does that no fact tells
   std::string stranger;  // a package in it that no one knows
   std::vector<OpenCondition> around;  // that are not known, within the frame's function

@@ -83,6 +83,7 @@ class Reader final : public ScriptMachine {
     every.clear();
     entry = number;
     RunModule(number, "__main__");
+    ReadNetworks(*this);
   }
 
   // Functions and methods that nothing called.
