@@ -14,7 +14,7 @@
 namespace paritect {
 
 struct HtmlReport {
-  OrderedJson report;                            // ReportToJson, with its signature where there is one
+  OrderedJson report;                            // ReportToJson, lists as columns, signed where there is a signature
   const v1::ReportPictures* pictures = nullptr;  // nullptr: none were kept
   std::string headline_en;                       // the verdict sentence, readable before and without scripts
   std::string headline_zh;
@@ -32,8 +32,9 @@ std::string ServerPagePolicy();
 // Text as HTML.
 std::string HtmlEscape(absl::string_view text);
 
-// The report in a file that HtmlReportFile made, as JSON text. NotFound: no such thing in it.
-absl::StatusOr<std::string> ReportInHtml(absl::string_view html);
+// The report in a file that HtmlReportFile made, its lists as rows. NotFound: no such thing in it; InvalidArgument: it
+// cannot be read.
+absl::StatusOr<OrderedJson> ReportInHtml(absl::string_view html);
 
 }  // namespace paritect
 

@@ -72,7 +72,7 @@ OrderedJson FindingToJson(const v1::Finding& finding) {
   return json;
 }
 
-OrderedJson CheckToJson(const v1::CheckResult& check) {
+OrderedJson CheckToJson(const v1::CheckResult& check, ListForm form) {
   OrderedJson json;
   json["id"] = check.id();
   json["title"] = TextToJson(check.title());
@@ -89,6 +89,9 @@ OrderedJson CheckToJson(const v1::CheckResult& check) {
   for (const v1::Missing& missing : check.missing()) {
     json["missing"].push_back(
         {{"what", TextToJson(missing.what())}, {"from", missing.from()}, {"how", TextToJson(missing.how())}});
+  }
+  if (form == ListForm::kColumns) {
+    for (const char* const list : {"findings", "missing"}) json[list] = PackRows(std::move(json[list]));
   }
   return json;
 }
@@ -171,7 +174,7 @@ OrderedJson CausesToJson(const v1::Report& report) {
   return CausesOfReport(CausesOf(BuiltInCauses(), report));
 }
 
-OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion) {
+OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion, ListForm form) {
   OrderedJson json;
   json["schema"] = "paritect.report/1";
   json["verdict"] = VerdictWord(report.verdict());
@@ -194,7 +197,7 @@ OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& compan
     one["title"] = TextToJson(item.title());
     one["verdict"] = VerdictWord(item.verdict());
     one["checks"] = OrderedJson::array();
-    for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check));
+    for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check, form));
     json["items"].push_back(std::move(one));
   }
   json["causes"] = CausesOfReport(causes);

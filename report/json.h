@@ -8,11 +8,10 @@
 
 #include "paritect/v1/pictures.pb.h"
 #include "paritect/v1/report.pb.h"
+#include "report/columns.h"       // IWYU pragma: export
 #include "report/report_words.h"  // IWYU pragma: export
 
 namespace paritect {
-
-using OrderedJson = nlohmann::ordered_json;
 
 // What stands beside a report; what is not there is left out. Borrows.
 struct ReportCompanion {
@@ -21,11 +20,15 @@ struct ReportCompanion {
   const v1::ReportSignature* signature = nullptr;
 };
 
+// How long lists stand there: as their readers know them, or as columns (report/columns.h) for the page.
+enum class ListForm { kRows, kColumns };
+
 // With `meta` and `signature`; pictures are none of a report's promises (report/pictures_json.h).
-OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion = {});
+OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion = {},
+                         ListForm form = ListForm::kRows);
 // Causes in order of work with what follows from each ([{check, kind, stage, findings, consequences}]).
 OrderedJson CausesToJson(const v1::Report& report);
-OrderedJson CheckToJson(const v1::CheckResult& check);
+OrderedJson CheckToJson(const v1::CheckResult& check, ListForm form = ListForm::kRows);
 OrderedJson FindingToJson(const v1::Finding& finding);
 
 // {"en": ..., "zh": ...}

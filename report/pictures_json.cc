@@ -54,6 +54,7 @@ OrderedJson TreeToJson(const v1::TreePicture& tree) {
     if (!f.other().empty()) row["other"] = f.other();
     json["files"].push_back(std::move(row));
   }
+  for (const char* const list : {"folders", "files"}) json[list] = PackRows(std::move(json[list]));
   return json;
 }
 
@@ -73,6 +74,7 @@ OrderedJson MapToJson(const v1::ShardMap& map) {
                             {"baseline", Integers(row.baseline())},
                             {"migrated", Integers(row.migrated())}});
   }
+  json["rows"] = PackRows(std::move(json["rows"]));
   return json;
 }
 
@@ -88,6 +90,7 @@ OrderedJson UpdateToJson(const v1::UpdatePicture& update) {
     if (layer.has_rms() && std::isfinite(layer.rms())) row["rms"] = layer.rms();
     json["layers"].push_back(std::move(row));
   }
+  json["layers"] = PackRows(std::move(json["layers"]));
   return json;
 }
 
@@ -136,10 +139,12 @@ OrderedJson CurveToJson(const v1::CurvePicture& curve) {
 }
 
 OrderedJson PicturesToJson(const v1::ReportPictures& pictures) {
-  return {
-      {"curves", ListOf(pictures.curves(), CurveToJson)},        {"trees", ListOf(pictures.trees(), TreeToJson)},
-      {"shards", ListOf(pictures.shards(), MapToJson)},          {"updates", ListOf(pictures.updates(), UpdateToJson)},
-      {"evidence", ListOf(pictures.evidence(), EvidenceToJson)}, {"evidence_total", pictures.evidence_total()}};
+  return {{"curves", ListOf(pictures.curves(), CurveToJson)},
+          {"trees", ListOf(pictures.trees(), TreeToJson)},
+          {"shards", ListOf(pictures.shards(), MapToJson)},
+          {"updates", ListOf(pictures.updates(), UpdateToJson)},
+          {"evidence", PackRows(ListOf(pictures.evidence(), EvidenceToJson))},
+          {"evidence_total", pictures.evidence_total()}};
 }
 
 }  // namespace paritect

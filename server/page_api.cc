@@ -107,8 +107,9 @@ absl::StatusOr<std::string> PageApi::Report(const PageCall& call, const std::str
   if (!answer.ok()) return answer.status();
   const ReportCompanion companion = {&answer->pictures(), &answer->meta(),
                                      answer->has_signature() ? &answer->signature() : nullptr};
-  return DumpJson(
-      {{"report", ReportToJson(answer->report(), companion)}, {"pictures", PicturesToJson(answer->pictures())}}, -1);
+  return DumpJson({{"report", ReportToJson(answer->report(), companion, ListForm::kColumns)},
+                   {"pictures", PicturesToJson(answer->pictures())}},
+                  -1);
 }
 
 // What a followed run told so far, and its curves.

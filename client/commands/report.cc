@@ -128,13 +128,16 @@ bool HasShape(const OrderedJson& report) {
 }
 
 absl::StatusOr<OrderedJson> ReadReportFile(CommandEnv& env, const std::string& file) {
-  PARITECT_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(env.fs, file, kReportBytesMax));
+  PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(env.fs, file, kReportBytesMax));
   // A report in one HTML file holds its JSON.
+  OrderedJson json;
   if (absl::StartsWith(text, "<!DOCTYPE html>")) {
     auto inside = ReportInHtml(text);
-    if (inside.ok()) text = *std::move(inside);
+    if (!inside.ok()) return Annotate(inside.status(), DisplayBytes(file));
+    json = *std::move(inside);
+  } else {
+    json = OrderedJson::parse(text, nullptr, false);
   }
-  OrderedJson json = OrderedJson::parse(text, nullptr, false);
   if (json.is_discarded() || !HasShape(json)) {
     return absl::InvalidArgumentError(
         absl::StrCat(DisplayBytes(file), ": not a report in JSON or HTML form (schema paritect.report/1)"));

@@ -7,7 +7,7 @@ namespace {
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {
   HtmlReport page;
-  page.report = ReportToJson(report, options.companion);
+  page.report = ReportToJson(report, options.companion, ListForm::kColumns);
   page.pictures = options.companion.pictures;
   page.headline_en = page.report["sentence"]["en"];
   page.headline_zh = page.report["sentence"]["zh"];

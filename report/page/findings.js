@@ -34,7 +34,7 @@ function answerOf(finding) {
 }
 
 function factsOf(finding) {
-  const facts = Object.entries(finding.facts || {}).filter(([name]) => name !== "caused_by" && name !== "total");
+  const facts = entriesOf(finding.facts || {}).filter(([name]) => name !== "caused_by" && name !== "total");
   if (facts.length === 0) return null;
   return fold(t("facts"), () => el("dl", {class: "facts"}, facts.map(([name, value]) =>
     el("div", {}, el("dt", {}, name), el("dd", {}, typeof value === "object" ? JSON.stringify(value) : short2(value))))),

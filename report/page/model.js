@@ -6,13 +6,16 @@ function classOf(finding) {
 }
 
 // Every finding once, with where it stands.
+const findingsKnown = new WeakMap();
 function allFindings(report) {
+  if (findingsKnown.has(report)) return findingsKnown.get(report);
   const rows = [];
   for (const item of report.items) {
     for (const check of item.checks) {
       for (const finding of check.findings) rows.push({item, check, finding, class: classOf(finding)});
     }
   }
+  findingsKnown.set(report, rows);
   return rows;
 }
 

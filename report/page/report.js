@@ -1,22 +1,40 @@
 // One report, from the verdict to the last source: the same in a file and on a server's page.
 
-// Into `room`. `context`: what the reader may do (waive, attest); nothing in a file.
-function drawReport(room, report, pictures, context) {
+// Into `room`. `context`: what the reader may do (waive, attest); nothing in a file. Ends when all is drawn: a large report
+// shows its answer and causes while the rest is made.
+async function drawReport(room, report, pictures, context) {
   const gallery = makeGallery(pictures);
   const inside = Object.assign({pictureFor: (id) => gallery.take(pictureKindOf(id), 2)}, context);
-  const parts = [
-    causesPart(report, inside), itemsPart(report, inside), matrixPart(report), openingsPart(report),
-    classPart(report, "warning", t("warnings"), inside), answersPart(report, inside), passesPart(report, inside),
-  ];
+  const contents = el("ol", {});
+  const drawing = Symbol("drawing");
+  room.drawing = drawing;
+  delete room.dataset.drawn;
+  add(clear(room), [headOf(report), el("nav", {class: "contents", "aria-label": t("contents")}, contents)]);
+  let shownAt = performance.now();
+  for (const make of [
+    () => causesPart(report, inside), () => picturesPart(gallery), () => itemsPart(report, inside),
+    () => matrixPart(report), () => openingsPart(report), () => classPart(report, "warning", t("warnings"), inside),
+    () => answersPart(report, inside), () => passesPart(report, inside),
+    () => section("findings", t("all_findings"), fold(t("search_findings"), () => findingSearch(report, inside), {})),
+    () => evidencePart(pictures),
+  ]) {
+    const part = make();
+    if (part === null) continue;
+    room.append(part);
+    contents.append(el("li", {}, el("a", {href: "#" + part.id}, part.querySelector("h2").textContent)));
+    if (performance.now() - shownAt < 100) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    if (room.drawing !== drawing) return;  // drawn anew meanwhile, in another language
+    shownAt = performance.now();
+    performance.mark(part.id);
+  }
+  performance.mark("drawn");
+  room.dataset.drawn = "";
+}
+
+function picturesPart(gallery) {
   const rest = gallery.rest().filter((figure) => figure !== null);
-  if (rest.length) parts.splice(1, 0, section("pictures", t("pictures"), rest));
-  parts.push(section("findings", t("all_findings"), fold(t("search_findings"),
-    () => findingSearch(report, inside), {})), evidencePart(pictures));
-  const present = parts.filter((part) => part !== null);
-  add(clear(room), [headOf(report),
-    el("nav", {class: "contents", "aria-label": t("contents")}, el("ol", {}, present.map((part) =>
-      el("li", {}, el("a", {href: "#" + part.id}, part.querySelector("h2").textContent))))),
-    present]);
+  return rest.length ? section("pictures", t("pictures"), rest) : null;
 }
 
 // A link to a check opens what it stands in.

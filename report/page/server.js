@@ -203,7 +203,7 @@ function auditPlace(room, audit, number) {
     drawn = key;
     replaceWhenNew(rooms.changes, done.changed, () => changesPart(done));
     const {report, pictures} = await ask("GET", path + "/runs/" + done.number + "/report");
-    drawReport(rooms.report, report, pictures, live.me.acts ? answering(audit) : {});
+    drawReport(rooms.report, openReport(report), openPictures(pictures), live.me.acts ? answering(audit) : {});
   });
 }
 

@@ -26,13 +26,12 @@ function controls(extra) {
 }
 
 function startFile(room) {
-  const report = dataOf("report");
-  const pictures = dataOf("pictures");
+  const report = openReport(dataOf("report"));
+  const pictures = openPictures(dataOf("pictures"));
   page.redraw = () => {
     const inside = el("div", {class: "report"});
     add(clear(room), [el("div", {class: "top"}, el("span", {class: "brand"}, "Paritect"), controls(null)), inside]);
-    drawReport(inside, report, pictures, {});
-    openTarget();
+    drawReport(inside, report, pictures, {}).then(openTarget);
   };
   page.redraw();
 }

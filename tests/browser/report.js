@@ -9,7 +9,7 @@ const report = (page) => page.evaluate(() => JSON.parse(document.getElementById(
 
 withPage(own, artefacts, async (page, shoot) => {
   await page.goto("file://" + file, {waitUntil: "domcontentloaded"});
-  await page.waitForSelector(".head h1");
+  await page.waitForSelector(".report[data-drawn]");
   const answer = await page.textContent(".head h1");
   check(/^FAIL: (1 cause|\d+ causes)\. /.test(answer), "the answer stands first: " + answer);
   check(answer === (await report(page)).sentence.en, "it is the sentence of every format");
@@ -23,12 +23,15 @@ withPage(own, artefacts, async (page, shoot) => {
     "a mark that turns the direction is obeyed");
 
   await page.click("#language");
+  await page.waitForSelector(".report[data-drawn]");
   check((await page.getAttribute("html", "lang")).startsWith("zh"), "the language is Chinese");
   check((await page.textContent(".head h1")).startsWith("不通过："), "the verdict in Chinese");
   await page.click("#theme");
+  await page.waitForSelector(".report[data-drawn]");
   check(await page.getAttribute("html", "data-theme") !== null, "the colours are chosen");
   await shoot("report-zh-other-colours");
   await page.click("#language");
+  await page.waitForSelector(".report[data-drawn]");
 
   // Items are narrowed to those that fail, one is opened down to a finding.
   await page.selectOption("#items select", "fail");
