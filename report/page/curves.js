@@ -133,18 +133,20 @@ function curveWords(curve) {
   return words.join(" · ");
 }
 
-// Charts are made when they come into sight: a page full of them opens at once.
+// Charts are made when they come into sight: a page full of them opens at once. `element.make` makes it now, or anew where
+// it was made in other colours.
 function whenSeen(element, make) {
-  const seen = new IntersectionObserver((entries) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    seen.disconnect();
-    make();
-  }, {rootMargin: "400px"});
-  seen.observe(element);
+  const seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && element.make(),
+    {rootMargin: "400px"});
+  let madeIn = "";
   element.make = () => {
     seen.disconnect();
-    make();
+    const colours = chartColours();
+    if (madeIn === JSON.stringify(colours)) return;
+    madeIn = JSON.stringify(colours);
+    make(colours);
   };
+  seen.observe(element);
 }
 
 // The edges of the tolerance are lines of the chart and no entries of its legend: its words say the limit.
@@ -158,23 +160,18 @@ function plotOf(chart, room) {
 
 function curveFigure(curve) {
   const room = el("div", {class: "chart", role: "img", "aria-label": curveTitle(curve) + ". " + curveWords(curve)});
-  let made = false;
-  const make = () => {
-    if (made) return;
-    made = true;
+  let plots = [];
+  const make = (colours) => {
+    plots.forEach((plot) => plot.destroy());
     const width = Math.max(320, room.clientWidth || 900);
-    const colours = chartColours();
     const sync = curve.baseline_run + "/" + curve.migrated_run + "/" + curve.axis;
-    const first = valueChart(curve, width, colours, sync);
-    room.append(el("div", {class: "plot"}), el("div", {class: "plot"}));
-    const plots = [plotOf(first, room.children[0])];
-    if (curve.difference_at.length > 0) {
-      const second = differenceChart(curve, width, colours, sync);
-      plots.push(plotOf(second, room.children[1]));
-    }
-    new ResizeObserver(() => plots.forEach((plot) => room.clientWidth > 0 &&
-      plot.setSize({width: room.clientWidth, height: plot.height}))).observe(room);
+    const charts = [valueChart(curve, width, colours, sync)];
+    if (curve.difference_at.length > 0) charts.push(differenceChart(curve, width, colours, sync));
+    add(clear(room), charts.map(() => el("div", {class: "plot"})));
+    plots = charts.map((chart, index) => plotOf(chart, room.children[index]));
   };
+  new ResizeObserver(() => plots.forEach((plot) => room.clientWidth > 0 && plot.width !== room.clientWidth &&
+    plot.setSize({width: room.clientWidth, height: plot.height}))).observe(room);
   whenSeen(room, make);
   return el("figure", {class: "curve", "data-metric": curve.metric}, room,
     el("figcaption", {}, el("strong", {}, curveTitle(curve)), " ", curveWords(curve)));

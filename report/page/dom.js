@@ -71,10 +71,10 @@ function paged(rows, draw, options) {
 }
 
 function table(caption, heads, rows, attributes) {
-  return el("table", attributes || {},
+  return el("div", {class: "place-of-table"}, el("table", attributes || {},
     el("caption", {}, caption),
     el("thead", {}, el("tr", {}, heads.map((head) => el("th", {scope: "col"}, head)))),
-    el("tbody", {}, rows));
+    el("tbody", {}, rows)));
 }
 
 function section(id, title, ...children) {

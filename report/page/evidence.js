@@ -10,7 +10,7 @@ function evidencePart(pictures) {
       t("kind_" + row.kind), row.format, row.entries >= 0 ? t("entries", {count: count(row.entries)}) : "", row.by,
       row.at].filter((part) => part).join(" · ")),
     row.sha256 ? el("code", {class: "digest", title: t("digest_words")}, " sha256:" + row.sha256) : null,
-    row.problem ? el("p", {}, say(row.problem)) : null);
+    row.problem ? el("p", {}, told(row.problem)) : null);
   return section("evidence", t("evidence_list") + " (" + count(pictures.evidence_total) + ")",
     unread.length ? [el("h3", {}, t("not_read")), paged(unread, draw, {first: 10, tag: "ul"})] : null,
     fold(t("all_evidence"), () => [

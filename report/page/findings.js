@@ -22,8 +22,8 @@ function evidenceOf(finding) {
 }
 
 function remedyOf(finding) {
-  const remedy = say(finding.remedy);
-  return remedy ? el("p", {class: "fix"}, el("span", {class: "label"}, t("fix")), remedy) : null;
+  return say(finding.remedy) ? el("p", {class: "fix"}, el("span", {class: "label"}, t("fix")), told(finding.remedy))
+    : null;
 }
 
 function answerOf(finding) {
@@ -50,7 +50,7 @@ function findingBody(row, context) {
   const {check, finding} = row;
   return [
     el("p", {class: "message"}, needsSubject(finding) ? [el("code", {class: "subject"}, finding.subject), " "] : null,
-      say(finding.message)),
+      told(finding.message)),
     finding.nodes && finding.nodes.length ? el("p", {class: "nodes"}, el("span", {class: "label"}, t("nodes")),
       finding.nodes.slice(0, 8).join(", "),
       finding.nodes.length > 8 ? " " + t("and_more", {count: finding.nodes.length - 8}) : null) : null,

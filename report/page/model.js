@@ -75,10 +75,13 @@ function matrixOf(report) {
     const mark = (node, word) => {
       if (known.has(node) && (rank[word] || 0) > (rank[cells.get(node)] || 0)) cells.set(node, word);
     };
+    const marked = {fail: new Set(), waived: new Set(), warning: new Set()};  // lists that many findings share
     for (const check of item.checks) {
       for (const finding of check.findings) {
         const word = {error: "fail", waived: "waived", warning: "warning"}[classOf(finding)];
-        if (word) (finding.nodes || []).forEach((node) => mark(node, word));
+        if (!word || !finding.nodes || marked[word].has(finding.nodes)) continue;
+        marked[word].add(finding.nodes);
+        finding.nodes.forEach((node) => mark(node, word));
       }
       // "rank 3 of npu-01" names a node by its last word.
       for (const missing of check.missing) mark(missing.from.split(" ").pop(), "not_performed");
@@ -88,7 +91,10 @@ function matrixOf(report) {
   return matrix;
 }
 
-// Nodes of a side that the whole matrix says the same of are one column: [{side, nodes}].
+const columnsShown = 40;
+
+// Nodes of a side that the whole matrix says the same of are one column: [{side, nodes}]; the worst first where they are
+// more than are shown.
 function columnsOf(report, matrix) {
   const columns = new Map();
   for (const {side, node} of nodesOf(report)) {
@@ -96,7 +102,10 @@ function columnsOf(report, matrix) {
     if (!columns.has(key)) columns.set(key, {side, nodes: []});
     columns.get(key).nodes.push(node);
   }
-  return [...columns.values()];
+  const all = [...columns.values()];
+  if (all.length <= columnsShown) return all;
+  const failed = (column) => [...matrix.values()].filter((cells) => cells.get(column.nodes[0]) === "fail").length;
+  return all.map((column) => [failed(column), column]).sort((a, b) => b[0] - a[0]).map(([, column]) => column);
 }
 
 // The verdict of an item or a check as people are told it: a pass whose question does not arise is none that was

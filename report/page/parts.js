@@ -40,7 +40,9 @@ function headOf(report) {
 function causeCard(cause, number, context) {
   const [first, ...others] = cause.rows;
   const total = Math.max(cause.rows.length, cause.check.findings.length === cause.rows.length ? totalOf(cause.check) : 0);
-  const picture = context.pictureFor(cause.check.id);
+  // Its own, or of what follows from it.
+  const picture = [cause.check, ...cause.follows.map((one) => one.check)].map((check) =>
+    context.pictureFor(typeof check === "string" ? check : check.id)).find((made) => made.length > 0);
   return el("article", {class: "cause", "aria-labelledby": "cause-" + number},
     el("h3", {id: "cause-" + number}, el("span", {class: "number"}, number), " ", say(cause.item.title), colon(),
       say(cause.check.title)),
@@ -101,8 +103,8 @@ function checkDetails(item, check, context) {
 
 function missingRow(missing) {
   return el("li", {class: "missing"}, el("span", {class: "mark not_performed"}, verdictWord("not_performed")), " ",
-    say(missing.what), missing.from ? el("span", {class: "quiet"}, " (" + t("from", {from: missing.from}) + ")") : null,
-    say(missing.how) ? el("p", {class: "fix"}, el("span", {class: "label"}, t("way_out")), say(missing.how)) : null);
+    told(missing.what), missing.from ? el("span", {class: "quiet"}, " (" + t("from", {from: missing.from}) + ")") : null,
+    say(missing.how) ? el("p", {class: "fix"}, el("span", {class: "label"}, t("way_out")), told(missing.how)) : null);
 }
 
 function bar(counts) {
@@ -145,7 +147,8 @@ function itemsPart(report, context) {
 // Items x nodes: nodes that all items say the same of are one column with their number.
 function matrixPart(report) {
   const matrix = matrixOf(report);
-  const columns = columnsOf(report, matrix);
+  const all = columnsOf(report, matrix);
+  const columns = all.slice(0, columnsShown);
   if (columns.length === 0) return null;
   const signs = {fail: "F", not_performed: "N", waived: "W", warning: "!"};
   const name = (column) => column.nodes.length === 1 ? column.nodes[0]
@@ -166,7 +169,8 @@ function matrixPart(report) {
   const folded = columns.some((column) => column.nodes.length > 1);
   return section("matrix", t("matrix"), el("p", {class: "quiet"}, t("matrix_words") + " " +
     legendOf("cell_", [...Object.keys(signs).filter((word) => used.has(word)), "none"]) +
-    (folded ? " · " + t("matrix_folded") : "")),
+    (folded ? " · " + t("matrix_folded") : "") + (all.length > columns.length ? " · " + t("matrix_cut",
+    {count: count(columns.length), total: count(all.length)}) : "")),
     el("div", {class: "scroll", tabindex: 0}, table(t("matrix_caption"), heads, rows, {class: "matrix"})));
 }
 
@@ -177,7 +181,7 @@ function openingsPart(report) {
   if (openings.length === 0) return null;
   const row = (step) => el("tr", {},
     el("td", {class: "number"}, step.checks.length),
-    el("td", {}, say(step.do), fold(t("needed_by", {count: step.checks.length}), () =>
+    el("td", {}, told(step.do), fold(t("needed_by", {count: step.checks.length}), () =>
       el("ul", {}, step.checks.slice(0, 50).map((id) => el("li", {}, el("a", {href: "#check-" + id}, id)))),
     {class: "quiet"})));
   const part = (steps) => table(t("openings_caption"), [t("checks"), t("step")], steps.map(row), {class: "openings"});

@@ -12,8 +12,8 @@ async function drawReport(room, report, pictures, context) {
   add(clear(room), [headOf(report), el("nav", {class: "contents", "aria-label": t("contents")}, contents)]);
   let shownAt = performance.now();
   for (const make of [
-    () => causesPart(report, inside), () => picturesPart(gallery), () => itemsPart(report, inside),
-    () => matrixPart(report), () => openingsPart(report), () => classPart(report, "warning", t("warnings"), inside),
+    () => causesPart(report, inside), () => itemsPart(report, inside), () => matrixPart(report),
+    () => openingsPart(report), () => picturesPart(gallery), () => classPart(report, "warning", t("warnings"), inside),
     () => answersPart(report, inside), () => passesPart(report, inside),
     () => section("findings", t("all_findings"), fold(t("search_findings"), () => findingSearch(report, inside), {})),
     () => evidencePart(pictures),
@@ -57,8 +57,9 @@ function openTarget() {
   }
 }
 
-// Paper shows what is folded, too.
+// Paper shows what is folded, too, and is light.
 function openAll() {
+  document.documentElement.dataset.paper = "";
   document.querySelectorAll(".chart").forEach((room) => room.make && room.make());
   for (let depth = 0; depth < 3; ++depth) {
     document.querySelectorAll("details:not([open])").forEach((part) => {
@@ -67,4 +68,9 @@ function openAll() {
       part.open = true;
     });
   }
+}
+
+function afterPaper() {
+  delete document.documentElement.dataset.paper;
+  document.querySelectorAll(".chart").forEach((room) => room.make && room.make());
 }

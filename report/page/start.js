@@ -42,6 +42,7 @@ document.addEventListener("DOMContentLoaded", () => {
   chooseTheme(settings.get("theme", ""));
   addEventListener("hashchange", openTarget);
   addEventListener("beforeprint", openAll);
+  addEventListener("afterprint", afterPaper);
   const room = document.getElementById("app");
   if (document.body.dataset.mode === "server") startServer(room);
   else startFile(room);

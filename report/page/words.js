@@ -46,6 +46,13 @@ function say(text) {
   return page.language === "zh" ? text.zh || text.en || "" : text.en || text.zh || "";
 }
 
+// A text of the report; what stands in it `so` is code. The last of an odd number of backticks is one.
+function told(text) {
+  const parts = say(text).split("`");
+  const unpaired = parts.length % 2 === 0 ? "`" + parts.pop() : "";
+  return [parts.map((part, index) => index % 2 === 0 ? part : el("code", {}, part)), unpaired];
+}
+
 // What parts a name from what is said of it: full-width in Chinese.
 function colon() {
   return page.language === "zh" ? "：" : ": ";

@@ -135,5 +135,7 @@ END
 if [ $ready = 0 ]; then
   timeout 900 node "$build_dir/browser/report.js" "$work/report.html" "$build_dir/browser" > browser.txt 2>&1 ||
     { fail "in the browser:"; tail -n 20 browser.txt >&2; }
+  timeout 900 node "$build_dir/browser/hostile.js" "$work/report.html" "$build_dir/browser" > hostile.txt 2>&1 ||
+    { fail "data that nobody expects, in the browser:"; tail -n 20 hostile.txt >&2; }
 fi
 finish
