@@ -41,9 +41,9 @@ std::string Shown(absl::string_view bytes, bool (*hide)(std::int32_t)) {
 
 std::optional<std::string> Map(absl::string_view text, int options) {
   utf8proc_uint8_t* out = nullptr;
-  const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                   static_cast<utf8proc_ssize_t>(text.size()), &out,
-                                   static_cast<utf8proc_option_t>(options));
+  const auto length =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+                   &out, static_cast<utf8proc_option_t>(options));
   if (length < 0) return std::nullopt;
   std::string result(reinterpret_cast<const char*>(out), static_cast<std::size_t>(length));
   std::free(out);
@@ -81,7 +81,8 @@ bool IsValidUtf8(absl::string_view bytes) {
 
 bool IsObeyedRune(std::int32_t rune) {
   return (rune >= 0x80 && rune <= 0x9f) || rune == 0x061c || rune == 0x200e || rune == 0x200f ||
-         (rune >= 0x2028 && rune <= 0x202e) || (rune >= 0x2066 && rune <= 0x2069) || rune == 0xfeff;
+         (rune >= 0x2028 && rune <= 0x202e) || (rune >= 0x2066 && rune <= 0x2069) || rune == 0xfeff || rune == 0xfffe ||
+         rune == 0xffff;  // readers of XML, spreadsheets among them, refuse a whole file for one of these
 }
 
 std::string DisplayBytes(absl::string_view bytes) {

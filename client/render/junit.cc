@@ -1,5 +1,7 @@
 // -o junit: for build servers (Jenkins' schema, which counts what was skipped for each suite and not for all). Suite =
 // item, test case = check; not performed is `skipped` with what is missing.
+#include <algorithm>
+
 #include "absl/strings/str_join.h"
 #include "client/report/json.h"
 #include "client/report/renderer.h"
@@ -48,8 +50,10 @@ void TestCase(const v1::ItemResult& item, const v1::CheckResult& check, const Re
   for (const v1::Missing& one : check.missing()) missing.push_back(Xml(InAll(options.languages, one.what())));
   out << ">\n";
   if (check.verdict() == v1::VERDICT_FAIL) {
-    const std::string first = errors.empty() ? "" : errors[0];
-    out << "      <failure message=\"" << first << "\" type=\"" << Xml(check.findings(0).kind()) << "\">"
+    const auto error = std::find_if(check.findings().begin(), check.findings().end(),
+                                    [](const v1::Finding& one) { return ClassOf(one) == FindingClass::kError; });
+    const std::string kind = error == check.findings().end() ? "" : error->kind();
+    out << "      <failure message=\"" << (errors.empty() ? "" : errors[0]) << "\" type=\"" << Xml(kind) << "\">"
         << absl::StrJoin(errors, "\n") << "</failure>\n";
   } else if (check.verdict() == v1::VERDICT_NOT_PERFORMED) {
     out << "      <skipped message=\"" << absl::StrJoin(missing, "; ") << "\"/>\n";

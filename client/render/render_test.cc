@@ -213,6 +213,53 @@ TEST(Render, NothingThatATerminalOrAReaderObeysGetsThrough) {
   EXPECT_EQ(json["items"][0]["checks"][0]["findings"].back()["subject"], name);  // and JSON loses nothing
 }
 
+// What a report may hold that no audit of ours should put there: a store or another version's server may.
+TEST(Render, EveryFormatTakesWhateverAReportHolds) {
+  const std::string evil =
+      absl::StrCat("<b>&\"'</script><!--]]>", "\x01\x1b[2J", std::string(1, '\0'),
+                   "\u202e\u200f\ufffe\uffff\xff\xed\xa0\x80\xf4\x90\x80\x80", "=cmd|' /C calc'!A0\r\n|`");
+  const std::string texts[] = {evil, std::string(1 << 16, 'x') + evil, ""};
+  v1::Report report = TestReport();
+  for (v1::ItemResult& item : *report.mutable_items()) {
+    for (v1::CheckResult& check : *item.mutable_checks()) {
+      check.clear_findings();  // a failure of which nothing is said
+      if (&item != report.mutable_items(0)) continue;
+      for (const std::string& text : texts) {
+        v1::Finding& finding = *check.add_findings();
+        finding.set_severity(v1::SEVERITY_ERROR);
+        finding.set_subject(text);
+        finding.set_kind(text);
+        finding.set_baseline(text);
+        finding.set_migrated(text);
+        finding.add_evidence(text);
+        finding.add_nodes(text);
+        finding.mutable_message()->set_en(text);
+        finding.mutable_remedy()->set_en(text);
+        finding.mutable_waived()->set_reason(text);
+        (*finding.mutable_facts()->mutable_fields())[text].set_string_value(text);
+        v1::Missing& missing = *check.add_missing();
+        missing.mutable_what()->set_en(text);
+        missing.set_from(text);
+        check.mutable_attested()->set_by(text);
+      }
+      check.mutable_findings(0)->clear_waived();
+    }
+  }
+  for (const Renderer* const renderer : AllRenderers()) {
+    const std::string out = Render(renderer->name, Options({Language::kEnglish, Language::kChinese}), report);
+    EXPECT_GT(out.size(), 100u) << renderer->name;
+    if (const char* folder = std::getenv("PARITECT_HOSTILE_REPORTS")) {
+      EXPECT_TRUE(WriteFileAtomically(absl::StrCat(folder, "/hostile.", renderer->name), out).ok());
+    }
+    if (renderer->name == "xlsx") continue;
+    EXPECT_TRUE(IsValidUtf8(out)) << renderer->name;
+    for (const char* const mark : {"\x01", "\x1b", "\u202e", "\u200f", "\ufffe", "\uffff"}) {
+      EXPECT_THAT(out, Not(HasSubstr(mark))) << renderer->name;
+    }
+    EXPECT_EQ(out.find('\0'), std::string::npos) << renderer->name;
+  }
+}
+
 TEST(Render, AReportOfNothingIsStillAReport) {
   for (const Renderer* renderer : AllRenderers()) {
     EXPECT_FALSE(Render(renderer->name, Options({Language::kEnglish}), v1::Report()).empty()) << renderer->name;

@@ -27,7 +27,8 @@ function add(parent, children) {
 function shown(text) {
   const textMax = 4000;
   const cut = text.length > textMax ? text.slice(0, textMax) + "… (" + text.length + ")" : text;
-  return cut.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+  return cut.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]|\p{Cs}/gu,
     (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 

@@ -8,7 +8,8 @@ cp -r "$source_dir/deploy/example/gpu" "$source_dir/deploy/example/npu" . || exi
 seeds=()
 for seed in 1 2 3; do seeds+=(--baseline "gpu/seed$seed"); done
 names=('<img src=x onerror="window.hostile=1">' '<script>window.hostile=1<!--' '=HYPERLINK("http:__x")'
-  $'right\u202eleft' $'bell\a' "O'Brien & Söhne \"AG\"" '{{7*7}}${7*7}' $'\xff\xfe' '数据 文件')
+  $'right\u202eleft' $'bell\a' "O'Brien & Söhne \"AG\"" '{{7*7}}${7*7}' $'\xff\xfe' '数据 文件'
+  $'no text\xef\xbf\xbe\xef\xbf\xbf' "@SUM(1+9)*cmd|' " '-2+3' '+1|x' $'\tlead' "$(printf 'long%.0s' {1..60})")
 for name in "${names[@]}"; do
   printf 'a\n' > "gpu/data/train/$name"
 done
