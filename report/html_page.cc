@@ -4,13 +4,18 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "common/digest.h"
+#include "common/status_macros.h"
 #include "report/page_files.h"
 #include "report/pictures_json.h"
 
 namespace paritect {
+
+std::string HtmlEscape(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
+}
+
 namespace {
 
-constexpr absl::string_view kReportOpens = "<script type=\"application/json\" id=\"report\">";
 constexpr absl::string_view kScriptCloses = "</script>";
 constexpr absl::string_view kWordPrefix = "page_";
 
@@ -52,8 +57,21 @@ OrderedJson Words(const Rules& rules) {
   return words;
 }
 
-void Data(absl::string_view id, const OrderedJson& json, std::string& out) {
-  absl::StrAppend(&out, "<script type=\"application/json\" id=\"", id, "\">", EmbeddedJson(json), kScriptCloses, "\n");
+std::string DataOpens(absl::string_view id) {
+  return absl::StrCat("<script type=\"application/json\" id=\"", id, "\">");
+}
+
+void Data(absl::string_view id, absl::string_view json, std::string& out) {
+  absl::StrAppend(&out, DataOpens(id), json, kScriptCloses, "\n");
+}
+
+// The text of a data element in a file; NotFound.
+absl::StatusOr<absl::string_view> DataIn(absl::string_view html, absl::string_view id) {
+  const std::string opens = DataOpens(id);
+  const std::size_t begin = html.find(opens);
+  const std::size_t end = begin == absl::string_view::npos ? begin : html.find(kScriptCloses, begin);
+  if (end == absl::string_view::npos) return absl::NotFoundError("no report of Paritect in this HTML file");
+  return html.substr(begin + opens.size(), end - begin - opens.size());
 }
 
 std::string Head(absl::string_view policy, absl::string_view language, absl::string_view title) {
@@ -68,30 +86,44 @@ void Tail(std::string& out) {
   absl::StrAppend(&out, "<script>", Script(), kScriptCloses, "\n</body>\n</html>\n");
 }
 
-}  // namespace
+struct Headlines {
+  std::string en;
+  std::string zh;
+};
 
-std::string HtmlEscape(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
-}
-
-std::string HtmlReportFile(const HtmlReport& report, const Rules& rules, absl::string_view language) {
-  std::string out = Head(Policy("'none'"), language, absl::StrCat("Paritect: ", report.headline_en));
+std::string FileAround(const Headlines& headlines, absl::string_view pictures, absl::string_view report,
+                       const Rules& rules, absl::string_view language) {
+  std::string out = Head(Policy("'none'"), language, absl::StrCat("Paritect: ", headlines.en));
   // What stands here is replaced by the script; it is there for the moment before, and where scripts are off.
-  absl::StrAppend(&out, "<body data-mode=\"file\">\n<main id=\"app\">\n<h1 lang=\"en\">",
-                  HtmlEscape(report.headline_en), "</h1>\n<h1 lang=\"zh\">", HtmlEscape(report.headline_zh),
-                  "</h1>\n<noscript><p>", HtmlEscape(rules.messages.Say("page_no_script").en()), "</p><p>",
+  absl::StrAppend(&out, "<body data-mode=\"file\">\n<main id=\"app\">\n<h1 lang=\"en\">", HtmlEscape(headlines.en),
+                  "</h1>\n<h1 lang=\"zh\">", HtmlEscape(headlines.zh), "</h1>\n<noscript><p>",
+                  HtmlEscape(rules.messages.Say("page_no_script").en()), "</p><p>",
                   HtmlEscape(rules.messages.Say("page_no_script").zh()), "</p></noscript>\n</main>\n");
-  Data("words", Words(rules), out);
-  Data("pictures", report.pictures == nullptr ? OrderedJson() : PicturesToJson(*report.pictures), out);
-  Data("report", report.report, out);
+  Data("words", EmbeddedJson(Words(rules)), out);
+  Data("pictures", pictures, out);
+  Data("report", report, out);
   Tail(out);
   return out;
+}
+
+std::string SentenceOf(const OrderedJson& report, const char* language) {
+  const OrderedJson sentence = report.is_object() ? report.value("sentence", OrderedJson()) : OrderedJson();
+  if (!sentence.is_object() || !sentence.contains(language) || !sentence[language].is_string()) return "";
+  return sentence[language].get<std::string>();
+}
+
+}  // namespace
+
+std::string HtmlReportFile(const HtmlReport& report, const Rules& rules, absl::string_view language) {
+  return FileAround({report.headline_en, report.headline_zh},
+                    EmbeddedJson(report.pictures == nullptr ? OrderedJson() : PicturesToJson(*report.pictures)),
+                    EmbeddedJson(report.report), rules, language);
 }
 
 std::string HtmlServerPage(const Rules& rules) {
   std::string out = Head(ServerPagePolicy(), "en", "Paritect");
   absl::StrAppend(&out, "<body data-mode=\"server\">\n<main id=\"app\"></main>\n");
-  Data("words", Words(rules), out);
+  Data("words", EmbeddedJson(Words(rules)), out);
   Tail(out);
   return out;
 }
@@ -100,14 +132,19 @@ std::string ServerPagePolicy() {
   return Policy("'self'");
 }
 
-absl::StatusOr<OrderedJson> ReportInHtml(absl::string_view html) {
-  const std::size_t begin = html.find(kReportOpens);
-  const std::size_t end = begin == absl::string_view::npos ? begin : html.find(kScriptCloses, begin);
-  if (end == absl::string_view::npos) return absl::NotFoundError("no report of Paritect in this HTML file");
-  const OrderedJson json =
-      OrderedJson::parse(html.substr(begin + kReportOpens.size(), end - begin - kReportOpens.size()), nullptr, false);
+absl::StatusOr<ReportInFile> ReportInHtml(absl::string_view html, const Rules& rules) {
+  PARITECT_ASSIGN_OR_RETURN(const absl::string_view report, DataIn(html, "report"));
+  const OrderedJson json = OrderedJson::parse(report, nullptr, false);
   if (json.is_discarded()) return absl::InvalidArgumentError("the report in this HTML file is no JSON");
-  return UnpackAll(json);
+  ReportInFile made;
+  PARITECT_ASSIGN_OR_RETURN(made.report, UnpackAll(json));
+  const auto pictures = DataIn(html, "pictures");
+  for (const char* const language : {"en", "zh"}) {
+    made.page_is_ours =
+        made.page_is_ours || (pictures.ok() && html == FileAround({SentenceOf(json, "en"), SentenceOf(json, "zh")},
+                                                                  *pictures, report, rules, language));
+  }
+  return made;
 }
 
 }  // namespace paritect

@@ -32,9 +32,15 @@ std::string ServerPagePolicy();
 // Text as HTML.
 std::string HtmlEscape(absl::string_view text);
 
-// The report in a file that HtmlReportFile made, its lists as rows. NotFound: no such thing in it; InvalidArgument: it
-// cannot be read.
-absl::StatusOr<OrderedJson> ReportInHtml(absl::string_view html);
+struct ReportInFile {
+  OrderedJson report;  // its lists as rows
+  // Whether this program writes the same file around these data: another page, be it another version's, may show
+  // anything.
+  bool page_is_ours = false;
+};
+
+// What stands in a file that HtmlReportFile made. NotFound: no such thing in it; InvalidArgument: it cannot be read.
+absl::StatusOr<ReportInFile> ReportInHtml(absl::string_view html, const Rules& rules);
 
 }  // namespace paritect
 

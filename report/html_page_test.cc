@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/digest.h"
 #include "re2/re2.h"
@@ -33,10 +34,34 @@ TEST(HtmlReportFile, WhatComesFromOutsideEndsNoElement) {
 }
 
 TEST(HtmlReportFile, HoldsTheReportAsJson) {
-  const auto inside = ReportInHtml(HtmlReportFile(Hostile(), BuiltInRules(), "zh"));
+  const auto inside = ReportInHtml(HtmlReportFile(Hostile(), BuiltInRules(), "zh"), BuiltInRules());
   ASSERT_TRUE(inside.ok()) << inside.status();
-  EXPECT_EQ(*inside, Hostile().report);
-  EXPECT_TRUE(absl::IsNotFound(ReportInHtml("<!DOCTYPE html><p>another").status()));
+  EXPECT_EQ(inside->report, Hostile().report);
+  EXPECT_TRUE(absl::IsNotFound(ReportInHtml("<!DOCTYPE html><p>another", BuiltInRules()).status()));
+}
+
+// A genuine report within a page that shows something else: only a page that this program writes is vouched for.
+TEST(ReportInHtml, KnowsAPageThatIsNotOurs) {
+  HtmlReport report;
+  report.headline_en = "FAIL: 1 cause.";
+  report.headline_zh = "不通过";
+  report.report = {{"sentence", {{"en", report.headline_en}, {"zh", report.headline_zh}}}};
+  const std::string genuine = HtmlReportFile(report, BuiltInRules(), "zh");
+  EXPECT_TRUE(ReportInHtml(genuine, BuiltInRules())->page_is_ours);
+  const std::pair<std::string, std::string> changes[] = {
+      {"\"use strict\";", "\"use strict\";document.title='';"},  // the script
+      {"<h1 lang=\"en\">FAIL", "<h1 lang=\"en\">PASS"},          // what stands there before it runs
+      {"--fail: #b3261e", "--fail: #00ff00"},                    // the style
+      {"</main>", "<p>all passes</p></main>"},
+      {"</html>\n", "</html>\n<script type=\"application/json\" id=\"report\">{}</script>"}};
+  for (const auto& [from, to] : changes) {
+    const std::string forged = absl::StrReplaceAll(genuine, {{from, to}});
+    ASSERT_NE(forged, genuine) << from;
+    const auto inside = ReportInHtml(forged, BuiltInRules());
+    ASSERT_TRUE(inside.ok()) << inside.status();
+    EXPECT_EQ(inside->report, report.report);
+    EXPECT_FALSE(inside->page_is_ours) << to;
+  }
 }
 
 // The policy allows the page's own script and style, by their digests, and nothing from anywhere.
@@ -81,7 +106,7 @@ TEST(PageWords, AreThoseThatTheScriptsSay) {
 
 TEST(HtmlServerPage, HoldsNoReport) {
   const std::string html = HtmlServerPage(BuiltInRules());
-  EXPECT_TRUE(absl::IsNotFound(ReportInHtml(html).status()));
+  EXPECT_TRUE(absl::IsNotFound(ReportInHtml(html, BuiltInRules()).status()));
   EXPECT_THAT(html, HasSubstr("data-mode=\"server\""));
   EXPECT_THAT(ServerPagePolicy(), HasSubstr("connect-src 'self'"));
 }

@@ -127,22 +127,22 @@ bool HasShape(const OrderedJson& report) {
   return true;
 }
 
-absl::StatusOr<OrderedJson> ReadReportFile(CommandEnv& env, const std::string& file) {
+absl::StatusOr<ReportInFile> ReadReportFile(CommandEnv& env, const std::string& file) {
   PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(env.fs, file, kReportBytesMax));
   // A report in one HTML file holds its JSON.
-  OrderedJson json;
+  ReportInFile made = {OrderedJson(), /*page_is_ours=*/true};
   if (absl::StartsWith(text, "<!DOCTYPE html>")) {
-    auto inside = ReportInHtml(text);
+    auto inside = ReportInHtml(text, env.rules);
     if (!inside.ok()) return Annotate(inside.status(), DisplayBytes(file));
-    json = *std::move(inside);
+    made = *std::move(inside);
   } else {
-    json = OrderedJson::parse(text, nullptr, false);
+    made.report = OrderedJson::parse(text, nullptr, false);
   }
-  if (json.is_discarded() || !HasShape(json)) {
+  if (made.report.is_discarded() || !HasShape(made.report)) {
     return absl::InvalidArgumentError(
         absl::StrCat(DisplayBytes(file), ": not a report in JSON or HTML form (schema paritect.report/1)"));
   }
-  return json;
+  return made;
 }
 
 ExitCode EndOfVerify(CommandEnv& env, const Verifier& verifier, const std::string& file, absl::string_view against) {
@@ -227,8 +227,14 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
   DeclareRemoteArguments(arguments, remote);
   if (auto code = ParseOrAnswer(env, kVerify, arguments, args)) return *code;
   if (number != 0 && audit.empty()) return UsageError(env, kVerify, "--run needs --audit");
-  auto json = ReadReportFile(env, file);
-  if (!json.ok()) return UsageError(env, kVerify, json.status().message());
+  auto read = ReadReportFile(env, file);
+  if (!read.ok()) return UsageError(env, kVerify, read.status().message());
+  const OrderedJson* const json = &read->report;
+  if (!read->page_is_ours) {
+    env.out << DisplayBytes(file)
+            << ": the page in it is not the one that this version writes around these data: only the data were looked "
+               "at, and a browser may show others\n";
+  }
   auto trusted = ReadTrustedKey(env, key_file);
   if (!trusted.ok()) return UsageError(env, kVerify, trusted.status().message());
   Verifier verifier(env);

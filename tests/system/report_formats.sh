@@ -23,6 +23,9 @@ expect 1 "" "$paritect" check "${seeds[@]}" --migrated npu -o zh.xlsx --lang zh
 SOURCE_DATE_EPOCH=1764500000 expect 1 "" "$paritect" check "${seeds[@]}" --migrated npu -o html=report.html
 cmp -s first.html report.html || fail "the same evidence gives another HTML file"
 expect 0 "agrees with itself" "$paritect" report verify report.html
+"$paritect" report verify report.html | grep -q "the page in it" && fail "its own page is not known"
+sed 's/<body /<body class="x" /' report.html > other-page.html
+expect 0 "the page in it is not the one that this version writes" "$paritect" report verify other-page.html
 expect 0 "agrees with itself" "$paritect" report verify report.json
 
 # JUnit: well-formed, of the shape that build servers read.
