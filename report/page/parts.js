@@ -31,7 +31,8 @@ function headOf(report) {
       line(t("audit"), meta.audit ? meta.audit + (meta.run ? " #" + meta.run : "") : ""),
       line(t("time"), meta.time), line(t("host"), meta.host), line(t("profile"), report.profile),
       line(t("version"), meta.version || report.tool),
-      line(t("signature"), report.signature ? t("signed", {key: report.signature.key_sha256.slice(0, 16)}) : "")),
+      line(t("signature"), report.signature ? coded(t("signed", {key: report.signature.key_sha256.slice(0, 16)}))
+        : "")),
     (report.overridden_rules || []).length
       ? el("p", {class: "warn"}, t("overridden", {files: report.overridden_rules.join(", ")})) : null,
     (report.warnings || []).map((warning) => el("p", {class: "warn"}, say(warning))));

@@ -79,7 +79,7 @@ function frame(room, current, ...content) {
   }}, t("logout"));
   add(clear(room), [
     el("div", {class: "top"}, el("span", {class: "brand"}, "Paritect"),
-      el("nav", {class: "places", "aria-label": t("places")}, link("audits", "audits"), link("nodes", "nodes"),
+      el("nav", {class: "places", "aria-label": t("places")}, link("audits", "audits"), link("nodes", "places_nodes"),
         link("answers", "answers_and_waivers"), link("log", "log")),
       controls([el("span", {class: "quiet", id: "actor"}, live.me ? live.me.actor : ""), leave])),
     el("p", {id: "problem", class: "error-message", role: "alert"}),
@@ -209,7 +209,7 @@ function auditPlace(room, audit, number) {
 
 function nodesPlace(room) {
   const list = el("div", {});
-  frame(room, "nodes", el("h1", {}, t("nodes")), list);
+  frame(room, "nodes", el("h1", {}, t("places_nodes")), list);
   return every(2000, async () => {
     const {nodes} = await ask("GET", "nodes");
     const agents = nodes.filter((row) => row.node.role === "ACCESS_ROLE_AGENT" && !row.node.forgotten);

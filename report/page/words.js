@@ -46,9 +46,14 @@ function say(text) {
   return page.language === "zh" ? text.zh || text.en || "" : text.en || text.zh || "";
 }
 
-// A text of the report; what stands in it `so` is code. The last of an odd number of backticks is one.
+// A text of the report, with its code.
 function told(text) {
-  const parts = say(text).split("`");
+  return coded(say(text));
+}
+
+// What stands in a text `so` is code. The last of an odd number of backticks is one.
+function coded(text) {
+  const parts = text.split("`");
   const unpaired = parts.length % 2 === 0 ? "`" + parts.pop() : "";
   return [parts.map((part, index) => index % 2 === 0 ? part : el("code", {}, part)), unpaired];
 }

@@ -35,7 +35,8 @@ async function untilLed(page, lead, condition) {
   }
 }
 
-// Calls `body(page, shoot)` with a page on which nothing went wrong so far; `own`: requests that are allowed.
+// Calls `body(page, shoot, refused)` with a page on which nothing went wrong so far; `own`: requests that are allowed.
+// `refused(pattern)`: from now on such errors on the console are wanted.
 async function withPage(own, artefacts, body) {
   const browser = await chromium.launch({executablePath: process.env.PARITECT_CHROMIUM || "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"], timeout: patienceMs});
@@ -44,7 +45,8 @@ async function withPage(own, artefacts, body) {
     const page = await context.newPage();
     page.setDefaultTimeout(patienceMs);
     page.setDefaultNavigationTimeout(patienceMs);
-    page.on("console", (message) => check(message.type() !== "error" || message.text().includes("status of 4"),
+    let wanted = /status of 4/;
+    page.on("console", (message) => check(message.type() !== "error" || wanted.test(message.text()),
       "console: " + message.text()));
     page.on("pageerror", (error) => check(false, "script: " + error.message));
     page.on("dialog", async (dialog) => {
@@ -52,7 +54,8 @@ async function withPage(own, artefacts, body) {
       await dialog.dismiss();
     });
     page.on("request", (request) => check(own(request.url()), "a request to " + request.url().slice(0, 200)));
-    await body(page, (name) => page.screenshot({path: path.join(artefacts, name + ".png"), timeout: patienceMs}));
+    await body(page, (name) => page.screenshot({path: path.join(artefacts, name + ".png"), timeout: patienceMs}),
+      (pattern) => wanted = pattern);
   } finally {
     await browser.close();
   }

@@ -225,6 +225,11 @@ def test_in_browser():
         cluster.client("audit", "run", "example", "-o", "json=report.json", code=[1])
         address = cluster.client("web").stdout.strip()
         cluster.run("node", os.path.join(folder, "page.js"), address, "example", folder, timeout=800)
+        viewer = os.path.join(cluster.work, "viewer.credential")
+        cluster.run(binary("paritect"), "join", cluster.address, "--token", cluster.token("viewer", "--node", "vera"),
+                    "--ca-pin", cluster.pin, "--name", "vera", "-o", viewer)
+        address = cluster.client("web", environment=dict(cluster.environment, PARITECT_CREDENTIAL=viewer)).stdout.strip()
+        cluster.run("node", os.path.join(folder, "viewer.js"), address, "example", folder, timeout=800)
 
 
 if __name__ == "__main__":
