@@ -8,6 +8,9 @@ function chartColours() {
     band: of("--band"), fail: of("--fail"), warn: of("--warn")};
 }
 
+// Room for half of the last step's number on the right.
+const chartPadding = [null, 32, null, null];
+
 function axisOf(colours, size) {
   return {stroke: colours.text, grid: {stroke: colours.grid, width: 1}, ticks: {stroke: colours.grid, width: 1}, size};
 }
@@ -83,7 +86,7 @@ function valueChart(curve, width, colours, sync) {
     put(t("limit_low"), edge, band.low);
     put(t("limit_high"), edge, band.high);
   }
-  return {data, told, options: {width, height: 260, series,
+  return {data, told, options: {width, height: 260, series, padding: chartPadding,
     bands: band ? [{series: [told + 1, told], fill: colours.band}] : [],
     cursor: {sync: {key: sync}}, scales: {x: {time: false}, y: {distr: isLogarithmic(curve) ? 3 : 1}},
     // The library's own words for small numbers (a learning rate) are all "0".
@@ -106,7 +109,7 @@ function differenceChart(curve, width, colours, sync) {
     data.push(flat(curve.limit), flat(-curve.limit));
   }
   const percents = (plot, values) => values.map((value) => short(value * 100) + " %");
-  return {data, told: 2, options: {width, height: 150, series, cursor: {sync: {key: sync}}, scales: {x: {time: false}},
+  return {data, told: 2, options: {width, height: 150, series, padding: chartPadding, cursor: {sync: {key: sync}}, scales: {x: {time: false}},
     axes: [axisOf(colours, 40), Object.assign(axisOf(colours, 70), {values: percents})]}};
 }
 

@@ -35,7 +35,7 @@ function headOf(report) {
         : "")),
     (report.overridden_rules || []).length
       ? el("p", {class: "warn"}, t("overridden", {files: report.overridden_rules.join(", ")})) : null,
-    (report.warnings || []).map((warning) => el("p", {class: "warn"}, say(warning))));
+    (report.warnings || []).map((warning) => el("p", {class: "warn"}, told(warning))));
 }
 
 function causeCard(cause, number, context) {
