@@ -32,6 +32,15 @@ function shown(text) {
     (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
+// A part of an address; anybody can write one that is none.
+function unescaped(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch (e) {
+    return text;
+  }
+}
+
 function clear(parent) {
   parent.replaceChildren();
   return parent;

@@ -39,7 +39,7 @@ function picturesPart(gallery) {
 
 // A link to a check opens what it stands in.
 function openTarget() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = unescaped(location.hash.slice(1));
   if (!id.startsWith("check-") && !id.startsWith("item-")) return;
   const item = id.startsWith("item-") ? id.slice(5) : id.slice(6, id.lastIndexOf("."));
   for (const one of ["item-" + item, id]) {

@@ -239,7 +239,7 @@ function logPlace(room) {
 }
 
 async function route(room) {
-  const parts = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const parts = location.hash.replace(/^#\/?/, "").split("/").map(unescaped);
   if (!location.hash.startsWith("#/") && live.place !== "") return openTarget();
   if (parts[0] === "login" && parts[1]) {
     history.replaceState(null, "", "#/audits");  // the token is no part of the history

@@ -112,7 +112,7 @@ withPage((url) => url.startsWith("file://") || url.startsWith("data:"), artefact
     change(report, pictures);
     const made = path.join(path.dirname(file), "hostile-" + name + ".html");
     fs.writeFileSync(made, write(write(html, "report", report), "pictures", pictures));
-    await page.goto("file://" + made, {waitUntil: "domcontentloaded"});
+    await page.goto("file://" + made + "#%E0%A4%A", {waitUntil: "domcontentloaded"});
     await page.waitForSelector(".report[data-drawn]");
     const drawnMs = await page.evaluate(() => performance.getEntriesByName("drawn")[0].startTime);
     // All that is folded is drawn, too: as paper shows it.

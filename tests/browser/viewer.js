@@ -71,6 +71,14 @@ withPage(own, artefacts, async (page, shoot, refused) => {
     })]));
   check(out.every((word) => word === "refused"), "the policy lets " + out);
 
+  // An address that is none, and one of an audit that is not there.
+  for (const place of ["/#/audit/%E0%A4%A", "/#/audit/nobody%27s"]) {
+    await page.goto(origin + place, {waitUntil: "domcontentloaded"});
+    await until(page, () => document.getElementById("problem") !== null && document.getElementById("problem").textContent !== "");
+  }
+  await page.goto(origin + "/#/audit/" + audit, {waitUntil: "domcontentloaded"});
+  await page.waitForSelector(".report[data-drawn]");
+
   // The server is away, and comes back.
   const away = (route) => route.abort();
   await page.route("**/api/**", away);
