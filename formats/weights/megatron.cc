@@ -15,6 +15,7 @@
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/weights/megatron_rows.h"
 #include "formats/weights/stage_names.h"
 #include "formats/weights/weights_folder.h"
 #include "formats/weights/weights_format.h"
@@ -88,6 +89,7 @@ absl::Status AddRank(FileSystem& fs, const std::string& folder, Rank& rank, Stor
     auto source = ReadTorchFile(fs, JoinPath(folder, file));
     if (absl::IsNotFound(source.status())) continue;
     if (!source.ok()) return source.status();
+    PARITECT_RETURN_IF_ERROR(SplitMegatronRows(**source));
     PARITECT_RETURN_IF_ERROR(out.Absorb(std::move(**source), file));
     rank.end = out.tensors().size();
     return AddDistributedOptimizer(fs, folder, rank, out);
