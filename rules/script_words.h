@@ -47,6 +47,11 @@ struct ScriptWords {
   std::set<std::string, std::less<>> moves;  // methods that give the same numbers
   std::map<std::string, std::string, std::less<>> devices;  // words of a device, and those that stand for the same
   std::set<std::string, std::less<>> libraries;  // first parts of imports whose calls are known to be the same
+  std::set<std::string, std::less<>> figures;  // functions that make a number or a text of what they are given
+  std::set<std::string, std::less<>> views;    // those that give the same numbers in another form
+  std::set<std::string, std::less<>> keeps;    // methods that change nothing but their object
+  std::set<std::string, std::less<>> meters;   // packages and classes that only count
+  std::set<std::string, std::less<>> rate_words;  // in names of a learning rate
   std::set<std::string, std::less<>> shows;  // functions that change no number: "print", "logger.*", "*.add_scalar"
 
   // The step of a function's name without its package; nullptr.

@@ -42,10 +42,9 @@ std::string WithoutDevice(absl::string_view text) {
 
 bool NamesRate(absl::string_view text) {
   const std::string lower = absl::AsciiStrToLower(text);
-  for (absl::string_view word : {"lr", "learning_rate", "rate", "sched", "warmup", "decay", "param_groups"}) {
-    if (absl::StrContains(lower, word)) return true;
-  }
-  return false;
+  const auto& words = BuiltInScriptWords().rate_words;
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return absl::StrContains(lower, word); });
 }
 
 std::int64_t Number(const v1::ScriptFact& fact, absl::string_view name) {

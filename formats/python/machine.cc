@@ -289,6 +289,7 @@ int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
 
 void ScriptMachine::AddCode(MachineCode code, NodeId node) {
   code.module = frame().module;
+  code.node = node;
   code.line = tree()[node].line;
   code.function = frame().function;
   code.loops.assign(open_loops_.begin(), open_loops_.end());

@@ -83,6 +83,7 @@ struct MachineCode {
   std::string place;  // what stands around it
   std::string function;
   int module = 0;
+  NodeId node = kNoNode;  // the statement
   std::uint32_t line = 0;
   std::vector<std::int32_t> loops;
   std::vector<std::int32_t> contexts;

@@ -20,6 +20,7 @@
 #include "formats/python/machine.h"
 #include "formats/python/process_proof.h"
 #include "formats/python/script_uses.h"
+#include "formats/python/shown_figures.h"
 #include "formats/python/statements.h"
 
 namespace paritect {
@@ -260,8 +261,10 @@ class Writer {
   // Code that no fact tells stands behind the facts, so that their numbers are theirs alone.
   void Codes() {
     const std::vector<std::string> uses = UsesOfCodes(reader_);
+    const std::set<std::pair<int, NodeId>> shown = ShownFigures(modules_);
     for (std::size_t i = 0; i < reader_.codes().size(); ++i) {
       const MachineCode& code = reader_.codes()[i];
+      if (shown.contains({code.module, code.node})) continue;
       v1::ScriptFact& out = *tree_.add_facts();
       out.set_kind(kCodeKind);
       out.set_name(DisplayBytes(code.text));

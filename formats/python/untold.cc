@@ -25,33 +25,6 @@ absl::string_view CalledName(const SyntaxTree& tree, NodeId expression) {
   return function == kNoNode ? "" : tree.TextOf(function);
 }
 
-// What only shows, keeps or times something: by the function's whole name, its first part with ".*" or its last with
-// "*.".
-bool Shows(absl::string_view name) {
-  if (name.empty()) return false;
-  const auto& words = BuiltInScriptWords().shows;
-  const absl::string_view last = name.substr(name.rfind('.') == absl::string_view::npos ? 0 : name.rfind('.') + 1);
-  const std::string lower = absl::AsciiStrToLower(name.substr(0, name.find('.')));
-  return words.contains(name) || words.contains(absl::StrCat(lower, ".*")) ||
-         (last.size() < name.size() && words.contains(absl::StrCat("*.", last)));
-}
-
-bool StatementShows(const SyntaxTree& tree, NodeId statement) {
-  const NodeId first = tree[statement].first;
-  switch (tree[statement].kind) {
-    case Syntax::kRaise:
-    case Syntax::kImport:
-    case Syntax::kImportFrom: return true;
-    case Syntax::kExpressionStatement:
-      if (first == kNoNode) return true;
-      if (tree[first].kind == Syntax::kString) return true;
-      return Shows(CalledName(tree, tree[first].kind == Syntax::kAssignment ? tree.Child(first, Part::kRight) : first));
-    case Syntax::kOther:  // `pass`, `assert`
-      return absl::StartsWith(tree.TextOf(statement), "pass") || absl::StartsWith(tree.TextOf(statement), "assert");
-    default: return false;
-  }
-}
-
 class Constants {
  public:
   Constants(ScriptMachine& machine, std::size_t mark) : m_(machine), mark_(mark) {}
@@ -108,6 +81,33 @@ bool OfNetwork(const ScriptMachine& m) {
 }
 
 }  // namespace
+
+// What only shows, keeps or times something: by the function's whole name, its first part with ".*" or its last with
+// "*.".
+bool NameShows(absl::string_view name) {
+  if (name.empty()) return false;
+  const auto& words = BuiltInScriptWords().shows;
+  const absl::string_view last = name.substr(name.rfind('.') == absl::string_view::npos ? 0 : name.rfind('.') + 1);
+  const std::string lower = absl::AsciiStrToLower(name.substr(0, name.find('.')));
+  return words.contains(name) || words.contains(absl::StrCat(lower, ".*")) ||
+         (last.size() < name.size() && words.contains(absl::StrCat("*.", last)));
+}
+
+bool StatementShows(const SyntaxTree& tree, NodeId statement) {
+  const NodeId first = tree[statement].first;
+  switch (tree[statement].kind) {
+    case Syntax::kRaise:
+    case Syntax::kImport:
+    case Syntax::kImportFrom: return true;
+    case Syntax::kExpressionStatement:
+      if (first == kNoNode) return true;
+      if (tree[first].kind == Syntax::kString) return true;
+      return NameShows(CalledName(tree, tree[first].kind == Syntax::kAssignment ? tree.Child(first, Part::kRight) : first));
+    case Syntax::kOther:  // `pass`, `assert`
+      return absl::StartsWith(tree.TextOf(statement), "pass") || absl::StartsWith(tree.TextOf(statement), "assert");
+    default: return false;
+  }
+}
 
 bool OnlyShows(const SyntaxTree& tree, NodeId block) {
   for (NodeId child = tree[block].first; child != kNoNode; child = tree[child].next) {

@@ -15,6 +15,9 @@ void NoteUntold(ScriptMachine& machine, NodeId statement, std::size_t mark);
 void NoteStranger(ScriptMachine& machine, absl::string_view symbol, const std::vector<CallArgument>& handed);
 
 // Whether a block does nothing but show something, or end with an error.
+bool NameShows(absl::string_view name);
+// A statement that is such a call, or does nothing.
+bool StatementShows(const SyntaxTree& tree, NodeId statement);
 bool OnlyShows(const SyntaxTree& tree, NodeId block);
 
 }  // namespace paritect
