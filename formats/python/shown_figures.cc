@@ -60,6 +60,7 @@ struct Statement {
   std::vector<int> reads;
   std::vector<int> unread;     // keys that nothing may read
   std::vector<int> fresh;      // keys that may hold no other name of something
+  std::vector<int> elements;   // keys whose elements may hold none
   std::vector<std::pair<int, std::string>> instances;  // key, method: holds the project's own objects
   bool shows = false;
   bool sets_attribute = false;
@@ -68,6 +69,7 @@ struct Statement {
 struct Key {
   bool written = false;
   bool fresh = true;
+  bool elements = true;              // those of a list, likewise
   bool live = false;
   std::set<int> classes;             // that its writes make
   bool other = false;                // a write makes something else
@@ -82,7 +84,10 @@ struct Class {
 };
 
 struct Function {
-  std::vector<int> parameters;  // keys
+  std::vector<int> parameters;     // keys
+  std::vector<std::string> names;  // of them, in their order, without self; of the one definition
+  int definitions = 0;
+  bool takes_any = false;          // *args, **kwargs
   bool plain = true;            // nothing calls it but by its name
 };
 
@@ -107,8 +112,11 @@ class Reader {
   const SyntaxTree& tree(const Place& place) const { return modules_[static_cast<std::size_t>(place.module)].tree; }
 
   int KeyOf(std::string name) {
-    const auto [at, added] = numbers_.try_emplace(std::move(name), static_cast<int>(keys_.size()));
-    if (added) keys_.emplace_back();
+    const auto [at, added] = numbers_.try_emplace(name, static_cast<int>(keys_.size()));
+    if (added) {
+      keys_.emplace_back();
+      key_names_.push_back(std::move(name));
+    }
     return at->second;
   }
   int NameKey(const Place& place, absl::string_view name) {
@@ -200,8 +208,10 @@ class Reader {
     if (place.own_class >= 0) classes_[static_cast<std::size_t>(place.own_class)].methods.insert(name);
     one.plain = one.plain && !decorated && !absl::StartsWith(name, "__");
     if (name == "__setattr__" || name == "__getattr__" || name == "__getattribute__") attributes_told_ = false;
+    ++one.definitions;
     const NodeId parameters = of.Child(node, Part::kParameters);
     if (parameters == kNoNode) return;
+    NameParameters(of, parameters, one);
     for (const std::string& parameter : NamesIn(of, node).own) {
       // Names that the function sets itself are among them: all the more has to be unread.
       const int key = NameKey(place, parameter);
@@ -210,6 +220,19 @@ class Reader {
         keys_[static_cast<std::size_t>(key)].written = true;
         keys_[static_cast<std::size_t>(key)].fresh = false;
         keys_[static_cast<std::size_t>(key)].other = true;
+      }
+    }
+  }
+
+  static void NameParameters(const SyntaxTree& of, NodeId parameters, Function& one) {
+    for (NodeId child = of[parameters].first; child != kNoNode; child = of[child].next) {
+      const Syntax kind = of[child].kind;
+      NodeId name = kind == Syntax::kIdentifier ? child : of.Child(child, Part::kName);
+      if (kind == Syntax::kTypedParameter) name = of[child].first;
+      if (name == kNoNode || of[name].kind != Syntax::kIdentifier) {
+        one.takes_any = true;
+      } else if (const absl::string_view text = of.TextOf(name); text != "self" && text != "cls") {
+        one.names.emplace_back(text);
       }
     }
   }
@@ -466,6 +489,7 @@ class Reader {
     Key& of = keys_[static_cast<std::size_t>(key)];
     of.written = true;
     of.fresh = of.fresh && fresh;
+    of.elements = of.elements && fresh && HasFreshElements(value, place);
     if (made >= 0) {
       of.classes.insert(made);
     } else {
@@ -519,14 +543,20 @@ class Reader {
         statement.candidate = false;
         return;
       }
-      if (value == kNoNode || !IsFresh(value, place, 0)) keys_[static_cast<std::size_t>(root)].fresh = false;
+      Keep(root, value, place);
       statement.fresh.push_back(root);
+      if (in_place) statement.elements.push_back(root);
       unread(root);
       Pure(target, place, statement);
     } else if (kind == Syntax::kPatternList || kind == Syntax::kTuple || kind == Syntax::kExpressionList) {
+      const bool paired = value != kNoNode && ChildCount(of, target) == ChildCount(of, value) &&
+                          (of[value].kind == Syntax::kTuple || of[value].kind == Syntax::kExpressionList);
+      NodeId one = paired ? of[value].first : kNoNode;
       for (NodeId child = of[target].first; child != kNoNode; child = of[child].next) {
+        const NodeId given = one;
+        if (one != kNoNode) one = of[one].next;
         if (of[child].kind == Syntax::kIdentifier || of[child].kind == Syntax::kAttribute) {
-          Target(child, place, kNoNode, statement);
+          Target(child, place, given, statement);
         } else {
           statement.candidate = false;
         }
@@ -534,6 +564,12 @@ class Reader {
     } else {
       statement.candidate = false;
     }
+  }
+
+  static int ChildCount(const SyntaxTree& of, NodeId node) {
+    int count = 0;
+    for (NodeId child = of[node].first; child != kNoNode; child = of[child].next) ++count;
+    return count;
   }
 
   // The name or the attribute of self that an expression begins with; -1.
@@ -573,11 +609,18 @@ class Reader {
       if (last == "float" || last == "int") return name == last;
       return !functions_.contains(std::string(last)) && (words_.figures.contains(last) || IsMeter(name));
     }
-    const bool parts = kind == Syntax::kList || kind == Syntax::kTuple || kind == Syntax::kDictionary ||
-                       kind == Syntax::kPair || kind == Syntax::kParenthesized || kind == Syntax::kExpressionList;
-    if (!parts) return false;
+    if (kind == Syntax::kParenthesized) return of[node].first != kNoNode && IsFresh(of[node].first, place, depth + 1);
+    return kind == Syntax::kList || kind == Syntax::kTuple || kind == Syntax::kDictionary;
+  }
+
+  bool HasFreshElements(NodeId node, const Place& place) const {
+    const SyntaxTree& of = tree(place);
+    const Syntax kind = of[node].kind;
+    if (kind != Syntax::kList && kind != Syntax::kTuple && kind != Syntax::kDictionary)
+      return kind != Syntax::kBinary && kind != Syntax::kCall;  // `[weight] * 2`, list(weights)
     for (NodeId child = of[node].first; child != kNoNode; child = of[child].next) {
-      if (of[child].part != Part::kKey && !IsFresh(child, place, depth + 1)) return false;
+      const NodeId value = of[child].kind == Syntax::kPair ? of.Child(child, Part::kValue) : child;
+      if (value == kNoNode || !IsNumberOrText(of[value].kind)) return false;
     }
     return true;
   }
@@ -596,6 +639,7 @@ class Reader {
       NodeId node;
       bool device;  // only a device is asked for
     };
+    std::set<NodeId> handed;
     std::vector<Here> open = {{expression, false}};
     while (!open.empty()) {
       const auto [node, device] = open.back();
@@ -616,13 +660,56 @@ class Reader {
         }
       }
       const bool places = kind == Syntax::kCall && IsPlacing(of, node);
+      if (kind == Syntax::kCall) handed.merge(Flows(node, place));
       for (NodeId child = of[node].first; child != kNoNode; child = of[child].next) {
-        if (IsNoValueName(of, node, child)) continue;
+        if (IsNoValueName(of, node, child) || handed.contains(child)) continue;
         const bool keyword = kind == Syntax::kKeywordArgument && IsPlaceKeyword(of, node);
         const bool within = device && (kind == Syntax::kArguments || kind == Syntax::kKeywordArgument);
         open.push_back({child, keyword || within || (places && of[child].kind == Syntax::kArguments)});
       }
     }
+  }
+
+  // Names that are handed as they are to a function of the project are read where its parameters are.
+  std::set<NodeId> Flows(NodeId call, const Place& place) {
+    const SyntaxTree& of = tree(place);
+    const NodeId callee = of.Child(call, Part::kFunction);
+    const NodeId arguments = of.Child(call, Part::kArguments);
+    if (callee == kNoNode || arguments == kNoNode || of[callee].kind != Syntax::kIdentifier) return {};
+    const auto function = functions_.find(std::string(of.TextOf(callee)));
+    if (function == functions_.end() || function->second.definitions != 1 || function->second.takes_any) return {};
+    const std::vector<std::string>& names = function->second.names;
+    std::set<NodeId> flows;
+    std::size_t position = 0;
+    for (NodeId one = of[arguments].first; one != kNoNode; one = of[one].next) {
+      NodeId value = one;
+      std::string name;
+      if (of[one].kind == Syntax::kListSplat || of[one].kind == Syntax::kDictionarySplat) return {};
+      if (of[one].kind == Syntax::kKeywordArgument) {
+        value = of.Child(one, Part::kValue);
+        name = std::string(of.TextOf(of.Child(one, Part::kName)));
+      } else if (position < names.size()) {
+        name = names[position++];
+      }
+      if (value == kNoNode || of[value].kind != Syntax::kIdentifier) continue;
+      const auto at = std::find(names.begin(), names.end(), name);
+      if (at == names.end() || function->second.parameters.size() != names.size()) continue;
+      const int parameter = ParameterKey(function->second, name);
+      if (parameter < 0) continue;
+      const int key = NameKey(place, of.TextOf(value));
+      keys_[static_cast<std::size_t>(parameter)].results.push_back(key);
+      const int device = DeviceKey(key);
+      keys_[static_cast<std::size_t>(DeviceKey(parameter))].results.push_back(device);
+      flows.insert(value);
+    }
+    return flows;
+  }
+
+  int ParameterKey(const Function& function, const std::string& name) const {
+    for (int key : function.parameters) {
+      if (absl::EndsWith(key_names_[static_cast<std::size_t>(key)], absl::StrCat(":", name))) return key;
+    }
+    return -1;
   }
 
   // Names that are made as the script runs: what they reach is not known.
@@ -715,10 +802,14 @@ class Reader {
     }
     statement.fresh.push_back(root);
     statement.unread.push_back(root);
+    if (of[object].kind == Syntax::kSubscript) statement.elements.push_back(root);
     const NodeId arguments = of.Child(call, Part::kArguments);
-    for (NodeId one = arguments == kNoNode ? kNoNode : of[arguments].first; one != kNoNode; one = of[one].next) {
-      if (!IsFresh(one, place, 0)) keys_[static_cast<std::size_t>(root)].fresh = false;
-    }
+    for (NodeId one = arguments == kNoNode ? kNoNode : of[arguments].first; one != kNoNode; one = of[one].next)
+      Keep(root, one, place);
+  }
+
+  void Keep(int root, NodeId value, const Place& place) {
+    if (value == kNoNode || !IsFresh(value, place, 0)) keys_[static_cast<std::size_t>(root)].elements = false;
   }
 
   static void Append(const std::vector<int>& from, std::vector<int>& into) {
@@ -763,6 +854,8 @@ class Reader {
     if (one.sets_attribute && !attributes_told_) return false;
     const bool fresh = std::all_of(one.fresh.begin(), one.fresh.end(), [&](int key) {
       return keys_[static_cast<std::size_t>(key)].written && keys_[static_cast<std::size_t>(key)].fresh;
+    }) && std::all_of(one.elements.begin(), one.elements.end(), [&](int key) {
+      return keys_[static_cast<std::size_t>(key)].elements;
     });
     return fresh && std::all_of(one.instances.begin(), one.instances.end(), [&](const auto& of) {
              const Key& key = keys_[static_cast<std::size_t>(of.first)];
@@ -776,6 +869,7 @@ class Reader {
   const ScriptWords& words_ = BuiltInScriptWords();
   absl::flat_hash_map<std::string, int> numbers_;
   std::vector<Key> keys_;
+  std::vector<std::string> key_names_;
   std::vector<Statement> statements_;
   std::map<std::string, Function> functions_;
   std::map<std::string, std::size_t> class_numbers_;

@@ -32,8 +32,10 @@ class Constants {
   std::optional<std::string> Of(NodeId node) const {
     const ValueId value = ValueOf(node);
     v1::Value constant;
-    if (value == kNoValue || m_.values[value].kind == ValueKind::kNone || !m_.values.ToProto(value, constant))
-      return std::nullopt;
+    if (value == kNoValue || m_.values[value].kind == ValueKind::kNone) return std::nullopt;
+    // However it was imported.
+    if (m_.values[value].kind == ValueKind::kApi) return m_.values[value].text;
+    if (!m_.values.ToProto(value, constant)) return std::nullopt;
     return m_.values.SymbolOf(value).substr(0, kTextMax);
   }
 
@@ -87,11 +89,25 @@ bool OfNetwork(const ScriptMachine& m) {
 bool NameShows(absl::string_view name) {
   if (name.empty()) return false;
   const auto& words = BuiltInScriptWords().shows;
-  const absl::string_view last = name.substr(name.rfind('.') == absl::string_view::npos ? 0 : name.rfind('.') + 1);
-  const std::string lower = absl::AsciiStrToLower(name.substr(0, name.find('.')));
-  return words.contains(name) || words.contains(absl::StrCat(lower, ".*")) ||
-         (last.size() < name.size() && words.contains(absl::StrCat("*.", last)));
+  const std::size_t dot = name.rfind('.');
+  if (words.contains(name) || (dot != absl::string_view::npos && words.contains(absl::StrCat("*", name.substr(dot)))))
+    return true;
+  if (words.contains(absl::StrCat(absl::AsciiStrToLower(name.substr(0, name.find('.'))), ".*"))) return true;
+  for (std::size_t at = name.find('.'); at != absl::string_view::npos; at = name.find('.', at + 1)) {
+    if (words.contains(absl::StrCat(name.substr(0, at), ".*"))) return true;
+  }
+  return false;
 }
+
+namespace {
+
+// `super().__init__()`: what a class of the project does there is read as it is entered.
+bool BeginsBase(const SyntaxTree& tree, NodeId call) {
+  const std::string code = tree.CodeOf(call);
+  return absl::StartsWith(code, "super(") && absl::EndsWith(code, ").__init__()");
+}
+
+}  // namespace
 
 bool StatementShows(const SyntaxTree& tree, NodeId statement) {
   const NodeId first = tree[statement].first;
@@ -102,7 +118,12 @@ bool StatementShows(const SyntaxTree& tree, NodeId statement) {
     case Syntax::kExpressionStatement:
       if (first == kNoNode) return true;
       if (tree[first].kind == Syntax::kString) return true;
-      return NameShows(CalledName(tree, tree[first].kind == Syntax::kAssignment ? tree.Child(first, Part::kRight) : first));
+      if (tree[first].kind == Syntax::kAssignment) {
+        const NodeId left = tree.Child(first, Part::kLeft);
+        const bool option = left != kNoNode && tree[left].kind == Syntax::kAttribute && NameShows(tree.TextOf(left));
+        return option || NameShows(CalledName(tree, tree.Child(first, Part::kRight)));
+      }
+      return NameShows(CalledName(tree, first)) || BeginsBase(tree, first);
     case Syntax::kOther:  // `pass`, `assert`
       return absl::StartsWith(tree.TextOf(statement), "pass") || absl::StartsWith(tree.TextOf(statement), "assert");
     default: return false;
