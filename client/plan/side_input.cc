@@ -154,8 +154,9 @@ absl::StatusOr<SideInput> ReadSideInput(CommandEnv& env, const std::string& path
     const RecognisedFile file = RecogniseFile(env.fs, env.rules, path, info->size_bytes);
     if (IsEvidence(file)) return ReadDraft(env, std::move(input), options);
     if (file.why == "not_taken_archive" || file.kind == FileKind::kData) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          DisplayBytes(path), ": an archive or data, not what a run left behind; unpack it, and give the run's folder"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(DisplayBytes(path),
+                       ": an archive or data, not what a run left behind; unpack it, and give the run's folder"));
     }
   }
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadCheckedPlan(env, path));
