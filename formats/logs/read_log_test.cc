@@ -5,8 +5,10 @@
 #include <zlib.h>
 
 #include <clocale>
+#include <cmath>
 #include <random>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
@@ -412,6 +414,43 @@ TEST(ReadLog, ALongLogIsThinnedAndItsCountsStayWhole) {
   for (const v1::StepRecord& record : log->records()) skipped += record.skipped();
   EXPECT_EQ(skipped, 600);
   EXPECT_EQ(log->records(log->records_size() - 1).step(), 600'000);
+}
+
+std::string JsonLinesWithNaN(int steps, absl::FunctionRef<bool(int)> is_nan) {
+  std::string text;
+  for (int step = 1; step <= steps; ++step) {
+    absl::StrAppend(&text, "{\"step\": ", step, ", \"loss\": ", is_nan(step) ? "NaN" : "2.5", "}\n");
+  }
+  return text;
+}
+
+std::vector<std::int64_t> StepsWithoutFiniteLoss(const v1::RunLog& log) {
+  std::vector<std::int64_t> steps;
+  for (const v1::StepRecord& record : log.records()) {
+    if (record.has_loss() && !std::isfinite(record.loss())) steps.push_back(record.step());
+  }
+  return steps;
+}
+
+// No neighbour tells it in its place, wherever the intervals fall.
+TEST(ReadLog, ANumberThatIsNotFiniteStaysInALongLog) {
+  for (const int steps : {600'000, 2'300'000}) {
+    const auto log =
+        Read(JsonLinesWithNaN(steps, [](int step) { return step == 7 || step == 100'005 || step == 555'555; }));
+    EXPECT_LE(log->records_size(), static_cast<int>(kLogRecordsMax));
+    EXPECT_THAT(NoteKinds(*log), testing::HasSubstr("records_thinned"));
+    EXPECT_THAT(StepsWithoutFiniteLoss(*log), testing::ElementsAre(7, 100'005, 555'555));
+  }
+}
+
+// Too many of them give way, too, but where they begin.
+TEST(ReadLog, ALongLogOfNothingButNaNIsBounded) {
+  const auto log = Read(JsonLinesWithNaN(2'500'000, [](int step) { return step >= 1'003; }));
+  EXPECT_LE(log->records_size(), static_cast<int>(2 * kLogRecordsMax));
+  EXPECT_EQ(StepsWithoutFiniteLoss(*log).front(), 1'003);
+  const auto every_second = Read(JsonLinesWithNaN(2'500'000, [](int step) { return step >= 1'003 && step % 2 != 0; }));
+  EXPECT_LE(every_second->records_size(), static_cast<int>(2 * kLogRecordsMax));
+  EXPECT_EQ(StepsWithoutFiniteLoss(*every_second).front(), 1'003);
 }
 
 // `copies`: how many ranks print each dict.

@@ -1,8 +1,10 @@
 // A log may hold more records than memory: then the printed intervals are widened to every second, every fourth ...
 // one. Which ones stay depends on the step alone, so that the logs of two sides keep the same steps. Records that tell
-// of an overflow, an evaluation or a refused number stay unless there are too many of them; the skipped steps of a
-// record that goes are added to the next that stays.
+// of an overflow, an evaluation, a refused number or one that is not finite stay unless there are too many of them (of
+// those that are not finite, the beginnings of every second row of them are left then, and each writer's first); the
+// skipped steps of a record that goes are added to the next that stays.
 #include <algorithm>
+#include <cmath>
 
 #include "formats/logs/machinery/run_log_builder.h"
 
@@ -15,6 +17,35 @@ bool IsNumberedLater(const LogRecord& entry) {
   return !entry.has_step && !entry.by_epoch && !record.step_unknown() && record.step() > 0 &&
          (record.has_loss() || record.has_grad_norm());
 }
+
+// What no neighbour tells in its place.
+bool HoldsNonFinite(const StepValues& record) {
+  const auto& metrics = record.metrics().entries();
+  return !std::isfinite(record.loss()) || !std::isfinite(record.grad_norm()) || !std::isfinite(record.eval_loss()) ||
+         !std::isfinite(record.loss_scale()) || !std::isfinite(record.lr()) ||
+         std::any_of(metrics.begin(), metrics.end(), [](const auto& one) { return !std::isfinite(one.second); });
+}
+
+// Where the non-finite numbers of each writer begin, over the records in their order.
+class NonFiniteRows {
+ public:
+  // Whether this record has to stay for what is not finite in it.
+  bool Stays(const LogRecord& entry, bool all) {
+    const bool non_finite = HoldsNonFinite(entry.values);
+    Row& row = of_[WriterOf(entry.values)];
+    const bool begins = non_finite && !row.goes_on;
+    row.goes_on = non_finite;
+    if (!all) return non_finite;
+    return begins && row.before++ % 2 == 0;
+  }
+
+ private:
+  struct Row {
+    bool goes_on = false;
+    std::size_t before = 0;  // rows of this writer
+  };
+  std::map<LogWriter, Row> of_;
+};
 
 bool MayGo(const LogRecord& entry, bool all) {
   const StepValues& record = entry.values;
@@ -39,16 +70,17 @@ void RunLogBuilder::Thin() {
   if (kept_stride_ > 1) interval = std::max<std::int64_t>(interval / kept_stride_, 1);
   kept_stride_ *= 2;
   std::map<Key, std::int64_t> owed;
+  NonFiniteRows rows;
   std::size_t without_place = 0;
   std::vector<std::size_t> moved_to(entries_.size() + 1, 0);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     moved_to[i] = kept;
     LogRecord& entry = entries_[i];
-    bool goes =
-        MayGo(entry, thins_all_) && i + 1 < entries_.size() && (entry.values.step() / interval) % kept_stride_ != 0;
+    const bool stays = rows.Stays(entry, thins_all_) || i + 1 == entries_.size();
+    bool goes = !stays && MayGo(entry, thins_all_) && (entry.values.step() / interval) % kept_stride_ != 0;
     // Evaluations that tell no step have their order alone: every second one.
-    if (thins_all_ && entry.values.step_unknown() && !entry.values.overflow() && i + 1 < entries_.size()) {
+    if (thins_all_ && !stays && entry.values.step_unknown() && !entry.values.overflow()) {
       goes = ++without_place % 2 == 0;
     }
     if (goes) {
