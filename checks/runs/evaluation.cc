@@ -29,6 +29,7 @@ struct Seen {
 void CheckLog(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const LogSource& source) {
   std::map<std::pair<std::string, std::int64_t>, Seen> seen;
   std::int64_t last_step = -1;
+  const double same = context.profile.threshold("evaluation_difference");
   for (const v1::StepRecord& record : source.log().records()) {
     if (record.step_unknown()) continue;
     if (record.step() < last_step) seen.clear();
@@ -41,7 +42,7 @@ void CheckLog(const CheckContext& context, v1::CheckResult& result, const RunSer
       const int rank = record.has_rank() ? record.rank() : -1;
       const std::string key = absl::StrCat(metric, "/", record.engine(), "/", rank);
       auto [it, added] = seen.try_emplace({key, record.step()}, Seen{*value, record.line()});
-      if (added || std::fabs(it->second.value - *value) <= 1e-4 * std::fabs(*value)) continue;
+      if (added || std::fabs(it->second.value - *value) <= same * std::fabs(*value)) continue;
       v1::Finding& finding = AddError(context, result, "eval_not_repeatable", run.name,
                                       {{"run", run.name},
                                        {"step", absl::StrCat(record.step())},

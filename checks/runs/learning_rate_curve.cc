@@ -26,10 +26,29 @@ constexpr EvidenceNeed kNeeds[] = {{v1::EVIDENCE_KIND_RUN_LOG}};
 constexpr int kFactorMax = 64;
 constexpr std::size_t kStepsMin = 5;
 
-// Printed with 4 to 17 digits; a schedule that is wrong is wrong by more.
-bool SameRate(double a, double b, double largest) {
-  return std::fabs(a - b) <= 1e-3 * std::max(std::fabs(a), std::fabs(b)) + 1e-6 * largest;
-}
+constexpr double kOfLargest = 1e-6;  // what is printed of a rate that has fallen to nearly nothing
+
+struct Limits {
+  explicit Limits(const Profile& profile)
+      : same(profile.threshold("printed_setting_difference")),
+        fit(profile.threshold("schedule_fit")),
+        fit_of_largest(profile.threshold("schedule_fit_of_largest")),
+        moves(profile.threshold("schedule_moves")) {}
+
+  // Printed with 4 to 17 digits; a schedule that is wrong is wrong by more.
+  bool Same(double a, double b, double largest) const {
+    return std::fabs(a - b) <= same * std::max(std::fabs(a), std::fabs(b)) + kOfLargest * largest;
+  }
+  // Half a step's change is lost in when exactly the value is printed.
+  bool Fit(double expected, double value, double largest) const {
+    return std::fabs(expected - value) <= fit * std::fabs(expected) + fit_of_largest * largest;
+  }
+
+  const double same;
+  const double fit;
+  const double fit_of_largest;
+  const double moves;
+};
 
 double Largest(const Curve& curve) {
   double largest = 0;
@@ -51,7 +70,7 @@ std::optional<double> At(const Curve& curve, double step) {
 
 // How well fast(step) = slow(origin + factor (step - origin) + phase) fits: share of the steps that can be tested. A
 // fit over values that do not move shows nothing.
-bool Fits(const Curve& slow, const Curve& fast, int factor, int phase) {
+bool Fits(const Limits& limits, const Curve& slow, const Curve& fast, int factor, int phase) {
   const double largest = Largest(slow);
   const double origin = static_cast<double>(slow.points.front().step);
   std::size_t tested = 0;
@@ -68,34 +87,33 @@ bool Fits(const Curve& slow, const Curve& fast, int factor, int phase) {
     low = tested == 0 ? *expected : std::min(low, *expected);
     high = tested == 0 ? *expected : std::max(high, *expected);
     ++tested;
-    // Half a step's change is lost in when exactly the value is printed.
-    const bool fits = std::fabs(*expected - point.value) <= 1e-2 * std::fabs(*expected) + 2e-3 * largest;
+    const bool fits = limits.Fit(*expected, point.value, largest);
     fitting += fits ? 1 : 0;
     // Where the schedule stands still any factor fits: what tells is where it moves, on either side.
     const std::optional<double> there = At(slow, static_cast<double>(point.step));
-    const bool moves = std::fabs(*expected - before) > 1e-6 * largest ||
-                       (there.has_value() && !SameRate(*there, point.value, largest));
+    const bool moves = std::fabs(*expected - before) > kOfLargest * largest ||
+                       (there.has_value() && !limits.Same(*there, point.value, largest));
     before = *expected;
     moving += moves ? 1 : 0;
     moving_fit += moves && fits ? 1 : 0;
   }
   return tested >= kStepsMin && fitting * 10 >= tested * 9 && moving >= kStepsMin && moving_fit * 10 >= moving * 9 &&
-         high - low > 0.05 * largest;
+         high - low > limits.moves * largest;
 }
 
 // n > 1 where `fast` runs through the schedule of `slow` n times as fast.
-std::optional<int> Faster(const Curve& slow, const Curve& fast) {
+std::optional<int> Faster(const Limits& limits, const Curve& slow, const Curve& fast) {
   if (slow.points.size() < kStepsMin || fast.points.size() < kStepsMin) return std::nullopt;
   for (int factor = 2; factor <= kFactorMax; ++factor) {
     for (const int phase : {0, factor - 1, 1 - factor}) {
-      if (Fits(slow, fast, factor, phase)) return factor;
+      if (Fits(limits, slow, fast, factor, phase)) return factor;
     }
   }
   return std::nullopt;
 }
 
 // Equal when one curve is moved by one step: one framework prints before the scheduler steps, one after.
-bool EqualShifted(const Curve& a, const Curve& b) {
+bool EqualShifted(const Limits& limits, const Curve& a, const Curve& b) {
   const double largest = Largest(a);
   for (const int shift : {1, -1}) {
     std::size_t tested = 0;
@@ -104,7 +122,7 @@ bool EqualShifted(const Curve& a, const Curve& b) {
       const std::optional<double> expected = At(a, static_cast<double>(point.step + shift));
       if (!expected.has_value()) continue;
       ++tested;
-      equal += SameRate(*expected, point.value, largest);
+      equal += limits.Same(*expected, point.value, largest);
     }
     if (tested >= kStepsMin && equal == tested) return true;
   }
@@ -162,7 +180,8 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
                       {"b", Short(aligned.b[first])},
                       {"differing", absl::StrCat(differing)},
                       {"common", absl::StrCat(aligned.steps.size())}};
-  if (EqualShifted(pair.baseline, pair.migrated)) {
+  const Limits limits(context.profile);
+  if (EqualShifted(limits, pair.baseline, pair.migrated)) {
     Fill(AddWarning(context, result, "lr_shifted_by_one", subject, args), baseline, aligned, first, differing);
     return;
   }
@@ -173,12 +192,12 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
     cause = CauseOfRatio(context, baseline, migrated, ratio);
     args.emplace_back("cause", cause.text);
   };
-  if (const std::optional<int> faster = Faster(pair.baseline, pair.migrated)) {
+  if (const std::optional<int> faster = Faster(limits, pair.baseline, pair.migrated)) {
     explain(*faster);
     args.emplace_back("factor", absl::StrCat(*faster));
     Fill(AddError(context, result, cause.known() ? "schedule_faster/cause" : "schedule_faster", subject, args),
          baseline, aligned, first, differing);
-  } else if (const std::optional<int> slower = Faster(pair.migrated, pair.baseline)) {
+  } else if (const std::optional<int> slower = Faster(limits, pair.migrated, pair.baseline)) {
     explain(1.0 / *slower);
     args.emplace_back("factor", absl::StrCat(*slower));
     Fill(AddError(context, result, cause.known() ? "schedule_faster/slower_cause" : "schedule_faster/slower", subject,
@@ -228,7 +247,8 @@ Curve OverUpdates(const Curve& curve, const std::map<std::int64_t, std::int64_t>
 
 // Whether two schedules that count updates are one, though updates were left out at other steps. Frameworks print the
 // rate before or after the scheduler's step.
-bool EqualOverUpdates(const RunSeries& baseline, const RunSeries& migrated, const Curve& a, const Curve& b) {
+bool EqualOverUpdates(const Limits& limits, const RunSeries& baseline, const RunSeries& migrated, const Curve& a,
+                      const Curve& b) {
   const std::map<std::int64_t, std::int64_t> of_a = LeftOut(baseline);
   const std::map<std::int64_t, std::int64_t> of_b = LeftOut(migrated);
   if (of_a == of_b) return false;
@@ -242,7 +262,7 @@ bool EqualOverUpdates(const RunSeries& baseline, const RunSeries& migrated, cons
     ++tested;
     for (const int by : {0, -1, 1}) {
       const std::optional<double> expected = At(left, static_cast<double>(point.step + by));
-      if (!expected.has_value() || !SameRate(*expected, point.value, largest)) continue;
+      if (!expected.has_value() || !limits.Same(*expected, point.value, largest)) continue;
       ++equal;
       break;
     }
@@ -259,14 +279,15 @@ void CompareCurves(const CheckContext& context, v1::CheckResult& result, const R
   a.interval_means = false;  // a learning rate is printed as it stands, never averaged
   b.interval_means = false;
   const AlignedCurves aligned = Align(a, b);
+  const Limits limits(context.profile);
   const double largest = std::max(Largest(a), Largest(b));
   std::size_t differing = 0;
   std::size_t first = 0;
   for (std::size_t i = 0; i < aligned.steps.size(); ++i) {
-    if (SameRate(aligned.a[i], aligned.b[i], largest)) continue;
+    if (limits.Same(aligned.a[i], aligned.b[i], largest)) continue;
     if (differing++ == 0) first = i;
   }
-  if (differing > 0 && EqualOverUpdates(baseline, migrated, a, b)) {
+  if (differing > 0 && EqualOverUpdates(limits, baseline, migrated, a, b)) {
     v1::Finding& note =
         AddNote(context, result, "measured/lr_curve_updates", subject,
                 {{"migrated", subject}, {"baseline", baseline.name}, {"differing", absl::StrCat(differing)}});
@@ -307,6 +328,7 @@ void CompareCurves(const CheckContext& context, v1::CheckResult& result, const R
 
 // One schedule drives all ranks: a rank with a rate of its own is a fault by itself.
 void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunSeries& run) {
+  const Limits limits(context.profile);
   for (const Curve& curve : run.Curves(Metric::kLearningRate).curves) {
     std::map<std::int64_t, std::vector<double>> by_step;
     for (const RankPoints& rank : curve.ranks) {
@@ -315,7 +337,7 @@ void CheckRanks(const CheckContext& context, v1::CheckResult& result, const RunS
     const double largest = Largest(curve);
     for (const RankPoints& rank : curve.ranks) {
       const auto odd = std::find_if(rank.points.begin(), rank.points.end(), [&](const CurvePoint& point) {
-        return !SameRate(point.value, Median(by_step[point.step]), largest);
+        return !limits.Same(point.value, Median(by_step[point.step]), largest);
       });
       if (odd == rank.points.end()) continue;
       v1::Finding& finding = AddError(context, result, "rank_parts/learning_rate", SubjectOf(run, curve),

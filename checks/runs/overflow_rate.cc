@@ -82,7 +82,8 @@ void ReportRate(const CheckContext& context, v1::CheckResult& result, const RunS
   const auto over = [&](double of) { return count.rate() > of * (1 + 1e-12); };
   if (over(limit.limit)) {
     const std::optional<double> expected = facts.expected_rate();
-    const bool probing = expected.has_value() && count.rate() <= 1.5 * *expected;
+    const double times = context.profile.threshold("overflow_probing");
+    const bool probing = expected.has_value() && count.rate() <= times * *expected;
     // A search takes a beginning of the run, not most of it.
     const bool start = count.skipped_at_start > 0 && 2 * count.steps_at_start <= count.steps &&
                        count.steps - count.steps_at_start >= 20 &&
@@ -224,17 +225,18 @@ void CheckCount(const CheckContext& context, v1::CheckResult& result, const RunS
   }
 }
 
-// The migrated rate against the baseline's: more than twice as high beyond chance is worth a word.
+// The migrated rate against the baseline's: one that is several times as high beyond chance is worth a word.
 void CompareSides(const CheckContext& context, v1::CheckResult& result, const RunSeries& migrated) {
   const std::vector<RunSeries>& baseline = SeriesOf(context, Side::kBaseline);
   if (baseline.empty() || baseline[0].logs.empty()) return;
   const std::vector<OverflowCount> a = CountOverflows(baseline[0]);
   const std::vector<OverflowCount> b = CountOverflows(migrated);
   if (a.size() != 1 || b.size() != 1 || a[0].steps == 0 || b[0].steps == 0) return;
-  if (!a[0].reported || !b[0].reported || b[0].rate() <= 2 * a[0].rate()) return;
+  const double times = context.profile.threshold("overflow_times");
+  if (!a[0].reported || !b[0].reported || b[0].rate() <= times * a[0].rate()) return;
   const double p =
       FisherExact(a[0].skipped, std::max(a[0].steps, a[0].skipped), b[0].skipped, std::max(b[0].steps, b[0].skipped));
-  if (p >= 0.01) return;
+  if (p >= context.profile.threshold("overflow_chance")) return;
   v1::Finding& finding = AddWarning(context, result, "overflow_more_than_baseline", migrated.name,
                                     {{"migrated", Percent(b[0].rate())}, {"baseline", Percent(a[0].rate())}});
   finding.set_baseline(absl::StrCat(a[0].skipped, " / ", a[0].steps));

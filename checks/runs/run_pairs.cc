@@ -36,6 +36,17 @@ void MissShortRanks(const CheckContext& context, v1::CheckResult& result, const 
   }
 }
 
+// The rank whose mean lies furthest from the curve's, by more than a curve's end may and than chance makes it.
+const RankSpread* FurthestRank(const Profile& profile, const Curve& curve) {
+  const RankSpread* furthest = nullptr;
+  for (const RankSpread& spread : curve.spreads) {
+    if (spread.relative <= profile.threshold("loss_tail_relative_difference")) continue;
+    if (spread.errors <= profile.threshold("rank_mean_errors")) continue;
+    if (furthest == nullptr || spread.relative > furthest->relative) furthest = &spread;
+  }
+  return furthest;
+}
+
 bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, Metric metric,
             const CurveSet& set) {
   AddProblems(context, result, set.problems);
@@ -45,12 +56,13 @@ bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSerie
     if (metric != Metric::kLoss) break;
     if (!curve.ranks.empty()) MissShortRanks(context, result, run, curve);
     if (curve.mean_of_ranks) continue;
-    if (curve.rank_spread <= context.profile.threshold("loss_tail_relative_difference")) continue;
+    const RankSpread* furthest = FurthestRank(context.profile, curve);
+    if (furthest == nullptr) continue;
     AddMissing(context, result, "curve_ranks_differ", run.name,
                {{"run", run.name},
                 {"metric", std::string(MetricName(metric))},
-                {"rank", absl::StrCat(curve.spread_rank)},
-                {"relative", Percent(curve.rank_spread)}});
+                {"rank", absl::StrCat(furthest->rank)},
+                {"relative", Percent(furthest->relative)}});
   }
   if (!set.curves.empty()) return true;
   AddMissing(context, result, "metric_not_printed", run.name,
@@ -73,6 +85,7 @@ bool SameOrderSteps(const CheckContext& context, v1::CheckResult& result, const 
   };
   const std::map<std::int64_t, double> epochs_a = epoch_at(a);
   const std::map<std::int64_t, double> epochs_b = epoch_at(b);
+  constexpr double kTwoDigits = 0.0101;  // one unit of an epoch's second digit
   std::int64_t common = 0;
   std::int64_t apart = 0;
   for (const auto& [step, epoch] : epochs_a) {
@@ -80,7 +93,8 @@ bool SameOrderSteps(const CheckContext& context, v1::CheckResult& result, const 
     if (other == epochs_b.end()) continue;
     ++common;
     // Epochs are printed with two digits or four.
-    apart += std::fabs(other->second - epoch) > 0.02 * std::max(epoch, other->second) + 0.0101 ? 1 : 0;
+    const double within = context.profile.threshold("epoch_difference") * std::max(epoch, other->second) + kTwoDigits;
+    apart += std::fabs(other->second - epoch) > within ? 1 : 0;
   }
   if (common > 0 && apart == 0 && StepsByOrder(a) == StepsByOrder(b)) return true;
   for (const RunSeries* run : {&a, &b}) {

@@ -40,14 +40,18 @@ struct RankPoints {
   std::vector<CurvePoint> points;  // rising step; may hold NaN
 };
 
+// How far another rank's mean lies from that of the curve's points over their common steps, where there are enough.
+struct RankSpread {
+  std::int64_t rank = 0;
+  double relative = 0;
+  double errors = 0;  // the same in standard errors of the step-by-step differences; infinite where they do not scatter
+};
+
 struct Curve {
   std::string engine;              // "" where the log names none
   std::vector<CurvePoint> points;  // rising step, one a step
   bool interval_means = false;     // a value is the mean of the steps since the one before
-  // Where ranks printed different values: how far another rank's mean lies from this one's over their common steps,
-  // relative, the largest; 0 where that is within the scatter of the steps or there are too few.
-  double rank_spread = 0;
-  std::int64_t spread_rank = 0;
+  std::vector<RankSpread> spreads;  // by rank, where ranks printed different values
   std::vector<RankPoints> ranks;  // by rank, where they print different values (checks/series/rank_merge.h)
   bool mean_of_ranks = false;     // `points` are their mean
 };

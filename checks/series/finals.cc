@@ -63,7 +63,7 @@ void CompareMeans(const Question& q) {
   const double worse = q.Worse(mean_a, mean_b);
   const std::optional<double> p = EquivalencePValue(q.a.values, q.b.values, q.margin);
   // Runs that do not vary at all leave nothing to test.
-  const bool equivalent = p.has_value() ? *p < 0.05 : worse <= q.margin;
+  const bool equivalent = p.has_value() ? *p < q.context.profile.threshold("equivalence_chance") : worse <= q.margin;
   if (equivalent || worse <= 0 || worse > q.margin) {
     Answer(q, worse <= q.margin, JoinNames(q.b.runs), mean_a, mean_b, q.a.where.front(), q.b.where.front());
     if (p.has_value()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -79,12 +80,11 @@ bool HasNote(const v1::RunLog& log, absl::string_view kind) {
   return std::any_of(log.notes().begin(), log.notes().end(), [&](const v1::Note& n) { return n.kind() == kind; });
 }
 
-// How far `other`'s mean lies from `chosen`'s, relative: where it is beyond four standard errors of the step-by-step
-// differences (ranks train on other samples, so each step differs), and there are ten steps to tell it from. Zeros and
-// what is not finite are values that a rank does not have (the stages of a pipeline before the last).
-double SpreadOf(const PointsByStep& chosen, const PointsByStep& other) {
+// How far `other`'s mean lies from `chosen`'s, where there are ten steps to tell it from. Ranks train on other samples,
+// so each step differs: what counts is the distance in standard errors. Zeros and what is not finite are values that a
+// rank does not have (the stages of a pipeline before the last).
+std::optional<RankSpread> SpreadOf(std::int64_t rank, const PointsByStep& chosen, const PointsByStep& other) {
   constexpr int kStepsMin = 10;
-  constexpr double kStandardErrors = 4;
   double n = 0;
   double sum = 0;
   double difference = 0;
@@ -100,10 +100,11 @@ double SpreadOf(const PointsByStep& chosen, const PointsByStep& other) {
     difference += b - a;
     squares += (b - a) * (b - a);
   }
-  if (n < kStepsMin || sum == 0) return 0;
+  if (n < kStepsMin || sum == 0 || difference == 0) return std::nullopt;
   const double variance = std::max(0.0, (squares - difference * difference / n) / (n - 1));
-  const bool beyond = std::fabs(difference / n) > kStandardErrors * std::sqrt(variance / n);
-  return beyond ? std::fabs(difference / sum) : 0;
+  const double error = std::sqrt(variance / n);
+  return RankSpread{rank, std::fabs(difference / sum),
+                    error > 0 ? std::fabs(difference / n) / error : std::numeric_limits<double>::infinity()};
 }
 
 // The points of one metric by (engine, rank), gathered log by log.
@@ -242,10 +243,8 @@ class Gatherer {
     // Of what is printed once an interval only the loss is its mean; rates and norms are the last step's.
     curve.interval_means = chosen->interval_means && metric_.is(Metric::kLoss);
     for (const auto& [rank, group] : ranks) {
-      const double spread = agree ? 0 : SpreadOf(points, group->points);
-      if (spread <= curve.rank_spread) continue;
-      curve.rank_spread = spread;
-      curve.spread_rank = rank;
+      if (agree) break;
+      if (const auto spread = SpreadOf(rank, points, group->points)) curve.spreads.push_back(*spread);
     }
     for (auto& [step, point] : points) curve.points.push_back(std::move(point));
     if (!agree) TakeRanks(ranks, curve);

@@ -6,7 +6,7 @@
 // - ranks that print the same values agree and count once; where they differ, all of them stand in Curve::ranks, and
 //   their mean is the run's value where all are there; else the rank that defines the printed value is taken: the last
 //   one where the framework prints there (Megatron and what grew from it), else rank 0; how far the others are from it
-//   stands in Curve::rank_spread;
+//   stands in Curve::spreads;
 // - two logs that tell different values of the same steps, or a log with two writers that disagree, give
 //   no curve: the check says so under `missing` instead of choosing one.
 #ifndef PARITECT_CHECKS_SERIES_RUN_SERIES_H_
