@@ -1,8 +1,5 @@
 #include "formats/random_access.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
@@ -17,21 +14,6 @@ RandomAccess AccessTo(absl::string_view bytes) {
 
 RandomAccess AccessTo(File& file, std::uint64_t size_bytes) {
   return {size_bytes, [&file](std::uint64_t offset, absl::Span<char> buffer) { return file.ReadAt(offset, buffer); }};
-}
-
-absl::StatusOr<RandomAccess> PartOf(const RandomAccess& whole, std::uint64_t offset, std::uint64_t size_bytes) {
-  if (offset > whole.size_bytes || size_bytes > whole.size_bytes - offset) {
-    return absl::DataLossError(
-        absl::StrCat("bytes ", offset, " to ", offset, " + ", size_bytes, " of a file that has ", whole.size_bytes));
-  }
-  return RandomAccess{size_bytes,
-                      [read_at = whole.read_at, offset, size_bytes](
-                          std::uint64_t at, absl::Span<char> buffer) -> absl::StatusOr<std::size_t> {
-                        if (at >= size_bytes) return std::size_t{0};
-                        const auto n =
-                            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), size_bytes - at));
-                        return read_at(offset + at, buffer.subspan(0, n));
-                      }};
 }
 
 absl::Status ReadExactly(const RandomAccess& file, std::uint64_t offset, absl::Span<char> buffer) {

@@ -25,8 +25,6 @@ struct RandomAccess {
 // What these are made of must outlive them.
 RandomAccess AccessTo(absl::string_view bytes);
 RandomAccess AccessTo(File& file, std::uint64_t size_bytes);
-// A part that is read as if it were a file of its own (an archive inside a file). DataLoss: it goes beyond the end.
-absl::StatusOr<RandomAccess> PartOf(const RandomAccess& whole, std::uint64_t offset, std::uint64_t size_bytes);
 
 // Fills the buffer, or n bytes. DataLoss: the file ends before; other errors: of `read_at`.
 absl::Status ReadExactly(const RandomAccess& file, std::uint64_t offset, absl::Span<char> buffer);

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 TEST(KeyPair, GoesThroughPem) {
   const KeyPair key = Key();
-  EXPECT_EQ(key.Describe(), "P-256");
+  EXPECT_EQ(openssl::DescribeKey(key.get()), "P-256");
   EXPECT_THAT(Pem(key), testing::StartsWith("-----BEGIN PRIVATE KEY-----\n"));
   const auto again = KeyPair::FromPem(Pem(key));
   ASSERT_TRUE(again.ok()) << again.status();

@@ -46,8 +46,4 @@ absl::StatusOr<std::string> KeyPair::ToPem() const {
   return openssl::BioText(bio.get());
 }
 
-std::string KeyPair::Describe() const {
-  return openssl::DescribeKey(key_.get());
-}
-
 }  // namespace paritect

@@ -25,9 +25,6 @@ class KeyPair {
   // PKCS#8, not encrypted.
   absl::StatusOr<std::string> ToPem() const;
 
-  // "P-256", "RSA 3072".
-  std::string Describe() const;
-
   evp_pkey_st* get() const { return key_.get(); }
 
  private:

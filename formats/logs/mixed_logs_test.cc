@@ -6,7 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/numbers.h"
 #include "formats/logs/read_log.h"
-#include "formats/logs/text_bytes.h"
+#include "formats/logs/text_bytes_fixture.h"
 
 namespace paritect {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
 #include "common/status_testing.h"
-#include "formats/logs/text_bytes.h"
+#include "formats/logs/text_bytes_fixture.h"
 
 namespace paritect {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "formats/logs/read_log.h"
-#include "formats/logs/text_bytes.h"
+#include "formats/logs/text_bytes_fixture.h"
 
 namespace paritect {
 namespace {

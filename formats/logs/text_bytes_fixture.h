@@ -1,6 +1,6 @@
 // A log in memory, for tests.
-#ifndef PARITECT_FORMATS_LOGS_TEXT_BYTES_H_
-#define PARITECT_FORMATS_LOGS_TEXT_BYTES_H_
+#ifndef PARITECT_FORMATS_LOGS_TEXT_BYTES_FIXTURE_H_
+#define PARITECT_FORMATS_LOGS_TEXT_BYTES_FIXTURE_H_
 
 #include <algorithm>
 
@@ -27,4 +27,4 @@ class TextBytes : public LogBytes {
 
 }  // namespace paritect
 
-#endif  // PARITECT_FORMATS_LOGS_TEXT_BYTES_H_
+#endif  // PARITECT_FORMATS_LOGS_TEXT_BYTES_FIXTURE_H_
