@@ -6,7 +6,6 @@
 #include "absl/strings/strip.h"
 #include "agent/live/live_report.h"
 #include "common/numbers.h"
-#include "formats/settings/settings_format.h"
 
 namespace paritect {
 namespace {
@@ -32,9 +31,9 @@ std::map<std::string, int> NvidiaModels(FileSystem& fs) {
   for (const std::string& address : SortedNames(fs, kNvidiaFolder)) {
     const auto text = ReadNodeText(fs, StrCat(kNvidiaFolder, "/", address, "/information"));
     if (!text.ok()) continue;
-    ForEachLine(*text, [&](absl::string_view line, std::int64_t) {
+    for (absl::string_view line : absl::StrSplit(*text, '\n')) {
       if (absl::ConsumePrefix(&line, "Model:")) ++models[std::string(absl::StripAsciiWhitespace(line))];
-    });
+    }
   }
   return models;
 }

@@ -32,8 +32,8 @@ struct DeviceNodes {
 };
 DeviceNodes AcceleratorNodes(FileSystem& fs);
 
-// What a person asks of a node: what -> how many. The best name that is there: NVIDIA's model by its driver's files, else the
-// PCI id, else the device nodes ("/dev/davinci*").
+// What a person asks of a node: what -> how many. The best name that is there: NVIDIA's model by its driver's files,
+// else the PCI id, else the device nodes ("/dev/davinci*").
 std::map<std::string, int> AcceleratorCounts(FileSystem& fs);
 
 }  // namespace paritect
