@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -98,24 +99,32 @@ void AddMissing(const CheckContext& context, v1::CheckResult& result, const v1::
 namespace {
 
 // One rank prints for all (Megatron: the last one): the others' logs hold no step, and nothing that a check of steps
-// would need.
+// would need. An empty log is such a one only where a single rank prints: beside several it may be a failed copy.
 bool OtherRankPrints(const EvidenceSet& evidence, Side side, const v1::Bundle& of, const v1::Evidence& silent) {
   const std::string& problem = silent.problem().id();
-  if (!silent.has_rank() || (problem != "source_unknown_format" && problem != "log_without_records")) return false;
-  bool prints = false;
+  const bool empty = problem == "log_empty";
+  if (!silent.has_rank() || (!empty && problem != "source_unknown_format" && problem != "log_without_records")) {
+    return false;
+  }
+  std::set<int> printing;
   evidence.ForEach(side, v1::EVIDENCE_KIND_RUN_LOG, [&](const v1::Bundle& bundle, const v1::Evidence& one) {
-    prints = prints || (bundle.plan().run() == of.plan().run() && one.outcome() == v1::OUTCOME_COLLECTED &&
-                        one.has_rank() && one.rank() != silent.rank() && one.run_log().records_size() > 0);
+    if (bundle.plan().run() == of.plan().run() && one.outcome() == v1::OUTCOME_COLLECTED && one.has_rank() &&
+        one.rank() != silent.rank() && one.run_log().records_size() > 0) {
+      printing.insert(one.rank());
+    }
   });
-  return prints;
+  return empty ? printing.size() == 1 : !printing.empty();
 }
 
-// What a program printed beside its log is no log that is missing, where another log of the run holds the losses.
+// What a program printed beside its log is no log that is missing, where another log of the run holds the losses. An
+// empty log may have been one (a failed copy, output that is still held back): only what was observed says more.
 bool OtherLogTells(const CheckContext& context, Side side, const v1::Bundle& bundle, const v1::Evidence& evidence) {
-  if (evidence.problem().id() != "log_without_records") return false;
+  const bool empty = evidence.problem().id() == "log_empty";
+  if (!empty && evidence.problem().id() != "log_without_records") return false;
   bool tells = false;
   context.evidence.ForEach(side, v1::EVIDENCE_KIND_RUN_LOG, [&](const v1::Bundle& other, const v1::Evidence& log) {
     if (tells || other.plan().run() != bundle.plan().run() || log.outcome() != v1::OUTCOME_COLLECTED) return;
+    if (empty && log.run_log().format() != kObservedFormat) return;
     tells = std::any_of(log.run_log().records().begin(), log.run_log().records().end(),
                         [](const v1::StepRecord& record) { return record.has_loss(); });
   });

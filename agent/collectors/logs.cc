@@ -30,6 +30,9 @@ v1::Evidence LogEvidence(v1::RunLog log, absl::string_view shown) {
     if (log.notes_size() > 0 && log.notes(0).kind() == "no_records") {
       return ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "log_without_records", why);
     }
+    if (log.notes_size() > 0 && log.notes(0).kind() == "empty") {
+      return ProblemEvidence(kKind, shown, v1::OUTCOME_FAILED, "log_empty", why);
+    }
     return stand_in ? ProblemEvidence(kKind, shown, v1::OUTCOME_FAILED, "source_stand_in", why)
                     : ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "source_unknown_format", why);
   }

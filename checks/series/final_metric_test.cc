@@ -88,6 +88,45 @@ TEST(FinalMetrics, OutputWithoutLossesBesideALogIsNoMissingLog) {
   EXPECT_EQ(RunOne(id, {with_output("gpu", true)}, {with_output("npu", false)}).verdict(), v1::VERDICT_NOT_PERFORMED);
 }
 
+v1::Evidence EmptyLog(std::optional<int> rank = std::nullopt) {
+  v1::Evidence output;
+  output.set_kind(v1::EVIDENCE_KIND_RUN_LOG);
+  output.set_outcome(v1::OUTCOME_FAILED);
+  output.set_source("output.log");
+  output.mutable_problem()->set_id("log_empty");
+  if (rank) output.set_rank(*rank);
+  return output;
+}
+
+TEST(FinalMetrics, AnEmptyLogIsMissingUnlessTheRunWasObserved) {
+  const auto run = [](const std::string& name, absl::string_view format) {
+    RunFixture fixture = Plain(name);
+    fixture.log().set_format(std::string(format));
+    *fixture.bundle().add_evidence() = EmptyLog();
+    return fixture;
+  };
+  const std::string id = "training.flow.loss-curve";
+  EXPECT_EQ(RunOne(id, {Plain("gpu")}, {run("npu", "observed")}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(id, {Plain("gpu")}, {run("npu", "generic")}).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
+TEST(FinalMetrics, EmptyLogsOfRanksBesideTheOneThatPrintsAreNotMissing) {
+  const auto run = [](const std::string& name, int printing) {
+    RunFixture fixture = Plain(name);
+    fixture.bundle().mutable_evidence(0)->set_rank(0);
+    for (int rank = 1; rank < printing; ++rank) {
+      const v1::Evidence copy = fixture.bundle().evidence(0);
+      *fixture.bundle().add_evidence() = copy;
+      fixture.bundle().mutable_evidence(rank)->set_rank(rank);
+    }
+    *fixture.bundle().add_evidence() = EmptyLog(printing);
+    return fixture;
+  };
+  const std::string id = "training.flow.loss-curve";
+  EXPECT_EQ(RunOne(id, {Plain("gpu")}, {run("npu", 1)}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(id, {Plain("gpu")}, {run("npu", 2)}).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
 TEST(FinalMetrics, ANonFiniteLossThatWasRolledBackIsTold) {
   RunFixture npu = Plain("npu");
   v1::Note& note = *npu.log().add_notes();

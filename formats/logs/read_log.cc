@@ -105,7 +105,9 @@ absl::StatusOr<Recognition> Recognise(LogBytes& bytes) {
 
 v1::RunLog Unknown(const Recognition& seen) {
   RunLogBuilder out;
-  if (!seen.stand_in.empty()) {
+  if (seen.stand_in == "empty") {
+    out.AddNote("empty", 0, "holds no byte but blanks");
+  } else if (!seen.stand_in.empty()) {
     out.AddNote("stand_in", 0, absl::StrCat("holds no content of its own: ", seen.stand_in));
   } else if (seen.binary) {
     out.AddNote("not_recognised", 0, "binary data that no reader of logs knows");

@@ -256,7 +256,7 @@ TEST(ReadLog, FlippedBytesNeverCrash) {
 TEST(ReadLog, UnknownSaysWhatWasSeen) {
   EXPECT_EQ(Read("hello\nworld\n")->format(), "unknown");
   EXPECT_THAT(Read("hello\nworld\n")->notes(0).message(), HasSubstr("2 lines"));
-  EXPECT_EQ(Read("")->notes(0).kind(), "stand_in");
+  EXPECT_EQ(Read("")->notes(0).kind(), "empty");
   EXPECT_THAT(Read("version https://git-lfs.github.com/spec/v1\noid x\n")->notes(0).message(), HasSubstr("LFS"));
   EXPECT_THAT(Read("<!DOCTYPE html><html>")->notes(0).message(), HasSubstr("HTML"));
   std::string binary;
