@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "agent/live/live_node.h"
 #include "common/arguments.h"
+#include "common/atomic_file.h"
 #include "common/file_system.h"
 #include "rules/rules.h"
 
@@ -37,8 +38,9 @@ struct AgentEnv {
   const LiveNode* live = nullptr;
   // Folder of the user's digest cache; empty: nothing is kept and every file is read.
   std::string digest_cache = {};
-  // Writes a file in full or not at all (WriteFileAtomically).
-  absl::Status (*write)(absl::string_view path, absl::string_view bytes) = &WriteFileAtomically;
+  // Writes a file in full or not at all.
+  absl::Status (*write)(absl::string_view path,
+                        absl::FunctionRef<absl::Status(WriteBytes)> produce) = &WriteFileInParts;
 };
 
 struct AgentCommand {

@@ -19,10 +19,13 @@ std::map<std::string, std::string>& Files() {
   return *files;
 }
 
-absl::Status Keep(absl::string_view path, absl::string_view bytes) {
+absl::Status Keep(absl::string_view path, absl::FunctionRef<absl::Status(WriteBytes)> produce) {
   if (path == "/full/x.pbundle") return absl::ResourceExhaustedError("write /full/x.pbundle: no space left");
-  Files()[std::string(path)] = std::string(bytes);
-  return absl::OkStatus();
+  std::string& file = Files()[std::string(path)];
+  return produce([&file](absl::string_view bytes) {
+    absl::StrAppend(&file, bytes);
+    return absl::OkStatus();
+  });
 }
 
 struct AgentRun {

@@ -75,13 +75,21 @@ void CollectPlanInto(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink
       continue;
     }
     if (env.progress) env.progress({.stage = collector->name});
-    collector->collect(env, plan, [&](v1::Evidence evidence) {
-      // Here and not in each collector: none can forget it.
+    // Here and not in each collector: none can forget it.
+    const auto clean = [&](v1::Evidence& evidence) {
       WithholdSecrets(env.rules.settings, evidence, redaction);
       // Keys and values of settings come from files in any encoding.
       MakeTextsUtf8(evidence);
+    };
+    const auto one = [&](v1::Evidence evidence) {
+      clean(evidence);
       sink(std::move(evidence));
-    });
+    };
+    const auto list = [&](v1::Evidence evidence, FilesOfList files) {
+      clean(evidence);
+      sink.AddList(std::move(evidence), files);
+    };
+    collector->collect(env, plan, {one, list});
   }
 }
 

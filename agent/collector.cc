@@ -17,6 +17,16 @@ absl::Span<const Collector* const> AllCollectors() {
   return kAll;
 }
 
+void EvidenceSink::AddList(v1::Evidence evidence, FilesOfList files) const {
+  if (list_) return (*list_)(std::move(evidence), files);
+  auto& list = *evidence.mutable_files()->mutable_files();
+  files([&list](v1::FileEntry& file) {
+    MakeTextsUtf8(file);
+    *list.Add() = std::move(file);
+  });
+  one_(std::move(evidence));
+}
+
 v1::Evidence ProblemEvidence(v1::EvidenceKind kind, absl::string_view source, v1::Outcome outcome,
                              absl::string_view message_id, absl::string_view why) {
   v1::Evidence evidence;

@@ -11,21 +11,43 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/file_system.h"
+#include "formats/evidence_parts.h"
 #include "paritect/v1/evidence.pb.h"
 #include "paritect/v1/plan.pb.h"
 #include "rules/rules.h"
 
 namespace paritect {
 
-using EvidenceSink = absl::FunctionRef<void(v1::Evidence)>;
+// Where evidence goes: a function of one, and where its owner writes bytes, one for lists that need not become messages.
+// Refers to both functions.
+class EvidenceSink {
+ public:
+  using One = absl::FunctionRef<void(v1::Evidence)>;
+  using List = absl::FunctionRef<void(v1::Evidence, FilesOfList)>;
+
+  template <typename F, typename = std::enable_if_t<std::is_invocable_v<const F&, v1::Evidence>>>
+  EvidenceSink(const F& one) : one_(one) {}  // NOLINT(google-explicit-constructor)
+  EvidenceSink(One one, List list) : one_(one), list_(list) {}
+
+  void operator()(v1::Evidence evidence) const { one_(std::move(evidence)); }
+  // `evidence` has its list without files, whose texts may be in any encoding.
+  void AddList(v1::Evidence evidence, FilesOfList files) const;
+
+ private:
+  One one_;
+  std::optional<List> list_;
+};
 
 struct LiveNode;  // agent/live/live_node.h
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/crc.h"
 #include "common/digest.h"
 #include "common/little_endian.h"
@@ -17,7 +18,6 @@ constexpr std::size_t kHeaderBytes = 12;     // magic, version
 constexpr std::size_t kRecordHeadBytes = 5;  // type, length
 constexpr std::size_t kCrcBytes = 4;
 constexpr std::size_t kEndPayloadBytes = 40;  // count, SHA-256
-constexpr std::size_t kRecordParts = 3;       // head, payload, checksum
 
 // --- reading ----------------------------------------------------------------------------------------
 
@@ -101,51 +101,56 @@ bool LooksLikeBundle(absl::string_view head) {
 }
 
 BundleWriter::BundleWriter(const v1::Bundle& bundle) {
-  records_.push_back(absl::StrCat(kBundleMagic, LittleEndianBytes(kBundleVersion, 4)));
+  bytes_.push_back(absl::StrCat(kBundleMagic, LittleEndianBytes(kBundleVersion, 4)));
   v1::Bundle head;
   *head.mutable_plan() = bundle.plan();
   head.set_collected_by(bundle.collected_by());
   head.set_collected_at_unix_ms(bundle.collected_at_unix_ms());
-  status_ = AddRecord(kPlanRecord, SerializeStable(head));
+  status_ = AddRecord(kPlanRecord, {SerializeStable(head)});
 }
 
-absl::Status BundleWriter::AddRecord(int type, std::string payload) {
-  if (payload.size() > kBundleRecordBytesMax) {
+absl::Status BundleWriter::AddRecord(int type, std::vector<std::string> payload) {
+  std::size_t bytes = 0;
+  for (const std::string& one : payload) bytes += one.size();
+  if (bytes > kBundleRecordBytesMax) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a record of ", payload.size(), " bytes; at most ", kBundleRecordBytesMax, " fit into a bundle"));
+        absl::StrCat("a record of ", bytes, " bytes; at most ", kBundleRecordBytesMax, " fit into a bundle"));
   }
-  std::string head(1, static_cast<char>(type));
-  absl::StrAppend(&head, LittleEndianBytes(payload.size(), 4));
-  std::string crc = LittleEndianBytes(Crc32(Crc32(0, head), payload), 4);
-  records_.push_back(std::move(head));
-  records_.push_back(std::move(payload));
-  records_.push_back(std::move(crc));
+  bytes_.push_back(absl::StrCat(std::string(1, static_cast<char>(type)), LittleEndianBytes(bytes, 4)));
+  std::uint32_t crc = Crc32(0, bytes_.back());
+  for (std::string& one : payload) {
+    crc = Crc32(crc, one);
+    bytes_.push_back(std::move(one));
+  }
+  bytes_.push_back(LittleEndianBytes(crc, 4));
+  ++records_;
   return absl::OkStatus();
 }
 
 absl::Status BundleWriter::Add(v1::Evidence& evidence) {
   PARITECT_RETURN_IF_ERROR(status_);
-  status_ = AddRecord(kEvidenceRecord, SerializeStable(evidence));
+  status_ = AddRecord(kEvidenceRecord, {SerializeStable(evidence)});
   return status_;
 }
 
-absl::StatusOr<std::string> BundleWriter::Finish() {
+absl::Status BundleWriter::Add(v1::Evidence& evidence, FilesOfList files) {
+  PARITECT_RETURN_IF_ERROR(status_);
+  auto parts = TakeApart(evidence, files, SIZE_MAX);
+  if (!parts.ok()) return status_ = parts.status();
+  std::vector<std::string> payload;
+  payload.reserve(parts->contents.size());
+  for (EvidenceParts::Content& one : parts->contents) payload.push_back(std::move(one.bytes));
+  status_ = AddRecord(kEvidenceRecord, std::move(payload));
+  return status_;
+}
+
+absl::StatusOr<std::vector<std::string>> BundleWriter::Finish() {
   PARITECT_RETURN_IF_ERROR(status_);
   Digest digest(DigestKind::kSha256);
-  std::size_t bytes = 0;
-  for (const std::string& part : records_) {
-    digest.Update(part);
-    bytes += part.size();
-  }
-  const std::uint64_t count = (records_.size() - 1) / kRecordParts;
-  PARITECT_RETURN_IF_ERROR(AddRecord(kEndRecord, absl::StrCat(LittleEndianBytes(count, 8), digest.Finish())));
-  std::string out;
-  out.reserve(bytes + kRecordHeadBytes + kEndPayloadBytes + kCrcBytes);
-  for (std::string& part : records_) {
-    out += part;
-    part = std::string();  // what stands twice is one piece of evidence
-  }
-  return out;
+  for (const std::string& part : bytes_) digest.Update(part);
+  const std::string end = absl::StrCat(LittleEndianBytes(records_, 8), digest.Finish());
+  PARITECT_RETURN_IF_ERROR(AddRecord(kEndRecord, {end}));
+  return std::move(bytes_);
 }
 
 absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
@@ -154,7 +159,8 @@ absl::StatusOr<std::string> SerializeBundle(const v1::Bundle& bundle) {
     v1::Evidence evidence = one;
     PARITECT_RETURN_IF_ERROR(writer.Add(evidence));
   }
-  return writer.Finish();
+  PARITECT_ASSIGN_OR_RETURN(const std::vector<std::string> pieces, writer.Finish());
+  return absl::StrJoin(pieces, "");
 }
 
 absl::StatusOr<v1::Bundle> ParseBundle(absl::string_view bytes, MessageBudget budget) {

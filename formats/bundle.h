@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/message_bytes.h"
+#include "formats/evidence_parts.h"
 #include "paritect/v1/evidence.pb.h"
 
 namespace paritect {
@@ -39,13 +40,16 @@ class BundleWriter {
   explicit BundleWriter(const v1::Bundle& bundle);
   // Texts that are not UTF-8 get their display form in `evidence`. ResourceExhausted: a record above the limit.
   absl::Status Add(v1::Evidence& evidence);
-  // The bytes of all that was added; the writer has no further use.
-  absl::StatusOr<std::string> Finish();
+  // `evidence` has its list without files.
+  absl::Status Add(v1::Evidence& evidence, FilesOfList files);
+  // The bytes of all that was added, in pieces that follow one another; the writer has no further use.
+  absl::StatusOr<std::vector<std::string>> Finish();
 
  private:
-  absl::Status AddRecord(int type, std::string payload);
+  absl::Status AddRecord(int type, std::vector<std::string> payload);
 
-  std::vector<std::string> records_;
+  std::vector<std::string> bytes_;
+  std::uint64_t records_ = 0;
   absl::Status status_;
 };
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_join.h"
+
 namespace paritect {
 namespace {
 
@@ -34,6 +36,21 @@ TEST(Bundle, ComesBackAsItWas) {
   auto back = ParseBundle(Written(Sample()));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->SerializeAsString(), Sample().SerializeAsString());
+}
+
+TEST(Bundle, AListThatIsNoMessageGivesTheSameBytes) {
+  v1::Bundle bundle;
+  v1::Evidence& evidence = *bundle.add_evidence();
+  evidence.set_source("data");
+  evidence.mutable_files()->set_root("/data");
+  for (int i = 0; i < 2000; ++i) evidence.mutable_files()->add_files()->set_path(absl::StrCat("images/", i, "\xff.jpg"));
+  v1::Evidence frame = evidence;
+  frame.mutable_files()->clear_files();
+  BundleWriter writer(bundle);
+  ASSERT_TRUE(writer.Add(frame, [&](absl::FunctionRef<void(v1::FileEntry&)> visit) {
+                      for (v1::FileEntry file : evidence.files().files()) visit(file);
+                    }).ok());
+  EXPECT_EQ(absl::StrJoin(*writer.Finish(), ""), Written(bundle));
 }
 
 TEST(Bundle, EmptyBundleIsABundle) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/digest.h"
 #include "common/message_bytes.h"
 #include "common/status_macros.h"
@@ -17,6 +18,9 @@ constexpr std::size_t kDigestBytes = kTreeDigestBytes;
 constexpr std::size_t kOwnPartBytesMin = 1024;
 // Files of one part of a file list, in the middle: about 10 KiB.
 constexpr std::uint64_t kFilesOfPart = 32;
+
+constexpr std::uint64_t kListTag = v1::Evidence::kFilesFieldNumber << 3 | 2;
+constexpr std::uint64_t kFileTag = v1::FileList::kFilesFieldNumber << 3 | 2;
 
 using Digests = google::protobuf::RepeatedPtrField<std::string>;
 
@@ -33,6 +37,11 @@ void AddContents(absl::string_view bytes, Digests& digests, std::vector<Evidence
   for (std::size_t i = before; i < out.size(); ++i) *digests.Add() = out[i].sha256;
 }
 
+void AppendVarint(std::uint64_t value, std::string& out) {
+  for (; value > 0x7F; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
 // A number of Protobuf's wire form; false at the end of the bytes.
 bool TakeVarint(absl::string_view bytes, std::size_t& at, std::uint64_t& value) {
   value = 0;
@@ -44,76 +53,28 @@ bool TakeVarint(absl::string_view bytes, std::size_t& at, std::uint64_t& value) 
   return false;
 }
 
-// Whether a part begins before the file of this entry: decided by its name, so that it is the same on every node and
-// for every version of the list.
-bool BeginsPart(absl::string_view entry) {
-  std::size_t at = 0;
-  std::uint64_t tag = 0;
-  std::uint64_t length = 0;
-  if (!TakeVarint(entry, at, tag) || tag != 0x0A || !TakeVarint(entry, at, length)) return false;
+// Whether a part begins before the file of this name: so that it is the same on every node and for every version of the
+// list.
+bool BeginsPart(absl::string_view path) {
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-  for (char c : entry.substr(at, length)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return (hash >> 32) % kFilesOfPart == 0;
-}
-
-// Where a serialized file list is cut. Lists that differ in few files so have all other parts in common, and what
-// tells where a list is from stands apart from its files.
-struct ListCuts {
-  std::vector<std::size_t> files;  // before the first file and before those whose name says so; empty: no file list
-  std::size_t files_end = 0;
-  std::size_t states = 0;  // before the chaining states, which depend on the content alone
-};
-
-ListCuts CutsOf(absl::string_view body) {
-  constexpr std::uint64_t kFilesTag = v1::Evidence::kFilesFieldNumber << 3 | 2;
-  constexpr std::uint64_t kEntryTag = v1::FileList::kFilesFieldNumber << 3 | 2;
-  constexpr std::uint64_t kStatesTag = v1::FileList::kStatesFieldNumber << 3 | 2;
-  ListCuts cuts;
-  std::size_t at = 0;
-  std::uint64_t tag = 0;
-  std::uint64_t length = 0;
-  if (!TakeVarint(body, at, tag) || tag != kFilesTag || !TakeVarint(body, at, length)) return cuts;
-  cuts.states = body.size();
-  while (at < body.size()) {
-    const std::size_t begin = at;
-    if (!TakeVarint(body, at, tag) || !TakeVarint(body, at, length)) return {};
-    const std::size_t kind = tag & 7;
-    if (kind != 0 && kind != 2) return {};
-    if (kind == 2 && length > body.size() - at) return {};
-    if (tag == kEntryTag && (cuts.files.empty() || BeginsPart(body.substr(at, length)))) cuts.files.push_back(begin);
-    if (tag == kStatesTag) cuts.states = std::min(cuts.states, begin);
-    if (kind == 2) at += length;
-    if (tag == kEntryTag) cuts.files_end = at;
-  }
-  return cuts;
+  for (char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return !path.empty() && (hash >> 32) % kFilesOfPart == 0;
 }
 
 // A list of so few parts is named by their digests.
 constexpr std::size_t kTreePartsMin = 4;
 
-void AddBody(absl::string_view body, EvidenceParts& out) {
-  const ListCuts cuts = CutsOf(body);
-  Digests& parts = *out.piece.mutable_part_sha256();
-  if (cuts.files.empty()) return AddContents(body, parts, out.contents);
-  AddContents(body.substr(0, cuts.files[0]), parts, out.contents);
-  const std::size_t first = out.contents.size();
-  for (std::size_t i = 0; i < cuts.files.size(); ++i) {
-    const std::size_t end = i + 1 < cuts.files.size() ? cuts.files[i + 1] : cuts.files_end;
-    AddContents(body.substr(cuts.files[i], end - cuts.files[i]), out.contents);
-  }
+// Names the files by a tree, where there are enough of them.
+void AddFileDigests(EvidenceParts& out) {
   std::vector<std::string> leaves;
-  for (std::size_t i = first; i < out.contents.size(); ++i) leaves.push_back(out.contents[i].sha256);
-  const bool tree = leaves.size() >= kTreePartsMin && leaves.size() <= kTreeLeavesMax;
-  if (tree) {
+  for (std::size_t i = out.files_begin; i < out.files_end; ++i) leaves.push_back(out.contents[i].sha256);
+  if (leaves.size() >= kTreePartsMin && leaves.size() <= kTreeLeavesMax) {
     out.tree = MakeContentTree(leaves);
     out.piece.set_tree_sha256(out.tree.root);
     out.piece.set_tree_depth(out.tree.depth);
   } else {
-    for (std::string& leaf : leaves) *parts.Add() = std::move(leaf);
+    for (std::string& leaf : leaves) *out.piece.add_part_sha256() = std::move(leaf);
   }
-  Digests& behind = tree ? *out.piece.mutable_tail_sha256() : parts;
-  AddContents(body.substr(cuts.files_end, cuts.states - cuts.files_end), behind, out.contents);
-  AddContents(body.substr(cuts.states), behind, out.contents);
 }
 
 // What was found, without where, changes its owner; no copy of what may be large.
@@ -190,13 +151,6 @@ absl::StatusOr<v1::Evidence> ReadWhole(const v1::Piece& piece, absl::string_view
 
 // --- lists around files that are known ---------------------------------------------------------------
 
-constexpr std::uint64_t kListTag = v1::Evidence::kFilesFieldNumber << 3 | 2;
-
-void AppendVarint(std::uint64_t value, std::string& out) {
-  for (; value > 0x7F; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
-  out.push_back(static_cast<char>(value));
-}
-
 bool SkipValue(absl::string_view bytes, std::uint64_t tag, std::size_t& at) {
   std::uint64_t length = 0;
   switch (tag & 7) {
@@ -218,7 +172,7 @@ bool AreFields(absl::string_view bytes, bool files) {
   for (std::size_t at = 0; at < bytes.size();) {
     std::uint64_t tag = 0;
     if (!TakeVarint(bytes, at, tag) || !SkipValue(bytes, tag, at)) return false;
-    if (files ? tag != (v1::FileList::kFilesFieldNumber << 3 | 2) : tag >> 3 == v1::FileList::kFilesFieldNumber) {
+    if (files ? tag != kFileTag : tag >> 3 == v1::FileList::kFilesFieldNumber) {
       return false;
     }
   }
@@ -280,23 +234,161 @@ std::optional<v1::Evidence> PutAround(const v1::Piece& piece, const std::string&
 
 }  // namespace
 
-absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence) {
-  EvidenceParts out;
-  out.piece.set_kind(evidence.kind());
-  out.piece.set_outcome(evidence.outcome());
-  out.piece.set_source(evidence.source());
-  if (evidence.has_rank()) out.piece.set_rank(evidence.rank());
+namespace {
 
+v1::Piece PieceOf(const v1::Evidence& evidence) {
+  v1::Piece piece;
+  piece.set_kind(evidence.kind());
+  piece.set_outcome(evidence.outcome());
+  piece.set_source(evidence.source());
+  if (evidence.has_rank()) piece.set_rank(evidence.rank());
+  piece.set_subject(evidence.subject());
+  return piece;
+}
+
+absl::Status TooLarge(std::size_t bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat("evidence of ", bytes, " bytes; at most ", kEvidenceBytesMax));
+}
+
+// A list's bytes around its files: what tells where it is from stands apart from them, and so do the chaining states,
+// which depend on the content alone.
+struct ListFrame {
+  std::string before;  // fields of the list
+  std::string after;
+  std::string states;
+};
+
+ListFrame FrameOf(v1::FileList& list) {
+  v1::FileList front, states;
+  front.set_dataset(list.dataset());
+  front.set_format(list.format());
+  front.set_part(list.part());
+  states.mutable_states()->Swap(list.mutable_states());
+  v1::FileList after = list;
+  after.clear_dataset();
+  after.clear_format();
+  after.clear_part();
+  ListFrame frame = {SerializeStable(front), SerializeStable(after), SerializeStable(states)};
+  states.mutable_states()->Swap(list.mutable_states());
+  return frame;
+}
+
+// What the bytes of a list's files come to.
+struct FilesTold {
+  std::size_t bytes = 0;
+  std::size_t parts = 0;
+  std::vector<std::string> held;  // the parts, where they are not too large
+};
+
+FilesTold TellFiles(FilesOfList files, std::size_t held_bytes_max) {
+  FilesTold told;
+  ForEachFilePart(files, [&](std::size_t, absl::string_view bytes) {
+    told.bytes += bytes.size();
+    ++told.parts;
+    if (told.bytes <= held_bytes_max) told.held.emplace_back(bytes);
+  });
+  if (told.bytes > held_bytes_max) told.held = {};
+  return told;
+}
+
+}  // namespace
+
+void ForEachFilePart(FilesOfList files, absl::FunctionRef<void(std::size_t n, absl::string_view bytes)> visit) {
+  std::string open;
+  std::size_t n = 0;
+  const auto close = [&] {
+    for (absl::string_view left = open; !left.empty(); left.remove_prefix(std::min(left.size(), kContentPartBytesMax))) {
+      visit(n++, left.substr(0, kContentPartBytesMax));
+    }
+    open.clear();
+  };
+  files([&](v1::FileEntry& file) {
+    if (BeginsPart(file.path())) close();
+    const std::string bytes = SerializeStable(file);
+    AppendVarint(kFileTag, open);
+    AppendVarint(bytes.size(), open);
+    open += bytes;
+  });
+  close();
+}
+
+absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence, FilesOfList files, std::size_t held_bytes_max) {
+  MakeTextsUtf8(evidence);
+  EvidenceParts out;
+  out.piece = PieceOf(evidence);
+  v1::FileList list;
+  list.Swap(evidence.mutable_files());
+  evidence.clear_payload();
+  std::string head = SerializeStable(evidence);
+  const ListFrame frame = FrameOf(list);
+  evidence.mutable_files()->Swap(&list);
+
+  FilesTold told = TellFiles(files, held_bytes_max);
+  std::string before;
+  AppendVarint(kListTag, before);
+  AppendVarint(frame.before.size() + told.bytes + frame.after.size() + frame.states.size(), before);
+  before += frame.before;
+  const std::size_t body = before.size() + told.bytes + frame.after.size() + frame.states.size();
+  const std::size_t total = head.size() + body;
+  if (total > static_cast<std::size_t>(kEvidenceBytesMax)) return TooLarge(total);
+  out.piece.set_total_bytes(static_cast<std::int64_t>(total));
+  Digests& parts = *out.piece.mutable_part_sha256();
+  Digest whole(DigestKind::kSha256);
+  if (body < kOwnPartBytesMin) {
+    absl::StrAppend(&head, before, absl::StrJoin(told.held, ""), frame.after, frame.states);
+    whole.Update(head);
+    out.piece.set_sha256(whole.Finish());
+    AddContents(head, parts, out.contents);
+    return out;
+  }
+  whole.Update(head);
+  whole.Update(before);
+  AddContents(head, parts, out.contents);
+  AddContents(before, parts, out.contents);
+  out.files_begin = out.contents.size();
+  out.without_files = told.parts > told.held.size();
+  const auto add = [&](absl::string_view bytes) {
+    whole.Update(bytes);
+    out.contents.push_back({Sha256(bytes), ""});
+  };
+  if (out.without_files) ForEachFilePart(files, [&](std::size_t, absl::string_view bytes) { add(bytes); });
+  for (std::string& held : told.held) {
+    add(held);
+    out.contents.back().bytes = std::move(held);
+  }
+  out.files_end = out.contents.size();
+  whole.Update(frame.after);
+  whole.Update(frame.states);
+  out.piece.set_sha256(whole.Finish());
+  AddFileDigests(out);
+  Digests& behind = out.tree.depth > 0 ? *out.piece.mutable_tail_sha256() : parts;
+  AddContents(frame.after, behind, out.contents);
+  AddContents(frame.states, behind, out.contents);
+  return out;
+}
+
+absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence) {
+  if (evidence.has_files()) {
+    google::protobuf::RepeatedPtrField<v1::FileEntry> files;
+    files.Swap(evidence.mutable_files()->mutable_files());
+    auto out = TakeApart(
+        evidence,
+        [&files](absl::FunctionRef<void(v1::FileEntry&)> visit) {
+          for (v1::FileEntry& file : files) visit(file);
+        },
+        SIZE_MAX);
+    files.Swap(evidence.mutable_files()->mutable_files());
+    return out;
+  }
+  EvidenceParts out;
   v1::Evidence payload;
   SwapPayload(evidence, payload);
   std::string head = SerializeStable(evidence);
   std::string body = SerializeStable(payload);
   SwapPayload(payload, evidence);
-  out.piece.set_subject(evidence.subject());  // UTF-8 now
+  out.piece = PieceOf(evidence);  // its texts are UTF-8 now
   const std::size_t total = head.size() + body.size();
-  if (total > static_cast<std::size_t>(kEvidenceBytesMax)) {
-    return absl::ResourceExhaustedError(absl::StrCat("evidence of ", total, " bytes; at most ", kEvidenceBytesMax));
-  }
+  if (total > static_cast<std::size_t>(kEvidenceBytesMax)) return TooLarge(total);
   Digest whole(DigestKind::kSha256);
   whole.Update(head);
   whole.Update(body);
@@ -307,7 +399,7 @@ absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence) {
     body.clear();
   }
   AddContents(head, *out.piece.mutable_part_sha256(), out.contents);
-  AddBody(body, out);
+  AddContents(body, *out.piece.mutable_part_sha256(), out.contents);
   return out;
 }
 

@@ -25,6 +25,7 @@
 namespace paritect {
 
 inline constexpr std::size_t kContentPartBytesMax = 256u << 10;
+inline constexpr std::size_t kHeldFilesBytesMax = 1u << 20;
 inline constexpr std::int64_t kEvidenceBytesMax = std::int64_t{1} << 30;
 
 struct EvidenceParts {
@@ -35,10 +36,25 @@ struct EvidenceParts {
   v1::Piece piece;                // without task_id, attempt and index
   std::vector<Content> contents;  // of part_sha256, the tree's leaves, tail_sha256; equal ones may stand more than once
   ContentTree tree;               // over the files of a long list; depth 0: there is none
+  // contents[files_begin, files_end) hold the files of a list; without_files: their bytes are not here (ForEachFilePart).
+  std::size_t files_begin = 0;
+  std::size_t files_end = 0;
+  bool without_files = false;
 };
 
 // Texts that are not UTF-8 are replaced by their display form in `evidence`. ResourceExhausted above kEvidenceBytesMax.
 absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence);
+
+// Calls the function given to it with the files of a list, one after the other; with the same each time.
+using FilesOfList = absl::FunctionRef<void(absl::FunctionRef<void(v1::FileEntry&)>)>;
+
+// The same parts of a list that is no message: as one, a file costs 500 bytes of memory, its bytes are about 75.
+// `evidence` has its list without files. Files of more than `held_bytes_max` are not held, but asked for again.
+absl::StatusOr<EvidenceParts> TakeApart(v1::Evidence& evidence, FilesOfList files,
+                                        std::size_t held_bytes_max = kHeldFilesBytesMax);
+
+// The bytes of contents[files_begin + n], n = 0, 1, ...
+void ForEachFilePart(FilesOfList files, absl::FunctionRef<void(std::size_t n, absl::string_view bytes)> visit);
 
 // The same without a tree, as every server understands it: all contents stand in part_sha256.
 void WithoutTree(EvidenceParts& parts);

@@ -250,6 +250,44 @@ TEST(EvidenceParts, FileListsOfEverySizeComeBack) {
   }
 }
 
+TEST(EvidenceParts, AListThatIsNoMessageGivesTheSameParts) {
+  for (const int count : {0, 1, 3, 40, 3000}) {
+    v1::Evidence whole = DatasetOf("/data", count);
+    whole.mutable_files()->set_part(true);
+    whole.mutable_files()->add_notes()->set_kind("not_hashed");
+    const EvidenceParts expected = *TakeApart(whole);
+    v1::Evidence frame = whole;
+    frame.mutable_files()->clear_files();
+    int asked = 0;
+    const auto files = [&](absl::FunctionRef<void(v1::FileEntry&)> visit) {
+      ++asked;
+      for (v1::FileEntry file : whole.files().files()) visit(file);
+    };
+    for (const std::size_t held : {std::size_t{2000}, kHeldFilesBytesMax}) {
+      EvidenceParts got = *TakeApart(frame, files, held);
+      EXPECT_EQ(got.without_files, held == 2000 && count > 40);
+      EXPECT_EQ(got.piece.SerializeAsString(), expected.piece.SerializeAsString()) << count;
+      EXPECT_EQ(got.tree.root, expected.tree.root);
+      asked = 0;
+      ForEachFilePart(files, [&](std::size_t n, absl::string_view bytes) {
+        if (got.without_files) got.contents[got.files_begin + n].bytes = std::string(bytes);
+      });
+      EXPECT_EQ(asked, 1);
+      ASSERT_EQ(got.contents.size(), expected.contents.size());
+      for (std::size_t i = 0; i < got.contents.size(); ++i) {
+        EXPECT_EQ(got.contents[i].sha256, expected.contents[i].sha256);
+        EXPECT_EQ(got.contents[i].bytes, expected.contents[i].bytes);
+        EXPECT_EQ(Sha256(got.contents[i].bytes), got.contents[i].sha256);
+      }
+      const auto again = PutTogether(got.piece, Shelf(got));
+      ASSERT_TRUE(again.ok()) << again.status();
+      EXPECT_EQ(again->SerializeAsString(), whole.SerializeAsString());
+    }
+    EXPECT_EQ(frame.files().files_size(), 0);
+    EXPECT_EQ(frame.files().states_size(), 1) << "left as it was";
+  }
+}
+
 TEST(EvidenceParts, TextsThatAreNotUtf8BecomeReadable) {
   v1::Evidence evidence = FileListOf("x", 0, 0);
   evidence.set_subject("a\xff");

@@ -66,15 +66,7 @@ bool IsOfShare(const v1::DatasetSource& source, absl::string_view path) {
   return IsSampled(source, path) || HashOfName(path, 0) % source.share_count() == source.share_index();
 }
 
-// What stands under another node's share is that node's to tell.
-void KeepShare(const v1::DatasetSource& source, v1::FileList& list) {
-  auto& files = *list.mutable_files();
-  files.erase(std::remove_if(files.begin(), files.end(),
-                             [&](const v1::FileEntry& file) { return !IsOfShare(source, file.path()); }),
-              files.end());
-}
-
-v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::DatasetSource& source) {
+void FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::DatasetSource& source, EvidenceSink sink) {
   const std::string root = ResolvePath(plan, source.root());
   const TreeOptions options = TreeOf(source);
   HashOptions hash;
@@ -108,12 +100,11 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
     table = HashFolder(env.fs, root, options, hash);
   }
   if (!table.ok()) {
-    return Problem(ProblemEvidence(v1::EVIDENCE_KIND_DATASET_FILES, source.root(), table.status()), source);
+    return sink(Problem(ProblemEvidence(v1::EVIDENCE_KIND_DATASET_FILES, source.root(), table.status()), source));
   }
   v1::Evidence evidence = Collected(v1::EVIDENCE_KIND_DATASET_FILES, source, source.root());
-  *evidence.mutable_files() = ToFileList(*table);
-  SumUpDigests(*table, env.past_cache, *evidence.mutable_files());
-  if (shared) KeepShare(source, *evidence.mutable_files());
+  *evidence.mutable_files() = WithoutFiles(*table);
+  *evidence.mutable_files()->mutable_digests() = SumOfDigests(*table, env.past_cache);
   AddStates(*table, kStatesBytesMax, *evidence.mutable_files());
   evidence.mutable_files()->set_dataset(source.name());
   // A set too small to be shared was hashed whole.
@@ -125,7 +116,16 @@ v1::Evidence FromTree(const CollectorEnv& env, const v1::Plan& plan, const v1::D
     note.set_kind("digest_cache");
     note.set_message(warning);
   }
-  return evidence;
+  sink.AddList(std::move(evidence), [&](absl::FunctionRef<void(v1::FileEntry&)> visit) {
+    table->ForEachSorted([&](std::uint32_t at, const std::string& path) {
+      // What stands under another node's share is that node's to tell.
+      if (shared && !IsOfShare(source, path)) return;
+      v1::FileEntry file = ToFileEntry(*table, at, path);
+      file.clear_from_cache();
+      file.clear_hashed_at_unix_ms();
+      visit(file);
+    });
+  });
 }
 
 // Why a list has no content of its own; "" when it has.
@@ -204,7 +204,7 @@ std::vector<v1::DatasetSource> Expanded(const CollectorEnv& env, const v1::Plan&
 
 void CollectOne(const CollectorEnv& env, const v1::Plan& plan, const v1::DatasetSource& source, EvidenceSink sink) {
   if (!source.root().empty()) {
-    sink(FromTree(env, plan, source));
+    FromTree(env, plan, source, sink);
   } else if (!source.manifest().empty()) {
     sink(FromManifest(env, plan, source));
   } else {

@@ -144,7 +144,7 @@ CollectorEnv CollectorEnvOf(AgentEnv& env, const CollectOptions& options, const 
 }
 
 // The bundle's bytes. A piece of evidence is bytes as soon as it is there: a list of a million files is small so.
-absl::StatusOr<std::string> Collect(AgentEnv& env, const CollectOptions& options, const v1::Plan& plan,
+absl::StatusOr<std::vector<std::string>> Collect(AgentEnv& env, const CollectOptions& options, const v1::Plan& plan,
                                     Summary& summary) {
   BandwidthLimit bandwidth(options.bytes_per_second);
   LimitedFileSystem limited(env.fs, bandwidth);
@@ -156,12 +156,22 @@ absl::StatusOr<std::string> Collect(AgentEnv& env, const CollectOptions& options
   head.set_collected_at_unix_ms(env.now_unix_ms);
   BundleWriter writer(head);
   absl::Status kept;
-  CollectPlanInto(CollectorEnvOf(env, options, plan, fs), plan, [&](v1::Evidence evidence) {
-    // Nobody can ask later what an audit would ask at once.
-    if (evidence.has_files()) LookAtAllRecords(fs, kRecordFilesMax, kRecordBytesMax, *evidence.mutable_files());
+  const auto one = [&](v1::Evidence evidence) {
     summary.Add(evidence);
     kept.Update(writer.Add(evidence));
-  });
+  };
+  const auto list = [&](v1::Evidence evidence, FilesOfList files) {
+    // Nobody can ask later what an audit would ask at once.
+    RecordLooks looks(fs, evidence.files(), kRecordFilesMax, kRecordBytesMax);
+    summary.Add(evidence);
+    kept.Update(writer.Add(evidence, [&](absl::FunctionRef<void(v1::FileEntry&)> visit) {
+      files([&](v1::FileEntry& file) {
+        looks.Add(file);
+        visit(file);
+      });
+    }));
+  };
+  CollectPlanInto(CollectorEnvOf(env, options, plan, fs), plan, {one, list});
   PARITECT_RETURN_IF_ERROR(kept);
   return writer.Finish();
 }
@@ -184,12 +194,16 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
     return kAgentUsage;
   }
   Summary summary(env);
-  auto bytes = Collect(env, *options, *plan, summary);
-  if (!bytes.ok()) {
-    env.err << "paritect-agent collect: " << bytes.status().message() << "\n";
+  auto pieces = Collect(env, *options, *plan, summary);
+  if (!pieces.ok()) {
+    env.err << "paritect-agent collect: " << pieces.status().message() << "\n";
     return kAgentInternal;
   }
-  if (auto written = env.write(options->output, *bytes); !written.ok()) {
+  const auto written = env.write(options->output, [&](WriteBytes write) {
+    for (const std::string& piece : *pieces) PARITECT_RETURN_IF_ERROR(write(piece));
+    return absl::OkStatus();
+  });
+  if (!written.ok()) {
     env.err << "paritect-agent collect: " << written.message() << "\n";
     return kAgentUsage;
   }

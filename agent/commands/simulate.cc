@@ -109,7 +109,9 @@ absl::StatusOr<std::vector<SimulatedNode>> FindNodes(AgentEnv& env, const Simula
     node.credential.servers = {options.server};
     absl::StrAppend(&lines, node.folder, "\n");
   }
-  if (!options.nodes_file.empty()) PARITECT_RETURN_IF_ERROR(env.write(options.nodes_file, lines));
+  if (!options.nodes_file.empty()) {
+    PARITECT_RETURN_IF_ERROR(env.write(options.nodes_file, [&](WriteBytes write) { return write(lines); }));
+  }
   return nodes;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "agent/collect.h"
 #include "agent/daemon/watched_file_system.h"
@@ -45,21 +46,14 @@ class Attempt {
   }
 
   absl::Status Add(v1::Evidence evidence) {
-    auto taken = TakeApart(evidence);
-    if (!taken.ok()) {
-      v1::Evidence problem = ProblemEvidence(evidence.kind(), evidence.source(), taken.status());
-      problem.set_subject(evidence.subject());
-      if (evidence.has_rank()) problem.set_rank(evidence.rank());
-      taken = TakeApart(problem);
-      if (!taken.ok()) return taken.status();
-    }
-    PARITECT_RETURN_IF_ERROR(AddContents(*taken));
-    v1::Piece& piece = *group_.emplace_back().mutable_piece();
-    piece = std::move(taken->piece);
-    piece.set_task_id(task_.id());
-    piece.set_attempt(attempt_);
-    piece.set_index(pieces_++);
-    return Flush();
+    const auto none = [](absl::FunctionRef<void(v1::FileEntry&)>) {};
+    return AddPiece(evidence, TakeApart(evidence), none);
+  }
+
+  // `evidence` has its list without files. A list is asked for its files again rather than held, so that a task needs
+  // little more memory than the table that its files stand in.
+  absl::Status AddList(v1::Evidence evidence, FilesOfList files) {
+    return AddPiece(evidence, TakeApart(evidence, files), files);
   }
 
   // `patience`: a task that was stopped still says so, however long the spool is full.
@@ -75,8 +69,25 @@ class Attempt {
   int pieces() const { return pieces_; }
 
  private:
+  absl::Status AddPiece(const v1::Evidence& evidence, absl::StatusOr<EvidenceParts> taken, FilesOfList files) {
+    if (!taken.ok()) {
+      v1::Evidence problem = ProblemEvidence(evidence.kind(), evidence.source(), taken.status());
+      problem.set_subject(evidence.subject());
+      if (evidence.has_rank()) problem.set_rank(evidence.rank());
+      taken = TakeApart(problem);
+      if (!taken.ok()) return taken.status();
+    }
+    PARITECT_RETURN_IF_ERROR(AddContents(*taken, files));
+    v1::Piece& piece = *group_.emplace_back().mutable_piece();
+    piece = std::move(taken->piece);
+    piece.set_task_id(task_.id());
+    piece.set_attempt(attempt_);
+    piece.set_index(pieces_++);
+    return Flush();
+  }
+
   // What the server lacks of a piece, contents before the nodes above them. Small pieces are not worth a question.
-  absl::Status AddContents(EvidenceParts& taken) {
+  absl::Status AddContents(EvidenceParts& taken, FilesOfList files) {
     constexpr std::int64_t kAskBytesMin = 16 << 10;
     absl::flat_hash_map<std::string, std::string*> wanted;  // by digest; each goes once an attempt
     std::vector<std::string> order;
@@ -94,16 +105,37 @@ class Attempt {
     } else {
       WithoutTree(taken);
     }
+    absl::flat_hash_set<std::string> of_files;  // what stands in the files alone
+    if (taken.without_files) {
+      for (std::size_t i = taken.files_begin; i < taken.files_end; ++i) of_files.insert(taken.contents[i].sha256);
+    }
+    absl::flat_hash_set<std::string> files_wanted;
     for (const std::string& digest : exchange.leaves) {
       const auto found = wanted.find(digest);
       if (found == wanted.end() || !sent_.insert(digest).second) continue;
-      PARITECT_RETURN_IF_ERROR(AddPart(digest, std::move(*found->second), 0));
+      if (of_files.contains(digest)) {
+        files_wanted.insert(digest);
+      } else {
+        PARITECT_RETURN_IF_ERROR(AddPart(digest, std::move(*found->second), 0));
+      }
     }
+    PARITECT_RETURN_IF_ERROR(AddFileParts(taken, files, std::move(files_wanted)));
     for (const TreeNode& node : exchange.nodes) {
       if (!sent_.insert(node.sha256).second) continue;
       PARITECT_RETURN_IF_ERROR(AddPart(node.sha256, taken.tree.nodes.at(node.sha256), node.level));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status AddFileParts(const EvidenceParts& taken, FilesOfList files, absl::flat_hash_set<std::string> wanted) {
+    absl::Status status;
+    if (wanted.empty()) return status;
+    ForEachFilePart(files, [&](std::size_t n, absl::string_view bytes) {
+      if (!status.ok() || taken.files_begin + n >= taken.files_end) return;
+      const std::string& digest = taken.contents[taken.files_begin + n].sha256;
+      if (wanted.erase(digest) > 0) status = AddPart(digest, std::string(bytes), 0);
+    });
+    return status;
   }
 
   // From the root down, level by level, only below what the server does not hold. `contents`: all, for the case that
@@ -295,8 +327,11 @@ absl::StatusOr<std::uint64_t> TaskRunner::Run(const v1::Task& task, const TaskBo
     // What was cut short by the stop is no evidence of anything.
     if (failed.ok() && !cancellation.stopped()) failed = attempt.Add(std::move(evidence));
   };
+  const auto keep_list = [&](v1::Evidence evidence, FilesOfList files) {
+    if (failed.ok() && !cancellation.stopped()) failed = attempt.AddList(std::move(evidence), files);
+  };
   if (task.questions().empty()) {
-    CollectPlanInto(env, plan, keep);
+    CollectPlanInto(env, plan, {keep, keep_list});
   } else {
     AnswerQuestions(watched, task, keep);
   }

@@ -35,7 +35,6 @@ void AddContent(const v1::FileEntry& content, v1::FileEntry& entry) {
 void AddExtra(const FileExtra& extra, v1::FileEntry& entry) {
   if (extra.has_error) *entry.mutable_error() = extra.error;
   if (extra.changed) AddHintOnce(v1::FILE_HINT_CHANGED_WHILE_READ, entry);
-  if (extra.content != nullptr) AddContent(*extra.content, entry);
 }
 
 }  // namespace
@@ -53,6 +52,7 @@ v1::FileEntry ToFileEntry(const FileTable& table, std::uint32_t at, const std::s
     if (own->second.dangling) entry.add_hints(v1::FILE_HINT_DANGLING_LINK);
     AddExtra(own->second, entry);
   }
+  if (const auto remarks = table.RemarksOf(at)) AddContent(*remarks, entry);
   if (row.type != FileRow::kRegular) return entry;
   const std::uint32_t source = table.OriginalOf(at);
   const FileRow& content = table.row(source);
@@ -64,6 +64,7 @@ v1::FileEntry ToFileEntry(const FileTable& table, std::uint32_t at, const std::s
   if (source != at) {
     const auto other = table.extras.find(source);
     if (other != table.extras.end()) AddExtra(other->second, entry);
+    if (const auto remarks = table.RemarksOf(source)) AddContent(*remarks, entry);
   }
   if (!content.is(FileRow::kHashed)) return entry;
   entry.set_md5(reinterpret_cast<const char*>(content.md5), kMd5Bytes);
@@ -75,12 +76,9 @@ v1::FileEntry ToFileEntry(const FileTable& table, std::uint32_t at, const std::s
   return entry;
 }
 
-v1::FileList ToFileList(const FileTable& table) {
+v1::FileList WithoutFiles(const FileTable& table) {
   v1::FileList list;
   list.set_format("tree");
-  list.mutable_files()->Reserve(static_cast<int>(table.size()));
-  table.ForEachSorted(
-      [&](std::uint32_t at, const std::string& path) { *list.add_files() = ToFileEntry(table, at, path); });
   for (const v1::Problem& problem : table.incomplete) *list.add_incomplete() = problem;
   for (const v1::UnreadFolder& folder : table.unread_folders) *list.add_unread_folders() = folder;
   auto& unread = *list.mutable_unread_folders();
@@ -88,7 +86,15 @@ v1::FileList ToFileList(const FileTable& table) {
   return list;
 }
 
-void SumUpDigests(const FileTable& table, bool past_cache, v1::FileList& list) {
+v1::FileList ToFileList(const FileTable& table) {
+  v1::FileList list = WithoutFiles(table);
+  list.mutable_files()->Reserve(static_cast<int>(table.size()));
+  table.ForEachSorted(
+      [&](std::uint32_t at, const std::string& path) { *list.add_files() = ToFileEntry(table, at, path); });
+  return list;
+}
+
+v1::DigestSources SumOfDigests(const FileTable& table, bool past_cache) {
   v1::DigestSources sum;
   std::int64_t oldest_s = INT64_MAX;
   std::int64_t newest_s = 0;
@@ -110,11 +116,7 @@ void SumUpDigests(const FileTable& table, bool past_cache, v1::FileList& list) {
     sum.set_newest_unix_ms(1000 * newest_s);
   }
   sum.set_past_page_cache(past_cache);
-  *list.mutable_digests() = std::move(sum);
-  for (v1::FileEntry& file : *list.mutable_files()) {
-    file.clear_from_cache();
-    file.clear_hashed_at_unix_ms();
-  }
+  return sum;
 }
 
 void AddStates(const FileTable& table, std::size_t bytes_max, v1::FileList& list) {

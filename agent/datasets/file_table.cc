@@ -5,24 +5,39 @@
 
 namespace paritect {
 
-std::uint64_t FileTable::AddName(absl::string_view name) {
-  if (name.size() > name_room_) {
-    names_.push_back(std::make_unique<char[]>(kNameChunkBytes));
-    name_room_ = kNameChunkBytes;
+std::uint64_t FileTable::Texts::Add(absl::string_view text) {
+  if (text.size() > room_) {
+    chunks_.push_back(std::make_unique<char[]>(kChunkBytes));
+    room_ = kChunkBytes;
   }
-  const std::size_t at = kNameChunkBytes - name_room_;
-  std::memcpy(names_.back().get() + at, name.data(), name.size());
-  name_room_ -= name.size();
-  return (names_.size() - 1) * kNameChunkBytes + at;
+  const std::size_t at = kChunkBytes - room_;
+  std::memcpy(chunks_.back().get() + at, text.data(), text.size());
+  room_ -= text.size();
+  return (chunks_.size() - 1) * kChunkBytes + at;
 }
 
-absl::string_view FileTable::NameAt(std::uint64_t at, std::size_t bytes) const {
-  return {names_[at / kNameChunkBytes].get() + at % kNameChunkBytes, bytes};
+absl::string_view FileTable::Texts::At(std::uint64_t at, std::size_t bytes) const {
+  return {chunks_[at / kChunkBytes].get() + at % kChunkBytes, bytes};
+}
+
+void FileTable::SetRemarks(std::uint32_t at, v1::FileEntry remarks) {
+  const std::string bytes = remarks.SerializeAsString();
+  if (bytes.size() > Texts::kChunkBytes) return;  // hints and a few digests never are
+  remarks_of_[at] = {remarks_.Add(bytes), static_cast<std::uint32_t>(bytes.size())};
+}
+
+std::optional<v1::FileEntry> FileTable::RemarksOf(std::uint32_t at) const {
+  const auto found = remarks_of_.find(at);
+  if (found == remarks_of_.end()) return std::nullopt;
+  const absl::string_view bytes = remarks_.At(found->second.at, found->second.bytes);
+  v1::FileEntry remarks;
+  if (!remarks.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+  return remarks;
 }
 
 std::uint32_t FileTable::AddFolder(std::uint32_t parent, absl::string_view name) {
-  if (names_.empty()) AddName(" ");  // so that an empty name has a place
-  const std::uint64_t at = name.empty() ? 0 : AddName(name.substr(0, UINT16_MAX));
+  if (folders_.empty()) names_.Add(" ");  // so that an empty name has a place
+  const std::uint64_t at = name.empty() ? 0 : names_.Add(name.substr(0, UINT16_MAX));
   folders_.push_back({parent, at, static_cast<std::uint32_t>(std::min<std::size_t>(name.size(), UINT16_MAX))});
   return static_cast<std::uint32_t>(folders_.size() - 1);
 }
@@ -30,7 +45,7 @@ std::uint32_t FileTable::AddFolder(std::uint32_t parent, absl::string_view name)
 std::uint32_t FileTable::Add(std::uint32_t folder, absl::string_view name) {
   if (size_ % kChunkRows == 0) chunks_.push_back(std::make_unique<FileRow[]>(kChunkRows));
   name = name.substr(0, UINT16_MAX);
-  const std::uint64_t at = AddName(name);
+  const std::uint64_t at = names_.Add(name);
   FileRow& added = row(size_);
   added.folder = folder;
   added.name_low = static_cast<std::uint32_t>(at);
@@ -53,11 +68,11 @@ void FileTable::MarkCopy(std::uint32_t at, std::uint32_t original) {
 
 absl::string_view FileTable::NameOf(std::uint32_t at) const {
   const FileRow& r = row(at);
-  return NameAt(static_cast<std::uint64_t>(r.name_high) << 32 | r.name_low, r.name_bytes);
+  return names_.At(static_cast<std::uint64_t>(r.name_high) << 32 | r.name_low, r.name_bytes);
 }
 
 absl::string_view FileTable::FolderName(std::uint32_t folder) const {
-  return NameAt(folders_[folder].name, folders_[folder].name_bytes);
+  return names_.At(folders_[folder].name, folders_[folder].name_bytes);
 }
 
 std::string FileTable::FolderPath(std::uint32_t folder) const {

@@ -7,9 +7,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "common/md5/md5_lanes.h"
@@ -53,7 +55,6 @@ struct FileExtra {
   bool loop = false;
   bool unseen_folder = false;  // a link to a folder that was not entered; `target` says which
   std::pair<std::uint64_t, std::uint64_t> target;
-  std::unique_ptr<v1::FileEntry> content;  // what was seen in its content: hints, digests that explain
 };
 
 // Not thread-safe, but rows never move: a row may be used while others are added.
@@ -76,6 +77,10 @@ class FileTable {
   absl::string_view FolderName(std::uint32_t folder) const;
   std::uint32_t ParentOf(std::uint32_t folder) const { return folders_[folder].parent; }
 
+  // What was seen in a row's content: hints, digests that explain. Kept as bytes: every file of a set of texts has some.
+  void SetRemarks(std::uint32_t at, v1::FileEntry remarks);
+  std::optional<v1::FileEntry> RemarksOf(std::uint32_t at) const;
+
   // Every row, ordered by the bytes of its path.
   void ForEachSorted(absl::FunctionRef<void(std::uint32_t row, const std::string& path)> visit) const;
 
@@ -88,19 +93,32 @@ class FileTable {
 
  private:
   static constexpr std::uint32_t kChunkRows = 1 << 14;
-  static constexpr std::size_t kNameChunkBytes = 1 << 20;
   struct FolderRow {
     std::uint32_t parent;
     std::uint64_t name;
     std::uint32_t name_bytes;
   };
-  std::uint64_t AddName(absl::string_view name);
-  absl::string_view NameAt(std::uint64_t at, std::size_t bytes) const;
+  // Bytes in large pieces, each of what was added in one of them.
+  class Texts {
+   public:
+    static constexpr std::size_t kChunkBytes = 1 << 20;  // and of one text at most
+    std::uint64_t Add(absl::string_view text);
+    absl::string_view At(std::uint64_t at, std::size_t bytes) const;
+
+   private:
+    std::vector<std::unique_ptr<char[]>> chunks_;
+    std::size_t room_ = 0;  // left in the last chunk
+  };
+  struct Remarks {
+    std::uint64_t at;
+    std::uint32_t bytes;
+  };
 
   std::vector<std::unique_ptr<FileRow[]>> chunks_;
   std::uint32_t size_ = 0;
-  std::vector<std::unique_ptr<char[]>> names_;
-  std::size_t name_room_ = 0;  // left in the last chunk
+  Texts names_;
+  Texts remarks_;
+  absl::flat_hash_map<std::uint32_t, Remarks> remarks_of_;
   std::deque<FolderRow> folders_;
 };
 

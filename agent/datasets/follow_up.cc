@@ -168,20 +168,21 @@ void AnswerDatasetQuestion(FileSystem& fs, const std::string& path, const std::v
   }
 }
 
-void LookAtAllRecords(FileSystem& fs, std::size_t files_max, std::uint64_t bytes_max, v1::FileList& list) {
-  if (list.format() != "tree") return;
-  auto root = fs.Stat(list.root());
-  if (!root.ok()) return;
-  std::size_t files = 0;
-  std::uint64_t bytes = 0;
-  for (v1::FileEntry& entry : *list.mutable_files()) {
-    if (entry.type() != v1::FILE_TYPE_REGULAR || entry.has_error() || entry.lfs_size_bytes() > 0) continue;
-    const bool page = HasHint(entry, v1::FILE_HINT_HTML_PAGE) || HasHint(entry, v1::FILE_HINT_OS_JUNK);
-    if (entry.size_bytes() == 0 || entry.has_record_look() || page) continue;
-    if (files++ >= files_max || bytes >= bytes_max) return;
-    const std::string on_disk = PathOnDisk(list.root(), root->type == FileInfo::Type::kRegular, entry.path());
-    bytes += LookAtRecords(fs, on_disk, list.root(), bytes_max - bytes, entry);
-  }
+RecordLooks::RecordLooks(FileSystem& fs, const v1::FileList& list, std::size_t files_max, std::uint64_t bytes_max)
+    : fs_(fs), root_(list.root()), files_left_(list.format() == "tree" ? files_max : 0), bytes_left_(bytes_max) {
+  const auto root = fs.Stat(root_);
+  if (!root.ok()) files_left_ = 0;
+  root_is_file_ = root.ok() && root->type == FileInfo::Type::kRegular;
+}
+
+void RecordLooks::Add(v1::FileEntry& file) {
+  if (files_left_ == 0 || bytes_left_ == 0) return;
+  if (file.type() != v1::FILE_TYPE_REGULAR || file.has_error() || file.lfs_size_bytes() > 0) return;
+  const bool page = HasHint(file, v1::FILE_HINT_HTML_PAGE) || HasHint(file, v1::FILE_HINT_OS_JUNK);
+  if (file.size_bytes() == 0 || file.has_record_look() || page) return;
+  --files_left_;
+  const std::string on_disk = PathOnDisk(root_, root_is_file_, file.path());
+  bytes_left_ -= std::min(bytes_left_, LookAtRecords(fs_, on_disk, root_, bytes_left_, file));
 }
 
 }  // namespace paritect

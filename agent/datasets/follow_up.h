@@ -18,7 +18,19 @@ void AnswerDatasetQuestion(FileSystem& fs, const std::string& path, const std::v
 
 // Looks at the records of a walked tree's files (law "records") where nobody can ask later: in path order, until
 // `files_max` files or `bytes_max` bytes were read. Stand-ins and files with an error are passed over.
-void LookAtAllRecords(FileSystem& fs, std::size_t files_max, std::uint64_t bytes_max, v1::FileList& list);
+class RecordLooks {
+ public:
+  // `list` says what it is of; its files need not be in it.
+  RecordLooks(FileSystem& fs, const v1::FileList& list, std::size_t files_max, std::uint64_t bytes_max);
+  void Add(v1::FileEntry& file);
+
+ private:
+  FileSystem& fs_;
+  const std::string root_;
+  std::size_t files_left_;  // 0: no more are looked at
+  std::uint64_t bytes_left_;
+  bool root_is_file_ = false;
+};
 
 }  // namespace paritect
 

@@ -113,11 +113,11 @@ class HashRun : public HashWork {
   }
 
   void Done(std::uint32_t id, HashedFile file) override {
-    std::unique_ptr<v1::FileEntry> content;
+    std::optional<v1::FileEntry> content;
     if (file.status.ok() && !file.changed) content = LookAtContent(id, file);
     if (file.status.ok() && !file.changed && options_.cache != nullptr) {
       LookedAt looked = LookedAt::kNot;
-      if (options_.look_at_content && content == nullptr) {
+      if (options_.look_at_content && !content) {
         const bool all = options_.eager_alternates || file.size_bytes > kEagerBytesMax;
         looked = all ? LookedAt::kHintsAndAlternates : LookedAt::kHints;
       }
@@ -139,7 +139,7 @@ class HashRun : public HashWork {
       std::memcpy(row.md5, file.md5, kMd5Bytes);
       row.flags |= FileRow::kHashed | (file.past_cache ? FileRow::kPastCache : 0);
       if (!file.states.empty()) table_.states[id] = std::move(file.states);
-      if (content != nullptr) table_.extras[id].content = std::move(content);
+      if (content) table_.SetRemarks(id, *std::move(content));
     }
   }
 
@@ -222,18 +222,20 @@ class HashRun : public HashWork {
     return true;
   }
 
-  // nullptr: nothing to remark.
-  std::unique_ptr<v1::FileEntry> LookAtContent(std::uint32_t id, const HashedFile& file) {
-    if (!options_.look_at_content) return nullptr;
-    auto content = std::make_unique<v1::FileEntry>();
+  // nullopt: nothing to remark.
+  std::optional<v1::FileEntry> LookAtContent(std::uint32_t id, const HashedFile& file) {
+    if (!options_.look_at_content) return std::nullopt;
+    v1::FileEntry content;
     {
       const absl::MutexLock lock(&mutex_);
-      content->set_path(table_.PathOf(id));
+      content.set_path(table_.PathOf(id));
     }
-    AddContentHints(file.head, file.tail, file.size_bytes, *content);
-    if (options_.eager_alternates && file.size_bytes <= kEagerBytesMax) AddTextAlternates(file.head, *content);
-    const bool plain = content->hints().empty() && content->alternates().empty() && content->lfs_oid_sha256().empty();
-    return plain ? nullptr : std::move(content);
+    AddContentHints(file.head, file.tail, file.size_bytes, content);
+    if (options_.eager_alternates && file.size_bytes <= kEagerBytesMax) AddTextAlternates(file.head, content);
+    const bool plain = content.hints().empty() && content.alternates().empty() && content.lfs_oid_sha256().empty();
+    if (plain) return std::nullopt;
+    content.clear_path();
+    return content;
   }
 
   FileExtra& SetError(std::uint32_t id, v1::Problem problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

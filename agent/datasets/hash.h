@@ -59,9 +59,12 @@ absl::StatusOr<FileTable> WalkFolder(FileSystem& fs, absl::string_view root, con
 // The table as evidence, sorted by path bytes.
 v1::FileList ToFileList(const FileTable& table);
 
+// The table as evidence without its files.
+v1::FileList WithoutFiles(const FileTable& table);
+
 // Where the digests come from, of the list as a whole in place of each file: equal data gives equal entries, whenever
 // each file was read.
-void SumUpDigests(const FileTable& table, bool past_cache, v1::FileList& list);
+v1::DigestSources SumOfDigests(const FileTable& table, bool past_cache);
 
 // The chaining states of large files that were read now. Above `bytes_max` every second one is left out, and again.
 void AddStates(const FileTable& table, std::size_t bytes_max, v1::FileList& list);

@@ -180,7 +180,8 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   PARITECT_ASSIGN_OR_RETURN(FileInfo info, env.fs.Stat(path));
   if (info.type == FileInfo::Type::kDirectory) {
     PARITECT_ASSIGN_OR_RETURN(v1::FileList list, ReadDatasetTree(env, path, TreeOptions(), HashOptions()));
-    LookAtAllRecords(env.fs, kRecordFilesMax, kRecordBytesMax, list);
+    RecordLooks looks(env.fs, list, kRecordFilesMax, kRecordBytesMax);
+    for (v1::FileEntry& file : *list.mutable_files()) looks.Add(file);
     return ListToJson(env, request, list);
   }
   if (info.size_bytes == 0) return UnknownToJson("an empty file");

@@ -28,7 +28,7 @@ import zlib
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 LONG = bool(os.environ.get("PARITECT_TEST_ALL"))
-BYTES_A_FILE = 700  # that an agent needs at most while it makes a list: docs/agent.md
+BYTES_A_FILE = 150  # that an agent needs at most while it makes a list: docs/agent.md
 
 
 def binary(name):
