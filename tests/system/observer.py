@@ -307,7 +307,7 @@ while True:
 
 def killed():
     """SIGKILL in the midst: every line before is whole, nothing says that the process ended."""
-    for wait in (0.3, 1.5):
+    for before_kill in ("start", "step"):
         with Place() as place:
             script = os.path.join(place, "slow.py")
             with open(script, "w") as file:
@@ -320,7 +320,10 @@ def killed():
             training = subprocess.Popen([interpreter(), script], cwd=place, env=dict(environment(), **variables),
                                         stdout=subprocess.PIPE, start_new_session=True)
             training.stdout.readline()
-            time.sleep(wait)
+            while before_kill == "step" and not any(one["k"] == "step" for lines in records(place).values()
+                                                    for one in lines):
+                check(training.poll() is None, "the training ended by itself")
+                time.sleep(0.1)
             training.send_signal(signal.SIGKILL)
             training.wait()
             with contextlib.suppress(ProcessLookupError):
@@ -329,7 +332,7 @@ def killed():
             own = [one for path, one in records(place).items() if "-%d-" % training.pid in path]
             check(len(own) == 1 and own[0][0]["k"] == "begin", list(records(place)))
             check(not any(one["k"] == "end" for one in own[0]), "an end of a killed process")
-            check(any(one["k"] == "step" for one in own[0]) or wait < 1, "no step before the kill")
+            check(before_kill == "start" or any(one["k"] == "step" for one in own[0]), "a step that stood there is gone")
 
 
 def forks():
