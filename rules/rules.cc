@@ -14,6 +14,7 @@
 #include "rules/file_names.h"
 #include "rules/folder_words.h"
 #include "rules/launchers.h"
+#include "rules/launch_scripts.h"
 #include "rules/list_words.h"
 #include "rules/log_formats.h"
 #include "rules/metrics.h"
@@ -44,6 +45,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"folder_words.yaml", [](const DocumentNode& root) { return ReadFolderWords(root).status(); }},
     {"argument_words.yaml", [](const DocumentNode& root) { return ReadArgumentWords(root).status(); }},
     {"file_names.yaml", [](const DocumentNode& root) { return ReadFileNames(root).status(); }},
+    {"launch_scripts.yaml", [](const DocumentNode& root) { return ReadLaunchScripts(root).status(); }},
     {"list_words.yaml", [](const DocumentNode& root) { return ReadListWords(root).status(); }},
     {"log_formats.yaml", [](const DocumentNode& root) { return ReadLogFormats(root).status(); }},
     {"one_process.yaml", [](const DocumentNode& root) { return ReadOneProcessRules(root).status(); }},

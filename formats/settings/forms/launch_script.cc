@@ -1,6 +1,7 @@
 // A launch script (bash): the arguments of the training command and of its launcher, and exported variables.
 //   torchrun, python -m torch.distributed.run|launch, deepspeed, accelerate launch, msrun, mpirun, srun, python; also
-//   behind env, nohup, numactl, docker exec, inside `bash -c "..."`
+//   behind env, nohup, numactl, docker exec, inside `bash -c "..."`, and in a word of a framework's own launch script
+//   (rules/data/launch_scripts.yaml)
 // Arguments of the training script keep their name ("lr"), those of the launcher stand under "launch." (of a launcher
 // that starts another, "launch.srun."), variables that reach the command under "env.". What the script does not
 // tell (a variable from outside) has no value and a note; what the environment may replace (${LR:-0.1}) is marked
@@ -17,6 +18,7 @@
 #include "formats/settings/settings_format.h"
 #include "formats/settings/shell/plain_launch.h"
 #include "formats/settings/shell/shell.h"
+#include "rules/launch_scripts.h"
 
 namespace paritect {
 namespace {
@@ -107,6 +109,10 @@ bool LineLaunches(absl::string_view line) {
     if (IsPython(words[i])) return absl::StrContains(line, ".py") || absl::StrContains(line, " -m ");
     const std::size_t equals = words[i].find('=');
     const bool assignment = equals != absl::string_view::npos && IsIdentifier(words[i].substr(0, equals));
+    if (FindLaunchScript(Base(words[i])) != nullptr) return true;
+    if (IsOneOf(words[i], {"bash", "sh"}) && i + 1 < words.size() && FindLaunchScript(Base(words[i + 1])) != nullptr) {
+      return true;
+    }
     if (IsOneOf(words[i], {"bash", "sh"}) && absl::StrContains(line, " -c ")) {
       return absl::StrContains(line, ".py") || absl::StrContains(line, "torchrun");
     }
@@ -125,6 +131,42 @@ int Sniff(absl::string_view head) {
     if (score == 0 && !absl::StartsWith(line, "#") && LineLaunches(line)) score = 75;
   });
   return score;
+}
+
+// `bash scripts/msrun_launcher.sh "run_mindformer.py --config x" 8` as `msrun --worker_num=8 ... run_mindformer.py ...`.
+ShellCommand WithoutLaunchScript(const ShellCommand& command) {
+  const std::vector<ShellWord>& words = command.words;
+  std::size_t at = 0;
+  while (at < words.size() && FindLaunchScript(Base(words[at].text)) == nullptr) ++at;
+  if (at + 1 >= words.size()) return command;
+  const LaunchScript& script = *FindLaunchScript(Base(words[at].text));
+  const ShellScript inner = ReadShellScript(words[at + 1].text);
+  if (inner.commands.empty()) return command;
+  ShellCommand out = {{}, command.environment};
+  const auto add = [&](const ShellWord& from, std::string text) {
+    out.words.push_back({std::move(text), from.line, from.unresolved, from.fallback});
+  };
+  for (std::size_t i = 0; i < at && !IsOneOf(words[i].text, {"bash", "sh"}); ++i) out.words.push_back(words[i]);
+  add(words[at], script.launcher);
+  const Words given = Words(words).subspan(at + 2);
+  for (const LaunchForm& form : script.forms) {
+    if (form.given.size() != given.size()) continue;
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      places[form.given[i]] = i;
+      add(given[i], StrCat("--", form.given[i], "=", given[i].text));
+    }
+    for (const auto& [name, value] : form.added) {
+      const auto same = places.find(value.substr(std::min<std::size_t>(1, value.size())));
+      const bool as_given = absl::StartsWith(value, "$") && same != places.end();
+      const ShellWord& from = as_given ? given[same->second] : words[at];
+      add(from, StrCat("--", name, "=", as_given ? from.text : value));
+    }
+  }
+  for (const ShellWord& word : inner.commands[0].words) {
+    out.words.push_back({word.text, words[at + 1].line, word.unresolved || words[at + 1].unresolved, word.fallback});
+  }
+  return out;
 }
 
 // How likely a command is the training: one that a distributed launcher starts, then one whose entry is named for it,
@@ -336,7 +378,8 @@ class ArgumentReader {
 };
 
 absl::StatusOr<v1::SettingsDocument> Parse(absl::string_view text, absl::string_view label) {
-  const ShellScript script = ReadShellScript(text);
+  ShellScript script = ReadShellScript(text);
+  for (ShellCommand& command : script.commands) command = WithoutLaunchScript(command);
   const ShellCommand* training = nullptr;
   int candidates = 0;
   for (const ShellCommand& command : script.commands) {

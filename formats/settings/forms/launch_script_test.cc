@@ -9,6 +9,7 @@
 namespace paritect {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -119,6 +120,28 @@ TEST(LaunchScripts, Launchers) {
   EXPECT_THAT(Read("#SBATCH --nodes=2\npython -u -m torch.distributed.run --nproc_per_node 8 -m llm.train --lr 1\n"),
               HasSubstr("launch.sbatch.nodes=2@1 "));
   EXPECT_THAT(Read("A=1 python -m llm.train --lr 1\n"), HasSubstr("launch.entry=llm.train@1 env.A=1@1 lr=1@1 "));
+}
+
+// MindFormers' own script: the training stands in one word (rules/data/launch_scripts.yaml).
+TEST(LaunchScripts, ATrainingInAWordOfAFrameworksScript) {
+  const std::string training = " \"run_mindformer.py --config x.yaml --seed 3\" ";
+  const std::string read = Read(absl::StrCat("cd scripts\nbash msrun_launcher.sh", training, "4\n"));
+  for (const char* part : {"launch.worker_num=4@2 ", "launch.local_worker_num=4@2 ", "launch.entry=run_mindformer.py@2 ",
+                           "config=x.yaml@2 ", "seed=3@2 "}) {
+    EXPECT_THAT(read, HasSubstr(part));
+  }
+  EXPECT_THAT(Read(absl::StrCat("nohup bash -x scripts/msrun_launcher.sh", training, "&\n")),
+              AllOf(HasSubstr("launch.worker_num=8@1 "), HasSubstr("seed=3@1 ")))
+      << "alone it starts eight";
+  EXPECT_THAT(Read(absl::StrCat("msrun_launcher.sh", training, "16 8 10.0.0.1 8118 0 log False 300\n")),
+              AllOf(HasSubstr("launch.worker_num=16@1 "), HasSubstr("launch.local_worker_num=8@1 ")));
+  EXPECT_THAT(Read(absl::StrCat("bash msrun_launcher.sh", training, "16 8 7\n")),
+              AllOf(Not(HasSubstr("worker_num")), HasSubstr("seed=3@1 ")))
+      << "words that no form tells";
+  EXPECT_THAT(Read(absl::StrCat("bash msrun_launcher.sh", training, "$WORKERS\n")),
+              AllOf(HasSubstr("launch.worker_num=?@1 "), HasSubstr("launch.local_worker_num=?@1 ")));
+  EXPECT_THAT(Read(absl::StrCat("cp msrun_launcher.sh", training, "8\n")), Not(HasSubstr("worker_num")));
+  EXPECT_THAT(Read("bash msrun_launcher.sh \"\" 8\nbash msrun_launcher.sh\n"), Not(HasSubstr("seed")));
 }
 
 TEST(LaunchScripts, OverridesAreArgumentsOfTheirOwn) {
