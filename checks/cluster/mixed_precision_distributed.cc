@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/cluster/distributed.h"
 #include "checks/settings/compare.h"
+#include "checks/settings/world_size.h"
 #include "common/numbers.h"
 
 namespace paritect {
@@ -22,6 +23,8 @@ void JudgeRun(const CheckContext& context, v1::CheckResult& result, const RunVie
     // One process on one node asks for no world.
     if (nodes == 1 && local == 1) {
       AddNote(context, result, "not_applicable", run.name, {{"why", "1 x 1 process"}});
+    } else if (const int told = WorldSizesOf(context, Side::kMigrated, run).largest(); told > 1) {
+      AddMissing(context, result, "world_not_shown", run.name, {{"size", absl::StrCat(told)}});
     } else {
       AddMissing(context, result, "world_size_unknown", run.name, {{"run", run.name}});
     }
