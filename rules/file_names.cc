@@ -14,6 +14,7 @@ absl::StatusOr<FileNames> ReadFileNames(const DocumentNode& root) {
                                      : key.text == "junk_folders"      ? &names.junk_folders
                                      : key.text == "transfer_endings"  ? &names.transfer_endings
                                      : key.text == "transfer_folders"  ? &names.transfer_folders
+                                     : key.text == "aside_words"       ? &names.aside_words
                                      : key.text == "packed_endings"    ? &names.packed_endings
                                      : key.text == "beside_endings"    ? &names.beside_endings
                                      : key.text == "container_endings" ? &names.container_endings

@@ -16,6 +16,7 @@ struct FileNames {
   std::vector<std::string> junk_folders;      // everything below them
   std::vector<std::string> transfer_endings;  // with their dot
   std::vector<std::string> transfer_folders;
+  std::vector<std::string> aside_words;        // put behind a name when a copy is set aside
   std::vector<std::string> packed_endings;     // of compression: the ending before them tells the kind
   std::vector<std::string> beside_endings;     // what every process reads beside its share of the data
   std::vector<std::string> container_endings;  // any process reads any part of such a file

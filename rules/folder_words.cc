@@ -18,7 +18,9 @@ std::vector<std::string>* ListOf(absl::string_view key, FolderWords& words) {
       {"data", &words.data},     {"splits", &words.splits},    {"evidence", &words.evidence},
       {"runs", &words.runs},     {"ranks", &words.ranks},      {"nodes", &words.nodes},
       {"steps", &words.steps},   {"initial", &words.initial},  {"pretrained", &words.pretrained},
-      {"states", &words.states}, {"left_out", &words.left_out}};
+      {"states", &words.states}, {"left_out", &words.left_out},
+      {"recorders", &words.recorders}, {"measured", &words.measured}, {"set", &words.set},
+      {"training", &words.training}, {"other_work", &words.other_work}};
   for (const auto& [name, list] : lists) {
     if (name == key) return list;
   }

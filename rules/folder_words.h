@@ -23,6 +23,10 @@ struct FolderWords {
   std::vector<std::string> initial, pretrained;  // weights before the first step
   std::vector<std::string> states;               // beside the weights of a checkpoint
   std::vector<std::string> left_out;             // whole names
+  std::vector<std::string> recorders;            // whole names: a run a folder
+  std::vector<std::string> measured;             // fields of logs that are never set
+  std::vector<std::string> set;                  // groups of settings that no statement of results holds
+  std::vector<std::string> training, other_work;  // in names of scripts that launch scripts start
 };
 
 // InvalidArgument "LINE:COLUMN: ..." for an unknown key, or a value that is no list of lower-case texts.

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "agent/drafting/drafted_data.h"
 #include "agent/drafting/folder_scan.h"
+#include "agent/drafting/one_of_several.h"
 #include "agent/drafting/path_parts.h"
 #include "agent/drafting/recognise.h"
 #include "common/numbers.h"
@@ -46,7 +47,7 @@ class Drafting {
 
   absl::StatusOr<Draft> Run(FolderScan scan) {
     scan_ = std::move(scan);
-    for (const PassedOver& one : scan_.passed_over) out_.not_taken.push_back({one.path, one.why, ""});
+    for (const PassedOver& one : scan_.passed_over) out_.not_taken.push_back({one.path, one.why, one.seen});
     if (scan_.left_out > 0) out_.not_taken.push_back({"", "not_taken_too_many", absl::StrCat(scan_.left_out)});
     for (const ScannedFile& file : scan_.files) {
       files_[file.path] = RecogniseFile(fs_, rules_, JoinPath(root_, file.path), file.size_bytes);
@@ -55,7 +56,7 @@ class Drafting {
     const DraftedData data = DraftData(fs_, root_, scan_, files_, options_, left_);
     for (const std::string& folder : data.folders) LeaveOut(folder);
     FindWeightFolders();
-    PARITECT_RETURN_IF_ERROR(CheckOneRun());
+    PARITECT_RETURN_IF_ERROR(ChooseOneRun());
     FindNodes();
     *PlanOf("").mutable_datasets() = {data.sources.begin(), data.sources.end()};
     out_.taken = data.taken;
@@ -138,6 +139,23 @@ class Drafting {
     return wrapped && any;
   }
 
+  absl::Status ChooseOneRun() {
+    LeaveOutCopies(files_, out_.not_taken);
+    const std::vector<std::string> logs = LeaveOutOtherRuns(files_, out_.not_taken);
+    PARITECT_RETURN_IF_ERROR(CheckOneRun());
+    if (!logs.empty() && nodes_.empty()) return SeveralRuns(logs, ", or leave one of these logs in the folder");
+    LeaveOutOtherSettings(files_, out_.not_taken);
+    return absl::OkStatus();
+  }
+
+  absl::Status SeveralRuns(const std::vector<std::string>& runs, absl::string_view or_else) const {
+    std::vector<std::string> shown;
+    for (const std::string& run : runs) shown.push_back(DisplayBytes(JoinPath(root_, run)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(DisplayBytes(root_), ": the folder holds several runs: ", absl::StrJoin(shown, ", "),
+                     "; give each run by itself (--baseline RUN --baseline RUN …)", or_else));
+  }
+
   absl::Status CheckOneRun() {
     std::vector<std::string> curves;
     for (const auto& [path, file] : files_) {
@@ -149,11 +167,7 @@ class Drafting {
       for (const std::string& folder : runs) nodes_[folder] = std::string(BaseName(folder));
       return absl::OkStatus();
     }
-    std::vector<std::string> shown;
-    for (const std::string& run : runs) shown.push_back(DisplayBytes(JoinPath(root_, run)));
-    return absl::InvalidArgumentError(absl::StrCat(DisplayBytes(root_),
-                                                   ": the folder holds several runs: ", absl::StrJoin(shown, ", "),
-                                                   "; give each run by itself (--baseline RUN --baseline RUN …)"));
+    return SeveralRuns(runs, "");
   }
 
   // --- nodes ---------------------------------------------------------------------------------------------

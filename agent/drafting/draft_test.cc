@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/memory_file_system.h"
+#include "formats/archives/gzip_fixture.h"
+#include "formats/archives/tar_fixture.h"
 #include "formats/plan.h"
 #include "formats/plan_text.h"
 
@@ -141,6 +143,126 @@ TEST_F(DraftTest, SeveralRunsAreNamed) {
   fs_.AddFile("/one/train.log", Log(60));
   fs_.AddFile("/one/output/log.jsonl", "{\"step\": 1, \"loss\": 2.5}\n{\"step\": 2, \"loss\": 2.4}\n");
   EXPECT_EQ(Refusal("/one"), "");
+}
+
+// A work folder as it lies on a disk: what is of the run is told by evidence, the rest is named with its reason.
+TEST_F(DraftTest, CopiesSetAsideAndLinksAreNoFurtherEvidence) {
+  for (const char* name : {"run.sh.bak", "run.sh~", "run.sh.bak2", "run.sh.orig", "run - Copy.sh", "run - 副本.sh",
+                           "run (1).sh", "run_old_20261120.sh"}) {
+    fs_.AddFile(absl::StrCat("/gpu/", name), "#!/bin/bash\npython train.py --lr 5e-3 --batch-size 8\n");
+  }
+  fs_.AddFile("/gpu/run_large.sh.bak", "source env.sh\n");  // of nothing that is here
+  fs_.AddSymlink("/gpu/current.log", "/gpu/train.log");
+  const Draft draft = Of();
+  EXPECT_THAT(Taken(draft),
+              ElementsAre("datasets data/ tree", "logs train.log text", "settings requirements.txt packages",
+                          "settings run.sh launch-script", "scripts train.py python"));
+  EXPECT_THAT(NotTaken(draft), AllOf(Contains("current.log not_taken_same_file"), Contains("run (1).sh not_taken_copy"),
+                                     Contains("run - 副本.sh not_taken_copy"), Contains("run.sh~ not_taken_copy"),
+                                     Contains("run_old_20261120.sh not_taken_copy"), SizeIs(10)));
+}
+
+std::string OtherLog(int steps, double loss) {
+  std::string text;
+  for (int step = 1; step <= steps; ++step)
+    absl::StrAppend(&text, "step ", step, "/60 loss ", loss - step * 0.002, "\n");
+  return text;
+}
+
+TEST_F(DraftTest, OfLogsOfSeveralRunsTheOwnIsTold) {
+  fs_.AddFile("/gpu/first_try.log", OtherLog(20, 3));
+  EXPECT_THAT(Taken(Of()), Contains("logs train.log text")) << "it alone reaches its end";
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("first_try.log not_taken_other_run"));
+  fs_.AddFile("/gpu/second_try.log", OtherLog(60, 3));
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("several runs"), HasSubstr("/gpu/second_try.log, /gpu/train.log")));
+  fs_.AddFile("/gpu/run.sh", "#!/bin/bash\npython train.py --lr 1e-3 --batch-size 32 2>&1 | tee train.log\n");
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("first_try.log not_taken_other_run", "second_try.log not_taken_other_run"));
+  // With all that lies in a folder of its own.
+  fs_.AddFile("/o/train.log", OtherLog(60, 3));
+  fs_.AddFile("/o/exp2/train.log", Log(60));
+  fs_.AddFile("/o/run.sh", "#!/bin/bash\npython train.py --lr 1e-3 --batch-size 32 2>&1 | tee exp2/train.log\n");
+  EXPECT_THAT(NotTaken(Of("/o")), ElementsAre("train.log not_taken_other_run")) << "named with its folder";
+  fs_.AddFile("/gpu/earlier/train.log", OtherLog(60, 4));
+  fs_.AddFile("/gpu/earlier/args.yaml", "learning_rate: 0.5\nbatch_size: 4\n");
+  EXPECT_THAT(NotTaken(Of()), AllOf(Contains("earlier/train.log not_taken_other_run"),
+                                    Contains("earlier/args.yaml not_taken_other_run")));
+}
+
+TEST_F(DraftTest, WhatGoesOnOrSaysTheSameIsOfTheRun) {
+  fs_.AddFile("/r/train.log", Log(60));
+  fs_.AddFile("/r/train_restart.log", OtherLog(60, 3).substr(OtherLog(40, 3).size()));
+  fs_.AddFile("/r/nohup.out", Log(60));
+  fs_.AddFile("/r/rank0.log", OtherLog(60, 5));
+  fs_.AddFile("/r/rank1.log", OtherLog(60, 6));
+  fs_.AddFile("/n/node0/train.log", Log(60));
+  fs_.AddFile("/n/node1/train.log", OtherLog(60, 3));
+  EXPECT_THAT(NotTaken(Of("/n")), IsEmpty());
+  fs_.AddFile("/s/train.log", Log(60));
+  fs_.AddFile("/s/train_restart.log", OtherLog(60, 3).substr(OtherLog(40, 3).size()));
+  fs_.AddFile("/s/nohup.out", Log(60));
+  EXPECT_THAT(NotTaken(Of("/s")), IsEmpty());
+}
+
+TEST_F(DraftTest, OfLaunchScriptsTheOneOfTheRunIsTold) {
+  fs_.AddFile("/gpu/eval.sh", "#!/bin/bash\npython evaluate.py --batch-size 8\n");
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("eval.sh not_taken_other_work"));
+  fs_.AddFile("/gpu/run_large.sh", "#!/bin/bash\npython train.py --lr 9e-3 --batch-size 8\n");
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("eval.sh not_taken_other_work", "run.sh not_taken_launches",
+                                          "run_large.sh not_taken_launches"));
+  fs_.AddFile("/gpu/train.log", absl::StrCat("Namespace(lr=0.009, batch_size=8)\n", Log(60)));
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("eval.sh not_taken_other_work", "run.sh not_taken_other_launch"))
+      << "told by the log";
+}
+
+TEST_F(DraftTest, ALaunchScriptIsTakenByEvidenceNotByItsName) {
+  fs_.AddFile("/gpu/finetune.sh", "#!/bin/bash\npython main.py --lr 9e-3 --batch-size 8\n");
+  EXPECT_THAT(NotTaken(Of()), Contains("run.sh not_taken_launches")) << "either may have started it";
+  fs_.AddFile("/gpu/finetune.sh", "#!/bin/bash\npython main.py --seed 3\n");
+  fs_.AddFile("/gpu/train.log", absl::StrCat("Namespace(lr=0.5, batch_size=4)\n", Log(60)));
+  EXPECT_THAT(NotTaken(Of()), Contains("finetune.sh not_taken_launches"))
+      << "that the other one is not it says nothing for this one";
+  fs_.AddFile("/e/eval.sh", "#!/bin/bash\npython evaluate.py --batch-size 8\n");
+  fs_.AddFile("/e/train.log", Log(60));
+  EXPECT_THAT(Taken(Of("/e")), ElementsAre("logs train.log text")) << "a lone one of other work, too";
+  fs_.AddFile("/e/eval.sh", "#!/bin/bash\npython test.py --batch-size 8 > train.log\n");
+  EXPECT_THAT(NotTaken(Of("/e")), IsEmpty()) << "it wrote the log";
+}
+
+TEST_F(DraftTest, OfDocumentsThoseThatTheLaunchNames) {
+  fs_.AddFile("/gpu/run.sh", "#!/bin/bash\npython train.py --config configs/small.yaml\n");
+  fs_.AddFile("/gpu/configs/small.yaml", "base: common.yaml\nlearning_rate: 0.1\nbatch_size: 8\n");
+  fs_.AddFile("/gpu/configs/common.yaml", "optimizer: adamw\nweight_decay: 0.1\nseed: 1\n");
+  fs_.AddFile("/gpu/configs/large.yaml", "learning_rate: 0.5\nbatch_size: 64\n");
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("configs/large.yaml not_taken_unnamed"));
+}
+
+TEST_F(DraftTest, ARecordersRunCountsWithItsCurve) {
+  const std::string config = "learning_rate: 0.5\nbatch_size: 4\n";
+  fs_.AddFile("/gpu/wandb/run-1/files/config.yaml", config);
+  fs_.AddFile("/gpu/wandb/run-1/files/wandb-summary.json", "{\"loss\": 9.9, \"_step\": 12}");
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("wandb/run-1/files/config.yaml not_taken_recorder",
+                                          "wandb/run-1/files/wandb-summary.json not_taken_results"));
+  fs_.AddFile("/w/wandb/run-1/files/config.yaml", config);
+  EXPECT_THAT(Taken(Of("/w")), ElementsAre("settings wandb/run-1/files/config.yaml yaml")) << "all that there is";
+}
+
+TEST_F(DraftTest, ADocumentThatSetsTheTrainingIsNoResult) {
+  fs_.AddFile("/gpu/final.json", "{\"accuracy\": 0.9, \"learning_rate\": 0.1, \"batch_size\": 8}");
+  EXPECT_THAT(Taken(Of()), Contains("settings final.json json"));
+}
+
+TEST_F(DraftTest, FoldersOfSamplesAloneAreOneDataSet) {
+  for (const char* path : {"/img/a/1.jpg", "/img/a/2.jpg", "/img/b/1.jpg"}) fs_.AddFile(path, "\xff\xd8\xff\xe0JFIF");
+  const Draft draft = Of("/img");
+  EXPECT_THAT(Taken(draft), ElementsAre("datasets ./ tree"));
+  EXPECT_THAT(draft.plans[0].datasets(0).exclude(), ElementsAre("plan.yaml")) << "a plan may be written there";
+}
+
+TEST_F(DraftTest, AnArchiveIsNotReadThrough) {
+  const std::string tar = TarFile("run.sh", "#!/bin/bash\npython train.py --lr 7e-3 --batch-size 9\n");
+  fs_.AddFile("/gpu/old.tar", tar);
+  fs_.AddFile("/gpu/old.tgz", MakeGzip(tar));
+  EXPECT_THAT(NotTaken(Of()), ElementsAre("old.tar not_taken_loose_data", "old.tgz not_taken_loose_data"));
 }
 
 TEST_F(DraftTest, NodesOfARunAreAPlanEach) {

@@ -47,7 +47,8 @@ class Drafting {
 
   DraftedData Run() {
     for (const ScannedData& tree : scan_.data) trees_.push_back(tree);
-    for (const std::string& folder : FoldersOfRecords()) trees_.push_back(MeasureData(fs_, root_, folder));
+    const std::vector<std::string> folders = IsDataAsAWhole() ? std::vector<std::string>{""} : FoldersOfRecords();
+    for (const std::string& folder : folders) trees_.push_back(MeasureData(fs_, root_, folder));
     for (const ScannedData& tree : trees_) out_.folders.push_back(tree.path);
     for (const auto& [path, file] : files_) {
       if (file.kind == FileKind::kFileList && !IsInTree(path)) lists_.push_back(path);
@@ -64,6 +65,13 @@ class Drafting {
   bool IsInTree(absl::string_view path) const {
     return std::any_of(trees_.begin(), trees_.end(),
                        [&](const ScannedData& tree) { return StandsBelow(path, tree.path); });
+  }
+
+  // Folders of samples and nothing of a run: the data set itself was named.
+  bool IsDataAsAWhole() const {
+    return scan_.data.empty() && !scan_.folders.empty() && !files_.empty() &&
+           std::all_of(files_.begin(), files_.end(),
+                       [](const auto& one) { return one.second.kind == FileKind::kData; });
   }
 
   // Topmost folders in which every file is a record of samples. A folder named for a split may hold what no reader
@@ -108,7 +116,7 @@ class Drafting {
   }
 
   void AddTree(const ScannedData& tree) {
-    const std::string name = NameFor(BaseName(tree.path), tree.path);
+    const std::string name = NameFor(tree.path.empty() ? "data" : BaseName(tree.path), tree.path);
     const bool large = !options_.hash_data && (tree.more || tree.size_bytes > left_);
     const std::string* list = ListOf(tree);
     if (list != nullptr) used_lists_.insert(*list);
@@ -120,9 +128,10 @@ class Drafting {
     if (list != nullptr) out_.not_taken.push_back({*list, "not_taken_folder_read", tree.path});
     v1::DatasetSource source;
     source.set_name(name);
-    source.set_root(tree.path);
+    source.set_root(tree.path.empty() ? "." : tree.path);
+    if (tree.path.empty()) source.add_exclude("plan.yaml");
     source.set_names_only(large);
-    TakenSource taken = {.key = "datasets", .path = tree.path + "/", .format = "tree"};
+    TakenSource taken = {.key = "datasets", .path = source.root() + "/", .format = "tree"};
     taken.files = static_cast<std::int64_t>(tree.files);
     taken.size_bytes = tree.size_bytes;
     taken.at_least = tree.more;

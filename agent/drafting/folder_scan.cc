@@ -1,6 +1,7 @@
 #include "agent/drafting/folder_scan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -41,6 +42,7 @@ class Scan {
       open_.pop_back();
       if (!Folder(folder).ok()) out_.passed_over.push_back({folder.path, "not_taken_unreadable"});
     }
+    PassOverLinks();
     std::sort(out_.files.begin(), out_.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
     std::sort(out_.data.begin(), out_.data.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
     std::sort(out_.folders.begin(), out_.folders.end());
@@ -87,9 +89,24 @@ class Scan {
       if (!info.ok()) return out_.passed_over.push_back({path, "not_taken_dangling"});
     }
     switch (info->type) {
-      case Type::kRegular: return out_.files.push_back({path, info->size_bytes});
+      case Type::kRegular: {
+        const FileId id = {info->device, info->inode};
+        if (!link) names_.try_emplace(id, path);
+        if (link) links_.emplace_back(path, id);
+        return out_.files.push_back({path, info->size_bytes});
+      }
       case Type::kDirectory: return Enter(path, name, depth, link);
       default: return out_.passed_over.push_back({path, "not_taken_special"});
+    }
+  }
+
+  // A file that is reached by its own name, too ("latest.log").
+  void PassOverLinks() {
+    for (const auto& [path, id] : links_) {
+      const auto own = names_.find(id);
+      if (own == names_.end()) continue;
+      std::erase_if(out_.files, [&path = path](const ScannedFile& file) { return file.path == path; });
+      out_.passed_over.push_back({path, "not_taken_same_file", own->second});
     }
   }
 
@@ -104,6 +121,8 @@ class Scan {
   FileSystem& fs_;
   const std::string root_;
   std::vector<Open> open_;
+  std::map<FileId, std::string> names_;                // of files that are no links
+  std::vector<std::pair<std::string, FileId>> links_;  // to files
   std::size_t seen_ = 0;
   FolderScan out_;
 };

@@ -35,6 +35,7 @@ struct ScannedData {
 struct PassedOver {
   std::string path;
   std::string why;
+  std::string seen = "";
 };
 
 struct FolderScan {

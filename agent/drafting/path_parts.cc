@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -59,6 +60,18 @@ std::optional<std::int64_t> StepOf(absl::string_view path) {
   return step;
 }
 
+std::string RecordersRunOf(absl::string_view path) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  const std::vector<std::string>& recorders = BuiltInFolderWords().recorders;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i + 2 < parts.size(); ++i) {
+    end += parts[i].size() + 1;
+    if (std::find(recorders.begin(), recorders.end(), absl::AsciiStrToLower(parts[i])) == recorders.end()) continue;
+    return std::string(path.substr(0, end + parts[i + 1].size()));
+  }
+  return "";
+}
+
 std::string NodeFolderOf(absl::string_view path) {
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
@@ -94,6 +107,11 @@ std::vector<std::string> RunFolders(const std::vector<std::string>& curves) {
     open.insert(open.end(), below.begin(), below.end());
   }
   return {};
+}
+
+bool LiesInARunsFolder(absl::string_view path) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  return std::any_of(parts.begin(), parts.end() - 1, [](absl::string_view part) { return !IsPartOfRun(part); });
 }
 
 bool HoldOtherRanks(const std::vector<std::string>& folders, const std::vector<std::string>& paths) {

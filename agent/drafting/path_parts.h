@@ -25,12 +25,18 @@ RankedPath RankedPathOf(const std::string& path);
 // The step that the path tells, from its last name that tells one; 0 for initial weights.
 std::optional<std::int64_t> StepOf(absl::string_view path);
 
+// The folder of one run of a recorder ("wandb/run-1", "mlruns/0"); "" outside of them.
+std::string RecordersRunOf(absl::string_view path);
+
 // The first folder on the path that is named as a node ("node0", "host-3"); "" where there is none.
 std::string NodeFolderOf(absl::string_view path);
 
 // Of paths that hold loss curves: the sibling folders that each are a run of their own; none where all are of one run.
 // Folders of ranks and nodes, and those named for a kind of evidence, are no runs.
 std::vector<std::string> RunFolders(const std::vector<std::string>& curves);
+
+// Whether a folder on the path is none of these, so that what lies in it may be of a run of its own.
+bool LiesInARunsFolder(absl::string_view path);
 
 // Whether sibling folders hold ranks of one run: every one names some, and none is named twice. Then they are nodes.
 bool HoldOtherRanks(const std::vector<std::string>& folders, const std::vector<std::string>& paths);

@@ -11,6 +11,9 @@
 #include "common/read_head.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/archives/gzip.h"
+#include "formats/archives/tar.h"
+#include "formats/archives/zip.h"
 #include "formats/bundle.h"
 #include "formats/datasets/manifest.h"
 #include "formats/datasets/records/record_form.h"
@@ -24,6 +27,7 @@
 #include "formats/weights/weights_format.h"
 #include "rules/folder_words.h"
 #include "rules/metrics.h"
+#include "rules/setting_values.h"
 
 namespace paritect {
 namespace {
@@ -35,6 +39,7 @@ constexpr int kSurelySettings = 50;
 // A plain document is one of settings where so many of its keys are known ones, or one of so few.
 constexpr int kKnownKeysMin = 2;
 constexpr int kKeysOfOneKnown = 4;
+constexpr std::size_t kLossesKept = 1000;
 
 RecognisedFile Unknown(absl::string_view why, absl::string_view seen = "") {
   RecognisedFile file;
@@ -75,9 +80,17 @@ bool IsGeneral(absl::string_view format) {
   return format == "text" || format == "csv" || format == "jsonl" || format == "columns";
 }
 
+void AddValues(const Rules& rules, const v1::SettingsDocument& document, RecognisedFile& file) {
+  for (const v1::Setting& setting : document.settings()) {
+    for (const CanonicalSetting& one : rules.settings.Canonicalise(document.format(), setting)) {
+      file.values[one.key->key] = ValueToText(one.value);
+    }
+  }
+}
+
 // Reads as one file would be read; kUnknown where it is no log. A general form must hold a curve to be one: rows of
 // samples have steps and numbers, too.
-RecognisedFile AsLog(FileSystem& fs, const std::string& path) {
+RecognisedFile AsLog(FileSystem& fs, const Rules& rules, const std::string& path) {
   bool more = false;
   auto log = ReadLog(
       [&]() -> absl::StatusOr<std::unique_ptr<LogBytes>> {
@@ -89,13 +102,20 @@ RecognisedFile AsLog(FileSystem& fs, const std::string& path) {
   RecognisedFile file = Of(FileKind::kLog, log->format());
   file.records = log->records_size();
   file.more = more;
+  file.finished = log->end().state() == v1::RunEnd::STATE_FINISHED;
   for (const v1::StepRecord& record : log->records()) {
+    if (record.has_loss() && file.losses.size() < kLossesKept) {
+      file.losses.insert({record.step(), {record.loss(), record.loss_resolution()}});
+    }
     file.curve = file.curve || record.has_loss() || (log->format() == "mlflow" && !record.metrics().empty());
   }
   const bool settings = log->settings_size() > 0;
+  if (settings) AddValues(rules, log->settings(0), file);
   // Recorders of runs state themselves by their bytes, also where nothing was recorded.
   const bool recorder = file.format == "tensorboard" || file.format == "wandb";
   if (file.records == 0 && !settings && !recorder) return Unknown("");
+  // One object under a recorder's names (W&B's summary) is what a training came to.
+  if (file.format == "jsonl" && file.records == 1) return Unknown("not_taken_results");
   return file.curve || !IsGeneral(file.format) ? file : Unknown("");
 }
 
@@ -124,20 +144,24 @@ bool IsModelDescription(absl::string_view head) {
 }
 
 // What a training came to, written down at its end (Hugging Face's all_results.json): a number under the name of a loss
-// or an accuracy is measured, never set.
-bool StatesResults(const std::vector<v1::SettingsDocument>& documents) {
-  constexpr absl::string_view kMeasured[] = {"train_loss", "total_loss", "lm_loss",
-                                             "mean_loss",  "eval_loss",  "accuracy"};
+// or an accuracy is measured, never set. A document that sets how the model is trained is one of settings all the same.
+bool StatesResults(const Rules& rules, const std::vector<v1::SettingsDocument>& documents) {
+  const std::vector<std::string>& measured = BuiltInFolderWords().measured;
+  const std::vector<std::string>& set = BuiltInFolderWords().set;
+  bool any = false;
   for (const v1::SettingsDocument& document : documents) {
     for (const v1::Setting& setting : document.settings()) {
+      for (const CanonicalSetting& one : rules.settings.Canonicalise(document.format(), setting)) {
+        if (std::find(set.begin(), set.end(), one.key->group) != set.end()) return false;
+      }
       const auto kind = setting.value().kind_case();
       if (kind != v1::Value::kNumber && kind != v1::Value::kInteger) continue;
       const auto field = LogFieldNames().find(NormalMetricKey(setting.raw_key()));
-      if (field == LogFieldNames().end()) continue;
-      if (std::find(std::begin(kMeasured), std::end(kMeasured), field->second) != std::end(kMeasured)) return true;
+      any = any || (field != LogFieldNames().end() &&
+                    std::find(measured.begin(), measured.end(), field->second) != measured.end());
     }
   }
-  return false;
+  return any;
 }
 
 RecognisedFile AsSettings(FileSystem& fs, const Rules& rules, const std::string& path, absl::string_view head,
@@ -153,9 +177,13 @@ RecognisedFile AsSettings(FileSystem& fs, const Rules& rules, const std::string&
   const std::string& name = (*documents)[0].format();
   const bool document = name == "json" || name == "yaml" || name == "toml";
   if (document && IsModelDescription(head)) return Unknown("not_taken_model");
-  if (document && StatesResults(*documents)) return Unknown("not_taken_results");
+  if (document && StatesResults(rules, *documents)) return Unknown("not_taken_results");
   if (document && !HasKnownKeys(rules, *documents)) return Unknown("not_taken_no_known_key", name);
   RecognisedFile file = Of(FileKind::kSettings, name);
+  file.document = document || name == "mindformers-yaml" || name == "llamafactory-yaml";
+  const bool launch = name == "launch-script";
+  if (launch || file.document) file.text = std::string(head);
+  if (launch || IsPrintedByRuns(name)) AddValues(rules, (*documents)[0], file);
   for (const v1::Setting& setting : (*documents)[0].settings()) {
     if (setting.raw_key() == "launch.entry") file.command_entry = setting.raw_value();
   }
@@ -215,6 +243,22 @@ RecognisedFile AsData(const std::string& path, absl::string_view head, std::uint
   return form == nullptr || form->format == "text" ? Unknown("") : Of(FileKind::kData, form->format);
 }
 
+// Several files in one; a plain reader would take them for the text that happens to stand in them. Data may be packed,
+// and some kinds of evidence are ZIPs: those were asked before.
+bool IsTar(FileSystem& fs, const std::string& path, absl::string_view head) {
+  if (!LooksLikeGzip(head)) return LooksLikeTar(head);
+  std::string inner(kTarBlockBytes, '\0');
+  auto bytes = OpenLogFile(fs, path);
+  if (!bytes.ok()) return false;
+  std::size_t filled = 0;
+  while (filled < inner.size()) {
+    const auto n = (*bytes)->Read(absl::MakeSpan(inner).subspan(filled));
+    if (!n.ok() || *n == 0) break;
+    filled += *n;
+  }
+  return LooksLikeTar(absl::string_view(inner).substr(0, filled));
+}
+
 bool IsPython(absl::string_view path) {
   return absl::EndsWith(path, ".py") || absl::EndsWith(path, ".pyw");
 }
@@ -263,19 +307,26 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
     return file.kind == FileKind::kSettings && file.format == "mmengine-config" ? file
                                                                                 : Of(FileKind::kScript, "python");
   }
+  if (IsTar(fs, path, *head)) {
+    file = AsData(path, *head, size_bytes);
+    return file.kind == FileKind::kData ? file : Unknown("not_taken_archive");
+  }
   if (IsPlan(*head)) return Of(FileKind::kPlan, "plan");
-  RecognisedFile log = AsLog(fs, path);
-  if (log.kind == FileKind::kLog && !IsGeneral(log.format)) return log;
+  RecognisedFile log = AsLog(fs, rules, path);
+  if (taken(log) && !IsGeneral(log.format)) return log;
   if (taken(file = AsFileList(fs, path, *head))) return file;
   if (taken(file = AsSettings(fs, rules, path, *head, false))) {
     // A log of a general form whose program printed its arguments: both are read of it as a log.
-    return log.kind == FileKind::kLog && IsPrintedByRuns(file.format) ? log : file;
+    if (log.kind != FileKind::kLog || !IsPrintedByRuns(file.format)) return file;
+    log.values.merge(file.values);
+    return log;
   }
   if (taken(file = AsWeights(fs, path))) return file;
   if (log.kind == FileKind::kLog) return log;
   if (taken(file = AsShards(fs, path))) return file;
   if (taken(file = AsSettings(fs, rules, path, *head, true))) return file;
   if (why.empty() && taken(file = AsData(path, *head, size_bytes))) return file;
+  if (LooksLikeZip(*head)) return Unknown("not_taken_archive");
   return why.empty() ? Unknown("not_taken_unknown") : Unknown(why, seen);
 }
 

@@ -92,6 +92,19 @@ TEST(DatasetFiles, UnreadFoldersAreSilentBelowThemOnly) {
   EXPECT_GE(result.missing_size(), 1);
 }
 
+TEST(DatasetFiles, AnUnreadFolderIsAClassAllTheSame) {
+  const auto two = [](absl::string_view name) {
+    return OneSide(std::string(name)).File("a/1", "1").File("a/2", "2").File("b/1", "3").File("b/2", "4");
+  };
+  EXPECT_EQ(Judge("files", two("g"), two("n")).verdict(), v1::VERDICT_PASS);
+  OneSide blind("n");
+  blind.File("a/1", "1").File("a/2", "2").list().add_unread_folders()->set_path("b");
+  blind.list().mutable_unread_folders(0)->mutable_problem()->set_id("source_unreadable");
+  const v1::CheckResult result = Judge("files", two("g"), blind);
+  EXPECT_THAT(Found(result), IsEmpty());
+  EXPECT_EQ(result.verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
 // A node that could not look everywhere is not one with those that could, though it holds what they hold.
 TEST(DatasetFiles, WhatOneNodeCouldNotSeeAnotherDoesNotAnswerFor) {
   OneSide blind("n2");

@@ -212,12 +212,25 @@ class FilesEvaluation {
       auto it = migrated.children.find(folder);
       if (it == migrated.children.end() || it->second.size() == b.size()) continue;
       const std::set<std::string>& m = it->second;
+      if (OnlyUnreadDiffer(folder, b, m)) continue;
       const std::size_t most = std::max(b.size(), m.size());
       const auto files = baseline.files.find(folder);
       if (most < 2 || (files != baseline.files.end() && files->second >= most)) continue;
       if (baseline_->IsSilentOn(folder + "/x") || migrated_->IsSilentOn(folder + "/x")) continue;
       ReportFolders(folder, b, m);
     }
+  }
+
+  // A folder that could not be read is there; what it holds is unknown, not missing.
+  bool OnlyUnreadDiffer(const std::string& folder, const std::set<std::string>& b,
+                        const std::set<std::string>& m) const {
+    const auto is_unread = [&](const DatasetView& side, const std::string& name) {
+      return side.IsSilentOn(absl::StrCat(folder, folder.empty() ? "" : "/", name, "/x"));
+    };
+    return std::all_of(b.begin(), b.end(),
+                       [&](const auto& one) { return m.contains(one) || is_unread(*migrated_, one); }) &&
+           std::all_of(m.begin(), m.end(),
+                       [&](const auto& one) { return b.contains(one) || is_unread(*baseline_, one); });
   }
 
   // Whether two folders or more that hold files stand beside this one, and fewer files than folders.

@@ -239,6 +239,13 @@ void CompareMechanism(const CheckContext& context, v1::CheckResult& result, cons
     AddNote(context, result, "measured/mechanism", migrated.run_name(), {{"mechanism", y[0].evidence}});
     return;
   }
+  // An option of a program of one's own says that the short type is wanted, not by which mechanism.
+  for (const auto& [view, mechanism] : {std::pair(&baseline, &x[0]), std::pair(&migrated, &y[0])}) {
+    const bool flag = view->Boolean("fp16").value_or(false) || view->Boolean("bf16").value_or(false);
+    if (mechanism->kind != "option" || !flag || LibraryDecides(*view)) continue;
+    AddMissing(context, result, "mechanism_in_script", view->run_name());
+    return;
+  }
   if (HasFinding(result, "mechanism_differs", "mechanism", x[0].evidence, y[0].evidence)) return;
   v1::Finding& finding = AddError(context, result, "mechanism_differs", "mechanism",
                                   {{"baseline", x[0].evidence}, {"migrated", y[0].evidence}});

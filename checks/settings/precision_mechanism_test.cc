@@ -76,6 +76,16 @@ TEST(SameMechanism, TypeAndLevel) {
   EXPECT_EQ(Verdict(kCheck, {Gpu({Megatron({{"lr", "1"}})})}, {Npu({Megatron(kFp16)})}), "not_performed: !gpu");
 }
 
+// "--fp16" of a program of one's own says what is wanted, not how it is done.
+TEST(SameMechanism, AnOptionOfAProgramOfOnesOwnIsNoMechanism) {
+  const char kCheck[] = "migrated.mixed-precision.same-mechanism";
+  const auto option = Arguments("argparse-namespace", {{"fp16", "True"}});
+  const auto seen = Arguments("observed", {{"amp_wrapper", "amp"}});
+  EXPECT_EQ(Verdict(kCheck, {Gpu({option})}, {Npu({seen})}), "not_performed: !gpu");
+  EXPECT_EQ(Verdict(kCheck, {Gpu({seen})}, {Npu({option})}), "not_performed: !npu");
+  EXPECT_EQ(Verdict(kCheck, {Gpu({Megatron(kFp16)})}, {Npu({seen})}), "fail: mechanism_differs mechanism");
+}
+
 TEST(SameMechanism, EveryMigratedRunIsCompared) {
   const auto second = NodeOf("npu-b", "npu-1", "atlas-a2", "pytorch", {Megatron(kFp16)});
   EXPECT_EQ(

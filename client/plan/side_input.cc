@@ -63,8 +63,7 @@ absl::Status CheckOneRun(const SideInput& input) {
 
 // Evidence in a file of its own: an archive of msprobe, an event file, a log. A document of settings is likelier a plan
 // with a mistake, which its reader names.
-bool IsEvidence(CommandEnv& env, const std::string& path, std::uint64_t size_bytes) {
-  const RecognisedFile file = RecogniseFile(env.fs, env.rules, path, size_bytes);
+bool IsEvidence(const RecognisedFile& file) {
   const bool document = file.format == "yaml" || file.format == "json";
   return file.kind != FileKind::kUnknown && file.kind != FileKind::kPlan && file.kind != FileKind::kData && !document;
 }
@@ -151,8 +150,15 @@ absl::StatusOr<SideInput> ReadSideInput(CommandEnv& env, const std::string& path
     return absl::DataLossError(absl::StrCat(DisplayBytes(path), ": byte 0: this is not an evidence bundle"));
   }
   const bool named_plan = absl::EndsWith(path, ".yaml") || absl::EndsWith(path, ".yml");
-  if (!folder && !named_plan && IsEvidence(env, path, info->size_bytes))
-    return ReadDraft(env, std::move(input), options);
+  if (!folder && !named_plan) {
+    const RecognisedFile file = RecogniseFile(env.fs, env.rules, path, info->size_bytes);
+    if (IsEvidence(file)) return ReadDraft(env, std::move(input), options);
+    if (file.why == "not_taken_archive" || file.kind == FileKind::kData) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DisplayBytes(path),
+                       ": an archive or data, not what a run left behind; unpack it, and give the run's folder"));
+    }
+  }
   PARITECT_ASSIGN_OR_RETURN(v1::Plan plan, LoadCheckedPlan(env, path));
   input.plans.push_back(std::move(plan));
   return input;
