@@ -14,13 +14,22 @@ namespace paritect {
 namespace {
 
 std::vector<std::string>* ListOf(absl::string_view key, FolderWords& words) {
-  const std::pair<absl::string_view, std::vector<std::string>*> lists[] = {
-      {"data", &words.data},     {"splits", &words.splits},    {"evidence", &words.evidence},
-      {"runs", &words.runs},     {"ranks", &words.ranks},      {"nodes", &words.nodes},
-      {"steps", &words.steps},   {"initial", &words.initial},  {"pretrained", &words.pretrained},
-      {"states", &words.states}, {"left_out", &words.left_out},
-      {"recorders", &words.recorders}, {"measured", &words.measured}, {"set", &words.set},
-      {"training", &words.training}, {"other_work", &words.other_work}};
+  const std::pair<absl::string_view, std::vector<std::string>*> lists[] = {{"data", &words.data},
+                                                                           {"splits", &words.splits},
+                                                                           {"evidence", &words.evidence},
+                                                                           {"runs", &words.runs},
+                                                                           {"ranks", &words.ranks},
+                                                                           {"nodes", &words.nodes},
+                                                                           {"steps", &words.steps},
+                                                                           {"initial", &words.initial},
+                                                                           {"pretrained", &words.pretrained},
+                                                                           {"states", &words.states},
+                                                                           {"left_out", &words.left_out},
+                                                                           {"recorders", &words.recorders},
+                                                                           {"measured", &words.measured},
+                                                                           {"set", &words.set},
+                                                                           {"training", &words.training},
+                                                                           {"other_work", &words.other_work}};
   for (const auto& [name, list] : lists) {
     if (name == key) return list;
   }

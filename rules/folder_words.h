@@ -15,17 +15,17 @@ namespace paritect {
 
 // All in lower case. A list of words is asked by HasWord and NumberBehind.
 struct FolderWords {
-  std::vector<std::string> data;                 // a folder that is a data set as a whole
-  std::vector<std::string> splits;               // a part of one, where nothing of a run stands in it
-  std::vector<std::string> evidence;             // further evidence of the run that the parent folder is of
-  std::vector<std::string> runs;                 // several runs side by side
-  std::vector<std::string> ranks, nodes, steps;  // a number stands behind the word
-  std::vector<std::string> initial, pretrained;  // weights before the first step
-  std::vector<std::string> states;               // beside the weights of a checkpoint
-  std::vector<std::string> left_out;             // whole names
-  std::vector<std::string> recorders;            // whole names: a run a folder
-  std::vector<std::string> measured;             // fields of logs that are never set
-  std::vector<std::string> set;                  // groups of settings that no statement of results holds
+  std::vector<std::string> data;                  // a folder that is a data set as a whole
+  std::vector<std::string> splits;                // a part of one, where nothing of a run stands in it
+  std::vector<std::string> evidence;              // further evidence of the run that the parent folder is of
+  std::vector<std::string> runs;                  // several runs side by side
+  std::vector<std::string> ranks, nodes, steps;   // a number stands behind the word
+  std::vector<std::string> initial, pretrained;   // weights before the first step
+  std::vector<std::string> states;                // beside the weights of a checkpoint
+  std::vector<std::string> left_out;              // whole names
+  std::vector<std::string> recorders;             // whole names: a run a folder
+  std::vector<std::string> measured;              // fields of logs that are never set
+  std::vector<std::string> set;                   // groups of settings that no statement of results holds
   std::vector<std::string> training, other_work;  // in names of scripts that launch scripts start
 };
 

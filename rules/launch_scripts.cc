@@ -21,9 +21,8 @@ absl::Status ReadForm(const DocumentNode& node, LaunchScript& script) {
       form.added.emplace_back(one.text.substr(0, equals), one.text.substr(equals + 1));
     }
   }
-  const bool known = std::any_of(script.forms.begin(), script.forms.end(), [&form](const LaunchForm& other) {
-    return other.given.size() == form.given.size();
-  });
+  const bool known = std::any_of(script.forms.begin(), script.forms.end(),
+                                 [&form](const LaunchForm& other) { return other.given.size() == form.given.size(); });
   if (!node.is_list() || known) return ErrorAt(node, "a form must be a list, and no other of as many words");
   script.forms.push_back(std::move(form));
   return absl::OkStatus();

@@ -149,9 +149,9 @@ bool OneIsLeft(std::vector<const Curve*>& candidates, absl::FunctionRef<bool(con
 
 // With its folder: "exp2/train.log", where "train.log" lies here, too.
 bool IsNamedInItsFolder(const RecognisedFiles& files, const std::string& path) {
-  return absl::StrContains(path, '/') &&
-         std::any_of(files.begin(), files.end(),
-                     [&](const auto& one) { return IsLaunch(one.second) && Names(one.second.text, path); });
+  return absl::StrContains(path, '/') && std::any_of(files.begin(), files.end(), [&](const auto& one) {
+           return IsLaunch(one.second) && Names(one.second.text, path);
+         });
 }
 
 // Of curves of one format that are of other runs: the one that is of this folder's; nullptr: nothing tells.
@@ -305,8 +305,8 @@ bool Differ(const RecognisedFile& a, const RecognisedFile& b) {
 
 // A value of both that is the same, and none that is another.
 bool Agree(const RecognisedFile& a, const RecognisedFile& b) {
-  return !ValuesDiffer(a, b) && std::any_of(a.values.begin(), a.values.end(),
-                                            [&](const auto& one) { return b.values.contains(one.first); });
+  return !ValuesDiffer(a, b) &&
+         std::any_of(a.values.begin(), a.values.end(), [&](const auto& one) { return b.values.contains(one.first); });
 }
 
 // "evaluate.py", not "train_and_evaluate.py".

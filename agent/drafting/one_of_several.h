@@ -2,8 +2,8 @@
 // of a recorder. Which of several files of one kind are of the run that the folder is of is told by evidence, in this
 // order:
 //   logs      of one format, from the same first step, with other values: of other runs. The run's own is the one that
-//             a launch script names with its folder; that does not lie in a further run's folder; that a launch script of this folder names; that a log of another
-//             format agrees with; that alone reaches its announced end
+//             a launch script names with its folder; that does not lie in a further run's folder; that a launch script
+//             of this folder names; that a log of another format agrees with; that alone reaches its announced end
 //   launches  none whose entry is named for other work ("evaluate.py") and that names no log that is here; the one that
 //             names the log; that agrees with what the log prints of its arguments
 //   documents of one folder and form: those that the launch script names, where it names any

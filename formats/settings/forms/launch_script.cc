@@ -133,7 +133,8 @@ int Sniff(absl::string_view head) {
   return score;
 }
 
-// `bash scripts/msrun_launcher.sh "run_mindformer.py --config x" 8` as `msrun --worker_num=8 ... run_mindformer.py ...`.
+// `bash scripts/msrun_launcher.sh "run_mindformer.py --config x" 8` as `msrun --worker_num=8 ... run_mindformer.py
+// ...`.
 ShellCommand WithoutLaunchScript(const ShellCommand& command) {
   const std::vector<ShellWord>& words = command.words;
   std::size_t at = 0;

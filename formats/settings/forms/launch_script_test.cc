@@ -126,8 +126,8 @@ TEST(LaunchScripts, Launchers) {
 TEST(LaunchScripts, ATrainingInAWordOfAFrameworksScript) {
   const std::string training = " \"run_mindformer.py --config x.yaml --seed 3\" ";
   const std::string read = Read(absl::StrCat("cd scripts\nbash msrun_launcher.sh", training, "4\n"));
-  for (const char* part : {"launch.worker_num=4@2 ", "launch.local_worker_num=4@2 ", "launch.entry=run_mindformer.py@2 ",
-                           "config=x.yaml@2 ", "seed=3@2 "}) {
+  for (const char* part : {"launch.worker_num=4@2 ", "launch.local_worker_num=4@2 ",
+                           "launch.entry=run_mindformer.py@2 ", "config=x.yaml@2 ", "seed=3@2 "}) {
     EXPECT_THAT(read, HasSubstr(part));
   }
   EXPECT_THAT(Read(absl::StrCat("nohup bash -x scripts/msrun_launcher.sh", training, "&\n")),
