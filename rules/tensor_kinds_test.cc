@@ -41,9 +41,16 @@ TEST(TensorKinds, TheOthers) {
   EXPECT_TRUE(Is(TensorKind::kExpert, "layers.0.mlp.experts.3.w1.weight"));
 }
 
+TEST(TensorKinds, WhatFormatsMayHold) {
+  EXPECT_TRUE(BuiltInTensorKinds().Is(CheckpointKind::kAnyAxes, "npz"));
+  EXPECT_FALSE(BuiltInTensorKinds().Is(CheckpointKind::kAnyAxes, "safetensors"));
+  EXPECT_TRUE(BuiltInTensorKinds().Is(CheckpointKind::kSplit, "megatron"));
+  EXPECT_FALSE(BuiltInTensorKinds().Is(CheckpointKind::kSplit, "npz"));
+}
+
 TEST(TensorKinds, EntriesNeedASourceAKindAndAPattern) {
-  const auto error = [](const char* entry) {
-    const auto root = ParseDocument(absl::StrCat("kinds:\n  - ", entry, "\n"));
+  const auto error = [](const char* entry, const char* list = "kinds") {
+    const auto root = ParseDocument(absl::StrCat(list, ":\n  - ", entry, "\n"));
     return root.ok() ? std::string(TensorKinds::Read(*root).status().message()) : std::string("no YAML");
   };
   EXPECT_EQ(error("{pattern: 'a', is: copied, source: \"s\"}"), "");
@@ -51,6 +58,10 @@ TEST(TensorKinds, EntriesNeedASourceAKindAndAPattern) {
   EXPECT_NE(error("{pattern: 'a', is: whole, source: \"s\"}"), "");
   EXPECT_NE(error("{pattern: '(', is: copied, source: \"s\"}"), "");
   EXPECT_NE(error("{pattern: 'a', is: copied, source: \"s\", why: b}"), "");
+  EXPECT_EQ(error("{format: a, is: split, source: \"s\"}", "formats"), "");
+  EXPECT_NE(error("{format: a, is: whole, source: \"s\"}", "formats"), "");
+  EXPECT_NE(error("{format: a, is: split}", "formats"), "");
+  EXPECT_NE(error("{format: a, is: split, source: \"s\"}", "files"), "");
 }
 
 }  // namespace

@@ -107,7 +107,14 @@ const RunCheckpoints* ReferenceCheckpoints(const CheckContext& context) {
 }
 
 v1::TensorRole RoleOf(const CheckContext& context, const v1::TensorFingerprint& tensor) {
-  const v1::TensorRole by_name = context.rules.tensor_names.RoleOf(tensor.name());
+  v1::TensorRole by_name = context.rules.tensor_names.RoleOf(tensor.name());
+  // Counters, settings and random state are numbers, rows over steps, or bytes: a matrix is none of them, whatever the
+  // layer is called.
+  const auto axes = std::count_if(tensor.shape().begin(), tensor.shape().end(), [](auto size) { return size > 1; });
+  const bool floats = tensor.dtype().starts_with("F") || tensor.dtype() == "BF16";
+  if (by_name == v1::TENSOR_ROLE_OTHER && axes > 1 && floats && !context.rules.tensor_names.IsDerived(tensor.name())) {
+    by_name = v1::TENSOR_ROLE_PARAMETER;
+  }
   // A file tells parameters from gradients; counters and running statistics are known by name alone.
   if (tensor.role() == v1::TENSOR_ROLE_UNSPECIFIED) return by_name;
   if (tensor.role() == v1::TENSOR_ROLE_PARAMETER || tensor.role() == v1::TENSOR_ROLE_BUFFER) {

@@ -28,8 +28,18 @@ struct Start {
   ModelState model;
   ModelState file;
   ModelState masters;  // fp32 copies beside the model, which training goes on from
-  FlatMasters flat = FlatMasters::kNone;
+  FlatMasters flat;
+  bool masters_beyond = false;  // they hold more than the model's type tells
+
+  bool has_masters() const { return !masters.tensors.empty() || flat.kind != FlatMasters::Kind::kNone; }
 };
+
+// Whether every parameter is in a type that needs no copy.
+bool IsWide(const ModelState& state) {
+  return !state.tensors.empty() && std::all_of(state.tensors.begin(), state.tensors.end(), [](const ModelTensor& one) {
+    return one.first().dtype() != "BF16" && one.first().dtype() != "F16";
+  });
+}
 
 Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunCheckpoints& run) {
   Start start;
@@ -43,6 +53,13 @@ Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunChe
     start.model = StateOf(context, run.At(0));
     start.masters = MastersOf(context, run.At(0));
     start.flat = FlatMastersOf(context, run.At(0));
+    start.masters_beyond = start.flat.beyond;
+    if (!start.masters.tensors.empty()) {
+      const PairedStates states(context, start.model, start.masters);
+      for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
+        start.masters_beyond = start.masters_beyond || states.sameness(i) == Sameness::kRounded;
+      }
+    }
   } else if (files.empty()) {
     AddMissing(context, result, "initial_not_recorded", run.run.name, {{"run", run.run.name}});
   }
@@ -85,7 +102,9 @@ class Evaluation {
   // The first update overwrites the model by what becomes of the fp32 copy: one that was made before the weights were
   // loaded brings back the old ones.
   void Masters(const RunCheckpoints& run, const Start& start) {
-    if (start.flat == FlatMasters::kUnknown) AddMissing(context_, result_, "flat_master_not_matched", run.run.name);
+    if (start.flat.kind == FlatMasters::Kind::kUnknown) {
+      AddMissing(context_, result_, "flat_master_not_matched", run.run.name);
+    }
     if (start.masters.tensors.empty()) return;
     const PairedStates states(context_, start.model, start.masters);
     for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
@@ -105,16 +124,18 @@ class Evaluation {
   }
 
   void Sides(const Start& a, const Start& b) {
-    if (!a.masters.tensors.empty() && !b.masters.tensors.empty()) States(a.masters, b.masters, false);
     // A file beside a file, a model beside a model; a file beside a model where there is no better pair.
     const bool files = !a.file.tensors.empty() && !b.file.tensors.empty();
     const bool models = !a.model.tensors.empty() && !b.model.tensors.empty();
-    if (files) States(a.file, b.file, true);
-    if (models) States(a.model, b.model, false);
+    // Copies that are the 16-bit model widened again say no more than the model: so mixed precision begins everywhere.
+    const bool copies = a.masters_beyond || b.masters_beyond;
+    if (files) States(a.file, b.file, true, models ? GoesOn::kNo : GoesOn::kYes);
+    const bool random = models && States(a.model, b.model, false, copies ? GoesOn::kNo : GoesOn::kYes);
+    if (models && copies) OptimizerCopies(a, b, random);
     if (files || models) return;
     const ModelState& left = a.file.tensors.empty() ? a.model : a.file;
     const ModelState& right = b.file.tensors.empty() ? b.model : b.file;
-    if (!left.tensors.empty() && !right.tensors.empty()) States(left, right, true);
+    if (!left.tensors.empty() && !right.tensors.empty()) States(left, right, true, GoesOn::kYes);
   }
 
  private:
@@ -122,7 +143,53 @@ class Evaluation {
     return {{"file", absl::StrJoin(state.sources, ", ")}, {"where", state.where}};
   }
 
-  void States(const ModelState& a, const ModelState& b, bool loaded) {
+  // Whether training goes on from these values: what they lost by rounding is then lost.
+  enum class GoesOn { kNo, kYes, kCopies };
+
+  // What the optimizer goes on from, on both sides: its fp32 copies, or a model that needs none.
+  void OptimizerCopies(const Start& a, const Start& b, bool random) {
+    const bool named_a = !a.masters.tensors.empty(), named_b = !b.masters.tensors.empty();
+    const ModelState* left = named_a ? &a.masters : !a.has_masters() && IsWide(a.model) ? &a.model : nullptr;
+    const ModelState* right = named_b ? &b.masters : !b.has_masters() && IsWide(b.model) ? &b.model : nullptr;
+    if (left != nullptr && right != nullptr) {
+      States(*left, *right, false, GoesOn::kCopies);
+      return;
+    }
+    if (random) return;
+    if (a.has_masters() && b.has_masters()) return FlatCopies(a, b);
+    const Start& without = a.has_masters() ? b : a;
+    AddMissing(context_, result_, left == nullptr && right == nullptr ? "masters_not_recorded" : "masters_not_compared",
+               SideName(&without == &a ? Side::kBaseline : Side::kMigrated));
+  }
+
+  void FlatCopies(const Start& a, const Start& b) {
+    // Copies that are not the model's: said by flat_master_not_matched.
+    if (a.flat.kind == FlatMasters::Kind::kUnknown || b.flat.kind == FlatMasters::Kind::kUnknown) return;
+    const Side fewer = a.masters_beyond ? Side::kMigrated : Side::kBaseline;
+    if (a.masters_beyond != b.masters_beyond) {
+      budget_.Add(v1::SEVERITY_ERROR, "weights_differ/copies_rounded", (a.masters_beyond ? b : a).model.where,
+                  {{"side", std::string(SideName(fewer))}});
+      return;
+    }
+    const bool flat = a.flat.buffers > 0 && b.flat.buffers > 0;
+    if (flat && a.flat.values == b.flat.values) return;
+    // The same parameters, counted as often on both sides.
+    if (flat && a.flat.parameters == b.flat.parameters && a.flat.beyond && b.flat.beyond) {
+      budget_.Add(v1::SEVERITY_ERROR, "weights_differ/copies", b.model.where, {});
+      return;
+    }
+    AddMissing(context_, result_, "masters_not_compared", SideName(Side::kMigrated));
+  }
+
+  // Gives whether both look like random draws.
+  bool States(const ModelState& a, const ModelState& b, bool loaded, GoesOn goes_on) {
+    goes_on_ = goes_on;
+    for (const auto& [state, side] : {std::pair(&a, Side::kBaseline), std::pair(&b, Side::kMigrated)}) {
+      for (const std::string& ranks : state->repeated) {
+        budget_.Add(v1::SEVERITY_ERROR, "rank_repeated", ranks,
+                    {{"side", std::string(SideName(side))}, {"where", state->where}, {"ranks", ranks}});
+      }
+    }
     const PairedStates states(context_, a, b);
     const bool random = !loaded && states.LooksRandom(context_.profile);
     for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
@@ -142,6 +209,7 @@ class Evaluation {
     // Nothing beside nothing is no agreement.
     if (states.match().pairs.empty()) AddMissing(context_, result_, "no_tensors_compared", states.b().where);
     Sum(states, random);
+    return random;
   }
 
   // Left out by a name that a layer may have too; no harm where both sides hold the same.
@@ -236,8 +304,14 @@ class Evaluation {
     }
   }
 
-  // A narrower type says by itself that values were rounded; the same type does not.
+  // A narrower type says by itself that values were rounded; the same type does not, and of the copies that the
+  // optimizer goes on from none must be.
   void Rounded(const TensorPair& pair) {
+    if (goes_on_ == GoesOn::kCopies ||
+        (goes_on_ == GoesOn::kYes && pair.a[0]->first().dtype() == pair.b[0]->first().dtype())) {
+      Differs(pair, "weights_differ/rounded");
+      return;
+    }
     const bool told = pair.a[0]->first().dtype() != pair.b[0]->first().dtype();
     budget_.Add(told ? v1::SEVERITY_NOTE : v1::SEVERITY_WARNING, told ? "rounded_weights" : "rounded_weights/same_type",
                 NamesOf(pair.a), ArgsOf(pair));
@@ -338,6 +412,7 @@ class Evaluation {
   const CheckContext& context_;
   v1::CheckResult& result_;
   FindingBudget budget_;
+  GoesOn goes_on_ = GoesOn::kYes;
   int unknown_ = 0;
   int unplaced_ = 0;
   int rounded_ = 0;

@@ -229,6 +229,18 @@ TEST(InitialWeights, NothingBesideNothingIsNoAgreement) {
   EXPECT_NE(Judge(StateAt(0, {}), StateAt(0, {}), kGraph), "pass");
 }
 
+TEST(InitialWeights, OneElementOfFewIsNoDraw) {
+  Floats values = RandomFloats(40, 1), other = values;
+  other[17] += 0.001F;
+  const auto model = [](const Floats& all, const char* dtype) {
+    return StateAt(0, {TensorOf("fc.weight", {4, 10}, all, dtype)});
+  };
+  EXPECT_EQ(Judge(model(values, "F32"), model(other, "F32")), "fail: weights_differ fc.weight");
+  v1::Weights reread = model(other, "F8_E4M3");  // the same bytes as another type
+  reread.mutable_tensors(0)->set_xxh3(model(values, "F32").tensors(0).xxh3());
+  EXPECT_NE(Judge(model(values, "F32"), reread), "pass");
+}
+
 TEST(InitialWeights, OneElementIsEnough) {
   v1::Weights other = MindSpore();
   Floats conv = RandomFloats(216, 1);
@@ -353,6 +365,30 @@ TEST(InitialWeights, RowsInTurnRankByRankAreTheSameSum) {
       judge(Rows(plain, 0, 4) + Rows(plain, 8, 12), Rows(plain, 4, 8) + Rows(plain, 12, 16)).find("not_performed"), 0U);
 }
 
+// Two tensor-parallel ranks of a Megatron checkpoint, each with its slice.
+v1::Weights MegatronOf(const Floats& first, const Floats& second) {
+  v1::Weights weights = StateAt(0, {TensorOf("decoder.layers.0.self_attention.linear_qkv.q.weight", {4, 10}, first),
+                                    TensorOf("decoder.final_layernorm.weight", {10}, Floats(10, 1)),
+                                    TensorOf("decoder.layers.0.self_attention.linear_qkv.q.weight", {4, 10}, second),
+                                    TensorOf("decoder.final_layernorm.weight", {10}, Floats(10, 1))});
+  weights.set_format("megatron");
+  for (int i = 0; i < 4; ++i) {
+    weights.mutable_tensors(i)->set_file(absl::StrCat("mp_rank_0", i / 2, "/model_optim_rng.pt"));
+  }
+  return weights;
+}
+
+TEST(InitialWeights, ARankInAnothersPlaceIsNamed) {
+  const Floats q = RandomFloats(80, 1);
+  const v1::Weights whole =
+      StateAt(0, {TensorOf("model.layers.0.self_attn.q_proj.weight", {8, 10}, q),
+                  TensorOf("model.norm.weight", {10}, Floats(10, 1))});
+  EXPECT_EQ(Judge(whole, MegatronOf(Rows(q, 0, 4), Rows(q, 4, 8))), "pass");
+  const v1::Weights twice = MegatronOf(Rows(q, 0, 4), Rows(q, 0, 4));
+  EXPECT_THAT(Judge(whole, twice), ::testing::HasSubstr("rank_repeated mp_rank_00, mp_rank_01"));
+  EXPECT_THAT(Judge(twice, twice), ::testing::HasSubstr("rank_repeated mp_rank_00, mp_rank_01")) << "on both sides";
+}
+
 TEST(InitialWeights, HeadsStandInHalvesOrInPairs) {
   const Floats q = RandomFloats(80, 1);
   const Floats pairs = Rows(q, 0, 1) + Rows(q, 4, 5) + Rows(q, 1, 2) + Rows(q, 5, 6) + Rows(q, 2, 3) + Rows(q, 6, 7) +
@@ -404,6 +440,16 @@ TEST(InitialWeights, NamesAloneLeaveNothingOut) {
   }
   EXPECT_EQ(Judge(model("blocks.0.attn.bias", 3), model("blocks.0.attn.bias", 4)),
             "fail: weights_differ blocks.0.attn.bias");
+  // A counter is a number; what has as many as a layer is not told, and a matrix is a layer.
+  EXPECT_EQ(Judge(model("iteration", 3), model("iteration", 3)), "pass");
+  EXPECT_EQ(Judge(model("iteration", 3), model("iteration", 4)).find("not_performed"), 0U);
+  const auto matrix = [](const char* name, unsigned seed) {
+    return StateAt(0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 2)),
+                       TensorOf(name, {10, 64}, RandomFloats(640, seed))});
+  };
+  for (const char* name : {"iteration", "step", "net.learning_rate"}) {
+    EXPECT_EQ(Judge(matrix(name, 3), matrix(name, 4)), absl::StrCat("fail: weights_differ ", name));
+  }
 }
 
 TEST(InitialWeights, TheCopyThatTheOptimizerUpdatesIsTheModel) {
@@ -421,6 +467,39 @@ TEST(InitialWeights, TheCopyThatTheOptimizerUpdatesIsTheModel) {
   }
 }
 
+Floats Rounded(Floats values) {
+  std::transform(values.begin(), values.end(), values.begin(), &ToBf16);
+  return values;
+}
+
+// A model, and what its optimizer keeps in fp32 beside it.
+v1::Weights WithCopy(const Floats& model, const std::string& dtype, const Floats& copy) {
+  v1::Weights weights = StateAt(0, {TensorOf("fc.weight", {10, 64}, model, dtype)});
+  if (copy.empty()) return weights;
+  *weights.add_tensors() = TensorOf("fp32.fc.weight", {10, 64}, copy);
+  weights.mutable_tensors(1)->set_role(v1::TENSOR_ROLE_MASTER);
+  return weights;
+}
+
+TEST(InitialWeights, WhatTrainingGoesOnFromIsNotRounded) {
+  const Floats all = RandomFloats(640, 2), rounded = Rounded(all);
+  const v1::Weights wide = WithCopy(all, "F32", {}), wide_rounded = WithCopy(rounded, "F32", {});
+  const v1::Weights whole = WithCopy(rounded, "BF16", all), made = WithCopy(rounded, "BF16", rounded);
+  const v1::Weights bare = WithCopy(rounded, "BF16", {});
+  const std::string lost = "fail: weights_differ fc.weight";
+  EXPECT_EQ(Judge(made, made), "pass") << "both were made from a checkpoint in bf16";
+  EXPECT_EQ(Judge(whole, whole), "pass");
+  EXPECT_EQ(Judge(wide, wide_rounded), lost);
+  EXPECT_EQ(Judge(whole, made), "fail: weights_differ fc.weight");
+  EXPECT_EQ(Judge(made, whole), "fail: weights_differ fc.weight");
+  EXPECT_EQ(Judge(wide, made), "pass") << "so mixed precision begins; the types tell it";
+  EXPECT_EQ(Judge(wide, bare), "pass");
+  EXPECT_EQ(Judge(wide, whole), "pass");
+  EXPECT_EQ(Judge(wide_rounded, whole), lost);
+  EXPECT_EQ(Judge(wide_rounded, made), "pass");
+  EXPECT_EQ(Judge(whole, bare).find("not_performed"), 0U);
+}
+
 TEST(InitialWeights, FilesOfOneStepThatContradictEachOther) {
   const v1::Weights a = StateAt(0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 1))});
   const v1::Weights b = StateAt(0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 2))});
@@ -432,16 +511,15 @@ TEST(InitialWeights, FilesOfOneStepThatContradictEachOther) {
 }
 
 // Two parameters in bf16 beside the flat buffer of a distributed optimizer, filled up with zeros.
-v1::Weights WithFlatMaster(const std::vector<unsigned>& seeds) {
+v1::Weights WithFlatMaster(const std::vector<unsigned>& seeds, bool made_from_model = false) {
   v1::Weights weights = StateAt(0, {});
   Floats flat;
   for (const unsigned seed : {1U, 2U}) {
-    Floats values = RandomFloats(320, seed);
-    std::transform(values.begin(), values.end(), values.begin(), &ToBf16);
-    *weights.add_tensors() = TensorOf(absl::StrCat("fc", seed, ".weight"), {5, 64}, values, "BF16");
+    *weights.add_tensors() =
+        TensorOf(absl::StrCat("fc", seed, ".weight"), {5, 64}, Rounded(RandomFloats(320, seed)), "BF16");
   }
   for (const unsigned seed : seeds) {
-    const Floats values = RandomFloats(320, seed);
+    const Floats values = made_from_model ? Rounded(RandomFloats(320, seed)) : RandomFloats(320, seed);
     flat.insert(flat.begin(), values.begin(), values.end());
   }
   flat.resize(704);
@@ -454,6 +532,9 @@ TEST(InitialWeights, AFlatMasterIsTheModelsOrNotKnown) {
   EXPECT_EQ(Judge(WithFlatMaster({1, 2}), WithFlatMaster({1, 2})), "pass");
   EXPECT_EQ(Judge(WithFlatMaster({1, 2}), WithFlatMaster({1, 3})).find("not_performed"), 0U);
   EXPECT_EQ(Judge(WithFlatMaster({1, 3}), WithFlatMaster({1, 3})).find("not_performed"), 0U) << "stale on both sides";
+  EXPECT_EQ(Judge(WithFlatMaster({1, 2}, true), WithFlatMaster({1, 2}, true)), "pass");
+  const std::string made = Judge(WithFlatMaster({1, 2}), WithFlatMaster({1, 2}, true));
+  EXPECT_EQ(made.find("fail: weights_differ"), 0U);
 }
 
 TEST(Graph, WhatIsFrozenOnOneSideAlone) {

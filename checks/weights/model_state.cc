@@ -7,9 +7,14 @@
 #include <tuple>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "checks/weights/law.h"
+#include "common/training_counters.h"
+#include "common/utf8.h"
 #include "rules/tensor_kinds.h"
 
 namespace paritect {
@@ -37,15 +42,6 @@ std::vector<const Checkpoint*> Representatives(const std::vector<const Checkpoin
   std::vector<const Checkpoint*> chosen;
   for (const auto& [place, one] : places) chosen.push_back(one);
   return chosen;
-}
-
-// Formats that hold models of frameworks with another order of axes, under names of any kind. Sources: TensorFlow 1,
-// tf.get_variable and tf.matmul (input by output); Keras, Layer.add_weight; numpy.savez of models of JAX (y = x @ w);
-// ONNX operators MatMul (input by output) and Gemm with transB; a table of tensors is written by hand from anything.
-constexpr absl::string_view kAnyAxes[] = {"tf-bundle", "keras-h5", "npz", "npy", "onnx", "tensor-table"};
-
-bool HoldsAnyAxes(absl::string_view format) {
-  return std::find(std::begin(kAnyAxes), std::end(kAnyAxes), format) != std::end(kAnyAxes);
 }
 
 // A mask under the name attn.bias has four axes, a bias one (transformers, GPT-2).
@@ -77,19 +73,20 @@ ModelTensor Described(const TensorNames& names, const std::string& name, v1::Ten
   described.copied = kinds.Is(TensorKind::kCopied, described.canonical);
   described.vocabulary = kinds.Is(TensorKind::kVocabulary, described.canonical);
   described.rotary = kinds.Is(TensorKind::kRotary, described.canonical);
-  described.any_axes = HoldsAnyAxes(format);
+  described.any_axes = kinds.Is(CheckpointKind::kAnyAxes, format);
   return described;
 }
 
 // Whether more than a name that a layer may have too says that a tensor is the optimizer's, or a counter: it is a
-// number, stands at the top, is of whole numbers or zeros, stands among states, or is named after a tensor of the model
-// (moments.NAME, NAME/Adam).
+// number, stands at the top (of a counter that is not enough: it has no row over steps as a rate has), is of whole
+// numbers or zeros, stands among states, or is named after a tensor of the model (moments.NAME, NAME/Adam).
 bool IsSurelyLeftOut(const v1::TensorFingerprint& tensor, const std::set<std::string>& all) {
   const std::string& name = tensor.name();
   const bool whole_numbers = absl::StartsWith(tensor.dtype(), "I") || absl::StartsWith(tensor.dtype(), "U");
   const std::size_t first = name.find_first_of("./"), last = name.find_last_of("./");
   const bool fresh = tensor.statistics().has_zero() && tensor.statistics().zero() == ElementsOf(tensor);
-  if (ElementsOf(tensor) <= 1 || whole_numbers || fresh || first == std::string::npos) return true;
+  if (ElementsOf(tensor) <= 1 || whole_numbers || fresh) return true;
+  if (first == std::string::npos) return !IsTrainingCounter(name);
   if (all.contains(name.substr(first + 1)) || all.contains(name.substr(0, last))) return true;
   constexpr absl::string_view kStates[] = {
       "state", "states",  "exp_avg", "exp_avg_sq", "momentum_buffer",  "base_state", "OPTIMIZER_SLOT", "mu",
@@ -127,6 +124,29 @@ const v1::ValueHash* ValuesOf(const v1::TensorFingerprint& tensor, const std::st
   if (dtype == "BF16") return tensor.has_values_as_bf16() ? &tensor.values_as_bf16() : nullptr;
   if (dtype == "F16") return tensor.has_values_as_fp16() ? &tensor.values_as_fp16() : nullptr;
   return tensor.has_values() ? &tensor.values() : nullptr;
+}
+
+// Ranks of one layout never hold the same slices of everything: of each folder of a rank, what it holds.
+std::vector<std::string> RepeatedRanks(const Checkpoint& checkpoint) {
+  std::map<std::string, std::set<std::string>> contents;  // of a folder: names with their contents
+  std::set<std::string> cut;                              // ... that hold more than constants
+  for (const v1::TensorFingerprint* tensor : checkpoint.tensors) {
+    const std::size_t end = tensor->file().find('/');
+    if (end == std::string::npos) continue;
+    const std::string folder = DisplayBytes(tensor->file().substr(0, end));
+    contents[folder].insert(absl::StrCat(tensor->name(), "\n", ContentOf(*tensor)));
+    if (!ContentOf(*tensor).empty() && ElementsOf(*tensor) > 1 && !IsConstant(*tensor)) cut.insert(folder);
+  }
+  std::map<std::set<std::string>, std::vector<std::string>> folders;
+  for (auto& [folder, all] : contents) {
+    if (cut.contains(folder)) folders[std::move(all)].push_back(folder);
+  }
+  std::vector<std::string> repeated;
+  for (const auto& [all, names] : folders) {
+    if (names.size() > 1) repeated.push_back(absl::StrJoin(names, ", "));
+  }
+  std::sort(repeated.begin(), repeated.end());
+  return repeated;
 }
 
 // What several ranks hold alike (of tensor- or expert-parallel ones) counts once.
@@ -169,6 +189,10 @@ ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoi
     state.sources.insert(state.sources.end(), one->sources.begin(), one->sources.end());
     state.incomplete = state.incomplete || one->incomplete;
     state.removed_redundancy = state.removed_redundancy || one->removed_redundancy;
+    if (BuiltInTensorKinds().Is(CheckpointKind::kSplit, one->pieces.front()->format())) {
+      const std::vector<std::string> repeated = RepeatedRanks(*one);
+      state.repeated.insert(state.repeated.end(), repeated.begin(), repeated.end());
+    }
     std::set<std::string> all;
     for (const v1::TensorFingerprint* tensor : one->tensors) all.insert(tensor->name());
     for (const v1::TensorFingerprint* tensor : one->tensors) {
@@ -188,7 +212,9 @@ ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoi
       state.tensors[place->second].twice |= one->twice.contains(tensor->name());
     }
   }
-  for (ModelTensor& tensor : state.tensors) DropCopies(tensor);
+  for (ModelTensor& tensor : state.tensors) {
+    if (state.repeated.empty() || tensor.copied) DropCopies(tensor);
+  }
   FindGates(state);
   return state;
 }
@@ -225,7 +251,7 @@ FlatMasters FlatMastersOf(const CheckContext& context, const std::vector<const C
       if (IsFlatMaster(context, *tensor)) {
         masters.push_back(tensor);
       } else if (tensor->role() == v1::TENSOR_ROLE_MASTER) {
-        return FlatMasters::kNone;  // the reader cut them into parameters
+        return {};  // the reader cut them into parameters
       }
       // What shares its storage lies in a buffer once; the copies of ranks lie in the buffers of each.
       if (ModelRoleOf(context, *tensor) != v1::TENSOR_ROLE_PARAMETER || !tensor->alias_of().empty()) continue;
@@ -233,17 +259,26 @@ FlatMasters FlatMastersOf(const CheckContext& context, const std::vector<const C
       types.insert(tensor->dtype());
     }
   }
-  if (masters.empty()) return FlatMasters::kNone;
+  if (masters.empty()) return {};
   // Some optimizers keep no copy of what is in fp32 already.
   if (types.size() == 2 && types.erase("F32") == 1) {
     std::erase_if(parameters, [](const v1::TensorFingerprint* one) { return one->dtype() == "F32"; });
   }
-  if (types.size() != 1) return FlatMasters::kUnknown;
+  FlatMasters flat;
+  flat.kind = FlatMasters::Kind::kUnknown;
+  flat.buffers = masters.size();
+  if (types.size() != 1) return flat;
   const std::string& type = *types.begin();
   const auto of_model = SumOf(parameters, [](const auto& one) { return ValuesOf(one, ""); });
-  const auto of_masters = SumOf(masters, [&](const auto& one) { return ValuesOf(one, type); });
+  const auto rounded = SumOf(masters, [&](const auto& one) { return ValuesOf(one, type); });
+  const auto values = SumOf(masters, [](const auto& one) { return ValuesOf(one, ""); });
   // Zeros that fill buffers up count nothing.
-  return of_model.has_value() && of_model == of_masters ? FlatMasters::kAsModel : FlatMasters::kUnknown;
+  if (!of_model.has_value() || of_model != rounded || !values.has_value()) return flat;
+  flat.kind = FlatMasters::Kind::kAsModel;
+  flat.values = *values;
+  flat.parameters = *of_model;
+  flat.beyond = *values != *of_model;
+  return flat;
 }
 
 }  // namespace paritect

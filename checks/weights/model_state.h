@@ -55,6 +55,8 @@ struct ModelState {
   int left_out = 0;  // tensors that are no part of a model: of the optimizer, counters, random state
   // ... by their names, and nothing else says so.
   std::vector<const v1::TensorFingerprint*> doubtful;
+  // Tensor-parallel ranks that hold the same in everything ("mp_rank_00, mp_rank_01"): one's file in another's place.
+  std::vector<std::string> repeated;
   std::map<std::string, std::size_t> by_name;
 
   const ModelTensor* Find(const std::string& name) const;
@@ -70,10 +72,17 @@ ModelState StateOf(const CheckContext& context, const std::vector<const Checkpoi
 ModelState MastersOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints);
 
 // Such copies in flat buffers, of which nothing says what lies where.
-enum class FlatMasters {
-  kNone,
-  kAsModel,  // all values together are those of the parameters, but for rounding to their type
-  kUnknown,  // they are not, or that was not computed
+struct FlatMasters {
+  enum class Kind {
+    kNone,
+    kAsModel,  // all values together are those of the parameters, but for rounding to their type
+    kUnknown,  // they are not, or that was not computed
+  };
+  Kind kind = Kind::kNone;
+  bool beyond = false;  // they hold more than the parameters do
+  ValueHashes values;   // of all together
+  ValueHashes parameters;
+  std::size_t buffers = 0;  // of all ranks
 };
 FlatMasters FlatMastersOf(const CheckContext& context, const std::vector<const Checkpoint*>& checkpoints);
 

@@ -74,10 +74,17 @@ PairedStates::PairedStates(const CheckContext& context, const ModelState& a, con
 namespace {
 
 // Two draws have nothing to do with each other: the cosine of their sketches (128 places) is within about a tenth of 0.
-// Values that were scaled, negated or disturbed keep it near 1 or -1. Only where the mean does not make it.
+// Values that were scaled, negated or disturbed keep it near 1 or -1. Only where the mean does not make it. Nor do
+// draws differ in one element alone, or hold the same bytes as another type.
 bool AreRelated(const Profile& profile, const TensorPair& pair) {
   constexpr std::uint64_t kElementsMin = 256;
-  if (!pair.one_to_one() || pair.a.front()->elements() < kElementsMin) return false;
+  if (!pair.one_to_one()) return false;
+  const v1::TensorFingerprint &a = pair.a.front()->first(), &b = pair.b.front()->first();
+  if (pair.a.front()->whole() && pair.b.front()->whole() && pair.a.front()->elements() > 1) {
+    if (!a.xxh3().empty() && a.xxh3() == b.xxh3()) return true;
+    if (a.dtype() == b.dtype() && PlaceOf(a, b).word.has_value()) return true;
+  }
+  if (pair.a.front()->elements() < kElementsMin) return false;
   const DifferenceFigures figures = FiguresOf(pair.a.front()->first(), pair.b.front()->first());
   const auto centred = [](double mean, double deviation) { return std::fabs(mean) < 0.25 * deviation; };
   return figures.cosine.has_value() && std::fabs(*figures.cosine) > profile.threshold("weights_related") &&

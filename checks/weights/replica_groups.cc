@@ -55,7 +55,7 @@ class Layout {
 // Written by a framework that splits models, so that two ranks need not be replicas.
 bool MayBeSplit(const Checkpoint& one) {
   return std::any_of(one.pieces.begin(), one.pieces.end(), [](const v1::Weights* piece) {
-    return piece->format() == "megatron" || piece->format() == "deepspeed-zero";
+    return BuiltInTensorKinds().Is(CheckpointKind::kSplit, piece->format());
   });
 }
 

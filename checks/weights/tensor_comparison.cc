@@ -243,6 +243,21 @@ std::optional<Sameness> SlicedOf(const TensorPair& pair, const std::vector<Place
   return Sameness::kUnplaced;
 }
 
+// Cut in the same way on both sides, or each piece of one side again into as many pieces of the other. Where ranks hold
+// gates, a piece is not what follows one another.
+bool AreCutAlike(const std::vector<PlacedValues>& a, const std::vector<PlacedValues>& b, bool gated) {
+  if (a.size() > b.size()) return AreCutAlike(b, a, gated);
+  if (b.size() % a.size() != 0 || (gated && a.size() != b.size())) return false;
+  const std::size_t each = b.size() / a.size();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const absl::Span<const PlacedValues> parts = absl::MakeConstSpan(b).subspan(i * each, each);
+    const bool same =
+        each == 1 ? LayoutOf(a[i], parts[0]) == Layout::kSameOrder : JointOf(a[i], parts) == Joint::kInOrder;
+    if (!same) return false;
+  }
+  return true;
+}
+
 // Parts of one side against a whole or other parts of the other; the sums of all values are the same. Rows that stand
 // in turn are in no hash of their own: whether they stand where they have to is not told.
 Sameness JoinedOf(const TensorPair& pair, Sameness straight, const std::string& a_as = "",
@@ -251,12 +266,14 @@ Sameness JoinedOf(const TensorPair& pair, Sameness straight, const std::string& 
   if (!a.has_value() || !b.has_value()) return Sameness::kUnplaced;
   if (const auto sliced = SlicedOf(pair, *a, *b, straight)) return *sliced;
   if (a->size() > 1 && b->size() > 1) {
-    // The same cuts on both sides: piece by piece.
-    bool same = a->size() == b->size();
-    for (std::size_t i = 0; same && i < a->size(); ++i) same = LayoutOf((*a)[i], (*b)[i]) == Layout::kSameOrder;
-    return same ? straight : Sameness::kUnplaced;
+    const bool gated = pair.a[0]->ranked || pair.b[0]->ranked;
+    return AreCutAlike(*a, *b, gated) ? straight : Sameness::kUnplaced;
   }
-  const auto in_turn = [&](const ModelTensor* one) { return one->grouped || (one->ranked && !one->whole()); };
+  // Groups of rows follow each other from rank to rank: of one layer on both sides no order is open.
+  const bool one_layer = pair.one_to_one() && pair.a[0]->grouped && pair.a[0]->unwrapped == pair.b[0]->unwrapped;
+  const auto in_turn = [&](const ModelTensor* one) {
+    return (one->grouped && !one_layer) || (one->ranked && !one->whole());
+  };
   const bool mixed =
       std::any_of(pair.a.begin(), pair.a.end(), in_turn) || std::any_of(pair.b.begin(), pair.b.end(), in_turn);
   switch (a->size() == 1 ? JointOf(a->front(), *b) : JointOf(b->front(), *a)) {

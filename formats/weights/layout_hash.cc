@@ -1,23 +1,11 @@
 #include "formats/weights/layout_hash.h"
 
 #include <algorithm>
-#include <array>
 
 #include "common/tensor_hashes.h"
+#include "formats/weights/place_sums.h"
 
 namespace paritect {
-namespace {
-
-// The weights of a run's places, counted from its begin; longer runs are cut.
-constexpr std::size_t kRun = 1024;
-constexpr std::array<std::uint64_t, kRun + 1> kWeights = [] {
-  std::array<std::uint64_t, kRun + 1> weights = {1};
-  for (std::size_t i = 1; i <= kRun; ++i) weights[i] = weights[i - 1] * kPlaceWeight;
-  return weights;
-}();
-
-}  // namespace
-
 LayoutHasher::LayoutHasher(const std::vector<std::int64_t>& shape) {
   if (shape.size() < 2) return;
   for (const std::int64_t size : shape) axes_.push_back({.size = static_cast<std::uint64_t>(size)});
@@ -25,24 +13,20 @@ LayoutHasher::LayoutHasher(const std::vector<std::int64_t>& shape) {
 
 void LayoutHasher::Add(const std::uint64_t* mixes, std::size_t count) {
   while (count > 0) {
-    std::size_t run = std::min(count, kRun);
+    std::size_t run = std::min(count, kRunMax);
     if (!axes_.empty()) {
       const Axis& last = axes_.back();
       run = std::min<std::uint64_t>(run, std::max<std::uint64_t>(last.size, last.at + 1) - last.at);
     }
-    std::uint64_t plain = 0, weighted = 0;
-    for (std::size_t i = 0; i < run; ++i) {
-      const std::uint64_t mix = mixes[i] == kNegativeZeroLow ? 0 : mixes[i];
-      plain += mix;
-      weighted += mix * kWeights[i];
-    }
+    const auto [plain, weighted] = SumRun(mixes, run);
+    const std::uint64_t along = RunWeight(run);
     order_ += weight_ * weighted;
-    weight_ *= kWeights[run];
+    weight_ *= along;
     elements_ += run;
     if (!axes_.empty()) {
       Axis& last = axes_.back();
       last.sum += last.weight * weighted;
-      last.weight *= kWeights[run];
+      last.weight *= along;
       last.at += run;
       row_ += plain;
       if (last.at >= last.size) EndRow();

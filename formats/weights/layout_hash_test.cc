@@ -52,6 +52,18 @@ Mixes Transposed(const Mixes& mixes, std::size_t rows, std::size_t columns) {
   return turned;
 }
 
+TEST(LayoutHash, NegativeZeroIsZero) {
+  for (const std::size_t count : {3U, 16U, 40U, 3000U}) {
+    Mixes mixes = Random(count), zeros = mixes;
+    for (std::size_t i = 1; i < count; i += 7) {
+      mixes[i] = kNegativeZeroLow;
+      zeros[i] = 0;
+    }
+    const auto size = static_cast<std::int64_t>(count);
+    EXPECT_EQ(HashOf(mixes, {1, size}).SerializeAsString(), SlowHashOf(zeros, {1, size}).SerializeAsString()) << count;
+  }
+}
+
 TEST(LayoutHash, IsItsDefinitionInBlocksOfAnySize) {
   for (const std::vector<std::int64_t>& shape :
        {std::vector<std::int64_t>{3, 5}, {2, 3, 4, 5}, {7, 1, 3}, {2, 5000}, {1, 1}, {4096, 2}}) {

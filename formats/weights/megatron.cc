@@ -15,6 +15,7 @@
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/weights/megatron_rows.h"
 #include "formats/weights/stage_names.h"
 #include "formats/weights/weights_folder.h"
 #include "formats/weights/weights_format.h"
@@ -81,13 +82,15 @@ absl::Status AddDistributedOptimizer(FileSystem& fs, const std::string& folder, 
   return out.Absorb(std::move(**source), file, kFlatMaster);
 }
 
-absl::Status AddRank(FileSystem& fs, const std::string& folder, Rank& rank, StoredTensors& out) {
+absl::Status AddRank(FileSystem& fs, const std::string& folder, Rank& rank, std::size_t& runs_left,
+                     StoredTensors& out) {
   rank.begin = rank.end = out.tensors().size();
   for (absl::string_view name : kModelFiles) {
     const std::string file = JoinPath(rank.folder, name);
     auto source = ReadTorchFile(fs, JoinPath(folder, file));
     if (absl::IsNotFound(source.status())) continue;
     if (!source.ok()) return source.status();
+    PARITECT_RETURN_IF_ERROR(SplitMegatronRows(**source, runs_left));
     PARITECT_RETURN_IF_ERROR(out.Absorb(std::move(**source), file));
     rank.end = out.tensors().size();
     return AddDistributedOptimizer(fs, folder, rank, out);
@@ -135,13 +138,14 @@ absl::StatusOr<std::unique_ptr<StoredTensors>> ReadIteration(FileSystem& fs, con
   auto out = std::make_unique<StoredTensors>("megatron");
   std::set<std::int64_t> tensor, pipeline;
   std::vector<Rank> ranks;
+  std::size_t runs_left = kRowRunsMax;
   for (const std::string& name : sample.names) {
     auto rank = RankOf(name);
     if (!rank) continue;
     if (ranks.size() >= kRanksMax) return absl::ResourceExhaustedError(StrCat("more than ", kRanksMax, " ranks"));
     tensor.insert(rank->tensor);
     pipeline.insert(rank->pipeline);
-    PARITECT_RETURN_IF_ERROR(AddRank(fs, folder, *rank, *out));
+    PARITECT_RETURN_IF_ERROR(AddRank(fs, folder, *rank, runs_left, *out));
     ranks.push_back(*std::move(rank));
   }
   NumberThrough(ranks, *out);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+
+#include "formats/weights/place_sums.h"
 
 namespace paritect {
 namespace {
@@ -29,6 +32,13 @@ void Sketcher::AddRow(const T* values, std::size_t first, std::size_t count) {
   const std::uint64_t row = elements_ / kSketchPlacesMax;
   const std::uint64_t signs[2] = {Scatter(3 * row), Scatter(3 * row + 1)};
   const std::size_t turn = Scatter(3 * row + 2) % kSketchPlacesMax;
+  if constexpr (std::is_same_v<T, float>) {
+    if (count == kSketchPlacesMax) {
+      AddSignedRow(values, signs, turn, places_);
+      elements_ += count;
+      return;
+    }
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = first + i;
     const double value = static_cast<double>(values[i]);

@@ -48,6 +48,21 @@ TEST(Sketch, BlocksDoNotMatter) {
   EXPECT_EQ(SketchOf(values), SketchOf(values, 10'000));
 }
 
+// Values in fp32 are added many at a time, those in fp64 one by one.
+TEST(Sketch, VectorsAddWhatSingleValuesDo) {
+  std::vector<float> values = Normal(10'000, 3);
+  values[5] = std::nanf("");
+  values[700] = HUGE_VALF;
+  values[701] = -HUGE_VALF;
+  values[702] = -0.0F;
+  Sketcher one_by_one;
+  for (const float value : values) {
+    const double wide = static_cast<double>(value);
+    one_by_one.Add(&wide, 1);
+  }
+  EXPECT_EQ(SketchOf(values), one_by_one.Finish());
+}
+
 TEST(Sketch, ProductsAreAboutThoseOfTheElements) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const std::vector<float> a = Normal(100'000, seed), other = Normal(100'000, seed + 100);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/numeric/int128.h"
@@ -94,6 +95,52 @@ absl::Status StoredTensors::AddUnreadable(TensorInfo info, absl::string_view why
 
 std::optional<BytePiece> StoredTensors::PieceOf(std::size_t index) const {
   return pieces_[index];
+}
+
+namespace {
+
+// The info of a part, and where its rows stand.
+absl::StatusOr<std::pair<TensorInfo, std::vector<BytePiece>>> PartOf(const TensorInfo& whole, const BytePiece& piece,
+                                                                     RowPart part) {
+  const std::uint64_t row_bytes = whole.bytes / static_cast<std::uint64_t>(whole.shape[0]);
+  TensorInfo info = whole;
+  info.name = std::move(part.name);
+  info.shape[0] = 0;
+  std::vector<BytePiece> pieces;
+  for (const auto& [first, count] : part.runs) {
+    if (first < 0 || count <= 0 || first > whole.shape[0] - count) {
+      return absl::InternalError(StrCat("rows ", first, " + ", count, " of ", whole.shape[0]));
+    }
+    info.shape[0] += count;
+    pieces.push_back({piece.bytes, piece.offset + static_cast<std::uint64_t>(first) * row_bytes,
+                      static_cast<std::uint64_t>(count) * row_bytes});
+  }
+  PARITECT_RETURN_IF_ERROR(SizeTensor(info));
+  return std::pair(std::move(info), std::move(pieces));
+}
+
+}  // namespace
+
+absl::Status StoredTensors::SplitRows(const std::function<std::vector<RowPart>(const TensorInfo&)>& parts) {
+  std::set<std::string> shared;
+  for (const TensorInfo& info : tensors_) shared.insert(info.alias_of);
+  const std::vector<TensorInfo> infos = std::exchange(tensors_, {});
+  std::vector<ReadElements> readers = std::exchange(readers_, {});
+  std::vector<std::optional<BytePiece>> pieces = std::exchange(pieces_, {});
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const bool splits = pieces[i].has_value() && infos[i].alias_of.empty() && infos[i].bytes > 0 &&
+                        !infos[i].shape.empty() && !shared.contains(infos[i].name);
+    std::vector<RowPart> made = splits ? parts(infos[i]) : std::vector<RowPart>();
+    if (made.empty()) {
+      PARITECT_RETURN_IF_ERROR(Add(infos[i], std::move(readers[i])));
+      pieces_.back() = std::move(pieces[i]);
+    }
+    for (RowPart& part : made) {
+      PARITECT_ASSIGN_OR_RETURN(auto placed, PartOf(infos[i], *pieces[i], std::move(part)));
+      PARITECT_RETURN_IF_ERROR(AddPieces(std::move(placed.first), std::move(placed.second)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 void StoredTensors::AddFact(absl::string_view name, v1::Value value) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -26,6 +27,12 @@ struct BytePiece {
   SharedBytes bytes;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+};
+
+// A tensor made of rows of another, run after run.
+struct RowPart {
+  std::string name;
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;  // first row, how many
 };
 
 // Bounds of every checkpoint, whatever its format.
@@ -57,6 +64,10 @@ class StoredTensors final : public TensorSource {
   absl::Status AddUnreadable(TensorInfo info, absl::string_view why);
   // Where tensor `index` stands as one piece; else nullopt.
   std::optional<BytePiece> PieceOf(std::size_t index) const;
+
+  // Puts tensors made of its rows in the place of each that `parts` gives any for, if it stands in one piece and is no
+  // other's alias; rows are counted along the first axis and must be there.
+  absl::Status SplitRows(const std::function<std::vector<RowPart>(const TensorInfo&)>& parts);
 
   // A value beside the tensors. Over the bound it is left out, with one note.
   void AddFact(absl::string_view name, v1::Value value);

@@ -129,6 +129,58 @@ TEST(Megatron, ARankThatIsMissing) {
   EXPECT_TRUE(absl::IsDataLoss(OpenWeights(fs, "/n").status()));
 }
 
+// A layer of two heads of one channel each: rows of query, key, value head by head; two rows of gate, two of up.
+std::string MegatronLayer(std::int32_t heads, std::int32_t query_rows = 2) {
+  const auto matrix = [](const char* name, const char* key, std::int32_t rows, std::int32_t columns) {
+    return absl::StrCat(PickleText(absl::StrCat("decoder.layers.0.", name)),
+                        PickleTensor(key, "FloatStorage", rows * columns, 0, {rows, columns}, {columns, 1}));
+  };
+  const std::string arguments =
+      PickleInstance("argparse", "Namespace",
+                     {PickleText("num_attention_heads"), PickleInteger(heads), PickleText("hidden_size"),
+                      PickleInteger(2), PickleText("tensor_model_parallel_size"), PickleInteger(1)});
+  return TorchZip(
+      PickleDict({PickleText("args"), arguments, PickleText("model"),
+                  PickleDict({matrix("self_attention.linear_qkv.weight", "0", 6, 2),
+                              matrix("self_attention.linear_proj.weight", "1", 2, query_rows),
+                              matrix("mlp.linear_fc1.weight", "2", 4, 2), matrix("mlp.linear_fc2.weight", "3", 2, 2)})}),
+      {{"0", Floats({1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6})},
+       {"1", std::string(static_cast<std::size_t>(8 * query_rows), 'p')},
+       {"2", Floats({1, 1, 2, 2, 3, 3, 4, 4})},
+       {"3", std::string(16, 'q')}});
+}
+
+TEST(Megatron, RowsOfEachMatrixInAFusedOne) {
+  const std::string file = "/m/iter_0000005/mp_rank_00/model_optim_rng.pt", layer = "model.decoder.layers.0.";
+  MemoryFileSystem fs;
+  fs.AddFile(file, MegatronLayer(2));
+  const auto source = OpenWeights(fs, "/m/iter_0000005");
+  ASSERT_TRUE(source.ok()) << source.status();
+  std::map<std::string, std::string> read;
+  for (std::size_t i = 0; i < (*source)->tensors().size(); ++i) {
+    const absl::StatusOr<std::string> bytes = ReadTensor(**source, i);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    read[(*source)->tensors()[i].name] = *bytes;
+  }
+  EXPECT_EQ(read.size(), 7U);
+  EXPECT_EQ(read[layer + "self_attention.linear_qkv.q.weight"], Floats({1, 1, 4, 4}));
+  EXPECT_EQ(read[layer + "self_attention.linear_qkv.k.weight"], Floats({2, 2, 5, 5}));
+  EXPECT_EQ(read[layer + "self_attention.linear_qkv.v.weight"], Floats({3, 3, 6, 6}));
+  EXPECT_EQ(read[layer + "mlp.linear_fc1.gate.weight"], Floats({1, 1, 2, 2}));
+  EXPECT_EQ(read[layer + "mlp.linear_fc1.up.weight"], Floats({3, 3, 4, 4}));
+}
+
+TEST(Megatron, RowsThatTheFileDoesNotTellApartStayTogether) {
+  // No heads stated; heads that do not divide the rows; a query that is not what the next layer takes.
+  for (const std::string& bytes : {MegatronLayer(0), MegatronLayer(5), MegatronLayer(2, 4)}) {
+    MemoryFileSystem fs;
+    fs.AddFile("/m/iter_0000005/mp_rank_00/model_optim_rng.pt", bytes);
+    const auto source = OpenWeights(fs, "/m/iter_0000005");
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_THAT(Listed(**source), Contains("model.decoder.layers.0.self_attention.linear_qkv.weight F32 [6,2]"));
+  }
+}
+
 TEST(Megatron, StagesOfAPipelineAreNumberedThrough) {
   MemoryFileSystem fs;
   for (const char* rank : {"000", "001"}) {
