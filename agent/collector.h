@@ -29,8 +29,8 @@
 
 namespace paritect {
 
-// Where evidence goes: a function of one, and where its owner writes bytes, one for lists that need not become messages.
-// Refers to both functions.
+// Where evidence goes: a function of one, and where its owner writes bytes, one for lists that need not become
+// messages. Refers to both functions.
 class EvidenceSink {
  public:
   using One = absl::FunctionRef<void(v1::Evidence)>;

@@ -297,8 +297,8 @@ void ForEachFilePart(FilesOfList files, absl::FunctionRef<void(std::size_t n, ab
   std::string open;
   std::size_t n = 0;
   const auto close = [&] {
-    for (absl::string_view left = open; !left.empty(); left.remove_prefix(std::min(left.size(), kContentPartBytesMax))) {
-      visit(n++, left.substr(0, kContentPartBytesMax));
+    for (std::size_t at = 0; at < open.size(); at += kContentPartBytesMax) {
+      visit(n++, absl::string_view(open).substr(at, kContentPartBytesMax));
     }
     open.clear();
   };

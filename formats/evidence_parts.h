@@ -36,7 +36,7 @@ struct EvidenceParts {
   v1::Piece piece;                // without task_id, attempt and index
   std::vector<Content> contents;  // of part_sha256, the tree's leaves, tail_sha256; equal ones may stand more than once
   ContentTree tree;               // over the files of a long list; depth 0: there is none
-  // contents[files_begin, files_end) hold the files of a list; without_files: their bytes are not here (ForEachFilePart).
+  // contents[files_begin, files_end) hold the files of a list; without_files: but for their bytes (ForEachFilePart).
   std::size_t files_begin = 0;
   std::size_t files_end = 0;
   bool without_files = false;

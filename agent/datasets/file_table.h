@@ -77,7 +77,7 @@ class FileTable {
   absl::string_view FolderName(std::uint32_t folder) const;
   std::uint32_t ParentOf(std::uint32_t folder) const { return folders_[folder].parent; }
 
-  // What was seen in a row's content: hints, digests that explain. Kept as bytes: every file of a set of texts has some.
+  // What was seen in a row's content: hints, digests that explain. As bytes: every file of a set of texts has some.
   void SetRemarks(std::uint32_t at, v1::FileEntry remarks);
   std::optional<v1::FileEntry> RemarksOf(std::uint32_t at) const;
 

@@ -128,6 +128,10 @@ const std::string& ContentOf(const v1::TensorFingerprint& tensor) {
   return tensor.sha256().empty() ? tensor.md5() : tensor.sha256();
 }
 
+bool IsConstant(const v1::TensorFingerprint& tensor) {
+  return tensor.statistics().min() == tensor.statistics().max() && tensor.statistics().nan() == 0;
+}
+
 std::uint64_t ElementsOf(const v1::TensorFingerprint& tensor) {
   std::uint64_t elements = 1;
   for (const std::int64_t size : tensor.shape()) elements *= static_cast<std::uint64_t>(size);

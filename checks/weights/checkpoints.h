@@ -52,6 +52,9 @@ v1::TensorRole RoleOf(const CheckContext& context, const v1::TensorFingerprint& 
 // The best digest of its bytes that was recorded; empty: none.
 const std::string& ContentOf(const v1::TensorFingerprint& tensor);
 
+// All its elements are one value.
+bool IsConstant(const v1::TensorFingerprint& tensor);
+
 // Product of the shape.
 std::uint64_t ElementsOf(const v1::TensorFingerprint& tensor);
 // "[64, 3, 7, 7] F32"

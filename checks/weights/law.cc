@@ -115,10 +115,6 @@ bool AllHaveHistograms(const std::vector<const ModelTensor*>& tensors) {
 
 }  // namespace
 
-bool IsConstant(const v1::TensorFingerprint& tensor) {
-  return tensor.statistics().min() == tensor.statistics().max() && tensor.statistics().nan() == 0;
-}
-
 std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPair& pair) {
   if (!AllHaveHistograms(pair.a) || !AllHaveHistograms(pair.b)) return std::nullopt;
   const v1::TensorFingerprint a = Merged(pair.a), b = Merged(pair.b);

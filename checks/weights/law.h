@@ -24,8 +24,6 @@ struct LawComparison {
 // Of the pair's parts together. nullopt: a histogram is missing.
 std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPair& pair);
 
-bool IsConstant(const v1::TensorFingerprint& tensor);
-
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_WEIGHTS_LAW_H_

@@ -12,7 +12,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "checks/weights/law.h"
 #include "common/training_counters.h"
 #include "common/utf8.h"
 #include "rules/tensor_kinds.h"

@@ -16,7 +16,7 @@ observer="$source_dir/agent/observer" weights="$source_dir/formats/weights"
 "$compiler" -shared -fPIC -std=c++20 -O2 -ffp-contract=off -fno-exceptions -fno-rtti -fno-threadsafe-statics \
   -fno-stack-protector -fvisibility=hidden -fvisibility-inlines-hidden -I "$source_dir" -idirafter include \
   "$observer"/{fingerprint_library,vector_choice,without_libstdcxx}.cc \
-  "$weights"/{sketch,value_sums,value_sums_plain,widen}.cc \
+  "$weights"/{place_sums,sketch,value_sums,value_sums_plain,widen}.cc \
   -nodefaultlibs -static-libgcc -Wl,--version-script="$observer/exports.map" -Wl,--no-undefined -lm -lc -lgcc \
   -o libparitect-observe.so || fail "the observer's library is not built"
 "${compiler%g++}gcc" -shared -fPIC -O2 -D_GNU_SOURCE -fvisibility=hidden -fno-builtin-fopen -U_FORTIFY_SOURCE \
