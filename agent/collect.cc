@@ -10,6 +10,7 @@
 #include "common/utf8.h"
 #include "formats/plan.h"
 #include "formats/plan_identity.h"
+#include "formats/plan_sources.h"
 
 namespace paritect {
 namespace {
@@ -22,7 +23,6 @@ class PathChecker {
   PathChecker(FileSystem& fs, const v1::Plan& plan) : fs_(fs), plan_(plan) {}
 
   void Check(absl::string_view path, const v1::Position& at) {
-    if (path.empty()) return;
     auto found = ExpandPathPattern(fs_, ResolvePath(plan_, path));
     if (found.ok() || !absl::IsNotFound(found.status())) return;
     problems_.push_back(absl::StrCat(plan_.info().plan_file(), ":", at.line(), ":", at.column(), ": ",
@@ -60,21 +60,9 @@ absl::StatusOr<v1::Plan> LoadPlan(FileSystem& fs, absl::string_view path, absl::
 
 absl::Status CheckPlanPaths(FileSystem& fs, const v1::Plan& plan) {
   PathChecker checker(fs, plan);
-  for (const auto& source : plan.datasets()) {
-    checker.Check(source.root(), source.at());
-    checker.Check(source.manifest(), source.at());
-    checker.Check(source.listing(), source.at());
+  for (const PlanSource& source : SourcesOf(plan)) {
+    for (absl::string_view one : source.paths) checker.Check(one, *source.at);
   }
-  for (const auto& source : plan.shards()) {
-    checker.Check(source.list(), source.at());
-    checker.Check(source.trace(), source.at());
-  }
-  for (const auto& source : plan.settings()) checker.Check(source.file(), source.at());
-  for (const auto& source : plan.logs()) checker.Check(source.file(), source.at());
-  for (const auto& source : plan.weights()) checker.Check(source.file(), source.at());
-  for (const auto& source : plan.tensors()) checker.Check(source.file(), source.at());
-  for (const auto& source : plan.scripts()) checker.Check(source.path(), source.at());
-  for (const auto& source : plan.observed()) checker.Check(source.path(), source.at());
   return checker.Result();
 }
 

@@ -9,6 +9,7 @@
 #include "common/duration.h"
 #include "common/status_macros.h"
 #include "formats/plan.h"
+#include "formats/plan_sources.h"
 
 namespace paritect {
 namespace {
@@ -25,21 +26,9 @@ Status RequireAbsolute(const DocumentNode& node, absl::string_view path) {
 }
 
 Status RequireAbsolutePaths(const DocumentNode& node, const v1::Plan& plan) {
-  for (const auto& one : plan.datasets()) {
-    for (const std::string& path : {one.root(), one.manifest(), one.listing()}) {
-      PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, path));
-    }
+  for (const PlanSource& source : SourcesOf(plan)) {
+    for (absl::string_view path : source.paths) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, path));
   }
-  for (const auto& one : plan.shards()) {
-    PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.list()));
-    PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.trace()));
-  }
-  for (const auto& one : plan.settings()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
-  for (const auto& one : plan.logs()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
-  for (const auto& one : plan.weights()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
-  for (const auto& one : plan.tensors()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.file()));
-  for (const auto& one : plan.scripts()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.path()));
-  for (const auto& one : plan.observed()) PARITECT_RETURN_IF_ERROR(RequireAbsolute(node, one.path()));
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/pki/certificate.h"
 #include "common/status_macros.h"
@@ -70,13 +71,13 @@ HolderJournal::HolderJournal(absl::string_view folder) : path_(JoinPath(folder, 
 absl::Status HolderJournal::Append(const HolderLine& line) {
   absl::MutexLock lock(&mutex_);
   const int fd = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("open ", path_));
+  if (fd < 0) return ErrnoStatus(errno, "open", path_);
   const std::string text = FormatHolderLine(line);
   // One write: lines of two processes do not mix.
   const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
   const int error = errno;
   close(fd);
-  return written ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("write ", path_));
+  return written ? absl::OkStatus() : ErrnoStatus(error, "write", path_);
 }
 
 absl::StatusOr<std::vector<HolderLine>> HolderJournal::ReadNew() {

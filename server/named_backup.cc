@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
@@ -17,7 +18,7 @@ absl::StatusOr<v1::BackupResponse> MakeNamedBackup(FleetStore& store, const std:
         "a backup needs a plain name (letters, digits, '.', '_', '-'): it goes into the server's folder of backups");
   }
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("make ", folder));
+    return ErrnoStatus(errno, "make", folder);
   }
   v1::BackupResponse response;
   response.set_path(JoinPath(folder, name));

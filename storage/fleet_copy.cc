@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/digest.h"
+#include "common/errno_status.h"
 #include "common/status_macros.h"
 #include "storage/fleet_schema.h"
 #include "storage/sqlite_prepared.h"
@@ -225,7 +226,7 @@ absl::Status CopyToFile(SqlConnection& from, absl::string_view path) {
   };
   // Others than the owner see nothing.
   const int fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("create ", temporary));
+  if (fd < 0) return ErrnoStatus(errno, "create", temporary);
   close(fd);
   PARITECT_ASSIGN_OR_RETURN(SqliteConnection file, SqliteConnection::Open(temporary));
   PARITECT_RETURN_IF_ERROR(PrepareFleetFile(file, temporary, FleetMigrations()));

@@ -6,6 +6,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
 #include "storage/file_lock.h"
@@ -30,7 +31,7 @@ absl::Status RequireWhole(const std::string& path) {
 
 absl::Status Rename(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("rename ", from, " to ", to));
+  return ErrnoStatus(errno, "rename", absl::StrCat(from, " to ", to));
 }
 
 // The write-ahead log goes with its database, or it would be read into the next one.

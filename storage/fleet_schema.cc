@@ -9,6 +9,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
 
@@ -138,17 +139,17 @@ absl::Status CopyPages(SqliteConnection& source, SqliteConnection& target, absl:
 
 absl::Status FsyncPath(const std::string& path, int flags) {
   const int fd = open(path.c_str(), flags | O_CLOEXEC);
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("open ", path));
+  if (fd < 0) return ErrnoStatus(errno, "open", path);
   const int error = fsync(fd) == 0 ? 0 : errno;
   close(fd);
-  return error == 0 ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("fsync ", path));
+  return error == 0 ? absl::OkStatus() : ErrnoStatus(error, "fsync", path);
 }
 
 // A link, unlike a rename, never takes the place of what is there.
 absl::Status PutIntoPlace(const std::string& temporary, const std::string& path, IfThere if_there) {
   if (if_there == IfThere::kReplace) {
     if (rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
-    return absl::ErrnoToStatus(errno, absl::StrCat("rename to ", path));
+    return ErrnoStatus(errno, "rename to", path);
   }
   if (link(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
   // File systems without links.
@@ -157,7 +158,7 @@ absl::Status PutIntoPlace(const std::string& temporary, const std::string& path,
     return absl::OkStatus();
   }
   if (errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, " is there already; nothing was written"));
-  return absl::ErrnoToStatus(errno, absl::StrCat("put in place ", path));
+  return ErrnoStatus(errno, "put in place", path);
 }
 
 }  // namespace
@@ -183,7 +184,7 @@ absl::Status CopyDatabase(SqliteConnection& source, absl::string_view path, IfTh
   };
   {
     const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("create ", temporary));
+    if (fd < 0) return ErrnoStatus(errno, "create", temporary);
     close(fd);
     PARITECT_ASSIGN_OR_RETURN(SqliteConnection target, SqliteConnection::Open(temporary));
     PARITECT_RETURN_IF_ERROR(target.Execute("PRAGMA synchronous=OFF"));

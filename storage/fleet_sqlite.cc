@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "common/digest.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
 #include "storage/file_lock.h"
@@ -177,7 +178,7 @@ absl::Status RefuseVanished(const FileLock& lock, const std::string& path) {
 // With the rights that its log and index get too: others than the owner see nothing.
 absl::Status CreateFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return absl::ErrnoToStatus(errno, "open");
+  if (fd < 0) return ErrnoStatus(errno, "open", path);
   close(fd);
   return absl::OkStatus();
 }

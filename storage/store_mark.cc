@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/crc.h"
 #include "common/digest.h"
+#include "common/errno_status.h"
 
 namespace paritect {
 namespace {
@@ -40,10 +41,10 @@ std::optional<MarkedState> ParseLine(absl::string_view line) {
 
 absl::StatusOr<StoreMark> StoreMark::Open(absl::string_view path) {
   StoreMark mark(open(std::string(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (mark.fd_ < 0) return absl::ErrnoToStatus(errno, absl::StrCat("open ", path));
+  if (mark.fd_ < 0) return ErrnoStatus(errno, "open", path);
   std::array<char, 1024> bytes;
   const ssize_t size = pread(mark.fd_, bytes.data(), bytes.size(), 0);
-  if (size < 0) return absl::ErrnoToStatus(errno, absl::StrCat("read ", path));
+  if (size < 0) return ErrnoStatus(errno, "read", path);
   const absl::string_view text(bytes.data(), static_cast<std::size_t>(size));
   const std::size_t length = Line({}).size();
   for (int i = 0; i < 2; ++i) {
@@ -71,14 +72,14 @@ absl::Status StoreMark::Note(const MarkedState& state) {
   const std::string line = Line(state);
   const off_t at = static_cast<off_t>(next_line_) * static_cast<off_t>(line.size());
   if (pwrite(fd_, line.data(), line.size(), at) != static_cast<ssize_t>(line.size())) {
-    return absl::ErrnoToStatus(errno, "write the mark beside the database");
+    return ErrnoStatus(errno, "write", "the mark beside the database");
   }
   next_line_ = 1 - next_line_;
   return absl::OkStatus();
 }
 
 absl::Status StoreMark::Sync() const {
-  return fdatasync(fd_) == 0 ? absl::OkStatus() : absl::ErrnoToStatus(errno, "flush the mark beside the database");
+  return fdatasync(fd_) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "flush", "the mark beside the database");
 }
 
 }  // namespace paritect

@@ -11,10 +11,10 @@
 
 #include <cerrno>
 #include <memory>
-#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/host_port.h"
 #include "common/pki/certificate.h"
 #include "common/pki/openssl.h"
@@ -45,7 +45,7 @@ absl::Status BadCertificate(absl::string_view why) {
 
 absl::Status ConnectOne(const addrinfo& address, std::int64_t timeout_ms, Socket& out) {
   Socket made = {socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (made.fd < 0) return Unreachable(std::generic_category().message(errno));
+  if (made.fd < 0) return Unreachable(ErrnoText(errno));
   int error = connect(made.fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
     pollfd ready = {made.fd, POLLOUT, 0};
@@ -56,7 +56,7 @@ absl::Status ConnectOne(const addrinfo& address, std::int64_t timeout_ms, Socket
     getsockopt(made.fd, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   if (error == ECONNREFUSED) return Unreachable("connection refused (is the server running, on that port?)");
-  if (error != 0) return Unreachable(std::generic_category().message(error));
+  if (error != 0) return Unreachable(ErrnoText(error));
   // From here on plain blocking calls with a time limit.
   fcntl(made.fd, F_SETFL, fcntl(made.fd, F_GETFL) & ~O_NONBLOCK);
   const timeval limit = {static_cast<time_t>(timeout_ms / 1000), static_cast<suseconds_t>(timeout_ms % 1000 * 1000)};

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "common/errno_status.h"
 #include "common/pki/openssl.h"
 #include "common/status_macros.h"
 
@@ -48,7 +48,7 @@ absl::Status TcpStream::Unreachable(absl::string_view why) const {
 }
 
 absl::Status TcpStream::Broken(int error) const {
-  return Unreachable(std::generic_category().message(error));
+  return Unreachable(ErrnoText(error));
 }
 
 absl::Status TcpStream::Wait(short events, std::int64_t deadline_ms) {  // NOLINT(google-runtime-int)

@@ -1,5 +1,7 @@
 #include "server/audits/silent_bundle.h"
 
+#include "formats/plan_sources.h"
+
 namespace paritect {
 namespace {
 
@@ -33,23 +35,9 @@ v1::Bundle SilentBundle(const v1::Plan& plan, absl::string_view node, absl::stri
   *bundle.mutable_plan() = plan.info();
   bundle.mutable_plan()->set_node(std::string(node));
   Builder builder(bundle, node, refused);
-  for (const auto& one : plan.datasets()) {
-    const bool listing = !one.listing().empty();
-    builder.Add(listing ? v1::EVIDENCE_KIND_DATASET_LISTING : v1::EVIDENCE_KIND_DATASET_FILES,
-                listing              ? one.listing()
-                : one.root().empty() ? one.manifest()
-                                     : one.root(),
-                one.name());
+  for (const PlanSource& source : SourcesOf(plan)) {
+    builder.Add(source.kind, source.paths.empty() ? "" : source.paths.front(), source.subject);
   }
-  for (const auto& one : plan.shards()) {
-    builder.Add(v1::EVIDENCE_KIND_SHARDS, one.list().empty() ? one.trace() : one.list(), one.dataset());
-  }
-  for (const auto& one : plan.settings()) builder.Add(v1::EVIDENCE_KIND_SETTINGS, one.file());
-  for (const auto& one : plan.logs()) builder.Add(v1::EVIDENCE_KIND_RUN_LOG, one.file());
-  for (const auto& one : plan.weights()) builder.Add(v1::EVIDENCE_KIND_WEIGHTS, one.file());
-  for (const auto& one : plan.tensors()) builder.Add(v1::EVIDENCE_KIND_TENSORS, one.file());
-  for (const auto& one : plan.scripts()) builder.Add(v1::EVIDENCE_KIND_SCRIPTS, one.path());
-  for (const auto& one : plan.observed()) builder.Add(v1::EVIDENCE_KIND_SETTINGS, one.path());
   if (plan.info().live()) builder.Add(v1::EVIDENCE_KIND_LIVE_NODE, "live");
   return bundle;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/arguments.h"
 #include "common/digest.h"
+#include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
 #include "server/commands/server_store.h"
@@ -38,12 +39,12 @@ absl::StatusOr<std::vector<std::string>> CopyFolderFiles(const std::string& from
     const std::string path = JoinPath(to, name);
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST) continue;
-    if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("create ", path));
+    if (fd < 0) return ErrnoStatus(errno, "create", path);
     const bool written =
         write(fd, bytes->data(), bytes->size()) == static_cast<ssize_t>(bytes->size()) && fsync(fd) == 0;
     const int error = errno;
     close(fd);
-    if (!written) return absl::ErrnoToStatus(error, absl::StrCat("write ", path));
+    if (!written) return ErrnoStatus(error, "write", path);
     copied.emplace_back(name);
   }
   return copied;
@@ -64,7 +65,7 @@ absl::Status SameAuthority(const std::string& keys, const std::string& folder) {
 absl::Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
   if (errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, " is there: the keys were not copied"));
-  return absl::ErrnoToStatus(errno, absl::StrCat("make ", path));
+  return ErrnoStatus(errno, "make", path);
 }
 
 // A server that runs goes on meanwhile. One that does not is opened as it would be at a start: what a kill left in the

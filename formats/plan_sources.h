@@ -1,0 +1,28 @@
+// What a plan names, source by source: for whoever asks the same of each of them (is it there, is its path absolute,
+// what stands for it where a node stays silent). A source that is missing here would be left out in silence, so the
+// test holds the list against the message.
+#ifndef PARITECT_FORMATS_PLAN_SOURCES_H_
+#define PARITECT_FORMATS_PLAN_SOURCES_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "paritect/v1/evidence.pb.h"
+#include "paritect/v1/plan.pb.h"
+
+namespace paritect {
+
+// Refers to the plan.
+struct PlanSource {
+  v1::EvidenceKind kind;
+  std::vector<absl::string_view> paths;  // that are stated; the one under which evidence is filed first
+  absl::string_view subject;             // data set, where there is one
+  const v1::Position* at;
+};
+
+// In the order of the plan's keys. `live` is no source: it names no path.
+std::vector<PlanSource> SourcesOf(const v1::Plan& plan);
+
+}  // namespace paritect
+
+#endif  // PARITECT_FORMATS_PLAN_SOURCES_H_
