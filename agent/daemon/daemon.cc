@@ -17,6 +17,7 @@
 #include "agent/daemon/enrol.h"
 #include "agent/daemon/idle_memory.h"
 #include "agent/daemon/network_mounts.h"
+#include "agent/live/accelerators.h"
 #include "common/pki/certificate.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -171,6 +172,9 @@ v1::Hello AgentDaemon::MakeHello() {
   for (const std::string& id : queue_->Done()) hello.add_tasks_done(id);
   if (const auto mounts = ReadWholeFile(PosixFileSystem(), "/proc/self/mountinfo", kConfigBytesMax); mounts.ok()) {
     for (const auto& [point, mount] : NetworkMounts(*mounts)) (*hello.mutable_mounts())[point] = mount;
+  }
+  if (options_.live != nullptr) {
+    for (const auto& [what, count] : AcceleratorCounts(options_.live->fs)) (*hello.mutable_devices())[what] = count;
   }
   absl::MutexLock lock(&mutex_);
   for (const auto& [key, value] : config_.labels) (*hello.mutable_labels())[key] = value;

@@ -1,13 +1,12 @@
 // Accelerators of the node. PCI ids come first: they need no driver, no right and no vendor library, and they decide
 // the product (rules/data/products.yaml). Names, memory and health come from the vendor's library in a child process;
 // where it refuses, from the driver's own files (NVIDIA); the text of the vendor's tool is the last resort.
-// Huawei's network cards, disks and management controllers share the vendor id: only processing accelerators count.
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "agent/live/accelerators.h"
 #include "agent/live/live_parts.h"
-#include "common/numbers.h"
 #include "formats/devices/probe_text.h"
 #include "formats/settings/builder.h"
 #include "formats/settings/settings_format.h"
@@ -18,53 +17,25 @@ namespace {
 using absl::StrCat;
 using Tool = VendorProbe::Tool;
 
-constexpr char kPciFolder[] = "/sys/bus/pci/devices";
-constexpr char kNvidia[] = "10de";
-constexpr char kHuawei[] = "19e5";
-
-absl::string_view HexWord(absl::string_view text) {
-  absl::ConsumePrefix(&text, "0x");
-  return text;
-}
-
-// Display (0300) and 3D (0302) controllers of NVIDIA; processing accelerators (1200) of Huawei.
-bool IsAccelerator(absl::string_view vendor, absl::string_view device_class) {
-  const absl::string_view kind = device_class.substr(0, 4);
-  if (vendor == kNvidia) return kind == "0300" || kind == "0302";
-  return vendor == kHuawei && kind == "1200";
-}
-
 void ReadPci(FileSystem& fs, DeviceSurvey& survey, SettingsBuilder& builder) {
-  int count = 0;
-  for (const std::string& address : SortedNames(fs, kPciFolder)) {
-    const std::string folder = StrCat(kPciFolder, "/", address);
-    const std::string vendor(HexWord(FirstLine(fs, folder + "/vendor")));
-    const std::string device_class(HexWord(FirstLine(fs, folder + "/class")));
-    if (!IsAccelerator(vendor, device_class)) continue;
-    const std::string id = StrCat(vendor, ":", HexWord(FirstLine(fs, folder + "/device")));
-    (vendor == kNvidia ? survey.nvidia : survey.ascend) = true;
+  const std::vector<Accelerator> all = Accelerators(fs);
+  for (const Accelerator& one : all) {
+    (one.nvidia ? survey.nvidia : survey.ascend) = true;
     const auto add = [&](absl::string_view key, const std::string& value) {
       if (value.empty()) return;
-      if (v1::Setting* one = builder.AddText(key, value, 1)) {
-        one->set_scope(address);
-        one->set_origin(folder);
+      if (v1::Setting* setting = builder.AddText(key, value, 1)) {
+        setting->set_scope(one.address);
+        setting->set_origin(one.folder);
       }
     };
-    add("device.pci_id", id);
-    add("device.numa_node", FirstLine(fs, folder + "/numa_node"));
-    ++count;
+    add("device.pci_id", one.pci_id);
+    add("device.numa_node", FirstLine(fs, one.folder + "/numa_node"));
   }
-  if (count > 0) builder.Add("device.count", StrCat(count), 0)->set_origin(kPciFolder);
+  if (!all.empty()) builder.Add("device.count", StrCat(all.size()), 0)->set_origin(kPciFolder);
 }
 
-// Device nodes are there without sysfs in some containers.
 void ReadDeviceNodes(FileSystem& fs, DeviceSurvey& survey, SettingsBuilder& builder) {
-  int davinci = 0, nvidia = 0;
-  for (const std::string& name : SortedNames(fs, "/dev")) {
-    absl::string_view number = name;
-    const bool ascend = absl::ConsumePrefix(&number, "davinci");
-    if ((ascend || absl::ConsumePrefix(&number, "nvidia")) && ParseInt(number)) ++(ascend ? davinci : nvidia);
-  }
+  const auto [davinci, nvidia] = AcceleratorNodes(fs);
   survey.ascend = survey.ascend || davinci > 0;
   survey.nvidia = survey.nvidia || nvidia > 0;
   if (davinci > 0) builder.Add("device.davinci_nodes", StrCat(davinci), 0)->set_origin("/dev/davinci*");
@@ -73,11 +44,10 @@ void ReadDeviceNodes(FileSystem& fs, DeviceSurvey& survey, SettingsBuilder& buil
 
 // "Model: ... / GPU UUID: ... / Bus Location: ..." of each GPU, without any library.
 v1::SettingsDocument ReadNvidiaFiles(FileSystem& fs) {
-  static constexpr char kFolder[] = "/proc/driver/nvidia/gpus";
-  SettingsBuilder builder("devices", "devices", kFolder);
+  SettingsBuilder builder("devices", "devices", kNvidiaFolder);
   int count = 0;
-  for (const std::string& address : SortedNames(fs, kFolder)) {
-    const std::string path = StrCat(kFolder, "/", address, "/information");
+  for (const std::string& address : SortedNames(fs, kNvidiaFolder)) {
+    const std::string path = StrCat(kNvidiaFolder, "/", address, "/information");
     auto text = ReadNodeText(fs, path);
     if (!text.ok()) continue;
     ForEachLine(*text, [&](absl::string_view line, std::int64_t number) {
@@ -93,7 +63,7 @@ v1::SettingsDocument ReadNvidiaFiles(FileSystem& fs) {
     });
     ++count;
   }
-  if (count > 0) builder.Add("gpu.count", StrCat(count), 0)->set_origin(kFolder);
+  if (count > 0) builder.Add("gpu.count", StrCat(count), 0)->set_origin(kNvidiaFolder);
   return builder.Finish();
 }
 
@@ -159,7 +129,7 @@ void ReportNvidia(LiveReport& report, DeviceSurvey& survey) {
   if (vendor.Library(Tool::kNvml)) return;
   v1::SettingsDocument files = ReadNvidiaFiles(report.fs());
   if (!files.settings().empty()) {
-    report.Document(std::move(files), "/proc/driver/nvidia/gpus");
+    report.Document(std::move(files), kNvidiaFolder);
     // The devices are named; what the library refused is worth a word ("Driver/library version mismatch").
     report.Absent("live_library_refused", "live:nvml", vendor.why());
     return;

@@ -2,14 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/live/accelerators.h"
 #include "agent/live/fixture_node.h"
 
 namespace paritect {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 using Tool = VendorProbe::Tool;
 
 std::string ProbeText(absl::string_view lines) {
@@ -53,6 +56,25 @@ TEST(LiveDevices, SocNames) {
     ASSERT_NE(family, nullptr) << told;
     EXPECT_EQ(family->id, product) << told;
   }
+}
+
+// What an operator sees of the node: the best name that needs no library.
+TEST(LiveDevices, Counts) {
+  FixtureNode node;
+  EXPECT_TRUE(AcceleratorCounts(node.fs).empty());
+  node.AddPci("0000:01:00.0", "19e5", "0222", "020000");  // a network card
+  node.fs.AddSpecial("/dev/davinci_manager");
+  EXPECT_TRUE(AcceleratorCounts(node.fs).empty());
+  node.fs.AddSpecial("/dev/davinci0");
+  node.fs.AddSpecial("/dev/davinci1");
+  EXPECT_THAT(AcceleratorCounts(node.fs), ElementsAre(Pair("/dev/davinci*", 2)));
+  node.AddPci("0000:c1:00.0", "19e5", "d802", "120000");
+  node.AddPci("0000:c2:00.0", "19e5", "d802", "120000");
+  EXPECT_THAT(AcceleratorCounts(node.fs), ElementsAre(Pair("19e5:d802", 2)));
+  node.AddPci("0000:d1:00.0", "10de", "20b2", "030200");
+  EXPECT_THAT(AcceleratorCounts(node.fs), ElementsAre(Pair("10de:20b2", 1), Pair("19e5:d802", 2)));
+  node.fs.AddFile("/proc/driver/nvidia/gpus/0000:d1:00.0/information", "Model: \t NVIDIA A100-SXM4-80GB\nIRQ: 9\n");
+  EXPECT_THAT(AcceleratorCounts(node.fs), ElementsAre(Pair("19e5:d802", 2), Pair("NVIDIA A100-SXM4-80GB", 1)));
 }
 
 TEST(LiveDevices, OtherDevicesOfTheVendorAreNone) {

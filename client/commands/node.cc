@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<v1::NodeRow>> ReadRows(RemoteServer& server, const Li
 void PrintRows(CommandEnv& env, const std::vector<v1::NodeRow>& rows, const std::string& output) {
   if (output == "json") {
     OrderedJson json = OrderedJson::array();
-    for (const v1::NodeRow& row : rows) json.push_back(NodeJson(row));
+    for (const v1::NodeRow& row : rows) json.push_back(NodeJson(env.rules.products, row));
     env.out << DumpJson(json) << "\n";
   } else if (rows.empty()) {
     env.err << "no node is enrolled; make a token with `paritect token create --role agent`\n";
@@ -115,7 +115,7 @@ ExitCode Show(CommandEnv& env, const std::vector<std::string>& args) {
     }
     for (std::size_t i = 0; i < rows->size(); ++i) {
       if (i > 0) env.out << "\n";
-      PrintNode(env.out, (*rows)[i], env.now_unix_ms(), env.language);
+      PrintNode(env.out, env.rules.products, (*rows)[i], env.now_unix_ms(), env.language);
     }
     return kExitOk;
   });

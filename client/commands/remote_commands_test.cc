@@ -156,6 +156,8 @@ v1::NodeRow StolenNode() {
   node.set_problem("more bytes in flight than the window allows");
   node.mutable_hello()->set_program("paritect-agent 0.1.0");
   (*node.mutable_hello()->mutable_labels())["rack"] = "r7";
+  (*node.mutable_hello()->mutable_devices())["19e5:d802"] = 8;
+  (*node.mutable_hello()->mutable_devices())["1234:5678"] = 1;
   node.mutable_task()->set_task_id("resnet #3");
   node.mutable_task()->set_stage("datasets");
   node.mutable_task()->set_bytes_done(1'000'000);
@@ -179,10 +181,14 @@ TEST_F(RemoteCommandsTest, AllThatIsKnownOfANode) {
   EXPECT_THAT(out(), HasSubstr("yes, 4 times"));
   EXPECT_THAT(out(), HasSubstr("resnet #3, datasets 1.0 MB of 2.0 MB"));
   EXPECT_THAT(out(), HasSubstr("more bytes in flight"));
+  EXPECT_THAT(out(), HasSubstr("1 x 1234:5678, 8 x Atlas A2 (19e5:d802)"));
   EXPECT_THAT(out(), Not(HasSubstr("npu-01")));
   EXPECT_EQ(Run({"node", "show", "npu-03", "-o", "json"}), kExitOk);
   EXPECT_EQ(Json(out())[0]["contests"], 4);
   EXPECT_EQ(Json(out())[0]["task"]["stage"], "datasets");
+  EXPECT_EQ(Json(out())[0]["devices"][0]["product"], nullptr);
+  EXPECT_EQ(Json(out())[0]["devices"][1]["product"], "Atlas A2");
+  EXPECT_EQ(Json(out())[0]["devices"][1]["count"], 8);
   EXPECT_EQ(Run({"node", "show", "npu-9"}), kExitUsage);
   EXPECT_THAT(err(), HasSubstr("nobody is enrolled as 'npu-9'"));
 }

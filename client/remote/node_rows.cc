@@ -53,9 +53,24 @@ std::map<std::string, std::string> LabelsOf(const v1::NodeRecord& node) {
   return {node.hello().labels().begin(), node.hello().labels().end()};
 }
 
+std::map<std::string, int> DevicesOf(const v1::NodeRecord& node) {
+  return {node.hello().devices().begin(), node.hello().devices().end()};
+}
+
 std::string LabelWord(const v1::NodeRecord& node) {
   const auto labels = LabelsOf(node);
   return labels.empty() ? "-" : absl::StrJoin(labels, ",", absl::PairFormatter("="));
+}
+
+// Accelerators by their product's name; one that the rules do not know by what its node calls it.
+std::string DevicesWord(const Products& products, const v1::NodeRecord& node) {
+  std::vector<std::string> words;
+  for (const auto& [what, count] : DevicesOf(node)) {
+    const ProductFamily* family = products.FamilyOfPciId(what);
+    words.push_back(family == nullptr ? absl::StrCat(count, " x ", what)
+                                      : absl::StrCat(count, " x ", family->name, " (", what, ")"));
+  }
+  return words.empty() ? "-" : absl::StrJoin(words, ", ");
 }
 
 std::string OrDash(const std::string& text) {
@@ -81,7 +96,7 @@ std::string RevokedWord(const v1::NodeRecord& node, std::int64_t now_unix_ms) {
 
 }  // namespace
 
-OrderedJson NodeJson(const v1::NodeRow& row) {
+OrderedJson NodeJson(const Products& products, const v1::NodeRow& row) {
   const v1::NodeRecord& node = row.node();
   OrderedJson json;
   json["node"] = node.name();
@@ -111,6 +126,12 @@ OrderedJson NodeJson(const v1::NodeRow& row) {
                     {"stage", node.task().stage()},
                     {"bytes_done", node.task().bytes_done()},
                     {"bytes_total", node.task().bytes_total()}};
+  }
+  for (const auto& [what, count] : DevicesOf(node)) {
+    const ProductFamily* family = products.FamilyOfPciId(what);
+    json["devices"].push_back({{"device", what},
+                               {"product", family == nullptr ? OrderedJson(nullptr) : OrderedJson(family->name)},
+                               {"count", count}});
   }
   if (node.hello().labels_size() > 0) json["labels"] = LabelsOf(node);
   return json;
@@ -146,7 +167,8 @@ void PrintNodeTable(std::ostream& out, const std::vector<v1::NodeRow>& rows, Nod
   table.Print(out, language);
 }
 
-void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_ms, Language language) {
+void PrintNode(std::ostream& out, const Products& products, const v1::NodeRow& row, std::int64_t now_unix_ms,
+               Language language) {
   const v1::NodeRecord& node = row.node();
   std::vector<std::pair<std::string, std::string>> lines = {
       {"node", node.name()},
@@ -165,6 +187,7 @@ void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_
         {"two agents", ContestWord(node, now_unix_ms)},
         {"program", OrDash(node.hello().program())},
         {"machine", OrDash(node.hello().machine())},
+        {"devices", DevicesWord(products, node)},
         {"labels", LabelWord(node)},
         {"roots", roots.empty() ? "-" : absl::StrJoin(roots, ", ")},
         {"clock", ClockWord(node)},

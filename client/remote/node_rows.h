@@ -9,17 +9,19 @@
 #include "client/report/json.h"
 #include "paritect/v1/operators.pb.h"
 #include "report/language.h"
+#include "rules/products.h"
 
 namespace paritect {
 
 enum class NodeColumns { kFew, kWide };
 
-OrderedJson NodeJson(const v1::NodeRow& row);
+OrderedJson NodeJson(const Products& products, const v1::NodeRow& row);
 // `now_unix_ms`: times are told from there ("3s ago").
 void PrintNodeTable(std::ostream& out, const std::vector<v1::NodeRow>& rows, NodeColumns columns,
                     std::int64_t now_unix_ms, Language language);
 // Everything that is known of one, a line each.
-void PrintNode(std::ostream& out, const v1::NodeRow& row, std::int64_t now_unix_ms, Language language);
+void PrintNode(std::ostream& out, const Products& products, const v1::NodeRow& row, std::int64_t now_unix_ms,
+               Language language);
 
 }  // namespace paritect
 
