@@ -101,8 +101,10 @@ RecognisedFile AsLog(FileSystem& fs, const std::string& path) {
 
 // Forms of settings that stand in logs, between other lines.
 bool IsPrintedByRuns(absl::string_view format) {
-  constexpr absl::string_view kForms[] = {"argparse-namespace", "megatron-args", "apex-options", "deepspeed-dump",
-                                          "hf-banner"};
+  constexpr absl::string_view kForms[] = {
+      "argparse-namespace", "megatron-args", "apex-options", "deepspeed-dump",   "hf-banner",
+      "hf-training-args",   "model",         "collect-env",  "parameter-groups", "environment",
+      "nvidia-smi",         "npu-smi",       "packages",     "versions",         "host"};
   return std::find(std::begin(kForms), std::end(kForms), format) != std::end(kForms);
 }
 
@@ -268,7 +270,8 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
   if (log.kind == FileKind::kLog && !IsGeneral(log.format)) return log;
   if (taken(file = AsFileList(fs, path, *head))) return file;
   if (taken(file = AsSettings(fs, rules, path, *head, false))) {
-    // A log of a general form whose program printed its arguments: both are read of it as a log.
+    // A log of a general form whose program printed its arguments, its model or what it ran on before: what of it stands
+    // in logs is read of it as a log, and the curve is not lost.
     return log.kind == FileKind::kLog && IsPrintedByRuns(file.format) ? log : file;
   }
   if (taken(file = AsWeights(fs, path))) return file;

@@ -119,8 +119,6 @@ class RunLogBuilder {
   void ReviseEnd(const LogRecord& record);
   bool FoldIntoLast(LogRecord& record);
   void DecideByEpoch();
-  bool TellsBatchesByEpoch() const;
-  void NumberBatchesByOrder();
   void ForgetTaken(const std::vector<std::size_t>& kept);
   void Thin();
   void DecideWhetherStepsGoOn();
