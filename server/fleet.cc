@@ -572,7 +572,9 @@ void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1
     node->committing = false;
     v1::Watermark& durable = node->watermarks[epoch];
     if (status.ok()) {
-      node->lost_records += watermark.lost_records() - durable.lost_records();
+      const std::int64_t lost = watermark.lost_records() - durable.lost_records();
+      node->lost_records += lost;
+      if (lost > 0 && ports_.lost) ports_.lost(node->name, node->address, lost);
       durable = watermark;
     }
     if (node->welcome_owed) {

@@ -26,7 +26,7 @@ std::string Response(absl::string_view status, absl::string_view type, absl::str
 class WebServerImpl final : public WebServer {
  public:
   WebServerImpl(std::function<std::string()> metrics, WebPage page)
-      : server_(Limits(page.answer != nullptr), Ports(std::move(metrics), std::move(page))) {}
+      : WebServerImpl(Limits(page.answer != nullptr), std::move(metrics), std::move(page)) {}
   ~WebServerImpl() override {
     if (listener_ != nullptr) listener_->Stop();
     server_.Stop();
@@ -42,6 +42,10 @@ class WebServerImpl final : public WebServer {
   int port() const override { return listener_->port(); }
 
  private:
+  // Limits are looked up before the page is moved: arguments of one call are evaluated in any order.
+  WebServerImpl(const OneShotOptions& limits, std::function<std::string()> metrics, WebPage page)
+      : server_(limits, Ports(std::move(metrics), std::move(page))) {}
+
   static OneShotOptions Limits(bool page) {
     OneShotOptions options;
     options.callers_max = kCallersMax;
