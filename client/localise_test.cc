@@ -81,9 +81,10 @@ TEST_F(LocaliseTest, LangOverTheEnvironmentBeforeAndBehindTheVerb) {
 
 // Every command takes it, also one that has no use for it; what stands behind `--` is another program's.
 TEST_F(LocaliseTest, HowThingsAreShownMayBeSaidBehindAnyVerb) {
-  for (const std::vector<std::string>& args :
-       std::vector<std::vector<std::string>>{{"version", "--lang", "en"}, {"version", "--lang=en"},
-                                             {"version", "--color", "never"}, {"--lang", "en", "version"}}) {
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{{"version", "--lang", "en"},
+                                                                                    {"version", "--lang=en"},
+                                                                                    {"version", "--color", "never"},
+                                                                                    {"--lang", "en", "version"}}) {
     EXPECT_EQ(Call(args), Call({"version"})) << args[1];
   }
   EXPECT_THAT(Call({"node", "ls", "--lang", "en", "--stat", "x"}), HasSubstr("--stat"));

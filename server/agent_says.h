@@ -1,5 +1,5 @@
-// What an agent says of itself, as the rest of the server may take it: texts of a line's length that are valid UTF-8 and
-// show what they are, numbers that may be added, multiplied and drawn. Evidence is not touched.
+// What an agent says of itself, as the rest of the server may take it: texts of a line's length that are valid UTF-8
+// and show what they are, numbers that may be added, multiplied and drawn. Evidence is not touched.
 #ifndef PARITECT_SERVER_AGENT_SAYS_H_
 #define PARITECT_SERVER_AGENT_SAYS_H_
 

@@ -26,13 +26,15 @@ void Add(v1::DiagnosisResponse& response, absl::string_view id, bool ok, absl::s
 std::string Names(std::vector<std::string> names) {
   const std::size_t all = names.size();
   if (all > kNamesMax) names.resize(kNamesMax);
-  return absl::StrCat(absl::StrJoin(names, ", "), all > kNamesMax ? absl::StrCat(" and ", all - kNamesMax, " more") : "");
+  return absl::StrCat(absl::StrJoin(names, ", "),
+                      all > kNamesMax ? absl::StrCat(" and ", all - kNamesMax, " more") : "");
 }
 
 void AddDisk(const DiagnosisInput& input, v1::DiagnosisResponse& response) {
   Add(response, "writing", input.writing.ok(),
       input.writing.ok() ? "what nodes and people send is stored" : std::string(input.writing.message()),
-      "nothing is acknowledged meanwhile, and nothing lost; give the disk of the server's folder space: \"A full disk\" in "
+      "nothing is acknowledged meanwhile, and nothing lost; give the disk of the server's folder space: \"A full "
+      "disk\" in "
       "docs/operations.md");
   if (!input.free_bytes.ok()) return;
   Add(response, "disk", *input.free_bytes >= kFreeBytesWanted,
@@ -48,9 +50,8 @@ bool RestsOnLosses(FleetStore& store, const std::string& audit, const std::vecto
   return std::any_of(nodes.begin(), nodes.end(), [&](const KnownNode& node) {
     const auto before = run->lost_before().find(node.name);
     const std::int64_t known = before == run->lost_before().end() ? 0 : before->second;
-    return node.lost_records > known && std::any_of(run->tasks().begin(), run->tasks().end(), [&](const auto& task) {
-             return task.node() == node.name;
-           });
+    return node.lost_records > known && std::any_of(run->tasks().begin(), run->tasks().end(),
+                                                    [&](const auto& task) { return task.node() == node.name; });
   });
 }
 
@@ -67,7 +68,8 @@ void AddLosses(FleetStore& store, const DiagnosisInput& input, v1::DiagnosisResp
     if (RestsOnLosses(store, audit.name(), input.nodes)) audits.push_back(audit.name());
   }
   const std::string who = absl::StrCat(lost, " records were lost, by ", Names(lossy));
-  if (audits.empty()) return Add(response, "lost_records", true, absl::StrCat(who, "; no audit's newest run rests on them"), "");
+  if (audits.empty())
+    return Add(response, "lost_records", true, absl::StrCat(who, "; no audit's newest run rests on them"), "");
   Add(response, "lost_records", false, absl::StrCat(who, ", since the newest run began of: ", Names(audits)),
       "run these audits again (`paritect audit run`)", "warning");
 }

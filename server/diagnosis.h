@@ -1,5 +1,5 @@
-// What `paritect doctor` is told of a server: what stands well, and what does not with what to do about it. A warning is
-// of what somebody can mend, and goes when it is mended.
+// What `paritect doctor` is told of a server: what stands well, and what does not with what to do about it. A warning
+// is of what somebody can mend, and goes when it is mended.
 #ifndef PARITECT_SERVER_DIAGNOSIS_H_
 #define PARITECT_SERVER_DIAGNOSIS_H_
 

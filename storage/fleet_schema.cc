@@ -123,8 +123,7 @@ absl::StatusOr<std::set<std::string>> SchemaOf(SqliteConnection& connection) {
     PARITECT_ASSIGN_OR_RETURN(const bool row, rows.Step());
     if (!row) return all;
     const std::string name = rows.Bytes(1);
-    const std::vector<std::string> words =
-        absl::StrSplit(rows.Bytes(2), absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty());
+    const std::vector<std::string> words = absl::StrSplit(rows.Bytes(2), absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty());
     all.insert(absl::StrCat(rows.Bytes(0), " '", DisplayBytes(name.substr(0, 100)), "'\n", absl::StrJoin(words, " ")));
   }
 }

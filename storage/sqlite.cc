@@ -43,8 +43,7 @@ absl::Status SqliteStatus(int code, sqlite3* database, absl::string_view what) {
     case SQLITE_CORRUPT: return absl::DataLossError(message);
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return absl::UnavailableError(absl::StrCat(message, " (in use by another process)"));
-    case SQLITE_FULL:
-      return absl::ResourceExhaustedError(absl::StrCat("the database's disk is full: ", message));
+    case SQLITE_FULL: return absl::ResourceExhaustedError(absl::StrCat("the database's disk is full: ", message));
     case SQLITE_TOOBIG:
     case SQLITE_NOMEM: return absl::ResourceExhaustedError(message);
     case SQLITE_INTERRUPT: return absl::DeadlineExceededError(message);

@@ -75,7 +75,8 @@ absl::StatusOr<std::int64_t> Moment(const std::string& text, std::int64_t now_un
   const auto seconds = ParseDuration(text);
   if (seconds.ok()) return now_unix_ms - *seconds * 1000;
   return absl::InvalidArgumentError(
-      absl::StrCat("'", DisplayBytes(text), "' is neither how long ago (90s, 2h, 7d) nor a time (2026-12-31, 2026-12-31T12:00:00Z)"));
+      absl::StrCat("'", DisplayBytes(text),
+                   "' is neither how long ago (90s, 2h, 7d) nor a time (2026-12-31, 2026-12-31T12:00:00Z)"));
 }
 
 // The newest that are wanted, the oldest of them first. Pages are read backwards from the end.
@@ -152,8 +153,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   if (auto code = RefuseListFormat(env, kName, o.output)) return *code;
   if (o.lines < 1) return UsageError(env, kName, "--lines must be 1 or more");
-  for (const auto& [option, text, moment] : {std::tuple("--since", &o.since, &o.since_unix_ms),
-                                             std::tuple("--until", &o.until, &o.until_unix_ms)}) {
+  for (const auto& [option, text, moment] :
+       {std::tuple("--since", &o.since, &o.since_unix_ms), std::tuple("--until", &o.until, &o.until_unix_ms)}) {
     if (text->empty()) continue;
     const auto parsed = Moment(*text, env.now_unix_ms());
     if (!parsed.ok()) return UsageError(env, kName, absl::StrCat(option, ": ", parsed.status().message()));

@@ -278,7 +278,8 @@ TEST_F(RemoteCommandsTest, TheLogIsReadFromItsEndAndFiltered) {
   EXPECT_THAT(out(), HasSubstr("2500    "));
   EXPECT_THAT(out(), HasSubstr("10.6.6.6"));
   const auto at = [this](int seconds) {
-    return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixMillis(now_ms()) + absl::Seconds(seconds), absl::UTCTimeZone());
+    return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixMillis(now_ms()) + absl::Seconds(seconds),
+                            absl::UTCTimeZone());
   };
   EXPECT_THAT(numbers({"--since", at(-3), "--until", at(-1)}), ElementsAre(2497, 2498));
   EXPECT_THAT(numbers({"-n", "1", "--until", "3s"}), ElementsAre(2496));

@@ -138,8 +138,8 @@ std::string OfServersCertificate(SSL* ssl, const std::string& host, std::int64_t
       return "the server's certificate is not yet valid: is this machine's clock right?";
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return absl::StrCat("the server's certificate is not for ", host, of,
-                          "; `paritect-server names DIR --host ", host, "` on the server makes it so");
+      return absl::StrCat("the server's certificate is not for ", host, of, "; `paritect-server names DIR --host ",
+                          host, "` on the server makes it so");
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:

@@ -2,8 +2,8 @@
 //
 // Everything about a caller is bounded: its bytes, its time from arrival to the last byte of the answer, how many there
 // are at once. When there are too many the oldest goes: who asks at once is served however many dawdle. Where some are
-// answered in plain, these are first; of the others, whose answers may be dear, one is answered at a time, and no address
-// twice while another waits.
+// answered in plain, these are first; of the others, whose answers may be dear, one is answered at a time, and no
+// address twice while another waits.
 #ifndef PARITECT_COMMON_NET_ONE_SHOT_SERVER_H_
 #define PARITECT_COMMON_NET_ONE_SHOT_SERVER_H_
 

@@ -283,7 +283,8 @@ TEST_F(ServerFolderTest, NamesAreAddedToTheServersCertificate) {
 
 TEST_F(ServerFolderTest, AnotherAuthoritysCertificateGetsNoNames) {
   ASSERT_TRUE(InitServerFolder(target_, Foreign(false)).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(AddServerNames(target_, {"x"}, kNow)));}
+  EXPECT_TRUE(absl::IsFailedPrecondition(AddServerNames(target_, {"x"}, kNow)));
+}
 
 }  // namespace
 }  // namespace paritect

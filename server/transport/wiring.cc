@@ -122,7 +122,8 @@ FleetPorts Server::MakeFleetPorts() {
                 .action = "LostRecords",
                 .subject = node,
                 .often = true},
-               absl::DataLossError(absl::StrCat(records, " records of it are gone for good; run the audits again that "
+               absl::DataLossError(absl::StrCat(records,
+                                                " records of it are gone for good; run the audits again that "
                                                 "rest on them")));
   };
   ports.submit = [this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); };
