@@ -1,9 +1,7 @@
 #include "rules/log_formats.h"
 
-#include "absl/strings/str_cat.h"
-#include "common/document_fields.h"
-#include "common/status_macros.h"
 #include "rules/built_in.h"
+#include "rules/format_table.h"
 
 namespace paritect {
 namespace {
@@ -18,28 +16,6 @@ constexpr std::pair<absl::string_view, bool LogFormatFacts::*> kFacts[] = {
     {"may_be_a_table", &LogFormatFacts::may_be_a_table},
 };
 
-absl::Status ReadFact(const DocumentNode& node, LogFormatFacts& facts) {
-  for (const auto& [name, member] : kFacts) {
-    if (node.text != name) continue;
-    facts.*member = true;
-    return absl::OkStatus();
-  }
-  return ErrorAt(node, absl::StrCat("unknown fact '", node.text, "'"));
-}
-
-absl::Status ReadRow(const DocumentNode& node, LogFormatTable& table) {
-  std::string format;
-  LogFormatFacts facts;
-  PARITECT_RETURN_IF_ERROR(
-      ReadMap(node, "a log format",
-              {{"format", [&](const DocumentNode& value) { return ReadText(value, "format", format); }},
-               {"facts", [&](const DocumentNode& value) {
-                  return ReadList(value, "facts", [&](const DocumentNode& item) { return ReadFact(item, facts); });
-                }}}));
-  if (!table.emplace(format, facts).second) return ErrorAt(node, absl::StrCat("'", format, "' stands twice"));
-  return absl::OkStatus();
-}
-
 const LogFormatTable& BuiltInLogFormats() {
   return BuiltInTable<&ReadLogFormats>("log_formats.yaml");
 }
@@ -47,14 +23,7 @@ const LogFormatTable& BuiltInLogFormats() {
 }  // namespace
 
 absl::StatusOr<LogFormatTable> ReadLogFormats(const DocumentNode& root) {
-  LogFormatTable table;
-  PARITECT_RETURN_IF_ERROR(ReadMap(root, "the log formats", {{"formats", [&](const DocumentNode& value) {
-                                                                return ReadList(value, "formats",
-                                                                                [&](const DocumentNode& item) {
-                                                                                  return ReadRow(item, table);
-                                                                                });
-                                                              }}}));
-  return table;
+  return ReadFormatTable<LogFormatFacts>(root, "a log format", kFacts);
 }
 
 const LogFormatFacts& FactsOfLogFormat(absl::string_view format) {

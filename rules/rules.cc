@@ -25,6 +25,7 @@
 #include "rules/secrets.h"
 #include "rules/tensor_kinds.h"
 #include "rules/walk.h"
+#include "rules/weights_formats.h"
 
 namespace paritect {
 namespace {
@@ -50,6 +51,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"script_words.yaml", [](const DocumentNode& root) { return ReadScriptWords(root).status(); }},
     {"metrics.yaml", [](const DocumentNode& root) { return ReadMetrics(root).status(); }},
     {"tensor_kinds.yaml", [](const DocumentNode& root) { return TensorKinds::Read(root).status(); }},
+    {"weights_formats.yaml", [](const DocumentNode& root) { return ReadWeightsFormats(root).status(); }},
     {"secrets.yaml", [](const DocumentNode& root) { return ReadSecrets(root).status(); }},
 };
 

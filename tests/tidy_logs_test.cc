@@ -2,6 +2,7 @@
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "re2/re2.h"
 #include "tests/tidy/source_tree.h"
@@ -42,6 +43,22 @@ TEST(TidyLogs, FactsAreOfFormatsThatThereAre) {
   for (; re2::RE2::FindAndConsume(&rest, kRow, &name); ++rows) {
     // What the observer records becomes a log of its own, without a reader of text.
     EXPECT_TRUE(name == "observed" || FormatsOfReaders().contains(name)) << name << " of rules/data/log_formats.yaml is no log format";
+  }
+  EXPECT_GT(rows, 5);
+}
+
+TEST(TidyLogs, FactsOfWeightsAreOfFormatsThatThereAre) {
+  static const re2::RE2 kRow("format: ([a-z0-9-]+)");
+  std::string readers;
+  for (const SourceFile& file : AllFiles()) {
+    const bool reader = absl::StartsWith(file.path, "formats/weights/") && IsCpp(file) && !IsTest(file);
+    if (reader) absl::StrAppend(&readers, WithoutComments(file.text));
+  }
+  re2::StringPiece rest(TextOf("rules/data/weights_formats.yaml"));
+  std::string name;
+  int rows = 0;
+  for (; re2::RE2::FindAndConsume(&rest, kRow, &name); ++rows) {
+    EXPECT_TRUE(absl::StrContains(readers, absl::StrCat("\"", name, "\""))) << name << " is no weights format";
   }
   EXPECT_GT(rows, 5);
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "rules/tensor_kinds.h"
+#include "rules/weights_formats.h"
 
 namespace paritect {
 namespace {
@@ -37,15 +38,6 @@ std::vector<const Checkpoint*> Representatives(const std::vector<const Checkpoin
   std::vector<const Checkpoint*> chosen;
   for (const auto& [place, one] : places) chosen.push_back(one);
   return chosen;
-}
-
-// Formats that hold models of frameworks with another order of axes, under names of any kind. Sources: TensorFlow 1,
-// tf.get_variable and tf.matmul (input by output); Keras, Layer.add_weight; numpy.savez of models of JAX (y = x @ w);
-// ONNX operators MatMul (input by output) and Gemm with transB; a table of tensors is written by hand from anything.
-constexpr absl::string_view kAnyAxes[] = {"tf-bundle", "keras-h5", "npz", "npy", "onnx", "tensor-table"};
-
-bool HoldsAnyAxes(absl::string_view format) {
-  return std::find(std::begin(kAnyAxes), std::end(kAnyAxes), format) != std::end(kAnyAxes);
 }
 
 // A mask under the name attn.bias has four axes, a bias one (transformers, GPT-2).
@@ -77,7 +69,7 @@ ModelTensor Described(const TensorNames& names, const std::string& name, v1::Ten
   described.copied = kinds.Is(TensorKind::kCopied, described.canonical);
   described.vocabulary = kinds.Is(TensorKind::kVocabulary, described.canonical);
   described.rotary = kinds.Is(TensorKind::kRotary, described.canonical);
-  described.any_axes = HoldsAnyAxes(format);
+  described.any_axes = FactsOfWeightsFormat(format).holds_any_axes;
   return described;
 }
 

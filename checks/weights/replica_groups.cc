@@ -12,6 +12,7 @@
 #include "checks/weights/tensor_comparison.h"
 #include "common/utf8.h"
 #include "rules/tensor_kinds.h"
+#include "rules/weights_formats.h"
 
 namespace paritect {
 namespace {
@@ -55,7 +56,7 @@ class Layout {
 // Written by a framework that splits models, so that two ranks need not be replicas.
 bool MayBeSplit(const Checkpoint& one) {
   return std::any_of(one.pieces.begin(), one.pieces.end(), [](const v1::Weights* piece) {
-    return piece->format() == "megatron" || piece->format() == "deepspeed-zero";
+    return FactsOfWeightsFormat(piece->format()).may_be_split;
   });
 }
 
