@@ -55,9 +55,8 @@ class Layout {
 
 // Written by a framework that splits models, so that two ranks need not be replicas.
 bool MayBeSplit(const Checkpoint& one) {
-  return std::any_of(one.pieces.begin(), one.pieces.end(), [](const v1::Weights* piece) {
-    return FactsOfWeightsFormat(piece->format()).may_be_split;
-  });
+  return std::any_of(one.pieces.begin(), one.pieces.end(),
+                     [](const v1::Weights* piece) { return FactsOfWeightsFormat(piece->format()).may_be_split; });
 }
 
 bool IsOfKind(const CheckContext& context, TensorKind kind, const std::string& name) {
