@@ -56,8 +56,11 @@ Start StartOf(const CheckContext& context, v1::CheckResult& result, const RunChe
     start.masters_beyond = start.flat.beyond;
     if (!start.masters.tensors.empty()) {
       const PairedStates states(context, start.model, start.masters);
+      // What no parameter is known to be the rounding of, is not known to hold no more either.
+      start.masters_beyond = start.masters_beyond || !states.match().only_b.empty();
       for (std::size_t i = 0; i < states.match().pairs.size(); ++i) {
-        start.masters_beyond = start.masters_beyond || states.sameness(i) == Sameness::kRounded;
+        const Sameness sameness = states.sameness(i);
+        start.masters_beyond = start.masters_beyond || sameness == Sameness::kRounded || !IsSame(sameness);
       }
     }
   } else if (files.empty()) {
@@ -320,6 +323,10 @@ class Evaluation {
   void Law(const TensorPair& pair, Sameness sameness, ShapeRelation shape) {
     if (IsSame(sameness)) return;
     if (IsTwice(pair)) return Unknown(pair);
+    if (const std::optional<Side> side = DrawnAlike(pair)) {
+      Differs(pair, "rank_repeated/drawn_alike", {{"side", std::string(SideName(*side))}});
+      return;
+    }
     if (shape == ShapeRelation::kOther) return Unknown(pair);  // no draw of the same tensor: training.flow.graph
     if (IsMisplaced(sameness)) return Misplaced(pair, sameness);
     if (sameness == Sameness::kUnplaced) return Unplaced(pair);
@@ -334,6 +341,17 @@ class Evaluation {
     if (finding == nullptr) return;
     SetFact(*finding, "distance", law->distance);
     SetFact(*finding, "limit", law->limit);
+  }
+
+  // The side whose ranks hold one slice of a tensor again and again, where those of the other hold as many that differ.
+  static std::optional<Side> DrawnAlike(const TensorPair& pair) {
+    if (!pair.one_to_one()) return std::nullopt;
+    const ModelTensor &a = *pair.a[0], &b = *pair.b[0];
+    if (a.copied || b.copied || (a.alike > 0) == (b.alike > 0)) return std::nullopt;
+    const ModelTensor& repeated = a.alike > 0 ? a : b;
+    const auto with_all = [](const ModelTensor& one) { return one.elements() + one.alike * ElementsOf(one.first()); };
+    if (with_all(a) != with_all(b) || IsConstant(repeated.first())) return std::nullopt;
+    return &repeated == &a ? Side::kBaseline : Side::kMigrated;
   }
 
   void Copied(const PairedStates& states) {

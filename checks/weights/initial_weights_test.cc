@@ -389,6 +389,26 @@ TEST(InitialWeights, ARankInAnothersPlaceIsNamed) {
   EXPECT_THAT(Judge(twice, twice), ::testing::HasSubstr("rank_repeated mp_rank_00, mp_rank_01")) << "on both sides";
 }
 
+TEST(InitialWeights, RanksThatDrewUnderOneSeedAreNoDraw) {
+  // A second layer keeps the ranks apart as a whole.
+  const auto drawn = [](int seed, bool alike) {
+    const Floats first = RandomFloats(640, seed), other = RandomFloats(640, seed + 1);
+    const Floats mlp = RandomFloats(640, seed + 2), mlp_other = RandomFloats(640, seed + 3);
+    const std::string q = "decoder.layers.0.self_attention.linear_qkv.q.weight";
+    const std::string down = "decoder.layers.0.mlp.linear_fc2.weight";
+    v1::Weights weights = StateAt(0, {TensorOf(q, {32, 20}, first), TensorOf(down, {20, 32}, mlp),
+                                      TensorOf(q, {32, 20}, alike ? first : other), TensorOf(down, {20, 32}, mlp_other)});
+    weights.set_format("megatron");
+    for (int i = 0; i < 4; ++i) {
+      weights.mutable_tensors(i)->set_file(absl::StrCat("mp_rank_0", i / 2, "/model_optim_rng.pt"));
+    }
+    return weights;
+  };
+  EXPECT_EQ(Judge(drawn(1, false), drawn(11, false)), "pass");
+  EXPECT_THAT(Judge(drawn(1, false), drawn(11, true)), ::testing::HasSubstr("fail: rank_repeated"));
+  EXPECT_THAT(Judge(drawn(1, true), drawn(11, false)), ::testing::HasSubstr("fail: rank_repeated"));
+}
+
 TEST(InitialWeights, HeadsStandInHalvesOrInPairs) {
   const Floats q = RandomFloats(80, 1);
   const Floats pairs = Rows(q, 0, 1) + Rows(q, 4, 5) + Rows(q, 1, 2) + Rows(q, 5, 6) + Rows(q, 2, 3) + Rows(q, 6, 7) +
@@ -498,6 +518,18 @@ TEST(InitialWeights, WhatTrainingGoesOnFromIsNotRounded) {
   EXPECT_EQ(Judge(wide_rounded, whole), lost);
   EXPECT_EQ(Judge(wide_rounded, made), "pass");
   EXPECT_EQ(Judge(whole, bare).find("not_performed"), 0U);
+}
+
+TEST(InitialWeights, CopiesOfNoKnownParameterAreCompared) {
+  const Floats rounded = Rounded(RandomFloats(640, 2));
+  const auto with_another = [&](unsigned seed) {
+    v1::Weights weights = WithCopy(rounded, "BF16", rounded);
+    *weights.add_tensors() = TensorOf("fp32.param_groups_7.weight", {7, 64}, RandomFloats(448, seed));
+    weights.mutable_tensors(2)->set_role(v1::TENSOR_ROLE_MASTER);
+    return weights;
+  };
+  EXPECT_EQ(Judge(with_another(3), with_another(3)), "pass");
+  EXPECT_EQ(Judge(with_another(3), with_another(4)).find("fail: weights_differ"), 0U);
 }
 
 TEST(InitialWeights, FilesOfOneStepThatContradictEachOther) {

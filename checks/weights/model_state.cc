@@ -151,7 +151,7 @@ std::vector<std::string> RepeatedRanks(const Checkpoint& checkpoint) {
 // What several ranks hold alike (of tensor- or expert-parallel ones) counts once.
 void DropCopies(ModelTensor& tensor) {
   std::set<std::string> seen;
-  std::erase_if(tensor.parts, [&](const v1::TensorFingerprint* part) {
+  tensor.alike = std::erase_if(tensor.parts, [&](const v1::TensorFingerprint* part) {
     return !part->xxh3().empty() && !seen.insert(part->xxh3()).second;
   });
 }

@@ -35,6 +35,7 @@ struct ModelTensor {
   bool rotary = false;                              // rows of a head in one of two orders
   bool twice = false;                               // several files hold it, with other values
   bool any_axes = false;                            // the format keeps models of frameworks that order axes otherwise
+  std::size_t alike = 0;                            // ranks whose slice is one of `parts` again
 
   const v1::TensorFingerprint& first() const { return *parts.front(); }
   bool whole() const { return parts.size() == 1; }
