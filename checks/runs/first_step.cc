@@ -99,7 +99,7 @@ std::vector<FirstValues> FirstStepOf(const CheckContext& context, v1::CheckResul
     const RunSeries& first_b = observed ? *observed_b : migrated;
     const CurveSet& raw_a = first_a.Curves(metric);
     const CurveSet& raw_b = first_b.Curves(metric);
-    for (const CurvePair& pair : PairCurves(context, result, first_a, first_b, metric)) {
+    for (const CurvePair& pair : PairCurves(context, result, first_a, first_b, metric, CurveSpan::kFirstStep)) {
       if (metric == Metric::kLoss && BeginsNotFinite(context, result, migrated, pair, raw_a, raw_b)) continue;
       if (pair.baseline.points.empty() || pair.migrated.points.empty()) {
         const bool of_baseline = pair.baseline.points.empty();

@@ -47,14 +47,14 @@ const RankSpread* FurthestRank(const Profile& profile, const Curve& curve) {
   return furthest;
 }
 
-bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, Metric metric,
+bool Usable(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, Metric metric, CurveSpan span,
             const CurveSet& set) {
   AddProblems(context, result, set.problems);
   if (!set.problems.empty()) return false;
   // A curve of one rank speaks for the others only where they train alike.
   for (const Curve& curve : set.curves) {
     if (metric != Metric::kLoss) break;
-    if (!curve.ranks.empty()) MissShortRanks(context, result, run, curve);
+    if (!curve.ranks.empty() && span == CurveSpan::kWhole) MissShortRanks(context, result, run, curve);
     if (curve.mean_of_ranks) continue;
     const RankSpread* furthest = FurthestRank(context.profile, curve);
     if (furthest == nullptr) continue;
@@ -197,11 +197,11 @@ void RunPairs::RequireAsFar(const CheckContext& context, v1::CheckResult& result
 }
 
 std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
-                                  const RunSeries& migrated, Metric metric) {
+                                  const RunSeries& migrated, Metric metric, CurveSpan span) {
   const CurveSet& a = baseline.Curves(metric);
   const CurveSet& b = migrated.Curves(metric);
-  const bool a_usable = Usable(context, result, baseline, metric, a);
-  const bool b_usable = Usable(context, result, migrated, metric, b);
+  const bool a_usable = Usable(context, result, baseline, metric, span, a);
+  const bool b_usable = Usable(context, result, migrated, metric, span, b);
   if (!SameOrderSteps(context, result, baseline, migrated)) return {};
   std::vector<CurvePair> pairs;
   if (!a_usable || !b_usable) return pairs;

@@ -49,10 +49,14 @@ struct CurvePair {
   Curve migrated;
 };
 
+// How much of a curve a check rests on: how far each rank's log goes is nothing to the first step. Ranks of a training
+// that runs are read one after the other, so that one is always a step behind.
+enum class CurveSpan { kWhole, kFirstStep };
+
 // Curves of `metric` that both runs print, engine by engine, brought to the same ranks; what lacks is reported under
 // `missing`.
 std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& result, const RunSeries& baseline,
-                                  const RunSeries& migrated, Metric metric);
+                                  const RunSeries& migrated, Metric metric, CurveSpan span = CurveSpan::kWhole);
 
 }  // namespace paritect
 

@@ -112,6 +112,21 @@ TEST(RankCurves, TheLogOfOneRankIsComparedWithThatRank) {
   EXPECT_LT(Fact(result, "measured", "mean_relative_error"), 0.005);
 }
 
+// A training that runs: its ranks are read one after the other.
+TEST(RankCurves, ARankThatIsAStepBehindHasItsFirstStepAllTheSame) {
+  const auto running = [](const std::string& name) {
+    RunFixture run(name);
+    for (int rank = 0; rank < 2; ++rank) {
+      if (rank > 0) run.AddLog();
+      run.bundle().mutable_evidence(run.bundle().evidence_size() - 1)->set_rank(rank);
+      run.Losses(1, 10 + rank, [&](std::int64_t step) { return Gpu(rank, step); });
+    }
+    return run;
+  };
+  EXPECT_EQ(RunOne("first-step.forward.loss", {running("g")}, {running("n")}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(RunOne(kCurve, {running("g")}, {running("n")}).verdict(), v1::VERDICT_NOT_PERFORMED);
+}
+
 TEST(RankCurves, EqualRanksAreNeverToldToPart) {
   int told = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
