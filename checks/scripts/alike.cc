@@ -39,10 +39,23 @@ struct Call {
   bool told = true;  // nothing in it is unknown
 };
 
+// Both sides run the same files, byte for byte: what the code does not tell comes from outside of it, and there the
+// settings are compared.
+bool SameFiles(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  const auto reached = [](const ScriptFlow& flow) {
+    std::map<absl::string_view, absl::string_view> files;
+    for (const v1::ScriptFile& file : flow.tree()->files()) {
+      if (file.reached()) files.emplace(file.path(), file.sha256());
+    }
+    return files;
+  };
+  return baseline.entry() == migrated.entry() && reached(baseline) == reached(migrated);
+}
+
 class KindComparison {
  public:
   KindComparison(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated)
-      : which_(which), baseline_(baseline), migrated_(migrated) {}
+      : which_(which), baseline_(baseline), migrated_(migrated), same_files_(SameFiles(baseline, migrated)) {}
 
   // Between frameworks: what both call by names of one meaning.
   FactsComparison RunAcross() {
@@ -67,9 +80,9 @@ class KindComparison {
   FactsComparison Run() {
     std::vector<Call> a = CallsOf(baseline_);
     std::vector<Call> b = CallsOf(migrated_);
-    const auto among = [](const Call& one, const std::vector<Call>& others) {
+    const auto among = [this](const Call& one, const std::vector<Call>& others) {
       return std::any_of(others.begin(), others.end(),
-                         [&](const Call& other) { return one.told && other.told && one.text == other.text; });
+                         [&](const Call& other) { return one.text == other.text && Told(one, other); });
     };
     const std::vector<Call> all_a = a;
     const std::vector<Call> all_b = b;
@@ -86,6 +99,11 @@ class KindComparison {
   }
 
  private:
+  // That the texts of two calls tell whether they are the same.
+  bool Told(const Call& a, const Call& b) const {
+    return (a.told && b.told) || (same_files_ && ScriptPlace(*a.fact) == ScriptPlace(*b.fact));
+  }
+
   bool Counts(const v1::ScriptArgument& argument) const {
     if (!which_.arguments.empty()) return Contains(which_.arguments, argument.name());
     return !Contains(which_.passed_over, argument.name());
@@ -173,6 +191,7 @@ class KindComparison {
   const ComparedFacts& which_;
   const ScriptFlow& baseline_;
   const ScriptFlow& migrated_;
+  const bool same_files_;
   FactsComparison out_;
 };
 
