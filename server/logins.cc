@@ -1,6 +1,7 @@
 #include "server/logins.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
@@ -15,9 +16,17 @@ void Logins::DropExpired(std::int64_t now, Table& table) {
 
 absl::StatusOr<Login> Logins::Add(Held held, Table& table) {
   DropExpired(clock_() / 1000, table);
-  if (table.size() >= kSessionsMax) {
-    table.erase(std::min_element(table.begin(), table.end(), [](const auto& a, const auto& b) {
-      return a.second.expires_unix < b.second.expires_unix;
+  // One's own go first: who logs in without end puts nobody else out.
+  std::vector<Table::iterator> own;
+  std::vector<Table::iterator> all;
+  for (auto it = table.begin(); it != table.end(); ++it) {
+    all.push_back(it);
+    if (it->second.actor == held.actor) own.push_back(it);
+  }
+  const auto& full = own.size() >= kSessionsOfOneMax ? own : all;
+  if (own.size() >= kSessionsOfOneMax || all.size() >= kSessionsMax) {
+    table.erase(*std::min_element(full.begin(), full.end(), [](const auto& a, const auto& b) {
+      return a->second.expires_unix < b->second.expires_unix;
     }));
   }
   // A join token's 160 random bits.

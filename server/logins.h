@@ -28,7 +28,8 @@ class Logins {
   static constexpr std::int64_t kTokenSeconds = 300;         // from the command line to the browser
   static constexpr std::int64_t kSessionSeconds = 8 * 3600;  // where the caller asks for no other time
   static constexpr std::int64_t kSessionSecondsMax = 7 * 86400;
-  static constexpr std::size_t kSessionsMax = 1000;  // then the one that ends first goes
+  static constexpr std::size_t kSessionsOfOneMax = 16;  // then that one's which ends first goes
+  static constexpr std::size_t kSessionsMax = 1000;     // of all; then the one that ends first goes
 
   explicit Logins(WallClock clock) : clock_(std::move(clock)) {}
 

@@ -1,5 +1,6 @@
 #include "server/logins.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -47,6 +48,10 @@ TEST_F(LoginsTest, TheirNumberIsBounded) {
   const auto first = logins_.Enter(logins_.NewToken("viewer/first", 60)->secret);
   for (std::size_t i = 0; i < Logins::kSessionsMax; ++i) {
     ASSERT_TRUE(logins_.Enter(logins_.NewToken("viewer/more", 600)->secret).ok());
+  }
+  EXPECT_EQ(logins_.ActorOf(first->secret), "viewer/first") << "who logs in without end puts nobody else out";
+  for (std::size_t i = 0; i < Logins::kSessionsMax; ++i) {
+    ASSERT_TRUE(logins_.Enter(logins_.NewToken(absl::StrCat("viewer/", i), 600)->secret).ok());
   }
   EXPECT_EQ(logins_.ActorOf(first->secret), std::nullopt) << "the one that ends first went";
 }

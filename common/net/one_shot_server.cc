@@ -67,20 +67,22 @@ void OneShotServer::Loop() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  bool more = false;
   while (!stopping_) {
     std::vector<pollfd> watched = {{wake_[0], POLLIN, 0}};
     for (const Caller& caller : callers_) watched.push_back({caller.descriptor, caller.wants, 0});
-    poll(watched.data(), watched.size(), static_cast<int>(kLookEveryMs));
+    poll(watched.data(), watched.size(), more ? 0 : static_cast<int>(kLookEveryMs));
     char drained[64];
     while (wake_[0] >= 0 && read(wake_[0], drained, sizeof(drained)) > 0) {
     }
     const std::int64_t now = MonotonicMs();
     std::size_t i = 1;
     for (Caller& caller : callers_) {
-      if (watched[i++].revents != 0) Advance(caller);
+      Look(caller, watched[i++].revents);
       if (now >= caller.deadline_ms) caller.over = true;
     }
     Adopt();
+    more = AnswerNext();
     for (Caller& caller : callers_) {
       if (caller.over) Close(caller);
     }
@@ -141,17 +143,48 @@ void OneShotServer::MakeRoom(const std::string& address) {
   }
 }
 
+void OneShotServer::Look(Caller& caller, short seen) {  // NOLINT(google-runtime-int): poll's type
+  if (seen == 0) return;
+  if (!caller.ready) return Advance(caller);
+  if ((seen & (POLLHUP | POLLERR | POLLNVAL)) != 0) caller.over = true;  // gone: its answer is nobody's
+}
+
 // As far as it goes without waiting.
 void OneShotServer::Advance(Caller& caller) {
   if (caller.over) return;
   if (!caller.shaken && !Shake(caller)) return;
-  if (caller.answer.empty()) {
-    if (!Read(caller)) return;
-    const auto& answer = caller.plain ? ports_.answer_plain : ports_.answer;
-    caller.answer = answer(caller.received, {caller.address, CertificateOf(caller.ssl.get())});
-    if (caller.answer.empty()) caller.over = true;
-  }
+  if (!caller.answer.empty()) return Write(caller);
+  if (!Read(caller)) return;
+  if (caller.plain || !ports_.answer_plain) return Answer(caller);
+  caller.ready = true;
+  caller.wants = 0;
+}
+
+void OneShotServer::Answer(Caller& caller) {
+  const auto& answer = caller.plain ? ports_.answer_plain : ports_.answer;
+  caller.answer = answer(caller.received, {caller.address, CertificateOf(caller.ssl.get())});
+  if (caller.answer.empty()) caller.over = true;
   Write(caller);
+}
+
+// Whether others wait.
+bool OneShotServer::AnswerNext() {
+  std::map<std::string, std::uint64_t> here;
+  Caller* next = nullptr;
+  int waiting = 0;
+  for (Caller& caller : callers_) {
+    const auto known = answered_.find(caller.address);
+    const std::uint64_t last = here[caller.address] = known == answered_.end() ? 0 : known->second;
+    if (!caller.ready || caller.over) continue;
+    ++waiting;
+    if (next == nullptr || last < here[next->address]) next = &caller;
+  }
+  answered_ = std::move(here);
+  if (next == nullptr) return false;
+  answered_[next->address] = ++turn_;
+  next->ready = false;
+  Answer(*next);
+  return waiting > 1;
 }
 
 void OneShotServer::Wait(Caller& caller, int ssl_error) {

@@ -1,7 +1,9 @@
 // Answers one bounded request a connection, in plain or over TLS, on one thread: for what strangers may ask.
 //
 // Everything about a caller is bounded: its bytes, its time from arrival to the last byte of the answer, how many there
-// are at once. When there are too many the oldest goes: who asks at once is served however many dawdle.
+// are at once. When there are too many the oldest goes: who asks at once is served however many dawdle. Where some are
+// answered in plain, these are first; of the others, whose answers may be dear, one is answered at a time, and no
+// address twice while another waits.
 #ifndef PARITECT_COMMON_NET_ONE_SHOT_SERVER_H_
 #define PARITECT_COMMON_NET_ONE_SHOT_SERVER_H_
 
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -70,6 +73,7 @@ class OneShotServer {
     bool shaken = false;
     bool sniffed = false;
     bool plain = false;  // no TLS, though others have it
+    bool ready = false;  // it said all, and waits for its turn
     std::string received;
     std::string answer;
     std::size_t sent = 0;
@@ -81,6 +85,9 @@ class OneShotServer {
   void Adopt();
   void MakeRoom(const std::string& address);
   void Advance(Caller& caller);
+  void Look(Caller& caller, short seen);  // NOLINT(google-runtime-int): poll's type
+  void Answer(Caller& caller);
+  bool AnswerNext();
   bool Shake(Caller& caller);
   bool Sniff(Caller& caller);
   bool Read(Caller& caller);
@@ -94,6 +101,9 @@ class OneShotServer {
   absl::Mutex mutex_;
   std::vector<std::pair<int, std::string>> arrived_ ABSL_GUARDED_BY(mutex_);
   std::list<Caller> callers_;  // of the loop's thread, the oldest first
+  // When an address was last answered, in turns: of those that are here now.
+  std::map<std::string, std::uint64_t> answered_;
+  std::uint64_t turn_ = 0;
   std::atomic<int> callers_count_ = 0;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

@@ -2,10 +2,14 @@
 #include "common/net/one_shot_server.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "common/net/ask_door.h"
 #include "common/net/door_protocol.h"
 #include "common/net/door_session.h"
@@ -100,6 +104,42 @@ TEST(OneShotServer, AnAnswerThatNobodyReadsEnds) {
   for (int i = 0; i < 1000 && served.server().callers() == 0; ++i) usleep(5'000);
   for (int i = 0; i < 1000 && served.server().callers() != 0; ++i) usleep(5'000);
   EXPECT_EQ(served.server().callers(), 0);
+}
+
+// Where some answers are dear, nobody's many calls hold up the one of another address.
+TEST(OneShotServer, DearAnswersAreGivenInTurn) {
+  absl::Notification begun;
+  absl::Notification go;
+  std::vector<std::string> order;  // of the server's thread, until it has stopped
+  OneShotPorts ports = Shouting();
+  ports.answer_plain = ports.answer;
+  ports.answer = [&](absl::string_view, const OneShotPeer& peer) {
+    if (order.empty()) begun.Notify();
+    go.WaitForNotification();
+    order.push_back(peer.address);
+    return std::string("dear");
+  };
+  OneShotServer server({}, std::move(ports));
+  std::vector<int> ends;
+  const auto ask = [&](const std::string& address) {
+    int pair[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    ASSERT_EQ(write(pair[1], "x\n", 2), 2);
+    ends.push_back(pair[1]);
+    server.Take(pair[0], address);
+  };
+  ask("many");
+  begun.WaitForNotification();
+  for (int i = 0; i < 3; ++i) ask("many");
+  ask("one");
+  go.Notify();
+  for (int end : ends) {
+    pollfd answered = {end, POLLIN, 0};
+    EXPECT_EQ(poll(&answered, 1, 30'000), 1);
+    close(end);
+  }
+  server.Stop();
+  EXPECT_THAT(order, ::testing::ElementsAre("many", "one", "many", "many", "many"));
 }
 
 TEST(OneShotServer, HoweverManyDawdleWhoAsksIsServed) {

@@ -25,8 +25,9 @@ std::string Response(absl::string_view status, absl::string_view type, absl::str
 
 class WebServerImpl final : public WebServer {
  public:
+  // Whether there is a page is asked first: arguments of one call are evaluated in any order, and one moves it.
   WebServerImpl(std::function<std::string()> metrics, WebPage page)
-      : server_(Limits(page.answer != nullptr), Ports(std::move(metrics), std::move(page))) {}
+      : page_(page.answer != nullptr), server_(Limits(page_), Ports(std::move(metrics), std::move(page))) {}
   ~WebServerImpl() override {
     if (listener_ != nullptr) listener_->Stop();
     server_.Stop();
@@ -73,6 +74,7 @@ class WebServerImpl final : public WebServer {
     return ports;
   }
 
+  const bool page_;
   OneShotServer server_;
   std::unique_ptr<Listener> listener_;  // ends before what it hands connections to
 };

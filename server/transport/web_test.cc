@@ -69,5 +69,22 @@ TEST_F(WebServerTest, APortInUseIsAnError) {
   EXPECT_TRUE(absl::IsUnavailable(StartWebServer({"127.0.0.1", web_->port()}, [] { return ""; }).status()));
 }
 
+// The page's own limits: they were those of the monitor, for the page was looked at after it had been moved.
+TEST(WebPage, TakesARequestOfItsSize) {
+  WebPage page;
+  page.answer = [](const HttpRequest& request, const OneShotPeer&) {
+    return HttpAnswer{200, "text/plain", absl::StrCat(request.body.size(), " bytes\n"), {}};
+  };
+  const auto web = *StartWebServer(
+      {"127.0.0.1", 0}, [] { return std::string(); }, std::move(page));
+  for (const std::size_t size : {std::size_t{10}, std::size_t{60} << 10}) {
+    const Dialled browser(web->port());
+    browser.Send(absl::StrCat(
+        "POST /api/waivers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ", size, "\r\n\r\n",
+        std::string(size, 'x')));
+    EXPECT_THAT(browser.Drain(), EndsWith(absl::StrCat("\r\n\r\n", size, " bytes\n")));
+  }
+}
+
 }  // namespace
 }  // namespace paritect
