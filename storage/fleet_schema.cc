@@ -6,12 +6,18 @@
 #include <unistd.h>
 #include <cerrno>
 #include <cstdio>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 
 namespace paritect {
 namespace {
@@ -108,6 +114,39 @@ absl::Status QuickCheck(SqliteConnection& connection, std::int64_t limit_ms) {
   return absl::DataLossError(absl::StrCat("the file is damaged (", answer, "); restore a backup"));
 }
 
+// Each table, index, trigger and view as it was made, but for blanks.
+absl::StatusOr<std::set<std::string>> SchemaOf(SqliteConnection& connection) {
+  std::set<std::string> all;
+  PARITECT_ASSIGN_OR_RETURN(SqliteStatement rows, connection.Prepare("SELECT type, name, sql FROM sqlite_schema "
+                                                                     "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"));
+  for (;;) {
+    PARITECT_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return all;
+    const std::string name = rows.Bytes(1);
+    const std::vector<std::string> words = absl::StrSplit(rows.Bytes(2), absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty());
+    all.insert(absl::StrCat(rows.Bytes(0), " '", DisplayBytes(name.substr(0, 100)), "'\n", absl::StrJoin(words, " ")));
+  }
+}
+
+// A trigger, or a table that takes a row and drops it, would lose without a word what was acknowledged.
+absl::Status RefuseForeignSchema(SqliteConnection& connection, absl::Span<const absl::string_view> migrations) {
+  PARITECT_ASSIGN_OR_RETURN(const std::int64_t version, connection.ReadInt("PRAGMA user_version"));
+  PARITECT_ASSIGN_OR_RETURN(SqliteConnection fresh, SqliteConnection::Open(":memory:"));
+  for (std::int64_t i = 0; i < version; ++i) {
+    PARITECT_RETURN_IF_ERROR(fresh.Execute(migrations[static_cast<std::size_t>(i)]));
+  }
+  PARITECT_ASSIGN_OR_RETURN(const std::set<std::string> ours, SchemaOf(fresh));
+  PARITECT_ASSIGN_OR_RETURN(const std::set<std::string> found, SchemaOf(connection));
+  for (const std::string& one : found) {
+    if (ours.count(one) > 0) continue;
+    return absl::FailedPreconditionError(absl::StrCat(one.substr(0, one.find('\n')),
+                                                      " of this database is not as this program makes it: somebody "
+                                                      "changed the file; restore a backup"));
+  }
+  if (found.size() == ours.size()) return absl::OkStatus();
+  return absl::DataLossError("tables of this database are not there: somebody changed the file; restore a backup");
+}
+
 absl::Status Migrate(SqliteConnection& connection, absl::string_view path,
                      absl::Span<const absl::string_view> migrations) {
   PARITECT_ASSIGN_OR_RETURN(const std::int64_t version, connection.ReadInt("PRAGMA user_version"));
@@ -173,6 +212,7 @@ absl::Status PrepareFleetFile(SqliteConnection& connection, absl::string_view pa
   PARITECT_RETURN_IF_ERROR(UseWriteAheadLog(connection));
   PARITECT_RETURN_IF_ERROR(RefuseCutFile(connection, path));
   PARITECT_RETURN_IF_ERROR(QuickCheck(connection, kCheckAtStartMs));
+  PARITECT_RETURN_IF_ERROR(RefuseForeignSchema(connection, migrations));
   return Migrate(connection, path, migrations);
 }
 

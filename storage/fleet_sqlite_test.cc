@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,32 @@ std::string FilledFile(absl::string_view name) {
   EXPECT_TRUE(store.ok()) << store.status();
   EXPECT_TRUE(CommitOne(**store, Filled()).ok());
   return path;
+}
+
+// A trigger, a view in a table's place, a table that takes rows and drops them: each would lose what was acknowledged.
+TEST(FleetSqlite, ASchemaThatSomebodyChangedIsRefused) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"CREATE TRIGGER t BEFORE INSERT ON batch BEGIN SELECT RAISE(IGNORE); END", "trigger 't'"},
+      {"ALTER TABLE log RENAME TO log2; CREATE VIEW log AS SELECT 1 AS number, x'00' AS entry", "'log"},
+      {"DROP TABLE batch_reference; CREATE TABLE batch_reference(batch INTEGER NOT NULL ON CONFLICT IGNORE, "
+       "sha256 BLOB NOT NULL, PRIMARY KEY(batch, sha256)) STRICT, WITHOUT ROWID",
+       "table 'batch_reference'"},
+      {"CREATE UNIQUE INDEX one ON batch(node, first_sequence)", "index 'one'"},
+      {"DROP INDEX batch_by_node", "not there"},
+  };
+  int number = 0;
+  for (const auto& [sql, why] : changes) {
+    const std::string path = FilledFile(absl::StrCat("schema", number++));
+    {
+      sqlite3* other = nullptr;  // another program's, with all that SQLite can
+      ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
+      EXPECT_EQ(sqlite3_exec(other, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+      sqlite3_close(other);
+    }
+    const auto store = OpenFile(path);
+    ASSERT_FALSE(store.ok()) << sql;
+    EXPECT_THAT(std::string(store.status().message()), HasSubstr(why));
+  }
 }
 
 TEST(FleetSqlite, OpensAgainWithAllThatWasThere) {

@@ -43,7 +43,7 @@ absl::Status SqliteStatus(int code, sqlite3* database, absl::string_view what) {
     case SQLITE_CORRUPT: return absl::DataLossError(message);
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return absl::UnavailableError(absl::StrCat(message, " (in use by another process)"));
-    case SQLITE_FULL:
+    case SQLITE_FULL: return absl::ResourceExhaustedError(absl::StrCat("the database's disk is full: ", message));
     case SQLITE_TOOBIG:
     case SQLITE_NOMEM: return absl::ResourceExhaustedError(message);
     case SQLITE_INTERRUPT: return absl::DeadlineExceededError(message);
@@ -138,6 +138,9 @@ absl::StatusOr<SqliteConnection> SqliteConnection::Open(absl::string_view path, 
   SqliteConnection connection(database);
   if (code != SQLITE_OK) return SqliteStatus(code, database, absl::StrCat("open ", path));
   sqlite3_extended_result_codes(database, 1);
+  // We make none; those of a file that somebody changed are not run.
+  sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_busy_timeout(database, kBusyTimeoutMs);
   return connection;
 }
