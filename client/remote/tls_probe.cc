@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/errno_status.h"
 #include "common/host_port.h"
 #include "common/pki/certificate.h"
@@ -119,10 +120,14 @@ UniqueSsl NewSession(SSL_CTX* context, const std::string& host) {
 std::string OfServersCertificate(SSL* ssl, const std::string& host, std::int64_t& not_after) {
   const UniqueX509 shown(SSL_get1_peer_certificate(ssl));
   std::string dates;
+  std::string of;
   if (shown != nullptr) {
     const Certificate certificate = Certificate::Share(shown.get());
     not_after = certificate.NotAfter();
     dates = FormatUtc(not_after);
+    AlternativeNames names = certificate.Names();
+    names.dns.insert(names.dns.end(), names.ip.begin(), names.ip.end());
+    if (!names.dns.empty()) of = absl::StrCat(" but for ", absl::StrJoin(names.dns, ", "));
   }
   switch (const auto result = SSL_get_verify_result(ssl)) {
     case X509_V_OK: return "";
@@ -133,8 +138,8 @@ std::string OfServersCertificate(SSL* ssl, const std::string& host, std::int64_t
       return "the server's certificate is not yet valid: is this machine's clock right?";
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return absl::StrCat("the server's certificate is not for ", host,
-                          ": use a name it was made for, or make it anew for this one");
+      return absl::StrCat("the server's certificate is not for ", host, of, "; `paritect-server names DIR --host ",
+                          host, "` on the server makes it so");
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:

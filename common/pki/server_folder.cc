@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -340,28 +341,61 @@ absl::StatusOr<ServerFolder> LoadServerFolder(absl::string_view folder, std::int
   return loaded;
 }
 
-absl::StatusOr<bool> RenewServerCertificate(absl::string_view folder, std::int64_t now) {
-  const std::string path = JoinPath(folder, kCertificateName);
+namespace {
+
+struct OwnCertificate {
+  Authority authority;
+  Certificate present;
+  std::vector<std::string> hosts;  // that it is for
+};
+
+// nullopt: we do not sign this server's certificate.
+absl::StatusOr<std::optional<OwnCertificate>> ReadOwnCertificate(absl::string_view folder, std::int64_t now) {
   const auto authority_key = ReadPart(JoinPath(folder, kAuthorityKeyName));
-  if (absl::IsNotFound(authority_key.status())) return false;
+  if (absl::IsNotFound(authority_key.status())) return std::nullopt;
   PARITECT_RETURN_IF_ERROR(authority_key.status());
   PARITECT_ASSIGN_OR_RETURN(const std::string authority_pem, ReadPart(JoinPath(folder, kAuthorityName)));
-  PARITECT_ASSIGN_OR_RETURN(const Authority authority, Authority::FromPem(authority_pem, *authority_key, now));
-  PARITECT_ASSIGN_OR_RETURN(const std::string old_pem, ReadPart(path));
-  PARITECT_ASSIGN_OR_RETURN(const Certificate old, Certificate::FromPem(old_pem));
-  const std::int64_t life = old.NotAfter() - old.NotBefore();
-  if (!old.IsSignedBy(authority.certificate()) || old.NotAfter() - now > life / 3) return false;
+  PARITECT_ASSIGN_OR_RETURN(Authority authority, Authority::FromPem(authority_pem, *authority_key, now));
+  PARITECT_ASSIGN_OR_RETURN(const std::string present_pem, ReadPart(JoinPath(folder, kCertificateName)));
+  PARITECT_ASSIGN_OR_RETURN(Certificate present, Certificate::FromPem(present_pem));
+  if (!present.IsSignedBy(authority.certificate())) return std::nullopt;
+  AlternativeNames names = present.Names();
+  std::vector<std::string> hosts = std::move(names.dns);
+  hosts.insert(hosts.end(), names.ip.begin(), names.ip.end());
+  return OwnCertificate{std::move(authority), std::move(present), std::move(hosts)};
+}
+
+absl::Status SignAnew(absl::string_view folder, const OwnCertificate& own, std::int64_t now) {
   PARITECT_ASSIGN_OR_RETURN(const std::string key_pem, ReadPart(JoinPath(folder, kKeyName)));
   PARITECT_ASSIGN_OR_RETURN(const KeyPair key, KeyPair::FromPem(key_pem));
   PARITECT_ASSIGN_OR_RETURN(const std::string wish, CertificateRequest::Make(key, "server"));
   PARITECT_ASSIGN_OR_RETURN(const CertificateRequest request, CertificateRequest::FromPem(wish));
-  AlternativeNames names = old.Names();
-  std::vector<std::string> hosts = std::move(names.dns);
-  hosts.insert(hosts.end(), names.ip.begin(), names.ip.end());
-  PARITECT_ASSIGN_OR_RETURN(const Certificate renewed,
-                            authority.SignServer(request, hosts, kServerLifetimeSeconds, now));
-  PARITECT_RETURN_IF_ERROR(WriteFileDurably(path, renewed.ToPem(), kPublicMode));
+  PARITECT_ASSIGN_OR_RETURN(const Certificate signed_anew,
+                            own.authority.SignServer(request, own.hosts, kServerLifetimeSeconds, now));
+  return WriteFileDurably(JoinPath(folder, kCertificateName), signed_anew.ToPem(), kPublicMode);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> RenewServerCertificate(absl::string_view folder, std::int64_t now) {
+  PARITECT_ASSIGN_OR_RETURN(const auto own, ReadOwnCertificate(folder, now));
+  if (!own) return false;
+  const std::int64_t life = own->present.NotAfter() - own->present.NotBefore();
+  if (own->present.NotAfter() - now > life / 3) return false;
+  PARITECT_RETURN_IF_ERROR(SignAnew(folder, *own, now));
   return true;
+}
+
+absl::Status AddServerNames(absl::string_view folder, const std::vector<std::string>& hosts, std::int64_t now) {
+  PARITECT_ASSIGN_OR_RETURN(auto own, ReadOwnCertificate(folder, now));
+  if (!own) {
+    return absl::FailedPreconditionError(
+        "this server's certificate is another authority's: ask it for one that is for these names too");
+  }
+  for (const std::string& host : hosts) {
+    if (std::find(own->hosts.begin(), own->hosts.end(), host) == own->hosts.end()) own->hosts.push_back(host);
+  }
+  return SignAnew(folder, *own, now);
 }
 
 absl::StatusOr<Credential> IssueCredential(const Authority& authority, const Identity& identity,

@@ -83,6 +83,10 @@ absl::StatusOr<ServerFolder> LoadServerFolder(absl::string_view folder, std::int
 // not mended.
 absl::StatusOr<bool> RenewServerCertificate(absl::string_view folder, std::int64_t now);
 
+// Makes the server's certificate anew, with the same key, for the names that it has and these. FailedPrecondition:
+// another authority signed it; InvalidArgument: no name or address.
+absl::Status AddServerNames(absl::string_view folder, const std::vector<std::string>& hosts, std::int64_t now);
+
 // A new key with a certificate for `identity`, ready to be saved: what init does for the first admin and what helps
 // where the last admin's credential has expired.
 absl::StatusOr<Credential> IssueCredential(const Authority& authority, const Identity& identity,

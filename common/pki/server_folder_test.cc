@@ -264,5 +264,27 @@ TEST_F(ServerFolderTest, ChainsWithAnIntermediateWork) {
   }
 }
 
+TEST_F(ServerFolderTest, NamesAreAddedToTheServersCertificate) {
+  ASSERT_TRUE(Init(Options()).ok());
+  const std::string key = ReadSecretFile(target_ + "/server.key")->bytes;
+  ASSERT_TRUE(AddServerNames(target_, {"new.example.com", "box", "10.1.2.3"}, kNow).ok());
+  const auto loaded = LoadServerFolder(target_, kNow);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->key_pem, key);
+  const AlternativeNames names = Certificate::FromPem(loaded->chain_pem)->Names();
+  EXPECT_THAT(names.dns, ElementsAre("audit.example.com", "localhost", "box", "new.example.com"));
+  EXPECT_THAT(names.ip, testing::Contains("10.1.2.3"));
+  const std::string before = ReadSecretFile(target_ + "/server.pem")->bytes;
+  for (const char* bad : {"", "a b", "x/y", "http://x"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(AddServerNames(target_, {bad}, kNow))) << bad;
+  }
+  EXPECT_EQ(ReadSecretFile(target_ + "/server.pem")->bytes, before);
+}
+
+TEST_F(ServerFolderTest, AnotherAuthoritysCertificateGetsNoNames) {
+  ASSERT_TRUE(InitServerFolder(target_, Foreign(false)).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(AddServerNames(target_, {"x"}, kNow)));
+}
+
 }  // namespace
 }  // namespace paritect
