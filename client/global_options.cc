@@ -17,6 +17,11 @@ bool IsGlobal(absl::string_view word) {
   return std::find(std::begin(kGlobal), std::end(kGlobal), word.substr(0, word.find('='))) != std::end(kGlobal);
 }
 
+bool IsOfScreens(absl::string_view word) {
+  const absl::string_view name = word.substr(0, word.find('='));
+  return name == "--lang" || name == "--color";
+}
+
 // What a command declares, as `completion` asks: lines "--option<tab>help", "verb<tab>help", "verb --option<tab>help".
 std::vector<std::string> DeclaredBy(const Command& command, const CommandEnv& env) {
   std::ostringstream out;
@@ -34,6 +39,13 @@ bool Has(const std::vector<std::string>& declared, const std::string& name) {
   return std::find(declared.begin(), declared.end(), name) != declared.end();
 }
 
+// Also of a verb that is not at its place.
+bool HasAnywhere(const std::vector<std::string>& declared, const std::string& name) {
+  return std::any_of(declared.begin(), declared.end(), [&](const std::string& one) {
+    return one == name || absl::EndsWith(one, absl::StrCat(" ", name));
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> PlaceGlobalOptions(const CommandEnv& env, std::vector<std::string> args) {
@@ -48,7 +60,7 @@ absl::StatusOr<std::vector<std::string>> PlaceGlobalOptions(const CommandEnv& en
     verb += joined ? 1 : 2;
   }
   args.erase(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(verb));
-  if (options.empty() || args.empty()) return args;
+  if (args.empty() || (options.empty() && std::none_of(args.begin(), args.end(), IsOfScreens))) return args;
   std::vector<std::string> declared;
   for (const Command* command : AllCommands()) {
     if (command->name == args[0]) declared = DeclaredBy(*command, env);
@@ -60,6 +72,19 @@ absl::StatusOr<std::vector<std::string>> PlaceGlobalOptions(const CommandEnv& en
     if (!Has(declared, has_verb ? absl::StrCat(args[1], " ", name) : name)) continue;
     args.insert(args.begin() + static_cast<std::ptrdiff_t>(place), option.begin(), option.end());
     place += option.size();
+  }
+  // Of how things are shown, every command may be told behind its verb too.
+  for (std::size_t i = 1; i < args.size() && args[i] != "--";) {
+    const std::string name = args[i].substr(0, args[i].find('='));
+    const bool joined = name.size() < args[i].size();
+    const bool used = has_verb ? Has(declared, absl::StrCat(args[1], " ", name)) : HasAnywhere(declared, name);
+    const bool unused = IsOfScreens(args[i]) && !used;
+    if (!unused || (!joined && i + 1 == args.size())) {
+      ++i;
+      continue;
+    }
+    const auto at = args.begin() + static_cast<std::ptrdiff_t>(i);
+    args.erase(at, at + (joined ? 1 : 2));
   }
   return args;
 }

@@ -11,7 +11,8 @@
 namespace paritect {
 
 // Moves --lang, --color, --credential and --context from before the command to where it declares them. A command that
-// has no use for one of them does without it. InvalidArgument: one without its value.
+// has no use for one of them does without it, and for --lang and --color behind its verb too. InvalidArgument: one
+// without its value.
 absl::StatusOr<std::vector<std::string>> PlaceGlobalOptions(const CommandEnv& env, std::vector<std::string> args);
 
 }  // namespace paritect

@@ -79,6 +79,18 @@ TEST_F(LocaliseTest, LangOverTheEnvironmentBeforeAndBehindTheVerb) {
   EXPECT_EQ(LanguageOfCommandLine({"check", "--lang", "en"}, chinese), Language::kEnglish);
 }
 
+// Every command takes it, also one that has no use for it; what stands behind `--` is another program's.
+TEST_F(LocaliseTest, HowThingsAreShownMayBeSaidBehindAnyVerb) {
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{{"version", "--lang", "en"},
+                                                                                    {"version", "--lang=en"},
+                                                                                    {"version", "--color", "never"},
+                                                                                    {"--lang", "en", "version"}}) {
+    EXPECT_EQ(Call(args), Call({"version"})) << args[1];
+  }
+  EXPECT_THAT(Call({"node", "ls", "--lang", "en", "--stat", "x"}), HasSubstr("--stat"));
+  EXPECT_THAT(Call({"diff", "settings", "a", "b", "--lang", "xx"}), HasSubstr("xx")) << "a command that uses it looks";
+}
+
 TEST_F(LocaliseTest, NamesOfOptionsStay) {
   const std::string help = Call({"check", "--help"});
   EXPECT_THAT(help, HasSubstr("--migrated TEXT"));

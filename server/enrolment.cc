@@ -246,7 +246,8 @@ absl::StatusOr<v1::JoinResponse> Enrolment::Join(const v1::JoinRequest& request,
   PARITECT_ASSIGN_OR_RETURN(WriteSet holder, fleet_.PrepareEnrolment(record, token->node() == request.name()));
   set.documents.insert(set.documents.end(), holder.documents.begin(), holder.documents.end());
   set.log.push_back(LogEntry(clock_(), absl::StrCat("-/", address), address, "Join", ActorOf(identity),
-                             absl::StrCat("serial ", record.serial(), ", token of ", token->created_by())));
+                             absl::StrCat("serial ", record.serial(), ", token ", key->substr(0, kTokenIdDigits),
+                                          " of ", token->created_by())));
   const v1::AuditLogEntry entry = set.log[0];
   PARITECT_RETURN_IF_ERROR(commit_(std::move(set)));
   if (options_.tell) options_.tell(entry);

@@ -9,6 +9,7 @@
 #include "agent/daemon/enrol.h"
 #include "agent/uplink/grpc_transport.h"
 #include "common/arguments.h"
+#include "common/credential.h"
 #include "common/pki/secret_file.h"
 #include "common/status_macros.h"
 
@@ -88,10 +89,15 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
         kAgentUsage);
   }
   const bool again = PosixFileSystem().LStat(state->credential()).ok();
+  const auto before = LoadCredential(state->credential(), options.query.now);
+  const bool renamed = before.ok() && !(before->credential.identity == credential->identity);
   if (auto kept = Keep(*state, *credential); !kept.ok()) return Fail(env, kept, kAgentInternal);
   env.out << "joined " << options.query.server << " as node " << credential->identity.name << "\n";
   if (again) {
-    env.out << "an agent that runs already takes the new credential within seconds\n";
+    env.out << (renamed ? absl::StrCat("this machine was node ", before->credential.identity.name,
+                                       ": start an agent that runs anew, and `paritect node revoke ",
+                                       before->credential.identity.name, " --forget` there\n")
+                        : "an agent that runs already takes the new credential within a minute, at SIGHUP at once\n");
     return kAgentOk;
   }
   env.out << "next: name the folders that may be read in " << state->config() << ", then start paritect-agent run"

@@ -1,18 +1,23 @@
 // paritect log: the server's log of calls: who did what, when, from where, and how it ended.
 #include <algorithm>
 #include <deque>
+#include <limits>
+#include <tuple>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
 #include "client/verbs.h"
+#include "common/date.h"
 #include "common/digest.h"
 #include "common/duration.h"
 #include "common/glob.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 
 namespace paritect {
 namespace {
@@ -29,7 +34,9 @@ struct LogOptions {
   std::string subject;
   std::string from;
   std::string since;
+  std::string until;
   std::int64_t since_unix_ms = 0;
+  std::int64_t until_unix_ms = std::numeric_limits<std::int64_t>::max();
   bool refused = false;
   int lines = 50;
 };
@@ -57,7 +64,19 @@ bool FitsSubject(const std::string& pattern, absl::string_view subject) {
 bool Wanted(const LogOptions& o, const v1::AuditLogEntry& entry) {
   return Fits(o.who, entry.actor()) && Fits(o.what, entry.action()) && FitsSubject(o.subject, entry.subject()) &&
          Fits(o.from, AddressOf(entry)) && entry.at_unix_ms() >= o.since_unix_ms &&
-         (!o.refused || entry.outcome() != "ok");
+         entry.at_unix_ms() < o.until_unix_ms && (!o.refused || entry.outcome() != "ok");
+}
+
+// A time as the log and the journal print it, a day (its beginning, UTC), or how long ago.
+absl::StatusOr<std::int64_t> Moment(const std::string& text, std::int64_t now_unix_ms) {
+  absl::Time time;
+  const std::string whole = IsDate(text) ? absl::StrCat(text, "T00:00:00Z") : text;
+  if (absl::ParseTime(absl::RFC3339_full, whole, &time, nullptr)) return absl::ToUnixMillis(time);
+  const auto seconds = ParseDuration(text);
+  if (seconds.ok()) return now_unix_ms - *seconds * 1000;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", DisplayBytes(text),
+                   "' is neither how long ago (90s, 2h, 7d) nor a time (2026-12-31, 2026-12-31T12:00:00Z)"));
 }
 
 // The newest that are wanted, the oldest of them first. Pages are read backwards from the end.
@@ -126,17 +145,20 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   arguments.Text("--what", o.what, "only this call or event: Join, RevokeNode, Session, ...; a pattern");
   arguments.Text("--subject", o.subject, "only about this name or subject; a pattern");
   arguments.Text("--from", o.from, "only from this address; a pattern");
-  arguments.Text("--since", o.since, "only of the last 2h, 7d, ...");
+  arguments.Text("--since", o.since, "only of the last 2h, 7d, ..., or since a time: 2026-12-31, 2026-12-31T12:00:00Z");
+  arguments.Text("--until", o.until, "only of before that time, or of longer ago than 2h, 7d, ...");
   arguments.Flag("--refused", o.refused, "only what was refused");
   arguments.Text("-o,--output", o.output, "table or json");
   DeclareRemoteArguments(arguments, o.remote);
   if (auto code = ParseOrAnswer(env, kName, arguments, args)) return *code;
   if (auto code = RefuseListFormat(env, kName, o.output)) return *code;
   if (o.lines < 1) return UsageError(env, kName, "--lines must be 1 or more");
-  if (!o.since.empty()) {
-    const auto seconds = ParseDuration(o.since);
-    if (!seconds.ok()) return UsageError(env, kName, absl::StrCat("--since: ", seconds.status().message()));
-    o.since_unix_ms = env.now_unix_ms() - *seconds * 1000;
+  for (const auto& [option, text, moment] :
+       {std::tuple("--since", &o.since, &o.since_unix_ms), std::tuple("--until", &o.until, &o.until_unix_ms)}) {
+    if (text->empty()) continue;
+    const auto parsed = Moment(*text, env.now_unix_ms());
+    if (!parsed.ok()) return UsageError(env, kName, absl::StrCat(option, ": ", parsed.status().message()));
+    *moment = *parsed;
   }
   return WithServer(env, kName, o.remote, [&](Connection& connection) {
     const auto entries = ReadWanted(*connection.server, o);

@@ -277,7 +277,17 @@ TEST_F(RemoteCommandsTest, TheLogIsReadFromItsEndAndFiltered) {
   EXPECT_EQ(Run({"log", "-n", "2"}), kExitOk);
   EXPECT_THAT(out(), HasSubstr("2500    "));
   EXPECT_THAT(out(), HasSubstr("10.6.6.6"));
-  EXPECT_EQ(Run({"log", "--since", "zzz"}), kExitUsage);
+  const auto at = [this](int seconds) {
+    return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixMillis(now_ms()) + absl::Seconds(seconds),
+                            absl::UTCTimeZone());
+  };
+  EXPECT_THAT(numbers({"--since", at(-3), "--until", at(-1)}), ElementsAre(2497, 2498));
+  EXPECT_THAT(numbers({"-n", "1", "--until", "3s"}), ElementsAre(2496));
+  EXPECT_TRUE(numbers({"--since", "2999-12-31"}).empty());
+  for (const char* bad : {"zzz", "2026-13-01", "2026-12-31T25:00:00Z", "yesterday", "-1h"}) {
+    EXPECT_EQ(Run({"log", "--since", bad}), kExitUsage) << bad;
+    EXPECT_EQ(Run({"log", "--until", bad}), kExitUsage) << bad;
+  }
   EXPECT_EQ(Run({"log", "-n", "0"}), kExitUsage);
 }
 

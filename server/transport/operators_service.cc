@@ -33,6 +33,25 @@ absl::Status TakeChunk(absl::string_view file, absl::string_view data, std::stri
   return absl::InvalidArgumentError(absl::StrCat(file, ": this is not an evidence bundle"));
 }
 
+// Of what the answer alone names: an audit by the name in its file, a token by what `token ls` calls it.
+template <typename Response>
+std::string SubjectOf(absl::string_view asked, const Response&) {
+  return std::string(asked);
+}
+std::string SubjectOf(absl::string_view, const v1::CreateAuditResponse& made) {
+  return made.name();
+}
+template <typename Response>
+std::string DetailOf(absl::string_view, const Response&) {
+  return "";
+}
+std::string DetailOf(absl::string_view asked, const v1::CreateAuditResponse&) {
+  return std::string(asked);
+}
+std::string DetailOf(absl::string_view, const v1::CreateTokenResponse& made) {
+  return absl::StrCat("token ", made.id());
+}
+
 }  // namespace
 
 // A refusal is logged: who is refused often holds many calls.
@@ -53,9 +72,13 @@ grpc::Status OperatorsService::Serve(const grpc::ServerContext& context, absl::s
   const auto slot = TakeSlot(*caller, name);
   if (!slot.ok()) return ToGrpc(slot.status());
   auto result = (calls_.*call)(request, caller->Actor());
-  gate_.Log(*caller, name, subject, result.status());
-  if (result.ok()) response = *std::move(result);
-  return ToGrpc(result.status());
+  if (!result.ok()) {
+    gate_.Log(*caller, name, subject, result.status());
+    return ToGrpc(result.status());
+  }
+  gate_.Log(*caller, name, SubjectOf(subject, *result), result.status(), DetailOf(subject, *result));
+  response = *std::move(result);
+  return grpc::Status::OK;
 }
 
 #define PARITECT_OPERATOR_CALL(Name, roles, subject)                                                \
