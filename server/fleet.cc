@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "server/agent_says.h"
 #include "server/content_question.h"
 #include "server/holder_record.h"
 #include "server/ingest.h"
@@ -17,7 +18,6 @@ namespace {
 
 constexpr absl::string_view kCollection = "node";
 constexpr int kProtocol = 1;
-constexpr std::size_t kProgressTextBytesMax = 1024;
 constexpr std::int64_t kOverBudgetWaitMs = 5000;
 constexpr std::int64_t kRecordCostBytes = 256;  // a record's rows, beside its bytes
 
@@ -29,13 +29,6 @@ std::uint64_t EpochOf(absl::string_view hex) {
 
 std::int64_t SizeOf(const v1::Batch& batch) {
   return static_cast<std::int64_t>(batch.ByteSizeLong());
-}
-
-// What a node says of its work is kept and shown: no more of it than a line.
-v1::TaskProgress ForWatchers(v1::TaskProgress progress) {
-  progress.set_stage(progress.stage().substr(0, kProgressTextBytesMax));
-  progress.set_current(DisplayBytes(absl::string_view(progress.current()).substr(0, kProgressTextBytesMax)));
-  return progress;
 }
 
 }  // namespace
@@ -373,7 +366,7 @@ void Fleet::NoteClock(Node& node, std::int64_t wall_unix_ms) {
   node.seen_changed = true;
   if (wall_unix_ms == 0) return;
   // The way here is not taken off: it is milliseconds, and only seconds are of interest.
-  node.clock_offset_ms = wall_unix_ms - node.last_seen_unix_ms;
+  node.clock_offset_ms = PlausibleClock(wall_unix_ms) - node.last_seen_unix_ms;
   node.clock_known = true;
 }
 
@@ -438,9 +431,9 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
       absl::MutexLock lock(&node->mutex);
       if (node->session != session) return;
       NoteClock(*node, 0);
-      node->task = ForWatchers(message.progress());
+      node->task = Plausible(message.progress());
     }
-    ports_.progress(node->name, ForWatchers(message.progress()));
+    ports_.progress(node->name, Plausible(message.progress()));
     return;
   }
   if (message.has_question()) {
@@ -455,7 +448,7 @@ void Fleet::Receive(SessionId session, const v1::AgentMessage& message) {
   if (node->session != session) return;
   if (message.has_heartbeat()) {
     NoteClock(*node, message.heartbeat().wall_unix_ms());
-    node->spool = message.heartbeat().spool();
+    node->spool = Plausible(message.heartbeat().spool());
     node->spool_known = true;
   } else if (message.has_batch()) {
     NoteClock(*node, 0);
@@ -572,7 +565,9 @@ void Fleet::Committed(const std::shared_ptr<Node>& node, std::uint64_t epoch, v1
     node->committing = false;
     v1::Watermark& durable = node->watermarks[epoch];
     if (status.ok()) {
-      node->lost_records += watermark.lost_records() - durable.lost_records();
+      const std::int64_t lost = watermark.lost_records() - durable.lost_records();
+      node->lost_records += lost;
+      if (lost > 0 && ports_.lost) ports_.lost(node->name, node->address, lost);
       durable = watermark;
     }
     if (node->welcome_owed) {

@@ -62,6 +62,8 @@ struct FleetPorts {
   std::function<void(const std::string& node, const v1::StepChunk&)> steps;
   // Two agents with that identity take each other's place; may be empty. Called with a node's mutex held.
   std::function<void(const std::string& node, const std::string& address, const std::string& other)> contested;
+  // Records of the node are gone for good, as its agent says; may be empty. Called with a node's mutex held.
+  std::function<void(const std::string& node, const std::string& address, std::int64_t records)> lost;
   HolderJournal* holders = nullptr;  // outlives the fleet; nullptr: revocations are in the store alone
 };
 

@@ -117,6 +117,9 @@ std::string FormatMetrics(const ServerMetrics& m) {
   AddGauge(out, "database_wal_bytes", "size of its write-ahead log", m.store.wal_bytes);
   AddGauge(out, "database_problems", "contradictions between the database and the mark beside it, at the start",
            static_cast<std::int64_t>(m.store.problems.size()));
+  if (m.disk_free_bytes) {
+    AddGauge(out, "disk_free_bytes", "space left on the disk of the server's folder", *m.disk_free_bytes);
+  }
   AddGauge(out, "documents", "stored documents", m.store.documents);
   AddGauge(out, "contents", "stored pieces of content", m.store.contents);
   AddGauge(out, "log_entries", "entries of the log of calls", m.store.log_entries);

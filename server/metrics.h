@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct ServerMetrics {
   std::int64_t connections_cut = 0;
   std::int64_t descriptors_exhausted = 0;
   std::int64_t log_entries_lost = 0;
+  std::optional<std::int64_t> disk_free_bytes;  // where the server's folder lies; nullopt: not known
 };
 
 std::string FormatMetrics(const ServerMetrics& metrics);

@@ -21,6 +21,7 @@
 #include "report/signature.h"
 #include "server/audits/stored_runs.h"
 #include "server/bundle_reader.h"
+#include "server/diagnosis.h"
 #include "server/named_backup.h"
 #include "server/recorded_runs.h"
 #include "server/retention.h"
@@ -447,67 +448,19 @@ absl::StatusOr<v1::BackupResponse> OperatorCalls::Backup(const v1::BackupRequest
 }
 
 absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::DiagnosisRequest& request, const std::string&) {
-  v1::DiagnosisResponse response;
-  response.set_program(parts_.program);
-  response.set_server_unix_ms(parts_.clock());
-  const auto add = [&](absl::string_view id, bool ok, absl::string_view message, absl::string_view remedy,
-                       absl::string_view otherwise = "error") {
-    v1::DiagnosisLine& line = *response.add_lines();
-    line.set_id(std::string(id));
-    line.set_state(std::string(ok ? "ok" : otherwise));
-    line.set_message(std::string(message));
-    if (!ok) line.set_remedy(std::string(remedy));
-  };
-  auto stats = parts_.store.Stats();
-  add("store", stats.ok(),
-      stats.ok() ? absl::StrCat("database ", stats->file_bytes, " bytes and ", stats->wal_bytes, " in its log, ",
-                                stats->contents, " contents, ", stats->batches, " batches, ", stats->log_entries,
-                                " log entries")
-                 : std::string(stats.status().message()),
-      "see the server's journal; restore from a backup");
-  const std::int64_t left = parts_.server_certificate_expires_unix - parts_.clock() / 1000;
-  add("server_certificate", left > 14 * kDaySeconds, absl::StrCat("expires in ", left / kDaySeconds, " days"),
-      "restart the server: it renews its own certificate; one of another authority must be replaced");
-  std::int64_t online = 0;
-  std::int64_t lost = 0;
-  std::vector<std::string> lossy;
-  std::vector<KnownNode> nodes = parts_.fleet.Agents();
-  std::erase_if(nodes, [](const KnownNode& node) { return node.revoked; });
-  for (const KnownNode& node : nodes) {
-    online += node.online ? 1 : 0;
-    lost += node.lost_records;
-    if (node.lost_records > 0 && lossy.size() < 5) lossy.push_back(node.name);
-  }
-  add("nodes", online == static_cast<std::int64_t>(nodes.size()),
-      absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected"),
-      "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them", "warning");
-  const auto contested =
-      std::count_if(nodes.begin(), nodes.end(), [](const KnownNode& node) { return node.contested_unix_ms > 0; });
-  add("identities", contested == 0,
-      contested == 0
-          ? "no two agents use one identity"
-          : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
-      "`paritect node ls -o wide` names them with both addresses; revoke a stolen one, join a copied machine anew");
-  add("lost_records", lost == 0,
-      lossy.empty() ? "no node lost records"
-                    : absl::StrCat(lost, " records were lost, by ", absl::StrJoin(lossy, ", ")),
-      "run the audits again that rest on what the nodes recorded before", "warning");
-  if (stats.ok()) *response.mutable_log_head() = stats->log_head;
-  if (const std::string old = OldSqlite(); !old.empty()) {
-    add("sqlite", true, old, "");  // a distribution without a newer one leaves nothing to mend
-  }
-  for (std::size_t i = 0; stats.ok() && i < stats->problems.size(); ++i) {
-    add("lost_data", false, stats->problems[i], "see \"Lost data\" in docs/operations.md");
-  }
+  DiagnosisInput input;
+  input.nodes = parts_.fleet.Agents();
+  input.audits = parts_.audits.Definitions();
+  input.writing = parts_.writing();
+  input.free_bytes = parts_.free_bytes();
+  input.now_unix_ms = parts_.clock();
+  input.certificate_expires_unix = parts_.server_certificate_expires_unix;
+  input.program = parts_.program;
+  v1::DiagnosisResponse response = Diagnosis(parts_.store, std::move(input));
   if (request.deep()) {
     if (!deep_.TryLock()) return absl::ResourceExhaustedError("the database is being read for another call; wait");
     const absl::Cleanup unlock = [this] { deep_.Unlock(); };
-    auto faults = parts_.store.Verify(parts_.stopping);
-    add("integrity", faults.ok() && faults->empty(),
-        !faults.ok()      ? std::string(faults.status().message())
-        : faults->empty() ? "pages, digests and the log's chain are whole"
-                          : (*faults)[0],
-        "stop the server, run `paritect-server verify`, restore from a backup");
+    AddIntegrity(parts_.store.Verify(parts_.stopping), response);
   }
   return response;
 }

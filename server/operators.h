@@ -39,6 +39,8 @@ struct ServerParts {
   Logins* logins = nullptr;
   std::function<std::string()> page;  // "HOST:PORT" of the page; empty: there is none
   std::string certificate_sha256;     // hex, of the server's certificate
+  std::function<absl::Status()> writing;                     // what the newest commit ended with
+  std::function<absl::StatusOr<std::int64_t>()> free_bytes;  // on the disk of the server's folder
 };
 
 // Of a person's interest alone: no key, no evidence, no definition again and again.

@@ -94,6 +94,9 @@ void TellRun(ServerLog& log, const v1::AuditRun& run) {
   if (run.state() == v1::AUDIT_RUN_STATE_FAILED) {
     return log.Write(LogLevel::kError, "audit could not be run", {{"audit", name}, {"why", run.problem()}});
   }
+  if (run.state() == v1::AUDIT_RUN_STATE_CANCELLED) {
+    return log.Write(LogLevel::kInfo, "audit cancelled", {{"audit", name}});
+  }
   const bool pass = run.verdict() == v1::VERDICT_PASS;
   log.Write(pass ? LogLevel::kInfo : LogLevel::kWarning, "audit judged",
             {{"audit", name},

@@ -183,6 +183,7 @@ absl::Status Writer::CommitOnce(const std::vector<const WriteSet*>& sets, std::i
   const absl::Duration took = absl::Now() - begin;
   absl::MutexLock lock(&mutex_);
   stats_.last_commit = took;
+  stats_.newest = status;
   if (status.ok()) {
     ++stats_.commits;
     stats_.sets += static_cast<std::int64_t>(sets.size());

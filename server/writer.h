@@ -54,6 +54,7 @@ struct WriterStats {
   LatencyHistogram commit_latency;  // of one transaction
   LatencyHistogram answer_latency;  // from submission to `done`
   absl::Status last_failure;        // the newest; OK: none yet
+  absl::Status newest;              // what the newest transaction ended with
 };
 
 // Thread-safe. The store must outlive it. Others may read it and keep house in it; what they commit themselves is right

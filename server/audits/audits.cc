@@ -52,6 +52,8 @@ JudgingPorts Audits::MakeJudgingPorts() {
     return collecting_.GoOn(run, std::move(tasks));
   };
   ports.judged = [this](const v1::AuditRun& run) { OnJudged(run); };
+  ports.not_stored = ports_.not_stored;
+  ports.try_again_after = options_.store_again_after;
   return ports;
 }
 
@@ -248,6 +250,7 @@ void Audits::OnTaskEnd(const std::string& node, std::uint64_t epoch, const v1::T
 
 void Audits::Tick() {
   collecting_.Tick(ports_.nodes());
+  own_runs_.TryAgain();
   absl::MutexLock lock(&mutex_);
   const std::int64_t now = clock_();
   for (const v1::AuditDefinition& definition : definitions_.TakeDue(now)) {

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "checks/evidence_set.h"
 #include "common/message_bytes.h"
 #include "paritect/v1/fleet.pb.h"
@@ -47,12 +48,14 @@ struct AuditPorts {
   std::function<void(const v1::AuditRun&)> begin_live;
   std::function<void(const std::string& audit)> judged;
   std::function<void(const v1::AuditRun&)> set_aside;  // at a start; may be empty
+  std::function<void(const v1::AuditRun&, const absl::Status&)> not_stored = {};  // as JudgingPorts has it
   std::function<void(const std::string& audit, WriteSet&)> remove_live;
 };
 
 struct AuditOptionsOfServer {
   std::int64_t silent_after_ms = 60'000;                    // a node without connection for so long is silent
   std::int64_t timeout_ms = std::int64_t{6} * 3600 * 1000;  // a run waits no longer
+  absl::Duration store_again_after = absl::Seconds(10);     // a run whose end could not be stored
 };
 
 class Audits {

@@ -35,8 +35,13 @@ class AuditsTest : public ::testing::Test {
     ports.cancel = [this](const std::string& node, const std::string& id) { cancelled_.push_back(node + " " + id); };
     ports.commit = [this](WriteSet set) {
       std::lock_guard<std::mutex> lock(commit_mutex_);
+      std::size_t bytes = 0;
+      for (const auto& document : set.documents) bytes += document.value ? document.value->size() : 0;
+      for (const auto& content : set.contents) bytes += content.bytes.size();
+      if (bytes > disk_bytes_) return absl::ResourceExhaustedError("the disk is full");
       return CommitOne(*store_, set);
     };
+    ports.not_stored = [this](const v1::AuditRun&, const absl::Status&) { ++not_stored_; };
     ports.stored_bundle = [this](const v1::NodeTask& task) {
       return CollectedBundle(*store_, task.task_id(), task.node());
     };
@@ -48,6 +53,7 @@ class AuditsTest : public ::testing::Test {
     AuditOptionsOfServer options;
     options.silent_after_ms = 1000;
     options.timeout_ms = 60'000;
+    options.store_again_after = absl::Milliseconds(1);
     audits_ = std::make_unique<Audits>(
         *store_, BuiltInRules(), [this] { return now_ms_.load(); }, options, std::move(ports));
     ASSERT_TRUE(audits_->Load().ok());
@@ -83,6 +89,8 @@ class AuditsTest : public ::testing::Test {
 
   std::atomic<std::int64_t> now_ms_ = std::int64_t{1'800'000'000} * 1000;
   std::mutex commit_mutex_;
+  std::atomic<std::size_t> disk_bytes_ = std::size_t{1} << 40;  // no set of documents may be larger
+  std::atomic<int> not_stored_ = 0;
   std::vector<KnownNode> nodes_;
   std::vector<std::string> sent_;
   std::vector<std::string> cancelled_;
@@ -115,6 +123,47 @@ TEST_F(AuditsTest, RunsToAReportWithSilentNodesAsRows) {
   ASSERT_TRUE(recorded.ok()) << recorded.status();
   EXPECT_EQ(recorded->counted.at(0).origin(), v1::BUNDLE_ORIGIN_AUDIT);
   EXPECT_EQ(recorded->counted.at(0).stored_unix_ms(), now_ms_) << "retention goes by it";
+}
+
+TEST_F(AuditsTest, ARunThatAFullDiskKeepsFromBeingStoredEndsWhenThereIsSpace) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
+  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+  Deliver("gpu-01", "a.1.b0");
+  Deliver("npu-01", "a.1.m0");
+  disk_bytes_ = 0;
+  audits_->Tick();
+  while (not_stored_ < 3) std::this_thread::yield();
+  EXPECT_NE(audits_->FindRun("a", 1)->state(), v1::AUDIT_RUN_STATE_DONE);
+  EXPECT_TRUE(absl::IsFailedPrecondition(audits_->Start("a", "operator/o", 0).status())) << "it is under way still";
+  disk_bytes_ = std::size_t{1} << 40;
+  const v1::AuditRun run = WaitForEnd();
+  EXPECT_EQ(run.state(), v1::AUDIT_RUN_STATE_DONE);
+  EXPECT_TRUE(audits_->FindReport("a", 1).ok());
+}
+
+TEST_F(AuditsTest, ARunWhoseReportCannotBeStoredSaysSo) {
+  ASSERT_TRUE(audits_->Create(kAudit, "a.yaml", false, "operator/o").ok());
+  ASSERT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+  Deliver("gpu-01", "a.1.b0");
+  Deliver("npu-01", "a.1.m0");
+  disk_bytes_ = 8000;  // room for the run, and none for its report
+  audits_->Tick();
+  const v1::AuditRun run = WaitForEnd();
+  EXPECT_EQ(run.state(), v1::AUDIT_RUN_STATE_FAILED);
+  EXPECT_EQ(run.problem(), "the report could not be stored: the disk is full");
+  EXPECT_EQ(audits_->Runs("a")->at(0).state(), v1::AUDIT_RUN_STATE_FAILED) << "also in the store";
+  disk_bytes_ = std::size_t{1} << 40;
+  EXPECT_TRUE(audits_->Start("a", "operator/o", 0).ok());
+}
+
+TEST_F(AuditsTest, WhatANodeCollectedByItselfWhileTheDiskWasFullIsRecordedLater) {
+  disk_bytes_ = 0;
+  Deliver("gpu-01", "own:g:1800000000000");
+  EXPECT_FALSE(ReadRecordedRun(*store_, "g", {}).ok());
+  disk_bytes_ = std::size_t{1} << 40;
+  now_ms_ += 60'000;
+  audits_->Tick();
+  EXPECT_TRUE(ReadRecordedRun(*store_, "g", {}).ok());
 }
 
 TEST_F(AuditsTest, WhatANodeCollectsByItselfIsARecordedRun) {

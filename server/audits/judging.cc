@@ -123,14 +123,13 @@ void Judging::Unmark() {
   ports_.commit(std::move(set)).IgnoreError();
 }
 
-absl::Status Judging::Mark(const v1::AuditRun& run) {
+absl::Status Judging::Mark(const v1::AuditRun& run, int unended) {
   {
     absl::MutexLock lock(&mutex_);
     judged_.emplace();
     judged_->set_audit(run.audit());
     judged_->set_number(run.number());
   }
-  PARITECT_ASSIGN_OR_RETURN(const int unended, UnendedJudgements(store_, run));
   WriteSet set;
   AddJudgingMark(run, unended + 1, set);
   return ports_.commit(std::move(set));
@@ -152,12 +151,24 @@ void Judging::Loop() {
       run = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    Judge(std::move(run));
+    for (absl::Status kept = Judge(run); !kept.ok(); kept = Judge(run)) {
+      if (!WaitToTryAgain(run, kept)) return;
+    }
     // What an audit held of its nodes' lists goes back to the machine: the next one may be a week away.
     malloc_trim(0);
     absl::MutexLock lock(&mutex_);
     judged_.reset();
   }
+}
+
+// False: the server stops. The next start judges the run.
+bool Judging::WaitToTryAgain(const v1::AuditRun& run, const absl::Status& why) {
+  Unmark();
+  absl::MutexLock lock(&mutex_);
+  if (stopping_) return false;
+  if (ports_.not_stored) ports_.not_stored(run, why);
+  mutex_.AwaitWithTimeout(absl::Condition(&stopping_), ports_.try_again_after);
+  return !stopping_;
 }
 
 // False: the run has gone back to collecting.
@@ -189,11 +200,30 @@ bool Judging::Report(Gathered& gathered, const Profile& profile, v1::AuditRun& r
   return true;
 }
 
-void Judging::Judge(v1::AuditRun run) {
+// A report that cannot be stored, of its size for example, must not be judged for ever: the run says so.
+absl::Status Judging::StoreFailure(v1::AuditRun run, const absl::Status& why) {
+  run.set_state(v1::AUDIT_RUN_STATE_FAILED);
+  run.clear_verdict();
+  run.clear_changed();
+  run.clear_baseline_bundles();
+  run.clear_migrated_bundles();
+  run.set_problem(absl::StrCat("the report could not be stored: ", why.message()));
+  WriteSet set;
+  AddJudgedRun(run, set);
+  AddJudgingMarkRemoval(run, set);
+  PARITECT_RETURN_IF_ERROR(ports_.commit(std::move(set)));
+  ports_.judged(run);
+  return absl::OkStatus();
+}
+
+// Not OK: nothing can be stored now, not even that.
+absl::Status Judging::Judge(v1::AuditRun run) {
   WriteSet set;
   Gathered gathered;
+  const absl::StatusOr<int> unended = UnendedJudgements(store_, run);
   // Without the mark a run that ends the server would do so at each start: it is not judged then.
-  absl::Status status = Mark(run);
+  if (unended.ok()) PARITECT_RETURN_IF_ERROR(Mark(run, *unended));
+  absl::Status status = unended.status();
   if (status.ok()) status = Gather(store_, ports_.evidence, run, gathered);
   absl::StatusOr<Profile> profile = ReadAuditProfile(run.definition(), rules_.profile);
   if (status.ok()) status = profile.status();
@@ -206,7 +236,7 @@ void Judging::Judge(v1::AuditRun run) {
     run.set_state(v1::AUDIT_RUN_STATE_FAILED);
     run.set_problem(std::string(status.message()));
   } else if (!Report(gathered, *profile, run, set)) {
-    return;
+    return absl::OkStatus();
   }
   AddJudgedRun(run, set);
   AddJudgingMarkRemoval(run, set);
@@ -214,11 +244,9 @@ void Judging::Judge(v1::AuditRun run) {
     stored.set_stored_unix_ms(run.ended_unix_ms());
     AddBundleDocument(stored, set);
   }
-  if (absl::Status kept = ports_.commit(std::move(set)); !kept.ok()) {
-    run.set_state(v1::AUDIT_RUN_STATE_FAILED);
-    run.set_problem(absl::StrCat("the report could not be stored: ", kept.message()));
-  }
+  if (const absl::Status kept = ports_.commit(std::move(set)); !kept.ok()) return StoreFailure(std::move(run), kept);
   ports_.judged(run);
+  return absl::OkStatus();
 }
 
 }  // namespace paritect

@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "paritect/v1/fleet.pb.h"
 #include "rules/rules.h"
 #include "server/audits/gathering.h"
@@ -31,7 +32,10 @@ struct JudgingPorts {
   GatheringPorts evidence;
   // Sends more tasks of the run; false: it cannot be asked now, judge with what is there.
   std::function<bool(const v1::AuditRun&, std::vector<v1::NodeTask>)> ask;
-  std::function<void(const v1::AuditRun&)> judged;  // the run as it ended, stored unless its problem says otherwise
+  std::function<void(const v1::AuditRun&)> judged;  // the run as it ended, and as it is stored
+  // What it came to cannot be stored at all, which is a full disk's doing: it is tried again. May be empty.
+  std::function<void(const v1::AuditRun&, const absl::Status&)> not_stored;
+  absl::Duration try_again_after = absl::Seconds(10);
 };
 
 class Judging {
@@ -47,8 +51,10 @@ class Judging {
 
  private:
   void Loop();
-  void Judge(v1::AuditRun run);
-  absl::Status Mark(const v1::AuditRun& run);
+  absl::Status Judge(v1::AuditRun run);
+  absl::Status StoreFailure(v1::AuditRun run, const absl::Status& why);
+  bool WaitToTryAgain(const v1::AuditRun& run, const absl::Status& why);
+  absl::Status Mark(const v1::AuditRun& run, int unended);
   void Unmark();
   bool Report(Gathered& gathered, const Profile& profile, v1::AuditRun& run, WriteSet& set);
 

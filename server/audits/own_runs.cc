@@ -1,5 +1,6 @@
 #include "server/audits/own_runs.h"
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace paritect {
 namespace {
 
 constexpr std::int64_t kCountedAgainAfterMs = 60'000;
+constexpr std::int64_t kTriedAgainAfterMs = 10'000;
 
 v1::AuditLogEntry RefusalEntry(const std::string& node, const v1::StoredBundle& stored, int bundles_max,
                                std::int64_t now_unix_ms) {
@@ -37,7 +39,7 @@ void OwnRuns::Record(const std::string& node, std::uint64_t epoch, const v1::Tas
   WriteSet set;
   set.documents.push_back({"task_end", TaskEndKey(end.task_id(), node), std::nullopt, {}});
   if (end.cancelled() || !end.refused().empty()) {
-    ports_.commit(std::move(set)).IgnoreError();
+    Commit(std::move(set));
     return;
   }
   v1::NodeTask task;
@@ -61,7 +63,20 @@ void OwnRuns::Record(const std::string& node, std::uint64_t epoch, const v1::Tas
   } else if (is_new) {
     set.log.push_back(RefusalEntry(node, *stored, bundles_of_node_max_, clock_()));
   }
-  ports_.commit(std::move(set)).IgnoreError();
+  Commit(std::move(set));
+}
+
+void OwnRuns::Commit(WriteSet set) {
+  if (ports_.commit(std::move(set)).ok()) return;
+  tried_unix_ms_ = clock_();
+  left_ = true;
+}
+
+void OwnRuns::TryAgain() {
+  const std::int64_t now = clock_();
+  if (!left_ || std::abs(now - tried_unix_ms_) < kTriedAgainAfterMs) return;
+  left_ = false;
+  RecordLeft();
 }
 
 void OwnRuns::CountBundles() {

@@ -3,6 +3,7 @@
 #ifndef PARITECT_SERVER_AUDITS_OWN_RUNS_H_
 #define PARITECT_SERVER_AUDITS_OWN_RUNS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,11 +43,16 @@ class OwnRuns {
   void Record(const std::string& node, std::uint64_t epoch, const v1::TaskEnd& end);
   // The server may have ended between the end of a node's own task and its record.
   void RecordLeft();
+  // Now and then: what could not be stored, for the disk was full.
+  void TryAgain();
 
  private:
   void CountBundles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasRoom(const std::string& node);
+  void Commit(WriteSet set);
 
+  std::atomic<bool> left_ = false;  // the ends of some tasks are in the store and not recorded
+  std::atomic<std::int64_t> tried_unix_ms_ = 0;
   absl::Mutex mutex_;
   std::map<std::string, int> bundles_of_ ABSL_GUARDED_BY(mutex_);  // by node
   std::int64_t counted_unix_ms_ ABSL_GUARDED_BY(mutex_) = 0;       // 0: never

@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "server/access_role.h"
 #include "server/bundle_reader.h"
+#include "server/disk_space.h"
 #include "server/metrics.h"
 #include "server/transport/enrolment_door.h"
 
@@ -115,6 +116,16 @@ FleetPorts Server::MakeFleetPorts() {
                 .often = true},
                absl::AbortedError(absl::StrCat("two agents take each other's place; the other one is at ", other)));
   };
+  ports.lost = [this](const std::string& node, const std::string& address, std::int64_t records) {
+    log_.Write({.actor = absl::StrCat("agent/", node),
+                .address = address,
+                .action = "LostRecords",
+                .subject = node,
+                .often = true},
+               absl::DataLossError(absl::StrCat(records,
+                                                " records of it are gone for good; run the audits again that "
+                                                "rest on them")));
+  };
   ports.submit = [this](WriteSet set, Writer::Done done) { return writer_.TrySubmit(std::move(set), std::move(done)); };
   ports.retry_after_ms = [this] { return absl::ToInt64Milliseconds(writer_.RetryAfter()); };
   ports.defer = [this](std::function<void()> work) { executor_.Post(std::move(work)); };
@@ -152,6 +163,10 @@ AuditPorts Server::MakeAuditPorts() {
     live_.Judged(audit);
     NoteJudged(audit, true);
   };
+  ports.not_stored = [this](const v1::AuditRun& run, const absl::Status& why) {
+    server_log_.Write(LogLevel::kError, "audit's report cannot be stored, it is tried again",
+                      {{"audit", absl::StrCat(run.audit(), " #", run.number())}, {"why", std::string(why.message())}});
+  };
   ports.set_aside = [this](const v1::AuditRun& run) { TellRun(server_log_, run); };
   ports.remove_live = [this](const std::string& audit, WriteSet& set) { live_.Remove(audit, set); };
   return ports;
@@ -185,7 +200,9 @@ ServerParts Server::MakeParts() {
           report_key_ ? &*report_key_ : nullptr,
           &logins_,
           [this] { return PageAddress(); },
-          CertificateSha256(folder_.chain_pem)};
+          CertificateSha256(folder_.chain_pem),
+          [this] { return writer_.stats().newest; },
+          [this] { return FreeBytes(options_.folder); }};
 }
 
 absl::Status Server::Start() {
@@ -304,6 +321,7 @@ std::string Server::Metrics() {
     metrics.connections_cut = listener.cut;
   }
   metrics.log_entries_lost = log_.lost();
+  if (const auto free = FreeBytes(options_.folder); free.ok()) metrics.disk_free_bytes = *free;
   return FormatMetrics(metrics);
 }
 
