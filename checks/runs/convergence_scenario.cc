@@ -100,6 +100,12 @@ bool StandsStill(const Course& migrated, const std::optional<Course>& baseline, 
   return migrated.end > baseline->end + fall / 2;
 }
 
+// A loss that ends above its begin has not converged, unless the baseline's does so as well (an adversary's, a reward's, a
+// curriculum's): then the curves decide.
+bool Rises(const Course& migrated, const std::optional<Course>& baseline) {
+  return migrated.rises() && !(baseline.has_value() && baseline->rises());
+}
+
 // A loss that falls and then loses much of its fall diverges, unless the baseline's does so as well (a curriculum).
 bool Diverges(const Course& migrated, const std::optional<Course>& baseline, const Profile& profile) {
   const double lost = migrated.lost();
@@ -162,7 +168,7 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
       continue;
     }
     const std::optional<Course> baseline = ReferenceCourse(context, reference, run, curve);
-    if (course->rises() || Diverges(*course, baseline, context.profile) ||
+    if (Rises(*course, baseline) || Diverges(*course, baseline, context.profile) ||
         StandsStill(*course, baseline, context.profile)) {
       ReportNoConvergence(context, result, run, curve, *course, baseline);
       return false;

@@ -35,7 +35,8 @@ void CheckLog(const CheckContext& context, v1::CheckResult& result, const RunSer
     if (record.step() < last_step) seen.clear();
     last_step = record.step();
     const std::pair<const char*, std::optional<double>> values[] = {
-        {"accuracy", record.has_accuracy() ? std::optional<double>(record.accuracy()) : std::nullopt},
+        {"accuracy", record.has_accuracy() && !record.accuracy_of_training() ? std::optional<double>(record.accuracy())
+                                                                             : std::nullopt},
         {"eval_loss", record.has_eval_loss() ? std::optional<double>(record.eval_loss()) : std::nullopt}};
     for (const auto& [metric, value] : values) {
       if (!value.has_value() || !std::isfinite(*value)) continue;

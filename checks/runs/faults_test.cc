@@ -69,6 +69,13 @@ TEST(Scenario, ASpikeOrARiseOfBothIsNone) {
               Not(Contains("scenario_no_convergence")));
   const auto curriculum = [](std::int64_t step) { return Course(step) + (step > 200 ? 3 : 0); };
   EXPECT_THAT(Kinds(RunOne(kScenario, {Training("g", curriculum)}, {Training("n", curriculum)})), IsEmpty());
+  // A loss that only rises is what such a training does where the baseline's rises as well; alone, and beside one that
+  // falls, it has not converged.
+  const auto rising = [](std::int64_t step) { return 10 - Course(step); };
+  EXPECT_THAT(Kinds(RunOne(kScenario, {Training("g", rising)}, {Training("n", rising)})), IsEmpty());
+  EXPECT_THAT(Kinds(RunOne(kScenario, {Training("g", Course)}, {Training("n", rising)})),
+              ElementsAre("scenario_no_convergence"));
+  EXPECT_THAT(Kinds(RunOne(kScenario, {}, {Training("n", rising)})), ElementsAre("scenario_no_convergence"));
 }
 
 TEST(Scenario, AValidationWithoutANumberIsNotTheFirst) {
