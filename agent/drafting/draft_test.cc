@@ -79,6 +79,14 @@ TEST_F(DraftTest, ALogThatPrintsItsArgumentsIsALog) {
   const std::string arguments = "2026-12-01 20:47:47,318 INFO args: Namespace(data='data', lr=0.05, batch_size=16)\n";
   fs_.AddFile("/gpu/train.log", absl::StrCat(arguments, Log(60)));
   EXPECT_THAT(Taken(Of()), Contains("logs train.log text"));
+  // What else a program prints before it trains: its model, or what it runs on.
+  const std::string model =
+      "2026-12-01 20:47:47,318 Model: \"Tagger(\n  (dropout): Dropout(p=0.5, inplace=False)\n"
+      "  (rnn): LSTM(100, 256, batch_first=True)\n  (linear): Linear(in_features=512, out_features=20, bias=True)\n)\"\n";
+  fs_.AddFile("/gpu/train.log", absl::StrCat(model, Log(60)));
+  EXPECT_THAT(Taken(Of()), Contains("logs train.log text"));
+  fs_.AddFile("/gpu/train.log", model);
+  EXPECT_THAT(Taken(Of()), Contains("settings train.log model"));
   // Without a curve the arguments are what it tells.
   fs_.AddFile("/gpu/train.log", arguments);
   EXPECT_THAT(Taken(Of()), Contains("settings train.log argparse-namespace"));

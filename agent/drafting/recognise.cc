@@ -77,7 +77,8 @@ class BeginningBytes : public LogBytes {
 };
 
 bool IsGeneral(absl::string_view format) {
-  return format == "text" || format == "csv" || format == "jsonl" || format == "columns";
+  return format == "text" || format == "csv" || format == "jsonl" || format == "columns" ||
+         format == "blocks";
 }
 
 void AddValues(const Rules& rules, const v1::SettingsDocument& document, RecognisedFile& file) {
@@ -121,8 +122,10 @@ RecognisedFile AsLog(FileSystem& fs, const Rules& rules, const std::string& path
 
 // Forms of settings that stand in logs, between other lines.
 bool IsPrintedByRuns(absl::string_view format) {
-  constexpr absl::string_view kForms[] = {"argparse-namespace", "megatron-args", "apex-options", "deepspeed-dump",
-                                          "hf-banner"};
+  constexpr absl::string_view kForms[] = {
+      "argparse-namespace", "megatron-args", "apex-options", "deepspeed-dump",   "hf-banner",
+      "hf-training-args",   "model",         "collect-env",  "parameter-groups", "environment",
+      "nvidia-smi",         "npu-smi",       "packages",     "versions",         "host"};
   return std::find(std::begin(kForms), std::end(kForms), format) != std::end(kForms);
 }
 
@@ -316,7 +319,8 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
   if (taken(log) && !IsGeneral(log.format)) return log;
   if (taken(file = AsFileList(fs, path, *head))) return file;
   if (taken(file = AsSettings(fs, rules, path, *head, false))) {
-    // A log of a general form whose program printed its arguments: both are read of it as a log.
+    // A log of a general form whose program printed its arguments, its model or what it ran on before: what of it stands
+    // in logs is read of it as a log, and the curve is not lost.
     if (log.kind != FileKind::kLog || !IsPrintedByRuns(file.format)) return file;
     log.values.merge(file.values);
     return log;
