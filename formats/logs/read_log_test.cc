@@ -161,6 +161,20 @@ const Sample kSamples[] = {
      "2030/01/01 00:00:00 - mmengine - INFO - Epoch(train)   [2][ 10/100]  lr: 2.5e-01  eta: 0:10:00  time: 0.2  loss: "
      "3.5000\n",
      "110:3.5/0.25"},
+    {"mmengine",
+     "{\"hook_msgs\": {}}\n"
+     "{\"mode\": \"train\", \"epoch\": 1, \"iter\": 1, \"lr\": 0.25, \"memory\": 1, \"heatmap_loss\": 3.5, \"loss\": "
+     "3.5, \"time\": 0.5}\n"
+     "{\"mode\": \"train\", \"epoch\": 1, \"iter\": 2, \"lr\": 0.25, \"memory\": 1, \"loss\": 3.25, \"time\": 0.5}\n"
+     "{\"mode\": \"val\", \"epoch\": 1, \"iter\": 9, \"lr\": 0.25, \"top1_acc\": 0.5}\n"
+     "{\"mode\": \"train\", \"epoch\": 2, \"iter\": 1, \"lr\": 0.125, \"memory\": 1, \"loss\": 3.0, \"time\": 0.5}\n",
+     "1:3.5/0.25 2:3.25/0.25@0.5 3:3/0.125"},
+    {"mmengine",
+     "{}\n"
+     "{\"mode\": \"train\", \"epoch\": 1, \"iter\": 10, \"lr\": 0.25, \"loss\": 3.5}\n"
+     "{\"mode\": \"val\", \"epoch\": 2, \"iter\": 64, \"lr\": 0.25, \"mIoU\": 0.5}\n"
+     "{\"mode\": \"train\", \"epoch\": 2, \"iter\": 20, \"lr\": 0.125, \"loss\": 3.25}\n",
+     "10:3.5/0.25 20:3.25/0.125"},
     {"timm", "Train: 1 [  10/100 ( 10%)]  Loss: 3.500 (3.60)  Time: 0.4s  LR: 2.500e-01\nTest: [ 10/20]  Loss: 9.0\n",
      "110:3.5/0.25"},
     {"verl", "(main_task pid=7) step:3 - actor/pg_loss:-0.5 - actor/lr:1e-06 - critic/score/mean:np.float64(0.31)\n",
@@ -185,6 +199,11 @@ const Sample kSamples[] = {
      "epoch 0, total_step 20, total loss is 3.5 , inference loss is 3.0, weight loss is 0.5\n[rank1]: step=21 "
      "loss=3.25 lr=0.25\n",
      "20:3.5 21:r1:3.25/0.25"},
+    {"blocks",
+     "2030-01-01 00:00:00\thost:0\tolmo.train:979\tINFO\t[step=1/10,epoch=0]\n    optim/total_grad_norm=1.25\n"
+     "    train/CrossEntropyLoss=3.5\n    train/Perplexity=4,027\n"
+     "2030-01-01 00:00:01\thost:0\tolmo.train:979\tINFO\t[step=2/10,epoch=0]\n    train/CrossEntropyLoss=3.25\n",
+     "1:3.5 2:3.25"},
     {"text", "Epoch: [1][ 11/100]\tTime 0.1 (0.1)\tLoss 3.5e+00 (3.6)\tAcc@1 1.5 (1.0)\n", "11:3.5@1.5"},
 };
 
@@ -441,6 +460,22 @@ TEST(ReadLog, ANumberThatIsNotFiniteStaysInALongLog) {
     EXPECT_THAT(NoteKinds(*log), testing::HasSubstr("records_thinned"));
     EXPECT_THAT(StepsWithoutFiniteLoss(*log), testing::ElementsAre(7, 100'005, 555'555));
   }
+}
+
+// A spike of one step lies between two intervals that are kept.
+TEST(ReadLog, ASpikeOfOneStepStaysInALongLog) {
+  std::string text;
+  for (int step = 1; step <= 1'200'000; ++step) {
+    absl::StrAppend(&text, "{\"step\": ", step, ", \"loss\": ", step == 100'005 ? "25.0" : step % 2 == 0 ? "2.5" : "2.25",
+                    "}\n");
+  }
+  const auto log = Read(text);
+  EXPECT_LE(log->records_size(), static_cast<int>(kLogRecordsMax));
+  std::vector<std::int64_t> high;
+  for (const v1::StepRecord& record : log->records()) {
+    if (record.loss() > 20) high.push_back(record.step());
+  }
+  EXPECT_THAT(high, testing::ElementsAre(100'005));
 }
 
 // Too many of them give way, too, but where they begin.

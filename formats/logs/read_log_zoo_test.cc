@@ -1,4 +1,5 @@
 // Lines as programs in the field print them: each is claimed by one reader and gives what it tells.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
@@ -56,6 +57,61 @@ TEST(LogZoo, BatchesBehindTheEpoch) {
             "text 200:7.6/20 400:6.7/20");
   EXPECT_EQ(Shown("step 1 throughput is 408.4 records/second. Loss is 1.25. Current learning rate is 0.5.\n"),
             "text 1:1.25/0.5");
+}
+
+TEST(LogZoo, PlacesInBrackets) {
+  EXPECT_EQ(Shown("[100/30000] Train loss: 0.75, Valid loss: 0.5, Elapsed_time: 9.1\n"
+                  "2030-01-01 00:00:00,123 - INFO - [200/30000] Train loss: 0.5, Valid loss: 0.25\n"),
+            "text 100:0.75~0.5 200:0.5~0.25");
+  EXPECT_EQ(Shown("[0/2][1/10] loss: 2.5\n[1/2][1/10] loss: 2.25\n"), "text 1:2.5 11:2.25");
+  // What an evaluation prints of its own batches is no training, and a rank is no step.
+  EXPECT_EQ(Shown("step 7 loss 2.5\nTest: [ 3/10] loss 9.0\nValidation [4/10] loss: 9.0\n"), "text 7:2.5");
+  EXPECT_EQ(Shown("[1/8] step 7 loss 2.5\n"), "text 7:2.5");
+}
+
+TEST(LogZoo, NormsAndBatchesByOtherNames) {
+  EXPECT_EQ(Shown("step     0 | loss: 10.5 | lr 8.5e-07 | norm: 15.25 | dt: 23547.83ms\n"
+                  "step    1/19560 | loss 11.0 (+nanz)| norm 15.5 (+nanz)| lr 8.5e-07 | 4230.95 ms\n"),
+            "text 0:10.5/8.5e-07^15.25 1:11/8.5e-07^15.5");
+  EXPECT_EQ(Shown("epoch: 0, batch_id: 500, AUC:0.5, loss:0.75, ips: 1000.7 ins/s\n"
+                  "epoch: 1, batch_id: 500, AUC:0.5, loss:0.5, ips: 1000.7 ins/s\n"),
+            "text 500:0.75 1000:0.5");
+  EXPECT_EQ(Shown("Step 500/30000; acc: 23.5; ppl:  40.9; xent: 3.75; lr: 0.00025; sents:  128096;\n"),
+            "text 500:3.75/0.00025@23.5");
+}
+
+TEST(LogZoo, AShareThatIsToldTwice) {
+  EXPECT_EQ(Shown("step 7 loss 2.5\nHellaSwag accuracy: 2500/10000=0.2500\n"), "text 7:2.5@0.25");
+}
+
+TEST(LogZoo, BatchesThatNoLineNumbers) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) absl::StrAppend(&text, "Epoch 1 - Batch loss: ", 60 - i, "\n");
+  EXPECT_THAT(Shown(text), ::testing::StartsWith("text 1:60 2:59 3:58 "));
+  // A few an epoch are those of ranks, or of an epoch itself.
+  EXPECT_EQ(Shown("Epoch 1 - loss: 2.5\nEpoch 2 - loss: 2.25\n"), "text 1:2.5 2:2.25");
+}
+
+TEST(LogZoo, AHistoryBehindTheLinesThatItRepeats) {
+  EXPECT_EQ(Shown("{\"loss\": 2.5, \"learning_rate\": 0.25, \"epoch\": 0.1, \"global_step/max_steps\": \"1/2\"}\n"
+                  "{\"loss\": 2.25, \"learning_rate\": 0.25, \"epoch\": 0.2, \"global_step/max_steps\": \"2/2\"}\n"
+                  "{\"last_model_checkpoint\": \"x\", \"log_history\": [{\"loss\": 2.5, \"step\": 1}]}\n"),
+            "jsonl 1:2.5/0.25 2:2.25/0.25");
+}
+
+TEST(LogZoo, MlperfLinesBesideTheScriptsOwn) {
+  EXPECT_EQ(Shown("iter: 50  loss: 1.5 (2.5)\n:::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"loss\": 2.5}, "
+                  "\"metadata\": {\"step\": 50}}\niter: 100  loss: 1.25 (2.0)\n"),
+            "text 50:1.5 100:1.25");
+}
+
+TEST(LogZoo, ValuesOneALineUnderTheirStep) {
+  EXPECT_EQ(Shown("Iteration 10 (90 left)\nAverage data load time: 0.5\nloss:0.75\nm3 cls:0.25\n"
+                  "Iteration 20 (80 left)\nloss:nan\n"),
+            "blocks 10:0.75 20:nan");
+  // A second loss under one step names none of its own.
+  EXPECT_EQ(Shown("Start at step 0\nloss: 2.5\nloss: 2.25\nloss: 2.0\n"), "blocks 0:2.5");
+  EXPECT_EQ(Shown("Resuming from step 5\nloss: 2.5\n"), "unknown");
 }
 
 TEST(LogZoo, Chinese) {

@@ -350,6 +350,65 @@ def mmengine_json(run):
     return each(run, line)
 
 
+@dialect("mmcv-json", "loss lr grad_norm", file="None.log.json", form="jsonl", mean=True)
+def mmcv_json(run):
+    """MMCV 1 that runs by epochs: `iter` counts within one, and a validation's line counts its own batches."""
+    epoch_steps = max(1, (run.total + 3) // 4)
+
+    def line(s):
+        epoch, place = divmod(s.step - 1, epoch_steps)
+        loss = {} if s.loss is None else {"loss": s.loss}
+        record = {"mode": "train", "epoch": epoch + 1, "iter": place + 1, "lr": s.lr, "memory": 1234, **loss}
+        return json.dumps({**record, "grad_norm": s.grad_norm, "time": 0.21}) + "\n"
+
+    return "{}\n" + each(run, line)
+
+
+@dialect("llmc", "loss lr grad_norm")
+def llmc(run):
+    """llm.c: the gradient norm is a bare `norm`."""
+    return each(
+        run,
+        lambda s: f"step {s.step:4d}/{run.total} | "
+        + ("" if s.loss is None else f"loss {s.loss:.6f} (+0.12z)| ")
+        + f"norm {s.grad_norm:.4f} (+0.34z)| lr {s.lr:.2e} | 4230.95 ms | 31.9% bf16 MFU | 123917 tok/s\n",
+    )
+
+
+@dialect("olmo-blocks", "loss grad_norm")
+def olmo_blocks(run):
+    """Values one a line under their step."""
+    return each(
+        run,
+        lambda s: f"2026-01-01 00:00:00.000\thost:0\tolmo.train:979\tINFO\t[step={s.step}/{run.total},epoch=0]\n"
+        + f"    optim/total_grad_norm={s.grad_norm:.4f}\n"
+        + ("" if s.loss is None else f"    train/CrossEntropyLoss={s.loss:.5f}\n")
+        + "    throughput/device/tokens_per_second=68,541\n",
+    )
+
+
+@dialect("swift-jsonl", "loss lr grad_norm", file="logging.jsonl", form="jsonl", mean=True)
+def swift_jsonl(run):
+    """ms-swift: the step stands beside the length, and the last line repeats the history."""
+
+    def line(s):
+        loss = {} if s.loss is None else {"loss": s.loss}
+        place = {"epoch": round(s.step / run.total, 6), "global_step/max_steps": f"{s.step}/{run.total}"}
+        return json.dumps({**loss, "grad_norm": s.grad_norm, "learning_rate": s.lr, **place}) + "\n"
+
+    return each(run, line) + '{"last_model_checkpoint": "out/checkpoint-9", "log_history": [{"step": 1, "loss": 9.0}]}\n'
+
+
+@dialect("bracket-place", "loss lr")
+def bracket_place(run):
+    return each(
+        run,
+        lambda s: f"[{s.step}/{run.total}] "
+        + ("" if s.loss is None else f"Train loss: {s.loss:.5f}, ")
+        + f"lr: {s.lr:.4e}, Elapsed_time: {s.step * 1.5:.5f}\n",
+    )
+
+
 @dialect("timm", "loss lr")
 def timm(run):
     def line(s):

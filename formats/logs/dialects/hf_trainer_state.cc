@@ -1,5 +1,7 @@
 // trainer_state.json of the Hugging Face Trainer: `log_history` holds one object a logging step.
 // Source: huggingface/transformers src/transformers/trainer_callback.py `TrainerState`.
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/document.h"
@@ -56,10 +58,15 @@ void Parse(absl::string_view text, RunLogBuilder& out) {
   if (const std::int64_t total = WholeField(*root, "max_steps"); total > 0) out.TotalSteps(total);
 }
 
+// One document: lines that are objects of their own are another form, whose last one may repeat the history (ms-swift's
+// logging.jsonl).
 bool Sniff(const LogHead& head) {
   const std::size_t brace = head.text.find_first_not_of(" \t\n");
-  return head.first && brace != absl::string_view::npos && head.text[brace] == '{' &&
-         absl::StrContains(head.text, "\"log_history\"");
+  if (!head.first || brace == absl::string_view::npos || head.text[brace] != '{') return false;
+  const std::size_t end = std::min(head.text.find('\n', brace), head.text.size());
+  const bool lines = IsWholeJsonObject(head.text.substr(brace, end - brace)) &&
+                     head.text.find_first_not_of(" \t\n", end) != absl::string_view::npos;
+  return !lines && absl::StrContains(head.text, "\"log_history\"");
 }
 
 std::unique_ptr<LogParser> Create(TextEncoding encoding) {

@@ -1,6 +1,10 @@
-// OpenMMLab's MMEngine: JSON lines (`vis_data/*.json`) and the console's `Epoch(train) [9][ 10/270]` lines.
+// OpenMMLab's MMEngine: JSON lines (`vis_data/*.json`) and the console's `Epoch(train) [9][ 10/270]` lines; of MMCV 1, which
+// was before it, the JSON lines (`*.log.json`), whose `iter` counts within the epoch where epochs are what it runs by, and
+// that of a line with "mode": "val" counts the evaluation's own batches.
 //   {"lr": 0.01, "data_time": 0.01, "loss": 0.69, "time": 0.2, "epoch": 1, "iter": 10, "memory": 5021, "step": 10}
-// Source: open-mmlab/mmengine mmengine/runner/log_processor.py, mmengine/hooks/logger_hook.py.
+//   {"mode": "train", "epoch": 1, "iter": 50, "lr": 0.002, "memory": 3483, "data_time": 0.06, "loss": 1.1, "time": 0.6}
+// Source: open-mmlab/mmengine mmengine/runner/log_processor.py, mmengine/hooks/logger_hook.py; open-mmlab/mmcv 1.7
+// mmcv/runner/hooks/logger/text.py (`get_iter(inner_iter=True)`, `_dump_log`).
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "formats/logs/log_format.h"
@@ -13,8 +17,8 @@ namespace paritect {
 namespace {
 
 bool IsJsonLine(absl::string_view line) {
-  return absl::StartsWith(line, "{") && absl::StrContains(line, "\"iter\":") && absl::StrContains(line, "\"step\":") &&
-         absl::StrContains(line, "\"epoch\":");
+  return absl::StartsWith(line, "{") && absl::StrContains(line, "\"iter\":") && absl::StrContains(line, "\"epoch\":") &&
+         (absl::StrContains(line, "\"step\":") || absl::StartsWith(line, "{\"mode\": \"train\""));
 }
 
 // "Iter(train) [  50/1000]"
@@ -95,10 +99,14 @@ class MmengineDialect : public LineDialect {
     FieldCollector fields;
     fields.SetLine(line.number);
     bool trains = false;
+    bool evaluates = false;
+    LogNumber iter;
     std::vector<std::pair<std::string, double>> values;
     const std::size_t length = ForEachJsonField(text, [&](absl::string_view key, absl::string_view value) {
       const LogNumber number = ReadLogNumber(value);
       trains = trains || key == "loss" || key == "lr";
+      evaluates = evaluates || (key == "mode" && value != "train");
+      if (key == "iter") iter = number;
       if (key == "iter" || key == "time" || key == "data_time" || key == "memory") return;
       fields.Add(key, number);
       if (number.kind == LogNumber::Kind::kValue && key != "step") values.emplace_back(std::string(key), number.value);
@@ -107,13 +115,27 @@ class MmengineDialect : public LineDialect {
       out.Unparsed(line.number, "a JSON line that is not whole");
       return true;
     }
-    if (trains) {
+    if (trains && !evaluates) {
+      if (!fields.record().has_step) PlaceByIter(iter, fields);
       fields.Finish(out);
-      out.Add(std::move(fields.record()));
+      if (fields.record().has_step) out.Add(std::move(fields.record()));
     } else if (!out.empty()) {
-      for (const auto& [key, value] : values) SetEvaluation(key, value, out.last()->values);
+      for (const auto& [key, value] : values) {
+        const bool of_training = key == "lr" || key == "epoch";
+        if (!of_training) SetEvaluation(key, value, out.last()->values);
+      }
     }
     return true;
+  }
+
+  // MMCV 1 prints no step: its `iter` is one, or counts within the epoch; the file shows which.
+  static void PlaceByIter(const LogNumber& iter, FieldCollector& fields) {
+    fields.Add("step", iter);
+    LogRecord& record = fields.record();
+    const double epoch = record.values.epoch();
+    if (!record.values.has_epoch() || epoch < 1 || epoch > 1e9) return;
+    record.maybe_in_epoch = true;
+    record.epoch_index = static_cast<std::int64_t>(epoch);
   }
 };
 

@@ -1,4 +1,6 @@
 // Where a line says it stands: an epoch and a step within it.
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "formats/logs/machinery/plain_lines.h"
@@ -129,6 +131,31 @@ bool FindEpochPlace(absl::string_view line, EpochPlace& place) {
     }
   }
   return false;
+}
+
+bool FindBracketPlace(absl::string_view line, EpochPlace& place) {
+  const std::size_t open = line.find('[');
+  if (open == absl::string_view::npos) return false;
+  absl::string_view before = line.substr(0, open);
+  for (absl::string_view level : {"INFO", "DEBUG", "root"}) {
+    if (const std::size_t at = before.find(level); at != absl::string_view::npos) before.remove_prefix(at + level.size());
+  }
+  const auto is_letter = [](char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); };
+  if (std::any_of(before.begin(), before.end(), is_letter)) return false;
+  absl::string_view rest = line.substr(open);
+  if (!TakeBracketStep(rest, place)) return false;
+  place.rest = rest;
+  EpochPlace inner;
+  if (TakeBracketStep(rest, inner)) {  // "[0/25][10/1583]": epoch and batch
+    place.epoch = place.step;
+    place.epoch_text = place.step_text;
+    place.step = inner.step;
+    place.step_text = inner.step_text;
+    place.steps_per_epoch = inner.steps_per_epoch;
+    place.total_text = inner.total_text;
+    place.rest = rest;
+  }
+  return true;
 }
 
 }  // namespace paritect

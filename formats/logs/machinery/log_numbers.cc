@@ -365,7 +365,10 @@ LogNumber ReadLogShare(absl::string_view text) {
     return !n.text.empty() && n.text.find_first_not_of("0123456789,") == absl::string_view::npos;
   };
   if (!is_count(number) || !absl::StartsWith(behind, "/")) return number;
-  const LogNumber all = ReadLogNumber(behind.substr(1));
+  // "2497/10042=0.2487": what stands behind the count is the share once more.
+  absl::string_view total = absl::StripLeadingAsciiWhitespace(behind.substr(1));
+  const std::size_t end = std::min(total.find_first_not_of("0123456789,"), total.size());
+  const LogNumber all = ReadLogNumber(end < total.size() && total[end] == '=' ? total.substr(0, end) : total);
   if (all.kind != LogNumber::Kind::kValue || !is_count(all) || all.value <= 0 || number.value > all.value)
     return number;
   cover(all.text);

@@ -17,8 +17,12 @@ namespace paritect {
 namespace {
 
 bool MayTell(absl::string_view line) {
-  return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS") || absl::StrContains(line, "损失");
+  return absl::StrContains(line, "oss") || absl::StrContains(line, "OSS") || absl::StrContains(line, "损失") ||
+         absl::StrContains(line, "xent");
 }
+
+// MLPerf's lines repeat what the script prints, with other digits: they are their own dialect's.
+constexpr absl::string_view kMllog = ":::MLLOG";
 
 enum Kind { kLine = 0, kEvaluationLine = 1, kPlace = 2 };
 
@@ -63,6 +67,31 @@ bool PlaceOf(const LineFields& fields, EpochPlace& place) {
     const auto value = static_cast<std::int64_t>(field.number.value);
     (field.slot == kPlaceEpoch ? place.epoch : field.slot == kPlaceStep ? place.step : place.steps_per_epoch) = value;
   }
+  return true;
+}
+
+// A training's line that begins with "[200/30000]" and names no step in words.
+bool CollectBracketLine(absl::string_view text, LineFields& fields) {
+  EpochPlace place;
+  if (!MayTell(text) || IsEvaluationLine(text) || !FindBracketPlace(text, place)) return false;
+  LineFields behind;
+  FindPlainFields(place.rest, behind);
+  bool trains = false;
+  for (const FieldValue& field : behind.values) {
+    const LogField what = field.slot == kKeyed ? field.key.field : LogField::kOther;
+    if (what == LogField::kStep || what == LogField::kBatch || what == LogField::kEpoch) return false;
+    trains = trains || IsTrainingLoss(what) || what == LogField::kOtherLoss;
+  }
+  if (!trains) return false;
+  fields = std::move(behind);
+  if (!place.epoch_text.empty()) {
+    AddPlaceNumbers(place, fields);
+    fields.kind = kPlace;
+    return true;
+  }
+  fields.Add(LookUpLogKey("step"), ReadLogNumber(place.step_text));
+  fields.Add(kTotalSteps, ReadLogNumber(place.total_text));
+  fields.kind = kLine;
   return true;
 }
 
@@ -157,7 +186,8 @@ class PlainDialect : public LineDialect {
       fields.kind = kPlace;
       return true;
     }
-    return CollectPlainLine(text, fields);
+    if (absl::StartsWith(text, kMllog)) return false;
+    return CollectBracketLine(text, fields) || CollectPlainLine(text, fields);
   }
 
   bool Emit(const LogLine& line, const LineFields& fields, RunLogBuilder& out) override {
@@ -175,7 +205,7 @@ class PlainDialect : public LineDialect {
   }
 
   bool Line(const LogLine& line, RunLogBuilder& out) override {
-    if (!line.telling) return false;
+    if (!line.telling || absl::StartsWith(line.text, kMllog)) return false;
     if (!line.piece) return ReadEpochLine(line, out);  // Collect has seen what else it may be
     LineFields fields;
     return Collect(line.text, fields) ? Emit(line, fields, out) : ReadPlainLine(line, out);
@@ -214,10 +244,15 @@ bool IsPlaceWithLoss(absl::string_view line) {
   return fields.has_loss_key();
 }
 
+bool IsBracketLine(absl::string_view line) {
+  LineFields fields;
+  return CollectBracketLine(line, fields);
+}
+
 bool Sniff(const LogHead& head) {
   return AnyLine(head.text, [](absl::string_view line) {
-    return HasTellingLetters(line) &&
-           (IsPlainLossLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line) || NamesEvaluatedWeights(line));
+    return HasTellingLetters(line) && !absl::StartsWith(line, kMllog) &&
+           (IsPlainLossLine(line) || IsBracketLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line) || NamesEvaluatedWeights(line));
   });
 }
 

@@ -1,6 +1,7 @@
 // Lines that name no step or share one: what an evaluation gave, means over an epoch, several forms of one step.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "formats/logs/machinery/run_log_builder.h"
 
@@ -45,9 +46,44 @@ void RunLogBuilder::AddWithoutStep(LogRecord record) {
   if (entries_.size() >= thin_at_) Thin();
 }
 
+namespace {
+
+// Many losses within each epoch are its batches, which no line numbers. Lines of ranks without a prefix come a few times
+// an epoch.
+bool TellsBatchesByEpoch(const RecordList<LogRecord>& entries) {
+  constexpr std::size_t kBatchesMin = 20;
+  std::size_t losses = 0;
+  std::set<std::int64_t> epochs;
+  for (const LogRecord& entry : entries) {
+    if (!entry.values.has_loss() || entry.repeats) continue;
+    ++losses;
+    epochs.insert(entry.values.step());
+  }
+  return !epochs.empty() && losses >= kBatchesMin * epochs.size();
+}
+
+void NumberBatchesByOrder(RecordList<LogRecord>& entries) {
+  std::int64_t step = 0;
+  for (LogRecord& entry : entries) {
+    if (!entry.by_epoch) continue;
+    entry.repeats = false;
+    entry.has_step = entry.values.has_loss();
+    entry.values.set_step_unknown(!entry.has_step);
+    if (entry.has_step) entry.values.set_step(++step);
+  }
+}
+
+}  // namespace
+
 // Where other lines name steps, those that go by their epoch are evaluations by their order alone.
 void RunLogBuilder::DecideByEpoch() {
   if (!has_by_epoch_) return;
+  if (!has_steps_ && TellsBatchesByEpoch(entries_)) {
+    NumberBatchesByOrder(entries_);
+    has_unknown_steps_ = true;
+    only_grows_ = false;
+    return set_steps_by_order(entries_[0].values.line());
+  }
   if (!has_steps_) return AddNote("step_is_epoch", 0, "lines name no step; the epoch stands for it");
   has_unknown_steps_ = true;
   only_grows_ = false;

@@ -1,8 +1,8 @@
 // A log may hold more records than memory: then the printed intervals are widened to every second, every fourth ...
 // one. Which ones stay depends on the step alone, so that the logs of two sides keep the same steps. Records that tell
-// of an overflow, an evaluation, a refused number or one that is not finite stay unless there are too many of them (of
-// those that are not finite, the beginnings of every second row of them are left then, and each writer's first); the
-// skipped steps of a record that goes are added to the next that stays.
+// of an overflow, an evaluation, a refused number or one that is not finite, and spikes of one step, stay unless there are
+// too many of them (of those that are not finite, the beginnings of every second row of them are left then, and each
+// writer's first); the skipped steps of a record that goes are added to the next that stays.
 #include <algorithm>
 #include <cmath>
 
@@ -47,6 +47,32 @@ class NonFiniteRows {
   std::map<LogWriter, Row> of_;
 };
 
+// A loss or a norm of one step that is far above the one before and the one behind, which tell nothing of it.
+bool IsSpike(const StepValues& before, const StepValues& record, const StepValues& behind) {
+  constexpr double kFar = 3;
+  const auto is_above = [](double value, double one, double other) {
+    return value > kFar * std::max(std::fabs(one), std::fabs(other));
+  };
+  return is_above(record.loss(), before.loss(), behind.loss()) ||
+         is_above(record.grad_norm(), before.grad_norm(), behind.grad_norm());
+}
+
+// The spikes among all records, looked for before any of them goes.
+std::vector<bool> FindSpikes(const RecordList<LogRecord>& entries) {
+  std::vector<bool> spikes(entries.size(), false);
+  const auto tells = [](const StepValues& one) { return one.has_loss() || one.has_grad_norm(); };
+  for (std::size_t i = 1; i + 1 < entries.size(); ++i) {
+    const StepValues& before = entries[i - 1].values;
+    const StepValues& record = entries[i].values;
+    const StepValues& behind = entries[i + 1].values;
+    const bool alike = tells(before) && tells(behind) && before.has_loss() == record.has_loss() &&
+                       behind.has_loss() == record.has_loss() && before.has_grad_norm() == record.has_grad_norm() &&
+                       behind.has_grad_norm() == record.has_grad_norm();
+    spikes[i] = alike && IsSpike(before, record, behind);
+  }
+  return spikes;
+}
+
 bool MayGo(const LogRecord& entry, bool all) {
   const StepValues& record = entry.values;
   // The first of those to be numbered tells whether a run logged its first step apart.
@@ -71,13 +97,14 @@ void RunLogBuilder::Thin() {
   kept_stride_ *= 2;
   std::map<Key, std::int64_t> owed;
   NonFiniteRows rows;
+  const std::vector<bool> spikes = thins_all_ ? std::vector<bool>(entries_.size(), false) : FindSpikes(entries_);
   std::size_t without_place = 0;
   std::vector<std::size_t> moved_to(entries_.size() + 1, 0);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     moved_to[i] = kept;
     LogRecord& entry = entries_[i];
-    const bool stays = rows.Stays(entry, thins_all_) || i + 1 == entries_.size();
+    const bool stays = rows.Stays(entry, thins_all_) || spikes[i] || i + 1 == entries_.size();
     bool goes = !stays && MayGo(entry, thins_all_) && (entry.values.step() / interval) % kept_stride_ != 0;
     // Evaluations that tell no step have their order alone: every second one.
     if (thins_all_ && !stays && entry.values.step_unknown() && !entry.values.overflow()) {
