@@ -93,6 +93,8 @@ struct Collector {
   absl::string_view name;  // the plan key it serves
   absl::string_view description;
   void (*collect)(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink);
+  // Its reading takes long: it is left out where nothing that was asked looks at what it gives.
+  bool costly = false;
 };
 
 absl::Span<const Collector* const> AllCollectors();

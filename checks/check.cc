@@ -10,6 +10,7 @@
 #include "checks/observed_format.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
+#include "rules/evidence_kinds.h"
 #include "rules/phrases.h"
 
 namespace paritect {
@@ -21,21 +22,6 @@ std::string KindWord(v1::EvidenceKind kind) {
   constexpr absl::string_view kPrefix = "EVIDENCE_KIND_";
   name.remove_prefix(kPrefix.size());
   return absl::AsciiStrToLower(name);
-}
-
-// The plan key that brings evidence of a kind.
-absl::string_view PlanKey(v1::EvidenceKind kind) {
-  switch (kind) {
-    case v1::EVIDENCE_KIND_DATASET_FILES:
-    case v1::EVIDENCE_KIND_DATASET_LISTING: return "datasets";
-    case v1::EVIDENCE_KIND_SHARDS: return "shards";
-    case v1::EVIDENCE_KIND_SETTINGS: return "settings";
-    case v1::EVIDENCE_KIND_RUN_LOG: return "logs";
-    case v1::EVIDENCE_KIND_WEIGHTS: return "weights";
-    case v1::EVIDENCE_KIND_TENSORS: return "tensors";
-    case v1::EVIDENCE_KIND_SCRIPTS: return "scripts";
-    default: return "live";
-  }
 }
 
 // Whether a value can hold a phrase of ours: names and numbers are one word, and what is very long is another's text.
@@ -169,7 +155,7 @@ bool RequireEvidence(const CheckContext& context, v1::CheckResult& result, Side 
   const v1::Text kind_text = messages.Say(absl::StrCat("kind_", KindWord(kind)));
   MessageArgs args = {{"kind", kind_text.en()},
                       {"side", side_text.en()},
-                      {"plan_key", std::string(PlanKey(kind))},
+                      {"plan_key", std::string(PlanKeyOf(kind))},
                       {"side_option", side_name}};
   v1::Text what = messages.Say("kind_not_collected", args);
   v1::Text how = messages.Fix("kind_not_collected", args);

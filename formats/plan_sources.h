@@ -4,6 +4,8 @@
 #ifndef PARITECT_FORMATS_PLAN_SOURCES_H_
 #define PARITECT_FORMATS_PLAN_SOURCES_H_
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -14,13 +16,15 @@ namespace paritect {
 
 // Refers to the plan.
 struct PlanSource {
+  absl::string_view key;  // of the plan: "datasets"
   v1::EvidenceKind kind;
   std::vector<absl::string_view> paths;  // that are stated; the one under which evidence is filed first
   absl::string_view subject;             // data set, where there is one
   const v1::Position* at;
+  std::optional<std::int64_t> step;  // of a training, where it is of one
 };
 
-// In the order of the plan's keys. `live` is no source: it names no path.
+// In the order in which plans are written. `live` is no source: it names no path.
 std::vector<PlanSource> SourcesOf(const v1::Plan& plan);
 
 }  // namespace paritect

@@ -242,7 +242,6 @@ TEST(Tidy, ThresholdsDoNotStandInTheCode) {
       "checks/settings/hyperparameters_rate.cc kRoundedStep",
       "checks/settings/hyperparameters_rate.cc kSame",  // the last bit
       "checks/weights/dumps.cc kApart",                 // without end
-      "checks/weights/law.cc kDeviations",              // of what fp16 makes 0
   };
   static const re2::RE2 kConstant("constexpr (?:double|float) (k[A-Za-z0-9]+)");
   for (const SourceFile& file : AllFiles()) {
@@ -254,6 +253,54 @@ TEST(Tidy, ThresholdsDoNotStandInTheCode) {
     while (re2::RE2::FindAndConsume(&rest, kConstant, &name)) {
       EXPECT_TRUE(kArithmetic.contains(absl::StrCat(file.path, " ", name)))
           << file.path << ": " << name << " decides something: a threshold of rules/data/profiles/ with its source";
+    }
+  }
+}
+
+// The same without a name: what stands beside a comparison or scales what is compared.
+TEST(Tidy, ThresholdsDoNotStandInTheCodeWithoutAName) {
+  static const std::set<std::string> kArithmetic = {
+      "checks/runs/ratio_cause.cc 1.5",          // a whole number from 2 on
+      "checks/series/curve_progress.cc 0.99",    // the last step of what is expected, whatever it is counted from
+      "checks/series/gradient_ratio.cc 1.2533",  // the error of a median over that of a mean
+      "checks/series/gradient_ratio.cc 1.4826",  // of a normal distribution
+      "checks/series/rank_curves.cc 1.4826",     //
+      "checks/series/run_series.cc 1.01",        // printed digits
+  };
+  static const re2::RE2 kCompared("[<>]=?\\s*-?(\\d+\\.\\d+)");
+  static const re2::RE2 kScaled("[^\\w.](\\d+\\.\\d+)\\s*\\*");
+  static const re2::RE2 kScaling("\\*\\s*(\\d+\\.\\d+)");
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || IsTest(file) || !absl::StartsWith(file.path, "checks/")) continue;
+    if (absl::StartsWith(file.path, "checks/numbers/") || absl::EndsWith(file.path, "fixture.h")) continue;
+    const std::string code = CodeOnly(file.text);
+    for (const re2::RE2* pattern : {&kCompared, &kScaled, &kScaling}) {
+      for (const std::string& number : Matches(code, *pattern)) {
+        EXPECT_TRUE(kArithmetic.contains(absl::StrCat(file.path, " ", number)))
+            << file.path << ": " << number << " decides something: a threshold of rules/data/profiles/ with its source";
+      }
+    }
+  }
+}
+
+// What a check itself asks of the profile is shown with it (`explain`, `why`); what the rooms below it ask stands in
+// docs/thresholds.md.
+TEST(Tidy, ThresholdsOfACheckAreItsLimits) {
+  static const re2::RE2 kCheck("const Check k\\w+ = \\{\\s*\"([a-z0-9.-]+)\"");
+  static const re2::RE2 kUse("threshold\\(\\s*\"([a-z_]+)\"");
+  std::map<std::string, std::set<std::string>> limits;
+  for (const CatalogueItem& item : BuiltInRules().catalogue.items) {
+    for (const CatalogueCheck& check : item.checks) limits[check.id].insert(check.limits.begin(), check.limits.end());
+  }
+  for (const SourceFile& file : AllFiles()) {
+    if (!IsCpp(file) || IsTest(file) || !absl::StartsWith(file.path, "checks/")) continue;
+    const std::string code = WithoutComments(file.text);
+    std::set<std::string> shown;
+    const auto checks = Matches(code, kCheck);
+    for (const std::string& id : checks) shown.insert(limits[id].begin(), limits[id].end());
+    for (const std::string& name : Matches(code, kUse)) {
+      EXPECT_TRUE(checks.empty() || shown.contains(name))
+          << file.path << ": " << name << " is no limit of " << absl::StrJoin(checks, ", ") << " in the catalogue";
     }
   }
 }

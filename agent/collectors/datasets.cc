@@ -221,6 +221,6 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
 }  // namespace
 
 extern const Collector kDatasetsCollector;
-const Collector kDatasetsCollector = {"datasets", "file lists with MD5", &Collect};
+const Collector kDatasetsCollector = {"datasets", "file lists with MD5", &Collect, true};
 
 }  // namespace paritect

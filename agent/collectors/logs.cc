@@ -167,6 +167,6 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
 }  // namespace
 
 extern const Collector kLogsCollector;
-const Collector kLogsCollector = {"logs", "steps, losses, overflows and settings that runs print", &Collect};
+const Collector kLogsCollector = {"logs", "steps, losses, overflows and settings that runs print", &Collect, true};
 
 }  // namespace paritect

@@ -70,6 +70,6 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
 }  // namespace
 
 extern const Collector kTensorsCollector;
-const Collector kTensorsCollector = {"tensors", "dumps of operators as statistics", &Collect};
+const Collector kTensorsCollector = {"tensors", "dumps of operators as statistics", &Collect, true};
 
 }  // namespace paritect

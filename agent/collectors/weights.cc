@@ -104,6 +104,6 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
 }  // namespace
 
 extern const Collector kWeightsCollector;
-const Collector kWeightsCollector = {"weights", "checkpoints as fingerprints; values stay on the node", &Collect};
+const Collector kWeightsCollector = {"weights", "checkpoints as fingerprints; values stay on the node", &Collect, true};
 
 }  // namespace paritect

@@ -179,15 +179,6 @@ absl::Status Spool::Acknowledge(std::uint64_t sequence) {
   return DeleteAcknowledged();
 }
 
-bool Spool::WaitFor(std::uint64_t sequence, std::int64_t timeout_ms) {
-  absl::MutexLock lock(&mutex_);
-  const auto there = [this, sequence] {
-    mutex_.AssertReaderHeld();
-    return accepted_ >= std::max(sequence, low_water_ + 1);
-  };
-  return mutex_.AwaitWithTimeout(absl::Condition(&there), absl::Milliseconds(timeout_ms));
-}
-
 absl::Status Spool::Expire() {
   absl::MutexLock commit(&commit_mutex_);
   return DropOld();

@@ -93,9 +93,6 @@ class Spool {
   // After another error the spool has noted it; the deletion is tried again with the next call.
   absl::Status Acknowledge(std::uint64_t sequence);
 
-  // Waits until Read(sequence) would return something, or the time is over. True: there is something.
-  bool WaitFor(std::uint64_t sequence, std::int64_t timeout_ms);
-
   // Drops bulk segments that are too old; Append does it too. To be called now and then where nothing is appended.
   absl::Status Expire();
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "agent/spool/fault_disk.h"
 #include "common/crc.h"
 #include "gmock/gmock.h"
@@ -142,21 +143,30 @@ TEST_F(SpoolTest, ThreadsShareCommits) {
   auto spool = Open();
   constexpr int kThreads = 8;
   constexpr int kEach = 200;
+  absl::Mutex mutex;
+  std::uint64_t appended = 0;  // under the mutex; as many numbers at least are there
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&spool, t] {
+    threads.emplace_back([&, t] {
       for (int i = 0; i < kEach; ++i) {
         const auto record_class = i % 5 == 0 ? RecordClass::kCritical : RecordClass::kBulk;
         EXPECT_TRUE(spool->Append(record_class, Batch({absl::StrCat(t, "/", i)})).ok());
+        absl::MutexLock lock(&mutex);
+        ++appended;
       }
     });
   }
   std::map<std::string, int> next;
   std::uint64_t from = 1;
   while (from <= kThreads * kEach) {
-    ASSERT_TRUE(spool->WaitFor(from, 10'000));
+    {
+      absl::MutexLock lock(&mutex);
+      const auto more = [&] { return appended >= from; };
+      mutex.Await(absl::Condition(&more));
+    }
     const auto entries = spool->Read(from, 1 << 20, 7);
     ASSERT_TRUE(entries.ok());
+    ASSERT_FALSE(entries->empty());
     for (const SpoolEntry& entry : *entries) {
       ASSERT_FALSE(entry.is_gap()) << entry.sequence;
       const std::vector<std::string> parts = absl::StrSplit(entry.payload, '/');
@@ -166,7 +176,9 @@ TEST_F(SpoolTest, ThreadsShareCommits) {
     ASSERT_TRUE(spool->Acknowledge(from - 1).ok());
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(spool->WaitFor(from, 1));
+  const auto rest = spool->Read(from, 1 << 20, 1);
+  ASSERT_TRUE(rest.ok());
+  EXPECT_TRUE(rest->empty());
 }
 
 }  // namespace

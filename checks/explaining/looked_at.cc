@@ -4,33 +4,19 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "rules/evidence_kinds.h"
 
 namespace paritect {
 namespace {
 
-struct WordKinds {
-  absl::string_view word;
-  std::vector<v1::EvidenceKind> kinds;
-};
-
-std::vector<v1::EvidenceKind> OfNode() {
-  return {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_LIVE_NODE, v1::EVIDENCE_KIND_RUN_LOG};
-}
-
-// What a log prints of settings, devices and versions counts as such.
-const std::vector<WordKinds>& AllWordKinds() {
-  static const auto& kinds =
-      *new std::vector<WordKinds>{{"datasets", {v1::EVIDENCE_KIND_DATASET_FILES, v1::EVIDENCE_KIND_DATASET_LISTING}},
-                                  {"shards", {v1::EVIDENCE_KIND_SHARDS}},
-                                  {"settings", {v1::EVIDENCE_KIND_SETTINGS, v1::EVIDENCE_KIND_RUN_LOG}},
-                                  {"logs", {v1::EVIDENCE_KIND_RUN_LOG}},
-                                  {"weights", {v1::EVIDENCE_KIND_WEIGHTS}},
-                                  {"tensors", {v1::EVIDENCE_KIND_TENSORS}},
-                                  {"scripts", {v1::EVIDENCE_KIND_SCRIPTS}},
-                                  {"devices", OfNode()},
-                                  {"environment", OfNode()},
-                                  {"versions", OfNode()}};
-  return kinds;
+// A word of the catalogue is the plan's key of a kind. What a log prints of settings, devices and versions counts as
+// such, and a node's settings tell of its devices.
+bool WordTakesIn(absl::string_view word, v1::EvidenceKind kind) {
+  if (word == "any" || word == PlanKeyOf(kind)) return true;
+  if (kind == v1::EVIDENCE_KIND_RUN_LOG && word == "settings") return true;
+  const bool of_node = word == "devices" || word == "environment" || word == "versions";
+  return of_node && (kind == v1::EVIDENCE_KIND_SETTINGS || kind == v1::EVIDENCE_KIND_LIVE_NODE ||
+                     kind == v1::EVIDENCE_KIND_RUN_LOG);
 }
 
 }  // namespace
@@ -39,11 +25,7 @@ bool IsLookedAt(const CatalogueCheck& check, Side side, v1::EvidenceKind kind) {
   for (const std::string& need : check.evidence) {
     const std::vector<std::string> words = absl::StrSplit(need, ' ');
     if (words.size() == 2 && words[0] != SideName(side)) continue;
-    if (words.back() == "any") return true;
-    for (const WordKinds& entry : AllWordKinds()) {
-      if (entry.word != words.back()) continue;
-      if (std::find(entry.kinds.begin(), entry.kinds.end(), kind) != entry.kinds.end()) return true;
-    }
+    if (WordTakesIn(words.back(), kind)) return true;
   }
   return false;
 }

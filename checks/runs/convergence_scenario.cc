@@ -39,7 +39,9 @@ struct Course {
     const double fallen = start - lowest;
     return fallen > 0 && latest > lowest + 3 * noise_before ? (latest - lowest) / fallen : 0;
   }
-  bool flat() const { return fall() <= std::max(3 * uncertain, 0.01 * std::fabs(start)); }
+  bool flat(const Profile& profile) const {
+    return fall() <= std::max(3 * uncertain, profile.threshold("convergence_flat") * std::fabs(start));
+  }
 };
 
 std::optional<Course> CourseOf(const Curve& curve) {
@@ -93,7 +95,7 @@ std::optional<Course> ReferenceCourse(const CheckContext& context, const RunSeri
 // nothing and ends nearer to where the baseline began. Where the baseline's stands still as well (a resumed or
 // fine-tuned model), the curves decide.
 bool StandsStill(const Course& migrated, const std::optional<Course>& baseline, const Profile& profile) {
-  if (!baseline.has_value() || baseline->flat()) return false;
+  if (!baseline.has_value() || baseline->flat(profile)) return false;
   const double fall = baseline->fall();
   if (fall <= profile.threshold("convergence_falls") * std::fabs(baseline->start)) return false;
   if (migrated.fall() >= profile.threshold("convergence_fall_share") * fall) return false;
@@ -173,7 +175,7 @@ bool Converges(const CheckContext& context, v1::CheckResult& result, const RunSe
       ReportNoConvergence(context, result, run, curve, *course, baseline);
       return false;
     }
-    if (course->flat() && !baseline.has_value()) {
+    if (course->flat(context.profile) && !baseline.has_value()) {
       AddMissing(context, result, "loss_stands_still", run.name,
                  {{"run", SubjectOf(run, curve)}, {"start", Short(course->start)}, {"end", Short(course->end)}});
     }

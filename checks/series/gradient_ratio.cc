@@ -35,7 +35,8 @@ void MeasureJumps(const std::vector<double>& ratios, const std::vector<std::int6
                   const GradientLimits& limits, GradientRatio& result) {
   const std::size_t tail = std::max<std::size_t>(kStepsMin, ratios.size() / 10);
   result.tail_ratio = Median(std::vector<double>(ratios.end() - static_cast<std::ptrdiff_t>(tail), ratios.end()));
-  const std::size_t many = std::max<std::size_t>(3, ratios.size() / 20);
+  const double share = limits.jumps_share * static_cast<double>(ratios.size());
+  const std::size_t many = std::max<std::size_t>(3, static_cast<std::size_t>(share));
   std::size_t in_a_row = 0;
   for (std::size_t i = 0; i < ratios.size(); ++i) {
     if (ratios[i] > result.largest) {
@@ -61,8 +62,9 @@ constexpr double kNormPrinted = 0.01;  // what a log with three places behind th
 
 // Whether a line through the growth of (1, 2, 3 ...) is that of gradients that add up: the sum of n gradients is
 // between sqrt(n) (all different) and n times (all alike) as long as one, and the first has nothing to be added to.
-bool AddsUp(const Line& line, double at_first, double at_last, double last_at_least) {
-  return line.slope > 0.4 && line.slope < 1.3 && line.correlation > 0.95 && at_first > 0.7 && at_first < 1.4 &&
+bool AddsUp(const GradientLimits& limits, const Line& line, double at_first, double at_last, double last_at_least) {
+  return line.slope > limits.growth_slope_min && line.slope < limits.growth_slope_max &&
+         line.correlation > limits.growth_fit && at_first > 1 / limits.growth_start && at_first < limits.growth_start &&
          at_last > last_at_least;
 }
 
@@ -72,7 +74,8 @@ struct Period {
 };
 
 // Gradients that are cleared every few steps only: the ratio grows 1, 2 ... n and begins anew.
-Period FindPeriod(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps) {
+Period FindPeriod(const std::vector<double>& ratios, const std::vector<std::int64_t>& steps,
+                  const GradientLimits& limits) {
   for (std::size_t i = 1; i < steps.size(); ++i) {
     if (steps[i] != steps[i - 1] + 1) return {};
   }
@@ -100,7 +103,8 @@ Period FindPeriod(const std::vector<double>& ratios, const std::vector<std::int6
       within /= static_cast<double>(ratios.size());
       const Line line = FitLine(x, y);
       const double growth = y.back() - y.front();
-      if (within < 0.25 * growth && AddsUp(line, std::exp(y.front()), std::exp(y.back()), 1.35)) {
+      if (within < limits.period_spread * growth &&
+          AddsUp(limits, line, std::exp(y.front()), std::exp(y.back()), limits.period_growth_least)) {
         return {period, (period - offset) % period};
       }
     }
@@ -191,7 +195,7 @@ double GrowthWithin(const Period& period, const std::vector<double>& values) {
 }
 
 // Whether one side's norms grow by gradients that are not cleared, from step to step or anew every few steps.
-bool FindGrowth(const Ratios& ratios, GradientRatio& result) {
+bool FindGrowth(const Ratios& ratios, const GradientLimits& limits, GradientRatio& result) {
   const std::int64_t before = ratios.steps.front() > 0 ? 0 : 1 - ratios.steps.front();
   std::vector<double> log_steps;
   std::vector<double> log_ratios;
@@ -203,13 +207,13 @@ bool FindGrowth(const Ratios& ratios, GradientRatio& result) {
   const Line line = FitLine(log_steps, log_ratios);
   const double at_first = std::exp(log_ratios.front() - line.slope * log_steps.front());
   const double at_last = std::exp(log_ratios.back());
-  if (AddsUp(line, at_first, at_last, 2)) {
+  if (AddsUp(limits, line, at_first, at_last, limits.growth_least)) {
     result.pattern = GradientPattern::kGrowing;
     result.ratio = at_last;
     result.exponent = line.slope;
     return true;
   }
-  const Period period = FindPeriod(ratios.values, ratios.steps);
+  const Period period = FindPeriod(ratios.values, ratios.steps, limits);
   // A ratio rises as well where the other side's norms swing downwards: that is no growth of this one.
   if (period.steps == 0 || GrowthWithin(period, ratios.grown) * GrowthWithin(period, ratios.other) <= 1) return false;
   result.pattern = GradientPattern::kPeriodic;
@@ -230,6 +234,14 @@ GradientLimits GradientLimitsOf(const Profile& profile) {
   limits.whole = profile.threshold("constant_ratio_whole");
   limits.whole_max = profile.threshold("gradient_ratio_whole");
   limits.errors = profile.threshold("noise_errors");
+  limits.jumps_share = profile.threshold("gradient_jumps_share");
+  limits.growth_slope_min = profile.threshold("gradient_growth_slope_min");
+  limits.growth_slope_max = profile.threshold("gradient_growth_slope_max");
+  limits.growth_fit = profile.threshold("gradient_growth_fit");
+  limits.growth_start = profile.threshold("gradient_growth_start");
+  limits.growth_least = profile.threshold("gradient_growth_least");
+  limits.period_growth_least = profile.threshold("gradient_period_growth_least");
+  limits.period_spread = profile.threshold("gradient_period_spread");
   return limits;
 }
 
@@ -242,11 +254,11 @@ std::optional<GradientRatio> CompareGradients(const AlignedCurves& norms, const 
   std::vector<double> deviations;
   for (const double one : ratios.values) deviations.push_back(std::fabs(one - result.ratio));
   result.spread = Median(std::move(deviations));
-  if (FindGrowth(ratios, result)) return result;
+  if (FindGrowth(ratios, limits, result)) return result;
   Ratios other = ratios;  // the baseline's norms over the migrated side's
   for (double& one : other.values) one = 1 / one;
   std::swap(other.grown, other.other);
-  if (FindGrowth(other, result)) {
+  if (FindGrowth(other, limits, result)) {
     result.of_baseline = true;
     return result;
   }

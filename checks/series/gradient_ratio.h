@@ -36,13 +36,23 @@ struct GradientRatio {
 
 // The profile's thresholds.
 struct GradientLimits {
-  double ratio = 0;      // of the median from 1
-  double spread = 0;     // of the median absolute deviation, of that distance
-  double jump = 0;       // a ratio that noise between two data orders does not reach
-  double far_tail = 0;   // of the last tenth's median
-  double whole = 0;      // a ratio is taken for the whole number within this,
-  double whole_max = 0;  // or within its noise up to this
-  double errors = 0;     // standard errors of that noise
+  double ratio = 0;        // of the median from 1
+  double spread = 0;       // of the median absolute deviation, of that distance
+  double jump = 0;         // a ratio that noise between two data orders does not reach
+  double far_tail = 0;     // of the last tenth's median
+  double whole = 0;        // a ratio is taken for the whole number within this,
+  double whole_max = 0;    // or within its noise up to this
+  double errors = 0;       // standard errors of that noise
+  double jumps_share = 0;  // of the steps, in a row, that jump: the norms have left
+  // Gradients that add up: the slope of log(ratio) over log(step) lies between these, is as straight as this
+  // correlation, starts within this factor of 1 and comes to that many times.
+  double growth_slope_min = 0;
+  double growth_slope_max = 0;
+  double growth_fit = 0;
+  double growth_start = 0;
+  double growth_least = 0;
+  double period_growth_least = 0;  // of growth that begins anew every few steps,
+  double period_spread = 0;        // whose phases vary by less than this share of it
 };
 GradientLimits GradientLimitsOf(const Profile& profile);
 

@@ -21,8 +21,6 @@
 namespace paritect {
 namespace {
 
-constexpr int kZerosMin = 3;  // a single zero may be a rounded loss
-constexpr int kNanNormsMin = 3;
 constexpr int kEvidenceMax = 5;
 
 // Steps at which one thing went wrong. Ranks that print the same count once.
@@ -74,10 +72,23 @@ Figure FigureOf(const std::string& name) {
   return known.emplace(name, figure).first->second;
 }
 
+// Of a loss of exactly 0 after real ones, the profile's.
+struct ZeroLimits {
+  std::size_t losses = 0;    // in a row: a single zero may be a rounded loss
+  double smallest = 0;       // where no loss was as small as this,
+  double of_resolution = 0;  // nor as small as so many units of its last digit
+};
+
+ZeroLimits ZeroLimitsOf(const Profile& profile) {
+  return {static_cast<std::size_t>(profile.threshold("zero_losses")), profile.threshold("zero_loss_smallest"),
+          profile.threshold("zero_loss_of_resolution")};
+}
+
 // Walks one log's records of one rank and engine in file order.
 class Walker {
  public:
-  Walker(const LogSource& source, int rank, Found& found) : source_(source), rank_(rank), found_(found) {}
+  Walker(const LogSource& source, int rank, const ZeroLimits& zero, Found& found)
+      : source_(source), rank_(rank), zero_(zero), found_(found) {}
 
   void Next(const v1::StepRecord& record) {
     if (record.has_eval_loss() && !std::isfinite(record.eval_loss())) {
@@ -187,7 +198,7 @@ class Walker {
     if (!seen_real_) return;
     const bool nan_beside = record.has_grad_norm() && std::isnan(record.grad_norm());
     zeros_.push_back(&record);
-    if (nan_beside || reported_ || zeros_.size() >= kZerosMin || (++single_ >= kZerosMin && IsFarFromZero())) {
+    if (nan_beside || reported_ || zeros_.size() >= zero_.losses || (++single_ >= zero_.losses && IsFarFromZero())) {
       TakeZeros();
     }
   }
@@ -199,15 +210,16 @@ class Walker {
   }
 
   // No loss before came near what would be printed as 0: then 0 is no rounded loss.
-  bool IsFarFromZero() const { return smallest_ > 0.1 && smallest_ > 1000 * resolution_; }
+  bool IsFarFromZero() const { return smallest_ > zero_.smallest && smallest_ > zero_.of_resolution * resolution_; }
 
   const LogSource& source_;
   const int rank_;
+  const ZeroLimits zero_;
   Found& found_;
   std::optional<std::int64_t> counted_to_;  // the step up to which the counter of skipped steps has told
   bool seen_real_ = false;
   bool reported_ = false;
-  int single_ = 0;  // zeros so far, in a row or not
+  std::size_t single_ = 0;  // zeros so far, in a row or not
   double smallest_ = std::numeric_limits<double>::infinity();
   double resolution_ = 0;  // of printed losses
   std::vector<const v1::StepRecord*> zeros_;
@@ -267,7 +279,8 @@ bool AlikeOnTheOtherSide(const CheckContext& context, const RunSeries& run, cons
         alike += std::isfinite(found->second) ? 0 : 1;
       }
     }
-    if (!finite && 2 * alike >= events.values.size() && alike > 0) return true;
+    const double share = context.profile.threshold("nan_alike_share") * static_cast<double>(events.values.size());
+    if (!finite && static_cast<double>(alike) >= share && alike > 0) return true;
   }
   return false;
 }
@@ -283,6 +296,10 @@ void MissSkip(const CheckContext& context, v1::CheckResult& result, const RunSer
               {"count", absl::StrCat(events.count())}});
 }
 
+int NanNormsMin(const CheckContext& context) {
+  return static_cast<int>(context.profile.threshold("nan_norms"));
+}
+
 // The norm over all parameters. Whether it was an error.
 bool ReportNorm(const CheckContext& context, v1::CheckResult& result, const RunSeries& run, const Found& found,
                 UpdateGuard guard) {
@@ -292,7 +309,7 @@ bool ReportNorm(const CheckContext& context, v1::CheckResult& result, const RunS
   if (!events.any()) return false;
   // A scaler that tells nothing of it skips a step now and then: as many as the overflow rate may be.
   const auto steps = static_cast<double>(found.norm_steps.size());
-  const bool many = events.count() >= kNanNormsMin &&
+  const bool many = events.count() >= NanNormsMin(context) &&
                     static_cast<double>(events.count()) > context.profile.threshold("overflow_rate") * steps;
   const bool error = nothing || found.nan_applied.any() || many;
   Report(context, result, error ? v1::SEVERITY_ERROR : v1::SEVERITY_WARNING, "nan_grad_norm", run, events, found.ranks);
@@ -331,7 +348,7 @@ bool ReportNorms(const CheckContext& context, v1::CheckResult& result, const Run
   const bool nothing = guard == UpdateGuard::kNothing;
   bool any = ReportNorm(context, result, run, found, guard);
   any = ReportFigures(context, result, run, found.norms, "nan_grad_norm/named", found.bad_norm, found.ranks,
-                      nothing ? 1 : kNanNormsMin, guard) ||
+                      nothing ? 1 : NanNormsMin(context), guard) ||
         any;
   if (nothing) {
     any =
@@ -354,13 +371,14 @@ bool ReportRolledBack(const CheckContext& context, v1::CheckResult& result, cons
   return any;
 }
 
-Found FindIn(const RunSeries& run) {
+Found FindIn(const CheckContext& context, const RunSeries& run) {
+  const ZeroLimits zero = ZeroLimitsOf(context.profile);
   Found found;
   for (const LogSource& source : run.logs) {
     std::map<std::pair<std::string, int>, Walker> walkers;
     for (const v1::StepRecord& record : source.log().records()) {
       const int rank = record.has_rank() ? record.rank() : source.evidence->has_rank() ? source.evidence->rank() : -1;
-      walkers.try_emplace({record.engine(), rank}, source, rank, found).first->second.Next(record);
+      walkers.try_emplace({record.engine(), rank}, source, rank, zero, found).first->second.Next(record);
     }
     for (auto& [key, walker] : walkers) walker.End();
   }
@@ -387,7 +405,7 @@ bool StopsForNan(const RunSeries& run) {
 
 NonFinite FindNonFinite(const CheckContext& context, v1::CheckResult& result, const RunSeries& run,
                         GuardOfRun guard_of) {
-  const Found found = FindIn(run);
+  const Found found = FindIn(context, run);
   const auto error = v1::SEVERITY_ERROR;
   Report(context, result, error, "nan_loss", run, found.nan_loss, found.ranks);
   const bool stops = !found.nan_loss.any() && StopsForNan(run);

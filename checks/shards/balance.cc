@@ -27,18 +27,18 @@ Amounts Measure(const ShardEpoch& epoch) {
   return out;
 }
 
-// One entry more or less is what any split of a number that does not divide gives; beyond that 10 % is ours.
-bool Unbalanced(const Amounts& amounts) {
+// One entry more or less is what any split of a number that does not divide gives.
+bool Unbalanced(const Profile& profile, const Amounts& amounts) {
   if (amounts.most - amounts.least <= 1) return amounts.least == 0 && amounts.most > 0;
   return static_cast<double>(amounts.most - amounts.least) * static_cast<double>(amounts.ranks) >
-         0.1 * static_cast<double>(amounts.total);
+         profile.threshold("shards_unbalanced") * static_cast<double>(amounts.total);
 }
 
 void CheckEpoch(const CheckContext& context, v1::CheckResult& result, const ShardRun& run, const ShardEpoch& epoch) {
   const Amounts amounts = Measure(epoch);
   const std::string least = absl::StrCat(amounts.least), most = absl::StrCat(amounts.most);
   v1::Finding* finding = nullptr;
-  if (Unbalanced(amounts)) {
+  if (Unbalanced(context.profile, amounts)) {
     finding = &AddShardFinding(
         context, result, v1::SEVERITY_WARNING, "unbalanced", run.run,
         {{"min", PlainText(least)}, {"max", PlainText(most)}, {"where", WhereText(context, run, &epoch)}});

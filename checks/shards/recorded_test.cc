@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/shards/fixture.h"
-#include "checks/shards/shuffle_laws.h"
+#include "checks/shards/shuffle_fixture.h"
 
 namespace paritect {
 namespace {
@@ -271,7 +271,8 @@ TEST(ShardingTrace, ShardsThatAllRanksReadAreReadTwice) {
   }
 }
 
-// Two ranks whose samplers know of themselves alone: both count from 0. `first_batches`: digests of what they read first.
+// Two ranks whose samplers know of themselves alone: both count from 0. `first_batches`: digests of what they read
+// first.
 std::vector<v1::Bundle> OwnNumbers(absl::string_view run, const std::vector<std::string>& first_batches) {
   std::vector<v1::Bundle> bundles = RunOf(run, 2, Stride(12, 2), "trace");
   for (int rank = 0; rank < 2; ++rank) {

@@ -237,14 +237,6 @@ absl::string_view ShuffleLawName(ShuffleLaw law) {
   return "";
 }
 
-std::vector<std::uint32_t> ShuffledOrder(Shuffle shuffle, std::size_t count) {
-  std::vector<std::uint32_t> values(count);
-  std::iota(values.begin(), values.end(), 0u);
-  if (count < 2) return values;
-  Run(shuffle.law, Mt19937::Of(shuffle.law, shuffle.seed), values, [](std::size_t, std::size_t) { return true; });
-  return values;
-}
-
 std::optional<Shuffle> FindShuffle(absl::Span<const std::uint32_t> order, std::size_t total) {
   if (order.size() < kShuffleMin || total < order.size()) return std::nullopt;
   std::vector<std::uint32_t> values(total);

@@ -37,9 +37,6 @@ absl::string_view ShuffleLawName(ShuffleLaw law);
 inline constexpr std::size_t kShuffleMin = 14;
 std::optional<Shuffle> FindShuffle(absl::Span<const std::uint32_t> order, std::size_t total);
 
-// The permutation itself.
-std::vector<std::uint32_t> ShuffledOrder(Shuffle shuffle, std::size_t count);
-
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_SHARDS_SHUFFLE_LAWS_H_

@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checks/shards/shuffle_fixture.h"
+
 namespace paritect {
 namespace {
 
 using ::testing::ElementsAre;
 
 // Figures of PyTorch 1.13, CPython 3.11 and NumPy 1.24.
-TEST(ShuffleLaws, AsTheLibrariesShuffle) {
+TEST(ShuffleFixture, AsTheLibrariesShuffle) {
   EXPECT_THAT(ShuffledOrder({ShuffleLaw::kTorch, 0}, 12), ElementsAre(8, 0, 5, 9, 7, 4, 2, 10, 3, 1, 11, 6));
   EXPECT_THAT(ShuffledOrder({ShuffleLaw::kTorch, 42}, 12), ElementsAre(6, 8, 1, 7, 0, 2, 10, 11, 4, 3, 5, 9));
   EXPECT_THAT(ShuffledOrder({ShuffleLaw::kPython, 0}, 12), ElementsAre(1, 9, 8, 5, 10, 2, 3, 7, 4, 0, 11, 6));

@@ -96,13 +96,13 @@ std::string MomentThatIsOff(const Profile& profile, const v1::TensorFingerprint&
 
 // Laws of chance give hardly any zero: rows of zeros on one side (padding, parts that were never drawn) are seen by
 // their number alone, however small their share.
-bool ZerosAreOff(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
-  constexpr double kDeviations = 5, kOfHalfPrecision = 4e-6;  // what fp16 makes 0 of a normal law with deviation 0.01
+bool ZerosAreOff(const Profile& profile, const v1::TensorFingerprint& a, const v1::TensorFingerprint& b) {
   const auto n = static_cast<double>(a.statistics().finite()), m = static_cast<double>(b.statistics().finite());
   const auto x = static_cast<double>(a.statistics().zero()), y = static_cast<double>(b.statistics().zero());
   const double share = (x + y) / (n + m);
   const double chance = std::sqrt(share * (1 - share) * (1 / n + 1 / m));
-  return std::fabs(x / n - y / m) > std::max(kDeviations * chance, kOfHalfPrecision);
+  return std::fabs(x / n - y / m) >
+         std::max(profile.threshold("initial_moment_errors") * chance, profile.threshold("initial_zeros_same"));
 }
 
 bool AllHaveHistograms(const std::vector<const ModelTensor*>& tensors) {
@@ -130,7 +130,7 @@ std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPai
                           profile.threshold("initial_law_distance"));
   result.same = result.distance <= result.limit;
   if (result.same) {
-    result.moment = ZerosAreOff(a, b) ? "share of zeros" : MomentThatIsOff(profile, a, b);
+    result.moment = ZerosAreOff(profile, a, b) ? "share of zeros" : MomentThatIsOff(profile, a, b);
     result.same = result.moment.empty();
   }
   const double deviations = profile.threshold("initial_law_outlier");

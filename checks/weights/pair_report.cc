@@ -86,7 +86,10 @@ bool AreRelated(const Profile& profile, const TensorPair& pair) {
   }
   if (pair.a.front()->elements() < kElementsMin) return false;
   const DifferenceFigures figures = FiguresOf(pair.a.front()->first(), pair.b.front()->first());
-  const auto centred = [](double mean, double deviation) { return std::fabs(mean) < 0.25 * deviation; };
+  const double of_deviation = profile.threshold("weights_related_mean");
+  const auto centred = [of_deviation](double mean, double deviation) {
+    return std::fabs(mean) < of_deviation * deviation;
+  };
   return figures.cosine.has_value() && std::fabs(*figures.cosine) > profile.threshold("weights_related") &&
          centred(figures.a_mean, figures.a_deviation) && centred(figures.b_mean, figures.b_deviation);
 }

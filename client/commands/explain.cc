@@ -86,10 +86,10 @@ struct Explainer {
 
   // A word that stands beside findings (an event, a mark of diff, a note of inspect).
   bool ExplainWord(const std::string& word) {
-    const auto found = env.rules.messages.all().find(absl::StrCat("word_", word));
-    if (found == env.rules.messages.all().end()) return false;
+    const std::string id = absl::StrCat("word_", word);
+    if (!env.rules.messages.Has(id)) return false;
     w.Wrapped(0, word, "", Style::kBold);
-    w.WrappedText(2, "", found->second.text);
+    w.WrappedText(2, "", env.rules.messages.Say(id));
     return true;
   }
 

@@ -13,6 +13,7 @@
 #include "common/glob.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/plan_sources.h"
 #include "formats/plan_text.h"
 #include "report/language.h"
 #include "report/terminal.h"
@@ -125,12 +126,11 @@ class PlanView {
 
   std::vector<TakenSource> Sources() {
     for (const auto& set : plan_.datasets()) AddDataset(set);
-    for (const auto& one : plan_.logs()) AddFiles("logs", one.file());
-    for (const auto& one : plan_.settings()) AddFiles("settings", one.file());
-    for (const auto& one : plan_.scripts()) AddFiles("scripts", one.path());
-    for (const auto& one : plan_.shards()) AddFiles("shards", one.trace().empty() ? one.list() : one.trace());
-    for (const auto& one : plan_.weights()) AddFiles("weights", one.file()).count = one.step();
-    for (const auto& one : plan_.tensors()) AddFiles("tensors", one.file()).count = one.step();
+    for (const PlanSource& one : SourcesOf(plan_)) {
+      if (one.key == "datasets" || one.paths.empty()) continue;
+      TakenSource& taken = AddFiles(one.key, std::string(one.paths.front()));
+      if (one.step) taken.count = *one.step;
+    }
     return std::move(out_);
   }
 

@@ -100,8 +100,9 @@ absl::StatusOr<Bundles> LoadDrafted(CommandEnv& env, const std::string& path, Ba
 // Nobody who compares sides this way looks at data sets, weights or tensors of a plan.
 absl::StatusOr<v1::Bundle> LoadPlanned(CommandEnv& env, const std::string& path) {
   ReadingOptions reading;
-  for (const Collector* collector : AllCollectors()) reading.only.emplace(collector->name);
-  for (const char* costly : {"datasets", "weights", "tensors"}) reading.only.erase(costly);
+  for (const Collector* collector : AllCollectors()) {
+    if (!collector->costly || collector->name == "logs") reading.only.emplace(collector->name);
+  }
   return LoadSidePlan(env, path, reading);
 }
 

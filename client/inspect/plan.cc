@@ -8,6 +8,7 @@
 #include "common/utf8.h"
 #include "formats/bundle.h"
 #include "formats/plan.h"
+#include "formats/plan_sources.h"
 
 namespace paritect {
 namespace {
@@ -15,16 +16,11 @@ namespace {
 constexpr std::size_t kPlanBytesMax = 4 << 20;
 constexpr std::size_t kListMax = 1000;
 
-int SourcesOf(const v1::Plan& plan) {
-  return plan.datasets_size() + plan.shards_size() + plan.settings_size() + plan.logs_size() + plan.weights_size() +
-         plan.tensors_size() + plan.scripts_size();
-}
-
 // A file that is a plan in every key, and names something to collect or a fact.
 bool RecognisesPlan(absl::string_view, bool is_folder, absl::string_view head) {
   if (is_folder || absl::StrContains(head, absl::string_view("\0", 1))) return false;
   const auto plan = ParsePlan(head);
-  return plan.ok() && (SourcesOf(*plan) > 0 || plan->info().facts_size() > 0);
+  return plan.ok() && (!SourcesOf(*plan).empty() || plan->info().facts_size() > 0);
 }
 
 OrderedJson InfoToJson(const v1::PlanInfo& info) {
@@ -47,13 +43,13 @@ absl::StatusOr<OrderedJson> InspectPlan(CommandEnv& env, const InspectRequest& r
   json["notes"] = OrderedJson::array();
   const OrderedJson info = InfoToJson(plan.info());
   for (const auto& [key, value] : info.items()) json[key] = value;
-  json["datasets"] = plan.datasets_size();
-  json["shards"] = plan.shards_size();
-  json["settings"] = plan.settings_size();
-  json["logs"] = plan.logs_size();
-  json["weights"] = plan.weights_size();
-  json["tensors"] = plan.tensors_size();
-  json["scripts"] = plan.scripts_size();
+  // Every kind of source that a plan has, also one that is new.
+  const google::protobuf::Descriptor& type = *plan.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* field = type.field(i);
+    if (!field->is_repeated() || field->message_type() == nullptr) continue;
+    json[std::string(field->name())] = plan.GetReflection()->FieldSize(plan, field);
+  }
   json["facts"] = OrderedJson::array();
   for (const auto& [name, value] : std::map(plan.info().facts().begin(), plan.info().facts().end())) {
     json["facts"].push_back(DisplayBytes(name));

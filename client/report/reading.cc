@@ -8,6 +8,7 @@
 #include "agent/datasets/digest_cache.h"
 #include "agent/redaction.h"
 #include "checks/explaining/looked_at.h"
+#include "rules/evidence_kinds.h"
 
 namespace paritect {
 namespace {
@@ -26,26 +27,15 @@ HashProgress AsHashProgress(const CollectProgress& now) {
   return shown;
 }
 
-// Of the collectors whose reading is worth leaving out, what they give.
-struct Costly {
-  absl::string_view collector;
-  std::vector<v1::EvidenceKind> kinds;
-};
-
 }  // namespace
 
 std::set<std::string> CollectorsFor(const Rules& rules, absl::Span<const std::string> items) {
-  static const auto& costly =
-      *new std::vector<Costly>{{"datasets", {v1::EVIDENCE_KIND_DATASET_FILES, v1::EVIDENCE_KIND_DATASET_LISTING}},
-                               {"logs", {v1::EVIDENCE_KIND_RUN_LOG}},
-                               {"weights", {v1::EVIDENCE_KIND_WEIGHTS}},
-                               {"tensors", {v1::EVIDENCE_KIND_TENSORS}}};
   std::set<std::string> names;
-  for (const Collector* collector : AllCollectors()) names.emplace(collector->name);
-  for (const Costly& one : costly) {
-    const bool asked = std::any_of(one.kinds.begin(), one.kinds.end(),
-                                   [&](v1::EvidenceKind kind) { return AnyLooksAt(rules, items, kind); });
-    if (!asked) names.erase(std::string(one.collector));
+  for (const Collector* collector : AllCollectors()) {
+    const std::vector<v1::EvidenceKind> gives = KindsOf(collector->name);
+    const bool asked =
+        std::any_of(gives.begin(), gives.end(), [&](v1::EvidenceKind kind) { return AnyLooksAt(rules, items, kind); });
+    if (asked || !collector->costly) names.emplace(collector->name);
   }
   return names;
 }
