@@ -75,10 +75,9 @@ const SettingsFormat* FormatOfKind(absl::string_view kind, absl::string_view hea
     const bool lines = seen != nullptr && seen->name == "yaml" && absl::StrContains(head, '=');
     return seen != nullptr && seen->kind == "arguments" && !lines ? seen : FindSettingsFormat(kind);
   }
-  for (absl::string_view own : {"model", "session-config", "rank-table", "scaler-state", "parameter-groups", "host"}) {
-    if (kind == own) return FindSettingsFormat(own);
-  }
-  return nullptr;
+  // A kind that has a form of its own is read by it, whatever it looks like.
+  const SettingsFormat* own = FindSettingsFormat(kind);
+  return own != nullptr && own->kind == kind ? own : nullptr;
 }
 
 // What a log of several blocks holds, or one block in a form of its own.

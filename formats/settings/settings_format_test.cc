@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "formats/plan.h"
 #include "rules/settings_rules.h"
 
 namespace paritect {
@@ -181,6 +183,15 @@ TEST(LogSettingsScanner, TheFirstBlockCounts) {
   ASSERT_EQ(documents[0].settings_size(), 1);
   EXPECT_EQ(documents[0].settings(0).raw_value(), "1");
   EXPECT_EQ(documents[0].settings(0).origin(), "log:3");
+}
+
+// A kind that the plan does not know cannot be named where content does not tell.
+TEST(SettingsFormats, APlanCanNameEveryKind) {
+  for (const SettingsFormat* format : AllSettingsFormats()) {
+    if (format->kind != format->name) continue;
+    const auto plan = ParsePlan(absl::StrCat("settings: [{file: a, kind: ", format->kind, "}]\n"));
+    EXPECT_TRUE(plan.ok()) << plan.status();
+  }
 }
 
 }  // namespace
