@@ -22,6 +22,7 @@ TEST(PlanText, EveryPathOfEverySourceIsWritten) {
       const FieldDescriptor* part = field->message_type()->field(k);
       if (part->type() != FieldDescriptor::TYPE_BYTES) continue;  // paths are bytes
       v1::Plan plan;
+      plan.mutable_info()->set_run("r");
       google::protobuf::Message* one = plan.GetReflection()->AddMessage(&plan, field);
       one->GetReflection()->SetString(one, part, "/a/path");
       if (const FieldDescriptor* name = one->GetDescriptor()->FindFieldByName("name")) {

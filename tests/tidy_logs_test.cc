@@ -41,7 +41,8 @@ TEST(TidyLogs, FactsAreOfFormatsThatThereAre) {
   int rows = 0;
   for (; re2::RE2::FindAndConsume(&rest, kRow, &name); ++rows) {
     // What the observer records becomes a log of its own, without a reader of text.
-    EXPECT_TRUE(name == "observed" || FormatsOfReaders().contains(name)) << name << " of rules/data/log_formats.yaml is no log format";
+    EXPECT_TRUE(name == "observed" || FormatsOfReaders().contains(name))
+        << name << " of rules/data/log_formats.yaml is no log format";
   }
   EXPECT_GT(rows, 5);
 }

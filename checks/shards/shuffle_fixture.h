@@ -58,7 +58,7 @@ inline std::vector<std::uint32_t> ShuffledOrder(Shuffle shuffle, std::size_t cou
   }
   for (std::size_t i = count; i-- > 1;) {
     // A draw of as many bits as the largest place has, again while it is too large.
-    const int bits = std::bit_width(shuffle.law == ShuffleLaw::kPython ? i + 1 : i);
+    const auto bits = static_cast<int>(std::bit_width(shuffle.law == ShuffleLaw::kPython ? i + 1 : i));
     std::size_t from = count;
     while (from > i) {
       const auto draw = static_cast<std::uint32_t>(generator());
