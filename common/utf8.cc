@@ -23,7 +23,12 @@ std::size_t NextRune(absl::string_view bytes, utf8proc_int32_t& rune) {
 // Invalid bytes, ASCII controls and the characters that `hide` names as \xHH.
 std::string Shown(absl::string_view bytes, bool (*hide)(std::int32_t)) {
   std::string out;
+  out.reserve(bytes.size());
   while (!bytes.empty()) {
+    const auto* plain_end = std::find_if(bytes.begin(), bytes.end(), [](char c) { return c < 0x20 || c == 0x7f; });
+    out.append(bytes.begin(), plain_end);
+    bytes.remove_prefix(static_cast<std::size_t>(plain_end - bytes.begin()));
+    if (bytes.empty()) break;
     utf8proc_int32_t rune = 0;
     std::size_t length = NextRune(bytes, rune);
     const bool control = length == 1 && (rune < 0x20 || rune == 0x7f);

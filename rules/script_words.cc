@@ -107,7 +107,7 @@ absl::StatusOr<ScriptWords> ReadScriptWords(const DocumentNode& root) {
   ScriptWords words;
   const std::map<std::string, std::set<std::string, std::less<>>*> sets = {
       {"own_modules", &words.own_modules}, {"told", &words.told}, {"moves", &words.moves}, {"shows", &words.shows},
-      {"libraries", &words.libraries}};
+      {"libraries", &words.libraries},     {"rate", &words.rate}};
   for (const auto& [key, value] : root.fields) {
     const auto set = sets.find(key.text);
     if (set != sets.end()) {

@@ -47,6 +47,7 @@ struct ScriptWords {
   std::set<std::string, std::less<>> moves;  // methods that give the same numbers
   std::map<std::string, std::string, std::less<>> devices;  // words of a device, and those that stand for the same
   std::set<std::string, std::less<>> libraries;  // first parts of imports whose calls are known to be the same
+  std::set<std::string, std::less<>> rate;   // parts of names that are about a learning rate: "warmup"
   std::set<std::string, std::less<>> shows;  // functions that change no number: "print", "logger.*", "*.add_scalar"
 
   // The step of a function's name without its package; nullptr.

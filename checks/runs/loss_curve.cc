@@ -123,6 +123,22 @@ void WarnOfBias(const CheckContext& context, v1::CheckResult& result, const Loss
   SetFact(finding, "bias_high", c.bias->high);
 }
 
+// Losses near 0 agree by their absolute difference whatever they are, so beside it their means must not lie far apart.
+void ReportSmallValues(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
+  if (!c.figures.small_values) return;
+  const double limit = std::max(context.profile.threshold("loss_small_values_bias"), c.limits.mean_relative);
+  // No interval: differences that do not vary.
+  const double bias = c.figures.signed_mean_relative_error;
+  const Interval interval = c.bias.value_or(Interval{bias, bias});
+  const bool apart = !c.too_short && (interval.low > limit || interval.high < -limit);
+  MessageArgs args = ArgsOf(c);
+  args.emplace_back("low", Percent(interval.low));
+  args.emplace_back("high", Percent(interval.high));
+  Fill(apart ? AddError(context, result, "loss_small_values/apart", c.subject, args)
+             : AddWarning(context, result, "loss_small_values", c.subject, args),
+       c);
+}
+
 // Steps that are not one amount of training were brought to one axis: said, so that figures can be followed.
 void NoteAxis(const CheckContext& context, v1::CheckResult& result, const LossComparison& c) {
   if (c.axis.kind == StepAxis::Kind::kSteps) return;
@@ -176,7 +192,7 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
   }
   if (c.figures.common_steps == 0) return;
   NoteAxis(context, result, c);
-  if (c.figures.small_values) Fill(AddWarning(context, result, "loss_small_values", c.subject, args), c);
+  ReportSmallValues(context, result, c);
   if (c.figures.verdict == CurveVerdict::kAgree && !c.too_short) WarnOfBias(context, result, c);
   if (c.figures.left_out.has_value()) {
     args.emplace_back("left_out", absl::StrCat(*c.figures.left_out));

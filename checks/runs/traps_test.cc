@@ -173,6 +173,24 @@ TEST(RunTraps, ASmallSteadyDifferenceIsTold) {
   EXPECT_THAT(Kinds(RunOne(id, {Losses("gpu", Loss)}, {Losses("npu", around)}), v1::SEVERITY_WARNING), IsEmpty());
 }
 
+// Losses of a regression that has learnt: 0.005 against 0.008 is an absolute difference of 0.003.
+TEST(RunTraps, SmallLossesThatLieFarApartFail) {
+  const std::string id = "training.flow.loss-curve";
+  const auto small = [](std::int64_t step) { return 0.002 * Loss(step); };
+  const auto times = [&](double factor, double jitter) {
+    return [=](std::int64_t step) { return small(step) * factor * (1 + jitter * Jitter(11, step)); };
+  };
+  for (const double factor : {1.6, 0.6}) {
+    for (const double jitter : {0.0, 0.01}) {
+      const v1::CheckResult result = RunOne(id, {Losses("gpu", small)}, {Losses("npu", times(factor, jitter))});
+      EXPECT_EQ(result.verdict(), v1::VERDICT_FAIL) << factor << " " << jitter;
+      EXPECT_THAT(Kinds(result), ElementsAre("loss_small_values")) << factor << " " << jitter;
+    }
+  }
+  const v1::CheckResult around = RunOne(id, {Losses("gpu", small)}, {Losses("npu", times(1, 0.01))});
+  EXPECT_EQ(around.verdict(), v1::VERDICT_PASS);
+}
+
 TEST(RunTraps, LossesAroundZeroAreMeasuredByTheirUsualSize) {
   const std::string id = "training.flow.loss-curve";
   const auto policy = [](std::int64_t step) { return 10 * std::sin(static_cast<double>(step)); };

@@ -5,18 +5,21 @@
 #include <map>
 #include <set>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
+#include "checks/scripts/code.h"
 #include "checks/scripts/detail.h"
+#include "checks/scripts/left_out.h"
+#include "checks/scripts/shapes.h"
 #include "checks/scripts/words.h"
-#include "common/numbers.h"
 
 namespace paritect {
 namespace {
+
+// What both sides' code makes of schedules (rules/data/script_words.yaml has those of the other checks).
+const ComparedFacts kSchedules = {"", "schedule", {}, {"optimizer"}, {}, false};
 
 bool Contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -79,6 +82,9 @@ class KindComparison {
     if (a.size() == 1 && b.size() == 1 && a[0].name == b[0].name && !a[0].fact->conditional() &&
         !b[0].fact->conditional()) {
       Arguments(*a[0].fact, *b[0].fact);
+    } else if (LeftOut(a, b) || OfOtherMeaning(a, b)) {
+      out_.differ.push_back(
+          {which_.kind, TextOf(a), TextOf(b), a.empty() ? nullptr : a[0].fact, b.empty() ? nullptr : b[0].fact});
     } else {
       out_.open.push_back({TextOf(a), TextOf(b)});
     }
@@ -86,6 +92,23 @@ class KindComparison {
   }
 
  private:
+  // Calls of one side alone, where nothing of the other side can do the same in other words.
+  bool LeftOut(const std::vector<Call>& a, const std::vector<Call>& b) const {
+    if (which_.by_value || a.empty() == b.empty()) return false;
+    const std::vector<Call>& calls = a.empty() ? b : a;
+    const bool sure = std::all_of(calls.begin(), calls.end(), [](const Call& one) { return !one.fact->conditional(); });
+    return sure && (a.empty() ? IsPartOf(baseline_, migrated_) : IsPartOf(migrated_, baseline_));
+  }
+
+  // One call on each side, known whole, which say things of other meanings: a norm to clip to, a value.
+  bool OfOtherMeaning(const std::vector<Call>& a, const std::vector<Call>& b) const {
+    if (a.size() != 1 || b.size() != 1) return false;
+    const auto x = Meanings(baseline_, a);
+    const auto y = Meanings(migrated_, b);
+    if (x.empty() || y.empty() || x.contains("") || y.contains("")) return false;
+    return std::none_of(x.begin(), x.end(), [&](const auto& one) { return y.contains(one.first); });
+  }
+
   bool Counts(const v1::ScriptArgument& argument) const {
     if (!which_.arguments.empty()) return Contains(which_.arguments, argument.name());
     return !Contains(which_.passed_over, argument.name());
@@ -178,55 +201,6 @@ class KindComparison {
 
 // --- constants in a symbol
 
-bool InName(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-}
-
-// Behind a bracket that opens at `i`; the end where it never closes (long symbols are cut).
-std::size_t BehindBracket(absl::string_view text, std::size_t i) {
-  int depth = 0;
-  for (; i < text.size(); ++i) {
-    if (text[i] == '(' || text[i] == '[') ++depth;
-    if ((text[i] == ')' || text[i] == ']') && --depth == 0) return i + 1;
-  }
-  return text.size();
-}
-
-// Numbers, and options whose values are not told. Not those that the samples' own way is made of ("each of LOADER"),
-// nor those within names and texts.
-void AddConstants(absl::string_view symbol, std::multiset<std::string>& constants) {
-  for (std::size_t i = 0; i < symbol.size();) {
-    const absl::string_view rest = symbol.substr(i);
-    if (absl::StartsWith(rest, "each of ")) {
-      while (absl::StartsWith(symbol.substr(i), "each of ")) i += 8;
-      while (i < symbol.size() && InName(symbol[i])) ++i;
-      if (i < symbol.size() && (symbol[i] == '(' || symbol[i] == '[')) i = BehindBracket(symbol, i);
-    } else if (symbol[i] == '[' && i > 0 && (InName(symbol[i - 1]) || symbol[i - 1] == ')' || symbol[i - 1] == ']')) {
-      i = BehindBracket(symbol, i);  // which part of a sample it is
-    } else if (symbol[i] == '\'') {
-      const std::size_t end = symbol.find('\'', i + 1);
-      i = end == absl::string_view::npos ? symbol.size() : end + 1;
-    } else if (InName(symbol[i])) {
-      const std::size_t begin = i;
-      while (i < symbol.size() &&
-             (InName(symbol[i]) ||
-              ((symbol[i] == '-' || symbol[i] == '+') && (symbol[i - 1] == 'e' || symbol[i - 1] == 'E') &&
-               absl::ascii_isdigit(static_cast<unsigned char>(symbol[begin])))))
-        ++i;
-      const absl::string_view word = symbol.substr(begin, i - begin);
-      if (const auto number = ParseDouble(word)) {
-        constants.insert(FormatDouble(*number));
-      } else if (word == "option" && i < symbol.size() && symbol[i] == ':') {
-        const std::size_t name = ++i;
-        while (i < symbol.size() && InName(symbol[i])) ++i;
-        constants.insert(absl::StrCat("option ", symbol.substr(name, i - name)));
-      }
-    } else {
-      ++i;
-    }
-  }
-}
-
 std::string Shown(const std::multiset<std::string>& constants) {
   const std::set<std::string> once(constants.begin(), constants.end());
   return once.empty() ? "-" : absl::StrJoin(once, ", ");
@@ -289,6 +263,37 @@ std::optional<std::multiset<std::string>> RoundConstants(const ScriptFlow& flow)
   return any ? std::optional(constants) : std::nullopt;
 }
 
+// What the one backward of the training is called with; nullptr where there are several, or none.
+const v1::ScriptFact* LossFact(const ScriptFlow& flow) {
+  const v1::ScriptFact* found = nullptr;
+  for (const v1::ScriptFact* fact : flow.OfKind(flow.Has("scale_loss") ? "scale_loss" : "backward")) {
+    const v1::ScriptArgument* loss = FindScriptArgument(*fact, "loss");
+    if (loss == nullptr || loss->has_value() || !OfTraining(*fact)) continue;
+    if (found != nullptr) return nullptr;
+    found = fact;
+  }
+  return found;
+}
+
+const v1::ScriptFact* UpdateFact(const ScriptFlow& flow) {
+  const auto found = std::find_if(flow.facts().begin(), flow.facts().end(), [](const v1::ScriptFact* fact) {
+    return IsUpdate(*fact) && OfTraining(*fact) && !fact->loops().empty();
+  });
+  return found == flow.facts().end() ? nullptr : *found;
+}
+
+// What the one loop around that of the samples runs over; nullopt where there is no such loop, or another.
+std::optional<std::string> OneRound(const ScriptFlow& flow) {
+  std::set<std::string> over;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    if (!IsUpdate(*fact) || !OfTraining(*fact)) continue;
+    if (fact->loops_size() != 2) return std::nullopt;
+    const v1::ScriptLoop* loop = flow.LoopAt(fact->loops(0));
+    over.insert(loop == nullptr ? "" : loop->over());
+  }
+  return over.size() == 1 ? std::optional(*over.begin()) : std::nullopt;
+}
+
 // "each update", "not with each update", both, or none.
 std::string StepsOfSchedule(const ScriptFlow& flow) {
   std::set<std::string> told;
@@ -303,6 +308,15 @@ std::string StepsOfSchedule(const ScriptFlow& flow) {
   return told.empty() ? "-" : absl::StrJoin(told, ", ");
 }
 
+// The one step of the one schedule, which nothing makes skip a turn; nullptr.
+const v1::ScriptFact* SureStep(const ScriptFlow& flow) {
+  const std::vector<const v1::ScriptFact*> steps = flow.OfKind("schedule_step");
+  if (steps.size() != 1 || flow.OfKind("schedule").size() != 1) return nullptr;
+  const v1::ScriptFact& step = *steps[0];
+  const bool sure = OfTraining(step) && !step.loops().empty() && !step.conditional();
+  return sure && FindScriptArgument(step, "every") == nullptr ? &step : nullptr;
+}
+
 // "forward, loss": what of a round runs in an autocast, each once, and what beside it.
 std::string UnderAutocast(const ScriptFlow& flow) {
   std::set<int> rounds;
@@ -313,8 +327,8 @@ std::string UnderAutocast(const ScriptFlow& flow) {
   for (const v1::ScriptFact* fact : flow.facts()) {
     const bool loss = fact->kind() == "loss_call" || fact->kind() == "functional_loss";
     if (!loss && fact->kind() != "forward" && fact->kind() != "backward") continue;
-    const bool of_round = std::any_of(fact->loops().begin(), fact->loops().end(),
-                                      [&](int loop) { return rounds.contains(loop); });
+    const bool of_round =
+        std::any_of(fact->loops().begin(), fact->loops().end(), [&](int loop) { return rounds.contains(loop); });
     if (!of_round || !OfTraining(*fact)) continue;
     const bool cast = std::any_of(fact->contexts().begin(), fact->contexts().end(), [&](int number) {
       const v1::ScriptFact* context = flow.FactAt(number);
@@ -322,16 +336,11 @@ std::string UnderAutocast(const ScriptFlow& flow) {
     });
     (cast ? within : beside).insert(loss ? "loss" : fact->kind());
   }
-  return absl::StrCat("autocast: ", within.empty() ? "-" : absl::StrJoin(within, ", "), "; without: ",
-                      beside.empty() ? "-" : absl::StrJoin(beside, ", "));
+  return absl::StrCat("autocast: ", within.empty() ? "-" : absl::StrJoin(within, ", "),
+                      "; without: ", beside.empty() ? "-" : absl::StrJoin(beside, ", "));
 }
 
 }  // namespace
-
-bool OfOneFramework(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  return baseline.read() && migrated.read() && !baseline.framework().empty() &&
-         baseline.framework() == migrated.framework();
-}
 
 FactsComparison CompareFacts(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated) {
   if (OfOneFramework(baseline, migrated)) return KindComparison(which, baseline, migrated).Run();
@@ -351,9 +360,19 @@ FactsComparison CompareFacts(absl::string_view check, const ScriptFlow& baseline
   return all;
 }
 
-std::optional<CodeApart> CompareLossConstants(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!OfOneFramework(baseline, migrated)) return std::nullopt;
-  return Apart("loss", LossConstants(baseline), LossConstants(migrated));
+FactsComparison CompareLossConstants(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!OfOneFramework(baseline, migrated)) return {};
+  const std::optional<CodeApart> apart = Apart("loss", LossConstants(baseline), LossConstants(migrated));
+  if (!apart) return {};
+  const v1::ScriptFact* a = LossFact(baseline);
+  const v1::ScriptFact* b = LossFact(migrated);
+  const bool alone = ApartInConstantsAlone(baseline, migrated) && CallsAlike(baseline, migrated);
+  if (a == nullptr || b == nullptr || !alone) return {{}, {*apart}};
+  const auto constants =
+      OtherConstants(FindScriptArgument(*a, "loss")->symbol(), FindScriptArgument(*b, "loss")->symbol());
+  if (!constants) return {{}, {*apart}};
+  const auto& [x, y] = (*constants)[0];
+  return {{{"constant in the loss", x, y, a, b}}, {}};
 }
 
 std::optional<CodeApart> CompareInputConstants(const ScriptFlow& baseline, const ScriptFlow& migrated) {
@@ -370,18 +389,36 @@ std::optional<CodeApart> CompareAutocast(const ScriptFlow& baseline, const Scrip
   return CodeApart{a, b};
 }
 
-std::optional<CodeApart> CompareRounds(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!OfOneFramework(baseline, migrated)) return std::nullopt;
-  return Apart("rounds", RoundConstants(baseline), RoundConstants(migrated));
+FactsComparison CompareRounds(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!OfOneFramework(baseline, migrated)) return {};
+  const std::optional<std::string> a = OneRound(baseline);
+  const std::optional<std::string> b = OneRound(migrated);
+  const std::optional<std::int64_t> x = a ? TurnsOf(*a) : std::nullopt;
+  const std::optional<std::int64_t> y = b ? TurnsOf(*b) : std::nullopt;
+  // As many turns by other numbers are open: what counts by the number of the epoch goes another way.
+  if (x && y && *x != *y) {
+    return {{{"rounds", absl::StrCat(*x), absl::StrCat(*y), UpdateFact(baseline), UpdateFact(migrated)}}, {}};
+  }
+  const std::optional<CodeApart> apart = Apart("rounds", RoundConstants(baseline), RoundConstants(migrated));
+  if (!apart) return {};
+  return {{}, {*apart}};
 }
 
-std::optional<CodeApart> CompareScheduleSteps(const ScriptFlow& baseline, const ScriptFlow& migrated) {
-  if (!OfOneFramework(baseline, migrated)) return std::nullopt;
-  if (!baseline.Has("schedule") && !migrated.Has("schedule")) return std::nullopt;
+FactsComparison CompareScheduleSteps(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!OfOneFramework(baseline, migrated)) return {};
+  if (!baseline.Has("schedule") && !migrated.Has("schedule")) return {};
   const std::string a = StepsOfSchedule(baseline);
   const std::string b = StepsOfSchedule(migrated);
-  if (a == b) return std::nullopt;
-  return CodeApart{a, b};
+  if (a == b) return {};
+  const v1::ScriptFact* x = SureStep(baseline);
+  const v1::ScriptFact* y = SureStep(migrated);
+  // The same schedule that moves on at another pace, or at none.
+  const FactsComparison made = CompareFacts(kSchedules, baseline, migrated);
+  const bool same = made.differ.empty() && made.open.empty();
+  const bool sure = (x != nullptr && y != nullptr) || (x != nullptr && b == "-" && IsPartOf(migrated, baseline)) ||
+                    (y != nullptr && a == "-" && IsPartOf(baseline, migrated));
+  if (same && sure) return {{{"schedule.step()", a, b, x, y}}, {}};
+  return {{}, {{a, b}}};
 }
 
 }  // namespace paritect

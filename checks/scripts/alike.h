@@ -7,24 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "checks/scripts/code_apart.h"
 #include "checks/scripts/network.h"
 #include "rules/script_words.h"
 
 namespace paritect {
 
-// "nn.utils.clip_grad_norm_(max_norm=1)" against "-".
-struct CodeApart {
-  std::string baseline;
-  std::string migrated;
-};
-
 struct FactsComparison {
   std::vector<NetworkDifference> differ;  // both sides' values are known
   std::vector<CodeApart> open;            // whether they are alike is not known
 };
-
-// Both sides' scripts were read, and are of one framework.
-bool OfOneFramework(const ScriptFlow& baseline, const ScriptFlow& migrated);
 
 // The facts that rules/data/script_words.yaml compares for a check; between frameworks those that have a meaning in
 // both.
@@ -33,15 +25,15 @@ FactsComparison CompareFacts(absl::string_view check, const ScriptFlow& baseline
 FactsComparison CompareFacts(const ComparedFacts& which, const ScriptFlow& baseline, const ScriptFlow& migrated);
 
 // Constants that the loss is made with beside the losses' own arguments: `0.4 * auxiliary`.
-std::optional<CodeApart> CompareLossConstants(const ScriptFlow& baseline, const ScriptFlow& migrated);
+FactsComparison CompareLossConstants(const ScriptFlow& baseline, const ScriptFlow& migrated);
 // Constants that samples pass on their way from the loader into the network.
 std::optional<CodeApart> CompareInputConstants(const ScriptFlow& baseline, const ScriptFlow& migrated);
 // What of a round of the training runs in an autocast.
 std::optional<CodeApart> CompareAutocast(const ScriptFlow& baseline, const ScriptFlow& migrated);
 // What the loops around that of the samples run over: epochs.
-std::optional<CodeApart> CompareRounds(const ScriptFlow& baseline, const ScriptFlow& migrated);
+FactsComparison CompareRounds(const ScriptFlow& baseline, const ScriptFlow& migrated);
 // Whether a schedule moves on with each update or once in a while.
-std::optional<CodeApart> CompareScheduleSteps(const ScriptFlow& baseline, const ScriptFlow& migrated);
+FactsComparison CompareScheduleSteps(const ScriptFlow& baseline, const ScriptFlow& migrated);
 
 }  // namespace paritect
 

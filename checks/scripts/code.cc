@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/shapes.h"
 #include "checks/scripts/words.h"
+#include "rules/script_words.h"
 
 namespace paritect {
 namespace {
@@ -17,35 +20,11 @@ namespace {
 constexpr std::size_t kShownMax = 3;
 constexpr std::size_t kShownBytes = 120;
 
-bool InWord(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
-// A port names its device: `.npu()` is `.cuda()`, "hccl" is "nccl".
-std::string WithoutDevice(absl::string_view text) {
-  const std::map<std::string, std::string, std::less<>>& devices = BuiltInScriptWords().devices;
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && InWord(text[end])) ++end;
-    if (end == i) {
-      out += text[i++];
-      continue;
-    }
-    const absl::string_view word = text.substr(i, end - i);
-    const auto found = devices.find(word);
-    out.append(found == devices.end() ? std::string(word) : found->second);
-    i = end;
-  }
-  return out;
-}
-
 bool NamesRate(absl::string_view text) {
   const std::string lower = absl::AsciiStrToLower(text);
-  for (absl::string_view word : {"lr", "learning_rate", "rate", "sched", "warmup", "decay", "param_groups"}) {
-    if (absl::StrContains(lower, word)) return true;
-  }
-  return false;
+  const auto& words = BuiltInScriptWords().rate;
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return absl::StrContains(lower, word); });
 }
 
 std::int64_t Number(const v1::ScriptFact& fact, absl::string_view name) {
@@ -72,8 +51,8 @@ class CodeOfSide {
 
   const std::map<std::string, std::int64_t>& counts() const { return counts_; }
 
-  // What this side does more often than the other.
-  std::vector<std::string> More(const CodeOfSide& other) const {
+  // What this side does more often than the other, in its order.
+  std::vector<const v1::ScriptFact*> OfItsOwn(const CodeOfSide& other) const {
     std::vector<const v1::ScriptFact*> found;
     for (const auto& [mark, count] : counts_) {
       const auto at = other.counts_.find(mark);
@@ -82,6 +61,12 @@ class CodeOfSide {
     std::sort(found.begin(), found.end(), [&](const v1::ScriptFact* a, const v1::ScriptFact* b) {
       return flow_.NumberOf(*a) < flow_.NumberOf(*b);
     });
+    return found;
+  }
+
+  // As texts for a report.
+  std::vector<std::string> More(const CodeOfSide& other) const {
+    const std::vector<const v1::ScriptFact*> found = OfItsOwn(other);
     std::vector<std::string> texts;
     for (const v1::ScriptFact* fact : found) {
       if (texts.size() >= kShownMax) break;
@@ -128,6 +113,18 @@ class CodeOfSide {
     return order;
   }
 
+  // A statement as it is compared: its text, where it stands, and under what.
+  std::string MarkOf(const v1::ScriptFact& fact) const {
+    std::vector<std::string> contexts;
+    for (int number : fact.contexts()) {
+      const v1::ScriptFact* context = flow_.FactAt(number);
+      if (context != nullptr) contexts.push_back(context->kind());
+    }
+    const v1::ScriptArgument* place = FindScriptArgument(fact, "place");
+    return absl::StrCat(WithoutDevice(fact.name()), "\n", place == nullptr ? "" : place->symbol(),
+                        fact.conditional() ? "?" : "", absl::StrJoin(contexts, ","));
+  }
+
  private:
   bool Counts(const v1::ScriptFact& fact) const {
     if (fact.use() == "evaluation") return false;
@@ -151,17 +148,6 @@ class CodeOfSide {
     return false;
   }
 
-  std::string MarkOf(const v1::ScriptFact& fact) const {
-    std::vector<std::string> contexts;
-    for (int number : fact.contexts()) {
-      const v1::ScriptFact* context = flow_.FactAt(number);
-      if (context != nullptr) contexts.push_back(context->kind());
-    }
-    const v1::ScriptArgument* place = FindScriptArgument(fact, "place");
-    return absl::StrCat(WithoutDevice(fact.name()), "\n", place == nullptr ? "" : place->symbol(),
-                        fact.conditional() ? "?" : "", absl::StrJoin(contexts, ","));
-  }
-
   const CodeSubject subject_;
   const ScriptFlow& flow_;
   std::map<std::string, std::int64_t> counts_;
@@ -170,6 +156,36 @@ class CodeOfSide {
 
 std::string TextOf(const std::vector<std::string>& statements) {
   return statements.empty() ? "-" : absl::StrJoin(statements, "; ");
+}
+
+using Constants = std::vector<std::pair<std::string, std::string>>;
+
+struct Pair {
+  const v1::ScriptFact* baseline;
+  const v1::ScriptFact* migrated;
+  Constants constants;
+};
+
+// Each statement that one side alone has beside the other's in its place; nullopt where one is apart in more than
+// constants.
+std::optional<std::vector<Pair>> ApartInConstants(const CodeOfSide& a, const CodeOfSide& b) {
+  const std::vector<const v1::ScriptFact*> x = a.OfItsOwn(b);
+  const std::vector<const v1::ScriptFact*> y = b.OfItsOwn(a);
+  if (x.size() != y.size()) return std::nullopt;
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    std::optional<Constants> constants = OtherConstants(a.MarkOf(*x[i]), b.MarkOf(*y[i]));
+    if (!constants) return std::nullopt;
+    pairs.push_back({x[i], y[i], *std::move(constants)});
+  }
+  return pairs;
+}
+
+bool HasFraction(const Constants& constants) {
+  return std::any_of(constants.begin(), constants.end(), [](const auto& one) {
+    return absl::StrContains(one.first, '.') || absl::StrContains(one.second, '.') ||
+           absl::StrContains(one.first, "e-") || absl::StrContains(one.second, "e-");
+  });
 }
 
 }  // namespace
@@ -190,6 +206,30 @@ std::optional<CodeApart> CompareCode(CodeSubject subject, const ScriptFlow& base
   };
   return CodeApart{absl::StrCat("order: ", shown(apart.first, first.end())),
                    absl::StrCat("order: ", shown(apart.second, second.end()))};
+}
+
+bool HasCodeOfItsOwn(const ScriptFlow& less, const ScriptFlow& more) {
+  return !CodeOfSide(CodeSubject::kTraining, less).OfItsOwn(CodeOfSide(CodeSubject::kTraining, more)).empty();
+}
+
+bool ApartInConstantsAlone(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!OfOneFramework(baseline, migrated) || !baseline.whole() || !migrated.whole()) return false;
+  return ApartInConstants(CodeOfSide(CodeSubject::kTraining, baseline), CodeOfSide(CodeSubject::kTraining, migrated))
+      .has_value();
+}
+
+std::vector<NetworkDifference> NetworkFractions(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  if (!ApartInConstantsAlone(baseline, migrated)) return {};
+  const CodeOfSide a(CodeSubject::kNetwork, baseline);
+  const CodeOfSide b(CodeSubject::kNetwork, migrated);
+  const std::optional<std::vector<Pair>> pairs = ApartInConstants(a, b);
+  std::vector<NetworkDifference> differ;
+  for (const Pair& pair : pairs ? *pairs : std::vector<Pair>()) {
+    if (!HasFraction(pair.constants) || pair.baseline->conditional() || pair.migrated->conditional()) continue;
+    differ.push_back({absl::StrCat(pair.baseline->function(), ": ", pair.baseline->name().substr(0, kShownBytes)),
+                      pair.constants[0].first, pair.constants[0].second, pair.baseline, pair.migrated});
+  }
+  return differ;
 }
 
 }  // namespace paritect

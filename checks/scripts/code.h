@@ -5,8 +5,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "checks/scripts/alike.h"
+#include "checks/scripts/code_apart.h"
+#include "checks/scripts/flow.h"
+#include "checks/scripts/network.h"
 
 namespace paritect {
 
@@ -20,6 +23,17 @@ enum class CodeSubject {
 
 // nullopt where both sides' code is the same, or nothing can be held against: no scripts, another framework.
 std::optional<CodeApart> CompareCode(CodeSubject subject, const ScriptFlow& baseline, const ScriptFlow& migrated);
+
+// Whether `less` has a statement that `more` has not, or has less often.
+bool HasCodeOfItsOwn(const ScriptFlow& less, const ScriptFlow& more);
+
+// Whether the statements of both sides are the same in the same order, but for constants in them: then nothing that one
+// side does in other words makes up for what another constant changes.
+bool ApartInConstantsAlone(const ScriptFlow& baseline, const ScriptFlow& migrated);
+
+// Fractions that a network's own code computes with, another on each side, where the code is apart in constants alone.
+// (Of a whole number it is not known whether it counts, or names a dimension.)
+std::vector<NetworkDifference> NetworkFractions(const ScriptFlow& baseline, const ScriptFlow& migrated);
 
 }  // namespace paritect
 

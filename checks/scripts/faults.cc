@@ -8,10 +8,17 @@
 namespace paritect {
 namespace {
 
+// Each of the checks that take faults asks for all of them.
+const std::vector<ScriptFault>& FaultsOf(const CheckContext& context, const RunView& run) {
+  const Views::Key key(run.nodes.begin(), run.nodes.end());
+  return context.views->Get<std::vector<ScriptFault>>(
+      key, [&] { return FindScriptFaults(ScriptFlow::Of(context, run)); });
+}
+
 // Whether a run of the other side has the same fault, wherever it stands there.
 bool SharedWith(const CheckContext& context, Side other, const ScriptFault& fault) {
   for (const RunView& run : context.evidence.Runs(other)) {
-    const std::vector<ScriptFault> faults = FindScriptFaults(ScriptFlow::Of(context, run));
+    const std::vector<ScriptFault>& faults = FaultsOf(context, run);
     if (std::any_of(faults.begin(), faults.end(),
                     [&](const ScriptFault& one) { return one.check == fault.check && one.message == fault.message; }))
       return true;
@@ -20,8 +27,8 @@ bool SharedWith(const CheckContext& context, Side other, const ScriptFault& faul
 }
 
 void AddFaultsOfRun(const CheckContext& context, v1::CheckResult& result, absl::string_view check, Side side,
-                    const ScriptFlow& flow) {
-  for (const ScriptFault& fault : FindScriptFaults(flow)) {
+                    const RunView& run) {
+  for (const ScriptFault& fault : FaultsOf(context, run)) {
     // Faults of both sides' items ("loss-scale.enabled") go by the end of their name.
     if (fault.check != check && !absl::EndsWith(check, absl::StrCat(".", fault.check))) continue;
     v1::Severity severity = fault.severity;
@@ -66,7 +73,7 @@ std::vector<ScriptFault> FindScriptFaults(const ScriptFlow& flow) {
 
 void AddScriptFaults(const CheckContext& context, v1::CheckResult& result, absl::string_view check, Side side) {
   for (const RunView& run : context.evidence.Runs(side)) {
-    AddFaultsOfRun(context, result, check, side, ScriptFlow::Of(context, run));
+    AddFaultsOfRun(context, result, check, side, run);
   }
 }
 

@@ -1,6 +1,7 @@
 // In which order samples come: listings that are dealt out unsorted, values of the host that decide it, epochs that are
 // never told to a sampler.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -50,7 +51,15 @@ class OrderFaults {
     return flow_.Has("distributed_init") && (flow_.MadeOf(cause, "listing") || flow_.MadeOf(cause, "list_files"));
   }
 
+  // A listing is one fault, whatever its names are dealt out by: the first place is told, the others are evidence.
   void UnsortedListings() {
+    struct Hazard {
+      const v1::ScriptFact* cause;
+      absl::string_view message;
+      std::vector<const v1::ScriptFact*> uses;
+    };
+    std::vector<Hazard> hazards;
+    std::map<std::string, std::size_t> known;
     std::set<std::string> told;
     for (const v1::ScriptFact* fact : flow_.facts()) {
       if (!DealsByOrder(*fact)) continue;
@@ -59,12 +68,19 @@ class OrderFaults {
           const v1::ScriptFact* cause = flow_.FactAt(number);
           if (cause == nullptr || !Endangers(*cause, *fact)) continue;
           if (!told.insert(absl::StrCat(ScriptPlace(*cause), " ", ScriptPlace(*fact))).second) continue;
-          ScriptFault& fault = list_.Add(
-              "data.sharding.order-hazard", MessageOf(*cause, *fact), *cause,
-              {{"use", ScriptPlace(*fact)}, {"by", fact->arguments_size() > 0 ? fact->arguments(0).text() : ""}});
-          fault.evidence.push_back(fact);
+          const absl::string_view message = MessageOf(*cause, *fact);
+          const auto at = known.emplace(absl::StrCat(ScriptPlace(*cause), message, cause->called()), hazards.size());
+          if (at.second) hazards.push_back({cause, message, {}});
+          hazards[at.first->second].uses.push_back(fact);
         }
       }
+    }
+    for (Hazard& one : hazards) {
+      const v1::ScriptFact& use = *one.uses[0];
+      ScriptFault& fault =
+          list_.Add("data.sharding.order-hazard", one.message, *one.cause,
+                    {{"use", ScriptPlace(use)}, {"by", use.arguments_size() > 0 ? use.arguments(0).text() : ""}});
+      fault.evidence = std::move(one.uses);
     }
   }
 

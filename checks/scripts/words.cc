@@ -5,8 +5,16 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "rules/script_words.h"
 
 namespace paritect {
+namespace {
+
+bool InWord(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+}  // namespace
 
 std::string DtypeOf(const v1::ScriptArgument& argument) {
   std::string text = argument.has_value() ? ShowScriptValue(argument) : argument.symbol();
@@ -75,6 +83,29 @@ std::string TrainedCast(const ScriptFlow& flow, const v1::ScriptFact& fact) {
     }
   }
   return "";
+}
+
+bool OfOneFramework(const ScriptFlow& baseline, const ScriptFlow& migrated) {
+  return baseline.read() && migrated.read() && !baseline.framework().empty() &&
+         baseline.framework() == migrated.framework();
+}
+
+std::string WithoutDevice(absl::string_view text) {
+  const std::map<std::string, std::string, std::less<>>& devices = BuiltInScriptWords().devices;
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && InWord(text[end])) ++end;
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    const absl::string_view word = text.substr(i, end - i);
+    const auto found = devices.find(word);
+    out.append(found == devices.end() ? std::string(word) : found->second);
+    i = end;
+  }
+  return out;
 }
 
 }  // namespace paritect

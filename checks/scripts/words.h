@@ -22,6 +22,10 @@ std::string TrainedCast(const ScriptFlow& flow, const v1::ScriptFact& fact);
 bool IsUpdate(const v1::ScriptFact& fact);
 // Whether loop `number` is around the fact.
 bool InLoop(const v1::ScriptFact& fact, int number);
+// Both sides' scripts were read, and are of one framework.
+bool OfOneFramework(const ScriptFlow& baseline, const ScriptFlow& migrated);
+// A port names its device: `.npu()` is `.cuda()`, "hccl" is "nccl".
+std::string WithoutDevice(absl::string_view text);
 
 }  // namespace paritect
 

@@ -322,7 +322,7 @@ void CompareScriptRates(const CheckContext& context, v1::CheckResult& result, co
                         const SettingsView& migrated) {
   if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
   CompareScriptFacts(context, result, "model.hyperparameters.learning-rate", baseline, migrated);
-  AddCodeApart(context, result, CompareScheduleSteps(baseline.flow(), migrated.flow()), migrated.run_name());
+  AddScriptFacts(context, result, CompareScheduleSteps(baseline.flow(), migrated.flow()), migrated.run_name());
   AddCodeApart(context, result, CompareCode(CodeSubject::kRate, baseline.flow(), migrated.flow()),
                migrated.run_name());
 }

@@ -355,8 +355,9 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
   CompareScriptOptimizers(context, result, baseline, migrated);
   CompareScriptLosses(context, result, baseline, migrated);
   CompareScriptFacts(context, result, "model.hyperparameters.values", baseline, migrated);
-  AddCodeApart(context, result, CompareLossConstants(baseline.flow(), migrated.flow()), migrated.run_name());
-  AddCodeApart(context, result, CompareRounds(baseline.flow(), migrated.flow()), migrated.run_name());
+  AddScriptFacts(context, result, CompareLossConstants(baseline.flow(), migrated.flow()), migrated.run_name());
+  AddScriptFacts(context, result, CompareRounds(baseline.flow(), migrated.flow()), migrated.run_name());
+  AddScriptFacts(context, result, {NetworkFractions(baseline.flow(), migrated.flow()), {}}, migrated.run_name());
   AddCodeApart(context, result, CompareCode(CodeSubject::kTraining, baseline.flow(), migrated.flow()),
                migrated.run_name());
   for (absl::string_view owner : {"optimizer", "model"}) {

@@ -84,8 +84,9 @@ void AddScriptFacts(const CheckContext& context, v1::CheckResult& result, const 
                                     {{"key", one.what}, {"baseline", one.baseline}, {"migrated", one.migrated}});
     finding.set_baseline(one.baseline);
     finding.set_migrated(one.migrated);
-    for (const v1::ScriptFact* place : {one.place_baseline, one.place_migrated})
-      finding.add_evidence(absl::StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
+    for (const v1::ScriptFact* place : {one.place_baseline, one.place_migrated}) {
+      if (place != nullptr) finding.add_evidence(absl::StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
+    }
   }
   for (const CodeApart& one : found.open) AddCodeApart(context, result, one, run);
 }

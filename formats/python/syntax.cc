@@ -208,7 +208,9 @@ NodeId SyntaxTree::ChildOf(NodeId id, Syntax kind) const {
 
 std::string SyntaxTree::CodeOf(NodeId id) const {
   const SyntaxNode& node = nodes_[id];
+  const auto in_gap = [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)) || c == '\\'; };
   std::string out;
+  out.reserve(node.end - node.begin);
   auto comment =
       std::lower_bound(comment_ranges_.begin(), comment_ranges_.end(), std::make_pair(node.begin, std::uint32_t{0}));
   bool gap = false;
@@ -219,14 +221,19 @@ std::string SyntaxTree::CodeOf(NodeId id) const {
       gap = true;
       continue;
     }
-    const char c = source_[at++];
-    if (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == '\\') {
-      gap = true;
-      continue;
+    const std::uint32_t until =
+        comment == comment_ranges_.end() ? node.end : std::min(node.end, std::max(comment->first, at));
+    const std::uint32_t begin = at;
+    while (at < until && !in_gap(source_[at])) ++at;
+    if (at > begin) {
+      if (gap && !out.empty()) out.push_back(' ');
+      out.append(source_, begin, at - begin);
+      gap = false;
     }
-    if (gap && !out.empty()) out.push_back(' ');
-    gap = false;
-    out.push_back(c);
+    while (at < until && in_gap(source_[at])) {
+      ++at;
+      gap = true;
+    }
   }
   return out;
 }

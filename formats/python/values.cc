@@ -36,8 +36,9 @@ ValueStore::ValueStore() {
 }
 
 ValueId ValueStore::Add(ScriptValue value) {
-  values_.push_back(std::move(value));
-  return static_cast<ValueId>(values_.size() - 1);
+  if (size_ % kChunk == 0) chunks_.push_back(std::make_unique<ScriptValue[]>(kChunk));
+  chunks_.back()[size_ % kChunk] = std::move(value);
+  return static_cast<ValueId>(size_++);
 }
 
 ValueId ValueStore::Unknown(std::string symbol) {

@@ -4,6 +4,7 @@
 #define PARITECT_FORMATS_PYTHON_VALUES_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,10 +84,16 @@ class ValueStore {
  public:
   ValueStore();
 
-  // Valid until the next value is added.
-  ScriptValue& operator[](ValueId id) { return values_[static_cast<std::size_t>(id)]; }
-  const ScriptValue& operator[](ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
-  std::size_t size() const { return values_.size(); }
+  // A value stays where it is.
+  ScriptValue& operator[](ValueId id) {
+    const auto at = static_cast<std::size_t>(id);
+    return chunks_[at / kChunk][at % kChunk];
+  }
+  const ScriptValue& operator[](ValueId id) const {
+    const auto at = static_cast<std::size_t>(id);
+    return chunks_[at / kChunk][at % kChunk];
+  }
+  std::size_t size() const { return size_; }
 
   ValueId Add(ScriptValue value);
   ValueId Unknown(std::string symbol = "?");
@@ -121,7 +128,10 @@ class ValueStore {
   void Walk(ValueId id, Visit visit) const;
   std::vector<std::int32_t> Gather(ValueId id, std::vector<std::int32_t> ScriptValue::*numbers) const;
 
-  std::vector<ScriptValue> values_;
+  // One vector of them all would be copied, and its memory doubled, each time that it grows.
+  static constexpr std::size_t kChunk = 512;
+  std::vector<std::unique_ptr<ScriptValue[]>> chunks_;
+  std::size_t size_ = 0;
   ValueId none_ = kNoValue;
 };
 
