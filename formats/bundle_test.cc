@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "absl/strings/str_join.h"
+#include "common/file_system.h"
+#include "google/protobuf/unknown_field_set.h"
 
 namespace paritect {
 namespace {
@@ -147,6 +151,43 @@ TEST(Bundle, TextsThatAreNotUtf8SurviveInDisplayForm) {
   auto back = ParseBundle(Written(bundle));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->evidence(3).problem().args().at("source"), "caf\\xE9");
+}
+
+// A field that was taken away or numbered anew comes back from an earlier version's file as one that nobody knows.
+void ExpectAllKnown(const google::protobuf::Message& message, const std::string& where) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  EXPECT_TRUE(reflection.GetUnknownFields(message).empty()) << where << ": " << message.GetDescriptor()->full_name();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      ExpectAllKnown(reflection.GetMessage(message, field), where);
+      continue;
+    }
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+      ExpectAllKnown(reflection.GetRepeatedMessage(message, field, i), where);
+    }
+  }
+}
+
+TEST(Bundle, StoredSamplesHoldNoFieldThatIsNotKnown) {
+  const std::string stored = PARITECT_SOURCE_DIR "/tests/system/stored";
+  int bundles = 0;
+  const absl::Status listed = PosixFileSystem().List(stored, [&](const DirectoryEntry& entry) {
+    for (const char* name : {"gpu", "npu"}) {
+      const std::string path = absl::StrCat(stored, "/", entry.name, "/", name, ".pbundle");
+      const auto bytes = ReadWholeFile(PosixFileSystem(), path, 1 << 20);
+      if (!bytes.ok()) continue;  // the note and the script beside the folders
+      const auto bundle = ParseBundle(*bytes);
+      ASSERT_TRUE(bundle.ok()) << path << ": " << bundle.status();
+      EXPECT_GT(bundle->evidence_size(), 0) << path;
+      ExpectAllKnown(*bundle, path);
+      ++bundles;
+    }
+  });
+  ASSERT_TRUE(listed.ok()) << listed;
+  EXPECT_GE(bundles, 2);
 }
 
 }  // namespace
