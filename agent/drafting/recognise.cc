@@ -319,8 +319,8 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
   if (taken(log) && !IsGeneral(log.format)) return log;
   if (taken(file = AsFileList(fs, path, *head))) return file;
   if (taken(file = AsSettings(fs, rules, path, *head, false))) {
-    // A log of a general form whose program printed its arguments, its model or what it ran on before: what of it stands
-    // in logs is read of it as a log, and the curve is not lost.
+    // A log of a general form whose program printed its arguments, its model or what it ran on before: what of it
+    // stands in logs is read of it as a log, and the curve is not lost.
     if (log.kind != FileKind::kLog || !IsPrintedByRuns(file.format)) return file;
     log.values.merge(file.values);
     return log;

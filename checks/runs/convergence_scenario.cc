@@ -102,8 +102,8 @@ bool StandsStill(const Course& migrated, const std::optional<Course>& baseline, 
   return migrated.end > baseline->end + fall / 2;
 }
 
-// A loss that ends above its begin has not converged, unless the baseline's does so as well (an adversary's, a reward's, a
-// curriculum's): then the curves decide.
+// A loss that ends above its begin has not converged, unless the baseline's does so as well (an adversary's, a
+// reward's, a curriculum's): then the curves decide.
 bool Rises(const Course& migrated, const std::optional<Course>& baseline) {
   return migrated.rises() && !(baseline.has_value() && baseline->rises());
 }

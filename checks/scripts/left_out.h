@@ -10,8 +10,8 @@ namespace paritect {
 // not tell, is missing there. False wherever that is not known: a flow read in part, an engine that is told by files.
 bool IsPartOf(const ScriptFlow& less, const ScriptFlow& more);
 
-// Whether both sides make the same calls with the same values, as far as facts tell. A loss over 4 micro batches is divided
-// by 4, one over 8 by 8: a constant is wrong only where nothing else is another.
+// Whether both sides make the same calls with the same values, as far as facts tell. A loss over 4 micro batches is
+// divided by 4, one over 8 by 8: a constant is wrong only where nothing else is another.
 bool CallsAlike(const ScriptFlow& baseline, const ScriptFlow& migrated);
 
 }  // namespace paritect

@@ -2,7 +2,8 @@
 //   [step=27/10000,epoch=0]
 //       optim/total_grad_norm=1.232
 //       train/CrossEntropyLoss=8.301
-// Of allenai/OLMo olmo/train.py `log_metrics_to_console`, and of scripts that print "Iteration 250" and then "loss: 0.3".
+// Of allenai/OLMo olmo/train.py `log_metrics_to_console`, and of scripts that print "Iteration 250" and then
+// "loss: 0.3".
 #include <optional>
 
 #include "absl/strings/ascii.h"

@@ -1,6 +1,6 @@
-// OpenMMLab's MMEngine: JSON lines (`vis_data/*.json`) and the console's `Epoch(train) [9][ 10/270]` lines; of MMCV 1, which
-// was before it, the JSON lines (`*.log.json`), whose `iter` counts within the epoch where epochs are what it runs by, and
-// that of a line with "mode": "val" counts the evaluation's own batches.
+// OpenMMLab's MMEngine: JSON lines (`vis_data/*.json`) and the console's `Epoch(train) [9][ 10/270]` lines; of MMCV 1,
+// which was before it, the JSON lines (`*.log.json`), whose `iter` counts within the epoch where epochs are what it
+// runs by, and that of a line with "mode": "val" counts the evaluation's own batches.
 //   {"lr": 0.01, "data_time": 0.01, "loss": 0.69, "time": 0.2, "epoch": 1, "iter": 10, "memory": 5021, "step": 10}
 //   {"mode": "train", "epoch": 1, "iter": 50, "lr": 0.002, "memory": 3483, "data_time": 0.06, "loss": 1.1, "time": 0.6}
 // Source: open-mmlab/mmengine mmengine/runner/log_processor.py, mmengine/hooks/logger_hook.py; open-mmlab/mmcv 1.7

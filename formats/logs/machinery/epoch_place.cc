@@ -138,7 +138,8 @@ bool FindBracketPlace(absl::string_view line, EpochPlace& place) {
   if (open == absl::string_view::npos) return false;
   absl::string_view before = line.substr(0, open);
   for (absl::string_view level : {"INFO", "DEBUG", "root"}) {
-    if (const std::size_t at = before.find(level); at != absl::string_view::npos) before.remove_prefix(at + level.size());
+    const std::size_t at = before.find(level);
+    if (at != absl::string_view::npos) before.remove_prefix(at + level.size());
   }
   const auto is_letter = [](char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); };
   if (std::any_of(before.begin(), before.end(), is_letter)) return false;

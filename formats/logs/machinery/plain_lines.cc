@@ -252,7 +252,8 @@ bool IsBracketLine(absl::string_view line) {
 bool Sniff(const LogHead& head) {
   return AnyLine(head.text, [](absl::string_view line) {
     return HasTellingLetters(line) && !absl::StartsWith(line, kMllog) &&
-           (IsPlainLossLine(line) || IsBracketLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line) || NamesEvaluatedWeights(line));
+           (IsPlainLossLine(line) || IsBracketLine(line) || IsPlaceWithLoss(line) || IsEpochLine(line) ||
+            NamesEvaluatedWeights(line));
   });
 }
 

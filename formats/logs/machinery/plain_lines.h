@@ -29,8 +29,8 @@ struct EpochPlace {
 };
 bool FindEpochPlace(absl::string_view line, EpochPlace& place);
 
-// "[200/30000] Train loss: 0.004": the place stands at the front, without a word; "[0/25][10/1583]" is an epoch and a batch
-// (`epoch_text` is empty where there is one bracket).
+// "[200/30000] Train loss: 0.004": the place stands at the front, without a word; "[0/25][10/1583]" is an epoch and a
+// batch (`epoch_text` is empty where there is one bracket).
 bool FindBracketPlace(absl::string_view line, EpochPlace& place);
 
 // Reads the values of a line whose place is `place`; `first_epoch` is the number of the first epoch (0 or 1). `test`

@@ -48,8 +48,8 @@ void RunLogBuilder::AddWithoutStep(LogRecord record) {
 
 namespace {
 
-// Many losses within each epoch are its batches, which no line numbers. Lines of ranks without a prefix come a few times
-// an epoch.
+// Many losses within each epoch are its batches, which no line numbers. Lines of ranks without a prefix come a few
+// times an epoch.
 bool TellsBatchesByEpoch(const RecordList<LogRecord>& entries) {
   constexpr std::size_t kBatchesMin = 20;
   std::size_t losses = 0;

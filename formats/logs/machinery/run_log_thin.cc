@@ -1,8 +1,8 @@
 // A log may hold more records than memory: then the printed intervals are widened to every second, every fourth ...
 // one. Which ones stay depends on the step alone, so that the logs of two sides keep the same steps. Records that tell
-// of an overflow, an evaluation, a refused number or one that is not finite, and spikes of one step, stay unless there are
-// too many of them (of those that are not finite, the beginnings of every second row of them are left then, and each
-// writer's first); the skipped steps of a record that goes are added to the next that stays.
+// of an overflow, an evaluation, a refused number or one that is not finite, and spikes of one step, stay unless there
+// are too many of them (of those that are not finite, the beginnings of every second row of them are left then, and
+// each writer's first); the skipped steps of a record that goes are added to the next that stays.
 #include <algorithm>
 #include <cmath>
 
