@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_testing.h"
 #include "report/json.h"
 
 namespace paritect {
@@ -96,7 +97,7 @@ TEST(UnpackAll, RefusesWhatDoesNotFit) {
        R"({"packed_rows": 9000000, "columns": {"a": {"all": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}}})"}) {
     const OrderedJson json = OrderedJson::parse(text, nullptr, false);
     ASSERT_FALSE(json.is_discarded()) << text;
-    EXPECT_FALSE(UnpackAll(json).ok()) << text;
+    EXPECT_EQ(CodeOf(UnpackAll(json)), absl::StatusCode::kInvalidArgument) << text;
   }
 }
 
@@ -105,11 +106,11 @@ TEST(UnpackAll, IsBounded) {
   const std::string texts = absl::StrCat(std::string(1000, 'x'), "\n\t1000,0", std::string(1000, '\n'));
   const OrderedJson json = {{"packed_rows", 1001U}, {"columns", {{"a", {{"texts", texts}}}}}};
   EXPECT_TRUE(UnpackAll(json).ok());
-  EXPECT_FALSE(UnpackAll(json, {.bytes = 500'000}).ok());
-  EXPECT_FALSE(UnpackAll(json, {.values = 1000}).ok());
+  EXPECT_EQ(CodeOf(UnpackAll(json, {.bytes = 500'000})), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(UnpackAll(json, {.values = 1000})), absl::StatusCode::kInvalidArgument);
   OrderedJson deep = 1;
   for (int i = 0; i < 1000; ++i) deep = {{"columns", {{"a", deep}}}};
-  EXPECT_FALSE(UnpackAll({{"packed_rows", 1U}, {"columns", {{"a", deep}}}}).ok());
+  EXPECT_EQ(CodeOf(UnpackAll({{"packed_rows", 1U}, {"columns", {{"a", deep}}}})), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

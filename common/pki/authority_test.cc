@@ -10,6 +10,7 @@
 #include "common/pki/pin.h"
 #include "common/pki/secret_file.h"
 #include "common/pki/testing.h"
+#include "common/status_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -55,7 +56,7 @@ TEST(KeyPair, AsksNobodyForAPassphrase) {
 TEST(KeyPair, RefusesWeakKeys) {
   EXPECT_THAT(std::string(KeyPair::FromPem(RsaPem(1024)).status().message()), HasSubstr("RSA 1024"));
   EXPECT_THAT(std::string(KeyPair::FromPem(CurvePem("secp224r1")).status().message()), HasSubstr("P-224"));
-  EXPECT_FALSE(KeyPair::FromPem(CurvePem("secp256k1")).ok());
+  EXPECT_EQ(CodeOf(KeyPair::FromPem(CurvePem("secp256k1"))), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(KeyPair::FromPem(RsaPem(2048)).ok());
   EXPECT_TRUE(KeyPair::FromPem(CurvePem("secp384r1")).ok());
 }
@@ -115,10 +116,13 @@ TEST(Authority, LongNamesKeepTheirIdentity) {
 TEST(Authority, RefusesBadNamesAndLifetimes) {
   const Authority authority = NewAuthority();
   const CertificateRequest request = Request(Key());
-  EXPECT_FALSE(authority.SignClient(request, {Role::kAgent, "a,URI:paritect://admin/x"}, kDaySeconds, kNow).ok());
-  EXPECT_FALSE(authority.SignClient(request, {Role::kAgent, "a"}, 59, kNow).ok());
-  EXPECT_FALSE(authority.SignClient(request, {Role::kAgent, "a"}, -kDaySeconds, kNow).ok());
-  EXPECT_FALSE(authority.SignClient(request, {Role::kAgent, "a"}, INT64_MAX, kNow).ok());
+  EXPECT_EQ(CodeOf(authority.SignClient(request, {Role::kAgent, "a,URI:paritect://admin/x"}, kDaySeconds, kNow)),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(authority.SignClient(request, {Role::kAgent, "a"}, 59, kNow)), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(authority.SignClient(request, {Role::kAgent, "a"}, -kDaySeconds, kNow)),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(authority.SignClient(request, {Role::kAgent, "a"}, INT64_MAX, kNow)),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Authority, OutlivesNothingItSigns) {
@@ -151,7 +155,7 @@ TEST(Authority, SignsServersForTheirHosts) {
   EXPECT_THAT(certificate.Names().dns, ElementsAre("audit.example.com", "localhost", "box"));
   EXPECT_THAT(certificate.Names().ip, ElementsAre("10.0.0.1", "fe80::1", "127.0.0.1", "::1"));
   EXPECT_EQ(X509_get_extended_key_usage(certificate.get()), static_cast<unsigned>(XKU_SSL_SERVER));
-  EXPECT_FALSE(StampedIdentity(certificate).ok());
+  EXPECT_EQ(CodeOf(StampedIdentity(certificate)), absl::StatusCode::kUnauthenticated);
 }
 
 TEST(Authority, ServerHostsTakeNothingTwiceAndNoBadHostName) {
@@ -161,9 +165,10 @@ TEST(Authority, ServerHostsTakeNothingTwiceAndNoBadHostName) {
 TEST(Authority, RefusesBadHosts) {
   const Authority authority = NewAuthority();
   const CertificateRequest request = Request(Key());
-  EXPECT_FALSE(authority.SignServer(request, {}, kDaySeconds, kNow).ok());
+  EXPECT_EQ(CodeOf(authority.SignServer(request, {}, kDaySeconds, kNow)), absl::StatusCode::kInvalidArgument);
   for (const char* host : {"", "a b", "a,DNS:b", "-a", "a..b", "*", "*.local", "http://x", "a:1", "a\n", "1.2.3.4/8"}) {
-    EXPECT_FALSE(authority.SignServer(request, {host}, kDaySeconds, kNow).ok()) << host;
+    EXPECT_EQ(CodeOf(authority.SignServer(request, {host}, kDaySeconds, kNow)), absl::StatusCode::kInvalidArgument)
+        << host;
   }
   EXPECT_TRUE(authority.SignServer(request, {"*.example.com"}, kDaySeconds, kNow).ok());
 }

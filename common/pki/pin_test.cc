@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/pki/secret_file.h"
 #include "common/pki/testing.h"
+#include "common/status_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -66,7 +67,7 @@ TEST_F(PinTest, FindsTheAuthorityInTheChain) {
   const auto found = VerifyPinnedChain(Chain(), pin_, {ChainQuery::Purpose::kServer, kNow, "audit.example.com"});
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->ToDer(), authority_.certificate().ToDer());
-  EXPECT_FALSE(VerifyPinnedChain({}, pin_, {}).ok());
+  EXPECT_EQ(CodeOf(VerifyPinnedChain({}, pin_, {})), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(PinTest, RefusesAnotherAuthority) {
@@ -103,7 +104,8 @@ Certificate Rewritten(const Certificate& authority, const KeyPair& signer) {
 TEST_F(PinTest, RefusesARewrittenAuthority) {
   const Certificate rewritten = Rewritten(authority_.certificate(), Key());
   ASSERT_TRUE(pin_.Matches(rewritten));
-  EXPECT_FALSE(VerifyPinnedChain({server_, rewritten}, pin_, {ChainQuery::Purpose::kServer, kNow, ""}).ok());
+  EXPECT_EQ(CodeOf(VerifyPinnedChain({server_, rewritten}, pin_, {ChainQuery::Purpose::kServer, kNow, ""})),
+            absl::StatusCode::kUnauthenticated);
 }
 
 TEST_F(PinTest, TakesTheGoodOneOfTwoWithTheSameKey) {
@@ -156,7 +158,7 @@ TEST_F(PinTest, AClientIsNoServerAndTheOtherWayRound) {
 
 TEST_F(PinTest, ALeafSignsNobody) {
   const std::string key_pem = Pem(key_);
-  EXPECT_FALSE(Authority::FromPem(server_.ToPem(), key_pem, kNow).ok());
+  EXPECT_EQ(CodeOf(Authority::FromPem(server_.ToPem(), key_pem, kNow)), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Verify({ClientOf(NewAuthority(), Key(), {Role::kAdmin, "x"}), server_, authority_.certificate()},
                    authority_.certificate(), kNow, "", ChainQuery::Purpose::kClient)
                 .code(),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_testing.h"
 
 namespace paritect {
 namespace {
@@ -55,15 +56,16 @@ TEST(MsprobeDump, ReadsCallsInOrder) {
 }
 
 TEST(MsprobeDump, RefusesWhatIsNone) {
-  EXPECT_FALSE(ReadMsprobeDump("", "").ok());
-  EXPECT_FALSE(ReadMsprobeDump("{\"task\": 1}", "").ok());
+  EXPECT_EQ(CodeOf(ReadMsprobeDump("", "")), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CodeOf(ReadMsprobeDump("{\"task\": 1}", "")), absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(
       ReadMsprobeDump(R"({"data": {"a.0.forward": {"output": [{"type": "torch.Tensor", "shape": [-1]}]}}})", "").ok());
-  EXPECT_FALSE(ReadMsprobeDump(R"({"data": {}})", "{").ok());
+  EXPECT_EQ(CodeOf(ReadMsprobeDump(R"({"data": {}})", "{")), absl::StatusCode::kInvalidArgument);
   std::string deep;
   for (int i = 0; i < 40; ++i) deep += "[";
   for (int i = 0; i < 40; ++i) deep += "]";
-  EXPECT_FALSE(ReadMsprobeDump(absl::StrCat(R"({"data": {"a.0.forward": {"output": )", deep, "}}}"), "").ok());
+  EXPECT_EQ(CodeOf(ReadMsprobeDump(absl::StrCat(R"({"data": {"a.0.forward": {"output": )", deep, "}}}"), "")),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(MsprobeDump, IsRecognisedByItsHead) {

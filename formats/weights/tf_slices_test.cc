@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/status_testing.h"
 #include "formats/weights/weights_fixture.h"
 
 namespace paritect {
@@ -32,9 +33,10 @@ TEST(TfSlices, NumbersOfEveryLength) {
 
 TEST(TfSlices, WhatIsCutOffIsRefused) {
   const std::string key = TfSliceKey("w", {{2, 3}, {100, 300}});
-  for (std::size_t size = 0; size < key.size(); ++size) EXPECT_FALSE(ReadTfSliceKey(key.substr(0, size)).ok()) << size;
-  EXPECT_FALSE(ReadTfSliceKey(key + "x").ok());
-  EXPECT_FALSE(ReadTfSliceKey(TfSliceKey("w", {{-3, 1}})).ok());
+  for (std::size_t size = 0; size < key.size(); ++size)
+    EXPECT_EQ(CodeOf(ReadTfSliceKey(key.substr(0, size))), absl::StatusCode::kDataLoss) << size;
+  EXPECT_EQ(CodeOf(ReadTfSliceKey(key + "x")), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(CodeOf(ReadTfSliceKey(TfSliceKey("w", {{-3, 1}}))), absl::StatusCode::kDataLoss);
 }
 
 TEST(TfSlices, APartitionedVariableIsPutTogether) {
@@ -53,7 +55,9 @@ TEST(TfSlices, APartitionedVariableIsPutTogether) {
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Listed(**source), ElementsAre("w F32 [2,2]"));
   EXPECT_EQ(ReadTensor(**source, 0).value(), Floats({1, 2, 3, 4}));
-  EXPECT_FALSE(open({{"", WireNumber(1, 1)}, {first, entry(8, {1, 2})}, {"w", whole}}).ok()) << "a slice is missing";
+  EXPECT_EQ(CodeOf(open({{"", WireNumber(1, 1)}, {first, entry(8, {1, 2})}, {"w", whole}})),
+            absl::StatusCode::kDataLoss)
+      << "a slice is missing";
 }
 
 }  // namespace
