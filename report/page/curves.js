@@ -37,6 +37,35 @@ function isLogarithmic(curve) {
   return high / low > 1000;
 }
 
+// Where a side printed nothing for longer than it does around it, or no number: [from, to] of the values on both sides of
+// each hole. The other side's positions are no holes of this one. Of a curve that was thinned out, holes below a hundredth of
+// its width cannot be told from what was left out.
+function holesOf(at, values, broken, thinned) {
+  const ends = at.filter((position, index) => values[index] !== null);
+  const apart = ends.slice(1).map((position, index) => position - ends[index]);
+  const usual = apart.slice().sort((a, b) => a - b)[Math.floor(apart.length / 2)];
+  const least = Math.max(3 * usual, thinned ? (12 * (at[at.length - 1] - at[0])) / at.length : 0);
+  return apart.map((length, index) => [ends[index], ends[index + 1], length, index]).filter(([from, to, length, index]) => {
+    if (broken.some((position) => position > from && position < to)) return true;
+    // Against its neighbours, two on each side: a log that tells every step at first and every hundredth later has no holes,
+    // and a value alone between two holes has both.
+    const around = [-2, -1, 1, 2].map((by) => apart[index + by]).filter((one) => one !== undefined).sort((a, b) => a - b);
+    return around.length > 0 && length > least && length > 3 * around[Math.floor(around.length / 2)];
+  }).map(([from, to]) => [from, to]);
+}
+
+// How a line with holes is drawn: none over a hole, and a value between two of them as a point.
+function withHoles(look, at, values, holes) {
+  const begins = new Set(holes.map(([from]) => from)), ends = new Set(holes.map(([, to]) => to));
+  const known = at.map((position, index) => index).filter((index) => values[index] !== null);
+  const first = known[0], last = known[known.length - 1];
+  const alone = known.filter((index) => (begins.has(at[index]) || index === last) && (ends.has(at[index]) || index === first));
+  return Object.assign({}, look, {
+    gaps: (plot) => holes.map(([from, to]) => [plot.valToPos(from, "x", true), plot.valToPos(to, "x", true)]),
+    points: Object.assign({filter: (plot, series, show) => show ? null : alone}, look.points),
+  });
+}
+
 // Vertical marks: the first divergent step as a line, skipped steps and values that are no numbers at the edges.
 function drawMarks(plot, curve, colours) {
   const {ctx, bbox} = plot;
@@ -66,25 +95,31 @@ function drawMarks(plot, curve, colours) {
   ctx.restore();
 }
 
+function isThinned(curve) {
+  return curve.points_total > curve.at.length;
+}
+
 function valueChart(curve, width, colours, sync) {
   const band = bandOf(curve);
-  const line = (colour, dash) => ({stroke: colour, width: 2, dash, spanGaps: true,
-    points: {show: curve.at.length < 60}, value: (plot, value) => short(value)});
-  const edge = {stroke: "transparent", points: {show: false}, spanGaps: true, value: (plot, value) => short(value)};
+  const line = (colour, dash) => ({stroke: colour, width: 2, dash, points: {show: curve.at.length < 60},
+    value: (plot, value) => short(value)});
+  const edge = {stroke: "transparent", points: {show: false}, value: (plot, value) => short(value)};
+  const holes = (side) => holesOf(curve.at, curve[side], curve[side + "_nonfinite"], isThinned(curve));
   const series = [{label: t("axis_" + curve.axis)}];
   const data = [curve.at];
-  const put = (label, look, values) => {
-    series.push(Object.assign({label}, look));
-    data.push(values);
+  const put = (label, look, values, side) => {
+    series.push(Object.assign({label}, withHoles(look, curve.at, values, holes(side))));
+    // Of what is undefined, the other side has a value: no hole of the line.
+    data.push(values.map((value) => value === null ? undefined : value));
   };
   // A side without a value has no line, and no word in the legend either.
   const has = (values) => values.some((value) => value !== null);
-  if (has(curve.baseline)) put(t("baseline"), line(colours.baseline), curve.baseline);
-  if (has(curve.migrated)) put(t("migrated"), line(colours.migrated, [6, 3]), curve.migrated);
+  if (has(curve.baseline)) put(t("baseline"), line(colours.baseline), curve.baseline, "baseline");
+  if (has(curve.migrated)) put(t("migrated"), line(colours.migrated, [6, 3]), curve.migrated, "migrated");
   const told = series.length;
   if (band) {
-    put(t("limit_low"), edge, band.low);
-    put(t("limit_high"), edge, band.high);
+    put(t("limit_low"), edge, band.low, "baseline");
+    put(t("limit_high"), edge, band.high, "baseline");
   }
   return {data, told, options: {width, height: 260, series, padding: chartPadding,
     bands: band ? [{series: [told + 1, told], fill: colours.band}] : [],
@@ -100,8 +135,10 @@ function differenceChart(curve, width, colours, sync) {
   const limited = curve.limit > 0;
   const line = (stroke, dash) => ({stroke, dash, width: 1, points: {show: false},
     value: (plot, value) => value === null ? "–" : percent(value)});
-  const series = [{label: t("axis_" + curve.axis)},
-    Object.assign({label: t("difference")}, line(colours.text), {width: 2, points: {show: curve.at.length < 60}})];
+  const holes = holesOf(curve.difference_at, curve.difference, curve.baseline_nonfinite.concat(curve.migrated_nonfinite),
+    isThinned(curve));
+  const told = Object.assign({label: t("difference")}, line(colours.text), {width: 2, points: {show: curve.at.length < 60}});
+  const series = [{label: t("axis_" + curve.axis)}, withHoles(told, curve.difference_at, curve.difference, holes)];
   const data = [curve.difference_at, curve.difference];
   if (limited) {
     series.push(Object.assign({label: "+" + t("limit")}, line(colours.warn, [4, 4])),
@@ -109,8 +146,8 @@ function differenceChart(curve, width, colours, sync) {
     data.push(flat(curve.limit), flat(-curve.limit));
   }
   const percents = (plot, values) => values.map((value) => short(value * 100) + " %");
-  return {data, told: 2, options: {width, height: 150, series, padding: chartPadding, cursor: {sync: {key: sync}}, scales: {x: {time: false}},
-    axes: [axisOf(colours, 40), Object.assign(axisOf(colours, 70), {values: percents})]}};
+  return {data, told: 2, options: {width, height: 150, series, padding: chartPadding, cursor: {sync: {key: sync}},
+    scales: {x: {time: false}}, axes: [axisOf(colours, 40), Object.assign(axisOf(colours, 70), {values: percents})]}};
 }
 
 function curveTitle(curve) {
@@ -130,14 +167,21 @@ function curveWords(curve) {
     if (skipped > 0) words.push(t("skipped_steps", {side: t(side), count: count(skipped)}));
     if (broken > 0) words.push(t("broken_values", {side: t(side), count: count(broken)}));
   }
-  if (curve.points_total > curve.at.length) {
+  if (isThinned(curve)) {
     words.push(t("down_sampled", {shown: count(curve.at.length), total: count(curve.points_total)}));
   }
   return words.join(" · ");
 }
 
+// A4 within its margins and those of a cause, in pixels of CSS: a picture that is drawn for the screen would be cut there.
+const paperWidth = 630;
+
+function isPaper() {
+  return document.documentElement.dataset.paper !== undefined;
+}
+
 // Charts are made when they come into sight: a page full of them opens at once. `element.make` makes it now, or anew where
-// it was made in other colours.
+// it was made in other colours, or for the other of screen and paper.
 function whenSeen(element, make) {
   const seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && element.make(),
     {rootMargin: "400px"});
@@ -145,8 +189,9 @@ function whenSeen(element, make) {
   element.make = () => {
     seen.disconnect();
     const colours = chartColours();
-    if (madeIn === JSON.stringify(colours)) return;
-    madeIn = JSON.stringify(colours);
+    const wanted = JSON.stringify(colours) + isPaper();
+    if (madeIn === wanted) return;
+    madeIn = wanted;
     make(colours);
   };
   seen.observe(element);
@@ -166,14 +211,15 @@ function curveFigure(curve) {
   let plots = [];
   const make = (colours) => {
     plots.forEach((plot) => plot.destroy());
-    const width = Math.max(320, room.clientWidth || 900);
+    const width = isPaper() ? paperWidth : Math.max(320, room.clientWidth || 900);
     const sync = curve.baseline_run + "/" + curve.migrated_run + "/" + curve.axis;
     const charts = [valueChart(curve, width, colours, sync)];
     if (curve.difference_at.length > 0) charts.push(differenceChart(curve, width, colours, sync));
     add(clear(room), charts.map(() => el("div", {class: "plot"})));
+    room.style.minHeight = "0";  // what was kept free until now
     plots = charts.map((chart, index) => plotOf(chart, room.children[index]));
   };
-  new ResizeObserver(() => plots.forEach((plot) => room.clientWidth > 0 && plot.width !== room.clientWidth &&
+  new ResizeObserver(() => !isPaper() && plots.forEach((plot) => room.clientWidth > 0 && plot.width !== room.clientWidth &&
     plot.setSize({width: room.clientWidth, height: plot.height}))).observe(room);
   whenSeen(room, make);
   return el("figure", {class: "curve", "data-metric": curve.metric}, room,

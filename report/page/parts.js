@@ -8,7 +8,7 @@ function runsText(report, side) {
     const nodes = run.nodes.slice(0, nodesShown).join(", ") +
       (run.nodes.length > nodesShown ? " " + t("and_more", {count: run.nodes.length - nodesShown}) : "");
     return run.run + (nodes ? " (" + nodes + ")" : "") + (run.role === "run" || !run.role ? "" : " [" + run.role + "]");
-  }).join("; ");
+  }).join(page.language === "zh" ? "；" : "; ");
 }
 
 function headOf(report) {

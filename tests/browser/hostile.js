@@ -25,6 +25,9 @@ const finding = (more) => Object.assign({severity: "error", subject: "a", kind: 
 const curve = (at, baseline, migrated, more) => Object.assign({metric: "loss", baseline_run: "b", migrated_run: "m", engine: "",
   axis: "steps", points_total: at.length, limit: 0.01, paired: true, at, baseline, migrated, difference_at: [], difference: [],
   baseline_overflows: [], migrated_overflows: [], baseline_nonfinite: [], migrated_nonfinite: [], first_divergent: null}, more);
+// Nothing printed from 101 to 299, and one value alone in a hole of a hundred.
+const printed = Array.from({length: 500}, (_, i) => i).filter((i) => i < 101 || (i > 299 && i < 350) || i === 400 || i > 450);
+const holed = curve(printed, printed.map(() => 1), printed.map(() => null), {metric: "lr", limit: 0});
 const checksOf = (report) => report.items.flatMap((item) => item.checks);
 
 const cases = {
@@ -94,6 +97,7 @@ const cases = {
       curve([5, 5, 5], [1, 1, 1], [1, 1, 1]), curve([1, 2], [1e308, -1e308], [1e-320, 0], {limit: 1e300}),
       curve([0, 1e15], [1, 2], [2, 1], {first_divergent: 1e16, baseline_overflows: [-5, 1e17], migrated_nonfinite: [0]}),
       curve(many, many.map((i) => 1 / (i + 1)), many.map(() => null), {points_total: 1e9}),
+      holed,
     ];
   },
   long_paths(report, pictures) {
@@ -104,6 +108,35 @@ const cases = {
       source: deep + i, outcome: "failed", format: "", entries: -1, by: "", at: "", problem: text(deep)}));
   },
 };
+
+// A hole in a curve is no line: of what is drawn, the columns of pixels in the middle of the hole have nothing of the line.
+async function holesAreSeen(page) {
+  const found = await page.evaluate(() => {
+    const steps = (from, to, by) => Array.from({length: (to - from) / by}, (_, i) => from + i * by);
+    const of = (at, broken) => holesOf(at, at.map(() => 1), broken || [], false);
+    return {even: of(steps(0, 100, 10)), cadence: of(steps(0, 20, 1).concat(steps(100, 1000, 100))),
+      hole: of(steps(0, 100, 10).concat(steps(200, 300, 10))), broken: of(steps(0, 50, 10), [25]), none: of([]), one: of([1]),
+      other: holesOf([0, 1, 2, 3, 4], [1, null, 1, null, 1], [], false)};
+  });
+  check(JSON.stringify(found) === JSON.stringify({even: [], cadence: [], hole: [[90, 200]], broken: [[20, 30]], none: [],
+    one: [], other: []}), "holes of curves: " + JSON.stringify(found));
+  const drawn = await page.evaluate(() => {
+    const canvas = document.querySelector("figure[data-metric=lr] canvas");
+    const {width, height} = canvas;
+    const colour = (x) => {
+      const pixels = canvas.getContext("2d").getImageData(Math.round(x), 0, 1, height).data;
+      let count = 0;
+      for (let i = 0; i < pixels.length; i += 4) count += pixels[i + 2] > pixels[i] + 60 && pixels[i + 3] > 128 ? 1 : 0;
+      return count;
+    };
+    // The axis takes a fixed room at the left, and some at the right.
+    const left = 70 * devicePixelRatio, right = width - 32 * devicePixelRatio;
+    const at = (step) => left + ((right - left) * step) / 499;
+    const around = (step) => Math.max(...[-3, -2, -1, 0, 1, 2, 3].map((dx) => colour(at(step) + dx)));
+    return {line: around(50), hole: around(200), beside: around(375), alone: around(400), behind: around(475)};
+  });
+  check(drawn.line > 0 && drawn.behind > 0 && drawn.hole + drawn.beside === 0 && drawn.alone > 0, "a hole as drawn: " + JSON.stringify(drawn));
+}
 
 withPage((url) => url.startsWith("file://") || url.startsWith("data:"), artefacts, async (page, shoot) => {
   for (const [name, change] of Object.entries(cases)) {
@@ -129,6 +162,7 @@ withPage((url) => url.startsWith("file://") || url.startsWith("data:"), artefact
     check(seen.elements < 60000, name + ": " + seen.elements + " elements");
     console.log(name, Math.round(drawnMs) + " ms", JSON.stringify(seen));
     await until(page, () => [...document.querySelectorAll(".chart")].every((room) => room.querySelector("canvas")));
+    if (name === "curves") await holesAreSeen(page);
     await shoot("hostile-" + name);
     await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   }

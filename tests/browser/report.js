@@ -61,6 +61,14 @@ withPage(own, artefacts, async (page, shoot) => {
     () => [...document.querySelectorAll("figure.curve .u-legend .u-value")].some((value) => /\d/.test(value.textContent)));
   await shoot("report-curve");
 
+  // No chart is wider than A4 within its margins of 14 mm, and each is as wide as its place again behind the printer.
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const widest = () => page.evaluate(() => Math.max(...[...document.querySelectorAll("figure.curve .u-wrap")].map((one) =>
+    one.offsetWidth)));
+  const onPaper = await widest();
+  check(onPaper > 400 && onPaper <= (210 - 28) / 25.4 * 96, "charts on paper: " + onPaper);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  check(await widest() > onPaper, "charts behind the printer: " + await widest());
   const paper = await page.pdf({format: "A4"});
   check(paper.length > 10000, "it prints");
 }).then(finish, (error) => {
