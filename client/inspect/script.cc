@@ -1,4 +1,5 @@
-// paritect inspect --as script: the facts of training scripts, in the order in which they would run.
+// inspect of a Python source that is no configuration (or --as script): the facts of training scripts, in the order in
+// which they would run.
 #include <map>
 
 #include "absl/strings/match.h"
@@ -11,9 +12,9 @@
 namespace paritect {
 namespace {
 
-// A Python source without --as may hold settings: its reader is asked first.
-bool Recognises(absl::string_view, bool, absl::string_view) {
-  return false;
+// The reader of settings was asked before.
+bool Recognises(absl::string_view path, bool is_folder, absl::string_view) {
+  return !is_folder && absl::EndsWith(path, ".py");
 }
 
 OrderedJson FactToJson(const v1::ScriptFact& fact) {

@@ -1,4 +1,5 @@
 // inspect --as settings: what a configuration file (or a log) states, with canonical names.
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/redaction.h"
 #include "client/inspector.h"
@@ -111,17 +112,25 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   return json;
 }
 
+// Options that a script sets are a part of what it says: it is read as a script, as in folders without a plan. A
+// configuration in Python is one.
+bool IsScript(absl::string_view path, const SettingsFormat& format) {
+  return absl::EndsWith(path, ".py") && format.name != "mmengine-config";
+}
+
 // Sure recognition only: a file of settings must not be taken for one of another kind. MLLOG and DLLogger are logs.
-bool Recognises(absl::string_view, bool is_folder, absl::string_view head) {
+bool Recognises(absl::string_view path, bool is_folder, absl::string_view head) {
   if (is_folder) return false;
   int surely = 0;
   const SettingsFormat* format = SniffSettings(head, &surely);
+  if (format != nullptr && IsScript(path, *format)) return false;
   return format != nullptr && surely >= 50 && format->name != "mllog" && format->name != "dllogger";
 }
 
 // A plain JSON, YAML or TOML file of which nobody else knew what it is; environment and package lists.
-bool RecognisesPlain(absl::string_view, bool is_folder, absl::string_view head) {
-  return !is_folder && SniffSettings(head) != nullptr;
+bool RecognisesPlain(absl::string_view path, bool is_folder, absl::string_view head) {
+  const SettingsFormat* format = is_folder ? nullptr : SniffSettings(head);
+  return format != nullptr && !IsScript(path, *format);
 }
 
 }  // namespace

@@ -48,5 +48,11 @@ TEST_F(InspectShardsTest, WhatIsNoListIsSaid) {
   EXPECT_THAT(text, HasSubstr("binary"));
 }
 
+TEST_F(InspectShardsTest, AScriptThatSetsOptionsIsAScript) {
+  fs_.AddFile("/train.py", "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True\n");
+  EXPECT_THAT(Inspect({"/train.py"}), HasSubstr("\"kind\": \"script\""));
+  EXPECT_THAT(Inspect({"--as", "settings", "/train.py"}), HasSubstr("\"format\": \"flags\""));
+}
+
 }  // namespace
 }  // namespace paritect
