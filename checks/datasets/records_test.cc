@@ -187,7 +187,11 @@ TEST(DatasetRecords, DamageThatBothSidesHoldFails) {
   (*look.mutable_damage()->mutable_args())["at"] = "12";
   (*look.mutable_damage()->mutable_args())["what"] = "record 0";
   (*look.mutable_damage()->mutable_args())["format"] = "tfrecord";
-  EXPECT_THAT(Found(Judge("records", a, a)), ElementsAre("error record_damaged t"));
+  const v1::CheckResult result = Judge("records", a, a);
+  EXPECT_THAT(Found(result), ElementsAre("error record_damaged t"));
+  // The words of readers are said in Chinese too.
+  EXPECT_THAT(result.findings(0).message().en(), testing::HasSubstr("record 0"));
+  EXPECT_THAT(result.findings(0).message().zh(), testing::HasSubstr("第 0 条记录"));
   // What is known by its text alone may be another dialect.
   look.set_format("csv");
   EXPECT_THAT(Found(Judge("records", a, a)), ElementsAre("warning record_damaged t"));
