@@ -6,6 +6,13 @@ function chooseTheme(theme) {
   settings.set("theme", theme);
 }
 
+// The button that was pressed keeps the keyboard: a server's page is drawn when the server has answered.
+async function redrawAt(id) {
+  await page.redraw();
+  const button = document.getElementById(id);
+  if (button) button.focus();
+}
+
 // Language and colours, at the head of the page.
 function controls(extra) {
   const other = page.language === "zh" ? "en" : "zh";
@@ -14,13 +21,11 @@ function controls(extra) {
   return el("div", {class: "controls"}, extra,
     el("button", {type: "button", id: "language", lang: other, onclick: () => {
       chooseLanguage(other);
-      page.redraw();
-      document.getElementById("language").focus();
+      redrawAt("language");
     }}, other === "zh" ? "中文" : "English"),
     el("button", {type: "button", id: "theme", onclick: () => {
       chooseTheme(dark ? "light" : "dark");
-      page.redraw();
-      document.getElementById("theme").focus();
+      redrawAt("theme");
     }}, t(dark ? "light" : "dark")),
     el("button", {type: "button", id: "print", onclick: () => window.print()}, t("print")));
 }
