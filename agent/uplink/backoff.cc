@@ -4,16 +4,15 @@
 
 namespace paritect {
 
-std::int64_t Backoff::NextMs() {
+std::int64_t Backoff::NextMs(std::int64_t below_ms) {
   constexpr int kDoublingsMax = 30;  // beyond any cap, and no overflow
-  const std::int64_t bound = std::min(cap_ms_, base_ms_ << std::min(failures_, kDoublingsMax));
+  const std::int64_t bound = std::min({cap_ms_, below_ms, base_ms_ << std::min(failures_, kDoublingsMax)});
   ++failures_;
   return static_cast<std::int64_t>(random_() * static_cast<double>(bound + 1));
 }
 
 std::int64_t Backoff::RefusedMs() const {
-  const std::int64_t half = cap_ms_ / 2;
-  return half + static_cast<std::int64_t>(random_() * static_cast<double>(half + 1));
+  return cap_ms_ + static_cast<std::int64_t>(random_() * static_cast<double>(cap_ms_ + 1));
 }
 
 }  // namespace paritect

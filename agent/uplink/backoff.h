@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace paritect {
@@ -17,8 +18,9 @@ class Backoff {
   Backoff(std::int64_t base_ms, std::int64_t cap_ms, Random random)
       : base_ms_(base_ms), cap_ms_(cap_ms), random_(std::move(random)) {}
 
-  std::int64_t NextMs();
-  // After a refusal that only a person can mend: the second half of the cap, whatever came before.
+  // `below_ms`: a lower cap for this time.
+  std::int64_t NextMs(std::int64_t below_ms = std::numeric_limits<std::int64_t>::max());
+  // After a refusal that only a person can mend: between the cap and its double, whatever came before.
   std::int64_t RefusedMs() const;
   void Reset() { failures_ = 0; }
   int failures() const { return failures_; }

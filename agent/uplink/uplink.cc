@@ -294,7 +294,7 @@ void Uplink::Open(std::int64_t now) {
 
 void Uplink::BeginClosing(std::int64_t now) {
   if (phase_ != Phase::kGreeting && phase_ != Phase::kOnline) return;
-  if (phase_ == Phase::kOnline && delivered_) backoff_.Reset();
+  if (IsHealthy(now)) LeaveHealthy(now);
   phase_ = Phase::kClosing;
   stats_.connected = false;
   due_ms_ = now + options_.closing_timeout_ms;
@@ -321,13 +321,23 @@ void Uplink::OnClosed(const absl::Status& status, std::int64_t now) {
 
 std::int64_t Uplink::RetryDelay(const absl::Status& why, std::int64_t now) {
   if (planned_retry_ms_) return *planned_retry_ms_;
-  const bool healthy = phase_ == Phase::kOnline && (delivered_ || now - online_since_ms_ >= options_.healthy_after_ms);
-  if (healthy) {
-    backoff_.Reset();
+  if (IsHealthy(now)) {
+    LeaveHealthy(now);
   } else {
     server_ = (server_ + 1) % options_.servers.size();
   }
-  return IsRefusal(why) ? backoff_.RefusedMs() : backoff_.NextMs();
+  if (IsRefusal(why)) return backoff_.RefusedMs();
+  const bool restarting = healthy_until_ms_ && now - *healthy_until_ms_ < options_.restart_ms;
+  return restarting ? backoff_.NextMs(options_.restart_cap_ms) : backoff_.NextMs();
+}
+
+bool Uplink::IsHealthy(std::int64_t now) const {
+  return phase_ == Phase::kOnline && (delivered_ || now - online_since_ms_ >= options_.healthy_after_ms);
+}
+
+void Uplink::LeaveHealthy(std::int64_t now) {
+  backoff_.Reset();
+  healthy_until_ms_ = now;
 }
 
 void Uplink::Write(v1::AgentMessage message) {

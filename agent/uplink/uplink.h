@@ -33,7 +33,12 @@ inline constexpr int kUplinkProtocol = 1;
 struct UplinkOptions {
   std::vector<std::string> servers;  // "HOST:PORT", at least one; each failure goes on to the next
   std::int64_t backoff_base_ms = 1'000;
-  std::int64_t backoff_cap_ms = 60'000;
+  // Half of the time after which a server that starts calls a node silent (AuditOptions): what it asks at its start
+  // reaches every node in time.
+  std::int64_t backoff_cap_ms = 30'000;
+  // A server that went away so short a time ago is most often being restarted: the cap is lower meanwhile.
+  std::int64_t restart_ms = 300'000;
+  std::int64_t restart_cap_ms = 5'000;
   std::int64_t greeting_timeout_ms = 20'000;  // from opening to Welcome
   std::int64_t closing_timeout_ms = 2'000;
   std::int64_t healthy_after_ms = 10'000;  // a session so long, or one that delivered, resets the back-off
@@ -139,6 +144,8 @@ class Uplink {
   void BeginClosing(std::int64_t now);
   void HangUp(const absl::Status& why, std::int64_t now);
   std::int64_t RetryDelay(const absl::Status& why, std::int64_t now);
+  bool IsHealthy(std::int64_t now) const;  // the session that is ending has proved that the server works
+  void LeaveHealthy(std::int64_t now);
 
   void Pump(std::int64_t now);
   void Write(v1::AgentMessage message);
@@ -169,6 +176,7 @@ class Uplink {
 
   // Of the session.
   std::int64_t online_since_ms_ = 0;
+  std::optional<std::int64_t> healthy_until_ms_;  // the end of the last such session
   bool delivered_ = false;
   std::int64_t window_bytes_ = 0;
   std::int64_t window_records_ = 0;

@@ -282,6 +282,21 @@ TEST_F(UplinkTest, FullJitterGrowsToItsCapAndAHealthySessionResetsIt) {
   EXPECT_EQ(disconnects_.back(), "a:1 UNAVAILABLE 999");
 }
 
+TEST_F(UplinkTest, ComesBackFastFromARestartAndSlowlyFromALongAbsence) {
+  Make();
+  random_ = 0.999;
+  Settle();
+  Welcome(0);
+  After(10'000);
+  for (int i = 0; i < 8; ++i) {
+    Break(absl::UnavailableError("connection refused"));
+    After(5'000);
+  }
+  EXPECT_EQ(disconnects_.back(), "a:1 UNAVAILABLE 4995") << "a restart takes a minute";
+  After(300'000);
+  EXPECT_EQ(disconnects_.back(), "a:1 DEADLINE_EXCEEDED 29970");
+}
+
 TEST_F(UplinkTest, WaitsLongWhereItIsRefused) {
   Make();
   random_ = 0;
