@@ -1,6 +1,7 @@
 #include "server/logins.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,13 +16,18 @@ void Logins::DropExpired(std::int64_t now, Table& table) {
 }
 
 absl::StatusOr<Login> Logins::Add(Held held, Table& table) {
-  DropExpired(clock_() / 1000, table);
+  const std::int64_t now = clock_() / 1000;
+  DropExpired(now, table);
+  if (const std::int64_t end = held.holder.certificate.certificate_expires_unix(); end > 0) {
+    if (end <= now) return absl::PermissionDeniedError("the certificate that this login was made with has expired");
+    held.expires_unix = std::min(held.expires_unix, end);
+  }
   // One's own go first: who logs in without end puts nobody else out.
   std::vector<Table::iterator> own;
   std::vector<Table::iterator> all;
   for (auto it = table.begin(); it != table.end(); ++it) {
     all.push_back(it);
-    if (it->second.actor == held.actor) own.push_back(it);
+    if (it->second.holder.actor == held.holder.actor) own.push_back(it);
   }
   const auto& full = own.size() >= kSessionsOfOneMax ? own : all;
   if (own.size() >= kSessionsOfOneMax || all.size() >= kSessionsMax) {
@@ -36,12 +42,13 @@ absl::StatusOr<Login> Logins::Add(Held held, Table& table) {
   return login;
 }
 
-absl::StatusOr<Login> Logins::NewToken(const std::string& actor, std::int64_t session_s) {
+absl::StatusOr<Login> Logins::NewToken(LoginHolder holder, std::int64_t session_s) {
   if (session_s < 0 || session_s > kSessionSecondsMax) {
     return absl::InvalidArgumentError(absl::StrCat("a session lasts at most ", kSessionSecondsMax / 86400, " days"));
   }
   absl::MutexLock lock(&mutex_);
-  return Add({actor, clock_() / 1000 + kTokenSeconds, session_s == 0 ? kSessionSeconds : session_s}, tokens_);
+  return Add({std::move(holder), clock_() / 1000 + kTokenSeconds, session_s == 0 ? kSessionSeconds : session_s},
+             tokens_);
 }
 
 absl::StatusOr<Login> Logins::Enter(absl::string_view token) {
@@ -55,14 +62,14 @@ absl::StatusOr<Login> Logins::Enter(absl::string_view token) {
   }
   const Held held = found->second;
   tokens_.erase(found);
-  return Add({held.actor, clock_() / 1000 + held.session_s, 0}, sessions_);
+  return Add({held.holder, clock_() / 1000 + held.session_s, 0}, sessions_);
 }
 
-std::optional<std::string> Logins::ActorOf(absl::string_view session) {
+std::optional<LoginHolder> Logins::HolderOf(absl::string_view session) {
   absl::MutexLock lock(&mutex_);
   DropExpired(clock_() / 1000, sessions_);
   const auto found = sessions_.find(Sha256(session));
-  return found == sessions_.end() ? std::nullopt : std::optional<std::string>(found->second.actor);
+  return found == sessions_.end() ? std::nullopt : std::optional<LoginHolder>(found->second.holder);
 }
 
 void Logins::Leave(absl::string_view session) {

@@ -1,5 +1,6 @@
 // Who may look at the server's page: a one-time token from the command line becomes a session of the browser, with the
-// role of whoever asked for it. Kept in memory alone: a restart ends all sessions.
+// role of whoever asked for it, and does not outlive that one's certificate. Kept in memory alone: a restart ends all
+// sessions.
 #ifndef PARITECT_SERVER_LOGINS_H_
 #define PARITECT_SERVER_LOGINS_H_
 
@@ -13,9 +14,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "paritect/v1/fleet.pb.h"
 #include "server/wall_clock.h"
 
 namespace paritect {
+
+// Who asked for it, with which certificate: role, name, serial and end. Where there is no TLS: neither serial nor end.
+struct LoginHolder {
+  std::string actor;  // "operator/anna"
+  v1::NodeRecord certificate;
+};
 
 struct Login {
   std::string secret;
@@ -33,17 +41,17 @@ class Logins {
 
   explicit Logins(WallClock clock) : clock_(std::move(clock)) {}
 
-  // For `actor` ("operator/anna"); `session_s` 0: kSessionSeconds. InvalidArgument: longer than kSessionSecondsMax.
-  absl::StatusOr<Login> NewToken(const std::string& actor, std::int64_t session_s);
+  // `session_s` 0: kSessionSeconds. InvalidArgument: longer than kSessionSecondsMax.
+  absl::StatusOr<Login> NewToken(LoginHolder holder, std::int64_t session_s);
   // Uses the token up. PermissionDenied: unknown, used, or too late.
   absl::StatusOr<Login> Enter(absl::string_view token);
-  // The actor of a session; nullopt: none such, or over.
-  std::optional<std::string> ActorOf(absl::string_view session);
+  // Whose session it is; nullopt: none such, or over.
+  std::optional<LoginHolder> HolderOf(absl::string_view session);
   void Leave(absl::string_view session);
 
  private:
   struct Held {
-    std::string actor;
+    LoginHolder holder;
     std::int64_t expires_unix = 0;
     std::int64_t session_s = 0;  // of a token
   };

@@ -215,13 +215,17 @@ absl::StatusOr<v1::GetReportKeyResponse> OperatorCalls::GetReportKey(const v1::G
   return response;
 }
 
+absl::StatusOr<v1::CreateLoginResponse> OperatorCalls::CreateLogin(const v1::CreateLoginRequest&, const std::string&) {
+  return absl::UnauthenticatedError("a login is made for the holder of a certificate");
+}
+
 absl::StatusOr<v1::CreateLoginResponse> OperatorCalls::CreateLogin(const v1::CreateLoginRequest& request,
-                                                                   const std::string& by) {
+                                                                   LoginHolder holder) {
   const std::string page = parts_.page ? parts_.page() : "";
   if (parts_.logins == nullptr || page.empty()) {
     return absl::FailedPreconditionError("this server serves no page: start it with --web HOST:PORT");
   }
-  PARITECT_ASSIGN_OR_RETURN(const Login login, parts_.logins->NewToken(by, request.ttl_seconds()));
+  PARITECT_ASSIGN_OR_RETURN(const Login login, parts_.logins->NewToken(std::move(holder), request.ttl_seconds()));
   v1::CreateLoginResponse response;
   response.set_token(login.secret);
   response.set_expires_unix(login.expires_unix);

@@ -55,6 +55,8 @@ class OperatorCalls {
   absl::StatusOr<v1::Name##Response> Name(const v1::Name##Request& request, const std::string& by);
 #include "proto/paritect/v1/operator_calls.inc"
 #undef PARITECT_OPERATOR_CALL
+  // A name is not enough for it: a login ends with the certificate that it was made with.
+  absl::StatusOr<v1::CreateLoginResponse> CreateLogin(const v1::CreateLoginRequest& request, LoginHolder holder);
   absl::StatusOr<v1::DiagnosisResponse> Diagnose(const v1::DiagnosisRequest& request, const std::string& by);
   absl::StatusOr<v1::GetMetricsResponse> GetMetrics(const v1::GetMetricsRequest& request, const std::string& by);
 

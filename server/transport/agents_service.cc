@@ -26,10 +26,10 @@ class SessionReactor final : public Stream {
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(absl::OkStatus());
     if (absl::Status still = gate_.StillGood(caller_); !still.ok()) return Finish(std::move(still));
-    if (!opened_) {
-      Open();
-    } else {
+    if (opened_) {
       fleet_.Receive(session_, incoming_);
+    } else if (!Open()) {
+      return;  // what comes behind a wrong beginning is not read
     }
     StartRead(&incoming_);
   }
@@ -105,15 +105,22 @@ class SessionReactor final : public Stream {
 
   void Finish(absl::Status why) { link_->Close(std::move(why)); }
 
-  void Open() {
+  bool Open() {
     const std::string& node = caller_.peer->identity.name;
-    if (!incoming_.has_hello()) return Finish(absl::InvalidArgumentError("a session begins with a hello"));
+    if (!incoming_.has_hello()) {
+      Finish(absl::InvalidArgumentError("a session begins with a hello"));
+      return false;
+    }
     auto session = fleet_.Open(node, incoming_.hello(), link_, caller_.address);
     gate_.Log(caller_, "Session", node, session.status(),
               DisplayBytes(absl::string_view(incoming_.hello().program()).substr(0, kProgramBytesMax)));
-    if (!session.ok()) return Finish(session.status());
+    if (!session.ok()) {
+      Finish(session.status());
+      return false;
+    }
     session_ = *session;
     opened_ = true;
+    return true;
   }
 
   Fleet& fleet_;

@@ -46,6 +46,10 @@ std::string Caller::Actor() const {
   return absl::StrCat(RoleName(peer->identity.role), "/", peer->identity.name);
 }
 
+LoginHolder Caller::Holder() const {
+  return {.actor = Actor(), .certificate = peer ? RecordOf(*peer) : v1::NodeRecord()};
+}
+
 absl::StatusOr<Caller> Gate::Identify(const grpc::ServerContextBase& context) const {
   Caller caller;
   caller.key = PeerKeyOfUri(context.peer());
@@ -83,14 +87,14 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   return status;
 }
 
-absl::StatusOr<std::string> Gate::HolderOf(const std::string& certificate_pem) const {
+absl::StatusOr<LoginHolder> Gate::HolderOf(const std::string& certificate_pem) const {
   Caller caller;
   PARITECT_ASSIGN_OR_RETURN(caller.peer, ParsePeer(certificate_pem, folder_.policy()));
   if (caller.peer->identity.role == Role::kAgent) {
     return absl::PermissionDeniedError("this is an agent's certificate: the page is for people");
   }
   PARITECT_RETURN_IF_ERROR(fleet_.Accepts(RecordOf(*caller.peer)));
-  return caller.Actor();
+  return caller.Holder();
 }
 
 absl::Status Gate::StillGood(const Caller& caller) const {

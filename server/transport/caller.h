@@ -11,6 +11,7 @@
 #include "server/call_log.h"
 #include "server/enrolment.h"
 #include "server/fleet.h"
+#include "server/logins.h"
 #include "server/wall_clock.h"
 
 namespace grpc {
@@ -26,6 +27,7 @@ struct Caller {
   std::string key;           // of its connection (PeerKey)
   // "agent/gpu-01", or "-/ADDRESS".
   std::string Actor() const;
+  LoginHolder Holder() const;
 };
 
 // The rules of the house for one server. Immutable but for what it points to.
@@ -49,8 +51,10 @@ class Gate {
   // Of a call that goes on: to be asked with every message, either way. Unauthenticated: the certificate's time is
   // over. PermissionDenied: its holder was revoked meanwhile.
   absl::Status StillGood(const Caller& caller) const;
-  // "operator/anna", of a certificate that a handshake verified. PermissionDenied: revoked.
-  absl::StatusOr<std::string> HolderOf(const std::string& certificate_pem) const;
+  // Of a certificate that a handshake verified. PermissionDenied: revoked.
+  absl::StatusOr<LoginHolder> HolderOf(const std::string& certificate_pem) const;
+  // That holder's certificate is still accepted, which it was made with.
+  bool Stands(const LoginHolder& holder) const { return fleet_.Accepts(holder.certificate).ok(); }
   CallLog& log() const { return log_; }
   void Log(const Caller& caller, absl::string_view action, absl::string_view subject, const absl::Status& outcome,
            absl::string_view detail = "") const;

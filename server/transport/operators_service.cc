@@ -52,6 +52,19 @@ std::string DetailOf(absl::string_view, const v1::CreateTokenResponse& made) {
   return absl::StrCat("token ", made.id());
 }
 
+template <typename Request, typename Response>
+absl::StatusOr<Response> Ask(OperatorCalls& calls,
+                             absl::StatusOr<Response> (OperatorCalls::*call)(const Request&, const std::string&),
+                             const Request& request, const Caller& caller) {
+  return (calls.*call)(request, caller.Actor());
+}
+absl::StatusOr<v1::CreateLoginResponse> Ask(
+    OperatorCalls& calls,
+    absl::StatusOr<v1::CreateLoginResponse> (OperatorCalls::*)(const v1::CreateLoginRequest&, const std::string&),
+    const v1::CreateLoginRequest& request, const Caller& caller) {
+  return calls.CreateLogin(request, caller.Holder());
+}
+
 }  // namespace
 
 // A refusal is logged: who is refused often holds many calls.
@@ -71,7 +84,7 @@ grpc::Status OperatorsService::Serve(const grpc::ServerContext& context, absl::s
   if (!caller.ok()) return ToGrpc(caller.status());
   const auto slot = TakeSlot(*caller, name);
   if (!slot.ok()) return ToGrpc(slot.status());
-  auto result = (calls_.*call)(request, caller->Actor());
+  auto result = Ask(calls_, call, request, *caller);
   if (!result.ok()) {
     gate_.Log(*caller, name, subject, result.status());
     return ToGrpc(result.status());

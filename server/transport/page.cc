@@ -81,16 +81,16 @@ absl::StatusOr<Login> Page::LogIn(const HttpRequest& request, const OneShotPeer&
         "the "
         "page anew");
   }
-  PARITECT_ASSIGN_OR_RETURN(const std::string actor, ports_.holder(peer.certificate_pem));
-  PARITECT_ASSIGN_OR_RETURN(const Login token, ports_.logins.NewToken(actor, 0));
+  PARITECT_ASSIGN_OR_RETURN(LoginHolder holder, ports_.holder(peer.certificate_pem));
+  PARITECT_ASSIGN_OR_RETURN(const Login token, ports_.logins.NewToken(std::move(holder), 0));
   return ports_.logins.Enter(token.secret);
 }
 
 HttpAnswer Page::Enter(const HttpRequest& request, const OneShotPeer& peer) {
   const auto login = LogIn(request, peer);
-  const auto actor = login.ok() ? ports_.logins.ActorOf(login->secret) : std::nullopt;
+  const auto holder = login.ok() ? ports_.logins.HolderOf(login->secret) : std::nullopt;
   ports_.log.Write(
-      {.actor = actor.value_or(absl::StrCat("-/", peer.address)), .address = peer.address, .action = "Login"},
+      {.actor = holder ? holder->actor : absl::StrCat("-/", peer.address), .address = peer.address, .action = "Login"},
       login.status());
   if (!login.ok()) return Refusal(login.status());
   HttpAnswer answer = {200, kJson, "{}"};
@@ -105,8 +105,8 @@ HttpAnswer Page::Api(const HttpRequest& request, const OneShotPeer& peer) {
   }
   if (request.path == "/api/login" && request.method == "POST") return Enter(request, peer);
   const std::string session = SessionOf(request);
-  const auto actor = ports_.logins.ActorOf(session);
-  if (!actor.has_value() || !ports_.stands(*actor)) {
+  const auto holder = ports_.logins.HolderOf(session);
+  if (!holder.has_value() || !ports_.stands(*holder)) {
     return Refusal(absl::UnauthenticatedError("log in first: `paritect web` prints an address that does"));
   }
   if (request.path == "/api/logout" && request.method == "POST") {
@@ -115,7 +115,7 @@ HttpAnswer Page::Api(const HttpRequest& request, const OneShotPeer& peer) {
     answer.headers.push_back(Cookie("", 0));
     return answer;
   }
-  auto text = api_.Answer({request.method, request.path, request.body, *actor, peer.address});
+  auto text = api_.Answer({request.method, request.path, request.body, holder->actor, peer.address});
   if (!text.ok()) return Refusal(text.status());
   return {200, kJson, *std::move(text)};
 }

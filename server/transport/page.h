@@ -19,10 +19,10 @@ namespace paritect {
 struct PagePorts {
   Logins& logins;
   CallLog& log;
-  // Whether the holder "operator/anna" may still come in: false once it was revoked.
-  std::function<bool(const std::string& actor)> stands;
+  // Whether the holder may still come in: false once it was revoked, also where it has joined again since.
+  std::function<bool(const LoginHolder& holder)> stands;
   // The holder of a certificate that the handshake verified; PermissionDenied: revoked.
-  std::function<absl::StatusOr<std::string>(const std::string& certificate_pem)> holder;
+  std::function<absl::StatusOr<LoginHolder>(const std::string& certificate_pem)> holder;
 };
 
 // Thread-safe where its parts are.

@@ -86,7 +86,7 @@ Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder,
       logins_(env.clock),
       calls_(MakeParts()),
       page_(env.rules, calls_,
-            {logins_, log_, [this](const std::string& actor) { return Stands(actor); },
+            {logins_, log_, [this](const LoginHolder& holder) { return gate_.Stands(holder); },
              [this](const std::string& pem) { return gate_.HolderOf(pem); }}),
       webhooks_({options.webhook_targets},
                 [this](const std::string& place, const absl::Status& status) {
@@ -242,16 +242,6 @@ absl::Status Server::StartWeb() {
   PARITECT_ASSIGN_OR_RETURN(web_, StartWebServer(
                                       address, [this] { return Metrics(); }, std::move(page)));
   return absl::OkStatus();
-}
-
-// "operator/anna" was not revoked. Who is not known here (another authority's certificates) was not.
-bool Server::Stands(const std::string& actor) {
-  for (const v1::NodeRecord& holder : fleet_.Holders()) {
-    const auto role = FromProto(holder.role());
-    if (!role || actor != absl::StrCat(RoleName(*role), "/", holder.name())) continue;
-    return holder.state() != "revoked" && !holder.forgotten();
-  }
-  return true;
 }
 
 Server::~Server() {

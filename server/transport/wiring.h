@@ -76,7 +76,6 @@ class Server {
   ServerParts MakeParts();
   void NoteJudged(const std::string& audit, bool now);
   std::string Metrics();
-  bool Stands(const std::string& actor);
   absl::Status StartWeb();
   std::string PageAddress() const;
 

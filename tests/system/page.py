@@ -102,6 +102,15 @@ def test_strangers_and_roles():
         # Whoever is revoked is out at once.
         cluster.client("node", "revoke", "vera")
         check(status(seer, "GET", "/api/nodes") == 401, "a revoked viewer still sees")
+        # Nor does the old session come back with a new credential of that name: somebody else may hold it.
+        again = os.path.join(cluster.work, "again.credential")
+        cluster.run(binary("paritect"), "join", cluster.address, "--token", cluster.token("viewer", "--node", "vera"),
+                    "--ca-pin", cluster.pin, "--name", "vera", "-o", again)
+        check(status(seer, "GET", "/api/nodes") == 401, "the session of a revoked viewer who joined again still sees")
+        fresh = Browser(cluster)
+        check(fresh.login(cluster, environment=dict(cluster.environment, PARITECT_CREDENTIAL=again))[2] == 200,
+              "who joined again logs in")
+        check(status(fresh, "GET", "/api/nodes") == 200, "who joined again sees")
         check(status(browser, "POST", "/api/logout") == 200 and status(browser, "GET", "/api/me") == 401, "logged out")
 
 
