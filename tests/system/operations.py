@@ -234,6 +234,7 @@ def test_agents_further_than_the_backup():
             cluster.start_agent(node, [example])
         cluster.wait_online("gpu-01", "npu-01")
         cluster.example_audit()
+        cluster.client("audit", "run", "example", code=[0, 1])
         backup = os.path.join(cluster.work, "older.db")
         cluster.run(binary("paritect-server"), "backup", cluster.dir, backup)
         before = json.loads(cluster.client("audit", "run", "example", "-o", "json", code=[0, 1]).stdout)
@@ -243,13 +244,19 @@ def test_agents_further_than_the_backup():
         check("newer commits" in done.stdout, done.stdout)
         cluster.start_server()
         cluster.wait_online("gpu-01", "npu-01", seconds=90)
+        cluster.metric_reaches("records_lost_total", 1)  # what was acknowledged and is gone is told
+        doctor = cluster.client("doctor", code=[0, 1]).stdout
+        check(re.search(r"warning\s+lost_records\s+[1-9].*since the newest run began of: example", doctor), doctor)
         report = json.loads(cluster.client("audit", "run", "example", "-o", "json", code=[0, 1]).stdout)
         # Collected anew: the same answer, but for what is told as lost.
         after = {check_: verdict for check_, verdict in verdicts(report).items() if not check_.startswith("cluster.")}
         check(after == {c: v for c, v in verdicts(before).items() if not c.startswith("cluster.")}, "another answer")
-        cluster.metric_reaches("records_lost_total", 1)  # what was acknowledged and is gone is told
         doctor = cluster.client("doctor", code=[0, 1]).stdout
-        check(re.search(r"warning\s+lost_records\s+[1-9]", doctor), doctor)
+        chinese = cluster.client("doctor", "--deep", code=[0, 1], 
+                                 environment=dict(cluster.environment, LC_ALL="zh_CN.UTF-8")).stdout
+        english = [line for line in chinese.splitlines() if not re.search("[\u4e00-\u9fff].*[\u4e00-\u9fff]", line[7:])]
+        check(not [line for line in english if "client" not in line], f"doctor in Chinese: {english}")
+        check(re.search(r"ok\s+lost_records\s+[1-9].*no audit's newest run rests on them", doctor), doctor)
         cluster.stop_server()
         check(set(stored_ranges(cluster)) >= set(newest), "an agent's stream is not there any more")
         cluster.run(binary("paritect-server"), "verify", cluster.dir)
