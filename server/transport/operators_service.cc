@@ -1,5 +1,7 @@
 #include "server/transport/operators_service.h"
 
+#include <malloc.h>
+
 #include "absl/strings/str_cat.h"
 #include "common/digest.h"
 #include "formats/bundle.h"
@@ -194,6 +196,10 @@ grpc::Status OperatorsService::Import(grpc::ServerContext* context, grpc::Server
     if (imported.ok()) *response = *std::move(imported);
   }
   gate_.Log(*caller, "Import", file, status, absl::StrCat(bytes.size(), " bytes, sha256 ", ToHex(Sha256(bytes))));
+  // What it took to read goes back to the machine: the next import may be a week away.
+  const bool large = bytes.size() >= kChunkBytes;
+  std::string().swap(bytes);
+  if (large) malloc_trim(0);
   return ToGrpc(status);
 }
 
