@@ -10,7 +10,8 @@
 
 namespace paritect {
 
-inline constexpr std::uint64_t kShardFileBytesMax = std::uint64_t{2} << 30;
+// Unpacked. It is held in memory, of which the agent's unit has 1 GiB (deploy/agent).
+inline constexpr std::uint64_t kShardFileBytesMax = std::uint64_t{512} << 20;
 
 // The bytes of a list, inflated where it is compressed. DataLoss: the compressed file is cut off.
 absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& path);

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """Inputs made by hand against a server, an agent and their readers: hostile.py BUILD_DIR NAME... (or --list)"""
+import gzip
 import hashlib
 import os
 import random
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 import zlib
 
@@ -12,6 +16,7 @@ import cluster as base
 from cluster import Cluster, PREFACE, binary, check, field, frame, rss_mib, shake, varint
 from siege import call_headers, drain, quietly
 
+AGENT_MEMORY_MIB = 1024  # MemoryMax of deploy/agent's unit
 RSS_GROWN_MIB_MAX = 600  # a million pieces of evidence in one bundle are the largest
 
 
@@ -181,6 +186,65 @@ def test_hostile_bundles():
         check(grown < RSS_GROWN_MIB_MAX, f"the server has grown by {grown:.0f} MiB")
         cluster.stop_server()
         cluster.run(binary("paritect-server"), "verify", cluster.dir)
+
+
+def observer_files(folder):
+    """What somebody puts into a folder of records: name of the attack, what makes it."""
+    def write(name, content):
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(content)
+
+    def sparse():
+        with open(os.path.join(folder, "a.jsonl"), "wb") as file:
+            file.truncate(1 << 40)
+
+    def foreign():
+        os.chmod(folder, 0o1777)
+        write("a.jsonl", b"{}\n")
+        os.symlink("/etc/passwd", os.path.join(folder, "b.jsonl"))
+        for name in ("a.jsonl", "b.jsonl"):
+            os.chown(os.path.join(folder, name), 12345, 12345, follow_symlinks=False)
+
+    zeros, lines = gzip.compress(bytes(64 << 20), 9), gzip.compress(b'{"a":1}\n' * (8 << 20), 9)
+    yield "a pipe that nobody writes to", lambda: os.mkfifo(os.path.join(folder, "a.jsonl"))
+    yield "a device without end", lambda: os.symlink("/dev/zero", os.path.join(folder, "a.jsonl"))
+    yield "a link to itself", lambda: os.symlink("a.jsonl", os.path.join(folder, "a.jsonl"))
+    yield "a link to its folder", lambda: os.symlink(".", os.path.join(folder, "a"))
+    yield "a file of 1 TiB", sparse
+    yield "gzip that inflates to 4 GiB of nothing", lambda: write("a.jsonl.gz", zeros * 64)
+    yield "gzip that inflates to 4 GiB of lines", lambda: write("a.jsonl.gz", lines * 64)
+    yield "one line of 200 MiB", lambda: write("a.jsonl", b'{"a":"' + b"x" * (200 << 20))
+    yield "nested without end", lambda: write("a.jsonl", b"[" * 5_000_000)
+    yield "ten thousand empty files", lambda: [write(f"{i}.jsonl", b"") for i in range(10_000)]
+    if os.geteuid() == 0:
+        yield "another user's files and links", foreign
+
+
+def test_observer_folder():
+    """A folder of records that somebody else fills: nothing of it is believed, and reading it ends soon and within the
+    memory of the agent's unit."""
+    with tempfile.TemporaryDirectory(prefix="paritect-hostile-") as work:
+        folder = os.path.join(work, "observed")
+        with open(os.path.join(work, "plan.yaml"), "w") as file:
+            file.write("run: x\nnode: n\nobserved: [observed]\n")
+        for name, make in observer_files(folder):
+            os.mkdir(folder)
+            make()
+            began = time.time()
+            with open(os.path.join(work, "said"), "w+") as said:
+                agent = subprocess.Popen([binary("paritect-agent"), "collect", "plan.yaml", "-o", "out.pbundle"], cwd=work,
+                                         stdout=said, stderr=said)
+                _, status, used = os.wait4(agent.pid, 0)
+                agent.returncode = os.waitstatus_to_exitcode(status)
+                said.seek(0)
+                text = said.read()
+            peak = used.ru_maxrss >> 10
+            check(agent.returncode in (0, 1), f"{name}: {agent.returncode} {text[-500:]}")
+            check(": 0 of " in text, f"{name} was taken for a record: {text[-500:]}")
+            check(peak < AGENT_MEMORY_MIB, f"{name} took {peak} MiB")
+            check(time.time() - began < 60, f"{name} took {time.time() - began:.0f} s")
+            print(f"{name}: {time.time() - began:.1f} s, {peak} MiB")
+            shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
