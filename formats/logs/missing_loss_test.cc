@@ -43,6 +43,12 @@ const std::pair<const char*, Line> kDialects[] = {
      [](int s, bool loss) {
        return absl::StrCat("INFO step ", s, "/20 ", loss ? "loss 2.5 " : "", "lr 1e-4 grad_norm 0.5");
      }},
+    {"text, a value in brackets behind the loss",
+     [](int s, bool loss) {
+       return absl::StrCat("step ", s, "/20 | ", loss ? "loss 2.5 (+0.12z)| " : "", "norm 0.5 (+0.3z)| lr 1e-4");
+     }},
+    {"text, a loss of two words",
+     [](int s, bool loss) { return absl::StrCat("[", s, "/20] ", loss ? "Train loss: 2.5, " : "", "lr: 1e-4"); }},
     {"hf",
      [](int s, bool loss) {
        return absl::StrCat("{", loss ? "'loss': 2.5, " : "", "'grad_norm': 0.5", s,

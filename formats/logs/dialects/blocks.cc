@@ -11,6 +11,7 @@
 #include "formats/logs/machinery/common_lines.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "formats/logs/machinery/rank_prefix.h"
 
 namespace paritect {
 namespace {
@@ -99,6 +100,7 @@ bool Sniff(const LogHead& head) {
   return AnyLine(head.text, [&](absl::string_view line) {
     absl::string_view name;
     LogNumber number;
+    StripRankPrefix(line);
     if (header && TakeValue(line, name, number) && IsLoss(LookUpLogKey(name))) return true;
     FieldCollector fields;
     std::int64_t total = 0;

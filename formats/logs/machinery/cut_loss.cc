@@ -101,8 +101,16 @@ bool CutLoss::IsLoss(std::size_t first, std::size_t last) const {
     const absl::string_view word = absl::string_view(text_).substr(tokens_[i].begin, tokens_[i].end - tokens_[i].begin);
     given = given || tokens_[i].number;
     if (tokens_[i].number || !IsLetter(word[0])) continue;
-    if (!NamesLoss(word) && word != "is") return false;
-    named = named || NamesLoss(word);
+    if (NamesLoss(word)) {
+      named = true;
+      continue;
+    }
+    const bool unit = i > first && tokens_[i - 1].number && tokens_[i - 1].end == tokens_[i].begin;  // "0.12z"
+    // "Train loss": the words name it together.
+    const bool together =
+        i + 1 < last && !tokens_[i + 1].number &&
+        NamesLoss(absl::string_view(text_).substr(tokens_[i].begin, tokens_[i + 1].end - tokens_[i].begin));
+    if (word != "is" && !unit && !together) return false;
   }
   return named && given;
 }

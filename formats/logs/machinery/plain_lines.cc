@@ -11,6 +11,7 @@
 #include "formats/logs/machinery/evaluation_modes.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "formats/logs/machinery/rank_prefix.h"
 #include "formats/logs/machinery/telling_groups.h"
 
 namespace paritect {
@@ -220,7 +221,10 @@ class PlainDialect : public LineDialect {
 
   // A line that gives a loss beside other values: without it (cut_loss.h) it would tell nothing.
   void Remember(absl::string_view text, const StepValues& record) {
-    if (record.has_loss() && HasOtherValues(record)) form_ = std::string(text.substr(0, kFormBytes));
+    if (!record.has_loss() || !HasOtherValues(record)) return;
+    text = text.substr(0, kFormBytes);
+    // "[2/200]": of a place only the bracket is the same in each line.
+    form_ = std::string(absl::StartsWith(text, "[") ? text.substr(0, text.find_first_of("0123456789")) : text);
   }
 
   std::string form_;  // how those lines begin
@@ -246,6 +250,7 @@ bool IsPlaceWithLoss(absl::string_view line) {
 
 bool IsBracketLine(absl::string_view line) {
   LineFields fields;
+  StripRankPrefix(line);
   return CollectBracketLine(line, fields);
 }
 
