@@ -146,6 +146,7 @@ absl::StatusOr<MetricTable> ReadMetrics(const DocumentNode& root) {
                {"evaluators", [&](const DocumentNode& value) { return ReadWords(value, out.evaluators); }},
                {"part_words", [&](const DocumentNode& value) { return ReadWords(value, out.part_words); }},
                {"loss_terms", [&](const DocumentNode& value) { return ReadNameWords(value, out.loss_terms); }},
+               {"summed_terms", [&](const DocumentNode& value) { return ReadWords(value, out.summed_terms); }},
                {"gradient_norms", [&](const DocumentNode& value) { return ReadNameWords(value, out.gradient_norms); }},
                {"fields", [&](const DocumentNode& value) { return ReadFields(value, out); }},
                {"metrics", [&](const DocumentNode& value) {
@@ -231,6 +232,13 @@ bool NamesLossTerm(absl::string_view key) {
                         [word](const std::string& ending) { return absl::EndsWith(word, ending); });
   }
   return found;
+}
+
+bool NamesSummedTerm(absl::string_view key) {
+  const std::string normal = NormalMetricKey(key);
+  absl::string_view name = normal;
+  absl::ConsumePrefix(&name, "train_");
+  return BuiltInMetrics().summed_terms.contains(name);
 }
 
 bool NamesGradientNorm(absl::string_view key) {

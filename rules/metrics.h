@@ -42,6 +42,7 @@ struct MetricTable {
   std::set<std::string, std::less<>> evaluators;
   std::set<std::string, std::less<>> part_words;
   NameWords loss_terms;
+  std::set<std::string, std::less<>> summed_terms;
   NameWords gradient_norms;
   absl::flat_hash_map<std::string, EvaluationMetric> by_spelling;
   std::map<std::string, MetricSense, std::less<>> senses;  // of words within a longer name
@@ -77,6 +78,9 @@ bool StripEvaluationWords(absl::string_view& normal_key);
 // The loss or a part of it: "loss_bbox", "train/box_loss", "mtp_1 loss", "aux.d0.loss_cls", "分类损失". Not what only
 // has to do with one: "loss_scale", "loss_weight", "packet loss".
 bool NamesLossTerm(absl::string_view key);
+
+// A term that programs add to others without printing the sum: "train/box_loss", "lobj".
+bool NamesSummedTerm(absl::string_view key);
 
 // "optim/total_grad_norm", "critic/grad_norm", "grad_norm.0_default", "grad_2.0_norm_total", "gnorm".
 bool NamesGradientNorm(absl::string_view key);

@@ -132,6 +132,19 @@ const Sample kSamples[] = {
      "3.0000\nEpoch 2/2\n"
      "10/10 [====] - 1s 9ms/step - loss: 3.0000\n",
      "5:3.5 10:3.25~3 20:3"},
+    {"keras",
+     "Epoch 1/1\n10/10 - 1s - loss: 3.5000 - val_loss: 3.2500\nEpoch 1/1\n10/10 - 1s - loss: 3.0000 - val_loss: "
+     "2.7500\n",
+     "10:3.5~3.25 20:3~2.75"},
+    {"caffe",
+     "I0101 10:00:00.000000  42 solver.cpp:330] Iteration 0, Testing net\nI0101 10:00:00.000000  42 "
+     "solver.cpp:397]     Test net output #0: accuracy = 0.125\nI0101 10:00:00.000000  42 solver.cpp:218] Iteration 0 "
+     "(8.5 iter/s, 2.5s/20 iters), loss = 3.5\nI0101 10:00:00.000000  42 sgd_solver.cpp:105] Iteration 0, lr = 0.25\n",
+     "0:3.5/0.25@0.125"},
+    {"yolo",
+     "      Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size\n        1/2      2.61G      1.500     "
+     " 1.250      0.750         81        640: 100%|####| 8/8 [00:02<00:00]\n",
+     "8:3.5"},
     {"dllogger",
      "DLLL {\"type\": \"LOG\", \"step\": [0, 1], \"data\": {\"loss\": 3.5}}\nDLLL {\"type\": \"LOG\", \"step\": [0, "
      "2], \"data\": {\"loss\": 3.25}}\n",

@@ -247,11 +247,12 @@ TEST(ToldOnce, ARunThatBeginsAnewIsNoValidation) {
                         Bars({1, 20, 40, 60, 80, 100}, 100, 1.5), "Epoch 2/2\n", Bars({50, 100}, 100, 1)));
   EXPECT_TRUE(HasNote(log, "two_runs_in_one_file"));
   EXPECT_EQ(Losses(log), 11);
-  // Two whole runs.
+  // Behind a whole one it is another fit: nothing is lost, and its steps go on with the count.
   const std::string run = absl::StrCat("Epoch 1/1\n", Bars({1, 50, 100}, 100, 2.5));
   const v1::RunLog two = Read(run + run);
-  EXPECT_TRUE(HasNote(two, "two_runs_in_one_file"));
+  EXPECT_TRUE(HasNote(two, "next_fit"));
   EXPECT_EQ(Losses(two), 6);
+  EXPECT_EQ(two.records(5).step(), 200);
 }
 
 TEST(ToldOnce, AStepPrintedTwiceIsNoResume) {

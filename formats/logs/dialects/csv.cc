@@ -111,10 +111,11 @@ class CsvDialect : public LineDialect {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (cells[i].empty()) continue;
       const LogNumber number = ReadLogNumber(cells[i]);
-      const LogField field = ClassifyLogKey(columns_[i]);
+      const LogKey& key = LookUpLogKey(columns_[i]);
+      const LogField field = key.field;
       if (static_cast<int>(i) == loss_) {
         fields.Add("loss", number);
-      } else if (!IsTrainingLoss(field) && field != LogField::kOtherLoss) {
+      } else if ((!IsTrainingLoss(field) && field != LogField::kOtherLoss) || (key.summed && loss_ < 0)) {
         fields.Add(columns_[i], number);
         continue;
       }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "formats/logs/log_format.h"
 #include "formats/logs/machinery/field_names.h"
@@ -109,7 +110,14 @@ class KerasDialect : public LineDialect {
     Begin(line, epoch, epochs, out);
   }
 
+  // A `fit` behind one that came to an epoch's end (its last, or by early stopping): its epochs go on with the count.
+  // In the middle of an epoch it is a run that begins anew.
   void Begin(std::int64_t line, std::int64_t epoch, std::int64_t epochs, RunLogBuilder& out) {
+    const bool next_fit = epoch == 1 && epoch_ > 0 && total_ > 0 && done_ == total_;
+    if (next_fit) {
+      epochs_before_ += epoch_;
+      out.AddNote("next_fit", line, absl::StrCat("another fit begins: its epochs count from ", epochs_before_));
+    }
     epoch_ = epoch;
     epochs_ = epochs;
     done_ = 0;
@@ -117,7 +125,10 @@ class KerasDialect : public LineDialect {
     stride_ = 0;
     evaluates_ = false;
     told_results_ = false;
-    if (epoch == 1) out.Banner(line);
+    if (epoch == 1 && !next_fit) {
+      epochs_before_ = 0;
+      out.Banner(line);
+    }
   }
 
   // Behind "Epoch 1/N" at an epoch's end: of a validation where the training's last bar comes after them, else of a run
@@ -172,11 +183,11 @@ class KerasDialect : public LineDialect {
     LogRecord& record = fields.record();
     record.has_step = true;
     record.step_in_epoch = true;
-    record.epoch_index = epoch_ - 1;
+    record.epoch_index = epochs_before_ + epoch_ - 1;
     record.steps_per_epoch = bar.total;
     record.values.set_step(bar.done);
-    record.values.set_epoch(static_cast<double>(epoch_));
-    out.TotalSteps(epochs_ * bar.total);
+    record.values.set_epoch(static_cast<double>(epochs_before_ + epoch_));
+    out.TotalSteps((epochs_before_ + epochs_) * bar.total);
     out.set_interval_means();
     out.Add(std::move(record));
   }
@@ -189,6 +200,7 @@ class KerasDialect : public LineDialect {
 
   std::int64_t epoch_ = 0;
   std::int64_t epochs_ = 0;
+  std::int64_t epochs_before_ = 0;  // of fits that came before
   std::int64_t done_ = 0;
   std::int64_t total_ = 0;   // of the epoch's training bars
   std::int64_t stride_ = 0;  // batches between two of them, at most

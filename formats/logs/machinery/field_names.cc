@@ -28,10 +28,23 @@ void FieldCollector::AddLoss(const LogKey& key, const LogNumber& number) {
   }
 }
 
+// A sum with a term that is missing or refused is none either.
+void FieldCollector::AddTerm(const LogNumber& number) {
+  if (terms_++ == 0) {
+    term_sum_ = number;
+    return;
+  }
+  if (term_sum_.kind != LogNumber::Kind::kValue) return;
+  term_sum_.value += number.value;
+  term_sum_.resolution += number.resolution;
+  term_sum_.kind = number.kind;
+}
+
 void FieldCollector::Add(const LogKey& key, const LogNumber& number) {
   const LogField field = key.field;
   StepValues& values = record_.values;
   if (number.kind == LogNumber::Kind::kSpliced) spliced_ = true;
+  if (key.summed) AddTerm(number);
   if (IsTrainingLoss(field) || field == LogField::kOtherLoss) {
     AddLoss(key, number);
     return;
@@ -167,6 +180,9 @@ void FieldCollector::Finish(RunLogBuilder& out) {
     SetLoss(loss_number_);
   } else if (other_losses_ == 1) {
     SetLoss(other_loss_number_);
+  } else if (terms_ > 1) {
+    SetLoss(term_sum_);
+    out.set_loss_is_sum(record_.values.line());
   }
   const StepValues& values = record_.values;
   record_.values.set_accuracy_of_training(values.has_accuracy() && !evaluation_accuracy_ && has_loss_key() &&

@@ -20,7 +20,7 @@ class FieldCollector {
   void SetLine(std::int64_t line) { record_.values.set_line(line); }
 
   LogRecord& record() { return record_; }
-  bool has_loss_key() const { return loss_ != LogField::kOther || other_losses_ > 0; }
+  bool has_loss_key() const { return loss_ != LogField::kOther || other_losses_ > 0 || terms_ > 1; }
   bool has_values() const { return has_values_; }
   bool spliced() const { return spliced_; }
   // A step that is no whole number: refused, NaN, or too large to be counted.
@@ -33,6 +33,7 @@ class FieldCollector {
   bool has_metric() const { return has_metric_; }
 
  private:
+  void AddTerm(const LogNumber& number);
   void SetLoss(const LogNumber& number);
   void SetStep(const LogKey& key, const LogNumber& number);
   void SetAccuracy(const LogKey& key, const LogNumber& number);
@@ -46,6 +47,8 @@ class FieldCollector {
   LogNumber loss_number_;
   int other_losses_ = 0;
   LogNumber other_loss_number_;
+  int terms_ = 0;
+  LogNumber term_sum_;
   bool has_values_ = false;
   bool plain_norm_ = false;  // a gradient norm under its usual name
   double norm_squares_ = 0;  // of the groups of a dictionary

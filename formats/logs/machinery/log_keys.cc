@@ -115,6 +115,7 @@ LogKey MakeKey(absl::string_view key) {
   } else if (out.field = FieldOfRest(name); out.field == LogField::kOther && FindEvaluationMetric(key) != nullptr) {
     out.field = LogField::kMetric;
   }
+  out.summed = NamesSummedTerm(key);
   if (out.eval_order == 1 && absl::StrContains(name, "test")) out.eval_order = 2;
   out.global_step = out.field == LogField::kStep && IsGlobalStep(name);
   out.name = std::make_shared<const std::string>(key);

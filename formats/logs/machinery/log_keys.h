@@ -45,6 +45,7 @@ struct LogKey {
                                         // validation's, 2 a test's, 3 a loss of unknown meaning, a part perhaps
   bool derived = false;                 // "lr-AdamW", "lr/pg0", "optim/total_grad_norm": where nothing plainer stands
   bool global_step = false;             // a step of the whole run: beats a plain "step" on the same line
+  bool summed = false;                  // a term of a loss that is the sum of such ("train/box_loss")
   bool loss_of_something_else = false;  // "packet loss 3 %"
   MetricName name;
 };

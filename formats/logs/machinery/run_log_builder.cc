@@ -155,6 +155,12 @@ void RunLogBuilder::set_steps_by_order(std::int64_t line) {
   }
 }
 
+void RunLogBuilder::set_loss_is_sum(std::int64_t line) {
+  if (note_counts_["loss_is_sum"] == 0) {
+    AddNote("loss_is_sum", line, "the log prints terms of the loss and not the whole: their sum counts as the loss");
+  }
+}
+
 void RunLogBuilder::DecideMaybeInEpoch() {
   if (!has_maybe_in_epoch_) return;
   const LogRecord* before = nullptr;

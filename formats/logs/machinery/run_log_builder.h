@@ -72,6 +72,8 @@ class RunLogBuilder {
   void set_incomplete_tail() { log_.set_incomplete_tail(true); }
   // Steps are counted from the order of the lines: the format prints none.
   void set_steps_by_order(std::int64_t line);
+  // The format prints the terms of the loss alone.
+  void set_loss_is_sum(std::int64_t line);
 
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
