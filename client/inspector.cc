@@ -1,6 +1,7 @@
 #include "client/inspector.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "common/numbers.h"
 #include "common/utf8.h"

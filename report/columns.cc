@@ -1,6 +1,7 @@
 #include "report/columns.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>

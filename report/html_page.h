@@ -3,6 +3,7 @@
 #ifndef PARITECT_REPORT_HTML_PAGE_H_
 #define PARITECT_REPORT_HTML_PAGE_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/string_view.h"

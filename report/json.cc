@@ -1,5 +1,7 @@
 #include "report/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/escaping.h"
 #include "checks/causes.h"
 #include "checks/explaining/openings.h"

@@ -4,8 +4,6 @@
 #ifndef PARITECT_REPORT_JSON_H_
 #define PARITECT_REPORT_JSON_H_
 
-#include <nlohmann/json.hpp>
-
 #include "paritect/v1/pictures.pb.h"
 #include "paritect/v1/report.pb.h"
 #include "report/columns.h"       // IWYU pragma: export

@@ -1,6 +1,7 @@
 #include "report/pictures_json.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "common/digest.h"
 

@@ -1,5 +1,7 @@
 #include "report/signature.h"
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/escaping.h"
 #include "common/pki/report_key.h"
 #include "common/utf8.h"

@@ -1,6 +1,7 @@
 #include "report/signature.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/escaping.h"
 #include "common/pki/report_key.h"

@@ -1,6 +1,7 @@
 #include "server/operators.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"

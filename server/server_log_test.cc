@@ -1,6 +1,7 @@
 #include "server/server_log.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <sstream>
 

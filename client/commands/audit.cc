@@ -1,5 +1,6 @@
 // paritect audit create | run | ls | show | wait | cancel | events | stop | rm: audits of a server.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_join.h"
 #include "client/remote/audit_events.h"

@@ -1,5 +1,6 @@
 // paritect diagnose: the walk from the symptom to its cause, each step answered by checks, with what to do next.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/match.h"

@@ -1,5 +1,6 @@
 // paritect doctor: what stands between this machine and a healthy server.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"

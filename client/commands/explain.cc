@@ -1,4 +1,6 @@
 // paritect explain: what an item, a check or a kind of finding is about.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "checks/check.h"

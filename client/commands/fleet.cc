@@ -1,4 +1,5 @@
 // paritect fleet install | status | uninstall: the agent on many hosts, through the user's own ssh.
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>

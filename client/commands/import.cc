@@ -1,4 +1,6 @@
 // paritect import FILE.pbundle...: evidence that was collected without a server.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "agent/redaction.h"
 #include "client/remote/connection.h"

@@ -1,4 +1,6 @@
 // paritect inspect: what the product sees in a file or folder.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_join.h"
 #include "client/command.h"
 #include "client/inspector.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "absl/strings/match.h"

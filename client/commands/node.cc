@@ -1,5 +1,6 @@
 // paritect node ls | show | revoke: who is enrolled.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "client/remote/connection.h"

@@ -1,5 +1,6 @@
 // paritect plan init|show: the plan that a folder's content suggests, and what a plan takes.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

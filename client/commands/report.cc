@@ -1,5 +1,7 @@
 // paritect report [NAME] | report --db FILE | report verify FILE: a server's report, or one that `check --db` kept, in
 // any format, and whether a report file is genuine.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "checks/pictures/pictures.h"

@@ -1,4 +1,6 @@
 // paritect runs ls | show | rm NAME: recorded and imported runs.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_join.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"

@@ -2,6 +2,7 @@
 // migration: where, why it endangers precision, and what to do. Ends with 0 when nothing is an error, 1 when something
 // is, 2 when it cannot be told. A comment `# paritect: allow KIND: reason` on the line or the one before it waives.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/match.h"

@@ -1,4 +1,6 @@
 // paritect token create | ls | revoke: join tokens for nodes and persons.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "client/remote/connection.h"

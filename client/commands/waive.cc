@@ -1,4 +1,6 @@
 // paritect waive add | ls | lint: findings that a person accepts until a date.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "client/remote/answers.h"

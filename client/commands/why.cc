@@ -1,4 +1,6 @@
 // paritect why ID[@NODE]: the evidence chain of one check (or of all checks of an item).
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "checks/runner.h"

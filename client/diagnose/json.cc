@@ -1,5 +1,7 @@
 #include "client/diagnose/json.h"
 
+#include <nlohmann/json.hpp>
+
 #include "checks/causes.h"
 #include "report/view.h"
 

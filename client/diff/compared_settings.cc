@@ -1,5 +1,7 @@
 #include "client/diff/compared_settings.h"
 
+#include <nlohmann/json.hpp>
+
 #include "checks/settings/compare.h"
 #include "common/utf8.h"
 

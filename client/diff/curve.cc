@@ -1,6 +1,7 @@
 // diff curve A B: two curves in the terminal, one below the other on one scale, and the figures that tell them apart.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

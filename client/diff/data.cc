@@ -2,6 +2,7 @@
 // run that holds some), a list, a plan or an evidence bundle.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/match.h"

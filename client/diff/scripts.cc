@@ -2,6 +2,7 @@
 // layers, seeds. Formatting and comments do not count.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "agent/collectors/script_files.h"

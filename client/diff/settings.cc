@@ -1,5 +1,6 @@
 // diff settings A B: effective values side by side, grouped by the item that judges them; equal ones are counted.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

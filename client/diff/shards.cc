@@ -2,6 +2,7 @@
 // nobody, or by another rank is marked and counted. A, B: a plan, a folder with one, a bundle, a list, a folder of
 // lists or of the recorder's files.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/match.h"

@@ -1,5 +1,7 @@
 #include "client/fleet/fleet_view.h"
 
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/localise.h"

@@ -1,5 +1,6 @@
 // paritect inspect --as dataset: the files of a folder or of a list.
 #include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "absl/strings/ascii.h"

@@ -1,4 +1,6 @@
 // paritect inspect --as log: the records that a log gives.
+#include <nlohmann/json.hpp>
+
 #include "agent/collectors/log_files.h"
 #include "client/inspector.h"
 #include "common/status_macros.h"

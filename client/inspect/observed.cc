@@ -1,6 +1,7 @@
 // inspect --as observed: what the observer recorded in the processes of a job (docs/observer.md): who trained, what is
 // missing from the records, and the facts that checks will see. A file, or a folder of them.
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "agent/collectors/record_files.h"
 #include "agent/collectors/shard_trace.h"

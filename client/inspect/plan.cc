@@ -1,5 +1,6 @@
 // inspect without --as: a collection plan or an evidence bundle, recognised by content.
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

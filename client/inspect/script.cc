@@ -1,6 +1,7 @@
 // inspect of a Python source that is no configuration (or --as script): the facts of training scripts, in the order in
 // which they would run.
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,6 @@
 // inspect --as settings: what a configuration file (or a log) states, with canonical names.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/redaction.h"

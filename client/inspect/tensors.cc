@@ -1,4 +1,6 @@
 // inspect --as tensors: the calls of a dump in order, with what each took and gave.
+#include <nlohmann/json.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "client/inspector.h"
 #include "common/status_macros.h"

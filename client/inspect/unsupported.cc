@@ -1,4 +1,6 @@
 // The last resort: what no inspector claims.
+#include <nlohmann/json.hpp>
+
 #include "client/inspector.h"
 
 namespace paritect {

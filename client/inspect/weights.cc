@@ -1,6 +1,7 @@
 // inspect --as weights: the tensors of a checkpoint by digest and statistics, and the values that stand beside them.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,7 @@
 #include "client/manifest/progress.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,7 @@
 #include "client/plan/told_input.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

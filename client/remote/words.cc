@@ -1,6 +1,7 @@
 #include "client/remote/words.h"
 
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_format.h"
 #include "client/localise.h"

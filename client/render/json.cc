@@ -1,4 +1,6 @@
 // -o json: the whole report, one object.
+#include <nlohmann/json.hpp>
+
 #include "client/report/json.h"
 #include "client/report/renderer.h"
 

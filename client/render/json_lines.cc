@@ -1,5 +1,7 @@
 // -o jsonl: one object a line, for tools that read streams: the report, then of each item the item, its checks,
 // and of each check its findings and missing pieces. `record` says which. Both languages, as in json.
+#include <nlohmann/json.hpp>
+
 #include "client/report/json.h"
 #include "client/report/renderer.h"
 

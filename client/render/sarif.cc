@@ -1,6 +1,7 @@
 // -o sarif: SARIF 2.1.0, for code hosts and editors. A rule a check, a result an error or warning; a waiver is an
 // accepted suppression; what was not performed is a notification of the invocation.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

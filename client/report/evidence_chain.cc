@@ -1,6 +1,7 @@
 #include "client/report/evidence_chain.h"
 
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

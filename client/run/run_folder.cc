@@ -1,5 +1,6 @@
 #include "client/run/run_folder.h"
 
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 

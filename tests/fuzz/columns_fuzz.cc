@@ -1,4 +1,6 @@
 // Long lists of a report as columns: a report in one HTML file comes from anywhere, to be verified.
+#include <nlohmann/json.hpp>
+
 #include "report/json.h"
 #include "tests/fuzz/fuzz.h"
 
