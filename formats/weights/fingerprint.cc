@@ -7,6 +7,9 @@
 #include <vector>
 
 #include <xxhash.h>
+#ifdef PARITECT_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>  // updates by the widest vectors that this processor has; the hashes are the same
+#endif
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

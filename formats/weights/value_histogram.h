@@ -15,7 +15,10 @@ class ValueHistogram {
   void Add(const float* values, std::size_t count) {
     std::size_t i = 0;
     for (; i + 4 <= count; i += 4) {
-      for (std::size_t k = 0; k < 4; ++k) ++counts_[k][BinOf(values[i + k])];
+      ++counts_[0][BinOf(values[i])];  // written out: as a loop within a loop it took twice as long
+      ++counts_[1][BinOf(values[i + 1])];
+      ++counts_[2][BinOf(values[i + 2])];
+      ++counts_[3][BinOf(values[i + 3])];
     }
     for (; i < count; ++i) ++counts_[0][BinOf(values[i])];
     if ((since_flush_ += count) > kFlushValues) Flush();
