@@ -67,11 +67,7 @@ class Judge {
                  {{"count", absl::StrCat(other_start_)}, {"tensor", first_other_start_}});
       if (pairs_.empty()) return;
     }
-    if (all_.aa == 0 && all_.bb == 0) {
-      AddMissing(context_, result_, "nothing_moved", b_.run->run.name,
-                 {{"from", absl::StrCat(b_.from)}, {"to", absl::StrCat(b_.to)}});
-      return;
-    }
+    if (all_.aa == 0 && all_.bb == 0) return Unmeasured();
     Covered();
     if (Whole()) Tensors();
   }
@@ -98,32 +94,42 @@ class Judge {
       return;
     }
     // Sketches and signs are place by place.
-    if (!pair.one_to_one() || start == Sameness::kTransposed) return Uncomparable(pair);
+    if (!pair.one_to_one() || start == Sameness::kTransposed) return Uncomparable(pair, elsewhere_);
     const ModelTensor& a = *pair.a[0];
     const ModelTensor& b = *pair.b[0];
     // What stands still on one side is named by first-step.update.updated; here its update is 0.
     const Movement moves_a = MovementOf(a_, a), moves_b = MovementOf(b_, b);
     if (moves_a == Movement::kStill && moves_b == Movement::kStill) return;
-    if (moves_a == Movement::kUnknown || moves_b == Movement::kUnknown) return Uncomparable(pair);
+    if (moves_a == Movement::kUnknown || moves_b == Movement::kUnknown) return Uncomparable(pair, unsketched_);
     const std::vector<double> u = UpdateSketch(a_, a), v = UpdateSketch(b_, b);
     const std::optional<SketchProducts> products = ProductsOf(u, v);
     const bool same_shape = std::equal(a.first().shape().begin(), a.first().shape().end(), b.first().shape().begin(),
                                        b.first().shape().end());
     const SignCount signs = CountSigns(a.first().sampled_signs(), b.first().sampled_signs());
-    // The smallest have no sketch, and all their signs.
-    if (!same_shape || (!products.has_value() && signs.places == 0)) return Uncomparable(pair);
+    if (!same_shape) return Uncomparable(pair, elsewhere_);
+    // The smallest have no sketch, and all their signs; or bytes that are the same before and after.
+    if (!products.has_value() && start == Sameness::kSameBytes && Compare(pair) == Sameness::kSameBytes) {
+      ++same_bytes_;
+    } else if (!products.has_value() && signs.places == 0) {
+      return Uncomparable(pair, unsketched_);
+    }
     const SketchProducts known = products.value_or(SketchProducts());
     VectorPair vectors = {a.name, known.aa, known.ab, known.bb, known.places, signs, a.elements(), 1};
     const std::uint64_t with_signs = 4 * a.first().sampled_signs().size();
     const auto sampled = static_cast<double>(std::min<std::uint64_t>(a.elements(), with_signs));
     if (signs.places > 0) vectors.moved = std::min(1.0, static_cast<double>(signs.places) / sampled);
     all_.Add(vectors);
+    ++compared_;
     if (moves_a == moves_b) pairs_.push_back(std::move(vectors));
   }
 
-  // Other layouts and parts.
-  void Uncomparable(const TensorPair& pair) {
-    if (uncompared_++ == 0) first_uncompared_ = pair.a[0]->name;
+  struct Uncompared {
+    int count = 0;
+    std::string first;
+  };
+
+  void Uncomparable(const TensorPair& pair, Uncompared& of_its_kind) {
+    if (of_its_kind.count++ == 0) of_its_kind.first = pair.a[0]->name;
     for (const ModelTensor* one : pair.a) {
       const std::optional<double> size = UpdateSize(a_, *one);
       uncovered_ += size.value_or(0) * size.value_or(0) * static_cast<double>(one->elements());
@@ -140,15 +146,36 @@ class Judge {
     return there(before.a) && there(before.b) ? Compare(before) : Sameness::kUnknown;
   }
 
+  // No tensor that moved has a sketch: how large its update was, and how alike the whole is, is not known.
+  void Unmeasured() {
+    const int others = elsewhere_.count + unsketched_.count;
+    if (same_bytes_ > 0 && others == 0 && all_.signs.differ == 0 && same_bytes_ == compared_) {
+      v1::Finding& finding = AddFinding(context_, result_, v1::SEVERITY_NOTE, "measured/same_update/bytes",
+                                        b_.run->run.name, {{"count", absl::StrCat(same_bytes_)}});
+      SetFact(finding, "tensors", static_cast<std::uint64_t>(same_bytes_));
+    } else if (compared_ + others == 0) {
+      AddMissing(context_, result_, "nothing_moved", b_.run->run.name,
+                 {{"from", absl::StrCat(b_.from)}, {"to", absl::StrCat(b_.to)}});
+    } else {
+      AddMissing(context_, result_, "update_not_covered", b_.run->run.name, {{"share", "0"}});
+    }
+  }
+
   void Covered() {
-    if (uncompared_ == 0) return;
+    if (elsewhere_.count + unsketched_.count == 0) return;
     const double covered = all_.aa / std::max(all_.aa + uncovered_, 1e-300);
     if (covered < Limit("gradient_covered")) {
       AddMissing(context_, result_, "update_not_covered", b_.run->run.name, {{"share", FormatShort(100 * covered, 3)}});
       return;
     }
-    AddMissing(context_, result_, "update_not_covered/tensors", b_.run->run.name,
-               {{"count", absl::StrCat(uncompared_)}, {"tensor", first_uncompared_}});
+    Uncovered("update_not_covered/tensors", elsewhere_);
+    Uncovered("update_not_covered/unsketched", unsketched_);
+  }
+
+  void Uncovered(absl::string_view id, const Uncompared& tensors) {
+    if (tensors.count == 0) return;
+    AddMissing(context_, result_, id, b_.run->run.name,
+               {{"count", absl::StrCat(tensors.count)}, {"tensor", tensors.first}});
   }
 
   double Limit(absl::string_view name) const { return context_.profile.threshold(std::string(name)); }
@@ -247,9 +274,9 @@ class Judge {
     const std::uint64_t all = pair.signs.places + pair.signs.alone;
     const double share = static_cast<double>(pair.signs.alone) / static_cast<double>(std::max<std::uint64_t>(all, 1));
     if (pair.signs.alone < kAloneMin || share <= Limit("update_alone")) return;
-    v1::Finding* finding = budget.Add(may_be_noise ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR,
-                                      "update_direction_differs/part", pair.name,
-                                      {{"alone", absl::StrCat(pair.signs.alone)}, {"all", absl::StrCat(all)}});
+    v1::Finding* finding =
+        budget.Add(may_be_noise ? v1::SEVERITY_WARNING : v1::SEVERITY_ERROR, "update_direction_differs/part", pair.name,
+                   {{"alone", absl::StrCat(pair.signs.alone)}, {"all", absl::StrCat(all)}});
     if (finding != nullptr) SetFact(*finding, "updated_on_one_side", share);
   }
 
@@ -295,8 +322,10 @@ class Judge {
   Direction all_;
   std::vector<VectorPair> pairs_;
   double uncovered_ = 0;
-  int uncompared_ = 0;
-  std::string first_uncompared_;
+  int compared_ = 0;
+  int same_bytes_ = 0;    // of these: without a sketch, and the same before and after
+  Uncompared elsewhere_;  // in another layout or in other parts
+  Uncompared unsketched_;
   int other_start_ = 0;
   std::string first_other_start_;
 };

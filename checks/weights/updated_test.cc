@@ -1,4 +1,5 @@
 // What one step did to the weights, with its innocent twins.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "checks/weights/checkpoints.h"
@@ -38,7 +39,8 @@ v1::Bundle B(const Step& step = {}) {
 }
 
 v1::Bundle Adam(v1::Bundle bundle, const std::string& bf16) {
-  const v1::Bundle settings = Gpu({Arguments("argparse-namespace", {{"optimizer", "adam"}, {"bf16", bf16}, {"fp16", "false"}})});
+  const v1::Bundle settings =
+      Gpu({Arguments("argparse-namespace", {{"optimizer", "adam"}, {"bf16", bf16}, {"fp16", "false"}})});
   for (const v1::Evidence& evidence : settings.evidence()) {
     if (evidence.has_settings()) *bundle.add_evidence() = evidence;
   }
@@ -153,6 +155,33 @@ TEST(SameUpdate, SmallTensorsAreSeenByTheirSigns) {
   EXPECT_EQ(judge(true, "head.bias", {12}), "pass: ~update_direction_differs head.bias") << "may be noise under Adam";
   EXPECT_EQ(judge(true, "head_norm.weight", {12}), "fail: update_direction_differs head_norm.weight")
       << "the gradient of a scale is never 0 by calculation";
+}
+
+// Neither sketch nor signs: bytes that are the same before and after are the same update.
+TEST(SameUpdate, TheSameBytesBeforeAndAfterAreTheSameUpdate) {
+  const auto states = [](float step, bool large) {
+    std::vector<v1::Weights> both = States({});
+    for (v1::Weights& state : both) {
+      if (!large) state.clear_tensors();
+      *state.add_tensors() = TensorOf("head.weight", {3, 4}, Floats(12, state.step() == 0 ? 1.0F : step));
+      *state.add_tensors() = TensorOf("head.bias", {4}, Floats(4, state.step() == 0 ? 1.0F : 1.001F));
+    }
+    return both;
+  };
+  const auto result = [&](float step, bool large) {
+    return ResultOf(kSame, {Adam(WithWeights(Gpu({}), states(1.001F, large)), "false")},
+                    {Adam(WithWeights(Npu({}), states(step, large)), "false")});
+  };
+  const auto missing = [&](float step, bool large) {
+    const v1::CheckResult one = result(step, large);
+    EXPECT_EQ(one.missing_size(), 1) << one.DebugString();
+    return one.missing_size() == 1 ? one.missing(0).what().en() : "";
+  };
+  EXPECT_EQ(result(1.001F, true).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(result(1.001F, false).verdict(), v1::VERDICT_PASS) << "a model of small tensors alone";
+  EXPECT_THAT(missing(1.002F, true),
+              testing::HasSubstr("1 tensors could not be compared ('head.weight' first): neither"));
+  EXPECT_THAT(missing(1.002F, false), testing::HasSubstr("only 0 %"));
 }
 
 // A bias of 512 elements beside the rest: its step per element, and whether it points elsewhere in the migrated run.

@@ -289,12 +289,27 @@ class Assembler {
         all.push_back(std::move(change));
         continue;
       }
+      AddSigns(change, *state);
       for (v1::TensorFingerprint& tensor : *change.mutable_tensors()) *state->add_tensors() = std::move(tensor);
       state->mutable_incomplete()->MergeFrom(change.incomplete());
     }
     for (v1::Weights& weights : all) {
       if (place_.rank >= 0) weights.set_rank(place_.rank);
       *Add(v1::EVIDENCE_KIND_WEIGHTS).mutable_weights() = std::move(weights);
+    }
+  }
+
+  // Where the change of a parameter went stands with the parameter, as checkpoints have it: the smallest have no
+  // sketch.
+  static void AddSigns(const v1::Weights& change, v1::Weights& state) {
+    std::map<absl::string_view, absl::string_view> signs;
+    for (const v1::TensorFingerprint& tensor : change.tensors()) {
+      if (tensor.role() == v1::TENSOR_ROLE_UPDATE) signs.emplace(tensor.name(), tensor.sampled_signs());
+    }
+    for (v1::TensorFingerprint& tensor : *state.mutable_tensors()) {
+      const auto found = signs.find(tensor.name());
+      if (tensor.role() != v1::TENSOR_ROLE_PARAMETER || found == signs.end()) continue;
+      tensor.set_sampled_signs(std::string(found->second));
     }
   }
 

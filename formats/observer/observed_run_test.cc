@@ -348,6 +348,32 @@ TEST(ObservedRun, RefusesWhatIsNoRecord) {
   EXPECT_EQ(ReadObservedFile(later, "a").status().code(), absl::StatusCode::kDataLoss);
 }
 
+TEST(ObservedRun, AParameterTellsWhereItsFirstChangeWent) {
+  const std::string tensor = "{\"name\": \"a.bias\", \"shape\": [4], \"dtype\": \"F32\"";
+  const auto signs = [&](absl::string_view step) {
+    RecordFixture record;
+    record.Model()
+        .Add("weights", absl::StrCat("\"root\": 0, \"at\": 0, \"role\": \"parameter\", \"from\": 0, \"total\": 1, "
+                                     "\"of\": [",
+                                     tensor, "}]"))
+        .Add("weights", absl::StrCat("\"root\": 0, \"at\": 1, \"role\": \"parameter\", \"from\": 0, \"total\": 1, "
+                                     "\"of\": [",
+                                     tensor, "}]"))
+        .Add("update", absl::StrCat("\"optimizer\": 0, \"n\": ", step, ", \"from\": 0, \"total\": 1, \"of\": [", tensor,
+                                    ", \"elements\": 4, \"changed\": 4, \"signs\": \"VQ==\"}]"))
+        .Step(1);
+    std::vector<std::string> all;
+    for (const v1::Evidence& one : Assemble(record)) {
+      for (const v1::TensorFingerprint& found : one.weights().tensors()) {
+        if (found.role() == v1::TENSOR_ROLE_PARAMETER) all.push_back(found.sampled_signs());
+      }
+    }
+    return all;
+  };
+  EXPECT_THAT(signs("1"), ElementsAre("", "\x55"));
+  EXPECT_THAT(signs("2"), ElementsAre("", "")) << "the change of another step";
+}
+
 TEST(ObservedRun, WeightsGradientsAndOperatorsAsFingerprints) {
   RecordFixture record;
   record.Model()
