@@ -103,6 +103,14 @@ const PipelineStep* ScriptWords::StepOf(absl::string_view name) const {
   return nullptr;
 }
 
+ComparedFacts ScriptWords::MadeOf(absl::string_view kind) const {
+  const auto found = std::find_if(made.begin(), made.end(), [&](const ComparedFacts& one) { return one.kind == kind; });
+  if (found != made.end()) return *found;
+  ComparedFacts plain;
+  plain.kind = std::string(kind);
+  return plain;
+}
+
 absl::StatusOr<ScriptWords> ReadScriptWords(const DocumentNode& root) {
   ScriptWords words;
   const std::map<std::string, std::set<std::string, std::less<>>*> sets = {
@@ -123,10 +131,10 @@ absl::StatusOr<ScriptWords> ReadScriptWords(const DocumentNode& root) {
         PARITECT_ASSIGN_OR_RETURN(PipelineStep step, ReadStep(node));
         words.steps.push_back(std::move(step));
       }
-    } else if (key.text == "compared" && value.is_list()) {
+    } else if ((key.text == "compared" || key.text == "made") && value.is_list()) {
       for (const DocumentNode& node : value.items) {
         PARITECT_ASSIGN_OR_RETURN(ComparedFacts facts, ReadCompared(node));
-        words.compared.push_back(std::move(facts));
+        (key.text == "made" ? words.made : words.compared).push_back(std::move(facts));
       }
     } else {
       return ErrorAt(key, absl::StrCat("unknown key '", key.text, "', or not its value"));

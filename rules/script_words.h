@@ -43,6 +43,7 @@ struct ScriptWords {
   std::set<std::string, std::less<>> own_modules;
   std::vector<PipelineStep> steps;
   std::vector<ComparedFacts> compared;
+  std::vector<ComparedFacts> made;           // what a training has one of: its optimizer, its schedule
   std::set<std::string, std::less<>> told;   // kinds of facts that say all that a call does
   std::set<std::string, std::less<>> moves;  // methods that give the same numbers
   std::map<std::string, std::string, std::less<>> devices;  // words of a device, and those that stand for the same
@@ -52,6 +53,8 @@ struct ScriptWords {
 
   // The step of a function's name without its package; nullptr.
   const PipelineStep* StepOf(absl::string_view name) const;
+  // What a training has one of, by kind; without a rule nothing is passed over.
+  ComparedFacts MadeOf(absl::string_view kind) const;
 };
 
 // InvalidArgument "LINE:COLUMN: ..." for an unknown key, or a value of another form.

@@ -36,6 +36,17 @@ TEST(ScriptWords, ComparedFactsAreReadWhole) {
   EXPECT_TRUE(words->compared[1].by_value);
 }
 
+TEST(ScriptWords, WhatATrainingHasOneOf) {
+  const auto words = Read("made:\n  - {check: a.b, kind: schedule, passed_over: [optimizer]}\n");
+  ASSERT_TRUE(words.ok()) << words.status();
+  EXPECT_TRUE(words->compared.empty());
+  EXPECT_EQ(words->MadeOf("schedule").passed_over, std::vector<std::string>{"optimizer"});
+  EXPECT_EQ(words->MadeOf("optimizer").kind, "optimizer");
+  EXPECT_TRUE(words->MadeOf("optimizer").passed_over.empty());
+  for (const char* kind : {"schedule", "optimizer"})
+    EXPECT_FALSE(BuiltInScriptWords().MadeOf(kind).passed_over.empty()) << kind;
+}
+
 TEST(ScriptWords, WhatIsNoComparisonIsRefusedWithItsPlace) {
   const char* const kBad[] = {
       "compared: [{kind: clip}]",
@@ -57,6 +68,8 @@ TEST(ScriptWords, WhatIsNoComparisonIsRefusedWithItsPlace) {
       "compared: [clip]",
       "compared: clip",
       "compared: {check: a.b, kind: clip}",
+      "made: [{kind: schedule}]",
+      "made: schedule",
       "comparing: []",
   };
   for (const char* text : kBad) {

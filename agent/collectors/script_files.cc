@@ -29,10 +29,14 @@ bool IsCompiled(absl::string_view name) {
 
 // Folders whose code is not the project's.
 bool IsLeftOut(absl::string_view name) {
-  constexpr absl::string_view kNames[] = {"__pycache__", "site-packages", "node_modules", "venv",
-                                          "env",         "build",         "dist"};
+  constexpr absl::string_view kNames[] = {"__pycache__", "site-packages", "node_modules", "venv"};
   return absl::StartsWith(name, ".") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
          absl::EndsWith(name, ".egg-info");
+}
+
+// What builds and environments are called, and packages of a project, too (`mmengine.dist`).
+bool IsPerhapsLeftOut(absl::string_view name) {
+  return name == "env" || name == "build" || name == "dist";
 }
 
 class Walk {
@@ -57,8 +61,9 @@ class Walk {
         const auto info = fs_.Stat(path);
         if (!info.ok()) continue;  // a dangling link is no script
         if (info->type == FileInfo::Type::kDirectory) {
-          const bool enter =
-              folder.depth < kDepthMax && !IsLeftOut(name) && seen.insert({info->device, info->inode}).second;
+          const bool own = !IsLeftOut(name) &&
+                           (!IsPerhapsLeftOut(name) || fs_.Stat(JoinPath(path, "__init__.py")).ok());
+          const bool enter = folder.depth < kDepthMax && own && seen.insert({info->device, info->inode}).second;
           if (enter) {
             open.push_back({path, Below(folder.label, name), folder.depth + 1});
           } else {

@@ -152,7 +152,7 @@ void ReportCurve(const CheckContext& context, v1::CheckResult& result, const Run
                  const std::string& subject, MessageArgs args) {
   const auto made =
       MadeOnBothSides(SettingsView::Of(context, Side::kBaseline, baseline.view),
-                      SettingsView::Of(context, Side::kMigrated, migrated.view), "schedule", {"optimizer"});
+                      SettingsView::Of(context, Side::kMigrated, migrated.view), "schedule");
   const bool named = made.has_value() && made->differ;
   if (named) {
     args.emplace_back("schedule_a", made->baseline_brief);

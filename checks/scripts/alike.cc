@@ -18,9 +18,6 @@
 namespace paritect {
 namespace {
 
-// What both sides' code makes of schedules (rules/data/script_words.yaml has those of the other checks).
-const ComparedFacts kSchedules = {"", "schedule", {}, {"optimizer"}, {}, false};
-
 bool Contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -413,7 +410,7 @@ FactsComparison CompareScheduleSteps(const ScriptFlow& baseline, const ScriptFlo
   const v1::ScriptFact* x = SureStep(baseline);
   const v1::ScriptFact* y = SureStep(migrated);
   // The same schedule that moves on at another pace, or at none.
-  const FactsComparison made = CompareFacts(kSchedules, baseline, migrated);
+  const FactsComparison made = CompareFacts(BuiltInScriptWords().MadeOf("schedule"), baseline, migrated);
   const bool same = made.differ.empty() && made.open.empty();
   const bool sure = (x != nullptr && y != nullptr) || (x != nullptr && b == "-" && IsPartOf(migrated, baseline)) ||
                     (y != nullptr && a == "-" && IsPartOf(baseline, migrated));

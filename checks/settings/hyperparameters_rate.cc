@@ -297,7 +297,7 @@ bool PrintsRate(const CheckContext& context, const SettingsView& view) {
 void CompareScriptSchedules(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                             const SettingsView& migrated) {
   if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
-  const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "schedule", {"optimizer"});
+  const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "schedule");
   if (made && !made->differ && !made->open.empty()) {
     AddMissing(context, result, "script_arguments_open", migrated.run_name(),
                {{"what", ScriptDetail(*made->migrated)},
@@ -305,7 +305,7 @@ void CompareScriptSchedules(const CheckContext& context, v1::CheckResult& result
                 {"arguments", absl::StrJoin(made->open, ", ")}});
   }
   if (!made) {
-    const ComparedFacts schedules = {"", "schedule", {}, {"optimizer"}, {}, false};
+    const ComparedFacts schedules = BuiltInScriptWords().MadeOf("schedule");
     const FactsComparison found = CompareFacts(schedules, baseline.flow(), migrated.flow());
     return AddScriptFacts(context, result, found, migrated.run_name());
   }

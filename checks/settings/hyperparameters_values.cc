@@ -267,17 +267,13 @@ bool CompareOne(const CheckContext& context, v1::CheckResult& result, const Sett
   return true;
 }
 
-// The optimizer that both sides' code makes. Rate and decay have checks of their own; how it is computed changes no
-// number by itself.
+// The optimizer that both sides' code makes. Rate and decay have checks of their own.
 void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                              const SettingsView& migrated) {
-  static constexpr absl::string_view kOtherChecks[] = {"params", "lr",      "learning_rate", "weight_decay",
-                                                       "fused",  "foreach", "capturable"};
-  const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "optimizer", kOtherChecks);
+  const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "optimizer");
   if (!made) {
     // Several of them, or under a condition.
-    const std::vector<std::string> passed_over(std::begin(kOtherChecks), std::end(kOtherChecks));
-    const ComparedFacts optimizers = {"", "optimizer", {}, passed_over, {}, false};
+    const ComparedFacts optimizers = BuiltInScriptWords().MadeOf("optimizer");
     const FactsComparison found = CompareFacts(optimizers, baseline.flow(), migrated.flow());
     return AddScriptFacts(context, result, found, migrated.run_name());
   }

@@ -10,6 +10,7 @@
 #include "checks/scripts/flow.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/diff.h"
+#include "rules/script_words.h"
 
 namespace paritect {
 namespace {
@@ -31,7 +32,7 @@ std::string ClassOf(const v1::ScriptFact& fact) {
 }  // namespace
 
 std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const SettingsView& migrated,
-                                             absl::string_view kind, absl::Span<const absl::string_view> passed_over) {
+                                             absl::string_view kind) {
   MadeByScripts made = {TheOne(baseline, kind), TheOne(migrated, kind)};
   if (made.baseline == nullptr || made.migrated == nullptr) return std::nullopt;
   if (FrameworkOf(*made.baseline) != FrameworkOf(*made.migrated)) return std::nullopt;
@@ -46,7 +47,7 @@ std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const
   for (const v1::ScriptFact* one : {made.baseline, made.migrated}) {
     for (const v1::ScriptArgument& argument : one->arguments()) names.insert(argument.name());
   }
-  for (absl::string_view name : passed_over) names.erase(std::string(name));
+  for (const std::string& name : BuiltInScriptWords().MadeOf(kind).passed_over) names.erase(name);
   for (const std::string& name : names) {
     const v1::ScriptArgument* a = FindScriptArgument(*made.baseline, name);
     const v1::ScriptArgument* b = FindScriptArgument(*made.migrated, name);

@@ -26,10 +26,10 @@ struct MadeByScripts {
   std::vector<std::string> open;
 };
 
-// `kind`: of the script's facts; `passed_over`: arguments that say nothing here. nullopt where a side makes none,
+// `kind`: of the script's facts, compared as `made` in rules/data/script_words.yaml says. nullopt where a side makes none,
 // several, or one under a condition, where the frameworks differ, and where a function of the script's own decides.
 std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const SettingsView& migrated,
-                                             absl::string_view kind, absl::Span<const absl::string_view> passed_over);
+                                             absl::string_view kind);
 
 // What both sides' code must do alike for a check (rules/data/script_words.yaml, `compared`): an error for a value that
 // differs, missing where it is not told.

@@ -58,7 +58,7 @@ std::optional<MadeByScripts> Compare(v1::Bundle a, v1::Bundle b) {
   const std::vector<RunView> right = evidence.Runs(Side::kMigrated);
   std::optional<MadeByScripts> made =
       MadeOnBothSides(SettingsView::Of(context, Side::kBaseline, left[0]),
-                      SettingsView::Of(context, Side::kMigrated, right[0]), "optimizer", {"lr"});
+                      SettingsView::Of(context, Side::kMigrated, right[0]), "optimizer");
   // Its facts live as long as the evidence.
   if (made) made->baseline = made->migrated = nullptr;
   return made;

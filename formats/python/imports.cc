@@ -76,7 +76,7 @@ class Import {
     } else {
       dotted = std::string(tree().TextOf(from));
     }
-    const int module = dotted.empty() && level > 0 ? -1 : Find(dotted, level);
+    const int module = Find(dotted, level);
     if (module >= 0) m_.ImportModule(module);
     for (NodeId child = tree()[node_].first; child != kNoNode; child = tree()[child].next) {
       if (child == from) continue;
