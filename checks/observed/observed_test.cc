@@ -112,6 +112,13 @@ TEST(Observed, PipelineFaultsByTheirCause) {
             "fail: sample_order_differs rank 0 of npu-1");
 }
 
+// Processes that cannot be paired with those of the other side deal out what they like.
+TEST(Observed, SamplesOfProcessesWithoutARankAreNotCompared) {
+  const Facts unpaired = Healthy({{"observed.unpaired", "2"}, {"observed.indices.1.digest", "d2", "training"}});
+  EXPECT_EQ(Verdict("data.preprocessing.samples", unpaired), "not_performed: !rank 0 of npu-1");
+  EXPECT_EQ(Verdict("data.preprocessing.samples", Healthy(), unpaired), "not_performed: !rank 0 of gpu-1");
+}
+
 TEST(Observed, WorkersWithOneRandomState) {
   const Facts shared = Healthy({{"observed.workers.shared", "random_state", "training"},
                                 {"observed.workers.seen", "2", "training"},

@@ -18,6 +18,8 @@ class Judge {
       : context_(context), result_(result), a_(a), b_(b), run_(run) {}
 
   void Run() {
+    const bool unpaired = Unpaired(a_);
+    if (Unpaired(b_) || unpaired) return;
     if (a_.ranks().size() != b_.ranks().size()) {
       AddMissing(context_, result_, "observed_other_ranks", run_,
                  {{"baseline", absl::StrCat(a_.ranks().size())}, {"migrated", absl::StrCat(b_.ranks().size())}});
@@ -35,6 +37,17 @@ class Judge {
   }
 
  private:
+  // Which process is which of the other side is not known.
+  bool Unpaired(const ObservedRun& observed) {
+    for (const ObservedRank& rank : observed.ranks()) {
+      const ObservedFact* count = rank.Find("unpaired");
+      if (count == nullptr) continue;
+      AddMissing(context_, result_, "observed_unpaired", rank.where, {{"count", count->value}});
+      return true;
+    }
+    return false;
+  }
+
   // Digests that both sides have under a key.
   template <typename Visit>
   void ForEachCommon(const ObservedRank& a, const ObservedRank& b, absl::string_view prefix, Visit visit) {

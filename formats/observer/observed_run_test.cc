@@ -348,6 +348,40 @@ TEST(ObservedRun, RefusesWhatIsNoRecord) {
   EXPECT_EQ(ReadObservedFile(later, "a").status().code(), absl::StatusCode::kDataLoss);
 }
 
+TEST(ObservedRun, SeveralProcessesWithoutARankCannotBePaired) {
+  const auto process = [](std::int64_t pid) {
+    RecordFixture record(pid);
+    record.Add("seed", absl::StrCat("\"call\": \"torch.manual_seed\", \"value\": ", pid))
+        .Model()
+        .Optimizer()
+        .Add("seeds", absl::StrCat("\"torch\": ", pid))
+        .Add("weights",
+             "\"root\": 0, \"at\": 0, \"role\": \"parameter\", \"from\": 0, \"total\": 1, \"of\": [{\"name\": "
+             "\"a.bias\", \"shape\": [4], \"dtype\": \"F32\"}]")
+        .Step(1);
+    return record.text();
+  };
+  const auto alone = AssembleObserved({Read(process(1))});
+  EXPECT_EQ(Fact(alone, "seed"), "1");
+  EXPECT_EQ(Fact(alone, "observed.unpaired"), "-");
+  const auto evidence = AssembleObserved({Read(process(1), "a.jsonl"), Read(process(2), "b.jsonl")});
+  std::map<v1::EvidenceKind, int> failed;
+  for (const v1::Evidence& one : evidence) {
+    EXPECT_FALSE(one.has_rank());
+    EXPECT_FALSE(one.has_weights() || one.has_run_log());
+    if (one.outcome() != v1::OUTCOME_FAILED) continue;
+    EXPECT_EQ(one.problem().id(), "observed_unpaired");
+    EXPECT_EQ(one.problem().args().at("count"), "2");
+    ++failed[one.kind()];
+  }
+  EXPECT_THAT(failed, UnorderedElementsAre(Pair(v1::EVIDENCE_KIND_RUN_LOG, 1), Pair(v1::EVIDENCE_KIND_SHARDS, 1),
+                                           Pair(v1::EVIDENCE_KIND_WEIGHTS, 1), Pair(v1::EVIDENCE_KIND_TENSORS, 1)));
+  const auto facts = FactsOf(evidence);
+  EXPECT_EQ(facts.count("seed"), 0u);
+  EXPECT_EQ(facts.count("observed.unpaired"), 2u);
+  EXPECT_EQ(facts.count("optimizer"), 2u) << "what each tells of itself stays";
+}
+
 TEST(ObservedRun, AParameterTellsWhereItsFirstChangeWent) {
   const std::string tensor = "{\"name\": \"a.bias\", \"shape\": [4], \"dtype\": \"F32\"";
   const auto signs = [&](absl::string_view step) {
