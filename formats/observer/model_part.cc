@@ -128,7 +128,6 @@ void ModelPart::TakeWeights(const ObservedRecord& record) {
   State& state = states_[{*at, root}];
   const std::string role = record.Text("role");
   state.lists[role].Add(record);
-  state.sampled = state.sampled || record.Find("sampled") != nullptr;
   if (state.weights.stage().empty()) state.weights.set_stage(record.Text("stage"));
   for (const DocumentNode& one : record.List("of")) {
     if (state.weights.tensors_size() >= kTensorsMax) return;
@@ -239,7 +238,7 @@ std::vector<v1::Weights> ModelPart::States() const {
     }
     for (const auto& [role, list] : state.lists) {
       if (!list.whole()) AddProblem("observed_list_cut", list, weights);
-      if (state.sampled) AddProblem("observed_sampled", list, weights);
+      if (list.sampled) AddProblem("observed_sampled", list, weights);
     }
     all.push_back(std::move(weights));
   }

@@ -22,8 +22,14 @@ namespace paritect {
 struct ListProgress {
   std::int64_t came = 0;
   std::int64_t total = 0;
+  bool sampled = false;  // only some of the tensors were taken
 
   void Add(const ObservedRecord& record) {
+    // [taken, all]; what is no such pair tells that some were left out, and not how many.
+    const std::vector<DocumentNode>& taken = record.List("sampled");
+    const auto some = taken.size() == 2 ? IntegerIn(taken[0]) : std::nullopt;
+    const auto all = taken.size() == 2 ? IntegerIn(taken[1]) : std::nullopt;
+    sampled = sampled || (record.Find("sampled") != nullptr && !(some && all && *some >= *all));
     came += static_cast<std::int64_t>(record.List("of").size());
     total = std::max(total, record.Integer("total").value_or(0));
   }
@@ -78,7 +84,6 @@ class ModelPart {
   struct State {
     v1::Weights weights;
     std::map<std::string, ListProgress> lists;  // by role
-    bool sampled = false;
   };
   struct Load {
     std::int64_t line = 0;

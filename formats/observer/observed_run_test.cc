@@ -382,6 +382,29 @@ TEST(ObservedRun, SeveralProcessesWithoutARankCannotBePaired) {
   EXPECT_EQ(facts.count("optimizer"), 2u) << "what each tells of itself stays";
 }
 
+// Parts of a list carry the field too: its numbers tell whether something was left out.
+TEST(ObservedRun, ASampleIsTheOneThatTookFewerThanThereAre) {
+  const auto incomplete = [](absl::string_view sampled) {
+    RecordFixture record;
+    const std::string list = absl::StrCat("\"from\": 0, \"total\": 1, \"sampled\": ", sampled,
+                                          ", \"of\": [{\"name\": \"a.bias\", \"shape\": [4], \"dtype\": "
+                                          "\"F32\"}]");
+    record.Model()
+        .Add("weights", absl::StrCat("\"root\": 0, \"at\": 1, \"role\": \"parameter\", ", list))
+        .Add("grads", absl::StrCat("\"optimizer\": 0, \"n\": 1, ", list))
+        .Add("update", absl::StrCat("\"optimizer\": 0, \"n\": 1, ", list))
+        .Step(1);
+    int count = 0;
+    for (const v1::Evidence& one : Assemble(record)) count += one.weights().incomplete_size();
+    return count;
+  };
+  EXPECT_EQ(incomplete("[1, 2]"), 3);
+  EXPECT_EQ(incomplete("[2, 2]"), 0);
+  EXPECT_EQ(incomplete("null"), 0);
+  EXPECT_EQ(incomplete("[1]"), 3) << "no such pair";
+  EXPECT_EQ(incomplete("true"), 3) << "no such pair";
+}
+
 TEST(ObservedRun, AParameterTellsWhereItsFirstChangeWent) {
   const std::string tensor = "{\"name\": \"a.bias\", \"shape\": [4], \"dtype\": \"F32\"";
   const auto signs = [&](absl::string_view step) {

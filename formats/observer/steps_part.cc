@@ -155,7 +155,6 @@ void StepsPart::TakeChange(const ObservedRecord& record, bool gradient) {
   if (!optimizer || !n || *n < 1 || changes_.size() >= kChangesMax) return;
   Change& change = changes_[{*optimizer, *n}];
   (gradient ? change.grads : change.update).Add(record);
-  change.sampled = change.sampled || record.Find("sampled") != nullptr;
   for (const DocumentNode& one : record.List("of")) {
     if (change.weights.tensors_size() >= kTensorsMax) return;
     if (const DocumentNode* none = one.Find("none"); none != nullptr && none->text == "true") continue;
@@ -388,7 +387,7 @@ std::vector<v1::Weights> StepsPart::Changes() const {
     weights.set_recorder("observer");
     weights.set_step(key.second);
     for (const ListProgress* list : {&change.grads, &change.update}) {
-      if (list->whole() && !(change.sampled && list->came > 0)) continue;
+      if (list->whole() && !list->sampled) continue;
       v1::Problem& problem = *weights.add_incomplete();
       problem.set_id(list->whole() ? "observed_sampled" : "observed_list_cut");
       (*problem.mutable_args())["kept"] = absl::StrCat(list->came);

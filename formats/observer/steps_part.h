@@ -76,7 +76,6 @@ class StepsPart {
   struct Change {
     v1::Weights weights;
     ListProgress grads, update;
-    bool sampled = false;  // only some tensors were taken
   };
 
   void TakeStep(const ObservedRecord& record);
