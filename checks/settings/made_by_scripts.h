@@ -26,8 +26,9 @@ struct MadeByScripts {
   std::vector<std::string> open;
 };
 
-// `kind`: of the script's facts, compared as `made` in rules/data/script_words.yaml says. nullopt where a side makes none,
-// several, or one under a condition, where the frameworks differ, and where a function of the script's own decides.
+// `kind`: of the script's facts, compared as `made` in rules/data/script_words.yaml says. nullopt where a side makes
+// none, several, or one under a condition, where the frameworks differ, and where a function of the script's own
+// decides.
 std::optional<MadeByScripts> MadeOnBothSides(const SettingsView& baseline, const SettingsView& migrated,
                                              absl::string_view kind);
 
