@@ -32,8 +32,8 @@ TEST(FolderWords, NumbersStandBehindTheirWord) {
 
 TEST(FolderWords, TheEmbeddedListsLoad) {
   EXPECT_TRUE(HasWord("checkpoint-500", BuiltInFolderWords().steps));
-  EXPECT_FALSE(ReadFolderWords(*ParseDocument("data: [Data]")).ok());
-  EXPECT_FALSE(ReadFolderWords(*ParseDocument("date: [data]")).ok());
+  EXPECT_EQ(ReadFolderWords(*ParseDocument("data: [Data]")).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadFolderWords(*ParseDocument("date: [data]")).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(LaunchScriptRules, AnotherFormIsRefused) {
        {"launch_scripts: [{name: a.sh, launcher: b}]", "launch_scripts: [{name: a.sh, launcher: b, forms: [[n], [m]]}]",
         "launch_scripts: [{name: a.sh, launcher: b, forms: [n]}]", "scripts: []",
         "launch_scripts: [{name: a.sh, launcher: b, forms: [[[n]]]}]"}) {
-    EXPECT_FALSE(Read(text).ok()) << text;
+    EXPECT_EQ(Read(text).code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }
 

@@ -42,7 +42,7 @@ TEST_F(LoginsTest, BothEnd) {
   now_ms_ += 61'000;
   EXPECT_EQ(ActorOf(session->secret), std::nullopt);
   now_ms_ += Logins::kTokenSeconds * 1000;
-  EXPECT_FALSE(logins_.Enter(late->secret).ok());
+  EXPECT_EQ(logins_.Enter(late->secret).status().code(), absl::StatusCode::kPermissionDenied);
 }
 
 TEST_F(LoginsTest, ASessionEndsWithTheCertificateThatItWasMadeWith) {
@@ -56,13 +56,13 @@ TEST_F(LoginsTest, ASessionEndsWithTheCertificateThatItWasMadeWith) {
   EXPECT_EQ(ActorOf(session->secret), "viewer/x");
   now_ms_ += 1'000;
   EXPECT_EQ(ActorOf(session->secret), std::nullopt);
-  EXPECT_FALSE(logins_.Enter(unused->secret).ok());
+  EXPECT_EQ(logins_.Enter(unused->secret).status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_TRUE(absl::IsPermissionDenied(logins_.NewToken(Holder("viewer/x", end), 0).status()));
 }
 
 TEST_F(LoginsTest, StrangersGetNothing) {
   for (const char* secret : {"", "pjt-", "x"}) {
-    EXPECT_FALSE(logins_.Enter(secret).ok());
+    EXPECT_EQ(logins_.Enter(secret).status().code(), absl::StatusCode::kPermissionDenied);
     EXPECT_EQ(ActorOf(secret), std::nullopt);
   }
   EXPECT_TRUE(absl::IsInvalidArgument(logins_.NewToken(Holder("admin/a"), Logins::kSessionSecondsMax + 1).status()));

@@ -168,7 +168,8 @@ TEST_F(RolloutTest, ADryRunAndAnInterruptionTouchNothing) {
 
 TEST_F(RolloutTest, WithoutATokenNothingIsDone) {
   options_.join.token = [](const auto&) -> absl::StatusOr<std::string> { return absl::UnavailableError("down"); };
-  EXPECT_FALSE(InstallOnHosts(played_, LookAtHosts(played_, {"n1"}, options_), options_).ok());
+  EXPECT_EQ(InstallOnHosts(played_, LookAtHosts(played_, {"n1"}, options_), options_).status().code(),
+            absl::StatusCode::kUnavailable);
   EXPECT_THAT(played_.hosts["n1"].calls, IsEmpty());
 }
 
@@ -183,7 +184,7 @@ TEST_F(RolloutTest, IsTakenAwayAgain) {
 
 TEST(ReadProbe, StrangeAnswersAreNoHost) {
   FleetHost host;
-  EXPECT_FALSE(ReadProbe("", host).ok());
+  EXPECT_EQ(ReadProbe("", host).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(ReadProbe("\x1b[31mThis account is closed", host).message()), HasSubstr("\\x1B[31mThis"));
   EXPECT_TRUE(
       ReadProbe(absl::StrCat(kProbeBegin, "\nmachine arm64\nname ", std::string(1 << 20, 'x'), "\n"), host).ok());
@@ -202,8 +203,8 @@ TEST(FindBundles, ByNameAndOneAMachine) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->size(), 2u);
   EXPECT_EQ(found->at("aarch64").version, "1.0");
-  EXPECT_FALSE(FindBundles({folder + "/other.tar.gz"}).ok());
-  EXPECT_FALSE(FindBundles({folder + "/none"}).ok());
+  EXPECT_EQ(FindBundles({folder + "/other.tar.gz"}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(FindBundles({folder + "/none"}).status().code(), absl::StatusCode::kNotFound);
   ASSERT_EQ(system(absl::StrCat("touch ", folder, "/paritect-1.1-linux-aarch64.tar.gz").c_str()), 0);
   EXPECT_THAT(std::string(FindBundles({folder}).status().message()), HasSubstr("two bundles for aarch64"));
 }
@@ -218,9 +219,9 @@ TEST_F(RolloutTest, ThePrintedCommandsHoldNoTokenAndNameAll) {
     }
     EXPECT_EQ(text->find("pjt-"), std::string::npos);
   }
-  EXPECT_FALSE(PrintedCommands("chef", {"n1"}, options_, true).ok());
+  EXPECT_EQ(PrintedCommands("chef", {"n1"}, options_, true).status().code(), absl::StatusCode::kInvalidArgument);
   options_.place.prefix = "paritect";
-  EXPECT_FALSE(PrintedCommands("pdsh", {"n1"}, options_, true).ok());
+  EXPECT_EQ(PrintedCommands("pdsh", {"n1"}, options_, true).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

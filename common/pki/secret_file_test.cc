@@ -39,7 +39,7 @@ TEST(SecretFile, LeavesNothingBehindWhenItFails) {
   const Folder folder;
   ASSERT_EQ(mkdir((folder / "taken").c_str(), 0700), 0);
   ASSERT_EQ(mkdir((folder / "taken/x").c_str(), 0700), 0);
-  EXPECT_FALSE(WriteFileDurably(folder / "taken", "x", kSecretMode).ok());
+  EXPECT_EQ(WriteFileDurably(folder / "taken", "x", kSecretMode).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(std::system(absl::StrCat("test \"$(ls '", folder.path(), "')\" = taken").c_str()), 0);
   EXPECT_EQ(WriteFileDurably(folder / "none/x", "x", kSecretMode).code(), absl::StatusCode::kNotFound);
 }

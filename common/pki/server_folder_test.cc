@@ -124,7 +124,7 @@ TEST_F(ServerFolderTest, LeavesNothingWhenItFails) {
   EXPECT_EQ(InitServerFolder(folder_ / "none/server", Options()).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(InitServerFolder("", Options()).status().code(), absl::StatusCode::kInvalidArgument);
   Put("file", "x");
-  EXPECT_FALSE(InitServerFolder(folder_ / "file", Options()).ok());
+  EXPECT_EQ(InitServerFolder(folder_ / "file", Options()).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(NamesIn(folder_.path()), ElementsAre("file"));
   if (geteuid() != 0) {
     ASSERT_EQ(mkdir(target_.c_str(), 0500), 0);
@@ -225,7 +225,7 @@ TEST_F(ServerFolderTest, RefusesWhatDoesNotGoTogether) {
   options = good;
   options.now = kNow + 2 * kDaySeconds;
   EXPECT_EQ(Init(options).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_FALSE(PosixFileSystem().LStat(target_).ok());
+  EXPECT_EQ(PosixFileSystem().LStat(target_).status().code(), absl::StatusCode::kNotFound);
 }
 
 // Root, intermediate and leaf: the pin may name either authority, as ca.pem's first.

@@ -58,8 +58,9 @@ TEST(MsprobeDump, ReadsCallsInOrder) {
 TEST(MsprobeDump, RefusesWhatIsNone) {
   EXPECT_EQ(CodeOf(ReadMsprobeDump("", "")), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(CodeOf(ReadMsprobeDump("{\"task\": 1}", "")), absl::StatusCode::kInvalidArgument);
-  EXPECT_FALSE(
-      ReadMsprobeDump(R"({"data": {"a.0.forward": {"output": [{"type": "torch.Tensor", "shape": [-1]}]}}})", "").ok());
+  EXPECT_EQ(CodeOf(ReadMsprobeDump(
+                R"({"data": {"a.0.forward": {"output": [{"type": "torch.Tensor", "shape": [-1]}]}}})", "")),
+            absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(CodeOf(ReadMsprobeDump(R"({"data": {}})", "{")), absl::StatusCode::kInvalidArgument);
   std::string deep;
   for (int i = 0; i < 40; ++i) deep += "[";

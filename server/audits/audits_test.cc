@@ -159,7 +159,7 @@ TEST_F(AuditsTest, ARunWhoseReportCannotBeStoredSaysSo) {
 TEST_F(AuditsTest, WhatANodeCollectedByItselfWhileTheDiskWasFullIsRecordedLater) {
   disk_bytes_ = 0;
   Deliver("gpu-01", "own:g:1800000000000");
-  EXPECT_FALSE(ReadRecordedRun(*store_, "g", {}).ok());
+  EXPECT_EQ(ReadRecordedRun(*store_, "g", {}).status().code(), absl::StatusCode::kNotFound);
   disk_bytes_ = std::size_t{1} << 40;
   now_ms_ += 60'000;
   audits_->Tick();
