@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -43,6 +44,23 @@ bool AnyMatches(const std::vector<FindingPattern>& patterns, const Group& group)
   return std::any_of(patterns.begin(), patterns.end(), [&group](const FindingPattern& pattern) {
     return pattern.Matches(group.check->id(), group.kind);
   });
+}
+
+// The step from which on a finding holds; none where it names no step.
+std::optional<double> FirstStep(const v1::Finding& finding) {
+  for (const char* name : {"step", "first_divergent_step"}) {
+    const auto fact = finding.facts().fields().find(name);
+    if (fact != finding.facts().fields().end()) return fact->second.number_value();
+  }
+  return std::nullopt;
+}
+
+bool IsInTime(Explanation::Since since, const v1::Finding& cause, const v1::Finding& effect) {
+  if (since == Explanation::Since::kAnyStep) return true;
+  const std::optional<double> a = FirstStep(cause);
+  const std::optional<double> b = FirstStep(effect);
+  if (!a.has_value() || !b.has_value()) return false;
+  return since == Explanation::Since::kEarlier ? *a < *b : *a <= *b;
 }
 
 // A finding and the group that it is of.
@@ -102,6 +120,7 @@ class Graph {
     if (!absl::StartsWith(effect.subject(), why.effect_prefix)) return nullptr;
     for (v1::Finding* finding : cause.findings) {
       if (why.same == Explanation::Same::kSubject && finding->subject() != effect.subject()) continue;
+      if (!IsInTime(why.since, *finding, effect)) continue;
       if (absl::StartsWith(finding->subject(), why.subject_prefix)) return finding;
     }
     return nullptr;

@@ -68,6 +68,28 @@ TEST(Causes, AFailedDataSetExplainsTheFirstBatchAndTheCurve) {
                           "training.flow.loss-curve:loss_differs"));
 }
 
+void SetStep(v1::Finding& finding, const char* name, double step) {
+  (*finding.mutable_facts()->mutable_fields())[name].set_number_value(step);
+}
+
+TEST(Causes, OfLossGradientsAndCurveOfOneEventTheFirstIsTheCause) {
+  const auto told = [](double loss, double gradients, double apart) {
+    FailedReport report;
+    SetStep(report.Add("training.flow.loss-curve", "nan_grad_norm", "npu"), "step", gradients);
+    SetStep(report.Add("training.flow.loss-curve", "nan_suspected", "npu"), "step", loss);
+    SetStep(report.Add("training.flow.loss-curve", "loss_lower", "npu"), "first_divergent_step", apart);
+    return Told(report.Linked());
+  };
+  const std::string check = "training.flow.loss-curve:";
+  EXPECT_THAT(told(260, 260, 260),
+              ElementsAre(check + "nan_suspected < " + check + "nan_grad_norm < " + check + "loss_lower"));
+  EXPECT_THAT(told(270, 260, 270),
+              ElementsAre(check + "nan_grad_norm < " + check + "nan_suspected < " + check + "loss_lower"));
+  // A curve that left before is no consequence.
+  EXPECT_THAT(told(260, 260, 100),
+              ElementsAre(check + "nan_suspected < " + check + "nan_grad_norm", check + "loss_lower"));
+}
+
 TEST(Causes, TheFactNamesTheRootAndNotWhatStandsBetween) {
   FailedReport report;
   report.Add("training.flow.initial-weights", "weights_differ", "embedding");

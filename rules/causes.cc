@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/document_fields.h"
 #include "common/status_macros.h"
-#include "rules/read_text.h"
 #include "rules/prepared_document.h"
+#include "rules/read_text.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -66,6 +66,13 @@ absl::Status ReadSame(const DocumentNode& node, Explanation::Same& same) {
   return absl::OkStatus();
 }
 
+absl::Status ReadSince(const DocumentNode& node, Explanation::Since& since) {
+  std::string word;
+  PARITECT_RETURN_IF_ERROR(ReadWord(node, "since", {"not-later", "earlier"}, word));
+  since = word == "earlier" ? Explanation::Since::kEarlier : Explanation::Since::kNotLater;
+  return absl::OkStatus();
+}
+
 absl::Status ReadExplanation(const DocumentNode& node, CauseRules& rules) {
   Explanation one;
   PARITECT_RETURN_IF_ERROR(
@@ -73,6 +80,7 @@ absl::Status ReadExplanation(const DocumentNode& node, CauseRules& rules) {
               {{{"effect", [&](const DocumentNode& v) { return ReadPatterns(v, rules.stages, one.effects); }},
                 {"cause", [&](const DocumentNode& v) { return ReadPatterns(v, rules.stages, one.causes); }},
                 {"same", [&](const DocumentNode& v) { return ReadSame(v, one.same); }},
+                {"since", [&](const DocumentNode& v) { return ReadSince(v, one.since); }},
                 {"subject", [&](const DocumentNode& v) { return ReadText(v, "subject", one.subject_prefix); }},
                 {"of", [&](const DocumentNode& v) { return ReadText(v, "of", one.effect_prefix); }},
                 {"because", [&](const DocumentNode& v) { return ReadBothLanguages(v, one.because); }}}}));

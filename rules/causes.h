@@ -32,12 +32,14 @@ struct CauseStage {
 
 struct Explanation {
   enum class Same { kAnything, kSubject, kKind };
+  enum class Since { kAnyStep, kNotLater, kEarlier };
 
   std::vector<FindingPattern> effects;
   std::vector<FindingPattern> causes;
-  Same same = Same::kAnything;  // what both findings must have in common
-  std::string subject_prefix;   // of the cause; "": any
-  std::string effect_prefix;    // of the effect's subject; "": any
+  Same same = Same::kAnything;    // what both findings must have in common
+  Since since = Since::kAnyStep;  // the cause's first step beside the effect's; where one has none, it explains nothing
+  std::string subject_prefix;     // of the cause; "": any
+  std::string effect_prefix;      // of the effect's subject; "": any
   v1::Text because;
 };
 
