@@ -401,6 +401,8 @@ std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const
   const double spread = StandardDeviation(ratios);
   if (distance < limits.distance || distance < limits.spreads * spread) return std::nullopt;
   if (spread > limits.spread * ratio) return std::nullopt;
+  // What scales a value scales its first one, too: curves that begin as one and part are no factor.
+  if (std::fabs(ratios.front() - 1) < distance / 2) return std::nullopt;
   return WholeWithin(ratio, limits.whole);
 }
 

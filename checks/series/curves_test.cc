@@ -157,6 +157,13 @@ TEST(Curves, ConstantRatioIsNamed) {
   EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {1.02, 2.08, 3.15, 4.12, 5.2}, limits),
             std::nullopt);  // as near as its noise
   EXPECT_THAT(ConstantRatio({8, 16, 24, 32, 40}, {1, 2, 3, 4, 5}, limits), Optional(0.125));
+  // Begin as one and part: what parts them trains otherwise, it scales nothing.
+  std::vector<double> apart;
+  const std::vector<double> ones(100, 1.0);
+  for (int step = 0; step < 100; ++step) apart.push_back(1 + 0.06 * std::min(1.0, step / 4.0));
+  EXPECT_EQ(ConstantRatio(ones, apart, limits), std::nullopt);
+  apart.front() = 1.06;
+  EXPECT_NE(ConstantRatio(ones, apart, limits), std::nullopt);
   EXPECT_EQ(ConstantRatio({1, 2, 3, 4, 5}, {2, 4, 9, 8, 11}, limits), std::nullopt);
   RatioLimits wide = limits;
   wide.distance = 0.1;
