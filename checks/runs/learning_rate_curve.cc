@@ -204,7 +204,9 @@ void ReportDifference(const CheckContext& context, v1::CheckResult& result, cons
                   args),
          baseline, aligned, first, differing);
   } else if (const std::optional<double> ratio = ConstantRatio(aligned.a, aligned.b, RatioLimitsOf(context.profile))) {
-    explain(*ratio);
+    factor = *ratio;
+    cause = CauseOfRateRatio(context, baseline, migrated, *ratio);
+    args.emplace_back("cause", cause.text);
     args.emplace_back("ratio", Short(*ratio));
     Fill(AddError(context, result, cause.known() ? "learning_rate_differs/cause" : "learning_rate_differs/ratio",
                   subject, args),

@@ -90,6 +90,19 @@ RatioCause CauseOfRatio(const CheckContext& context, const RunSeries& baseline, 
   return cause;
 }
 
+RatioCause CauseOfRateRatio(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated,
+                            double ratio) {
+  const Derived a = StatedNumber(SettingsView::Of(context, Side::kBaseline, baseline.view), "lr_base");
+  const Derived b = StatedNumber(SettingsView::Of(context, Side::kMigrated, migrated.view), "lr_base");
+  if (a.value.has_value() && b.value.has_value() && *a.value > 0 &&
+      std::fabs(*b.value / *a.value / ratio - 1) <= context.profile.threshold("ratio_explained")) {
+    std::vector<Quantity> rates;
+    AddQuotient("the base learning rates", a, b, rates);
+    if (!rates.empty()) return {rates[0].text, rates[0].evidence};
+  }
+  return CauseOfRatio(context, baseline, migrated, ratio);
+}
+
 std::string RatioMessage(const CheckContext& context, absl::string_view id, const RatioCause& cause, double ratio) {
   if (cause.known()) return std::string(id);
   return absl::StrCat(id, IsWholeRatio(context.profile, ratio) ? "/whole" : "/unexplained");

@@ -23,6 +23,10 @@ struct RatioCause {
 RatioCause CauseOfRatio(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated,
                         double ratio);
 
+// The same of learning rates: the rates that the two sides were set to come before everything else.
+RatioCause CauseOfRateRatio(const CheckContext& context, const RunSeries& baseline, const RunSeries& migrated,
+                            double ratio);
+
 // Whether the ratio (or its reciprocal) is a whole number of 2 or more, as sums in place of means give.
 bool IsWholeRatio(const Profile& profile, double ratio);
 

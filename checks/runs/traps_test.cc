@@ -163,6 +163,22 @@ TEST(RunTraps, AScheduleThatIsTooFastIsNamedAfterTheWorldSize) {
   EXPECT_THAT(result.findings(0).message().en(), ::testing::HasSubstr("world_size 8 of npu"));
 }
 
+TEST(RunTraps, ARateThatIsAMultipleIsExplainedByTheRatesThatWereSet) {
+  const auto steady = [](const std::string& name, double rate) {
+    return RunOf(name, 1, 80, [rate](std::int64_t, v1::StepRecord& r) { r.set_lr(rate); });
+  };
+  const auto told = [&](RunFixture npu) {
+    const v1::CheckResult result =
+        RunOne("model.hyperparameters.learning-rate-curve", {steady("gpu", 1e-3).Number("lr", 1e-3)}, {npu});
+    return result.findings_size() == 1 ? result.findings(0).message().en() : "";
+  };
+  const std::string by_rates = "the quotient of the base learning rates 0.001 and 0.002";
+  // Two devices are no reason where both sides state the rates themselves.
+  EXPECT_THAT(told(steady("npu", 2e-3).Number("lr", 2e-3).Number("world_size", 2)), ::testing::HasSubstr(by_rates));
+  EXPECT_THAT(told(steady("npu", 2e-3).Number("lr", 1e-3).Number("world_size", 2)),
+              ::testing::HasSubstr("world_size 2 of npu"));
+}
+
 TEST(RunTraps, ASmallSteadyDifferenceIsTold) {
   const std::string id = "training.flow.loss-curve";
   const auto biased = [](std::int64_t step) { return Loss(step) * (1.008 + 0.002 * Jitter(11, step)); };
