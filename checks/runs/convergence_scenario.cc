@@ -204,7 +204,8 @@ Agreement CurveAgrees(const CheckContext& context, v1::CheckResult& result, cons
     return Agreement::kDiffer;
   }
   if (c.too_short || c.figures.verdict == CurveVerdict::kInconclusive) {
-    AddMissing(context, result, c.too_short ? "too_few_common_steps" : "curve_inconclusive", c.subject, args);
+    AddMissing(context, result, c.too_short ? TooFewSteps(context.profile, c.figures.coverage) : "curve_inconclusive",
+               c.subject, args);
     return Agreement::kUndecided;
   }
   return Agreement::kAgree;

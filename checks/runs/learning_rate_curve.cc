@@ -303,7 +303,7 @@ void CompareCurves(const CheckContext& context, v1::CheckResult& result, const R
     ReportDifference(context, result, baseline, migrated, pair, aligned, {first, differing});
   }
   if (aligned.steps.size() < kStepsMin || aligned.coverage < context.profile.threshold("coverage_min")) {
-    AddMissing(context, result, "too_few_common_steps", subject,
+    AddMissing(context, result, TooFewSteps(context.profile, aligned.coverage), subject,
                {{"common", absl::StrCat(aligned.steps.size())},
                 {"coverage", Percent(aligned.coverage)},
                 {"needed", absl::StrCat(kStepsMin)}});

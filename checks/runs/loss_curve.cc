@@ -184,7 +184,7 @@ void Report(const CheckContext& context, v1::CheckResult& result, const LossComp
   }
   if (c.too_short) {
     args.emplace_back("needed", Short(context.profile.threshold("common_steps_min")));
-    AddMissing(context, result, "too_few_common_steps", c.subject, args);
+    AddMissing(context, result, TooFewSteps(context.profile, c.figures.coverage), c.subject, args);
   } else if (c.figures.verdict == CurveVerdict::kInconclusive) {
     AddMissing(context, result, "curve_inconclusive", c.subject, args);
   } else if (c.figures.verdict == CurveVerdict::kNearLimit) {

@@ -97,6 +97,19 @@ TEST(RunChecks, ShortCurvesNeverPass) {
             v1::VERDICT_FAIL);
 }
 
+TEST(RunChecks, WholeLogsOfFewStepsAreAskedForMoreOfThem) {
+  const auto how = [](std::int64_t of_baseline) {
+    RunFixture gpu("gpu");
+    gpu.Losses(1, of_baseline, Loss);
+    RunFixture npu("npu");
+    npu.Losses(of_baseline == 30 ? 1 : of_baseline - 9, 30, Loss);
+    const v1::CheckResult result = RunOne("training.flow.loss-curve", {gpu}, {npu});
+    return result.missing_size() == 1 ? result.missing(0).how().en() : "";
+  };
+  EXPECT_THAT(how(30), ::testing::HasSubstr("print every step"));
+  EXPECT_THAT(how(40), ::testing::HasSubstr("the same log interval"));  // they share 10 steps
+}
+
 TEST(RunChecks, AShortRunWithoutAnEndMarkIsNotFinished) {
   // 60 steps of 200 agree, and that is all they do.
   for (const char* check : {"training.flow.loss-curve", "convergence.scenario"}) {

@@ -152,7 +152,7 @@ void CheckGradients(const CheckContext& context, v1::CheckResult& result, const 
   const GradientLimits limits = GradientLimitsOf(context.profile);
   const std::optional<GradientRatio> ratio = CompareGradients(norms, limits, ArePaired(context, losses, norms));
   if (!ratio.has_value()) {
-    AddMissing(context, result, "too_few_common_steps", subject,
+    AddMissing(context, result, TooFewSteps(context.profile, norms.coverage), subject,
                {{"common", absl::StrCat(norms.steps.size())}, {"coverage", Percent(norms.coverage)}, {"needed", "5"}});
     return;
   }

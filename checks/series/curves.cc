@@ -389,6 +389,10 @@ double WholeWithin(double ratio, double tolerance) {
   return std::fabs(ratio / whole - 1) < tolerance ? whole : ratio;
 }
 
+absl::string_view TooFewSteps(const Profile& profile, double coverage) {
+  return coverage < profile.threshold("coverage_min") ? "too_few_common_steps" : "too_few_common_steps/sparse";
+}
+
 std::optional<double> ConstantRatio(absl::Span<const double> a, absl::Span<const double> b, const RatioLimits& limits) {
   constexpr std::size_t kValuesMin = 5;
   std::vector<double> ratios;

@@ -61,6 +61,9 @@ struct RatioLimits {
 };
 RatioLimits RatioLimitsOf(const Profile& profile);
 
+// The message of steps that are too few: of the curves' lengths where they share little, else of the log's interval.
+absl::string_view TooFewSteps(const Profile& profile, double coverage);
+
 // The profile's thresholds (LimitsOf); the relative ones are widened by the baseline's own repeat noise before they
 // come here. What each means: docs/thresholds.md.
 struct CurveLimits {

@@ -273,7 +273,8 @@ void CompareRepeatCurves(const CheckContext& context, v1::CheckResult& result,
       ReportLeaving(context, result, *losses.runs[i], aligned, comparison);
     } else if (too_few || comparison.verdict == CurveVerdict::kInconclusive) {
       inconclusive = true;
-      AddMissing(context, result, too_few ? "too_few_common_steps" : "curve_inconclusive", losses.runs[i]->name,
+      AddMissing(context, result, too_few ? TooFewSteps(context.profile, comparison.coverage) : "curve_inconclusive",
+                 losses.runs[i]->name,
                  {{"common", absl::StrCat(common)},
                   {"coverage", Percent(comparison.coverage)},
                   {"needed", Short(context.profile.threshold("common_steps_min"))},
