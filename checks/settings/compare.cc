@@ -102,6 +102,12 @@ void ComparePairs(const CheckContext& context, v1::CheckResult& result,
   }
 }
 
+void AddOneSided(const CheckContext& context, v1::CheckResult& result, const SettingsView& without,
+                 const std::string& keys) {
+  AddMissing(context, result, without.HasWholeConfiguration() ? "only_on_one_side/whole" : "only_on_one_side",
+             without.run_name(), {{"keys", keys}});
+}
+
 void AddConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, absl::string_view key,
                   const SourcedValue& value, absl::Span<const SourcedValue> disagreeing) {
   for (const SourcedValue& other : disagreeing) {

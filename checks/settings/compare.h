@@ -43,6 +43,11 @@ void ComparePairs(const CheckContext& context, v1::CheckResult& result,
 void AddConflicts(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, absl::string_view key,
                   const SourcedValue& value, absl::Span<const SourcedValue> disagreeing);
 
+// Missing: what the other side states ("KEY=VALUE (PLACE)", several joined) and this one does not. Where all of its
+// configuration was read, more of it would tell nothing: the remedy does not ask for it.
+void AddOneSided(const CheckContext& context, v1::CheckResult& result, const SettingsView& without,
+                 const std::string& keys);
+
 // A note overridden for each source below the one that counts that says otherwise; a warning where the run printed
 // another value than it was last asked for.
 void AddOverridden(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,

@@ -111,8 +111,7 @@ bool Reads(const SettingsView& view, const SettingKey& key) {
 void ReportOneSided(const CheckContext& context, v1::CheckResult& result, const SettingKey& key,
                     const SettingsView& without, const EffectiveValue& found) {
   if (ValueToText(found.value.value) == "0" || ValueToText(found.value.value) == "false") return;
-  AddMissing(context, result, "only_on_one_side", without.run_name(),
-             {{"keys", absl::StrCat(key.key, "=", ShowValue(found.value))}});
+  AddOneSided(context, result, without, absl::StrCat(key.key, "=", ShowValue(found.value)));
 }
 
 void CompareKey(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
@@ -168,8 +167,7 @@ void CompareEnd(const CheckContext& context, v1::CheckResult& result, const Sett
   if (!a.value || !b.value) {
     // A rate that falls to 0 is what most schedules do by themselves.
     if (a.value.value_or(b.value.value_or(0)) == 0) return;
-    AddMissing(context, result, "only_on_one_side", (a.value ? migrated : baseline).run_name(),
-               {{"keys", absl::StrCat("lr_min=", a.value ? a.shown : b.shown)}});
+    AddOneSided(context, result, a.value ? migrated : baseline, absl::StrCat("lr_min=", a.value ? a.shown : b.shown));
     return;
   }
   if (Same(*a.value, *b.value)) return;
@@ -323,8 +321,7 @@ void CompareScriptRates(const CheckContext& context, v1::CheckResult& result, co
   if (PrintsRate(context, baseline) && PrintsRate(context, migrated)) return;
   CompareScriptFacts(context, result, "model.hyperparameters.learning-rate", baseline, migrated);
   AddScriptFacts(context, result, CompareScheduleSteps(baseline.flow(), migrated.flow()), migrated.run_name());
-  AddCodeApart(context, result, CompareCode(CodeSubject::kRate, baseline.flow(), migrated.flow()),
-               migrated.run_name());
+  AddCodeApart(context, result, CompareCode(CodeSubject::kRate, baseline.flow(), migrated.flow()), migrated.run_name());
 }
 
 // "lr: cosine(...) in adjust" of every line that sets the rate of an optimizer's groups by hand.

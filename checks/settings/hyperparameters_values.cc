@@ -235,13 +235,16 @@ bool IsOff(const EffectiveValue& found) {
 
 // What one side alone states.
 struct OneSided {
-  std::vector<std::string> unknown;  // numbers and switches: what the other side used is not known
-  std::vector<std::string> told;     // names (the optimizer): a script may hold them without an option
+  std::vector<std::string> unknown_a;  // numbers and switches: what the baseline used is not known
+  std::vector<std::string> unknown_b;  // the same of the migrated side
+  std::vector<std::string> told;       // names (the optimizer): a script may hold them without an option
 
-  void Take(const SettingKey& key, const EffectiveValue& found) {
+  void Take(const SettingKey& key, const EffectiveValue& found, bool of_migrated) {
     const bool word = key.type == SettingType::kWord || key.type == SettingType::kText;
     const bool off = key.optional && IsOff(found);
-    (off || (word && !key.optional) ? told : unknown)
+    (off || (word && !key.optional) ? told
+     : of_migrated                  ? unknown_a
+                                    : unknown_b)
         .push_back(absl::StrCat(key.key, "=", ValueToText(found.value.value), " (", found.value.origin, ")"));
   }
 };
@@ -260,7 +263,7 @@ bool CompareOne(const CheckContext& context, v1::CheckResult& result, const Sett
     return true;
   }
   if (a == nullptr || b == nullptr) {
-    one_sided.Take(key, a == nullptr ? *b : *a);
+    one_sided.Take(key, a == nullptr ? *b : *a, a == nullptr);
     return false;
   }
   if (!SameMeaning(key.type, a->value.value, b->value.value)) AddDifference(context, result, key, a->value, b->value);
@@ -364,9 +367,11 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     return;
   }
   // Where a default is not known, nothing is guessed (checklist, verdicts).
-  if (!one_sided.unknown.empty()) {
-    AddMissing(context, result, "only_on_one_side", migrated.run_name(),
-               {{"keys", absl::StrJoin(one_sided.unknown, ", ")}});
+  if (!one_sided.unknown_a.empty()) {
+    AddOneSided(context, result, baseline, absl::StrJoin(one_sided.unknown_a, ", "));
+  }
+  if (!one_sided.unknown_b.empty()) {
+    AddOneSided(context, result, migrated, absl::StrJoin(one_sided.unknown_b, ", "));
   }
   if (!one_sided.told.empty()) {
     AddNote(context, result, "only_on_one_side", migrated.run_name(), {{"keys", absl::StrJoin(one_sided.told, ", ")}});

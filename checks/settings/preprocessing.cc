@@ -76,7 +76,8 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Questio
              const SettingsView& baseline, const SettingsView& migrated, bool by_scripts) {
   const bool free_order = OrderIsFree(baseline) || OrderIsFree(migrated);
   std::vector<std::string> compared;
-  std::vector<std::string> one_sided;
+  std::vector<std::string> lacking_a;
+  std::vector<std::string> lacking_b;
   for (const auto& [name, key] : context.rules.settings.keys()) {
     if (key.pipeline != question.pipeline) continue;
     const EffectiveValue* a = baseline.Find(name);
@@ -88,7 +89,7 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Questio
     if (a != nullptr) AddConflicts(context, result, baseline, name, a->value, OfSameName(*a));
     if (b != nullptr) AddConflicts(context, result, migrated, name, b->value, OfSameName(*b));
     if (a == nullptr || b == nullptr) {
-      one_sided.push_back(StrCat(name, "=", ShowValue(any->value)));
+      (a == nullptr ? lacking_a : lacking_b).push_back(StrCat(name, "=", ShowValue(any->value)));
       continue;
     }
     compared.push_back(name);
@@ -103,9 +104,8 @@ void Compare(const CheckContext& context, v1::CheckResult& result, const Questio
   }
   // The code that both sides run was read: what an option or a file gives stands there.
   if (by_scripts) return;
-  if (!one_sided.empty()) {
-    AddMissing(context, result, "only_on_one_side", run, {{"keys", absl::StrJoin(one_sided, ", ")}});
-  }
+  if (!lacking_a.empty()) AddOneSided(context, result, baseline, absl::StrJoin(lacking_a, ", "));
+  if (!lacking_b.empty()) AddOneSided(context, result, migrated, absl::StrJoin(lacking_b, ", "));
   AddMissing(context, result, "pipeline_in_script", run);
 }
 

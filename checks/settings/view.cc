@@ -574,6 +574,13 @@ bool SettingsView::HasFormat(absl::string_view format) const {
   return std::find(formats_.begin(), formats_.end(), format) != formats_.end();
 }
 
+bool SettingsView::HasWholeConfiguration() const {
+  // Dumps of every option, set or not, and files that hold all of a run.
+  static constexpr absl::string_view kWhole[] = {"megatron-args", "hf-training-args", "argparse-namespace",
+                                                 "mindformers-yaml"};
+  return std::any_of(std::begin(kWhole), std::end(kWhole), [this](absl::string_view one) { return HasFormat(one); });
+}
+
 std::vector<std::reference_wrapper<const SettingsView>> ViewsOf(const CheckContext& context, Side side, v1::Role role) {
   std::vector<std::reference_wrapper<const SettingsView>> views;
   for (const RunView& run : context.evidence.Runs(side, role)) views.push_back(SettingsView::Of(context, side, run));

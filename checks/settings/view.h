@@ -103,6 +103,8 @@ class SettingsView {
   const std::string& product() const { return product_; }
   // Formats of the documents that were read ("megatron-args", "deepspeed-json", ...).
   bool HasFormat(absl::string_view format) const;
+  // Whether one of them states all that can be set: more of that kind would tell nothing new.
+  bool HasWholeConfiguration() const;
   // Whether any settings were found at all, in files, logs or facts.
   bool empty() const { return !has_facts_ && variables_.empty() && formats_.empty(); }
 

@@ -190,10 +190,11 @@ TEST(HyperparameterValues, WhatOneSideAloneHas) {
   EXPECT_EQ(Pair(kValues, yaml({}), yaml({{"neftune_noise_alpha", "5"}})), "fail: value_differs neftune_noise_alpha");
   // Whether another library's file leaves it off or has it otherwise is not known.
   EXPECT_EQ(Pair(kValues, yaml({}), Arguments("megatron-args", With(base, {{"normalization", "RMSNorm"}}))),
-            "not_performed: !npu");
+            "not_performed: !gpu");
   // Other steps of batches that are not known.
   EXPECT_EQ(Pair(kValues, yaml({{"max_steps", "1000"}}), yaml({{"max_steps", "2000"}})), "not_performed: !gpu, !npu");
-  EXPECT_EQ(Pair(kValues, yaml({}), yaml({{"normalization", "RMSNorm"}})), "not_performed: !npu");
+  EXPECT_EQ(Pair(kValues, yaml({}), yaml({{"normalization", "RMSNorm"}})), "not_performed: !gpu");
+  EXPECT_EQ(Pair(kValues, yaml({{"normalization", "RMSNorm"}}), yaml({})), "not_performed: !npu");
   // None is a value of an option that need not be there.
   EXPECT_EQ(Pair(kValues, yaml({{"num_experts", "None"}}), yaml({{"num_experts", "8"}})),
             "fail: value_differs num_experts");
