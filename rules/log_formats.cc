@@ -15,6 +15,7 @@ constexpr std::pair<absl::string_view, bool LogFormatFacts::*> kFacts[] = {
     {"steps_are_updates", &LogFormatFacts::steps_are_updates},
     {"records_have_times", &LogFormatFacts::records_have_times},
     {"lines_state_batch", &LogFormatFacts::lines_state_batch},
+    {"lines_state_length", &LogFormatFacts::lines_state_length},
     {"may_be_a_table", &LogFormatFacts::may_be_a_table},
 };
 

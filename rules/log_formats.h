@@ -18,6 +18,7 @@ struct LogFormatFacts {
   bool steps_are_updates = false;
   bool records_have_times = false;
   bool lines_state_batch = false;
+  bool lines_state_length = false;
   bool may_be_a_table = false;
 };
 

@@ -11,6 +11,41 @@
 namespace paritect {
 namespace {
 
+// The world as the run counts it: transformers' Trainer prints the batch of one device, the accumulation and the batch
+// of all processes. Empty where it does not print them, or they make another number of processes than `asked`. (On a
+// GPU several devices of one process count there, too; an NPU's process has one.) Source: transformers
+// src/transformers/trainer.py `_inner_training_loop` ("***** Running training *****"), training_args.py
+// `_setup_devices`.
+std::string PrintedWorld(const SettingsView& view, double asked) {
+  const auto printed = [&view](absl::string_view key, absl::string_view raw_key) -> const SourcedValue* {
+    for (const SourcedValue* one : view.All(key)) {
+      if (one->source == SettingSource::kLog && one->raw_key == raw_key) return one;
+    }
+    return nullptr;
+  };
+  const SourcedValue* const all = printed("global_batch_size", "banner.total_train_batch_size");
+  const SourcedValue* const device = printed("micro_batch_size", "banner.per_device_batch_size");
+  const SourcedValue* const rounds = printed("gradient_accumulation_steps", "banner.gradient_accumulation_steps");
+  if (all == nullptr || device == nullptr || rounds == nullptr) return "";
+  const auto number = [](const SourcedValue& one) { return ParseDouble(one.text).value_or(0); };
+  const double of_one = number(*device) * number(*rounds);
+  if (!(of_one > 0) || number(*all) != of_one * asked) return "";
+  return absl::StrCat(all->text, " = ", device->text, " x ", rounds->text, " x ", FormatDouble(asked), " (",
+                      all->origin, ")");
+}
+
+// What the run tells of a world that was asked for.
+void JudgePrinted(const CheckContext& context, v1::CheckResult& result, const SettingsView& view, double asked) {
+  const std::string world = PrintedWorld(view, asked);
+  if (world.empty()) {
+    AddMissing(context, result, "world_not_shown", view.run_name(), {{"size", FormatDouble(asked)}});
+    return;
+  }
+  v1::Finding& note =
+      AddNote(context, result, "measured/world", view.run_name(), {{"size", FormatDouble(asked)}, {"evidence", world}});
+  SetFact(note, "world_size", asked);
+}
+
 void JudgeRun(const CheckContext& context, v1::CheckResult& result, const RunView& run) {
   const SettingsView& view = SettingsView::Of(context, Side::kMigrated, run);
   if (view.empty()) return;
@@ -24,7 +59,7 @@ void JudgeRun(const CheckContext& context, v1::CheckResult& result, const RunVie
     if (nodes == 1 && local == 1) {
       AddNote(context, result, "not_applicable", run.name, {{"why", "1 x 1 process"}});
     } else if (const int told = WorldSizesOf(context, Side::kMigrated, run).largest(); told > 1) {
-      AddMissing(context, result, "world_not_shown", run.name, {{"size", absl::StrCat(told)}});
+      JudgePrinted(context, result, view, told);
     } else {
       AddMissing(context, result, "world_size_unknown", run.name, {{"run", run.name}});
     }
@@ -43,7 +78,7 @@ void JudgeRun(const CheckContext& context, v1::CheckResult& result, const RunVie
                                 {{"size", FormatDouble(*size)}, {"evidence", world->value.origin}});
     SetFact(note, "world_size", *size);
   } else {
-    AddMissing(context, result, "world_not_shown", run.name, {{"size", FormatDouble(*size)}});
+    JudgePrinted(context, result, view, *size);
   }
 }
 

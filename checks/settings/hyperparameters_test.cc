@@ -174,6 +174,35 @@ TEST(LearningRate, WarmupInStepsWhateverItsUnit) {
   EXPECT_EQ(Verdict(kRate, {RunWith("gpu", blind)}, {RunWith("npu", blind)}), "pass");
 }
 
+TEST(LearningRate, WarmupByTheLengthThatALogPrints) {
+  const KeysAndTexts steps = {{"lr", "1e-4"}, {"warmup_steps", "30"}};
+  const auto told = [&](const std::string& format, std::int64_t total) {
+    v1::Bundle npu = RunWith("npu", {{"lr", "1e-4"}, {"warmup_ratio", "0.03"}});
+    v1::Evidence& evidence = *npu.add_evidence();
+    evidence.set_kind(v1::EVIDENCE_KIND_RUN_LOG);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_source("worker_0.log");
+    evidence.mutable_run_log()->set_format(format);
+    evidence.mutable_run_log()->mutable_end()->set_total_steps(total);
+    return Verdict(kRate, {RunWith("gpu", steps)}, {npu});
+  };
+  EXPECT_EQ(told("mindformers", 1000), "pass");
+  EXPECT_EQ(told("mindformers", 2000), "fail: warmup_differs warmup");
+  EXPECT_EQ(told("text", 1000), "not_performed: !npu");  // the total may be that of an epoch
+}
+
+TEST(LearningRate, WhatOneSideAloneStatesIsAskedOfTheOther) {
+  const auto asked = [](const std::string& format) {
+    const v1::CheckResult result =
+        ResultOf(kValues, {RunWith("gpu", {{"clip_grad", "1"}, {"init_method_std", "0.02"}})},
+                 {Npu({Arguments(format, {{"clip_grad", "1"}})})});
+    return result.missing_size() == 1 ? result.missing(0).from() + ": " + result.missing(0).how().en() : "";
+  };
+  EXPECT_THAT(asked("yaml"), testing::AllOf(testing::StartsWith("npu: "), testing::HasSubstr("full configuration")));
+  // All of it was read: asking for it again would lead nowhere.
+  EXPECT_THAT(asked("argparse-namespace"), testing::AllOf(testing::StartsWith("npu: "), testing::HasSubstr("facts:")));
+}
+
 TEST(LearningRate, ScalingWithTheBatchIsTold) {
   const v1::CheckResult result =
       ResultOf(kRate, {RunWith("gpu", {{"lr", "1e-4"}, {"global_batch_size", "256"}, {"warmup_steps", "0"}})},

@@ -200,6 +200,16 @@ TEST(DistributedBySettings, OneWorldOrNone) {
   EXPECT_EQ(Verdict(kCheck, {}, {Npu({SettingsOf("megatron-args", "printed", {{"world_size", "1"}})})}), "pass");
   EXPECT_EQ(Verdict(kCheck, {}, {Npu({printed("16")})}), "pass");
   EXPECT_EQ(Verdict(kCheck, {}, {Npu({Arguments("yaml", {{"world_size", "16"}})})}), "not_performed: !npu");
+  // transformers' banner: what one device takes, times the processes, is what all take.
+  const auto banner = [](const std::string& all) {
+    return SettingsOf("hf-banner", "printed",
+                      {{"banner.per_device_batch_size", "4"},
+                       {"banner.gradient_accumulation_steps", "2"},
+                       {"banner.total_train_batch_size", all}});
+  };
+  const v1::SettingsDocument asked = Arguments("yaml", {{"world_size", "8"}});
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({asked, banner("64")})}), "pass");
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({asked, banner("8")})}), "not_performed: !npu");
   EXPECT_EQ(Verdict(kCheck, {},
                     {NodeOf("npu", "n1", "atlas-a2", "pytorch", {printed("1")}),
                      NodeOf("npu", "n2", "atlas-a2", "pytorch", {printed("1")})}),

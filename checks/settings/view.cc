@@ -179,12 +179,12 @@ void SettingsView::AddBundle(const CheckContext& context, const v1::Bundle& bund
   AddFacts(context.rules, bundle);
 }
 
-// Megatron prints on every line the batch of that step and the iterations that the run was started with. A batch that
-// changes (a ramp-up) is no one value.
-// Source: NVIDIA/Megatron-LM megatron/training/training.py `training_log`.
+// What a format's lines state of the run beside their step (rules/data/log_formats.yaml). A batch that changes (a
+// ramp-up) is no one value.
 void SettingsView::AddStepLines(const v1::Bundle& bundle, const v1::Evidence& evidence) {
   const v1::RunLog& log = evidence.run_log();
-  if (!FactsOfLogFormat(log.format()).lines_state_batch) return;
+  const LogFormatFacts& facts = FactsOfLogFormat(log.format());
+  if (!facts.lines_state_batch && !facts.lines_state_length) return;
   SourcedValue value;
   value.format = log.format();
   value.node = bundle.plan().node();
@@ -206,9 +206,12 @@ void SettingsView::AddStepLines(const v1::Bundle& bundle, const v1::Evidence& ev
     changes = changes || (batch.has_value() && *batch != found->second);
     batch = found->second;
   }
-  if (batch.has_value() && !changes) add("global_batch_size", "global batch size", *batch, line);
-  if (log.end().total_steps() > 0) {
-    add("train_steps", "iteration", static_cast<double>(log.end().total_steps()), log.end().line());
+  if (facts.lines_state_batch && batch.has_value() && !changes) {
+    add("global_batch_size", "global batch size", *batch, line);
+  }
+  if (facts.lines_state_length && log.end().total_steps() > 0) {
+    add("train_steps", facts.lines_state_batch ? "iteration" : "step", static_cast<double>(log.end().total_steps()),
+        log.end().line());
   }
 }
 
