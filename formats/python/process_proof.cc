@@ -20,6 +20,7 @@ using absl::StrCat;
 
 constexpr std::size_t kReasonsMax = 3;
 constexpr std::size_t kShownMax = 24;  // files and modules of a proof
+constexpr absl::string_view kVersion = "__version__";
 constexpr int kNamesDeepMax = 20;      // a name taken over from a file that took it over ...
 
 absl::string_view FolderOf(absl::string_view path) {
@@ -311,7 +312,7 @@ class Proof {
       const HarmlessModule* module = rules_.Find(dotted);
       if (rules_.Find(full) != nullptr) {
         imported_.insert(full);
-      } else if (!module->Permits(wanted) || rules_.names.contains(wanted)) {
+      } else if (wanted != kVersion && (!module->Permits(wanted) || rules_.names.contains(wanted))) {
         return Against(file, statement, full);
       }
       bound.push_back({-1, full});
@@ -389,7 +390,7 @@ class Proof {
 
   // A name by itself, or with names behind it.
   void Head(int file, NodeId node, const std::string& name) {
-    if (rules_.builtins.contains(name)) Against(file, node, name);
+    if (rules_.builtins.contains(name) && !(name == "vars" && IsShownWhole(file, node))) Against(file, node, name);
     if (name == "getattr") Getattr(file, node);
     std::vector<Target> targets;
     Resolve(file, name, 0, targets);
@@ -436,6 +437,7 @@ class Proof {
     if (module == nullptr) return Against(file, chain[0], whole);
     if (known == parts.size()) return Against(file, chain[0], StrCat(whole, ": a module that is handed on"));
     const std::string& member = parts[known];
+    if (member == kVersion) return;  // a text
     if (!module->Permits(member)) return Against(file, chain[0], whole);
     // What lies behind a name that is no class may be a module that nobody looked at.
     if (module->any && known + 1 < parts.size() && !IsCapital(member)) return Against(file, chain[0], whole);
@@ -506,6 +508,22 @@ class Proof {
         absl::StrContains(name, '\\'))
       return Against(file, node, "getattr with a computed name");
     Behind(file, node, name);
+  }
+
+  // vars(NAME) that is handed to a call as a whole, as scripts print their options (a module as NAME is refused as one
+  // that is handed on): no key of it is asked where it stands.
+  bool IsShownWhole(int file, NodeId node) const {
+    const SyntaxTree& tree = TreeOf(file);
+    const std::vector<NodeId>& parents = files_.at(file).parents;
+    const NodeId call = parents[node];
+    if (call == kNoNode || tree[call].kind != Syntax::kCall || tree[node].part != Part::kFunction) return false;
+    const NodeId arguments = tree.Child(call, Part::kArguments);
+    const NodeId object = arguments == kNoNode ? kNoNode : tree[arguments].first;
+    if (object == kNoNode || tree[object].kind != Syntax::kIdentifier || tree[object].next != kNoNode) return false;
+    const NodeId to = parents[call];
+    if (to == kNoNode) return false;
+    return tree[to].kind == Syntax::kArguments || tree[to].kind == Syntax::kDictionarySplat ||
+           tree[to].kind == Syntax::kInterpolation;
   }
 
   // Options and keys of a script that knows of ranks.

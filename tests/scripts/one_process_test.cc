@@ -101,6 +101,9 @@ TEST(OneProcess, OrdinaryCodeDoesNotStandAgainstIt) {
         "from torch.optim.lr_scheduler import CosineAnnealingLR as Cosine\n",
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self._x = getattr(self, "
         "'y', 1)\n",
+        "args = main\nprint('arguments:', vars(args))\nprint(f'{vars(args)}', dict(**vars(args)))\n",
+        "import json\nargs = main\nprint(json.dumps(vars(args), indent=2))\n",
+        "import numpy as np\nprint(torch.__version__, np.__version__.split('.')[0])\n",
         "from __future__ import annotations\n", "import sys\nprint(sys.argv[1:], file=sys.stderr)\n"}) {
     EXPECT_NE(Proof({{"train.py", absl::StrCat("import torch\nfrom torch import nn\n", code, kTrain)}}), "")
         << code << WhyNot({{"train.py", absl::StrCat("import torch\nfrom torch import nn\n", code, kTrain)}});
@@ -158,6 +161,14 @@ TEST(OneProcess, CodeThatReachesNamesByOtherWays) {
                            "compile('1', 'x', 'exec')\n",
                            "globals()['x']\n",
                            "vars(torch)\n",
+                           "print(vars(torch))\n",
+                           "print(vars())\n",
+                           "vars(main)['x']()\n",
+                           "print(vars(main)['x'])\n",
+                           "print(vars(nn.Linear))\n",
+                           "d = vars(main)\n",
+                           "print(vars)\n",
+                           "torch.__file__\n",
                            "run = exec\n",
                            "map(exec, ['1'])\n",
                            "getattr(torch, 'multi' + 'processing')\n",
