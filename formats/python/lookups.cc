@@ -223,6 +223,7 @@ ValueId ConfigurationValue(ScriptMachine& m, ValueId configuration, absl::string
   if (!stirred) value.option = path;
   value.symbol = absl::StrCat(stirred ? "?" : "option:", path);
   value.made_of = of.made_of;
+  value.unsorted = of.unsorted;  // a record of a listed file is read like a configuration
   if (IsOptionsMethod(name)) {
     value.option.clear();
     value.kind = ValueKind::kBound;

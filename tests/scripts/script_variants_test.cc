@@ -103,6 +103,40 @@ TEST(ScriptVariants, BothSidesAlikeIsNoExcuse) {
   EXPECT_EQ(VerdictOf(AuditOf(script, Port(script)), "data.sharding.order-hazard"), v1::VERDICT_FAIL);
 }
 
+// The order of a listing stays with the records that are read from its files, whatever part of them is kept.
+TEST(ScriptVariants, RecordsOfListedFilesKeepTheOrderOfTheListing) {
+  const auto hazard = [](const std::string& listing, const std::string& kept) {
+    return VerdictOf(
+        AuditOf("", absl::StrCat("import glob\nimport json\nimport torch\nfrom torch import nn\n"
+                                 "from torch.utils.data import DataLoader, Dataset\n"
+                                 "class Reviews(Dataset):\n"
+                                 "    def __init__(self):\n"
+                                 "        self.rows = []\n"
+                                 "        for name in ", listing, ":\n"
+                                 "            with open(name) as f:\n"
+                                 "                for line in f:\n"
+                                 "                    row = json.loads(line)\n"
+                                 "                    self.rows.append(", kept, ")\n"
+                                 "    def __len__(self):\n"
+                                 "        return len(self.rows)\n"
+                                 "    def __getitem__(self, i):\n"
+                                 "        return self.rows[i]\n"
+                                 "loader = DataLoader(Reviews(), batch_size=4, shuffle=True)\n"
+                                 "model = nn.Linear(2, 2)\n"
+                                 "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                                 "for x, y in loader:\n"
+                                 "    loss = nn.functional.cross_entropy(model(x), y)\n"
+                                 "    optimizer.zero_grad()\n"
+                                 "    loss.backward()\n"
+                                 "    optimizer.step()\n")),
+        "data.sharding.order-hazard");
+  };
+  for (const char* kept : {"row", "row['text']", "(row['text'], row['label'])", "row.text", "{'x': row['text']}"}) {
+    EXPECT_EQ(hazard("glob.glob('data/*.jsonl')", kept), v1::VERDICT_FAIL) << kept;
+    EXPECT_NE(hazard("sorted(glob.glob('data/*.jsonl'))", kept), v1::VERDICT_FAIL) << kept;
+  }
+}
+
 // Casts of what is not trained, of inputs, up to fp32 and of norms make no second mechanism.
 TEST(ScriptVariants, OtherCastsAreNoSecondMechanism) {
   const std::string script = ReadSample("torch/train.py");
