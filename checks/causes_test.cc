@@ -90,6 +90,37 @@ TEST(Causes, OfLossGradientsAndCurveOfOneEventTheFirstIsTheCause) {
               ElementsAre(check + "nan_suspected < " + check + "nan_grad_norm", check + "loss_lower"));
 }
 
+TEST(Causes, ALossThatIsNoNumberOverflowsEveryGradient) {
+  const auto told = [](double loss, std::optional<double> overflows) {
+    FailedReport report;
+    SetStep(report.Add("training.flow.loss-curve", "nan_loss", "npu"), "step", loss);
+    v1::Finding& rate = report.Add("migrated.loss-scale.overflow-rate", "overflow_rate_exceeded", "npu");
+    if (overflows.has_value()) SetStep(rate, "step", *overflows);
+    report.Add("migrated.loss-scale.trend", "loss_scale_not_finite", "npu");
+    return Told(report.Linked());
+  };
+  const std::string loss = "training.flow.loss-curve:nan_loss";
+  const std::string rate = "migrated.loss-scale.overflow-rate:overflow_rate_exceeded";
+  const std::string trend = "migrated.loss-scale.trend:loss_scale_not_finite";
+  EXPECT_THAT(told(141, 141), ElementsAre(loss + " < " + rate + " < " + trend));
+  // Overflows of their own, and skipped ones make no loss a NaN.
+  EXPECT_THAT(told(141, std::nullopt), ElementsAre(rate + " < " + trend, loss));
+}
+
+TEST(Causes, TwoSchedulesAreACauseBesideADataSetOrARate) {
+  const std::string check = "model.hyperparameters.learning-rate-curve";
+  FailedReport report;
+  report.Add("data.dataset.content", "truncated");
+  report.Add("model.hyperparameters.learning-rate", "learning_rate_differs", "lr_base");
+  report.Add(check, "schedule_differs", "npu");
+  EXPECT_THAT(Told(report.Linked()), SizeIs(3));
+  FailedReport one;
+  one.Add("model.hyperparameters.learning-rate", "schedule_differs", "lr_style");
+  one.Add(check, "schedule_differs", "npu");
+  EXPECT_THAT(Told(one.Linked()),
+              ElementsAre("model.hyperparameters.learning-rate:schedule_differs < " + check + ":schedule_differs"));
+}
+
 TEST(Causes, TheFactNamesTheRootAndNotWhatStandsBetween) {
   FailedReport report;
   report.Add("training.flow.initial-weights", "weights_differ", "embedding");

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/node_names.h"
 #include "common/utf8.h"
 #include "report/report_words.h"
@@ -115,6 +116,8 @@ std::string FailSentence(const Rules& rules, Language language, const v1::Report
   std::string text =
       Say(rules, language, "screen_fail",
           {{"count", absl::StrCat(causes.size())}, {"causes", absl::StrJoin(briefs, Separator(language))}});
+  // A cause that was cut ends in an ellipsis, and no full stop behind it.
+  text = absl::StrReplaceAll(text, {{"….", "…"}, {"…。", "…"}});
   if (consequences > 0) {
     absl::StrAppend(&text, language == Language::kChinese ? "" : " ",
                     Say(rules, language, "screen_follow",

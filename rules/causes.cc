@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/document_fields.h"
 #include "common/status_macros.h"
 #include "rules/prepared_document.h"
@@ -17,9 +18,9 @@ FindingPattern ParsePattern(absl::string_view text) {
   FindingPattern pattern;
   const auto colon = text.find(':');
   if (colon != absl::string_view::npos) {
-    absl::string_view kind = text.substr(colon + 1);
-    pattern.not_kind = absl::ConsumePrefix(&kind, "!");
-    pattern.kind = std::string(kind);
+    absl::string_view kinds = text.substr(colon + 1);
+    pattern.not_kinds = absl::ConsumePrefix(&kinds, "!");
+    pattern.kinds = absl::StrSplit(kinds, '|');
   }
   absl::string_view check = text.substr(0, colon);
   pattern.prefix = absl::ConsumeSuffix(&check, "*");
@@ -98,7 +99,8 @@ bool FindingPattern::MatchesCheck(absl::string_view id) const {
 }
 
 bool FindingPattern::Matches(absl::string_view id, absl::string_view finding_kind) const {
-  return MatchesCheck(id) && (kind.empty() || (kind == finding_kind) != not_kind);
+  if (!MatchesCheck(id)) return false;
+  return kinds.empty() || (std::find(kinds.begin(), kinds.end(), finding_kind) != kinds.end()) != not_kinds;
 }
 
 std::size_t CauseRules::StageOf(absl::string_view check) const {

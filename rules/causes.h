@@ -13,12 +13,12 @@
 
 namespace paritect {
 
-// CHECK, ITEM.*, CHECK:KIND or CHECK:!KIND.
+// CHECK, ITEM.*, CHECK:KIND|KIND or CHECK:!KIND|KIND.
 struct FindingPattern {
   std::string check;  // the id, or what it begins with
   bool prefix = false;
-  std::string kind;  // "": any
-  bool not_kind = false;
+  std::vector<std::string> kinds;  // none: any
+  bool not_kinds = false;
 
   bool MatchesCheck(absl::string_view id) const;
   bool Matches(absl::string_view id, absl::string_view finding_kind) const;

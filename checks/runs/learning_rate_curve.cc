@@ -158,7 +158,7 @@ void ReportCurve(const CheckContext& context, v1::CheckResult& result, const Run
     args.emplace_back("schedule_a", made->baseline_brief);
     args.emplace_back("schedule_b", made->migrated_brief);
   }
-  v1::Finding& finding = AddError(context, result, named ? "lr_curve_differs/made" : "lr_curve_differs", subject, args);
+  v1::Finding& finding = AddError(context, result, named ? "schedule_differs/made" : "lr_curve_differs", subject, args);
   Fill(finding, baseline, aligned, difference.first, difference.differing);
   if (!named) return;
   finding.set_baseline(made->baseline_brief);

@@ -1,7 +1,9 @@
 // The overflow rate: skipped steps / steps, at most 0.5 %, 0.1 % with a large global batch.
 // Source: pre-tuning checklist, 正确使能混合精度训练 and 在NPU上正确使能Loss Scale.
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
@@ -29,6 +31,28 @@ RateLimit LimitFor(const Profile& profile, const ScalerFacts& facts) {
 
 std::string Subject(const RunSeries& run, const OverflowCount& count) {
   return count.engine.empty() ? run.name : absl::StrCat(run.name, ", engine ", count.engine);
+}
+
+// The first step at which a loss that is no number overflowed, where all other overflows stay within the limit: what
+// follows from such a loss is no matter of the scale. The scale that a step lowers may be printed with the next one.
+std::optional<std::int64_t> OverflowsByLoss(const RunSeries& run, const OverflowCount& count, double limit) {
+  std::set<std::int64_t> with;
+  std::set<std::int64_t> without;
+  for (const LogSource& source : run.logs) {
+    double scale = 0;
+    bool lost = false;
+    for (const v1::StepRecord& record : source.log().records()) {
+      const bool now = record.has_loss() && !std::isfinite(record.loss());
+      const bool fell = record.has_loss_scale() && record.loss_scale() < scale;
+      if (record.overflow() || fell) (now || lost ? with : without).insert(record.step());
+      if (record.has_loss_scale()) scale = record.loss_scale();
+      lost = now;
+    }
+  }
+  const auto elsewhere = std::max<std::int64_t>(static_cast<std::int64_t>(without.size()),
+                                                count.skipped - static_cast<std::int64_t>(with.size()));
+  if (with.empty() || static_cast<double>(elsewhere) > limit * static_cast<double>(count.steps)) return std::nullopt;
+  return *with.begin();
 }
 
 void Fill(v1::Finding& finding, const RunSeries& run, const OverflowCount& count, const ScalerFacts& facts,
@@ -96,6 +120,9 @@ void ReportRate(const CheckContext& context, v1::CheckResult& result, const RunS
                             : "overflow_rate_exceeded",
                   Subject(run, count), args),
          run, count, facts, limit.limit);
+    if (const auto since = OverflowsByLoss(run, count, limit.limit)) {
+      SetFact(*result.mutable_findings()->rbegin(), "step", *since);
+    }
     return;
   }
   Fill(AddNote(context, result, "measured/overflow", Subject(run, count), args), run, count, facts, limit.limit);

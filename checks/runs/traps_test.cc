@@ -179,6 +179,27 @@ TEST(RunTraps, ARateThatIsAMultipleIsExplainedByTheRatesThatWereSet) {
               ::testing::HasSubstr("world_size 2 of npu"));
 }
 
+TEST(RunTraps, OverflowsThatFollowFromALossThatIsNoNumberSaySinceWhen) {
+  const auto since = [](std::int64_t lost_from, std::int64_t overflows_from) {
+    const RunFixture npu = RunOf("npu", 1, 200, [=](std::int64_t step, v1::StepRecord& r) {
+      r.set_loss(step >= lost_from ? std::numeric_limits<double>::quiet_NaN() : Loss(step));
+      r.set_overflow(step >= overflows_from);
+      r.set_skipped(step >= overflows_from ? 1 : 0);
+      r.set_loss_scale(step >= overflows_from ? std::ldexp(65536.0, static_cast<int>(overflows_from - step)) : 65536);
+    });
+    const v1::CheckResult result = RunOne("migrated.loss-scale.overflow-rate", {}, {npu});
+    const auto found = std::find_if(result.findings().begin(), result.findings().end(),
+                                    [](const v1::Finding& f) { return f.kind() == "overflow_rate_exceeded"; });
+    if (found == result.findings().end()) return std::int64_t{-1};
+    const auto fact = found->facts().fields().find("step");
+    return fact == found->facts().fields().end() ? 0 : static_cast<std::int64_t>(fact->second.number_value());
+  };
+  EXPECT_EQ(since(150, 150), 150);
+  EXPECT_EQ(since(150, 151), 151);   // the scale is printed with the next step
+  EXPECT_EQ(since(1000, 150), 0);    // no loss is lost
+  EXPECT_EQ(since(150, 100), 0);     // they come without it, too
+}
+
 TEST(RunTraps, ASmallSteadyDifferenceIsTold) {
   const std::string id = "training.flow.loss-curve";
   const auto biased = [](std::int64_t step) { return Loss(step) * (1.008 + 0.002 * Jitter(11, step)); };
