@@ -357,16 +357,26 @@ void LogSettingsScanner::State::WorldSizes(absl::string_view line, std::int64_t 
   }
 }
 
-// "Process rank: 0, ..., distributed training: True, compute dtype: torch.bfloat16" of LLaMA-Factory, "16-bits
-// training: True" of the examples of Transformers: what the arguments came to.
+// "Process rank: 0, device: npu:0, n_gpu: 1, distributed training: False, 16-bits training: True" of the examples of
+// Transformers, "Process rank: 0, world size: 8, ..., compute dtype: torch.bfloat16" of LLaMA-Factory: what the
+// arguments came to. One process with one device is a world of one. Some versions print no blank behind "n_gpu: 1".
+// Source: transformers examples/pytorch/*/run_*.py; LLaMA-Factory src/llamafactory/hparams/parser.py.
 void LogSettingsScanner::State::ProcessLine(absl::string_view line, std::int64_t number) {
-  for (const BannerPhrase& one :
-       {BannerPhrase{"compute dtype: ", "banner.compute_dtype"}, BannerPhrase{"16-bits training: ", "banner.fp16"}}) {
-    const std::size_t at = line.find(one.phrase);
-    if (at == absl::string_view::npos) continue;
-    absl::string_view value = line.substr(at + one.phrase.size());
-    value = value.substr(0, value.find_first_of(", \t"));
+  const auto behind = [&](absl::string_view phrase) {
+    const std::size_t at = line.find(phrase);
+    if (at == absl::string_view::npos) return absl::string_view();
+    const absl::string_view value = line.substr(at + phrase.size());
+    return value.substr(0, value.find_first_of(", \t"));
+  };
+  for (const BannerPhrase& one : {BannerPhrase{"compute dtype: ", "banner.compute_dtype"},
+                                  BannerPhrase{"16-bits training: ", "banner.fp16"},
+                                  BannerPhrase{"world size: ", "banner.world_size"}}) {
+    const absl::string_view value = behind(one.phrase);
     if (!value.empty() && value != "None") AddOnce("hf-banner", one.key, value, number);
+  }
+  const absl::string_view devices = behind("n_gpu: ");
+  if (behind("distributed training: ") == "False" && (devices == "1" || devices == "1distributed")) {
+    AddOnce("hf-banner", "banner.world_size", "1", number);
   }
 }
 

@@ -79,5 +79,22 @@ TEST(Logs, WhatCountedInsteadOfTheArgument) {
               HasSubstr("banner.compute_dtype=torch.bfloat16;"));
 }
 
+TEST(Logs, HowManyProcessesTransformersCounted) {
+  const auto world = [](const std::string& line) {
+    const std::string read = Read(line + "\n  Num examples = 10\n");
+    const std::size_t at = read.find("banner.world_size=");
+    return at == std::string::npos ? "" : read.substr(at, read.find(';', at) - at);
+  };
+  const std::string head = "11/24/2026 09:10:00 - WARNING - __main__ - Process rank: ";
+  EXPECT_EQ(world(head + "0, device: npu:0, n_gpu: 1, distributed training: False, 16-bits training: True"),
+            "banner.world_size=1");
+  EXPECT_EQ(world(head + "-1, device: cuda:0, n_gpu: 1distributed training: False, 16-bits training: False"),
+            "banner.world_size=1");
+  EXPECT_EQ(world(head + "0, world size: 8, device: npu:0, distributed training: True"), "banner.world_size=8");
+  // Several devices of one process, one of several processes.
+  EXPECT_EQ(world(head + "0, device: cuda:0, n_gpu: 8, distributed training: False, 16-bits training: True"), "");
+  EXPECT_EQ(world(head + "0, device: npu:0, n_gpu: 1, distributed training: True, 16-bits training: True"), "");
+}
+
 }  // namespace
 }  // namespace paritect
