@@ -204,20 +204,64 @@ bool KeptAlike(const SettingsView& baseline, const SettingsView& migrated) {
   return !(a.empty() ? IsAutocastTrainer(baseline) : IsAutocastTrainer(migrated));
 }
 
+// What shows that an option which asks for a short type was not given; "" where it may have been. A command line of
+// Transformers' own parser names every option that differs from its default, but for what an engine's file decides.
+// Source: transformers src/transformers/training_args.py, `fp16` and `bf16`.
+std::string LeftOff(const SettingsView& view, const std::string& option) {
+  if (const EffectiveValue* stated = view.FindStated(option)) {
+    return view.Boolean(option) == false && stated->disagreeing.empty() ? Origin(*stated) : "";
+  }
+  if (!view.Uses("Transformers") || view.Untold(option) != nullptr || !EngineOf(view).empty() ||
+      view.FindStated("accelerate_dtype") != nullptr)
+    return "";
+  for (const SourcedValue* one : view.All("micro_batch_size")) {
+    if (one->format == "launch-script" && one->raw_key == "per_device_train_batch_size")
+      return StrCat(one->origin, ": no --", option);
+  }
+  return "";
+}
+
+void AddTypeDifference(const CheckContext& context, v1::CheckResult& result, const ComputeType& a,
+                       const ComputeType& b) {
+  const std::string shown_a = StrCat(a.dtype, ": ", a.evidence);
+  const std::string shown_b = StrCat(b.dtype, ": ", b.evidence);
+  if (HasFinding(result, "dtype_differs", "compute type", shown_a, shown_b)) return;
+  v1::Finding& finding =
+      AddError(context, result, "dtype_differs", "compute type", {{"baseline", a.dtype}, {"migrated", b.dtype}});
+  finding.set_baseline(shown_a);
+  finding.set_migrated(shown_b);
+}
+
+// One side computes in a short type, and the other did not ask for that one: in whichever it computes, it is another.
+bool ReportLeftOff(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+                   const SettingsView& migrated) {
+  ComputeType a = ComputeTypeOf(baseline);
+  ComputeType b = ComputeTypeOf(migrated);
+  const bool of_baseline = a.dtype.empty();
+  const ComputeType& known = of_baseline ? b : a;
+  const std::string option = known.dtype == "float16" ? "fp16" : known.dtype == "bfloat16" ? "bf16" : "";
+  if (option.empty() || a.contradicted || b.contradicted) return false;
+  const std::string evidence = LeftOff(of_baseline ? baseline : migrated, option);
+  if (evidence.empty()) return false;
+  const std::string other = StrCat("other than ", known.dtype);
+  ComputeType& left_off = of_baseline ? a : b;
+  left_off.dtype = other;
+  left_off.evidence = evidence;
+  AddTypeDifference(context, result, a, b);
+  return true;
+}
+
 void CompareMechanism(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                       const SettingsView& migrated) {
   const ComputeType a = ComputeTypeOf(baseline);
   const ComputeType b = ComputeTypeOf(migrated);
   const std::vector<Mechanism> x = MechanismsOf(context.rules, baseline);
   const std::vector<Mechanism> y = MechanismsOf(context.rules, migrated);
+  if (a.dtype.empty() != b.dtype.empty() && ReportLeftOff(context, result, baseline, migrated)) return;
   if (a.dtype.empty() || b.dtype.empty()) {
     AddMissing(context, result, "compute_type_not_stated", (a.dtype.empty() ? baseline : migrated).run_name());
   } else if (a.dtype != b.dtype) {
-    if (HasFinding(result, "dtype_differs", "compute type", a.evidence, b.evidence)) return;
-    v1::Finding& finding =
-        AddError(context, result, "dtype_differs", "compute type", {{"baseline", a.dtype}, {"migrated", b.dtype}});
-    finding.set_baseline(a.evidence);
-    finding.set_migrated(b.evidence);
+    AddTypeDifference(context, result, a, b);
     return;
   }
   AddCodeApart(context, result, CompareAutocast(baseline.flow(), migrated.flow()), migrated.run_name());

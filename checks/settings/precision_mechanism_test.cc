@@ -164,5 +164,29 @@ TEST(SameMechanism, SpellingsOfLightningAccelerateAndMmengine) {
       "fail: mixed_precision_off npu");
 }
 
+// One side's short type is known, and the other says that it did not ask for it.
+TEST(ComputeTypes, AnOptionThatOneSideLeftOff) {
+  const char kSame[] = "migrated.mixed-precision.same-mechanism";
+  const auto line = [](KeysAndTexts more) {
+    KeysAndTexts all = {{"per_device_train_batch_size", "8"}, {"output_dir", "out"}};
+    all.insert(all.end(), more.begin(), more.end());
+    return Arguments("launch-script", all);
+  };
+  const auto banner = [](KeysAndTexts keys) { return SettingsOf("hf-banner", "printed", keys); };
+  const auto steps = banner({{"banner.per_device_batch_size", "8"}});
+  const auto half = line({{"fp16", "true"}});
+  EXPECT_EQ(Verdict(kSame, {Gpu({half, banner({{"banner.fp16", "True"}})})},
+                    {Npu({line({}), banner({{"banner.fp16", "False"}})})}),
+            "fail: dtype_differs compute type");
+  EXPECT_EQ(Verdict(kSame, {Gpu({half, steps})}, {Npu({line({}), steps})}), "fail: dtype_differs compute type");
+  EXPECT_EQ(Verdict(kSame, {Gpu({line({}), steps})}, {Npu({line({{"bf16", "true"}}), steps})}),
+            "fail: dtype_differs compute type");
+  // A program of one's own may have it on by itself, and an engine's file may decide.
+  EXPECT_EQ(Verdict(kSame, {Gpu({half})}, {Npu({line({})})}), "not_performed: !npu");
+  EXPECT_EQ(Verdict(kSame, {Gpu({half, steps})},
+                    {Npu({line({}), steps, Arguments("deepspeed-json", {{"zero_optimization.stage", "2"}})})}),
+            "not_performed: !npu");
+}
+
 }  // namespace
 }  // namespace paritect
