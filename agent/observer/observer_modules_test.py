@@ -21,7 +21,7 @@ SPEC = importlib.util.spec_from_file_location("_paritect_observe", os.path.join(
 PACKAGE = importlib.util.module_from_spec(SPEC)
 sys.modules["_paritect_observe"] = PACKAGE
 SPEC.loader.exec_module(PACKAGE)
-from _paritect_observe import describe, guard, patch, process, record, sums, thin  # noqa: E402
+from _paritect_observe import describe, guard, patch, process, record, seed_places, sums, thin  # noqa: E402
 
 
 def read(path):
@@ -243,6 +243,19 @@ class PatchTest(WithFolder):
         self.assertEqual((module.work.__doc__, module.work.__name__), (original.__doc__, "work"))
         self.assertIs(pickle.loads(pickle.dumps(module.work)), module.work)
 
+    def test_methods_that_a_module_exports_can_still_be_pickled(self):
+        import pickle
+        module = self.module()
+
+        class Generator(object):
+            def seed(self, value):
+                return value
+        Generator.__module__ = "observed_module"
+        module.seed = Generator().seed  # as random.seed is
+        patch.around("observed_module:seed")
+        self.assertIs(pickle.loads(pickle.dumps(module.seed)), module.seed)
+        self.assertEqual(module.seed(3), 3)
+
     def test_twice_is_once(self):
         module, seen = self.module(), []
         for _ in range(2):
@@ -270,6 +283,36 @@ class ThinTest(unittest.TestCase):
     def test_once(self):
         once = thin.Once(2)
         self.assertEqual([once.first(x) for x in "aabbc"], [True, False, True, False, False])
+
+
+class SeedPlacesTest(WithFolder):
+    def seeds(self):
+        return [(one["value"], one.get("calls"), one.get("varies"), one.get("last")) for one in self.lines()
+                if one["k"] == "seed"]
+
+    def test_a_data_set_that_seeds_at_each_sample_is_one_place(self):
+        places = seed_places.SeedPlaces()
+        for n in range(1234):
+            places.called("torch.manual_seed", n, "data.py:5")
+        places.called("torch.manual_seed", 7, "train.py:1")
+        places.end()
+        self.assertEqual(self.seeds(), [(0, None, None, None), (0, 2, True, 1), (0, 10, True, 9), (0, 100, True, 99),
+                                        (0, 1000, True, 999), (7, None, None, None), (0, 1234, True, 1233)])
+
+    def test_the_same_seed_again_and_again(self):
+        places = seed_places.SeedPlaces()
+        for _ in range(3):
+            places.called("random.seed", 1, "train.py:1")
+        places.end()
+        places.end()
+        self.assertEqual(self.seeds(), [(1, None, None, None), (1, 3, False, 1)])
+
+    def test_places_are_bounded(self):
+        places = seed_places.SeedPlaces()
+        for n in range(3 * seed_places.PLACES_MAX):
+            places.called("random.seed", 1, "train.py:%d" % n)
+        places.end()
+        self.assertEqual(len(self.seeds()), seed_places.PLACES_MAX)
 
 
 class SumsTest(unittest.TestCase):

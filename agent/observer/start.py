@@ -15,7 +15,7 @@ except ImportError:
 # Modules after whose import there may be something to look at.
 FRAMEWORKS = ("torch", "mindspore", "tensorflow")
 COMPANIONS = ("torch_npu", "torch._dynamo", "torch.distributed.fsdp", "torch.distributed._composable.fsdp", "apex.amp",
-              "deepspeed", "keras", "safetensors.torch", "mindspore.dataset", "npu_device", "npu_bridge")
+              "deepspeed", "keras", "numpy.random", "safetensors.torch", "mindspore.dataset", "npu_device", "npu_bridge")
 
 
 class ParitectFinder(object):

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "checks/observed/generators.h"
 #include "checks/observed/observed_run.h"
 
 namespace paritect {
@@ -65,6 +66,7 @@ class Judge {
   }
 
   void Rank(const ObservedRank& a, const ObservedRank& b) {
+    const int before = indices_ + batches_;
     bool same_order = true;
     ForEachCommon(a, b, "indices.", [&](const ObservedFact& x, const ObservedFact& y) {
       ++indices_;
@@ -72,14 +74,31 @@ class Judge {
       same_order = false;
       Report("sample_order_differs", b, x, y, NumberIn(x.key, "indices."));
     });
-    if (!same_order) return;
+    if (!same_order) {
+      NameOnce(v1::SEVERITY_ERROR, a, b);
+      return;
+    }
+    bool told = Batches("batch_differs", "batch.", a, b);
+    // A loop of the program's own: what the model was given.
+    if (indices_ + batches_ == before) told = Batches("fed_differs", "fed.", a, b);
+    if (told) NameOnce(v1::SEVERITY_WARNING, a, b);
+  }
+
+  // Whether one was told that differs: the first.
+  bool Batches(absl::string_view id, absl::string_view prefix, const ObservedRank& a, const ObservedRank& b) {
     bool told = false;
-    ForEachCommon(a, b, "batch.", [&](const ObservedFact& x, const ObservedFact& y) {
+    ForEachCommon(a, b, prefix, [&](const ObservedFact& x, const ObservedFact& y) {
       ++batches_;
       if (x.value == y.value || told) return;
       told = true;
-      Report("batch_differs", b, x, y, NumberIn(x.key, "batch."));
+      Report(id, b, x, y, NumberIn(x.key, prefix));
     });
+    return told;
+  }
+
+  // One rank says it for all.
+  void NameOnce(v1::Severity severity, const ObservedRank& a, const ObservedRank& b) {
+    if (!named_) named_ = NameGenerators(context_, result_, severity, a, b);
   }
 
   void Report(absl::string_view id, const ObservedRank& rank, const ObservedFact& a, const ObservedFact& b,
@@ -101,6 +120,7 @@ class Judge {
   const ObservedRun& b_;
   const std::string& run_;
   int indices_ = 0, batches_ = 0;
+  bool named_ = false;  // the generators that may have made the difference
 };
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {

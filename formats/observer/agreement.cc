@@ -267,7 +267,10 @@ void Agreement::TakeList(const ObservedRecord& record, const std::string& kind) 
 void Agreement::TakeSeed(const ObservedRecord& record, const std::string& kind) {
   if (kind == "seed") {
     ++seed_calls_;
-    if (record.Text("call") == "torch.manual_seed" && seeds_.size() < kNumbersMax) seeds_.insert(record.Text("value"));
+    if (record.Text("call") != "torch.manual_seed") return;
+    // Of a place that seeds with many values only the first is told.
+    if (record.Boolean("varies").value_or(false)) seed_calls_ = kSeedCallsMax;
+    if (seeds_.size() < kNumbersMax) seeds_.insert(record.Text("value"));
     return;
   }
   const std::string seed = record.Text("torch");

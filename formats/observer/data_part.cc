@@ -360,6 +360,13 @@ void DataPart::AddWorkerFacts(const std::vector<ObservedWorker>& workers, Settin
     };
     add("observed.workers.seen", absl::StrCat(seen.size()));
     if (!shared.empty()) add("observed.workers.shared", absl::StrJoin(shared, ", "));
+    for (const ObservedWorker& worker : workers) {
+      if (worker.worker != 0 || loader.passes.begin()->second.base_seed != worker.seed) continue;
+      for (const auto& [state, digest] : worker.states) {
+        add(absl::StrCat("observed.workers.", state, ".digest"), digest);
+      }
+      break;  // of the first pass
+    }
     if (loader.has_worker_init) add("observed.workers.init", "true");
     return;
   }

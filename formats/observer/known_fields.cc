@@ -10,8 +10,10 @@ namespace {
 
 using Fields = std::set<absl::string_view>;
 
-const std::map<absl::string_view, Fields>& KnownFields() {
-  static const std::map<absl::string_view, Fields> kKnown = {
+using Kinds = std::map<absl::string_view, Fields>;
+
+const Kinds& ProcessAndSettings() {
+  static const Kinds kKnown = {
       // The process.
       {"begin",
        {"format", "level", "host", "pid", "ppid", "start", "image", "parent", "python", "executable", "main", "how",
@@ -28,8 +30,11 @@ const std::map<absl::string_view, Fields>& KnownFields() {
       {"bounded", {"what", "most"}},
       // Settings.
       {"flags", {"flags"}},
-      {"seeds", {"torch", "torch_state", "random_state", "numpy_state", "cuda_seed", "npu_seed", "pythonhashseed"}},
-      {"seed", {"call", "value", "where"}},
+      {"seeds",
+       {"torch", "torch_state", "random_state", "numpy_state", "cuda_seed", "npu_seed", "pythonhashseed", "start",
+        "seeded"}},
+      {"seed", {"call", "value", "where", "calls", "varies", "last"}},
+      {"drawn", {"at", "generators"}},
       {"autocast", {"device", "dtype", "enabled", "cache", "where", "root"}},
       {"cast", {"call", "dtype", "class", "elements", "trainable", "norms", "root", "at", "where"}},
       {"compile", {"call", "class", "backend", "mode", "fullgraph", "where"}},
@@ -41,6 +46,12 @@ const std::map<absl::string_view, Fields>& KnownFields() {
       {"scheduler", {"id", "class", "optimizer", "base_lrs", "attributes", "where"}},
       {"wrap", {"class", "module", "arguments", "where"}},
       {"settings", {"source", "values"}},
+  };
+  return kKnown;
+}
+
+const Kinds& DataAndSteps() {
+  static const Kinds kKnown = {
       // Data.
       {"loader",
        {"id", "class", "dataset", "len", "batch_size", "drop_last", "shuffle", "workers", "prefetch_factor",
@@ -81,16 +92,24 @@ const std::map<absl::string_view, Fields>& KnownFields() {
   return kKnown;
 }
 
+// nullptr: a kind of a later version.
+const Fields* FieldsOf(absl::string_view kind) {
+  for (const Kinds* kinds : {&ProcessAndSettings(), &DataAndSteps()}) {
+    if (const auto found = kinds->find(kind); found != kinds->end()) return &found->second;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool IsObservedKind(absl::string_view kind) {
-  return KnownFields().contains(kind);
+  return FieldsOf(kind) != nullptr;
 }
 
 bool IsObservedField(absl::string_view kind, absl::string_view field) {
   if (field == "k" || field == "t") return true;
-  const auto found = KnownFields().find(kind);
-  return found != KnownFields().end() && found->second.contains(field);
+  const Fields* fields = FieldsOf(kind);
+  return fields != nullptr && fields->contains(field);
 }
 
 }  // namespace paritect

@@ -197,6 +197,10 @@ void ModelPart::TakeFed(const ObservedRecord& record) {
   for (const std::string& digest : DigestsBySize(record)) {
     if (digests.size() < kFedMax) digests.insert(digest);
   }
+  const auto root = record.Integer("root");
+  const auto number = record.Integer("n");
+  if (!root || !number || !record.Boolean("training").value_or(false) || first_fed_.size() >= kFedMax) return;
+  first_fed_[{*root, *number}] = {DigestOfTensors(record), record.line()};
 }
 
 std::int64_t ModelPart::TrainedId() const {
@@ -254,6 +258,11 @@ void ModelPart::AddFacts(SettingsBuilder& facts) const {
     if (!root->layers.empty() && root->module_list.whole()) {
       facts.AddText("observed.model.whole", "true", root->layers.back().second);
     }
+  }
+  for (const auto& [place, fed] : first_fed_) {
+    if (place.first != TrainedId() || fed.first.empty()) continue;
+    v1::Setting* one = facts.AddText(absl::StrCat("observed.fed.", place.second, ".digest"), fed.first, fed.second);
+    if (one != nullptr) one->set_scope("training");
   }
   AddLoads(facts);
   AddPhases(facts);

@@ -119,6 +119,8 @@ class ModelPart {
   std::map<std::pair<std::int64_t, std::int64_t>, Phase>
       phases_;  // by root and number; of one that is told again while it lasts the last counts
   std::set<std::string> fed_, fed_in_evaluation_;
+  // By root and number: digest and line of what the first forwards of the training were given.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::pair<std::string, std::int64_t>> first_fed_;
 };
 
 }  // namespace paritect

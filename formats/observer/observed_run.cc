@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "formats/observer/agreement.h"
 #include "formats/observer/data_part.h"
+#include "formats/observer/generator_part.h"
 #include "formats/observer/model_part.h"
 #include "formats/observer/precision_part.h"
 #include "formats/observer/steps_part.h"
@@ -43,6 +44,7 @@ struct ObservedProcess {
   ModelPart model;
   StepsPart steps;
   PrecisionPart precision;
+  GeneratorPart generators;
 
   bool trained() const { return steps.stepped() || model.trained(); }
   std::vector<Contradiction> Contradictions() const { return agreement.Finish(whole()); }
@@ -79,6 +81,7 @@ class FileReader {
     process.last = std::max(process.last, record.Number("t").value_or(0));
     if (TakeIdentity(record, kind, process) || TakeGap(record, kind, process)) return;
     if (process.data.Take(record) || process.model.Take(record) || process.steps.Take(record)) return;
+    if (process.generators.Take(record)) return;
     process.precision.Take(record);
   }
 
@@ -286,6 +289,7 @@ class Assembler {
                                   [](const v1::Setting& one) {
                                     const absl::string_view key = one.raw_key();
                                     return key == "observed.sampler_seed" || absl::StartsWith(key, "observed.batch.") ||
+                                           absl::StartsWith(key, "observed.fed.") ||
                                            absl::StartsWith(key, "observed.indices.");
                                   }),
                    settings.end());
@@ -403,9 +407,10 @@ class Assembler {
     if (place_.world > 0) facts.Add("world_size", absl::StrCat(place_.world), process.line);
     if (!process.backend.empty()) facts.AddText("distributed_backend", process.backend, process.group_line);
     if (strangers_ > 0) facts.AddText("observed.unpaired", absl::StrCat(strangers_), process.line);
-    PrecisionPart::Told told = {process.whole(), Stands("types"), Stands("seed") && strangers_ == 0};
+    const PrecisionPart::Told told = {process.whole(), Stands("types")};
     if (Stands("process")) process.precision.AddFacts(process.model, process.steps.TrainedType(), told, facts);
     if (Stands("steps")) process.steps.AddFacts(process.whole() && !process.precision.has_engine(), facts);
+    if (Stands("seed") && strangers_ == 0) process.generators.AddFacts(facts);
     if (Stands("samples")) {
       process.data.AddFacts(facts);
       process.data.AddWorkerFacts(WorkersOf(process), facts);

@@ -291,6 +291,35 @@ TEST(ObservedRun, WorkersTellTheProcessThatStartedThem) {
   const auto evidence = AssembleObserved(files);
   EXPECT_EQ(Fact(evidence, "observed.workers.shared@training"), "random_state");
   EXPECT_EQ(Fact(evidence, "observed.workers.init@training"), "true");
+  EXPECT_EQ(Fact(evidence, "observed.workers.torch_state.digest@training"), "t0");
+}
+
+TEST(ObservedRun, GeneratorsAreKnownByTheirSeedsAndStates) {
+  RecordFixture record;
+  record.Add("seed", "\"call\": \"numpy.random.default_rng\", \"value\": null, \"where\": \"train.py:3\"")
+      .Model()
+      .Add("seeds",
+           "\"torch\": 7, \"torch_state\": \"t1\", \"random_state\": \"r1\", \"numpy_state\": \"n1\", \"start\": "
+           "{\"random_state\": \"r0\", \"numpy_state\": \"n1\"}, \"seeded\": {\"torch\": {\"call\": "
+           "\"torch.manual_seed\", \"value\": 7, \"where\": \"train.py:2\"}, \"random\": null}")
+      .Step(1)
+      .Add("drawn", "\"at\": 1, \"generators\": [\"torch\", \"of a later version\"]")
+      .Add("fed", "\"root\": 0, \"n\": 0, \"training\": true, \"tensors\": [{\"xxh3\": \"f0\"}]")
+      .Add("fed", "\"root\": 0, \"n\": 0, \"training\": false, \"tensors\": [{\"xxh3\": \"e0\"}]");
+  const auto evidence = Assemble(record);
+  EXPECT_EQ(Fact(evidence, "seed"), "7");
+  EXPECT_EQ(Fact(evidence, "observed.generator.digest@torch"), "t1");
+  EXPECT_EQ(Fact(evidence, "observed.generator.seeded@torch"), "true");
+  EXPECT_EQ(Fact(evidence, "observed.generator.seed@torch"), "7");
+  EXPECT_EQ(Fact(evidence, "observed.generator.where@torch"), "train.py:2");
+  EXPECT_EQ(Fact(evidence, "observed.generator.drawn@torch"), "true");
+  // Moved before the first forward; and one that nobody watched or touched.
+  EXPECT_EQ(Fact(evidence, "observed.generator.seeded@random"), "false");
+  EXPECT_EQ(Fact(evidence, "observed.generator.drawn@random"), "true");
+  EXPECT_EQ(Fact(evidence, "observed.generator.seeded@numpy"), "-");
+  EXPECT_EQ(Fact(evidence, "observed.generator.drawn@numpy"), "-");
+  EXPECT_EQ(Fact(evidence, "observed.generator.unseeded@numpy.random.default_rng"), "train.py:3");
+  EXPECT_EQ(Fact(evidence, "observed.fed.0.digest@training"), "f0");
 }
 
 TEST(ObservedRun, RanksAndIncarnations) {

@@ -46,12 +46,7 @@ bool PrecisionPart::Take(const ObservedRecord& record) {
     }
     return true;
   }
-  if (kind == "seeds") {
-    seed_ = record.Text("torch");
-    seed_line_ = record.line();
-    return true;
-  }
-  return kind == "compile" || kind == "seed";
+  return kind == "compile";
 }
 
 void PrecisionPart::TakeFlags(const ObservedRecord& record) {
@@ -207,7 +202,6 @@ void PrecisionPart::AddFacts(const ModelPart& model, const std::string& trained_
   if (told.types) AddTypes(model, trained_type, told.whole, facts);
   AddScaler(facts);
   AddFlags(facts);
-  if (told.seed && !seed_.empty()) facts.Add("seed", seed_, seed_line_);
   for (const Wrap& wrap : wraps_) facts.AddText("observed.wrap", wrap.class_name, wrap.line);
   for (const auto& [key, value] : engine_settings_) facts.Add(key, value, engine_line_);
 }

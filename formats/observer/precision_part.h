@@ -1,5 +1,5 @@
 // What the record of one process tells of types and flags: autocast, casts by hand, the scaler, flags of the back ends,
-// seeds, wrappers.
+// wrappers.
 #ifndef PARITECT_FORMATS_OBSERVER_PRECISION_PART_H_
 #define PARITECT_FORMATS_OBSERVER_PRECISION_PART_H_
 
@@ -23,7 +23,6 @@ class PrecisionPart {
   struct Told {
     bool whole = true;  // nothing that happened is missing from it, so that what it does not show was not there
     bool types = true;  // casts and types agree
-    bool seed = true;   // the seed is that of the calls
   };
   // `model`: what is trained decides which casts count. `trained_type`: of what the optimizer changes.
   void AddFacts(const ModelPart& model, const std::string& trained_type, const Told& told,
@@ -69,9 +68,7 @@ class PrecisionPart {
   std::vector<Wrap> wraps_;
   std::map<std::string, std::pair<std::string, std::int64_t>> flags_;  // the last value counts; its line
   std::vector<std::pair<std::string, std::string>> engine_settings_;
-  std::int64_t seed_line_ = 0, engine_line_ = 0;
-  std::string seed_, backend_;
-  std::int64_t backend_line_ = 0;
+  std::int64_t engine_line_ = 0;
 };
 
 }  // namespace paritect

@@ -10,6 +10,8 @@ Loaded by ../start.py when a framework has been imported. Rules that all parts k
 * Functions are replaced where they are defined and where they are exported, under their own name and signature;
   nothing is attached to objects of the user, so that pickles, copies and checkpoints stay what they were.
 """
+import sys
+
 from . import process, record
 
 
@@ -27,6 +29,10 @@ def imported(name, module):
     elif name.startswith("torch") or name in ("apex.amp", "deepspeed", "safetensors.torch"):
         from . import companion_hooks
         companion_hooks.install(name, module)
+    elif name == "numpy.random":
+        generators = sys.modules.get(__name__ + ".generators")  # where torch is hooked
+        if generators is not None:
+            generators.watch_numpy()
     elif name.startswith("mindspore"):
         from . import mindspore_hooks
         mindspore_hooks.install(name, module)

@@ -52,6 +52,13 @@ def put(owner, name, replacement):
     static = isinstance(owner, type) and isinstance(owner.__dict__.get(name), staticmethod)
     setattr(owner, name, staticmethod(replacement) if static else replacement)
     count += 1
+    if type(owner) is type(sys) and (find(name_of(replacement)) or (None,))[-1] is not replacement:
+        # A method of an object that the module exports (random.seed): pickled by the name under which it stands here.
+        replacement.__module__, replacement.__qualname__ = owner.__name__, name
+
+
+def name_of(function):
+    return "%s:%s" % (getattr(function, "__module__", None), getattr(function, "__qualname__", None))
 
 
 def looking(site, original, before, after, failed):

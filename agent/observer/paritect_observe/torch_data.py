@@ -7,7 +7,7 @@ import weakref
 
 import torch
 
-from . import describe, patch, process, record, thin
+from . import describe, generators, patch, process, record, thin
 from .torch_model import MODELS, describe_argument, tensors_of
 from .torch_steps import STEPS
 
@@ -211,8 +211,8 @@ class Data(object):
         info = torch.utils.data.get_worker_info()
         if info is None or self.inherited_pass is not None and self.inherited_pass >= FIRST_PASSES:
             return
-        from .torch_settings import generator_states
-        record.write("worker", worker=info.id, workers=info.num_workers, seed=info.seed, **generator_states())
+        record.write("worker", worker=info.id, workers=info.num_workers, seed=info.seed,
+                     **generators.as_fields(generators.states()))
 
 
 def sampler_of(loader):

@@ -3,7 +3,6 @@ import sys
 
 from . import describe, patch, record
 
-SEEDS = (("random", "seed"), ("numpy.random", "seed"))
 _installed = False
 
 
@@ -16,15 +15,14 @@ def install(torch):
     compiler = getattr(torch, "compiler", None)
     patch.compiling = getattr(compiler, "is_compiling", None) or \
         getattr(sys.modules.get("torch._dynamo"), "is_compiling", None)
-    from . import torch_data, torch_distributed, torch_model, torch_scaler, torch_settings, torch_state, torch_steps
-    for part in (torch_model, torch_steps, torch_scaler, torch_data, torch_settings, torch_state, torch_distributed):
+    from . import (generators, torch_data, torch_distributed, torch_model, torch_scaler, torch_settings, torch_state,
+                   torch_steps)
+    for part in (torch_model, torch_steps, torch_scaler, torch_data, torch_settings, torch_state, torch_distributed,
+                 generators):
         try:
             part.install()
         except Exception as fault:
             patch.missing.append("%s (%s)" % (part.__name__.rpartition(".")[2], type(fault).__name__))
-    for module, name in SEEDS:
-        if module in sys.modules:
-            patch.around("%s:%s" % (module, name), before=torch_settings.SETTINGS.seeded("%s.%s" % (module, name)))
     record.introduce(lambda: framework_fields(torch))
 
 

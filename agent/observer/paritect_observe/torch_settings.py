@@ -1,12 +1,11 @@
 """Switches of the framework, seeds, autocast, casts by hand, compilation."""
-import hashlib
 import os
-import random
 import sys
 
 import torch
 
-from . import describe, fingerprint, patch, process, record, thin
+from . import describe, patch, process, record, thin
+from .generators import GENERATORS
 from .torch_model import MODELS, submodules
 from .torch_steps import STEPS
 
@@ -36,7 +35,7 @@ CALLS = (
 NPU_OPTIONS = ("ACL_PRECISION_MODE", "ALLOW_MATMUL_HF32", "ALLOW_CONV_HF32", "CUBE_MATH_TYPE", "ALLOW_INTERNAL_FORMAT",
                "MM_BMM_ND_ENABLE", "ACL_OP_SELECT_IMPL_MODE", "jitCompile")
 UNREADABLE = "unreadable"
-AUTOCASTS_MAX, CASTS_MAX, SEEDS_MAX, COMPILES_MAX = 32, 64, 50, 16
+AUTOCASTS_MAX, CASTS_MAX, COMPILES_MAX = 32, 64, 16
 FLAGS_PERIOD = 50
 
 
@@ -100,21 +99,6 @@ def as_text(value):
     return value.decode("ascii", "replace") if type(value) is bytes else value
 
 
-def digest(data):
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def generator_states():
-    state = torch.get_rng_state()
-    out = {"torch_state": fingerprint.hex_of(fingerprint.digest(state)) if fingerprint.load() else None,
-           "random_state": digest(repr(random.getstate()).encode())}
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and "numpy.random" in sys.modules:
-        name, keys, place, has_gauss, gauss = numpy.random.get_state()
-        out["numpy_state"] = digest(keys.tobytes() + repr((name, place, has_gauss, gauss)).encode())
-    return out
-
-
 class Settings(object):
     def __init__(self):
         self.reset()
@@ -123,7 +107,6 @@ class Settings(object):
         self.told_flags = None
         self.autocasts = thin.Once(AUTOCASTS_MAX)
         self.casts = thin.Once(CASTS_MAX)
-        self.seeds = thin.Once(SEEDS_MAX)
         self.compiles = thin.Once(COMPILES_MAX)
 
     # --- switches and seeds ---
@@ -135,7 +118,7 @@ class Settings(object):
         npu = getattr(torch, "npu", None)
         npu_seed = npu.initial_seed() if npu is not None and getattr(npu, "is_initialized", bool)() else None
         record.write("seeds", torch=torch.initial_seed(), cuda_seed=cuda, npu_seed=npu_seed,
-                     pythonhashseed=os.environ.get("PYTHONHASHSEED"), **generator_states())
+                     pythonhashseed=os.environ.get("PYTHONHASHSEED"), **GENERATORS.first_training())
 
     def tell_flags(self, root=None):
         now = flags(root)
@@ -146,18 +129,9 @@ class Settings(object):
             record.write("flags", flags=now)
 
     def on_step(self, known, optimizer):
+        GENERATORS.on_step(STEPS.all_steps)
         if STEPS.all_steps % FLAGS_PERIOD == 0:
             self.tell_flags()
-
-    def seeded(self, call):
-        def look(args, kwargs):
-            if describe.called_by_framework():
-                return
-            value = describe.value(args[0] if args else next(iter(kwargs.values()), None))
-            where = describe.where()
-            if self.seeds.first((call, str(value), where)):
-                record.write("seed", call=call, value=value, where=where)
-        return look
 
     # --- autocast ---
 
@@ -223,7 +197,6 @@ def install():
     for call in ("half", "bfloat16", "float", "double", "to"):
         patch.around("torch.nn.modules.module:Module." + call, before=SETTINGS.before_cast,
                      after=SETTINGS.after_cast(call))
-    patch.around("torch.random:manual_seed", before=SETTINGS.seeded("torch.manual_seed"), also=("torch:manual_seed",))
     if hasattr(torch, "compile"):
         patch.around("torch:compile", before=SETTINGS.compiled("torch.compile"))
     patch.around("torch.jit._script:script", before=SETTINGS.compiled("torch.jit.script"), also=("torch.jit:script",))
