@@ -380,9 +380,8 @@ v1::Weights MegatronOf(const Floats& first, const Floats& second) {
 
 TEST(InitialWeights, ARankInAnothersPlaceIsNamed) {
   const Floats q = RandomFloats(80, 1);
-  const v1::Weights whole =
-      StateAt(0, {TensorOf("model.layers.0.self_attn.q_proj.weight", {8, 10}, q),
-                  TensorOf("model.norm.weight", {10}, Floats(10, 1))});
+  const v1::Weights whole = StateAt(0, {TensorOf("model.layers.0.self_attn.q_proj.weight", {8, 10}, q),
+                                        TensorOf("model.norm.weight", {10}, Floats(10, 1))});
   EXPECT_EQ(Judge(whole, MegatronOf(Rows(q, 0, 4), Rows(q, 4, 8))), "pass");
   const v1::Weights twice = MegatronOf(Rows(q, 0, 4), Rows(q, 0, 4));
   EXPECT_THAT(Judge(whole, twice), ::testing::HasSubstr("rank_repeated mp_rank_00, mp_rank_01"));
@@ -396,8 +395,9 @@ TEST(InitialWeights, RanksThatDrewUnderOneSeedAreNoDraw) {
     const Floats mlp = RandomFloats(640, seed + 2), mlp_other = RandomFloats(640, seed + 3);
     const std::string q = "decoder.layers.0.self_attention.linear_qkv.q.weight";
     const std::string down = "decoder.layers.0.mlp.linear_fc2.weight";
-    v1::Weights weights = StateAt(0, {TensorOf(q, {32, 20}, first), TensorOf(down, {20, 32}, mlp),
-                                      TensorOf(q, {32, 20}, alike ? first : other), TensorOf(down, {20, 32}, mlp_other)});
+    v1::Weights weights =
+        StateAt(0, {TensorOf(q, {32, 20}, first), TensorOf(down, {20, 32}, mlp),
+                    TensorOf(q, {32, 20}, alike ? first : other), TensorOf(down, {20, 32}, mlp_other)});
     weights.set_format("megatron");
     for (int i = 0; i < 4; ++i) {
       weights.mutable_tensors(i)->set_file(absl::StrCat("mp_rank_0", i / 2, "/model_optim_rng.pt"));
@@ -464,8 +464,8 @@ TEST(InitialWeights, NamesAloneLeaveNothingOut) {
   EXPECT_EQ(Judge(model("iteration", 3), model("iteration", 3)), "pass");
   EXPECT_EQ(Judge(model("iteration", 3), model("iteration", 4)).find("not_performed"), 0U);
   const auto matrix = [](const char* name, unsigned seed) {
-    return StateAt(0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 2)),
-                       TensorOf(name, {10, 64}, RandomFloats(640, seed))});
+    return StateAt(
+        0, {TensorOf("fc.weight", {10, 64}, RandomFloats(640, 2)), TensorOf(name, {10, 64}, RandomFloats(640, seed))});
   };
   for (const char* name : {"iteration", "step", "net.learning_rate"}) {
     EXPECT_EQ(Judge(matrix(name, 3), matrix(name, 4)), absl::StrCat("fail: weights_differ ", name));
@@ -571,8 +571,8 @@ TEST(InitialWeights, AFlatMasterIsTheModelsOrNotKnown) {
 
 TEST(Graph, WhatIsFrozenOnOneSideAlone) {
   const auto model = [](bool first, bool second) {
-    v1::Weights weights = StateAt(0, {TensorOf("a.weight", {5, 64}, RandomFloats(320, 1)),
-                                      TensorOf("b.weight", {5, 64}, RandomFloats(320, 2))});
+    v1::Weights weights = StateAt(
+        0, {TensorOf("a.weight", {5, 64}, RandomFloats(320, 1)), TensorOf("b.weight", {5, 64}, RandomFloats(320, 2))});
     weights.mutable_tensors(0)->set_requires_grad(first);
     weights.mutable_tensors(1)->set_requires_grad(second);
     return weights;
@@ -615,6 +615,25 @@ TEST(InitialWeights, RandomOnesAreJudgedByTheirLaw) {
   v1::Weights ones = drawn(7, 0.02F);
   *ones.mutable_tensors(2) = TensorOf("fc.bias", {100}, Floats(100, 1.0F));
   EXPECT_EQ(Judge(drawn(1, 0.02F), ones), "fail: law_differs fc.bias");
+}
+
+// What little values tell of their law: their size, and of one that nothing was drawn.
+TEST(InitialWeights, FewValuesRaiseNoFalseAlarm) {
+  const auto with = [](unsigned seed, const Floats& few) {
+    return StateAt(0, {TensorOf("fc.weight", {100, 100}, RandomFloats(10'000, seed)),
+                       TensorOf("fc.bias", {static_cast<std::int64_t>(few.size())}, few)});
+  };
+  EXPECT_EQ(Judge(with(1, {0.31F}), with(7, {-0.004F})), "pass");
+  EXPECT_EQ(Judge(with(1, {0.31F}), with(7, {0})), "fail: law_differs fc.bias") << "set, and not drawn";
+  EXPECT_EQ(Judge(with(1, {0}), with(7, {1})), "fail: law_differs fc.bias");
+  EXPECT_EQ(Judge(with(1, {0}), with(7, {0})), "pass");
+  EXPECT_EQ(Judge(with(1, {1e-6F}), with(7, {0.5F})), "fail: law_differs fc.bias");
+  EXPECT_EQ(Judge(with(1, {0.1F, 0.11F}), with(7, {-0.5F, 0.3F})), "pass");
+  EXPECT_EQ(Judge(with(1, {0.1F, 0.1F}), with(7, {-0.5F, 0.3F})), "fail: law_differs fc.bias") << "set, and not drawn";
+  EXPECT_EQ(Judge(with(1, {0.1F, -0.2F, 0.3F, 0.2F}), with(7, {9, -8, 9, 8})), "fail: law_differs fc.bias");
+  for (unsigned seed = 10; seed < 60; ++seed) {
+    EXPECT_EQ(Judge(with(1, RandomFloats(3, seed)), with(7, RandomFloats(3, seed + 100))), "pass") << seed;
+  }
 }
 
 TEST(InitialWeights, CopiesOfALayerAreNoDraws) {

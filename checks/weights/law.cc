@@ -61,6 +61,12 @@ v1::TensorFingerprint Merged(const std::vector<const ModelTensor*>& tensors) {
   return merged;
 }
 
+// A value alone is equal to itself; what initialisers set and laws of chance do not give tells whether it was drawn.
+bool IsSet(const v1::TensorFingerprint& tensor) {
+  const v1::TensorStatistics& all = tensor.statistics();
+  return IsConstant(tensor) && (all.finite() != 1 || all.min() == 0 || std::fabs(all.min()) == 1);
+}
+
 // A distance of distributions does not see single values. Draws of one law have extremes of one size.
 bool HasOutlier(const v1::TensorFingerprint& a, const v1::TensorFingerprint& b, double deviations, double of_extreme) {
   const auto extreme = [](const v1::TensorFingerprint& one) {
@@ -82,6 +88,7 @@ std::string MomentThatIsOff(const Profile& profile, const v1::TensorFingerprint&
   const double deviations = profile.threshold("initial_moment_errors"), same = profile.threshold("initial_moment_same");
   const double light_tails = profile.threshold("initial_kurtosis_light");
   const auto n = static_cast<double>(a.statistics().finite()), m = static_cast<double>(b.statistics().finite());
+  if (std::min(n, m) < profile.threshold("initial_moment_values")) return "";
   const double chance = std::sqrt(1 / n + 1 / m);
   const double x = DeviationOf(a), y = DeviationOf(b), size = std::max(x, y);
   if (std::fabs(MeanOf(a) - MeanOf(b)) > size * std::max(deviations * chance, same)) return "mean";
@@ -119,9 +126,9 @@ std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPai
   if (!AllHaveHistograms(pair.a) || !AllHaveHistograms(pair.b)) return std::nullopt;
   const v1::TensorFingerprint a = Merged(pair.a), b = Merged(pair.b);
   LawComparison result;
-  if (IsConstant(a) || IsConstant(b)) {
+  if (IsSet(a) || IsSet(b)) {
     result.constants = true;
-    result.same = IsConstant(a) && IsConstant(b) && a.statistics().min() == b.statistics().min();
+    result.same = IsSet(a) && IsSet(b) && a.statistics().min() == b.statistics().min();
     return result;
   }
   const auto n = static_cast<double>(a.statistics().finite()), m = static_cast<double>(b.statistics().finite());
@@ -134,7 +141,8 @@ std::optional<LawComparison> CompareLaws(const Profile& profile, const TensorPai
     result.same = result.moment.empty();
   }
   const double deviations = profile.threshold("initial_law_outlier");
-  const double of_extreme = profile.threshold("initial_law_extreme");
+  const double of_extreme = std::max(profile.threshold("initial_law_extreme"),
+                                     std::pow(profile.threshold("initial_extreme_chance"), -1 / std::min(n, m)));
   if (result.same && (HasOutlier(a, b, deviations, of_extreme) || HasOutlier(b, a, deviations, of_extreme))) {
     result.same = false;
     result.outlier = true;
