@@ -199,7 +199,11 @@ class Printer {
         w_.Wrapped(0, "", Say("ui_weights_incomplete", args), Style::kYellow);
       }
     }
-    if (shown == 0) w_.Wrapped(0, "", Say("ui_weights_equal"), Style::kGreen);
+    if (states.match().pairs.empty()) {
+      w_.Wrapped(0, "", Say("ui_weights_none"), Style::kYellow);
+    } else if (shown == 0) {
+      w_.Wrapped(0, "", Say("ui_weights_equal"), Style::kGreen);
+    }
     w_.Line();
   }
 

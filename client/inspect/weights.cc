@@ -77,7 +77,9 @@ OrderedJson TensorToJson(CommandEnv& env, const v1::TensorFingerprint& tensor, D
   OrderedJson json;
   json["name"] = tensor.name();
   json["dtype"] = tensor.dtype();
-  json["shape"] = OrderedJson::array();
+  // Of a tensor that was not read often not even that.
+  const bool known = !tensor.has_problem() || tensor.shape_size() > 0;
+  json["shape"] = known ? OrderedJson::array() : OrderedJson(nullptr);
   for (const std::int64_t extent : tensor.shape()) json["shape"].push_back(extent);
   json["digest"] = TextOrNull(DigestText(tensor, word));
   AddStatistics(tensor, json);
@@ -199,6 +201,10 @@ void Print(const OrderedJson& object, std::ostream& out) {
       if (i + 1 < row.size()) out << std::string(widths[i] - DisplayWidth(row[i]) + 2, ' ');
     }
     out << "\n";
+  }
+  for (const OrderedJson& tensor : object["tensors"]) {
+    if (!tensor.contains("problem")) continue;
+    out << "note: " << DisplayBytes(Cell(tensor, "name")) << ": " << DisplayBytes(Cell(tensor, "problem")) << "\n";
   }
 }
 

@@ -17,7 +17,9 @@ class InspectWeightsTest : public ::testing::Test {
  protected:
   std::string Inspect(std::vector<std::string> args) {
     out_.str("");
-    CommandEnv env = {.fs = fs_, .out = out_, .err = out_, .rules = BuiltInRules(), .getenv = [](absl::string_view) { return std::string(); }};
+    CommandEnv env = {.fs = fs_, .out = out_, .err = out_, .rules = BuiltInRules(), .getenv = [](absl::string_view) {
+                        return std::string();
+                      }};
     args.insert(args.begin(), "inspect");
     code_ = RunCommandLine(env, args);
     return out_.str();
@@ -26,6 +28,14 @@ class InspectWeightsTest : public ::testing::Test {
   std::ostringstream out_;
   int code_ = 0;
 };
+
+TEST_F(InspectWeightsTest, WhatWasNotReadHasNoShapeAndAReason) {
+  fs_.AddFile("/q.pt", TorchZip(PickleDict({PickleText("q"), PickleCall("torch._utils", "_rebuild_qtensor", {})}), {}));
+  EXPECT_THAT(Inspect({"/q.pt"}), HasSubstr("\"shape\": null"));
+  const std::string table = Inspect({"-o", "table", "/q.pt"});
+  EXPECT_THAT(table, HasSubstr("q     unknown  -  "));
+  EXPECT_THAT(table, HasSubstr("note: q: the tensor was not read"));
+}
 
 TEST_F(InspectWeightsTest, TensorsWithDigestsStatisticsAndFacts) {
   fs_.AddFile("/m.pt", SampleTorchZip());
@@ -43,18 +53,12 @@ TEST_F(InspectWeightsTest, TensorsWithDigestsStatisticsAndFacts) {
 
 // Neither the order of tensors nor the file's form counts for the digest of the whole.
 TEST_F(InspectWeightsTest, OneDigestForOneSetOfTensors) {
-  fs_.AddFile(
-      "/a",
-      SafetensorsFile(
-          R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+  fs_.AddFile("/a", SafetensorsFile(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                                     R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-          Floats({1, 2})));
-  fs_.AddFile(
-      "/b",
-      SafetensorsFile(
-          R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                    Floats({1, 2})));
+  fs_.AddFile("/b", SafetensorsFile(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                                     R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-          Floats({2, 1})));
+                                    Floats({2, 1})));
   const auto digest = [&](const std::string& path) {
     const std::string text = Inspect({"--as", "weights", "--summary", path});
     return text.substr(text.find("\"digest\""), 60);

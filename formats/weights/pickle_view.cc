@@ -9,181 +9,12 @@
 #include "absl/strings/str_replace.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "formats/weights/pickle_names.h"
 
 namespace paritect {
 namespace {
 
 using Kind = PickleValue::Kind;
-
-// Modules of Python that act on the machine or make code: no checkpoint names them. The first four are PyTorch's own
-// list (torch/_weights_only_unpickler.py, _blocklisted_modules); the others are those of the published samples of
-// hostile pickles (picklescan's advisories).
-constexpr absl::string_view kActingModules[] = {
-    "sys",
-    "os",
-    "posix",
-    "nt",
-    "subprocess",
-    "runpy",
-    "pty",
-    "socket",
-    "shutil",
-    "importlib",
-    "ctypes",
-    "code",
-    "codeop",
-    "commands",
-    "pickle",
-    "_pickle",
-    "cPickle",
-    "marshal",
-    "operator",
-    "_operator",
-    "timeit",
-    "pdb",
-    "bdb",
-    "asyncio",
-    "webbrowser",
-    "urllib",
-    "urllib2",
-    "requests",
-    "http",
-    "httplib",
-    "ftplib",
-    "smtplib",
-    "telnetlib",
-    "ssl",
-    "tempfile",
-    "multiprocessing",
-    "threading",
-    "_thread",
-    "signal",
-    "platform",
-    "pip",
-    "setuptools",
-    "distutils",
-    "venv",
-    "ensurepip",
-    "idlelib",
-    "cProfile",
-    "profile",
-    "trace",
-    "doctest",
-    "unittest",
-    "pydoc",
-    "inspect",
-    "gc",
-    "linecache",
-    "logging",
-    "dill",
-    "cloudpickle",
-    "joblib",
-    "builtins.eval",
-    "builtins.exec",
-    "builtins.open",
-    "builtins.compile",
-    "builtins.__import__",
-    "builtins.input",
-    "builtins.breakpoint",
-    "builtins.setattr",
-    "builtins.globals",
-    "builtins.vars",
-    "builtins.apply",
-    "builtins.execfile",
-    "builtins.file",
-    "builtins.map",
-    "builtins.filter",
-    "builtins.delattr",
-    "builtins.help",
-    "torch.hub",
-    "torch.load",
-    "torch.serialization.load",
-    "torch.jit",
-    "torch.package",
-    "torch.utils.cpp_extension",
-    "torch.utils.collect_env",
-    "torch._dynamo",
-    "torch._inductor",
-    "numpy.load",
-    "numpy.testing",
-    "numpy.f2py",
-    "numpy.distutils",
-    "types.CodeType",
-    "types.FunctionType",
-};
-
-// Functions that checkpoints call, by the name's beginning.
-constexpr absl::string_view kKnownFunctions[] = {
-    "torch._utils._rebuild_",
-    "torch._tensor._rebuild_",
-    "torch.device",
-    "torch.dtype",
-    "torch.nn.parameter._rebuild_",
-    "torch.serialization._get_layout",
-    "torch.storage._load_from_bytes",
-    "torch.distributed.",
-    "torch_npu.",
-    "collections.defaultdict",
-    "collections.deque",
-    "_codecs.encode",
-    "copyreg._reconstructor",
-    "copyreg.__newobj__",
-    "builtins.set",
-    "builtins.frozenset",
-    "builtins.bytearray",
-    "builtins.bytes",
-    "builtins.complex",
-    "builtins.list",
-    "builtins.dict",
-    "builtins.tuple",
-    "builtins.slice",
-    "builtins.range",
-    "builtins.object",
-    "builtins.int",
-    "builtins.float",
-    "builtins.str",
-    "builtins.bool",
-    "builtins.unicode",
-    "builtins.long",
-    "builtins.type",
-    "numpy.core.multiarray._reconstruct",
-    "numpy.core.multiarray.scalar",
-    "numpy.core.numeric._frombuffer",
-    "numpy.dtype",
-    "numpy.ndarray",
-    "numpy.random._pickle.__",
-    "datetime.",
-    "pathlib.",
-    "uuid.",
-    "functools.partial",
-    "ml_dtypes.",
-    "easydict.",
-};
-
-bool IsUnder(absl::string_view name, absl::string_view module) {
-  return name == module || (absl::StartsWith(name, module) && name[module.size()] == '.');
-}
-
-bool IsActing(absl::string_view name) {
-  return std::any_of(std::begin(kActingModules), std::end(kActingModules),
-                     [&](absl::string_view module) { return IsUnder(name, module); });
-}
-
-absl::string_view LastPart(absl::string_view name) {
-  return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
-}
-
-// By the custom of Python: CamelCase names are classes.
-bool IsClassName(absl::string_view name) {
-  absl::string_view last = LastPart(name);
-  while (!last.empty() && last[0] == '_') last.remove_prefix(1);
-  return !last.empty() && absl::ascii_isupper(static_cast<unsigned char>(last[0]));
-}
-
-bool IsKnownFunction(absl::string_view name) {
-  return std::any_of(std::begin(kKnownFunctions), std::end(kKnownFunctions),
-                     [&](absl::string_view known) { return absl::StartsWith(name, known); });
-}
 
 // getattr(Class, "MEMBER"): how Python 3.11 writes a member of an enumeration.
 bool IsEnumMember(const PickleView& view, std::int32_t place) {
@@ -199,15 +30,55 @@ absl::Status Hostile(absl::string_view name, absl::string_view what) {
                                           "trust, or save them as safetensors"));
 }
 
+// "torch.distributed" with "os.system": what a module has imported, in the place of a class with what is in it.
+bool ReachesThroughModule(absl::string_view text) {
+  const absl::string_view name = text.substr(text.find(' ') + 1);
+  const std::size_t dot = name.find('.');
+  return dot != absl::string_view::npos && !IsClassName(name.substr(0, dot));
+}
+
 absl::Status CheckCall(const PickleView& view, std::int32_t place) {
   const PickleValue& object = view.at(place);
   const std::int32_t callable = object.items.empty() ? place : object.items[0];
   if (view.at(callable).kind == Kind::kPersistent) return absl::OkStatus();  // the legacy layout's classes of modules
   if (view.at(callable).kind != Kind::kGlobal) return Hostile("of another call", "calls the result");
   const std::string name = view.NameOf(callable);
-  if (object.boolean || IsClassName(name) || IsKnownFunction(name) || IsEnumMember(view, place))
-    return absl::OkStatus();
-  return Hostile(name, "calls");
+  if (object.boolean || IsEnumMember(view, place)) return absl::OkStatus();
+  if (!MayBeCalled(name) || ReachesThroughModule(view.at(callable).text)) return Hostile(name, "calls");
+  return absl::OkStatus();
+}
+
+// A storage that pickle.dump wrote: torch.load is called of its bytes, a file of the legacy layout.
+constexpr absl::string_view kStorageOfBytes = "torch.storage._load_from_bytes";
+constexpr int kLegacyPickles = 5;  // behind them stand the values
+constexpr int kNestedMax = 4;
+
+absl::Status CheckNames(const PickleView& view, int nested);
+
+absl::Status CheckStorageOfBytes(const PickleView& view, std::int32_t place, int nested) {
+  const auto arguments = view.ArgumentsOf(place);
+  const auto bytes = arguments.size() == 1 ? view.BytesOf(arguments[0]) : std::nullopt;
+  if (!bytes.has_value() || nested == kNestedMax) return Hostile(kStorageOfBytes, "calls");
+  absl::string_view rest = *bytes;
+  for (int i = 0; i < kLegacyPickles; ++i) {
+    const auto pickle = ReadPickle(rest, kCheckpointPickleLimits);
+    if (!pickle.ok()) return Annotate(pickle.status(), "a storage in the pickle");
+    PARITECT_RETURN_IF_ERROR(CheckNames(PickleView(*pickle), nested + 1));
+    rest.remove_prefix(pickle->bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNames(const PickleView& view, int nested) {
+  const auto count = static_cast<std::int32_t>(view.pickle().values.size());
+  for (std::int32_t place = 0; place < count; ++place) {
+    const PickleValue& value = view.at(place);
+    if (value.kind == Kind::kGlobal && IsActingName(view.NameOf(place))) return Hostile(view.NameOf(place), "names");
+    if (value.kind != Kind::kObject) continue;
+    PARITECT_RETURN_IF_ERROR(CheckCall(view, place));
+    if (view.NameOf(place) == kStorageOfBytes) PARITECT_RETURN_IF_ERROR(CheckStorageOfBytes(view, place, nested));
+  }
+  return absl::OkStatus();
 }
 
 // Attributes of a module; the bound keeps many objects with one large state from costing their product.
@@ -285,6 +156,16 @@ std::optional<std::int32_t> PickleView::Find(std::int32_t place, absl::string_vi
   return std::nullopt;
 }
 
+std::optional<std::string> PickleView::BytesOf(std::int32_t place) const {
+  const PickleValue& value = at(place);
+  if (value.kind == Kind::kBytes || value.kind == Kind::kText) return value.text;
+  const auto arguments = ArgumentsOf(place);
+  const std::string name = NameOf(place);
+  if (name == "builtins.bytes" && arguments.empty()) return "";
+  if (name != "_codecs.encode" || arguments.empty()) return std::nullopt;
+  return EncodeCharset(at(arguments[0]).text, "LATIN1");
+}
+
 std::optional<std::int64_t> PickleView::IntegerOf(std::int32_t place) const {
   const PickleValue& value = at(place);
   if (value.kind != Kind::kInteger) return std::nullopt;
@@ -303,12 +184,8 @@ std::optional<std::vector<std::int64_t>> PickleView::IntegersOf(std::int32_t pla
 }
 
 absl::Status CheckPickleNames(const PickleView& view) {
+  PARITECT_RETURN_IF_ERROR(CheckNames(view, 0));
   const auto count = static_cast<std::int32_t>(view.pickle().values.size());
-  for (std::int32_t place = 0; place < count; ++place) {
-    const PickleValue& value = view.at(place);
-    if (value.kind == Kind::kGlobal && IsActing(view.NameOf(place))) return Hostile(view.NameOf(place), "names");
-    if (value.kind == Kind::kObject) PARITECT_RETURN_IF_ERROR(CheckCall(view, place));
-  }
   for (std::int32_t place = 0; place < count; ++place) {
     if (view.at(place).kind != Kind::kObject || !IsModule(view, place)) continue;
     const std::string name = view.NameOf(place);  // none in the legacy layout, which names modules beside the pickle

@@ -38,6 +38,8 @@ class PickleView {
   std::optional<std::int32_t> Find(std::int32_t place, absl::string_view key) const;
   std::optional<std::int64_t> IntegerOf(std::int32_t place) const;
   std::optional<std::vector<std::int64_t>> IntegersOf(std::int32_t place) const;
+  // Bytes, in all of their spellings: protocol 2 has _codecs.encode(text, "latin1") and bytes().
+  std::optional<std::string> BytesOf(std::int32_t place) const;
 
  private:
   const Pickle& pickle_;
@@ -45,7 +47,8 @@ class PickleView {
 
 // Nothing that a pickle names is ever run here, but who loads the file with its framework would run it. Refused
 // (DataLoss, with the name): modules that act on the machine, calls of functions that checkpoints have no use for,
-// calls of what another call returned. Unimplemented: a whole module (nn.Module), whose class would have to be run.
+// calls of what another call returned, the same in pickles that stand within it. Unimplemented: a whole module
+// (nn.Module), whose class would have to be run.
 absl::Status CheckPickleNames(const PickleView& view);
 
 }  // namespace paritect

@@ -58,6 +58,13 @@ constexpr TorchType kTypes[] = {
     {"-", "float8_e8m0fnu", DType::kF8E8M0},
 };
 
+// Of quantised tensors, which are not read: how long an element is.
+constexpr TorchType kQuantised[] = {
+    {"QInt8Storage", "qint8", DType::kI8},       {"QUInt8Storage", "quint8", DType::kU8},
+    {"QInt32Storage", "qint32", DType::kI32},    {"QUInt4x2Storage", "quint4x2", DType::kU8},
+    {"QUInt2x4Storage", "quint2x4", DType::kU8},
+};
+
 absl::string_view LastPart(absl::string_view name) {
   return name.substr(name.rfind('.') + 1);
 }
@@ -135,6 +142,9 @@ class Walker {
       case Kind::kInteger: return StrCat(key.integer);
       case Kind::kBoolean: return key.boolean ? "True" : "False";
       case Kind::kGlobal: return view_.NameOf(place);
+      case Kind::kNone: return "None";
+      case Kind::kNumber: return StrCat(key.number);
+      case Kind::kBytes: return key.text;
       case Kind::kList: break;
       default: return "?";
     }
@@ -301,6 +311,12 @@ class Walker {
   // (storage, offset, size, stride, requires_grad, hooks[, dtype of v3])
   absl::Status Rebuild(const std::vector<std::int32_t>& arguments, TensorInfo info) {
     if (arguments.size() < 4) return absl::DataLossError("a tensor without storage, offset, size and stride");
+    if (view_.at(arguments[0]).kind == Kind::kObject) {
+      return Unreadable(info.name, "its values stand in a pickle within the pickle: save it with torch.save");
+    }
+    if (IsTurnedWhenRead(arguments)) {
+      return Unreadable(info.name, "a conjugated or negated view: save it with .resolve_conj().resolve_neg()");
+    }
     const auto id = ReadStorageId(view_, arguments[0]);
     const auto offset = view_.IntegerOf(arguments[1]);
     const auto size = view_.IntegersOf(arguments[2]);
@@ -318,6 +334,17 @@ class Walker {
       info.dtype = *type;
     }
     return View(std::move(info), *id, static_cast<std::uint64_t>(*offset), *strides);
+  }
+
+  // Metadata behind the arguments, since PyTorch 2.0: {"conj": True}, {"neg": True}.
+  bool IsTurnedWhenRead(const std::vector<std::int32_t>& arguments) const {
+    for (std::size_t i = 6; i < arguments.size(); ++i) {
+      for (const absl::string_view bit : {"conj", "neg"}) {
+        const auto set = view_.Find(arguments[i], bit);
+        if (set.has_value() && view_.at(*set).boolean) return true;
+      }
+    }
+    return false;
   }
 
   absl::Status View(TensorInfo info, const StorageId& id, std::uint64_t offset,
@@ -367,15 +394,6 @@ class Walker {
   }
 
   // --- numpy: arrays (states of random generators, or the weights themselves) and single numbers
-  // Bytes as such, or as _codecs.encode(text, "latin1") under protocol 2.
-  std::optional<std::string> BytesOf(std::int32_t place) const {
-    const PickleValue& value = view_.at(place);
-    if (value.kind == Kind::kBytes || value.kind == Kind::kText) return value.text;
-    const auto arguments = view_.ArgumentsOf(place);
-    if (view_.NameOf(place) != "_codecs.encode" || arguments.empty()) return std::nullopt;
-    return EncodeCharset(view_.at(arguments[0]).text, "LATIN1");
-  }
-
   // numpy.dtype("f8", False, True) with the state (version, "<", ...).
   std::optional<DType> NumpyType(std::int32_t place, bool& swap) const {
     const auto arguments = view_.ArgumentsOf(place);
@@ -395,7 +413,7 @@ class Walker {
     bool swap = false;
     const auto type = items.size() == 5 ? NumpyType(items[2], swap) : std::nullopt;
     const auto shape = items.size() == 5 ? view_.IntegersOf(items[1]) : std::nullopt;
-    auto bytes = items.size() == 5 ? BytesOf(items[4]) : std::nullopt;
+    auto bytes = items.size() == 5 ? view_.BytesOf(items[4]) : std::nullopt;
     if (!type || !shape || !bytes) return Unreadable(name, "an array of numpy whose elements are no plain numbers");
     TensorInfo info;
     info.name = name;
@@ -419,7 +437,7 @@ class Walker {
     if (arguments.size() != 2) return absl::OkStatus();
     bool swap = false;
     const auto type = NumpyType(arguments[0], swap);
-    auto raw = BytesOf(arguments[1]);
+    auto raw = view_.BytesOf(arguments[1]);
     if (!type || !raw) return absl::OkStatus();
     if (swap) std::reverse(raw->begin(), raw->end());
     if (auto value = ScalarValue(*type, *raw)) out_.AddFact(name, *std::move(value));
@@ -453,10 +471,17 @@ std::optional<StorageId> ReadStorageId(const PickleView& view, std::int32_t plac
   const absl::string_view last = LastPart(type);
   id.typed = last != "UntypedStorage";
   id.unreadable = id.typed ? StrCat("a storage of the type ", DisplayBytes(type), ", which is not read") : "";
+  id.sized = !id.typed;
   for (const TorchType& one : kTypes) {
     if (one.storage != last) continue;
     id.dtype = one.type;
+    id.sized = true;
     id.unreadable.clear();
+  }
+  for (const TorchType& one : kQuantised) {
+    if (one.storage != last) continue;
+    id.dtype = one.type;
+    id.sized = true;
   }
   if (parts.size() > 5) {  // (key, offset, size) of a view
     const std::vector<std::int32_t> part = view.ItemsOf(parts[5]);

@@ -22,6 +22,7 @@ struct StorageId {
   DType dtype = DType::kU8;
   bool typed = true;       // false: bytes, whatever the tensors make of them
   std::string unreadable;  // of a type that has no plain form
+  bool sized = true;       // the elements' size is known, readable or not
   std::string location;    // "cpu", "npu:0"
   std::uint64_t elements = 0;
   std::uint64_t view_offset = 0;  // legacy: the storage is a part of another, from this element on

@@ -78,7 +78,7 @@ class LegacyReader {
       const auto type = types_.find(key);
       if (type == types_.end())
         return absl::DataLossError(StrCat("the storage ", DisplayBytes(key), " is of no known type"));
-      if (!type->second.unreadable.empty()) return absl::UnimplementedError(type->second.unreadable);
+      if (!type->second.sized) return absl::UnimplementedError(type->second.unreadable);
       PARITECT_ASSIGN_OR_RETURN(const std::string count, bytes_->ReadText(at_, 8, 8));
       const std::uint64_t elements = LittleEndian(count, 0, 8);
       const auto element = static_cast<std::uint64_t>(DTypeBits(type->second.dtype) / 8);

@@ -72,10 +72,10 @@ TEST(TorchZip, ParametersSayWhetherTheyAreTrained) {
   const auto parameter = [&](const char* trained) {
     return PickleCall("torch._utils", "_rebuild_parameter", {tensor, trained, "N"});
   };
-  const auto source = OpenBytes(
-      TorchZip(PickleDict({PickleText("w"), parameter("\x88"), PickleText("frozen"), parameter("\x89"),
-                           PickleText("odd"), parameter("N"), PickleText("detached"), tensor}),
-               {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
+  const auto source =
+      OpenBytes(TorchZip(PickleDict({PickleText("w"), parameter("\x88"), PickleText("frozen"), parameter("\x89"),
+                                     PickleText("odd"), parameter("N"), PickleText("detached"), tensor}),
+                         {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
   ASSERT_TRUE(source.ok()) << source.status();
   ASSERT_EQ((*source)->tensors().size(), 4U);
   EXPECT_EQ((*source)->tensors()[0].requires_grad, true);
@@ -88,8 +88,8 @@ TEST(TorchZip, ParametersSayWhetherTheyAreTrained) {
 TEST(TorchZip, KeysThatAreTuples) {
   const std::string tensor = PickleTensor("0", "FloatStorage", 6, 0, {6}, {1});
   const std::string flat = PickleTuple({PickleInteger(3), PickleText("a")}), nested = PickleTuple({flat, flat});
-  const auto source = OpenBytes(
-      TorchZip(PickleDict({flat, tensor, nested, tensor}), {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
+  const auto source =
+      OpenBytes(TorchZip(PickleDict({flat, tensor, nested, tensor}), {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Listed(**source), ElementsAre("3+a F32 [6]", "? F32 [6]"));
 }
@@ -158,6 +158,58 @@ TEST(TorchZip, NothingThatActsIsAccepted) {
   EXPECT_THAT(WhyBody(absl::StrCat(PickleText("os"), PickleText("system"), "\x93")), HasSubstr("names os.system"));
 }
 
+// Since protocol 4 a name may have dots: what a harmless module has imported stands behind it.
+TEST(TorchZip, NamesThatReachThroughAModule) {
+  const std::string name = absl::StrCat(PickleText("torch.distributed"), PickleText("os.system"), "\x93");
+  EXPECT_THAT(WhyBody(absl::StrCat(name, PickleTuple({PickleText("echo")}), "R")),
+              HasSubstr("calls torch.distributed.os.system"));
+  const std::string nested = absl::StrCat(PickleText("a.config"), PickleText("Outer.Inner"), "\x93");
+  EXPECT_EQ(WhyBody(absl::StrCat(nested, PickleTuple({}), "R")), "");
+}
+
+// pickle.dump of tensors keeps each storage as a file of the legacy layout, which torch.load is called of.
+TEST(TorchLegacy, StoragesWithinAPickle) {
+  const auto with = [](const std::string& file) {
+    const std::string storage = PickleCall("torch.storage", "_load_from_bytes",
+                                           {PickleCall("_codecs", "encode", {PickleText(file), PickleText("latin1")})});
+    return OpenBytes(PickleFile(
+        Alone(PickleCall("torch._utils", "_rebuild_tensor_v2",
+                         {storage, PickleInteger(0), PickleIntegers({6}), PickleIntegers({1}), "\x89", "N"}))));
+  };
+  std::string plain;  // pickles of protocol 2 without bytes over 127, as UTF-8 has them
+  for (int i = 0; i < 5; ++i) plain += "N.";
+  const auto source = with(plain);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT((*source)->tensors()[0].unreadable, HasSubstr("save it with torch.save"));
+  EXPECT_THAT(std::string(with("N.N.N.cos\nsystem\n(S'id'\ntR.N.").status().message()), HasSubstr("names os.system"));
+  EXPECT_THAT(std::string(with("N.N.").status().message()), HasSubstr("a storage in the pickle"));
+}
+
+// PyTorch 2 notes beside a view that it is conjugated or negated as it is read.
+TEST(TorchZip, ViewsThatAreTurnedWhenRead) {
+  const std::string storage = PickleTensor("0", "FloatStorage", 6, 0, {6}, {1});
+  ASSERT_THAT(storage, ::testing::EndsWith("tR"));
+  const auto with = [&](absl::string_view bit, absl::string_view set) {
+    const std::string metadata = PickleDict({PickleText(bit), std::string(set)});
+    return OpenBytes(TorchZip(Alone(absl::StrCat(storage.substr(0, storage.size() - 2), metadata, "tR")),
+                              {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
+  };
+  EXPECT_THAT((*with("neg", "\x88"))->tensors()[0].unreadable, HasSubstr("resolve_neg"));
+  EXPECT_EQ((*with("neg", "\x89"))->tensors()[0].unreadable, "");
+  EXPECT_THAT((*with("conj", "\x88"))->tensors()[0].unreadable, HasSubstr("resolve_conj"));
+}
+
+TEST(TorchZip, KeysOfEveryPlainType) {
+  const std::string tensor = PickleTensor("0", "FloatStorage", 6, 0, {6}, {1});
+  const auto source = OpenBytes(
+      TorchZip(PickleDict({"N", tensor, PickleNumber(2.5), tensor, PickleInteger(-3), tensor, "\x88", tensor,
+                           absl::StrCat("C\x02", "by"), tensor, PickleTuple({PickleInteger(1), "N"}), tensor}),
+               {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source),
+              ElementsAre("None F32 [6]", "2.5 F32 [6]", "-3 F32 [6]", "True F32 [6]", "by F32 [6]", "1+None F32 [6]"));
+}
+
 TEST(TorchZip, WholeModulesAndScriptsSayWhatToSave) {
   EXPECT_THAT(WhyBody(PickleInstance("torch.nn.modules.linear", "Linear",
                                      {PickleText("_parameters"), "}", PickleText("_modules"), "}"})),
@@ -210,6 +262,31 @@ TEST(TorchLegacy, APickleAlone) {
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Listed(**source), ElementsAre("w F32 [2]"));
   EXPECT_EQ(ReadTensor(**source, 0).value(), Floats({1, 2}));
+}
+
+// Protocol 2 has no bytes: none of them are bytes().
+TEST(TorchLegacy, AnEmptyArray) {
+  const std::string type = absl::StrCat(PickleCall("numpy", "dtype", {PickleText("f4"), "\x89", "\x88"}),
+                                        PickleTuple({PickleInteger(3), PickleText("<")}), "b");
+  const std::string array = absl::StrCat(
+      PickleCall("numpy.core.multiarray", "_reconstruct",
+                 {PickleName("numpy", "ndarray"), PickleIntegers({0}), PickleText("b")}),
+      PickleTuple({PickleInteger(1), PickleIntegers({0, 3}), type, "\x89", PickleCall("__builtin__", "bytes", {})}),
+      "b");
+  const auto source = OpenBytes(PickleFile(PickleDict({PickleText("w"), array})));
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Listed(**source), ElementsAre("w F32 [0,3]"));
+}
+
+// Storages of quantised tensors stand among the others, whose places follow from their sizes.
+TEST(TorchLegacy, QuantisedStoragesAreSteppedOver) {
+  const std::string storages = absl::StrCat("](", PickleText("0"), PickleText("1"), "e");
+  const auto source =
+      OpenBytes(TorchLegacy(PickleDict({PickleText("q"), PickleTensor("0", "QInt8Storage", 3, 0, {3}, {1}),
+                                        PickleText("w"), PickleTensor("1", "FloatStorage", 1, 0, {1}, {1})}),
+                            storages, LittleEndianBytes(3, 8) + "\1\2\3" + LittleEndianBytes(1, 8) + Floats({5})));
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ(ReadTensor(**source, 1).value(), Floats({5}));
 }
 
 TEST(TorchLegacy, StoragesThatTheFileCannotHold) {
