@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "checks/scripts/alike.h"
 #include "checks/scripts/code.h"
 #include "checks/scripts/pipeline_meanings.h"
@@ -122,9 +123,26 @@ bool Belongs(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, abs
   return own && PartOfName(argument.name()) == part && argument.name() != "<code>";
 }
 
+// `**options` that the source does not tell may hold any argument that the part is about.
+bool MayHold(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, absl::string_view part) {
+  return argument.name() == "*" && std::any_of(std::begin(kPlaces), std::end(kPlaces), [&](const Place& place) {
+           return place.kind == fact.kind() && place.part == part;
+         });
+}
+
 bool Feeds(const v1::ScriptFact& fact) {
   const bool trains = fact.kind() == "training_arguments" || fact.kind() == "fit";
   return fact.called() && (fact.use() == "training" || trains);
+}
+
+bool IsCode(absl::string_view symbol) {
+  absl::ConsumePrefix(&symbol, "partial(");
+  return absl::StartsWith(symbol, "function ") || absl::StartsWith(symbol, "class ");
+}
+
+// The same function of the project, with other arguments fixed.
+bool SameFunction(absl::string_view a, absl::string_view b) {
+  return absl::StartsWith(a, "partial(") && a.substr(0, a.find(',')) == b.substr(0, b.find(','));
 }
 
 PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, bool command_line_known) {
@@ -136,7 +154,7 @@ PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argume
   item.shown = argument.has_value()      ? ShowScriptValue(argument)
                : argument.text().empty() ? argument.symbol()
                                          : argument.text();
-  item.code = absl::StartsWith(item.symbol, "function ") || absl::StartsWith(item.symbol, "class ");
+  item.code = IsCode(item.symbol);
   item.by_option = !argument.option().empty() && !command_line_known;
   const bool decided = !absl::StrContains(item.symbol, '?') && !absl::StrContains(item.symbol, "variable:") &&
                        !absl::StrContains(item.symbol, "either(") && !absl::StrContains(item.symbol, "option:");
@@ -297,7 +315,7 @@ class Comparison {
       return;
     }
     if (same) return;
-    if (a.code && b->code) {
+    if (a.code && b->code && !SameFunction(a.symbol, b->symbol)) {
       Missing("pipeline_code_differs",
               {{"baseline", absl::StrCat(what, " (", ScriptPlace(*a.fact), ")")}, {"migrated", ScriptPlace(*b->fact)}});
       return;
@@ -382,8 +400,10 @@ std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_vie
       continue;
     bool any = false;
     for (const v1::ScriptArgument& argument : fact->arguments()) {
-      if (!Belongs(*fact, argument, part)) continue;
+      const bool perhaps = MayHold(*fact, argument, part);
+      if (!perhaps && !Belongs(*fact, argument, part)) continue;
       items.push_back(ItemOf(*fact, argument, command_line_known));
+      if (perhaps) items.back().known = false;
       any = true;
     }
     // A step without arguments is a step all the same.

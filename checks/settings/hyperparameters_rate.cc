@@ -356,27 +356,30 @@ void CompareRatesByHand(const CheckContext& context, v1::CheckResult& result, co
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const Side side : kBothSides) AddScriptFaults(context, result, "model.hyperparameters.learning-rate", side);
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    const bool known = CompareBase(context, result, baseline, migrated);
-    for (const auto& [name, key] : context.rules.settings.keys()) {
-      if (key.group != "schedule") continue;
-      for (const SettingsView* view : {&baseline, &migrated}) {
-        if (Reads(*view, key)) ReportUntold(context, result, *view, name);
-      }
-    }
-    CompareSchedule(context, result, baseline, migrated);
-    CompareScriptSchedules(context, result, baseline, migrated);
-    CompareScriptRates(context, result, baseline, migrated);
-    CompareRatesByHand(context, result, baseline, migrated);
-    CompareEnd(context, result, baseline, migrated);
-    CompareDecay(context, result, baseline, migrated);
-    CompareWarmup(context, result, baseline, migrated);
-    CompareScaling(context, result, baseline, migrated);
-    if (known) {
-      AddNote(context, result, "measured/learning_rate", migrated.run_name(),
-              {{"value", FormatShort(*RateOf(migrated))}});
-    }
-  });
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        const bool known = CompareBase(context, result, baseline, migrated);
+        for (const auto& [name, key] : context.rules.settings.keys()) {
+          if (key.group != "schedule") continue;
+          for (const SettingsView* view : {&baseline, &migrated}) {
+            if (Reads(*view, key)) ReportUntold(context, result, *view, name);
+          }
+        }
+        CompareSchedule(context, result, baseline, migrated);
+        CompareScriptSchedules(context, result, baseline, migrated);
+        CompareScriptRates(context, result, baseline, migrated);
+        CompareRatesByHand(context, result, baseline, migrated);
+        CompareEnd(context, result, baseline, migrated);
+        CompareDecay(context, result, baseline, migrated);
+        CompareWarmup(context, result, baseline, migrated);
+        CompareScaling(context, result, baseline, migrated);
+        if (known) {
+          AddNote(context, result, "measured/learning_rate", migrated.run_name(),
+                  {{"value", FormatShort(*RateOf(migrated))}});
+        }
+      },
+      kReadScripts);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/scripts/detail.h"
@@ -270,15 +271,27 @@ bool CompareOne(const CheckContext& context, v1::CheckResult& result, const Sett
   return true;
 }
 
-// The optimizer that both sides' code makes. Rate and decay have checks of their own.
-void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
+// Whether the code leaves nothing to options and configurations: then it tells by itself what the run uses.
+bool TellsAll(const ScriptFlow& flow) {
+  const auto left_open = [](const v1::ScriptArgument& one) {
+    return !one.option().empty() || absl::StrContains(one.symbol(), "option:") ||
+           absl::StrContains(one.symbol(), "variable:");
+  };
+  return flow.whole() && std::none_of(flow.facts().begin(), flow.facts().end(), [&](const v1::ScriptFact* fact) {
+           return std::any_of(fact->arguments().begin(), fact->arguments().end(), left_open);
+         });
+}
+
+// The optimizer that both sides' code makes. Rate and decay have checks of their own. True where both are known whole.
+bool CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                              const SettingsView& migrated) {
   const std::optional<MadeByScripts> made = MadeOnBothSides(baseline, migrated, "optimizer");
   if (!made) {
     // Several of them, or under a condition.
     const ComparedFacts optimizers = BuiltInScriptWords().MadeOf("optimizer");
     const FactsComparison found = CompareFacts(optimizers, baseline.flow(), migrated.flow());
-    return AddScriptFacts(context, result, found, migrated.run_name());
+    AddScriptFacts(context, result, found, migrated.run_name());
+    return false;
   }
   if (!made->open.empty() && !made->differ) {
     AddMissing(context, result, "script_arguments_open", migrated.run_name(),
@@ -286,16 +299,17 @@ void CompareScriptOptimizers(const CheckContext& context, v1::CheckResult& resul
                 {"where", ScriptPlace(*made->migrated)},
                 {"arguments", absl::StrJoin(made->open, ", ")}});
   }
-  if (!made->differ) return;
+  if (!made->differ) return made->open.empty() && TellsAll(baseline.flow()) && TellsAll(migrated.flow());
   const std::string& a = made->baseline_brief;
   const std::string& b = made->migrated_brief;
-  if (HasFinding(result, "value_differs", "optimizer", a, b)) return;
+  if (HasFinding(result, "value_differs", "optimizer", a, b)) return true;
   v1::Finding& finding =
       AddError(context, result, "value_differs", "optimizer", {{"key", "optimizer"}, {"baseline", a}, {"migrated", b}});
   finding.set_baseline(a);
   finding.set_migrated(b);
   finding.add_evidence(ScriptPlace(*made->baseline));
   finding.add_evidence(ScriptPlace(*made->migrated));
+  return true;
 }
 
 // The loss that both sides' code makes: another one, or another argument of it.
@@ -351,7 +365,7 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
     ReportLength(context, result, baseline, migrated);
   }
   CompareUnknown(context, result, baseline, migrated);
-  CompareScriptOptimizers(context, result, baseline, migrated);
+  if (CompareScriptOptimizers(context, result, baseline, migrated)) ++compared;
   CompareScriptLosses(context, result, baseline, migrated);
   CompareScriptFacts(context, result, "model.hyperparameters.values", baseline, migrated);
   AddScriptFacts(context, result, CompareLossConstants(baseline.flow(), migrated.flow()), migrated.run_name());
@@ -383,9 +397,12 @@ void CompareValues(const CheckContext& context, v1::CheckResult& result, const S
 
 void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   WarnOfUnknownFacts(context, result);
-  ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {
-    CompareValues(context, result, baseline, migrated);
-  });
+  ComparePairs(
+      context, result,
+      [&](const SettingsView& baseline, const SettingsView& migrated) {
+        CompareValues(context, result, baseline, migrated);
+      },
+      kReadScripts);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
+#include "formats/python/partials.h"
 #include "formats/python/untold.h"
 #include "rules/script_words.h"
 
@@ -418,6 +419,20 @@ bool RunSpawned(ScriptMachine& m, const ApiCall& call) {
 
 }  // namespace
 
+namespace {
+
+// What the framework that calls the function gives it: a loader its workers' numbers.
+std::vector<CallArgument> ArgumentsOfCallback(ScriptMachine& m, ValueId function,
+                                              const std::vector<CallArgument>& arguments) {
+  for (const CallArgument& one : arguments) {
+    if (one.value == function && one.name == "worker_init_fn")
+      return {{"", m.values.Unknown("worker number"), kNoNode, false}};
+  }
+  return {};
+}
+
+}  // namespace
+
 void RunCallbacks(ScriptMachine& m, const std::vector<CallArgument>& arguments) {
   std::vector<ValueId> all;
   for (const CallArgument& one : arguments) {
@@ -428,8 +443,9 @@ void RunCallbacks(ScriptMachine& m, const std::vector<CallArgument>& arguments) 
   }
   for (ValueId one : all) {
     const ValueKind kind = m.values[one].kind;
-    if (kind == ValueKind::kFunction) {
-      m.Call(one, {}, kNoNode);
+    const ValueId fixed = IsPartial(m.values[one]) ? m.values[one].self : kNoValue;
+    if (kind == ValueKind::kFunction || (fixed != kNoValue && m.values[fixed].kind == ValueKind::kFunction)) {
+      m.Call(one, ArgumentsOfCallback(m, one, arguments), kNoNode);
     } else if (kind == ValueKind::kInstance) {
       RunHooks(m, one);
     }

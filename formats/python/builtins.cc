@@ -13,7 +13,9 @@
 #include "formats/python/attributes.h"
 #include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
+#include "formats/python/maps.h"
 #include "formats/python/orders.h"
+#include "formats/python/partials.h"
 
 namespace paritect {
 namespace {
@@ -166,12 +168,13 @@ ValueId Dictionary(ScriptMachine& m, absl::string_view name, const ApiCall& call
   map.kind = ValueKind::kMap;
   if (const ValueId pairs = Argument(call, 0); pairs != kNoValue) {
     const ScriptValue of = m.values[pairs];
-    map.fields = of.fields;
+    const bool pairs_of = of.kind == ValueKind::kSequence;  // whose keys are texts or places
+    if (!pairs_of) AddAllFields(m, map, pairs);
     m.values.Derive(map, pairs);
     SetByPosition(map, absl::StartsWith(of.symbol, "enumerate(") || absl::StartsWith(of.symbol, "zip(range("));
   }
   for (const CallArgument& one : call.arguments) {
-    if (!one.name.empty()) map.fields.emplace_back(one.name, one.value);
+    if (one.splat || !one.name.empty()) SetFieldOf(map, one.splat ? kMore : one.name, one.value);
   }
   map.symbol = Symbol(m, name, call);
   return m.values.Add(std::move(map));
@@ -346,12 +349,7 @@ std::optional<ValueId> CallSpecial(ScriptMachine& m, const ApiCall& call) {
     if (name != kNoValue && m.values[name].kind == ValueKind::kText)
       return EnvironmentValue(m, m.values[name].text, Argument(call, 1));
   }
-  if (call.name == "functools.partial" && !call.arguments.empty()) {
-    // Of a project's function: itself; of a package's: called with what is fixed, when it is called.
-    const ValueId of = call.arguments[0].value;
-    if (m.values[of].kind == ValueKind::kFunction || m.values[of].kind == ValueKind::kClass) return of;
-    if (m.values[of].kind == ValueKind::kApi) return of;
-  }
+  if (call.name == "functools.partial" && !call.arguments.empty()) return MakePartial(m, call);
   if (call.name == "importlib.import_module") return CallBuiltin(m, "__import__", call);
   if (absl::EndsWith(call.name, ".app.run") && !call.arguments.empty()) {
     return m.Call(call.arguments[0].value, {}, call.node);
@@ -461,6 +459,10 @@ std::optional<ValueId> CallMapMethod(ScriptMachine& m, absl::string_view name, c
       m.values[Argument(call, 0)].kind == ValueKind::kText) {
     const ValueId field = m.values.Field(self, m.values[Argument(call, 0)].text);
     if (field != kNoValue) return field;
+    const ValueId more = m.values.Field(self, kMore);
+    if (more != kNoValue && IsConfiguration(m.values[more]))
+      return ConfigurationValue(m, more, m.values[Argument(call, 0)].text);
+    if (more != kNoValue) return Derived(m, absl::StrCat("?", m.values[Argument(call, 0)].text), {more});
     if (Argument(call, 1) != kNoValue) return Argument(call, 1);
   }
   if (name == "items" || name == "values") {
@@ -478,15 +480,17 @@ std::optional<ValueId> CallMapMethod(ScriptMachine& m, absl::string_view name, c
       pair.items = {m.values.Text(key), value};
       all.items.push_back(m.values.Add(std::move(pair)));
     }
+    if (m.values.Field(self, kMore) != kNoValue) all.symbol = "items of a dictionary?";
     return m.values.Add(std::move(all));
   }
   if (name == "update" && Argument(call, 0) != kNoValue) {
-    const auto fields = m.values[Argument(call, 0)].fields;
-    for (const auto& [key, value] : fields) m.SetField(self, key, value);
+    ScriptValue given;
+    AddAllFields(m, given, Argument(call, 0));
+    for (const auto& [key, value] : given.fields) m.SetField(self, key, value);
   }
   if (name == "update") {
     for (const CallArgument& one : call.arguments) {
-      if (!one.name.empty()) m.SetField(self, one.name, one.value);
+      if (one.splat || !one.name.empty()) m.SetField(self, one.splat ? kMore : one.name, one.value);
     }
     return m.values.None();
   }

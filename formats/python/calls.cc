@@ -11,6 +11,8 @@
 #include "formats/python/closures.h"
 #include "formats/python/contexts.h"
 #include "formats/python/lookups.h"
+#include "formats/python/maps.h"
+#include "formats/python/partials.h"
 #include "formats/python/untold.h"
 
 namespace paritect {
@@ -95,6 +97,7 @@ class Binding {
     ScriptValue list;
     list.kind = ValueKind::kSequence;
     for (; next_ < positional_.size(); ++next_) list.items.push_back(positional_[next_]);
+    if (splat_ != kNoValue) list.symbol = "arguments?";
     m_.SetLocal(tree_.TextOf(name), m_.values.Add(std::move(list)));
   }
 
@@ -105,6 +108,7 @@ class Binding {
     for (const auto& [given, value] : named_) {
       if (value != kNoValue) map.fields.emplace_back(given, value);
     }
+    if (splat_ != kNoValue) map.fields.emplace_back(kMore, splat_);
     m_.SetLocal(tree_.TextOf(name), m_.values.Add(std::move(map)));
   }
 
@@ -202,6 +206,7 @@ void KeepArguments(ScriptMachine& m, ValueId self, bool is_record, const std::ve
     if (told) {
       const auto fields = m.values[one.value].fields;
       for (const auto& [name, value] : fields) m.SetField(self, name, value);
+      if (m.values.Field(one.value, kMore) != kNoValue) Stir(m, self);
     } else if (is_record && (one.splat || one.name.empty())) {
       Stir(m, self);
     }
@@ -342,6 +347,7 @@ ValueId CallValue(ScriptMachine& m, ValueId callee, const std::vector<CallArgume
     case ValueKind::kApi: return CallApi(m, {of.text, kNoValue, arguments, node});
     case ValueKind::kBound: return CallMethod(m, of.text, {of.text, of.self, arguments, node});
     case ValueKind::kObject:
+      if (IsPartial(of)) return CallPartial(m, callee, arguments, node);
       if (ModuleOf(m, callee) != kNoValue) return CallNetwork(m, callee, arguments, node);
       return CallApi(m, {of.text, callee, arguments, node});
     default: break;

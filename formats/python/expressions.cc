@@ -9,10 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/numbers.h"
-#include "formats/python/configurations.h"
 #include "formats/python/closures.h"
+#include "formats/python/configurations.h"
 #include "formats/python/every.h"
 #include "formats/python/lookups.h"
+#include "formats/python/maps.h"
 #include "formats/python/orders.h"
 
 namespace paritect {
@@ -105,9 +106,7 @@ ValueId EvaluateDictionary(ScriptMachine& m, NodeId node) {
   map.symbol = "{";
   for (NodeId child = m.tree()[node].first; child != kNoNode; child = m.tree()[child].next) {
     if (m.tree()[child].kind == Syntax::kDictionarySplat) {
-      const ValueId inner = m.Evaluate(m.tree()[child].first);
-      const auto fields = m.values[inner].fields;
-      map.fields.insert(map.fields.end(), fields.begin(), fields.end());
+      AddAllFields(m, map, m.Evaluate(m.tree()[child].first));
       continue;
     }
     const NodeId key = m.tree().Child(child, Part::kKey);
@@ -116,7 +115,7 @@ ValueId EvaluateDictionary(ScriptMachine& m, NodeId node) {
     const ValueId name = m.Evaluate(key);
     const ValueId field = m.Evaluate(value);
     if (m.values[name].kind == ValueKind::kText && map.fields.size() < kItemsMax) {
-      map.fields.emplace_back(m.values[name].text, field);
+      SetFieldOf(map, m.values[name].text, field);
     } else {
       m.values.Derive(map, field);
     }
@@ -405,8 +404,11 @@ ValueId EvaluateSubscript(ScriptMachine& m, NodeId node) {
   if (at.kind == ValueKind::kText) {
     if (const ValueId field = m.values.Field(base, at.text); field != kNoValue) return field;
     if (IsConfiguration(of)) return ConfigurationValue(m, base, at.text);
+    if (const ValueId more = m.values.Field(base, kMore); of.kind == ValueKind::kMap && more != kNoValue) {
+      if (IsConfiguration(m.values[more])) return ConfigurationValue(m, more, at.text);
+    }
   }
-  if (!slice && of.kind == ValueKind::kMap && !of.fields.empty()) {
+  if (!slice && of.kind == ValueKind::kMap && !of.fields.empty() && at.kind != ValueKind::kText) {
     // One of its values, whichever.
     ValueId joined = of.fields[0].second;
     for (std::size_t i = 1; i < of.fields.size() && i < 8; ++i) joined = m.JoinValues(joined, of.fields[i].second);
@@ -563,7 +565,10 @@ ValueId EvaluateCall(ScriptMachine& m, NodeId node) {
         const ValueId value = m.Evaluate(inner);
         // **{"a": 1} is a=1.
         if (kind == Syntax::kDictionarySplat && m.values[value].kind == ValueKind::kMap) {
-          for (const auto& [name, field] : m.values[value].fields) arguments.push_back({name, field, inner, false});
+          for (const auto& [name, field] : m.values[value].fields) {
+            const bool more = name == kMore;
+            arguments.push_back({more ? "" : name, field, inner, more});
+          }
         } else if (kind == Syntax::kListSplat && m.values[value].kind == ValueKind::kSequence &&
                    m.values[value].symbol.empty()) {
           for (ValueId item : m.values[value].items) arguments.push_back({"", item, inner, false});

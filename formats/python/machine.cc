@@ -164,6 +164,10 @@ void ScriptMachine::Join(const Outcome& one, const Outcome& other) {
       SetField(place.object, place.name, value);
     }
   };
+  // A key that one way alone gives a dictionary is perhaps not there: `if args.drop: options["drop_last"] = True`.
+  const auto absent = [&](const Change& place) {
+    return place.scope < 0 && values[place.object].kind == ValueKind::kMap ? values.Unknown("absent") : kNoValue;
+  };
   const auto same = [](const Change& a, const Change& b) {
     return a.scope == b.scope && a.object == b.object && a.name == b.name;
   };
@@ -172,11 +176,13 @@ void ScriptMachine::Join(const Outcome& one, const Outcome& other) {
     for (const auto& [place2, value2] : other) {
       if (same(place, place2)) second = value2;
     }
-    set(place, JoinValues(value, second));
+    set(place, JoinValues(value, second == kNoValue ? absent(place) : second));
   }
   for (const auto& [place, value] : other) {
     const bool done = std::any_of(one.begin(), one.end(), [&](const auto& first) { return same(first.first, place); });
-    if (!done) set(place, JoinValues(value, now(place)));
+    if (done) continue;
+    const ValueId before = now(place);
+    set(place, JoinValues(value, before == kNoValue ? absent(place) : before));
   }
 }
 
