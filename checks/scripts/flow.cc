@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "checks/scripts/options.h"
 
 namespace paritect {
 
@@ -35,7 +36,8 @@ const ScriptFlow& ScriptFlow::Of(const CheckContext& context, const RunView& run
         if (evidence.kind() != v1::EVIDENCE_KIND_SCRIPTS) continue;
         flow.named_ = true;
         if (!evidence.has_script_tree() || flow.read()) continue;
-        const v1::ScriptTree& tree = evidence.script_tree();
+        flow.own_tree_ = WithStatedOptions(evidence.script_tree(), run, context.rules.scripts);
+        const v1::ScriptTree& tree = flow.own_tree_ != nullptr ? *flow.own_tree_ : evidence.script_tree();
         const bool one = tree.trainers_size() == 1;
         flow.Take(tree, one ? tree.trainers(0) : tree.entries_size() == 1 ? tree.entries(0) : "*");
       }

@@ -3,6 +3,7 @@
 #define PARITECT_CHECKS_SCRIPTS_FLOW_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@
 
 namespace paritect {
 
-// The facts of one entry of a tree, in the order in which they would run. Borrows the tree.
+// The facts of one entry of a tree, in the order in which they would run. Borrows the tree, or holds one in which
+// the run's configuration stands in the place of options.
 class ScriptFlow {
  public:
   // Of a run: the scripts of its first node that has them (what differs between nodes is cluster.consistency's).
@@ -47,6 +49,7 @@ class ScriptFlow {
   void Take(const v1::ScriptTree& tree, const std::string& entry);
 
   const v1::ScriptTree* tree_ = nullptr;
+  std::shared_ptr<const v1::ScriptTree> own_tree_;  // with the values of its options
   std::vector<const v1::ScriptFact*> facts_;
   std::map<const v1::ScriptFact*, int> numbers_;
   std::string entry_;

@@ -18,6 +18,7 @@ class Reader {
     Mechanisms();
     Libraries();
     LossScale();
+    Batch();
     Accumulation();
     return std::move(document_);
   }
@@ -98,7 +99,7 @@ class Reader {
   void Libraries() {
     for (const v1::ScriptFact* fact : flow_.OfKind("training_arguments")) {
       if (fact->conditional()) continue;
-      for (const char* name : {"fp16", "bf16"}) Argument(name, *fact, name);
+      for (const char* name : {"fp16", "bf16", "per_device_train_batch_size"}) Argument(name, *fact, name);
     }
     for (const v1::ScriptFact* fact : flow_.OfKind("trainer")) {
       const bool lightning = absl::StrContains(fact->name(), "lightning");
@@ -141,22 +142,58 @@ class Reader {
     }
   }
 
+  // The batch of one process, where one loader alone feeds the training and nothing deals its batches out further.
+  void Batch() {
+    if (flow_.framework() != "pytorch" || flow_.Has("engine") || flow_.Has("parallel_context")) return;
+    for (const v1::ScriptFact* fact : flow_.OfKind("distributed_wrapper")) {
+      if (absl::EndsWith(fact->name(), ".DataParallel")) return;
+    }
+    const v1::ScriptFact* loader = nullptr;
+    for (const v1::ScriptFact* fact : flow_.OfKind("loader")) {
+      if (!fact->called() || fact->use() != "training") continue;
+      if (loader != nullptr || fact->conditional()) return;
+      loader = fact;
+    }
+    if (loader == nullptr) return;
+    const v1::ScriptArgument* sampler = FindScriptArgument(*loader, "batch_sampler");
+    const v1::ScriptArgument* size = FindScriptArgument(*loader, "batch_size");
+    if (sampler == nullptr && size != nullptr && !size->is_default())
+      Argument("micro_batch_size", *loader, "batch_size");
+  }
+
+  // Whether what updates stands in the same loops as what makes the gradients: once a batch.
+  bool UpdatesWithEachBatch(const v1::ScriptFact& step) const {
+    const std::vector<const v1::ScriptFact*> backwards = flow_.OfKind("backward");
+    return flow_.whole() && std::any_of(backwards.begin(), backwards.end(), [&](const v1::ScriptFact* one) {
+             return !one->conditional() &&
+                    std::equal(one->loops().begin(), one->loops().end(), step.loops().begin(), step.loops().end());
+           });
+  }
+
   // Updates that are made once in some rounds, by a condition in the script or an argument of what trains.
   void Accumulation() {
     constexpr absl::string_view kKey = "gradient_accumulation_steps";
     const v1::ScriptFact* found = nullptr;
-    bool each_round = false;
+    const v1::ScriptFact* each_round = nullptr;
+    bool more = false;
     for (const v1::ScriptFact* fact : flow_.facts()) {
       const bool step = fact->kind() == "optimizer_step" || fact->kind() == "scaler_step";
       if (!step || !fact->called()) continue;
       // An update of every round beside it: which one is the training's is not known.
       if (FindScriptArgument(*fact, "every") == nullptr) {
-        each_round = each_round || (!fact->loops().empty() && !fact->conditional());
+        const bool each = !fact->loops().empty() && !fact->conditional();
+        if (each && each_round == nullptr) each_round = fact;
+        more = more || !each || !UpdatesWithEachBatch(*fact);
         continue;
       }
       if (found == nullptr) found = fact;
     }
-    if (found != nullptr && each_round) return;
+    if (found != nullptr && each_round != nullptr) return;
+    // What prepares the training may gather rounds by itself.
+    if (each_round != nullptr && !more && !flow_.Has("engine")) {
+      Add(kKey, "1", *each_round).mutable_value()->set_integer(1);
+      return;
+    }
     if (found != nullptr) {
       const v1::ScriptArgument& every = *FindScriptArgument(*found, "every");
       v1::Setting& setting = Add(kKey, ShowScriptValue(every), *found);

@@ -109,6 +109,32 @@ class UpdateFaults {
       return;
     }
     ClearedTooEarly(facts, step, backward);
+    ClearedEachRound(facts, step, backward);
+  }
+
+  // Both in each round, or both once in as many rounds.
+  static bool AsOften(const v1::ScriptFact& a, const v1::ScriptFact& b) {
+    const v1::ScriptArgument* of_a = FindScriptArgument(a, "every");
+    const v1::ScriptArgument* of_b = FindScriptArgument(b, "every");
+    if (of_a != nullptr && of_b != nullptr)
+      return of_a->symbol() == of_b->symbol() && ShowScriptValue(*of_a) == ShowScriptValue(*of_b);
+    return !a.conditional();
+  }
+
+  // Gradients that are gathered over some rounds, and cleared in each of them.
+  void ClearedEachRound(const Facts& facts, const v1::ScriptFact& step, const v1::ScriptFact& backward) {
+    const v1::ScriptArgument* every = FindScriptArgument(step, "every");
+    if (every == nullptr || !flow_.Knows(*every) || every->value().integer() < 2) return;
+    const auto clears = std::find_if(facts.begin(), facts.end(), [&](const v1::ScriptFact* fact) {
+      const bool same_rounds =
+          std::equal(fact->loops().begin(), fact->loops().end(), backward.loops().begin(), backward.loops().end());
+      const bool each = !fact->conditional() && FindScriptArgument(*fact, "every") == nullptr;
+      return fact->kind() == "zero_grad" && each && same_rounds && fact->object() == step.object();
+    });
+    if (clears == facts.end()) return;
+    ScriptFault& fault = list_.Add("training.flow.state", "update_without_gradient/rounds", **clears,
+                                   {{"step", ScriptPlace(step)}, {"rounds", ShowScriptValue(*every)}});
+    fault.evidence = {&backward, &step};
   }
 
   static bool SameObject(const v1::ScriptFact& a, const v1::ScriptFact& b) {
@@ -124,7 +150,7 @@ class UpdateFaults {
       if (fact->kind() == "backward") backward_before = true;
       if ((fact->kind() == "zero_grad" && SameObject(*fact, step)) || fact->kind() == "backward") last = fact;
     }
-    const bool lost = last != nullptr && last->kind() == "zero_grad" && backward_before && !last->conditional() &&
+    const bool lost = last != nullptr && last->kind() == "zero_grad" && backward_before && AsOften(*last, step) &&
                       last->object() == step.object();
     if (!lost) return;
     ScriptFault& fault = list_.Add("training.flow.state", "update_without_gradient", *last,

@@ -44,7 +44,7 @@ std::vector<std::reference_wrapper<const SettingsView>> RequireSettings(const Ch
   std::vector<std::reference_wrapper<const SettingsView>> views;
   std::vector<std::string> without;
   for (const SettingsView& view : ViewsOf(context, side)) {
-    const bool by_scripts = suffices == kReadScripts && view.flow().read();
+    const bool by_scripts = !suffices.empty() && view.flow().read();
     if (!view.empty() || by_scripts || (!suffices.empty() && view.FindStated(suffices) != nullptr)) {
       views.emplace_back(view);
       // What a script says in part finds faults; that it says nothing of a thing is no evidence.

@@ -18,7 +18,8 @@ inline constexpr absl::string_view kReadScripts = "scripts that were read";
 // Reports settings evidence of a side that is absent or failed, and, where the side has no settings in files,
 // logs or facts, that there are none; with `of_every_run` also each single run that has none. Returns the views of
 // the side's runs that have any.
-// A run counts with `suffices` alone: a key that logs print with their steps ("": none does), or kReadScripts.
+// A run counts with `suffices` alone: a key that logs print with their steps, or kReadScripts ("": nothing does).
+// Scripts that were read suffice for either.
 std::vector<std::reference_wrapper<const SettingsView>> RequireSettings(const CheckContext& context,
                                                                         v1::CheckResult& result, Side side,
                                                                         bool of_every_run = true,

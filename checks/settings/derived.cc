@@ -25,6 +25,8 @@ struct Factors {
 
   void Take(const SettingsView& view, absl::string_view key, std::optional<double> fallback = std::nullopt) {
     const EffectiveValue* found = view.Find(key);
+    // What a source sets to something that it does not tell is not what counts where nobody sets it.
+    if (view.Untold(key) != nullptr) fallback.reset();
     const std::optional<double> number = found != nullptr ? view.Number(key) : fallback;
     if (!number) {
       lacking.emplace_back(key);
@@ -235,8 +237,11 @@ Derived DataParallelSize(const SettingsView& view) {
 Derived GlobalBatch(const SettingsView& view) {
   const EffectiveValue* stated = view.FindStated("global_batch_size");
   const std::optional<double> stated_number = stated != nullptr ? view.Number("global_batch_size") : std::nullopt;
-  const Derived computed = ComputedBatch(view);
+  Derived computed = ComputedBatch(view);
   if (!stated_number) return computed;
+  // What the code says of a loader is no contradiction of what was stated.
+  const EffectiveValue* micro = view.FindStated("micro_batch_size");
+  if (micro != nullptr && micro->value.source == SettingSource::kScript) computed.value.reset();
   // What a person states yields to what the settings make; both are shown.
   const bool fact = stated->value.source == SettingSource::kFact;
   Derived derived = fact && computed.value ? computed : Stated(*stated, *stated_number);

@@ -52,6 +52,9 @@ std::vector<std::pair<double, double>> EitherMeaning(const SettingsView& baselin
   const auto x = baseline.Number("batch_size");
   const auto y = migrated.Number("batch_size");
   if (!x || !y || baseline.framework() != migrated.framework()) return {};
+  for (const SettingsView* view : {&baseline, &migrated}) {
+    if (view->Untold("gradient_accumulation_steps") != nullptr) return {};
+  }
   if (baseline.Number("gradient_accumulation_steps") != migrated.Number("gradient_accumulation_steps")) return {};
   const Derived ranks[] = {DataParallelSize(baseline), DataParallelSize(migrated)};
   if (!ranks[0].value || !ranks[1].value) return {};

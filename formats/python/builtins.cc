@@ -436,8 +436,16 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
 
 namespace {
 
+// NOLINTNEXTLINE(misc-no-recursion): a list that is one of two was made after these
 void AddToContainer(ScriptMachine& m, absl::string_view name, ValueId self, ValueId added) {
   if (m.values[self].is_constant()) return;  // everybody's None
+  const auto parts = m.values[self].fields;
+  for (const auto& [field, part] : parts) {
+    if (field != kEither) continue;
+    ++m.conditional;
+    AddToContainer(m, name, part, added);
+    --m.conditional;
+  }
   ScriptValue& list = m.values[self];
   if (list.kind == ValueKind::kSequence && list.items.size() < 256) {
     if (name == "append") {

@@ -219,7 +219,10 @@ ValueId ScriptMachine::JoinValues(ValueId a, ValueId b) {
     }
     ScriptValue joined = values[first];
     values.Derive(joined, second);
-    if (joined.kind == ValueKind::kSequence) joined.symbol = absl::StrCat("either(", symbol_a, ", ", symbol_b, ")");
+    if (joined.kind == ValueKind::kSequence) {
+      joined.symbol = absl::StrCat("either(", symbol_a, ", ", symbol_b, ")");
+      joined.fields = {{kEither, a}, {kEither, b}};
+    }
     return values.Add(std::move(joined));
   }
   ScriptValue joined;
@@ -285,7 +288,7 @@ int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
   fact.loops.assign(open_loops_.begin(), open_loops_.end());
   fact.contexts.assign(contexts_.begin(), contexts_.end());
   fact.conditional = conditional > 0;
-  const bool updates = fact.kind == "optimizer_step" || fact.kind == "scaler_step";
+  const bool updates = fact.kind == "optimizer_step" || fact.kind == "scaler_step" || fact.kind == "zero_grad";
   if (updates && !every.empty()) fact.arguments.push_back({"every", "", every.back(), false});
   fact.called = called;
   fact.entry = entry;

@@ -48,6 +48,9 @@ enum Trait : std::uint8_t {
   kPosition = 32,     // a place in a list; of a dictionary: its keys are places
 };
 
+// Fields of a list that is one of two: what is added to it is perhaps added to each.
+inline constexpr char kEither[] = "<either>";
+
 // `text` of a function under @contextmanager; others are "staticmethod", "classmethod", "property", "hydra" or "".
 inline constexpr char kContextManager[] = "context manager";
 

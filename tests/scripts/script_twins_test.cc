@@ -81,10 +81,13 @@ v1::Bundle BundleOfFiles(const std::string& run, const std::string& framework, c
                          const std::map<std::string, std::string>& files) {
   MemoryFileSystem fs;
   for (const auto& [path, text] : files) fs.AddFile(absl::StrCat("/", run, "/", path), text);
-  const bool launch = files.contains("run.sh");
-  fs.AddFile("/plan.yaml",
-             absl::StrCat("run: ", run, "\nnode: n-", run, "\nplatform: ", platform, "\nframework: ", framework,
-                          "\nscripts: [", run, "]\n", launch ? absl::StrCat("settings: [", run, "/run.sh]\n") : ""));
+  std::string settings;
+  for (const char* file : {"run.sh", "options.yaml"}) {
+    if (files.contains(file)) absl::StrAppend(&settings, settings.empty() ? "" : ", ", run, "/", file);
+  }
+  fs.AddFile("/plan.yaml", absl::StrCat("run: ", run, "\nnode: n-", run, "\nplatform: ", platform,
+                                        "\nframework: ", framework, "\nscripts: [", run, "]\n",
+                                        settings.empty() ? "" : absl::StrCat("settings: [", settings, "]\n")));
   auto plan = LoadPlan(fs, "/plan.yaml", "host");
   EXPECT_TRUE(plan.ok()) << plan.status();
   return CollectPlan({fs, BuiltInRules()}, *plan);
