@@ -12,8 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/net/handshake_watch.h"
+#include "common/net/read_hold.h"
 #include "common/net/tcp_stream.h"
 #include "common/status_macros.h"
+#include "server/executor.h"
 #include "server/transport/agents_service.h"
 #include "server/transport/enrolment_door.h"
 #include "server/transport/operators_service.h"
@@ -146,6 +148,7 @@ class GrpcServerImpl final : public GrpcServer {
   void Stop(std::int64_t grace_ms) override {
     if (listener_ != nullptr) listener_->Stop();
     if (door_ != nullptr) door_->Stop();
+    giving_.Stop();
     if (server_ == nullptr || stopped_) return;
     stopped_ = true;
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
@@ -157,9 +160,14 @@ class GrpcServerImpl final : public GrpcServer {
   void Take(const Arrival& arrival) {
     if (arrival.for_door) return door_->Take(arrival.descriptor, arrival.address);
     if (!arrival.hello_random.empty()) handshakes_.Expect(arrival.hello_random, arrival.address);
+    giving_.Post([this, descriptor = arrival.descriptor] { Give(descriptor); });
+  }
+
+  void Give(int descriptor) {
+    const ReadHold hold(descriptor);
     Acceptor::NewConnectionParameters connection;
     connection.listener_fd = -1;
-    connection.fd = arrival.descriptor;
+    connection.fd = descriptor;
     acceptor_->HandleNewConnection(&connection);
   }
 
@@ -172,6 +180,8 @@ class GrpcServerImpl final : public GrpcServer {
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<EnrolmentDoor> door_;
+  // Not the listener's thread, which counts: where the kernel cannot hold (ReadHold), a caller keeps who gives him.
+  Executor giving_;
   std::unique_ptr<Listener> listener_;        // ends before what it hands connections to
   std::atomic<Listener*> hearing_ = nullptr;  // calls may come in before listener_ is set
   bool stopped_ = false;
