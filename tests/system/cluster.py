@@ -25,6 +25,9 @@ import time
 import urllib.request
 import zlib
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ports import own_port  # noqa: E402
+
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 LONG = bool(os.environ.get("PARITECT_TEST_ALL"))
@@ -61,9 +64,7 @@ class Cluster:
         self.fsize, self.descriptors = fsize, descriptors
         self.agents = {}
         self.server = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = own_port()
         self.address = f"127.0.0.1:{self.port}"
         self.dir = os.path.join(self.work, "server")
         init = self.run(binary("paritect-server"), "init", self.dir, "--address", self.address)

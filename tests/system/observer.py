@@ -14,11 +14,13 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ports import own_port  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 PARITECT = os.path.join(BUILD, "paritect")
@@ -62,15 +64,9 @@ class Place:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1])
-
-
 def command(name, *flags):
     script = name if os.sep in name else os.path.join(SCRIPTS, name + ".py")
-    return [interpreter(), *flags, script] + ([free_port()] if name in NEEDS_PORT else [])
+    return [interpreter(), *flags, script] + ([str(own_port())] if name in NEEDS_PORT else [])
 
 
 def environment(**more):

@@ -9,10 +9,12 @@ import ctypes
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ports import own_port  # noqa: E402
 
 RANKS = 2
 INITIAL, GRAPH, REPLICAS, DISTRIBUTED, UPDATED, SAME = (
@@ -114,9 +116,7 @@ def interpreter():
 
 def run_trainings(root):
     python = interpreter()
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = str(one.getsockname()[1])
+    port = str(own_port())
     common = dict(os.environ, WORLD_SIZE=str(RANKS), MASTER_ADDR="127.0.0.1", MASTER_PORT=port, OMP_NUM_THREADS="1")
     ranks = [subprocess.Popen([python, os.path.abspath(__file__), root],
                               env=dict(common, RANK=str(rank), WEIGHTS_TRAINING="1")) for rank in range(RANKS)]

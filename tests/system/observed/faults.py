@@ -9,13 +9,15 @@ Needs a Python with PyTorch (`/usr/bin/python3`, or $PARITECT_TORCH_PYTHON). Exi
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from ports import own_port  # noqa: E402
+
 BUILD = os.path.abspath(sys.argv[1])
 PARITECT = os.path.join(BUILD, "paritect")
 OBSERVER = os.path.join(BUILD, "observer")
@@ -62,12 +64,6 @@ def skip(why):
     sys.exit(77)
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def observing(folder):
     """The variables that observe into FOLDER/observe."""
     os.makedirs(os.path.join(folder, "observe"), exist_ok=True)
@@ -79,7 +75,7 @@ def train(folder, words, ranks, variables):
     """Starts the ranks, as a launcher does, and waits for them; ends all when one fails, or when they hang, which each
     tells the place of."""
     os.makedirs(folder, exist_ok=True)
-    port = str(free_port())
+    port = str(own_port())
     processes = []
     for rank in range(ranks):
         environment = dict(os.environ, PARITECT_TEST_HANG_SECONDS="600", **variables)
