@@ -54,7 +54,7 @@ OrderedJson Words(const Rules& rules) {
   const auto& all = rules.messages.all();
   for (auto it = all.lower_bound(std::string(kWordPrefix)); it != all.end() && absl::StartsWith(it->first, kWordPrefix);
        ++it) {
-    words[it->first.substr(kWordPrefix.size())] = TextToJson(it->second.text);
+    words[it->first.substr(kWordPrefix.size())] = TextToJson(it->second->message().text);
   }
   return words;
 }

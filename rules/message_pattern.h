@@ -2,10 +2,10 @@
 #ifndef PARITECT_RULES_MESSAGE_PATTERN_H_
 #define PARITECT_RULES_MESSAGE_PATTERN_H_
 
-#include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
-#include "re2/re2.h"
 #include "rules/messages.h"
 
 namespace paritect {
@@ -20,8 +20,8 @@ class MessagePattern {
   bool Matches(absl::string_view text, absl::string_view fix) const;
 
  private:
-  std::unique_ptr<RE2> text_;
-  std::unique_ptr<RE2> fix_;
+  std::vector<std::string> text_;  // what stands between the placeholders, each of which may be anything
+  std::vector<std::string> fix_;
 };
 
 }  // namespace paritect

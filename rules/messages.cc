@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "rules/prepared_document.h"
 
 namespace paritect {
 namespace {
@@ -98,7 +99,35 @@ v1::Text FillText(const v1::Text& text, const MessageArgs& args) {
   return out;
 }
 
+absl::StatusOr<Message> ReadMessage(const DocumentNode& node) {
+  Message message;
+  PARITECT_ASSIGN_OR_RETURN(message.text, ReadText(node));
+  if (const DocumentNode* fix = node.Find("fix")) {
+    PARITECT_ASSIGN_OR_RETURN(message.fix, ReadText(*fix));
+  }
+  return message;
+}
+
 }  // namespace
+
+const Message& MessageEntry::message() const {
+  absl::call_once(read_, [this] {
+    if (file_ == nullptr) return;
+    const auto node = ReadPreparedNode(node_);
+    if (!node.ok()) return;
+    if (auto message = ReadMessage(*node); message.ok()) message_ = *std::move(message);
+  });
+  return message_;
+}
+
+absl::Status Messages::AddPrepared(std::string bytes) {
+  const auto file = std::make_shared<const std::string>(std::move(bytes));
+  return ForEachPreparedField(*file, [&](absl::string_view id, absl::string_view node) {
+    const bool is_new = messages_.try_emplace(std::string(id), std::make_shared<MessageEntry>(file, node)).second;
+    if (is_new) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("1:1: message '", id, "' is there already"));
+  });
+}
 
 absl::Status Messages::Add(const DocumentNode& root, bool replace) {
   if (!root.is_map()) return ErrorAt(root, "a map of messages is needed");
@@ -109,26 +138,22 @@ absl::Status Messages::Add(const DocumentNode& root, bool replace) {
         return ErrorAt(field.first, absl::StrCat("unknown key '", field.first.text, "' in a message"));
       }
     }
-    Message message;
-    PARITECT_ASSIGN_OR_RETURN(message.text, ReadText(value));
-    if (const DocumentNode* fix = value.Find("fix")) {
-      PARITECT_ASSIGN_OR_RETURN(message.fix, ReadText(*fix));
-    }
+    PARITECT_ASSIGN_OR_RETURN(Message message, ReadMessage(value));
     if (!replace && messages_.contains(key.text)) {
       return ErrorAt(key, absl::StrCat("message '", key.text, "' is there already"));
     }
-    messages_[key.text] = std::move(message);
+    messages_[key.text] = std::make_shared<MessageEntry>(std::move(message));
   }
   return absl::OkStatus();
 }
 
 bool Messages::Has(absl::string_view id) const {
-  return messages_.contains(std::string(id));
+  return messages_.contains(id);
 }
 
 v1::Text Messages::Say(absl::string_view id, const MessageArgs& args) const {
-  auto it = messages_.find(std::string(id));
-  if (it != messages_.end()) return FillText(it->second.text, args);
+  const auto it = messages_.find(id);
+  if (it != messages_.end()) return FillText(it->second->message().text, args);
   v1::Text text;
   text.set_en(std::string(id));
   for (const auto& [key, value] : args) absl::StrAppend(text.mutable_en(), " ", key, "=", value);
@@ -137,8 +162,8 @@ v1::Text Messages::Say(absl::string_view id, const MessageArgs& args) const {
 }
 
 v1::Text Messages::Fix(absl::string_view id, const MessageArgs& args) const {
-  auto it = messages_.find(std::string(id));
-  return it == messages_.end() ? v1::Text() : FillText(it->second.fix, args);
+  const auto it = messages_.find(id);
+  return it == messages_.end() ? v1::Text() : FillText(it->second->message().fix, args);
 }
 
 }  // namespace paritect

@@ -10,10 +10,12 @@
 #define PARITECT_RULES_MESSAGES_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "common/document.h"
@@ -29,11 +31,29 @@ struct Message {
   v1::Text fix;  // empty where the entry has none
 };
 
+// An entry of the catalogue; one of a prepared file is read when it is first asked for, by any thread.
+class MessageEntry {
+ public:
+  explicit MessageEntry(Message message) : message_(std::move(message)) {}
+  MessageEntry(std::shared_ptr<const std::string> file, absl::string_view node) : file_(std::move(file)), node_(node) {}
+
+  const Message& message() const;
+
+ private:
+  std::shared_ptr<const std::string> file_;  // that holds the node
+  absl::string_view node_;
+  mutable absl::once_flag read_;
+  mutable Message message_;
+};
+
 class Messages {
  public:
   // Adds the entries of one file. InvalidArgument with "LINE:COLUMN: ..." for an entry that is not
   // of the form above; an id that is there already is replaced when `replace`, else refused.
   absl::Status Add(const DocumentNode& root, bool replace);
+  // The same of a prepared file, whose entries are not looked at before they are said: a start would pay for all of
+  // them. Their form was proved when the program was built (a test reads them); one that has another says nothing.
+  absl::Status AddPrepared(std::string bytes);
 
   bool Has(absl::string_view id) const;
   // Fills the placeholders; an unknown id gives the id itself, an unfilled placeholder stays visible:
@@ -42,10 +62,11 @@ class Messages {
   // The `fix` of the entry, empty if it has none.
   v1::Text Fix(absl::string_view id, const MessageArgs& args = {}) const;
 
-  const std::map<std::string, Message>& all() const { return messages_; }
+  using Entries = std::map<std::string, std::shared_ptr<const MessageEntry>, std::less<>>;
+  const Entries& all() const { return messages_; }
 
  private:
-  std::map<std::string, Message> messages_;
+  Entries messages_;
 };
 
 }  // namespace paritect

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "absl/strings/match.h"
+#include "common/status_macros.h"
 
 namespace paritect {
 namespace {
@@ -69,7 +70,50 @@ class NodeReader {
     return Text(node.text);
   }
 
+  // The bytes of the next node, which is left unread.
+  bool Bytes(int depth, absl::string_view& bytes) {
+    const absl::string_view before = rest_;
+    if (!Skip(depth)) return false;
+    bytes = before.substr(0, before.size() - rest_.size());
+    return true;
+  }
+
+  // The beginning of a map: so many fields follow.
+  bool MapOf(std::uint64_t& count) {
+    if (rest_.empty() || static_cast<std::uint8_t>(rest_.front()) != static_cast<int>(DocumentNode::Kind::kMap))
+      return false;
+    rest_.remove_prefix(1);
+    int place = 0;
+    return Place(place) && Place(place) && Count(count);
+  }
+
  private:
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as a document may be
+  bool Skip(int depth) {
+    if (depth > kDepthMax || rest_.empty()) return false;
+    const auto head = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    int place = 0;
+    if (!Place(place) || !Place(place)) return false;
+    if ((head & kTagged) != 0 && !SkipText()) return false;
+    const auto kind = static_cast<DocumentNode::Kind>(head & kKindMask);
+    const bool list = kind == DocumentNode::Kind::kList;
+    if (!list && kind != DocumentNode::Kind::kMap) return SkipText();
+    std::uint64_t count = 0;
+    if (!Count(count)) return false;
+    for (std::uint64_t i = 0; i < (list ? count : 2 * count); ++i) {
+      if (!Skip(depth + 1)) return false;
+    }
+    return true;
+  }
+
+  bool SkipText() {
+    std::uint64_t size = 0;
+    if (!Number(size) || size > rest_.size()) return false;
+    rest_.remove_prefix(size);
+    return true;
+  }
+
   bool Items(int depth, DocumentNode& node) {
     std::uint64_t count = 0;
     if (!Count(count)) return false;
@@ -123,6 +167,10 @@ class NodeReader {
   absl::string_view rest_;
 };
 
+absl::Status Damaged() {
+  return absl::InvalidArgumentError("1:1: a prepared document that is cut or damaged");
+}
+
 }  // namespace
 
 std::string PrepareDocument(const DocumentNode& root) {
@@ -131,13 +179,37 @@ std::string PrepareDocument(const DocumentNode& root) {
   return out;
 }
 
+bool IsPrepared(absl::string_view bytes) {
+  return absl::StartsWith(bytes, kMark);
+}
+
+absl::Status ForEachPreparedField(absl::string_view bytes,
+                                  absl::FunctionRef<absl::Status(absl::string_view key, absl::string_view node)> take) {
+  if (!IsPrepared(bytes)) return Damaged();
+  NodeReader reader(bytes.substr(kMark.size()));
+  std::uint64_t count = 0;
+  if (!reader.MapOf(count)) return Damaged();
+  DocumentNode key;
+  absl::string_view node;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!reader.Node(1, key) || !reader.Bytes(1, node)) return Damaged();
+    PARITECT_RETURN_IF_ERROR(take(key.text, node));
+  }
+  return reader.at_end() ? absl::OkStatus() : Damaged();
+}
+
+absl::StatusOr<DocumentNode> ReadPreparedNode(absl::string_view node) {
+  NodeReader reader(node);
+  DocumentNode root;
+  if (!reader.Node(1, root) || !reader.at_end()) return Damaged();
+  return root;
+}
+
 absl::StatusOr<DocumentNode> ReadRulesDocument(absl::string_view bytes) {
-  if (!absl::StartsWith(bytes, kMark)) return ParseDocument(bytes);
+  if (!IsPrepared(bytes)) return ParseDocument(bytes);
   NodeReader reader(bytes.substr(kMark.size()));
   DocumentNode root;
-  if (!reader.Node(0, root) || !reader.at_end()) {
-    return absl::InvalidArgumentError("1:1: a prepared document that is cut or damaged");
-  }
+  if (!reader.Node(0, root) || !reader.at_end()) return Damaged();
   return root;
 }
 

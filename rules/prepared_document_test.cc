@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "rules/rules_files.h"
 
 namespace paritect {
@@ -48,6 +49,37 @@ TEST(PreparedDocument, OtherBytesAreYaml) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->Find("a")->text, "b");
   EXPECT_THAT(std::string(ReadRulesDocument("a: [\n").status().message()), HasSubstr(":"));
+}
+
+std::string FieldsOf(absl::string_view bytes, absl::Status& status) {
+  std::string out;
+  status = ForEachPreparedField(bytes, [&](absl::string_view key, absl::string_view node) {
+    const auto value = ReadPreparedNode(node);
+    if (!value.ok()) return value.status();
+    absl::StrAppend(&out, key, "@", value->line, " ");
+    return absl::OkStatus();
+  });
+  return out;
+}
+
+TEST(PreparedDocument, FieldsCanBeReadOneByOne) {
+  const std::string whole = PrepareDocument(*ParseDocument(kYaml));
+  absl::Status status;
+  EXPECT_EQ(FieldsOf(whole, status), "list@1 text@2 tagged@5 中文@6 nothing@8 ");
+  EXPECT_EQ(status, absl::OkStatus());
+  const auto list = ForEachPreparedField(whole, [](absl::string_view, absl::string_view node) {
+    const auto value = ReadPreparedNode(node);
+    return absl::AlreadyExistsError(absl::StrCat(value->items.size()));
+  });
+  EXPECT_EQ(list, absl::AlreadyExistsError("4"));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    FieldsOf(whole.substr(0, size), status);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << size;
+  }
+  FieldsOf(whole + "x", status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  FieldsOf(PrepareDocument(*ParseDocument("[1]")), status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(PreparedDocument, OneThatIsCutOrGoesOnIsRefused) {

@@ -72,6 +72,9 @@ std::vector<RulesFile> EmbeddedRulesProper() {
 }
 
 absl::Status LoadFile(const RulesFile& file, bool overriding, Rules& rules) {
+  if (!overriding && absl::StartsWith(file.name, "messages/") && IsPrepared(file.bytes)) {
+    return rules.messages.AddPrepared(file.bytes);
+  }
   PARITECT_ASSIGN_OR_RETURN(const DocumentNode root, ReadRulesDocument(file.bytes));
   if (absl::StartsWith(file.name, "messages/")) return rules.messages.Add(root, overriding);
   if (absl::StartsWith(file.name, "scripts/")) return rules.scripts.Add(root);

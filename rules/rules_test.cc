@@ -5,9 +5,12 @@
 
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/document.h"
 #include "re2/re2.h"
+#include "rules/prepared_document.h"
+#include "rules/rules_files.h"
 
 namespace paritect {
 namespace {
@@ -19,6 +22,23 @@ TEST(Rules, EmbeddedFilesLoad) {
   ASSERT_TRUE(rules.ok()) << rules.status();
   EXPECT_NE(rules->catalogue.FindCheck("data.dataset.content"), nullptr);
   EXPECT_EQ(rules->profile.name, "pre-tuning/1");
+}
+
+// LoadRules leaves the entries of prepared files unread.
+TEST(Rules, EveryEmbeddedMessageIsOfItsForm) {
+  Messages messages;
+  for (const RulesFile& file : EmbeddedRules()) {
+    if (!absl::StartsWith(file.name, "messages/")) continue;
+    const auto root = ReadRulesDocument(file.bytes);
+    ASSERT_TRUE(root.ok()) << file.name << ":" << root.status();
+    EXPECT_EQ(messages.Add(*root, false), absl::OkStatus()) << file.name;
+  }
+  const Messages& lazy = BuiltInRules().messages;
+  ASSERT_EQ(messages.all().size(), lazy.all().size());
+  for (const auto& [id, entry] : messages.all()) {
+    EXPECT_EQ(lazy.Say(id).zh(), messages.Say(id).zh()) << id;
+    EXPECT_EQ(lazy.Fix(id).en(), messages.Fix(id).en()) << id;
+  }
 }
 
 TEST(Rules, ProfileStatesEveryThresholdOfTheContract) {

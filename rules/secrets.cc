@@ -141,14 +141,29 @@ absl::Status ReadProgram(const DocumentNode& node, SecretProgram& program) {
   return whole ? absl::OkStatus() : ErrorAt(node, "an entry of `programs` needs `programs` and a `source`");
 }
 
-// The entries' patterns as one; `frame` makes of an entry's form what is looked for.
+// Bytes, not characters: forms name ASCII alone, and "any but these" is then one state and not those of UTF-8.
+RE2::Options OfBytes() {
+  RE2::Options options(RE2::Quiet);
+  options.set_encoding(RE2::Options::EncodingLatin1);
+  return options;
+}
+
+// The first entry whose form is no pattern.
+absl::Status FormThatIsNone(const DocumentNode& list) {
+  for (const DocumentNode& item : list.items) {
+    const DocumentNode* form = item.Find("form");
+    if (!RE2(form->text, OfBytes()).ok()) return ErrorAt(*form, "this is no RE2 pattern");
+  }
+  return ErrorAt(list, "these patterns together are no RE2 pattern");
+}
+
+// The entries' patterns as one; `behind`: each is what a secret stands behind.
 absl::StatusOr<std::shared_ptr<const RE2>> ReadForms(const DocumentNode& list, bool behind) {
   std::vector<std::string> all;
   for (const DocumentNode& item : list.items) {
     const DocumentNode* form = item.Find("form");
     const DocumentNode* least = item.Find("least");
     if (form == nullptr || item.Find("source") == nullptr) return ErrorAt(item, "a `form` and its `source` are needed");
-    if (!RE2(form->text, RE2::Quiet).ok()) return ErrorAt(*form, "this is no RE2 pattern");
     std::size_t bytes = 1;
     if (least != nullptr && !absl::SimpleAtoi(least->text, &bytes)) return ErrorAt(*least, "a number is needed");
     if (!behind) {
@@ -158,7 +173,9 @@ absl::StatusOr<std::shared_ptr<const RE2>> ReadForms(const DocumentNode& list, b
     }
   }
   // Each has its group; who replaces takes the one that is set.
-  return std::make_shared<const RE2>(absl::StrJoin(all, "|"), RE2::Quiet);
+  auto together = std::make_shared<const RE2>(absl::StrJoin(all, "|"), OfBytes());
+  if (!together->ok()) return FormThatIsNone(list);
+  return together;
 }
 
 struct Run {

@@ -98,10 +98,11 @@ struct Explainer {
   // A kind of finding, by every message that carries it.
   bool ExplainKind(const std::string& kind) {
     bool any = ExplainWord(kind);
-    for (const auto& [id, message] : env.rules.messages.all()) {
+    for (const auto& [id, entry] : env.rules.messages.all()) {
       if (id.substr(0, id.find('/')) != kind || absl::StartsWith(id, "ui_") || absl::StartsWith(id, "word_")) continue;
       if (!any) w.Wrapped(0, kind, Say("ui_finding_kind"), Style::kBold);
       any = true;
+      const Message& message = entry->message();
       w.WrappedText(2, "", message.text);
       if (!message.fix.en().empty()) w.WrappedText(4, absl::StrCat(Say("ui_fix"), ":"), message.fix, Style::kGreen);
     }
