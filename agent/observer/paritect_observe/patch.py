@@ -24,12 +24,12 @@ def find(path):
     return None if value is None else (owner, parts[-1], value)
 
 
-def around(path, before=None, after=None, failed=None, also=(), instead=()):
+def around(path, before=None, after=None, failed=None, also=(), instead=(), wanted=None):
     """Looks at the calls of one function.
 
     before(args, kwargs) -> token; after(token, result, args, kwargs); failed(token, exception, args, kwargs), all
     guarded. `also`: names under which it is exported. `instead`: where it stood in other versions, the first that is
-    there counts.
+    there counts. `wanted`: tells, without fail, whether there is anything to look at afterwards; else always.
     """
     found = next((one for one in map(find, (path,) + tuple(instead)) if one is not None), None)
     if found is None:
@@ -38,7 +38,7 @@ def around(path, before=None, after=None, failed=None, also=(), instead=()):
     owner, name, original = found
     if getattr(original, "_paritect_observed", False):
         return True
-    replacement = looking(guard.site(path.partition(":")[2]), original, before, after, failed)
+    replacement = looking(guard.site(path.partition(":")[2]), original, before, after, failed, wanted)
     put(owner, name, replacement)
     for place in also:
         exported = find(place)
@@ -61,7 +61,29 @@ def name_of(function):
     return "%s:%s" % (getattr(function, "__module__", None), getattr(function, "__qualname__", None))
 
 
-def looking(site, original, before, after, failed):
+def counting(path, count):
+    """Calls `count` before each call of a function: it cannot fail, and runs nothing of the framework."""
+    found = find(path)
+    if found is None:
+        missing.append(path.replace(":", "."))
+    elif not getattr(found[2], "_paritect_observed", False):
+        put(found[0], found[1], counted(found[2], count))
+
+
+def counted(original, count):
+    is_compiling = compiling or never
+
+    @functools.wraps(original)
+    def observed(*args, **kwargs):
+        if not is_compiling():
+            count()
+        return original(*args, **kwargs)
+
+    observed._paritect_observed = True
+    return observed
+
+
+def looking(site, original, before, after, failed, wanted=None):
     is_compiling = compiling or never
 
     @functools.wraps(original)
@@ -75,7 +97,7 @@ def looking(site, original, before, after, failed):
             if failed is not None:
                 guard.guarded(site, failed, token, error, args, kwargs)
             raise
-        if after is not None:
+        if after is not None and (wanted is None or wanted()):
             guard.guarded(site, after, token, result, args, kwargs)
         return result
 

@@ -20,6 +20,11 @@ GLOBAL_HOOK_FORWARDS = 3  # training forwards after which a root that is not kno
 CALL = guard.site("Module.__call__")
 
 
+# What a step asks again and again is asked by the shortest way: at a model of some size the caches are cold each time.
+get_ident = threading.get_ident
+is_tracing = getattr(torch._C, "_is_tracing", None) or (lambda: torch._C._get_tracing_state() is not None)
+
+
 def nobody():
     return None
 
@@ -56,6 +61,8 @@ class Root(object):
         self.phases = 0
         self.training_forwards = 0
         self.other_forwards = 0
+        # Of DistributedDataParallel, which no_sync() changes.
+        self.may_not_synchronise = "require_backward_grad_sync" in describe.attributes(module)
 
     def parameters(self):
         """[(name, parameter)]; each once."""
@@ -124,8 +131,9 @@ class Models(object):
         self.overridden = set()
         self.hook = None
         self.on_first_training = []  # called with the root, before its first training forward
-        self.on_forward = []         # called with (root, trains) at each outermost forward
+        self.on_training_forward = []  # called with the root at each outermost one
         self.updates = lambda: 0     # updates done by all optimizers
+        self.main_thread = threading.main_thread().ident
 
     # --- finding roots ---
 
@@ -195,7 +203,7 @@ class Models(object):
             try:
                 return call(*args, **kwargs)
             finally:
-                guard.guarded(CALL, models.leave, root)
+                models.leave(root)
 
         kind.__call__ = __call__
 
@@ -213,9 +221,11 @@ class Models(object):
         return root
 
     def leave(self, root):
-        while self.above and self.above.pop() is not root:
+        above = self.above
+        while above and above.pop() is not root:
             pass
-        OPERATORS.finish(root)
+        if OPERATORS.root is not None:
+            guard.guarded(CALL, OPERATORS.finish, root)
 
     # --- what is told ---
 
@@ -241,8 +251,9 @@ class Models(object):
                                       for name, b in buffers), 400, root=root.id, total=len(buffers))
 
     def begin_forward(self, root, module, args, kwargs):
-        mode = (bool(module.training), torch.is_grad_enabled(), is_inference())
-        trains = mode[0] and mode[1]
+        grad = torch.is_grad_enabled()
+        mode = (bool(module.training), grad, not grad and is_inference())  # inference runs without gradients
+        trains = mode[0] and grad
         if trains and root.training_forwards == 0:
             self.first_training(root)
         if mode != root.mode:
@@ -252,15 +263,17 @@ class Models(object):
             root.phase.rows += rows(args, kwargs)
             if root.phase.forwards == 1:
                 root.phase.tell(True)
-        self.tell_fed(root, trains, args, kwargs)
-        for look in self.on_forward:
-            look(root, trains)
-        if trains:
-            root.training_forwards += 1
-            if root.training_forwards > GLOBAL_HOOK_FORWARDS:
-                self.stop_looking()
-        else:
+        n, most = (root.training_forwards, FED_TRAINING_MAX) if trains else (root.other_forwards, FED_OTHER_MAX)
+        if n < most:
+            self.tell_fed(root, trains, n, args, kwargs)
+        if not trains:
             root.other_forwards += 1
+            return
+        for look in self.on_training_forward:
+            look(root)
+        root.training_forwards += 1
+        if self.hook is not None and root.training_forwards > GLOBAL_HOOK_FORWARDS:
+            self.stop_looking()
 
     def first_training(self, root):
         for name, parameter in root.parameters():
@@ -298,11 +311,9 @@ class Models(object):
         if root.phase is not None:
             root.phase.tell(False)
 
-    def tell_fed(self, root, trains, args, kwargs):
-        n, most = (root.training_forwards, FED_TRAINING_MAX) if trains else (root.other_forwards, FED_OTHER_MAX)
-        if n < most:
-            tensors = [describe_argument(path, tensor) for path, tensor in tensors_of(args, kwargs)]
-            record.write("fed", root=root.id, n=n, training=trains, at=self.updates(), tensors=tensors)
+    def tell_fed(self, root, trains, n, args, kwargs):
+        tensors = [describe_argument(path, tensor) for path, tensor in tensors_of(args, kwargs)]
+        record.write("fed", root=root.id, n=n, training=trains, at=self.updates(), tensors=tensors)
 
     def end(self):
         for root in self.roots:
@@ -340,7 +351,7 @@ def is_inference():
 
 def skips():
     """Other threads than the main one (replicas of DataParallel), tracing, capturing."""
-    return threading.current_thread() is not threading.main_thread() or torch._C._get_tracing_state() is not None
+    return get_ident() != MODELS.main_thread or is_tracing()
 
 
 def tensors_of(args, kwargs):
@@ -363,8 +374,11 @@ def tensors_of(args, kwargs):
 
 def rows(args, kwargs):
     """Of the first tensor that has any."""
-    if args and issubclass(type(args[0]), torch.Tensor) and args[0].dim() > 0:
-        return args[0].shape[0]
+    if args and issubclass(type(args[0]), torch.Tensor):
+        try:
+            return args[0].size(0)
+        except IndexError:
+            pass  # a scalar
     for one in kwargs.values():
         if issubclass(type(one), torch.Tensor) and one.dim() > 0:
             return one.shape[0]
@@ -382,6 +396,7 @@ def reset():
     """In a forked child."""
     old = MODELS
     old.roots, old.by_id, old.inside, old.names, old.above = [], {}, {}, {}, []
+    old.main_thread = threading.main_thread().ident
     if old.hook is None:
         old.look_for_roots()
 

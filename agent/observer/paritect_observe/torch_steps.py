@@ -18,6 +18,7 @@ LOOKED_GRADIENTS = 8
 LOSSES_MAX = 64
 LR_JUMP = 0.2
 
+LOOKS_PERIOD = 50
 THROTTLE_STEPS, THROTTLE_SHARE, THROTTLED_PERIOD = 100, 0.01, 100
 
 STEP = guard.site("Optimizer.step")
@@ -97,7 +98,7 @@ class Steps(object):
         self.reset()
         self.unscaled = {}   # id of a scaled loss: (reference to it, the loss itself)
         self.scale_now = lambda optimizer: None  # set by torch_scaler
-        self.on_step = []    # called with (known, optimizer) after each
+        self.on_step = []    # called with (known, optimizer) after each that is told, and every LOOKS_PERIOD-th
 
     def reset(self):
         self.known = {}
@@ -169,13 +170,12 @@ class Steps(object):
 
     # --- between steps ---
 
-    def forward(self, root, trains):
-        if not trains:
-            return
+    def forward(self, root):
         if self.near and self.collectives is None:  # a step that is told is counted from here
             self.collectives = torch_distributed.collectives()
         self.since.forwards += 1
-        if describe.attributes(root.module()).get("require_backward_grad_sync") is False:
+        if root.may_not_synchronise and \
+                describe.attributes(root.module()).get("require_backward_grad_sync") is False:
             self.since.sync_off += 1
 
     def before_backward(self, args, kwargs):
@@ -186,7 +186,7 @@ class Steps(object):
         held = self.unscaled.pop(id(loss), None) if self.unscaled else None
         if held is not None and held[0]() is loss:
             loss = held[1]
-        if loss.numel() == 1:
+        if len(args) + len(kwargs) == 1 or loss.numel() == 1:  # without a gradient only a scalar may
             self.since.loss_count += 1
             if not self.near:
                 return
@@ -194,9 +194,6 @@ class Steps(object):
                 self.since.losses.append(Deferred(loss))
             else:
                 self.since.losses[-1] = Deferred(loss)
-
-    def zeroed(self, args, kwargs):
-        self.since.zeroed += 1
 
     def clipped(self, by, result, args, kwargs):
         self.since.clips += 1
@@ -211,6 +208,9 @@ class Steps(object):
         for known in self.order:
             for one in known.kept:
                 one.look()
+
+    def looks_after_backward(self):
+        return self.watched or OPERATORS.nodes
 
     def after_backward(self, token, result, args, kwargs):
         OPERATORS.backward_done()
@@ -239,7 +239,7 @@ class Steps(object):
         if known.depth > 1:
             return known, None
         step = Step(known, optimizer)
-        if not has_closure:
+        if self.near and not has_closure:  # no other step has anything to tell of its gradients
             step.gradients_are_there(self.since)
         return known, step
 
@@ -250,17 +250,23 @@ class Steps(object):
             return
         known.steps += 1
         self.all_steps += 1
-        step.tell_update()
         since, self.since = self.since, Since()
-        self.tell_step(known, step, since)
-        self.near = any([self.is_due(one.steps + 1) for one in self.order])
-        self.tell_kept(known)
-        if self.is_due(known.steps):
-            known.kept = gradients_to_watch(optimizer)
-        self.watched = any([one.kept for one in self.order])
-        for look in self.on_step:
-            look(known, optimizer)
-        self.govern()
+        due = self.is_due(known.steps)
+        if step.before:
+            step.tell_update()
+        self.tell_step(known, step, since, due)
+        self.near = self.is_due(known.steps + 1) if len(self.order) == 1 else \
+            any([self.is_due(one.steps + 1) for one in self.order])
+        if due or self.watched:
+            self.tell_kept(known)
+            if due:
+                known.kept = gradients_to_watch(optimizer)
+            self.watched = any([one.kept for one in self.order])
+        if due or self.all_steps % LOOKS_PERIOD == 0 or known.steps % LOOKS_PERIOD == 0:
+            for look in self.on_step:
+                look(known, optimizer)
+        if self.all_steps % THROTTLE_STEPS == 0:
+            self.govern()
 
     def skipped(self):
         """A scaler left the step out: what led to it leads to no other."""
@@ -273,9 +279,8 @@ class Steps(object):
         """Whether the n-th step of an optimizer is told whatever happens in it."""
         return thin.step(n) and not (self.throttled and n % THROTTLED_PERIOD)
 
-    def tell_step(self, known, step, since):
+    def tell_step(self, known, step, since, expected):
         """A step that is told for a change in it was not expected: what is read before it is then not known."""
-        expected = self.is_due(known.steps)
         if not expected and (self.throttled or not known.changed(step, since)):
             self.collectives = None
             return
@@ -296,8 +301,6 @@ class Steps(object):
 
     def govern(self):
         """Hooks that take more than a hundredth of the time of a hundred steps go quiet."""
-        if self.all_steps % THROTTLE_STEPS:
-            return
         now, spent = time.perf_counter(), guard.spent_seconds
         if self.period_begin is not None and not self.throttled:
             share = (spent - self.period_begin[1]) / max(now - self.period_begin[0], 1e-9)
@@ -546,18 +549,23 @@ def first(pair):
     return pair[0]
 
 
+def count_zeroed():
+    STEPS.since.zeroed += 1
+
+
 def install():
     patch.around("torch.optim.optimizer:Optimizer.__init__", after=STEPS.made)
-    patch.around("torch.optim.optimizer:Optimizer.zero_grad", before=STEPS.zeroed)
-    patch.around("torch.nn.modules.module:Module.zero_grad", before=STEPS.zeroed)
+    patch.counting("torch.optim.optimizer:Optimizer.zero_grad", count_zeroed)
+    patch.counting("torch.nn.modules.module:Module.zero_grad", count_zeroed)
     patch.around("torch.optim.lr_scheduler:LRScheduler.__init__", after=STEPS.scheduler_made,
                  instead=("torch.optim.lr_scheduler:_LRScheduler.__init__",))
     patch.around("torch.optim.lr_scheduler:ReduceLROnPlateau.__init__", after=STEPS.scheduler_made)
-    patch.around("torch:Tensor.backward", before=STEPS.before_backward, after=STEPS.after_backward)
+    patch.around("torch:Tensor.backward", before=STEPS.before_backward, after=STEPS.after_backward,
+                 wanted=STEPS.looks_after_backward)
     for name, by in (("clip_grad_norm_", "norm"), ("clip_grad_value_", "value")):
         patch.around("torch.nn.utils.clip_grad:" + name, before=lambda args, kwargs, by=by: by, after=STEPS.clipped,
                      also=("torch.nn.utils:" + name,))
-    MODELS.on_forward.append(STEPS.forward)
+    MODELS.on_training_forward.append(STEPS.forward)
     MODELS.updates = lambda: STEPS.all_steps
     STEPS.on_step.append(tell_first_weights)
     process.at_end(STEPS.end)
