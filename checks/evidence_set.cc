@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "checks/strangers.h"
 
 namespace paritect {
 
@@ -11,17 +12,20 @@ absl::string_view SideName(Side side) {
 }
 
 EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated)
-    : baseline_(std::move(baseline)), migrated_(std::move(migrated)) {}
+    : EvidenceSet(std::move(baseline), std::move(migrated), nullptr) {}
 
 EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated, FleetFacts fleet)
-    : baseline_(std::move(baseline)), migrated_(std::move(migrated)), fleet_(std::move(fleet)) {}
+    : EvidenceSet(std::move(baseline), std::move(migrated), nullptr, std::move(fleet)) {}
 
 EvidenceSet::EvidenceSet(std::vector<v1::Bundle> baseline, std::vector<v1::Bundle> migrated,
                          std::shared_ptr<const SharedLists> lists, std::optional<FleetFacts> fleet)
     : baseline_(std::move(baseline)),
       migrated_(std::move(migrated)),
       fleet_(std::move(fleet)),
-      lists_(std::move(lists)) {}
+      lists_(std::move(lists)) {
+  WithholdFromStrangers(baseline_);
+  WithholdFromStrangers(migrated_);
+}
 
 const std::vector<v1::Bundle>& EvidenceSet::bundles(Side side) const {
   return side == Side::kBaseline ? baseline_ : migrated_;

@@ -169,6 +169,7 @@ class FileReader {
 struct Place {
   std::int32_t rank = -1;
   std::int32_t world = 0;
+  bool assumed = false;  // nothing tells it
 };
 
 Place PlaceOf(const ObservedProcess& process, std::size_t trained) {
@@ -176,9 +177,11 @@ Place PlaceOf(const ObservedProcess& process, std::size_t trained) {
   Place place;
   place.rank = process.rank.value_or(launched.rank.value_or(-1));
   place.world = process.world.value_or(launched.world_size.value_or(0));
-  if (place.rank < 0 && trained == 1) place = {0, 1};
   // Ranks begin at 0: what a stranger's file says otherwise is none.
-  if (place.rank < 0) place.rank = -1;
+  if (place.rank >= 0) return place;
+  if (trained == 1 && place.world <= 1) return {0, 1, true};
+  place.rank = -1;
+  place.assumed = true;
   return place;
 }
 
@@ -203,13 +206,9 @@ class Assembler {
     for (auto& [rank, processes] : by_rank) {
       std::stable_sort(processes.begin(), processes.end(),
                        [](const auto* a, const auto* b) { return a->began < b->began; });
-      // Without a rank nothing tells which of several came after which, or is which of the other side: each stands for
-      // itself, and what is compared process by process is withheld.
+      // Without a rank nothing tells which of several came after which: each stands for itself.
       if (rank < 0) {
-        strangers_ = processes.size() > 1 ? processes.size() : 0;
         for (const ObservedProcess* process : processes) Emit(*process, {});
-        if (strangers_ > 0) EmitUnpaired(*processes.front());
-        strangers_ = 0;
       } else {
         Emit(*processes.back(), {processes.begin(), processes.end() - 1});
       }
@@ -258,41 +257,14 @@ class Assembler {
     taken_away_.clear();
     for (const Contradiction& one : contradictions) taken_away_.insert(BuiltInContradictions().PartOf(one.kind));
     // A rank beyond its world is no place for what is told.
-    if (place_.world > 0 && place_.rank >= place_.world) place_ = {};
+    if (place_.world > 0 && place_.rank >= place_.world) place_ = {-1, 0, place_.assumed};
     EmitFacts(earlier.size(), contradictions);
     if (Stands("steps") && Stands("model")) EmitDocument(process.steps.Groups(process.file));
     if (Stands("model")) EmitModel();
-    if (strangers_ > 0) return;
     if (process.steps.stepped() && Stands("steps")) *Add(v1::EVIDENCE_KIND_RUN_LOG).mutable_run_log() = Log();
     if (Stands("samples")) EmitLists();
     if (Stands("model")) EmitWeights(process.model.States(), process.steps.Changes());
     if (Stands("model")) EmitOperators();
-  }
-
-  // Why what is compared process by process is not there.
-  void EmitUnpaired(const ObservedProcess& first) {
-    for (const v1::EvidenceKind kind :
-         {v1::EVIDENCE_KIND_RUN_LOG, v1::EVIDENCE_KIND_SHARDS, v1::EVIDENCE_KIND_WEIGHTS, v1::EVIDENCE_KIND_TENSORS}) {
-      v1::Evidence& one = evidence_.emplace_back();
-      one.set_kind(kind);
-      one.set_outcome(v1::OUTCOME_FAILED);
-      one.set_source(first.file);
-      one.mutable_problem()->set_id("observed_unpaired");
-      (*one.mutable_problem()->mutable_args())["count"] = absl::StrCat(strangers_);
-    }
-  }
-
-  // Seeds, and the batches and samples that they deal out, differ between processes by right.
-  static void DropOwn(v1::SettingsDocument& document) {
-    auto& settings = *document.mutable_settings();
-    settings.erase(std::remove_if(settings.begin(), settings.end(),
-                                  [](const v1::Setting& one) {
-                                    const absl::string_view key = one.raw_key();
-                                    return key == "observed.sampler_seed" || absl::StartsWith(key, "observed.batch.") ||
-                                           absl::StartsWith(key, "observed.fed.") ||
-                                           absl::StartsWith(key, "observed.indices.");
-                                  }),
-                   settings.end());
   }
 
   void EmitModel() {
@@ -406,19 +378,18 @@ class Assembler {
     }
     if (place_.world > 0) facts.Add("world_size", absl::StrCat(place_.world), process.line);
     if (!process.backend.empty()) facts.AddText("distributed_backend", process.backend, process.group_line);
-    if (strangers_ > 0) facts.AddText("observed.unpaired", absl::StrCat(strangers_), process.line);
+    // Other processes of the run, in this folder or on other nodes, may state none either.
+    if (place_.assumed) facts.AddText("observed.rank_assumed", "true", process.line);
     const PrecisionPart::Told told = {process.whole(), Stands("types")};
     if (Stands("process")) process.precision.AddFacts(process.model, process.steps.TrainedType(), told, facts);
     if (Stands("steps")) process.steps.AddFacts(process.whole() && !process.precision.has_engine(), facts);
-    if (Stands("seed") && strangers_ == 0) process.generators.AddFacts(facts);
+    if (Stands("seed")) process.generators.AddFacts(facts);
     if (Stands("samples")) {
       process.data.AddFacts(facts);
       process.data.AddWorkerFacts(WorkersOf(process), facts);
     }
     if (Stands("model")) process.model.AddFacts(facts);
-    v1::SettingsDocument document = facts.Finish();
-    if (strangers_ > 0) DropOwn(document);
-    EmitDocument(std::move(document));
+    EmitDocument(facts.Finish());
   }
 
   // The random states of the workers that a process started.
@@ -438,7 +409,6 @@ class Assembler {
   const ObservedProcess* process_ = nullptr;
   std::set<std::string, std::less<>> taken_away_;  // parts of its record that contradictions take away
   Place place_;
-  std::size_t strangers_ = 0;  // training processes without a rank, where they are several
 };
 
 }  // namespace

@@ -377,7 +377,7 @@ TEST(ObservedRun, RefusesWhatIsNoRecord) {
   EXPECT_EQ(ReadObservedFile(later, "a").status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST(ObservedRun, SeveralProcessesWithoutARankCannotBePaired) {
+TEST(ObservedRun, AProcessThatStatesNoRankSaysSo) {
   const auto process = [](std::int64_t pid) {
     RecordFixture record(pid);
     record.Add("seed", absl::StrCat("\"call\": \"torch.manual_seed\", \"value\": ", pid))
@@ -392,23 +392,13 @@ TEST(ObservedRun, SeveralProcessesWithoutARankCannotBePaired) {
   };
   const auto alone = AssembleObserved({Read(process(1))});
   EXPECT_EQ(Fact(alone, "seed"), "1");
-  EXPECT_EQ(Fact(alone, "observed.unpaired"), "-");
+  EXPECT_EQ(Fact(alone, "world_size"), "1");
+  EXPECT_EQ(Fact(alone, "observed.rank_assumed"), "true");
   const auto evidence = AssembleObserved({Read(process(1), "a.jsonl"), Read(process(2), "b.jsonl")});
-  std::map<v1::EvidenceKind, int> failed;
-  for (const v1::Evidence& one : evidence) {
-    EXPECT_FALSE(one.has_rank());
-    EXPECT_FALSE(one.has_weights() || one.has_run_log());
-    if (one.outcome() != v1::OUTCOME_FAILED) continue;
-    EXPECT_EQ(one.problem().id(), "observed_unpaired");
-    EXPECT_EQ(one.problem().args().at("count"), "2");
-    ++failed[one.kind()];
-  }
-  EXPECT_THAT(failed, UnorderedElementsAre(Pair(v1::EVIDENCE_KIND_RUN_LOG, 1), Pair(v1::EVIDENCE_KIND_SHARDS, 1),
-                                           Pair(v1::EVIDENCE_KIND_WEIGHTS, 1), Pair(v1::EVIDENCE_KIND_TENSORS, 1)));
+  for (const v1::Evidence& one : evidence) EXPECT_FALSE(one.has_rank());
   const auto facts = FactsOf(evidence);
-  EXPECT_EQ(facts.count("seed"), 0u);
-  EXPECT_EQ(facts.count("observed.unpaired"), 2u);
-  EXPECT_EQ(facts.count("optimizer"), 2u) << "what each tells of itself stays";
+  EXPECT_EQ(facts.count("observed.rank_assumed"), 2u);
+  EXPECT_EQ(facts.count("world_size"), 0u);
 }
 
 // Parts of a list carry the field too: its numbers tell whether something was left out.
