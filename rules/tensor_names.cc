@@ -15,6 +15,8 @@
 namespace paritect {
 namespace {
 
+constexpr absl::string_view kNumber = "#";  // in parts of what is stacked
+
 absl::StatusOr<v1::TensorRole> ReadRole(const DocumentNode& node) {
   if (node.text == "optimizer") return v1::TENSOR_ROLE_OPTIMIZER_STATE;
   if (node.text == "buffer") return v1::TENSOR_ROLE_BUFFER;
@@ -79,7 +81,10 @@ absl::Status TensorNames::AddOne(absl::string_view list, const DocumentNode& nod
     PARITECT_ASSIGN_OR_RETURN(const Fields fields, FieldsOf(node, {"whole", "parts", "source"}));
     Fused fused = {fields.at("whole")->text, {}};
     for (const DocumentNode& part : fields.at("parts")->items) fused.parts.push_back(part.text);
-    if (fused.whole.empty() || fused.parts.size() < 2) return ErrorAt(node, "`parts` needs two names or more");
+    const bool stacked = !fused.parts.empty() && absl::StrContains(fused.parts.front(), kNumber);
+    if (fused.whole.empty() || (fused.parts.size() < 2 && !stacked)) {
+      return ErrorAt(node, "`parts` needs two names or more, or one with #");
+    }
     added.fused_.push_back(std::move(fused));
   }
   return absl::OkStatus();

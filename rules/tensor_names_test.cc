@@ -31,6 +31,16 @@ TEST(TensorNames, OneFormAcrossFrameworks) {
       {"model.layers.3.post_attention_layernorm.weight", "blk.3.ffn_norm.weight"},
       {"model.embed_tokens.weight", "token_embd.weight"},
       {"model.layers.3.self_attn.q_proj.weight", "base_model.model.model.layers.3.self_attn.q_proj.base_layer.weight"},
+      {"model.layers.3.mlp.experts.5.gate_proj.weight", "model.layers.3.block_sparse_moe.experts.5.w1.weight"},
+      {"model.layers.3.mlp.gate.weight", "model.layers.3.block_sparse_moe.gate.weight"},
+      {"model.layers.3.mlp.gate.weight", "decoder.layers.3.mlp.router.weight"},
+      {"model.layers.3.mlp.gate.weight", "model.layers.3.feed_forward.routed_experts.router.dense.weight"},
+      {"model.layers.3.mlp.experts.5.down_proj.weight",
+       "decoder.layers.3.mlp.experts.local_experts.5.linear_fc2.weight"},
+      {"model.layers.3.mlp.experts.5.down_proj.weight", "decoder.layers.3.mlp.experts.linear_fc2.weight5"},
+      {"model.layers.3.mlp.experts.down_proj", "model.layers.3.feed_forward.routed_experts.ffn.w2.weight"},
+      {"model.layers.3.mlp.shared_expert.up_proj.weight", "model.layers.3.feed_forward.shared_experts.w3.weight"},
+      {"model.layers.3.mlp.shared_experts.down_proj.weight", "decoder.layers.3.mlp.shared_experts.linear_fc2.weight"},
       {"base_model.model.layers.3.q.lora_A.weight", "base_model.model.layers.3.q.lora_A.default.weight"},
   };
   for (const auto& [a, b] : kPairs) EXPECT_EQ(Names().Canonical(a), Names().Canonical(b)) << a << " " << b;
@@ -69,6 +79,9 @@ TEST(TensorNames, PartsOfWhatIsFused) {
   ASSERT_EQ(ways.size(), 1U);
   EXPECT_EQ(ways[0][1], "layers.0.self_attn.k_proj.weight");
   EXPECT_TRUE(Names().PartsOf("layers.0.self_attn.o_proj.weight").empty());
+  const auto stacked = Names().PartsOf("layers.0.mlp.experts.down_proj.weight");
+  ASSERT_EQ(stacked.size(), 1U);
+  EXPECT_EQ(stacked[0], std::vector<std::string>{"layers.0.mlp.experts.#.down_proj.weight"});
 }
 
 TEST(TensorNames, OwnRulesStandFirst) {

@@ -23,6 +23,12 @@ std::vector<T> Sorted(std::vector<T> values) {
   return values;
 }
 
+std::uint64_t ElementsOf(const Sizes& shape) {
+  std::uint64_t elements = 1;
+  for (const std::int64_t size : shape) elements *= static_cast<std::uint64_t>(size);
+  return elements;
+}
+
 // Where axes end in C order: shapes that are cut from each other end in places of one of them.
 std::set<std::int64_t> Borders(const Sizes& shape) {
   std::set<std::int64_t> borders;
@@ -127,6 +133,10 @@ std::optional<PlacedValues> PlacedOf(const v1::TensorFingerprint& tensor, const 
   if (has_axes && hash.axes_size() != tensor.shape_size()) return std::nullopt;
   PlacedValues placed = {{tensor.shape().begin(), tensor.shape().end()}, hash.order(), {}};
   if (has_axes) placed.axes.assign(hash.axes().begin(), hash.axes().end());
+  const v1::ValueHash& values = dtype == "BF16"  ? tensor.values_as_bf16()
+                                : dtype == "F16" ? tensor.values_as_fp16()
+                                                 : tensor.values();
+  placed.plain = values.low() - tensor.statistics().negative_zero() * kNegativeZeroLow;  // hashes of places have none
   return placed;
 }
 
@@ -160,6 +170,48 @@ Joint JointOf(const PlacedValues& whole, absl::Span<const PlacedValues> parts) {
   std::reverse(turned.axes.begin(), turned.axes.end());
   look(turned);
   return best;
+}
+
+namespace {
+
+// One below the other. Of vectors the order is their only axis.
+std::optional<PlacedValues> Below(absl::Span<const PlacedValues> parts) {
+  PlacedValues whole = parts.front();
+  for (const PlacedValues& part : parts.subspan(1)) {
+    const bool fits = part.shape.size() == whole.shape.size() && part.axes.size() == whole.axes.size() &&
+                      std::equal(part.shape.begin() + 1, part.shape.end(), whole.shape.begin() + 1);
+    if (!fits) return std::nullopt;
+    const std::uint64_t rows = PlaceWeight(static_cast<std::uint64_t>(whole.shape[0]));
+    whole.order += PlaceWeight(ElementsOf(whole.shape)) * part.order;
+    for (std::size_t i = 0; i < whole.axes.size(); ++i) whole.axes[i] += i == 0 ? rows * part.axes[i] : part.axes[i];
+    whole.plain += part.plain;
+    whole.shape[0] += part.shape[0];
+  }
+  return whole;
+}
+
+}  // namespace
+
+std::optional<PlacedValues> StackOf(absl::Span<const PlacedValues> parts, std::size_t rows) {
+  if (parts.empty() || parts.front().shape.empty() || rows == 0 || parts.size() % rows != 0) return std::nullopt;
+  PlacedValues whole;
+  for (std::size_t i = 0; i < parts.size(); i += rows) {
+    const std::optional<PlacedValues> one = Below(parts.subspan(i, rows));
+    if (!one.has_value()) return std::nullopt;
+    const std::vector<std::uint64_t> inner = one->axes.empty() ? std::vector<std::uint64_t>{one->order} : one->axes;
+    if (i == 0) {
+      whole.shape = one->shape;
+      whole.axes.assign(inner.size() + 1, 0);
+    }
+    if (one->shape != whole.shape || inner.size() + 1 != whole.axes.size()) return std::nullopt;
+    const std::uint64_t place = i / rows;
+    whole.order += PlaceWeight(place * ElementsOf(one->shape)) * one->order;
+    whole.axes[0] += PlaceWeight(place) * one->plain;
+    for (std::size_t axis = 0; axis < inner.size(); ++axis) whole.axes[axis + 1] += inner[axis];
+    whole.plain += one->plain;
+  }
+  whole.shape.insert(whole.shape.begin(), static_cast<std::int64_t>(parts.size() / rows));
+  return whole;
 }
 
 }  // namespace paritect

@@ -25,6 +25,7 @@ struct PlacedValues {
   std::vector<std::int64_t> shape;
   std::uint64_t order = 0;
   std::vector<std::uint64_t> axes;  // as LayoutHash.axes
+  std::uint64_t plain = 0;          // all values, wherever they stand
 
   // Of each axis that is longer than 1, (size, hash).
   std::vector<std::pair<std::int64_t, std::uint64_t>> LongAxes() const;
@@ -47,6 +48,10 @@ enum class Joint {
 };
 // Parts as they are named, of one rank of tensors. Where the whole is transposed against them, too.
 Joint JointOf(const PlacedValues& whole, absl::Span<const PlacedValues> parts);
+
+// `parts` as one: groups of `rows` of them one below the other, these stacked along a new first axis. nullopt: their
+// shapes do not fit.
+std::optional<PlacedValues> StackOf(absl::Span<const PlacedValues> parts, std::size_t rows);
 
 }  // namespace paritect
 

@@ -57,5 +57,30 @@ TEST(Layout, PartsInOrderExchangedOrMixed) {
   EXPECT_EQ(JointOf(Placed(kValues, {3, 20}), parts), Joint::kUnknown);
 }
 
+// Three of two parts each, of one and of two axes, also where the whole has the inner axes exchanged.
+TEST(Layout, PartsThatAreStacked) {
+  std::vector<PlacedValues> parts, vectors;
+  Floats turned;
+  for (std::ptrdiff_t i = 0; i < 3; ++i) {
+    const Floats one(kValues.begin() + i * 20, kValues.begin() + (i + 1) * 20);
+    for (std::ptrdiff_t half = 0; half < 2; ++half) {
+      const Floats rows(one.begin() + half * 10, one.begin() + (half + 1) * 10);
+      parts.push_back(Placed(rows, {2, 5}));
+      vectors.push_back(Placed(rows, {10}));
+    }
+    const Floats columns = Transposed(one, 4, 5);
+    turned.insert(turned.end(), columns.begin(), columns.end());
+  }
+  EXPECT_EQ(LayoutOf(Placed(kValues, {3, 4, 5}), *StackOf(parts, 2)), Layout::kSameOrder);
+  EXPECT_EQ(LayoutOf(Placed(turned, {3, 5, 4}), *StackOf(parts, 2)), Layout::kTransposed);
+  EXPECT_EQ(LayoutOf(Placed(kValues, {3, 20}), *StackOf(vectors, 2)), Layout::kSameOrder);
+  EXPECT_EQ(StackOf(vectors, 2)->axes, Placed(kValues, {3, 20}).axes);
+  std::swap(parts[0], parts[2]);
+  EXPECT_EQ(LayoutOf(Placed(kValues, {3, 4, 5}), *StackOf(parts, 2)), Layout::kOther);
+  EXPECT_FALSE(StackOf(parts, 4).has_value()) << "six parts";
+  parts[1] = vectors[1];
+  EXPECT_FALSE(StackOf(parts, 2).has_value());
+}
+
 }  // namespace
 }  // namespace paritect

@@ -4,6 +4,10 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
 namespace paritect {
 namespace {
 
@@ -68,20 +72,45 @@ class Matcher {
     }
   }
 
+  // "experts.#.up_proj": one for each place on the first axis of what they are stacked in, number by number.
+  static std::vector<std::string> Numbered(const std::vector<std::string>& parts, const v1::TensorFingerprint& whole) {
+    constexpr absl::string_view kNumber = "#";
+    constexpr std::int64_t kStackedMax = 4096;  // large models have some hundred experts a layer
+    if (!absl::StrContains(parts.front(), kNumber)) return parts;
+    const std::int64_t stacked = whole.shape_size() > 1 ? std::min(whole.shape(0), kStackedMax + 1) : 0;
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < stacked && stacked <= kStackedMax; ++i) {
+      for (const std::string& part : parts) names.push_back(absl::StrReplaceAll(part, {{kNumber, absl::StrCat(i)}}));
+    }
+    return names;
+  }
+
   void ByParts(const Tensors& wholes, const Tensors& parts, bool whole_is_a) {
     const auto others = Unique(Left(parts), [](const ModelTensor& one) { return one.canonical; });
     for (const ModelTensor* whole : Left(wholes)) {
-      for (const std::vector<std::string>& names : context_.rules.tensor_names.PartsOf(whole->canonical)) {
-        Tensors found;
+      Tensors found;
+      for (const std::vector<std::string>& cut : context_.rules.tensor_names.PartsOf(whole->canonical)) {
+        const std::vector<std::string> names = Numbered(cut, whole->first());
+        Tensors way;
         for (const std::string& name : names) {
           const auto part = others.find(name);
-          if (part != others.end() && part->second != nullptr) found.push_back(part->second);
+          if (part != others.end() && part->second != nullptr) way.push_back(part->second);
         }
-        if (found.size() != names.size()) continue;
-        whole_is_a ? Pair({whole}, found, MatchedBy::kFused) : Pair(found, {whole}, MatchedBy::kFused);
-        break;
+        if (way.empty() || way.size() != names.size()) continue;
+        // Of several ways the one that has as many elements, else the first.
+        const bool fits = ElementsOf(way) == whole->elements();
+        if (found.empty() || fits) found = std::move(way);
+        if (fits) break;
       }
+      if (found.empty()) continue;
+      whole_is_a ? Pair({whole}, found, MatchedBy::kFused) : Pair(found, {whole}, MatchedBy::kFused);
     }
+  }
+
+  static std::uint64_t ElementsOf(const Tensors& tensors) {
+    std::uint64_t sum = 0;
+    for (const ModelTensor* one : tensors) sum += one->elements();
+    return sum;
   }
 
   // Constants are equal to many things; a value that one tensor of each side has alone names its partner.

@@ -210,8 +210,12 @@ int PairedStates::DerivedAlone() const {
 }
 
 std::string NamesOf(const std::vector<const ModelTensor*>& tensors) {
-  return absl::StrJoin(tensors, ", ",
-                       [](std::string* out, const ModelTensor* one) { absl::StrAppend(out, one->name); });
+  constexpr std::size_t kNamesShown = 6;  // experts that are stacked in one tensor are hundreds
+  const std::size_t shown = std::min(tensors.size(), kNamesShown);
+  const std::string names =
+      absl::StrJoin(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(shown), ", ",
+                    [](std::string* out, const ModelTensor* one) { absl::StrAppend(out, one->name); });
+  return shown == tensors.size() ? names : absl::StrCat(names, ", … (", tensors.size(), ")");
 }
 
 MessageArgs ArgsOf(const TensorPair& pair) {

@@ -141,12 +141,18 @@ Sameness PaddedOf(const TensorPair& pair) {
   return x->order == y->order ? Sameness::kReshaped : Sameness::kUnplaced;
 }
 
-// Rows of a head stand in halves or in pairs, as the code that turns them wants them; under other names either may be
-// right. The columns then hold what they held.
-Sameness OfRotary(const TensorPair& pair, Sameness sameness, const std::string& a_as = "",
-                  const std::string& b_as = "") {
-  const bool open = pair.a[0]->rotary && pair.b[0]->rotary && pair.a[0]->unwrapped != pair.b[0]->unwrapped;
-  if (sameness != Sameness::kReordered || !open) return sameness;
+// Whether names leave the order of rows open: those of a head stand in halves or in pairs, as the code that turns them
+// wants them; those of several matrices in turn, or one matrix after the other.
+bool AreRowsOpen(const ModelTensor& a, const ModelTensor& b) {
+  if (a.grouped != b.grouped || a.ranked != b.ranked) return true;
+  return a.rotary && b.rotary && a.unwrapped != b.unwrapped;
+}
+
+// Rows in another order than the other side's, under names of which either may be right. The columns then hold what
+// they held.
+Sameness OfOpenRows(const TensorPair& pair, Sameness sameness, const std::string& a_as = "",
+                    const std::string& b_as = "") {
+  if (sameness != Sameness::kReordered || !AreRowsOpen(*pair.a[0], *pair.b[0])) return sameness;
   const std::optional<PlacedValues> x = PlacedOf(pair.a[0]->first(), a_as), y = PlacedOf(pair.b[0]->first(), b_as);
   const bool same_columns =
       x.has_value() && y.has_value() && x->shape == y->shape &&
@@ -169,7 +175,7 @@ Sameness CompareOne(const TensorPair& pair) {
   }
   if (!a.has_values() || !b.has_values()) return same_bytes.has_value() ? Sameness::kDiffers : Sameness::kUnknown;
   const auto placed = [&](Sameness straight, const std::string& a_as, const std::string& b_as) {
-    return OfRotary(pair, PlacesOf(a, b, straight, a_as, b_as), a_as, b_as);
+    return OfOpenRows(pair, PlacesOf(a, b, straight, a_as, b_as), a_as, b_as);
   };
   if (SameValues(pair)) return ElementsOf(a) != ElementsOf(b) ? PaddedOf(pair) : placed(Sameness::kSameValues, "", "");
   for (const std::string dtype : kNarrowTypes) {
@@ -258,12 +264,34 @@ bool AreCutAlike(const std::vector<PlacedValues>& a, const std::vector<PlacedVal
   return true;
 }
 
+// One tensor against others that are stacked in it, each in one piece (experts); nullopt: another case.
+std::optional<Sameness> StackedOf(const std::vector<PlacedValues>& a, const std::vector<PlacedValues>& b,
+                                  Sameness straight) {
+  if (a.size() != 1) return b.size() == 1 ? StackedOf(b, a, straight) : std::nullopt;
+  const PlacedValues& whole = a.front();
+  if (whole.shape.size() != b.front().shape.size() + 1 || whole.shape[0] < 1) return std::nullopt;
+  const std::size_t rows = b.size() / static_cast<std::size_t>(whole.shape[0]);
+  std::vector<PlacedValues> parts = b;
+  const std::optional<PlacedValues> stack = StackOf(parts, rows);
+  if (!stack.has_value()) return Sameness::kUnplaced;
+  const auto same = [](Layout layout) { return layout == Layout::kSameOrder || layout == Layout::kTransposed; };
+  if (same(LayoutOf(whole, *stack))) return straight;
+  for (std::size_t i = 0; i < parts.size(); i += rows) {
+    std::reverse(parts.begin() + static_cast<std::ptrdiff_t>(i), parts.begin() + static_cast<std::ptrdiff_t>(i + rows));
+  }
+  if (rows > 1 && same(LayoutOf(whole, *StackOf(parts, rows)))) return Sameness::kPartsExchanged;
+  // Each holds its own, in rows that may stand in turn. What rounding makes -0 is in the sums and not in the places.
+  const bool own = whole.axes.size() == stack->axes.size() && whole.axes[0] == stack->axes[0];
+  return own || straight == Sameness::kRounded ? Sameness::kUnplaced : Sameness::kReordered;
+}
+
 // Parts of one side against a whole or other parts of the other; the sums of all values are the same. Rows that stand
 // in turn are in no hash of their own: whether they stand where they have to is not told.
 Sameness JoinedOf(const TensorPair& pair, Sameness straight, const std::string& a_as = "",
                   const std::string& b_as = "") {
   const auto a = PiecesOf(pair.a, a_as), b = PiecesOf(pair.b, b_as);
   if (!a.has_value() || !b.has_value()) return Sameness::kUnplaced;
+  if (const auto stacked = StackedOf(*a, *b, straight)) return *stacked;
   if (const auto sliced = SlicedOf(pair, *a, *b, straight)) return *sliced;
   if (a->size() > 1 && b->size() > 1) {
     const bool gated = pair.a[0]->ranked || pair.b[0]->ranked;

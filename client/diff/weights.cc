@@ -224,10 +224,12 @@ class Printer {
                                   ? NamesOf(row.pair->a)
                                   : absl::StrCat(NamesOf(row.pair->a), " = ", NamesOf(row.pair->b));
     const Style style = IsSame(row.sameness) ? Style::kGreen : RankOf(row.sameness) < 2 ? Style::kRed : Style::kYellow;
-    w_.Wrapped(2, absl::StrCat(SamenessWord(row.sameness), "  "),
-               absl::StrCat(names, ": ", TextOf(args, "a"), w_.against(), TextOf(args, "b"), TextOf(args, "place"),
-                            TextOf(args, "distance")),
-               style);
+    const std::string a = TextOf(args, "a"), b = TextOf(args, "b");
+    const std::string figures = !IsSame(row.sameness)
+                                    ? absl::StrCat(a, w_.against(), b, TextOf(args, "place"), TextOf(args, "distance"))
+                                : a == b ? a
+                                         : absl::StrCat(a, " = ", b);
+    w_.Wrapped(2, absl::StrCat(SamenessWord(row.sameness), "  "), absl::StrCat(names, ": ", figures), style);
   }
 
   void Unmatched(const PairedStates& states, Side side, absl::string_view id) {

@@ -37,6 +37,17 @@ TEST(StageNames, ExpertsOfLaterRanksCountOn) {
   EXPECT_EQ(names.Whole({0, 1}, "layers.0.mlp.experts.local_experts.3.w"), "layers.0.mlp.experts.local_experts.7.w");
 }
 
+TEST(StageNames, ExpertsOfOneLayerCountOnToo) {
+  StageNames names;
+  for (const std::int64_t rank : {0, 1}) {
+    for (const char* name : {"layers.0.mlp.experts.linear_fc1.weight0", "layers.0.mlp.experts.linear_fc1.weight1"}) {
+      names.Add({0, rank}, name);
+    }
+  }
+  EXPECT_EQ(names.Whole({0, 1}, "layers.0.mlp.experts.linear_fc1.weight1"), "layers.0.mlp.experts.linear_fc1.weight3");
+  EXPECT_EQ(names.Whole({0, 1}, "layers.0.mlp.experts.linear_fc2.weight0"), "layers.0.mlp.experts.linear_fc2.weight2");
+}
+
 TEST(StageNames, WhatIsNoNumberStays) {
   StageNames names;
   for (const char* name : {"model", "model1", "layers.", "layers.x.w", "layers.99999999999999999999.w", ""}) {
