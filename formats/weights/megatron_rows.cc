@@ -57,7 +57,7 @@ double VersionOf(const v1::Weights& about) {
 // query, key and value of `rows` rows; empty: they are no whole groups.
 std::vector<RowPart> QueryKeyValue(const Heads& heads, std::int64_t rows) {
   constexpr std::int64_t kGroupsMax = 4096;
-  if (heads.of_group > rows || heads.channels > rows) return {};
+  if (heads.of_group > rows || heads.of_group + 2 > rows / heads.channels) return {};  // less than one group
   const std::int64_t group = (heads.of_group + 2) * heads.channels;
   if (rows % group != 0 || rows / group > kGroupsMax) return {};
   std::vector<RowPart> parts = {{"q", {}}, {"k", {}}, {"v", {}}};
