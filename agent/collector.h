@@ -81,7 +81,7 @@ struct CollectorEnv {
   bool read_all = false;       // ... also those that the cache knows; what is read is kept there all the same
   bool past_cache = false;     // data sets are read from the medium, not from what memory holds of it; implies read_all
   int dataset_jobs = 0;        // files hashed at the same time; 0: few, a training host has better things to do
-  int log_jobs = 1;            // logs read at the same time: `fs` is then asked from several threads
+  int log_jobs = 1;            // logs, tensors read at the same time: `fs` is then asked from several threads
   std::set<std::string> only;  // collectors that are run, by name; empty: all
   // What collectors gave before, by name: they are not run again.
   std::map<std::string, std::vector<v1::Evidence>> given;

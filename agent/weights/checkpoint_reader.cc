@@ -103,7 +103,10 @@ absl::StatusOr<CachedFingerprints> CheckpointReader::ReadFiles(const std::string
                               },
                           .kept = [&](const TensorInfo& info,
                                       std::vector<double> values) { result.values[info.name] = std::move(values); },
-                          .read = [&](std::size_t bytes) { progress.Add(bytes); }}));
+                          .read = [&](std::size_t bytes) { progress.Add(bytes); }},
+                         {.count = env_.log_jobs, .open = [&]() -> absl::StatusOr<std::unique_ptr<TensorSource>> {
+                            return OpenWeights(env_.fs, path);
+                          }}));
   result.settings = FactsAsSettings(result.weights, "");
   DropTexts(result.weights);
   cache_.Add(files, result, began);

@@ -47,7 +47,7 @@ int LogJobs(const ReadingOptions& options) {
 }
 
 void DeclareReading(Arguments& arguments, ReadingOptions& options) {
-  arguments.Int("--jobs", options.jobs, "files of data sets hashed, and logs read, at the same time (default: few)");
+  arguments.Int("--jobs", options.jobs, "files hashed, logs and tensors read at the same time (default: few)");
   arguments.Flag("--no-cache", options.no_cache, "read every file, also those that are known and unchanged");
   arguments.Text("--progress", options.progress, "auto | plain | json | none");
 }

@@ -1,7 +1,10 @@
 #include "formats/weights/fingerprint.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,9 +14,12 @@
 #include <xxh_x86dispatch.h>  // updates by the widest vectors that this processor has; the hashes are the same
 #endif
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "common/digest.h"
+#include "common/in_order.h"
 #include "common/status_macros.h"
 #include "formats/weights/layout_hash.h"
 #include "formats/weights/sketch.h"
@@ -266,26 +272,139 @@ void SetUnreadable(absl::string_view why, v1::TensorFingerprint& tensor) {
   (*tensor.mutable_problem()->mutable_args())["why"] = std::string(why);
 }
 
-absl::StatusOr<v1::TensorFingerprint> FingerprintTensor(TensorSource& source, std::size_t index,
-                                                        const FingerprintOptions& options,
-                                                        const FingerprintWatch& watch) {
-  const TensorInfo& info = source.tensors()[index];
+// A tensor that is read, and what became of it.
+struct Reading {
+  std::size_t index = 0;  // in the list
+  std::vector<std::uint64_t> places;
+  v1::TensorFingerprint tensor;
+  std::vector<double> kept;
+  absl::Status status;
+};
+
+void Read(TensorSource& source, const FingerprintOptions& options, const std::function<void(std::size_t)>& told,
+          Reading& reading) {
+  const TensorInfo& info = source.tensors()[reading.index];
   Fingerprinter fingerprinter(info.dtype, options, info.shape);
-  if (watch.keep_places) fingerprinter.KeepValuesAt(watch.keep_places(info));
-  const absl::Status read = source.Read(index, [&](absl::string_view block) {
+  fingerprinter.KeepValuesAt(std::move(reading.places));
+  const absl::Status read = source.Read(reading.index, [&](absl::string_view block) {
     fingerprinter.Add(block);
-    if (watch.read) watch.read(block.size());
+    if (told) told(block.size());
     return absl::OkStatus();
   });
-  if (absl::IsFailedPrecondition(read)) {
-    v1::TensorFingerprint tensor;
-    SetUnreadable(read.message(), tensor);
-    return tensor;
+  if (absl::IsFailedPrecondition(read)) return SetUnreadable(read.message(), reading.tensor);
+  reading.status = read;
+  if (!read.ok()) return;
+  reading.tensor = fingerprinter.Finish();
+  reading.kept = fingerprinter.kept_values();
+}
+
+// Sources of one checkpoint: as many as are used at the same time.
+class Sources {
+ public:
+  Sources(TensorSource& first, const FingerprintThreads& threads) : first_(first), open_(threads.open) {
+    free_.push_back(&first);
   }
-  PARITECT_RETURN_IF_ERROR(read);
-  v1::TensorFingerprint tensor = fingerprinter.Finish();
-  if (watch.kept) watch.kept(info, fingerprinter.kept_values());
-  return tensor;
+
+  void Read(const FingerprintOptions& options, Reading& reading) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::StatusOr<TensorSource*> source = Take();
+    if (!source.ok()) {
+      reading.status = source.status();
+      return;
+    }
+    paritect::Read(**source, options, nullptr, reading);
+    absl::MutexLock lock(&mutex_);
+    free_.push_back(*source);
+  }
+
+ private:
+  absl::StatusOr<TensorSource*> Take() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!free_.empty()) {
+        TensorSource* source = free_.back();
+        free_.pop_back();
+        return source;
+      }
+    }
+    PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<TensorSource> opened, open_());
+    const auto same = [](const TensorInfo& x, const TensorInfo& y) {
+      return x.name == y.name && x.bytes == y.bytes && x.dtype == y.dtype && x.shape == y.shape;
+    };
+    if (!std::equal(first_.tensors().begin(), first_.tensors().end(), opened->tensors().begin(),
+                    opened->tensors().end(), same)) {
+      return absl::DataLossError("the checkpoint was written while it was read: read it again when it is whole");
+    }
+    absl::MutexLock lock(&mutex_);
+    return opened_.emplace_back(std::move(opened)).get();
+  }
+
+  TensorSource& first_;
+  const std::function<absl::StatusOr<std::unique_ptr<TensorSource>>()>& open_;
+  absl::Mutex mutex_;
+  std::vector<TensorSource*> free_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<TensorSource>> opened_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Tensors that are no other's alias and can be read, in the list's order.
+std::vector<Reading> ReadingsOf(const TensorSource& source, const FingerprintWatch& watch) {
+  std::set<std::string> names;  // before an alias the tensor has to stand
+  std::vector<Reading> readings;
+  for (std::size_t i = 0; i < source.tensors().size(); ++i) {
+    const TensorInfo& info = source.tensors()[i];
+    if (info.unreadable.empty() && (info.alias_of.empty() || !names.contains(info.alias_of))) {
+      readings.push_back(
+          {.index = i, .places = watch.keep_places ? watch.keep_places(info) : std::vector<std::uint64_t>()});
+    }
+    names.insert(info.name);
+  }
+  return readings;
+}
+
+// Less a thread is not worth its start.
+constexpr std::uint64_t kThreadBytes = 16 << 20;
+
+int ThreadsFor(const TensorSource& source, const FingerprintThreads& threads) {
+  if (!threads.open) return 1;
+  std::uint64_t bytes = 0;
+  for (const TensorInfo& info : source.tensors()) bytes += info.bytes;
+  return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(threads.count), 1 + bytes / kThreadBytes));
+}
+
+// Fills the readings. The error is the first in the list's order: what stands before it is read in any case.
+absl::Status ReadAll(TensorSource& source, const FingerprintOptions& options, const FingerprintWatch& watch,
+                     const FingerprintThreads& threads, std::vector<Reading>& readings) {
+  const int count = ThreadsFor(source, threads);
+  std::vector<Reading*> order;
+  for (Reading& one : readings) order.push_back(&one);
+  if (count > 1) {
+    // The largest first, so that all threads end at the same time. The library of digests chooses its code at its first
+    // use, without a lock.
+    std::stable_sort(order.begin(), order.end(), [&](const Reading* x, const Reading* y) {
+      return source.tensors()[x->index].bytes > source.tensors()[y->index].bytes;
+    });
+    NewTensorFingerprinter(DType::kU8, options)->Add("0");
+  }
+  std::atomic<std::size_t> failed = source.tensors().size();
+  Sources sources(source, threads);
+  MakeInOrder(
+      order.size(), count,
+      [&](std::size_t i) {
+        Reading& reading = *order[i];
+        if (reading.index > failed) return i;
+        count > 1 ? sources.Read(options, reading) : Read(source, options, watch.read, reading);
+        for (std::size_t least = failed; !reading.status.ok() && reading.index < least;) {
+          if (failed.compare_exchange_weak(least, reading.index)) break;
+        }
+        return i;
+      },
+      [&](std::size_t i) {
+        const TensorInfo& info = source.tensors()[order[i]->index];
+        if (order[i]->index > failed || !order[i]->status.ok()) return;
+        if (count > 1 && watch.read) watch.read(info.bytes);
+        if (watch.kept && !order[i]->tensor.has_problem()) watch.kept(info, std::move(order[i]->kept));
+      });
+  for (const Reading& reading : readings) PARITECT_RETURN_IF_ERROR(reading.status);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -305,20 +424,22 @@ std::string SignsOf(const std::vector<double>& values) {
 }
 
 absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options,
-                                               const FingerprintWatch& watch) {
+                                               const FingerprintWatch& watch, const FingerprintThreads& threads) {
+  std::vector<Reading> readings = ReadingsOf(source, watch);
+  PARITECT_RETURN_IF_ERROR(ReadAll(source, options, watch, threads, readings));
   v1::Weights weights = source.about();
   std::map<std::string, int> places;  // of names in weights.tensors
+  auto reading = readings.begin();
   for (std::size_t i = 0; i < source.tensors().size(); ++i) {
     const TensorInfo& info = source.tensors()[i];
     v1::TensorFingerprint tensor;
-    const auto original = places.find(info.alias_of);
     if (!info.unreadable.empty()) {
       SetUnreadable(info.unreadable, tensor);
-    } else if (!info.alias_of.empty() && original != places.end()) {
-      tensor = weights.tensors(original->second);
-      tensor.clear_shape();
+    } else if (reading != readings.end() && reading->index == i) {
+      tensor = std::move((reading++)->tensor);
     } else {
-      PARITECT_ASSIGN_OR_RETURN(tensor, FingerprintTensor(source, i, options, watch));
+      tensor = weights.tensors(places.at(info.alias_of));
+      tensor.clear_shape();
     }
     Describe(info, tensor);
     places.emplace(info.name, weights.tensors_size());

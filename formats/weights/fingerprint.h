@@ -41,17 +41,24 @@ std::unique_ptr<TensorFingerprinter> NewTensorFingerprinter(DType type, const Fi
 // Two bits a value, as TensorFingerprint.sampled_signs has them.
 std::string SignsOf(const std::vector<double>& values);
 
-// What a caller wants to know while a checkpoint is read; each may be empty.
+// What a caller wants to know while a checkpoint is read, all on its own thread; each may be empty.
 struct FingerprintWatch {
   std::function<std::vector<std::uint64_t>(const TensorInfo&)> keep_places;  // see KeepValuesAt
   std::function<void(const TensorInfo&, std::vector<double>)> kept;
   std::function<void(std::size_t bytes)> read;
 };
 
+// Several tensors at the same time. Each thread has a source of its own.
+struct FingerprintThreads {
+  int count = 1;
+  std::function<absl::StatusOr<std::unique_ptr<TensorSource>>()> open;  // the same checkpoint; from any thread
+};
+
 // Everything that `source` holds, in its order. A tensor that cannot be read carries its problem. Fails only where the
-// file does (DataLoss).
+// file does (DataLoss). However many threads there are, the result is the same.
 absl::StatusOr<v1::Weights> FingerprintWeights(TensorSource& source, const FingerprintOptions& options,
-                                               const FingerprintWatch& watch = {});
+                                               const FingerprintWatch& watch = {},
+                                               const FingerprintThreads& threads = {});
 
 }  // namespace paritect
 

@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <set>
 #include <unordered_set>
 
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "formats/weights/value_sums.h"
 
 namespace paritect {
@@ -225,7 +229,7 @@ class MemorySource : public TensorSource {
   }
   const std::vector<TensorInfo>& tensors() const override { return tensors_; }
   absl::Status Read(std::size_t index, absl::FunctionRef<absl::Status(absl::string_view)> sink) override {
-    if (bytes_[index] == "cut") return absl::DataLossError("the file ends before");
+    if (bytes_[index] == "cut") return absl::DataLossError("the file ends before " + tensors_[index].name);
     return sink(bytes_[index]);
   }
   const v1::Weights& about() const override { return about_; }
@@ -251,6 +255,94 @@ TEST(FingerprintWeights, GivesWhatTheSourceHolds) {
   EXPECT_EQ(weights->tensors(1).shape_size(), 1);
   EXPECT_EQ(weights->tensors(2).problem().id(), "tensor_not_read");
   EXPECT_TRUE(weights->tensors(2).xxh3().empty());
+}
+
+// Sizes that differ, so that threads take tensors in another order than the list's; the last is another's alias.
+MemorySource ManyTensors(const std::string& cut = "") {
+  MemorySource source;
+  for (int i = 0; i < 24; ++i) {
+    const std::string name = absl::StrCat("w", i);
+    const std::int64_t elements = 1000 * (1 + i * 7 % 24);
+    // What a list states decides how many threads are worth it.
+    source.Add({.name = name, .dtype = DType::kF32, .shape = {elements}, .bytes = std::uint64_t{4} << 20},
+               name == cut ? "cut"
+                           : BytesOf<float>(
+                                 std::vector<float>(static_cast<std::size_t>(elements), 0.5F * static_cast<float>(i))));
+  }
+  source.Add({.name = "tied", .dtype = DType::kF32, .shape = {1000}, .alias_of = "w0"}, "");
+  return source;
+}
+
+TEST(FingerprintWeights, ThreadsChangeNothing) {
+  MemorySource source = ManyTensors();
+  std::string whole[2];
+  std::atomic<int> opened = 0;
+  for (const int threads : {1, 4}) {
+    std::size_t bytes = 0;
+    std::set<std::string> kept;
+    const auto weights =
+        FingerprintWeights(source, {},
+                           {.keep_places =
+                                [](const TensorInfo&) {
+                                  return std::vector<std::uint64_t>{0, 999};
+                                },
+                            .kept =
+                                [&](const TensorInfo& info, const std::vector<double>& values) {
+                                  if (values.size() == 2) kept.insert(info.name);
+                                },
+                            .read = [&](std::size_t more) { bytes += more; }},
+                           {.count = threads, .open = [&]() -> absl::StatusOr<std::unique_ptr<TensorSource>> {
+                              ++opened;
+                              return std::make_unique<MemorySource>(ManyTensors());
+                            }});
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    whole[threads > 1] = weights->SerializeAsString();
+    EXPECT_EQ(weights->tensors(24).alias_of(), "w0");
+    EXPECT_EQ(kept.size(), 24U);
+    EXPECT_GT(bytes, 0U);
+  }
+  EXPECT_EQ(whole[0], whole[1]);
+  EXPECT_LE(opened, 3) << "the first source is used too";
+}
+
+TEST(FingerprintWeights, OfSeveralErrorsTheFirstInTheListCounts) {
+  MemorySource source;
+  for (const auto& [name, mib] : {std::pair("a", 16), std::pair("b", 32), std::pair("c", 64), std::pair("d", 128)}) {
+    const bool cut = mib == 32 || mib == 128;  // the last is read first
+    source.Add({.name = name, .dtype = DType::kF32, .shape = {2}, .bytes = static_cast<std::uint64_t>(mib) << 20},
+               cut ? "cut" : BytesOf<float>({1, 2}));
+  }
+  const auto open = [&]() -> absl::StatusOr<std::unique_ptr<TensorSource>> {
+    return std::make_unique<MemorySource>(source);
+  };
+  for (const int threads : {1, 4}) {
+    const auto weights = FingerprintWeights(source, {}, {}, {.count = threads, .open = open});
+    EXPECT_EQ(weights.status().message(), "the file ends before b") << threads;
+  }
+}
+
+// Its first reader waits until another thread has opened the checkpoint again, and found other tensors.
+class WaitingSource : public MemorySource {
+ public:
+  absl::Status Read(std::size_t index, absl::FunctionRef<absl::Status(absl::string_view)> sink) override {
+    opened_again.WaitForNotification();
+    return MemorySource::Read(index, sink);
+  }
+  absl::Notification opened_again;
+};
+
+TEST(FingerprintWeights, ACheckpointThatIsWrittenMeanwhile) {
+  WaitingSource source;
+  for (const char* name : {"a", "b"}) {
+    source.Add({.name = name, .dtype = DType::kF32, .shape = {2}, .bytes = std::uint64_t{64} << 20},
+               BytesOf<float>({1, 2}));
+  }
+  const auto open = [&]() -> absl::StatusOr<std::unique_ptr<TensorSource>> {
+    source.opened_again.Notify();
+    return std::make_unique<MemorySource>(MemorySource());
+  };
+  const auto weights = FingerprintWeights(source, {}, {}, {.count = 2, .open = open});
+  EXPECT_NE(weights.status().message().find("written while it was read"), std::string::npos) << weights.status();
 }
 
 TEST(FingerprintWeights, AFileThatEndsIsAnError) {
