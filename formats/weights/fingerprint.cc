@@ -50,9 +50,18 @@ class ByteDigests {
   }
 
   void Add(absl::string_view bytes) {
-    XXH3_128bits_update(whole_.get(), bytes.data(), bytes.size());
     if (sha256_ != nullptr) sha256_->Update(bytes);
     if (md5_ != nullptr) md5_->Update(bytes);
+    if (chunks_.empty()) {  // the first chunk is all there was: one state tells both hashes
+      const absl::string_view part = bytes.substr(0, kChunkBytes - in_chunk_);
+      XXH3_128bits_update(whole_.get(), part.data(), part.size());
+      in_chunk_ += part.size();
+      bytes.remove_prefix(part.size());
+      if (bytes.empty()) return;
+      chunks_.push_back(XXH3_64bits_digest(whole_.get()));
+      in_chunk_ = 0;
+    }
+    XXH3_128bits_update(whole_.get(), bytes.data(), bytes.size());
     while (!bytes.empty()) {
       if (in_chunk_ == kChunkBytes) EndChunk();
       const absl::string_view part = bytes.substr(0, kChunkBytes - in_chunk_);

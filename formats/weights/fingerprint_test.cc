@@ -68,6 +68,18 @@ TEST(Fingerprint, BlocksOfAnySizeGiveTheSameBits) {
   }
 }
 
+// The first one's hash comes from the state of the whole, the second one's from a state of its own.
+TEST(Fingerprint, EqualChunksHaveEqualHashes) {
+  const std::string chunk = BytesOf(Normal(1 << 20));
+  for (const std::size_t block : {std::size_t{1} << 18, std::size_t{12'000}, 3 * chunk.size()}) {
+    const v1::TensorFingerprint tensor = Print(DType::kF32, chunk + chunk + "tail", block);
+    ASSERT_EQ(tensor.chunk_xxh3_size(), 3);
+    EXPECT_EQ(tensor.chunk_xxh3(0), tensor.chunk_xxh3(1)) << block;
+    EXPECT_NE(tensor.chunk_xxh3(0), tensor.chunk_xxh3(2));
+  }
+  EXPECT_EQ(Print(DType::kF32, chunk).chunk_xxh3_size(), 0);
+}
+
 TEST(Fingerprint, StatisticsAreExact) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {1, -2, 3, 0, -0.0F, inf, -inf, std::nanf(""), 1e-40F};
