@@ -1,6 +1,7 @@
 #include "rules/messages.h"
 
-#include <set>
+#include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -25,10 +26,9 @@ std::string FormOf(absl::string_view text, std::size_t bar, const std::string* v
   return std::string(value != nullptr && *value == "1" ? forms.substr(0, between) : forms.substr(between + 1));
 }
 
-const std::string* ValueOf(const MessageArgs* args, absl::string_view name) {
+const std::string* ValueOf(const MessageArgs& args, absl::string_view name) {
   const std::string* value = nullptr;
-  if (args == nullptr) return value;
-  for (const auto& [key, filled] : *args) {
+  for (const auto& [key, filled] : args) {
     if (key == name) value = &filled;
   }
   return value;
@@ -42,37 +42,57 @@ bool HasForms(absl::string_view text, std::size_t bar) {
          rest.find('{') == absl::string_view::npos;
 }
 
-// The placeholders of a template, and its text with them filled.
-std::string Fill(absl::string_view text, const MessageArgs* args, std::set<std::string>* names) {
+// Behind the name of what may be a placeholder at `begin`.
+std::size_t EndOfName(absl::string_view text, std::size_t begin) {
+  std::size_t end = begin + 1;
+  while (end < text.size() && IsNameByte(text[end])) ++end;
+  return end;
+}
+
+bool IsPlaceholder(absl::string_view text, std::size_t begin, std::size_t end) {
+  return end > begin + 1 && end < text.size() && text[end] == '}';
+}
+
+// The text of a template with its placeholders filled.
+std::string Fill(absl::string_view text, const MessageArgs& args) {
   std::string out;
   std::size_t i = 0;
-  while (i < text.size()) {
-    std::size_t end = i + 1;
-    if (text[i] == '{') {
-      while (end < text.size() && IsNameByte(text[end])) ++end;
+  while (true) {
+    const std::size_t begin = std::min(text.find('{', i), text.size());
+    absl::StrAppend(&out, text.substr(i, begin - i));
+    if (begin == text.size()) return out;
+    const std::size_t end = EndOfName(text, begin);
+    const absl::string_view name = text.substr(begin + 1, end - begin - 1);
+    i = end;
+    if (!name.empty() && HasForms(text, end)) {
+      const std::string* value = ValueOf(args, name);
+      const std::string form = FormOf(text, end, value, i);
+      absl::StrAppend(&out, value != nullptr ? form : text.substr(begin, i - begin));
+    } else if (IsPlaceholder(text, begin, end)) {
+      const std::string* value = ValueOf(args, name);
+      i = end + 1;
+      absl::StrAppend(&out, value != nullptr ? *value : text.substr(begin, i - begin));
+    } else {
+      absl::StrAppend(&out, text.substr(begin, i - begin));
     }
-    if (text[i] == '{' && end > i + 1 && HasForms(text, end)) {
-      const std::string* value = ValueOf(args, text.substr(i + 1, end - i - 1));
-      if (args != nullptr && value == nullptr) {
-        absl::StrAppend(&out, text.substr(i, text.find('}', end) + 1 - i));
-        i = text.find('}', end) + 1;
-      } else {
-        absl::StrAppend(&out, FormOf(text, end, value, i));
-      }
-      continue;
-    }
-    const bool placeholder = text[i] == '{' && end > i + 1 && end < text.size() && text[end] == '}';
-    if (!placeholder) {
-      out.push_back(text[i++]);
-      continue;
-    }
-    const std::string name(text.substr(i + 1, end - i - 1));
-    if (names != nullptr) names->insert(name);
-    const std::string* value = ValueOf(args, name);
-    absl::StrAppend(&out, value != nullptr ? *value : absl::StrCat("{", name, "}"));
-    i = end + 1;
   }
-  return out;
+}
+
+// The names of a template's placeholders, each once.
+std::vector<absl::string_view> NamesIn(absl::string_view text) {
+  std::vector<absl::string_view> names;
+  for (std::size_t begin = text.find('{'); begin != absl::string_view::npos; begin = text.find('{', begin)) {
+    const std::size_t end = EndOfName(text, begin);
+    if (end > begin + 1 && HasForms(text, end)) {
+      begin = text.find('}', end) + 1;
+      continue;
+    }
+    if (IsPlaceholder(text, begin, end)) names.push_back(text.substr(begin + 1, end - begin - 1));
+    begin = end;
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 absl::StatusOr<v1::Text> ReadText(const DocumentNode& node) {
@@ -84,18 +104,14 @@ absl::StatusOr<v1::Text> ReadText(const DocumentNode& node) {
   }
   text.set_en(en->text);
   text.set_zh(zh->text);
-  std::set<std::string> names_en;
-  std::set<std::string> names_zh;
-  Fill(text.en(), nullptr, &names_en);
-  Fill(text.zh(), nullptr, &names_zh);
-  if (names_en != names_zh) return ErrorAt(node, "`en` and `zh` have other placeholders");
+  if (NamesIn(text.en()) != NamesIn(text.zh())) return ErrorAt(node, "`en` and `zh` have other placeholders");
   return text;
 }
 
 v1::Text FillText(const v1::Text& text, const MessageArgs& args) {
   v1::Text out;
-  out.set_en(Fill(text.en(), &args, nullptr));
-  out.set_zh(Fill(text.zh(), &args, nullptr));
+  out.set_en(Fill(text.en(), args));
+  out.set_zh(Fill(text.zh(), args));
   return out;
 }
 
