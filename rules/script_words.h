@@ -36,7 +36,7 @@ struct ComparedFacts {
   std::vector<std::string> arguments;    // that count; empty: all but those passed over
   std::vector<std::string> passed_over;  // that hold data, or change no number
   std::map<std::string, std::vector<std::string>> across;  // meaning, arguments of that meaning in any framework
-  bool by_value = false;                 // another value is no fault by itself: repeats have seeds of their own
+  bool by_value = false;  // another value is no fault of repeats: they have seeds of their own
 };
 
 struct ScriptWords {

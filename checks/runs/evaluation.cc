@@ -12,6 +12,7 @@
 #include "checks/observed/conduct.h"
 #include "checks/scripts/faults.h"
 #include "checks/scripts/flow.h"
+#include "checks/scripts/pipeline.h"
 #include "checks/series/repeats.h"
 #include "checks/series/run_series.h"
 #include "checks/shards/view.h"
@@ -131,6 +132,10 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
     CompareObservedTrainingModes(context, result, pair.baseline, pair.migrated);
     CompareObservedCopies(context, result, pair.baseline, pair.migrated);
     same_rows = CompareObservedEvaluations(context, result, pair.baseline, pair.migrated) && same_rows;
+  }
+  const std::vector<RunView> baseline = context.evidence.Runs(Side::kBaseline);
+  for (const RunView& migrated : context.evidence.Runs(Side::kMigrated)) {
+    if (!baseline.empty()) CompareEvaluationData(context, result, baseline[0], migrated);
   }
   for (const Side side : kBothSides) {
     if (context.evidence.bundles(side).empty()) RequireEvidence(context, result, side, v1::EVIDENCE_KIND_SCRIPTS);

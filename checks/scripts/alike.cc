@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,8 @@
 namespace paritect {
 namespace {
 
+constexpr char kEvery[] = "every";  // the call is made once in so many rounds
+
 bool Contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
@@ -29,6 +32,11 @@ bool OfTraining(const v1::ScriptFact& fact) {
 // A port names the device in the function; seeding torch seeds every device.
 std::string NameOf(const v1::ScriptFact& fact) {
   return absl::StrReplaceAll(fact.name(), {{".cuda.", "."}, {".npu.", "."}, {"manual_seed_all", "manual_seed"}});
+}
+
+// Under a condition that the source does not decide; `step % 4 == 0` decides.
+bool IsPerhaps(const v1::ScriptFact& fact) {
+  return fact.conditional() && FindScriptArgument(fact, kEvery) == nullptr;
 }
 
 // A call as it is compared.
@@ -52,7 +60,7 @@ class KindComparison {
     const auto values_a = Meanings(baseline_, a);
     const auto values_b = Meanings(migrated_, b);
     if (values_a == values_b && !values_a.contains("")) return {};
-    const bool one_each = a.size() == 1 && b.size() == 1 && !a[0].fact->conditional() && !b[0].fact->conditional();
+    const bool one_each = a.size() == 1 && b.size() == 1 && !IsPerhaps(*a[0].fact) && !IsPerhaps(*b[0].fact);
     if (one_each && !which_.by_value && values_a.size() == 1 && values_b.size() == 1 &&
         values_a.begin()->first == values_b.begin()->first && !values_a.contains("")) {
       out_.differ.push_back({absl::StrCat(which_.kind, " ", values_a.begin()->first),
@@ -76,25 +84,34 @@ class KindComparison {
     std::erase_if(a, [&](const Call& one) { return among(one, all_b); });
     std::erase_if(b, [&](const Call& one) { return among(one, all_a); });
     if (a.empty() && b.empty()) return {};
-    if (a.size() == 1 && b.size() == 1 && a[0].name == b[0].name && !a[0].fact->conditional() &&
-        !b[0].fact->conditional()) {
+    if (a.size() == 1 && b.size() == 1 && a[0].name == b[0].name && !IsPerhaps(*a[0].fact) && !IsPerhaps(*b[0].fact)) {
       Arguments(*a[0].fact, *b[0].fact);
-    } else if (LeftOut(a, b) || OfOtherMeaning(a, b)) {
+    } else if (LeftOut(a, b) || OfOtherMeaning(a, b) || OfOtherValue(a, b)) {
       out_.differ.push_back(
           {which_.kind, TextOf(a), TextOf(b), a.empty() ? nullptr : a[0].fact, b.empty() ? nullptr : b[0].fact});
     } else {
       out_.open.push_back({TextOf(a), TextOf(b)});
     }
+    if (which_.by_value) out_.seeds = std::exchange(out_.differ, {});
     return std::move(out_);
   }
 
  private:
   // Calls of one side alone, where nothing of the other side can do the same in other words.
   bool LeftOut(const std::vector<Call>& a, const std::vector<Call>& b) const {
-    if (which_.by_value || a.empty() == b.empty()) return false;
+    if (a.empty() == b.empty()) return false;
     const std::vector<Call>& calls = a.empty() ? b : a;
-    const bool sure = std::all_of(calls.begin(), calls.end(), [](const Call& one) { return !one.fact->conditional(); });
+    const bool sure = std::all_of(calls.begin(), calls.end(), [](const Call& one) { return !IsPerhaps(*one.fact); });
     return sure && (a.empty() ? IsPartOf(baseline_, migrated_) : IsPartOf(migrated_, baseline_));
+  }
+
+  // Calls that give one value each side, and another: all generators are seeded with it.
+  bool OfOtherValue(const std::vector<Call>& a, const std::vector<Call>& b) const {
+    if (!which_.by_value) return false;
+    const auto x = Meanings(baseline_, a);
+    const auto y = Meanings(migrated_, b);
+    return x.size() == 1 && y.size() == 1 && !x.contains("") && x.begin()->first == y.begin()->first &&
+           x.begin()->second.size() == 1 && y.begin()->second.size() == 1 && x != y;
   }
 
   // One call on each side, known whole, which say things of other meanings: a norm to clip to, a value.
@@ -106,7 +123,15 @@ class KindComparison {
     return std::none_of(x.begin(), x.end(), [&](const auto& one) { return y.contains(one.first); });
   }
 
+  // How often it is made, where that is not in each round.
+  static std::string When(const ScriptFlow& flow, const v1::ScriptFact& fact) {
+    const v1::ScriptArgument* every = FindScriptArgument(fact, kEvery);
+    if (every == nullptr) return fact.conditional() ? " perhaps" : "";
+    return absl::StrCat(" once in ", flow.Knows(*every) ? ShowScriptValue(*every) : every->symbol(), " rounds");
+  }
+
   bool Counts(const v1::ScriptArgument& argument) const {
+    if (argument.name() == kEvery) return false;
     if (!which_.arguments.empty()) return Contains(which_.arguments, argument.name());
     return !Contains(which_.passed_over, argument.name());
   }
@@ -115,7 +140,7 @@ class KindComparison {
   std::map<std::string, std::set<std::string>> Meanings(const ScriptFlow& flow, const std::vector<Call>& calls) const {
     std::map<std::string, std::set<std::string>> values;
     for (const Call& call : calls) {
-      if (call.fact->conditional()) values[""].insert(call.text);
+      if (IsPerhaps(*call.fact)) values[""].insert(call.text);
       for (const v1::ScriptArgument& one : call.fact->arguments()) {
         if (!Counts(one)) continue;
         const auto meaning = std::find_if(which_.across.begin(), which_.across.end(),
@@ -139,7 +164,9 @@ class KindComparison {
     }
     std::sort(arguments.begin(), arguments.end());
     const std::string brief = call.name.substr(call.name.rfind('.') + 1);
-    call.text = absl::StrCat(brief, "(", absl::StrJoin(arguments, ", "), ")", fact.conditional() ? " perhaps" : "");
+    const v1::ScriptArgument* every = FindScriptArgument(fact, kEvery);
+    call.told = call.told && (every == nullptr || flow.Knows(*every) || !absl::StrContains(every->symbol(), '?'));
+    call.text = absl::StrCat(brief, "(", absl::StrJoin(arguments, ", "), ")", When(flow, fact));
     // Of a trainer or an optimizer only what it is told counts: that it is another one is judged elsewhere.
     if (!which_.arguments.empty() && arguments.empty()) call.text.clear();
     return call;
@@ -181,7 +208,7 @@ class KindComparison {
       if (known && shown_x == shown_y) continue;
       if (!known && x != nullptr && y != nullptr && x->symbol() == y->symbol() && !absl::StrContains(x->symbol(), '?'))
         continue;
-      if (known && !which_.by_value) {
+      if (known) {
         out_.differ.push_back({absl::StrCat(brief, " ", name), shown_x, shown_y, &a, &b});
       } else {
         out_.open.push_back({absl::StrCat(brief, " ", name, "=", shown_x, " (", ScriptPlace(a), ")"),
@@ -229,7 +256,7 @@ std::optional<std::multiset<std::string>> LossConstants(const ScriptFlow& flow) 
   for (const v1::ScriptFact* fact : flow.facts()) {
     for (const v1::ScriptArgument& argument : fact->arguments()) {
       if (fact->kind() == "functional_loss" && !argument.is_default()) drop(argument);
-      if (argument.name() == "every") drop(argument);
+      if (argument.name() == kEvery) drop(argument);
     }
   }
   return constants;
@@ -311,7 +338,7 @@ const v1::ScriptFact* SureStep(const ScriptFlow& flow) {
   if (steps.size() != 1 || flow.OfKind("schedule").size() != 1) return nullptr;
   const v1::ScriptFact& step = *steps[0];
   const bool sure = OfTraining(step) && !step.loops().empty() && !step.conditional();
-  return sure && FindScriptArgument(step, "every") == nullptr ? &step : nullptr;
+  return sure && FindScriptArgument(step, kEvery) == nullptr ? &step : nullptr;
 }
 
 // "forward, loss": what of a round runs in an autocast, each once, and what beside it.
@@ -353,6 +380,7 @@ FactsComparison CompareFacts(absl::string_view check, const ScriptFlow& baseline
     FactsComparison one = CompareFacts(which, baseline, migrated);
     all.differ.insert(all.differ.end(), one.differ.begin(), one.differ.end());
     all.open.insert(all.open.end(), one.open.begin(), one.open.end());
+    all.seeds.insert(all.seeds.end(), one.seeds.begin(), one.seeds.end());
   }
   return all;
 }

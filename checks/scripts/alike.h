@@ -16,6 +16,7 @@ namespace paritect {
 struct FactsComparison {
   std::vector<NetworkDifference> differ;  // both sides' values are known
   std::vector<CodeApart> open;            // whether they are alike is not known
+  std::vector<NetworkDifference> seeds;   // as `differ`; runs of one side may differ in them on purpose
 };
 
 // The facts that rules/data/script_words.yaml compares for a check; between frameworks those that have a meaning in

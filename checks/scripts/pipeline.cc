@@ -16,6 +16,9 @@
 namespace paritect {
 namespace {
 
+constexpr absl::string_view kTraining = "training";
+constexpr absl::string_view kEvaluation = "evaluation";
+
 struct Place {
   absl::string_view kind;
   absl::string_view argument;  // "*": every one
@@ -130,9 +133,10 @@ bool MayHold(const v1::ScriptFact& fact, const v1::ScriptArgument& argument, abs
          });
 }
 
-bool Feeds(const v1::ScriptFact& fact) {
-  const bool trains = fact.kind() == "training_arguments" || fact.kind() == "fit";
-  return fact.called() && (fact.use() == "training" || trains);
+// `use`: kTraining or kEvaluation. What trains is told what feeds it.
+bool Feeds(const v1::ScriptFact& fact, absl::string_view use) {
+  const bool trains = use == kTraining && (fact.kind() == "training_arguments" || fact.kind() == "fit");
+  return fact.called() && (fact.use() == use || trains);
 }
 
 bool IsCode(absl::string_view symbol) {
@@ -164,21 +168,91 @@ PipelineItem ItemOf(const v1::ScriptFact& fact, const v1::ScriptArgument& argume
   return item;
 }
 
+// Loaders, data sets and batches of that use.
+std::ptrdiff_t CountFeeding(const ScriptFlow& flow, absl::string_view use) {
+  return std::count_if(flow.facts().begin(), flow.facts().end(), [&](const v1::ScriptFact* fact) {
+    return Feeds(*fact, use) && (fact->kind() == "loader" || fact->kind() == "dataset" || fact->kind() == "batch");
+  });
+}
+
+// Steps that two arguments of one data set hold (`transform`, `target_transform`) come in the order of the arguments'
+// names, whichever stands first at the call.
+void OrderByArgument(const ScriptFlow& flow, std::vector<PipelineItem>& items) {
+  for (const v1::ScriptFact* set : flow.OfKind("dataset")) {
+    std::map<const v1::ScriptFact*, std::string> held;
+    for (const v1::ScriptArgument& argument : set->arguments()) {
+      for (int number : argument.from()) {
+        const v1::ScriptFact* of = flow.FactAt(number);
+        if (of != nullptr && of->kind() == "transform") held.emplace(of, argument.name());
+      }
+    }
+    std::vector<std::size_t> places;
+    std::vector<PipelineItem> sorted;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!held.contains(items[i].fact)) continue;
+      places.push_back(i);
+      sorted.push_back(items[i]);
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](const PipelineItem& x, const PipelineItem& y) { return held[x.fact] < held[y.fact]; });
+    for (std::size_t i = 0; i < places.size(); ++i) items[places[i]] = std::move(sorted[i]);
+  }
+}
+
+// Steps that feed the training as well are compared there.
+bool SharedWithTraining(const ScriptFlow& flow, const v1::ScriptArgument& argument) {
+  return std::any_of(argument.from().begin(), argument.from().end(), [&](int number) {
+    const v1::ScriptFact* of = flow.FactAt(number);
+    return of != nullptr && of->kind() == "transform" && of->use() == kTraining;
+  });
+}
+
+std::vector<PipelineItem> ItemsOf(const ScriptFlow& flow, absl::string_view part, bool command_line_known,
+                                  absl::string_view use) {
+  std::vector<PipelineItem> items;
+  std::set<std::string> seen;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    if (!Feeds(*fact, use) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second)
+      continue;
+    bool any = false;
+    for (const v1::ScriptArgument& argument : fact->arguments()) {
+      if (use == kEvaluation && SharedWithTraining(flow, argument)) continue;
+      const bool perhaps = MayHold(*fact, argument, part);
+      if (!perhaps && !Belongs(*fact, argument, part)) continue;
+      items.push_back(ItemOf(*fact, argument, command_line_known));
+      if (perhaps) items.back().known = false;
+      any = true;
+    }
+    // A step without arguments is a step all the same.
+    const bool step =
+        (part == "transform" && fact->kind() == "transform") || (part == "shuffle" && fact->kind() == "shuffle");
+    if (step && !any) {
+      PipelineItem item;
+      item.step = fact->name().substr(fact->name().rfind('.') + 1);
+      item.known = true;
+      item.fact = fact;
+      items.push_back(std::move(item));
+    }
+  }
+  OrderByArgument(flow, items);
+  return items;
+}
+
 // --- comparing
 
 class Comparison {
  public:
   Comparison(const CheckContext& context, v1::CheckResult& result, absl::string_view part, absl::string_view message,
-             v1::Severity severity)
-      : context_(context), result_(result), part_(part), message_(message), severity_(severity) {}
+             v1::Severity severity, absl::string_view use = kTraining)
+      : context_(context), result_(result), part_(part), message_(message), severity_(severity), use_(use) {}
 
   PipelineAnswer Run(const ScriptFlow& a, const ScriptFlow& b, const std::string& run) {
     run_ = run;
     makes_own_loader_ = a.Has("training_arguments") != b.Has("training_arguments");
     const bool known = LaunchKnown(a) && LaunchKnown(b);
-    const std::vector<PipelineItem> x = PipelineItems(a, part_, known);
-    const std::vector<PipelineItem> y = PipelineItems(b, part_, known);
-    if (!HasPipeline(a) || !HasPipeline(b)) {
+    const std::vector<PipelineItem> x = ItemsOf(a, part_, known, use_);
+    const std::vector<PipelineItem> y = ItemsOf(b, part_, known, use_);
+    if (CountFeeding(a, use_) == 0 || CountFeeding(b, use_) == 0) {
       Missing("pipeline_not_found", {{"run", run}});
       return PipelineAnswer::kOpen;
     }
@@ -194,7 +268,7 @@ class Comparison {
         Missing("script_in_part", {{"run", run}, {"why", flow->why_not_whole()}});
       }
     }
-    if (part_ == "transform") {
+    if (part_ == "transform" && use_ == kTraining) {
       for (const auto& apart : {CompareInputConstants(a, b), CompareCode(CodeSubject::kSamples, a, b)}) {
         if (apart) Missing("script_code_apart", {{"baseline", apart->baseline}, {"migrated", apart->migrated}});
       }
@@ -337,10 +411,10 @@ class Comparison {
     }
   }
 
-  static bool MakesSamples(const ScriptFlow& flow) {
+  bool MakesSamples(const ScriptFlow& flow) const {
     const std::vector<const v1::ScriptFact*> sets = flow.OfKind("dataset");
-    return std::any_of(sets.begin(), sets.end(), [](const v1::ScriptFact* one) {
-      return one->use() == "training" &&
+    return std::any_of(sets.begin(), sets.end(), [&](const v1::ScriptFact* one) {
+      return one->use() == use_ &&
              (!absl::StrContains(one->name(), '.') || absl::EndsWith(one->name(), "GeneratorDataset"));
     });
   }
@@ -350,6 +424,7 @@ class Comparison {
   const absl::string_view part_;
   const absl::string_view message_;
   const v1::Severity severity_;
+  const absl::string_view use_;
   std::string run_;
   bool makes_own_loader_ = false;  // one side's trainer does, by arguments that stand elsewhere
   bool differs_ = false;
@@ -359,66 +434,11 @@ class Comparison {
 }  // namespace
 
 bool HasPipeline(const ScriptFlow& flow) {
-  return std::any_of(flow.facts().begin(), flow.facts().end(), [&](const v1::ScriptFact* fact) {
-    return Feeds(*fact) && (fact->kind() == "loader" || fact->kind() == "dataset" || fact->kind() == "batch");
-  });
+  return CountFeeding(flow, kTraining) > 0;
 }
-
-namespace {
-
-// Steps that two arguments of one data set hold (`transform`, `target_transform`) come in the order of the arguments'
-// names, whichever stands first at the call.
-void OrderByArgument(const ScriptFlow& flow, std::vector<PipelineItem>& items) {
-  for (const v1::ScriptFact* set : flow.OfKind("dataset")) {
-    std::map<const v1::ScriptFact*, std::string> held;
-    for (const v1::ScriptArgument& argument : set->arguments()) {
-      for (int number : argument.from()) {
-        const v1::ScriptFact* of = flow.FactAt(number);
-        if (of != nullptr && of->kind() == "transform") held.emplace(of, argument.name());
-      }
-    }
-    std::vector<std::size_t> places;
-    std::vector<PipelineItem> sorted;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (!held.contains(items[i].fact)) continue;
-      places.push_back(i);
-      sorted.push_back(items[i]);
-    }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [&](const PipelineItem& x, const PipelineItem& y) { return held[x.fact] < held[y.fact]; });
-    for (std::size_t i = 0; i < places.size(); ++i) items[places[i]] = std::move(sorted[i]);
-  }
-}
-
-}  // namespace
 
 std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_view part, bool command_line_known) {
-  std::vector<PipelineItem> items;
-  std::set<std::string> seen;
-  for (const v1::ScriptFact* fact : flow.facts()) {
-    if (!Feeds(*fact) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second)
-      continue;
-    bool any = false;
-    for (const v1::ScriptArgument& argument : fact->arguments()) {
-      const bool perhaps = MayHold(*fact, argument, part);
-      if (!perhaps && !Belongs(*fact, argument, part)) continue;
-      items.push_back(ItemOf(*fact, argument, command_line_known));
-      if (perhaps) items.back().known = false;
-      any = true;
-    }
-    // A step without arguments is a step all the same.
-    const bool step =
-        (part == "transform" && fact->kind() == "transform") || (part == "shuffle" && fact->kind() == "shuffle");
-    if (step && !any) {
-      PipelineItem item;
-      item.step = fact->name().substr(fact->name().rfind('.') + 1);
-      item.known = true;
-      item.fact = fact;
-      items.push_back(std::move(item));
-    }
-  }
-  OrderByArgument(flow, items);
-  return items;
+  return ItemsOf(flow, part, command_line_known, kTraining);
 }
 
 PipelineAnswer ComparePipelines(const CheckContext& context, v1::CheckResult& result, absl::string_view part,
@@ -428,6 +448,26 @@ PipelineAnswer ComparePipelines(const CheckContext& context, v1::CheckResult& re
   const ScriptFlow& b = ScriptFlow::Of(context, migrated);
   if (!a.read() || !b.read()) return PipelineAnswer::kUnread;
   return Comparison(context, result, part, message, severity).Run(a, b, migrated.name);
+}
+
+void CompareEvaluationData(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                           const RunView& migrated) {
+  const ScriptFlow& a = ScriptFlow::Of(context, baseline);
+  const ScriptFlow& b = ScriptFlow::Of(context, migrated);
+  // Where another number of sets was seen to be evaluated, which belong together is not known.
+  if (!a.read() || !b.read() || CountFeeding(a, kEvaluation) != CountFeeding(b, kEvaluation)) return;
+  for (absl::string_view part : {"transform", "padding", "read-count"}) {
+    v1::CheckResult found;
+    Comparison(context, found, part, "evaluation_data_differs", v1::SEVERITY_ERROR, kEvaluation)
+        .Run(a, b, migrated.name);
+    for (v1::Finding& finding : *found.mutable_findings()) {
+      const bool told = std::any_of(result.findings().begin(), result.findings().end(), [&](const v1::Finding& one) {
+        return one.kind() == finding.kind() && one.subject() == finding.subject() &&
+               one.migrated() == finding.migrated();
+      });
+      if (finding.severity() == v1::SEVERITY_ERROR && !told) *result.add_findings() = std::move(finding);
+    }
+  }
 }
 
 }  // namespace paritect

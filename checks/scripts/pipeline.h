@@ -30,6 +30,11 @@ PipelineAnswer ComparePipelines(const CheckContext& context, v1::CheckResult& re
                                 absl::string_view message, v1::Severity severity, const RunView& baseline,
                                 const RunView& migrated);
 
+// An error for each step or argument that samples pass on their way into the evaluation on one side alone, or with
+// another value. What is not known is not told: it is no part of the training.
+void CompareEvaluationData(const CheckContext& context, v1::CheckResult& result, const RunView& baseline,
+                           const RunView& migrated);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_SCRIPTS_PIPELINE_H_

@@ -10,6 +10,28 @@
 namespace paritect {
 namespace {
 
+// What gives another type to a network or its samples, or trains by itself.
+bool MaySetType(absl::string_view kind) {
+  constexpr absl::string_view kKinds[] = {
+      "autocast",      "cast",   "tensor_cast", "amp_level",          "policy", "graph_rewrite",
+      "default_dtype", "engine", "trainer",     "training_arguments", "fit",    "convert"};
+  return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
+}
+
+// An autocast beside which the network is called, in the same function and in no autocast: it casts no layer.
+bool PassesForwardBy(const ScriptFlow& flow, const v1::ScriptFact& autocast) {
+  bool beside = false;
+  for (const v1::ScriptFact* fact : flow.OfKind("forward")) {
+    if (fact->use() == "evaluation" || !fact->called()) continue;
+    for (int number : fact->contexts()) {
+      const v1::ScriptFact* context = flow.FactAt(number);
+      if (context != nullptr && context->kind() == "autocast") return false;
+    }
+    beside = beside || fact->function() == autocast.function();
+  }
+  return beside;
+}
+
 class Reader {
  public:
   explicit Reader(const ScriptFlow& flow) : flow_(flow) { document_.set_format(kScriptSettings); }
@@ -43,24 +65,10 @@ class Reader {
     *Add(key, ShowScriptValue(*argument), fact).mutable_value() = argument->value();
   }
 
-  // An autocast beside which the network is called, in the same function and in no autocast: it casts no layer.
-  bool PassesForwardBy(const v1::ScriptFact& autocast) const {
-    bool beside = false;
-    for (const v1::ScriptFact* fact : flow_.OfKind("forward")) {
-      if (fact->use() == "evaluation" || !fact->called()) continue;
-      for (int number : fact->contexts()) {
-        const v1::ScriptFact* context = flow_.FactAt(number);
-        if (context != nullptr && context->kind() == "autocast") return false;
-      }
-      beside = beside || fact->function() == autocast.function();
-    }
-    return beside;
-  }
-
   void Mechanisms() {
     for (const v1::ScriptFact* fact : flow_.OfKind("autocast")) {
       if (IsFalse(FindScriptArgument(*fact, "enabled")) || fact->conditional() || fact->use() == "evaluation") continue;
-      if (PassesForwardBy(*fact)) continue;
+      if (PassesForwardBy(flow_, *fact)) continue;
       Text("amp_wrapper", "amp", *fact);
       const std::string dtype = AutocastDtype(*fact);
       if (!dtype.empty()) Text("compute_dtype", dtype, *fact);
@@ -217,6 +225,22 @@ class Reader {
 
 v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow) {
   return Reader(flow).Run();
+}
+
+const v1::ScriptFact* SinglePrecision(const ScriptFlow& flow) {
+  if (flow.framework() != "pytorch" || !flow.whole()) return nullptr;
+  const v1::ScriptFact* backward = nullptr;
+  for (const v1::ScriptFact* fact : flow.facts()) {
+    const bool off = fact->use() == "evaluation" || PassesForwardBy(flow, *fact) ||
+                     (IsFalse(FindScriptArgument(*fact, "enabled")) && !fact->conditional());
+    if (fact->kind() == "autocast" && off) continue;
+    const bool typed = std::any_of(fact->arguments().begin(), fact->arguments().end(), [](const auto& one) {
+      return absl::StrContains(one.name(), "dtype") || absl::StrContains(one.symbol(), "float16");
+    });
+    if (typed || MaySetType(fact->kind()) || absl::StrContains(fact->name(), "from_pretrained")) return nullptr;
+    if (fact->kind() == "backward" && fact->called() && backward == nullptr) backward = fact;
+  }
+  return backward;
 }
 
 }  // namespace paritect

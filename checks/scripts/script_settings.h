@@ -16,6 +16,10 @@ inline constexpr char kScriptOptions[] = "script-options";
 // How mixed precision and the loss scale are made, optimizer and seeds. Empty where the scripts say nothing of them.
 v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow);
 
+// The backward of a PyTorch training that computes in float32, its default, for nothing in the code says otherwise: no
+// autocast, no cast, nothing that trains by itself, no other type anywhere. nullptr where that is not known.
+const v1::ScriptFact* SinglePrecision(const ScriptFlow& flow);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_SCRIPTS_SCRIPT_SETTINGS_H_

@@ -89,12 +89,22 @@ void AddScriptFacts(const CheckContext& context, v1::CheckResult& result, const 
       if (place != nullptr) finding.add_evidence(absl::StrCat(ScriptPlace(*place), ": ", ScriptDetail(*place)));
     }
   }
+  for (const NetworkDifference& one : found.seeds)
+    AddCodeApart(context, result,
+                 CodeApart{absl::StrCat(one.what, ": ", one.baseline), absl::StrCat(one.what, ": ", one.migrated)},
+                 run);
   for (const CodeApart& one : found.open) AddCodeApart(context, result, one, run);
 }
 
 void CompareScriptFacts(const CheckContext& context, v1::CheckResult& result, absl::string_view check,
                         const SettingsView& baseline, const SettingsView& migrated) {
-  AddScriptFacts(context, result, CompareFacts(check, baseline.flow(), migrated.flow()), migrated.run_name());
+  FactsComparison found = CompareFacts(check, baseline.flow(), migrated.flow());
+  // Repeats of the baseline have seeds of their own.
+  if (context.evidence.Runs(Side::kBaseline).size() == 1) {
+    found.differ.insert(found.differ.end(), found.seeds.begin(), found.seeds.end());
+    found.seeds.clear();
+  }
+  AddScriptFacts(context, result, found, migrated.run_name());
 }
 
 }  // namespace paritect

@@ -11,7 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/observed_format.h"
+#include "checks/scripts/detail.h"
 #include "checks/scripts/faults.h"
+#include "checks/scripts/script_settings.h"
 #include "checks/settings/compare.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/made_by_scripts.h"
@@ -78,6 +80,27 @@ void TypeConflicts(const CheckContext& context, v1::CheckResult& result, const S
   }
 }
 
+bool IsShort(const ComputeType& type) {
+  return type.dtype == "float16" || type.dtype == "bfloat16";
+}
+
+// Beside a side that computes in a short type, code without any is a difference: its type is the framework's own.
+ComputeType BesideShort(const SettingsView& view, bool other_is_short) {
+  ComputeType type = ComputeTypeOf(view);
+  const v1::ScriptFact* backward = other_is_short ? SinglePrecision(view.flow()) : nullptr;
+  if (type.dtype.empty() && view.Untold("compute_dtype") == nullptr && backward != nullptr) {
+    type.dtype = "float32";
+    type.evidence = StrCat("no autocast, no cast: ", ScriptDetail(*backward), " (", ScriptPlace(*backward), ")");
+  }
+  return type;
+}
+
+// Whether some run of the baseline computes in a short type.
+bool BaselineIsShort(const CheckContext& context) {
+  const auto views = ViewsOf(context, Side::kBaseline);
+  return std::any_of(views.begin(), views.end(), [](const SettingsView& one) { return IsShort(ComputeTypeOf(one)); });
+}
+
 void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
   // A loss scale in the log is evidence enough; that no settings file was given does not matter then.
   const std::vector<RunView> runs = context.evidence.Runs(side);
@@ -89,7 +112,7 @@ void Enabled(const CheckContext& context, v1::CheckResult& result, Side side) {
   if (!by_logs) RequireSettings(context, result, side, true, kReadScripts);
   for (const RunView& run : context.evidence.Runs(side)) {
     const SettingsView& view = SettingsView::Of(context, side, run);
-    const ComputeType type = ComputeTypeOf(view);
+    const ComputeType type = BesideShort(view, side == Side::kMigrated && BaselineIsShort(context));
     TypeConflicts(context, result, view);
     std::string evidence;
     const bool scale_seen = LogsShowLossScale(run, evidence);
@@ -253,8 +276,8 @@ bool ReportLeftOff(const CheckContext& context, v1::CheckResult& result, const S
 
 void CompareMechanism(const CheckContext& context, v1::CheckResult& result, const SettingsView& baseline,
                       const SettingsView& migrated) {
-  const ComputeType a = ComputeTypeOf(baseline);
-  const ComputeType b = ComputeTypeOf(migrated);
+  const ComputeType a = BesideShort(baseline, IsShort(ComputeTypeOf(migrated)));
+  const ComputeType b = BesideShort(migrated, IsShort(ComputeTypeOf(baseline)));
   const std::vector<Mechanism> x = MechanismsOf(context.rules, baseline);
   const std::vector<Mechanism> y = MechanismsOf(context.rules, migrated);
   if (a.dtype.empty() != b.dtype.empty() && ReportLeftOff(context, result, baseline, migrated)) return;

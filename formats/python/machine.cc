@@ -288,7 +288,8 @@ int ScriptMachine::AddFact(MachineFact fact, NodeId node) {
   fact.loops.assign(open_loops_.begin(), open_loops_.end());
   fact.contexts.assign(contexts_.begin(), contexts_.end());
   fact.conditional = conditional > 0;
-  const bool updates = fact.kind == "optimizer_step" || fact.kind == "scaler_step" || fact.kind == "zero_grad";
+  const bool updates =
+      fact.kind == "optimizer_step" || fact.kind == "scaler_step" || fact.kind == "zero_grad" || fact.kind == "clip";
   if (updates && !every.empty()) fact.arguments.push_back({"every", "", every.back(), false});
   fact.called = called;
   fact.entry = entry;
