@@ -5,13 +5,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 
 namespace paritect {
 namespace {
@@ -95,13 +96,14 @@ bool ConnectionTable::MakeStranger(int descriptor, std::int64_t now_ms) {
   return true;
 }
 
-bool ConnectionTable::Heard(const std::string& peer, bool message) {
+bool ConnectionTable::Heard(const std::string& peer, const std::string& caller, bool message) {
   absl::MutexLock lock(&mutex_);
   const auto found = by_peer_.find(peer);
   if (found == by_peer_.end()) return false;
   Connection& connection = connections_.at(found->second);
   connection.heard = connection.heard || message;
   if (connection.state != State::kStranger) return false;
+  connection.caller = caller;
   SetState(connection, State::kKnown);
   return true;
 }
@@ -137,11 +139,40 @@ const char* ConnectionTable::Offence(int descriptor, Connection& connection, std
   if (!bytes) return nullptr;
   if (connection.heard) connection.heard_bytes = *bytes;
   connection.heard = false;
-  const std::uint64_t unheard = *bytes - connection.heard_bytes;
-  if (unheard == 0) connection.unheard_since_ms = now_ms;
+  connection.unheard = *bytes - connection.heard_bytes;
+  if (connection.unheard == 0) connection.unheard_since_ms = now_ms;
   const bool slow = now_ms - connection.unheard_since_ms > limits_.unheard_slow_ms;
   const std::uint64_t most = slow ? limits_.unheard_slow_bytes_max : limits_.unheard_bytes_max;
-  return unheard > most ? "bytes without a message" : nullptr;
+  return connection.unheard > most ? "bytes without a message" : nullptr;
+}
+
+std::vector<int> ConnectionTable::TooMuchTogether() const {
+  struct Part {
+    std::uint64_t bytes;
+    int descriptor;
+  };
+  struct Whole {
+    std::uint64_t bytes = 0;
+    std::vector<Part> parts;
+  };
+  std::map<absl::string_view, Whole> by_caller;
+  for (const auto& [descriptor, connection] : connections_) {
+    if (connection.unheard == 0) continue;
+    Whole& whole = by_caller[connection.caller];
+    whole.bytes += connection.unheard;
+    whole.parts.push_back({connection.unheard, descriptor});
+  }
+  std::vector<int> going;
+  for (auto& [caller, whole] : by_caller) {
+    if (whole.bytes <= limits_.unheard_together_bytes_max) continue;
+    std::sort(whole.parts.begin(), whole.parts.end(), [](const Part& a, const Part& b) { return a.bytes > b.bytes; });
+    for (const Part& part : whole.parts) {
+      if (whole.bytes <= limits_.unheard_together_bytes_max) break;
+      whole.bytes -= part.bytes;
+      going.push_back(part.descriptor);
+    }
+  }
+  return going;
 }
 
 void ConnectionTable::Look(std::int64_t now_ms, bool crowded,
@@ -150,13 +181,20 @@ void ConnectionTable::Look(std::int64_t now_ms, bool crowded,
   {
     absl::MutexLock lock(&mutex_);
     ForgetClosed();
-    for (auto& [descriptor, connection] : connections_) {
-      const char* const why = Offence(descriptor, connection, now_ms, crowded);
+    const auto hang_up = [&](int descriptor, Connection& connection, const char* why) {
       // The transport may have closed it since: then the number is nobody's, or a file's, to which this does nothing.
-      if (why == nullptr || SocketInode(descriptor) != connection.inode) continue;
+      if (SocketInode(descriptor) != connection.inode) return;
       Reset(descriptor);
       connection.heard = true;  // told once
+      connection.unheard = 0;
       offenders.emplace_back(connection.address, why);
+    };
+    for (auto& [descriptor, connection] : connections_) {
+      const char* const why = Offence(descriptor, connection, now_ms, crowded);
+      if (why != nullptr) hang_up(descriptor, connection, why);
+    }
+    for (const int descriptor : TooMuchTogether()) {
+      hang_up(descriptor, connections_.at(descriptor), "bytes without a message, with others");
     }
   }
   for (const auto& [address, why] : offenders) cut(address, why);

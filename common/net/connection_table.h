@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -31,8 +32,11 @@ struct ConnectionLimits {
   // Bytes that come in without any message that the services take. Above the largest message, and what flow control
   // lets wait.
   std::uint64_t unheard_bytes_max = 16 << 20;
-  // The same where it takes long: what costs the transport much time for few bytes. A message of 8 MiB must come in at
-  // 2 Mbit/s or faster.
+  // What all strangers together, and what all connections of one caller, may send so: a connection's limit alone says
+  // nothing of who opens a hundred (seen: 2.4 GiB of unfinished headers). Who sent most goes.
+  std::uint64_t unheard_together_bytes_max = 24 << 20;
+  // As unheard_bytes_max where it takes long: what costs the transport much time for few bytes. A message of 8 MiB must
+  // come in at 2 Mbit/s or faster.
   std::uint64_t unheard_slow_bytes_max = 2 << 20;
   std::int64_t unheard_slow_ms = 30'000;
 };
@@ -53,9 +57,10 @@ class ConnectionTable {
   // Counts as a stranger from now on. False: there are too many.
   bool MakeStranger(int descriptor, std::int64_t now_ms);
 
-  // The services admitted a call of this peer, and (`message`) took a message. True: it was a stranger until now. A
-  // call alone is no message: else streams that are opened and reset at once would keep a connection for ever.
-  bool Heard(const std::string& peer, bool message);
+  // The services admitted a call of `caller` on this peer's connection, and (`message`) took a message. True: it was a
+  // stranger until now. A call alone is no message: else streams that are opened and reset at once would keep a
+  // connection for ever.
+  bool Heard(const std::string& peer, const std::string& caller, bool message);
 
   // Forgets what is closed, hangs up on who is over a limit. `crowded`: somebody waits for a stranger's place.
   void Look(std::int64_t now_ms, bool crowded,
@@ -70,11 +75,13 @@ class ConnectionTable {
     std::uint64_t inode = 0;  // of the socket: tells whether the descriptor is still this connection
     std::string address;
     std::string peer;
+    std::string caller;  // "": a stranger
     State state = State::kWaiting;
     std::int64_t stranger_since_ms = 0;
     bool heard = false;             // since the last look
     std::uint64_t heard_bytes = 0;  // that had come in when it was
     std::int64_t unheard_since_ms = 0;
+    std::uint64_t unheard = 0;  // bytes, at the last look
   };
   struct Counts {
     int all = 0;
@@ -86,6 +93,7 @@ class ConnectionTable {
   void ForgetClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SetState(Connection& connection, State state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const char* Offence(int descriptor, Connection& connection, std::int64_t now_ms, bool crowded) const;
+  std::vector<int> TooMuchTogether() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ConnectionLimits limits_;
   absl::Mutex mutex_;

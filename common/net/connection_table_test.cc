@@ -59,8 +59,8 @@ TEST_F(ConnectionTableTest, AStrangerIsHungUpOnUnlessACallComes) {
   ASSERT_TRUE(table.MakeStranger(silent.taken, 1000));
   ASSERT_TRUE(table.MakeStranger(known.taken, 1000));
   EXPECT_EQ(table.strangers(), 2);
-  EXPECT_TRUE(table.Heard(known.key, true));
-  EXPECT_FALSE(table.Heard(known.key, true)) << "a stranger no more";
+  EXPECT_TRUE(table.Heard(known.key, "agent/gpu-01", true));
+  EXPECT_FALSE(table.Heard(known.key, "agent/gpu-01", true)) << "a stranger no more";
   EXPECT_EQ(table.strangers(), 1);
   EXPECT_THAT(Look(table, 21'000), IsEmpty());
   EXPECT_THAT(Look(table, 21'001), ElementsAre(HasSubstr("127.0.0.1 no call")));
@@ -97,11 +97,11 @@ TEST_F(ConnectionTableTest, BytesThatLeadToNoMessageAreCounted) {
   const Pair hostile = Connect(table);
   for (const Pair* pair : {&honest, &hostile}) {
     ASSERT_TRUE(table.MakeStranger(pair->taken, 0));
-    table.Heard(pair->key, true);
+    table.Heard(pair->key, "agent/gpu-01", true);
   }
   for (int i = 0; i < 4; ++i) {
     Deliver(honest, 90'000);
-    table.Heard(honest.key, true);
+    table.Heard(honest.key, "agent/gpu-01", true);
     EXPECT_THAT(Look(table, 1), IsEmpty());
   }
   Deliver(hostile, 90'000);
@@ -120,15 +120,15 @@ TEST_F(ConnectionTableTest, CallsWithoutAMessageAreBytesThatLeadToNone) {
   ConnectionTable table(limits);
   const Pair hostile = Connect(table);
   ASSERT_TRUE(table.MakeStranger(hostile.taken, 0));
-  EXPECT_TRUE(table.Heard(hostile.key, false)) << "an admitted call: no stranger";
+  EXPECT_TRUE(table.Heard(hostile.key, "agent/gpu-01", false)) << "an admitted call: no stranger";
   EXPECT_EQ(table.strangers(), 0);
   for (int i = 0; i < 2; ++i) {
     Deliver(hostile, 40'000);
-    table.Heard(hostile.key, false);
+    table.Heard(hostile.key, "agent/gpu-01", false);
     EXPECT_THAT(Look(table, 1), IsEmpty());
   }
   Deliver(hostile, 40'000);
-  table.Heard(hostile.key, false);
+  table.Heard(hostile.key, "agent/gpu-01", false);
   EXPECT_THAT(Look(table, 1), ElementsAre(HasSubstr("bytes without a message")));
   close(hostile.taken);
 }
@@ -139,7 +139,7 @@ TEST_F(ConnectionTableTest, FewBytesThatTakeLongAreCountedToo) {
   ConnectionTable table(limits);
   const Pair slow = Connect(table);
   ASSERT_TRUE(table.MakeStranger(slow.taken, 0));
-  table.Heard(slow.key, true);
+  table.Heard(slow.key, "agent/gpu-01", true);
   Deliver(slow, 5'000);
   EXPECT_THAT(Look(table, 1'000), IsEmpty());
   EXPECT_THAT(Look(table, 500'000), IsEmpty()) << "heard since: those bytes were a message";
@@ -149,6 +149,43 @@ TEST_F(ConnectionTableTest, FewBytesThatTakeLongAreCountedToo) {
   Deliver(slow, 2'000);
   EXPECT_THAT(Look(table, 600'001), ElementsAre(HasSubstr("bytes without a message")));
   close(slow.taken);
+}
+
+TEST_F(ConnectionTableTest, AllConnectionsOfACallerAreCountedTogether) {
+  ConnectionLimits limits;
+  limits.unheard_together_bytes_max = 100'000;
+  ConnectionTable table(limits);
+  const Pair most = Connect(table), second = Connect(table), other = Connect(table);
+  for (const Pair* pair : {&most, &second, &other}) ASSERT_TRUE(table.MakeStranger(pair->taken, 0));
+  for (const Pair* pair : {&most, &second}) table.Heard(pair->key, "agent/gpu-01", true);
+  table.Heard(other.key, "agent/gpu-02", true);
+  Look(table, 1);
+  Deliver(most, 60'000);
+  Deliver(second, 30'000);
+  Deliver(other, 90'000);
+  EXPECT_THAT(Look(table, 2), IsEmpty()) << "another's are not theirs";
+  Deliver(second, 20'000);
+  EXPECT_THAT(Look(table, 3), ElementsAre(HasSubstr("bytes without a message, with others")));
+  EXPECT_TRUE(most.caller.IsHungUpOn()) << "who sent most goes, and no more than must";
+  EXPECT_THAT(Look(table, 4), IsEmpty()) << "told once";
+  for (const Pair* pair : {&most, &second, &other}) close(pair->taken);
+}
+
+TEST_F(ConnectionTableTest, StrangersAreCountedTogetherWhereverTheyComeFrom) {
+  ConnectionLimits limits;
+  limits.unheard_together_bytes_max = 100'000;
+  ConnectionTable table(limits);
+  const Pair first = Connect(table), second = Connect(table), third = Connect(table), known = Connect(table);
+  for (const Pair* pair : {&first, &second, &third, &known}) ASSERT_TRUE(table.MakeStranger(pair->taken, 0));
+  table.Heard(known.key, "viewer/chen", true);
+  Look(table, 1);
+  Deliver(known, 95'000);
+  Deliver(first, 70'000);
+  Deliver(second, 80'000);
+  Deliver(third, 10'000);
+  EXPECT_EQ(Look(table, 2).size(), 1u);
+  EXPECT_TRUE(second.caller.IsHungUpOn());
+  for (const Pair* pair : {&first, &second, &third, &known}) close(pair->taken);
 }
 
 // What it had sent already is not read any more.
@@ -176,7 +213,7 @@ TEST_F(ConnectionTableTest, ANumberThatIsGivenAnewIsAnotherConnection) {
   close(number);
   const Pair second = Connect(table);
   EXPECT_EQ(table.open(), 1);
-  EXPECT_FALSE(table.Heard(first.key, true)) << "the one before is forgotten";
+  EXPECT_FALSE(table.Heard(first.key, "agent/gpu-01", true)) << "the one before is forgotten";
   const Pair third = Connect(table, Answer::kTooManyOfAddress);
   close(second.taken);
   close(third.taken);

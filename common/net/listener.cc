@@ -155,9 +155,9 @@ ListenerCounters Listener::counters() const {
           table_.open(), waiting_,       table_.strangers(),   cut_};
 }
 
-void Listener::Heard(const std::string& peer, bool message) {
+void Listener::Heard(const std::string& peer, const std::string& caller, bool message) {
   // A stranger less: somebody may wait for the place.
-  if (table_.Heard(peer, message) && unseated_ > 0) Wake();
+  if (table_.Heard(peer, caller, message) && unseated_ > 0) Wake();
 }
 
 void Listener::Loop() {

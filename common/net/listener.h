@@ -68,8 +68,8 @@ class Listener {
   // Ends accepting; connections live on. Idempotent.
   void Stop();
   ListenerCounters counters() const;
-  // The services admitted a call of this peer (PeerKey), or took a message of it. Any thread.
-  void Heard(const std::string& peer, bool message);
+  // ConnectionTable::Heard. Any thread.
+  void Heard(const std::string& peer, const std::string& caller, bool message);
 
  private:
   struct Waiting {

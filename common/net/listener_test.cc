@@ -132,7 +132,7 @@ TEST_F(PeekingTest, TellsTheDoorsCallersFromOthersAndTakesNothingAway) {
   std::string there(hello.size(), 0);
   EXPECT_EQ(recv(taken_[1], there.data(), there.size(), MSG_WAITALL), static_cast<ssize_t>(hello.size()));
   EXPECT_EQ(there, hello);
-  listener_->Heard(PeerKey("127.0.0.1", other.own_port()), true);
+  listener_->Heard(PeerKey("127.0.0.1", other.own_port()), "agent/gpu-01", true);
   EXPECT_EQ(listener_->counters().strangers, 0);
   CloseTaken();
 }
@@ -172,7 +172,7 @@ TEST_F(PeekingTest, StrangersWaitForAPlaceUntilACallOfAnotherComes) {
   door.Send(Hello("paritect-enrol/1"));
   ASSERT_TRUE(WaitForTaken(2));
   EXPECT_THAT(for_door_, testing::ElementsAre(false, true)) << "the door does not wait for them";
-  listener_->Heard(PeerKey("127.0.0.1", first.own_port()), true);
+  listener_->Heard(PeerKey("127.0.0.1", first.own_port()), "agent/gpu-01", true);
   EXPECT_TRUE(WaitForTaken(3));
   CloseTaken();
 }

@@ -76,7 +76,7 @@ absl::StatusOr<Caller> Gate::Admit(const grpc::ServerContextBase& context, absl:
   }
   if (status.ok()) status = Holds(*caller);
   if (status.ok()) {
-    heard_(caller->key, with_message);
+    heard_(*caller, with_message);
     return caller;
   }
   const std::string actor = caller.ok() ? caller->Actor() : absl::StrCat("-/", AddressOf(PeerKeyOfUri(context.peer())));
@@ -99,7 +99,7 @@ absl::StatusOr<LoginHolder> Gate::HolderOf(const std::string& certificate_pem) c
 
 absl::Status Gate::StillGood(const Caller& caller) const {
   PARITECT_RETURN_IF_ERROR(Holds(caller));
-  heard_(caller.key, true);
+  heard_(caller, true);
   return absl::OkStatus();
 }
 

@@ -34,9 +34,9 @@ struct Caller {
 class Gate {
  public:
   // `insecure`: no TLS (tests on the loopback only): the caller is what its metadata "paritect-role" and
-  // "paritect-name" say. `heard`: a call was admitted on the connection of this key, or (`message`) a message taken.
+  // "paritect-name" say. `heard`: a call was admitted, or (`message`) a message taken.
   Gate(const ServerFolder& folder, Fleet& fleet, CallLog& log, WallClock clock,
-       std::function<void(const std::string& key, bool message)> heard, bool insecure)
+       std::function<void(const Caller& caller, bool message)> heard, bool insecure)
       : folder_(folder),
         fleet_(fleet),
         log_(log),
@@ -67,7 +67,7 @@ class Gate {
   Fleet& fleet_;
   CallLog& log_;
   const WallClock clock_;
-  const std::function<void(const std::string& key, bool message)> heard_;
+  const std::function<void(const Caller& caller, bool message)> heard_;
   const bool insecure_;
 };
 

@@ -30,7 +30,7 @@ TEST(Gate, ACertificateWhoseTimeIsOverIsGoodForNothingMoreOnItsConnection) {
   std::vector<std::string> heard;
   const Gate gate(
       server, fleet, log, clock,
-      [&](const std::string& key, bool message) { heard.push_back(absl::StrCat(key, message ? " message" : "")); },
+      [&](const Caller& caller, bool message) { heard.push_back(absl::StrCat(caller.key, message ? " message" : "")); },
       false);
   Caller caller;
   caller.key = "10.0.0.1:4711";

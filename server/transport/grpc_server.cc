@@ -141,8 +141,8 @@ class GrpcServerImpl final : public GrpcServer {
   int port() const override { return listener_->port(); }
   ListenerCounters listener_counters() const override { return listener_->counters(); }
 
-  void Heard(const std::string& key, bool message) override {
-    if (Listener* const listener = hearing_) listener->Heard(key, message);
+  void Heard(const std::string& key, const std::string& actor, bool message) override {
+    if (Listener* const listener = hearing_) listener->Heard(key, actor, message);
   }
 
   void Stop(std::int64_t grace_ms) override {

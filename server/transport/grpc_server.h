@@ -28,8 +28,8 @@ class GrpcServer {
   virtual ~GrpcServer() = default;
   virtual int port() const = 0;
   virtual ListenerCounters listener_counters() const = 0;
-  // The services admitted a call on the connection of this key (PeerKey), or took a message. Any thread.
-  virtual void Heard(const std::string& key, bool message) = 0;
+  // ConnectionTable::Heard, with Caller::key and Caller::Actor. Any thread.
+  virtual void Heard(const std::string& key, const std::string& actor, bool message) = 0;
   // Accepts no more, lets calls end until the deadline, then ends them.
   virtual void Stop(std::int64_t grace_ms) = 0;
 };

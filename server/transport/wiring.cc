@@ -1,5 +1,6 @@
 #include "server/transport/wiring.h"
 
+#include <malloc.h>
 #include <openssl/rand.h>
 
 #include <utility>
@@ -21,7 +22,7 @@
 namespace paritect {
 namespace {
 
-constexpr std::int64_t kSeenEveryMs = 30'000;
+constexpr std::int64_t kSometimesEveryMs = 30'000;
 constexpr std::int64_t kDrainSpreadMs = 3000;
 constexpr std::int64_t kStopGraceMs = 3000;
 
@@ -94,8 +95,8 @@ Server::Server(ServerEnv& env, const ServeOptions& options, ServerFolder folder,
                 }),
       gate_(
           folder_, fleet_, log_, env.clock,
-          [this](const std::string& key, bool message) {
-            if (GrpcServer* const transport = transport_) transport->Heard(key, message);
+          [this](const Caller& caller, bool message) {
+            if (GrpcServer* const transport = transport_) transport->Heard(caller.key, caller.Actor(), message);
           },
           options.insecure_loopback),
       retention_(
@@ -258,10 +259,12 @@ void Server::Tick() {
   audits_.Tick();
   live_.Tick();
   const std::int64_t now = env_.clock();
-  if (now - seen_ms_ < kSeenEveryMs) return;
-  seen_ms_ = now;
+  if (now - sometimes_ms_ < kSometimesEveryMs) return;
+  sometimes_ms_ = now;
   WriteSet set = fleet_.SeenSet();
   if (!set.empty()) writer_.Submit(std::move(set), [](absl::Status) {});
+  // What imports, reports and callers who were hung up on took: glibc keeps it with the thread that freed it.
+  malloc_trim(0);
 }
 
 void Server::Stop() {

@@ -107,7 +107,7 @@ class Server {
   std::atomic<GrpcServer*> transport_ = nullptr;  // calls may come in before grpc_ is set
   std::unique_ptr<WatchedContext> web_context_;
   std::unique_ptr<WebServer> web_;
-  std::int64_t seen_ms_ = 0;
+  std::int64_t sometimes_ms_ = 0;
 };
 
 }  // namespace paritect

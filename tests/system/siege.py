@@ -89,6 +89,23 @@ def endless_headers(siege, seconds):
         base.endless_headers(connection, seconds)
 
 
+def many_unfinished_headers(siege, seconds):
+    """Many connections, each with a header block that stays below what one may send, of the headers that cost most."""
+    block = b"\x00\x01a\x01b" * 3200
+    crowd = []
+    for _ in range(50):
+        def attack():
+            crowd.append(siege.with_certificate())
+            crowd[-1].sendall(PREFACE + frame(1, 0, 1, b"\x83\x86"))
+            for _ in range(600):
+                crowd[-1].sendall(frame(9, 0, 1, block))
+
+        quietly(attack)
+    time.sleep(seconds / 3)
+    for one in crowd:
+        one.close()
+
+
 def endless_number(siege, seconds):
     with siege.with_certificate() as connection:
         base.endless_number(connection, seconds)
@@ -447,9 +464,9 @@ def crowd_of_viewers(siege, seconds):
         one.wait()
 
 
-ATTACKS = [endless_headers, endless_number, rapid_reset, frame_floods, random_frames, huge_messages, many_streams, no_certificate,
-           half_open, foreign_certificates, token_guessing, page_abuse, slowloris, endless_heads, hostile_webhooks,
-           crowd_of_viewers]
+ATTACKS = [endless_headers, many_unfinished_headers, endless_number, rapid_reset, frame_floods, random_frames, huge_messages,
+           many_streams, no_certificate, half_open, foreign_certificates, token_guessing, page_abuse, slowloris, endless_heads,
+           hostile_webhooks, crowd_of_viewers]
 
 
 def look(siege, name, before, lines_before, seconds):
