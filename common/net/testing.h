@@ -86,6 +86,7 @@ class ListeningSocket {
   ~ListeningSocket() { close(fd_); }
   ListeningSocket(const ListeningSocket&) = delete;
 
+  int fd() const { return fd_; }
   int port() const { return port_; }
   // At most ten seconds; -1: nobody came.
   int Accept() const {

@@ -117,6 +117,12 @@ absl::StatusOr<int> ExchangeOverTls(const WebhookUrl& url, TcpStream& tcp, const
   return Exchange(tls, request);
 }
 
+absl::Status Outcome(int status) {
+  if (status < 300) return absl::OkStatus();
+  if (status < 400) return absl::UnavailableError(absl::StrCat("status ", status, ": redirections are not followed"));
+  return absl::UnavailableError(absl::StrCat("status ", status));
+}
+
 }  // namespace
 
 absl::StatusOr<TargetRules::Range> TargetRules::ParseRange(absl::string_view text) {
@@ -150,14 +156,14 @@ bool TargetRules::Contains(const Range& range, const Address& address) {
   return (address[whole] & mask) == (range.address[whole] & mask);
 }
 
-// Source: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890).
+// Source: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890); translated ones of RFC 2765.
 const std::vector<TargetRules::Range>& TargetRules::Denied() {
   static const std::vector<Range>& denied = *[] {
     auto* const ranges = new std::vector<Range>;
-    for (const char* text :
-         {"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
-          "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/3", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16",
-          "2001::/32", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"}) {
+    for (const char* text : {"0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
+                             "172.16.0.0/12", "192.0.0.0/24",    "192.168.0.0/16", "198.18.0.0/15",  "224.0.0.0/3",
+                             "::/96",         "::ffff:0:0:0/96", "64:ff9b::/96",   "64:ff9b:1::/48", "2002::/16",
+                             "2001::/32",     "fc00::/7",        "fe80::/10",      "fec0::/10",      "ff00::/8"}) {
       ranges->push_back(*ParseRange(text));
     }
     return ranges;
@@ -280,9 +286,7 @@ void WebhookQueue::Loop() {
     }
     const auto sent = stopping_ ? absl::StatusOr<int>(absl::CancelledError("not sent: the server was stopping"))
                                 : PostJson(*url, next.second, options_.rules, options_.time_ms, &stopping_);
-    told_(url->Place(), !sent.ok()     ? sent.status()
-                        : *sent >= 400 ? absl::UnavailableError(absl::StrCat("status ", *sent))
-                                       : absl::OkStatus());
+    told_(url->Place(), sent.ok() ? Outcome(*sent) : sent.status());
   }
 }
 

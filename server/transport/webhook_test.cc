@@ -35,12 +35,12 @@ absl::Status Check(const TargetRules& rules, const std::string& text) {
 
 TEST(TargetRules, DenyWhatOnlyTheServerCanReach) {
   const TargetRules rules = *TargetRules::Parse({});
-  for (const char* denied : {"127.0.0.1",  "127.1.2.3",        "0.0.0.0",         "10.0.0.1",
-                             "172.16.0.1", "172.31.255.255",   "192.168.1.1",     "169.254.169.254",
-                             "100.64.0.1", "224.0.0.1",        "255.255.255.255", "::1",
-                             "::",         "fe80::1",          "fd00::1",         "fc00::1",
-                             "ff02::1",    "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
-                             "::7f00:1"}) {
+  for (const char* denied : {"127.0.0.1",  "127.1.2.3",         "0.0.0.0",         "10.0.0.1",
+                             "172.16.0.1", "172.31.255.255",    "192.168.1.1",     "169.254.169.254",
+                             "100.64.0.1", "224.0.0.1",         "255.255.255.255", "::1",
+                             "::",         "fe80::1",           "fd00::1",         "fc00::1",
+                             "ff02::1",    "::ffff:127.0.0.1",  "::ffff:10.0.0.1", "64:ff9b::7f00:1",
+                             "::7f00:1",   "::ffff:0:127.0.0.1"}) {
     EXPECT_TRUE(absl::IsPermissionDenied(Check(rules, denied))) << denied;
   }
   for (const char* public_one :
@@ -140,7 +140,9 @@ TEST(PostJson, SendsAndReadsTheFirstLine) {
 
 TEST(PostJson, AnAddressThatMayNotBeCalledIsNotCalledWhateverItsName) {
   const ListeningSocket listening;
-  for (const char* host : {"127.0.0.1", "localhost"}) {
+  // Also in the forms that the resolver takes for a number, and behind a user that looks like a host.
+  for (const char* host : {"127.0.0.1", "localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "0", "0.0.0.0",
+                           "[::ffff:127.0.0.1]", "[::1]", "8.8.8.8@127.0.0.1", "8.8.8.8:80@localhost"}) {
     const WebhookUrl url = *ParseWebhookUrl(absl::StrCat("http://", host, ":", listening.port(), "/"));
     EXPECT_TRUE(absl::IsPermissionDenied(PostJson(url, "{}", TargetRules(), 5000, nullptr).status())) << host;
   }
@@ -179,6 +181,22 @@ TEST(PostJson, ADripSilenceAndAnAnswerWithoutEndAreGivenUp) {
   EXPECT_EQ(*PostJson(body.Url(), "{}", Loopback(), 5000, nullptr), 200) << "the body is left where it is";
 }
 
+// Wherever it points: the answer's first line is all that is read.
+TEST(PostJson, ARedirectionIsNotFollowed) {
+  std::atomic<int> called = 0;
+  const ListeningSocket elsewhere;
+  const Hook hook([&](int fd) {
+    ++called;
+    ReadRequest(fd);
+    Say(fd, absl::StrCat("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:", elsewhere.port(),
+                         "/\r\nContent-Length: 0\r\n\r\n"));
+  });
+  EXPECT_EQ(*PostJson(hook.Url(), "{}", Loopback(), 5000, nullptr), 307);
+  EXPECT_EQ(called, 1);
+  pollfd waited = {elsewhere.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&waited, 1, 0), 0) << "nobody called there";
+}
+
 TEST(PostJson, WhatIsNoHttpIsSaid) {
   for (const char* answer : {"SSH-2.0-x\r\n", "HTTP/1.1 999 x\r\n", "HTTP/1.1\r\n", "\n"}) {
     const Hook hook([&](int fd) {
@@ -212,14 +230,17 @@ TEST_F(WebhookQueueTest, TellsInOrderHowEachEnded) {
   std::atomic<int> calls = 0;
   const Hook hook([&](int fd) {
     ReadRequest(fd);
-    Say(fd, ++calls == 1 ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 500 Oops\r\n");
+    const char* const answers[] = {"HTTP/1.1 200 OK\r\n", "HTTP/1.1 500 Oops\r\n", "HTTP/1.1 301 Moved\r\n"};
+    Say(fd, answers[calls++ % 3]);
   });
   WebhookQueue queue({Loopback()}, Told());
-  for (const std::string& url : {hook.Text(), hook.Text(), std::string("http://10.1.2.3/x"), std::string("nonsense")}) {
+  for (const std::string& url :
+       {hook.Text(), hook.Text(), hook.Text(), std::string("http://10.1.2.3/x"), std::string("nonsense")}) {
     queue.Post(url, "{}");
   }
-  EXPECT_THAT(WaitForTold(4), ElementsAre("http://127.0.0.1: OK", "http://127.0.0.1: UNAVAILABLE",
-                                          "http://10.1.2.3:8 PERMISSION_DENIED", " INVALID_ARGUMENT"));
+  EXPECT_THAT(WaitForTold(5),
+              ElementsAre("http://127.0.0.1: OK", "http://127.0.0.1: UNAVAILABLE", "http://127.0.0.1: UNAVAILABLE",
+                          "http://10.1.2.3:8 PERMISSION_DENIED", " INVALID_ARGUMENT"));
 }
 
 TEST_F(WebhookQueueTest, ASlowHookHoldsUpNeitherPostNorTheEnd) {
