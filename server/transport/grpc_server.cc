@@ -4,6 +4,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/support/server_interceptor.h>
@@ -15,6 +16,7 @@
 #include "common/net/read_hold.h"
 #include "common/net/tcp_stream.h"
 #include "common/status_macros.h"
+#include "server/call_rate.h"
 #include "server/executor.h"
 #include "server/transport/agents_service.h"
 #include "server/transport/enrolment_door.h"
@@ -64,6 +66,23 @@ class GateInterceptorFactory final : public grpc::experimental::ServerIntercepto
   const Gate& gate_;
 };
 
+// Asked on the transport's thread, before gRPC keeps anything for a call's handler.
+class CallRateProcessor final : public grpc::AuthMetadataProcessor {
+ public:
+  bool IsBlocking() const override { return false; }
+  grpc::Status Process(const InputMetadata& /*metadata*/, grpc::AuthContext* context, OutputMetadata* /*consumed*/,
+                       OutputMetadata* /*response*/) override {
+    const std::vector<grpc::string_ref> pem = context->FindPropertyValues("x509_pem_cert");
+    const auto holder = pem.empty() ? absl::string_view() : absl::string_view(pem[0].data(), pem[0].size());
+    if (rate_.Take(holder, MonotonicMs())) return grpc::Status::OK;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            absl::StrCat("more than ", CallRate::kCallsASecond, " calls a second with this certificate")};
+  }
+
+ private:
+  CallRate rate_;
+};
+
 // What gRPC has to say itself; of a failed handshake only what HandshakeWatch could not tell with its address.
 // Strangers decide how many there are: more than a few a second are dropped.
 std::atomic<ServerLog*> grpc_log = nullptr;  // NOLINT: gRPC's log function takes no argument of ours
@@ -91,7 +110,9 @@ std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const GrpcServerOptions
   tls.watch_identity_key_cert_pairs();
   // HTTP/2 of this gRPC can be made to end the process: none of it is read before the certificate was verified.
   tls.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  return grpc::experimental::TlsServerCredentials(tls);
+  auto credentials = grpc::experimental::TlsServerCredentials(tls);
+  credentials->SetAuthMetadataProcessor(std::make_shared<CallRateProcessor>());
+  return credentials;
 }
 
 class GrpcServerImpl final : public GrpcServer {

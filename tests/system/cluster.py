@@ -467,6 +467,17 @@ def frame(kind, flags, stream, payload=b""):
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0)
 
 
+def literal(name, value):
+    """A header field without indexing, both lengths below 127."""
+    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+def call_headers(path, *more):
+    return b"".join(literal(*one) for one in (
+        (b":method", b"POST"), (b":scheme", b"https"), (b":path", path), (b":authority", b"localhost"),
+        (b"content-type", b"application/grpc"), (b"te", b"trailers"), *more))
+
+
 def endless_headers(connection, seconds):
     """A header block whose CONTINUATION frames never end, with headers for the peer's table. Gives the bytes that could
     be sent before it hung up; None: it never did."""
@@ -648,6 +659,16 @@ def test_hostile_agent():
             check(sent > 1 << 20, f"hung up on after {sent} bytes: not what is tested")
         with shake(cluster, "h2", cluster.state("gpu-01")) as connection:
             check(endless_number(connection, 120) is not None, "a number without end never ended")
+        # Calls opened and reset at once: what is above the rate is refused before a handler knows of it.
+        with shake(cluster, "h2", cluster.state("gpu-01")) as connection:
+            head, received = call_headers(b"/paritect.v1.Agents/Session"), b""
+            burst = b"".join(frame(1, 4, i, head) + frame(3, 0, i, b"\0\0\0\x08") for i in range(1, 10_000, 2))
+            connection.sendall(PREFACE + burst + frame(1, 4, 10_001, head))
+            connection.settimeout(30)
+            while b"calls a second" not in received:
+                more = connection.recv(65536)
+                check(more, f"5,000 calls at once were not refused: {received[-300:]}")
+                received += more
         cluster.client("node", "ls", "--timeout", "60s")
         grown = rss_mib(cluster.server) - before
         print(f"hung up on after {sent >> 20} MiB; the server has grown by {grown:.0f} MiB")

@@ -13,8 +13,8 @@ import zlib
 
 sys.dont_write_bytecode = True  # the source folder stays as it is
 import cluster as base
-from cluster import Cluster, PREFACE, binary, check, field, frame, rss_mib, shake, varint
-from siege import call_headers, drain, quietly
+from cluster import Cluster, PREFACE, binary, call_headers, check, field, frame, rss_mib, shake, varint
+from siege import drain, quietly
 
 AGENT_MEMORY_MIB = 1024  # MemoryMax of deploy/agent's unit
 RSS_GROWN_MIB_MAX = 600  # a million pieces of evidence in one bundle are the largest

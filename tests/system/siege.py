@@ -20,22 +20,11 @@ import time
 
 sys.dont_write_bytecode = True  # the source folder stays as it is
 import cluster as base
-from cluster import PREFACE, binary, check, field, frame, rss_mib, shake, wait_for
+from cluster import PREFACE, binary, call_headers, check, field, frame, rss_mib, shake, wait_for
 
 RSS_GROWN_MIB_MAX = 600
 DESCRIPTORS_GROWN_MAX = 64
 LOG_LINES_A_SECOND_MAX = 20
-
-
-def literal(name, value):
-    """A header field without indexing, both lengths below 127."""
-    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
-
-
-def call_headers(path, *more):
-    return b"".join(literal(*one) for one in (
-        (b":method", b"POST"), (b":scheme", b"https"), (b":path", path), (b":authority", b"localhost"),
-        (b"content-type", b"application/grpc"), (b"te", b"trailers"), *more))
 
 
 def quietly(attack):
