@@ -546,6 +546,18 @@ def field(number, payload):
     return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
+def small_bundle(cluster):
+    """A bundle with one setting, as an agent makes it: its path and its bytes."""
+    with open(os.path.join(cluster.work, "plan.yaml"), "w") as file:
+        file.write("run: x\nnode: n\nsettings: [s.json]\n")
+    with open(os.path.join(cluster.work, "s.json"), "w") as file:
+        file.write('{"a": 1}\n')
+    path = os.path.join(cluster.work, "honest.pbundle")
+    cluster.run(binary("paritect-agent"), "collect", "plan.yaml", "-o", path)
+    with open(path, "rb") as file:
+        return path, file.read()
+
+
 def with_evidence(bundle, evidence):
     """A bundle with one more evidence (docs/bundle_format.md)."""
     magic, records, at = bundle[:12], [], 12
@@ -567,14 +579,7 @@ def test_bomb():
     """A bundle of few bytes that would become millions of objects: refused by `import`, `check` and `inspect` alike, in
     little memory, and the server goes on."""
     with Cluster() as cluster:
-        with open(os.path.join(cluster.work, "plan.yaml"), "w") as file:
-            file.write("run: x\nnode: n\nsettings: [s.json]\n")
-        with open(os.path.join(cluster.work, "s.json"), "w") as file:
-            file.write('{"a": 1}\n')
-        honest = os.path.join(cluster.work, "honest.pbundle")
-        cluster.run(binary("paritect-agent"), "collect", "plan.yaml", "-o", honest)
-        with open(honest, "rb") as file:
-            bundle = file.read()
+        honest, bundle = small_bundle(cluster)
         # The reader of this test's writer: one more evidence, and it is a bundle still.
         good = os.path.join(cluster.work, "good.pbundle")
         with open(good, "wb") as file:

@@ -13,7 +13,7 @@ import zlib
 
 sys.dont_write_bytecode = True  # the source folder stays as it is
 import cluster as base
-from cluster import Cluster, PREFACE, binary, call_headers, check, field, frame, rss_mib, shake, varint
+from cluster import Cluster, PREFACE, binary, call_headers, check, field, frame, rss_mib, shake, small_bundle, varint
 from siege import drain, quietly
 
 AGENT_MEMORY_MIB = 1024  # MemoryMax of deploy/agent's unit
@@ -150,14 +150,7 @@ def test_hostile_bundles():
     """Bundles made by hand: refused with a reason or taken as what they are, by `import`, `check` and `inspect`; a run of
     another's name is not that other's; the server goes on."""
     with Cluster() as cluster:
-        with open(os.path.join(cluster.work, "plan.yaml"), "w") as file:
-            file.write("run: x\nnode: n\nsettings: [s.json]\n")
-        with open(os.path.join(cluster.work, "s.json"), "w") as file:
-            file.write('{"a": 1}\n')
-        honest = os.path.join(cluster.work, "honest.pbundle")
-        cluster.run(binary("paritect-agent"), "collect", "plan.yaml", "-o", honest)
-        with open(honest, "rb") as file:
-            honest_bytes = file.read()
+        honest, honest_bytes = small_bundle(cluster)
         path, before = os.path.join(cluster.work, "made.pbundle"), rss_mib(cluster.server)
         for name, made, whole in bundles(honest_bytes):
             with open(path, "wb") as file:
