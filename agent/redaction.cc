@@ -1,5 +1,6 @@
 #include "agent/redaction.h"
 
+#include <map>
 #include <random>
 
 #include "absl/algorithm/container.h"
@@ -88,6 +89,12 @@ class DocumentRedactor {
     const absl::string_view kind = document_.kind();
     of_the_node_ = kind == "devices" || kind == "packages" || kind == "versions" || kind == "host" || kind == "process";
     environment_ = document_.format() == "environment" || kind == "environment";
+    for (const v1::Setting& setting : document_.settings()) {
+      const bool names = setting.value().kind_case() == v1::Value::kText;
+      if (names && BuiltInSecrets().NamesAnother(setting.raw_key())) {
+        named_[EntryOf(setting.raw_key())] = setting.value().text();
+      }
+    }
     for (v1::Setting& setting : *document_.mutable_settings()) Clean(setting);
     for (v1::Note& note : *document_.mutable_notes()) note.set_message(WithoutSecrets(note.message()));
     if (tally_.count == 0) return;
@@ -103,7 +110,22 @@ class DocumentRedactor {
     return absl::c_any_of(options_.in_clear, [name](const std::string& glob) { return GlobMatch(glob, name); });
   }
 
+  // "environ.0" of "environ.0.name"
+  static std::string EntryOf(absl::string_view name) {
+    const std::size_t dot = name.rfind('.');
+    return std::string(dot == absl::string_view::npos ? "" : name.substr(0, dot));
+  }
+
+  // Of the value of an entry that names what it is for.
+  bool IsSecretOfItsEntry(absl::string_view name, const v1::Setting& setting) const {
+    if (!BuiltInSecrets().ValuesAnother(name)) return false;
+    const auto named = named_.find(EntryOf(name));
+    const SecretFamily* const family = named == named_.end() ? nullptr : BuiltInSecrets().FamilyOf(named->second);
+    return family != nullptr && !IsInnocent(*family, setting.value(), setting.raw_value());
+  }
+
   bool IsSecret(absl::string_view name, const v1::Setting& setting) const {
+    if (IsSecretOfItsEntry(name, setting)) return true;
     if (const SecretFamily* family = BuiltInSecrets().FamilyOf(name)) {
       return !IsInnocent(*family, setting.value(), setting.raw_value());
     }
@@ -137,6 +159,7 @@ class DocumentRedactor {
   v1::SettingsDocument& document_;
   bool environment_ = false;
   bool of_the_node_ = false;
+  std::map<std::string, std::string> named_;  // by entry: what it names
   Tally tally_;
 };
 

@@ -11,6 +11,7 @@
 namespace paritect {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -35,6 +36,19 @@ TEST(Redaction, PlantedSecretsNeverLeave) {
     EXPECT_THAT(Redacted(text), Not(HasSubstr("planted-1234"))) << text;
   }
   EXPECT_THAT(WithoutSecrets("token hf_abcdefghijklmnopqrstuv here"), Not(HasSubstr("abcdefgh")));
+}
+
+// Kubernetes, ECS and compose files give variables as entries of a list.
+TEST(Redaction, AnEntryThatNamesASecretGivesItsValue) {
+  for (const char* text : {"pod:\n  - name: DB_PASSWORD\n    value: planted-word\n",
+                           "pod:\n  - value: planted-word\n    name: DB_PASSWORD\n",
+                           "{\"environ\": [{\"Name\": \"HF_TOKEN\", \"Value\": \"planted-word\"}]}",
+                           "{\"vars\": {\"a\": {\"key\": \"dbPass\", \"default\": \"planted-word\"}}}"}) {
+    EXPECT_THAT(Redacted(text), Not(HasSubstr("planted-word"))) << text;
+  }
+  const std::string kept =
+      Redacted("pod:\n  - name: pad_token\n    value: a-word\n  - name: LR\n    value: other-word\n");
+  EXPECT_THAT(kept, AllOf(HasSubstr("a-word"), HasSubstr("other-word")));
 }
 
 TEST(Redaction, PlantedTextsAreMasked) {

@@ -1,6 +1,7 @@
 #include "rules/secrets.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -300,6 +301,10 @@ bool SecretRules::NamesAHash(absl::string_view name) const {
   });
 }
 
+bool SecretRules::IsOf(const std::set<std::string>& words, absl::string_view field) {
+  return words.contains(absl::AsciiStrToLower(field.substr(field.rfind('.') + 1)));  // npos + 1 is 0
+}
+
 const SecretProgram* SecretRules::ProgramOf(absl::string_view word) const {
   const std::string name(word.substr(word.rfind('/') + 1));  // npos + 1 is 0
   for (const SecretProgram& program : programs_) {
@@ -310,6 +315,11 @@ const SecretProgram* SecretRules::ProgramOf(absl::string_view word) const {
 
 absl::StatusOr<SecretRules> ReadSecrets(const DocumentNode& root) {
   SecretRules rules;
+  const std::map<std::string, std::set<std::string>*> sets = {{"about", &rules.about_},
+                                                              {"endings", &rules.endings_},
+                                                              {"hashes", &rules.hashes_},
+                                                              {"pair_names", &rules.pair_names_},
+                                                              {"pair_values", &rules.pair_values_}};
   for (const auto& [key, value] : root.fields) {
     if (!value.is_list()) return ErrorAt(key, "a list is needed");
     if (key.text == "families") {
@@ -322,10 +332,8 @@ absl::StatusOr<SecretRules> ReadSecrets(const DocumentNode& root) {
       }
     } else if (key.text == "inside") {
       PARITECT_RETURN_IF_ERROR(ReadWords(value, [&](std::string word) { rules.inside_.push_back(std::move(word)); }));
-    } else if (key.text == "about" || key.text == "endings" || key.text == "hashes") {
-      PARITECT_RETURN_IF_ERROR(ReadSet(value, key.text == "about"     ? rules.about_
-                                              : key.text == "endings" ? rules.endings_
-                                                                      : rules.hashes_));
+    } else if (const auto set = sets.find(key.text); set != sets.end()) {
+      PARITECT_RETURN_IF_ERROR(ReadSet(value, *set->second));
     } else if (key.text == "forms" || key.text == "behind") {
       const bool behind = key.text == "behind";
       PARITECT_ASSIGN_OR_RETURN((behind ? rules.behind_ : rules.forms_), ReadForms(value, behind));

@@ -50,6 +50,10 @@ class SecretRules {
   // Whether the name speaks of a digest or an identity (git_commit, run_id), whose values look drawn by lot.
   bool NamesAHash(absl::string_view name) const;
 
+  // Fields of an entry that names another ("environ.0.name") and gives its value ("environ.0.Value").
+  bool NamesAnother(absl::string_view field) const { return IsOf(pair_names_, field); }
+  bool ValuesAnother(absl::string_view field) const { return IsOf(pair_values_, field); }
+
   const SecretProgram* ProgramOf(absl::string_view word) const;
 
   const RE2& forms() const { return *forms_; }    // what is one as a whole
@@ -58,11 +62,12 @@ class SecretRules {
  private:
   friend absl::StatusOr<SecretRules> ReadSecrets(const DocumentNode& root);
   const SecretFamily* FamilyOfPart(const std::vector<std::string>& words) const;
+  static bool IsOf(const std::set<std::string>& words, absl::string_view field);
   bool Matches(const SecretFamily& family, const std::vector<std::string>& words, std::size_t at) const;
 
   std::vector<SecretFamily> families_;
   std::vector<std::string> inside_;
-  std::set<std::string> about_, endings_, hashes_;
+  std::set<std::string> about_, endings_, hashes_, pair_names_, pair_values_;
   std::vector<SecretProgram> programs_;
   std::shared_ptr<const RE2> forms_, behind_;
 };
