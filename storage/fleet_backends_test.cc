@@ -1,4 +1,5 @@
-// Of storage_test: what needs no server.
+// Which stores storage_test runs the contract of storage/fleet_store_test.cc over: those that need no server. It holds no
+// test itself; the same three functions for PostgreSQL stand in storage/postgresql/test_server.cc.
 #include "storage/fleet_test_util.h"
 
 namespace paritect {
