@@ -4,6 +4,7 @@
 
 #include "common/man_page.h"
 #include "common/version.h"
+#include "rules/rules_folder.h"
 
 namespace paritect {
 
@@ -28,13 +29,14 @@ void PrintUsage(std::ostream& out) {
     out << "  paritect-agent " << command->name << (command->usage.empty() ? "" : " ") << command->usage << "\n      "
         << command->summary << "\n";
   }
+  out << kRulesOptionHelp << "\n";
 }
 
 std::string ManPage(const AgentEnv& env) {
   ManProgram program = {.name = "paritect-agent",
                         .section = 8,
                         .summary = "collect the evidence of training runs on a node",
-                        .synopsis = {"COMMAND [options]"},
+                        .synopsis = {"[--rules DIR] COMMAND [options]"},
                         .commands = {},
                         .exit_status =
                             "0 done; 1 failed; 2 usage, plan or configuration error; 4 server not "

@@ -9,6 +9,7 @@
 #include "client/man_page.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
+#include "rules/rules_folder.h"
 
 namespace paritect {
 namespace {
@@ -30,7 +31,7 @@ void PrintCommands(Language language, std::ostream& out) {
     out << "  " << command->name << std::string(12 - std::min<std::size_t>(11, command->name.size()), ' ')
         << say(command->summary) << "\n";
   }
-  out << "\n" << say("`paritect help COMMAND` tells a command's options.") << "\n";
+  out << "\n" << say("`paritect help COMMAND` tells a command's options.") << "\n" << say(kRulesOptionHelp) << "\n";
 }
 
 }  // namespace

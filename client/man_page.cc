@@ -9,15 +9,16 @@
 namespace paritect {
 
 std::string ManPage(const CommandEnv& env) {
-  ManProgram program = {.name = "paritect",
-                        .section = 1,
-                        .summary = "audit a migrated training run against its baseline",
-                        .synopsis = {"[--lang LANG] [--color WHEN] COMMAND [options]", "check BASELINE MIGRATED"},
-                        .commands = {},
-                        .exit_status =
-                            "0 nothing failed; 1 something failed; 2 usage, plan or configuration error; 3 a required "
-                            "check was not performed (with --complete); 4 server not reachable or refused; 5 timed "
-                            "out; 6 some nodes silent; 7 internal error."};
+  ManProgram program = {
+      .name = "paritect",
+      .section = 1,
+      .summary = "audit a migrated training run against its baseline",
+      .synopsis = {"[--lang LANG] [--color WHEN] [--rules DIR] COMMAND [options]", "check BASELINE MIGRATED"},
+      .commands = {},
+      .exit_status =
+          "0 nothing failed; 1 something failed; 2 usage, plan or configuration error; 3 a required "
+          "check was not performed (with --complete); 4 server not reachable or refused; 5 timed "
+          "out; 6 some nodes silent; 7 internal error."};
   for (const Command* command : AllCommands()) {
     std::ostringstream lines;
     std::ostringstream err;

@@ -13,6 +13,10 @@
 
 namespace paritect {
 
+// For the help of the programs that take it.
+inline constexpr absl::string_view kRulesOptionHelp =
+    "`--rules DIR`, before or after the command, puts rules of your own on top of the built-in ones.";
+
 // Every .yaml of the folder and of its folders, as rules/data names them ("settings.yaml", "messages/logs.yaml"),
 // sorted by name. NotFound; InvalidArgument: no such file in it, or too much.
 absl::StatusOr<std::vector<RulesFile>> ReadRulesFolder(FileSystem& fs, absl::string_view folder);

@@ -26,6 +26,7 @@ void Render(const v1::Report& report, const RenderOptions& options, std::ostream
   OrderedJson json = ReportToJson(report, options.companion);
   const OrderedJson items = Take(json, "items");
   json["schema"] = "paritect.report-lines/1";
+  if (!options.inputs.empty()) json["inputs"] = OrderedJson::parse(options.inputs, nullptr, false);
   Line(out, "report", OrderedJson::object(), json);
   for (OrderedJson item : items) {
     const OrderedJson checks = Take(item, "checks");

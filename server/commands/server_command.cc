@@ -6,6 +6,7 @@
 #include "common/man_page.h"
 #include "common/nearest.h"
 #include "common/version.h"
+#include "rules/rules_folder.h"
 
 namespace paritect {
 
@@ -29,14 +30,14 @@ void PrintUsage(std::ostream& out) {
   for (const ServerCommand* command : AllServerCommands()) {
     out << "  " << command->name << std::string(12 - command->name.size(), ' ') << command->summary << "\n";
   }
-  out << "`paritect-server COMMAND --help` tells its options.\n";
+  out << "`paritect-server COMMAND --help` tells its options.\n" << kRulesOptionHelp << "\n";
 }
 
 std::string ManPage(const ServerEnv& env) {
   ManProgram program = {.name = "paritect-server",
                         .section = 8,
                         .summary = "keep the evidence of a cluster and audit it",
-                        .synopsis = {"COMMAND [options]"},
+                        .synopsis = {"[--rules DIR] COMMAND [options]"},
                         .commands = {},
                         .exit_status = "0 done; 1 failed; 2 usage or configuration error; 7 internal error."};
   for (const ServerCommand* command : AllServerCommands()) {
