@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "rules/contradictions.h"
 
 namespace paritect {
 namespace {
@@ -105,9 +106,18 @@ std::optional<bool> TrainsActive(const ObservedRun& run, std::string& origin) {
   return active;
 }
 
+// Whether the rank's record contradicts itself where an evaluation is told.
+bool IsInDoubt(const ObservedRank& rank) {
+  const std::vector<std::string> scopes = rank.ScopesOf("contradiction.part");
+  return std::any_of(scopes.begin(), scopes.end(), [&](const std::string& scope) {
+    return BuiltInContradictions().Rests("training.flow.evaluation", rank.Find("contradiction.part", scope)->value);
+  });
+}
+
 std::optional<std::int64_t> RowsOf(const ObservedRun& run, std::string& origin) {
-  // Each rank may evaluate a part: with one that left no record, the sum is of unknown many.
+  // Each rank may evaluate a part: with one that left no record, or none that counts, the sum is of unknown many.
   if (static_cast<int>(run.ranks().size()) < run.world_size()) return std::nullopt;
+  if (std::any_of(run.ranks().begin(), run.ranks().end(), &IsInDoubt)) return std::nullopt;
   std::int64_t rows = 0;
   bool any = false;
   for (const ObservedRank& rank : run.ranks()) {

@@ -180,7 +180,9 @@ TEST(Agreement, SeedsCastsAndScalersAgainstWhatWasCalled) {
   RecordFixture scaler;
   scaler.Add("scaler", "\"id\": 0, \"enabled\": false").Model().Step(1);
   scaler.Add("scale", "\"scaler\": 0, \"n\": 1, \"before\": 4, \"after\": 2, \"applied\": false, \"at\": 1");
-  EXPECT_THAT(Kinds(Assemble({scaler.text()})), ElementsAre("disabled_scaler_skips"));
+  evidence = Assemble({scaler.text()});
+  EXPECT_THAT(Kinds(evidence), ElementsAre("disabled_scaler_skips"));
+  EXPECT_THAT(FactsOf(evidence, "loss_scaler_enabled"), IsEmpty());
 }
 
 TEST(Agreement, AfterTheEndAndTwoOfOneRank) {

@@ -255,7 +255,10 @@ class Assembler {
     place_ = PlaceOf(process, trained_.size());
     const std::vector<Contradiction> contradictions = ContradictionsOf(process, earlier);
     taken_away_.clear();
-    for (const Contradiction& one : contradictions) taken_away_.insert(BuiltInContradictions().PartOf(one.kind));
+    for (const Contradiction& one : contradictions) {
+      taken_away_.insert(BuiltInContradictions().PartOf(one.kind));
+      if (one.kind == "disabled_scaler_skips") taken_away_.insert("scaler");  // it may as well have been on
+    }
     // A rank beyond its world is no place for what is told.
     if (place_.world > 0 && place_.rank >= place_.world) place_ = {-1, 0, place_.assumed};
     EmitFacts(earlier.size(), contradictions);
@@ -380,7 +383,7 @@ class Assembler {
     if (!process.backend.empty()) facts.AddText("distributed_backend", process.backend, process.group_line);
     // Other processes of the run, in this folder or on other nodes, may state none either.
     if (place_.assumed) facts.AddText("observed.rank_assumed", "true", process.line);
-    const PrecisionPart::Told told = {process.whole(), Stands("types")};
+    const PrecisionPart::Told told = {process.whole(), Stands("types"), Stands("scaler")};
     if (Stands("process")) process.precision.AddFacts(process.model, process.steps.TrainedType(), told, facts);
     if (Stands("steps")) process.steps.AddFacts(process.whole() && !process.precision.has_engine(), facts);
     if (Stands("seed")) process.generators.AddFacts(facts);

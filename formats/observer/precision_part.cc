@@ -200,7 +200,7 @@ void PrecisionPart::AddFlags(SettingsBuilder& facts) const {
 void PrecisionPart::AddFacts(const ModelPart& model, const std::string& trained_type, const Told& told,
                              SettingsBuilder& facts) const {
   if (told.types) AddTypes(model, trained_type, told.whole, facts);
-  AddScaler(facts);
+  if (told.scaler) AddScaler(facts);
   AddFlags(facts);
   for (const Wrap& wrap : wraps_) facts.AddText("observed.wrap", wrap.class_name, wrap.line);
   for (const auto& [key, value] : engine_settings_) facts.Add(key, value, engine_line_);

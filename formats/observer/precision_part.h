@@ -21,8 +21,9 @@ class PrecisionPart {
   bool Take(const ObservedRecord& record);
   // What of the record counts.
   struct Told {
-    bool whole = true;  // nothing that happened is missing from it, so that what it does not show was not there
-    bool types = true;  // casts and types agree
+    bool whole = true;   // nothing that happened is missing from it, so that what it does not show was not there
+    bool types = true;   // casts and types agree
+    bool scaler = true;  // it does not do what it says that it does not
   };
   // `model`: what is trained decides which casts count. `trained_type`: of what the optimizer changes.
   void AddFacts(const ModelPart& model, const std::string& trained_type, const Told& told,
